@@ -1,0 +1,27 @@
+// JSON with errors as values. The library's exceptions do not leave this file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+
+namespace lathe {
+
+using Json = nlohmann::ordered_json;
+
+// Parses a complete document; the error names the byte where it breaks.
+Result<Json> parse_json(std::string_view text);
+
+// A member of an object, with the wanted type; the error names the member.
+Result<std::int64_t> json_int(const Json& object, std::string_view member);
+Result<double> json_number(const Json& object, std::string_view member);
+Result<bool> json_bool(const Json& object, std::string_view member);
+Result<std::string> json_string(const Json& object, std::string_view member);
+Result<Json> json_member(const Json& object, std::string_view member);
+Result<Json> json_array(const Json& object, std::string_view member);
+
+}  // namespace lathe

@@ -1,0 +1,31 @@
+// Seeded random numbers, the same on every machine and library (std::uniform_* differ between standard libraries).
+#pragma once
+
+#include <cstdint>
+
+namespace lathe {
+
+// xoshiro256** seeded by splitmix64. A generator is always an argument, never a global.
+class Rng {
+ public:
+  explicit Rng(std::uint64_t seed);
+  std::uint64_t next();
+  std::uint64_t below(std::uint64_t n);  // uniform in [0, n); n > 0; unbiased
+  std::int64_t between(std::int64_t low, std::int64_t high);  // uniform, both ends included
+  double uniform();                                           // [0, 1), 53 bits
+  double normal();
+  bool chance(double p) { return uniform() < p; }
+  Rng fork();  // an independent stream, e.g. one a chain
+
+  // Complete state, so that a resumed run goes on with the same numbers.
+  struct State {
+    std::uint64_t s[4];
+  };
+  State state() const { return state_; }
+  void restore(const State& state) { state_ = state; }
+
+ private:
+  State state_;
+};
+
+}  // namespace lathe

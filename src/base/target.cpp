@@ -1,0 +1,127 @@
+#include "base/target.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <fmt/ranges.h>
+
+namespace lathe {
+namespace {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+constexpr const char* kForm = "write it as cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N], e.g. cpu:host";
+
+Status set_option(Target& target, const std::string& option) {
+  const auto eq = option.find('=');
+  const std::string key = option.substr(0, eq);
+  const std::string value = eq == std::string::npos ? "" : option.substr(eq + 1);
+  if (key == "threads") {
+    int threads = 0;
+    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), threads);
+    if (code != std::errc() || end != value.data() + value.size() || threads < 1 || threads > 1024)
+      return fail(ErrorKind::kInvalidArgument,
+                  "target option threads must be a number from 1 to 1024, not \"{}\"", value);
+    target.threads = threads;
+    return {};
+  }
+  if (key == "isa" && (value == "x86" || value == "aarch64")) {
+    target.isa = value == "x86" ? Isa::kX86 : Isa::kAArch64;
+    return {};
+  }
+  return fail(ErrorKind::kInvalidArgument, "unknown target option \"{}\"; {}", option, kForm);
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::int64_t cache_bytes(int level, const std::string& type) {
+  for (int index = 0; index < 8; ++index) {
+    const std::string base = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
+    if (first_line(base + "level") != std::to_string(level)) continue;
+    const std::string kind = first_line(base + "type");
+    if (kind != type && kind != "Unified") continue;
+    std::istringstream size(first_line(base + "size"));
+    std::int64_t value = 0;
+    char unit = ' ';
+    size >> value >> unit;
+    return value * (unit == 'M' ? 1 << 20 : unit == 'K' ? 1 << 10 : 1);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string Target::text() const {
+  std::string out = "cpu:" + mcpu;
+  for (const auto& feature : features) out += "," + feature;
+  if (isa == Isa::kAArch64) out += ";isa=aarch64";
+  return out + fmt::format(";threads={}", threads);
+}
+
+Result<Target> parse_target(std::string_view text) {
+  if (!text.starts_with("cpu:"))
+    return fail(ErrorKind::kInvalidArgument, "unknown target \"{}\"; {}", text, kForm);
+  Target target;
+  const auto options = split(text.substr(4), ';');
+  const auto words = split(options[0], ',');
+  target.mcpu = words[0];
+  if (target.mcpu.empty())
+    return fail(ErrorKind::kInvalidArgument, "target \"{}\" names no cpu; {}", text, kForm);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i].size() < 2 || (words[i][0] != '+' && words[i][0] != '-'))
+      return fail(ErrorKind::kInvalidArgument,
+                  "target feature \"{}\" must start with + or -, e.g. +avx2", words[i]);
+    target.features.push_back(words[i]);
+  }
+  std::ranges::sort(target.features);
+  for (std::size_t i = 1; i < options.size(); ++i)
+    LATHE_TRY_STATUS(set_option(target, options[i]));
+  return target;
+}
+
+std::string Fingerprint::cpu() const { return fmt::format("{}/{}/{}", family, model, stepping); }
+
+std::string Fingerprint::text() const {
+  return fmt::format("{} ({}) L1d={} L2={} L3={} cores={}", cpu_name, cpu(), l1d_bytes, l2_bytes,
+                     l3_bytes, cores);
+}
+
+Fingerprint host_fingerprint() {
+  Fingerprint print;
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line) && !line.empty();) {
+    const auto colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    const std::string value = colon + 2 <= line.size() ? line.substr(colon + 2) : "";
+    if (key == "model name") print.cpu_name = value;
+    if (key == "cpu family") print.family = std::atoi(value.c_str());
+    if (key == "model") print.model = std::atoi(value.c_str());
+    if (key == "stepping") print.stepping = std::atoi(value.c_str());
+    if (key == "CPU part" && print.cpu_name.empty()) print.cpu_name = "ARM part " + value;
+  }
+  print.l1d_bytes = cache_bytes(1, "Data");
+  print.l2_bytes = cache_bytes(2, "Unified");
+  print.l3_bytes = cache_bytes(3, "Unified");
+  print.cores = static_cast<int>(std::thread::hardware_concurrency());
+  return print;
+}
+
+}  // namespace lathe

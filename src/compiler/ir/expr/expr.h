@@ -1,0 +1,126 @@
+// Scalar expressions of one element: the body of a stage in `te` and of a block in the nest.
+//
+// Nodes are immutable and shared; a Tensor or Buffer is an index into its owner's table, an iterator an index into the
+// iterator list of its stage or block. The variant is closed: a new node does not compile until every pass handles it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace lathe::ir {
+
+// offset + sum of coef * iterator. Terms are sorted by iterator, coefficients never 0.
+struct AffineTerm {
+  int iter;
+  std::int64_t coef;
+  friend bool operator==(const AffineTerm&, const AffineTerm&) = default;
+};
+struct Affine {
+  std::vector<AffineTerm> terms;
+  std::int64_t offset = 0;
+
+  static Affine constant(std::int64_t value) { return {{}, value}; }
+  static Affine iter(int iter, std::int64_t coef = 1);
+  std::int64_t coef_of(int iter) const;
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+Affine operator+(const Affine& a, const Affine& b);
+Affine operator*(const Affine& a, std::int64_t factor);
+// a with every iterator replaced by substitution[iter].
+Affine substitute(const Affine& a, const std::vector<Affine>& substitution);
+
+struct Node;
+using Expr = std::shared_ptr<const Node>;
+
+enum class UnaryOp { kNeg, kAbs, kExp, kLog, kSqrt, kRsqrt, kTanh, kErf, kSigmoid, kFloor, kCeil, kNot };
+// Comparisons and logic yield bool. kDiv on integers rounds towards zero; kMod keeps the dividend's sign.
+enum class BinaryOp { kAdd, kSub, kMul, kDiv, kMod, kMin, kMax, kPow, kLt, kLe, kEq, kNe, kAnd, kOr };
+
+struct Const { double value; };                      // of the node's dtype; i64 beyond 2^53 is refused by the parser
+struct IterValue { int iter; };                      // the iterator's value as i64
+// One element of a tensor. With `pad`, an index outside the tensor is legal and reads that value; without, every index
+// must be inside (checked when the program is built).
+struct Read {
+  int tensor;
+  std::vector<Affine> index;
+  std::optional<double> pad;
+};
+struct Unary { UnaryOp op; Expr x; };
+struct Binary { BinaryOp op; Expr a, b; };
+struct Select { Expr condition, then, otherwise; };
+struct Cast { Expr x; };                             // to the node's dtype
+// True where low <= index < high for every row: what inlining a padded read leaves behind.
+struct InRange {
+  struct Row { Affine index; std::int64_t low, high; };
+  std::vector<Row> rows;
+};
+
+struct Node {
+  std::variant<Const, IterValue, Read, Unary, Binary, Select, Cast, InRange> value;
+  Dtype dtype;
+};
+
+Expr constant(double value, Dtype dtype);
+Expr iter_value(int iter);
+Expr read(int tensor, std::vector<Affine> index, Dtype dtype, std::optional<double> pad = {});
+Expr unary(UnaryOp op, Expr x);
+Expr binary(BinaryOp op, Expr a, Expr b);            // operands of equal dtype
+Expr select(Expr condition, Expr then, Expr otherwise);
+Expr cast(Expr x, Dtype dtype);                      // returns x itself if it has that dtype
+Expr in_range(std::vector<InRange::Row> rows);
+
+const char* name_of(UnaryOp op);                     // "exp"; the text form's function names
+const char* name_of(BinaryOp op);                    // "+", "min"
+
+enum class ReduceOp { kNone, kSum, kMax, kMin, kProd };
+const char* name_of(ReduceOp op);                    // "sum"
+// The value that changes nothing: 0, lowest, highest, 1 of the dtype.
+double identity_of(ReduceOp op, Dtype dtype);
+
+// Every Read in the expression, in order of appearance.
+std::vector<const Read*> reads_of(const Expr& e);
+// Rebuilds e bottom-up; `leaf` maps Read, IterValue and InRange nodes (returns the node itself to keep it). An unchanged
+// subtree keeps its pointer.
+template <class Leaf>
+Expr rewrite_leaves(const Expr& e, const Leaf& leaf);
+bool equal(const Expr& a, const Expr& b);            // structural
+
+// Implementation.
+template <class Leaf>
+Expr rewrite_leaves(const Expr& e, const Leaf& leaf) {
+  struct Visitor {
+    const Expr& e;
+    const Leaf& leaf;
+    Expr operator()(const Const&) const { return e; }
+    Expr operator()(const IterValue&) const { return leaf(e); }
+    Expr operator()(const Read&) const { return leaf(e); }
+    Expr operator()(const InRange&) const { return leaf(e); }
+    Expr operator()(const Unary& n) const {
+      Expr x = rewrite_leaves(n.x, leaf);
+      return x == n.x ? e : std::make_shared<const Node>(Node{Unary{n.op, x}, e->dtype});
+    }
+    Expr operator()(const Binary& n) const {
+      Expr a = rewrite_leaves(n.a, leaf), b = rewrite_leaves(n.b, leaf);
+      if (a == n.a && b == n.b) return e;
+      return std::make_shared<const Node>(Node{Binary{n.op, a, b}, e->dtype});
+    }
+    Expr operator()(const Select& n) const {
+      Expr c = rewrite_leaves(n.condition, leaf), t = rewrite_leaves(n.then, leaf),
+           o = rewrite_leaves(n.otherwise, leaf);
+      if (c == n.condition && t == n.then && o == n.otherwise) return e;
+      return std::make_shared<const Node>(Node{Select{c, t, o}, e->dtype});
+    }
+    Expr operator()(const Cast& n) const {
+      Expr x = rewrite_leaves(n.x, leaf);
+      return x == n.x ? e : std::make_shared<const Node>(Node{Cast{x}, e->dtype});
+    }
+  };
+  return std::visit(Visitor{e, leaf}, e->value);
+}
+
+}  // namespace lathe::ir

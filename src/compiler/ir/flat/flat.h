@@ -1,0 +1,146 @@
+// The lowered program: explicit addresses, vectors, masks and registers; what code generators translate one to one.
+//
+// Semantics in short. Indices are i64, buffers are one-dimensional arrays of their dtype, a vector Load or Store touches
+// `lanes` consecutive elements from a scalar index, or the elements a vector index names. A masked-off lane of a Load is
+// 0 and touches no memory. Registers are mutable typed cells without an address: code generation keeps them as SSA
+// values. A parallel For runs its iterations in any order on any threads: no register is carried into, across or out of
+// it. Vars are defined once, by a For or a Let, and seen in what follows inside the same statement list.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/result.h"
+#include "compiler/ir/expr/expr.h"
+
+namespace lathe::flat {
+
+struct Type {
+  Dtype dtype = Dtype::kF32;
+  int lanes = 1;
+  friend bool operator==(const Type&, const Type&) = default;
+};
+
+struct Node;
+using Expr = std::shared_ptr<const Node>;  // never null, but for an absent mask
+
+using ir::UnaryOp;
+enum class BinaryOp {
+  kAdd, kSub, kMul, kDiv, kMod, kMin, kMax, kPow,      // kDiv, kMod of integers round towards zero
+  kLt, kLe, kEq, kNe, kAnd, kOr,                       // yield bool; kAnd, kOr take bool
+  kBitAnd, kBitOr, kBitXor, kShl, kShr,                // of integers; kShr is logical
+};
+const char* name_of(BinaryOp op);
+
+struct IntImm { std::int64_t value; };                 // of an integer or bool type
+struct FloatImm { double value; };
+struct Var { int id; };                                // i64 scalar
+struct Unary { UnaryOp op; Expr x; };
+struct Binary { BinaryOp op; Expr a, b; };
+struct Fma { Expr a, b, c; };                          // a*b + c, rounded once or twice as the target has it
+struct Select { Expr condition, then, otherwise; };
+struct Cast { Expr x; };                               // converts the value
+struct Bitcast { Expr x; };                            // keeps the bits; same total size
+struct Ramp { Expr base; std::int64_t stride; };       // base, base + stride, ...
+struct Broadcast { Expr x; };
+struct Load { int buffer; Expr index; Expr mask; };    // mask null: all lanes
+struct RegRead { int reg; };
+
+struct Node {
+  std::variant<IntImm, FloatImm, Var, Unary, Binary, Fma, Select, Cast, Bitcast, Ramp, Broadcast, Load, RegRead> value;
+  Type type;
+};
+
+struct StmtNode;
+using Stmt = std::shared_ptr<const StmtNode>;
+
+enum class ForKind { kSerial, kParallel };
+struct Seq { std::vector<Stmt> stmts; };
+struct For { int var; Expr begin, end; ForKind kind; Stmt body; };   // var = begin ... end - 1
+struct If { Expr condition; Stmt then, otherwise; };                 // scalar condition; otherwise may be null
+struct Let { int var; Expr value; };
+struct Store { int buffer; Expr index, value, mask; };               // mask null: all lanes
+struct RegWrite { int reg; Expr value; };
+struct PrefetchAt { int buffer; Expr index; };                       // into all cache levels; any address is harmless
+struct StmtNode {
+  std::variant<Seq, For, If, Let, Store, RegWrite, PrefetchAt> value;
+};
+
+enum class Scope {
+  kInput, kOutput,   // slot: position among the program's inputs or outputs
+  kLiteral,          // read-only data in the code
+  kConstant,         // filled by prepare(), kept by the handle; slot: byte offset in the constants area
+  kWorkspace,        // scratch of one run; slot: byte offset in the shared workspace
+  kWorker,           // scratch of one thread; slot: byte offset in that worker's workspace
+};
+struct Buffer {
+  std::string name;
+  Dtype dtype = Dtype::kF32;
+  std::int64_t size = 0;          // elements of storage, padding included
+  Scope scope = Scope::kInput;
+  std::int64_t slot = 0;
+  std::vector<double> literal;    // kLiteral
+};
+
+// How a border tensor is stored, for whoever fills it and for the artifact's header.
+struct Border {
+  std::string name;
+  Dtype dtype = Dtype::kF32;
+  std::vector<std::int64_t> shape;
+  struct Digit { int dim; std::int64_t weight, extent, stride; };  // storage offset = sum stride * ((x[dim]/weight) % extent)
+  std::vector<Digit> layout;      // outermost first
+  std::int64_t size = 0;          // elements of storage
+  bool constant = false;
+};
+
+struct Program {
+  std::vector<Buffer> buffers;
+  std::vector<Type> regs;
+  std::vector<std::string> vars;  // hints; Var::id indexes this
+  Stmt prepare;                   // null if nothing depends on constants alone
+  Stmt run;
+  std::vector<Border> inputs, outputs;
+  std::int64_t constant_bytes = 0, workspace_bytes = 0, worker_bytes = 0;  // each area starts 64-byte aligned
+};
+
+// Constructors. Small constants fold (int arithmetic on immediates, x+0, x*1, x*0), so that an address always has the
+// form `dynamic + immediate`.
+Expr int_imm(std::int64_t value, Dtype dtype = Dtype::kI64);
+Expr float_imm(double value, Dtype dtype);
+Expr imm(double value, Type type);                  // of any type, broadcast to its lanes
+Expr var(int id);
+Expr unary(UnaryOp op, Expr x);
+Expr binary(BinaryOp op, Expr a, Expr b);           // equal types
+Expr fma(Expr a, Expr b, Expr c);
+Expr select(Expr condition, Expr then, Expr otherwise);
+Expr cast(Expr x, Dtype dtype);
+Expr bitcast(Expr x, Dtype dtype);
+Expr ramp(Expr base, std::int64_t stride, int lanes);
+Expr broadcast(Expr x, int lanes);                  // x itself if lanes is 1
+Expr load(int buffer, Expr index, Type type, Expr mask = nullptr);
+Expr reg_read(int reg, Type type);
+
+Stmt seq(std::vector<Stmt> stmts);                  // flattens; one statement stays itself
+Stmt for_loop(int var, Expr begin, Expr end, ForKind kind, Stmt body);
+Stmt if_then(Expr condition, Stmt then, Stmt otherwise = nullptr);
+Stmt let(int var, Expr value);
+Stmt store(int buffer, Expr index, Expr value, Expr mask = nullptr);
+Stmt reg_write(int reg, Expr value);
+Stmt prefetch(int buffer, Expr index);
+
+bool is_imm(const Expr& e, std::int64_t value);
+std::optional<std::int64_t> as_int(const Expr& e);  // the value of an IntImm
+
+std::string print(const Program& program);
+std::string print(const Program& program, const Stmt& stmt);
+std::string print(const Program& program, const Expr& e);
+std::uint64_t hash(const Program& program);         // structural: equal programs are measured once
+
+// Types agree, vars are defined before use, registers are not carried across parallel loops, buffers exist.
+Status verify(const Program& program);
+
+}  // namespace lathe::flat

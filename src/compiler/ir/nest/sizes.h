@@ -1,0 +1,57 @@
+// The table of sizes of a nest: every loop extent, digit weight and offset is an entry here. A configuration only fills
+// the knobs; evaluating the table (about 100 entries) is all that instantiating a program costs (design: "schedule once,
+// instantiate many").
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lathe::ir {
+
+// Index into the table. kNone where an optional size is absent.
+enum class SizeId : std::int32_t { kNone = -1 };
+
+class Sizes {
+ public:
+  enum class Op : std::uint8_t { kConst, kKnob, kAdd, kMul, kCeilDiv, kMin, kMax };
+  struct Entry {
+    Op op;
+    std::int64_t value;  // kConst: the value; kKnob: the knob's number
+    SizeId a, b;
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+
+  // Equal entries are shared, constants folded, x*1, x+0, ceildiv(x,1) and the like simplified, so that two sizes known
+  // to be equal have equal ids.
+  SizeId constant(std::int64_t value);
+  SizeId knob(int number, const std::string& name);  // value comes from the configuration
+  SizeId add(SizeId a, SizeId b);
+  SizeId mul(SizeId a, SizeId b);
+  SizeId ceildiv(SizeId a, SizeId b);
+  SizeId min(SizeId a, SizeId b);
+  SizeId max(SizeId a, SizeId b);
+
+  // Entry's value if it does not depend on knobs.
+  bool is_constant(SizeId id) const { return at(id).op == Op::kConst; }
+  std::int64_t constant_value(SizeId id) const { return at(id).value; }
+
+  int count() const { return static_cast<int>(entries_.size()); }
+  int knob_count() const { return static_cast<int>(knob_names_.size()); }
+  const Entry& at(SizeId id) const { return entries_[static_cast<std::size_t>(id)]; }
+  const std::string& knob_name(int number) const { return knob_names_[static_cast<std::size_t>(number)]; }
+
+  // Values of all entries for these knob values; `out` gets count() values. No allocation once out has the capacity.
+  void evaluate(std::span<const std::int64_t> knobs, std::vector<std::int64_t>& out) const;
+  std::string text(SizeId id) const;  // "ceildiv(1024, p)"
+
+ private:
+  SizeId intern(Entry entry);
+  SizeId combine(Op op, SizeId a, SizeId b);
+
+  std::vector<Entry> entries_;
+  std::vector<std::string> knob_names_;
+};
+
+}  // namespace lathe::ir

@@ -1,0 +1,42 @@
+// The text form of index expressions.
+//
+//   program   := item ((';' | newline) item)*
+//   item      := declaration | stage
+//   declaration := ['const'] ['output'] NAME ':' DTYPE '[' size (',' size)* ']' ['=' '{' number (',' number)* '}' ]
+//   stage     := NAME '[' iter (',' iter)* ']' '=' expr
+//   iter      := NAME [':' size]                      C[i,j], C[y:112,x:112]
+//   expr      := the usual operators (+ - * / % < <= > >= == != && || !), numbers, '(' expr ')',
+//                FUNCTION '(' expr, ... ')'           exp log sqrt rsqrt tanh erf sigmoid abs floor ceil min max pow relu
+//                'select' '(' cond ',' then ',' else ')'   DTYPE '(' expr ')' is a cast
+//                REDUCTION '(' iter, ... ')' term      sum max min prod; takes everything up to the next + or - at its level
+//                NAME '[' index, ... ['else' number] ']'   a read; with `else` indices may leave the tensor
+//   index     := affine in the iterators: 2*y + r - 1, and in `size`s plain numbers
+//
+// Examples: C[i,j] = sum(k) A[k,i] * B[k,j]
+//           Y[n,o,y:56,x:56] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]
+// A reduction inside a larger expression becomes a stage of its own. Iterators without a size take it from the tensor
+// dimension they index alone, or, for an unpadded window like 2*y+r, the largest size that stays inside. Tensors that no
+// other stage reads are outputs, and any declared with 'output'. '#' starts a comment.
+#pragma once
+
+#include <map>
+#include <string_view>
+
+#include "compiler/te/program.h"
+
+namespace lathe::te {
+
+// What the command line adds to an expression without declarations.
+struct Declarations {
+  std::map<std::string, std::vector<std::int64_t>, std::less<>> shapes;
+  std::map<std::string, Dtype, std::less<>> dtypes;   // default f32
+  std::vector<std::string> constants;
+};
+
+// The error's place is "line L, column C" and its message says what was expected or wrong there.
+Result<Program> parse_program(std::string_view text, const Declarations& declarations = {});
+
+// Self-contained text: declarations, then stages with every extent; parse_program(print_program(p)) equals p.
+std::string print_program(const Program& program);
+
+}  // namespace lathe::te

@@ -1,0 +1,72 @@
+// Exploration (paper, section 3.3): which configurations to measure next. Knows spaces and scores, not hardware.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/rng.h"
+
+namespace lathe::search {
+
+// A value index a knob. Fixed length within one space.
+using Config = std::vector<std::uint16_t>;
+struct ConfigHash {
+  std::size_t operator()(const Config& config) const;
+};
+
+// The space as the search sees it. Implemented by space::Space and by recorded spaces (replay). Thread-safe.
+class Domain {
+ public:
+  virtual ~Domain() = default;
+  virtual int knobs() const = 0;
+  virtual int values(int knob) const = 0;                     // number of values of the knob, >= 1
+  virtual bool valid(const Config& config) const = 0;         // satisfies the constraints
+  virtual Config random(Rng& rng) const = 0;                  // uniform over the valid configurations, or close to it
+  virtual Config neighbour(const Config& config, Rng& rng) const = 0;  // one knob changed, valid
+};
+
+// Predicted scores, higher is faster. Called with thousands of configurations at once; may use `jobs` threads itself.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  virtual bool ready() const = 0;  // false until trained: then searches propose at random
+  virtual void score(std::span<const Config> configs, std::span<double> scores) = 0;
+};
+
+struct Measured {
+  Config config;
+  double seconds = 0;  // infinity if it failed
+};
+
+struct Options {
+  int chains = 128;            // paper, appendix
+  int steps = 500;             // at most, a round
+  double epsilon = 0.05;       // share of a batch chosen at random
+  double lambda = 2;           // candidates kept for the diversity pick: lambda * batch
+  double alpha = 0.5;          // weight of diversity in eq. 3, in units of the scores' spread
+  double temperature = 1.0;    // initial, in units of the scores' spread; cools to 0 linearly over a round
+};
+
+// Ask / tell. `ask` never returns a configuration it returned before or was told about; it returns fewer than wanted
+// only when the space is exhausted. Deterministic for a seed.
+class Searcher {
+ public:
+  virtual ~Searcher() = default;
+  virtual std::vector<Config> ask(int wanted) = 0;
+  virtual void tell(std::span<const Measured> results) = 0;
+};
+
+// "annealing" needs a scorer; "random" and "genetic" ignore it.
+std::unique_ptr<Searcher> make_annealing(const Domain& domain, Scorer& scorer, const Options& options, std::uint64_t seed);
+std::unique_ptr<Searcher> make_genetic(const Domain& domain, std::uint64_t seed);
+std::unique_ptr<Searcher> make_random(const Domain& domain, std::uint64_t seed);
+
+// Equation 3, greedily: picks `count` of the candidates, maximising  sum score/spread + alpha * number of distinct
+// (knob, value) pairs covered. Returns indices. Public for tests and ablations.
+std::vector<int> pick_diverse(std::span<const Config> candidates, std::span<const double> scores, int count, double alpha);
+
+}  // namespace lathe::search

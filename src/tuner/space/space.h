@@ -1,0 +1,70 @@
+// S_e: the space of schedules of one workload on one target (paper, section 2), derived from the expression by rules.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "compiler/ir/nest/nest.h"
+#include "compiler/schedule/step.h"
+#include "compiler/te/program.h"
+#include "tuner/search/search.h"
+
+namespace lathe::space {
+
+using search::Config;
+
+struct Knob {
+  std::string name;                  // "tile.p", "order"
+  std::vector<std::int64_t> values;  // ordinal; for structural knobs 0 ... n-1 with labels
+  std::vector<std::string> labels;   // structural knobs: what each value means; else empty
+  bool structural = false;           // picks another nest, not just another size
+};
+
+// A nest derived once for given structural choices, sizes open, with the trace that made it.
+struct Sketch {
+  ir::Nest nest;
+  schedule::Trace trace;             // sizes refer to nest.sizes
+};
+
+enum class Flavour { kDefault, kWide };
+
+class Space : public search::Domain {
+ public:
+  const te::Program& program() const;
+  const std::vector<Knob>& knob_list() const;
+  double size() const;               // number of configurations, constraints not counted
+  std::uint64_t hash() const;        // of knobs, values and constraints: stored with every record
+
+  // The derived nest of a configuration's structural knobs; derived on first use, kept, safe from several threads.
+  const Sketch& sketch(const Config& config) const;
+  // Values of all knobs, in knob order: what Sizes::evaluate takes.
+  void knob_values(const Config& config, std::vector<std::int64_t>& out) const;
+  // Concrete trace of a configuration: replays on naive_nest(program).
+  schedule::Trace trace(const Config& config) const;
+  std::string describe(const Config& config) const;          // "p=14 v=2 order=..."
+  Json to_json(const Config& config) const;                  // {"tile.p": 14, ...}
+  Result<Config> from_json(const Json& json) const;
+  // The configuration a person would start from: the analytic default, valid.
+  Config default_config() const;
+
+  int knobs() const override;
+  int values(int knob) const override;
+  bool valid(const Config& config) const override;
+  Config random(Rng& rng) const override;
+  Config neighbour(const Config& config, Rng& rng) const override;
+
+  struct Impl;
+  explicit Space(std::unique_ptr<Impl> impl);
+  ~Space() override;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target, Flavour flavour);
+
+}  // namespace lathe::space

@@ -1,0 +1,95 @@
+// Records (design: "A record holds ..."): every trial that was ever finished, durable, shared by several tuners.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace lathe::store {
+
+// One timed visit to a candidate.
+struct Visit {
+  int visit = 0;                    // number of the visit
+  std::vector<double> seconds;      // raw times of a run, each
+  double sentinel_seconds = 0;      // of the sentinel kernel beside it
+};
+
+struct Run {                        // what makes a run the same run: the command that goes on after a kill
+  std::int64_t id = 0;
+  std::string workload;             // canonical key
+  std::string target;               // canonical text
+  std::string cache_mode;           // "warm", "cold"
+  std::string space;                // flavour, "default" or "wide"
+  std::string space_hash;           // hex
+  std::string search, model;        // "annealing", "xgb-rank"
+  std::uint64_t seed = 0;
+};
+
+struct Record {
+  std::int64_t id = 0;              // set by the store
+  std::int64_t run = 0;
+  int batch = 0, index = 0;         // (run, index) is unique: no trial is repeated
+  std::string workload, target, cache_mode, fingerprint, cpu;   // cpu: family/model/stepping
+  Json trace, config;
+  std::string space_hash;
+  int codegen_version = 0;
+  std::string program_hash;         // of the flat program, hex
+  std::vector<Visit> visits;
+  double seconds = 0;               // the robust estimate from the visits; 0 if failed
+  bool dropped_early = false;
+  bool raced = false;               // won or took part in a final interleaved race; then race_seconds is set
+  double race_seconds = 0;
+  int spills = 0;
+  std::string error_kind, error_message, error_place;  // kind empty: it worked
+  double numerical_error = 0;       // largest, of the largest output
+  double predicted_score = 0;
+  double build_seconds = 0, run_seconds = 0, model_seconds = 0, search_seconds = 0;
+  std::string time;                 // ISO 8601, UTC
+  bool ok() const { return error_kind.empty(); }
+};
+
+struct Query {                      // empty members match everything
+  std::string workload, target, cache_mode, cpu;
+  std::int64_t run = 0;
+  std::optional<bool> ok;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+  // The run with these members, made if there is none. Safe when two tuners ask at once.
+  virtual Result<Run> open_run(const Run& wanted) = 0;
+  // Durable when it returns: all or none of the records.
+  virtual Status add(std::vector<Record>& records) = 0;
+  virtual Status set_race(std::int64_t record, double seconds) = 0;
+  // In order of id. The callback returns false to stop.
+  virtual Status each(const Query& query, const std::function<bool(const Record&)>& visit) = 0;
+  virtual Result<std::int64_t> count(const Query& query) = 0;
+  // The fastest working record (raced ones first) for workload, target and cache mode, on this cpu if given: one indexed
+  // look-up.
+  virtual Result<std::optional<Record>> best(const Query& query) = 0;
+  virtual Result<std::vector<Run>> runs() = 0;
+  // Small named values: cached references, the machine's measured peak.
+  virtual Status put(const std::string& key, const std::string& value) = 0;
+  virtual Result<std::optional<std::string>> get(const std::string& key) = 0;
+};
+
+// Creates the file and its folder if they do not exist. Errors are sentences a user can act on: locked for longer than
+// `busy_seconds`, read-only, disk full, damaged, written by a newer Lathe, not a database.
+Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, double busy_seconds = 10);
+std::string default_path();         // $LATHE_DB, else $XDG_DATA_HOME/lathe/records.db, else ~/.local/share/...
+
+// JSON lines, a line a trial with its run. Import skips records that are already there and says how many.
+Json to_json(const Run& run, const Record& record);
+Result<std::pair<Run, Record>> from_json(const Json& json);
+struct ImportCount { std::int64_t added = 0, already_there = 0; };
+Result<ImportCount> import_lines(Store& store, std::istream& lines);   // the error's place is "line N"; nothing is added then
+Status export_lines(Store& store, const Query& query, std::ostream& lines);
+
+}  // namespace lathe::store
