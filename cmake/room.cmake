@@ -1,4 +1,4 @@
-# lathe_room(NAME SOURCES file... [LINKS room...] [USES third-party-target...])
+# lathe_room(NAME SOURCES file... [LINKS room...] [USES third-party-target...] [EXPOSES third-party-target...])
 #
 # A room is one library target `lathe_NAME` with its sources listed. LINKS names the rooms whose headers it may include
 # (tests/layering checks that it includes no others); USES names third-party libraries, linked privately: no public
@@ -18,15 +18,4 @@ function(lathe_room name)
   foreach(room IN LISTS ROOM_LINKS)
     target_link_libraries(lathe_${name} ${scope} lathe_${room})
   endforeach()
-endfunction()
-
-# lathe_test(NAME SOURCES file... LINKS room... [LABELS label...]): one GoogleTest program, one CTest entry.
-function(lathe_test name)
-  cmake_parse_arguments(TEST "" "" "SOURCES;LINKS;USES;LABELS" ${ARGN})
-  add_executable(${name} ${TEST_SOURCES})
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  list(TRANSFORM TEST_LINKS PREPEND lathe_)
-  target_link_libraries(${name} PRIVATE ${TEST_LINKS} ${TEST_USES} GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "unit;${TEST_LABELS}")
 endfunction()

@@ -25,3 +25,8 @@ if(LATHE_SANITIZE)
   add_compile_options(-fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${LATHE_SANITIZE})
 endif()
+
+option(LATHE_FUZZ "Build the fuzzers of tests/fuzz with libFuzzer (clang only)" OFF)
+if(LATHE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
