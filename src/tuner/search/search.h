@@ -26,7 +26,8 @@ class Domain {
   virtual int values(int knob) const = 0;                     // number of values of the knob, >= 1
   virtual bool valid(const Config& config) const = 0;         // satisfies the constraints
   virtual Config random(Rng& rng) const = 0;                  // uniform over the valid configurations, or close to it
-  virtual Config neighbour(const Config& config, Rng& rng) const = 0;  // one knob changed, valid
+  // One knob changed (or a few, where a constraint ties them), valid; `config` itself if it has no neighbour.
+  virtual Config neighbour(const Config& config, Rng& rng) const = 0;
 };
 
 // Predicted scores, higher is faster. Called with thousands of configurations at once; may use `jobs` threads itself.
@@ -49,15 +50,19 @@ struct Options {
   double lambda = 2;           // candidates kept for the diversity pick: lambda * batch
   double alpha = 0.5;          // weight of diversity in eq. 3, in units of the scores' spread
   double temperature = 1.0;    // initial, in units of the scores' spread; cools to 0 linearly over a round
+  int patience = 50;           // a round ends after this many steps in which no candidate entered the top set
+  double elite = 0.125;        // share of the chains, the worst, that restart from the best measured; 0: as in the paper
 };
 
 // Ask / tell. `ask` never returns a configuration it returned before or was told about; it returns fewer than wanted
-// only when the space is exhausted. Deterministic for a seed.
+// only when the space is exhausted. Deterministic for a seed and the sequence of calls.
 class Searcher {
  public:
   virtual ~Searcher() = default;
   virtual std::vector<Config> ask(int wanted) = 0;
   virtual void tell(std::span<const Measured> results) = 0;
+  // These are being measured on somebody else's proposal: never ask for them.
+  virtual void exclude(std::span<const Config> configs) = 0;
 };
 
 // "annealing" needs a scorer; "random" and "genetic" ignore it.

@@ -1,0 +1,204 @@
+// Parallel simulated annealing over the cost model's scores (paper, section 3.3, Algorithm 1 and appendix): 128 chains
+// that persist across updates of the model, the best lambda * batch unmeasured configurations they met, the diverse
+// choice of equation 3 among those, and a share of random configurations.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <unordered_map>
+
+#include "tuner/search/search.h"
+#include "tuner/search/spread.h"
+#include "tuner/search/unseen.h"
+
+namespace lathe::search {
+namespace {
+
+// The best `capacity` of all candidates offered. Among equal scores the earlier one stays.
+class TopSet {
+ public:
+  explicit TopSet(std::size_t capacity) : capacity_(capacity) {}
+
+  bool offer(const Config& config, double score) {
+    if (capacity_ == 0 || (heap_.size() == capacity_ && !(score > heap_.top().score))) return false;
+    if (heap_.size() == capacity_) heap_.pop();
+    heap_.push({score, next_++, config});
+    return true;
+  }
+  // Best first; empties the set.
+  void take(std::vector<Config>& configs, std::vector<double>& scores) {
+    for (; !heap_.empty(); heap_.pop()) {
+      configs.push_back(heap_.top().config);
+      scores.push_back(heap_.top().score);
+    }
+    std::ranges::reverse(configs);
+    std::ranges::reverse(scores);
+  }
+
+ private:
+  struct Entry {
+    double score;
+    std::uint64_t order;
+    Config config;
+    // The heap's top is what leaves first: the worst, and of equals the latest.
+    bool operator<(const Entry& other) const {
+      return score != other.score ? score > other.score : order < other.order;
+    }
+  };
+  std::size_t capacity_;
+  std::uint64_t next_ = 0;
+  std::priority_queue<Entry> heap_;
+};
+
+class Annealing final : public Searcher {
+ public:
+  Annealing(const Domain& domain, Scorer& scorer, const Options& options, std::uint64_t seed)
+      : domain_(domain), scorer_(scorer), options_(options), unseen_(domain), rng_(seed) {}
+
+  std::vector<Config> ask(int wanted) override {
+    if (wanted <= 0) return {};
+    if (!scorer_.ready()) return unseen_.draw(wanted, rng_);
+    const int explored = random_share(wanted);
+    std::vector<Config> batch = anneal(wanted - explored);
+    for (const auto& config : batch) unseen_.mark(config);
+    for (auto& config : unseen_.draw(wanted - static_cast<int>(batch.size()), rng_))
+      batch.push_back(std::move(config));
+    return batch;
+  }
+
+  void tell(std::span<const Measured> results) override {
+    for (const auto& result : results) {
+      unseen_.mark(result.config);
+      if (std::isfinite(result.seconds)) best_.push_back(result);
+    }
+    std::ranges::stable_sort(best_, {}, &Measured::seconds);
+    if (best_.size() > elites()) best_.resize(elites());
+  }
+
+  void exclude(std::span<const Config> configs) override {
+    for (const auto& config : configs) unseen_.mark(config);
+  }
+
+ private:
+  std::size_t elites() const {
+    return static_cast<std::size_t>(std::max(0.0, options_.elite * options_.chains));
+  }
+
+  // epsilon * wanted, its fraction by chance: small batches explore too.
+  int random_share(int wanted) {
+    const double share = options_.epsilon * wanted;
+    const int whole = static_cast<int>(share);
+    return std::min(wanted, whole + (rng_.chance(share - whole) ? 1 : 0));
+  }
+
+  // One round: the `wanted` configurations picked of the best the chains meet.
+  std::vector<Config> anneal(int wanted) {
+    known_.clear();
+    TopSet top(static_cast<std::size_t>(std::max<double>(wanted, std::ceil(options_.lambda * wanted))));
+    const Scale scale = start_round(top);
+    int idle = 0;
+    for (int step = 0; step < options_.steps && idle < options_.patience; ++step) {
+      const double temperature =
+          options_.temperature * scale.spread * (1.0 - static_cast<double>(step) / options_.steps);
+      idle = move(temperature, top) ? 0 : idle + 1;
+    }
+    std::vector<Config> candidates, batch;
+    std::vector<double> scores;
+    top.take(candidates, scores);
+    for (const int i : pick_diverse(candidates, scores, wanted, options_.alpha))
+      batch.push_back(std::move(candidates[static_cast<std::size_t>(i)]));
+    return batch;
+  }
+
+  // The model changed since the last round: scores the chains anew, restarts the worst from the best measured, and takes
+  // the spread of scores over the chains and as many fresh random configurations (chains alone have converged).
+  Scale start_round(TopSet& top) {
+    while (static_cast<int>(chains_.size()) < options_.chains) chains_.push_back(domain_.random(rng_));
+    std::vector<Config> sample = chains_;
+    for (int i = 0; i < options_.chains; ++i) sample.push_back(domain_.random(rng_));
+    std::vector<double> scores;
+    evaluate(sample, scores, top);
+    scores_.assign(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(chains_.size()));
+    restart_worst(top);
+    return scale_of(scores);
+  }
+
+  void restart_worst(TopSet& top) {
+    std::vector<Config> elite;
+    for (const auto& measured : best_) elite.push_back(measured.config);
+    std::vector<double> elite_scores;
+    evaluate(elite, elite_scores, top);
+    std::vector<std::size_t> order(chains_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [this](std::size_t i) { return scores_[i]; });
+    for (std::size_t i = 0; i < elite.size() && i < order.size(); ++i) {
+      chains_[order[i]] = elite[i];
+      scores_[order[i]] = elite_scores[i];
+    }
+  }
+
+  bool accept(double score, double proposal, double temperature) {
+    if (proposal >= score) return true;  // also where both are hopeless
+    return temperature > 0 && rng_.uniform() < std::exp((proposal - score) / temperature);
+  }
+
+  // Every chain proposes a neighbour; all are scored at once. True if the top set changed.
+  bool move(double temperature, TopSet& top) {
+    proposals_.clear();
+    for (const auto& chain : chains_) proposals_.push_back(domain_.neighbour(chain, rng_));
+    const bool changed = evaluate(proposals_, proposal_scores_, top);
+    for (std::size_t i = 0; i < chains_.size(); ++i) {
+      if (accept(scores_[i], proposal_scores_[i], temperature)) {
+        chains_[i].swap(proposals_[i]);
+        scores_[i] = proposal_scores_[i];
+      }
+    }
+    return changed;
+  }
+
+  // Scores of `configs`; those not met before in this round go to the model in one call and are offered to the top set.
+  bool evaluate(const std::vector<Config>& configs, std::vector<double>& scores, TopSet& top) {
+    fresh_.clear();
+    where_.clear();
+    for (const auto& config : configs) {
+      const auto [entry, added] = known_.try_emplace(config, 0.0);
+      if (added) fresh_.push_back(config);
+      where_.push_back(&entry->second);  // references into the map stay valid as it grows
+    }
+    fresh_scores_.assign(fresh_.size(), 0.0);
+    if (!fresh_.empty()) scorer_.score(fresh_, fresh_scores_);
+    bool changed = false;
+    for (std::size_t i = 0; i < fresh_.size(); ++i) {
+      const double score = std::isnan(fresh_scores_[i]) ? kHopeless : fresh_scores_[i];
+      known_[fresh_[i]] = score;
+      if (!unseen_.contains(fresh_[i]) && top.offer(fresh_[i], score)) changed = true;
+    }
+    scores.clear();
+    for (const double* score : where_) scores.push_back(*score);
+    return changed;
+  }
+
+  static constexpr double kHopeless = -std::numeric_limits<double>::infinity();
+
+  const Domain& domain_;
+  Scorer& scorer_;
+  Options options_;
+  Unseen unseen_;
+  Rng rng_;
+  std::vector<Measured> best_;   // fastest measured, best first
+  std::vector<Config> chains_;   // persist across rounds
+  std::vector<double> scores_;   // of the chains, in this round
+  std::unordered_map<Config, double, ConfigHash> known_;  // scores of this round; never iterated
+  std::vector<Config> proposals_, fresh_;
+  std::vector<double> proposal_scores_, fresh_scores_;
+  std::vector<const double*> where_;
+};
+
+}  // namespace
+
+std::unique_ptr<Searcher> make_annealing(const Domain& domain, Scorer& scorer, const Options& options,
+                                         std::uint64_t seed) {
+  return std::make_unique<Annealing>(domain, scorer, options, seed);
+}
+
+}  // namespace lathe::search

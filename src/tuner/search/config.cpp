@@ -1,0 +1,14 @@
+#include "tuner/search/search.h"
+
+namespace lathe::search {
+
+std::size_t ConfigHash::operator()(const Config& config) const {
+  std::uint64_t state = 0x9e3779b97f4a7c15U ^ config.size();
+  for (const std::uint16_t value : config) {
+    state = (state ^ value) * 0xff51afd7ed558ccdU;
+    state ^= state >> 32;
+  }
+  return static_cast<std::size_t>(state);
+}
+
+}  // namespace lathe::search

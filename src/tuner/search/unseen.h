@@ -1,0 +1,39 @@
+// Draws configurations that were never proposed or measured. Shared by the searchers.
+#pragma once
+
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "tuner/search/search.h"
+
+namespace lathe::search {
+
+// Keeps only what was proposed or measured, never the space. Drawing is by rejection; where rejections pile up, what is
+// left is small: then a small space is enumerated once, a large one is walked along neighbours. So a draw always ends.
+class Unseen {
+ public:
+  explicit Unseen(const Domain& domain) : domain_(domain) {}
+
+  bool contains(const Config& config) const { return seen_.contains(config); }
+  // True if it was new.
+  bool mark(const Config& config) { return seen_.insert(config).second; }
+  // A random configuration never marked before, marked now; none if nothing is left.
+  std::optional<Config> draw(Rng& rng);
+  // Up to `wanted` of them.
+  std::vector<Config> draw(int wanted, Rng& rng);
+
+ private:
+  std::optional<Config> by_rejection(int tries, Rng& rng);
+  std::optional<Config> from_remaining();
+  std::optional<Config> by_walking(Rng& rng);
+  void enumerate(Rng& rng);
+  bool small_space() const;
+
+  const Domain& domain_;
+  std::unordered_set<Config, ConfigHash> seen_;
+  bool enumerated_ = false;
+  std::vector<Config> remaining_;  // after enumeration: in random order, some of them seen since
+};
+
+}  // namespace lathe::search
