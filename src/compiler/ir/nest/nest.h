@@ -81,9 +81,16 @@ struct BlockIter {
   IterKind kind = IterKind::kSpatial;
   std::vector<Digit> digits;         // loops this block is inside of; most significant first
   SizeId offset = SizeId::kNone;     // kNone: 0. A computed-at block starts where its consumer's box starts
+  // A guard is in no index and no body; it only keeps iterations out. Splitting a loop of 14 that is not the most
+  // significant digit of its iterator by 4 makes iterations 14 and 15 that are inside the iterator's domain but belong to
+  // the next iteration of an outer loop: a guard with extent 14 and the two new digits removes them.
+  bool guard = false;
 };
 
-// A reduction block initialises its element before the first of its reduction iterations and then accumulates.
+// A reduction block initialises its element before the first of its reduction iterations and then accumulates. Its
+// reduction loops are those that drive a reduction iterator of it and no spatial one (is_reduction_loop).
+// A block that reads, directly or through other blocks, the result of a reduction block whose reduction loops are around
+// both, runs in the last iteration of those loops only; a write-back (is_write_back) runs in every one.
 struct Block {
   std::string name;
   std::vector<BlockIter> iters;
@@ -151,7 +158,10 @@ struct Nest {
   std::vector<LoopId> path_to(LoopId loop) const;           // outermost first, `loop` last; empty for kRoot
   std::vector<BlockId> blocks_in(LoopId loop) const;        // tree order
   std::vector<BlockId> blocks_in_order() const { return blocks_in(kRoot); }
-  BlockId writer_of(BufferId buffer) const;                 // the block that computes it (not a write-back); -1 if none
+  BlockId writer_of(BufferId buffer) const;                 // the block that computes it: behind a write-back, the one
+                                                            // that computes the cache; -1 if none
+  bool is_write_back(BlockId block) const;                  // copies a cache into the buffer it caches
+  bool is_reduction_loop(BlockId block, LoopId loop) const;
 };
 
 // A nest with its sizes filled in: what lowering and features read.

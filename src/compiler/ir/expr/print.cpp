@@ -1,0 +1,120 @@
+#include "compiler/ir/expr/print.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace lathe::ir {
+namespace {
+
+// Binding strength, loosest first; function calls and atoms bind tightest.
+int strength_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kOr: return 1;
+    case BinaryOp::kAnd: return 2;
+    case BinaryOp::kEq:
+    case BinaryOp::kNe: return 3;
+    case BinaryOp::kLt:
+    case BinaryOp::kLe: return 4;
+    case BinaryOp::kAdd:
+    case BinaryOp::kSub: return 5;
+    case BinaryOp::kMul:
+    case BinaryOp::kDiv:
+    case BinaryOp::kMod: return 6;
+    case BinaryOp::kMin:
+    case BinaryOp::kMax:
+    case BinaryOp::kPow: return 8;
+  }
+  return 8;
+}
+
+bool is_call(BinaryOp op) { return strength_of(op) == 8; }
+
+std::string number(double value) {
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  return fmt::format("{}", value);
+}
+
+class Printer {
+ public:
+  explicit Printer(const ExprNames& names) : names_(names) {}
+
+  // Parentheses appear where `e` binds more loosely than `least`.
+  std::string text(const Expr& e, int least) const {
+    struct Visitor {
+      const Printer& printer;
+      const Expr& e;
+      int least;
+      std::string operator()(const Const& n) const { return number(n.value); }
+      std::string operator()(const IterValue& n) const { return printer.iter(n.iter); }
+      std::string operator()(const Read& n) const { return printer.read(n); }
+      std::string operator()(const Unary& n) const { return printer.unary(n); }
+      std::string operator()(const Binary& n) const { return printer.binary(n, least); }
+      std::string operator()(const Select& n) const {
+        return fmt::format("select({}, {}, {})", printer.text(n.condition, 0), printer.text(n.then, 0),
+                           printer.text(n.otherwise, 0));
+      }
+      std::string operator()(const Cast& n) const {
+        return fmt::format("{}({})", name_of(e->dtype), printer.text(n.x, 0));
+      }
+      std::string operator()(const InRange& n) const { return printer.in_range(n); }
+    };
+    return std::visit(Visitor{*this, e, least}, e->value);
+  }
+
+ private:
+  std::string iter(int i) const { return names_.iters[static_cast<std::size_t>(i)]; }
+
+  std::string read(const Read& n) const {
+    std::string out = names_.tensors[static_cast<std::size_t>(n.tensor)] + "[";
+    for (std::size_t d = 0; d < n.index.size(); ++d)
+      out += (d ? ", " : "") + print(n.index[d], names_.iters);
+    if (n.pad) out += " else " + number(*n.pad);
+    return out + "]";
+  }
+
+  std::string unary(const Unary& n) const {
+    if (n.op == UnaryOp::kNeg || n.op == UnaryOp::kNot) return name_of(n.op) + text(n.x, 7);
+    return fmt::format("{}({})", name_of(n.op), text(n.x, 0));
+  }
+
+  std::string binary(const Binary& n, int least) const {
+    if (is_call(n.op)) return fmt::format("{}({}, {})", name_of(n.op), text(n.a, 0), text(n.b, 0));
+    const int strength = strength_of(n.op);
+    std::string out = fmt::format("{} {} {}", text(n.a, strength), name_of(n.op), text(n.b, strength + 1));
+    return strength < least ? "(" + out + ")" : out;
+  }
+
+  std::string in_range(const InRange& n) const {
+    std::string out = "inrange(";
+    for (std::size_t r = 0; r < n.rows.size(); ++r)
+      out += fmt::format("{}{} <= {} < {}", r ? ", " : "", n.rows[r].low, print(n.rows[r].index, names_.iters),
+                         n.rows[r].high);
+    return out + ")";
+  }
+
+  const ExprNames& names_;
+};
+
+}  // namespace
+
+std::string print(const Affine& affine, std::span<const std::string> iters) {
+  std::string out;
+  const auto join = [&](bool negative, const std::string& text) {
+    if (out.empty())
+      out = (negative ? "-" : "") + text;
+    else
+      out += (negative ? " - " : " + ") + text;
+  };
+  for (const AffineTerm& term : affine.terms) {
+    const std::string& name = iters[static_cast<std::size_t>(term.iter)];
+    const std::int64_t size = std::abs(term.coef);
+    join(term.coef < 0, size == 1 ? name : fmt::format("{}*{}", size, name));
+  }
+  if (affine.offset != 0 || out.empty()) join(affine.offset < 0, std::to_string(std::abs(affine.offset)));
+  return out;
+}
+
+std::string print(const Expr& e, const ExprNames& names) { return Printer(names).text(e, 0); }
+
+}  // namespace lathe::ir
