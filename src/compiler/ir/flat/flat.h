@@ -5,10 +5,17 @@
 // 0 and touches no memory. Registers are mutable typed cells without an address: code generation keeps them as SSA
 // values. A parallel For runs its iterations in any order on any threads: no register is carried into, across or out of
 // it. Vars are defined once, by a For or a Let, and seen in what follows inside the same statement list.
+//
+// Values. f32, f16 and bf16 arithmetic rounds to the type after every operation (passes/expand_conversions trades the
+// f16 and bf16 part for f32 arithmetic that rounds when stored); integers wrap. kMin is `a < b ? a : b`, kMax is
+// `a > b ? a : b`: b if either is NaN. A Cast of a real number to an integer truncates; what it yields for NaN and
+// beyond the range is not defined, but it does not trap (the interpreter saturates, NaN gives 0). A Cast to bool is
+// `!= 0`. Integer division by 0 and shifts by the width or more are errors of the program.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,23 +43,25 @@ enum class BinaryOp {
 };
 const char* name_of(BinaryOp op);
 
-struct IntImm { std::int64_t value; };                 // of an integer or bool type
-struct FloatImm { double value; };
+struct IntImm { std::int64_t value; };                 // scalar of an integer or bool type, within its range
+struct FloatImm { double value; };                     // scalar, a value of its type
 struct Var { int id; };                                // i64 scalar
 struct Unary { UnaryOp op; Expr x; };
 struct Binary { BinaryOp op; Expr a, b; };
 struct Fma { Expr a, b, c; };                          // a*b + c, rounded once or twice as the target has it
-struct Select { Expr condition, then, otherwise; };
+struct Select { Expr condition, then, otherwise; };    // condition: of the same lanes, or a scalar
 struct Cast { Expr x; };                               // converts the value
-struct Bitcast { Expr x; };                            // keeps the bits; same total size
+struct Bitcast { Expr x; };                            // keeps the bits of each lane; equal sizes, or between a 16-bit
+                                                       // float and i32: zero-extended, and back from the low half
 struct Ramp { Expr base; std::int64_t stride; };       // base, base + stride, ...
 struct Broadcast { Expr x; };
-struct Load { int buffer; Expr index; Expr mask; };    // mask null: all lanes
+struct Load { int buffer; Expr index; Expr mask; };    // mask null: all lanes; else of the same lanes
 struct RegRead { int reg; };
 
 struct Node {
   std::variant<IntImm, FloatImm, Var, Unary, Binary, Fma, Select, Cast, Bitcast, Ramp, Broadcast, Load, RegRead> value;
   Type type;
+  std::uint64_t hash;  // structural: of the type, the operation and the operands' hashes
 };
 
 struct StmtNode;
@@ -68,6 +77,7 @@ struct RegWrite { int reg; Expr value; };
 struct PrefetchAt { int buffer; Expr index; };                       // into all cache levels; any address is harmless
 struct StmtNode {
   std::variant<Seq, For, If, Let, Store, RegWrite, PrefetchAt> value;
+  std::uint64_t hash;  // structural
 };
 
 enum class Scope {
@@ -107,8 +117,10 @@ struct Program {
   std::int64_t constant_bytes = 0, workspace_bytes = 0, worker_bytes = 0;  // each area starts 64-byte aligned
 };
 
-// Constructors. Small constants fold (int arithmetic on immediates, x+0, x*1, x*0), so that an address always has the
-// form `dynamic + immediate`.
+// Constructors: the only way to make nodes. Small constants fold (int arithmetic on immediates, x+0, x*1, x*0), and sums
+// keep their immediate last, so that an address always has the form `dynamic + immediate`: (x+3)+y is (x+y)+3, (x+3)*4
+// is x*4+12, 7-x is x*-1+7. Broadcasts and ramps move outwards: broadcast(x)*broadcast(y) is broadcast(x*y),
+// ramp(x, s)+broadcast(y) is ramp(x+y, s). A ramp of stride 1 as index of a load or store becomes its scalar base.
 Expr int_imm(std::int64_t value, Dtype dtype = Dtype::kI64);
 Expr float_imm(double value, Dtype dtype);
 Expr imm(double value, Type type);                  // of any type, broadcast to its lanes
@@ -119,7 +131,7 @@ Expr fma(Expr a, Expr b, Expr c);
 Expr select(Expr condition, Expr then, Expr otherwise);
 Expr cast(Expr x, Dtype dtype);
 Expr bitcast(Expr x, Dtype dtype);
-Expr ramp(Expr base, std::int64_t stride, int lanes);
+Expr ramp(Expr base, std::int64_t stride, int lanes);  // a broadcast if stride is 0
 Expr broadcast(Expr x, int lanes);                  // x itself if lanes is 1
 Expr load(int buffer, Expr index, Type type, Expr mask = nullptr);
 Expr reg_read(int reg, Type type);
@@ -133,12 +145,22 @@ Stmt reg_write(int reg, Expr value);
 Stmt prefetch(int buffer, Expr index);
 
 bool is_imm(const Expr& e, std::int64_t value);
-std::optional<std::int64_t> as_int(const Expr& e);  // the value of an IntImm
+std::optional<std::int64_t> as_int(const Expr& e);     // the value of an IntImm
+std::optional<std::int64_t> splat_int(const Expr& e);  // of an IntImm or a broadcast of one
+std::int64_t wrap(std::int64_t value, Dtype dtype);    // into the range of an integer type; bool: != 0
+// The result of an integer operation on values in range; empty where it is undefined (division by 0, wide shifts).
+std::optional<std::int64_t> evaluate(BinaryOp op, std::int64_t a, std::int64_t b, Dtype dtype);
+
+bool equal(const Expr& a, const Expr& b);              // structural, in constant time (by the hashes)
+bool equal(const Stmt& a, const Stmt& b);
 
 std::string print(const Program& program);
 std::string print(const Program& program, const Stmt& stmt);
 std::string print(const Program& program, const Expr& e);
 std::uint64_t hash(const Program& program);         // structural: equal programs are measured once
+
+inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::kLt && op <= BinaryOp::kNe; }
+inline bool yields_bool(BinaryOp op) { return op >= BinaryOp::kLt && op <= BinaryOp::kOr; }
 
 // Types agree, vars are defined before use, registers are not carried across parallel loops, buffers exist.
 Status verify(const Program& program);

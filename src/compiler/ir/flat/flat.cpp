@@ -1,0 +1,228 @@
+#include "compiler/ir/flat/flat.h"
+
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "compiler/ir/flat/fold.h"
+#include "compiler/ir/flat/make.h"
+
+namespace lathe::flat {
+namespace {
+
+bool is_int(Dtype dtype) { return !is_float(dtype); }
+
+double rounded(double value, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kF32: return static_cast<float>(value);
+    case Dtype::kF16: return f16_to_f32(f32_to_f16(static_cast<float>(value)));
+    case Dtype::kBF16: return bf16_to_f32(f32_to_bf16(static_cast<float>(value)));
+    default: return value;
+  }
+}
+
+// Truncates; saturates beyond i64, NaN gives 0.
+std::int64_t truncated(double value) {
+  if (std::isnan(value)) return 0;
+  if (value >= 0x1p63) return INT64_MAX;
+  if (value < -0x1p63) return INT64_MIN;
+  return static_cast<std::int64_t>(value);
+}
+
+const Expr* broadcast_of(const Expr& e) {
+  const auto* b = std::get_if<Broadcast>(&e->value);
+  return b == nullptr ? nullptr : &b->x;
+}
+
+// A contiguous vector access is written with the scalar index of its first element.
+Expr without_unit_ramp(Expr index) {
+  if (const auto* r = std::get_if<Ramp>(&index->value); r != nullptr && r->stride == 1) return r->base;
+  return index;
+}
+Expr without_full_mask(Expr mask) { return mask && splat_int(mask) == 1 ? nullptr : mask; }
+
+Expr fold_cast(const Expr& x, Dtype dtype) {
+  if (const auto* i = std::get_if<IntImm>(&x->value)) {
+    if (is_int(dtype)) return int_imm(i->value, dtype);
+    if (dtype == Dtype::kF32) return float_imm(static_cast<float>(i->value), dtype);
+    return float_imm(static_cast<double>(i->value), dtype);
+  }
+  if (const auto* f = std::get_if<FloatImm>(&x->value)) {
+    if (is_float(dtype)) return float_imm(f->value, dtype);
+    if (dtype == Dtype::kBool) return int_imm(f->value != 0, dtype);
+    const std::int64_t value = truncated(f->value);
+    if (wrap(value, dtype) == value) return int_imm(value, dtype);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* name_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd: return "+";
+    case BinaryOp::kSub: return "-";
+    case BinaryOp::kMul: return "*";
+    case BinaryOp::kDiv: return "/";
+    case BinaryOp::kMod: return "%";
+    case BinaryOp::kMin: return "min";
+    case BinaryOp::kMax: return "max";
+    case BinaryOp::kPow: return "pow";
+    case BinaryOp::kLt: return "<";
+    case BinaryOp::kLe: return "<=";
+    case BinaryOp::kEq: return "==";
+    case BinaryOp::kNe: return "!=";
+    case BinaryOp::kAnd: return "&&";
+    case BinaryOp::kOr: return "||";
+    case BinaryOp::kBitAnd: return "&";
+    case BinaryOp::kBitOr: return "|";
+    case BinaryOp::kBitXor: return "^";
+    case BinaryOp::kShl: return "<<";
+    case BinaryOp::kShr: return ">>";
+  }
+  return "?";
+}
+
+Expr int_imm(std::int64_t value, Dtype dtype) { return make(IntImm{wrap(value, dtype)}, {dtype, 1}); }
+Expr float_imm(double value, Dtype dtype) { return make(FloatImm{rounded(value, dtype)}, {dtype, 1}); }
+Expr imm(double value, Type type) {
+  Expr scalar = is_float(type.dtype)           ? float_imm(value, type.dtype)
+                : type.dtype == Dtype::kBool ? int_imm(value != 0, type.dtype)
+                                             : int_imm(truncated(value), type.dtype);
+  return broadcast(std::move(scalar), type.lanes);
+}
+Expr var(int id) { return make(Var{id}, {Dtype::kI64, 1}); }
+
+Expr unary(UnaryOp op, Expr x) {
+  if (const Expr* inner = broadcast_of(x)) return broadcast(unary(op, *inner), x->type.lanes);
+  if (const auto value = as_int(x)) {
+    if (op == UnaryOp::kNot) return int_imm(*value == 0, Dtype::kBool);
+    if (op == UnaryOp::kNeg) return int_imm(static_cast<std::int64_t>(-static_cast<std::uint64_t>(*value)), x->type.dtype);
+  }
+  const Type type = x->type;
+  return make(Unary{op, std::move(x)}, type);
+}
+
+Expr binary(BinaryOp op, Expr a, Expr b) {
+  LATHE_CHECK(a->type == b->type, "operands of {} are {} x {} and {} x {}", name_of(op), name_of(a->type.dtype),
+              a->type.lanes, name_of(b->type.dtype), b->type.lanes);
+  const Expr* x = broadcast_of(a);
+  const Expr* y = broadcast_of(b);
+  if (x != nullptr && y != nullptr) return broadcast(binary(op, *x, *y), a->type.lanes);
+  Expr folded = is_int(a->type.dtype) ? fold_int(op, a, b) : fold_float(op, a, b);
+  if (folded) return folded;
+  const Type type{yields_bool(op) ? Dtype::kBool : a->type.dtype, a->type.lanes};
+  return make(Binary{op, std::move(a), std::move(b)}, type);
+}
+
+Expr fma(Expr a, Expr b, Expr c) {
+  LATHE_CHECK(a->type == b->type && a->type == c->type, "operands of fma differ in type");
+  const Type type = a->type;
+  if (const Expr *x = broadcast_of(a), *y = broadcast_of(b), *z = broadcast_of(c); x && y && z)
+    return broadcast(fma(*x, *y, *z), type.lanes);
+  return make(Fma{std::move(a), std::move(b), std::move(c)}, type);
+}
+
+Expr select(Expr condition, Expr then, Expr otherwise) {
+  LATHE_CHECK(then->type == otherwise->type, "branches of select differ in type");
+  if (const auto known = splat_int(condition)) return *known != 0 ? then : otherwise;
+  if (equal(then, otherwise)) return then;
+  if (const Expr* one = broadcast_of(condition)) condition = Expr(*one);
+  const Type type = then->type;
+  if (const Expr *t = broadcast_of(then), *o = broadcast_of(otherwise); t && o && condition->type.lanes == 1)
+    return broadcast(select(std::move(condition), *t, *o), type.lanes);
+  return make(Select{std::move(condition), std::move(then), std::move(otherwise)}, type);
+}
+
+Expr cast(Expr x, Dtype dtype) {
+  if (x->type.dtype == dtype) return x;
+  const int lanes = x->type.lanes;
+  if (const Expr* inner = broadcast_of(x)) return broadcast(cast(*inner, dtype), lanes);
+  if (Expr folded = fold_cast(x, dtype)) return folded;
+  return make(Cast{std::move(x)}, {dtype, lanes});
+}
+
+Expr bitcast(Expr x, Dtype dtype) {
+  if (x->type.dtype == dtype) return x;
+  const int lanes = x->type.lanes;
+  if (const Expr* inner = broadcast_of(x)) return broadcast(bitcast(*inner, dtype), lanes);
+  if (const auto* b = std::get_if<Bitcast>(&x->value); b != nullptr && b->x->type.dtype == dtype) return b->x;
+  return make(Bitcast{std::move(x)}, {dtype, lanes});
+}
+
+Expr ramp(Expr base, std::int64_t stride, int lanes) {
+  LATHE_CHECK(base->type.lanes == 1, "base of a ramp must be a scalar");
+  if (lanes == 1) return base;
+  if (stride == 0) return broadcast(std::move(base), lanes);
+  const Type type{base->type.dtype, lanes};
+  return make(Ramp{std::move(base), stride}, type);
+}
+
+Expr broadcast(Expr x, int lanes) {
+  if (lanes == 1) return x;
+  LATHE_CHECK(x->type.lanes == 1, "broadcast of a vector of {}", x->type.lanes);
+  const Type type{x->type.dtype, lanes};
+  return make(Broadcast{std::move(x)}, type);
+}
+
+Expr load(int buffer, Expr index, Type type, Expr mask) {
+  if (mask && splat_int(mask) == 0) return imm(0, type);
+  return make(Load{buffer, without_unit_ramp(std::move(index)), without_full_mask(std::move(mask))}, type);
+}
+
+Expr reg_read(int reg, Type type) { return make(RegRead{reg}, type); }
+
+Stmt seq(std::vector<Stmt> stmts) {
+  bool flat = true;
+  for (const Stmt& s : stmts) flat = flat && !std::holds_alternative<Seq>(s->value);
+  if (!flat) {
+    std::vector<Stmt> all;
+    all.reserve(stmts.size() * 2);
+    for (Stmt& s : stmts) {
+      if (const auto* inner = std::get_if<Seq>(&s->value))
+        all.insert(all.end(), inner->stmts.begin(), inner->stmts.end());
+      else
+        all.push_back(std::move(s));
+    }
+    stmts = std::move(all);
+  }
+  if (stmts.size() == 1) return std::move(stmts.front());
+  return make_stmt(Seq{std::move(stmts)});
+}
+
+Stmt for_loop(int var, Expr begin, Expr end, ForKind kind, Stmt body) {
+  return make_stmt(For{var, std::move(begin), std::move(end), kind, std::move(body)});
+}
+
+Stmt if_then(Expr condition, Stmt then, Stmt otherwise) {
+  if (const auto known = as_int(condition)) {
+    if (*known != 0) return then;
+    return otherwise ? otherwise : seq({});
+  }
+  return make_stmt(If{std::move(condition), std::move(then), std::move(otherwise)});
+}
+
+Stmt let(int var, Expr value) { return make_stmt(Let{var, std::move(value)}); }
+
+Stmt store(int buffer, Expr index, Expr value, Expr mask) {
+  if (mask && splat_int(mask) == 0) return seq({});
+  return make_stmt(
+      Store{buffer, without_unit_ramp(std::move(index)), std::move(value), without_full_mask(std::move(mask))});
+}
+
+Stmt reg_write(int reg, Expr value) { return make_stmt(RegWrite{reg, std::move(value)}); }
+Stmt prefetch(int buffer, Expr index) { return make_stmt(PrefetchAt{buffer, std::move(index)}); }
+
+bool is_imm(const Expr& e, std::int64_t value) { return as_int(e) == value; }
+
+std::optional<std::int64_t> as_int(const Expr& e) {
+  if (const auto* i = std::get_if<IntImm>(&e->value)) return i->value;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> splat_int(const Expr& e) {
+  if (const Expr* inner = broadcast_of(e)) return as_int(*inner);
+  return as_int(e);
+}
+
+}  // namespace lathe::flat

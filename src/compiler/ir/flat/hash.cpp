@@ -1,0 +1,204 @@
+#include <bit>
+
+#include "base/hash.h"
+#include "compiler/ir/flat/flat.h"
+#include "compiler/ir/flat/make.h"
+
+namespace lathe::flat {
+namespace {
+
+// Hashing is on the way of every node made: a multiply and a shift a word, well mixed at the end.
+class Mix {
+ public:
+  explicit Mix(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U) {}
+  Mix& add(std::uint64_t word) {
+    state_ = (state_ ^ word) * 0xbf58476d1ce4e5b9U;
+    state_ ^= state_ >> 29;
+    return *this;
+  }
+  template <class Pointer>
+  Mix& child(const Pointer& p) {
+    return add(p ? p->hash : 0x5bd1e995U);
+  }
+  std::uint64_t value() const {
+    const std::uint64_t z = (state_ ^ (state_ >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct ExprHash {
+  Mix& mix;
+  void operator()(const IntImm& n) const { mix.add(static_cast<std::uint64_t>(n.value)); }
+  void operator()(const FloatImm& n) const { mix.add(std::bit_cast<std::uint64_t>(n.value)); }
+  void operator()(const Var& n) const { mix.add(static_cast<std::uint64_t>(n.id)); }
+  void operator()(const Unary& n) const { mix.add(static_cast<std::uint64_t>(n.op)).child(n.x); }
+  void operator()(const Binary& n) const { mix.add(static_cast<std::uint64_t>(n.op)).child(n.a).child(n.b); }
+  void operator()(const Fma& n) const { mix.child(n.a).child(n.b).child(n.c); }
+  void operator()(const Select& n) const { mix.child(n.condition).child(n.then).child(n.otherwise); }
+  void operator()(const Cast& n) const { mix.child(n.x); }
+  void operator()(const Bitcast& n) const { mix.child(n.x); }
+  void operator()(const Ramp& n) const { mix.add(static_cast<std::uint64_t>(n.stride)).child(n.base); }
+  void operator()(const Broadcast& n) const { mix.child(n.x); }
+  void operator()(const Load& n) const {
+    mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index).child(n.mask);
+  }
+  void operator()(const RegRead& n) const { mix.add(static_cast<std::uint64_t>(n.reg)); }
+};
+
+struct StmtHash {
+  Mix& mix;
+  void operator()(const Seq& n) const {
+    mix.add(n.stmts.size());
+    for (const Stmt& s : n.stmts) mix.child(s);
+  }
+  void operator()(const For& n) const {
+    mix.add(static_cast<std::uint64_t>(n.var)).child(n.begin).child(n.end);
+    mix.add(static_cast<std::uint64_t>(n.kind)).child(n.body);
+  }
+  void operator()(const If& n) const { mix.child(n.condition).child(n.then).child(n.otherwise); }
+  void operator()(const Let& n) const { mix.add(static_cast<std::uint64_t>(n.var)).child(n.value); }
+  void operator()(const Store& n) const {
+    mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index).child(n.value).child(n.mask);
+  }
+  void operator()(const RegWrite& n) const { mix.add(static_cast<std::uint64_t>(n.reg)).child(n.value); }
+  void operator()(const PrefetchAt& n) const { mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index); }
+};
+
+// Children are compared by hash alone, so that comparing costs the same for a leaf and a program: 64 mixed bits make an
+// accident over the few thousand nodes of a program less likely than a broken machine.
+bool same(const Expr& a, const Expr& b) { return a == b || (a && b && a->hash == b->hash); }
+bool same(const Stmt& a, const Stmt& b) { return a == b || (a && b && a->hash == b->hash); }
+
+// Compares with the same alternative of the other node.
+struct ExprEqual {
+  const Node& other;
+  template <class T>
+  const T& as() const {
+    return std::get<T>(other.value);
+  }
+  bool operator()(const IntImm& n) const { return n.value == as<IntImm>().value; }
+  bool operator()(const FloatImm& n) const {
+    return std::bit_cast<std::uint64_t>(n.value) == std::bit_cast<std::uint64_t>(as<FloatImm>().value);
+  }
+  bool operator()(const Var& n) const { return n.id == as<Var>().id; }
+  bool operator()(const Unary& n) const { return n.op == as<Unary>().op && same(n.x, as<Unary>().x); }
+  bool operator()(const Binary& n) const {
+    const auto& o = as<Binary>();
+    return n.op == o.op && same(n.a, o.a) && same(n.b, o.b);
+  }
+  bool operator()(const Fma& n) const {
+    const auto& o = as<Fma>();
+    return same(n.a, o.a) && same(n.b, o.b) && same(n.c, o.c);
+  }
+  bool operator()(const Select& n) const {
+    const auto& o = as<Select>();
+    return same(n.condition, o.condition) && same(n.then, o.then) && same(n.otherwise, o.otherwise);
+  }
+  bool operator()(const Cast& n) const { return same(n.x, as<Cast>().x); }
+  bool operator()(const Bitcast& n) const { return same(n.x, as<Bitcast>().x); }
+  bool operator()(const Ramp& n) const { return n.stride == as<Ramp>().stride && same(n.base, as<Ramp>().base); }
+  bool operator()(const Broadcast& n) const { return same(n.x, as<Broadcast>().x); }
+  bool operator()(const Load& n) const {
+    const auto& o = as<Load>();
+    return n.buffer == o.buffer && same(n.index, o.index) && same(n.mask, o.mask);
+  }
+  bool operator()(const RegRead& n) const { return n.reg == as<RegRead>().reg; }
+};
+
+struct StmtEqual {
+  const StmtNode& other;
+  template <class T>
+  const T& as() const {
+    return std::get<T>(other.value);
+  }
+  bool operator()(const Seq& n) const {
+    const auto& o = as<Seq>();
+    if (n.stmts.size() != o.stmts.size()) return false;
+    for (std::size_t i = 0; i < n.stmts.size(); ++i)
+      if (!same(n.stmts[i], o.stmts[i])) return false;
+    return true;
+  }
+  bool operator()(const For& n) const {
+    const auto& o = as<For>();
+    return n.var == o.var && n.kind == o.kind && same(n.begin, o.begin) && same(n.end, o.end) &&
+           same(n.body, o.body);
+  }
+  bool operator()(const If& n) const {
+    const auto& o = as<If>();
+    return same(n.condition, o.condition) && same(n.then, o.then) && same(n.otherwise, o.otherwise);
+  }
+  bool operator()(const Let& n) const { return n.var == as<Let>().var && same(n.value, as<Let>().value); }
+  bool operator()(const Store& n) const {
+    const auto& o = as<Store>();
+    return n.buffer == o.buffer && same(n.index, o.index) && same(n.value, o.value) && same(n.mask, o.mask);
+  }
+  bool operator()(const RegWrite& n) const {
+    return n.reg == as<RegWrite>().reg && same(n.value, as<RegWrite>().value);
+  }
+  bool operator()(const PrefetchAt& n) const {
+    return n.buffer == as<PrefetchAt>().buffer && same(n.index, as<PrefetchAt>().index);
+  }
+};
+
+void add_border(Hasher& hasher, const Border& border) {
+  hasher.add(static_cast<std::uint64_t>(border.dtype)).add(border.shape.size()).add(border.layout.size());
+  for (const std::int64_t extent : border.shape) hasher.add(static_cast<std::uint64_t>(extent));
+  for (const Border::Digit& d : border.layout)
+    for (const std::int64_t word : {static_cast<std::int64_t>(d.dim), d.weight, d.extent, d.stride})
+      hasher.add(static_cast<std::uint64_t>(word));
+  hasher.add(static_cast<std::uint64_t>(border.size)).add(border.constant);
+}
+
+void add_buffer(Hasher& hasher, const Buffer& buffer) {
+  hasher.add(static_cast<std::uint64_t>(buffer.dtype)).add(static_cast<std::uint64_t>(buffer.size));
+  hasher.add(static_cast<std::uint64_t>(buffer.scope)).add(static_cast<std::uint64_t>(buffer.slot));
+  for (const double value : buffer.literal) hasher.add(std::bit_cast<std::uint64_t>(value));
+}
+
+}  // namespace
+
+Expr make(decltype(Node::value) value, Type type) {
+  Mix mix(value.index() + 1);
+  mix.add(static_cast<std::uint64_t>(type.dtype) << 32 | static_cast<std::uint32_t>(type.lanes));
+  std::visit(ExprHash{mix}, value);
+  return std::make_shared<const Node>(std::move(value), type, mix.value());
+}
+
+Stmt make_stmt(decltype(StmtNode::value) value) {
+  Mix mix(value.index() + 101);
+  std::visit(StmtHash{mix}, value);
+  return std::make_shared<const StmtNode>(std::move(value), mix.value());
+}
+
+bool equal(const Expr& a, const Expr& b) {
+  if (a == b) return true;
+  if (a->hash != b->hash || a->type != b->type || a->value.index() != b->value.index()) return false;
+  return std::visit(ExprEqual{*b}, a->value);
+}
+
+bool equal(const Stmt& a, const Stmt& b) {
+  if (a == b) return true;
+  if (a->hash != b->hash || a->value.index() != b->value.index()) return false;
+  return std::visit(StmtEqual{*b}, a->value);
+}
+
+// Names are hints and do not count.
+std::uint64_t hash(const Program& program) {
+  Hasher hasher;
+  for (const Buffer& buffer : program.buffers) add_buffer(hasher, buffer);
+  for (const Type& type : program.regs)
+    hasher.add(static_cast<std::uint64_t>(type.dtype)).add(static_cast<std::uint64_t>(type.lanes));
+  hasher.add(program.prepare ? program.prepare->hash : 0).add(program.run ? program.run->hash : 0);
+  for (const auto* borders : {&program.inputs, &program.outputs}) {
+    hasher.add(borders->size());
+    for (const Border& border : *borders) add_border(hasher, border);
+  }
+  for (const std::int64_t bytes : {program.constant_bytes, program.workspace_bytes, program.worker_bytes})
+    hasher.add(static_cast<std::uint64_t>(bytes));
+  return hasher.value();
+}
+
+}  // namespace lathe::flat

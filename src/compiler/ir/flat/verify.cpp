@@ -1,0 +1,330 @@
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "compiler/ir/flat/flat.h"
+#include "compiler/ir/flat/rewrite.h"
+
+namespace lathe::flat {
+namespace {
+
+std::string text_of(Type type) {
+  return type.lanes == 1 ? std::string(name_of(type.dtype)) : fmt::format("{} x {}", name_of(type.dtype), type.lanes);
+}
+bool is_integer(Dtype dtype) { return !is_float(dtype) && dtype != Dtype::kBool; }
+
+bool bitcasts(Dtype from, Dtype to) {
+  if (size_of(from) == size_of(to)) return true;
+  const auto half = [](Dtype d) { return d == Dtype::kF16 || d == Dtype::kBF16; };
+  return (half(from) && to == Dtype::kI32) || (half(to) && from == Dtype::kI32);
+}
+
+// One walk over prepare or run. The first fault found is kept; after it the walk only unwinds.
+class Verifier {
+ public:
+  Verifier(const Program& program, bool preparing)
+      : program_(program), preparing_(preparing), visible_(program.vars.size()), defined_(program.vars.size()),
+        written_(program.regs.size()) {}
+
+  Status run(const Stmt& s) {
+    visit(s);
+    if (fault_.empty()) return {};
+    return fail_at(preparing_ ? "prepare" : "run", ErrorKind::kInternal, "{}", fault_);
+  }
+
+ private:
+  template <class... Args>
+  void refuse(fmt::format_string<Args...> format, Args&&... args) {
+    if (fault_.empty()) fault_ = fmt::format(format, std::forward<Args>(args)...);
+  }
+  template <class... Args>
+  bool require(bool condition, const Expr& e, fmt::format_string<Args...> format, Args&&... args) {
+    if (!condition && fault_.empty())
+      fault_ = fmt::format("{} in `{}`", fmt::format(format, std::forward<Args>(args)...), print(program_, e));
+    return condition;
+  }
+
+  // Expressions.
+  void expression(const Expr& e) {
+    checked_.clear();
+    visit(e);
+  }
+  void visit(const Expr& e) {
+    if (!fault_.empty()) return;
+    if (!e) return refuse("an expression is missing");
+    if (e.use_count() > 1 && !checked_.insert(e.get()).second) return;
+    each_operand(*e, [&](const Expr& x) { visit(x); });
+    if (!fault_.empty()) return;
+    require(e->type.lanes >= 1, e, "{} lanes", e->type.lanes);
+    std::visit([&](const auto& n) { check(n, e); }, e->value);
+  }
+  void check(const IntImm& n, const Expr& e) {
+    require(!is_float(e->type.dtype) && e->type.lanes == 1, e, "an integer immediate of type {}", text_of(e->type));
+    require(wrap(n.value, e->type.dtype) == n.value, e, "{} is not a value of {}", n.value, text_of(e->type));
+  }
+  void check(const FloatImm&, const Expr& e) {
+    require(is_float(e->type.dtype) && e->type.lanes == 1, e, "a real immediate of type {}", text_of(e->type));
+  }
+  void check(const Var& n, const Expr& e) {
+    if (!require(n.id >= 0 && n.id < static_cast<int>(visible_.size()), e, "variable {} does not exist", n.id)) return;
+    require(visible_[static_cast<std::size_t>(n.id)], e, "variable {} is not defined here", n.id);
+    require(e->type == Type{Dtype::kI64, 1}, e, "a variable of type {}", text_of(e->type));
+  }
+  void check(const Unary& n, const Expr& e) {
+    const Dtype dtype = n.x->type.dtype;
+    require(n.x->type == e->type, e, "{} of {} yields {}", ir::name_of(n.op), text_of(n.x->type), text_of(e->type));
+    const bool fits = n.op == UnaryOp::kNot                             ? dtype == Dtype::kBool
+                      : n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs ? dtype != Dtype::kBool
+                                                                        : is_float(dtype);
+    require(fits, e, "{} of {}", ir::name_of(n.op), text_of(n.x->type));
+  }
+  void check(const Binary& n, const Expr& e) {
+    const Type type = n.a->type;
+    require(n.b->type == type, e, "{} of {} and {}", name_of(n.op), text_of(type), text_of(n.b->type));
+    const Type result{yields_bool(n.op) ? Dtype::kBool : type.dtype, type.lanes};
+    require(e->type == result, e, "{} of {} yields {}", name_of(n.op), text_of(type), text_of(e->type));
+    require(takes(n.op, type.dtype), e, "{} of {}", name_of(n.op), text_of(type));
+  }
+  static bool takes(BinaryOp op, Dtype dtype) {
+    switch (op) {
+      case BinaryOp::kAdd:
+      case BinaryOp::kSub:
+      case BinaryOp::kMul:
+      case BinaryOp::kDiv:
+      case BinaryOp::kMod: return dtype != Dtype::kBool;
+      case BinaryOp::kPow: return is_float(dtype);
+      case BinaryOp::kMin:
+      case BinaryOp::kMax:
+      case BinaryOp::kLt:
+      case BinaryOp::kLe:
+      case BinaryOp::kEq:
+      case BinaryOp::kNe: return true;
+      case BinaryOp::kAnd:
+      case BinaryOp::kOr: return dtype == Dtype::kBool;
+      case BinaryOp::kBitAnd:
+      case BinaryOp::kBitOr:
+      case BinaryOp::kBitXor:
+      case BinaryOp::kShl:
+      case BinaryOp::kShr: return is_integer(dtype);
+    }
+    return false;
+  }
+  void check(const Fma& n, const Expr& e) {
+    require(n.a->type == e->type && n.b->type == e->type && n.c->type == e->type, e, "operands of fma differ in type");
+    require(e->type.dtype != Dtype::kBool, e, "fma of bool");
+  }
+  void check(const Select& n, const Expr& e) {
+    require(n.then->type == e->type && n.otherwise->type == e->type, e, "branches of select are {} and {}",
+            text_of(n.then->type), text_of(n.otherwise->type));
+    const Type c = n.condition->type;
+    require(c.dtype == Dtype::kBool && (c.lanes == 1 || c.lanes == e->type.lanes), e,
+            "select between {} on a condition of type {}", text_of(e->type), text_of(c));
+  }
+  void check(const Cast& n, const Expr& e) {
+    require(n.x->type.lanes == e->type.lanes, e, "a cast of {} to {}", text_of(n.x->type), text_of(e->type));
+  }
+  void check(const Bitcast& n, const Expr& e) {
+    require(n.x->type.lanes == e->type.lanes && bitcasts(n.x->type.dtype, e->type.dtype), e, "a bitcast of {} to {}",
+            text_of(n.x->type), text_of(e->type));
+  }
+  void check(const Ramp& n, const Expr& e) {
+    require(n.base->type == Type{e->type.dtype, 1} && is_integer(e->type.dtype), e, "a ramp of {} from {}",
+            text_of(e->type), text_of(n.base->type));
+  }
+  void check(const Broadcast& n, const Expr& e) {
+    require(n.x->type == Type{e->type.dtype, 1}, e, "a broadcast of {} to {}", text_of(n.x->type), text_of(e->type));
+  }
+  void check(const Load& n, const Expr& e) {
+    if (!access(n.buffer, n.index, e->type, n.mask, &e)) return;
+    const Buffer& b = buffer(n.buffer);
+    if (!preparing_) return;
+    const bool known = b.scope == Scope::kLiteral || b.scope == Scope::kConstant || b.scope == Scope::kWorkspace ||
+                       b.scope == Scope::kWorker ||
+                       (b.scope == Scope::kInput && program_.inputs[static_cast<std::size_t>(b.slot)].constant);
+    require(known, e, "prepare reads {}, which is not constant", b.name);
+  }
+  void check(const RegRead& n, const Expr& e) {
+    if (!require(has_reg(n.reg), e, "register {} does not exist", n.reg)) return;
+    require(e->type == reg_type(n.reg), e, "register {} holds {}, not {}", n.reg, text_of(reg_type(n.reg)),
+            text_of(e->type));
+    require(written_[static_cast<std::size_t>(n.reg)], e, "register {} is read before anything here writes it{}", n.reg,
+            in_parallel_ ? " (none is carried into a parallel loop)" : "");
+  }
+
+  // Loads (e set) and stores (e null).
+  bool access(int id, const Expr& index, Type type, const Expr& mask, const Expr* e) {
+    const char* what = e != nullptr ? "a load of" : "a store of";
+    if (id < 0 || id >= static_cast<int>(program_.buffers.size())) {
+      refuse("{} buffer {}, which does not exist", what, id);
+      return false;
+    }
+    const Buffer& b = buffer(id);
+    if (b.dtype != type.dtype) refuse("{} {} to {}, which holds {}", what, text_of(type), b.name, name_of(b.dtype));
+    const Type i = index->type;
+    if (i.dtype != Dtype::kI64 || (i.lanes != 1 && i.lanes != type.lanes))
+      refuse("{} {} at an index of type {} (of {})", what, text_of(type), text_of(i), b.name);
+    if (mask && mask->type != Type{Dtype::kBool, type.lanes})
+      refuse("{} {} under a mask of type {} (of {})", what, text_of(type), text_of(mask->type), b.name);
+    return fault_.empty();
+  }
+
+  // Statements.
+  void visit(const Stmt& s) {
+    if (!fault_.empty()) return;
+    if (!s) return refuse("a statement is missing");
+    std::visit([&](const auto& n) { check(n); }, s->value);
+  }
+  void check(const Seq& n) {
+    const std::size_t lets = scope_.size();
+    for (const Stmt& s : n.stmts) visit(s);
+    for (; scope_.size() > lets; scope_.pop_back()) visible_[static_cast<std::size_t>(scope_.back())] = 0;
+  }
+  void scoped(const Stmt& s) {
+    const std::size_t lets = scope_.size();
+    visit(s);
+    for (; scope_.size() > lets; scope_.pop_back()) visible_[static_cast<std::size_t>(scope_.back())] = 0;
+  }
+  bool define(int id) {
+    if (id < 0 || id >= static_cast<int>(visible_.size())) {
+      refuse("variable {} does not exist", id);
+      return false;
+    }
+    if (defined_[static_cast<std::size_t>(id)]) {
+      refuse("variable {} ({}) is defined twice", id, program_.vars[static_cast<std::size_t>(id)]);
+      return false;
+    }
+    defined_[static_cast<std::size_t>(id)] = visible_[static_cast<std::size_t>(id)] = 1;
+    return true;
+  }
+  void check(const For& n) {
+    expression(n.begin), expression(n.end);
+    if (!fault_.empty()) return;
+    const Type i64{Dtype::kI64, 1};
+    if (n.begin->type != i64 || n.end->type != i64) return refuse("bounds of a loop are not i64 scalars");
+    const bool parallel = n.kind == ForKind::kParallel;
+    if (parallel && in_parallel_) return refuse("a parallel loop inside a parallel loop");
+    if (!define(n.var)) return;
+    if (parallel)
+      parallel_body(n.body);
+    else
+      serial_body(n.body);
+    visible_[static_cast<std::size_t>(n.var)] = 0;
+  }
+  // What a later iteration reads may have been written by an earlier one.
+  void serial_body(const Stmt& body) {
+    mark_writes(body);
+    scoped(body);
+  }
+  void parallel_body(const Stmt& body) {
+    in_parallel_ = true;
+    std::vector<char> before(program_.regs.size());
+    std::swap(before, written_);
+    scoped(body);
+    in_parallel_ = false;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (written_[i]) before[i] = 0;
+    written_ = std::move(before);
+  }
+  void mark_writes(const Stmt& s) {
+    if (!s) return;
+    if (const auto* w = std::get_if<RegWrite>(&s->value); w != nullptr && has_reg(w->reg))
+      written_[static_cast<std::size_t>(w->reg)] = 1;
+    each_part(*s, [](const Expr&) {}, [&](const Stmt& inner) { mark_writes(inner); });
+  }
+  void check(const If& n) {
+    expression(n.condition);
+    if (!fault_.empty()) return;
+    if (n.condition->type != Type{Dtype::kBool, 1})
+      return refuse("an if on a condition of type {}", text_of(n.condition->type));
+    scoped(n.then);
+    if (n.otherwise) scoped(n.otherwise);
+  }
+  void check(const Let& n) {
+    expression(n.value);
+    if (!fault_.empty()) return;
+    if (n.value->type != Type{Dtype::kI64, 1}) return refuse("a let of type {}", text_of(n.value->type));
+    if (define(n.var)) scope_.push_back(n.var);
+  }
+  void check(const Store& n) {
+    expression(n.index), expression(n.value);
+    if (n.mask) expression(n.mask);
+    if (!fault_.empty() || !access(n.buffer, n.index, n.value->type, n.mask, nullptr)) return;
+    const Buffer& b = buffer(n.buffer);
+    if (b.scope == Scope::kInput || b.scope == Scope::kLiteral) refuse("a store to {}, which is read-only", b.name);
+    if (b.scope == Scope::kConstant && !preparing_) refuse("run stores to {}, which prepare fills", b.name);
+    if (b.scope == Scope::kOutput && preparing_) refuse("prepare stores to the output {}", b.name);
+  }
+  void check(const RegWrite& n) {
+    expression(n.value);
+    if (!fault_.empty()) return;
+    if (!has_reg(n.reg)) return refuse("register {} does not exist", n.reg);
+    if (n.value->type != reg_type(n.reg))
+      return refuse("register {} holds {}, not {}", n.reg, text_of(reg_type(n.reg)), text_of(n.value->type));
+    written_[static_cast<std::size_t>(n.reg)] = 1;
+  }
+  void check(const PrefetchAt& n) {
+    expression(n.index);
+    if (fault_.empty()) access(n.buffer, n.index, {buffer_dtype(n.buffer), 1}, nullptr, nullptr);
+  }
+
+  bool has_reg(int reg) const { return reg >= 0 && reg < static_cast<int>(program_.regs.size()); }
+  Type reg_type(int reg) const { return program_.regs[static_cast<std::size_t>(reg)]; }
+  const Buffer& buffer(int id) const { return program_.buffers[static_cast<std::size_t>(id)]; }
+  Dtype buffer_dtype(int id) const {
+    return id >= 0 && id < static_cast<int>(program_.buffers.size()) ? buffer(id).dtype : Dtype::kF32;
+  }
+
+  const Program& program_;
+  const bool preparing_;
+  bool in_parallel_ = false;
+  std::vector<char> visible_, defined_, written_;  // by variable, by variable, by register
+  std::vector<int> scope_;                         // lets visible now
+  std::unordered_set<const Node*> checked_;        // shared nodes of this expression
+  std::string fault_;
+};
+
+Status verify_border(const Buffer& b, const std::vector<Border>& borders, const char* what) {
+  if (b.slot < 0 || b.slot >= static_cast<std::int64_t>(borders.size()))
+    return fail(ErrorKind::kInternal, "buffer {} is {} {} of {}", b.name, what, b.slot, borders.size());
+  const Border& border = borders[static_cast<std::size_t>(b.slot)];
+  if (border.dtype != b.dtype || border.size != b.size)
+    return fail(ErrorKind::kInternal, "buffer {} is {}[{}], but {} {} is {}[{}]", b.name, name_of(b.dtype), b.size,
+                what, b.slot, name_of(border.dtype), border.size);
+  return {};
+}
+
+Status verify_area(const Buffer& b, std::int64_t bytes, const char* what) {
+  const std::int64_t end = b.slot + b.size * size_of(b.dtype);
+  if (b.slot < 0 || end > bytes)
+    return fail(ErrorKind::kInternal, "buffer {} takes bytes {} to {} of {} {} bytes", b.name, b.slot, end, bytes, what);
+  if (b.slot % size_of(b.dtype) != 0)
+    return fail(ErrorKind::kInternal, "buffer {} starts at byte {}, which does not align {}", b.name, b.slot,
+                name_of(b.dtype));
+  return {};
+}
+
+Status verify_buffer(const Program& program, const Buffer& b) {
+  if (b.size < 0) return fail(ErrorKind::kInternal, "buffer {} has {} elements", b.name, b.size);
+  switch (b.scope) {
+    case Scope::kInput: return verify_border(b, program.inputs, "input");
+    case Scope::kOutput: return verify_border(b, program.outputs, "output");
+    case Scope::kConstant: return verify_area(b, program.constant_bytes, "constant");
+    case Scope::kWorkspace: return verify_area(b, program.workspace_bytes, "workspace");
+    case Scope::kWorker: return verify_area(b, program.worker_bytes, "worker");
+    case Scope::kLiteral: break;
+  }
+  if (static_cast<std::int64_t>(b.literal.size()) != b.size)
+    return fail(ErrorKind::kInternal, "literal {} has {} values for {} elements", b.name, b.literal.size(), b.size);
+  return {};
+}
+
+}  // namespace
+
+Status verify(const Program& program) {
+  for (const Buffer& b : program.buffers) LATHE_TRY_STATUS(verify_buffer(program, b));
+  if (!program.run) return fail(ErrorKind::kInternal, "the program has no run part");
+  if (program.prepare) LATHE_TRY_STATUS(Verifier(program, true).run(program.prepare));
+  return Verifier(program, false).run(program.run);
+}
+
+}  // namespace lathe::flat

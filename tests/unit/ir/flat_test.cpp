@@ -1,0 +1,234 @@
+// Constructors, text, equality and the verifier's refusals of flat programs.
+#include "compiler/ir/flat/flat.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/flat/rewrite.h"
+
+namespace lathe::flat {
+namespace {
+
+using enum BinaryOp;
+const Type kI64{Dtype::kI64, 1};
+const Type kF32{Dtype::kF32, 1};
+const Type kF32x8{Dtype::kF32, 8};
+
+// A[64], C[64], scratch S[64]; vars i, j, k; registers r0 f32 x 8, r1 f32.
+Program base() {
+  Program p;
+  p.inputs = {{.name = "A", .shape = {64}, .layout = {{0, 1, 64, 1}}, .size = 64}};
+  p.outputs = {{.name = "C", .shape = {64}, .layout = {{0, 1, 64, 1}}, .size = 64}};
+  p.buffers = {{.name = "A", .size = 64, .scope = Scope::kInput},
+               {.name = "C", .size = 64, .scope = Scope::kOutput},
+               {.name = "S", .size = 64, .scope = Scope::kWorkspace}};
+  p.workspace_bytes = 256;
+  p.vars = {"i", "j", "k"};
+  p.regs = {kF32x8, kF32};
+  p.run = seq({});
+  return p;
+}
+Expr add(Expr a, Expr b) { return binary(kAdd, std::move(a), std::move(b)); }
+Expr mul(Expr a, Expr b) { return binary(kMul, std::move(a), std::move(b)); }
+Expr sub(Expr a, Expr b) { return binary(kSub, std::move(a), std::move(b)); }
+std::string text(const Expr& e) { return print(base(), e); }
+
+TEST(FlatFold, SumsKeepTheirImmediateLast) {
+  const Expr i = var(0), j = var(1);
+  const auto n = [](std::int64_t v) { return int_imm(v); };
+  EXPECT_EQ(text(add(add(i, n(3)), n(5))), "i + 8");
+  EXPECT_EQ(text(add(add(i, n(3)), j)), "i + j + 3");
+  EXPECT_EQ(text(add(n(3), i)), "i + 3");
+  EXPECT_EQ(text(mul(add(i, n(3)), n(4))), "i * 4 + 12");
+  EXPECT_EQ(text(mul(n(4), mul(i, n(8)))), "i * 32");
+  EXPECT_EQ(text(sub(n(7), i)), "i * -1 + 7");
+  EXPECT_EQ(text(sub(add(i, n(7)), add(i, n(9)))), "-2");
+  EXPECT_EQ(text(sub(i, n(2))), "i - 2");
+  EXPECT_EQ(text(add(add(i, n(2)), n(-2))), "i");
+  EXPECT_EQ(text(mul(i, n(0))), "0");
+  EXPECT_EQ(text(binary(kDiv, i, n(1))), "i");
+  EXPECT_EQ(text(binary(kMod, i, n(1))), "0");
+  EXPECT_EQ(text(binary(kMin, n(4), n(-3))), "-3");
+  EXPECT_EQ(text(binary(kLt, i, i)), "false");
+}
+
+TEST(FlatFold, RampsAndBroadcastsMoveOut) {
+  const Expr i = var(0), j = var(1);
+  const Expr line = ramp(i, 2, 8);
+  EXPECT_EQ(text(add(line, broadcast(add(j, int_imm(1)), 8))), "ramp(i + j + 1, 2, 8)");
+  EXPECT_EQ(text(mul(line, broadcast(int_imm(3), 8))), "ramp(i * 3, 6, 8)");
+  EXPECT_EQ(text(sub(line, line)), "x8(0)");
+  EXPECT_EQ(text(mul(broadcast(i, 8), broadcast(j, 8))), "x8(i * j)");
+  EXPECT_EQ(text(load(0, ramp(i, 1, 8), kF32x8)), "A[i : 8]");
+  EXPECT_EQ(text(load(0, line, kF32x8)), "A[ramp(i, 2, 8)]");
+}
+
+TEST(FlatFold, IntegersWrapInTheirType) {
+  EXPECT_EQ(as_int(add(int_imm(127, Dtype::kI8), int_imm(1, Dtype::kI8))), -128);
+  EXPECT_EQ(as_int(add(int_imm(255, Dtype::kU8), int_imm(1, Dtype::kU8))), 0);
+  EXPECT_EQ(as_int(binary(kShr, int_imm(-1, Dtype::kI32), int_imm(28, Dtype::kI32))), 15);
+  EXPECT_EQ(as_int(cast(int_imm(300), Dtype::kU8)), 44);
+  EXPECT_EQ(as_int(binary(kDiv, int_imm(INT64_MIN), int_imm(-1))), INT64_MIN);
+  EXPECT_EQ(as_int(binary(kDiv, int_imm(1), int_imm(0))), std::nullopt);
+}
+
+TEST(FlatFold, RealArithmeticStays) {
+  const Expr x = load(0, int_imm(0), kF32);
+  EXPECT_EQ(text(add(x, imm(0, kF32))), "A[0] + 0.0");  // -0 + 0 is 0
+  EXPECT_EQ(text(mul(x, imm(0, kF32))), "A[0] * 0.0");
+  EXPECT_EQ(mul(imm(1, kF32), x), x);
+}
+
+TEST(FlatHash, EqualStructureEqualHash) {
+  const auto make = [](int v, double c) { return fma(load(0, var(v), kF32), imm(c, kF32), reg_read(1, kF32)); };
+  EXPECT_TRUE(equal(make(0, 2), make(0, 2)));
+  EXPECT_EQ(make(0, 2)->hash, make(0, 2)->hash);
+  EXPECT_FALSE(equal(make(0, 2), make(1, 2)));
+  EXPECT_FALSE(equal(make(0, 2), make(0, 3)));
+  EXPECT_FALSE(equal(imm(0.0, kF32), imm(-0.0, kF32)));
+  Program a = base(), b = base();
+  b.vars[0] = "other";
+  EXPECT_EQ(hash(a), hash(b));
+  b.buffers[2].slot = 64;
+  EXPECT_NE(hash(a), hash(b));
+}
+
+TEST(FlatPrint, Program) {
+  Program p = base();
+  const Expr c = load(0, add(mul(var(0), int_imm(8)), int_imm(8)), kF32x8);
+  p.run = for_loop(0, int_imm(0), int_imm(7), ForKind::kParallel,
+                   seq({reg_write(0, fma(c, imm(2, kF32x8), c)),
+                        if_then(binary(kLt, var(0), int_imm(5)), store(1, mul(var(0), int_imm(8)), reg_read(0, kF32x8)),
+                                store(1, int_imm(0), load(0, int_imm(1), kF32)))}));
+  EXPECT_TRUE(verify(p));
+  EXPECT_EQ(print(p),
+            "A: f32[64] input 0\n"
+            "C: f32[64] output 0\n"
+            "S: f32[64] workspace 0\n"
+            "regs: r0 f32x8 r1 f32\n"
+            "run {\n"
+            "  for i in 0..7 parallel {\n"
+            "    r0 = fma(A[i * 8 + 8 : 8], x8(2.0), A[i * 8 + 8 : 8])\n"
+            "    if i < 5 {\n"
+            "      C[i * 8 : 8] = r0\n"
+            "    } else {\n"
+            "      C[0] = A[1]\n"
+            "    }\n"
+            "  }\n"
+            "}\n");
+}
+
+TEST(FlatPrint, SharedExpressionsAreNamed) {
+  Expr x = load(0, var(0), kF32);
+  for (int i = 0; i < 40; ++i) x = add(mul(x, x), x);  // 3^40 nodes as a tree
+  EXPECT_LT(text(x).size(), 4000U);
+}
+
+// One small program per refusal.
+struct Refusal {
+  const char* name;
+  void (*spoil)(Program&);
+  const char* message;
+};
+Stmt loop(int v, Stmt body, ForKind kind = ForKind::kSerial) {
+  return for_loop(v, int_imm(0), int_imm(8), kind, std::move(body));
+}
+Stmt put(Expr value) { return store(2, int_imm(0), std::move(value)); }
+const Expr& zero() {
+  static const Expr kZero = imm(0, kF32);
+  return kZero;
+}
+
+class FlatVerify : public ::testing::TestWithParam<Refusal> {};
+TEST_P(FlatVerify, Refuses) {
+  Program p = base();
+  ASSERT_TRUE(verify(p));
+  GetParam().spoil(p);
+  const Status status = verify(p);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().text().find(GetParam().message), std::string::npos) << status.error().text();
+}
+const Refusal kRefusals[] = {
+    {"NoRun", [](Program& p) { p.run = nullptr; }, "no run part"},
+    {"UndefinedVar", [](Program& p) { p.run = store(2, var(0), zero()); }, "variable 0 is not defined here"},
+    {"UnknownVar", [](Program& p) { p.run = store(2, var(9), zero()); }, "variable 9 does not exist"},
+    {"VarOutOfScope", [](Program& p) { p.run = seq({loop(0, put(zero())), store(2, var(0), zero())}); },
+     "variable 0 is not defined here"},
+    {"LetOutOfScope",
+     [](Program& p) { p.run = seq({loop(0, seq({let(1, var(0)), put(zero())})), store(2, var(1), zero())}); },
+     "variable 1 is not defined here"},
+    {"DefinedTwice", [](Program& p) { p.run = loop(0, loop(0, put(zero()))); }, "variable 0 (i) is defined twice"},
+    {"UnknownBuffer", [](Program& p) { p.run = store(7, int_imm(0), zero()); }, "buffer 7, which does not exist"},
+    {"StoreType", [](Program& p) { p.run = store(2, int_imm(0), int_imm(1)); }, "a store of i64 to S, which holds f32"},
+    {"LoadType", [](Program& p) { p.run = put(cast(load(0, int_imm(0), kI64), Dtype::kF32)); },
+     "a load of i64 to A, which holds f32"},
+    {"IndexType", [](Program& p) { p.run = store(2, int_imm(0, Dtype::kI32), zero()); }, "at an index of type i32"},
+    {"IndexLanes", [](Program& p) { p.run = store(2, ramp(int_imm(0), 2, 4), imm(0, kF32x8)); },
+     "at an index of type i64 x 4"},
+    {"Mask", [](Program& p) { p.run = store(2, int_imm(0), imm(0, kF32x8), binary(kLt, ramp(int_imm(0), 1, 4), broadcast(int_imm(2), 4))); },
+     "under a mask of type bool x 4"},
+    {"StoreToInput", [](Program& p) { p.run = store(0, int_imm(0), zero()); }, "a store to A, which is read-only"},
+    {"PrepareReadsInput",
+     [](Program& p) {
+       p.constant_bytes = 4;
+       p.buffers.push_back({.name = "K", .size = 1, .scope = Scope::kConstant});
+       p.prepare = store(3, int_imm(0), load(0, int_imm(0), kF32));
+     },
+     "prepare reads A, which is not constant"},
+    {"RunStoresConstant",
+     [](Program& p) {
+       p.constant_bytes = 4;
+       p.buffers.push_back({.name = "K", .size = 1, .scope = Scope::kConstant});
+       p.run = store(3, int_imm(0), zero());
+     },
+     "run stores to K"},
+    {"PrepareStoresOutput", [](Program& p) { p.prepare = store(1, int_imm(0), zero()); }, "prepare stores to the output C"},
+    {"UnknownReg", [](Program& p) { p.run = reg_write(5, zero()); }, "register 5 does not exist"},
+    {"RegType", [](Program& p) { p.run = reg_write(0, zero()); }, "register 0 holds f32 x 8, not f32"},
+    {"RegUnwritten", [](Program& p) { p.run = put(reg_read(1, kF32)); }, "register 1 is read before"},
+    {"RegIntoParallel",
+     [](Program& p) { p.run = seq({reg_write(1, zero()), loop(0, put(reg_read(1, kF32)), ForKind::kParallel)}); },
+     "none is carried into a parallel loop"},
+    {"RegAcrossParallel",
+     [](Program& p) {
+       p.run = loop(0, seq({put(reg_read(1, kF32)), reg_write(1, zero())}), ForKind::kParallel);
+     },
+     "register 1 is read before"},
+    {"RegOutOfParallel",
+     [](Program& p) {
+       p.run = seq({reg_write(1, zero()), loop(0, reg_write(1, zero()), ForKind::kParallel), put(reg_read(1, kF32))});
+     },
+     "register 1 is read before"},
+    {"NestedParallel",
+     [](Program& p) { p.run = loop(0, loop(1, put(zero()), ForKind::kParallel), ForKind::kParallel); },
+     "a parallel loop inside a parallel loop"},
+    {"Bounds", [](Program& p) { p.run = for_loop(0, int_imm(0, Dtype::kI32), int_imm(8), ForKind::kSerial, put(zero())); },
+     "bounds of a loop"},
+    {"ExpOfInt", [](Program& p) { p.run = loop(0, store(2, unary(UnaryOp::kExp, var(0)), zero())); }, "exp of i64"},
+    {"ShiftOfReal", [](Program& p) { p.run = put(binary(kShl, load(0, int_imm(0), kF32), zero())); }, "<< of f32"},
+    {"Workspace", [](Program& p) { p.workspace_bytes = 255; }, "buffer S takes bytes 0 to 256 of 255"},
+    {"Alignment", [](Program& p) { p.buffers[2].slot = 2, p.workspace_bytes = 512; }, "does not align f32"},
+    {"BorderSize", [](Program& p) { p.inputs[0].size = 63; }, "but input 0 is f32[63]"},
+    {"Literal", [](Program& p) { p.buffers[2].scope = Scope::kLiteral; }, "literal S has 0 values for 64"},
+};
+INSTANTIATE_TEST_SUITE_P(All, FlatVerify, ::testing::ValuesIn(kRefusals),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(FlatVerifyAccepts, LoopCarriedRegister) {
+  Program p = base();
+  p.run = loop(0, seq({reg_write(1, zero()), loop(1, reg_write(1, add(reg_read(1, kF32), zero()))),
+                       put(reg_read(1, kF32))}), ForKind::kParallel);
+  const Status status = verify(p);
+  EXPECT_TRUE(status) << status.error().text();
+}
+
+TEST(FlatRewrite, UnchangedKeepsItsPointer) {
+  const Stmt s = loop(0, seq({let(1, add(var(0), int_imm(1))), store(2, var(1), add(zero(), load(0, var(0), kF32)))}));
+  const auto same_expr = [](const Expr& e) { return e; };
+  const auto same = [&](const auto& self, const Stmt& x) -> Stmt {
+    return map_parts(x, same_expr, [&](const Stmt& y) { return self(self, y); });
+  };
+  EXPECT_EQ(same(same, s), s);
+}
+
+}  // namespace
+}  // namespace lathe::flat
