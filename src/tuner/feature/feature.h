@@ -5,12 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "tuner/feature/version.h"
 #include "tuner/space/space.h"
 
 namespace lathe::feature {
-
-// Stored with every model; a model of another version is refused.
-inline constexpr int kVersion = 1;
 
 enum class Kind {
   kConfiguration,  // knob values of s: the least invariant

@@ -1,4 +1,8 @@
 // Statistical cost models (paper, section 3.1 and 3.2) behind one interface.
+//
+// A program that trains must set OMP_WAIT_POLICY=passive in its environment before it is executed (the OpenMP runtime
+// reads it at load time): the library's idle threads would otherwise spin beside what is being measured. With
+// threads = 1 no such threads are made.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +22,7 @@ enum class Objective { kRank, kRegression };
 struct Rows {
   int width = 0;
   std::vector<float> features;
-  std::vector<double> seconds;   // infinity: failed
+  std::vector<double> seconds;   // above 0; infinity: failed, slower than all that worked
   std::vector<int> workload;
   int count() const { return static_cast<int>(seconds.size()); }
 };
@@ -27,10 +31,14 @@ struct Rows {
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  virtual Status train(const Rows& rows) = 0;      // from scratch
+  // From scratch; the model stays as it was on an error. Equal rows, options and seed give the same model, bit for bit,
+  // whatever the number of threads.
+  virtual Status train(const Rows& rows) = 0;
   virtual bool trained() const = 0;
   virtual Status predict(std::span<const float> features, int width, std::span<float> scores) const = 0;  // thread-safe
-  virtual Result<std::string> save() const = 0;    // bytes
+  virtual Result<std::string> save() const = 0;    // bytes, with versions and a checksum
+  // Refuses bytes that are no model, cut short, damaged, of another kind or for other features, and says which; the
+  // model stays as it was then. What was loaded predicts as what was saved, bit for bit.
   virtual Status load(const std::string& bytes) = 0;
 };
 
@@ -40,10 +48,21 @@ struct XgboostOptions {
   int max_depth = 6;
   double learning_rate = 0.2;
   int max_bin = 64;
-  int threads = 1;
+  int threads = 1;               // for training; the result does not depend on it
   int pairs_per_row = 64;        // rank: at most this many pairs a row
+  double noise = 0.01;           // rank: times relatively closer than this form no pair
   std::uint64_t seed = 0;
 };
 std::unique_ptr<CostModel> make_xgboost(const XgboostOptions& options);
+
+// Several models trained on resampled rows; the score is an acquisition function of their predictions (section 3.3).
+enum class Acquisition { kMean, kExpectedImprovement, kUpperConfidence };
+struct BootstrapOptions {
+  XgboostOptions member = {.objective = Objective::kRegression};
+  int members = 5;
+  Acquisition acquisition = Acquisition::kMean;
+  double confidence = 1.0;       // kUpperConfidence: mean + confidence * deviation
+};
+std::unique_ptr<CostModel> make_bootstrap(const BootstrapOptions& options);
 
 }  // namespace lathe::model

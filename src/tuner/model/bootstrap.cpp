@@ -1,0 +1,145 @@
+// An ensemble trained on resampled rows: its spread is the model's own uncertainty (paper, section 3.3, figures 7, 16).
+#include <array>
+#include <cmath>
+#include <mutex>
+#include <numbers>
+#include <numeric>
+#include <shared_mutex>
+
+#include "base/rng.h"
+#include "tuner/model/container.h"
+#include "tuner/model/model.h"
+#include "tuner/model/objective.h"
+#include "tuner/model/rows.h"
+
+namespace lathe::model {
+namespace {
+
+constexpr std::string_view kKind = "xgb-bootstrap";
+constexpr int kMaxMembers = 64;
+
+// As many rows as there are, drawn with replacement within each workload; the fastest row of each always stays, so that
+// normalised throughput means the same to every member.
+Rows resample(const Rows& rows, Rng& rng) {
+  Rows drawn;
+  drawn.width = rows.width;
+  const auto add = [&](int row) {
+    const auto begin = rows.features.begin() + static_cast<std::ptrdiff_t>(row) * rows.width;
+    drawn.features.insert(drawn.features.end(), begin, begin + rows.width);
+    drawn.seconds.push_back(rows.seconds[row]);
+    drawn.workload.push_back(rows.workload[row]);
+  };
+  for (const std::vector<int>& group : group_rows(rows.workload)) {
+    int best = group[0];
+    for (const int row : group)
+      if (rows.seconds[row] < rows.seconds[best]) best = row;
+    add(best);
+    for (std::size_t i = 1; i < group.size(); ++i) add(group[rng.below(group.size())]);
+  }
+  return drawn;
+}
+
+// Expected improvement over the best throughput seen, which is 1 by normalisation.
+double expected_improvement(double mean, double deviation) {
+  if (deviation <= 0) return std::max(mean - 1, 0.0);
+  const double z = (mean - 1) / deviation;
+  const double density = std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
+  const double below = 0.5 * std::erfc(-z / std::numbers::sqrt2);
+  return (mean - 1) * below + deviation * density;
+}
+
+class Bootstrap final : public CostModel {
+ public:
+  explicit Bootstrap(const BootstrapOptions& options) : options_(options) {}
+
+  Status train(const Rows& rows) override {
+    if (options_.members < 2 || options_.members > kMaxMembers)
+      return fail(ErrorKind::kInvalidArgument, "an ensemble has 2 to {} members, not {}", kMaxMembers, options_.members);
+    LATHE_TRY_STATUS(check(options_.member));
+    LATHE_TRY_STATUS(check(rows));
+    Rng rng(options_.member.seed);
+    std::vector<Forest> forests;
+    for (int i = 0; i < options_.members; ++i)
+      forests.push_back(LATHE_TRY(train_forest(resample(rows, rng), options_.member)));
+    const std::unique_lock lock(mutex_);
+    forests_ = std::move(forests);
+    return {};
+  }
+
+  bool trained() const override {
+    const std::shared_lock lock(mutex_);
+    return !forests_.empty();
+  }
+
+  Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
+    const std::shared_lock lock(mutex_);
+    const int own_width = forests_.empty() ? 0 : forests_[0].width();
+    LATHE_TRY_STATUS(check_prediction(!forests_.empty(), own_width, features.size(), width, scores.size()));
+    constexpr std::size_t kBlock = 64;
+    std::array<std::array<float, kBlock>, kMaxMembers> member;
+    for (std::size_t row = 0; row < scores.size(); row += kBlock) {
+      const std::size_t count = std::min(kBlock, scores.size() - row);
+      for (std::size_t m = 0; m < forests_.size(); ++m)
+        forests_[m].predict(features.subspan(row * width, count * width), {member[m].data(), count});
+      for (std::size_t r = 0; r < count; ++r) {
+        double sum = 0, squares = 0;
+        for (std::size_t m = 0; m < forests_.size(); ++m) {
+          sum += member[m][r];
+          squares += static_cast<double>(member[m][r]) * member[m][r];
+        }
+        scores[row + r] = acquire(sum, squares);
+      }
+    }
+    return {};
+  }
+
+  Result<std::string> save() const override {
+    const std::shared_lock lock(mutex_);
+    if (forests_.empty()) return fail(ErrorKind::kInvalidArgument, "the cost model has nothing to save before training");
+    std::string payload;
+    append_value(payload, static_cast<std::uint32_t>(forests_.size()));
+    for (const Forest& forest : forests_) forest.append_to(payload);
+    return pack(kKind, payload);
+  }
+
+  Status load(const std::string& bytes) override {
+    const std::string payload = LATHE_TRY(unpack(bytes, kKind));
+    const auto damaged = [] { return fail(ErrorKind::kDataLoss, "the cost model's trees are damaged: train it again"); };
+    std::string_view rest = payload;
+    std::uint32_t count = 0;
+    if (!take_value(rest, count) || count < 2 || count > kMaxMembers) return damaged();
+    std::vector<Forest> forests;
+    for (std::uint32_t i = 0; i < count; ++i) forests.push_back(LATHE_TRY(Forest::read_from(rest)));
+    for (const Forest& forest : forests)
+      if (forest.width() != forests[0].width()) return damaged();
+    if (!rest.empty()) return damaged();
+    const std::unique_lock lock(mutex_);
+    forests_ = std::move(forests);
+    return {};
+  }
+
+ private:
+  float acquire(double sum, double squares) const {
+    const double n = static_cast<double>(forests_.size());
+    const double mean = sum / n;
+    const double deviation = std::sqrt(std::max(squares / n - mean * mean, 0.0) * n / (n - 1));
+    switch (options_.acquisition) {
+      case Acquisition::kMean: return static_cast<float>(mean);
+      case Acquisition::kExpectedImprovement: return static_cast<float>(expected_improvement(mean, deviation));
+      case Acquisition::kUpperConfidence: return static_cast<float>(mean + options_.confidence * deviation);
+    }
+    return 0;
+  }
+
+  BootstrapOptions options_;
+  mutable std::shared_mutex mutex_;
+  std::vector<Forest> forests_;
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> make_bootstrap(const BootstrapOptions& options) {
+  return std::make_unique<Bootstrap>(options);
+}
+
+}  // namespace lathe::model

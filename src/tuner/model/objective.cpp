@@ -1,0 +1,145 @@
+#include "tuner/model/objective.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "base/result.h"
+#include "tuner/model/metrics.h"
+
+namespace lathe::model {
+namespace {
+
+// log(1 + exp(x)) without overflow.
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+template <class T>
+void shuffle(std::vector<T>& values, Rng& rng) {
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
+}
+
+void round_to_grid(std::vector<float>& values) {
+  float largest = 0;
+  for (const float v : values) largest = std::max(largest, std::abs(v));
+  if (largest == 0) return;
+  // Values up to 2^exponent on a grid of 2^(exponent - 23): 24 bits each, 53 for the sum.
+  const float grid = std::ldexp(1.0F, std::ilogb(largest) + 1 - 23);
+  for (float& v : values) v = std::nearbyint(v / grid) * grid;
+}
+
+}  // namespace
+
+int faster(double a, double b, double noise) {
+  if (std::isinf(a) || std::isinf(b)) return a < b ? 1 : b < a ? -1 : 0;
+  if (std::abs(a - b) <= noise * std::min(a, b)) return 0;
+  return a < b ? 1 : -1;
+}
+
+std::vector<std::vector<int>> group_rows(std::span<const int> workload) {
+  std::map<int, std::vector<int>> by_id;
+  for (std::size_t i = 0; i < workload.size(); ++i) by_id[workload[i]].push_back(static_cast<int>(i));
+  std::vector<std::vector<int>> groups;
+  for (auto& [id, rows] : by_id) groups.push_back(std::move(rows));
+  return groups;
+}
+
+RankObjective::RankObjective(std::span<const double> seconds, std::span<const int> workload, int pairs_per_row,
+                             double noise)
+    : seconds_(seconds.begin(), seconds.end()),
+      groups_(group_rows(workload)),
+      pairs_per_row_(std::max(pairs_per_row, 2)),
+      noise_(noise) {
+  LATHE_CHECK(seconds.size() == workload.size());
+  std::erase_if(groups_, [](const auto& rows) { return rows.size() < 2; });
+}
+
+// All pairs where a row has few. Otherwise the rows in random order on a ring, each paired with those at the same
+// random distances: distances below half the ring give every row exactly two pairs a distance and no pair twice.
+template <class Visit>
+void RankObjective::each_pair(const std::vector<int>& group, Rng& rng, const Visit& visit) {
+  const int n = static_cast<int>(group.size());
+  if (n - 1 <= pairs_per_row_) {
+    for (int i = 0; i < n; ++i)
+      for (int j = i + 1; j < n; ++j) visit(group[i], group[j]);
+    return;
+  }
+  order_ = group;
+  shuffle(order_, rng);
+  offsets_.resize(static_cast<std::size_t>((n - 1) / 2));
+  std::iota(offsets_.begin(), offsets_.end(), 1);
+  shuffle(offsets_, rng);
+  offsets_.resize(std::min<std::size_t>(offsets_.size(), static_cast<std::size_t>(pairs_per_row_ / 2)));
+  for (const int offset : offsets_) {
+    for (int i = 0; i < n - offset; ++i) visit(order_[i], order_[i + offset]);
+    for (int i = n - offset; i < n; ++i) visit(order_[i], order_[i + offset - n]);
+  }
+}
+
+void RankObjective::gradients(std::span<const float> scores, Rng& rng, Gradients& out) {
+  LATHE_CHECK(scores.size() == seconds_.size());
+  out.first.assign(scores.size(), 0);
+  out.second.assign(scores.size(), 0);
+  for (const std::vector<int>& group : groups_) {
+    double pairs = 0;
+    each_pair(group, rng, [&](int i, int j) {
+      const int sign = faster(seconds_[i], seconds_[j], noise_);
+      if (sign == 0) return;
+      pairs += 1;
+      // Probability the scores give to the wrong order.
+      const float wrong = 1.0F / (1.0F + std::exp(sign * (scores[i] - scores[j])));
+      const float slope = sign * wrong, curve = wrong * (1.0F - wrong);
+      out.first[i] -= slope;
+      out.first[j] += slope;
+      out.second[i] += curve;
+      out.second[j] += curve;
+    });
+    if (pairs == 0) continue;
+    // A pair curves both its rows by at most 1/4.
+    const float scale = static_cast<float>(2.0 * static_cast<double>(group.size()) / pairs);
+    for (const int row : group) {
+      out.first[row] *= scale;
+      out.second[row] *= scale;
+    }
+  }
+}
+
+double RankObjective::loss(std::span<const float> scores, Rng& rng) {
+  double sum = 0, pairs = 0;
+  for (const std::vector<int>& group : groups_) {
+    each_pair(group, rng, [&](int i, int j) {
+      const int sign = faster(seconds_[i], seconds_[j], noise_);
+      if (sign == 0) return;
+      pairs += 1;
+      sum += softplus(-sign * static_cast<double>(scores[i] - scores[j]));
+    });
+  }
+  return pairs > 0 ? sum / pairs : 0;
+}
+
+RegressionObjective::RegressionObjective(std::span<const double> seconds, std::span<const int> workload)
+    : target_(seconds.size()) {
+  LATHE_CHECK(seconds.size() == workload.size());
+  std::vector<double> times, target;
+  for (const std::vector<int>& group : group_rows(workload)) {
+    times.clear();
+    for (const int row : group) times.push_back(seconds[row]);
+    target.resize(times.size());
+    normalised_throughput(times, target);
+    for (std::size_t i = 0; i < group.size(); ++i) target_[group[i]] = target[i];
+  }
+}
+
+void RegressionObjective::gradients(std::span<const float> scores, Gradients& out) const {
+  LATHE_CHECK(scores.size() == target_.size());
+  out.first.resize(scores.size());
+  out.second.assign(scores.size(), 1);
+  for (std::size_t i = 0; i < scores.size(); ++i) out.first[i] = static_cast<float>(scores[i] - target_[i]);
+}
+
+void round_for_exact_sums(Gradients& gradients) {
+  round_to_grid(gradients.first);
+  round_to_grid(gradients.second);
+}
+
+}  // namespace lathe::model

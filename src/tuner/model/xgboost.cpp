@@ -1,0 +1,100 @@
+// Gradient-boosted trees (paper, section 3.1) behind the interface of cost models.
+#include <cmath>
+#include <mutex>
+#include <shared_mutex>
+
+#include "tuner/model/booster.h"
+#include "tuner/model/container.h"
+#include "tuner/model/model.h"
+#include "tuner/model/objective.h"
+#include "tuner/model/rows.h"
+
+namespace lathe::model {
+namespace {
+
+constexpr std::string_view kind_name(Objective objective) {
+  return objective == Objective::kRank ? "xgb-rank" : "xgb-reg";
+}
+
+BoosterOptions booster_options(const XgboostOptions& options) {
+  return {.rounds = options.rounds,
+          .max_depth = options.max_depth,
+          .max_bin = options.max_bin,
+          .learning_rate = options.learning_rate,
+          .threads = options.threads,
+          .seed = options.seed};
+}
+
+class Xgboost final : public CostModel {
+ public:
+  explicit Xgboost(const XgboostOptions& options) : options_(options) {}
+
+  Status train(const Rows& rows) override {
+    LATHE_TRY_STATUS(check(options_));
+    LATHE_TRY_STATUS(check(rows));
+    Forest forest = LATHE_TRY(train_forest(rows, options_));
+    const std::unique_lock lock(mutex_);
+    forest_ = std::move(forest);
+    return {};
+  }
+
+  bool trained() const override {
+    const std::shared_lock lock(mutex_);
+    return forest_.trees() > 0;
+  }
+
+  Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
+    const std::shared_lock lock(mutex_);
+    LATHE_TRY_STATUS(check_prediction(forest_.trees() > 0, forest_.width(), features.size(), width, scores.size()));
+    forest_.predict(features, scores);
+    return {};
+  }
+
+  Result<std::string> save() const override {
+    const std::shared_lock lock(mutex_);
+    if (forest_.trees() == 0) return fail(ErrorKind::kInvalidArgument, "the cost model has nothing to save before training");
+    std::string payload;
+    forest_.append_to(payload);
+    return pack(kind_name(options_.objective), payload);
+  }
+
+  Status load(const std::string& bytes) override {
+    const std::string payload = LATHE_TRY(unpack(bytes, kind_name(options_.objective)));
+    std::string_view rest = payload;
+    Forest forest = LATHE_TRY(Forest::read_from(rest));
+    if (!rest.empty() || forest.trees() == 0)
+      return fail(ErrorKind::kDataLoss, "the cost model's trees are damaged: train it again");
+    const std::unique_lock lock(mutex_);
+    forest_ = std::move(forest);
+    return {};
+  }
+
+ private:
+  XgboostOptions options_;
+  mutable std::shared_mutex mutex_;
+  Forest forest_;
+};
+
+}  // namespace
+
+Result<Forest> train_forest(const Rows& rows, const XgboostOptions& options) {
+  Rng rng(options.seed);
+  GradientSource source;
+  if (options.objective == Objective::kRank) {
+    auto objective =
+        std::make_shared<RankObjective>(rows.seconds, rows.workload, options.pairs_per_row, options.noise);
+    source = [objective, &rng](std::span<const float> scores, Gradients& out) {
+      objective->gradients(scores, rng, out);
+    };
+  } else {
+    source = [objective = RegressionObjective(rows.seconds, rows.workload)](
+                 std::span<const float> scores, Gradients& out) { objective.gradients(scores, out); };
+  }
+  Boosted boosted =
+      LATHE_TRY(boost(rows.features, rows.count(), rows.width, booster_options(options), source));
+  return std::move(boosted.forest);
+}
+
+std::unique_ptr<CostModel> make_xgboost(const XgboostOptions& options) { return std::make_unique<Xgboost>(options); }
+
+}  // namespace lathe::model

@@ -1,0 +1,57 @@
+// A made-up tuning problem with an answer: times follow from features by a known, non-linear rule.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/rng.h"
+#include "tuner/model/metrics.h"
+#include "tuner/model/model.h"
+#include "tuner/model/objective.h"
+
+namespace lathe::model {
+
+inline constexpr int kSyntheticWidth = 11;
+
+// Seconds of a row of `workload`; every eighth row or so fails, which the last feature gives away.
+inline Rows synthetic_rows(int count, int workloads, std::uint64_t seed, double noise = 0.0) {
+  Rng rng(seed);
+  Rows rows;
+  rows.width = kSyntheticWidth;
+  for (int i = 0; i < count; ++i) {
+    const int workload = i % workloads;
+    float x[kSyntheticWidth];
+    for (float& v : x) v = static_cast<float>(rng.below(9));
+    const bool fails = x[10] >= 8;
+    double log_time = workload * 3.0 + 0.4 * std::abs(x[0] - 5) + 0.2 * x[1] + (x[2] > 4 ? 1.0 : 0.0) +
+                      0.1 * x[3] * x[4] - 0.15 * x[5];
+    log_time += noise * rng.normal();
+    rows.features.insert(rows.features.end(), x, x + kSyntheticWidth);
+    rows.seconds.push_back(fails ? std::numeric_limits<double>::infinity() : 1e-3 * std::exp(log_time));
+    rows.workload.push_back(workload);
+  }
+  return rows;
+}
+
+// Error of the best constant prediction, workloads weighted equally: what learning has to beat.
+inline double deviation_of_throughput(const Rows& rows) {
+  const auto groups = group_rows(rows.workload);
+  double sum = 0;
+  for (const std::vector<int>& group : groups) {
+    std::vector<double> seconds, target(group.size());
+    for (const int row : group) seconds.push_back(rows.seconds[row]);
+    normalised_throughput(seconds, target);
+    double total = 0, squares = 0;
+    for (const double t : target) {
+      total += t;
+      squares += t * t;
+    }
+    const double n = static_cast<double>(target.size());
+    sum += std::sqrt(squares / n - total * total / (n * n));
+  }
+  return sum / static_cast<double>(groups.size());
+}
+
+}  // namespace lathe::model
