@@ -66,22 +66,24 @@ std::string array_interface(const std::vector<float>& values) {
 
 Status add_tree(Booster& booster, Matrix& data, Gradients& gradients, [[maybe_unused]] int round) {
 #if XGBOOST_VER_MAJOR >= 3
-  return checked(XGBoosterTrainOneIter(booster.handle, data.handle, round, array_interface(gradients.first).c_str(),
+  return checked(XGBoosterTrainOneIter(booster.handle, data.handle, round,
+                                       array_interface(gradients.first).c_str(),
                                        array_interface(gradients.second).c_str()));
 #else
-  return checked(XGBoosterBoostOneIter(booster.handle, data.handle, gradients.first.data(), gradients.second.data(),
-                                       gradients.first.size()));
+  return checked(XGBoosterBoostOneIter(booster.handle, data.handle, gradients.first.data(),
+                                       gradients.second.data(), gradients.first.size()));
 #endif
 }
 
 // Scores of the training rows, from the library's cache of them.
 Status training_scores(Booster& booster, Matrix& data, std::vector<float>& scores) {
-  const char* config = R"({"type":1,"training":true,"iteration_begin":0,"iteration_end":0,"strict_shape":false})";
+  const char* config =
+      R"({"type":1,"training":true,"iteration_begin":0,"iteration_end":0,"strict_shape":false})";
   const bst_ulong* shape = nullptr;
   bst_ulong dimensions = 0;
   const float* values = nullptr;
-  LATHE_TRY_STATUS(
-      checked(XGBoosterPredictFromDMatrix(booster.handle, data.handle, config, &shape, &dimensions, &values)));
+  LATHE_TRY_STATUS(checked(XGBoosterPredictFromDMatrix(booster.handle, data.handle, config, &shape,
+                                                       &dimensions, &values)));
   scores.assign(values, values + scores.size());
   return {};
 }
@@ -92,11 +94,13 @@ Result<Tree> tree_from(const Json& json) {
   const Json feature = LATHE_TRY(json_array(json, "split_indices"));
   const Json condition = LATHE_TRY(json_array(json, "split_conditions"));
   Tree tree;
-  if (left.size() != right.size() || left.size() != feature.size() || left.size() != condition.size())
+  if (left.size() != right.size() || left.size() != feature.size() ||
+      left.size() != condition.size())
     return fail(ErrorKind::kInternal, "XGBoost's model has trees with arrays of different lengths");
   for (std::size_t i = 0; i < left.size(); ++i) {
     const float value = condition[i].get<float>();  // a threshold, or the value of a leaf
-    tree.nodes.push_back({left[i].get<int>(), right[i].get<int>(), feature[i].get<int>(), value, value});
+    tree.nodes.push_back(
+        {left[i].get<int>(), right[i].get<int>(), feature[i].get<int>(), value, value});
   }
   return tree;
 }
@@ -104,11 +108,13 @@ Result<Tree> tree_from(const Json& json) {
 Result<std::vector<Tree>> trees_of(Booster& booster) {
   bst_ulong size = 0;
   const char* bytes = nullptr;
-  LATHE_TRY_STATUS(checked(XGBoosterSaveModelToBuffer(booster.handle, R"({"format":"json"})", &size, &bytes)));
+  LATHE_TRY_STATUS(
+      checked(XGBoosterSaveModelToBuffer(booster.handle, R"({"format":"json"})", &size, &bytes)));
   const Json document = LATHE_TRY(parse_json({bytes, size}));
   const Json::json_pointer where("/learner/gradient_booster/model/trees");
   if (!document.contains(where) || !document[where].is_array())
-    return fail(ErrorKind::kInternal, "XGBoost {} saves models in a form this Lathe does not know", XGBOOST_VER_MAJOR);
+    return fail(ErrorKind::kInternal, "XGBoost {} saves models in a form this Lathe does not know",
+                XGBOOST_VER_MAJOR);
   std::vector<Tree> trees;
   for (const Json& tree : document[where]) trees.push_back(LATHE_TRY(tree_from(tree)));
   return trees;
@@ -116,13 +122,13 @@ Result<std::vector<Tree>> trees_of(Booster& booster) {
 
 }  // namespace
 
-Result<Boosted> boost(std::span<const float> features, int rows, int width, const BoosterOptions& options,
-                      const GradientSource& gradients) {
+Result<Boosted> boost(std::span<const float> features, int rows, int width,
+                      const BoosterOptions& options, const GradientSource& gradients) {
   LATHE_CHECK(features.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(width));
   Matrix data;
-  LATHE_TRY_STATUS(checked(XGDMatrixCreateFromMat(features.data(), static_cast<bst_ulong>(rows),
-                                                  static_cast<bst_ulong>(width),
-                                                  std::numeric_limits<float>::quiet_NaN(), &data.handle)));
+  LATHE_TRY_STATUS(checked(XGDMatrixCreateFromMat(
+      features.data(), static_cast<bst_ulong>(rows), static_cast<bst_ulong>(width),
+      std::numeric_limits<float>::quiet_NaN(), &data.handle)));
   Booster booster;
   LATHE_TRY_STATUS(checked(XGBoosterCreate(&data.handle, 1, &booster.handle)));
   LATHE_TRY_STATUS(configure(booster, options));

@@ -1,4 +1,5 @@
-// An ensemble trained on resampled rows: its spread is the model's own uncertainty (paper, section 3.3, figures 7, 16).
+// An ensemble trained on resampled rows: its spread is the model's own uncertainty (paper,
+// section 3.3, figures 7, 16).
 #include <array>
 #include <cmath>
 #include <mutex>
@@ -18,8 +19,8 @@ namespace {
 constexpr std::string_view kKind = "xgb-bootstrap";
 constexpr int kMaxMembers = 64;
 
-// As many rows as there are, drawn with replacement within each workload; the fastest row of each always stays, so that
-// normalised throughput means the same to every member.
+// As many rows as there are, drawn with replacement within each workload; the fastest row of each
+// always stays, so that normalised throughput means the same to every member.
 Rows resample(const Rows& rows, Rng& rng) {
   Rows drawn;
   drawn.width = rows.width;
@@ -54,7 +55,8 @@ class Bootstrap final : public CostModel {
 
   Status train(const Rows& rows) override {
     if (options_.members < 2 || options_.members > kMaxMembers)
-      return fail(ErrorKind::kInvalidArgument, "an ensemble has 2 to {} members, not {}", kMaxMembers, options_.members);
+      return fail(ErrorKind::kInvalidArgument, "an ensemble has 2 to {} members, not {}",
+                  kMaxMembers, options_.members);
     LATHE_TRY_STATUS(check(options_.member));
     LATHE_TRY_STATUS(check(rows));
     Rng rng(options_.member.seed);
@@ -71,16 +73,19 @@ class Bootstrap final : public CostModel {
     return !forests_.empty();
   }
 
-  Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
+  Status predict(std::span<const float> features, int width,
+                 std::span<float> scores) const override {
     const std::shared_lock lock(mutex_);
     const int own_width = forests_.empty() ? 0 : forests_[0].width();
-    LATHE_TRY_STATUS(check_prediction(!forests_.empty(), own_width, features.size(), width, scores.size()));
+    LATHE_TRY_STATUS(
+        check_prediction(!forests_.empty(), own_width, features.size(), width, scores.size()));
     constexpr std::size_t kBlock = 64;
     std::array<std::array<float, kBlock>, kMaxMembers> member;
     for (std::size_t row = 0; row < scores.size(); row += kBlock) {
       const std::size_t count = std::min(kBlock, scores.size() - row);
       for (std::size_t m = 0; m < forests_.size(); ++m)
-        forests_[m].predict(features.subspan(row * width, count * width), {member[m].data(), count});
+        forests_[m].predict(features.subspan(row * width, count * width),
+                            {member[m].data(), count});
       for (std::size_t r = 0; r < count; ++r) {
         double sum = 0, squares = 0;
         for (std::size_t m = 0; m < forests_.size(); ++m) {
@@ -95,7 +100,9 @@ class Bootstrap final : public CostModel {
 
   Result<std::string> save() const override {
     const std::shared_lock lock(mutex_);
-    if (forests_.empty()) return fail(ErrorKind::kInvalidArgument, "the cost model has nothing to save before training");
+    if (forests_.empty())
+      return fail(ErrorKind::kInvalidArgument,
+                  "the cost model has nothing to save before training");
     std::string payload;
     append_value(payload, static_cast<std::uint32_t>(forests_.size()));
     for (const Forest& forest : forests_) forest.append_to(payload);
@@ -104,7 +111,9 @@ class Bootstrap final : public CostModel {
 
   Status load(const std::string& bytes) override {
     const std::string payload = LATHE_TRY(unpack(bytes, kKind));
-    const auto damaged = [] { return fail(ErrorKind::kDataLoss, "the cost model's trees are damaged: train it again"); };
+    const auto damaged = [] {
+      return fail(ErrorKind::kDataLoss, "the cost model's trees are damaged: train it again");
+    };
     std::string_view rest = payload;
     std::uint32_t count = 0;
     if (!take_value(rest, count) || count < 2 || count > kMaxMembers) return damaged();
@@ -125,8 +134,10 @@ class Bootstrap final : public CostModel {
     const double deviation = std::sqrt(std::max(squares / n - mean * mean, 0.0) * n / (n - 1));
     switch (options_.acquisition) {
       case Acquisition::kMean: return static_cast<float>(mean);
-      case Acquisition::kExpectedImprovement: return static_cast<float>(expected_improvement(mean, deviation));
-      case Acquisition::kUpperConfidence: return static_cast<float>(mean + options_.confidence * deviation);
+      case Acquisition::kExpectedImprovement:
+        return static_cast<float>(expected_improvement(mean, deviation));
+      case Acquisition::kUpperConfidence:
+        return static_cast<float>(mean + options_.confidence * deviation);
     }
     return 0;
   }

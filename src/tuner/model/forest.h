@@ -1,8 +1,10 @@
-// A flattened forest of regression trees: what scoring uses instead of the library that trained it, because scoring
-// runs on several threads at once, from saved bytes, and is the inner loop of the search.
+// A flattened forest of regression trees: what scoring uses instead of the library that trained it,
+// because scoring runs on several threads at once, from saved bytes, and is the inner loop of the
+// search.
 //
-// Every tree is completed to a perfect binary tree of its depth, so that a row is a fixed number of steps without
-// branches: at node i go to 2i+1 if the feature is below the threshold, else (also for NaN) to 2i+2.
+// Every tree is completed to a perfect binary tree of its depth, so that a row is a fixed number of
+// steps without branches: at node i go to 2i+1 if the feature is below the threshold, else (also
+// for NaN) to 2i+2.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +33,8 @@ class Forest {
   static constexpr int kMaxDepth = 12;
 
   Forest() = default;
-  // The error says which tree is not one (children out of range, a cycle, a feature beyond `width`, too deep).
+  // The error says which tree is not one (children out of range, a cycle, a feature beyond `width`,
+  // too deep).
   static Result<Forest> build(std::span<const Tree> trees, int width);
 
   int width() const { return width_; }

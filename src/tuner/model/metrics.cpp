@@ -60,7 +60,8 @@ std::size_t clip(int k, std::size_t rows) {
 
 }  // namespace
 
-double pairwise_accuracy(std::span<const float> scores, std::span<const double> seconds, double noise) {
+double pairwise_accuracy(std::span<const float> scores, std::span<const double> seconds,
+                         double noise) {
   LATHE_CHECK(scores.size() == seconds.size());
   double right = 0, pairs = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -68,8 +69,10 @@ double pairwise_accuracy(std::span<const float> scores, std::span<const double> 
       const int sign = faster(seconds[i], seconds[j], noise);
       if (sign == 0) continue;
       pairs += 1;
-      if (scores[i] == scores[j]) right += 0.5;
-      else if ((scores[i] > scores[j]) == (sign > 0)) right += 1;
+      if (scores[i] == scores[j])
+        right += 0.5;
+      else if ((scores[i] > scores[j]) == (sign > 0))
+        right += 1;
     }
   }
   return pairs > 0 ? right / pairs : kNone;
@@ -121,11 +124,13 @@ double rmse(std::span<const float> scores, std::span<const double> seconds) {
   std::vector<double> target(seconds.size());
   normalised_throughput(seconds, target);
   double sum = 0;
-  for (std::size_t i = 0; i < target.size(); ++i) sum += (scores[i] - target[i]) * (scores[i] - target[i]);
+  for (std::size_t i = 0; i < target.size(); ++i)
+    sum += (scores[i] - target[i]) * (scores[i] - target[i]);
   return std::sqrt(sum / static_cast<double>(target.size()));
 }
 
-Quality evaluate(std::span<const float> scores, std::span<const double> seconds, std::span<const int> workload) {
+Quality evaluate(std::span<const float> scores, std::span<const double> seconds,
+                 std::span<const int> workload) {
   LATHE_CHECK(scores.size() == seconds.size() && scores.size() == workload.size());
   struct Group {
     std::vector<float> scores;
@@ -150,7 +155,8 @@ Quality evaluate(std::span<const float> scores, std::span<const double> seconds,
     q.rmse += rmse(g.scores, g.seconds);
   }
   if (q.workloads == 0) return q;
-  for (double* sum : {&q.pairwise_accuracy, &q.spearman, &q.top_1_peak, &q.top_5_peak, &q.top_8_recall, &q.rmse})
+  for (double* sum :
+       {&q.pairwise_accuracy, &q.spearman, &q.top_1_peak, &q.top_5_peak, &q.top_8_recall, &q.rmse})
     *sum /= q.workloads;
   return q;
 }

@@ -38,14 +38,15 @@ int faster(double a, double b, double noise) {
 
 std::vector<std::vector<int>> group_rows(std::span<const int> workload) {
   std::map<int, std::vector<int>> by_id;
-  for (std::size_t i = 0; i < workload.size(); ++i) by_id[workload[i]].push_back(static_cast<int>(i));
+  for (std::size_t i = 0; i < workload.size(); ++i)
+    by_id[workload[i]].push_back(static_cast<int>(i));
   std::vector<std::vector<int>> groups;
   for (auto& [id, rows] : by_id) groups.push_back(std::move(rows));
   return groups;
 }
 
-RankObjective::RankObjective(std::span<const double> seconds, std::span<const int> workload, int pairs_per_row,
-                             double noise)
+RankObjective::RankObjective(std::span<const double> seconds, std::span<const int> workload,
+                             int pairs_per_row, double noise)
     : seconds_(seconds.begin(), seconds.end()),
       groups_(group_rows(workload)),
       pairs_per_row_(std::max(pairs_per_row, 2)),
@@ -54,8 +55,9 @@ RankObjective::RankObjective(std::span<const double> seconds, std::span<const in
   std::erase_if(groups_, [](const auto& rows) { return rows.size() < 2; });
 }
 
-// All pairs where a row has few. Otherwise the rows in random order on a ring, each paired with those at the same
-// random distances: distances below half the ring give every row exactly two pairs a distance and no pair twice.
+// All pairs where a row has few. Otherwise the rows in random order on a ring, each paired with
+// those at the same random distances: distances below half the ring give every row exactly two
+// pairs a distance and no pair twice.
 template <class Visit>
 void RankObjective::each_pair(const std::vector<int>& group, Rng& rng, const Visit& visit) {
   const int n = static_cast<int>(group.size());
@@ -69,7 +71,8 @@ void RankObjective::each_pair(const std::vector<int>& group, Rng& rng, const Vis
   offsets_.resize(static_cast<std::size_t>((n - 1) / 2));
   std::iota(offsets_.begin(), offsets_.end(), 1);
   shuffle(offsets_, rng);
-  offsets_.resize(std::min<std::size_t>(offsets_.size(), static_cast<std::size_t>(pairs_per_row_ / 2)));
+  offsets_.resize(
+      std::min<std::size_t>(offsets_.size(), static_cast<std::size_t>(pairs_per_row_ / 2)));
   for (const int offset : offsets_) {
     for (int i = 0; i < n - offset; ++i) visit(order_[i], order_[i + offset]);
     for (int i = n - offset; i < n; ++i) visit(order_[i], order_[i + offset - n]);
@@ -117,7 +120,8 @@ double RankObjective::loss(std::span<const float> scores, Rng& rng) {
   return pairs > 0 ? sum / pairs : 0;
 }
 
-RegressionObjective::RegressionObjective(std::span<const double> seconds, std::span<const int> workload)
+RegressionObjective::RegressionObjective(std::span<const double> seconds,
+                                         std::span<const int> workload)
     : target_(seconds.size()) {
   LATHE_CHECK(seconds.size() == workload.size());
   std::vector<double> times, target;
@@ -134,7 +138,8 @@ void RegressionObjective::gradients(std::span<const float> scores, Gradients& ou
   LATHE_CHECK(scores.size() == target_.size());
   out.first.resize(scores.size());
   out.second.assign(scores.size(), 1);
-  for (std::size_t i = 0; i < scores.size(); ++i) out.first[i] = static_cast<float>(scores[i] - target_[i]);
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    out.first[i] = static_cast<float>(scores[i] - target_[i]);
 }
 
 void round_for_exact_sums(Gradients& gradients) {

@@ -1,4 +1,5 @@
-// The two objectives of the paper (section 3.2) as gradients of scores. Scores are higher for faster rows.
+// The two objectives of the paper (section 3.2) as gradients of scores. Scores are higher for
+// faster rows.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,18 @@ struct Gradients {
   std::vector<float> first, second;
 };
 
-// 1 if a is faster than b, -1 if slower, 0 if their relative difference is within `noise` or both failed (infinity).
+// 1 if a is faster than b, -1 if slower, 0 if their relative difference is within `noise` or both
+// failed (infinity).
 int faster(double a, double b, double noise);
 
-// Equation 2: sum over pairs of log(1 + exp(-(s_i - s_j))), i the faster of the two. Pairs are formed within one
-// workload; a row is in at most `pairs_per_row` of them, drawn anew at each call from `rng` where there are more. Each
-// row's second derivative is 1 on average where the scores are equal, whatever the number of its pairs.
+// Equation 2: sum over pairs of log(1 + exp(-(s_i - s_j))), i the faster of the two. Pairs are
+// formed within one workload; a row is in at most `pairs_per_row` of them, drawn anew at each call
+// from `rng` where there are more. Each row's second derivative is 1 on average where the scores
+// are equal, whatever the number of its pairs.
 class RankObjective {
  public:
-  RankObjective(std::span<const double> seconds, std::span<const int> workload, int pairs_per_row, double noise);
+  RankObjective(std::span<const double> seconds, std::span<const int> workload, int pairs_per_row,
+                double noise);
   void gradients(std::span<const float> scores, Rng& rng, Gradients& out);
   // The mean loss of a pair, over the pairs `rng` draws: for tests and reports.
   double loss(std::span<const float> scores, Rng& rng);
@@ -51,8 +55,8 @@ class RegressionObjective {
 // Rows of each workload, in order of the workloads' ids.
 std::vector<std::vector<int>> group_rows(std::span<const int> workload);
 
-// Rounds both derivatives to a grid on which sums of up to 2^29 rows are exact in double precision. A histogram of them
-// is then the same in whichever order threads add it up, and with it the trees.
+// Rounds both derivatives to a grid on which sums of up to 2^29 rows are exact in double precision.
+// A histogram of them is then the same in whichever order threads add it up, and with it the trees.
 void round_for_exact_sums(Gradients& gradients);
 
 }  // namespace lathe::model

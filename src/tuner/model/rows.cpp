@@ -6,7 +6,8 @@ namespace lathe::model {
 
 Status check(const XgboostOptions& options) {
   const auto bad = [](std::string_view name, auto value, std::string_view wanted) {
-    return fail(ErrorKind::kInvalidArgument, "cost model option {} is {}, it must be {}", name, value, wanted);
+    return fail(ErrorKind::kInvalidArgument, "cost model option {} is {}, it must be {}", name,
+                value, wanted);
   };
   if (options.rounds < 1) return bad("rounds", options.rounds, "1 or more");
   if (options.max_depth < 1 || options.max_depth > Forest::kMaxDepth)
@@ -23,26 +24,34 @@ Status check(const Rows& rows) {
   const auto count = rows.seconds.size();
   if (count == 0 || rows.width <= 0)
     return fail(ErrorKind::kInvalidArgument, "the cost model was given no rows to train on");
-  if (rows.workload.size() != count || rows.features.size() != count * static_cast<std::size_t>(rows.width))
+  if (rows.workload.size() != count ||
+      rows.features.size() != count * static_cast<std::size_t>(rows.width))
     return fail(ErrorKind::kInvalidArgument,
-                "training data disagrees: {} times, {} workloads, {} features for rows of {}", count,
-                rows.workload.size(), rows.features.size(), rows.width);
+                "training data disagrees: {} times, {} workloads, {} features for rows of {}",
+                count, rows.workload.size(), rows.features.size(), rows.width);
   for (std::size_t i = 0; i < rows.features.size(); ++i)
     if (!std::isfinite(rows.features[i]))
       return fail(ErrorKind::kInvalidArgument, "feature {} of training row {} is not finite",
-                  i % static_cast<std::size_t>(rows.width), i / static_cast<std::size_t>(rows.width));
+                  i % static_cast<std::size_t>(rows.width),
+                  i / static_cast<std::size_t>(rows.width));
   for (std::size_t i = 0; i < count; ++i)
     if (!(rows.seconds[i] > 0))
-      return fail(ErrorKind::kInvalidArgument, "the time of training row {} is {}: it must be above 0", i, rows.seconds[i]);
+      return fail(ErrorKind::kInvalidArgument,
+                  "the time of training row {} is {}: it must be above 0", i, rows.seconds[i]);
   return {};
 }
 
-Status check_prediction(bool trained, int model_width, std::size_t features, int width, std::size_t scores) {
-  if (!trained) return fail(ErrorKind::kInvalidArgument, "the cost model cannot predict before it is trained or loaded");
+Status check_prediction(bool trained, int model_width, std::size_t features, int width,
+                        std::size_t scores) {
+  if (!trained)
+    return fail(ErrorKind::kInvalidArgument,
+                "the cost model cannot predict before it is trained or loaded");
   if (width != model_width)
-    return fail(ErrorKind::kInvalidArgument, "the cost model was trained on rows of {} features, not {}", model_width, width);
+    return fail(ErrorKind::kInvalidArgument,
+                "the cost model was trained on rows of {} features, not {}", model_width, width);
   if (features != scores * static_cast<std::size_t>(width))
-    return fail(ErrorKind::kInvalidArgument, "{} features are not {} rows of {}", features, scores, width);
+    return fail(ErrorKind::kInvalidArgument, "{} features are not {} rows of {}", features, scores,
+                width);
   return {};
 }
 

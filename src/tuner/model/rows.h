@@ -8,9 +8,11 @@
 namespace lathe::model {
 
 Status check(const XgboostOptions& options);
-// Sizes agree, features are finite, times positive (infinity: failed), and there is something to learn from.
+// Sizes agree, features are finite, times positive (infinity: failed), and there is something to
+// learn from.
 Status check(const Rows& rows);
-Status check_prediction(bool trained, int model_width, std::size_t features, int width, std::size_t scores);
+Status check_prediction(bool trained, int model_width, std::size_t features, int width,
+                        std::size_t scores);
 
 Result<Forest> train_forest(const Rows& rows, const XgboostOptions& options);
 

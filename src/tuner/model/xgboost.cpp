@@ -43,16 +43,20 @@ class Xgboost final : public CostModel {
     return forest_.trees() > 0;
   }
 
-  Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
+  Status predict(std::span<const float> features, int width,
+                 std::span<float> scores) const override {
     const std::shared_lock lock(mutex_);
-    LATHE_TRY_STATUS(check_prediction(forest_.trees() > 0, forest_.width(), features.size(), width, scores.size()));
+    LATHE_TRY_STATUS(check_prediction(forest_.trees() > 0, forest_.width(), features.size(), width,
+                                      scores.size()));
     forest_.predict(features, scores);
     return {};
   }
 
   Result<std::string> save() const override {
     const std::shared_lock lock(mutex_);
-    if (forest_.trees() == 0) return fail(ErrorKind::kInvalidArgument, "the cost model has nothing to save before training");
+    if (forest_.trees() == 0)
+      return fail(ErrorKind::kInvalidArgument,
+                  "the cost model has nothing to save before training");
     std::string payload;
     forest_.append_to(payload);
     return pack(kind_name(options_.objective), payload);
@@ -81,20 +85,24 @@ Result<Forest> train_forest(const Rows& rows, const XgboostOptions& options) {
   Rng rng(options.seed);
   GradientSource source;
   if (options.objective == Objective::kRank) {
-    auto objective =
-        std::make_shared<RankObjective>(rows.seconds, rows.workload, options.pairs_per_row, options.noise);
+    auto objective = std::make_shared<RankObjective>(rows.seconds, rows.workload,
+                                                     options.pairs_per_row, options.noise);
     source = [objective, &rng](std::span<const float> scores, Gradients& out) {
       objective->gradients(scores, rng, out);
     };
   } else {
     source = [objective = RegressionObjective(rows.seconds, rows.workload)](
-                 std::span<const float> scores, Gradients& out) { objective.gradients(scores, out); };
+                 std::span<const float> scores, Gradients& out) {
+      objective.gradients(scores, out);
+    };
   }
   Boosted boosted =
       LATHE_TRY(boost(rows.features, rows.count(), rows.width, booster_options(options), source));
   return std::move(boosted.forest);
 }
 
-std::unique_ptr<CostModel> make_xgboost(const XgboostOptions& options) { return std::make_unique<Xgboost>(options); }
+std::unique_ptr<CostModel> make_xgboost(const XgboostOptions& options) {
+  return std::make_unique<Xgboost>(options);
+}
 
 }  // namespace lathe::model

@@ -35,7 +35,8 @@ TEST(Bootstrap, AcquisitionsFollowFromMeanAndDeviation) {
     return scores_of(*model, fresh);
   };
   const auto mean = train(Acquisition::kMean, 0);
-  const auto one = train(Acquisition::kUpperConfidence, 1), three = train(Acquisition::kUpperConfidence, 3);
+  const auto one = train(Acquisition::kUpperConfidence, 1),
+             three = train(Acquisition::kUpperConfidence, 3);
   const auto improvement = train(Acquisition::kExpectedImprovement, 0);
   double spread = 0;
   for (std::size_t i = 0; i < mean.size(); ++i) {
@@ -43,7 +44,8 @@ TEST(Bootstrap, AcquisitionsFollowFromMeanAndDeviation) {
     spread += deviation;
     EXPECT_GE(deviation, 0);
     EXPECT_NEAR(three[i] - mean[i], 3 * deviation, 1e-4);
-    // Never below the improvement of the mean alone, and never above that by more than the deviation.
+    // Never below the improvement of the mean alone, and never above that by more than the
+    // deviation.
     EXPECT_GE(improvement[i], std::max(mean[i] - 1.0, 0.0) - 1e-6);
     EXPECT_LE(improvement[i], std::max(mean[i] - 1.0, 0.0) + deviation + 1e-6);
   }
@@ -59,7 +61,8 @@ TEST(Bootstrap, SavesAndRefuses) {
   EXPECT_EQ(scores_of(*model, rows), scores_of(*again, rows));
   EXPECT_FALSE(again->load(bytes.substr(0, bytes.size() - 1)));
   EXPECT_FALSE(make_xgboost({})->load(bytes));
-  EXPECT_EQ(make_bootstrap({.members = 1})->train(rows).error().message, "an ensemble has 2 to 64 members, not 1");
+  EXPECT_EQ(make_bootstrap({.members = 1})->train(rows).error().message,
+            "an ensemble has 2 to 64 members, not 1");
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ TEST(Container, CutAnywhere) {
   for (std::size_t size = 8; size < bytes.size(); ++size) {
     const auto refused = unpack(std::string_view(bytes).substr(0, size), "kind");
     ASSERT_FALSE(refused) << size;
-    EXPECT_EQ(refused.error().message,
-              "the saved cost model is cut short at " + std::to_string(size) + " bytes: train it again");
+    EXPECT_EQ(refused.error().message, "the saved cost model is cut short at " +
+                                           std::to_string(size) + " bytes: train it again");
   }
 }
 
@@ -38,10 +38,12 @@ TEST(Container, AnyChangedByte) {
 
 TEST(Container, OtherFormatFeaturesAndKind) {
   const std::string good = pack("kind", "payload");
-  EXPECT_EQ(unpack(good, "other").error().message, "the saved cost model is of kind kind, not other");
+  EXPECT_EQ(unpack(good, "other").error().message,
+            "the saved cost model is of kind kind, not other");
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_EQ(unpack(newer, "kind").error().message, "the cost model was saved in format 9, this Lathe reads format 1");
+  EXPECT_EQ(unpack(newer, "kind").error().message,
+            "the cost model was saved in format 9, this Lathe reads format 1");
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ int grow(Tree& tree, int depth, int width, Rng& rng) {
 float walk(const Tree& tree, const float* row) {
   int at = 0;
   while (tree.nodes[at].left != -1)
-    at = row[tree.nodes[at].feature] < tree.nodes[at].threshold ? tree.nodes[at].left : tree.nodes[at].right;
+    at = row[tree.nodes[at].feature] < tree.nodes[at].threshold ? tree.nodes[at].left
+                                                                : tree.nodes[at].right;
   return tree.nodes[at].value;
 }
 
@@ -43,8 +44,10 @@ std::vector<Tree> random_trees(int count, int depth, int width, Rng& rng) {
 TEST(Forest, WalksAsTheTreesDo) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Rng rng(seed);
-    const int width = static_cast<int>(rng.between(1, 13)), rows = static_cast<int>(rng.between(1, 53));
-    const auto trees = random_trees(static_cast<int>(rng.between(1, 9)), static_cast<int>(rng.between(0, 8)), width, rng);
+    const int width = static_cast<int>(rng.between(1, 13)),
+              rows = static_cast<int>(rng.between(1, 53));
+    const auto trees = random_trees(static_cast<int>(rng.between(1, 9)),
+                                    static_cast<int>(rng.between(0, 8)), width, rng);
     const Result<Forest> forest = Forest::build(trees, width);
     ASSERT_TRUE(forest) << "seed " << seed;
     std::vector<float> features(static_cast<std::size_t>(rows * width));

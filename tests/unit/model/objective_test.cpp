@@ -42,7 +42,8 @@ TEST(Objective, RankGradientIsTheLossesSlope) {
   }
   const double scale = g.first[0] / slope[0];
   EXPECT_GT(scale, 0);
-  for (std::size_t i = 0; i < scores.size(); ++i) EXPECT_NEAR(g.first[i], scale * slope[i], 2e-3 * scale) << i;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    EXPECT_NEAR(g.first[i], scale * slope[i], 2e-3 * scale) << i;
 }
 
 TEST(Objective, SecondDerivativeIsOneOnAverage) {
@@ -67,7 +68,8 @@ TEST(Objective, PairsStayWithinAWorkload) {
 }
 
 TEST(Objective, AtMostSixtyFourPairsARow) {
-  // At equal scores every pair adds the same curvature to both its rows, so equal curvature means equally many pairs.
+  // At equal scores every pair adds the same curvature to both its rows, so equal curvature means
+  // equally many pairs.
   for (const int n : {66, 67, 101, 500}) {
     std::vector<double> seconds;
     for (int i = 0; i < n; ++i) seconds.push_back(1 + i);

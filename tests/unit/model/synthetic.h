@@ -25,11 +25,12 @@ inline Rows synthetic_rows(int count, int workloads, std::uint64_t seed, double 
     float x[kSyntheticWidth];
     for (float& v : x) v = static_cast<float>(rng.below(9));
     const bool fails = x[10] >= 8;
-    double log_time = workload * 3.0 + 0.4 * std::abs(x[0] - 5) + 0.2 * x[1] + (x[2] > 4 ? 1.0 : 0.0) +
-                      0.1 * x[3] * x[4] - 0.15 * x[5];
+    double log_time = workload * 3.0 + 0.4 * std::abs(x[0] - 5) + 0.2 * x[1] +
+                      (x[2] > 4 ? 1.0 : 0.0) + 0.1 * x[3] * x[4] - 0.15 * x[5];
     log_time += noise * rng.normal();
     rows.features.insert(rows.features.end(), x, x + kSyntheticWidth);
-    rows.seconds.push_back(fails ? std::numeric_limits<double>::infinity() : 1e-3 * std::exp(log_time));
+    rows.seconds.push_back(fails ? std::numeric_limits<double>::infinity()
+                                 : 1e-3 * std::exp(log_time));
     rows.workload.push_back(workload);
   }
   return rows;

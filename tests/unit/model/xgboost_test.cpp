@@ -65,12 +65,15 @@ TEST(Xgboost, ForestPredictsAsTheLibrary) {
     Rng rng(1);
     const Result<Boosted> boosted =
         boost(rows.features, rows.count(), rows.width, {.max_depth = depth},
-              [&](std::span<const float> scores, Gradients& out) { objective.gradients(scores, rng, out); });
+              [&](std::span<const float> scores, Gradients& out) {
+                objective.gradients(scores, rng, out);
+              });
     ASSERT_TRUE(boosted) << boosted.error().text();
     EXPECT_EQ(boosted->forest.trees(), 64);
     std::vector<float> scores(rows.seconds.size());
     boosted->forest.predict(rows.features, scores);
-    for (std::size_t i = 0; i < scores.size(); ++i) ASSERT_EQ(scores[i], boosted->scores[i]) << "depth " << depth;
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      ASSERT_EQ(scores[i], boosted->scores[i]) << "depth " << depth;
   }
 }
 
@@ -79,7 +82,8 @@ TEST(Xgboost, ThreadsDoNotChangeTheModel) {
   for (const Objective objective : {Objective::kRank, Objective::kRegression}) {
     std::vector<std::string> saved;
     for (const int threads : {1, 2, 1}) {
-      const auto model = make_xgboost({.objective = objective, .rounds = 20, .threads = threads, .seed = 11});
+      const auto model =
+          make_xgboost({.objective = objective, .rounds = 20, .threads = threads, .seed = 11});
       ASSERT_TRUE(model->train(rows));
       saved.push_back(model->save().value());
     }
@@ -129,7 +133,8 @@ TEST(Xgboost, RefusesWrongUse) {
   EXPECT_EQ(model->train({}).error().message, "the cost model was given no rows to train on");
   Rows rows = synthetic_rows(50, 1, 10);
   rows.seconds[7] = 0;
-  EXPECT_EQ(model->train(rows).error().message, "the time of training row 7 is 0: it must be above 0");
+  EXPECT_EQ(model->train(rows).error().message,
+            "the time of training row 7 is 0: it must be above 0");
   rows = synthetic_rows(50, 1, 10);
   rows.features[23] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(model->train(rows).error().message, "feature 1 of training row 2 is not finite");
