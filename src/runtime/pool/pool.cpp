@@ -1,0 +1,196 @@
+#include "runtime/pool/pool.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace lathe::pool {
+namespace {
+
+using Word = std::atomic<std::uint32_t>;
+static_assert(sizeof(Word) == 4, "a futex word has 32 bits");
+
+void futex_wait(Word& word, std::uint32_t seen) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+}
+void futex_wake_all(Word& word) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 0x7fffffff, nullptr, nullptr, 0);
+}
+
+std::int64_t now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+int processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+// Spins until done() or the time is up; says which.
+template <class Done>
+bool spin(std::int64_t spin_ns, const Done& done) {
+  if (done()) return true;
+  if (spin_ns <= 0) return false;
+  const std::int64_t end = now_ns() + spin_ns;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      relax();
+      if (done()) return true;
+    }
+  } while (now_ns() < end);
+  return false;
+}
+
+}  // namespace
+
+struct Pool::State {
+  struct Worker {
+    State* state;
+    int index;                        // 1 ... threads-1
+    pthread_t thread;
+  };
+
+  int threads = 1;                    // that run, the caller included
+  std::int64_t spin_ns = 0;
+  Worker* workers = nullptr;
+
+  // The loop of the current epoch. Written by the caller while no worker runs, published by `epoch`.
+  lathe_body body = nullptr;
+  void* context = nullptr;
+  std::int64_t count = 0;
+  bool stop = false;
+
+  alignas(64) Word epoch{0};          // workers wait for it to change
+  Word sleepers{0};                   // workers in, or on the way into, futex_wait on epoch
+  alignas(64) Word pending{0};        // workers that have not finished this epoch
+  Word caller_sleeps{0};
+
+  std::int64_t slice(int thread) const { return count * thread / threads; }
+  void run_slice(int thread) const {
+    const std::int64_t begin = slice(thread), end = slice(thread + 1);
+    if (begin < end) body(context, begin, end, thread);
+  }
+
+  void publish() {
+    pending.store(static_cast<std::uint32_t>(threads - 1), std::memory_order_relaxed);
+    epoch.fetch_add(1, std::memory_order_seq_cst);
+    // A worker first counts itself as a sleeper, then looks at epoch again (in the kernel): one of both sees the other.
+    if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(epoch);
+  }
+
+  void finish_slice() {
+    if (pending.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
+    if (caller_sleeps.load(std::memory_order_seq_cst) != 0) futex_wake_all(pending);
+  }
+
+  void wait_for_workers() {
+    const auto done = [this] { return pending.load(std::memory_order_acquire) == 0; };
+    if (spin(spin_ns, done)) return;
+    caller_sleeps.store(1, std::memory_order_seq_cst);
+    for (std::uint32_t left; (left = pending.load(std::memory_order_seq_cst)) != 0;) futex_wait(pending, left);
+    caller_sleeps.store(0, std::memory_order_relaxed);
+  }
+
+  std::uint32_t wait_for_epoch(std::uint32_t seen) {
+    const auto changed = [&] { return epoch.load(std::memory_order_acquire) != seen; };
+    if (!spin(spin_ns, changed)) {
+      sleepers.fetch_add(1, std::memory_order_seq_cst);
+      while (epoch.load(std::memory_order_seq_cst) == seen) futex_wait(epoch, seen);
+      sleepers.fetch_sub(1, std::memory_order_relaxed);
+    }
+    return seen + 1;
+  }
+
+  void work(int index) {
+    for (std::uint32_t seen = 0;;) {
+      seen = wait_for_epoch(seen);
+      if (stop) return;
+      run_slice(index);
+      finish_slice();
+    }
+  }
+
+  static void* thread_main(void* argument) {
+    auto* worker = static_cast<Worker*>(argument);
+    worker->state->work(worker->index);
+    return nullptr;
+  }
+
+  void start(const Options& options) {
+    workers = static_cast<Worker*>(std::calloc(static_cast<std::size_t>(options.threads), sizeof(Worker)));
+    if (workers == nullptr) return;
+    int started = 1;
+    for (; started < options.threads; ++started) {
+      Worker& worker = workers[started];
+      worker = {this, started, {}};
+      if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) break;
+      if (options.cpus != nullptr) pin(worker.thread, options.cpus[started]);
+    }
+    threads = started;  // read by workers only after the first epoch is published
+  }
+
+  static void pin(pthread_t thread, int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    pthread_setaffinity_np(thread, sizeof set, &set);
+  }
+};
+
+namespace {
+void parallel_for_entry(void* self, std::int64_t count, lathe_body body, void* context) {
+  static_cast<Pool*>(self)->parallel_for(count, body, context);
+}
+}  // namespace
+
+Pool::Pool(const Options& options) : state_(nullptr), runtime_{parallel_for_entry, this} {
+  if (options.threads <= 1) return;
+  void* memory = std::aligned_alloc(alignof(State), sizeof(State));
+  if (memory == nullptr) return;
+  state_ = new (memory) State;
+  state_->spin_ns = options.threads > processors() && options.cpus == nullptr ? 0 : options.spin_ns;
+  state_->start(options);
+}
+
+Pool::~Pool() {
+  if (state_ == nullptr) return;
+  state_->stop = true;
+  state_->publish();
+  for (int t = 1; t < state_->threads; ++t) pthread_join(state_->workers[t].thread, nullptr);
+  std::free(state_->workers);
+  state_->~State();
+  std::free(state_);
+}
+
+int Pool::threads() const { return state_ == nullptr ? 1 : state_->threads; }
+
+void Pool::parallel_for(std::int64_t count, lathe_body body, void* context) {
+  if (count <= 0) return;
+  if (state_ == nullptr || state_->threads == 1 || count == 1) return body(context, 0, count, 0);
+  state_->body = body;
+  state_->context = context;
+  state_->count = count;
+  state_->publish();
+  state_->run_slice(0);
+  state_->wait_for_workers();
+}
+
+}  // namespace lathe::pool

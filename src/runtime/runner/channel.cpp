@@ -1,0 +1,168 @@
+#include "runtime/runner/channel.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace lathe::runner {
+namespace {
+
+std::unexpected<Error> system_error(const char* what) {
+  return fail(errno == ENOMEM ? ErrorKind::kOutOfMemory : ErrorKind::kIo, "{}: {}", what, std::strerror(errno));
+}
+
+constexpr int kSendPatienceMs = 2000;
+
+bool wait_writable(int fd) {
+  pollfd entry{fd, POLLOUT, 0};
+  int ready = 0;
+  do ready = ::poll(&entry, 1, kSendPatienceMs);
+  while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+}  // namespace
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<std::pair<Fd, Fd>> make_pair_of_ends() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return system_error("cannot make a socket pair");
+  return std::pair(Fd(ends[0]), Fd(ends[1]));
+}
+
+Result<Fd> make_memory_file(const char* name, std::int64_t size) {
+  Fd file(static_cast<int>(::memfd_create(name, MFD_CLOEXEC)));
+  if (!file) return system_error("cannot make a memory file");
+  if (::ftruncate(file.get(), size) != 0) return system_error("cannot size a memory file");
+  return file;
+}
+
+Result<Fd> make_memory_file(const char* name, std::span<const std::byte> content) {
+  Fd file(static_cast<int>(::memfd_create(name, MFD_CLOEXEC)));
+  if (!file) return system_error("cannot make a memory file");
+  while (!content.empty()) {
+    const ssize_t written = ::write(file.get(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_error("cannot fill a memory file");
+    content = content.subspan(static_cast<std::size_t>(written));
+  }
+  return file;
+}
+
+Status Channel::send(std::uint32_t type, std::string_view body, std::span<const int> fds) {
+  LATHE_CHECK(fds.size() <= kMostFds && body.size() <= kLongestBody);
+  Header header{kMagic, type, body.size(), static_cast<std::uint32_t>(fds.size()), 0};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostFds * sizeof(int))] = {};
+  iovec parts[2] = {{&header, sizeof header}, {const_cast<char*>(body.data()), body.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  if (!fds.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+  }
+  for (std::size_t left = sizeof header + body.size(); left > 0;) {
+    const ssize_t sent = ::sendmsg(end_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) {
+      if (wait_writable(end_.get())) continue;
+      return fail(ErrorKind::kIo, "the other process has not read for two seconds");
+    }
+    if (sent < 0) return system_error("the other process is gone");
+    left -= static_cast<std::size_t>(sent);
+    message.msg_control = nullptr;  // travels with the first byte
+    message.msg_controllen = 0;
+    for (std::size_t taken = static_cast<std::size_t>(sent); taken > 0;) {
+      const std::size_t part = std::min(taken, message.msg_iov->iov_len);
+      message.msg_iov->iov_base = static_cast<char*>(message.msg_iov->iov_base) + part;
+      message.msg_iov->iov_len -= part;
+      taken -= part;
+      if (message.msg_iov->iov_len == 0 && message.msg_iovlen > 1) ++message.msg_iov, --message.msg_iovlen;
+    }
+  }
+  return {};
+}
+
+Status Channel::fill(bool wait) {
+  char bytes[1 << 16];
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostFds * sizeof(int))];
+  iovec part{bytes, sizeof bytes};
+  for (;;) {
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t got = ::recvmsg(end_.get(), &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return {};
+    if (got < 0) return system_error("cannot read from the other process");
+    for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+      if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+      const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+      for (std::size_t i = 0; i < count; ++i) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+        arrived_.emplace_back(fd);
+      }
+    }
+    if (got == 0) return fail(ErrorKind::kIo, "the other process has closed its end");
+    buffer_.append(bytes, static_cast<std::size_t>(got));
+    if (wait || static_cast<std::size_t>(got) < sizeof bytes) return {};
+  }
+}
+
+Result<std::optional<Message>> Channel::next_buffered() {
+  Header header;
+  if (buffer_.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, buffer_.data(), sizeof header);
+  if (header.magic != kMagic || header.length > kLongestBody || header.fds > kMostFds)
+    return fail(ErrorKind::kDataLoss, "the other process sent something that is not a message");
+  if (buffer_.size() < sizeof header + header.length) return std::nullopt;
+  if (arrived_.size() < header.fds)
+    return fail(ErrorKind::kDataLoss, "the other process sent a message without its descriptors");
+  Message message{header.type, buffer_.substr(sizeof header, header.length), {}};
+  buffer_.erase(0, sizeof header + header.length);
+  std::move(arrived_.begin(), arrived_.begin() + header.fds, std::back_inserter(message.fds));
+  arrived_.erase(arrived_.begin(), arrived_.begin() + header.fds);
+  return message;
+}
+
+Result<std::optional<Message>> Channel::poll_message() {
+  auto message = LATHE_TRY(next_buffered());
+  if (message) return message;
+  const Status filled = fill(false);
+  message = LATHE_TRY(next_buffered());  // what came before the end still counts
+  if (!message && !filled) return std::unexpected(filled.error());
+  return message;
+}
+
+Result<Message> Channel::receive() {
+  for (;;) {
+    auto message = LATHE_TRY(next_buffered());
+    if (message) return std::move(*message);
+    LATHE_TRY_STATUS(fill(true));
+  }
+}
+
+}  // namespace lathe::runner

@@ -1,0 +1,77 @@
+// Messages with file descriptors between two processes of one machine, over a socket pair.
+//
+// A message is a fixed header {magic, type, length, descriptors}, `length` bytes, and descriptors that travel beside the
+// header. The receiving side keeps what has arrived in a buffer, so that a peer which stops in the middle of a message, or
+// sends nonsense, never blocks an event loop.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace lathe::runner {
+
+// An owned file descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept;
+  ~Fd();
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// Two connected ends, both closed on exec.
+Result<std::pair<Fd, Fd>> make_pair_of_ends();
+// An anonymous file of this content, closed on exec; what carries libraries and tensors.
+Result<Fd> make_memory_file(const char* name, std::span<const std::byte> content);
+Result<Fd> make_memory_file(const char* name, std::int64_t size);
+
+struct Message {
+  std::uint32_t type = 0;
+  std::string body;
+  std::vector<Fd> fds;
+};
+
+inline constexpr std::uint32_t kMagic = 0x3148544c;  // "LTH1"
+inline constexpr std::uint64_t kLongestBody = std::uint64_t{1} << 28;
+inline constexpr std::uint32_t kMostFds = 8;
+struct Header {
+  std::uint32_t magic, type;
+  std::uint64_t length;
+  std::uint32_t fds, zero;
+};
+
+class Channel {
+ public:
+  explicit Channel(Fd end) : end_(std::move(end)) {}
+  int fd() const { return end_.get(); }
+
+  // Fails with kIo where the peer is gone or has not read for two seconds.
+  Status send(std::uint32_t type, std::string_view body, std::span<const int> fds = {});
+  // A message that has arrived completely, or nothing. Errors: kIo, the peer is gone; kDataLoss, these are not messages.
+  Result<std::optional<Message>> poll_message();
+  // Waits for one.
+  Result<Message> receive();
+
+ private:
+  // Takes in what is there; `wait` for the first byte.
+  Status fill(bool wait);
+  Result<std::optional<Message>> next_buffered();
+
+  Fd end_;
+  std::string buffer_;
+  std::vector<Fd> arrived_;
+};
+
+}  // namespace lathe::runner

@@ -1,0 +1,63 @@
+#include "runtime/runner/crash.h"
+
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "runtime/runner/guarded.h"
+#include "runtime/runner/protocol.h"
+
+namespace lathe::runner {
+namespace {
+
+int reply_fd = -1;                   // a signal handler has no argument to carry it in
+alignas(64) char alternate_stack[64 * 1024];
+
+int access_of([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  return (machine->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? 2 : 1;
+#else
+  return 0;
+#endif
+}
+
+void on_fatal_signal(int number, siginfo_t* info, void* context) {
+  Crash crash;
+  crash.signal = number;
+  if (number == SIGSEGV || number == SIGBUS) {
+    crash.address = reinterpret_cast<std::uint64_t>(info->si_addr);
+    crash.access = access_of(context);
+    if (const auto region = find_region(info->si_addr)) {
+      crash.region = region->side;
+      crash.distance = region->distance;
+      std::strncpy(crash.buffer, region->name, sizeof crash.buffer - 1);
+    }
+  }
+  struct {
+    Header header;
+    Crash crash;
+  } message{{kMagic, kCrashed, sizeof crash, 0, 0}, crash};
+  static_assert(sizeof message == sizeof(Header) + sizeof(Crash));
+  const ssize_t ignored = ::write(reply_fd, &message, sizeof message);
+  ::_exit(ignored == sizeof message ? 3 : 4);
+}
+
+}  // namespace
+
+void install_crash_handlers(int channel_fd) {
+  reply_fd = channel_fd;
+  stack_t stack{};
+  stack.ss_sp = alternate_stack;     // of this thread: a stack that overflowed cannot run a handler
+  stack.ss_size = sizeof alternate_stack;
+  ::sigaltstack(&stack, nullptr);
+  struct sigaction action{};
+  action.sa_sigaction = on_fatal_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP}) ::sigaction(number, &action, nullptr);
+}
+
+}  // namespace lathe::runner

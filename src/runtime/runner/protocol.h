@@ -1,0 +1,110 @@
+// What the tuner and `lathe-runner` say to each other: one request, one reply, in turn. The runner greets with kHello.
+//
+// The workload's inputs are sent once; so is the reference its outputs are compared with. A candidate is loaded (opened,
+// prepared, run once, checked), then visited as often as the tuner likes, also after other candidates, then dropped.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/runner/channel.h"
+#include "runtime/tensor/layout.h"
+
+namespace lathe::runner {
+
+inline constexpr std::uint32_t kProtocol = 1;
+inline constexpr int kChannelFd = 3;       // the child's end, inherited
+
+enum Type : std::uint32_t {
+  // to the runner
+  kWorkload = 1, kReference, kLoad, kVisit, kDrop, kExecute,
+  // from the runner
+  kHello = 100, kReady, kLoaded, kVisited, kExecuted, kFailed, kCrashed,
+};
+
+// fds: inputs, row-major, one after the other, each at a multiple of 64 bytes. Reply: kReady.
+struct Workload {
+  std::vector<tensor::Border> inputs, outputs;   // plain
+  int threads = 1;
+  std::vector<int> cpus;                         // thread t runs on cpus[t]; empty: anywhere
+  std::int64_t memory_bytes = 0;                 // address space beyond what the runner and these tensors take; 0: any
+};
+
+// fds: a file with, for every output in turn, its values and then its bounds, as f64, row-major. Reply: kReady.
+struct ReferenceInfo {
+  double max_error = 0;                          // of the largest output, besides the element-wise bounds
+};
+
+// fds: the shared object. Reply: kLoaded.
+struct Load {
+  std::int64_t id = 0;
+  std::vector<tensor::Border> inputs, outputs;   // as the candidate stores them
+  bool check = true;                             // against the reference
+};
+struct Loaded {
+  double prepare_seconds = 0, first_seconds = 0; // of the first, checked run: caches and pages are cold
+  std::int64_t resident_bytes = 0;               // that this candidate keeps until it is dropped
+  // Of the check: the largest |got - want| over the largest |want|, and the element furthest beyond its bound.
+  double max_error = 0;
+  bool wrong = false;
+  int output = 0;
+  std::int64_t index = 0;                        // row-major
+  double got = 0, want = 0, bound = 0;
+};
+
+// Reply: kVisited.
+struct Visit {
+  std::int64_t id = 0;
+  double min_seconds = 0.008;                    // timed
+  double min_sample_seconds = 50e-6;             // calls shorter than this are timed several at a time
+  double drop_above = 0;                         // stop after one sample slower than this; 0: never
+  bool cold = false;                             // all data out of the caches before every timed call
+};
+struct Visited {
+  std::vector<double> seconds;                   // of a call, an entry a sample
+  int calls = 1;                                 // a sample
+  double sentinel_before = 0, sentinel_after = 0;
+};
+
+// Runs a program that is not a candidate of the workload: a reference, a benchmark. fds: shared object, inputs (as for
+// kWorkload, row-major), and a file of the right size for the outputs, row-major, laid out alike. Reply: kExecuted.
+struct Execute {
+  std::vector<tensor::Border> inputs, outputs;
+  int threads = 1;
+  std::vector<int> cpus;
+  int repeats = 1;
+};
+struct Executed {
+  std::vector<double> seconds;
+};
+
+// Written by a signal handler, hence plain; the reply to whatever was asked.
+struct Crash {
+  std::int32_t signal = 0;
+  std::int32_t access = 0;                       // 0 not known, 1 read, 2 write
+  std::uint64_t address = 0;
+  std::int32_t region = 0;                       // 0 none, 1 before, 2 inside, 3 after `buffer`
+  std::int64_t distance = 0;                     // bytes from the buffer's start (inside, before) or end (after)
+  char buffer[64] = {};
+  Error error() const;
+};
+
+// Offsets of tensors that lie one after the other in a file; the last is the file's size.
+std::vector<std::int64_t> file_offsets(const std::vector<tensor::Border>& borders);
+
+std::string encode(const Workload& message);
+std::string encode(const ReferenceInfo& message);
+std::string encode(const Load& message);
+std::string encode(const Loaded& message);
+std::string encode(const Visit& message);
+std::string encode(const Visited& message);
+std::string encode(const Execute& message);
+std::string encode(const Executed& message);
+std::string encode(const Error& message);
+// kDataLoss if the bytes are not such a message.
+template <class T>
+Result<T> decode(std::string_view body);
+
+}  // namespace lathe::runner

@@ -1,0 +1,248 @@
+#include "runtime/runner/server.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <span>
+
+#include "runtime/runner/check.h"
+#include "runtime/runner/wire.h"
+
+namespace lathe::runner {
+namespace {
+
+constexpr std::size_t kMostSamples = 10'000;
+
+Status read_doubles(int file, std::int64_t& offset, std::vector<double>& values) {
+  const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(double));
+  for (std::int64_t done = 0; done < bytes;) {
+    const ssize_t got = ::pread(file, reinterpret_cast<char*>(values.data()) + done,
+                                static_cast<std::size_t>(bytes - done), offset + done);
+    if (got <= 0) return fail(ErrorKind::kDataLoss, "the file of reference values is too short");
+    done += got;
+  }
+  offset += bytes;
+  return {};
+}
+
+Status write_all(int file, const std::byte* data, std::int64_t bytes, std::int64_t offset) {
+  for (std::int64_t done = 0; done < bytes;) {
+    const ssize_t put = ::pwrite(file, data + done, static_cast<std::size_t>(bytes - done), offset + done);
+    if (put <= 0) return fail(ErrorKind::kIo, "cannot write outputs: {}", std::strerror(errno));
+    done += put;
+  }
+  return {};
+}
+
+void pin_caller(const std::vector<int>& cpus) {
+  if (cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpus[0], &set);
+  ::sched_setaffinity(0, sizeof set, &set);  // a container may refuse: then it is not pinned
+}
+
+Status same_count(std::size_t got, std::size_t wanted) {
+  if (got < wanted) return fail(ErrorKind::kDataLoss, "a request came without its {} descriptors", wanted);
+  return {};
+}
+
+}  // namespace
+
+void Server::serve() {
+  if (!channel_.send(kHello, Writer().put(kProtocol).take())) return;
+  for (;;) {
+    auto message = channel_.receive();
+    if (!message) return;
+    Result<Reply> reply = std::unexpected(Error{});
+    try {
+      reply = answer(*message);
+    } catch (const std::bad_alloc&) {
+      reply = fail(ErrorKind::kOutOfMemory, "the runner has no memory left");
+    }
+    const bool sent = reply ? channel_.send(reply->type, reply->body).has_value()
+                            : channel_.send(kFailed, encode(reply.error())).has_value();
+    if (!sent) return;
+  }
+}
+
+Result<Server::Reply> Server::answer(Message& message) {
+  switch (message.type) {
+    case kWorkload: return set_workload(message);
+    case kReference: return set_reference(message);
+    case kLoad: return load(message);
+    case kVisit: return visit(message);
+    case kDrop: return drop(message);
+    case kExecute: return execute(message);
+    default: return fail(ErrorKind::kDataLoss, "the runner does not know request {}", message.type);
+  }
+}
+
+void Server::use_threads(int threads, const std::vector<int>& cpus) {
+  if (pool_ && threads == threads_ && cpus == cpus_) return;
+  pool_.reset();
+  pin_caller(cpus);
+  const bool pinned = static_cast<int>(cpus.size()) >= threads;
+  pool_ = std::make_unique<pool::Pool>(pool::Options{.threads = threads, .cpus = pinned ? cpus.data() : nullptr});
+  threads_ = threads;
+  cpus_ = cpus;
+}
+
+Status Server::limit_memory([[maybe_unused]] std::int64_t bytes) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve terabytes of address space
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t pages = 0;
+  rlimit limit{};
+  if (!(statm >> pages) || ::getrlimit(RLIMIT_AS, &limit) != 0) return {};
+  const auto wanted = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + bytes);
+  limit.rlim_cur = bytes <= 0 ? limit.rlim_max : std::min(wanted, limit.rlim_max);
+  if (::setrlimit(RLIMIT_AS, &limit) != 0)
+    return fail(ErrorKind::kIo, "cannot limit the runner's memory: {}", std::strerror(errno));
+#endif
+  return {};
+}
+
+Result<Server::Reply> Server::set_workload(Message& message) {
+  LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
+  candidates_.clear();
+  reference_.reset();
+  workload_ = LATHE_TRY(decode<Workload>(message.body));
+  LATHE_TRY_STATUS(limit_memory(0));
+  for (const auto& border : workload_.inputs) LATHE_TRY_STATUS(tensor::verify(border));
+  for (const auto& border : workload_.outputs) LATHE_TRY_STATUS(tensor::verify(border));
+  inputs_ = LATHE_TRY(read_inputs(workload_.inputs, message.fds[0].get()));
+  use_threads(workload_.threads, workload_.cpus);
+  std::int64_t outputs = 0;
+  for (const auto& border : workload_.outputs) outputs += 20 * border.elements() + 8 * border.bytes();
+  if (workload_.memory_bytes > 0) LATHE_TRY_STATUS(limit_memory(workload_.memory_bytes + outputs));
+  return Reply{kReady, {}};
+}
+
+Result<Server::Reply> Server::set_reference(Message& message) {
+  LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
+  Reference reference;
+  reference.max_error = LATHE_TRY(decode<ReferenceInfo>(message.body)).max_error;
+  std::int64_t offset = 0;
+  for (const auto& border : workload_.outputs) {
+    const auto elements = static_cast<std::size_t>(border.elements());
+    std::vector<double> values(elements), bounds(elements);
+    LATHE_TRY_STATUS(read_doubles(message.fds[0].get(), offset, values));
+    LATHE_TRY_STATUS(read_doubles(message.fds[0].get(), offset, bounds));
+    reference.values.push_back(std::move(values));
+    reference.bounds.push_back(std::move(bounds));
+  }
+  reference_ = std::move(reference);
+  return Reply{kReady, {}};
+}
+
+Result<Server::Reply> Server::load(Message& message) {
+  LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
+  const Load request = LATHE_TRY(decode<Load>(message.body));
+  if (!pool_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
+  for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
+  auto candidate =
+      LATHE_TRY(Candidate::open(message.fds[0], request.inputs, request.outputs, inputs_, *pool_));
+  LATHE_TRY_STATUS(candidate->bind(scratch_));
+  candidate->fill_scratch(scratch_);
+  Loaded loaded;
+  const double start = now_seconds();
+  candidate->run();
+  loaded.first_seconds = now_seconds() - start;
+  loaded.prepare_seconds = candidate->prepare_seconds();
+  loaded.resident_bytes = candidate->resident_bytes();
+  if (const auto damage = candidate->damage(scratch_))
+    return fail(ErrorKind::kRun, "the candidate wrote out of bounds: {}", *damage);
+  if (request.check) LATHE_TRY_STATUS(check(*candidate, loaded));
+  candidates_[request.id] = std::move(candidate);
+  return Reply{kLoaded, encode(loaded)};
+}
+
+Status Server::check(Candidate& candidate, Loaded& loaded) {
+  if (!reference_) return fail(ErrorKind::kDataLoss, "a candidate came before its reference");
+  const auto& outputs = candidate.outputs();
+  if (outputs.size() != workload_.outputs.size())
+    return fail(ErrorKind::kRun, "the candidate has {} outputs, the workload {}", outputs.size(), workload_.outputs.size());
+  std::vector<Comparison> comparisons;
+  std::vector<std::vector<std::byte>> unpacked(outputs.size());
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const tensor::Border& border = outputs[o];
+    if (border.shape != workload_.outputs[o].shape || border.dtype != workload_.outputs[o].dtype)
+      return fail_at(border.name, ErrorKind::kRun, "the candidate's output differs from the workload's");
+    const void* got = scratch_.outputs[o].data();
+    if (!tensor::is_plain(border)) {
+      unpacked[o].resize(static_cast<std::size_t>(border.elements() * size_of(border.dtype)));
+      tensor::unpack(border, got, unpacked[o].data());
+      got = unpacked[o].data();
+    }
+    comparisons.push_back({border.dtype, got, reference_->values[o], reference_->bounds[o]});
+  }
+  compare(comparisons, reference_->max_error, loaded);
+  return {};
+}
+
+double Server::time_sample(Candidate& candidate, int calls, bool cold) {
+  if (cold) candidate.flush(scratch_);
+  const double start = now_seconds();
+  for (int i = 0; i < calls; ++i) candidate.run();
+  return (now_seconds() - start) / calls;
+}
+
+Result<Server::Reply> Server::visit(const Message& message) {
+  const Visit request = LATHE_TRY(decode<Visit>(message.body));
+  const auto found = candidates_.find(request.id);
+  if (found == candidates_.end()) return fail(ErrorKind::kDataLoss, "candidate {} is not loaded", request.id);
+  Candidate& candidate = *found->second;
+  LATHE_TRY_STATUS(candidate.bind(scratch_));
+  Visited visited;
+  visited.sentinel_before = sentinel_.run();
+  const double warm = time_sample(candidate, 1, request.cold);  // page tables and branches, and a first estimate
+  if (!request.cold && warm < request.min_sample_seconds)
+    visited.calls = static_cast<int>(std::min(1e6, std::ceil(request.min_sample_seconds / std::max(warm, 1e-9))));
+  const double start = now_seconds();
+  do {
+    visited.seconds.push_back(time_sample(candidate, visited.calls, request.cold));
+    if (request.drop_above > 0 && visited.seconds.back() > request.drop_above) break;
+  } while (now_seconds() - start < request.min_seconds && visited.seconds.size() < kMostSamples);
+  visited.sentinel_after = sentinel_.run();
+  return Reply{kVisited, encode(visited)};
+}
+
+Result<Server::Reply> Server::drop(const Message& message) {
+  const Visit request = LATHE_TRY(decode<Visit>(message.body));
+  candidates_.erase(request.id);
+  return Reply{kReady, {}};
+}
+
+Result<Server::Reply> Server::execute(Message& message) {
+  LATHE_TRY_STATUS(same_count(message.fds.size(), 3));
+  const Execute request = LATHE_TRY(decode<Execute>(message.body));
+  for (const auto& border : request.inputs) LATHE_TRY_STATUS(tensor::verify(border));
+  for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
+  const Inputs inputs = LATHE_TRY(read_inputs(request.inputs, message.fds[1].get()));
+  if (candidates_.empty()) use_threads(request.threads, request.cpus);
+  if (request.threads != threads_ || request.cpus != cpus_)
+    return fail(ErrorKind::kDataLoss, "candidates of another thread count are loaded");
+  auto candidate = LATHE_TRY(Candidate::open(message.fds[0], request.inputs, request.outputs, inputs, *pool_));
+  Scratch scratch;
+  LATHE_TRY_STATUS(candidate->bind(scratch));
+  candidate->fill_scratch(scratch);
+  Executed executed;
+  for (int i = 0; i < std::max(1, request.repeats); ++i) {
+    const double start = now_seconds();
+    candidate->run();
+    executed.seconds.push_back(now_seconds() - start);
+  }
+  const auto offsets = file_offsets(request.outputs);
+  for (std::size_t o = 0; o < request.outputs.size(); ++o)
+    LATHE_TRY_STATUS(write_all(message.fds[2].get(), scratch.outputs[o].data(), request.outputs[o].bytes(), offsets[o]));
+  return Reply{kExecuted, encode(executed)};
+}
+
+}  // namespace lathe::runner

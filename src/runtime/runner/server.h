@@ -1,0 +1,57 @@
+// The runner's answers to requests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "runtime/pool/pool.h"
+#include "runtime/runner/candidate.h"
+#include "runtime/runner/clock.h"
+#include "runtime/runner/protocol.h"
+
+namespace lathe::runner {
+
+class Server {
+ public:
+  explicit Server(Channel& channel) : channel_(channel) {}
+  // Answers until the tuner closes its end.
+  void serve();
+
+ private:
+  // The reply's type and body; the descriptors of a request are closed after it.
+  struct Reply {
+    std::uint32_t type;
+    std::string body;
+  };
+  Result<Reply> answer(Message& message);
+  Result<Reply> set_workload(Message& message);
+  Result<Reply> set_reference(Message& message);
+  Result<Reply> load(Message& message);
+  Result<Reply> visit(const Message& message);
+  Result<Reply> drop(const Message& message);
+  Result<Reply> execute(Message& message);
+
+  Status check(Candidate& candidate, Loaded& loaded);
+  void use_threads(int threads, const std::vector<int>& cpus);
+  double time_sample(Candidate& candidate, int calls, bool cold);
+  Status limit_memory(std::int64_t bytes);
+
+  Channel& channel_;
+  Workload workload_;
+  Inputs inputs_;
+  struct Reference {
+    std::vector<std::vector<double>> values, bounds;  // an entry an output
+    double max_error = 0;
+  };
+  std::optional<Reference> reference_;
+  std::unique_ptr<pool::Pool> pool_;
+  int threads_ = 0;
+  std::vector<int> cpus_;
+  Scratch scratch_;
+  std::map<std::int64_t, std::unique_ptr<Candidate>> candidates_;
+  std::vector<std::byte> plain_output_;
+  Sentinel sentinel_;
+};
+
+}  // namespace lathe::runner

@@ -1,0 +1,50 @@
+// How a tensor at an operator's border is stored, and copying between that and plain row-major order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/result.h"
+
+namespace lathe::tensor {
+
+// One digit of a storage layout: element x lies at  sum over digits of  stride * ((x[dim] / weight) % extent).
+struct Digit {
+  int dim = 0;
+  std::int64_t weight = 1, extent = 1, stride = 1;
+  friend bool operator==(const Digit&, const Digit&) = default;
+};
+
+// A border tensor: what it is, and how it lies in memory.
+struct Border {
+  std::string name;
+  Dtype dtype = Dtype::kF32;
+  std::vector<std::int64_t> shape;
+  std::vector<Digit> layout;         // outermost first
+  std::int64_t size = 0;             // elements of storage, padding included
+  bool constant = false;             // known when prepare() runs
+
+  std::int64_t elements() const;     // of the tensor
+  std::int64_t bytes() const { return size * size_of(dtype); }
+  friend bool operator==(const Border&, const Border&) = default;
+};
+
+// The border of a tensor stored row-major without padding.
+Border plain_border(std::string name, Dtype dtype, std::vector<std::int64_t> shape, bool constant = false);
+
+// True if the storage is row-major without padding, so that nothing needs to be copied.
+bool is_plain(const Border& border);
+
+// Digits in range, every element inside the storage, no two elements in one place. Borders that come from another
+// process are checked before they are used.
+Status verify(const Border& border);
+
+// Row-major -> storage. Padding becomes zero.
+void pack(const Border& border, const void* plain, void* storage);
+// Storage -> row-major.
+void unpack(const Border& border, const void* storage, void* plain);
+
+}  // namespace lathe::tensor

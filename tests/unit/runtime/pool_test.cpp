@@ -1,0 +1,97 @@
+#include "runtime/pool/pool.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <vector>
+
+namespace lathe::pool {
+namespace {
+
+struct Loop {
+  std::vector<int> visits;           // a slot an iteration, each written by one worker only
+  std::vector<std::int64_t> worker;
+};
+
+void visit(void* context, std::int64_t begin, std::int64_t end, std::int64_t worker) {
+  auto& loop = *static_cast<Loop*>(context);
+  for (std::int64_t i = begin; i < end; ++i) {
+    ++loop.visits[i];
+    loop.worker[i] = worker;
+  }
+}
+
+Loop run(Pool& pool, std::int64_t count) {
+  Loop loop{std::vector<int>(count, 0), std::vector<std::int64_t>(count, -1)};
+  const lathe_runtime* runtime = pool.runtime();
+  runtime->parallel_for(runtime->self, count, visit, &loop);
+  return loop;
+}
+
+void expect_once(const Loop& loop, int threads) {
+  for (std::size_t i = 0; i < loop.visits.size(); ++i) {
+    ASSERT_EQ(loop.visits[i], 1) << i;
+    ASSERT_LT(loop.worker[i], threads);
+    if (i > 0) {
+      ASSERT_LE(loop.worker[i - 1], loop.worker[i]) << "slices are contiguous";
+    }
+  }
+}
+
+TEST(Pool, EveryIterationRunsOnce) {
+  for (const int threads : {1, 2, 3, 7}) {
+    Pool pool({.threads = threads});
+    EXPECT_EQ(pool.threads(), threads);
+    for (const std::int64_t count : {0, 1, 2, 3, 6, 7, 8, 101, 1000}) expect_once(run(pool, count), threads);
+  }
+}
+
+TEST(Pool, ManyShortLoops) {
+  Pool pool({.threads = 2});
+  std::int64_t total = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    std::atomic<std::int64_t> sum{0};
+    pool.parallel_for(
+        5, [](void* context, std::int64_t begin, std::int64_t end, std::int64_t) {
+          *static_cast<std::atomic<std::int64_t>*>(context) += end - begin;
+        }, &sum);
+    total += sum;
+  }
+  EXPECT_EQ(total, 25'000);
+}
+
+TEST(Pool, WakesSleepingWorkers) {
+  for (const std::int64_t spin_ns : {0, 1'000}) {
+    Pool pool({.threads = 3, .spin_ns = spin_ns});
+    for (int i = 0; i < 200; ++i) {
+      if (i % 20 == 0) ::usleep(2'000);  // past the spinning: workers sleep
+      expect_once(run(pool, 31), 3);
+    }
+  }
+}
+
+TEST(Pool, PlainDataNeedsNoLocks) {
+  // What one loop writes the next may read from other workers: the pool orders them (the thread sanitizer checks).
+  Pool pool({.threads = 4});
+  std::vector<double> data(1003, 1);
+  for (int round = 0; round < 50; ++round)
+    pool.parallel_for(
+        static_cast<std::int64_t>(data.size()),
+        [](void* context, std::int64_t begin, std::int64_t end, std::int64_t) {
+          auto& d = *static_cast<std::vector<double>*>(context);
+          for (std::int64_t i = begin; i < end; ++i) d[i] += 1;
+        },
+        &data);
+  for (const double value : data) ASSERT_EQ(value, 51);
+}
+
+TEST(Pool, StartsAndStopsOften) {
+  for (int i = 0; i < 100; ++i) {
+    Pool pool({.threads = 4});
+    if (i % 2 == 0) expect_once(run(pool, 9), 4);
+  }
+}
+
+}  // namespace
+}  // namespace lathe::pool
