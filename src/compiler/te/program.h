@@ -36,7 +36,7 @@ struct Stage {
   int tensor = -1;                       // written: element [spatial iterators in order]
   std::vector<Iterator> iters;           // spatial ones first, in the tensor's dimension order, then reduction ones
   ir::ReduceOp reduce = ir::ReduceOp::kNone;
-  Dtype accumulator = Dtype::kF32;       // of the reduction; the body has this type, the tensor may be narrower
+  Dtype accumulator = Dtype::kF32;       // the type of the body and of the tensor; a narrower result is a stage of its own
   ir::Expr body;                         // Read.tensor indexes Program::tensors
 };
 
@@ -71,6 +71,12 @@ double io_bytes(const Program& program);
 
 // The canonical workload key: tensors and iterators renamed by order, shapes, types, constness, layout mode, tolerance.
 // Two expressions that differ only in names have the same key. It parses back with parse_program().
+// Traces name loops after tensors and iterators: a trace stored under a key belongs to the nest of the canonical program.
 std::string workload_key(const Program& program);
+
+// The program with the names the key gives: tensors T0, T1 ..., spatial iterators i0, i1 ..., reduction iterators r0, r1 ...
+Program canonical(const Program& program);
+
+bool equal(const Program& a, const Program& b);  // names included
 
 }  // namespace lathe::te

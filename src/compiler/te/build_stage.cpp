@@ -1,0 +1,274 @@
+#include "compiler/te/build_stage.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/te/types.h"
+#include "compiler/te/validate.h"
+
+namespace lathe::te {
+namespace {
+
+using ir::Expr;
+
+// A number, or arithmetic on numbers alone: it takes the type of what it meets.
+bool is_flexible(const ExprSyntax& e) {
+  struct Visitor {
+    bool operator()(const NumberSyntax&) const { return true; }
+    bool operator()(const TruthSyntax&) const { return false; }
+    bool operator()(const NameSyntax&) const { return false; }
+    bool operator()(const ReadSyntax&) const { return false; }
+    bool operator()(const UnarySyntax& n) const { return n.op != ir::UnaryOp::kNot && is_flexible(*n.x); }
+    bool operator()(const BinarySyntax& n) const {
+      return n.op < ir::BinaryOp::kLt && is_flexible(*n.a) && is_flexible(*n.b);
+    }
+    bool operator()(const SelectSyntax& n) const { return is_flexible(*n.then) && is_flexible(*n.otherwise); }
+    bool operator()(const CastSyntax&) const { return false; }
+    bool operator()(const ReduceSyntax&) const { return false; }
+  };
+  return std::visit(Visitor{}, e.value);
+}
+
+// The type of the expression as if nothing were widened: what an undeclared output gets. None where operands differ.
+struct NaturalType {
+  const Program& program;
+
+  std::optional<Dtype> operator()(const ExprSyntax& e) const { return std::visit(*this, e.value); }
+  std::optional<Dtype> operator()(const NumberSyntax&) const { return {}; }
+  std::optional<Dtype> operator()(const TruthSyntax&) const { return Dtype::kBool; }
+  std::optional<Dtype> operator()(const NameSyntax&) const { return Dtype::kI64; }
+  std::optional<Dtype> operator()(const ReadSyntax& n) const {
+    return program.tensors[static_cast<std::size_t>(program.find(n.tensor))].dtype;
+  }
+  std::optional<Dtype> operator()(const UnarySyntax& n) const { return (*this)(*n.x); }
+  std::optional<Dtype> operator()(const BinarySyntax& n) const {
+    if (n.op >= ir::BinaryOp::kLt) return Dtype::kBool;
+    return common(*n.a, *n.b);
+  }
+  std::optional<Dtype> operator()(const SelectSyntax& n) const { return common(*n.then, *n.otherwise); }
+  std::optional<Dtype> operator()(const CastSyntax& n) const { return n.dtype; }
+  std::optional<Dtype> operator()(const ReduceSyntax& n) const {
+    const auto body = (*this)(*n.body);
+    const bool grows = n.op == ir::ReduceOp::kSum || n.op == ir::ReduceOp::kProd;
+    return body && grows && !is_float(*body) ? accumulator_of(*body) : body;
+  }
+  std::optional<Dtype> common(const ExprSyntax& a, const ExprSyntax& b) const {
+    if (is_flexible(a)) return (*this)(b);
+    const auto left = (*this)(a);
+    return is_flexible(b) || left == (*this)(b) ? left : std::nullopt;
+  }
+};
+
+class StageBuilder {
+ public:
+  StageBuilder(Program& program, const StageSyntax& stage, const StageScope& scope, const StageTarget& target)
+      : program_(program), stage_(stage), scope_(scope), target_(target) {
+    for (const StageIter& i : scope.iters) all_.push_back({i.name, *i.extent, i.kind});
+  }
+
+  Result<int> run() {
+    const auto natural = NaturalType{program_}(*stage_.body);
+    std::vector<int> spatial;
+    for (const IterSyntax& iter : stage_.iters) spatial.push_back(iter.id);
+    if (const auto* reduce = std::get_if<ReduceSyntax>(&stage_.body->value)) {
+      const Expr body = LATHE_TRY(reduction_body(*reduce, stage_.body->place, target_.dtype));
+      const Dtype dtype = target_.dtype.value_or(natural.value_or(body->dtype));
+      if (dtype == body->dtype) {
+        const int tensor = written(dtype);
+        LATHE_TRY_STATUS(emit(tensor, spatial, *reduce, body));
+        return tensor;
+      }
+      const Expr result = LATHE_TRY(split_off(*reduce, body));
+      return element_wise(spatial, ir::cast(result, dtype));
+    }
+    Expr body = LATHE_TRY(type(*stage_.body, target_.dtype, scope_.reduces));
+    const Dtype dtype = target_.dtype.value_or(natural.value_or(body->dtype));
+    return element_wise(spatial, ir::cast(std::move(body), dtype));
+  }
+
+ private:
+  template <class T>
+  static Result<T> at(Place place, Result<T> result) {
+    if (!result) result.error().place = place.text();
+    return result;
+  }
+
+  Result<Expr> type(const ExprSyntax& e, std::optional<Dtype> expected, bool widen) {
+    return std::visit([&](const auto& node) { return visit(node, e.place, expected, widen); }, e.value);
+  }
+
+  Result<Expr> visit(const NumberSyntax& n, Place place, std::optional<Dtype> expected, bool) {
+    const Dtype dtype = expected.value_or(Dtype::kF32);
+    return ir::constant(LATHE_TRY(at(place, number_as(n.value, dtype))), dtype);
+  }
+  Result<Expr> visit(const TruthSyntax& n, Place, std::optional<Dtype>, bool) {
+    return ir::constant(n.value ? 1 : 0, Dtype::kBool);
+  }
+  Result<Expr> visit(const NameSyntax& n, Place, std::optional<Dtype>, bool) { return ir::iter_value(n.iter); }
+
+  Result<Expr> visit(const ReadSyntax& n, Place place, std::optional<Dtype>, bool widen) {
+    const int t = program_.find(n.tensor);
+    const Tensor& tensor = program_.tensors[static_cast<std::size_t>(t)];
+    ir::Read read{t, n.affine, n.pad};
+    if (read.pad) read.pad = LATHE_TRY(at(place, number_as(*read.pad, tensor.dtype)));
+    LATHE_TRY_STATUS(at(place, check_read(tensor, read, all_)));
+    Expr out = ir::read(t, std::move(read.index), tensor.dtype, read.pad);
+    return widen ? ir::cast(std::move(out), accumulator_of(tensor.dtype)) : out;
+  }
+
+  Result<Expr> visit(const UnarySyntax& n, Place place, std::optional<Dtype> expected, bool widen) {
+    if (n.op == ir::UnaryOp::kNot) expected = std::nullopt;
+    Expr x = LATHE_TRY(type(*n.x, expected, widen));
+    LATHE_TRY_STATUS(at(place, check_unary(n.op, x)));
+    return ir::unary(n.op, std::move(x));
+  }
+
+  // Two operands of one type: numbers take the type of the other side, or the expected one.
+  Result<std::pair<Expr, Expr>> pair(const ExprSyntax& a, const ExprSyntax& b, std::optional<Dtype> expected,
+                                     bool widen) {
+    if (is_flexible(a) && !is_flexible(b)) {
+      Expr second = LATHE_TRY(type(b, expected, widen));
+      Expr first = LATHE_TRY(type(a, second->dtype, widen));
+      return std::pair(std::move(first), std::move(second));
+    }
+    Expr first = LATHE_TRY(type(a, expected, widen));
+    Expr second = LATHE_TRY(type(b, first->dtype, widen));
+    return std::pair(std::move(first), std::move(second));
+  }
+
+  Result<Expr> visit(const BinarySyntax& n, Place place, std::optional<Dtype> expected, bool widen) {
+    if (n.op >= ir::BinaryOp::kLt) expected = std::nullopt;
+    auto [a, b] = LATHE_TRY(pair(*n.a, *n.b, expected, widen));
+    LATHE_TRY_STATUS(at(place, check_binary(n.op, a, b)));
+    return ir::binary(n.op, std::move(a), std::move(b));
+  }
+
+  Result<Expr> visit(const SelectSyntax& n, Place place, std::optional<Dtype> expected, bool widen) {
+    Expr condition = LATHE_TRY(type(*n.condition, {}, widen));
+    auto [then, otherwise] = LATHE_TRY(pair(*n.then, *n.otherwise, expected, widen));
+    LATHE_TRY_STATUS(at(place, check_select(condition, then, otherwise)));
+    return ir::select(std::move(condition), std::move(then), std::move(otherwise));
+  }
+
+  // Inside a cast nothing is widened: it says exactly which type its operand has.
+  Result<Expr> visit(const CastSyntax& n, Place, std::optional<Dtype>, bool) {
+    std::optional<Dtype> expected;
+    if (is_flexible(*n.x)) expected = n.dtype;
+    return ir::cast(LATHE_TRY(type(*n.x, expected, false)), n.dtype);
+  }
+
+  Result<Expr> visit(const ReduceSyntax& n, Place place, std::optional<Dtype> expected, bool) {
+    const Expr body = LATHE_TRY(reduction_body(n, place, expected));
+    return split_off(n, body);
+  }
+
+  // In the type of the accumulator. A body that is a cast chooses that type.
+  Result<Expr> reduction_body(const ReduceSyntax& n, Place place, std::optional<Dtype> expected) {
+    if (expected) expected = accumulator_of(*expected);
+    Expr body = LATHE_TRY(type(*n.body, expected, true));
+    LATHE_TRY_STATUS(at(place, check_reduction(n.op, body->dtype)));
+    if (std::holds_alternative<CastSyntax>(n.body->value)) return body;
+    const Dtype accumulator = accumulator_of(body->dtype);
+    return ir::cast(std::move(body), accumulator);
+  }
+
+  // A stage over the outer iterators that the reduction depends on; yields the read of its result.
+  Result<Expr> split_off(const ReduceSyntax& n, const Expr& body) {
+    const std::string name = target_.unique_name(stage_.name + "_acc");
+    std::vector<int> outer = free_iters(n, body);
+    std::vector<ir::Affine> index;
+    for (const int id : outer) index.push_back(ir::Affine::iter(id));
+    if (outer.empty()) {
+      outer.push_back(kOne);
+      index.push_back(ir::Affine::constant(0));
+    }
+    Tensor tensor{name, body->dtype, {}, TensorRole::kIntermediate};
+    for (const int id : outer) tensor.shape.push_back(iter(id).extent);
+    const int t = static_cast<int>(program_.tensors.size());
+    program_.tensors.push_back(std::move(tensor));
+    LATHE_TRY_STATUS(emit(t, outer, n, body));
+    return ir::read(t, std::move(index), body->dtype);
+  }
+
+  static constexpr int kOne = -1;  // stands for an iterator of one iteration
+
+  Iterator iter(int id) const {
+    return id == kOne ? Iterator{target_.unique_name("one"), 1} : all_[static_cast<std::size_t>(id)];
+  }
+
+  std::vector<int> free_iters(const ReduceSyntax& n, const Expr& body) const {
+    std::set<int> ids;
+    const auto collect = [&](const Expr& leaf) {
+      if (const auto* value = std::get_if<ir::IterValue>(&leaf->value)) ids.insert(value->iter);
+      if (const auto* read = std::get_if<ir::Read>(&leaf->value))
+        for (const ir::Affine& index : read->index)
+          for (const ir::AffineTerm& term : index.terms) ids.insert(term.iter);
+      return leaf;
+    };
+    ir::rewrite_leaves(body, collect);
+    for (const IterSyntax& own : n.iters) ids.erase(own.id);
+    return {ids.begin(), ids.end()};
+  }
+
+  int written(Dtype dtype) {
+    if (target_.tensor >= 0) return target_.tensor;
+    Tensor tensor{stage_.name, dtype, {}, TensorRole::kIntermediate};
+    for (const IterSyntax& i : stage_.iters) tensor.shape.push_back(iter(i.id).extent);
+    program_.tensors.push_back(std::move(tensor));
+    return static_cast<int>(program_.tensors.size()) - 1;
+  }
+
+  Result<int> element_wise(const std::vector<int>& spatial, const Expr& body) {
+    const int tensor = written(body->dtype);
+    LATHE_TRY_STATUS(emit(tensor, spatial, ir::ReduceOp::kNone, {}, body));
+    return tensor;
+  }
+
+  Status emit(int tensor, const std::vector<int>& spatial, const ReduceSyntax& reduce, const Expr& body) {
+    std::vector<int> ids;
+    for (const IterSyntax& own : reduce.iters) ids.push_back(own.id);
+    return emit(tensor, spatial, reduce.op, ids, body);
+  }
+
+  // Iterators get their numbers in the new stage.
+  Status emit(int tensor, const std::vector<int>& spatial, ir::ReduceOp op, const std::vector<int>& reduce,
+              const Expr& body) {
+    LATHE_TRY_STATUS(at(stage_.place, check_shape(stage_.name, program_.tensors[static_cast<std::size_t>(tensor)].shape)));
+    Stage out;
+    out.tensor = tensor;
+    out.reduce = op;
+    out.accumulator = body->dtype;
+    std::vector<ir::Affine> local(all_.size());
+    const auto add = [&](int id, IterKind kind) {
+      if (id != kOne) local[static_cast<std::size_t>(id)] = ir::Affine::iter(static_cast<int>(out.iters.size()));
+      out.iters.push_back(iter(id));
+      out.iters.back().kind = kind;
+    };
+    for (const int id : spatial) add(id, IterKind::kSpatial);
+    for (const int id : reduce) add(id, IterKind::kReduce);
+    out.body = ir::rewrite_leaves(body, [&](const Expr& leaf) {
+      if (const auto* value = std::get_if<ir::IterValue>(&leaf->value))
+        return ir::iter_value(local[static_cast<std::size_t>(value->iter)].terms.at(0).iter);
+      ir::Read read = std::get<ir::Read>(leaf->value);
+      for (ir::Affine& index : read.index) index = ir::substitute(index, local);
+      return ir::read(read.tensor, std::move(read.index), leaf->dtype, read.pad);
+    });
+    program_.stages.push_back(std::move(out));
+    return {};
+  }
+
+  Program& program_;
+  const StageSyntax& stage_;
+  const StageScope& scope_;
+  const StageTarget& target_;
+  std::vector<Iterator> all_;
+};
+
+}  // namespace
+
+Result<int> build_stage(Program& program, const StageSyntax& stage, const StageScope& scope,
+                        const StageTarget& target) {
+  return StageBuilder(program, stage, scope, target).run();
+}
+
+}  // namespace lathe::te

@@ -1,0 +1,250 @@
+#include "compiler/te/expr_syntax.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace lathe::te {
+namespace {
+
+using ir::BinaryOp;
+using ir::ReduceOp;
+using ir::UnaryOp;
+
+constexpr int kMaxHeight = 300;    // of the syntax tree: what later passes recurse through
+constexpr int kMaxNesting = 200;   // of brackets and unary operators: what this parser recurses through
+
+struct UnaryRow { std::string_view name; UnaryOp op; };
+constexpr std::array<UnaryRow, 10> kUnaries = {{
+    {"abs", UnaryOp::kAbs}, {"exp", UnaryOp::kExp}, {"log", UnaryOp::kLog}, {"sqrt", UnaryOp::kSqrt},
+    {"rsqrt", UnaryOp::kRsqrt}, {"tanh", UnaryOp::kTanh}, {"erf", UnaryOp::kErf},
+    {"sigmoid", UnaryOp::kSigmoid}, {"floor", UnaryOp::kFloor}, {"ceil", UnaryOp::kCeil}}};
+struct BinaryRow { std::string_view name; BinaryOp op; };
+constexpr std::array<BinaryRow, 3> kFunctions = {
+    {{"min", BinaryOp::kMin}, {"max", BinaryOp::kMax}, {"pow", BinaryOp::kPow}}};
+struct ReduceRow { std::string_view name; ReduceOp op; };
+constexpr std::array<ReduceRow, 4> kReductions = {
+    {{"sum", ReduceOp::kSum}, {"max", ReduceOp::kMax}, {"min", ReduceOp::kMin}, {"prod", ReduceOp::kProd}}};
+constexpr std::string_view kFunctionList =
+    "exp, log, sqrt, rsqrt, tanh, erf, sigmoid, abs, floor, ceil, min, max, pow, relu, select, sum, prod "
+    "and the element types as casts";
+
+// Binary operators by level, loosest first; `swap` turns > and >= into < and <=.
+struct OperatorRow { std::string_view symbol; int level; BinaryOp op; bool swap; };
+constexpr int kComparison = 2, kLevels = 5, kTermLevel = 4;
+constexpr std::array<OperatorRow, 13> kOperators = {{
+    {"||", 0, BinaryOp::kOr, false}, {"&&", 1, BinaryOp::kAnd, false},
+    {"<", kComparison, BinaryOp::kLt, false}, {"<=", kComparison, BinaryOp::kLe, false},
+    {">", kComparison, BinaryOp::kLt, true}, {">=", kComparison, BinaryOp::kLe, true},
+    {"==", kComparison, BinaryOp::kEq, false}, {"!=", kComparison, BinaryOp::kNe, false},
+    {"+", 3, BinaryOp::kAdd, false}, {"-", 3, BinaryOp::kSub, false},
+    {"*", kTermLevel, BinaryOp::kMul, false}, {"/", kTermLevel, BinaryOp::kDiv, false},
+    {"%", kTermLevel, BinaryOp::kMod, false}}};
+
+template <class Table>
+auto find_row(const Table& table, std::string_view name) -> const typename Table::value_type* {
+  for (const auto& row : table)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+class ExprParser {
+ public:
+  explicit ExprParser(TokenReader& in) : in_(in) {}
+
+  Result<Ast> level(int lowest) {
+    if (lowest == kLevels) return unary();
+    Ast left = LATHE_TRY(level(lowest + 1));
+    for (int count = 0;; ++count) {
+      const OperatorRow* row = operator_at(lowest);
+      if (row == nullptr) return left;
+      const Token token = in_.next();
+      if (lowest == kComparison && count > 0)
+        return in_.error(token.place, "comparisons do not chain; write (a {0} b) && (b {0} c)", row->symbol);
+      Ast right = LATHE_TRY(level(lowest + 1));
+      if (row->swap) std::swap(left, right);
+      const int height = std::max(left->height, right->height);
+      left = LATHE_TRY(node(BinarySyntax{row->op, std::move(left), std::move(right)}, token.place, height));
+    }
+  }
+
+ private:
+  // Counts the recursion while it lives.
+  struct Nesting {
+    explicit Nesting(int& n) : count(n) { ++count; }
+    ~Nesting() { --count; }
+    int& count;
+  };
+
+  const OperatorRow* operator_at(int level) const {
+    if (in_.peek().kind != Token::Kind::kSymbol) return nullptr;
+    for (const OperatorRow& row : kOperators)
+      if (row.level == level && row.symbol == in_.peek().text) return &row;
+    return nullptr;
+  }
+
+  template <class Value>
+  Result<Ast> node(Value value, Place place, int height_below) const {
+    if (height_below >= kMaxHeight)
+      return in_.error(place, "the expression is nested deeper than {} operations; split it into stages", kMaxHeight);
+    auto made = std::make_unique<ExprSyntax>();
+    made->value = std::move(value);
+    made->place = place;
+    made->height = height_below + 1;
+    return made;
+  }
+
+  Result<Ast> unary() {
+    const Nesting nesting(nesting_);
+    if (nesting_ > kMaxNesting)
+      return in_.error(in_.peek().place, "brackets are nested deeper than {}; split the expression into stages",
+                       kMaxNesting);
+    const Token token = in_.peek();
+    if (in_.accept("-")) {
+      Ast x = LATHE_TRY(unary());
+      // -1 is a number; -(1) is a negation.
+      if (auto* number = std::get_if<NumberSyntax>(&x->value); number && bare_number_) {
+        number->value = -number->value;
+        x->place = token.place;
+        bare_number_ = false;
+        return x;
+      }
+      const int height = x->height;
+      return node(UnarySyntax{UnaryOp::kNeg, std::move(x)}, token.place, height);
+    }
+    if (in_.accept("!")) {
+      Ast x = LATHE_TRY(unary());
+      const int height = x->height;
+      return node(UnarySyntax{UnaryOp::kNot, std::move(x)}, token.place, height);
+    }
+    return primary();
+  }
+
+  Result<Ast> primary() {
+    const Token token = in_.peek();
+    if (in_.accept("(")) {
+      Ast inside = LATHE_TRY(level(0));
+      LATHE_TRY_STATUS(in_.expect(")"));
+      bare_number_ = false;
+      return inside;
+    }
+    bare_number_ = true;
+    if (token.kind == Token::Kind::kNumber) return node(NumberSyntax{LATHE_TRY(in_.number())}, token.place, 0);
+    if (token.kind != Token::Kind::kName)
+      return in_.unexpected("a tensor, a number, a function or '('");
+    in_.next();
+    if (in_.peek().is("[")) return read(token);
+    if (in_.peek().is("(")) return call(token);
+    if (token.text == "inf") return node(NumberSyntax{std::numeric_limits<double>::infinity()}, token.place, 0);
+    if (token.text == "true" || token.text == "false")
+      return node(TruthSyntax{token.text == "true"}, token.place, 0);
+    return node(NameSyntax{std::string(token.text)}, token.place, 0);
+  }
+
+  Result<Ast> read(const Token& name) {
+    ReadSyntax out{std::string(name.text), {}, {}, {}};
+    int height = 0;
+    in_.next();
+    do {
+      out.index.push_back(LATHE_TRY(level(0)));
+      height = std::max(height, out.index.back()->height);
+    } while (in_.accept(","));
+    if (in_.peek().kind == Token::Kind::kName && in_.peek().text == "else") {
+      in_.next();
+      out.pad = LATHE_TRY(in_.signed_number());
+    }
+    if (!in_.peek().is("]")) return in_.unexpected("',', 'else' or ']' after the index");
+    in_.next();
+    return node(std::move(out), name.place, height);
+  }
+
+  // sum(k) ..., max(k) ..., but max(a, b): iterators in the brackets, and a term after them.
+  bool is_reduction(const Token& name) const {
+    if (find_row(kReductions, name.text) == nullptr) return false;
+    if (find_row(kFunctions, name.text) == nullptr) return true;
+    int iterators = 0;
+    for (std::size_t at = 1;; ++at) {
+      if (in_.peek(at).kind != Token::Kind::kName) return false;
+      ++iterators;
+      if (in_.peek(++at).is(":")) return true;
+      if (in_.peek(at).is(",")) continue;
+      if (!in_.peek(at).is(")")) return false;
+      const Token& after = in_.peek(at + 1);
+      return iterators == 1 || after.kind == Token::Kind::kName || after.kind == Token::Kind::kNumber || after.is("(");
+    }
+  }
+
+  Result<Ast> reduction(const Token& name) {
+    ReduceSyntax out{find_row(kReductions, name.text)->op, {}, nullptr};
+    in_.next();
+    out.iters = LATHE_TRY(parse_iterators(in_));
+    LATHE_TRY_STATUS(in_.expect(")"));
+    out.body = LATHE_TRY(level(kTermLevel));
+    const int height = out.body->height;
+    return node(std::move(out), name.place, height);
+  }
+
+  Result<Ast> call(const Token& name) {
+    if (is_reduction(name)) return reduction(name);
+    in_.next();
+    std::vector<Ast> arguments;
+    int height = 0;
+    do {
+      arguments.push_back(LATHE_TRY(level(0)));
+      height = std::max(height, arguments.back()->height);
+    } while (in_.accept(","));
+    LATHE_TRY_STATUS(in_.expect(")"));
+    return apply(name, std::move(arguments), height);
+  }
+
+  Result<Ast> apply(const Token& name, std::vector<Ast> args, int height) {
+    const auto check = [&](std::size_t wanted) -> Status {
+      if (args.size() == wanted) return {};
+      return in_.error(name.place, "{} takes {} argument{}, {} given", name.text, wanted, wanted == 1 ? "" : "s",
+                       args.size());
+    };
+    if (const auto dtype = dtype_from_name(name.text)) {
+      LATHE_TRY_STATUS(check(1));
+      return node(CastSyntax{*dtype, std::move(args[0])}, name.place, height);
+    }
+    if (const UnaryRow* row = find_row(kUnaries, name.text)) {
+      LATHE_TRY_STATUS(check(1));
+      return node(UnarySyntax{row->op, std::move(args[0])}, name.place, height);
+    }
+    if (const BinaryRow* row = find_row(kFunctions, name.text)) {
+      LATHE_TRY_STATUS(check(2));
+      return node(BinarySyntax{row->op, std::move(args[0]), std::move(args[1])}, name.place, height);
+    }
+    if (name.text == "relu") {
+      LATHE_TRY_STATUS(check(1));
+      Ast zero = LATHE_TRY(node(NumberSyntax{0}, name.place, 0));
+      return node(BinarySyntax{BinaryOp::kMax, std::move(args[0]), std::move(zero)}, name.place, height);
+    }
+    if (name.text == "select") {
+      LATHE_TRY_STATUS(check(3));
+      return node(SelectSyntax{std::move(args[0]), std::move(args[1]), std::move(args[2])}, name.place, height);
+    }
+    return in_.error(name.place, "there is no function {}; known are {}", name.shown(), kFunctionList);
+  }
+
+  TokenReader& in_;
+  int nesting_ = 0;
+  bool bare_number_ = false;  // the number just parsed has neither brackets nor a sign
+};
+
+}  // namespace
+
+Result<Ast> parse_expression(TokenReader& in) { return ExprParser(in).level(0); }
+
+Result<std::vector<IterSyntax>> parse_iterators(TokenReader& in) {
+  std::vector<IterSyntax> iters;
+  do {
+    const Token name = LATHE_TRY(in.new_name("an iterator"));
+    IterSyntax iter{std::string(name.text), {}, name.place};
+    if (in.accept(":")) iter.size = LATHE_TRY(in.size());
+    iters.push_back(std::move(iter));
+  } while (in.accept(","));
+  return iters;
+}
+
+}  // namespace lathe::te

@@ -1,0 +1,238 @@
+#include "compiler/te/parse.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "compiler/te/build_stage.h"
+#include "compiler/te/types.h"
+#include "compiler/te/validate.h"
+
+namespace lathe::te {
+namespace {
+
+template <class... Args>
+std::unexpected<Error> error(Place place, fmt::format_string<Args...> format, Args&&... args) {
+  return fail_at(place.text(), ErrorKind::kInvalidArgument, format, std::forward<Args>(args)...);
+}
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(ProgramSyntax syntax, const Declarations& given) : syntax_(std::move(syntax)), given_(given) {}
+
+  Result<Program> run() {
+    for (const StageSyntax& stage : syntax_.stages)
+      if (!written_.insert(stage.name).second) return error(stage.place, "{} is written twice", stage.name);
+    for (const DeclarationSyntax& d : syntax_.declarations) LATHE_TRY_STATUS(declare(d));
+    for (const auto& [name, shape] : given_.shapes) LATHE_TRY_STATUS(declare_given(name, shape));
+    for (StageSyntax& stage : syntax_.stages) {
+      scopes_.push_back(LATHE_TRY(resolve(stage)));
+      for (const auto& [read, place] : scopes_.back().reads) read_.insert(read->tensor);
+    }
+    LATHE_TRY_STATUS(check_given());
+    for (std::size_t s = 0; s < syntax_.stages.size(); ++s) LATHE_TRY_STATUS(add_stage(s));
+    for (const DeclarationSyntax& d : syntax_.declarations)
+      if (!read_.contains(d.name) && !written_.contains(d.name))
+        return error(d.place, "{} is declared but not used; leave it out", d.name);
+    return finish();
+  }
+
+ private:
+  bool is_given(const std::string& name) const { return given_.shapes.contains(name); }
+
+  bool is_constant(const std::string& name) const {
+    return std::ranges::find(given_.constants, name) != given_.constants.end();
+  }
+
+  // A declaration in the text becomes a tensor at once: their order is the order of the tensors.
+  Status declare(const DeclarationSyntax& d) {
+    LATHE_TRY_STATUS(at(d.place, check_shape(d.name, d.shape)));
+    if (program_.find(d.name) >= 0) return error(d.place, "{} is declared twice", d.name);
+    if (is_given(d.name) && given_.shapes.find(d.name)->second != d.shape)
+      return error(d.place, "{} is declared [{}] here and [{}] outside the expression", d.name, fmt::join(d.shape, ","),
+                   fmt::join(given_.shapes.find(d.name)->second, ","));
+    const bool is_written = written_.contains(d.name);
+    if (d.literal && (is_written || d.constant || d.output))
+      return error(d.place, "{} is a literal: it cannot be written, const or output as well", d.name);
+    if (is_written && d.constant) return error(d.place, "{} is computed, so it is no const input", d.name);
+    if (d.output && !is_written) return error(d.place, "{} is declared output, but nothing computes it", d.name);
+    Tensor tensor{d.name, d.dtype, d.shape, TensorRole::kInput};
+    tensor.constant = d.constant || (is_constant(d.name) && !is_written && !d.literal);
+    if (is_written) tensor.role = TensorRole::kIntermediate;
+    if (d.literal) {
+      tensor.role = TensorRole::kLiteral;
+      for (const double value : *d.literal) tensor.literal.push_back(LATHE_TRY(at(d.place, number_as(value, d.dtype))));
+      std::int64_t elements = 1;
+      for (const std::int64_t size : d.shape) elements *= size;
+      if (std::cmp_not_equal(tensor.literal.size(), elements))
+        return error(d.place, "{}[{}] needs {} elements, {} are given", d.name, fmt::join(d.shape, ","), elements,
+                     tensor.literal.size());
+    }
+    program_.tensors.push_back(std::move(tensor));
+    shapes_[d.name] = d.shape;
+    if (d.output) outputs_.insert(d.name);
+    return {};
+  }
+
+  Status declare_given(const std::string& name, const std::vector<std::int64_t>& shape) {
+    LATHE_TRY_STATUS(check_shape(name, shape));
+    shapes_[name] = shape;
+    return {};
+  }
+
+  // What was said outside the expression must be about a tensor in it.
+  Status check_given() const {
+    const auto used = [&](const std::string& name) { return read_.contains(name) || written_.contains(name); };
+    std::vector<std::string> names(read_.begin(), read_.end());
+    names.insert(names.end(), written_.begin(), written_.end());
+    for (const auto& [name, shape] : given_.shapes)
+      if (!used(name) && !has_unknown_read())
+        return fail(ErrorKind::kInvalidArgument, "a shape is given for {}, which the expression does not use (known: {})",
+                    name, known_names(names, name));
+    for (const auto& [name, dtype] : given_.dtypes)
+      if (!used(name))
+        return fail(ErrorKind::kInvalidArgument, "a type is given for {}, which the expression does not use (known: {})",
+                    name, known_names(names, name));
+    for (const std::string& name : given_.constants)
+      if (!read_.contains(name) || written_.contains(name))
+        return fail(ErrorKind::kInvalidArgument, "{} is declared constant, but is no input of the expression (known: {})",
+                    name, known_names(names, name));
+    return {};
+  }
+
+  bool has_unknown_read() const {
+    return std::ranges::any_of(read_, [&](const std::string& name) {
+      return !shapes_.contains(name) && !written_.contains(name);
+    });
+  }
+
+  template <class T>
+  static Result<T> at(Place place, Result<T> result) {
+    if (!result) result.error().place = place.text();
+    return result;
+  }
+
+  Status add_stage(std::size_t s) {
+    const StageSyntax& stage = syntax_.stages[s];
+    StageScope& scope = scopes_[s];
+    for (const auto& [read, place] : scope.reads) LATHE_TRY_STATUS(check_order(s, *read, place));
+    LATHE_TRY_STATUS(infer_extents(scope, stage, shapes_));
+    for (const auto& [read, place] : scope.reads) LATHE_TRY_STATUS(make_input(scope, *read, place));
+    LATHE_TRY_STATUS(require_extents(scope));
+    StageTarget target;
+    target.tensor = program_.find(stage.name);
+    if (target.tensor >= 0)
+      target.dtype = program_.tensors[static_cast<std::size_t>(target.tensor)].dtype;
+    else if (const auto given = given_.dtypes.find(stage.name); given != given_.dtypes.end())
+      target.dtype = given->second;
+    target.unique_name = [this](const std::string& name) { return unique_name(name); };
+    const int tensor = LATHE_TRY(build_stage(program_, stage, scope, target));
+    shapes_[stage.name] = program_.tensors[static_cast<std::size_t>(tensor)].shape;
+    done_.insert(stage.name);
+    return {};
+  }
+
+  Status check_order(std::size_t s, const ReadSyntax& read, Place place) const {
+    if (read.tensor == syntax_.stages[s].name)
+      return error(place, "{} cannot read itself; a sum over an axis is written sum(k) ...", read.tensor);
+    if (written_.contains(read.tensor) && !done_.contains(read.tensor))
+      return error(place, "{0} is computed further down; move the statement that writes {0} before this one",
+                   read.tensor);
+    return {};
+  }
+
+  // The tensor of a read that is neither declared in the text nor written: an input, its shape given outside or, where
+  // all iterators are known, as large as what is read.
+  Status make_input(const StageScope& scope, const ReadSyntax& read, Place place) {
+    if (program_.find(read.tensor) >= 0) return {};
+    Tensor tensor{read.tensor, Dtype::kF32, {}, TensorRole::kInput};
+    if (const auto given = given_.dtypes.find(read.tensor); given != given_.dtypes.end()) tensor.dtype = given->second;
+    tensor.constant = is_constant(read.tensor);
+    if (!shapes_.contains(read.tensor)) shapes_[read.tensor] = LATHE_TRY(shape_read(scope, read, place));
+    tensor.shape = shapes_[read.tensor];
+    LATHE_TRY_STATUS(at(place, check_shape(tensor.name, tensor.shape)));
+    program_.tensors.push_back(std::move(tensor));
+    return {};
+  }
+
+  Result<std::vector<std::int64_t>> shape_read(const StageScope& scope, const ReadSyntax& first, Place place) const {
+    std::vector<std::string> known;
+    bool all_used = true;
+    for (const auto& [name, shape] : shapes_) {
+      known.push_back(name);
+      all_used = all_used && (read_.contains(name) || written_.contains(name));
+    }
+    const auto unknown = [&] {
+      return error(place,
+                   "there is no tensor {0} (known: {1}); if it is an input, declare its shape, for example {0}: "
+                   "f32[{2}], or --shape {0}={2}",
+                   first.tensor, known_names(known, first.tensor),
+                   fmt::join(std::vector<std::string>(first.affine.size(), "64"), ","));
+    };
+    if (!all_used) return unknown();
+    std::vector<std::int64_t> shape(first.affine.size(), 1);
+    for (const auto& [read, where] : scope.reads) {
+      if (read->tensor != first.tensor) continue;
+      if (read->pad) return unknown();
+      if (read->affine.size() != shape.size())
+        return error(where, "{} is read with {} indices here and {} elsewhere", first.tensor, read->affine.size(),
+                     shape.size());
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        __int128 high = read->affine[d].offset;
+        for (const ir::AffineTerm& term : read->affine[d].terms) {
+          const auto& extent = scope.iters[static_cast<std::size_t>(term.iter)].extent;
+          if (!extent) return unknown();
+          if (term.coef > 0) high += static_cast<__int128>(term.coef) * (*extent - 1);
+        }
+        constexpr __int128 kMax = __int128{1} << 50;
+        shape[d] = std::max(shape[d], static_cast<std::int64_t>(std::min(high + 1, kMax)));
+      }
+    }
+    return shape;
+  }
+
+  std::string unique_name(const std::string& wanted) const {
+    const auto taken = [&](const std::string& name) {
+      return syntax_.names.contains(name) || shapes_.contains(name) || program_.find(name) >= 0;
+    };
+    std::string name = wanted;
+    for (int n = 2; taken(name); ++n) name = wanted + std::to_string(n);
+    return name;
+  }
+
+  Result<Program> finish() {
+    if (program_.stages.empty())
+      return fail(ErrorKind::kInvalidArgument,
+                  "the expression computes nothing; write for example C[i,j] = sum(k) A[i,k] * B[k,j]");
+    std::set<int> read;
+    for (const Stage& stage : program_.stages)
+      for (const ir::Read* r : ir::reads_of(stage.body)) read.insert(r->tensor);
+    for (const Stage& stage : program_.stages) {
+      Tensor& tensor = program_.tensors[static_cast<std::size_t>(stage.tensor)];
+      const bool output = !read.contains(stage.tensor) || outputs_.contains(tensor.name);
+      tensor.role = output ? TensorRole::kOutput : TensorRole::kIntermediate;
+    }
+    program_.contract.max_error = syntax_.max_error.value_or(program_.contract.max_error);
+    program_.contract.free_layout = syntax_.free_layout.value_or(false);
+    program_.name = syntax_.name;
+    if (program_.name.empty())
+      program_.name = program_.tensors[static_cast<std::size_t>(program_.outputs().front())].name;
+    LATHE_TRY_STATUS(validate(program_));
+    return std::move(program_);
+  }
+
+  ProgramSyntax syntax_;
+  const Declarations& given_;
+  Program program_;
+  std::vector<StageScope> scopes_;  // of syntax_.stages
+  ShapeOf shapes_;
+  std::set<std::string, std::less<>> written_, read_, outputs_, done_;
+};
+
+}  // namespace
+
+Result<Program> parse_program(std::string_view text, const Declarations& declarations) {
+  return ProgramBuilder(LATHE_TRY(parse_syntax(text)), declarations).run();
+}
+
+}  // namespace lathe::te

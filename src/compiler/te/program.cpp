@@ -1,0 +1,68 @@
+#include "compiler/te/program.h"
+
+#include <algorithm>
+
+namespace lathe::te {
+namespace {
+
+struct CountArithmetic {
+  double operator()(const ir::Expr& e) const { return std::visit(*this, e->value); }
+  double operator()(const ir::Const&) const { return 0; }
+  double operator()(const ir::IterValue&) const { return 0; }
+  double operator()(const ir::Read&) const { return 0; }
+  double operator()(const ir::InRange&) const { return 0; }
+  double operator()(const ir::Unary& n) const { return (*this)(n.x) + (n.op == ir::UnaryOp::kNot ? 0 : 1); }
+  double operator()(const ir::Binary& n) const {
+    return (*this)(n.a) + (*this)(n.b) + (n.op >= ir::BinaryOp::kLt ? 0 : 1);
+  }
+  double operator()(const ir::Select& n) const {
+    return (*this)(n.condition) + (*this)(n.then) + (*this)(n.otherwise);
+  }
+  double operator()(const ir::Cast& n) const { return (*this)(n.x); }
+};
+
+std::vector<int> with_role(const Program& program, TensorRole role) {
+  std::vector<int> out;
+  for (std::size_t t = 0; t < program.tensors.size(); ++t)
+    if (program.tensors[t].role == role) out.push_back(static_cast<int>(t));
+  return out;
+}
+
+}  // namespace
+
+std::vector<int> Program::inputs() const { return with_role(*this, TensorRole::kInput); }
+std::vector<int> Program::outputs() const { return with_role(*this, TensorRole::kOutput); }
+
+int Program::find(std::string_view tensor_name) const {
+  const auto found = std::ranges::find(tensors, tensor_name, &Tensor::name);
+  return found == tensors.end() ? -1 : static_cast<int>(found - tensors.begin());
+}
+
+const Stage* Program::writer(int tensor) const {
+  const auto found = std::ranges::find(stages, tensor, &Stage::tensor);
+  return found == stages.end() ? nullptr : &*found;
+}
+
+double flops(const Program& program) {
+  double total = 0;
+  for (const Stage& stage : program.stages) {
+    double iterations = 1;
+    for (const Iterator& iter : stage.iters) iterations *= static_cast<double>(iter.extent);
+    const double reduction = stage.reduce == ir::ReduceOp::kNone ? 0 : 1;
+    total += iterations * (CountArithmetic{}(stage.body) + reduction);
+  }
+  return total;
+}
+
+double io_bytes(const Program& program) {
+  double total = 0;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.role != TensorRole::kInput && tensor.role != TensorRole::kOutput) continue;
+    double elements = 1;
+    for (const std::int64_t size : tensor.shape) elements *= static_cast<double>(size);
+    total += elements * size_of(tensor.dtype);
+  }
+  return total;
+}
+
+}  // namespace lathe::te

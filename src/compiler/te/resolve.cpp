@@ -1,0 +1,175 @@
+#include "compiler/te/resolve.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/te/limits.h"
+
+namespace lathe::te {
+namespace {
+
+template <class... Args>
+std::unexpected<Error> error(Place place, fmt::format_string<Args...> format, Args&&... args) {
+  return fail_at(place.text(), ErrorKind::kInvalidArgument, format, std::forward<Args>(args)...);
+}
+
+class Resolver {
+ public:
+  explicit Resolver(StageSyntax& stage) : stage_(stage) {}
+
+  Result<StageScope> run() {
+    LATHE_TRY_STATUS(enter(stage_.iters, IterKind::kSpatial));
+    LATHE_TRY_STATUS(walk(*stage_.body));
+    return std::move(out_);
+  }
+
+ private:
+  Status enter(std::vector<IterSyntax>& iters, IterKind kind) {
+    for (IterSyntax& iter : iters) {
+      if (find(iter.name) >= 0)
+        return error(iter.place, "the iterator {} is already in use here; give this one another name", iter.name);
+      if (out_.iters.size() == kMaxIterators)
+        return error(iter.place, "a stage has at most {} iterators", kMaxIterators);
+      iter.id = static_cast<int>(out_.iters.size());
+      out_.iters.push_back({iter.name, iter.size, kind, iter.place});
+      visible_.push_back(iter.id);
+    }
+    return {};
+  }
+
+  int find(std::string_view name) const {
+    for (const int id : visible_)
+      if (out_.iters[static_cast<std::size_t>(id)].name == name) return id;
+    return -1;
+  }
+
+  Status walk(ExprSyntax& e) {
+    return std::visit([&](auto& node) { return visit(node, e.place); }, e.value);
+  }
+
+  Status visit(NumberSyntax&, Place) { return {}; }
+  Status visit(TruthSyntax&, Place) { return {}; }
+  Status visit(NameSyntax& n, Place place) {
+    n.iter = find(n.name);
+    return n.iter < 0 ? unknown(n.name, place) : Status{};
+  }
+  Status visit(UnarySyntax& n, Place) { return walk(*n.x); }
+  Status visit(CastSyntax& n, Place) { return walk(*n.x); }
+  Status visit(BinarySyntax& n, Place) {
+    LATHE_TRY_STATUS(walk(*n.a));
+    return walk(*n.b);
+  }
+  Status visit(SelectSyntax& n, Place) {
+    LATHE_TRY_STATUS(walk(*n.condition));
+    LATHE_TRY_STATUS(walk(*n.then));
+    return walk(*n.otherwise);
+  }
+  Status visit(ReduceSyntax& n, Place) {
+    out_.reduces = true;
+    const std::size_t outside = visible_.size();
+    LATHE_TRY_STATUS(enter(n.iters, IterKind::kReduce));
+    LATHE_TRY_STATUS(walk(*n.body));
+    visible_.resize(outside);
+    return {};
+  }
+  Status visit(ReadSyntax& n, Place place) {
+    for (const Ast& index : n.index) n.affine.push_back(LATHE_TRY(affine(*index)));
+    out_.reads.emplace_back(&n, place);
+    return {};
+  }
+
+  std::unexpected<Error> unknown(const std::string& name, Place place) const {
+    std::vector<std::string> names;
+    for (const int id : visible_) names.push_back(out_.iters[static_cast<std::size_t>(id)].name);
+    return error(place, "{0} is no iterator here (known: {1}); if it is a tensor, write its index: {0}[...]", name,
+                 known_names(names, name));
+  }
+
+  Result<ir::Affine> affine(const ExprSyntax& e) {
+    const ir::Affine out = LATHE_TRY(affine_of(e));
+    const auto too_large = [](std::int64_t v) { return v > kMaxElements || v < -kMaxElements; };
+    if (too_large(out.offset) ||
+        std::ranges::any_of(out.terms, [&](const ir::AffineTerm& t) { return too_large(t.coef); }))
+      return error(e.place, "a number in this index is beyond 2^40");
+    return out;
+  }
+
+  Result<ir::Affine> affine_of(const ExprSyntax& e) {
+    if (const auto* n = std::get_if<NumberSyntax>(&e.value)) {
+      if (n->value != std::floor(n->value) || std::abs(n->value) > static_cast<double>(kMaxElements))
+        return error(e.place, "an index needs whole numbers up to 2^40");
+      return ir::Affine::constant(static_cast<std::int64_t>(n->value));
+    }
+    if (const auto* n = std::get_if<NameSyntax>(&e.value)) {
+      const int id = find(n->name);
+      if (id < 0) return unknown(n->name, e.place);
+      return ir::Affine::iter(id);
+    }
+    if (const auto* n = std::get_if<UnarySyntax>(&e.value); n != nullptr && n->op == ir::UnaryOp::kNeg)
+      return LATHE_TRY(affine(*n->x)) * -1;
+    if (const auto* n = std::get_if<BinarySyntax>(&e.value)) {
+      using enum ir::BinaryOp;
+      if (n->op == kAdd || n->op == kSub) {
+        const ir::Affine a = LATHE_TRY(affine(*n->a));
+        return a + LATHE_TRY(affine(*n->b)) * (n->op == kAdd ? 1 : -1);
+      }
+      if (n->op == kMul) return product(LATHE_TRY(affine(*n->a)), LATHE_TRY(affine(*n->b)), e.place);
+    }
+    return error(e.place,
+                 "an index is a sum of iterators times whole numbers, like 2*y + r - 1; this is something else");
+  }
+
+  static Result<ir::Affine> product(const ir::Affine& a, const ir::Affine& b, Place place) {
+    if (!a.terms.empty() && !b.terms.empty())
+      return error(place, "an index may not multiply iterators with each other");
+    const ir::Affine& scaled = a.terms.empty() ? b : a;
+    const std::int64_t factor = a.terms.empty() ? a.offset : b.offset;
+    // Both are at most 2^40, so that the doubles tell overflow from a legal product.
+    const auto fits = [&](std::int64_t v) {
+      return std::abs(static_cast<double>(v) * static_cast<double>(factor)) <= static_cast<double>(kMaxElements);
+    };
+    if (!fits(scaled.offset) || !std::ranges::all_of(scaled.terms, [&](auto& t) { return fits(t.coef); }))
+      return error(place, "a number in this index is beyond 2^40");
+    return scaled * factor;
+  }
+
+  StageSyntax& stage_;
+  StageScope out_;
+  std::vector<int> visible_;
+};
+
+// Levenshtein's distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+Result<StageScope> resolve(StageSyntax& stage) { return Resolver(stage).run(); }
+
+std::string known_names(const std::vector<std::string>& names, std::string_view name) {
+  if (names.empty()) return "none";
+  constexpr std::size_t kMaxShown = 20, kMaxCompared = 64;
+  std::string out, nearest;
+  std::size_t best = std::max<std::size_t>(name.size() / 3, 1) + 1;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i < kMaxShown) out += (i == 0 ? "" : ", ") + names[i].substr(0, kMaxCompared);
+    if (i == kMaxShown) out += ", ...";
+    if (names[i].size() > kMaxCompared || name.size() > kMaxCompared) continue;
+    if (const std::size_t d = distance(names[i], name); d < best) best = d, nearest = names[i];
+  }
+  return nearest.empty() ? out : out + "; did you mean " + nearest + "?";
+}
+
+}  // namespace lathe::te

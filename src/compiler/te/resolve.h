@@ -1,0 +1,40 @@
+// Names to numbers: which iterator each name of a stage means, every index as an affine form, and the extents.
+#pragma once
+
+#include <map>
+
+#include "compiler/te/program.h"
+#include "compiler/te/syntax.h"
+
+namespace lathe::te {
+
+// An iterator of a stage as written: its spatial ones first, then those of each reduction in order of appearance. Two
+// reductions beside each other may both call theirs k: they are two.
+struct StageIter {
+  std::string name;
+  std::optional<std::int64_t> extent;
+  IterKind kind;
+  Place place;
+};
+
+struct StageScope {
+  std::vector<StageIter> iters;
+  std::vector<std::pair<const ReadSyntax*, Place>> reads;  // in order of appearance
+  bool reduces = false;
+};
+
+// Fills in NameSyntax::iter, ReadSyntax::affine and IterSyntax::id.
+Result<StageScope> resolve(StageSyntax& stage);
+
+// The shapes known so far, by tensor name.
+using ShapeOf = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+
+// Fills in the extents that the tensors' shapes determine; others stay unknown.
+Status infer_extents(StageScope& scope, const StageSyntax& stage, const ShapeOf& shapes);
+// The error for the first iterator without an extent.
+Status require_extents(const StageScope& scope);
+
+// "A, B, C", and "; did you mean B?" if one is close to `name`.
+std::string known_names(const std::vector<std::string>& names, std::string_view name);
+
+}  // namespace lathe::te

@@ -1,0 +1,75 @@
+// The text form as parsed: names not yet resolved, types and extents not yet known.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/expr/expr.h"
+#include "compiler/te/lexer.h"
+
+namespace lathe::te {
+
+struct ExprSyntax;
+using Ast = std::unique_ptr<ExprSyntax>;
+
+struct IterSyntax {
+  std::string name;
+  std::optional<std::int64_t> size;
+  Place place;
+  int id = -1;  // number in the stage's list of iterators, set by resolve()
+};
+
+struct NumberSyntax { double value; };
+struct TruthSyntax { bool value; };
+struct NameSyntax { std::string name; int iter = -1; };  // an iterator's value; resolve() finds the iterator
+struct ReadSyntax {
+  std::string tensor;
+  std::vector<Ast> index;
+  std::optional<double> pad;
+  std::vector<ir::Affine> affine;  // of the stage's iterators, set by resolve()
+};
+struct UnarySyntax { ir::UnaryOp op; Ast x; };
+struct BinarySyntax { ir::BinaryOp op; Ast a, b; };
+struct SelectSyntax { Ast condition, then, otherwise; };
+struct CastSyntax { Dtype dtype; Ast x; };
+struct ReduceSyntax { ir::ReduceOp op; std::vector<IterSyntax> iters; Ast body; };
+
+struct ExprSyntax {
+  std::variant<NumberSyntax, TruthSyntax, NameSyntax, ReadSyntax, UnarySyntax, BinarySyntax, SelectSyntax, CastSyntax,
+               ReduceSyntax>
+      value;
+  Place place;
+  int height = 1;  // bounded by the parser, so that every later pass may recurse
+};
+
+struct DeclarationSyntax {
+  bool constant = false, output = false;
+  std::string name;
+  Dtype dtype = Dtype::kF32;
+  std::vector<std::int64_t> shape;
+  std::optional<std::vector<double>> literal;
+  Place place;
+};
+struct StageSyntax {
+  std::string name;
+  std::vector<IterSyntax> iters;
+  Ast body;
+  Place place;
+};
+
+struct ProgramSyntax {
+  std::vector<DeclarationSyntax> declarations;
+  std::vector<StageSyntax> stages;
+  std::optional<double> max_error;
+  std::optional<bool> free_layout;
+  std::string name;
+  std::set<std::string, std::less<>> names;  // every name in the text: new ones must differ from them
+};
+
+Result<ProgramSyntax> parse_syntax(std::string_view text);
+
+}  // namespace lathe::te

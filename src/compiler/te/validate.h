@@ -1,0 +1,14 @@
+// The pieces of validate() that the parser uses to name the place of an error.
+#pragma once
+
+#include "compiler/te/program.h"
+
+namespace lathe::te {
+
+Status check_shape(const std::string& name, const std::vector<std::int64_t>& shape);
+// Rank of the index, pad value, and, without padding, that no iteration leaves the tensor.
+Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<Iterator>& iters);
+// "2*y + r - 1"
+std::string index_text(const ir::Affine& index, const std::vector<Iterator>& iters);
+
+}  // namespace lathe::te

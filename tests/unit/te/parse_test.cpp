@@ -1,0 +1,70 @@
+// The common forms: what they mean, that they print and parse back, and their flops.
+#include "compiler/te/parse.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/te/naive_nest.h"
+
+namespace lathe::te {
+namespace {
+
+Program parsed(std::string_view text, const Declarations& declarations = {}) {
+  auto program = parse_program(text, declarations);
+  EXPECT_TRUE(program) << text << "\n" << (program ? "" : program.error().text());
+  return program ? *std::move(program) : Program{};
+}
+
+void expect_round_trip(const Program& program) {
+  const std::string text = print_program(program);
+  auto again = parse_program(text);
+  ASSERT_TRUE(again) << text << again.error().text();
+  EXPECT_TRUE(equal(program, *again)) << text << "\nbecame\n" << print_program(*again);
+  const std::string key = workload_key(program);
+  auto from_key = parse_program(key);
+  ASSERT_TRUE(from_key) << key << "\n" << from_key.error().text();
+  EXPECT_TRUE(equal(canonical(program), *from_key)) << key;
+  EXPECT_EQ(workload_key(*from_key), key);
+}
+
+TEST(Parse, MatmulTakesItsExtentsFromTheShapes) {
+  const Program p = parsed("C[i,j] = sum(k) A[k,i] * B[k,j]", {{{"A", {31, 7}}, {"B", {31, 5}}}, {}, {}});
+  EXPECT_EQ(print_program(p),
+            "A: f32[31,7]\nB: f32[31,5]\noutput C: f32[7,5]\nC[i:7,j:5] = sum(k:31) A[k,i] * B[k,j]\n");
+  EXPECT_EQ(flops(p), 2.0 * 31 * 7 * 5);
+  EXPECT_EQ(io_bytes(p), 4.0 * (31 * 7 + 31 * 5 + 7 * 5));
+  EXPECT_EQ(workload_key(p),
+            "T0: f32[31,7]; T1: f32[31,5]; output T2: f32[7,5]; "
+            "T2[i0:7,i1:5] = sum(r0:31) T0[r0,i0] * T1[r0,i1]; layout plain; max_error 2e-05");
+  expect_round_trip(p);
+}
+
+TEST(Parse, PaddedConvolution) {
+  const Program p = parsed(
+      "Y[n,o,y:13,x:11] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
+      {{{"X", {1, 3, 13, 11}}, {"W", {5, 3, 3, 3}}}, {}, {"W"}});
+  EXPECT_EQ(flops(p), 2.0 * 5 * 13 * 11 * 27);
+  EXPECT_TRUE(p.tensors[static_cast<std::size_t>(p.find("W"))].constant);
+  EXPECT_NE(print_program(p).find("X[n,c,y + r - 1,x + s - 1 else 0]"), std::string::npos) << print_program(p);
+  expect_round_trip(p);
+}
+
+TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
+  const Program p = parsed("Y[y] = sum(r) X[2*y + r] * W[r]", {{{"X", {14}}, {"W", {3}}}, {}, {}});
+  EXPECT_EQ(p.stages[0].iters[0].extent, 6);
+}
+
+TEST(NaiveNest, OneLoopAnIteratorAndBuffersAreTensors) {
+  const Program p = parsed("C[i,j] = relu(sum(k) A[i,k] * W[k,j])", {{{"A", {3, 4}}, {"W", {4, 5}}}, {}, {"W"}});
+  const ir::Nest nest = naive_nest(p);
+  ASSERT_EQ(nest.buffers.size(), p.tensors.size());
+  ASSERT_EQ(nest.blocks.size(), 2u);
+  EXPECT_EQ(nest.loops.size(), 5u);
+  EXPECT_EQ(nest.loops[0].name, "C_acc.i");
+  EXPECT_EQ(nest.blocks[0].iters[2].kind, ir::IterKind::kReduce);
+  EXPECT_EQ(nest.root.size(), 2u);
+  EXPECT_TRUE(nest.buffers[static_cast<std::size_t>(p.find("W"))].constant);
+  EXPECT_FALSE(nest.buffers[static_cast<std::size_t>(p.find("C_acc"))].constant);
+}
+
+}  // namespace
+}  // namespace lathe::te
