@@ -1,0 +1,173 @@
+#include "compiler/interp/flat_eval.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "compiler/interp/flat_machine.h"
+
+namespace lathe::interp {
+namespace {
+
+using flat::Scope;
+
+Area make_area(std::int64_t bytes, int granule, bool traced) {
+  Area area;
+  area.bytes.assign(static_cast<std::size_t>(bytes), std::byte{0xff});
+  area.granule = granule;
+  if (traced) area.traces.resize(static_cast<std::size_t>(bytes / granule + 1));
+  return area;
+}
+
+int granule_of(const flat::Program& program, Scope scope) {
+  int granule = 8;
+  for (const flat::Buffer& b : program.buffers)
+    if (b.scope == scope) granule = std::min(granule, size_of(b.dtype));
+  return granule;
+}
+
+Area literal_area(const flat::Buffer& b) {
+  Area area = make_area(b.size * size_of(b.dtype), 1, false);
+  for (std::size_t i = 0; i < b.literal.size(); ++i)
+    store_element(b.dtype, &area.bytes[i * static_cast<std::size_t>(size_of(b.dtype))], b.literal[i]);
+  return area;
+}
+
+// Where the areas of each kind begin in Machine::areas.
+struct Places {
+  int constants, workspace, inputs, outputs;
+};
+
+int add(Machine& m, Area area) {
+  m.areas.push_back(std::move(area));
+  return static_cast<int>(m.areas.size()) - 1;
+}
+
+Places lay_out(Machine& m, std::span<const Bytes> inputs, int workers) {
+  const flat::Program& p = m.program;
+  Places at{};
+  at.constants = add(m, make_area(p.constant_bytes, granule_of(p, Scope::kConstant), true));
+  at.workspace = add(m, make_area(p.workspace_bytes, granule_of(p, Scope::kWorkspace), true));
+  at.inputs = static_cast<int>(m.areas.size());
+  for (const Bytes& input : inputs) add(m, Area{.bytes = input});
+  at.outputs = static_cast<int>(m.areas.size());
+  for (const flat::Border& b : p.outputs)
+    add(m, make_area(b.size * size_of(b.dtype), size_of(b.dtype), true));
+  for (int w = 0; w < workers; ++w) {
+    m.worker_area.push_back(add(m, make_area(p.worker_bytes, granule_of(p, Scope::kWorker), true)));
+    m.areas.back().shared = false;
+  }
+  return at;
+}
+
+void place_buffers(Machine& m, const Places& at) {
+  for (std::size_t i = 0; i < m.program.buffers.size(); ++i) {
+    const flat::Buffer& b = m.program.buffers[i];
+    int& area = m.buffer_area[i];
+    switch (b.scope) {
+      case Scope::kInput: area = at.inputs + static_cast<int>(b.slot); continue;
+      case Scope::kOutput: area = at.outputs + static_cast<int>(b.slot); continue;
+      case Scope::kLiteral: area = add(m, literal_area(b)); continue;
+      case Scope::kConstant: area = at.constants; break;
+      case Scope::kWorkspace: area = at.workspace; break;
+      case Scope::kWorker: break;
+    }
+    m.buffer_base[i] = b.slot;
+  }
+}
+
+Status execute(Machine& m, const flat::Stmt& stmt) {
+  if (!stmt) return {};
+  Translator translator(m.program, m);
+  std::vector<Step> steps;
+  steps.push_back(translator.translate(stmt));
+  m.epoch = ++m.last_epoch;
+  return m.execute(steps);
+}
+
+// Calls f(index, row-major position) for every element of the tensor.
+template <class F>
+void each_element(const flat::Border& border, F&& f) {
+  const std::int64_t count =
+      std::accumulate(border.shape.begin(), border.shape.end(), std::int64_t{1}, std::multiplies<>());
+  std::vector<std::int64_t> index(border.shape.size(), 0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    f(std::span<const std::int64_t>(index), i);
+    for (std::size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < border.shape[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+Status check_written(const Area& area, const flat::Border& border) {
+  Status status;
+  each_element(border, [&](std::span<const std::int64_t> index, std::int64_t) {
+    const std::int64_t offset = storage_offset(border, index);
+    if (status && area.traces[static_cast<std::size_t>(offset)].writer == 0)
+      status = fail(ErrorKind::kRun, "element [{}] of output {} is never written", fmt::join(index, ", "), border.name);
+  });
+  return status;
+}
+
+}  // namespace
+
+std::int64_t storage_offset(const flat::Border& border, std::span<const std::int64_t> index) {
+  std::int64_t offset = 0;
+  for (const flat::Border::Digit& d : border.layout)
+    offset += d.stride * ((index[static_cast<std::size_t>(d.dim)] / d.weight) % d.extent);
+  return offset;
+}
+
+Bytes to_storage(const flat::Border& border, std::span<const double> values) {
+  const int bytes = size_of(border.dtype);
+  Bytes storage(static_cast<std::size_t>(border.size * bytes), std::byte{0xff});
+  each_element(border, [&](std::span<const std::int64_t> index, std::int64_t i) {
+    store_element(border.dtype, &storage.at(static_cast<std::size_t>(storage_offset(border, index) * bytes)),
+                  values[static_cast<std::size_t>(i)]);
+  });
+  return storage;
+}
+
+std::vector<double> from_storage(const flat::Border& border, const Bytes& storage) {
+  const int bytes = size_of(border.dtype);
+  std::vector<double> values;
+  each_element(border, [&](std::span<const std::int64_t> index, std::int64_t) {
+    const auto at = static_cast<std::size_t>(storage_offset(border, index) * bytes);
+    values.push_back(load_element(border.dtype, &storage.at(at)));
+  });
+  return values;
+}
+
+Result<std::vector<Bytes>> eval_flat(const flat::Program& program, std::span<const Bytes> inputs,
+                                     const FlatOptions& options) {
+  LATHE_TRY_STATUS(flat::verify(program));
+  if (inputs.size() != program.inputs.size())
+    return fail(ErrorKind::kInvalidArgument, "{} inputs are given, the program has {}", inputs.size(), program.inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const flat::Border& border = program.inputs[i];
+    const std::size_t wanted = static_cast<std::size_t>(border.size * size_of(border.dtype));
+    if (inputs[i].size() != wanted)
+      return fail(ErrorKind::kInvalidArgument, "input {} has {} bytes, not {}", border.name, inputs[i].size(), wanted);
+  }
+  Machine machine(program);
+  machine.seed = options.seed;
+  const Places at = lay_out(machine, inputs, options.workers);
+  place_buffers(machine, at);
+  LATHE_TRY_STATUS(execute(machine, program.prepare));
+  Area& workspace = machine.areas[static_cast<std::size_t>(at.workspace)];
+  workspace.traces.assign(workspace.traces.size(), Trace{});  // does not outlive prepare
+  LATHE_TRY_STATUS(execute(machine, program.run));
+  std::vector<Bytes> outputs;
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    Area& area = machine.areas[static_cast<std::size_t>(at.outputs) + i];
+    LATHE_TRY_STATUS(check_written(area, program.outputs[i]));
+    outputs.push_back(std::move(area.bytes));
+  }
+  return outputs;
+}
+
+}  // namespace lathe::interp

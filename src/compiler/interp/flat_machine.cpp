@@ -1,0 +1,203 @@
+// Storage with its checks, and the loop that runs steps.
+#include "compiler/interp/flat_machine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/rng.h"
+
+namespace lathe::interp {
+namespace {
+
+template <class T>
+T from_bytes(const std::byte* address) {
+  T value;
+  std::memcpy(&value, address, sizeof(T));
+  return value;
+}
+template <class T>
+void to_bytes(std::byte* address, T value) {
+  std::memcpy(address, &value, sizeof(T));
+}
+
+}  // namespace
+
+Cell read_cell(Dtype dtype, const std::byte* address) {
+  if (dtype == Dtype::kI64) return {.i = from_bytes<std::int64_t>(address)};
+  const double value = load_element(dtype, address);
+  if (is_float(dtype)) return {.f = value};
+  return {.i = static_cast<std::int64_t>(value)};
+}
+
+void write_cell(Dtype dtype, std::byte* address, Cell value) {
+  switch (dtype) {
+    case Dtype::kI8:
+    case Dtype::kU8:
+    case Dtype::kBool: return to_bytes(address, static_cast<std::uint8_t>(value.i));
+    case Dtype::kI32: return to_bytes(address, static_cast<std::int32_t>(value.i));
+    case Dtype::kI64: return to_bytes(address, value.i);
+    default: return store_element(dtype, address, value.f);
+  }
+}
+
+double round_to(double value, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kF32: return static_cast<float>(value);
+    case Dtype::kF16: return f16_to_f32(f32_to_f16(static_cast<float>(value)));
+    case Dtype::kBF16: return bf16_to_f32(f32_to_bf16(static_cast<float>(value)));
+    default: return value;
+  }
+}
+
+Machine::Machine(const flat::Program& p) : program(p), buffer_area(p.buffers.size(), -1), buffer_base(p.buffers.size()) {}
+
+Area& Machine::area_of(int buffer) {
+  const int area = buffer_area[static_cast<std::size_t>(buffer)];
+  return areas[static_cast<std::size_t>(area >= 0 ? area : worker_area[static_cast<std::size_t>(worker)])];
+}
+
+Cell Machine::load(int id, std::int64_t index) {
+  const flat::Buffer& b = program.buffers[static_cast<std::size_t>(id)];
+  if (index < 0 || index >= b.size)
+    throw Fault{fmt::format("a load of {} at {}, outside its {} elements", b.name, index, b.size)};
+  Area& area = area_of(id);
+  const int bytes = size_of(b.dtype);
+  const std::size_t begin = static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
+  if (!area.traces.empty())
+    for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule; ++g) {
+      Trace& t = area.traces[g];
+      if (t.writer == 0 || t.buffer != id || (!area.shared && t.writer != epoch))
+        throw Fault{fmt::format("a load of {} at {}, which {}", b.name, index,
+                                t.writer == 0    ? "nothing has written"
+                                : t.buffer != id ? "another buffer in the same place has overwritten"
+                                                 : "was written in another iteration of a parallel loop")};
+      if (loop_epoch == 0 || !area.shared) continue;
+      if (t.writer >= loop_epoch && t.writer != epoch)
+        throw Fault{fmt::format("a load of {} at {}, which another iteration of the parallel loop writes", b.name, index)};
+      if (t.reader < loop_epoch)
+        t.reader = epoch;
+      else if (t.reader != epoch)
+        t.other_reader = epoch;
+    }
+  return read_cell(b.dtype, &area.bytes[begin]);
+}
+
+void Machine::store(int id, std::int64_t index, Cell value) {
+  const flat::Buffer& b = program.buffers[static_cast<std::size_t>(id)];
+  if (index < 0 || index >= b.size)
+    throw Fault{fmt::format("a store to {} at {}, outside its {} elements", b.name, index, b.size)};
+  Area& area = area_of(id);
+  const int bytes = size_of(b.dtype);
+  const std::size_t begin = static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
+  std::byte fresh[8];
+  write_cell(b.dtype, fresh, value);
+  const bool same = std::memcmp(fresh, &area.bytes[begin], static_cast<std::size_t>(bytes)) == 0;
+  for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule; ++g) {
+    Trace& t = area.traces[g];
+    if (loop_epoch != 0 && area.shared) {
+      const auto other = [&](std::uint32_t who) { return who >= loop_epoch && who != epoch; };
+      if (other(t.writer) && (!same || t.buffer != id))
+        throw Fault{fmt::format("a store to {} at {}, which another iteration of the parallel loop also writes", b.name, index)};
+      if (other(t.reader) || other(t.other_reader))
+        throw Fault{fmt::format("a store to {} at {}, which another iteration of the parallel loop reads", b.name, index)};
+    }
+    t.writer = epoch;
+    t.buffer = id;
+  }
+  std::memcpy(&area.bytes[begin], fresh, static_cast<std::size_t>(bytes));
+}
+
+namespace {
+
+class Executor {
+ public:
+  explicit Executor(Machine& machine) : m_(machine) {}
+
+  void run(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      m_.step = &step;
+      for (const Insn& insn : step.code) insn.run(m_, insn);
+      std::visit([&](const auto& n) { finish(n, step); }, step.stmt->value);
+    }
+  }
+
+ private:
+  Cell cell(int index) const { return m_.cells[static_cast<std::size_t>(index)]; }
+
+  void finish(const flat::Seq&, const Step& step) { run(step.body); }
+  void finish(const flat::If&, const Step& step) { run(cell(step.a).i != 0 ? step.body : step.otherwise); }
+  void finish(const flat::Let& n, const Step& step) { set_var(n.var, cell(step.a).i); }
+  void finish(const flat::PrefetchAt&, const Step&) {}
+  void finish(const flat::For& n, const Step& step) {
+    const std::int64_t begin = cell(step.a).i, end = cell(step.b).i;
+    if (n.kind == flat::ForKind::kParallel) return parallel(n, step, begin, end);
+    for (std::int64_t i = begin; i < end; ++i) {
+      set_var(n.var, i);
+      run(step.body);
+    }
+  }
+  void parallel(const flat::For& n, const Step& step, std::int64_t begin, std::int64_t end) {
+    if (begin >= end) return;
+    std::vector<std::int64_t> order(static_cast<std::size_t>(end - begin));
+    std::iota(order.begin(), order.end(), begin);
+    Rng rng(m_.seed ^ m_.last_epoch);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+    m_.loop_epoch = m_.last_epoch + 1;
+    for (const std::int64_t i : order) {
+      m_.epoch = ++m_.last_epoch;
+      m_.worker = static_cast<int>(rng.below(m_.worker_area.size()));
+      set_var(n.var, i);
+      run(step.body);
+    }
+    m_.loop_epoch = 0;
+    m_.epoch = ++m_.last_epoch;
+    m_.worker = 0;
+  }
+  void finish(const flat::Store& n, const Step& step) {
+    const int lanes = n.value->type.lanes;
+    const bool vector_index = n.index->type.lanes > 1;
+    for (int l = 0; l < lanes; ++l) {
+      if (step.c >= 0 && cell(step.c + l).i == 0) continue;
+      m_.store(n.buffer, vector_index ? cell(step.a + l).i : cell(step.a).i + l, cell(step.b + l));
+    }
+  }
+  void finish(const flat::RegWrite& n, const Step& step) {
+    const auto reg = static_cast<std::size_t>(n.reg);
+    const auto lanes = static_cast<std::size_t>(m_.program.regs[reg].lanes);
+    std::copy_n(m_.cells.begin() + step.a, lanes, m_.cells.begin() + m_.reg_cells[reg]);
+    m_.reg_epochs[reg] = m_.epoch;
+  }
+  void set_var(int id, std::int64_t value) {
+    m_.cells[static_cast<std::size_t>(m_.var_cells[static_cast<std::size_t>(id)])].i = value;
+  }
+
+  Machine& m_;
+};
+
+// The statement's text, without what is inside a loop or if.
+std::string first_line(const flat::Program& program, const flat::StmtNode& stmt) {
+  const flat::Stmt alias(std::shared_ptr<void>(), &stmt);  // does not own
+  const std::string text = print(program, alias);
+  const auto* list = std::get_if<flat::Seq>(&stmt.value);
+  return list != nullptr || text.empty() ? "" : text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+Status Machine::execute(const std::vector<Step>& steps) {
+  try {
+    Executor(*this).run(steps);
+  } catch (const Fault& fault) {
+    std::string values;
+    for (std::size_t i = 0; i < program.vars.size() && i < 16; ++i)
+      values += fmt::format(" {}={}", program.vars[i], cells[static_cast<std::size_t>(var_cells[i])].i);
+    return fail_at(step == nullptr ? "" : first_line(program, *step->stmt), ErrorKind::kRun, "{} (variables:{})",
+                   fault.message, values);
+  }
+  return {};
+}
+
+}  // namespace lathe::interp

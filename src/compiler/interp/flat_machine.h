@@ -1,0 +1,120 @@
+// The machine under flat_eval: statements as steps, expressions as straight-line instructions over cells.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "compiler/interp/flat_eval.h"
+#include "compiler/ir/flat/flat.h"
+
+namespace lathe::interp {
+
+// One lane. Reals of every type are held as f64, integers and bool as i64 within their range.
+union Cell {
+  double f;
+  std::int64_t i;
+};
+
+struct Machine;
+struct Insn {
+  void (*run)(Machine& machine, const Insn& insn);
+  int out = -1, a = -1, b = -1, c = -1;  // first cells; c of a load is its mask, -1 if absent
+  int lanes = 1;
+  Dtype dtype = Dtype::kF32, from = Dtype::kF32;  // of the result, of operand a
+  int op = 0;                                     // UnaryOp or BinaryOp
+  int object = -1;                                // buffer or register
+  bool vector_index = false;                      // loads; selects: a vector condition
+  std::int64_t stride = 0;
+};
+
+struct Step {
+  const flat::StmtNode* stmt;
+  std::vector<Insn> code;             // evaluates the statement's expressions
+  int a = -1, b = -1, c = -1;         // their cells: begin, end; condition; value; index, value, mask
+  std::vector<Step> body, otherwise;  // Seq, For, If
+};
+
+// Translates one statement; cells of immediates are filled at once.
+class Translator {
+ public:
+  Translator(const flat::Program& program, Machine& machine);
+  Step translate(const flat::Stmt& stmt);
+
+ private:
+  friend struct ExprTranslator;
+  int expression(const flat::Expr& e, Step& step);
+  int new_cells(int lanes);
+
+  const flat::Program& program_;
+  Machine& machine_;
+  struct Known {
+    std::uint64_t hash;
+    int cell;
+  };
+  std::vector<Known> known_;  // of the statement being translated; searched backwards
+};
+
+// Who touched an element of shared storage. Numbers are epochs: every iteration of a parallel loop and every stretch of
+// the program between parallel loops has its own.
+struct Trace {
+  std::uint32_t writer = 0, reader = 0, other_reader = 0;
+  int buffer = -1;  // that wrote it
+};
+struct Area {
+  Bytes bytes;
+  int granule = 1;            // bytes a trace stands for
+  std::vector<Trace> traces;  // empty: read-only, always defined
+  bool shared = true;         // between workers
+};
+
+struct Machine {
+  explicit Machine(const flat::Program& program);
+
+  Status execute(const std::vector<Step>& steps);
+  Cell load(int buffer, std::int64_t index);
+  void store(int buffer, std::int64_t index, Cell value);
+  Area& area_of(int buffer);
+
+  const flat::Program& program;
+  std::vector<Cell> cells;
+  std::vector<int> var_cells, reg_cells;
+  std::vector<std::uint32_t> reg_epochs;
+
+  std::deque<Area> areas;                     // areas_of_worker point into it
+  std::vector<int> buffer_area;               // -1 for worker buffers
+  std::vector<std::int64_t> buffer_base;      // bytes
+  std::vector<int> worker_area;               // by worker
+
+  int worker = 0;
+  std::uint32_t epoch = 1, loop_epoch = 0;    // loop_epoch: first of the running parallel loop; 0 outside
+  std::uint32_t last_epoch = 1;
+  std::uint64_t seed = 1;
+  std::string where;                          // for messages: the statement that failed
+  const Step* step = nullptr;
+};
+
+// A fault of the program being run; leaves eval_flat as its Error.
+struct Fault {
+  std::string message;
+};
+
+Cell read_cell(Dtype dtype, const std::byte* address);
+void write_cell(Dtype dtype, std::byte* address, Cell value);
+double round_to(double value, Dtype dtype);
+
+// The instruction for a node; operands are filled in by the translator.
+using Run = void (*)(Machine&, const Insn&);
+Run run_of(const flat::Unary&, Dtype dtype);
+Run run_of(const flat::Binary&, Dtype operands);
+Run run_fma(Dtype dtype);
+Run run_select();
+Run run_cast();
+Run run_bitcast();
+Run run_ramp();
+Run run_broadcast();
+Run run_load();
+Run run_check_reg();
+
+}  // namespace lathe::interp

@@ -1,0 +1,211 @@
+// The instructions: one function a kind of node, a loop over lanes in each.
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "compiler/interp/flat_machine.h"
+
+namespace lathe::interp {
+namespace {
+
+using flat::BinaryOp;
+using flat::UnaryOp;
+
+template <class F>
+void each_lane(Machine& m, const Insn& n, F f) {
+  Cell* out = &m.cells[static_cast<std::size_t>(n.out)];
+  for (int lane = 0; lane < n.lanes; ++lane) out[lane] = f(lane);
+}
+const Cell* cells(Machine& m, int first) { return &m.cells[static_cast<std::size_t>(first)]; }
+Cell real(double value) { return {.f = value}; }
+Cell integer(std::int64_t value) { return {.i = value}; }
+
+double apply(UnaryOp op, double x) {
+  switch (op) {
+    case UnaryOp::kNeg: return -x;
+    case UnaryOp::kAbs: return std::fabs(x);
+    case UnaryOp::kExp: return std::exp(x);
+    case UnaryOp::kLog: return std::log(x);
+    case UnaryOp::kSqrt: return std::sqrt(x);
+    case UnaryOp::kRsqrt: return 1 / std::sqrt(x);
+    case UnaryOp::kTanh: return std::tanh(x);
+    case UnaryOp::kErf: return std::erf(x);
+    case UnaryOp::kSigmoid: return 1 / (1 + std::exp(-x));
+    case UnaryOp::kFloor: return std::floor(x);
+    case UnaryOp::kCeil: return std::ceil(x);
+    case UnaryOp::kNot: break;
+  }
+  throw Fault{"an operation on a type it does not have"};
+}
+
+double apply(BinaryOp op, double a, double b) {
+  switch (op) {
+    case BinaryOp::kAdd: return a + b;
+    case BinaryOp::kSub: return a - b;
+    case BinaryOp::kMul: return a * b;
+    case BinaryOp::kDiv: return a / b;
+    case BinaryOp::kMod: return std::fmod(a, b);
+    case BinaryOp::kMin: return a < b ? a : b;
+    case BinaryOp::kMax: return a > b ? a : b;
+    case BinaryOp::kPow: return std::pow(a, b);
+    default: throw Fault{"an operation on a type it does not have"};
+  }
+}
+
+bool compare(BinaryOp op, double a, double b) {
+  switch (op) {
+    case BinaryOp::kLt: return a < b;
+    case BinaryOp::kLe: return a <= b;
+    case BinaryOp::kEq: return a == b;
+    case BinaryOp::kNe: return a != b;
+    default: throw Fault{"a comparison on a type it does not have"};
+  }
+}
+
+void unary_real(Machine& m, const Insn& n) {
+  const Cell* a = cells(m, n.a);
+  each_lane(m, n, [&](int l) { return real(round_to(apply(static_cast<UnaryOp>(n.op), a[l].f), n.dtype)); });
+}
+
+void unary_integer(Machine& m, const Insn& n) {
+  const Cell* a = cells(m, n.a);
+  each_lane(m, n, [&](int l) {
+    const std::int64_t x = a[l].i;
+    const auto negated = static_cast<std::int64_t>(-static_cast<std::uint64_t>(x));
+    switch (static_cast<UnaryOp>(n.op)) {
+      case UnaryOp::kNot: return integer(x == 0);
+      case UnaryOp::kNeg: return integer(flat::wrap(negated, n.dtype));
+      case UnaryOp::kAbs: return integer(flat::wrap(x < 0 ? negated : x, n.dtype));
+      default: throw Fault{"an operation on a type it does not have"};
+    }
+  });
+}
+
+void binary_real(Machine& m, const Insn& n) {
+  const Cell *a = cells(m, n.a), *b = cells(m, n.b);
+  each_lane(m, n, [&](int l) { return real(round_to(apply(static_cast<BinaryOp>(n.op), a[l].f, b[l].f), n.dtype)); });
+}
+
+void compare_real(Machine& m, const Insn& n) {
+  const Cell *a = cells(m, n.a), *b = cells(m, n.b);
+  each_lane(m, n, [&](int l) { return integer(compare(static_cast<BinaryOp>(n.op), a[l].f, b[l].f)); });
+}
+
+void binary_integer(Machine& m, const Insn& n) {
+  const Cell *a = cells(m, n.a), *b = cells(m, n.b);
+  each_lane(m, n, [&](int l) {
+    const auto op = static_cast<BinaryOp>(n.op);
+    const auto value = flat::evaluate(op, a[l].i, b[l].i, n.from);
+    if (!value) throw Fault{fmt::format("{} {} {} is not defined", a[l].i, flat::name_of(op), b[l].i)};
+    return integer(*value);
+  });
+}
+
+void fma_real(Machine& m, const Insn& n) {
+  const Cell *a = cells(m, n.a), *b = cells(m, n.b), *c = cells(m, n.c);
+  each_lane(m, n, [&](int l) {
+    if (n.dtype == Dtype::kF64) return real(std::fma(a[l].f, b[l].f, c[l].f));
+    const float x = static_cast<float>(a[l].f), y = static_cast<float>(b[l].f), z = static_cast<float>(c[l].f);
+    return real(round_to(std::fma(x, y, z), n.dtype));
+  });
+}
+
+void fma_integer(Machine& m, const Insn& n) {
+  const Cell *a = cells(m, n.a), *b = cells(m, n.b), *c = cells(m, n.c);
+  each_lane(m, n, [&](int l) {
+    const auto product = flat::evaluate(BinaryOp::kMul, a[l].i, b[l].i, n.dtype);
+    return integer(*flat::evaluate(BinaryOp::kAdd, *product, c[l].i, n.dtype));
+  });
+}
+
+void do_select(Machine& m, const Insn& n) {
+  const Cell *c = cells(m, n.a), *t = cells(m, n.b), *o = cells(m, n.c);
+  each_lane(m, n, [&](int l) { return c[n.vector_index ? l : 0].i != 0 ? t[l] : o[l]; });
+}
+
+std::int64_t saturated(double value, Dtype dtype) {
+  if (std::isnan(value)) return 0;
+  const auto clamp = [&](double low, double high) {
+    return static_cast<std::int64_t>(value < low ? low : value > high ? high : value);
+  };
+  switch (dtype) {
+    case Dtype::kI8: return clamp(-128, 127);
+    case Dtype::kU8: return clamp(0, 255);
+    case Dtype::kI32: return clamp(-0x1p31, 0x1p31 - 1);
+    default:
+      if (value >= 0x1p63) return INT64_MAX;
+      return value < -0x1p63 ? INT64_MIN : static_cast<std::int64_t>(value);
+  }
+}
+
+void do_cast(Machine& m, const Insn& n) {
+  const Cell* a = cells(m, n.a);
+  const bool from_real = is_float(n.from), to_real = is_float(n.dtype);
+  each_lane(m, n, [&](int l) {
+    if (from_real && to_real) return real(round_to(a[l].f, n.dtype));
+    if (from_real) return integer(n.dtype == Dtype::kBool ? a[l].f != 0 : saturated(a[l].f, n.dtype));
+    if (!to_real) return integer(flat::wrap(a[l].i, n.dtype));
+    // From i64 directly: through f64 it would round twice.
+    if (n.dtype == Dtype::kF64) return real(static_cast<double>(a[l].i));
+    return real(round_to(static_cast<float>(a[l].i), n.dtype));
+  });
+}
+
+std::int64_t bits_of(Cell cell, Dtype dtype) {
+  std::byte bytes[8]{};
+  write_cell(dtype, bytes, cell);
+  return std::bit_cast<std::int64_t>(bytes);
+}
+
+void do_bitcast(Machine& m, const Insn& n) {
+  const Cell* a = cells(m, n.a);
+  each_lane(m, n, [&](int l) {
+    const auto bytes = std::bit_cast<std::array<std::byte, 8>>(bits_of(a[l], n.from));
+    return read_cell(n.dtype, bytes.data());
+  });
+}
+
+void do_ramp(Machine& m, const Insn& n) {
+  const std::uint64_t base = static_cast<std::uint64_t>(cells(m, n.a)->i);
+  each_lane(m, n, [&](int l) {
+    const std::uint64_t step = static_cast<std::uint64_t>(n.stride) * static_cast<std::uint64_t>(l);
+    return integer(flat::wrap(static_cast<std::int64_t>(base + step), n.dtype));
+  });
+}
+
+void do_broadcast(Machine& m, const Insn& n) {
+  const Cell value = *cells(m, n.a);
+  each_lane(m, n, [&](int) { return value; });
+}
+
+void do_load(Machine& m, const Insn& n) {
+  const Cell *index = cells(m, n.a), *mask = n.c < 0 ? nullptr : cells(m, n.c);
+  each_lane(m, n, [&](int l) {
+    if (mask != nullptr && mask[l].i == 0) return is_float(n.dtype) ? real(0) : integer(0);
+    return m.load(n.object, n.vector_index ? index[l].i : index->i + l);
+  });
+}
+
+void check_reg(Machine& m, const Insn& n) {
+  if (m.reg_epochs[static_cast<std::size_t>(n.object)] != m.epoch)
+    throw Fault{fmt::format("register r{} is read before it is written", n.object)};
+}
+
+}  // namespace
+
+Run run_of(const flat::Unary&, Dtype dtype) { return is_float(dtype) ? unary_real : unary_integer; }
+Run run_of(const flat::Binary& n, Dtype operands) {
+  if (!is_float(operands)) return binary_integer;
+  return flat::is_comparison(n.op) ? compare_real : binary_real;
+}
+Run run_fma(Dtype dtype) { return is_float(dtype) ? fma_real : fma_integer; }
+Run run_select() { return do_select; }
+Run run_cast() { return do_cast; }
+Run run_bitcast() { return do_bitcast; }
+Run run_ramp() { return do_ramp; }
+Run run_broadcast() { return do_broadcast; }
+Run run_load() { return do_load; }
+Run run_check_reg() { return check_reg; }
+
+}  // namespace lathe::interp

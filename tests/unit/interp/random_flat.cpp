@@ -1,0 +1,286 @@
+#include "unit/interp/random_flat.h"
+
+#include <algorithm>
+
+namespace lathe::testing {
+namespace {
+
+using namespace flat;
+using enum flat::BinaryOp;
+
+constexpr int kOuter = 5;  // iterations of the outer loop; each owns a slice of every buffer it writes
+
+class Generator {
+ public:
+  Generator(Rng& rng, const RandomFlatOptions& options) : rng_(rng), options_(options) {}
+
+  Program run() {
+    lanes_ = static_cast<int>(pick<std::int64_t>({1, 3, 4, 8}));
+    slice_ = 2 * lanes_ + 1;
+    declare();
+    p_.prepare = constant_ ? fill_constant() : nullptr;
+    scope_.clear();
+    p_.run = outer_loop();
+    return std::move(p_);
+  }
+
+ private:
+  struct Range {
+    int var;
+    std::int64_t low, high;  // both inside
+  };
+
+  template <class T>
+  T pick(std::initializer_list<T> choices) {
+    return *(choices.begin() + rng_.below(choices.size()));
+  }
+  Dtype dtype() {
+    if (options_.halves && rng_.chance(0.5)) return pick({Dtype::kF16, Dtype::kBF16});
+    return pick({Dtype::kF32, Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI8, Dtype::kU8, Dtype::kI64});
+  }
+
+  void border(Scope scope, const char* name, bool constant) {
+    auto& borders = scope == Scope::kInput ? p_.inputs : p_.outputs;
+    const Dtype d = dtype();
+    const std::int64_t n = kOuter * slice_;
+    p_.buffers.push_back({.name = name, .dtype = d, .size = n, .scope = scope,
+                          .slot = static_cast<std::int64_t>(borders.size())});
+    borders.push_back({.name = name, .dtype = d, .shape = {n}, .layout = {{0, 1, n, 1}}, .size = n, .constant = constant});
+  }
+  int scratch(Scope scope, const char* name, std::int64_t& bytes) {
+    const Dtype d = dtype();
+    const std::int64_t n = scope == Scope::kWorker ? slice_ : kOuter * slice_;
+    bytes = (bytes + 63) / 64 * 64;
+    p_.buffers.push_back({.name = name, .dtype = d, .size = n, .scope = scope, .slot = bytes});
+    bytes += n * size_of(d);
+    return static_cast<int>(p_.buffers.size()) - 1;
+  }
+  void declare() {
+    border(Scope::kInput, "A", true);
+    border(Scope::kInput, "B", false);
+    border(Scope::kOutput, "C", false);
+    border(Scope::kOutput, "D", false);
+    readable_ = {0, 1};
+    literal_ = static_cast<int>(p_.buffers.size());
+    p_.buffers.push_back({.name = "T", .dtype = Dtype::kF32, .size = kOuter * slice_, .scope = Scope::kLiteral});
+    for (std::int64_t i = 0; i < kOuter * slice_; ++i)
+      p_.buffers.back().literal.push_back(static_cast<double>(rng_.between(-8, 8)) / 4);
+    readable_.push_back(literal_);
+    workspace_ = scratch(Scope::kWorkspace, "W", p_.workspace_bytes);
+    worker_ = scratch(Scope::kWorker, "S", p_.worker_bytes);
+    constant_ = rng_.chance(0.5);
+    if (constant_) constants_ = scratch(Scope::kConstant, "K", p_.constant_bytes);
+    for (int i = 0; i < 4; ++i) p_.regs.push_back({dtype(), rng_.chance(0.7) ? lanes_ : 1});
+  }
+
+  int new_var(const char* hint) {
+    p_.vars.push_back(hint);
+    return static_cast<int>(p_.vars.size()) - 1;
+  }
+  Type type_of(int buffer, int lanes) const { return {p_.buffers[static_cast<std::size_t>(buffer)].dtype, lanes}; }
+
+  // An i64 expression within [0, limit].
+  Expr index(std::int64_t limit) {
+    Expr sum = int_imm(0);
+    std::int64_t room = limit;
+    for (int tries = 0; tries < 2 && !scope_.empty(); ++tries) {
+      const Range& r = scope_[rng_.below(scope_.size())];
+      if (r.high <= 0 || r.low < 0) continue;
+      const std::int64_t most = room / r.high;
+      if (most < 1) continue;
+      const std::int64_t factor = rng_.between(1, most);
+      sum = binary(kAdd, sum, binary(kMul, var(r.var), int_imm(factor)));
+      room -= factor * r.high;
+    }
+    sum = binary(kAdd, sum, int_imm(rng_.between(0, room)));
+    if (rng_.chance(0.2)) sum = binary(kMin, sum, int_imm(rng_.between(0, limit)));
+    if (rng_.chance(0.2)) sum = binary(kMod, binary(kAdd, sum, int_imm(7)), int_imm(rng_.between(1, limit + 1)));
+    if (rng_.chance(0.1)) sum = binary(kDiv, sum, int_imm(rng_.between(1, 3)));
+    return sum;
+  }
+  Expr condition(int lanes) {
+    const BinaryOp op = pick({kLt, kLe, kEq, kNe});
+    const auto side = [&]() -> Expr {
+      if (scope_.empty()) return int_imm(rng_.between(0, 3));
+      const Range& r = scope_[rng_.below(scope_.size())];
+      return binary(kAdd, var(r.var), int_imm(rng_.between(-2, 2)));
+    };
+    Expr a = lanes > 1 ? ramp(side(), rng_.between(-1, 2), lanes) : side();
+    Expr b = broadcast(int_imm(rng_.between(-1, 6)), lanes);
+    Expr c = binary(op, a, b);
+    if (rng_.chance(0.2)) c = unary(UnaryOp::kNot, c);
+    if (rng_.chance(0.3)) c = binary(pick({kAnd, kOr}), c, condition(lanes));
+    return c;
+  }
+  Expr any_load(Type type) {
+    std::vector<int> fitting;
+    for (const int b : readable_)
+      if (p_.buffers[static_cast<std::size_t>(b)].dtype == type.dtype) fitting.push_back(b);
+    const int b = fitting.empty() || rng_.chance(0.3) ? readable_[rng_.below(readable_.size())]
+                                                      : fitting[rng_.below(fitting.size())];
+    const std::int64_t last = p_.buffers[static_cast<std::size_t>(b)].size - 1;
+    const std::int64_t stride = rng_.between(0, 2);
+    Expr at = type.lanes == 1 ? index(last) : ramp(index(last - stride * (type.lanes - 1)), stride, type.lanes);
+    Expr mask = rng_.chance(0.2) ? condition(type.lanes) : nullptr;
+    if (mask && rng_.chance(0.5)) {  // reaches outside where the mask is false
+      const Expr limit = broadcast(int_imm(last), type.lanes);
+      at = binary(kAdd, at, broadcast(int_imm(rng_.between(0, 3)), type.lanes));
+      mask = binary(kAnd, mask, binary(kLe, at, limit));
+    }
+    return cast(load(b, at, type_of(b, type.lanes), mask), type.dtype);
+  }
+  Expr leaf(Type type) {
+    std::vector<int> regs;
+    for (const int r : live_regs_)
+      if (p_.regs[static_cast<std::size_t>(r)].lanes == type.lanes) regs.push_back(r);
+    if (!regs.empty() && rng_.chance(0.4)) {
+      const int r = regs[rng_.below(regs.size())];
+      return cast(reg_read(r, p_.regs[static_cast<std::size_t>(r)]), type.dtype);
+    }
+    if (rng_.chance(0.3)) return imm(static_cast<double>(rng_.between(-6, 12)) / 4, type);
+    if (!scope_.empty() && rng_.chance(0.2))
+      return cast(broadcast(var(scope_[rng_.below(scope_.size())].var), type.lanes), type.dtype);
+    return any_load(type);
+  }
+  Expr value(Type type, int depth) {
+    if (depth == 0) return leaf(type);
+    if (type.lanes > 1 && rng_.chance(0.1)) return broadcast(value({type.dtype, 1}, depth - 1), type.lanes);
+    switch (rng_.below(10)) {
+      case 0: return leaf(type);
+      case 1: return fma(value(type, depth - 1), value(type, depth - 1), value(type, depth - 1));
+      case 2: return select(condition(type.lanes), value(type, depth - 1), value(type, depth - 1));
+      case 3: return cast(value({dtype(), type.lanes}, depth - 1), type.dtype);
+      case 4: return is_float(type.dtype) ? real_unary(type, depth) : unary(UnaryOp::kNeg, value(type, depth - 1));
+      case 5: return is_float(type.dtype) ? value(type, depth - 1) : bits(type, depth);
+      default: break;
+    }
+    const BinaryOp op = pick({kAdd, kSub, kMul, kMin, kMax});
+    return binary(op, value(type, depth - 1), value(type, depth - 1));
+  }
+  Expr real_unary(Type type, int depth) {
+    using enum UnaryOp;
+    Expr x = value(type, depth - 1);
+    if (!options_.math) return unary(pick({kNeg, kAbs, kFloor, kCeil}), x);
+    const UnaryOp op = pick({kExp, kLog, kSqrt, kRsqrt, kTanh, kErf, kSigmoid});
+    if (op == kExp) x = binary(kMin, x, imm(4, type));
+    if (op == kLog || op == kSqrt || op == kRsqrt) x = binary(kAdd, unary(kAbs, x), imm(1, type));
+    return unary(op, x);
+  }
+  Expr bits(Type type, int depth) {
+    const BinaryOp op = pick({kBitAnd, kBitOr, kBitXor, kShl, kShr});
+    Expr x = value(type, depth - 1);
+    if (op == kShl || op == kShr) return binary(op, x, imm(static_cast<double>(rng_.below(7)), type));
+    return binary(op, x, value(type, depth - 1));
+  }
+
+  // Writes elements [slice * i, slice * (i + 1)) of a buffer, i the outer variable; all of it.
+  Stmt fill(int buffer, const Expr& begin) {
+    std::vector<Stmt> out;
+    const auto put = [&](const Expr& at, int lanes, Expr mask) {
+      out.push_back(store(buffer, at, value(type_of(buffer, lanes), 3), std::move(mask)));
+    };
+    if (lanes_ > 1 && rng_.chance(0.7)) {
+      put(begin, lanes_, nullptr);
+      const Expr second = ramp(binary(kAdd, begin, int_imm(lanes_)), 1, lanes_);
+      if (rng_.chance(0.5)) {  // in two halves by a mask and its complement
+        const Expr mask = condition(lanes_);
+        put(second, lanes_, mask);
+        put(second, lanes_, unary(UnaryOp::kNot, mask));
+      } else {
+        put(second, lanes_, nullptr);
+      }
+      put(binary(kAdd, begin, int_imm(2 * lanes_)), 1, nullptr);
+    } else {
+      const int v = new_var("j");
+      scope_.push_back({v, 0, slice_ - 1});
+      Stmt one = store(buffer, binary(kAdd, begin, var(v)), value(type_of(buffer, 1), 3));
+      Stmt two = store(buffer, binary(kAdd, begin, var(v)), value(type_of(buffer, 1), 2));
+      Stmt body = rng_.chance(0.5) ? if_then(condition(1), one, two) : one;
+      scope_.pop_back();
+      out.push_back(for_loop(v, int_imm(0), int_imm(slice_), ForKind::kSerial, body));
+    }
+    return seq(std::move(out));
+  }
+  Stmt fill_constant() {
+    readable_ = {0, literal_};
+    const int v = new_var("i");
+    scope_.push_back({v, 0, kOuter - 1});
+    Stmt body = fill(constants_, binary(kMul, var(v), int_imm(slice_)));
+    scope_.pop_back();
+    readable_ = {0, 1, literal_, constants_};
+    return for_loop(v, int_imm(0), int_imm(kOuter), rng_.chance(0.5) ? ForKind::kParallel : ForKind::kSerial, body);
+  }
+  // Registers set, then updated in a reduction.
+  Stmt reduction() {
+    std::vector<Stmt> out;
+    live_regs_.clear();
+    for (std::size_t r = 0; r < p_.regs.size(); ++r) {
+      out.push_back(reg_write(static_cast<int>(r), value(p_.regs[r], 2)));
+      live_regs_.push_back(static_cast<int>(r));
+    }
+    const int v = new_var("k");
+    const std::int64_t begin = rng_.between(0, 2), end = begin + rng_.between(0, 4);
+    scope_.push_back({v, begin, std::max(begin, end - 1)});
+    std::vector<Stmt> body;
+    const int doubled = new_var("d");
+    body.push_back(let(doubled, binary(kMul, var(v), int_imm(2))));
+    scope_.push_back({doubled, 2 * begin, 2 * std::max(begin, end - 1)});
+    for (std::size_t r = 0; r < p_.regs.size(); ++r) {
+      Stmt update = reg_write(static_cast<int>(r), value(p_.regs[r], 2));
+      body.push_back(rng_.chance(0.3) ? if_then(condition(1), update) : update);
+    }
+    if (rng_.chance(0.3)) body.push_back(prefetch(1, binary(kAdd, var(v), int_imm(1000))));
+    scope_.resize(scope_.size() - 2);
+    out.push_back(for_loop(v, int_imm(begin), int_imm(end), ForKind::kSerial, seq(std::move(body))));
+    return seq(std::move(out));
+  }
+  Stmt outer_loop() {
+    std::vector<Stmt> program;
+    const auto loop = [&](const std::vector<int>& fills) {
+      const int v = new_var("i");
+      scope_.push_back({v, 0, kOuter - 1});
+      std::vector<Stmt> body;
+      live_regs_.clear();
+      body.push_back(fill(worker_, int_imm(0)));
+      readable_.push_back(worker_);
+      body.push_back(reduction());
+      for (const int b : fills) body.push_back(fill(b, binary(kMul, var(v), int_imm(slice_))));
+      readable_.pop_back();
+      live_regs_.clear();
+      scope_.pop_back();
+      const ForKind kind = rng_.chance(0.5) ? ForKind::kParallel : ForKind::kSerial;
+      program.push_back(for_loop(v, int_imm(0), int_imm(kOuter), kind, seq(std::move(body))));
+    };
+    loop({workspace_});
+    readable_.push_back(workspace_);
+    loop({2, 3});
+    return seq(std::move(program));
+  }
+
+  Rng& rng_;
+  const RandomFlatOptions& options_;
+  Program p_;
+  int lanes_ = 1;
+  std::int64_t slice_ = 1;
+  std::vector<Range> scope_;
+  std::vector<int> readable_, live_regs_;
+  int literal_ = -1, workspace_ = -1, worker_ = -1, constants_ = -1;
+  bool constant_ = false;
+};
+
+}  // namespace
+
+Program random_flat(Rng& rng, const RandomFlatOptions& options) { return Generator(rng, options).run(); }
+
+std::vector<interp::Bytes> random_inputs(Rng& rng, const Program& program) {
+  std::vector<interp::Bytes> inputs;
+  for (const Border& border : program.inputs) {
+    std::vector<double> values(static_cast<std::size_t>(border.size));
+    for (double& v : values)
+      v = is_float(border.dtype) ? rng.normal() : static_cast<double>(rng.between(border.dtype == Dtype::kU8 ? 0 : -20, 20));
+    inputs.push_back(interp::to_storage(border, values));
+  }
+  return inputs;
+}
+
+}  // namespace lathe::testing

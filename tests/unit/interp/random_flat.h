@@ -1,0 +1,21 @@
+// Random flat programs that are legal by construction: every access in bounds, everything read was written, iterations of
+// parallel loops independent, every output element written. The same seed gives the same program and inputs.
+#pragma once
+
+#include <vector>
+
+#include "base/rng.h"
+#include "compiler/interp/flat_eval.h"
+#include "compiler/ir/flat/flat.h"
+
+namespace lathe::testing {
+
+struct RandomFlatOptions {
+  bool math = false;     // exp, tanh, ...: results then agree only within rounding
+  bool halves = false;   // f16 and bf16 buffers, casts and arithmetic
+};
+
+flat::Program random_flat(Rng& rng, const RandomFlatOptions& options);
+std::vector<interp::Bytes> random_inputs(Rng& rng, const flat::Program& program);
+
+}  // namespace lathe::testing
