@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,14 +66,15 @@ class Store {
   virtual ~Store() = default;
   // The run with these members, made if there is none. Safe when two tuners ask at once.
   virtual Result<Run> open_run(const Run& wanted) = 0;
-  // Durable when it returns: all or none of the records.
+  // Durable when it returns, also against a power cut: all or none of the records. Sets their ids, and the time where it
+  // is empty. A trial whose (run, index) is taken is refused.
   virtual Status add(std::vector<Record>& records) = 0;
   virtual Status set_race(std::int64_t record, double seconds) = 0;
   // In order of id. The callback returns false to stop.
   virtual Status each(const Query& query, const std::function<bool(const Record&)>& visit) = 0;
   virtual Result<std::int64_t> count(const Query& query) = 0;
-  // The fastest working record (raced ones first) for workload, target and cache mode, on this cpu if given: one indexed
-  // look-up.
+  // The fastest working record for workload, target and cache mode, on this cpu if given: one indexed look-up. A record
+  // that took part in no final race counts as 10 % slower than it was measured (winner's curse).
   virtual Result<std::optional<Record>> best(const Query& query) = 0;
   virtual Result<std::vector<Run>> runs() = 0;
   // Small named values: cached references, the machine's measured peak.
@@ -85,7 +87,8 @@ class Store {
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, double busy_seconds = 10);
 std::string default_path();         // $LATHE_DB, else $XDG_DATA_HOME/lathe/records.db, else ~/.local/share/...
 
-// JSON lines, a line a trial with its run. Import skips records that are already there and says how many.
+// JSON lines, a line a trial with its run. Import skips trials that are already there and says how many; a trial of the
+// same run and index from elsewhere gets the next free index. Infinity is null in JSON.
 Json to_json(const Run& run, const Record& record);
 Result<std::pair<Run, Record>> from_json(const Json& json);
 struct ImportCount { std::int64_t added = 0, already_there = 0; };

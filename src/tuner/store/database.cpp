@@ -1,0 +1,195 @@
+#include "tuner/store/database.h"
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+namespace lathe::store {
+namespace {
+
+Status make_folder(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code code;
+  if (!folder.empty()) std::filesystem::create_directories(folder, code);
+  if (code)
+    return fail_at(path, ErrorKind::kIo, "the database's folder cannot be made ({}); give another file with --db",
+                   code.message());
+  if (std::filesystem::is_directory(path, code))
+    return fail_at(path, ErrorKind::kIo, "this is a folder, not a database; give a file with --db");
+  return {};
+}
+
+bool read_only_at_rest(const std::string& path) {
+  return access(path.c_str(), R_OK) == 0 && access(path.c_str(), W_OK) != 0 &&
+         access((path + "-wal").c_str(), F_OK) != 0;
+}
+
+// The characters that mean something in a file URI.
+std::string as_uri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#')
+      uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    else
+      uri += c;
+  }
+  return uri;
+}
+
+}  // namespace
+
+void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Status Database::connect(bool immutable) {
+  sqlite3* handle = nullptr;
+  const std::string uri = as_uri(path_) + (immutable ? "?immutable=1" : "");
+  const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+                    (immutable ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  const int code = sqlite3_open_v2(uri.c_str(), &handle, flags, nullptr);
+  handle_.reset(handle);
+  if (code != SQLITE_OK) return error(handle == nullptr ? code : sqlite3_extended_errcode(handle));
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_busy_timeout(handle, static_cast<int>(busy_seconds_ * 1000));
+  return {};
+}
+
+Result<Database> Database::open(const std::string& path, double busy_seconds) {
+  LATHE_TRY_STATUS(make_folder(path));
+  Database database;
+  database.path_ = path;
+  database.busy_seconds_ = busy_seconds;
+  LATHE_TRY_STATUS(database.connect(false));
+  // A file in WAL mode needs a writable folder even to be read, unless it is promised not to change.
+  if (!database.integer("SELECT count(*) FROM sqlite_schema") && read_only_at_rest(path))
+    LATHE_TRY_STATUS(database.connect(true));
+  LATHE_TRY_STATUS(database.integer("SELECT count(*) FROM sqlite_schema"));
+  return database;
+}
+
+std::unexpected<Error> Database::error(int code) const {
+  const auto say = [this](ErrorKind kind, std::string message) {
+    return std::unexpected(Error{kind, std::move(message), path_});
+  };
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return say(ErrorKind::kIo, fmt::format("another program has locked the database for more than {:g} s; wait for it or "
+                                             "end it, or give another file with --db", busy_seconds_));
+    case SQLITE_READONLY:
+      return say(ErrorKind::kIo, "the database is read-only; make the file and its folder writable, or give another file "
+                                 "with --db");
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return say(ErrorKind::kIo, "the database cannot be opened; check that the file and its folder exist and may be read "
+                                 "and written, or give another file with --db");
+    case SQLITE_FULL:
+      return say(ErrorKind::kIo, "the disk is full: the last trials were not recorded; free some space, then run the same "
+                                 "command again");
+    case SQLITE_CORRUPT:
+      return say(ErrorKind::kDataLoss, "the database is damaged; save what can be read with `sqlite3 FILE .recover`, move "
+                                       "the file away, or give another one with --db");
+    case SQLITE_NOTADB:
+      return say(ErrorKind::kDataLoss, "this file is not a Lathe database; give another one with --db");
+    case SQLITE_NOMEM:
+      return say(ErrorKind::kOutOfMemory, "there is not enough memory to read the database");
+    case SQLITE_TOOBIG:
+      return say(ErrorKind::kIo, "a record is too big for the database (1 GB)");
+    default: {
+      const char* detail = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
+      const int system = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
+      return say(ErrorKind::kIo, fmt::format("the database cannot be read or written: {}{}; check the disk, or give another "
+                                             "file with --db", detail,
+                                             system == 0 ? "" : fmt::format(" ({})", std::generic_category().message(system))));
+    }
+  }
+}
+
+Status Database::exec(const char* sql) {
+  const int code = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return error(code);
+  return {};
+}
+
+Result<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
+  Statement statement;
+  statement.statement_.reset(raw);
+  statement.database_ = this;
+  if (code != SQLITE_OK) return error(code);
+  return statement;
+}
+
+Result<std::int64_t> Database::integer(std::string_view sql) {
+  auto statement = LATHE_TRY(prepare(sql));
+  const bool row = LATHE_TRY(statement.step());
+  return row ? statement.integer(0) : 0;
+}
+
+std::int64_t Database::last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
+
+Statement& Statement::bind(int parameter, std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), parameter, value);
+  return *this;
+}
+Statement& Statement::bind(int parameter, double value) {
+  sqlite3_bind_double(statement_.get(), parameter,
+                      std::isnan(value) ? std::numeric_limits<double>::infinity() : value);
+  return *this;
+}
+Statement& Statement::bind(int parameter, std::string_view value) {
+  // A null pointer would bind NULL, and "" may be one.
+  const char* data = value.empty() ? "" : value.data();
+  sqlite3_bind_text64(statement_.get(), parameter, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  return *this;
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return database_->error(code);
+}
+
+Status Statement::run() {
+  for (;;) {
+    const auto more = step();
+    if (!more) {
+      sqlite3_reset(statement_.get());
+      return std::unexpected(more.error());
+    }
+    if (!*more) break;
+  }
+  sqlite3_reset(statement_.get());
+  return {};
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+double Statement::number(int column) const { return sqlite3_column_double(statement_.get(), column); }
+std::string Statement::text(int column) const {
+  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return data == nullptr ? std::string() : std::string(data, static_cast<std::size_t>(size));
+}
+
+Result<Transaction> Transaction::begin(Database& database) {
+  LATHE_TRY_STATUS(database.exec("BEGIN IMMEDIATE"));
+  return Transaction(database);
+}
+
+Status Transaction::commit() {
+  LATHE_TRY_STATUS(database_->exec("COMMIT"));
+  database_ = nullptr;
+  return {};
+}
+
+Transaction::~Transaction() {
+  if (database_ != nullptr) (void)database_->exec("ROLLBACK");
+}
+
+}  // namespace lathe::store

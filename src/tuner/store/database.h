@@ -1,0 +1,84 @@
+// A thin owner of SQLite handles, with errors as sentences a user can act on. Internal to this room.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace lathe::store {
+
+class Statement;
+
+class Database {
+ public:
+  // Creates file and folder if there are none. A file nobody may write is opened for reading.
+  static Result<Database> open(const std::string& path, double busy_seconds);
+
+  Status exec(const char* sql);
+  Result<Statement> prepare(std::string_view sql);
+  Result<std::int64_t> integer(std::string_view sql);  // first column of the first row
+  std::int64_t last_id() const;
+  // What the last failure means for the user. `code` is SQLite's extended result code.
+  std::unexpected<Error> error(int code) const;
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  std::unique_ptr<sqlite3, Close> handle_;
+  std::string path_;
+  double busy_seconds_ = 0;
+
+  Status connect(bool immutable);
+  friend class Statement;
+};
+
+class Statement {
+ public:
+  // Parameters are numbered from 1. Text is copied. Not-a-number is stored as infinity (SQLite would make it NULL).
+  Statement& bind(int parameter, std::int64_t value);
+  Statement& bind(int parameter, int value) { return bind(parameter, static_cast<std::int64_t>(value)); }
+  Statement& bind(int parameter, double value);
+  Statement& bind(int parameter, std::string_view value);
+  Statement& bind(int parameter, const std::string& value) { return bind(parameter, std::string_view(value)); }
+  Statement& bind(int parameter, const char* value) { return bind(parameter, std::string_view(value)); }
+
+  Result<bool> step();  // true: a row is there
+  Status run();         // step to the end and reset, for use with other parameters
+
+  std::int64_t integer(int column) const;
+  double number(int column) const;
+  std::string text(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  const Database* database_ = nullptr;
+  friend class Database;
+};
+
+// BEGIN IMMEDIATE ... COMMIT; rolls back unless committed.
+class Transaction {
+ public:
+  static Result<Transaction> begin(Database& database);
+  Status commit();
+  Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  Transaction& operator=(Transaction&&) = delete;
+  ~Transaction();
+
+ private:
+  explicit Transaction(Database& database) : database_(&database) {}
+  Database* database_;
+};
+
+}  // namespace lathe::store

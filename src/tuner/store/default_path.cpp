@@ -1,0 +1,22 @@
+#include <cstdlib>
+
+#include "tuner/store/store.h"
+
+namespace lathe::store {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+std::string default_path() {
+  if (const auto path = environment("LATHE_DB"); !path.empty()) return path;
+  if (const auto data = environment("XDG_DATA_HOME"); !data.empty()) return data + "/lathe/records.db";
+  if (const auto home = environment("HOME"); !home.empty()) return home + "/.local/share/lathe/records.db";
+  return "lathe.db";
+}
+
+}  // namespace lathe::store

@@ -1,0 +1,33 @@
+// Records and runs as rows: the one place that knows the order of columns. Internal to this room.
+#pragma once
+
+#include <string>
+
+#include "tuner/store/database.h"
+#include "tuner/store/store.h"
+
+namespace lathe::store {
+
+// "best" is said of what won an interleaved race; a time that was only measured is likely a lucky one, so it competes as
+// if this much slower (peers.md: MetaSchedule's recorded best of 214 GFLOP/s measured 171 again).
+inline constexpr double kUnracedPenalty = 1.1;
+double standing(const Record& record);
+
+std::string insert_record_sql();
+// A SELECT of all members of records and the texts they name; `rest` follows (WHERE, ORDER BY ...) and may use `r`.
+std::string select_records_sql(const std::string& rest);
+
+// Ids of the texts a record names, in `names`.
+struct NameIds {
+  std::int64_t workload, target, cache_mode, fingerprint, cpu;
+};
+void bind_record(Statement& insert, const Record& record, const NameIds& names);
+Result<Record> read_record(const Statement& row, const Database& database);
+
+Json visits_to_json(const std::vector<Visit>& visits);
+Result<std::vector<Visit>> visits_from_json(const Json& json);
+
+// Text of JSON that never throws: bytes that are not UTF-8 (say, in an error message) become U+FFFD.
+std::string dump(const Json& json);
+
+}  // namespace lathe::store

@@ -1,0 +1,14 @@
+// The tables, versioned. Internal to this room.
+#pragma once
+
+#include "tuner/store/database.h"
+
+namespace lathe::store {
+
+// Version of the tables this build reads and writes; older files are brought up to it, newer ones refused.
+inline constexpr int kSchemaVersion = 1;
+
+// Makes or upgrades the tables, once, also where two programs open a new file at the same time; sets the journal mode.
+Status prepare_schema(Database& database, double busy_seconds);
+
+}  // namespace lathe::store

@@ -1,0 +1,195 @@
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <mutex>
+
+#include "tuner/store/database.h"
+#include "tuner/store/queries.h"
+#include "tuner/store/rows.h"
+#include "tuner/store/schema.h"
+#include "tuner/store/store.h"
+
+namespace lathe::store {
+namespace {
+
+constexpr const char* kFindTaken =
+    "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1), EXISTS (SELECT 1 FROM records WHERE run = ?1 AND idx = ?2)";
+
+std::string now_utc() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+class SqliteStore final : public Store {
+ public:
+  explicit SqliteStore(Database database) : database_(std::move(database)) {}
+
+  Result<Run> open_run(const Run& wanted) override {
+    const std::lock_guard lock(mutex_);
+    auto transaction = LATHE_TRY(Transaction::begin(database_));
+    const std::int64_t workload = LATHE_TRY(name_id(wanted.workload));
+    const std::int64_t target = LATHE_TRY(name_id(wanted.target));
+    const auto bind_members = [&](Statement& s) {
+      s.bind(1, workload).bind(2, target).bind(3, wanted.cache_mode).bind(4, wanted.space).bind(5, wanted.space_hash);
+      s.bind(6, wanted.search).bind(7, wanted.model).bind(8, static_cast<std::int64_t>(wanted.seed));
+    };
+    auto insert = LATHE_TRY(database_.prepare(
+        "INSERT OR IGNORE INTO runs (workload, target, cache_mode, space, space_hash, search, model, seed) "
+        "VALUES (?,?,?,?,?,?,?,?)"));
+    bind_members(insert);
+    LATHE_TRY_STATUS(insert.run());
+    auto find = LATHE_TRY(database_.prepare(
+        "SELECT id FROM runs WHERE workload=? AND target=? AND cache_mode=? AND space=? AND space_hash=? AND search=? AND "
+        "model=? AND seed=?"));
+    bind_members(find);
+    const bool found = LATHE_TRY(find.step());
+    LATHE_CHECK(found);
+    Run run = wanted;
+    run.id = find.integer(0);
+    find = {};  // an open statement would keep the transaction from ending
+    LATHE_TRY_STATUS(transaction.commit());
+    return run;
+  }
+
+  Status add(std::vector<Record>& records) override {
+    const std::lock_guard lock(mutex_);
+    auto transaction = LATHE_TRY(Transaction::begin(database_));
+    auto insert = LATHE_TRY(database_.prepare(insert_record_sql()));
+    std::vector<std::int64_t> ids;
+    std::map<std::string, std::int64_t> known;  // a batch's records name the same few texts
+    const auto id_of = [&](const std::string& text) -> Result<std::int64_t> {
+      const auto found = known.find(text);
+      if (found != known.end()) return found->second;
+      return known[text] = LATHE_TRY(name_id(text));
+    };
+    auto find = LATHE_TRY(database_.prepare(kFindTaken));
+    for (auto& record : records) {
+      if (record.time.empty()) record.time = now_utc();
+      LATHE_TRY_STATUS(check_free(find, record));
+      const NameIds names = {LATHE_TRY(id_of(record.workload)), LATHE_TRY(id_of(record.target)),
+                             LATHE_TRY(id_of(record.cache_mode)), LATHE_TRY(id_of(record.fingerprint)),
+                             LATHE_TRY(id_of(record.cpu))};
+      bind_record(insert, record, names);
+      LATHE_TRY_STATUS(insert.run());
+      ids.push_back(database_.last_id());
+    }
+    LATHE_TRY_STATUS(transaction.commit());
+    for (std::size_t i = 0; i < ids.size(); ++i) records[i].id = ids[i];
+    return {};
+  }
+
+  Status set_race(std::int64_t record, double seconds) override {
+    const std::lock_guard lock(mutex_);
+    auto update =
+        LATHE_TRY(database_.prepare("UPDATE records SET raced = 1, race_seconds = ?1, standing = ?1 WHERE id = ?2"));
+    return update.bind(1, seconds).bind(2, record).run();
+  }
+
+  Status each(const Query& query, const std::function<bool(const Record&)>& visit) override {
+    const std::lock_guard lock(mutex_);
+    const Where where = where_of(query);
+    auto select = LATHE_TRY(database_.prepare(select_records_sql(where.sql + " ORDER BY r.id")));
+    bind(select, where);
+    while (LATHE_TRY(select.step()))
+      if (!visit(LATHE_TRY(read_record(select, database_)))) break;
+    return {};
+  }
+
+  Result<std::int64_t> count(const Query& query) override {
+    const std::lock_guard lock(mutex_);
+    const Where where = where_of(query);
+    auto select = LATHE_TRY(database_.prepare("SELECT count(*) FROM records r " + where.sql));
+    bind(select, where);
+    LATHE_TRY(select.step());
+    return select.integer(0);
+  }
+
+  Result<std::optional<Record>> best(const Query& query) override {
+    const std::lock_guard lock(mutex_);
+    Query working = query;
+    working.ok = true;
+    const Where where = where_of(working);
+    auto select = LATHE_TRY(database_.prepare(best_sql(where)));
+    bind(select, where);
+    if (!LATHE_TRY(select.step())) return std::nullopt;
+    return LATHE_TRY(read_record(select, database_));
+  }
+
+  Result<std::vector<Run>> runs() override {
+    const std::lock_guard lock(mutex_);
+    auto select = LATHE_TRY(database_.prepare(
+        "SELECT r.id, w.text, t.text, cache_mode, space, space_hash, search, model, seed FROM runs r "
+        "JOIN names w ON w.id = workload JOIN names t ON t.id = target ORDER BY r.id"));
+    std::vector<Run> out;
+    while (LATHE_TRY(select.step())) {
+      Run run;
+      run.id = select.integer(0);
+      int n = 1;
+      for (auto* text :
+           {&run.workload, &run.target, &run.cache_mode, &run.space, &run.space_hash, &run.search, &run.model})
+        *text = select.text(n++);
+      run.seed = static_cast<std::uint64_t>(select.integer(n));
+      out.push_back(std::move(run));
+    }
+    return out;
+  }
+
+  Status put(const std::string& key, const std::string& value) override {
+    const std::lock_guard lock(mutex_);
+    auto insert = LATHE_TRY(database_.prepare("INSERT OR REPLACE INTO named_values (key, value) VALUES (?, ?)"));
+    return insert.bind(1, key).bind(2, value).run();
+  }
+
+  Result<std::optional<std::string>> get(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    auto select = LATHE_TRY(database_.prepare("SELECT value FROM named_values WHERE key = ?"));
+    select.bind(1, key);
+    if (!LATHE_TRY(select.step())) return std::nullopt;
+    return select.text(0);
+  }
+
+ private:
+  // Id of a text in `names`, added if new. Inside a transaction.
+  Result<std::int64_t> name_id(const std::string& text) {
+    auto insert = LATHE_TRY(database_.prepare("INSERT OR IGNORE INTO names (text) VALUES (?)"));
+    LATHE_TRY_STATUS(insert.bind(1, text).run());
+    auto find = LATHE_TRY(database_.prepare("SELECT id FROM names WHERE text = ?"));
+    find.bind(1, text);
+    const bool found = LATHE_TRY(find.step());
+    LATHE_CHECK(found);
+    return find.integer(0);
+  }
+
+  // A sentence instead of a broken constraint: (run, index) is unique, and the run is there.
+  Status check_free(Statement& find, const Record& record) {
+    find.bind(1, record.run).bind(2, record.index);
+    LATHE_TRY(find.step());
+    const bool known_run = find.integer(0) != 0, taken = find.integer(1) != 0;
+    LATHE_TRY_STATUS(find.run());
+    if (!known_run)
+      return fail_at(database_.path(), ErrorKind::kInvalidArgument, "there is no run {}", record.run);
+    if (taken)
+      return fail_at(database_.path(), ErrorKind::kInvalidArgument,
+                     "run {} already has trial {}: another tuner is at work on the same run; end one of them, or give "
+                     "another --seed", record.run, record.index);
+    return {};
+  }
+
+  Database database_;
+  std::recursive_mutex mutex_;  // recursive: a callback of each() may ask for more
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, double busy_seconds) {
+  auto database = LATHE_TRY(Database::open(path, busy_seconds));
+  LATHE_TRY_STATUS(prepare_schema(database, busy_seconds));
+  return std::make_unique<SqliteStore>(std::move(database));
+}
+
+}  // namespace lathe::store

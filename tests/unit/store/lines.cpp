@@ -1,0 +1,130 @@
+#include <sstream>
+
+#include "unit/store/fixture.h"
+
+namespace lathe::store {
+namespace {
+
+std::string exported(Store& store, const Query& query = {}) {
+  std::ostringstream out;
+  EXPECT_TRUE(export_lines(store, query, out));
+  return out.str();
+}
+
+Result<ImportCount> import_text(Store& store, const std::string& text) {
+  std::istringstream in(text);
+  return import_lines(store, in);
+}
+
+class Lines : public StoreTest {
+ protected:
+  std::string filled(Store& store, int count = 5) {
+    const auto run = *store.open_run(a_run(0xffff'ffff'ffff'fff1U));
+    std::vector<Record> records;
+    for (int i = 0; i < count; ++i) records.push_back(i % 3 == 2 ? a_failure(run, i) : a_record(run, i));
+    EXPECT_TRUE(store.add(records));
+    EXPECT_TRUE(store.set_race(records[0].id, 2e-3));
+    return exported(store);
+  }
+};
+
+TEST_F(Lines, RoundTrip) {
+  auto from = open("from.db");
+  auto to = open("to.db");
+  const std::string text = filled(*from);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 5);
+  const auto count = import_text(*to, text);
+  ASSERT_TRUE(count) << count.error().text();
+  EXPECT_EQ(count->added, 5);
+  EXPECT_EQ(exported(*to), text);
+}
+
+TEST_F(Lines, WhatIsThereIsSkipped) {
+  auto store = open();
+  const std::string text = filled(*store);
+  const auto count = import_text(*store, text + text);
+  ASSERT_TRUE(count);
+  EXPECT_EQ(count->added, 0);
+  EXPECT_EQ(count->already_there, 10);
+  EXPECT_EQ(exported(*store), text);
+}
+
+TEST_F(Lines, AnotherMachinesTrialsOfTheSameRunAreKept) {
+  auto here = open("here.db");
+  auto there = open("there.db");
+  filled(*here, 3);
+  const auto run = *there->open_run(a_run(0xffff'ffff'ffff'fff1U));
+  std::vector<Record> records = {a_record(run, 0), a_record(run, 1)};
+  for (auto& r : records) r.cpu = "6/85/4";
+  ASSERT_TRUE(there->add(records));
+  const auto count = import_text(*here, exported(*there));
+  ASSERT_TRUE(count) << count.error().text();
+  EXPECT_EQ(count->added, 2);
+  EXPECT_EQ(*here->count({.cpu = "6/85/4"}), 2);
+  EXPECT_EQ(import_text(*here, exported(*there))->already_there, 2);
+}
+
+TEST_F(Lines, EmptyLinesAreNothing) {
+  auto store = open();
+  const auto count = import_text(*store, "\n  \n\r\n");
+  ASSERT_TRUE(count);
+  EXPECT_EQ(count->added, 0);
+}
+
+TEST_F(Lines, AWrongLineIsNamedAndNothingIsAdded) {
+  auto from = open("from.db");
+  const std::string text = filled(*from);
+  auto store = open();
+  auto refused = import_text(*store, text + "{\"workload\": 3}\n");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(), "line 6: member \"workload\" must be a string, not number; nothing was imported");
+  refused = import_text(*store, text.substr(0, text.size() - 40));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().place, "line 5");
+  EXPECT_EQ(*store->count({}), 0);
+  EXPECT_EQ(import_text(*store, "[1, 2]").error().text(), "line 1: a trial must be a JSON object, not array; nothing was imported");
+}
+
+TEST_F(Lines, EveryMemberIsChecked) {
+  auto from = open("from.db");
+  const std::string text = filled(*from, 1);
+  const Json whole = Json::parse(text);
+  for (const auto& [member, value] : whole.items()) {
+    Json broken = whole;
+    broken.erase(member);
+    EXPECT_FALSE(from_json(broken)) << member << " missing";
+    if (member == "config") continue;  // any JSON
+    broken[member] = member == "error" || member == "run" || member == "spent" ? Json(5) : Json({{"a", 1}});
+    EXPECT_FALSE(from_json(broken)) << member << " of another type";
+  }
+  Json negative = whole;
+  negative["index"] = -1;
+  EXPECT_FALSE(from_json(negative));
+  Json never = whole;
+  never["seconds"] = 0;
+  EXPECT_FALSE(from_json(never));
+}
+
+TEST_F(Lines, MangledTextNeverCrashes) {
+  auto from = open("from.db");
+  const std::string text = filled(*from, 2);
+  auto store = open();
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(seed);
+    std::string mangled = text;
+    for (int i = 0; i < 3; ++i) {
+      const std::size_t at = rng.below(mangled.size());
+      switch (rng.below(3)) {
+        case 0: mangled[at] = static_cast<char>(rng.below(256)); break;
+        case 1: mangled.erase(at, rng.below(20)); break;
+        default: mangled.insert(at, mangled.substr(rng.below(mangled.size()), rng.below(20)));
+      }
+    }
+    (void)import_text(*store, mangled);  // refused or not, it returns
+  }
+  std::ostringstream out;
+  EXPECT_TRUE(export_lines(*store, {}, out));
+}
+
+}  // namespace
+}  // namespace lathe::store
