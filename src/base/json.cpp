@@ -1,5 +1,8 @@
 #include "base/json.h"
 
+#include <limits>
+#include <optional>
+
 namespace lathe {
 namespace {
 
@@ -20,9 +23,32 @@ Result<T> get(const Json& object, std::string_view member, const char* wanted, T
   return value->get<T>();
 }
 
+// The library prints, compares and copies recursively: what it may read is kept far from the end of
+// the stack.
+constexpr int kDeepest = 500;
+
+// The byte at which brackets first stand deeper than kDeepest, if any.
+std::optional<std::size_t> too_deep_at(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') ++i;
+    if (c == '"') in_string = !in_string;
+    if (in_string) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kDeepest) return i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
+  if (const auto byte = too_deep_at(text))
+    return fail(ErrorKind::kInvalidArgument, "JSON nested deeper than {} levels at byte {}",
+                kDeepest, *byte + 1);
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
@@ -33,8 +59,10 @@ Result<Json> parse_json(std::string_view text) {
 }
 
 Result<std::int64_t> json_int(const Json& object, std::string_view member) {
-  return get<std::int64_t>(object, member, "an integer",
-                           [](const Json& v) { return v.is_number_integer(); });
+  return get<std::int64_t>(object, member, "a 64-bit integer", [](const Json& v) {
+    constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return v.is_number_integer() && !(v.is_number_unsigned() && v.get<std::uint64_t>() > kLargest);
+  });
 }
 Result<double> json_number(const Json& object, std::string_view member) {
   return get<double>(object, member, "a number", [](const Json& v) { return v.is_number(); });

@@ -45,7 +45,11 @@ std::uint64_t Rng::below(std::uint64_t n) {
 }
 
 std::int64_t Rng::between(std::int64_t low, std::int64_t high) {
-  return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
+  // In unsigned arithmetic, which wraps: the width of the widest range does not fit a signed
+  // number.
+  const auto first = static_cast<std::uint64_t>(low);
+  const std::uint64_t count = static_cast<std::uint64_t>(high) - first + 1;
+  return static_cast<std::int64_t>(first + (count == 0 ? next() : below(count)));
 }
 
 double Rng::uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }

@@ -1,4 +1,5 @@
-// Any bytes either parse, and then print and parse again to the same value, or are refused with a sentence.
+// Any bytes either parse, and then print and parse again to the same value, or are refused with a
+// sentence.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Stands in for libFuzzer where it is not built in: runs the fuzzed function once on every file of the given folder, so
-// that inputs which once broke something stay tests of every build.
+// Stands in for libFuzzer where it is not built in: runs the fuzzed function once on every file of
+// the given folder, so that inputs which once broke something stay tests of every build.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

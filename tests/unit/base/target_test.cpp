@@ -1,0 +1,89 @@
+#include "base/target.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace lathe {
+namespace {
+
+std::string canonical(std::string_view text) {
+  const auto target = parse_target(text);
+  EXPECT_TRUE(target.has_value()) << text;
+  return target ? target->text() : "";
+}
+
+std::string refusal(std::string_view text) {
+  const auto target = parse_target(text);
+  EXPECT_FALSE(target.has_value()) << text;
+  if (target) return "";
+  EXPECT_EQ(target.error().kind, ErrorKind::kInvalidArgument);
+  return target.error().message;
+}
+
+TEST(Target, CanonicalTextSortsFeaturesAndStatesThreads) {
+  EXPECT_EQ(canonical("cpu:znver5"), "cpu:znver5;threads=1");
+  EXPECT_EQ(canonical("cpu:x86-64,+fma,+avx2;threads=2"), "cpu:x86-64,+avx2,+fma;threads=2");
+  EXPECT_EQ(canonical("cpu:cortex-a72;threads=4;isa=aarch64"),
+            "cpu:cortex-a72;isa=aarch64;threads=4");
+  EXPECT_EQ(canonical("cpu:znver5;isa=x86"), "cpu:znver5;threads=1");
+}
+
+TEST(Target, CanonicalTextParsesToItself) {
+  for (const char* text : {"cpu:a;threads=1", "cpu:a,+b,-c;threads=1024",
+                           "cpu:neoverse-v2,+sve;isa=aarch64;threads=3"})
+    EXPECT_EQ(canonical(text), text);
+}
+
+TEST(Target, FieldsAreFilled) {
+  const Target target = *parse_target("cpu:cortex-a72,-sve;isa=aarch64;threads=3");
+  EXPECT_EQ(target.mcpu, "cortex-a72");
+  EXPECT_EQ(target.features, std::vector<std::string>{"-sve"});
+  EXPECT_EQ(target.isa, Isa::kAArch64);
+  EXPECT_EQ(target.threads, 3);
+}
+
+TEST(Target, RefusalsSayWhatIsWrongAndWhatToWrite) {
+  EXPECT_NE(refusal("gpu:0").find("unknown target \"gpu:0\"; write it as cpu:MCPU"),
+            std::string::npos);
+  EXPECT_NE(refusal("").find("unknown target"), std::string::npos);
+  EXPECT_NE(refusal("cpu:").find("names no cpu"), std::string::npos);
+  EXPECT_NE(refusal("cpu:,+avx2").find("names no cpu"), std::string::npos);
+  EXPECT_NE(refusal("cpu:a,avx2").find("\"avx2\" must start with + or -"), std::string::npos);
+  EXPECT_NE(refusal("cpu:a,").find("must start with + or -"), std::string::npos);
+  EXPECT_NE(refusal("cpu:a,+").find("must start with + or -"), std::string::npos);
+  for (const char* threads : {"0", "-1", "1025", "two", "2x", "", "99999999999999999999"})
+    EXPECT_NE(refusal(std::string("cpu:a;threads=") + threads).find("from 1 to 1024"),
+              std::string::npos)
+        << threads;
+  EXPECT_NE(refusal("cpu:a;isa=mips").find("unknown target option \"isa=mips\""),
+            std::string::npos);
+  EXPECT_NE(refusal("cpu:a;").find("unknown target option \"\""), std::string::npos);
+}
+
+TEST(Target, LanesFollowTheVectorWidth) {
+  Target target;
+  target.vector_bits = 512;
+  EXPECT_EQ(target.lanes(4), 16);
+  EXPECT_EQ(target.lanes(8), 8);
+  EXPECT_EQ(target.lanes(2), 32);
+}
+
+TEST(Fingerprint, OfThisMachineIsFilledAndStable) {
+  const Fingerprint print = host_fingerprint();
+  EXPECT_FALSE(print.cpu_name.empty());
+  EXPECT_GE(print.cores, 1);
+  EXPECT_EQ(print.text(), host_fingerprint().text());
+  EXPECT_EQ(print.text().find('\n'), std::string::npos);
+}
+
+TEST(Fingerprint, CpuIsFamilyModelStepping) {
+  Fingerprint print;
+  print.family = 26;
+  print.model = 2;
+  print.stepping = 1;
+  EXPECT_EQ(print.cpu(), "26/2/1");
+}
+
+}  // namespace
+}  // namespace lathe
