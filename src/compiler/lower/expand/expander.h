@@ -1,0 +1,249 @@
+// Nest -> flat program, by walking the nest and emitting code for what is known at each place ("partial evaluation").
+//
+// A loop variable is bound to a number (unrolled, a peeled tail, a border), to a variable of the flat program, or to the
+// lanes of a vector. Everything that can go wrong at an iteration (a tail, a read that leaves its tensor) is a Constraint:
+// a bound on a sum of loop digits. On the way down, loops are narrowed, partitioned into borders and an interior, or
+// left alone, until at a block every constraint is known to hold, known to fail, or has become a mask.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "compiler/ir/flat/flat.h"
+#include "compiler/ir/nest/nest.h"
+#include "compiler/lower/expand/lin.h"
+#include "compiler/lower/lower.h"
+
+namespace lathe::lower {
+
+using ir::BlockId;
+using ir::BufferId;
+using ir::LoopId;
+
+// Thrown inside this folder for what lower() returns as an error.
+struct Refused {
+  Error error;
+};
+template <class... Args>
+[[noreturn]] void refuse(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
+  throw Refused{{kind, fmt::format(format, std::forward<Args>(args)...), {}}};
+}
+
+// weight * ((loop / div) % mod), numbers now; mod 0: no wrap.
+struct Digit {
+  LoopId loop;
+  std::int64_t weight, div, mod;
+  bool plain() const { return div == 1 && mod == 0; }
+};
+
+struct Iter {
+  std::vector<Digit> digits;
+  std::int64_t offset = 0, extent = 0;
+  bool reduce = false;
+};
+
+struct Constraint {
+  enum class Kind {
+    kDomain,  // an iterator inside its domain: else the iteration does not run
+    kKill,    // a padded read inside its tensor: else the iteration adds the reduction's identity, so it is skipped
+    kSelect,  // a padded read inside its tensor: else it reads the pad value
+  } kind;
+  int iter = -1;                   // kDomain
+  const ir::Read* read = nullptr;  // kKill, kSelect
+  std::vector<ir::AffineTerm> terms;  // over the block's iterators
+  std::int64_t offset = 0, low = 0, high = 0;  // low <= value < high
+};
+
+struct BlockPlan {
+  std::vector<Iter> iters;
+  std::vector<Constraint> constraints;
+  std::vector<LoopId> path;             // loops around, outermost first
+  bool live = true;                     // false: a write-back nobody reads
+  LoopId init_loop = ir::kRoot;         // first reduction loop inside the storage of the result; kRoot: none
+  std::vector<LoopId> resumed_over;     // reduction loops outside that storage: accumulators are reloaded
+  struct Progress {                     // of the reduction of `producer` over these of its loops
+    BlockId producer = -1;
+    std::vector<LoopId> loops;
+  };
+  std::vector<Progress> only_in_last;   // consumers wait until each of these is in its last iteration
+  Progress never_in_last;               // a write-back needed only while this goes on; no loops: none
+};
+
+struct StorageDigit {
+  int dim;
+  std::int64_t weight, modulus, stride;  // modulus in coordinates: 0 for the outermost digit of its dim
+};
+struct Storage {
+  bool is_register = false;
+  int buffer = -1;                       // of the flat program
+  struct Start {
+    std::vector<Digit> digits;
+    std::int64_t offset = 0;
+  };
+  std::vector<Start> start;              // coordinate of the first element held, a dim
+  std::vector<std::int64_t> extent;      // a dim
+  std::vector<StorageDigit> digits;      // outermost first
+  std::int64_t size = 0;                 // elements
+};
+
+struct Binding {
+  enum class Kind { kUnbound, kStatic, kDynamic, kLane } kind = Kind::kUnbound;
+  std::int64_t value = 0;                // kStatic
+  std::int64_t shift = 0, shift_weight = 1;  // kStatic: an iterator with this weight starts `shift` elements later
+  int var = -1;                          // kDynamic
+  struct Derived {                       // kDynamic, fused: (var / div) % mod
+    std::int64_t div, mod;
+    int var;                             // -1: known to be `value`
+    std::int64_t value;
+  };
+  std::vector<Derived> derived;
+};
+
+enum class Status { kAlways, kNever, kSometimes };
+
+class Expander {
+ public:
+  Expander(const ir::SizedNest& nest, const Target& target, const Limits& limits);
+  flat::Program run();
+
+ private:
+  // plan.cpp: what is fixed before emission starts.
+  void plan_blocks();
+  void plan_reductions(BlockId id);
+  void plan_consumers(BlockId id);
+  void drop_dead_write_backs();
+  void plan_storage(BufferId id);
+  void plan_layout(BufferId id, Storage& storage);
+  void plan_borders();
+  void allocate();
+  bool inside(LoopId loop, LoopId ancestor) const;       // strictly
+  bool in_parallel(LoopId loop) const;
+  bool is_cache_of(BufferId cache, BufferId buffer) const;
+  Range free_range(const Digit& digit) const;            // of weight * digit, loop unbound
+
+  // constraints.cpp
+  Range digit_range(const Digit& digit) const;
+  Range iter_range(const BlockPlan& block, int iter, bool clipped) const;
+  Range constraint_range(const BlockPlan& block, const Constraint& c) const;
+  Status status(const BlockPlan& block, int constraint) const;
+  bool involves(const BlockPlan& block, const Constraint& c, LoopId loop) const;
+  bool may_skip(BlockId id, const Constraint& c, LoopId loop) const;
+  bool never_runs(BlockId id, LoopId at) const;
+  Lin digit_lin(const Digit& digit) const;
+  Lin iter_lin(const BlockPlan& block, int iter) const;
+  Lin affine_lin(const BlockPlan& block, const std::vector<ir::AffineTerm>& terms, std::int64_t offset) const;
+
+  // loops.cpp
+  struct Part {                          // a piece of a loop's iterations
+    std::int64_t begin, end;
+    bool written_out;                    // each iteration with its own code
+  };
+  struct Pending {                       // a constraint a loop takes part in
+    BlockId block;
+    int constraint;
+    std::int64_t weight;                 // of the loop in it; 0 if not linear in the loop
+    bool inner;                          // unbound loops inside still add to it
+  };
+  void emit_items(const std::vector<ir::Item>& items);
+  void emit_loop(LoopId loop);
+  void emit_inits_before(LoopId loop);
+  void emit_unrolled(LoopId loop);
+  void emit_vectorized(LoopId loop);
+  void emit_dynamic(LoopId loop);
+  void emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending);
+  void emit_body(LoopId loop);
+  void emit_guarded_body(LoopId loop);
+  void emit_chain(LoopId loop, std::size_t digit);
+  bool acts_vectorized(LoopId loop) const;
+  std::vector<Pending> pending_at(LoopId loop, std::int64_t div, std::int64_t mod) const;
+  bool wants_partition(LoopId loop, const Pending& p) const;
+  struct Bounds {                        // of a loop after narrowing
+    std::int64_t begin, end;
+    flat::Expr dynamic_begin, dynamic_end;  // null: the numbers
+    std::vector<std::pair<BlockId, int>> proven;
+  };
+  Bounds narrow(LoopId loop, const std::vector<Pending>& pending) const;
+  void emit_narrowed(LoopId loop, const Bounds& bounds);
+  bool rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop, std::int64_t div, std::int64_t mod) const;
+  std::vector<Part> parts_of(std::int64_t begin, std::int64_t end, const std::vector<Pending>& wanted,
+                             const std::function<void(std::int64_t)>& bind) const;
+  std::vector<BlockId> blocks_in_view(LoopId loop) const;
+  bool reduces_over(BlockId block, LoopId loop) const;
+  bool has_fused_digit(LoopId loop) const;
+  std::vector<std::pair<std::int64_t, std::int64_t>> fused_digits(LoopId loop) const;
+  int new_var(const std::string& hint, Range range);
+  flat::Stmt capture(const std::function<void()>& emit);  // statements emitted by `emit`, as one
+
+  // leaf.cpp
+  struct Instance {                      // a block at one place of emission
+    BlockId id;
+    const BlockPlan* plan;
+    int lanes = 1;
+    flat::Expr mask;                     // vector lanes that run; null: all
+    flat::Expr condition;                // scalar; null: always
+    flat::Expr loads_condition;          // scalar: what is computed outside it is never stored, but must not be loaded
+    std::map<const ir::Read*, flat::Expr> read_conditions;  // padded reads that may leave
+  };
+  void emit_block(BlockId id);
+  void emit_init(BlockId id);
+  bool prepare_instance(Instance& at) const;
+  void emit_guarded(const Instance& at, const flat::Stmt& stmt);
+  void emit_accumulate(const Instance& at, flat::Expr value);
+  void emit_write(const Instance& at, BufferId buffer, flat::Expr value);
+  flat::Expr condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const;
+  struct Test {                          // known, or to be asked at run time
+    std::optional<bool> known;
+    flat::Expr condition;
+  };
+  Test first_test(const BlockPlan::Progress& progress) const;
+  Test last_test(const BlockPlan::Progress& progress) const;
+  Lin progress_base(const Iter& iter, const std::vector<LoopId>& loops, std::int64_t& span) const;
+  flat::Expr translate(const Instance& at, const ir::Expr& e);
+  flat::Expr read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
+                          const flat::Expr& condition, double pad);
+  struct Address {
+    flat::Expr index;                    // scalar, or vector where lanes are not consecutive
+    bool is_vector = false, uniform = true;  // uniform: the same element in every lane
+    std::optional<std::int64_t> fixed;   // known element of lane 0
+    bool inside = true;                  // every lane is known to be inside the storage
+  };
+  Address address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const;
+  bool separate(const Lin& coordinate, const StorageDigit& digit, int lanes, Lin& out) const;
+  int register_of(BufferId buffer, std::int64_t offset, flat::Type type);
+  void emit_prefetch(BufferId buffer, const Address& address);
+  flat::Expr lower_mask(const Instance& at, const Address& address, const flat::Expr& condition) const;
+
+  // intrinsics.cpp
+  void emit_intrinsic(LoopId loop);
+
+  const ir::SizedNest& sized_;
+  const ir::Nest& nest_;
+  const Target& target_;
+  Limits limits_;
+  flat::Program program_;
+  std::vector<BlockPlan> blocks_;
+  std::vector<Storage> storage_;
+  std::vector<std::vector<BlockId>> blocks_in_;   // by loop
+  std::vector<std::vector<char>> proven_;         // by block and constraint: holds by construction of the loops around
+  std::vector<char> keeps_iterations_;            // by loop: first and last iterations have duties, none may be skipped
+  std::vector<Binding> bound_;                    // by loop
+  std::vector<Range> ranges_;                     // by variable
+  std::vector<flat::Stmt>* out_ = nullptr;
+  int lanes_ = 1;                                 // of the vectorized loop around
+  std::optional<BlockId> init_of_;                // emitting the initialisation of this block only
+  std::map<std::pair<BufferId, std::int64_t>, int> registers_;
+  struct ActivePrefetch {
+    BufferId buffer;
+    std::int64_t elements;
+    std::vector<flat::Expr> done;
+  };
+  std::vector<ActivePrefetch> prefetches_;
+  std::int64_t nodes_ = 0;
+};
+
+}  // namespace lathe::lower

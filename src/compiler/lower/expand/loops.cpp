@@ -1,0 +1,409 @@
+// Loops: unrolled, vectorized, narrowed to the iterations that matter, or partitioned into borders and an interior.
+#include <algorithm>
+#include <utility>
+
+#include "compiler/lower/expand/expander.h"
+
+namespace lathe::lower {
+namespace {
+
+constexpr int kMaxBorder = 8;      // iterations written out at either side of an interior
+constexpr int kMaxVector = 128;    // lanes; a longer "vectorized" loop is unrolled
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
+}  // namespace
+
+int Expander::new_var(const std::string& hint, Range range) {
+  program_.vars.push_back(hint);
+  ranges_.push_back(range);
+  return static_cast<int>(program_.vars.size()) - 1;
+}
+
+flat::Stmt Expander::capture(const std::function<void()>& emit) {
+  std::vector<flat::Stmt> stmts;
+  std::vector<flat::Stmt>* outer = std::exchange(out_, &stmts);
+  emit();
+  out_ = outer;
+  return flat::seq(std::move(stmts));
+}
+
+std::vector<BlockId> Expander::blocks_in_view(LoopId loop) const {
+  std::vector<BlockId> out;
+  for (const BlockId id : blocks_in_[loop])
+    if (blocks_[id].live && (!init_of_ || *init_of_ == id)) out.push_back(id);
+  return out;
+}
+
+void Expander::emit_items(const std::vector<ir::Item>& items) {
+  for (const ir::Item& item : items) {
+    if (item.kind == ir::Item::Kind::kBlock)
+      emit_block(item.id);
+    else
+      emit_loop(item.id);
+  }
+}
+
+void Expander::emit_loop(LoopId loop) {
+  const auto blocks = blocks_in_view(loop);
+  if (std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, loop); })) return;
+  if (init_of_ && reduces_over(*init_of_, loop)) return emit_items(nest_.loops[loop].body);
+  if (!init_of_) emit_inits_before(loop);
+  const ir::Loop& l = nest_.loops[loop];
+  if (!l.intrinsic.empty() && !init_of_) return emit_intrinsic(loop);
+  switch (l.kind) {
+    case ir::LoopKind::kVectorized: return acts_vectorized(loop) ? emit_vectorized(loop) : emit_unrolled(loop);
+    case ir::LoopKind::kUnrolled: return emit_unrolled(loop);
+    case ir::LoopKind::kSerial:
+    case ir::LoopKind::kParallel: return emit_dynamic(loop);
+    default:
+      refuse(ErrorKind::kUnsupported, "loop {} is bound to {}, which only GPU targets have; annotate it parallel",
+             l.name, ir::name_of(l.kind));
+  }
+}
+
+void Expander::emit_inits_before(LoopId loop) {
+  for (const BlockId id : blocks_in_[loop]) {
+    if (!blocks_[id].live || blocks_[id].init_loop != loop) continue;
+    init_of_ = id;
+    emit_loop(loop);
+    init_of_.reset();
+  }
+}
+
+bool Expander::acts_vectorized(LoopId loop) const {
+  const std::int64_t extent = sized_.extent(loop);
+  if (lanes_ > 1 || extent < 2 || extent > kMaxVector || has_fused_digit(loop)) return false;
+  return std::ranges::none_of(blocks_in_[loop],
+                              [&](BlockId id) { return blocks_[id].live && reduces_over(id, loop); });
+}
+
+bool Expander::has_fused_digit(LoopId loop) const {
+  const auto digits = fused_digits(loop);
+  return std::ranges::any_of(digits, [](const auto& d) { return d != std::pair<std::int64_t, std::int64_t>{1, 0}; });
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> Expander::fused_digits(LoopId loop) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  for (const BlockId id : blocks_in_[loop])
+    for (const Iter& iter : blocks_[id].iters)
+      for (const Digit& d : iter.digits)
+        if (d.loop == loop && std::ranges::count(out, std::pair{d.div, d.mod}) == 0) out.emplace_back(d.div, d.mod);
+  return out;
+}
+
+void Expander::emit_unrolled(LoopId loop) {
+  const auto pending = pending_at(loop, 1, 0);
+  for (std::int64_t v = 0; v < sized_.extent(loop); ++v) emit_static_iteration(loop, v, pending);
+}
+
+void Expander::emit_vectorized(LoopId loop) {
+  bound_[loop] = {Binding::Kind::kLane};
+  lanes_ = static_cast<int>(sized_.extent(loop));
+  emit_body(loop);
+  lanes_ = 1;
+  bound_[loop] = {};
+}
+
+// A number for the loop. A tail that is to be shifted back starts where its last iteration is the domain's last.
+void Expander::emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending) {
+  bound_[loop] = {Binding::Kind::kStatic, value};
+  for (const Pending& p : pending) {
+    const Constraint& c = blocks_[p.block].constraints[p.constraint];
+    if (c.kind != Constraint::Kind::kDomain || !p.inner || p.weight <= 0) continue;
+    const auto& digits = blocks_[p.block].iters[c.iter].digits;
+    const bool shifts = std::ranges::any_of(digits, [&](const Digit& d) {
+      return inside(d.loop, loop) && nest_.loops[d.loop].tail == ir::Tail::kShift;
+    });
+    const Range r = constraint_range(blocks_[p.block], c);
+    if (!shifts || r.max < c.high || r.min >= c.high || r.min - (r.max - c.high + 1) < 0) continue;
+    bound_[loop].shift = -(r.max - c.high + 1);
+    bound_[loop].shift_weight = p.weight;
+    break;
+  }
+  const auto blocks = blocks_in_view(loop);
+  if (!std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, loop); })) emit_body(loop);
+  bound_[loop] = {};
+}
+
+void Expander::emit_body(LoopId loop) {
+  const std::size_t before = prefetches_.size();
+  for (const auto& [buffer, bytes] : nest_.loops[loop].prefetch)
+    prefetches_.push_back({buffer, bytes / size_of(nest_.buffers[buffer].dtype), {}});
+  emit_items(nest_.loops[loop].body);
+  prefetches_.resize(before);
+}
+
+// Constraints that digit (loop / div) % mod takes part in and that are open here.
+std::vector<Expander::Pending> Expander::pending_at(LoopId loop, std::int64_t div, std::int64_t mod) const {
+  std::vector<Pending> out;
+  for (const BlockId id : blocks_in_view(loop)) {
+    const BlockPlan& plan = blocks_[id];
+    for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k) {
+      const Constraint& c = plan.constraints[k];
+      if (proven_[id][k] != 0) continue;
+      if (init_of_ && (c.kind != Constraint::Kind::kDomain || plan.iters[c.iter].reduce)) continue;
+      Pending p{id, k, 0, false};
+      for (const auto& term : c.terms) {
+        for (const Digit& d : plan.iters[term.iter].digits) {
+          if (d.loop == loop) {
+            if (d.div == div && d.mod == mod) p.weight += term.coef * d.weight;
+          } else if (bound_[d.loop].kind == Binding::Kind::kUnbound) {
+            const Range r = free_range(d);
+            p.inner |= r.min != 0 || r.max != 0;
+          }
+        }
+      }
+      if (p.weight != 0 && status(plan, k) == Status::kSometimes) out.push_back(p);
+    }
+  }
+  return out;
+}
+
+bool Expander::rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop, std::int64_t div,
+                              std::int64_t mod) const {
+  for (const auto& term : c.terms) {
+    for (const Digit& d : plan.iters[term.iter].digits) {
+      if (d.loop == loop && d.div == div && d.mod == mod) continue;
+      if (d.loop == loop) return false;
+      const Range r = digit_range(d);
+      if (bound_[d.loop].kind == Binding::Kind::kDynamic && r.min != r.max) return false;
+    }
+  }
+  return true;
+}
+
+// Whether the loop should be cut so that the constraint is decided: yes, unless its tail says otherwise or a loop further
+// inside can be narrowed exactly for less code.
+bool Expander::wants_partition(LoopId loop, const Pending& p) const {
+  const BlockPlan& plan = blocks_[p.block];
+  const Constraint& c = plan.constraints[p.constraint];
+  LoopId deepest = ir::kRoot;
+  bool vector_inside = false;
+  for (const LoopId l : plan.path) {
+    if (!inside(l, loop) || !involves(plan, c, l) || sized_.extent(l) == 1) continue;
+    if (init_of_ && reduces_over(p.block, l)) continue;
+    const ir::Tail tail = nest_.loops[l].tail;
+    if (deepest == ir::kRoot && (tail == ir::Tail::kMask || tail == ir::Tail::kPad) && !reduces_over(p.block, l))
+      return false;
+    deepest = l;
+    vector_inside |= nest_.loops[l].kind == ir::LoopKind::kVectorized;
+  }
+  if (deepest == ir::kRoot || vector_inside) return true;
+  const bool narrowable = nest_.loops[deepest].kind == ir::LoopKind::kSerial && may_skip(p.block, c, deepest) &&
+                          blocks_in_view(deepest).size() == 1 && !has_fused_digit(deepest) && p.weight > 0;
+  return !narrowable;
+}
+
+std::vector<Expander::Part> Expander::parts_of(std::int64_t begin, std::int64_t end, const std::vector<Pending>& wanted,
+                                               const std::function<void(std::int64_t)>& bind) const {
+  const auto is_border = [&](std::int64_t v) {
+    bind(v);
+    return std::ranges::any_of(wanted, [&](const Pending& p) {
+      return status(blocks_[p.block], p.constraint) != Status::kAlways;
+    });
+  };
+  std::int64_t low = begin, high = end;
+  while (low < high && low - begin <= kMaxBorder && is_border(low)) ++low;
+  while (high > low && end - high <= kMaxBorder && is_border(high - 1)) --high;
+  if (low - begin > kMaxBorder || end - high > kMaxBorder) return {{begin, end, false}};
+  return {{begin, low, true}, {low, high, false}, {high, end, true}};
+}
+
+void Expander::emit_dynamic(LoopId loop) {
+  const std::int64_t extent = sized_.extent(loop);
+  if (extent == 1) return emit_static_iteration(loop, 0, pending_at(loop, 1, 0));
+  const bool parallel = nest_.loops[loop].kind == ir::LoopKind::kParallel && !in_parallel(nest_.loops[loop].parent);
+  if (parallel || has_fused_digit(loop)) {
+    const int var = new_var(nest_.loops[loop].name, {0, extent - 1});
+    bound_[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
+    flat::Stmt body = capture([&] { emit_guarded_body(loop); });
+    bound_[loop] = {};
+    out_->push_back(flat::for_loop(var, flat::int_imm(0), flat::int_imm(extent),
+                                   parallel ? flat::ForKind::kParallel : flat::ForKind::kSerial, std::move(body)));
+    return;
+  }
+  const auto pending = pending_at(loop, 1, 0);
+  const Bounds bounds = narrow(loop, pending);
+  for (const auto& [block, k] : bounds.proven) proven_[block][k] = 1;
+  if (bounds.dynamic_begin || bounds.dynamic_end) {
+    emit_narrowed(loop, bounds);
+  } else {
+    std::vector<Pending> wanted;
+    for (const Pending& p : pending) {
+      const BlockPlan& plan = blocks_[p.block];
+      if (proven_[p.block][p.constraint] == 0 &&
+          rest_is_static(plan, plan.constraints[p.constraint], loop, 1, 0) && wants_partition(loop, p))
+        wanted.push_back(p);
+    }
+    const auto parts = parts_of(bounds.begin, bounds.end, wanted, [&](std::int64_t v) {
+      bound_[loop] = {Binding::Kind::kStatic, v};
+    });
+    bound_[loop] = {};
+    for (const Part& part : parts) {
+      if (part.written_out || part.end - part.begin == 1) {
+        for (std::int64_t v = part.begin; v < part.end; ++v) emit_static_iteration(loop, v, pending);
+      } else if (part.begin < part.end) {
+        emit_narrowed(loop, {part.begin, part.end, nullptr, nullptr, {}});
+      }
+    }
+  }
+  for (const auto& [block, k] : bounds.proven) proven_[block][k] = 0;
+}
+
+void Expander::emit_narrowed(LoopId loop, const Bounds& bounds) {
+  const int var = new_var(nest_.loops[loop].name, {bounds.begin, bounds.end - 1});
+  bound_[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
+  flat::Stmt body = capture([&] { emit_body(loop); });
+  bound_[loop] = {};
+  out_->push_back(flat::for_loop(var, bounds.dynamic_begin ? bounds.dynamic_begin : flat::int_imm(bounds.begin),
+                                 bounds.dynamic_end ? bounds.dynamic_end : flat::int_imm(bounds.end),
+                                 flat::ForKind::kSerial, std::move(body)));
+}
+
+// Leaves out the iterations that no block inside would run. Exact for constraints nothing further inside adds to.
+Expander::Bounds Expander::narrow(LoopId loop, const std::vector<Pending>& pending) const {
+  Bounds out{0, sized_.extent(loop), nullptr, nullptr, {}};
+  if (blocks_in_view(loop).size() != 1) return out;
+  for (const Pending& p : pending) {
+    const BlockPlan& plan = blocks_[p.block];
+    const Constraint& c = plan.constraints[p.constraint];
+    if (p.inner || p.weight <= 0 || !may_skip(p.block, c, loop)) continue;
+    Lin rest;
+    rest.c = c.offset;
+    for (const auto& term : c.terms) {
+      rest.c += term.coef * plan.iters[term.iter].offset;
+      for (const Digit& d : plan.iters[term.iter].digits)
+        if (d.loop != loop) rest.add(term.coef, digit_lin(d));
+    }
+    if (rest.lane != 0) continue;
+    if (rest.terms.empty()) {
+      out.begin = std::max(out.begin, ceil_div(c.low - rest.c, p.weight));
+      out.end = std::min(out.end, ceil_div(c.high - rest.c, p.weight));
+    } else {
+      // v >= ceil((low - rest) / w) and v < ceil((high - rest) / w); numerators below 0 are cut off before dividing,
+      // since flat division rounds towards zero.
+      const Range r = range_of(rest, ranges_, 1);
+      Lin negated;
+      negated.add(-1, rest);
+      const auto bound = [&](std::int64_t limit) {
+        flat::Expr n = flat::binary(flat::BinaryOp::kMax,
+                                    flat::binary(flat::BinaryOp::kAdd, scalar_expr(negated), flat::int_imm(limit)),
+                                    flat::int_imm(0));
+        if (p.weight == 1) return n;
+        n = flat::binary(flat::BinaryOp::kAdd, n, flat::int_imm(p.weight - 1));
+        return flat::binary(flat::BinaryOp::kDiv, n, flat::int_imm(p.weight));
+      };
+      if (r.min < c.low) {
+        flat::Expr begin = out.dynamic_begin ? out.dynamic_begin : flat::int_imm(0);
+        out.dynamic_begin = flat::binary(flat::BinaryOp::kMax, begin, bound(c.low));
+      }
+      if (r.max + p.weight * (sized_.extent(loop) - 1) >= c.high) {
+        flat::Expr end = out.dynamic_end ? out.dynamic_end : flat::int_imm(sized_.extent(loop));
+        out.dynamic_end = flat::binary(flat::BinaryOp::kMin, end, bound(c.high));
+      }
+    }
+    out.proven.emplace_back(p.block, p.constraint);
+  }
+  out.end = std::max(out.begin, out.end);
+  if (out.dynamic_begin && out.begin > 0)
+    out.dynamic_begin = flat::binary(flat::BinaryOp::kMax, out.dynamic_begin, flat::int_imm(out.begin));
+  if (out.dynamic_end && out.end < sized_.extent(loop))
+    out.dynamic_end = flat::binary(flat::BinaryOp::kMin, out.dynamic_end, flat::int_imm(out.end));
+  return out;
+}
+
+// The body of a parallel or fused loop, whose iterations cannot be cut apart from outside: the digits become variables,
+// and for each digit a chain of ifs tells the interior from the borders.
+void Expander::emit_guarded_body(LoopId loop) {
+  Binding& binding = bound_[loop];
+  const std::int64_t extent = sized_.extent(loop);
+  for (const auto& [div, mod] : fused_digits(loop)) {
+    if (div == 1 && mod == 0) continue;
+    std::int64_t count = (extent + div - 1) / div;
+    flat::Expr value = flat::var(binding.var);
+    if (div > 1) value = flat::binary(flat::BinaryOp::kDiv, value, flat::int_imm(div));
+    if (mod > 0 && mod < count) {
+      value = flat::binary(flat::BinaryOp::kMod, value, flat::int_imm(mod));
+      count = mod;
+    }
+    const int var = count == 1 ? -1 : new_var(fmt::format("{}.{}", nest_.loops[loop].name, div), {0, count - 1});
+    if (var >= 0) out_->push_back(flat::let(var, value));
+    bound_[loop].derived.push_back({div, mod, var, 0});
+  }
+  emit_chain(loop, 0);
+}
+
+void Expander::emit_chain(LoopId loop, std::size_t digit) {
+  const auto digits = fused_digits(loop);
+  if (digit == digits.size()) return emit_body(loop);
+  const auto [div, mod] = digits[digit];
+  const Binding saved = bound_[loop];
+  Binding::Derived* derived = nullptr;
+  for (auto& d : bound_[loop].derived)
+    if (d.div == div && d.mod == mod) derived = &d;
+  const int var = derived != nullptr ? derived->var : saved.var;
+  if (var < 0) return emit_chain(loop, digit + 1);
+  const Range range = ranges_[var];
+
+  std::vector<Pending> wanted;
+  for (const Pending& p : pending_at(loop, div, mod)) {
+    const BlockPlan& plan = blocks_[p.block];
+    if (rest_is_static(plan, plan.constraints[p.constraint], loop, div, mod) && wants_partition(loop, p))
+      wanted.push_back(p);
+  }
+  const auto bind = [&](std::int64_t v) {
+    if (derived != nullptr) {
+      derived->var = -1;
+      derived->value = v;
+    } else if (digits.size() == 1) {
+      bound_[loop] = {Binding::Kind::kStatic, v};
+    } else {
+      ranges_[var] = {v, v};  // other digits of the loop stay variables
+    }
+  };
+  const auto unbind = [&] {
+    bound_[loop] = saved;
+    ranges_[var] = range;
+    for (auto& d : bound_[loop].derived)
+      if (d.div == div && d.mod == mod) derived = &d;
+  };
+  const auto parts = parts_of(range.min, range.max + 1, wanted, bind);
+  unbind();
+  const auto test = [&](flat::BinaryOp op, std::int64_t v) { return flat::binary(op, flat::var(var), flat::int_imm(v)); };
+  flat::Stmt chain;  // built from the last case to the first
+  std::vector<std::pair<flat::Expr, flat::Stmt>> cases;
+  for (const Part& part : parts) {
+    if (part.begin >= part.end) continue;
+    if (part.written_out) {
+      for (std::int64_t v = part.begin; v < part.end; ++v) {
+        flat::Stmt body = capture([&] {
+          bind(v);
+          emit_chain(loop, digit + 1);
+          unbind();
+        });
+        cases.emplace_back(test(flat::BinaryOp::kEq, v), std::move(body));
+      }
+    } else {
+      flat::Stmt body = capture([&] {
+        ranges_[var] = {part.begin, part.end - 1};
+        emit_chain(loop, digit + 1);
+        unbind();
+      });
+      flat::Expr condition;
+      if (part.begin > range.min) condition = flat::binary(flat::BinaryOp::kLe, flat::int_imm(part.begin), flat::var(var));
+      if (part.end <= range.max) {
+        flat::Expr below = test(flat::BinaryOp::kLt, part.end);
+        condition = condition ? flat::binary(flat::BinaryOp::kAnd, condition, below) : below;
+      }
+      cases.insert(cases.begin(), {condition, std::move(body)});  // the most frequent first
+    }
+  }
+  for (std::size_t k = cases.size(); k-- > 0;) {
+    const bool last = k + 1 == cases.size();
+    chain = last ? cases[k].second : flat::if_then(cases[k].first, cases[k].second, chain);
+  }
+  if (chain) out_->push_back(chain);
+}
+
+}  // namespace lathe::lower
