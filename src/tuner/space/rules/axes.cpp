@@ -1,0 +1,123 @@
+#include "tuner/space/rules/axes.h"
+
+#include <algorithm>
+
+namespace lathe::space {
+namespace {
+
+double work_of(const te::Stage& stage) {
+  double work = stage.reduce == ir::ReduceOp::kNone ? 0.5 : 1;
+  for (const te::Iterator& it : stage.iters) work *= static_cast<double>(it.extent);
+  return work;
+}
+
+// Lanes along `iter` touch consecutive elements, or could with a layout of the schedule's choice.
+bool consecutive(const te::Program& program, int tensor, const std::vector<ir::Affine>& index, int iter) {
+  if (!touches(index, iter)) return true;
+  const auto rows = std::ranges::count_if(index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
+  return (rows == 1 && index.back().coef_of(iter) == 1) ||
+         (layout_is_free(program, tensor) && plain_dim(index, iter) >= 0);
+}
+
+Axes assign(const te::Program& program, int stage_index, int vector) {
+  const te::Stage& stage = program.stages[stage_index];
+  Axes axes;
+  axes.stage = stage_index;
+  axes.vector = vector;
+  const auto reads = ir::reads_of(stage.body);
+  for (const ir::Read* read : reads) {
+    if (!touches(read->index, vector)) continue;
+    const bool better = axes.weights == nullptr || (program.tensors[read->tensor].constant &&
+                                                    !program.tensors[axes.weights->tensor].constant);
+    if (better) axes.weights = read;
+  }
+  for (const ir::Read* read : reads)
+    if (read != axes.weights && axes.input == nullptr) axes.input = read;
+  for (int i = static_cast<int>(stage.iters.size()); i-- > 0;) {
+    if (stage.iters[i].kind != te::IterKind::kSpatial || i == vector) continue;
+    const bool shared = axes.weights != nullptr && axes.input != nullptr && touches(axes.weights->index, i) &&
+                        touches(axes.input->index, i);
+    const bool pixel = !shared && axes.pixels.size() < 2 && stage.iters[i].extent > 1;
+    (pixel ? axes.pixels : axes.batch).push_back(i);
+  }
+  std::ranges::reverse(axes.batch);
+  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
+    if (stage.iters[i].kind != te::IterKind::kReduce) continue;
+    if (axes.reduce < 0 || stage.iters[i].extent > stage.iters[axes.reduce].extent) axes.reduce = i;
+  }
+  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
+    if (stage.iters[i].kind == te::IterKind::kReduce && i != axes.reduce) axes.taps.push_back(i);
+  return axes;
+}
+
+}  // namespace
+
+int main_stage(const te::Program& program) {
+  int best = 0;
+  for (int s = 1; s < static_cast<int>(program.stages.size()); ++s)
+    if (work_of(program.stages[s]) > work_of(program.stages[best])) best = s;
+  return best;
+}
+
+std::vector<ir::Affine> written_index(const te::Stage& stage) {
+  std::vector<ir::Affine> index;
+  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
+    if (stage.iters[i].kind == te::IterKind::kSpatial) index.push_back(ir::Affine::iter(i));
+  return index;
+}
+
+bool layout_is_free(const te::Program& program, int tensor) {
+  const te::Tensor& t = program.tensors[tensor];
+  if (t.role == te::TensorRole::kLiteral) return false;
+  return t.constant || t.role == te::TensorRole::kIntermediate || program.contract.free_layout;
+}
+
+bool touches(const std::vector<ir::Affine>& index, int iter) {
+  return std::ranges::any_of(index, [&](const ir::Affine& row) { return row.coef_of(iter) != 0; });
+}
+
+int plain_dim(const std::vector<ir::Affine>& index, int iter) {
+  int found = -1;
+  for (int d = 0; d < static_cast<int>(index.size()); ++d) {
+    if (index[d].coef_of(iter) == 0) continue;
+    if (found >= 0 || index[d] != ir::Affine::iter(iter)) return -1;
+    found = d;
+  }
+  return found;
+}
+
+bool all_plain(const std::vector<ir::Affine>& index) {
+  return std::ranges::all_of(index, [](const ir::Affine& row) {
+    return row.offset == 0 && row.terms.size() == 1 && row.terms[0].coef == 1;
+  });
+}
+
+std::vector<Axes> classify(const te::Program& program, int stage_index) {
+  const te::Stage& stage = program.stages[stage_index];
+  const auto written = written_index(stage);
+  std::vector<std::pair<std::int64_t, Axes>> found;
+  int last_spatial = -1;
+  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
+    if (stage.iters[i].kind != te::IterKind::kSpatial) continue;
+    last_spatial = i;
+    if (stage.iters[i].extent < 2) continue;
+    // A fused consumer stores along the same axis: an intermediate counts like the border it flows to.
+    bool ok = consecutive(program, stage.tensor, written, i);
+    if (program.tensors[stage.tensor].role == te::TensorRole::kIntermediate && !program.contract.free_layout)
+      ok = plain_dim(written, i) == static_cast<int>(written.size()) - 1;
+    for (const ir::Read* read : ir::reads_of(stage.body)) ok = ok && consecutive(program, read->tensor, read->index, i);
+    if (!ok) continue;
+    Axes axes = assign(program, stage_index, i);
+    // Prefer axes that only the weights touch, then long ones.
+    const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
+    found.emplace_back((broadcast ? 1 << 20 : 0) + std::min<std::int64_t>(stage.iters[i].extent, 1 << 16), std::move(axes));
+  }
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Axes> out;
+  for (auto& [score, axes] : found)
+    if (out.size() < 2) out.push_back(std::move(axes));
+  if (out.empty() && last_spatial >= 0) out.push_back(assign(program, stage_index, last_spatial));
+  return out;
+}
+
+}  // namespace lathe::space

@@ -1,0 +1,221 @@
+// Knobs and constraints of the register-tile rule (kernels.md, section 6).
+#include "tuner/space/rules/register_tile.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace lathe::space {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+Values up_to(Values values, std::int64_t most) {
+  std::erase_if(values, [&](std::int64_t v) { return v > most; });
+  if (values.empty()) values.push_back(1);
+  return values;
+}
+
+// 1, 2, 4 ... and `all` itself.
+Values powers_and(std::int64_t all) {
+  Values values;
+  for (std::int64_t v = 1; v < all; v *= 2) values.push_back(v);
+  values.push_back(all);
+  return values;
+}
+
+class KnobList {
+ public:
+  explicit KnobList(TileRule& rule) : rule_(rule) {}
+  int size(const std::string& name, Values values) {
+    rule_.knobs.push_back({name, std::move(values), {}, false});
+    return static_cast<int>(rule_.knobs.size()) - 1;
+  }
+  int choice(const std::string& name, std::vector<std::string> labels) {
+    Values values;
+    for (std::size_t i = 0; i < labels.size(); ++i) values.push_back(static_cast<std::int64_t>(i));
+    rule_.knobs.push_back({name, std::move(values), std::move(labels), true});
+    return static_cast<int>(rule_.knobs.size()) - 1;
+  }
+
+ private:
+  TileRule& rule_;
+};
+
+std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter) {
+  return iter < 0 ? 1 : rule.program.stages[axes.stage].iters[iter].extent;
+}
+
+// The largest extent an axis part has under any choice of the vector axis.
+template <class Get>
+std::int64_t largest(const TileRule& rule, Get&& get) {
+  std::int64_t most = 1;
+  for (const Axes& axes : rule.axes) most = std::max(most, extent_of(rule, axes, get(axes)));
+  return most;
+}
+int pixel(const Axes& axes, std::size_t which) { return which < axes.pixels.size() ? axes.pixels[which] : -1; }
+
+bool has_pad(const TileRule& rule) {
+  for (const ir::Read* read : ir::reads_of(rule.program.stages[rule.axes[0].stage].body))
+    if (read->pad) return true;
+  return false;
+}
+
+std::vector<std::string> loop_orders(const TileRule& rule) {
+  const Axes& axes = rule.axes[0];
+  if (axes.reduce < 0) return axes.pixels.empty() ? std::vector<std::string>{"V.v"} : std::vector<std::string>{"VP.vp", "PV.vp", "VP.pv", "PV.pv"};
+  if (axes.pixels.empty()) return {"VK.v", "KV.v"};
+  std::vector<std::string> out;
+  for (const char* outer : {"VPK", "PVK", "VKP", "PKV", "KVP", "KPV"})
+    for (const char* inner : {"vp", "pv"}) out.push_back(std::string(outer) + "." + inner);
+  return out;
+}
+
+void list_tile_knobs(TileRule& rule, Flavour flavour) {
+  KnobList list(rule);
+  const bool wide = flavour == Flavour::kWide;
+  const std::int64_t v_extent = largest(rule, [](const Axes& a) { return a.vector; });
+  const std::int64_t p0 = largest(rule, [](const Axes& a) { return pixel(a, 0); });
+  const std::int64_t p1 = largest(rule, [](const Axes& a) { return pixel(a, 1); });
+  const std::int64_t vectors = (v_extent + rule.lanes - 1) / rule.lanes;
+  if (rule.axes.size() > 1) {
+    std::vector<std::string> names;
+    for (const Axes& a : rule.axes) names.push_back(rule.program.stages[a.stage].iters[a.vector].name);
+    rule.at.vector = list.choice("vector", names);
+  }
+  rule.at.order = list.choice("order", loop_orders(rule));
+  rule.at.tile_v = list.size("tile.v", up_to(wide ? Values{1, 2, 3, 4, 5, 6, 7, 8} : Values{1, 2, 3, 4, 5, 6}, vectors));
+  Values pixels;
+  for (std::int64_t p = 1; p <= (wide ? 48 : 28); ++p)
+    if (wide || p <= 16 || p % 2 == 0) pixels.push_back(p);
+  if (p0 > 1) rule.at.tile_p0 = list.size("tile.p0", up_to(pixels, p0));
+  if (p1 > 1) rule.at.tile_p1 = list.size("tile.p1", up_to(wide ? Values{1, 2, 3, 4, 5, 6, 7, 8} : Values{1, 2, 3, 4}, p1));
+  if (vectors > 1) rule.at.block_v = list.size("block.v", powers_and(vectors));
+  if (std::max(p0, p1) > 1) rule.at.block_p = list.size("block.p", powers_and(p1 > 1 ? p1 : p0));
+}
+
+void list_reduction_knobs(TileRule& rule, Flavour flavour) {
+  KnobList list(rule);
+  const Axes& axes = rule.axes[0];
+  if (axes.reduce < 0) return;
+  const bool wide = flavour == Flavour::kWide;
+  const std::int64_t k = extent_of(rule, axes, axes.reduce);
+  std::int64_t unit = 1;
+  for (const Axes& a : rule.axes) unit = std::max(unit, rule.channel_block(a));
+  Values blocks;
+  for (std::int64_t v = std::max<std::int64_t>(unit, std::min<std::int64_t>(16, k)); v < k; v *= 2) blocks.push_back(v);
+  blocks.push_back((k + unit - 1) / unit * unit);
+  rule.at.block_k = list.size("block.k", blocks);
+  rule.at.unroll_k = list.size("unroll.k", up_to(wide ? Values{1, 2, 3, 4, 6, 8, 12, 16} : Values{1, 2, 4}, k));
+  if (!axes.taps.empty()) rule.at.taps = list.choice("reduce", {"channels outside", "taps outside"});
+}
+
+void list_memory_knobs(TileRule& rule, Flavour flavour) {
+  KnobList list(rule);
+  const Axes& axes = rule.axes[0];
+  const bool wide = flavour == Flavour::kWide;
+  if (axes.reduce >= 0 && axes.weights != nullptr && all_plain(axes.weights->index)) {
+    const bool constant = rule.program.tensors[axes.weights->tensor].constant;
+    std::vector<std::string> choices;
+    if (!constant)
+      choices = {kPackNone, kPackBlock, kPackWhole};
+    else
+      choices = wide ? std::vector<std::string>{kPackWhole, kPackNone} : std::vector<std::string>{kPackWhole};
+    rule.at.pack_w = list.choice("pack.weights", choices);
+    rule.at.prefetch = list.choice("prefetch", wide ? std::vector<std::string>{"0", "1024", "4096", "16384", "65536"}
+                                                    : std::vector<std::string>{"0", "4096", "16384"});
+  }
+  if (has_pad(rule))
+    rule.at.pack_x = list.choice("padding", {kPackNone, kPackPadded});
+  else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) && !axes.pixels.empty() &&
+           !rule.program.tensors[axes.input->tensor].constant)
+    rule.at.pack_x = list.choice("pack.input", {kPackNone, kPackBlock});
+  if (rule.target.threads > 1) {
+    std::vector<std::string> loops{"V"};
+    if (!axes.pixels.empty()) loops.emplace_back("P");
+    for (const int b : axes.batch)
+      if (extent_of(rule, axes, b) > 1 && loops.back() != "batch") loops.emplace_back("batch");
+    rule.at.parallel = list.choice("parallel", loops);
+  }
+}
+
+void add_constraints(const TileRule& rule, Derived& derived) {
+  ir::Sizes& s = derived.sizes;
+  const auto size = [&](int knob) {
+    return knob < 0 ? s.constant(1) : s.knob(knob, rule.knobs[knob].name);
+  };
+  const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
+  const ir::SizeId v = size(rule.at.tile_v);
+  const ir::SizeId need = s.add(s.add(s.mul(pixels, v), v), s.constant(1));
+  derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
+}
+
+// The register tile that wastes least of the image and still keeps the multipliers busy.
+void choose_start(const TileRule& rule, Derived& derived) {
+  derived.start.assign(rule.knobs.size(), 0);
+  const auto set = [&](int knob, std::int64_t value) {
+    if (knob >= 0) derived.start[knob] = value;
+  };
+  for (std::size_t k = 0; k < rule.knobs.size(); ++k)
+    derived.start[k] = rule.knobs[k].structural ? 0 : rule.knobs[k].values.back();
+  const Axes& axes = rule.axes[0];
+  const std::int64_t e0 = extent_of(rule, axes, pixel(axes, 0)), e1 = extent_of(rule, axes, pixel(axes, 1));
+  const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
+  const auto waste = [](std::int64_t e, std::int64_t t) {
+    return static_cast<double>((e + t - 1) / t * t) / static_cast<double>(e);
+  };
+  const auto values = [&](int knob) { return knob < 0 ? Values{1} : rule.knobs[knob].values; };
+  double best = 1e30;
+  for (const auto v : values(rule.at.tile_v)) {
+    for (const auto a : values(rule.at.tile_p0)) {
+      for (const auto b : values(rule.at.tile_p1)) {
+        if (a * b * v + v + 1 > rule.target.vector_registers) continue;
+        const double loads = 1.0 / static_cast<double>(v) + 1.0 / static_cast<double>(a * b);
+        const double cost = waste(e0, a) * waste(e1, b) * waste(ev, v) * (1 + 0.25 * loads) + 0.01 * static_cast<double>(b) +
+                            (a * b * v < 8 ? 1 : 0) + (v == 1 && ev > 1 ? 0.1 : 0);
+        if (cost >= best) continue;
+        best = cost;
+        set(rule.at.tile_v, v), set(rule.at.tile_p0, a), set(rule.at.tile_p1, b);
+      }
+    }
+  }
+  if (rule.at.block_k >= 0) set(rule.at.block_k, std::max<std::int64_t>(256, 0));
+  if (axes.taps.empty() == false) set(rule.at.block_k, extent_of(rule, axes, axes.reduce));
+  set(rule.at.unroll_k, 2);
+  if (rule.target.threads > 1) {  // leave several blocks a thread
+    set(rule.at.block_v, std::max<std::int64_t>(1, ev / (2 * rule.target.threads)));
+    set(rule.at.block_p, 1);
+  }
+}
+
+}  // namespace
+
+std::int64_t TileRule::channel_block(const Axes& a) const {
+  if (!program.contract.free_layout || a.input == nullptr || a.reduce < 0) return 1;
+  const auto& stage = program.stages[a.stage];
+  if (program.tensors[a.input->tensor].role != te::TensorRole::kInput || program.tensors[a.input->tensor].constant)
+    return 1;
+  return plain_dim(a.input->index, a.reduce) >= 0 && stage.iters[a.reduce].extent >= lanes ? lanes : 1;
+}
+
+Result<Derived> derive_register_tile(const te::Program& program, const Target& target, Flavour flavour) {
+  if (program.stages.empty()) return fail(ErrorKind::kInvalidArgument, "the program computes nothing");
+  auto rule = std::make_shared<TileRule>();
+  rule->program = program;
+  rule->target = target;
+  rule->axes = classify(rule->program, main_stage(rule->program));
+  if (rule->axes.empty())
+    return fail(ErrorKind::kUnsupported, "{} has no axis but reductions: give it a dimension of size 1", program.name);
+  const te::Stage& stage = rule->program.stages[rule->axes[0].stage];
+  rule->lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
+  list_tile_knobs(*rule, flavour);
+  list_reduction_knobs(*rule, flavour);
+  list_memory_knobs(*rule, flavour);
+  Derived derived;
+  derived.knobs = rule->knobs;
+  if (flavour == Flavour::kDefault) add_constraints(*rule, derived);
+  choose_start(*rule, derived);
+  derived.build = [rule](std::span<const std::int64_t> values) { return build_tile_sketch(*rule, values); };
+  return derived;
+}
+
+}  // namespace lathe::space

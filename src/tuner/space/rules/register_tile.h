@@ -1,0 +1,46 @@
+// The knobs of the register-tile rule, shared by the part that lists them and the part that builds sketches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/rule.h"
+
+namespace lathe::space {
+
+// Numbers of the knobs; -1: this program has no such knob.
+struct TileKnobs {
+  int vector = -1;    // which axis is vectorized
+  int order = -1;     // of the loops outside the register tile, e.g. "VPK.vp"
+  int taps = -1;      // reduction order: channels or taps outside
+  int tile_v = -1, tile_p0 = -1, tile_p1 = -1;    // register tile: vectors; pixels of the inner and the outer axis
+  int block_v = -1, block_p = -1, block_k = -1;   // cache blocks: tiles, tiles, reduction elements
+  int unroll_k = -1;
+  int pack_w = -1, pack_x = -1;
+  int prefetch = -1;  // bytes ahead in the packed weights
+  int parallel = -1;
+};
+
+struct TileRule {
+  te::Program program;
+  Target target;
+  std::vector<Axes> axes;             // values of the vector knob
+  int lanes = 1;
+  TileKnobs at;
+  std::vector<Knob> knobs;
+  std::vector<std::vector<std::string>> labels;
+
+  // Elements of the reduction that lie together in the input's layout: 1 if that layout is plain.
+  std::int64_t channel_block(const Axes& axes) const;
+};
+
+// Packing choices.
+inline constexpr const char* kPackNone = "none";
+inline constexpr const char* kPackBlock = "block";
+inline constexpr const char* kPackWhole = "whole";
+inline constexpr const char* kPackPadded = "padded";
+
+Result<Sketch> build_tile_sketch(const TileRule& rule, std::span<const std::int64_t> values);
+
+}  // namespace lathe::space

@@ -1,0 +1,35 @@
+// A rule derives the space of one kind of program: knobs, constraints on them, and the sketch for given structural choices.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "compiler/te/program.h"
+#include "tuner/space/space.h"
+
+namespace lathe::space {
+
+// size <= most, for a size over the knobs.
+struct Constraint {
+  std::string why;
+  ir::SizeId size;
+  std::int64_t most;
+};
+
+struct Derived {
+  std::vector<Knob> knobs;
+  ir::Sizes sizes;                        // of the constraints; knob k is knob k of the list
+  std::vector<Constraint> constraints;
+  std::vector<std::int64_t> start;        // knob values of the analytic default
+  // The sketch for these knob values; only structural ones are looked at. An error: these choices do not go together.
+  std::function<Result<Sketch>(std::span<const std::int64_t>)> build;
+};
+
+// Multi-level tiling around a register tile (kernels.md's structures): every program with a spatial axis.
+Result<Derived> derive_register_tile(const te::Program& program, const Target& target, Flavour flavour);
+
+}  // namespace lathe::space

@@ -1,0 +1,387 @@
+// The sketch of the register-tile rule: schedule steps applied once, with knobs as sizes.
+#include <algorithm>
+
+#include "compiler/te/naive_nest.h"
+#include "tuner/space/rules/register_tile.h"
+
+namespace lathe::space {
+namespace {
+
+using ir::SizeId;
+using schedule::Annotate;
+using schedule::LayoutItem;
+
+struct StepRefused {
+  schedule::StepError error;
+};
+
+class Builder {
+ public:
+  Builder(const TileRule& rule, std::span<const std::int64_t> values)
+      : rule_(rule), values_(values), axes_(rule.axes[choice_number(rule.at.vector)]),
+        stage_(rule.program.stages[axes_.stage]), nest_(te::naive_nest(rule.program)) {
+    target_ = rule.program.tensors[stage_.tensor].name;
+  }
+
+  Sketch build() {
+    inline_elementwise();
+    free_layouts();
+    split_axes();
+    order_loops();
+    if (axes_.reduce >= 0) cache_accumulators();
+    annotate_tile();
+    fuse_consumers();
+    pack_weights();
+    pack_input();
+    prefetch_weights();
+    parallelise();
+    schedule_other_stages();
+    return {std::move(nest_), std::move(trace_)};
+  }
+
+ private:
+  std::size_t choice_number(int knob) const { return knob < 0 ? 0 : static_cast<std::size_t>(values_[knob]); }
+  std::string choice(int knob) const { return knob < 0 ? "" : rule_.knobs[knob].labels[choice_number(knob)]; }
+  SizeId size(int knob) { return knob < 0 ? number(1) : nest_.sizes.knob(knob, rule_.knobs[knob].name); }
+  SizeId number(std::int64_t value) { return nest_.sizes.constant(value); }
+  SizeId times(SizeId a, SizeId b) { return nest_.sizes.mul(a, b); }
+  std::string loop_of(int iter) const { return target_ + "." + stage_.iters[iter].name; }
+  std::string tensor(int id) const { return rule_.program.tensors[id].name; }
+
+  void step(schedule::Step s) {
+    const auto done = schedule::apply(nest_, s, rule_.program.contract.free_layout);
+    if (!done) throw StepRefused{done.error()};
+    trace_.push_back(std::move(s));
+  }
+  void kind(const std::string& loop, ir::LoopKind k) {
+    Annotate a;
+    a.loop = loop;
+    a.kind = k;
+    step(a);
+  }
+
+  bool is_elementwise(const te::Stage& s) const { return s.reduce == ir::ReduceOp::kNone; }
+
+  // Element-wise stages disappear into their readers; those that make an output stay.
+  void inline_elementwise() {
+    for (const te::Stage& s : rule_.program.stages)
+      if (is_elementwise(s) && rule_.program.tensors[s.tensor].role == te::TensorRole::kIntermediate && &s != &stage_)
+        step(schedule::Inline{tensor(s.tensor)});
+  }
+
+  std::vector<LayoutItem> blocked_layout(std::size_t dims, int dim, std::int64_t block) {
+    std::vector<LayoutItem> items;
+    for (int d = 0; d < static_cast<int>(dims); ++d) items.push_back({d, d == dim ? block : std::int64_t{1}});
+    if (block > 1) items.push_back({dim, std::int64_t{1}});
+    return items;
+  }
+
+  // Free borders get the vector axis (inputs: also the reduction axis) in blocks of a vector at the end.
+  void free_layouts() {
+    if (!rule_.program.contract.free_layout) return;
+    const int v = plain_dim(written_index(stage_), axes_.vector);
+    for (int t = 0; t < static_cast<int>(rule_.program.tensors.size()); ++t) {
+      const te::Tensor& tensor = rule_.program.tensors[t];
+      int dim = -1;
+      if (tensor.role == te::TensorRole::kOutput && tensor.shape == rule_.program.tensors[stage_.tensor].shape) dim = v;
+      if (tensor.role == te::TensorRole::kInput && !tensor.constant) dim = input_block_dim(t, v);
+      if (dim < 0 || tensor.shape[dim] < rule_.lanes) continue;
+      step(schedule::Layout{tensor.name, blocked_layout(tensor.shape.size(), dim, rule_.lanes), 0});
+    }
+  }
+
+  int input_block_dim(int t, int output_dim) const {
+    for (const ir::Read* read : ir::reads_of(stage_.body)) {
+      if (read->tensor != t) continue;
+      if (const int d = plain_dim(read->index, axes_.vector); d >= 0) return d;
+      if (rule_.channel_block(axes_) > 1) return plain_dim(read->index, axes_.reduce);
+      return -1;
+    }
+    // Read only by fused consumers, like a residual: stored like the result.
+    return rule_.program.tensors[t].shape == rule_.program.tensors[stage_.tensor].shape ? output_dim : -1;
+  }
+
+  void split(const std::string& loop, SizeId factor, const std::string& outer, const std::string& inner) {
+    step(schedule::Split{loop, factor, outer, inner, ir::Tail::kPeel});
+  }
+  void split_in_blocks(int iter, SizeId tile, SizeId block) {
+    const std::string l = loop_of(iter);
+    split(l, times(block, tile), l + ".c", l + ".r");
+    split(l + ".r", tile, l + ".t", l + ".i");
+  }
+
+  void split_axes() {
+    const std::string v = loop_of(axes_.vector);
+    split_in_blocks(axes_.vector, times(size(rule_.at.tile_v), number(rule_.lanes)), size(rule_.at.block_v));
+    split(v + ".i", number(rule_.lanes), v + ".v", v + ".l");
+    const std::size_t blocked = axes_.pixels.size() - 1;  // the outermost pixel axis has the cache block
+    for (std::size_t p = 0; p < axes_.pixels.size(); ++p) {
+      const SizeId tile = size(p == 0 ? rule_.at.tile_p0 : rule_.at.tile_p1);
+      const std::string l = loop_of(axes_.pixels[p]);
+      if (p == blocked)
+        split_in_blocks(axes_.pixels[p], tile, size(rule_.at.block_p));
+      else
+        split(l, tile, l + ".t", l + ".i");
+    }
+    if (axes_.reduce < 0) return;
+    const std::string k = loop_of(axes_.reduce);
+    split(k, size(rule_.at.block_k), k + ".o", k + ".r");
+    const std::int64_t together = rule_.channel_block(axes_);
+    if (together > 1)
+      split(k + ".r", number(together), k + ".b", k + ".i");
+    split(together > 1 ? k + ".i" : k + ".r", size(rule_.at.unroll_k), k + ".s", k + ".u");
+  }
+
+  // Loops from outside in; cuts_ are the loops a cache block of each part starts at.
+  void order_loops() {
+    const std::string order = choice(rule_.at.order);
+    const auto dot = order.find('.');
+    std::vector<std::string> loops;
+    for (const int b : axes_.batch) loops.push_back(loop_of(b));
+    for (const char part : order.substr(0, dot)) {
+      block_order_ += part;
+      loops.push_back(block_loop(part));
+    }
+    for (const char part : order.substr(dot + 1)) {
+      if (part == 'v') loops.push_back(loop_of(axes_.vector) + ".t");
+      if (part == 'p')
+        for (std::size_t p = axes_.pixels.size(); p-- > 0;) loops.push_back(loop_of(axes_.pixels[p]) + ".t");
+    }
+    tile_loop_ = loops.back();
+    if (axes_.reduce >= 0) {
+      const std::string k = loop_of(axes_.reduce);
+      const bool channels = rule_.channel_block(axes_) > 1;
+      const bool taps_outside = choice_number(rule_.at.taps) == 1;
+      if (channels && !taps_outside) loops.push_back(k + ".b");
+      for (const int t : axes_.taps) loops.push_back(loop_of(t));
+      if (channels && taps_outside) loops.push_back(k + ".b");
+      loops.push_back(k + ".s");
+      loops.push_back(k + ".u");
+    }
+    for (std::size_t p = axes_.pixels.size(); p-- > 0;) loops.push_back(loop_of(axes_.pixels[p]) + ".i");
+    loops.push_back(loop_of(axes_.vector) + ".v");
+    loops.push_back(loop_of(axes_.vector) + ".l");
+    step(schedule::Reorder{loops});
+  }
+
+  std::string block_loop(char part) const {
+    switch (part) {
+      case 'V': return loop_of(axes_.vector) + ".c";
+      case 'P': return loop_of(axes_.pixels.back()) + ".c";
+      default: return loop_of(axes_.reduce) + ".o";
+    }
+  }
+  // The innermost of these block loops.
+  std::string innermost_block(const std::string& parts) const {
+    std::string loop;
+    for (const char part : block_order_)
+      if (parts.find(part) != std::string::npos) loop = block_loop(part);
+    return loop;
+  }
+
+  // Dimensions in order, the vector dimension last and in vectors.
+  std::vector<LayoutItem> tile_layout(std::size_t dims, int vector_dim) {
+    std::vector<LayoutItem> items;
+    for (int d = 0; d < static_cast<int>(dims); ++d)
+      if (d != vector_dim) items.push_back({d, std::int64_t{1}});
+    items.push_back({vector_dim, std::int64_t{rule_.lanes}});
+    items.push_back({vector_dim, std::int64_t{1}});
+    return items;
+  }
+
+  void cache_accumulators() {
+    const auto& shape = rule_.program.tensors[stage_.tensor].shape;
+    const std::string name = target_ + ".acc";
+    const auto layout = tile_layout(shape.size(), plain_dim(written_index(stage_), axes_.vector));
+    step(schedule::Cache{target_, name, tile_loop_, ir::Scope::kRegister, layout});
+    for (std::size_t i = 0; i < layout.size(); ++i)
+      kind(fmt::format("{}.d{}", name, i),
+           i + 1 == layout.size() ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
+  }
+
+  void annotate_tile() {
+    kind(loop_of(axes_.vector) + ".l", ir::LoopKind::kVectorized);
+    kind(loop_of(axes_.vector) + ".v", ir::LoopKind::kUnrolled);
+    for (const int p : axes_.pixels) kind(loop_of(p) + ".i", ir::LoopKind::kUnrolled);
+    if (axes_.reduce >= 0) kind(loop_of(axes_.reduce) + ".u", ir::LoopKind::kUnrolled);
+  }
+
+  bool reads_plainly(const te::Stage& s) const {
+    bool reads = false;
+    for (const ir::Read* read : ir::reads_of(s.body)) {
+      if (read->tensor != stage_.tensor) continue;
+      reads = true;
+      for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
+        if (read->index[d] != ir::Affine::iter(d)) return false;
+    }
+    return reads;
+  }
+
+  // Element-wise consumers run on the register tile.
+  void fuse_consumers() {
+    if (axes_.reduce < 0) return;
+    const int v = plain_dim(written_index(stage_), axes_.vector);
+    for (std::size_t s = 0; s < rule_.program.stages.size(); ++s) {
+      const te::Stage& consumer = rule_.program.stages[s];
+      const std::string name = tensor(consumer.tensor);
+      if (&consumer == &stage_ || !is_elementwise(consumer) || nest_.find_block(name) < 0) continue;
+      const auto& block = nest_.blocks[nest_.find_block(name)];
+      bool identity = false;  // after inlining, every read of the result is at this element
+      for (const ir::Read* read : ir::reads_of(block.body)) {
+        if (tensor_of(read->tensor) != stage_.tensor) continue;
+        identity = true;
+        for (int d = 0; d < static_cast<int>(read->index.size()) && identity; ++d)
+          identity = read->index[d] == ir::Affine::iter(d);
+        if (!identity) break;
+      }
+      if (!identity) continue;
+      step(schedule::ReverseComputeAt{name, tile_loop_});
+      std::vector<std::string> loops;
+      for (int d = 0; d < static_cast<int>(consumer.iters.size()); ++d) {
+        const std::string l = name + "." + consumer.iters[d].name + "@" + tile_loop_;
+        if (d != v) loops.push_back(l);
+      }
+      const std::string l = name + "." + consumer.iters[v].name + "@" + tile_loop_;
+      split(l, number(rule_.lanes), l + ".v", l + ".l");
+      loops.push_back(l + ".v");
+      loops.push_back(l + ".l");
+      step(schedule::Reorder{loops});
+      for (const auto& loop : loops)
+        kind(loop, loop == loops.back() ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
+      fused_.push_back(static_cast<int>(s));
+    }
+  }
+
+  // The tensor a buffer holds or caches.
+  int tensor_of(ir::BufferId buffer) const {
+    while (nest_.buffers[buffer].cache_of >= 0) buffer = nest_.buffers[buffer].cache_of;
+    return buffer;
+  }
+
+  int dim_of(const ir::Read* read, int iter) const { return iter < 0 ? -1 : plain_dim(read->index, iter); }
+
+  // Weights in exactly the order the loops read them: panel by panel, a panel as wide as the register tile.
+  void pack_weights() {
+    if (rule_.at.pack_w < 0 || axes_.weights == nullptr || choice(rule_.at.pack_w) == kPackNone) return;
+    const ir::Read* read = axes_.weights;
+    const int v = dim_of(read, axes_.vector);
+    if (v < 0 || !all_plain(read->index)) return;
+    std::vector<LayoutItem> items;
+    for (int d = 0; d < static_cast<int>(read->index.size()); ++d) {
+      const int iter = read->index[d].terms[0].iter;
+      if (iter != axes_.vector && iter != axes_.reduce && std::ranges::count(axes_.taps, iter) == 0)
+        items.push_back({d, std::int64_t{1}});
+    }
+    items.push_back({v, times(size(rule_.at.tile_v), number(rule_.lanes))});
+    const std::int64_t together = rule_.channel_block(axes_);
+    const int k = dim_of(read, axes_.reduce);
+    const bool taps_outside = choice_number(rule_.at.taps) == 1;
+    if (k >= 0 && together > 1 && !taps_outside) items.push_back({k, together});
+    for (const int t : axes_.taps)
+      if (dim_of(read, t) >= 0) items.push_back({dim_of(read, t), std::int64_t{1}});
+    if (k >= 0 && together > 1 && taps_outside) items.push_back({k, together});
+    if (k >= 0) items.push_back({k, std::int64_t{1}});
+    items.push_back({v, std::int64_t{1}});
+    packed_weights_ = tensor(read->tensor) + ".pack";
+    const bool whole = choice(rule_.at.pack_w) == kPackWhole;
+    pack(tensor(read->tensor), packed_weights_, whole ? "" : innermost_block("VK"), items);
+  }
+
+  void pack(const std::string& buffer, const std::string& name, const std::string& loop,
+            const std::vector<LayoutItem>& items) {
+    step(schedule::Cache{buffer, name, loop, ir::Scope::kMemory, items});
+    kind(fmt::format("{}.d{}", name, items.size() - 1), ir::LoopKind::kVectorized);
+    if (loop.empty() && rule_.target.threads > 1) kind(name + ".d0", ir::LoopKind::kParallel);
+  }
+
+  void pack_input() {
+    if (rule_.at.pack_x < 0 || axes_.input == nullptr || choice(rule_.at.pack_x) == kPackNone) return;
+    const ir::Read* read = axes_.input;
+    const std::string name = tensor(read->tensor);
+    if (choice(rule_.at.pack_x) == kPackPadded) {
+      if (!read->pad) return;
+      std::vector<LayoutItem> items;
+      const auto& layout = nest_.buffers[read->tensor].layout;
+      for (const ir::LayoutDigit& d : layout) items.push_back({d.dim, d.weight});
+      for (int d = 0; layout.empty() && d < static_cast<int>(read->index.size()); ++d)
+        items.push_back({d, std::int64_t{1}});
+      pack(name, name + ".pad", "", items);
+      return;
+    }
+    const int p = axes_.pixels.empty() ? -1 : dim_of(read, axes_.pixels[0]);
+    const int k = dim_of(read, axes_.reduce);
+    if (p < 0 || k < 0) return;
+    std::vector<LayoutItem> items;
+    for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
+      if (d != p && d != k) items.push_back({d, std::int64_t{1}});
+    items.push_back({p, size(rule_.at.tile_p0)});
+    items.push_back({k, std::int64_t{1}});
+    items.push_back({p, std::int64_t{1}});
+    pack(name, name + ".pack", innermost_block("PK"), items);
+  }
+
+  void prefetch_weights() {
+    const std::string bytes = choice(rule_.at.prefetch);
+    if (bytes.empty() || bytes == "0" || packed_weights_.empty()) return;
+    Annotate a;
+    a.loop = loop_of(axes_.reduce) + ".s";
+    a.what = Annotate::What::kPrefetch;
+    a.buffer = packed_weights_;
+    a.bytes = std::int64_t{std::stoll(bytes)};
+    step(a);
+  }
+
+  void parallelise() {
+    const std::string which = choice(rule_.at.parallel);
+    if (which == "V" || which == "P") kind(block_loop(which[0]), ir::LoopKind::kParallel);
+    for (const int b : axes_.batch) {
+      if (which != "batch" || stage_.iters[b].extent < 2) continue;
+      kind(loop_of(b), ir::LoopKind::kParallel);
+      break;
+    }
+  }
+
+  // Stages that are neither worth a space of their own nor fused: vector lanes along the last axis, threads along the
+  // first.
+  void schedule_other_stages() {
+    for (std::size_t s = 0; s < rule_.program.stages.size(); ++s) {
+      const te::Stage& other = rule_.program.stages[s];
+      const std::string name = tensor(other.tensor);
+      if (&other == &stage_ || nest_.find_block(name) < 0 || std::ranges::count(fused_, static_cast<int>(s)) > 0) continue;
+      std::vector<std::string> spatial, reduction;
+      for (const te::Iterator& it : other.iters)
+        (it.kind == te::IterKind::kSpatial ? spatial : reduction).push_back(name + "." + it.name);
+      if (spatial.empty()) continue;
+      const std::string last = spatial.back();
+      split(last, number(rule_.lanes), last + ".o", last + ".l");
+      spatial.back() = last + ".o";
+      std::vector<std::string> order = spatial;
+      order.insert(order.end(), reduction.begin(), reduction.end());
+      order.push_back(last + ".l");
+      step(schedule::Reorder{order});
+      kind(last + ".l", ir::LoopKind::kVectorized);
+      if (rule_.target.threads > 1) kind(spatial[0], ir::LoopKind::kParallel);
+    }
+  }
+
+  const TileRule& rule_;
+  std::span<const std::int64_t> values_;
+  const Axes& axes_;
+  const te::Stage& stage_;
+  ir::Nest nest_;
+  schedule::Trace trace_;
+  std::string target_, tile_loop_, block_order_, packed_weights_;
+  std::vector<int> fused_;  // stages
+};
+
+}  // namespace
+
+Result<Sketch> build_tile_sketch(const TileRule& rule, std::span<const std::int64_t> values) {
+  try {
+    return Builder(rule, values).build();
+  } catch (const StepRefused& refused) {
+    return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
+  }
+}
+
+}  // namespace lathe::space

@@ -1,0 +1,174 @@
+#include "tuner/space/space.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/hash.h"
+#include "tuner/space/rules/rule.h"
+
+namespace lathe::space {
+
+struct Space::Impl {
+  te::Program program;
+  Derived derived;
+  std::vector<int> structural;  // knobs
+  mutable std::mutex mutex;
+  mutable std::map<std::vector<std::uint16_t>, std::unique_ptr<Result<Sketch>>> sketches;
+
+  const Result<Sketch>& sketch(const Config& config) const {
+    std::vector<std::uint16_t> key;
+    for (const int k : structural) key.push_back(config[k]);
+    const std::lock_guard lock(mutex);
+    auto& slot = sketches[key];
+    if (!slot) {
+      std::vector<std::int64_t> values;
+      for (std::size_t k = 0; k < derived.knobs.size(); ++k) values.push_back(derived.knobs[k].values[config[k]]);
+      slot = std::make_unique<Result<Sketch>>(derived.build(values));
+    }
+    return *slot;
+  }
+};
+
+namespace {
+constexpr int kRandomTries = 10'000;
+}
+
+Space::Space(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Space::~Space() = default;
+
+const te::Program& Space::program() const { return impl_->program; }
+const std::vector<Knob>& Space::knob_list() const { return impl_->derived.knobs; }
+int Space::knobs() const { return static_cast<int>(knob_list().size()); }
+int Space::values(int knob) const { return static_cast<int>(knob_list()[knob].values.size()); }
+
+double Space::size() const {
+  double size = 1;
+  for (const Knob& knob : knob_list()) size *= static_cast<double>(knob.values.size());
+  return size;
+}
+
+std::uint64_t Space::hash() const {
+  Hasher hasher;
+  for (const Knob& knob : knob_list()) {
+    hasher.add(knob.name).add(knob.structural ? 1 : 0);
+    for (const auto v : knob.values) hasher.add(static_cast<std::uint64_t>(v));
+    for (const auto& label : knob.labels) hasher.add(label);
+  }
+  for (const Constraint& c : impl_->derived.constraints)
+    hasher.add(impl_->derived.sizes.text(c.size)).add(static_cast<std::uint64_t>(c.most));
+  return hasher.value();
+}
+
+const Sketch& Space::sketch(const Config& config) const {
+  const auto& found = impl_->sketch(config);
+  LATHE_CHECK(found.has_value(), "the sketch of {} does not exist: {}", describe(config), found.error().text());
+  return *found;
+}
+
+void Space::knob_values(const Config& config, std::vector<std::int64_t>& out) const {
+  out.resize(config.size());
+  for (std::size_t k = 0; k < config.size(); ++k) out[k] = knob_list()[k].values[config[k]];
+}
+
+schedule::Trace Space::trace(const Config& config) const {
+  const Sketch& s = sketch(config);
+  std::vector<std::int64_t> values;
+  knob_values(config, values);
+  return schedule::concretize(s.trace, ir::SizedNest(s.nest, values));
+}
+
+std::string Space::describe(const Config& config) const {
+  std::string out;
+  for (int k = 0; k < knobs(); ++k) {
+    const Knob& knob = knob_list()[k];
+    out += fmt::format("{}{}={}", k > 0 ? " " : "", knob.name,
+                       knob.labels.empty() ? std::to_string(knob.values[config[k]]) : knob.labels[config[k]]);
+  }
+  return out;
+}
+
+Json Space::to_json(const Config& config) const {
+  Json out = Json::object();
+  for (int k = 0; k < knobs(); ++k) {
+    const Knob& knob = knob_list()[k];
+    if (knob.labels.empty())
+      out[knob.name] = knob.values[config[k]];
+    else
+      out[knob.name] = knob.labels[config[k]];
+  }
+  return out;
+}
+
+Result<Config> Space::from_json(const Json& json) const {
+  Config config(knob_list().size(), 0);
+  for (int k = 0; k < knobs(); ++k) {
+    const Knob& knob = knob_list()[k];
+    const Json value = LATHE_TRY(json_member(json, knob.name));
+    int found = -1;
+    for (int i = 0; i < values(k); ++i)
+      if (knob.labels.empty() ? value == Json(knob.values[i]) : value == Json(knob.labels[i])) found = i;
+    if (found < 0)
+      return fail(ErrorKind::kInvalidArgument, "{} is not a value of knob {} in this space", value.dump(), knob.name);
+    config[k] = static_cast<std::uint16_t>(found);
+  }
+  return config;
+}
+
+bool Space::valid(const Config& config) const {
+  if (static_cast<int>(config.size()) != knobs()) return false;
+  for (int k = 0; k < knobs(); ++k)
+    if (config[k] >= values(k)) return false;
+  thread_local std::vector<std::int64_t> chosen, sizes;
+  knob_values(config, chosen);
+  impl_->derived.sizes.evaluate(chosen, sizes);
+  for (const Constraint& c : impl_->derived.constraints)
+    if (sizes[static_cast<std::size_t>(c.size)] > c.most) return false;
+  return impl_->sketch(config).has_value();
+}
+
+Config Space::random(Rng& rng) const {
+  Config config(knob_list().size());
+  for (int attempt = 0; attempt < kRandomTries; ++attempt) {
+    for (int k = 0; k < knobs(); ++k) config[k] = static_cast<std::uint16_t>(rng.below(values(k)));
+    if (valid(config)) return config;
+  }
+  return default_config();
+}
+
+Config Space::neighbour(const Config& config, Rng& rng) const {
+  Config next = config;
+  for (int attempt = 0; attempt < kRandomTries; ++attempt) {
+    const auto k = static_cast<int>(rng.below(knobs()));
+    if (values(k) < 2) continue;
+    next[k] = static_cast<std::uint16_t>(rng.below(values(k)));
+    if (next[k] != config[k] && valid(next)) return next;
+    next[k] = config[k];
+  }
+  return config;
+}
+
+Config Space::default_config() const {
+  Config config(knob_list().size());
+  for (int k = 0; k < knobs(); ++k) {
+    const auto& options = knob_list()[k].values;
+    const auto wanted = impl_->derived.start[k];
+    const auto nearest = std::ranges::min_element(options, {}, [&](std::int64_t v) { return std::abs(v - wanted); });
+    config[k] = static_cast<std::uint16_t>(nearest - options.begin());
+  }
+  return config;
+}
+
+Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target, Flavour flavour) {
+  auto impl = std::make_unique<Space::Impl>();
+  impl->program = program;
+  impl->derived = LATHE_TRY(derive_register_tile(program, target, flavour));
+  for (int k = 0; k < static_cast<int>(impl->derived.knobs.size()); ++k)
+    if (impl->derived.knobs[k].structural) impl->structural.push_back(k);
+  auto space = std::make_unique<Space>(std::move(impl));
+  const Config start = space->default_config();
+  LATHE_CHECK(space->valid(start), "the default {} is not valid", space->describe(start));
+  return space;
+}
+
+}  // namespace lathe::space
