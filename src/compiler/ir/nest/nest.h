@@ -52,7 +52,7 @@ struct Item {                        // a child in the tree
 
 struct Prefetch {
   BufferId buffer;
-  std::int64_t bytes;                // how far ahead of the read, in bytes of the buffer's storage
+  SizeId bytes;                      // how far ahead of the read, in bytes of the buffer's storage; a knob may make it 0: off
 };
 
 struct Loop {

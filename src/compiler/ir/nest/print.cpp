@@ -75,7 +75,7 @@ class Printer {
     out_ += loop.name + " < " + size_(loop.extent);
     if (loop.tail != Tail::kPeel) out_ += std::string(", tail ") + name_of(loop.tail);
     for (const Prefetch& p : loop.prefetch)
-      out_ += fmt::format(", prefetch {} {}", nest_.buffers[p.buffer].name, p.bytes);
+      out_ += fmt::format(", prefetch {} {}", nest_.buffers[p.buffer].name, size_(p.bytes));
     if (!loop.intrinsic.empty()) out_ += ", by " + loop.intrinsic;
     out_ += ":\n";
   }

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lathe::ir {
@@ -23,8 +25,8 @@ class Sizes {
     friend bool operator==(const Entry&, const Entry&) = default;
   };
 
-  // Equal entries are shared, constants folded, x*1, x+0, ceildiv(x,1) and the like simplified, so that two sizes known
-  // to be equal have equal ids.
+  // Equal entries are shared and have one form: constants folded, products and sums flattened and sorted, equal terms of
+  // a sum collected, exact divisions carried out. Two sizes known to be equal have equal ids.
   SizeId constant(std::int64_t value);
   SizeId knob(int number, const std::string& name);  // value comes from the configuration
   SizeId add(SizeId a, SizeId b);
@@ -32,6 +34,11 @@ class Sizes {
   SizeId ceildiv(SizeId a, SizeId b);
   SizeId min(SizeId a, SizeId b);
   SizeId max(SizeId a, SizeId b);
+
+  // What is known whatever the (positive) knobs are; false also means "not known".
+  bool divides(SizeId divisor, SizeId size) const;
+  bool at_least(SizeId size, SizeId bound) const;
+  bool is_negative(SizeId id) const;  // a product with a negative constant
 
   // Entry's value if it does not depend on knobs.
   bool is_constant(SizeId id) const { return at(id).op == Op::kConst; }
@@ -47,8 +54,26 @@ class Sizes {
   std::string text(SizeId id) const;  // "ceildiv(1024, p)"
 
  private:
+  // constant * product of factors (sorted, none of them a constant or a product).
+  struct Product {
+    std::int64_t constant = 1;
+    std::vector<SizeId> factors;
+  };
+  // constant + sum of coefficient * term (sorted, no term a constant or a sum).
+  struct Sum {
+    std::int64_t constant = 0;
+    std::vector<std::pair<SizeId, std::int64_t>> terms;
+  };
   SizeId intern(Entry entry);
   SizeId combine(Op op, SizeId a, SizeId b);
+  void collect(SizeId id, Product& out) const;
+  Product product_of(SizeId id) const;
+  void collect(SizeId id, std::int64_t factor, Sum& out) const;
+  SizeId build(const Product& product);
+  SizeId build(Sum sum);
+  static std::optional<Product> quotient(const Product& a, const Product& b);
+  bool at_least(const Product& size, SizeId bound, int depth) const;
+  bool at_least(SizeId size, SizeId bound, int depth) const;
 
   std::vector<Entry> entries_;
   std::vector<std::string> knob_names_;

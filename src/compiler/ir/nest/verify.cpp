@@ -44,8 +44,10 @@ class Verifier {
       const Loop& loop = nest_.loops[item.id];
       LATHE_TRY_STATUS(size(loop.extent, loop.name));
       if (loop.body.empty()) return broken("loop {} is empty", loop.name);
-      for (const Prefetch& p : loop.prefetch)
+      for (const Prefetch& p : loop.prefetch) {
         if (!is_buffer(p.buffer)) return broken("loop {} prefetches buffer {}, which does not exist", loop.name, p.buffer);
+        LATHE_TRY_STATUS(size(p.bytes, loop.name));
+      }
       LATHE_TRY_STATUS(children(item.id));
     }
     return {};
