@@ -129,7 +129,8 @@ void Expander::emit_static_iteration(LoopId loop, std::int64_t value, const std:
 void Expander::emit_body(LoopId loop) {
   const std::size_t before = prefetches_.size();
   for (const auto& [buffer, bytes] : nest_.loops[loop].prefetch)
-    prefetches_.push_back({buffer, bytes / size_of(nest_.buffers[buffer].dtype), {}});
+    if (const std::int64_t ahead = sized_[bytes]; ahead > 0)
+      prefetches_.push_back({buffer, ahead / size_of(nest_.buffers[buffer].dtype), {}});
   emit_items(nest_.loops[loop].body);
   prefetches_.resize(before);
 }
