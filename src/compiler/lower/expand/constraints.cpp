@@ -45,7 +45,7 @@ Range Expander::constraint_range(const BlockPlan& block, const Constraint& c) co
   Range sum{c.offset, c.offset};
   for (const auto& [i, coef] : c.terms) {
     // Iterations outside the domain do not run, so that other constraints need not hold there.
-    const Range r = iter_range(block, i, c.kind != Constraint::Kind::kDomain);
+    const Range r = iter_range(block, i, c.kind != Constraint::Kind::kDomain && !c.beyond_domain);
     sum.min += std::min(coef * r.min, coef * r.max);
     sum.max += std::max(coef * r.min, coef * r.max);
   }

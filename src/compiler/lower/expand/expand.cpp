@@ -21,6 +21,8 @@ flat::Program Expander::run() {
     if (live(id)) plan_consumers(id);
   drop_dead_write_backs();
   for (BufferId id = 0; id < static_cast<BufferId>(nest_.buffers.size()); ++id) plan_storage(id);
+  for (BlockId id = 0; id < static_cast<BlockId>(blocks_.size()); ++id)
+    if (live(id)) fill_padding(id);
   plan_borders();
   allocate();
 

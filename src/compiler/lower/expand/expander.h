@@ -57,6 +57,7 @@ struct Constraint {
   const ir::Read* read = nullptr;  // kKill, kSelect
   std::vector<ir::AffineTerm> terms;  // over the block's iterators
   std::int64_t offset = 0, low = 0, high = 0;  // low <= value < high
+  bool beyond_domain = false;      // asked of iterations outside the domain too
 };
 
 struct BlockPlan {
@@ -119,6 +120,7 @@ class Expander {
   void drop_dead_write_backs();
   void plan_storage(BufferId id);
   void plan_layout(BufferId id, Storage& storage);
+  void fill_padding(BlockId id);
   void plan_borders();
   void allocate();
   bool inside(LoopId loop, LoopId ancestor) const;       // strictly

@@ -224,6 +224,30 @@ void Expander::plan_layout(BufferId id, Storage& storage) {
     if (storage.digits[k].modulus == 0) storage.extent[storage.digits[k].dim] = counts[k] * storage.digits[k].weight;
 }
 
+// A copy into a cache fills the padding of the cache's layout with zeros instead of leaving it out, so that whole vectors
+// can be read from it.
+void Expander::fill_padding(BlockId id) {
+  const ir::Block& block = nest_.blocks[id];
+  const ir::Buffer& cache = nest_.buffers[block.writes];
+  const auto* read = std::get_if<ir::Read>(&block.body->value);
+  if (block.reduce != ir::ReduceOp::kNone || cache.scope != ir::Scope::kMemory || read == nullptr ||
+      cache.cache_of != read->tensor)
+    return;
+  for (Constraint& c : blocks_[id].constraints) {
+    if (c.kind != Constraint::Kind::kDomain) continue;
+    for (std::size_t d = 0; d < block.index.size(); ++d) {
+      if (block.index[d].terms.size() != 1 || block.index[d].terms[0] != ir::AffineTerm{c.iter, 1}) continue;
+      std::int64_t span = 1;  // of the copy's own loops
+      for (const Digit& digit : blocks_[id].iters[c.iter].digits)
+        if (inside(digit.loop, cache.at)) span += free_range(digit).max;
+      if (span > storage_[block.writes].extent[d]) continue;
+      c.kind = Constraint::Kind::kSelect;
+      c.read = read;
+      c.beyond_domain = true;
+    }
+  }
+}
+
 void Expander::plan_borders() {
   for (std::size_t id = 0; id < nest_.buffers.size(); ++id) {
     const ir::Buffer& buffer = nest_.buffers[id];
