@@ -155,6 +155,7 @@ class Expander {
   void emit_loop(LoopId loop);
   void emit_inits_before(LoopId loop);
   void emit_unrolled(LoopId loop);
+  bool not_worth_unrolling(LoopId loop) const;
   void emit_vectorized(LoopId loop);
   void emit_dynamic(LoopId loop);
   void emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending);
@@ -195,7 +196,8 @@ class Expander {
   void emit_init(BlockId id);
   bool prepare_instance(Instance& at) const;
   void emit_guarded(const Instance& at, const flat::Stmt& stmt);
-  void emit_accumulate(const Instance& at, flat::Expr value);
+  void emit_accumulate(const Instance& at);
+  flat::Expr accumulated(const Instance& at, const flat::Expr& before);
   void emit_write(const Instance& at, BufferId buffer, flat::Expr value);
   flat::Expr condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const;
   struct Test {                          // known, or to be asked at run time
@@ -221,6 +223,10 @@ class Expander {
   flat::Expr lower_mask(const Instance& at, const Address& address, const flat::Expr& condition) const;
 
   // intrinsics.cpp
+  struct GemmLoops {
+    LoopId rows = -1, lanes = -1, reduction = -1;
+  };
+  GemmLoops gemm_loops(LoopId loop, BlockId id) const;
   void emit_intrinsic(LoopId loop);
 
   const ir::SizedNest& sized_;
@@ -237,6 +243,7 @@ class Expander {
   std::vector<Range> ranges_;                     // by variable
   std::vector<flat::Stmt>* out_ = nullptr;
   int lanes_ = 1;                                 // of the vectorized loop around
+  int borders_ = 0;                               // > 0: in code that runs for a few iterations only, to be kept small
   std::optional<BlockId> init_of_;                // emitting the initialisation of this block only
   std::map<std::pair<BufferId, std::int64_t>, int> registers_;
   struct ActivePrefetch {

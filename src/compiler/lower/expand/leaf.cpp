@@ -145,21 +145,30 @@ void Expander::emit_block(BlockId id) {
     if (last.condition) at.condition = both(at.condition, flat::unary(ir::UnaryOp::kNot, last.condition));
   }
   flat::Stmt stmt = capture([&] {
-    const bool fma = block.reduce == ir::ReduceOp::kSum && is_float(block.body->dtype);
-    const auto* product = std::get_if<ir::Binary>(&block.body->value);
-    if (block.reduce == ir::ReduceOp::kNone) {
+    if (block.reduce == ir::ReduceOp::kNone)
       emit_write(at, block.writes, translate(at, block.body));
-    } else if (fma && product != nullptr && product->op == ir::BinaryOp::kMul) {
-      emit_accumulate(at, nullptr);
-    } else {
-      emit_accumulate(at, translate(at, block.body));
-    }
+    else
+      emit_accumulate(at);
   });
   emit_guarded(at, stmt);
 }
 
-// result = result (op) value; a null value means the body is a product, to be fused with the addition.
-void Expander::emit_accumulate(const Instance& at, flat::Expr value) {
+// before (op) body, a sum of products fused.
+flat::Expr Expander::accumulated(const Instance& at, const flat::Expr& before) {
+  const ir::Block& block = nest_.blocks[at.id];
+  const auto* product = std::get_if<ir::Binary>(&block.body->value);
+  if (block.reduce == ir::ReduceOp::kSum && is_float(block.body->dtype) && product != nullptr &&
+      product->op == ir::BinaryOp::kMul) {
+    flat::Expr a = translate(at, product->a), b = translate(at, product->b);
+    const int lanes = std::max({a->type.lanes, b->type.lanes, before->type.lanes});
+    return flat::fma(widen(a, lanes), widen(b, lanes), widen(before, lanes));
+  }
+  flat::Expr value = translate(at, block.body);
+  const int lanes = std::max(value->type.lanes, before->type.lanes);
+  return flat::binary(reduce_op(block.reduce), widen(before, lanes), widen(value, lanes));
+}
+
+void Expander::emit_accumulate(const Instance& at) {
   const ir::Block& block = nest_.blocks[at.id];
   const Dtype dtype = block.body->dtype;
   const auto current = [&](BufferId buffer) {
@@ -180,16 +189,7 @@ void Expander::emit_accumulate(const Instance& at, flat::Expr value) {
         before = flat::select(widen(first.condition, before->type.lanes), widen(identity, before->type.lanes), before);
     }
   }
-  if (!value) {
-    const auto& product = std::get<ir::Binary>(block.body->value);
-    flat::Expr a = translate(at, product.a), b = translate(at, product.b);
-    const int lanes = std::max({a->type.lanes, b->type.lanes, before->type.lanes});
-    value = flat::fma(widen(a, lanes), widen(b, lanes), widen(before, lanes));
-  } else {
-    const int lanes = std::max(value->type.lanes, before->type.lanes);
-    value = flat::binary(reduce_op(block.reduce), widen(before, lanes), widen(value, lanes));
-  }
-  emit_write(at, block.writes, value);
+  emit_write(at, block.writes, accumulated(at, before));
 }
 
 void Expander::emit_init(BlockId id) {

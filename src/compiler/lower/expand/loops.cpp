@@ -53,7 +53,7 @@ void Expander::emit_loop(LoopId loop) {
   if (!l.intrinsic.empty() && !init_of_) return emit_intrinsic(loop);
   switch (l.kind) {
     case ir::LoopKind::kVectorized: return acts_vectorized(loop) ? emit_vectorized(loop) : emit_unrolled(loop);
-    case ir::LoopKind::kUnrolled: return emit_unrolled(loop);
+    case ir::LoopKind::kUnrolled: return not_worth_unrolling(loop) ? emit_dynamic(loop) : emit_unrolled(loop);
     case ir::LoopKind::kSerial:
     case ir::LoopKind::kParallel: return emit_dynamic(loop);
     default:
@@ -90,6 +90,12 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Expander::fused_digits(LoopId
       for (const Digit& d : iter.digits)
         if (d.loop == loop && std::ranges::count(out, std::pair{d.div, d.mod}) == 0) out.emplace_back(d.div, d.mod);
   return out;
+}
+
+// In a border, unrolling a reduction only costs compile time.
+bool Expander::not_worth_unrolling(LoopId loop) const {
+  const auto blocks = blocks_in_view(loop);
+  return borders_ > 0 && std::ranges::all_of(blocks, [&](BlockId id) { return reduces_over(id, loop); });
 }
 
 void Expander::emit_unrolled(LoopId loop) {
@@ -241,9 +247,15 @@ void Expander::emit_dynamic(LoopId loop) {
       bound_[loop] = {Binding::Kind::kStatic, v};
     });
     bound_[loop] = {};
+    const auto blocks = blocks_in_view(loop);
+    const bool interior = std::ranges::any_of(parts, [](const Part& p) { return !p.written_out && p.begin < p.end; }) &&
+                          std::ranges::none_of(blocks, [&](BlockId id) { return reduces_over(id, loop); });
     for (const Part& part : parts) {
       if (part.written_out || part.end - part.begin == 1) {
+        const bool border = part.written_out && interior;
+        borders_ += border ? 1 : 0;
         for (std::int64_t v = part.begin; v < part.end; ++v) emit_static_iteration(loop, v, pending);
+        borders_ -= border ? 1 : 0;
       } else if (part.begin < part.end) {
         emit_narrowed(loop, {part.begin, part.end, nullptr, nullptr, {}});
       }
