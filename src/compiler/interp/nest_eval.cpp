@@ -1,0 +1,265 @@
+#include "compiler/interp/nest_eval.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "compiler/interp/scalar.h"
+
+namespace lathe::interp {
+namespace {
+
+constexpr std::int64_t kMaxElements = 1 << 26;
+
+struct Storage {
+  std::vector<std::int64_t> shape;
+  std::vector<double> elements;
+  std::vector<std::uint64_t> written;  // the instance in which the element was written last; 0: never
+  std::uint64_t instance = 1;          // counts the iterations of the buffer's `at` loop
+  bool accumulates = false;            // caches a result: elements come back from the buffer cached
+};
+
+struct BlockPlan {
+  std::vector<ir::LoopId> last_only;   // loops in whose last iteration alone the block runs
+};
+
+// Which loops of the reductions that a block depends on it must see to the end.
+class Planner {
+ public:
+  explicit Planner(const ir::Nest& nest) : nest_(nest) {}
+
+  std::vector<BlockPlan> run() const {
+    std::vector<BlockPlan> plans(nest_.blocks.size());
+    for (std::size_t b = 0; b < nest_.blocks.size(); ++b)
+      if (!nest_.blocks[b].dead) plans[b] = plan(static_cast<ir::BlockId>(b));
+    return plans;
+  }
+
+ private:
+  static bool uses(const ir::BlockIter& iter, ir::LoopId loop) {
+    return std::ranges::any_of(iter.digits, [&](const ir::Digit& digit) { return digit.loop == loop; });
+  }
+
+  bool writes_back(ir::BlockId id, ir::LoopId loop) const {
+    if (!nest_.is_write_back(id)) return false;
+    const int cache = ir::reads_of(nest_.blocks[static_cast<std::size_t>(id)].body)[0]->tensor;
+    for (std::size_t b = 0; b < nest_.blocks.size(); ++b)
+      if (!nest_.blocks[b].dead && nest_.blocks[b].writes == cache &&
+          nest_.is_reduction_loop(static_cast<ir::BlockId>(b), loop))
+        return true;
+    return false;
+  }
+
+  // Every block that `block` depends on, directly or not.
+  std::set<ir::BlockId> sources(ir::BlockId block) const {
+    std::set<ir::BlockId> out;
+    std::vector<ir::BlockId> open = {block};
+    while (!open.empty()) {
+      const ir::Block& next = nest_.blocks[static_cast<std::size_t>(open.back())];
+      open.pop_back();
+      for (const ir::Read* read : ir::reads_of(next.body))
+        for (std::size_t b = 0; b < nest_.blocks.size(); ++b)
+          if (!nest_.blocks[b].dead && nest_.blocks[b].writes == read->tensor &&
+              out.insert(static_cast<ir::BlockId>(b)).second)
+            open.push_back(static_cast<ir::BlockId>(b));
+    }
+    return out;
+  }
+
+  BlockPlan plan(ir::BlockId id) const {
+    BlockPlan out;
+    const ir::Block& block = nest_.blocks[static_cast<std::size_t>(id)];
+    const std::set<ir::BlockId> sources = this->sources(id);
+    for (ir::LoopId loop = block.parent; loop != ir::kRoot; loop = nest_.loops[static_cast<std::size_t>(loop)].parent) {
+      if (std::ranges::any_of(block.iters, [&](const auto& iter) { return uses(iter, loop); })) continue;
+      // What a write-back carries away are the partial sums themselves.
+      if (writes_back(id, loop)) continue;
+      if (std::ranges::any_of(sources, [&](ir::BlockId s) { return nest_.is_reduction_loop(s, loop); }))
+        out.last_only.push_back(loop);
+    }
+    return out;
+  }
+
+  const ir::Nest& nest_;
+};
+
+// Thrown inside this file only, where a read deep in an expression fails.
+struct Stop {
+  Error error;
+};
+
+template <class... Args>
+[[noreturn]] void stop(fmt::format_string<Args...> format, Args&&... args) {
+  throw Stop{{ErrorKind::kIllegalSchedule, fmt::format(format, std::forward<Args>(args)...), {}}};
+}
+
+class NestRun final : public Environment {
+ public:
+  explicit NestRun(const ir::SizedNest& nest)
+      : sizes_(nest), nest_(*nest.nest), loop_value_(nest_.loops.size()), buffers_(nest_.buffers.size()),
+        plans_(Planner(nest_).run()) {
+    for (std::size_t b = 0; b < buffers_.size(); ++b) allocate(b);
+    for (std::size_t b = 0; b < nest_.blocks.size(); ++b)
+      if (!nest_.blocks[b].dead && nest_.is_write_back(static_cast<ir::BlockId>(b)))
+        buffers_[static_cast<std::size_t>(ir::reads_of(nest_.blocks[b].body)[0]->tensor)].accumulates = true;
+  }
+
+  void fill(ir::BufferId buffer, const std::vector<double>& values) {
+    Storage& storage = buffers_[static_cast<std::size_t>(buffer)];
+    storage.elements = values;
+    std::ranges::fill(storage.written, storage.instance);
+  }
+
+  void run() { run(ir::kRoot); }
+
+  Tensor result(ir::BufferId buffer) const {
+    const Storage& storage = buffers_[static_cast<std::size_t>(buffer)];
+    const ir::Buffer& b = nest_.buffers[static_cast<std::size_t>(buffer)];
+    const auto missing = std::ranges::find(storage.written, 0u);
+    if (missing != storage.written.end())
+      stop("element {} of the output {} is never written", missing - storage.written.begin(), b.name);
+    return {b.dtype, storage.shape, storage.elements, {}};
+  }
+
+  Value read(const ir::Read& read, Dtype) override {
+    const std::int64_t offset = offset_of(read.tensor, read.index, read.pad.has_value());
+    return exact(offset < 0 ? *read.pad : load(read.tensor, static_cast<std::size_t>(offset)));
+  }
+  std::int64_t iter(int iter) override { return position_[static_cast<std::size_t>(iter)]; }
+
+ private:
+  void allocate(std::size_t b) {
+    Storage& storage = buffers_[b];
+    std::int64_t count = 1;
+    for (const ir::SizeId size : nest_.buffers[b].shape) {
+      storage.shape.push_back(sizes_[size]);
+      count *= storage.shape.back();
+      if (count > kMaxElements) stop("{} is too large to interpret", nest_.buffers[b].name);
+    }
+    storage.elements.resize(static_cast<std::size_t>(count));
+    storage.written.resize(static_cast<std::size_t>(count));
+    if (!nest_.buffers[b].literal.empty()) fill(static_cast<ir::BufferId>(b), nest_.buffers[b].literal);
+  }
+
+  void run(ir::LoopId parent) {
+    for (const ir::Item item : nest_.children(parent)) {
+      if (item.kind == ir::Item::Kind::kBlock) {
+        run_block(item.id);
+        continue;
+      }
+      const std::int64_t extent = sizes_.extent(item.id);
+      for (std::int64_t i = 0; i < extent; ++i) {
+        loop_value_[static_cast<std::size_t>(item.id)] = i;
+        for (std::size_t b = 0; b < buffers_.size(); ++b)
+          if (nest_.buffers[b].at == item.id) ++buffers_[b].instance;
+        run(item.id);
+      }
+    }
+  }
+
+  // False outside the domain.
+  bool set_position(const ir::Block& block) {
+    position_.clear();
+    for (const ir::BlockIter& iter : block.iters) {
+      std::int64_t value = sizes_.or_else(iter.offset, 0);
+      for (const ir::Digit& digit : iter.digits) {
+        std::int64_t part = loop_value_[static_cast<std::size_t>(digit.loop)] / sizes_.or_else(digit.div, 1);
+        if (digit.mod != ir::SizeId::kNone) part %= sizes_[digit.mod];
+        value += sizes_[digit.weight] * part;
+      }
+      if (value < 0 || value >= sizes_[iter.extent]) return false;
+      position_.push_back(value);
+    }
+    return true;
+  }
+
+  void run_block(ir::BlockId id) {
+    const ir::Block& block = nest_.blocks[static_cast<std::size_t>(id)];
+    for (const ir::LoopId loop : plans_[static_cast<std::size_t>(id)].last_only)
+      if (loop_value_[static_cast<std::size_t>(loop)] != sizes_.extent(loop) - 1) return;
+    if (!set_position(block)) return;
+    block_ = &block;
+    const auto offset = static_cast<std::size_t>(offset_of(block.writes, block.index, false));
+    Value value = interp::evaluate(block.body, *this);
+    if (block.reduce != ir::ReduceOp::kNone) {
+      const Dtype dtype = nest_.buffers[static_cast<std::size_t>(block.writes)].dtype;
+      const Value so_far = starts(block) ? identity(block.reduce, dtype) : exact(load(block.writes, offset));
+      value = accumulate(block.reduce, so_far, value, dtype);
+    }
+    Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
+    storage.elements[offset] = value.value;
+    storage.written[offset] = storage.instance;
+  }
+
+  bool starts(const ir::Block& block) const {
+    for (std::size_t i = 0; i < block.iters.size(); ++i)
+      if (block.iters[i].kind == ir::IterKind::kReduce && position_[i] != 0) return false;
+    return true;
+  }
+
+  // Row-major; -1 outside the tensor where that is legal.
+  std::int64_t offset_of(ir::BufferId id, const std::vector<ir::Affine>& index, bool may_leave) {
+    const Storage& storage = buffers_[static_cast<std::size_t>(id)];
+    const ir::Buffer& buffer = nest_.buffers[static_cast<std::size_t>(id)];
+    if (buffer.at != ir::kRoot && (block_->parent == ir::kRoot || !nest_.is_inside({ir::Item::Kind::kLoop, block_->parent}, buffer.at)))
+      stop("{} uses {} outside the loop {} in which it lives", block_->name, buffer.name,
+           nest_.loops[static_cast<std::size_t>(buffer.at)].name);
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < storage.shape.size(); ++d) {
+      const std::int64_t i = at(index[d]);
+      if (i < 0 || i >= storage.shape[d]) {
+        if (may_leave) return -1;
+        stop("{} uses index {} of {} at {}, outside its size {}", block_->name, d, buffer.name, i, storage.shape[d]);
+      }
+      offset = offset * storage.shape[d] + i;
+    }
+    return offset;
+  }
+
+  double load(ir::BufferId id, std::size_t offset) const {
+    const Storage& storage = buffers_[static_cast<std::size_t>(id)];
+    if (storage.written[offset] == storage.instance) return storage.elements[offset];
+    const ir::Buffer& buffer = nest_.buffers[static_cast<std::size_t>(id)];
+    if (storage.accumulates) return load(buffer.cache_of, offset);
+    stop("{} reads element {} of {}, which {}", block_->name, offset, buffer.name,
+         storage.written[offset] == 0 ? "nothing wrote" : "was written in an earlier iteration of its loop");
+  }
+
+  const ir::SizedNest& sizes_;
+  const ir::Nest& nest_;
+  std::vector<std::int64_t> loop_value_, position_;
+  std::vector<Storage> buffers_;
+  std::vector<BlockPlan> plans_;
+  const ir::Block* block_ = nullptr;  // running
+};
+
+Result<std::vector<Tensor>> run(const ir::SizedNest& nest, const std::vector<Tensor>& inputs) {
+  NestRun machine(nest);
+  std::size_t next = 0;
+  const auto& buffers = nest.nest->buffers;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    if (buffers[b].scope != ir::Scope::kInput) continue;
+    std::int64_t count = 1;
+    for (const ir::SizeId size : buffers[b].shape) count *= nest[size];
+    if (next == inputs.size() || std::cmp_not_equal(inputs[next].values.size(), count))
+      return fail(ErrorKind::kInvalidArgument, "the input for {} is missing or has another size", buffers[b].name);
+    machine.fill(static_cast<ir::BufferId>(b), inputs[next++].values);
+  }
+  machine.run();
+  std::vector<Tensor> out;
+  for (std::size_t b = 0; b < buffers.size(); ++b)
+    if (buffers[b].scope == ir::Scope::kOutput) out.push_back(machine.result(static_cast<ir::BufferId>(b)));
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> evaluate(const ir::SizedNest& nest, const std::vector<Tensor>& inputs) {
+  try {
+    return run(nest, inputs);
+  } catch (const Stop& stopped) {
+    return std::unexpected(stopped.error);
+  }
+}
+
+}  // namespace lathe::interp

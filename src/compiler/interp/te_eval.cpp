@@ -1,0 +1,174 @@
+#include "compiler/interp/te_eval.h"
+
+#include <cmath>
+#include <utility>
+
+#include "compiler/interp/scalar.h"
+
+namespace lathe::interp {
+namespace {
+
+constexpr std::int64_t kMaxElements = 1 << 28;
+
+struct Storage {
+  const te::Tensor* tensor = nullptr;
+  std::vector<Value> elements;
+};
+
+std::int64_t count_of(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return count;
+}
+
+class StageRun final : public Environment {
+ public:
+  StageRun(const te::Stage& stage, std::vector<Storage>& tensors)
+      : stage_(stage), tensors_(tensors), position_(stage.iters.size()) {}
+
+  // Spatial iterators are the outer loops, so an element's reduction runs uninterrupted.
+  void run() {
+    auto& out = tensors_[static_cast<std::size_t>(stage_.tensor)].elements;
+    std::size_t element = 0;
+    const std::size_t first_reduce = tensors_[static_cast<std::size_t>(stage_.tensor)].tensor->shape.size();
+    do {
+      if (stage_.reduce == ir::ReduceOp::kNone) {
+        out[element++] = interp::evaluate(stage_.body, *this);
+        continue;
+      }
+      const Dtype dtype = stage_.body->dtype;
+      Value sum = identity(stage_.reduce, dtype);
+      do {
+        sum = accumulate(stage_.reduce, sum, interp::evaluate(stage_.body, *this), dtype);
+      } while (advance(first_reduce, position_.size()));
+      out[element++] = sum;
+    } while (advance(0, first_reduce));
+  }
+
+  Value read(const ir::Read& read, Dtype) override {
+    const Storage& storage = tensors_[static_cast<std::size_t>(read.tensor)];
+    const auto& shape = storage.tensor->shape;
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::int64_t index = at(read.index[d]);
+      if (index < 0 || index >= shape[d]) {
+        LATHE_CHECK(read.pad.has_value(), "{} is read outside", storage.tensor->name);
+        return exact(*read.pad);
+      }
+      offset = offset * shape[d] + index;
+    }
+    return storage.elements[static_cast<std::size_t>(offset)];
+  }
+  std::int64_t iter(int iter) override { return position_[static_cast<std::size_t>(iter)]; }
+
+ private:
+  // The next position of iterators [first, last), the last fastest; false, and all 0, after the end.
+  bool advance(std::size_t first, std::size_t last) {
+    for (std::size_t i = last; i-- > first;) {
+      if (++position_[i] < stage_.iters[i].extent) return true;
+      position_[i] = 0;
+    }
+    return false;
+  }
+
+  const te::Stage& stage_;
+  std::vector<Storage>& tensors_;
+  std::vector<std::int64_t> position_;
+};
+
+Result<std::vector<Storage>> load(const te::Program& program, const std::vector<Tensor>& inputs) {
+  std::vector<Storage> out;
+  std::size_t next = 0;
+  for (const te::Tensor& tensor : program.tensors) {
+    const std::int64_t count = count_of(tensor.shape);
+    if (count > kMaxElements)
+      return fail(ErrorKind::kUnsupported, "{} is too large to interpret: {} elements", tensor.name, count);
+    Storage storage{&tensor, std::vector<Value>(static_cast<std::size_t>(count))};
+    const std::vector<double>* values = tensor.role == te::TensorRole::kLiteral ? &tensor.literal : nullptr;
+    if (tensor.role == te::TensorRole::kInput) {
+      if (next == inputs.size())
+        return fail(ErrorKind::kInvalidArgument, "{} inputs are given, {} and more are needed", next, next + 1);
+      const Tensor& given = inputs[next++];
+      if (given.shape != tensor.shape || std::cmp_not_equal(given.values.size(), count))
+        return fail(ErrorKind::kInvalidArgument, "the input for {} has the shape [{}] and {} elements, not [{}]",
+                    tensor.name, fmt::join(given.shape, ","), given.values.size(), fmt::join(tensor.shape, ","));
+      values = &given.values;
+    }
+    if (values != nullptr)
+      for (std::size_t i = 0; i < values->size(); ++i) storage.elements[i] = exact((*values)[i]);
+    out.push_back(std::move(storage));
+  }
+  if (next != inputs.size())
+    return fail(ErrorKind::kInvalidArgument, "{} inputs are given, {} are needed", inputs.size(), next);
+  return out;
+}
+
+double random_value(Dtype dtype, Rng& rng) {
+  const double sign = rng.chance(0.5) ? 1 : -1;
+  switch (dtype) {
+    case Dtype::kBool: return rng.chance(0.5) ? 1 : 0;
+    case Dtype::kU8: return static_cast<double>(rng.between(1, 16));
+    case Dtype::kI8: return sign * static_cast<double>(rng.between(1, 8));
+    case Dtype::kI32:
+    case Dtype::kI64: return sign * static_cast<double>(rng.between(1, 100));
+    default: break;
+  }
+  std::uint64_t bits = 0;
+  store_element(dtype, &bits, sign * (0.1 + 0.9 * rng.uniform()));
+  return load_element(dtype, &bits);
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> evaluate(const te::Program& program, const std::vector<Tensor>& inputs) {
+  LATHE_TRY_STATUS(te::validate(program));
+  std::vector<Storage> tensors = LATHE_TRY(load(program, inputs));
+  for (const te::Stage& stage : program.stages) StageRun(stage, tensors).run();
+  std::vector<Tensor> out;
+  for (const int t : program.outputs()) {
+    const Storage& storage = tensors[static_cast<std::size_t>(t)];
+    Tensor tensor{storage.tensor->dtype, storage.tensor->shape, {}, {}};
+    for (const Value& v : storage.elements) {
+      tensor.values.push_back(v.value);
+      tensor.bounds.push_back(v.bound);
+    }
+    out.push_back(std::move(tensor));
+  }
+  return out;
+}
+
+Tensor random_input(const te::Tensor& tensor, Rng& rng) {
+  Tensor out{tensor.dtype, tensor.shape, {}, {}};
+  const auto count = static_cast<std::size_t>(count_of(tensor.shape));
+  out.values.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) out.values.push_back(random_value(tensor.dtype, rng));
+  return out;
+}
+
+std::vector<Tensor> random_inputs(const te::Program& program, Rng& rng) {
+  std::vector<Tensor> out;
+  for (const int t : program.inputs()) out.push_back(random_input(program.tensors[static_cast<std::size_t>(t)], rng));
+  return out;
+}
+
+std::string compare(const Tensor& want, const std::vector<double>& got, double factor) {
+  if (got.size() != want.values.size())
+    return fmt::format("{} elements instead of {}", got.size(), want.values.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double w = want.values[i], g = got[i];
+    if (w == g || (std::isnan(w) && std::isnan(g))) continue;
+    // A number only ever agrees with a number: NaN fails every comparison.
+    if (std::abs(w - g) <= factor * want.bounds[i]) continue;
+    std::vector<std::size_t> index(want.shape.size());
+    std::size_t rest = i;
+    for (std::size_t d = index.size(); d-- > 0;) {
+      index[d] = rest % static_cast<std::size_t>(want.shape[d]);
+      rest /= static_cast<std::size_t>(want.shape[d]);
+    }
+    return fmt::format("element [{}] is {:.9g} instead of {:.9g}, {:.3g} apart where {:.3g} is allowed",
+                       fmt::join(index, ","), g, w, std::abs(w - g), factor * want.bounds[i]);
+  }
+  return {};
+}
+
+}  // namespace lathe::interp

@@ -1,0 +1,115 @@
+// The evaluator on cases small enough to check by hand, its bounds, and that a naive nest computes the same.
+#include "compiler/interp/te_eval.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/interp/nest_eval.h"
+#include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
+#include "support/random_program.h"
+
+namespace lathe::interp {
+namespace {
+
+te::Program parsed(std::string_view text) {
+  auto program = te::parse_program(text);
+  LATHE_CHECK(program.has_value(), "{}", program.error().text());
+  return *std::move(program);
+}
+
+std::vector<double> values_of(std::string_view text, const std::vector<std::vector<double>>& inputs) {
+  const te::Program program = parsed(text);
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const te::Tensor& t = program.tensors[static_cast<std::size_t>(program.inputs()[i])];
+    tensors.push_back({t.dtype, t.shape, inputs[i], {}});
+  }
+  auto out = evaluate(program, tensors);
+  LATHE_CHECK(out.has_value(), "{}", out.error().text());
+  return out->front().values;
+}
+
+using Values = std::vector<double>;
+
+TEST(TeEval, Matmul) {
+  EXPECT_EQ(values_of("A: f32[2,3]; B: f32[3,2]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+                      {{1, 2, 3, 4, 5, 6}, {1, 0, 0, 1, 2, 3}}),
+            (Values{7, 11, 16, 23}));
+}
+
+TEST(TeEval, PaddedWindowReadsThePad) {
+  EXPECT_EQ(values_of("A: f32[3]; Y[x:3] = sum(s:3) A[x + s - 1 else 10]", {{1, 2, 3}}), (Values{13, 6, 15}));
+  EXPECT_EQ(values_of("A: f32[3]; Y[x:2] = max(s:3) A[2*x + s - 1 else -inf]", {{-1, -2, -3}}), (Values{-1, -2}));
+}
+
+TEST(TeEval, IntegersWrapAndDivideTowardsZero) {
+  EXPECT_EQ(values_of("A: i8[3]; Y[i] = A[i] + 100", {{27, 28, 100}}), (Values{127, -128, -56}));
+  EXPECT_EQ(values_of("A: u8[2]; Y[i] = A[i] - 1", {{0, 5}}), (Values{255, 4}));
+  EXPECT_EQ(values_of("A: i32[2]; Y[i] = A[i] / 3 * 10 + A[i] % 3", {{-7, 7}}), (Values{-21, 21}));
+  EXPECT_EQ(values_of("A: i8[3]; Y[one:1] = sum(i) A[i] * A[i]", {{100, 100, 100}}), (Values{30000}));
+}
+
+TEST(TeEval, CastsSaturateFromFloatsAndWrapFromIntegers) {
+  EXPECT_EQ(values_of("A: f32[4]; Y[i] = i8(A[i])", {{-1.9, 1.9, 1000, NAN}}), (Values{-1, 1, 127, 0}));
+  EXPECT_EQ(values_of("A: i32[2]; Y[i] = u8(A[i])", {{257, -1}}), (Values{1, 255}));
+  EXPECT_EQ(values_of("A: f32[2]; Y[i] = i32(bool(A[i]))", {{0, 0.5}}), (Values{0, 1}));
+}
+
+TEST(TeEval, SelectIteratorsAndFunctions) {
+  EXPECT_EQ(values_of("A: f32[3]; Y[i] = select(i >= 1 && A[i] != 5, f32(i), -A[i])", {{4, 5, 6}}),
+            (Values{-4, -5, 2}));
+  const Values y = values_of("A: f32[1]; Y[i] = sigmoid(A[i]) + erf(A[i]) + pow(A[i], 3)", {{0.5}});
+  EXPECT_DOUBLE_EQ(y[0], 1 / (1 + std::exp(-0.5)) + std::erf(0.5) + 0.125);
+}
+
+TEST(TeEval, StagesSplitOffComputeTheSame) {
+  const Values y = values_of("X: f32[2,2]; Y[i,j] = exp(X[i,j] - (max(k) X[i,k])) / (sum(k) exp(X[i,k] - (max(l) X[i,l])))",
+                             {{0, 0, 0, std::log(3.0)}});
+  EXPECT_NEAR(y[0], 0.5, 1e-15);
+  EXPECT_NEAR(y[3], 0.75, 1e-15);
+}
+
+TEST(TeEval, BoundOfASumIsItsMagnitudeInRoundOffs) {
+  const te::Program p = parsed("A: f32[3]; B: f32[3]; C[one:1] = sum(k) A[k] * B[k]");
+  const auto out = evaluate(p, {{Dtype::kF32, {3}, {1, -2, 3}, {}}, {Dtype::kF32, {3}, {4, 5, 2}, {}}});
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->front().values[0], 0);
+  EXPECT_NEAR(out->front().bounds[0], 2 * 20 * 0x1p-24, 1e-12);
+}
+
+TEST(TeEval, CompareFindsTheElement) {
+  const Tensor want{Dtype::kF32, {2, 2}, {1, 2, 3, NAN}, {0.1, 0.1, 0.1, 0.1}};
+  EXPECT_EQ(compare(want, {1.05, 2, 3, NAN}, 1), "");
+  EXPECT_NE(compare(want, {1, 2, 4, NAN}, 1).find("[1,0]"), std::string::npos);
+  EXPECT_NE(compare(want, {1, NAN, 3, NAN}, 1), "");
+  EXPECT_NE(compare(want, {1, 2, 3}, 1), "");
+}
+
+TEST(TeEval, WrongInputsAreRefused) {
+  const te::Program p = parsed("A: f32[3]; B[i] = A[i]");
+  EXPECT_FALSE(evaluate(p, {}));
+  EXPECT_FALSE(evaluate(p, {{Dtype::kF32, {4}, {1, 2, 3, 4}, {}}}));
+  EXPECT_FALSE(evaluate(p, {{Dtype::kF32, {3}, {1, 2, 3}, {}}, {Dtype::kF32, {3}, {1, 2, 3}, {}}}));
+}
+
+// The same programs rounded as a real one: f32 arithmetic in the order written stays within the bound.
+TEST(NestEval, NaiveNestsComputeWhatTheProgramSays) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Rng rng(seed);
+    const te::Program program = random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 5000});
+    const std::vector<Tensor> inputs = random_inputs(program, rng);
+    const auto want = evaluate(program, inputs);
+    ASSERT_TRUE(want) << want.error().text();
+    const ir::Nest nest = te::naive_nest(program);
+    ASSERT_TRUE(ir::verify(nest)) << ir::verify(nest).error().text();
+    const auto got = evaluate(ir::SizedNest(nest, {}), inputs);
+    ASSERT_TRUE(got) << "seed " << seed << "\n" << te::print_program(program) << got.error().text();
+    for (std::size_t i = 0; i < want->size(); ++i)
+      ASSERT_EQ(compare((*want)[i], (*got)[i].values, 1), "") << "seed " << seed << "\n" << te::print_program(program);
+  }
+}
+
+}  // namespace
+}  // namespace lathe::interp
