@@ -1,0 +1,91 @@
+"""Races between processes: each contestant computes only in its turn and sleeps in all others."""
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import tempfile
+import time
+
+
+class Refused(Exception):
+    """A contestant cannot take part, or not go on; the text says why."""
+
+
+class Contestant:
+    """A process that speaks the line protocol of README.md."""
+
+    def __init__(self, name, command, setup=None, environment=None, threads=1):
+        self.name, self.times = name, []
+        cores = sorted(os.sched_getaffinity(0))
+        mine = set(cores[-threads:])  # the same for all contestants; this script keeps to the first core where it can
+        self.complaints = tempfile.TemporaryFile("w+")
+        try:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.complaints, text=True,
+                env={**os.environ, "OMP_NUM_THREADS": str(threads), **(environment or {})},
+                preexec_fn=lambda: os.sched_setaffinity(0, mine))
+        except OSError as error:
+            raise Refused(f"{command[0]} cannot be started: {error.strerror}") from None
+        if setup is not None:
+            self.say("setup " + json.dumps(setup))
+        answer = self.hear()
+        if not answer.startswith("ready"):
+            self.close()
+            raise Refused(answer.removeprefix("error").strip())
+        self.detail = answer.removeprefix("ready").strip()
+
+    def say(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # hear() says why it ended
+
+    def hear(self):
+        line = self.process.stdout.readline()
+        if line:
+            return line.strip()
+        self.process.wait()
+        self.complaints.seek(0)
+        said = self.complaints.read().strip().splitlines()
+        return f"error ended with status {self.process.returncode}: {said[-1] if said else 'it said nothing'}"
+
+    def turn(self, seconds):
+        self.say(f"run {seconds}")
+        answer = self.hear()
+        try:
+            self.times.append(float(answer))
+        except ValueError:
+            raise Refused(f"{self.name}: {answer.removeprefix('error').strip()}") from None
+
+    def close(self):
+        self.say("quit")
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def median(self):
+        return statistics.median(self.times)
+
+    @property
+    def spread(self):
+        """Interquartile range over the median."""
+        low, _, high = statistics.quantiles(self.times, n=4)
+        return (high - low) / self.median
+
+
+def race(contestants, rounds, turn_seconds, seed=0):
+    """Every round gives each contestant one turn, in an order drawn anew. The first round is practice."""
+    order = random.Random(seed)
+    for index in range(rounds + 1):
+        for contestant in order.sample(contestants, len(contestants)):
+            contestant.turn(turn_seconds)
+            time.sleep(0.002)  # threads of the one before stop spinning
+        if index == 0:
+            for contestant in contestants:
+                contestant.times.clear()
