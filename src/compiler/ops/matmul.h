@@ -1,0 +1,12 @@
+// Matrix products: matmul, dense, batch_matmul.
+#pragma once
+
+#include "compiler/ops/operators.h"
+
+namespace lathe::ops {
+
+Operator matmul();
+Operator dense();
+Operator batch_matmul();
+
+}  // namespace lathe::ops

@@ -1,0 +1,31 @@
+#include "compiler/ops/operators.h"
+
+#include <algorithm>
+
+#include "compiler/ops/conv.h"
+#include "compiler/ops/matmul.h"
+#include "compiler/ops/values.h"
+
+namespace lathe::ops {
+
+// A new operator: its file, and its line here.
+std::vector<Operator> operators() { return {matmul(), dense(), batch_matmul(), conv2d()}; }
+
+Result<Operator> find_operator(std::string_view name) {
+  std::vector<std::string> names;
+  for (Operator& op : operators()) {
+    if (op.name == name) return std::move(op);
+    names.push_back(op.name);
+  }
+  return fail(ErrorKind::kNotFound, "there is no operator '{}'; known are {}", name, fmt::join(names, ", "));
+}
+
+Result<std::vector<Algorithm>> build(std::string_view name, const Arguments& arguments) {
+  return build(LATHE_TRY(find_operator(name)), arguments);
+}
+
+Result<std::vector<Algorithm>> build(const Operator& op, const Arguments& arguments) {
+  return op.build(LATHE_TRY(Values::check(op, arguments)));
+}
+
+}  // namespace lathe::ops
