@@ -1,34 +1,24 @@
 #include "tuner/space/space.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 #include "base/hash.h"
-#include "tuner/space/rules/rule.h"
+#include "tuner/space/impl.h"
 
 namespace lathe::space {
 
-struct Space::Impl {
-  te::Program program;
-  Derived derived;
-  std::vector<int> structural;  // knobs
-  mutable std::mutex mutex;
-  mutable std::map<std::vector<std::uint16_t>, std::unique_ptr<Result<Sketch>>> sketches;
-
-  const Result<Sketch>& sketch(const Config& config) const {
-    std::vector<std::uint16_t> key;
-    for (const int k : structural) key.push_back(config[k]);
-    const std::lock_guard lock(mutex);
-    auto& slot = sketches[key];
-    if (!slot) {
-      std::vector<std::int64_t> values;
-      for (std::size_t k = 0; k < derived.knobs.size(); ++k) values.push_back(derived.knobs[k].values[config[k]]);
-      slot = std::make_unique<Result<Sketch>>(derived.build(values));
-    }
-    return *slot;
+const Result<Sketch>& Space::Impl::sketch(const Config& config) const {
+  std::vector<std::uint16_t> key;
+  for (const int k : structural) key.push_back(config[k]);
+  const std::lock_guard lock(mutex);
+  auto& slot = sketches[key];
+  if (!slot) {
+    std::vector<std::int64_t> values;
+    for (std::size_t k = 0; k < derived.knobs.size(); ++k) values.push_back(derived.knobs[k].values[config[k]]);
+    slot = std::make_unique<Result<Sketch>>(derived.build(values));
   }
-};
+  return *slot;
+}
 
 namespace {
 constexpr int kRandomTries = 10'000;
@@ -159,16 +149,20 @@ Config Space::default_config() const {
   return config;
 }
 
-Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target, Flavour flavour) {
-  auto impl = std::make_unique<Space::Impl>();
-  impl->program = program;
-  impl->derived = LATHE_TRY(derive_register_tile(program, target, flavour));
+std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl) {
   for (int k = 0; k < static_cast<int>(impl->derived.knobs.size()); ++k)
     if (impl->derived.knobs[k].structural) impl->structural.push_back(k);
   auto space = std::make_unique<Space>(std::move(impl));
   const Config start = space->default_config();
   LATHE_CHECK(space->valid(start), "the default {} is not valid", space->describe(start));
   return space;
+}
+
+Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target, Flavour flavour) {
+  auto impl = std::make_unique<Space::Impl>();
+  impl->program = program;
+  impl->derived = LATHE_TRY(derive_register_tile(program, target, flavour));
+  return finish_space(std::move(impl));
 }
 
 }  // namespace lathe::space

@@ -121,8 +121,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     else
       choices = wide ? std::vector<std::string>{kPackWhole, kPackNone} : std::vector<std::string>{kPackWhole};
     rule.at.pack_w = list.choice("pack.weights", choices);
-    rule.at.prefetch = list.choice("prefetch", wide ? std::vector<std::string>{"0", "1024", "4096", "16384", "65536"}
-                                                    : std::vector<std::string>{"0", "4096", "16384"});
+    rule.at.prefetch = list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
   }
   if (has_pad(rule))
     rule.at.pack_x = list.choice("padding", {kPackNone, kPackPadded});

@@ -321,13 +321,12 @@ class Builder {
   }
 
   void prefetch_weights() {
-    const std::string bytes = choice(rule_.at.prefetch);
-    if (bytes.empty() || bytes == "0" || packed_weights_.empty()) return;
+    if (rule_.at.prefetch < 0 || packed_weights_.empty()) return;
     Annotate a;
     a.loop = loop_of(axes_.reduce) + ".s";
     a.what = Annotate::What::kPrefetch;
     a.buffer = packed_weights_;
-    a.bytes = std::int64_t{std::stoll(bytes)};
+    a.bytes = size(rule_.at.prefetch);
     step(a);
   }
 

@@ -1,0 +1,28 @@
+// What a Space holds, shared by derived and hand-written spaces.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tuner/space/rules/rule.h"
+#include "tuner/space/space.h"
+
+namespace lathe::space {
+
+struct Space::Impl {
+  te::Program program;
+  Derived derived;
+  std::vector<int> structural;  // knobs
+  mutable std::mutex mutex;
+  mutable std::map<std::vector<std::uint16_t>, std::unique_ptr<Result<Sketch>>> sketches;
+
+  // Derived on first use. A reference stays valid.
+  const Result<Sketch>& sketch(const Config& config) const;
+};
+
+// The space, its structural knobs indexed, its default checked.
+std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl);
+
+}  // namespace lathe::space
