@@ -95,22 +95,28 @@ bool all_plain(const std::vector<ir::Affine>& index) {
 std::vector<Axes> classify(const te::Program& program, int stage_index) {
   const te::Stage& stage = program.stages[stage_index];
   const auto written = written_index(stage);
+  // An intermediate counts like the border it flows to: a fused consumer stores along the same axis.
+  const bool plain_result = !program.contract.free_layout;
   std::vector<std::pair<std::int64_t, Axes>> found;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     if (stage.iters[i].kind != te::IterKind::kSpatial) continue;
     last_spatial = i;
     if (stage.iters[i].extent < 2) continue;
-    // A fused consumer stores along the same axis: an intermediate counts like the border it flows to.
-    bool ok = consecutive(program, stage.tensor, written, i);
-    if (program.tensors[stage.tensor].role == te::TensorRole::kIntermediate && !program.contract.free_layout)
-      ok = plain_dim(written, i) == static_cast<int>(written.size()) - 1;
-    for (const ir::Read* read : ir::reads_of(stage.body)) ok = ok && consecutive(program, read->tensor, read->index, i);
-    if (!ok) continue;
+    bool loads = true;
+    for (const ir::Read* read : ir::reads_of(stage.body))
+      loads = loads && consecutive(program, read->tensor, read->index, i);
+    if (!loads) continue;
+    const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1
+                                     : consecutive(program, stage.tensor, written, i);
     Axes axes = assign(program, stage_index, i);
-    // Prefer axes that only the weights touch, then long ones.
+    // Best where stores are consecutive too (a reduction stores seldom, so scattered stores can win), then axes that
+    // only the weights touch, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
-    found.emplace_back((broadcast ? 1 << 20 : 0) + std::min<std::int64_t>(stage.iters[i].extent, 1 << 16), std::move(axes));
+    if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast)) continue;
+    found.emplace_back((stores ? 1 << 21 : 0) + (broadcast ? 1 << 20 : 0) +
+                           std::min<std::int64_t>(stage.iters[i].extent, 1 << 16),
+                       std::move(axes));
   }
   std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<Axes> out;
