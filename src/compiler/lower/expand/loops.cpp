@@ -46,9 +46,13 @@ void Expander::emit_items(const std::vector<ir::Item>& items) {
 
 void Expander::emit_loop(LoopId loop) {
   const auto blocks = blocks_in_view(loop);
-  if (std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, loop); })) return;
+  const auto none_runs = [&](LoopId at) {
+    return std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, at); });
+  };
+  if (none_runs(nest_.loops[loop].parent)) return;
   if (init_of_ && reduces_over(*init_of_, loop)) return emit_items(nest_.loops[loop].body);
-  if (!init_of_) emit_inits_before(loop);
+  if (!init_of_) emit_inits_before(loop);  // also where padding leaves nothing to add
+  if (none_runs(loop)) return;
   const ir::Loop& l = nest_.loops[loop];
   if (!l.intrinsic.empty() && !init_of_) return emit_intrinsic(loop);
   switch (l.kind) {

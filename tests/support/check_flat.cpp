@@ -1,0 +1,26 @@
+#include "support/check_flat.h"
+
+#include "compiler/interp/flat_eval.h"
+#include "compiler/interp/te_eval.h"
+
+namespace lathe {
+
+std::string check_flat(const te::Program& program, const flat::Program& flat, std::uint64_t seed) {
+  if (const auto verified = flat::verify(flat); !verified) return "not well formed: " + verified.error().text();
+  Rng rng(seed);
+  const auto inputs = interp::random_inputs(program, rng);
+  const auto want = interp::evaluate(program, inputs);
+  if (!want) return "cannot be evaluated: " + want.error().text();
+  std::vector<interp::Bytes> stored;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    stored.push_back(interp::to_storage(flat.inputs[i], inputs[i].values));
+  const auto got = interp::eval_flat(flat, stored, {.seed = seed});
+  if (!got) return got.error().text();
+  for (std::size_t o = 0; o < want->size(); ++o) {
+    const std::string wrong = interp::compare((*want)[o], interp::from_storage(flat.outputs[o], (*got)[o]), 64);
+    if (!wrong.empty()) return flat.outputs[o].name + ": " + wrong;
+  }
+  return "";
+}
+
+}  // namespace lathe
