@@ -1,6 +1,7 @@
 #include "runtime/runner/candidate.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,7 +50,9 @@ Candidate::~Candidate() {
 }
 
 Status Candidate::load(const Fd& library) {
-  handle_ = ::dlopen(fmt::format("/proc/self/fd/{}", library.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  // The dynamic loader takes a name it has seen for the library it has loaded under it, so the number must stay ours.
+  library_ = Fd(::fcntl(library.get(), F_DUPFD_CLOEXEC, 0));
+  handle_ = ::dlopen(fmt::format("/proc/self/fd/{}", library_.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     const std::string why = ::dlerror();
     const bool memory = why.find("allocate memory") != std::string::npos;

@@ -51,6 +51,7 @@ class Candidate {
   Status place_inputs(const Inputs& plain);
   Status prepare();
 
+  Fd library_;  // open for as long as it is loaded
   void* handle_ = nullptr;
   const lathe_module* module_ = nullptr;
   pool::Pool* pool_ = nullptr;

@@ -1,0 +1,198 @@
+// Flat program -> LLVM IR that needs no optimisation: registers are SSA values from the start,
+// loops are rotated, equal computations are shared, address arithmetic stands outside the loops it
+// does not depend on. Private to this room.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "base/target.h"
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/llvm/scopes.h"
+
+namespace lathe::codegen {
+
+// What all functions of a module share.
+struct ModuleContext {
+  ModuleContext(llvm::LLVMContext& context, const flat::Program& program, const Target& target,
+                bool has_round);
+
+  llvm::LLVMContext& context;
+  const flat::Program& program;
+  const Target& target;
+  bool has_round;  // floor and ceil are instructions
+  std::unique_ptr<llvm::Module> module;
+  std::vector<llvm::GlobalVariable*> literals;      // a buffer; null for other scopes
+  std::vector<llvm::MDNode*> alias_scope, noalias;  // a buffer
+  std::optional<Error> error;                       // the first one
+  int bodies = 0;                                   // outlined so far
+
+  llvm::Type* type(
+      flat::Type type) const;  // in registers: bool is i1, bf16 (and f16 without hardware) i16
+  llvm::Type* memory_type(flat::Type type) const;  // bool is i8
+  llvm::Function* function(llvm::FunctionType* type, const std::string& name);
+  // A place that a masked-off lane may read: 64 zero bytes.
+  llvm::Value* zeros();
+  void refuse(const std::string& what);
+
+ private:
+  llvm::GlobalVariable* zeros_ = nullptr;
+};
+
+// The module with `lathe_module` in it.
+Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
+                                                  const flat::Program& program,
+                                                  const Target& target,
+                                                  llvm::TargetMachine& machine);
+
+// The arguments of lathe_entry, as values of the function being emitted.
+struct Frame {
+  llvm::Value *runtime, *tensors, *constants, *workspace, *workers;
+  llvm::Value* worker_area;  // of this thread
+};
+
+class FunctionEmitter {
+ public:
+  // `function` is empty; its code is complete after finish().
+  FunctionEmitter(ModuleContext& m, llvm::Function* function);
+  // Of the entry block, which comes before everything emitted.
+  llvm::IRBuilder<>& entry() { return entry_; }
+  void set_frame(const Frame& frame) { frame_ = frame; }
+  void set_var(int var, llvm::Value* value) {  // made in the entry block
+    vars_[var] = value;
+    scopes_.define(value, 0);
+  }
+
+  void emit(const flat::Stmt& stmt);
+  // for (var = begin; var < end; ++var) body
+  void loop(int var, llvm::Value* begin, llvm::Value* end, bool never_empty,
+            const flat::Stmt& body);
+  void finish();
+
+ private:
+  using Value = llvm::Value;
+
+  // Statements (emit_stmt.cpp).
+  void statement(const flat::Seq& n);
+  void statement(const flat::For& n);
+  void statement(const flat::If& n);
+  void statement(const flat::Let& n);
+  void statement(const flat::Store& n);
+  void statement(const flat::RegWrite& n);
+  void statement(const flat::PrefetchAt& n);
+  void parallel_for(const flat::For& n);
+  void open(ScopeKind kind, llvm::Instruction* entry);
+  void close();
+  void touch(const std::vector<int>& buffers);  // their contents may have changed
+  Value* reg_or_poison(int reg) const;
+  bool provably_below(const flat::Expr& begin, const flat::Expr& end) const;
+
+  // Expressions (emit_expr.cpp).
+  Value* value(const flat::Expr& e);
+  Value* expression(const flat::Node& e, const flat::IntImm& n);
+  Value* expression(const flat::Node& e, const flat::FloatImm& n);
+  Value* expression(const flat::Node& e, const flat::Var& n);
+  Value* expression(const flat::Node& e, const flat::Unary& n);
+  Value* expression(const flat::Node& e, const flat::Binary& n);
+  Value* expression(const flat::Node& e, const flat::Fma& n);
+  Value* expression(const flat::Node& e, const flat::Select& n);
+  Value* expression(const flat::Node& e, const flat::Cast& n);
+  Value* expression(const flat::Node& e, const flat::Bitcast& n);
+  Value* expression(const flat::Node& e, const flat::Ramp& n);
+  Value* expression(const flat::Node& e, const flat::Broadcast& n);
+  Value* expression(const flat::Node& e, const flat::Load& n);
+  Value* expression(const flat::Node& e, const flat::RegRead& n);
+  // An operation without side effects, shared with an equal one. A movable one goes to the
+  // outermost scope possible.
+  template <class Make>
+  Value* pure(int operation, const void* type, std::initializer_list<Value*> operands, bool movable,
+              Make&& make, std::uint64_t immediate = 0);
+  Value* float_binary(flat::BinaryOp op, Value* a, Value* b);
+  Value* int_binary(flat::BinaryOp op, Dtype dtype, Value* a, Value* b);
+  Value* float_unary(flat::UnaryOp op, Value* x);
+  Value* round_without_hardware(Value* x, bool up);
+  Value* lane_mask(const flat::Node& e,
+                   const flat::Binary& n);  // of a ramp against a scalar; null if it is not that
+  Value* convert(Value* x, flat::Type from, flat::Type to);
+  Value* widen(Value* x, Dtype dtype);   // f16, bf16 -> f32; others stay
+  Value* narrow(Value* x, Dtype dtype);  // the inverse
+  Value* splat(Value* x, int lanes);
+
+  // Memory (emit_memory.cpp).
+  struct Address {
+    std::vector<std::pair<Value*, std::int64_t>> terms;  // value times bytes
+    std::int64_t displacement = 0;
+  };
+  void collect(const flat::Expr& index, std::int64_t scale, Address& out);
+  Value* base(int buffer);
+  Value* pointer(int buffer, const flat::Expr& index);
+  Value* scaled(Value* term, std::int64_t scale);
+  Value* load_at(int buffer, Value* address, flat::Type type, Value* mask);
+  Value* gather(const flat::Node& e, const flat::Load& n, Value* mask);
+  void scatter(const flat::Store& n, Value* stored, Value* mask);
+  Value* lane_pointer(int buffer, const flat::Expr& index, int lane);
+  Value* from_memory(Value* x, flat::Type type);
+  Value* to_memory(Value* x, flat::Type type);
+  Value* scratch();  // where a masked-off lane may write
+  void tag(llvm::Instruction* access, int buffer);
+
+  ModuleContext& m_;
+  llvm::Function* function_;
+  llvm::IRBuilder<> b_;
+  llvm::IRBuilder<> entry_;  // before the entry block's branch: argument loads, allocas
+  Scopes scopes_;
+  Frame frame_{};
+  std::unordered_map<int, Value*> vars_;
+  std::vector<Value*> regs_;             // null: not written yet
+  std::vector<Value*> bases_;            // a buffer
+  std::vector<std::uint64_t> versions_;  // a buffer: changes when its contents may have
+  std::uint64_t version_ = 0;
+  Value* scratch_ = nullptr;
+  // Values of shared nodes, within one statement. Holds the nodes, so that an address is not used
+  // again.
+  std::unordered_map<const flat::Node*, std::pair<flat::Expr, Value*>> memo_;
+};
+
+// Operations of ValueKey, beside the numbers of unary and binary operators.
+enum Operation {
+  kUnaryOperation = 0,
+  kBinaryOperation = 100,
+  kFmaOperation = 200,
+  kSelectOperation,
+  kConvertOperation,
+  kBitcastOperation,
+  kRampOperation,
+  kSplatOperation,
+  kLoadOperation,
+  kScaleOperation,
+  kPointerOperation,
+  kLaneMaskOperation,
+  kExtractOperation,
+  kWidenOperation,
+  kNarrowOperation,
+};
+
+// Implementation.
+template <class Make>
+llvm::Value* FunctionEmitter::pure(int operation, const void* type,
+                                   std::initializer_list<Value*> operands, bool movable,
+                                   Make&& make, std::uint64_t immediate) {
+  ValueKey key{operation, {reinterpret_cast<std::uintptr_t>(type), immediate}};
+  int depth = 0;
+  std::size_t at = 2;
+  for (Value* operand : operands) {
+    key.parts.at(at++) = reinterpret_cast<std::uintptr_t>(operand);
+    depth = std::max(depth, scopes_.depth_of(operand));
+  }
+  if (Value* known = movable ? scopes_.find(key) : scopes_.find_innermost(key)) return known;
+  return scopes_.add(key, movable ? scopes_.home(depth) : scopes_.current(), make);
+}
+
+}  // namespace lathe::codegen

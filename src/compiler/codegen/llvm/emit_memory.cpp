@@ -1,0 +1,221 @@
+// Loads, stores and the addresses they use.
+#include <algorithm>
+
+#include "compiler/codegen/llvm/emit.h"
+
+namespace lathe::codegen {
+
+using namespace flat;
+
+namespace {
+
+llvm::Align element_align(Dtype dtype) {
+  return llvm::Align(static_cast<std::uint64_t>(size_of(dtype)));
+}
+
+bool is_all(const llvm::Value* mask, bool value) {
+  const auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(mask);
+  return constant && (value ? constant->isAllOnesValue() : constant->isNullValue());
+}
+
+// One lane of an index as a scalar expression; null where only the computed vector knows.
+Expr lane_of(const Expr& e, int lane) {
+  if (e->type.lanes == 1) return e;
+  if (const auto* ramp = std::get_if<Ramp>(&e->value))
+    return binary(BinaryOp::kAdd, ramp->base, int_imm(ramp->stride * lane, e->type.dtype));
+  if (const auto* broadcast = std::get_if<Broadcast>(&e->value)) return broadcast->x;
+  const auto* n = std::get_if<Binary>(&e->value);
+  if (!n || e->type.dtype == Dtype::kBool) return nullptr;
+  Expr a = lane_of(n->a, lane), b = a ? lane_of(n->b, lane) : nullptr;
+  return b ? binary(n->op, a, b) : nullptr;
+}
+
+}  // namespace
+
+llvm::Value* FunctionEmitter::base(int buffer) {
+  llvm::Value*& known = bases_[static_cast<std::size_t>(buffer)];
+  if (known) return known;
+  const Buffer& b = m_.program.buffers[static_cast<std::size_t>(buffer)];
+  const auto at = [&](llvm::Value* area) {
+    return entry_.CreateGEP(entry_.getInt8Ty(), area,
+                            entry_.getInt64(static_cast<std::uint64_t>(b.slot)));
+  };
+  const auto tensor = [&](std::int64_t slot) {
+    llvm::Value* place = entry_.CreateGEP(entry_.getPtrTy(), frame_.tensors,
+                                          entry_.getInt64(static_cast<std::uint64_t>(slot)));
+    return entry_.CreateLoad(entry_.getPtrTy(), place, b.name);
+  };
+  switch (b.scope) {
+    case Scope::kInput: known = tensor(b.slot); break;
+    case Scope::kOutput:
+      known = tensor(static_cast<std::int64_t>(m_.program.inputs.size()) + b.slot);
+      break;
+    case Scope::kLiteral: known = m_.literals[static_cast<std::size_t>(buffer)]; break;
+    case Scope::kConstant: known = at(frame_.constants); break;
+    case Scope::kWorkspace: known = at(frame_.workspace); break;
+    case Scope::kWorker: known = at(frame_.worker_area); break;
+  }
+  scopes_.define(known, 0);
+  return known;
+}
+
+void FunctionEmitter::collect(const Expr& index, std::int64_t scale, Address& out) {
+  if (const auto immediate = as_int(index)) {
+    out.displacement += *immediate * scale;
+    return;
+  }
+  if (const auto* n = std::get_if<Binary>(&index->value); n && index->type.dtype == Dtype::kI64) {
+    if (n->op == BinaryOp::kAdd || n->op == BinaryOp::kSub) {
+      collect(n->a, scale, out);
+      return collect(n->b, n->op == BinaryOp::kAdd ? scale : -scale, out);
+    }
+    if (n->op == BinaryOp::kMul)
+      if (const auto factor = as_int(n->b)) return collect(n->a, scale * *factor, out);
+  }
+  llvm::Value* term = value(index);
+  if (!term->getType()->isIntegerTy(64)) term = b_.CreateSExt(term, b_.getInt64Ty());
+  const auto known = std::ranges::find(out.terms, term, &std::pair<Value*, std::int64_t>::first);
+  if (known != out.terms.end())
+    known->second += scale;
+  else
+    out.terms.emplace_back(term, scale);
+}
+
+llvm::Value* FunctionEmitter::scaled(llvm::Value* term, std::int64_t scale) {
+  if (scale == 1) return term;
+  llvm::Value* factor = b_.getInt64(static_cast<std::uint64_t>(scale));
+  return pure(kScaleOperation, nullptr, {term, factor}, true,
+              [&] { return b_.CreateMul(term, factor, "", false, true); });
+}
+
+// Terms are added from the outermost loop inwards, each sum in the loop of its innermost term; the
+// immediate part comes last, where it becomes part of the instruction.
+llvm::Value* FunctionEmitter::pointer(int buffer, const Expr& index) {
+  Address address;
+  collect(index, size_of(m_.program.buffers[static_cast<std::size_t>(buffer)].dtype), address);
+  std::erase_if(address.terms, [](const auto& term) { return term.second == 0; });
+  std::ranges::stable_sort(address.terms, {},
+                           [&](const auto& term) { return scopes_.depth_of(term.first); });
+  llvm::Value* at = base(buffer);
+  for (const auto& [term, scale] : address.terms) {
+    llvm::Value* offset = scaled(term, scale);
+    at = pure(kPointerOperation, nullptr, {at, offset}, true,
+              [&] { return b_.CreateGEP(b_.getInt8Ty(), at, offset); });
+  }
+  if (address.displacement == 0) return at;
+  llvm::Value* last = b_.getInt64(static_cast<std::uint64_t>(address.displacement));
+  return pure(kPointerOperation, nullptr, {at, last}, false,
+              [&] { return b_.CreateGEP(b_.getInt8Ty(), at, last); });
+}
+
+llvm::Value* FunctionEmitter::lane_pointer(int buffer, const Expr& index, int lane) {
+  if (const Expr scalar = lane_of(index, lane)) return pointer(buffer, scalar);
+  llvm::Value* all = value(index);
+  llvm::Value* element = b_.CreateExtractElement(all, static_cast<std::uint64_t>(lane));
+  if (!element->getType()->isIntegerTy(64)) element = b_.CreateSExt(element, b_.getInt64Ty());
+  llvm::Value* offset =
+      scaled(element, size_of(m_.program.buffers[static_cast<std::size_t>(buffer)].dtype));
+  return b_.CreateGEP(b_.getInt8Ty(), base(buffer), offset);
+}
+
+llvm::Value* FunctionEmitter::from_memory(llvm::Value* x, Type type) {
+  if (type.dtype != Dtype::kBool) return x;
+  return b_.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));
+}
+
+llvm::Value* FunctionEmitter::to_memory(llvm::Value* x, Type type) {
+  return type.dtype == Dtype::kBool ? b_.CreateZExt(x, m_.memory_type(type)) : x;
+}
+
+void FunctionEmitter::tag(llvm::Instruction* access, int buffer) {
+  const auto at = static_cast<std::size_t>(buffer);
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope, m_.alias_scope[at]);
+  if (m_.noalias[at]) access->setMetadata(llvm::LLVMContext::MD_noalias, m_.noalias[at]);
+}
+
+llvm::Value* FunctionEmitter::scratch() {
+  if (!scratch_) {
+    scratch_ = entry_.CreateAlloca(entry_.getInt64Ty());
+    scopes_.define(scratch_, 0);
+  }
+  return scratch_;
+}
+
+llvm::Value* FunctionEmitter::load_at(int buffer, llvm::Value* address, Type type,
+                                      llvm::Value* mask) {
+  llvm::Type* memory = m_.memory_type(type);
+  const llvm::Align align = element_align(type.dtype);
+  llvm::Instruction* access = nullptr;
+  if (!mask)
+    access = b_.CreateAlignedLoad(memory, address, align);
+  else if (type.lanes == 1)
+    access = b_.CreateAlignedLoad(memory, b_.CreateSelect(mask, address, m_.zeros()), align);
+  else
+    access =
+        b_.CreateMaskedLoad(memory, address, align, mask, llvm::Constant::getNullValue(memory));
+  tag(access, buffer);
+  return from_memory(access, type);
+}
+
+llvm::Value* FunctionEmitter::expression(const Node& e, const Load& n) {
+  llvm::Value* mask = n.mask ? value(n.mask) : nullptr;
+  if (is_all(mask, false)) return llvm::Constant::getNullValue(m_.type(e.type));
+  if (is_all(mask, true)) mask = nullptr;
+  if (n.index->type.lanes > 1) return gather(e, n, mask);
+  llvm::Value* address = pointer(n.buffer, n.index);
+  const auto make = [&] { return load_at(n.buffer, address, e.type, mask); };
+  const std::uint64_t version = versions_[static_cast<std::size_t>(n.buffer)];
+  llvm::Type* type = m_.type(e.type);
+  return mask ? pure(kLoadOperation, type, {address, mask}, false, make, version)
+              : pure(kLoadOperation, type, {address}, false, make, version);
+}
+
+llvm::Value* FunctionEmitter::gather(const Node& e, const Load& n, llvm::Value* mask) {
+  const Type element{e.type.dtype, 1};
+  llvm::Value* out = llvm::PoisonValue::get(m_.type(e.type));
+  for (int lane = 0; lane < e.type.lanes; ++lane) {
+    const auto at = static_cast<std::uint64_t>(lane);
+    llvm::Value* active = mask ? b_.CreateExtractElement(mask, at) : nullptr;
+    llvm::Value* x = llvm::Constant::getNullValue(m_.type(element));
+    if (!is_all(active, false)) {
+      if (is_all(active, true)) active = nullptr;
+      x = load_at(n.buffer, lane_pointer(n.buffer, n.index, lane), element, active);
+    }
+    out = b_.CreateInsertElement(out, x, at);
+  }
+  return out;
+}
+
+void FunctionEmitter::scatter(const Store& n, llvm::Value* stored, llvm::Value* mask) {
+  for (int lane = 0; lane < n.index->type.lanes; ++lane) {
+    const auto at = static_cast<std::uint64_t>(lane);
+    llvm::Value* active = mask ? b_.CreateExtractElement(mask, at) : nullptr;
+    if (is_all(active, false)) continue;
+    llvm::Value* address = lane_pointer(n.buffer, n.index, lane);
+    if (active && !is_all(active, true)) address = b_.CreateSelect(active, address, scratch());
+    llvm::Value* x = b_.CreateExtractElement(stored, at);
+    tag(b_.CreateAlignedStore(x, address, element_align(n.value->type.dtype)), n.buffer);
+  }
+}
+
+void FunctionEmitter::statement(const Store& n) {
+  llvm::Value* mask = n.mask ? value(n.mask) : nullptr;
+  if (is_all(mask, false)) return;
+  if (is_all(mask, true)) mask = nullptr;
+  llvm::Value* stored = to_memory(value(n.value), n.value->type);
+  const llvm::Align align = element_align(n.value->type.dtype);
+  if (n.index->type.lanes > 1) {
+    scatter(n, stored, mask);
+  } else {
+    llvm::Value* address = pointer(n.buffer, n.index);
+    if (mask && n.value->type.lanes > 1) {
+      tag(b_.CreateMaskedStore(stored, address, align, mask), n.buffer);
+    } else {
+      if (mask) address = b_.CreateSelect(mask, address, scratch());
+      tag(b_.CreateAlignedStore(stored, address, align), n.buffer);
+    }
+  }
+  touch({n.buffer});
+}
+
+}  // namespace lathe::codegen

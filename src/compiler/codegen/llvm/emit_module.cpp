@@ -1,0 +1,174 @@
+// The module: literals, the two entries, the exported table.
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+
+#include "compiler/codegen/llvm/emit.h"
+#include "compiler/codegen/llvm/machine.h"
+#include "runtime/module/abi.h"
+
+namespace lathe::codegen {
+
+using namespace flat;
+
+namespace {
+
+constexpr std::uint64_t kTensorAlign = 64;
+
+// Storage that may overlap: what the planner laid over each other, or two names of one tensor.
+struct Range {
+  std::int64_t begin, end;
+};
+Range range_of(const Buffer& b) {
+  const bool tensor = b.scope == Scope::kInput || b.scope == Scope::kOutput;
+  return {b.slot, b.slot + (tensor ? 1 : std::max<std::int64_t>(1, b.size * size_of(b.dtype)))};
+}
+bool may_alias(const Buffer& a, const Buffer& b) {
+  if (a.scope != b.scope || a.scope == Scope::kLiteral) return false;
+  const Range x = range_of(a), y = range_of(b);
+  return x.begin < y.end && y.begin < x.end;
+}
+
+llvm::GlobalVariable* constant_bytes(llvm::Module& module, llvm::ArrayRef<std::uint8_t> bytes,
+                                     const std::string& name) {
+  llvm::Constant* data = llvm::ConstantDataArray::get(module.getContext(), bytes);
+  auto* global = new llvm::GlobalVariable(module, data->getType(), true,
+                                          llvm::GlobalValue::PrivateLinkage, data, name);
+  global->setAlignment(llvm::Align(kTensorAlign));
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  return global;
+}
+
+llvm::GlobalVariable* literal(llvm::Module& module, const Buffer& buffer) {
+  const auto size = static_cast<std::size_t>(size_of(buffer.dtype));
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.size) * size);
+  for (std::size_t i = 0; i < buffer.literal.size(); ++i)
+    store_element(buffer.dtype, bytes.data() + i * size, buffer.literal[i]);
+  return constant_bytes(module, bytes, "literal." + buffer.name);
+}
+
+llvm::Function* emit_entry(ModuleContext& m, const std::string& name, const Stmt& body) {
+  llvm::Type* pointer = llvm::PointerType::get(m.context, 0);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m.context),
+                                       std::vector<llvm::Type*>(5, pointer), false);
+  llvm::Function* function = m.function(type, name);
+  FunctionEmitter emitter(m, function);
+  const auto arg = [&](unsigned i) { return function->getArg(i); };
+  emitter.set_frame({arg(0), arg(1), arg(2), arg(3), arg(4), arg(4)});
+  emitter.emit(body);
+  emitter.finish();
+  return function;
+}
+
+void emit_table(ModuleContext& m, llvm::Function* prepare, llvm::Function* run) {
+  llvm::Type* i64 = llvm::Type::getInt64Ty(m.context);
+  llvm::PointerType* pointer = llvm::PointerType::get(m.context, 0);
+  const auto number = [&](std::int64_t value) {
+    return llvm::ConstantInt::get(i64, static_cast<std::uint64_t>(value));
+  };
+  const Program& p = m.program;
+  llvm::Constant* no_prepare = llvm::ConstantPointerNull::get(pointer);
+  llvm::Constant* table = llvm::ConstantStruct::getAnon(
+      {number(LATHE_MODULE_ABI), number(static_cast<std::int64_t>(p.inputs.size())),
+       number(static_cast<std::int64_t>(p.outputs.size())), number(p.constant_bytes),
+       number(p.workspace_bytes), number(p.worker_bytes),
+       prepare ? static_cast<llvm::Constant*>(prepare) : no_prepare, run});
+  new llvm::GlobalVariable(*m.module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                           table, LATHE_MODULE_SYMBOL);
+}
+
+bool has_round_instruction(llvm::TargetMachine& machine, Isa isa) {
+  return isa == Isa::kAArch64 || machine.getMCSubtargetInfo()->checkFeatures("+sse4.1");
+}
+
+}  // namespace
+
+ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, const Target& t, bool round)
+    : context(c),
+      program(p),
+      target(t),
+      has_round(round),
+      module(std::make_unique<llvm::Module>("lathe", c)) {
+  llvm::MDBuilder md(context);
+  llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
+  std::vector<llvm::Metadata*> scopes;
+  for (const Buffer& buffer : program.buffers) {
+    scopes.push_back(md.createAnonymousAliasScope(domain, buffer.name));
+    literals.push_back(buffer.scope == Scope::kLiteral ? literal(*module, buffer) : nullptr);
+  }
+  for (std::size_t i = 0; i < scopes.size(); ++i) {
+    std::vector<llvm::Metadata*> others;
+    for (std::size_t j = 0; j < scopes.size(); ++j)
+      if (i != j && !may_alias(program.buffers[i], program.buffers[j])) others.push_back(scopes[j]);
+    alias_scope.push_back(llvm::MDNode::get(context, {scopes[i]}));
+    noalias.push_back(others.empty() ? nullptr : llvm::MDNode::get(context, others));
+  }
+}
+
+llvm::Type* ModuleContext::memory_type(Type t) const {
+  if (t.dtype != Dtype::kBool) return type(t);
+  llvm::Type* byte = llvm::Type::getInt8Ty(context);
+  return t.lanes == 1 ? byte : llvm::FixedVectorType::get(byte, static_cast<unsigned>(t.lanes));
+}
+
+llvm::Type* ModuleContext::type(Type t) const {
+  const auto element = [&]() -> llvm::Type* {
+    switch (t.dtype) {
+      case Dtype::kF32: return llvm::Type::getFloatTy(context);
+      case Dtype::kF64: return llvm::Type::getDoubleTy(context);
+      case Dtype::kF16:
+        return target.has_f16c ? llvm::Type::getHalfTy(context) : llvm::Type::getInt16Ty(context);
+      case Dtype::kBF16: return llvm::Type::getInt16Ty(context);
+      case Dtype::kI8:
+      case Dtype::kU8: return llvm::Type::getInt8Ty(context);
+      case Dtype::kI32: return llvm::Type::getInt32Ty(context);
+      case Dtype::kI64: return llvm::Type::getInt64Ty(context);
+      case Dtype::kBool: return llvm::Type::getInt1Ty(context);
+    }
+    return nullptr;
+  };
+  return t.lanes == 1 ? element()
+                      : llvm::FixedVectorType::get(element(), static_cast<unsigned>(t.lanes));
+}
+
+llvm::Function* ModuleContext::function(llvm::FunctionType* type, const std::string& name) {
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, *module);
+  function->setDoesNotThrow();
+  function->addFnAttr("target-cpu", target.mcpu);
+  function->addFnAttr("target-features", feature_text(target));
+  function->addFnAttr("no-builtins");
+  function->addFnAttr("frame-pointer", "none");
+  // Several cpus with AVX-512 prefer 256 bits, which would split every vector operation in two.
+  if (target.vector_bits == 512) function->addFnAttr("prefer-vector-width", "512");
+  return function;
+}
+
+llvm::Value* ModuleContext::zeros() {
+  const std::vector<std::uint8_t> bytes(64, 0);
+  if (!zeros_) zeros_ = constant_bytes(*module, bytes, "zeros");
+  return zeros_;
+}
+
+void ModuleContext::refuse(const std::string& what) {
+  if (!error)
+    error = Error{ErrorKind::kUnsupported,
+                  fmt::format("code generation has no instruction for {}", what),
+                  {}};
+}
+
+Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
+                                                  const Program& program, const Target& target,
+                                                  llvm::TargetMachine& machine) {
+  LATHE_CHECK(target.vector_bits > 0, "the target \"{}\" is not resolved", target.text());
+  ModuleContext m(context, program, target, has_round_instruction(machine, target.isa));
+  m.module->setTargetTriple(triple_of(target.isa));
+  m.module->setDataLayout(machine.createDataLayout());
+  m.module->setPICLevel(llvm::PICLevel::SmallPIC);
+  llvm::Function* prepare =
+      program.prepare ? emit_entry(m, "lathe_prepare", program.prepare) : nullptr;
+  llvm::Function* run = emit_entry(m, "lathe_run", program.run);
+  emit_table(m, prepare, run);
+  if (m.error) return std::unexpected(*m.error);
+  return std::move(m.module);
+}
+
+}  // namespace lathe::codegen

@@ -1,0 +1,233 @@
+// Statements: control flow, and the registers as SSA values through it.
+#include <llvm/IR/Intrinsics.h>
+
+#include "compiler/codegen/llvm/emit.h"
+#include "compiler/codegen/llvm/written.h"
+
+namespace lathe::codegen {
+
+using namespace flat;
+using llvm::BasicBlock;
+
+void FunctionEmitter::emit(const Stmt& stmt) {
+  if (!stmt || m_.error) return;
+  memo_.clear();
+  std::visit([&](const auto& n) { statement(n); }, stmt->value);
+}
+
+void FunctionEmitter::statement(const Seq& n) {
+  for (const Stmt& s : n.stmts) emit(s);
+}
+
+void FunctionEmitter::statement(const Let& n) { vars_[n.var] = value(n.value); }
+
+void FunctionEmitter::statement(const RegWrite& n) {
+  regs_[static_cast<std::size_t>(n.reg)] = value(n.value);
+}
+
+void FunctionEmitter::statement(const PrefetchAt& n) {
+  llvm::Value* address = pointer(n.buffer, n.index);
+  constexpr int kRead = 0, kAllLevels = 3, kData = 1;
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
+                     {address, b_.getInt32(kRead), b_.getInt32(kAllLevels), b_.getInt32(kData)});
+}
+
+llvm::Value* FunctionEmitter::reg_or_poison(int reg) const {
+  const auto at = static_cast<std::size_t>(reg);
+  return regs_[at] ? regs_[at] : llvm::PoisonValue::get(m_.type(m_.program.regs[at]));
+}
+
+void FunctionEmitter::open(ScopeKind kind, llvm::Instruction* entry) {
+  scopes_.open(kind, entry);
+  memo_.clear();
+}
+
+void FunctionEmitter::close() {
+  scopes_.close();
+  memo_.clear();
+}
+
+void FunctionEmitter::touch(const std::vector<int>& buffers) {
+  for (const int buffer : buffers) versions_[static_cast<std::size_t>(buffer)] = ++version_;
+}
+
+bool FunctionEmitter::provably_below(const Expr& begin, const Expr& end) const {
+  return as_int(binary(BinaryOp::kSub, end, begin)).value_or(0) > 0;
+}
+
+void FunctionEmitter::statement(const For& n) {
+  if (n.kind == ForKind::kParallel && m_.target.threads > 1) return parallel_for(n);
+  llvm::Value* begin = value(n.begin);
+  loop(n.var, begin, value(n.end), provably_below(n.begin, n.end), n.body);
+}
+
+void FunctionEmitter::loop(int var, llvm::Value* begin, llvm::Value* end, bool never_empty,
+                           const Stmt& body) {
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(begin);
+  const auto* last = llvm::dyn_cast<llvm::ConstantInt>(end);
+  if (first && last && first->getSExtValue() >= last->getSExtValue()) return;
+  if (first && last && first->getSExtValue() + 1 == last->getSExtValue()) {
+    vars_[var] = begin;
+    return emit(body);
+  }
+  never_empty |= first && last;
+  const Written written = written_by(body);
+  BasicBlock* before = b_.GetInsertBlock();
+  BasicBlock* inside = BasicBlock::Create(m_.context, "loop", function_);
+  BasicBlock* after = BasicBlock::Create(m_.context, "done");
+  llvm::Instruction* entry = never_empty
+                                 ? b_.CreateBr(inside)
+                                 : b_.CreateCondBr(b_.CreateICmpSLT(begin, end), inside, after);
+  open(ScopeKind::kLoop, entry);
+  b_.SetInsertPoint(inside);
+
+  const auto phi = [&](llvm::Type* type, llvm::Value* initial) {
+    llvm::PHINode* node = b_.CreatePHI(type, 2);
+    node->addIncoming(initial, before);
+    scopes_.define(node, scopes_.current());
+    return node;
+  };
+  llvm::PHINode* index = phi(b_.getInt64Ty(), begin);
+  std::vector<llvm::PHINode*> carried;
+  std::vector<llvm::Value*> initial;
+  for (const int reg : written.regs) {
+    initial.push_back(reg_or_poison(reg));
+    carried.push_back(phi(initial.back()->getType(), initial.back()));
+    regs_[static_cast<std::size_t>(reg)] = carried.back();
+  }
+  vars_[var] = index;
+  emit(body);
+
+  llvm::Value* next = b_.CreateAdd(index, b_.getInt64(1), "", false, true);
+  BasicBlock* latch = b_.GetInsertBlock();
+  b_.CreateCondBr(b_.CreateICmpSLT(next, end), inside, after);
+  index->addIncoming(next, latch);
+  for (std::size_t i = 0; i < carried.size(); ++i)
+    carried[i]->addIncoming(reg_or_poison(written.regs[i]), latch);
+  close();
+
+  function_->insert(function_->end(), after);
+  b_.SetInsertPoint(after);
+  for (std::size_t i = 0; !never_empty && i < carried.size(); ++i) {
+    llvm::Value*& reg = regs_[static_cast<std::size_t>(written.regs[i])];
+    llvm::Value* final = reg;
+    llvm::PHINode* merged = phi(final->getType(), initial[i]);
+    merged->addIncoming(final, latch);
+    reg = merged;
+  }
+  // Values of the loop that live on in registers now belong to this scope.
+  for (const int reg : written.regs) {
+    const llvm::Value* v = regs_[static_cast<std::size_t>(reg)];
+    scopes_.define(v, scopes_.depth_of(v));
+  }
+  touch(written.buffers);
+}
+
+void FunctionEmitter::statement(const If& n) {
+  llvm::Value* condition = value(n.condition);
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition))
+    return emit(known->isZero() ? n.otherwise : n.then);
+  Written written = written_by(n.then);
+  const Written other = written_by(n.otherwise);
+  written.regs.insert(written.regs.end(), other.regs.begin(), other.regs.end());
+  std::ranges::sort(written.regs);
+  written.regs.erase(std::unique(written.regs.begin(), written.regs.end()), written.regs.end());
+
+  BasicBlock* after = BasicBlock::Create(m_.context, "endif");
+  BasicBlock* blocks[2] = {BasicBlock::Create(m_.context, "then", function_),
+                           n.otherwise ? BasicBlock::Create(m_.context, "else") : after};
+  BasicBlock* from[2] = {nullptr, b_.GetInsertBlock()};
+  const std::vector<llvm::Value*> old = regs_;
+  std::vector<llvm::Value*> out[2] = {{}, old};
+  llvm::Instruction* entry = b_.CreateCondBr(condition, blocks[0], blocks[1]);
+  for (int branch = 0; branch < (n.otherwise ? 2 : 1); ++branch) {
+    open(ScopeKind::kBranch, entry);
+    if (!blocks[branch]->getParent()) function_->insert(function_->end(), blocks[branch]);
+    b_.SetInsertPoint(blocks[branch]);
+    regs_ = old;
+    emit(branch == 0 ? n.then : n.otherwise);
+    out[branch] = regs_;
+    from[branch] = b_.GetInsertBlock();
+    b_.CreateBr(after);
+    close();
+  }
+  function_->insert(function_->end(), after);
+  b_.SetInsertPoint(after);
+  regs_ = old;
+  for (const int reg : written.regs) {
+    const auto at = static_cast<std::size_t>(reg);
+    llvm::PHINode* merged = b_.CreatePHI(m_.type(m_.program.regs[at]), 2);
+    for (int branch = 0; branch < 2; ++branch) {
+      llvm::Value* v = out[branch][at];
+      merged->addIncoming(v ? v : llvm::PoisonValue::get(merged->getType()), from[branch]);
+    }
+    scopes_.define(merged, scopes_.current());
+    regs_[at] = merged;
+  }
+  touch(written.buffers);
+  touch(other.buffers);
+}
+
+namespace {
+
+// runtime, tensors, constants, workspace, workers, the loop's begin, then the variables it uses.
+constexpr unsigned kContextPointers = 5;
+
+llvm::StructType* context_type(llvm::IRBuilder<>& b, std::size_t vars) {
+  std::vector<llvm::Type*> members(kContextPointers, b.getPtrTy());
+  members.insert(members.end(), vars + 1, b.getInt64Ty());
+  return llvm::StructType::get(b.getContext(), members);
+}
+
+}  // namespace
+
+void FunctionEmitter::parallel_for(const For& n) {
+  llvm::Value* begin = value(n.begin);
+  llvm::Value* end = value(n.end);
+  llvm::Value* count = b_.CreateSub(end, begin, "", false, true);
+  if (!llvm::isa<llvm::Constant>(count))
+    count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
+  std::vector<int> vars = free_vars(n.body);
+  std::erase(vars, n.var);
+
+  // The caller's side: fill the context, call the runtime.
+  llvm::StructType* type = context_type(b_, vars.size());
+  llvm::Value* context = entry_.CreateAlloca(type);
+  std::vector<llvm::Value*> members = {frame_.runtime,   frame_.tensors, frame_.constants,
+                                       frame_.workspace, frame_.workers, begin};
+  for (const int var : vars) members.push_back(vars_.at(var));
+  for (unsigned i = 0; i < members.size(); ++i)
+    b_.CreateStore(members[i], b_.CreateStructGEP(type, context, i));
+  llvm::Type* i64 = b_.getInt64Ty();
+  auto* body_type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), i64, i64, i64}, false);
+  llvm::Function* body = m_.function(body_type, fmt::format("lathe_body_{}", m_.bodies++));
+  auto* call_type = llvm::FunctionType::get(
+      b_.getVoidTy(), {b_.getPtrTy(), i64, b_.getPtrTy(), b_.getPtrTy()}, false);
+  auto* runtime_type = llvm::StructType::get(b_.getPtrTy(), b_.getPtrTy());
+  llvm::Value* call =
+      b_.CreateLoad(b_.getPtrTy(), b_.CreateStructGEP(runtime_type, frame_.runtime, 0));
+  llvm::Value* self =
+      b_.CreateLoad(b_.getPtrTy(), b_.CreateStructGEP(runtime_type, frame_.runtime, 1));
+  b_.CreateCall(call_type, call, {self, count, body, context});
+  touch(written_by(n.body).buffers);
+
+  // The workers' side: one slice of the iterations.
+  FunctionEmitter inner(m_, body);
+  llvm::IRBuilder<>& b = inner.entry();
+  const auto member = [&](unsigned i) {
+    return b.CreateLoad(type->getElementType(i), b.CreateStructGEP(type, body->getArg(0), i));
+  };
+  Frame frame{member(0), member(1), member(2), member(3), member(4), nullptr};
+  llvm::Value* offset =
+      b.CreateMul(body->getArg(3), b.getInt64(static_cast<std::uint64_t>(m_.program.worker_bytes)));
+  frame.worker_area = b.CreateGEP(b.getInt8Ty(), frame.workers, offset);
+  inner.set_frame(frame);
+  llvm::Value* first = member(kContextPointers);
+  for (std::size_t i = 0; i < vars.size(); ++i)
+    inner.set_var(vars[i], member(kContextPointers + 1 + static_cast<unsigned>(i)));
+  inner.loop(n.var, b.CreateAdd(first, body->getArg(1)), b.CreateAdd(first, body->getArg(2)), false,
+             n.body);
+  inner.finish();
+}
+
+}  // namespace lathe::codegen

@@ -1,0 +1,147 @@
+// Linking by the system's linker, in a temporary folder.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <span>
+
+#include "compiler/codegen/llvm/codegen.h"
+
+extern char** environ;
+
+namespace lathe::codegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code error;
+    std::string pattern = fs::temp_directory_path(error).string() + "/lathe-XXXXXX";
+    if (mkdtemp(pattern.data())) path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+bool runs_here(Isa isa) {
+#if defined(__aarch64__)
+  return isa == Isa::kAArch64;
+#else
+  return isa == Isa::kX86;
+#endif
+}
+
+struct Finished {
+  int status = 0;  // as waitpid gives it; -1: could not be started
+  std::string errors;
+};
+
+Finished run(std::vector<std::string> command, const std::string& errors_path) {
+  std::vector<char*> argv;
+  for (auto& word : command) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors_path.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int refused = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  Finished finished;
+  if (refused != 0) return {-1, ""};
+  while (waitpid(child, &finished.status, 0) < 0 && errno == EINTR) {
+  }
+  std::ifstream in(errors_path);
+  finished.errors.assign(std::istreambuf_iterator<char>(in), {});
+  return finished;
+}
+
+// "undefined reference to `fmaf'" (ld), "undefined symbol: fmaf" (ld.lld).
+std::string undefined_symbol(const std::string& errors) {
+  std::smatch match;
+  static const std::regex pattern(
+      "undefined (?:reference to|symbol:?|hidden symbol) [`']?([A-Za-z0-9_.$]+)");
+  return std::regex_search(errors, match, pattern) ? match[1].str() : "";
+}
+
+Error link_error(const std::vector<std::string>& command, const Finished& finished) {
+  if (const std::string symbol = undefined_symbol(finished.errors); !symbol.empty())
+    return {ErrorKind::kBuild,
+            fmt::format("generated code calls \"{}\", which no machine instruction of the target "
+                        "does; lowering must expand "
+                        "it",
+                        symbol),
+            "link"};
+  return {ErrorKind::kBuild, fmt::format("{} failed: {}", command[0], finished.errors), "link"};
+}
+
+Status write_file(const std::string& path, std::span<const std::byte> bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) return fail(ErrorKind::kIo, "cannot write {}; is the disk full?", path);
+  return {};
+}
+
+Result<std::vector<std::byte>> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in || text.empty()) return fail(ErrorKind::kIo, "cannot read {}", path);
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return std::vector<std::byte>(data, data + text.size());
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> link_shared(const Object& object, const Target& target,
+                                           const std::vector<std::string>& extra_objects) {
+  const TemporaryFolder folder;
+  if (folder.path().empty())
+    return fail(ErrorKind::kIo, "cannot make a temporary folder; set TMPDIR to a writable one");
+  const std::string in = folder.path() + "/code.o", out = folder.path() + "/code.so";
+  LATHE_TRY_STATUS(write_file(in, object.bytes));
+  std::vector<std::string> linkers = {"ld.lld", "ld.lld-19"};
+  if (runs_here(target.isa)) linkers.insert(linkers.begin(), "ld");
+  for (const std::string& linker : linkers) {
+    std::vector<std::string> command = {linker,
+                                        "-shared",
+                                        "-z",
+                                        "defs",
+                                        "-z",
+                                        "now",
+                                        "-z",
+                                        "noexecstack",
+                                        "--hash-style=gnu",
+                                        "--build-id=none",
+                                        "-o",
+                                        out,
+                                        in};
+    command.insert(command.end(), extra_objects.begin(), extra_objects.end());
+    const Finished finished = run(command, folder.path() + "/errors");
+    const bool absent = finished.status == -1 ||
+                        (WIFEXITED(finished.status) && WEXITSTATUS(finished.status) == 127);
+    if (absent) continue;
+    if (finished.status != 0) return std::unexpected(link_error(command, finished));
+    return read_file(out);
+  }
+  return fail(ErrorKind::kNotFound,
+              "no linker for {} found; install binutils (for this machine) or lld-19 (for others)",
+              target.text());
+}
+
+}  // namespace lathe::codegen

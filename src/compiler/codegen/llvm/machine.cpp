@@ -1,0 +1,53 @@
+#include "compiler/codegen/llvm/machine.h"
+
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+
+namespace lathe::codegen {
+namespace {
+
+// LLVM keeps its own registry of targets; registering twice does nothing.
+void register_target(Isa isa) {
+  if (isa == Isa::kX86) {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  } else {
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  }
+}
+
+}  // namespace
+
+const char* triple_of(Isa isa) {
+  return isa == Isa::kX86 ? "x86_64-pc-linux-gnu" : "aarch64-unknown-linux-gnu";
+}
+
+std::string feature_text(const Target& target) {
+  std::string text;
+  for (const auto& feature : target.features) text += (text.empty() ? "" : ",") + feature;
+  return text;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const Target& target) {
+  register_target(target.isa);
+  std::string error;
+  const llvm::Target* registered = llvm::TargetRegistry::lookupTarget(triple_of(target.isa), error);
+  if (!registered)
+    return fail(ErrorKind::kUnsupported, "LLVM does not generate code for {}: {}",
+                triple_of(target.isa), error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // an fma is written as one, or is none
+  options.TrapUnreachable = false;
+  std::unique_ptr<llvm::TargetMachine> machine(registered->createTargetMachine(
+      triple_of(target.isa), target.mcpu, feature_text(target), options, llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Default));
+  LATHE_CHECK(machine != nullptr);
+  return machine;
+}
+
+}  // namespace lathe::codegen

@@ -1,0 +1,133 @@
+// What a cpu name and a list of features mean, as LLVM's tables have it.
+#include <algorithm>
+#include <array>
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/TargetParser/Host.h>
+
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/llvm/machine.h"
+
+namespace lathe::codegen {
+namespace {
+
+// Features of the host worth stating where they differ from what its cpu name implies (a virtual
+// machine may hide some): those that code generation uses by itself.
+constexpr std::array kCodeFeatures = {
+    "adx",   "amx",   "avx",  "bmi",    "cmov", "f16c",  "fma", "fullfp16", "lse",
+    "lzcnt", "movbe", "neon", "popcnt", "sse",  "ssse3", "sve", "dotprod",  "fp-armv8"};
+
+bool is_code_feature(llvm::StringRef name) {
+  return std::ranges::any_of(kCodeFeatures, [&](const char* f) { return name.starts_with(f); });
+}
+
+template <class Table>
+std::string similar_names(const Table& table, const std::string& name) {
+  std::vector<std::pair<unsigned, std::string>> found;
+  for (const auto& entry : table) {
+    const llvm::StringRef key(entry.Key);
+    unsigned distance = key.edit_distance(name);
+    if (key.starts_with(name) || llvm::StringRef(name).starts_with(key)) distance /= 3;
+    found.emplace_back(distance, entry.Key);
+  }
+  std::ranges::sort(found);
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, found.size()); ++i)
+    text += (i ? ", " : "") + found[i].second;
+  return text;
+}
+
+Isa host_isa() {
+#if defined(__aarch64__)
+  return Isa::kAArch64;
+#else
+  return Isa::kX86;
+#endif
+}
+
+// Names the host's cpu and where it differs from that cpu as LLVM knows it.
+Status resolve_host(Target& target) {
+  target.isa = host_isa();
+  target.mcpu = llvm::sys::getHostCPUName().str();
+  const auto has = llvm::sys::getHostCPUFeatures();
+  Target plain = target;
+  plain.features.clear();
+  const auto machine = LATHE_TRY(make_machine(plain));
+  const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
+  std::vector<std::string> found;
+  for (const auto& feature : info.getAllProcessorFeatures()) {
+    const auto host = has.find(feature.Key);
+    if (host == has.end() || !is_code_feature(feature.Key)) continue;
+    const bool implied = info.checkFeatures(std::string("+") + feature.Key);
+    if (host->second != implied)
+      found.push_back((host->second ? "+" : "-") + std::string(feature.Key));
+  }
+  for (const auto& feature : target.features) {  // what the user says wins
+    std::erase_if(found, [&](const std::string& f) { return f.substr(1) == feature.substr(1); });
+    found.push_back(feature);
+  }
+  target.features = std::move(found);
+  std::ranges::sort(target.features);
+  return {};
+}
+
+Status check_names(const Target& target) {
+  Target generic = target;
+  generic.mcpu = target.isa == Isa::kX86 ? "x86-64" : "generic";
+  generic.features.clear();
+  const auto machine = LATHE_TRY(make_machine(generic));
+  const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
+  // isCPUStringValid() also accepts names of other modes of the ISA family; the table is what
+  // codegen can use.
+  if (!info.isCPUStringValid(target.mcpu))
+    return fail(ErrorKind::kInvalidArgument, "unknown cpu \"{}\"; similar ones are {}", target.mcpu,
+                similar_names(info.getAllProcessorDescriptions(), target.mcpu));
+  for (const auto& feature : target.features) {
+    const bool known = std::ranges::any_of(
+        info.getAllProcessorFeatures(), [&](const auto& f) { return feature.substr(1) == f.Key; });
+    if (!known)
+      return fail(ErrorKind::kInvalidArgument, "unknown cpu feature \"{}\"; similar ones are {}",
+                  feature.substr(1),
+                  similar_names(info.getAllProcessorFeatures(), feature.substr(1)));
+  }
+  return {};
+}
+
+void derive_x86(const llvm::MCSubtargetInfo& info, Target& target) {
+  const bool avx512 = info.checkFeatures("+avx512f");
+  const bool vl = avx512 && info.checkFeatures("+avx512vl");
+  target.vector_bits = avx512 ? 512 : info.checkFeatures("+avx") ? 256 : 128;
+  target.vector_registers = avx512 ? 32 : 16;
+  target.has_fma = info.checkFeatures("+fma");
+  target.has_f16c = info.checkFeatures("+f16c");
+  target.has_avx512_masks = vl;
+}
+
+void derive_aarch64(Target& target) {
+  target.vector_bits = 128;  // SVE's length is not known when code is made
+  target.vector_registers = 32;
+  target.has_fma = true;
+  target.has_f16c = true;
+  target.has_avx512_masks = false;
+}
+
+}  // namespace
+
+Result<Target> resolve_target(const Target& asked) {
+  Target target = asked;
+  if (target.mcpu == "host") LATHE_TRY_STATUS(resolve_host(target));
+  LATHE_TRY_STATUS(check_names(target));
+  const auto machine = LATHE_TRY(make_machine(target));
+  const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
+  if (target.isa == Isa::kX86 && !info.checkFeatures("+64bit"))
+    return fail(ErrorKind::kUnsupported, "cpu \"{}\" has no 64-bit mode; choose a 64-bit one",
+                target.mcpu);
+  if (target.isa == Isa::kX86)
+    derive_x86(info, target);
+  else
+    derive_aarch64(target);
+  return target;
+}
+
+}  // namespace lathe::codegen

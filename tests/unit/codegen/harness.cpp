@@ -1,0 +1,152 @@
+#include "unit/codegen/harness.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+
+namespace lathe::testing {
+namespace {
+
+constexpr int kWorkers = 3;
+constexpr std::size_t kGuard = 64;
+constexpr std::byte kPattern{0xa5};
+
+// 64-byte aligned storage with a guard behind it.
+class Area {
+ public:
+  Area(std::size_t bytes, std::byte fill)
+      : bytes_(bytes), storage_(bytes + 2 * kGuard + 64, kPattern) {
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+    data_ = storage_.data() + (64 - address % 64);
+    std::fill_n(data_, bytes, fill);
+  }
+  std::byte* data() { return data_; }
+  std::size_t size() const { return bytes_; }
+  bool intact() const {
+    return std::all_of(data_ + bytes_, data_ + bytes_ + kGuard,
+                       [](std::byte b) { return b == kPattern; });
+  }
+
+ private:
+  std::size_t bytes_;
+  std::vector<std::byte> storage_;
+  std::byte* data_ = nullptr;
+};
+
+// Slices of uneven lengths, out of order, on changing workers.
+void slices(void*, std::int64_t count, lathe_body body, void* context) {
+  std::int64_t end = count, worker = 0;
+  for (std::int64_t length = 1; end > 0; ++length) {
+    const std::int64_t begin = std::max<std::int64_t>(0, end - length);
+    body(context, begin, end, worker++ % kWorkers);
+    end = begin;
+  }
+}
+
+}  // namespace
+
+Target resolved(const std::string& text) {
+  auto parsed = parse_target(text);
+  if (!parsed) throw std::runtime_error(parsed.error().text());
+  auto target = codegen::resolve_target(*parsed);
+  if (!target) throw std::runtime_error(target.error().text());
+  return *target;
+}
+
+std::string test_name(const Target& target) {
+  std::string name = fmt::format("{}_{}", target.mcpu, target.threads);
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+}
+
+std::vector<Target> runnable_targets() {
+  std::vector<Target> targets = {resolved("cpu:host"), resolved("cpu:host;threads=3")};
+#if defined(__x86_64__)
+  targets.push_back(resolved("cpu:x86-64"));
+  if (__builtin_cpu_supports("x86-64-v2")) targets.push_back(resolved("cpu:x86-64-v2"));
+  if (__builtin_cpu_supports("avx")) targets.push_back(resolved("cpu:sandybridge"));
+  if (__builtin_cpu_supports("x86-64-v3")) targets.push_back(resolved("cpu:x86-64-v3;threads=2"));
+  if (__builtin_cpu_supports("x86-64-v4")) targets.push_back(resolved("cpu:x86-64-v4"));
+#endif
+  return targets;
+}
+
+Result<std::unique_ptr<module::Module>> compile(const flat::Program& program,
+                                                const Target& target) {
+  LATHE_TRY(codegen::llvm_ir(program, target));  // verifies
+  const codegen::Object object = LATHE_TRY(codegen::generate(program, target));
+  return module::load_module(LATHE_TRY(codegen::link_shared(object, target)));
+}
+
+Result<std::vector<interp::Bytes>> run_module(const module::Module& module,
+                                              const flat::Program& program,
+                                              std::span<const interp::Bytes> inputs) {
+  const lathe_module& table = module.table();
+  std::vector<Area> tensors;
+  for (const auto& bytes : inputs) {
+    tensors.emplace_back(bytes.size(), std::byte{0});
+    std::memcpy(tensors.back().data(), bytes.data(), bytes.size());
+  }
+  for (const flat::Border& border : program.outputs)
+    tensors.emplace_back(static_cast<std::size_t>(border.size * size_of(border.dtype)),
+                         std::byte{0xff});
+  const auto area = [](std::int64_t bytes) {
+    return Area(static_cast<std::size_t>(bytes), std::byte{0xff});
+  };
+  Area constants = area(table.constant_bytes), workspace = area(table.workspace_bytes);
+  Area workers = area(table.worker_bytes * kWorkers);
+
+  std::vector<void*> all, constant;
+  for (auto& tensor : tensors) all.push_back(tensor.data());
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    constant.push_back(i < inputs.size() && program.inputs[i].constant ? all[i] : nullptr);
+  const lathe_runtime runtime{slices, nullptr};
+  if (table.prepare)
+    table.prepare(&runtime, constant.data(), constants.data(), workspace.data(), workers.data());
+  table.run(&runtime, all.data(), constants.data(), workspace.data(), workers.data());
+
+  for (const auto& tensor : tensors)
+    if (!tensor.intact()) return fail(ErrorKind::kRun, "wrote past the end of a tensor");
+  if (!constants.intact() || !workspace.intact() || !workers.intact())
+    return fail(ErrorKind::kRun, "wrote past the end of scratch");
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (std::memcmp(inputs[i].data(), tensors[i].data(), inputs[i].size()) != 0)
+      return fail(ErrorKind::kRun, "wrote to input {}", i);
+  std::vector<interp::Bytes> outputs;
+  for (std::size_t i = inputs.size(); i < tensors.size(); ++i)
+    outputs.emplace_back(tensors[i].data(), tensors[i].data() + tensors[i].size());
+  return outputs;
+}
+
+namespace {
+
+bool same(Dtype dtype, const std::byte* want, const std::byte* got, double ulps) {
+  const auto size = static_cast<std::size_t>(size_of(dtype));
+  if (std::memcmp(want, got, size) == 0) return true;
+  if (!is_float(dtype)) return false;
+  const double w = load_element(dtype, want), g = load_element(dtype, got);
+  if (std::isnan(w) || std::isnan(g)) return std::isnan(w) && std::isnan(g);
+  if (ulps == 0) return false;
+  return std::abs(w - g) <= ulps * 2 * epsilon_of(dtype) * std::max(1.0, std::abs(w));
+}
+
+}  // namespace
+
+std::string difference(const flat::Program& program, const std::vector<interp::Bytes>& want,
+                       const std::vector<interp::Bytes>& got, double ulps) {
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    const flat::Border& border = program.outputs[i];
+    const auto size = static_cast<std::size_t>(size_of(border.dtype));
+    for (std::size_t at = 0; at < static_cast<std::size_t>(border.size); ++at) {
+      const std::byte *w = want[i].data() + at * size, *g = got[i].data() + at * size;
+      if (!same(border.dtype, w, g, ulps))
+        return fmt::format("{}[{}] is {}, not {}", border.name, at, load_element(border.dtype, g),
+                           load_element(border.dtype, w));
+    }
+  }
+  return "";
+}
+
+}  // namespace lathe::testing

@@ -1,0 +1,31 @@
+// Runs a flat program as machine code, in this process.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/target.h"
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/interp/flat_eval.h"
+#include "runtime/module/module.h"
+
+namespace lathe::testing {
+
+// The targets this machine can run, from SSE2 to its own.
+std::vector<Target> runnable_targets();
+Target resolved(const std::string& text);
+std::string test_name(const Target& target);  // letters and digits of its text
+
+Result<std::unique_ptr<module::Module>> compile(const flat::Program& program, const Target& target);
+// prepare, then run; storage as interp::eval_flat has it. Checks that nothing was written past the
+// areas' ends.
+Result<std::vector<interp::Bytes>> run_module(const module::Module& module,
+                                              const flat::Program& program,
+                                              std::span<const interp::Bytes> inputs);
+
+// What interp::eval_flat says and what the code says are equal: bit by bit, or for reals within
+// `ulps` of the type. Returns an explanation of the first difference, or nothing.
+std::string difference(const flat::Program& program, const std::vector<interp::Bytes>& want,
+                       const std::vector<interp::Bytes>& got, double ulps);
+
+}  // namespace lathe::testing

@@ -1,0 +1,299 @@
+// Small programs, one for each thing code generation does.
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "unit/codegen/harness.h"
+
+namespace lathe {
+namespace {
+
+using namespace flat;
+using enum flat::BinaryOp;
+using testing::compile, testing::run_module, testing::runnable_targets;
+
+Buffer buffer(const char* name, std::int64_t size, Scope scope, std::int64_t slot,
+              Dtype dtype = Dtype::kF32) {
+  return {.name = name, .dtype = dtype, .size = size, .scope = scope, .slot = slot};
+}
+Border border(const Buffer& b) {
+  return {.name = b.name,
+          .dtype = b.dtype,
+          .shape = {b.size},
+          .layout = {{0, 1, b.size, 1}},
+          .size = b.size};
+}
+Program program(std::vector<Buffer> buffers, std::vector<std::string> vars, Stmt run,
+                std::vector<Type> regs = {}) {
+  Program p;
+  p.buffers = std::move(buffers);
+  for (const Buffer& b : p.buffers) {
+    if (b.scope == Scope::kInput) p.inputs.push_back(border(b));
+    if (b.scope == Scope::kOutput) p.outputs.push_back(border(b));
+  }
+  p.vars = std::move(vars);
+  p.regs = std::move(regs);
+  p.run = std::move(run);
+  return p;
+}
+std::vector<interp::Bytes> random_inputs(const Program& p, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<interp::Bytes> inputs;
+  for (const Border& b : p.inputs) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < b.size; ++i)
+      values.push_back(is_float(b.dtype) ? rng.normal() : static_cast<double>(rng.between(0, 100)));
+    inputs.push_back(interp::to_storage(b, values));
+  }
+  return inputs;
+}
+
+// The code computes what the interpreter does, on every target of this machine.
+void check(const Program& p, double ulps = 0) {
+  const auto valid = verify(p);
+  ASSERT_TRUE(valid) << valid.error().text();
+  const auto inputs = random_inputs(p, 7);
+  const auto want = interp::eval_flat(p, inputs);
+  ASSERT_TRUE(want) << want.error().text();
+  for (const Target& target : runnable_targets()) {
+    const auto module = compile(p, target);
+    ASSERT_TRUE(module) << target.text() << ": " << module.error().text();
+    const auto got = run_module(**module, p, inputs);
+    ASSERT_TRUE(got) << target.text() << ": " << got.error().text();
+    const std::string wrong = testing::difference(p, *want, *got, ulps);
+    EXPECT_EQ(wrong, "") << target.text() << "\n" << print(p) << *codegen::llvm_ir(p, target);
+  }
+}
+
+const Type kVec{Dtype::kF32, 8};
+
+// C[i,j] += A[i,k] B[k,j], 3 x 16 register tiles, 8 wide.
+Program matmul(int m, int n, int k, ForKind kind) {
+  const Expr i = var(0), j = var(1), x = var(2);
+  const auto at = [](Expr row, std::int64_t stride, Expr column) {
+    return binary(kAdd, binary(kMul, row, int_imm(stride)), column);
+  };
+  std::vector<Stmt> start, step, finish;
+  for (int r = 0; r < 3; ++r)
+    for (int c = 0; c < 2; ++c) {
+      const int reg = r * 2 + c;
+      const Expr row = binary(kAdd, i, int_imm(r)), column = binary(kAdd, j, int_imm(c * 8));
+      start.push_back(reg_write(reg, imm(0, kVec)));
+      const Expr a = broadcast(load(0, at(row, k, x), {Dtype::kF32, 1}), 8);
+      step.push_back(reg_write(reg, fma(a, load(1, at(x, n, column), kVec), reg_read(reg, kVec))));
+      finish.push_back(store(2, at(row, n, column), reg_read(reg, kVec)));
+    }
+  const Stmt reduce = for_loop(2, int_imm(0), int_imm(k), ForKind::kSerial, seq(step));
+  const Stmt tile = seq({seq(start), reduce, seq(finish)});
+  const Stmt columns = for_loop(3, int_imm(0), int_imm(n / 16), ForKind::kSerial,
+                                seq({let(1, binary(kMul, var(3), int_imm(16))), tile}));
+  const Stmt rows = for_loop(4, int_imm(0), int_imm(m / 3), kind,
+                             seq({let(0, binary(kMul, var(4), int_imm(3))), columns}));
+  return program({buffer("A", m * k, Scope::kInput, 0), buffer("B", k * n, Scope::kInput, 1),
+                  buffer("C", m * n, Scope::kOutput, 0)},
+                 {"i", "j", "k", "jo", "io"}, rows, std::vector<Type>(6, kVec));
+}
+
+TEST(Program, MatmulSerialAndParallel) {
+  check(matmul(6, 32, 17, ForKind::kSerial), 20);
+  check(matmul(21, 16, 5, ForKind::kParallel), 20);
+  check(matmul(3, 16, 1, ForKind::kParallel), 20);
+}
+
+TEST(Program, LoopsThatMayNotRun) {
+  // O[i] = sum of A[j] for i - 2 <= j < 5: empty from i = 7 on. The register keeps its value then.
+  const Stmt body = reg_write(0, binary(kAdd, reg_read(0, {}), load(0, var(1), {})));
+  const Expr first = binary(kMax, binary(kSub, var(0), int_imm(2)), int_imm(0));
+  const Stmt inner = for_loop(1, first, int_imm(5), ForKind::kSerial, body);
+  const Stmt outer = for_loop(
+      0, int_imm(0), int_imm(11), ForKind::kSerial,
+      seq({reg_write(0, float_imm(0.5, Dtype::kF32)), inner, store(1, var(0), reg_read(0, {}))}));
+  check(program({buffer("A", 5, Scope::kInput, 0), buffer("O", 11, Scope::kOutput, 0)}, {"i", "j"},
+                outer, {Type{}}));
+}
+
+TEST(Program, RegistersThroughBranches) {
+  const Expr i = var(0);
+  const Expr odd = binary(kEq, binary(kMod, i, int_imm(2)), int_imm(1));
+  const Expr big = binary(kLt, int_imm(4), i);
+  const Stmt body = seq({
+      reg_write(0, load(0, i, {})),
+      if_then(odd, reg_write(0, binary(kMul, reg_read(0, {}), float_imm(3, Dtype::kF32))),
+              seq({reg_write(1, load(0, i, {})),
+                   reg_write(0, binary(kAdd, reg_read(0, {}), reg_read(1, {})))})),
+      if_then(big, reg_write(0, binary(kSub, reg_read(0, {}), load(0, i, {})))),
+      if_then(binary(kLt, i, int_imm(100)), store(1, i, reg_read(0, {}))),
+  });
+  check(program({buffer("A", 9, Scope::kInput, 0), buffer("O", 9, Scope::kOutput, 0)}, {"i"},
+                for_loop(0, int_imm(0), int_imm(9), ForKind::kSerial, body), {Type{}, Type{}}));
+}
+
+TEST(Program, TailsUnderMasks) {
+  // 13 elements, 8 lanes: the second load and store are masked, by a constant and by a variable.
+  const Expr block = binary(kMul, var(0), int_imm(8));
+  const Expr mask = binary(kLt, ramp(block, 1, 8), broadcast(int_imm(13), 8));
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kU8, Dtype::kF16}) {
+    const Type type{dtype, 8};
+    const Expr x = load(0, block, type, mask);
+    check(program(
+        {buffer("A", 13, Scope::kInput, 0, dtype), buffer("O", 13, Scope::kOutput, 0, dtype)},
+        {"i"},
+        for_loop(0, int_imm(0), int_imm(2), ForKind::kSerial,
+                 store(1, block, binary(kAdd, x, x), mask))));
+  }
+  const Expr prefix = binary(kLt, ramp(int_imm(0), 1, 8), broadcast(int_imm(5), 8));
+  const Stmt both = seq({store(1, int_imm(0), load(0, int_imm(0), kVec)),
+                         store(1, int_imm(8), load(0, int_imm(8), kVec, prefix), prefix)});
+  check(program({buffer("A", 13, Scope::kInput, 0), buffer("O", 13, Scope::kOutput, 0)}, {}, both));
+}
+
+TEST(Program, MasksOfEveryDirection) {
+  // O[i * 8 + lane] = A where the lane is on one side of the bound, 0 elsewhere.
+  for (const BinaryOp op : {kLt, kLe, kEq, kNe})
+    for (const bool swapped : {false, true}) {
+      const Expr block = binary(kMul, var(0), int_imm(8));
+      const Expr line = ramp(block, 1, 8), bound = broadcast(binary(kAdd, var(1), int_imm(3)), 8);
+      const Expr mask = swapped ? binary(op, bound, line) : binary(op, line, bound);
+      const Expr to = binary(kAdd, block, binary(kMul, var(1), int_imm(24)));
+      const Stmt inner = for_loop(0, int_imm(0), int_imm(3), ForKind::kSerial,
+                                  store(1, to, load(0, block, kVec, mask)));
+      check(program({buffer("A", 24, Scope::kInput, 0), buffer("O", 24 * 20, Scope::kOutput, 0)},
+                    {"i", "n"}, for_loop(1, int_imm(0), int_imm(20), ForKind::kSerial, inner)));
+    }
+}
+
+TEST(Program, GathersAndScatters) {
+  const Expr i = var(0);
+  const Expr strided = ramp(binary(kMul, i, int_imm(2)), 3, 8);
+  const Expr indices = cast(load(1, int_imm(0), {Dtype::kI32, 8}), Dtype::kI64);
+  const Expr wrapped = binary(kMod, indices, broadcast(int_imm(25), 8));
+  const Expr few = binary(kLt, ramp(i, 2, 8), broadcast(int_imm(9), 8));
+  const Expr sum = binary(kAdd, load(0, strided, kVec, few), load(0, wrapped, kVec));
+  const Stmt body = seq({store(2, ramp(i, 3, 8), sum),
+                         store(3, ramp(binary(kMul, i, int_imm(8)), 1, 8), imm(0, kVec)),
+                         store(3, ramp(binary(kMul, i, int_imm(8)), 1, 8), sum, few)});
+  check(program({buffer("A", 25, Scope::kInput, 0), buffer("I", 8, Scope::kInput, 1, Dtype::kI32),
+                 buffer("O", 24, Scope::kOutput, 0), buffer("P", 24, Scope::kOutput, 1)},
+                {"i"}, for_loop(0, int_imm(0), int_imm(3), ForKind::kSerial, body)));
+}
+
+TEST(Program, ParallelLoopsSeeVariablesAndOwnScratch) {
+  // Within a serial loop; worker scratch is filled and read in one iteration.
+  const Expr t = var(0), i = var(1), j = var(2);
+  const Stmt fill =
+      for_loop(2, int_imm(0), int_imm(4), ForKind::kSerial,
+               store(2, j, binary(kMul, load(0, binary(kAdd, j, t), {}), cast(i, Dtype::kF32))));
+  const Expr row = binary(
+      kMul, binary(kAdd, binary(kMul, t, int_imm(5)), binary(kSub, i, int_imm(2))), int_imm(4));
+  const Stmt drain = for_loop(3, int_imm(0), int_imm(4), ForKind::kSerial,
+                              store(1, binary(kAdd, row, var(3)), load(2, var(3), {})));
+  const Stmt body = for_loop(1, int_imm(2), int_imm(7), ForKind::kParallel, seq({fill, drain}));
+  Program p =
+      program({buffer("A", 7, Scope::kInput, 0), buffer("O", 60, Scope::kOutput, 0),
+               buffer("W", 4, Scope::kWorker, 0)},
+              {"t", "i", "j", "l"}, for_loop(0, int_imm(0), int_imm(3), ForKind::kSerial, body));
+  p.worker_bytes = 64;
+  check(p);
+}
+
+TEST(Program, PrepareFillsConstantsAndLiteralsAreData) {
+  Program p = program({buffer("A", 6, Scope::kInput, 0), buffer("O", 6, Scope::kOutput, 0),
+                       buffer("K", 6, Scope::kConstant, 64), buffer("L", 6, Scope::kLiteral, 0)},
+                      {"i", "j"}, nullptr);
+  p.inputs[0].constant = true;
+  p.buffers[3].literal = {1, 0.5, -2, 3, 0, 7};
+  p.prepare = for_loop(0, int_imm(0), int_imm(6), ForKind::kSerial,
+                       store(2, binary(kSub, int_imm(5), var(0)), load(0, var(0), {})));
+  p.run = for_loop(1, int_imm(0), int_imm(6), ForKind::kSerial,
+                   store(1, var(1), binary(kMul, load(2, var(1), {}), load(3, var(1), {}))));
+  p.constant_bytes = 128;
+  check(p);
+}
+
+TEST(Program, LoadsSeeStoresToTheSameStorage) {
+  // Workspace buffers that overlap, and a load after a store.
+  const Expr at = int_imm(0);
+  const Type one{};
+  const Stmt run =
+      seq({store(2, at, load(0, at, one)), store(2, int_imm(1), load(0, int_imm(1), one)),
+           store(1, at, load(2, at, one)),
+           for_loop(0, int_imm(0), int_imm(3), ForKind::kSerial,
+                    store(2, at, binary(kAdd, load(2, at, one), load(2, int_imm(1), one)))),
+           store(1, int_imm(1), load(2, at, one)), prefetch(0, int_imm(12345))});
+  Program p = program({buffer("A", 2, Scope::kInput, 0), buffer("O", 2, Scope::kOutput, 0),
+                       buffer("W", 2, Scope::kWorkspace, 0)},
+                      {"i"}, run);
+  p.workspace_bytes = 64;
+  check(p);
+}
+
+TEST(Program, WhatHasNoInstructionIsRefused) {
+  const Stmt run = store(1, int_imm(0), unary(UnaryOp::kErf, load(0, int_imm(0), {})));
+  const Program p =
+      program({buffer("A", 1, Scope::kInput, 0), buffer("O", 1, Scope::kOutput, 0)}, {}, run);
+  const auto object = codegen::generate(p, testing::resolved("cpu:host"));
+  ASSERT_FALSE(object);
+  EXPECT_EQ(object.error().kind, ErrorKind::kUnsupported);
+  EXPECT_NE(object.error().message.find("erf"), std::string::npos);
+}
+
+TEST(Program, SpillsAreCounted) {
+  // 40 vectors live at once.
+  const Target target = testing::resolved("cpu:x86-64-v3");
+  const auto with_tile = [&](int tile) {
+    std::vector<Stmt> start, step, finish;
+    for (int r = 0; r < tile; ++r) {
+      start.push_back(reg_write(r, load(0, int_imm(r * 8), kVec)));
+      step.push_back(reg_write(r, fma(reg_read(r, kVec), reg_read((r + 1) % tile, kVec),
+                                      broadcast(load(0, var(0), {}), 8))));
+      finish.push_back(store(1, int_imm(r * 8), reg_read(r, kVec)));
+    }
+    const Stmt loop = for_loop(0, int_imm(0), int_imm(9), ForKind::kSerial, seq(step));
+    const Program p =
+        program({buffer("A", tile * 8, Scope::kInput, 0), buffer("O", tile * 8, Scope::kOutput, 0)},
+                {"i"}, seq({seq(start), loop, seq(finish)}),
+                std::vector<Type>(static_cast<std::size_t>(tile), kVec));
+    auto object = codegen::generate(p, target);
+    return object ? object->spills : -1;
+  };
+  EXPECT_EQ(with_tile(12), 0);
+  EXPECT_GE(with_tile(40), 20);
+}
+
+TEST(Program, TablesSayWhatIsInThem) {
+  const Program p = matmul(3, 16, 2, ForKind::kSerial);
+  const auto module = compile(p, testing::resolved("cpu:host"));
+  ASSERT_TRUE(module);
+  EXPECT_EQ((*module)->table().abi, LATHE_MODULE_ABI);
+  EXPECT_EQ((*module)->table().inputs, 2);
+  EXPECT_EQ((*module)->table().outputs, 1);
+  EXPECT_EQ((*module)->table().prepare, nullptr);
+}
+
+TEST(Module, SeveralAreLoadedAtOnce) {
+  std::vector<std::unique_ptr<module::Module>> modules;
+  const auto copies = [](int i) {
+    const Stmt run = store(0, int_imm(0), float_imm(i, Dtype::kF32));
+    return program({buffer("O", 1, Scope::kOutput, 0)}, {}, run);
+  };
+  for (int i = 0; i < 4; ++i) {
+    auto module = compile(copies(i), testing::resolved("cpu:host"));
+    ASSERT_TRUE(module) << module.error().text();
+    modules.push_back(std::move(*module));
+    if (i == 2) modules.erase(modules.begin());  // its file number is free again
+  }
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const auto got = run_module(*modules[i], copies(0), {});
+    ASSERT_TRUE(got);
+    EXPECT_EQ(load_element(Dtype::kF32, got->front().data()), static_cast<double>(i + 1));
+  }
+}
+
+TEST(Module, GarbageAndStrangersAreRefused) {
+  const std::vector<std::byte> garbage(100, std::byte{7});
+  const auto loaded = module::load_module(garbage);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().kind, ErrorKind::kDataLoss);
+}
+
+}  // namespace
+}  // namespace lathe

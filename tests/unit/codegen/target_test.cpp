@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/llvm/codegen.h"
+
+namespace lathe::codegen {
+namespace {
+
+Result<Target> resolve(const std::string& text) { return resolve_target(*parse_target(text)); }
+
+struct Case {
+  const char* text;
+  int bits, registers;
+  bool fma, f16c, masks;
+};
+
+TEST(ResolveTarget, DerivesWidthRegistersAndFeatures) {
+  const Case cases[] = {
+      {"cpu:x86-64", 128, 16, false, false, false},
+      {"cpu:x86-64-v3", 256, 16, true, true, false},
+      {"cpu:x86-64-v4", 512, 32, true, true, true},
+      {"cpu:znver5", 512, 32, true, true, true},
+      {"cpu:sandybridge", 256, 16, false, false, false},
+      {"cpu:x86-64,+avx2,+fma", 256, 16, true, false, false},
+      {"cpu:skylake-avx512,-avx512f", 256, 16, true, true, false},
+      {"cpu:cortex-a72;isa=aarch64", 128, 32, true, true, false},
+      {"cpu:neoverse-v2;isa=aarch64", 128, 32, true, true, false},
+  };
+  for (const Case& c : cases) {
+    const auto target = resolve(c.text);
+    ASSERT_TRUE(target) << target.error().text();
+    EXPECT_EQ(target->vector_bits, c.bits) << c.text;
+    EXPECT_EQ(target->vector_registers, c.registers) << c.text;
+    EXPECT_EQ(target->has_fma, c.fma) << c.text;
+    EXPECT_EQ(target->has_f16c, c.f16c) << c.text;
+    EXPECT_EQ(target->has_avx512_masks, c.masks) << c.text;
+  }
+}
+
+TEST(ResolveTarget, HostIsNeverStoredAsHost) {
+  const auto target = resolve("cpu:host;threads=2");
+  ASSERT_TRUE(target) << target.error().text();
+  EXPECT_NE(target->mcpu, "host");
+  EXPECT_EQ(target->threads, 2);
+  EXPECT_GE(target->vector_bits, 128);
+  // The stored text means the same target again.
+  const auto again = resolve(target->text());
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->text(), target->text());
+  EXPECT_EQ(again->vector_bits, target->vector_bits);
+}
+
+TEST(ResolveTarget, UsersFeaturesWinOnTheHost) {
+  const auto target = resolve("cpu:host,-avx512f");
+  if (!target || target->isa != Isa::kX86) GTEST_SKIP() << "not an x86 machine";
+  EXPECT_LE(target->vector_bits, 256);
+}
+
+TEST(ResolveTarget, UnknownNamesAreAnsweredWithSimilarOnes) {
+  const auto cpu = resolve("cpu:znver55");
+  ASSERT_FALSE(cpu);
+  EXPECT_EQ(cpu.error().kind, ErrorKind::kInvalidArgument);
+  EXPECT_NE(cpu.error().message.find("znver5,"), std::string::npos) << cpu.error().message;
+
+  const auto feature = resolve("cpu:x86-64,+avx22");
+  ASSERT_FALSE(feature);
+  EXPECT_NE(feature.error().message.find("avx2"), std::string::npos) << feature.error().message;
+
+  EXPECT_FALSE(resolve("cpu:znver5;isa=aarch64"));
+  EXPECT_FALSE(resolve("cpu:i486"));
+}
+
+}  // namespace
+}  // namespace lathe::codegen
