@@ -1,10 +1,12 @@
 // Features of a configuration's loop program (paper, section 4 and appendix, Table 2): fixed width, versioned.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "compiler/ir/nest/nest.h"
 #include "tuner/feature/version.h"
 #include "tuner/space/space.h"
 
@@ -20,11 +22,26 @@ enum class Kind {
 int width(Kind kind, const space::Space& space);
 std::vector<std::string> names(Kind kind, const space::Space& space);
 
-// Rows for many configurations, row-major, `out` of configs.size() * width floats. Uses up to `jobs` threads. No
-// allocation per row, no strings: 100,000 rows a second a core.
+// Rows of one space. What a sketch's rows have in common is worked out when the sketch is first met and kept. Safe from
+// several threads; the space must outlive it. 100,000 rows a second a core.
+class Extractor {
+ public:
+  Extractor(Kind kind, const space::Space& space);
+  ~Extractor();
+  int width() const;
+  // Row-major; `out` has configs.size() * width() floats. Uses up to `jobs` threads.
+  void rows(std::span<const search::Config> configs, std::span<float> out, int jobs) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The same for once: a search keeps an Extractor.
 void extract(Kind kind, const space::Space& space, std::span<const search::Config> configs, std::span<float> out, int jobs);
 
-// Table 2 for one program as text: `lathe show --what features`, and the test against HACKING.md's worked example.
+// Table 2 for one program as text, outermost loop first: `lathe show --what features`, and the test against HACKING.md's
+// worked example. Buffers in the order of plan.h.
 std::string context_table(const ir::SizedNest& nest);
 
 }  // namespace lathe::feature

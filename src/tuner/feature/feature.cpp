@@ -1,0 +1,107 @@
+#include "tuner/feature/feature.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+#include "tuner/feature/log2.h"
+#include "tuner/feature/plan.h"
+
+namespace lathe::feature {
+namespace {
+
+constexpr std::size_t kRowsAJob = 256;  // fewer are not worth a thread
+
+// A structural choice as its number, a size as its logarithm.
+void configuration_row(const std::vector<space::Knob>& knobs, std::span<const std::int64_t> values,
+                       float* out) {
+  for (std::size_t k = 0; k < knobs.size(); ++k)
+    out[k] = knobs[k].structural
+                 ? static_cast<float>(values[k])
+                 : log2_of(1.0F + static_cast<float>(std::max<std::int64_t>(values[k], 0)));
+}
+
+}  // namespace
+
+struct Extractor::Impl {
+  Kind kind;
+  const space::Space& space;
+  int width;
+  mutable std::shared_mutex mutex;
+  mutable std::map<const space::Sketch*, std::unique_ptr<Plan>> plans;
+
+  const Plan& plan(const space::Sketch& sketch) const {
+    {
+      const std::shared_lock lock(mutex);
+      if (const auto found = plans.find(&sketch); found != plans.end()) return *found->second;
+    }
+    auto made = std::make_unique<Plan>(sketch.nest);
+    const std::unique_lock lock(mutex);
+    return *plans.try_emplace(&sketch, std::move(made)).first->second;
+  }
+
+  // One thread's share.
+  void rows(std::span<const search::Config> configs, float* out) const {
+    std::vector<std::int64_t> knobs, sizes;
+    for (const search::Config& config : configs) {
+      space.knob_values(config, knobs);
+      if (kind == Kind::kConfiguration) {
+        configuration_row(space.knob_list(), knobs, out);
+      } else {
+        const space::Sketch& sketch = space.sketch(config);
+        sketch.nest.sizes.evaluate(knobs, sizes);
+        (kind == Kind::kContext ? context_row : relation_row)(plan(sketch), sizes, out);
+      }
+      out += width;
+    }
+  }
+};
+
+Extractor::Extractor(Kind kind, const space::Space& space)
+    : impl_(new Impl{kind, space, feature::width(kind, space)}) {}
+Extractor::~Extractor() = default;
+
+int Extractor::width() const { return impl_->width; }
+
+void Extractor::rows(std::span<const search::Config> configs, std::span<float> out,
+                     int jobs) const {
+  LATHE_CHECK(out.size() == configs.size() * static_cast<std::size_t>(impl_->width));
+  const std::size_t most = std::max<std::size_t>(1, configs.size() / kRowsAJob);
+  const std::size_t threads = std::min(most, static_cast<std::size_t>(std::max(jobs, 1)));
+  const std::size_t share = (configs.size() + threads - 1) / threads;
+  const auto run = [&](std::size_t begin) {
+    const std::size_t count = std::min(share, configs.size() - begin);
+    impl_->rows(configs.subspan(begin, count),
+                out.data() + begin * static_cast<std::size_t>(impl_->width));
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t begin = share; begin < configs.size(); begin += share)
+    others.emplace_back(run, begin);
+  if (!configs.empty()) run(0);
+}
+
+int width(Kind kind, const space::Space& space) {
+  switch (kind) {
+    case Kind::kConfiguration: return space.knobs();
+    case Kind::kContext: return context_width();
+    case Kind::kRelation: return relation_width();
+  }
+  return 0;
+}
+
+std::vector<std::string> names(Kind kind, const space::Space& space) {
+  if (kind == Kind::kContext) return context_names();
+  if (kind == Kind::kRelation) return relation_names();
+  std::vector<std::string> out;
+  for (const space::Knob& knob : space.knob_list()) out.push_back(knob.name);
+  return out;
+}
+
+void extract(Kind kind, const space::Space& space, std::span<const search::Config> configs,
+             std::span<float> out, int jobs) {
+  Extractor(kind, space).rows(configs, out, jobs);
+}
+
+}  // namespace lathe::feature

@@ -1,0 +1,251 @@
+#include "tuner/feature/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuner/feature/log2.h"
+
+namespace lathe::feature {
+namespace {
+
+using analysis::Footprint;
+using ir::LoopKind;
+
+constexpr int kAnnotations = 5;
+constexpr int kPerSlot = 3;
+constexpr int kLoopWidth = 1 + kAnnotations + 2 + kSlots * kPerSlot;
+constexpr int kPerSlotGlobals = 2;
+constexpr const char* kGlobalNames[] = {
+    "accumulators",  "vector_loads", "scalar_loads",  "registers",  "body_fmas",
+    "loads_per_fma", "lanes",        "lane_bytes",    "l1_traffic", "l2_traffic",
+    "l3_traffic",    "bytes",        "weight_bytes",  "parallel",   "task",
+    "idle_of_2",     "idle_of_4",    "idle_of_8",     "waste",      "work",
+    "copy_work",     "other_work",   "scratch_bytes", "prefetch",   "in_registers"};
+constexpr int kGlobals = static_cast<int>(std::size(kGlobalNames));
+
+float log2_at_least_one(double x) { return log2_of(static_cast<float>(std::max(x, 1.0))); }
+
+// Position in the one-hot, -1 for serial.
+int annotation_of(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::kSerial: return -1;
+    case LoopKind::kVectorized: return 0;
+    case LoopKind::kUnrolled: return 1;
+    case LoopKind::kParallel: return 2;
+    case LoopKind::kBlockX:
+    case LoopKind::kBlockY:
+    case LoopKind::kBlockZ: return 3;
+    case LoopKind::kThreadX:
+    case LoopKind::kThreadY:
+    case LoopKind::kThreadZ: return 4;
+  }
+  return -1;
+}
+
+bool in_body(LoopKind kind) { return kind == LoopKind::kVectorized || kind == LoopKind::kUnrolled; }
+
+// Share of the threads' time that is lost when `tasks` equal tasks are dealt to `threads`.
+float idle(double tasks, double threads) {
+  const double rounds = std::ceil(tasks / threads);
+  return static_cast<float>(1 - tasks / (rounds * threads));
+}
+
+}  // namespace
+
+Plan::Plan(const ir::Nest& nest) : main_(nest, analysis::main_block(nest)) {
+  while (body_ < static_cast<int>(main_.kinds().size()) && in_body(main_.kinds()[body_])) ++body_;
+  for (const ir::BlockId id : nest.blocks_in_order()) {
+    if (id == main_.block()) continue;
+    const ir::Block& block = nest.blocks[id];
+    const ir::Buffer& written = nest.buffers[block.writes];
+    if (written.constant) continue;  // runs once, before the program
+    std::vector<ir::SizeId> extents;
+    for (const ir::LoopId loop : nest.loops_around(id)) extents.push_back(nest.loops[loop].extent);
+    const bool copy = written.cache_of >= 0 && written.scope == ir::Scope::kMemory;
+    (copy ? copies_ : others_).push_back(std::move(extents));
+  }
+  for (const auto& slot : main_.slots()) {
+    const auto at = std::ranges::find(main_.chain(), nest.buffers[slot.buffer].at);
+    held_at_.push_back(slot.copied ? static_cast<int>(at - main_.chain().begin()) : -1);
+  }
+  for (const ir::LoopId loop : main_.chain())
+    for (const ir::Prefetch& p : nest.loops[loop].prefetch) prefetch_.push_back(p.bytes);
+}
+
+double Plan::work(const std::vector<std::vector<ir::SizeId>>& blocks,
+                  std::span<const std::int64_t> values) const {
+  double sum = 0;
+  for (const std::vector<ir::SizeId>& extents : blocks) {
+    double product = 1;
+    for (const ir::SizeId id : extents)
+      product *= static_cast<double>(values[static_cast<std::size_t>(id)]);
+    sum += product;
+  }
+  return sum;
+}
+
+// The vectors a written-out body keeps in registers and loads for one step of its reduction.
+void Plan::register_tile(const Footprint& f, float* out) const {
+  double lanes = 1, fmas = 1, vector_loads = 0, scalar_loads = 0;
+  std::uint32_t vector_loops = 0;
+  std::array<double, analysis::kMaxSlots> each;
+  each.fill(1);
+  for (int l = 0; l < body_; ++l) {
+    if (main_.kinds()[l] == LoopKind::kVectorized) {
+      vector_loops |= 1U << l;
+      lanes *= f.length[l];
+      continue;
+    }
+    fmas *= f.length[l];
+    if (main_.reduces(l)) continue;
+    for (int s = 0; s < f.slots; ++s)
+      if ((main_.slots()[s].moved_by >> l & 1U) != 0) each[s] *= f.length[l];
+  }
+  for (int s = 1; s < f.slots; ++s)
+    ((main_.slots()[s].moved_by & vector_loops) != 0 ? vector_loads : scalar_loads) += each[s];
+  const double accumulators = each[0];
+  out[0] = static_cast<float>(accumulators);
+  out[1] = static_cast<float>(vector_loads);
+  out[2] = static_cast<float>(scalar_loads);
+  out[3] = static_cast<float>(accumulators + vector_loads + 1);
+  out[4] = log2_at_least_one(fmas);
+  out[5] = static_cast<float>((vector_loads + scalar_loads) / accumulators);
+  out[6] = log2_at_least_one(lanes);
+  out[7] = log2_at_least_one(lanes * (f.slots > 0 ? main_.slots()[0].element_bytes : 1));
+}
+
+// Bytes brought into each cache for one iteration of the useful work: the outermost loop whose
+// working set fits is run top-down times, and brings its working set in each time.
+void Plan::traffic(const Footprint& f, float* out) const {
+  std::array<double, analysis::kMaxChain> bytes;
+  for (int l = 0; l < f.loops; ++l) {
+    bytes[l] = 0;
+    for (int s = 0; s < f.slots; ++s) bytes[l] += f.touch[l][s] * main_.slots()[s].element_bytes;
+  }
+  for (std::size_t c = 0; c < std::size(kCacheBytes); ++c) {
+    int fits = -1;
+    while (fits + 1 < f.loops && bytes[fits + 1] <= kCacheBytes[c]) ++fits;
+    const double moved = fits < 0 ? f.iterations * 4 : f.top_down[fits] * bytes[fits];
+    out[c] = log2_of(static_cast<float>(moved / f.useful));
+  }
+}
+
+void Plan::globals(const Footprint& f, std::span<const std::int64_t> values, float* out) const {
+  register_tile(f, out);
+  traffic(f, out + 8);
+  double bytes = 0, weights = 0, parallel = 1, scratch = 0, ahead = 0;
+  for (const ir::SizeId id : prefetch_)
+    ahead += static_cast<double>(values[static_cast<std::size_t>(id)]);
+  for (int s = 0; s < f.slots; ++s) {
+    const auto& slot = main_.slots()[s];
+    bytes += f.whole[s] * slot.element_bytes;
+    if (slot.constant) weights += f.whole[s] * slot.element_bytes;
+    if (held_at_[s] < 0) continue;
+    const bool all = held_at_[s] >= f.loops;
+    const double held = all ? f.whole[s] : held_at_[s] == 0 ? 1 : f.touch[held_at_[s] - 1][s];
+    scratch += held * slot.element_bytes;
+  }
+  for (int l = 0; l < f.loops; ++l)
+    if (main_.kinds()[l] == LoopKind::kParallel) parallel *= f.length[l];
+  float* rest = out + 11;
+  *rest++ = log2_at_least_one(bytes);
+  *rest++ = log2_at_least_one(1 + weights);
+  *rest++ = log2_at_least_one(parallel);
+  *rest++ = log2_at_least_one(f.iterations / parallel);
+  for (const double threads : {2.0, 4.0, 8.0}) *rest++ = idle(parallel, threads);
+  *rest++ = log2_of(static_cast<float>(f.iterations / f.useful));
+  *rest++ = log2_at_least_one(f.useful);
+  *rest++ = log2_at_least_one(1 + work(copies_, values));
+  *rest++ = log2_at_least_one(1 + work(others_, values));
+  *rest++ = log2_at_least_one(1 + scratch);
+  *rest++ = log2_at_least_one(1 + ahead);
+  *rest++ = f.slots > 0 && main_.slots()[0].scope == ir::Scope::kRegister ? 1.0F : 0.0F;
+  for (int s = 0; s < kSlots; ++s) {
+    *rest++ = s < f.slots && main_.slots()[s].copied ? 1.0F : 0.0F;
+    *rest++ = s < f.slots && main_.slots()[s].constant ? 1.0F : 0.0F;
+  }
+}
+
+int context_width() { return kLoops * kLoopWidth + kGlobals + kSlots * kPerSlotGlobals; }
+int relation_width() { return 2 * kSlots * kThresholds; }
+
+void context_row(const Plan& plan, std::span<const std::int64_t> values, float* out) {
+  Footprint f;
+  plan.main_.evaluate(values, f);
+  const int slots = std::min(f.slots, kSlots);
+  std::fill_n(out, context_width(), 0.0F);
+  // Loops are stored from the outermost; kLoops - 1 is the innermost.
+  for (int l = 0; l < kLoops; ++l) {
+    float* loop = out + (kLoops - 1 - l) * kLoopWidth;
+    const bool there = l < f.loops;
+    loop[0] = there ? log2_at_least_one(f.length[l]) : 0;
+    if (there)
+      if (const int a = annotation_of(plan.main_.kinds()[l]); a >= 0) loop[1 + a] = 1;
+    loop[1 + kAnnotations] = there ? log2_at_least_one(f.top_down[l]) : 0;
+    loop[2 + kAnnotations] = log2_at_least_one(there ? f.bottom_up[l] : f.iterations);
+    float* slot = loop + 3 + kAnnotations;
+    for (int s = 0; s < kSlots; ++s, slot += kPerSlot) {
+      slot[2] = kNoStride;
+      if (s >= slots) continue;
+      const double touch = there ? f.touch[l][s] : f.whole[s];
+      const double runs = there ? f.length[l] * f.bottom_up[l] : f.iterations;
+      slot[0] = log2_at_least_one(touch);
+      slot[1] = log2_of(static_cast<float>(runs / touch));
+      if (there && f.stride[l][s] != 0) slot[2] = log2_at_least_one(std::abs(f.stride[l][s]));
+    }
+  }
+  plan.globals(f, values, out + kLoops * kLoopWidth);
+}
+
+void relation_row(const Plan& plan, std::span<const std::int64_t> values, float* out) {
+  Footprint f;
+  plan.main_.evaluate(values, f);
+  std::fill_n(out, relation_width(), kNoLoop);
+  for (int s = 0; s < std::min(f.slots, kSlots); ++s) {
+    float* reuse = out + 2 * s * kThresholds;
+    float* seldom = reuse + kThresholds;
+    for (int l = 0; l < f.loops; ++l) {
+      // The first threshold above the touch count; those after it are filled in below.
+      const float touch = log2_at_least_one(f.touch[l][s]);
+      const int t = static_cast<int>(touch / static_cast<float>(kThresholdStep));
+      if (t >= kThresholds) continue;
+      reuse[t] = std::max(reuse[t], log2_of(static_cast<float>(f.reuse(l, s))));
+      seldom[t] = std::max(seldom[t], -log2_at_least_one(f.top_down[l]));
+    }
+    for (int t = 1; t < kThresholds; ++t) {
+      reuse[t] = std::max(reuse[t], reuse[t - 1]);
+      seldom[t] = std::max(seldom[t], seldom[t - 1]);
+    }
+  }
+}
+
+std::vector<std::string> context_names() {
+  constexpr const char* kAnnotationNames[] = {"vectorize", "unroll", "parallel", "block", "thread"};
+  std::vector<std::string> names;
+  for (int l = kLoops; l-- > 0;) {
+    const std::string loop = fmt::format("loop{}.", l);  // 0 is the innermost
+    names.push_back(loop + "length");
+    for (const char* a : kAnnotationNames) names.push_back(loop + a);
+    names.push_back(loop + "top_down");
+    names.push_back(loop + "bottom_up");
+    for (int s = 0; s < kSlots; ++s)
+      for (const char* what : {"touch", "reuse", "stride"})
+        names.push_back(fmt::format("{}buffer{}.{}", loop, s, what));
+  }
+  for (const char* name : kGlobalNames) names.emplace_back(name);
+  for (int s = 0; s < kSlots; ++s)
+    for (const char* what : {"copied", "constant"})
+      names.push_back(fmt::format("buffer{}.{}", s, what));
+  return names;
+}
+
+std::vector<std::string> relation_names() {
+  std::vector<std::string> names;
+  for (int s = 0; s < kSlots; ++s)
+    for (const char* what : {"reuse", "seldom"})
+      for (int t = 1; t <= kThresholds; ++t)
+        names.push_back(fmt::format("buffer{}.{}.below_2^{}", s, what, kThresholdStep * t));
+  return names;
+}
+
+}  // namespace lathe::feature

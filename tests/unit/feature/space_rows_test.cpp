@@ -1,0 +1,114 @@
+// Rows of derived spaces: finite, the same whatever the threads, and telling configurations apart.
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/te/parse.h"
+#include "tuner/feature/feature.h"
+
+namespace lathe::feature {
+namespace {
+
+const char* const kPrograms[] = {
+    "A: f32[61,37]; B: f32[61,53]; C[i,j] = sum(k) A[k,i] * B[k,j]",
+    "X: f32[1,8,14,14]; const W: f32[32,8,3,3]; Y[n,o,y:14,x:14] = sum(c,r,s) X[n,c,y+r-1,x+s-1 "
+    "else 0] * W[o,c,r,s]",
+    "A: f32[1,1]; B: f32[1,1]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+    "X: f32[7,13]; Y[i,j] = max(X[i,j], 0)",
+};
+
+std::unique_ptr<space::Space> space_of(const std::string& text,
+                                       space::Flavour flavour = space::Flavour::kDefault) {
+  Target target;
+  target.mcpu = "x86-64-v4";
+  target.vector_bits = 512;
+  target.vector_registers = 32;
+  target.has_fma = true;
+  auto program = te::parse_program(text);
+  EXPECT_TRUE(program) << program.error().text();
+  auto space = space::derive_space(*program, target, flavour);
+  EXPECT_TRUE(space) << space.error().text();
+  return std::move(*space);
+}
+
+std::vector<search::Config> random_configs(const space::Space& space, int count,
+                                           std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<search::Config> configs;
+  for (int i = 0; i < count; ++i) configs.push_back(space.random(rng));
+  return configs;
+}
+
+TEST(SpaceRows, FiniteOfTheStatedWidthAndTheSameOnEveryThread) {
+  for (const char* text : kPrograms) {
+    for (const space::Flavour flavour : {space::Flavour::kDefault, space::Flavour::kWide}) {
+      const auto space = space_of(text, flavour);
+      const auto configs = random_configs(*space, 700, 1);
+      for (const Kind kind : {Kind::kConfiguration, Kind::kContext, Kind::kRelation}) {
+        const std::size_t w = static_cast<std::size_t>(width(kind, *space));
+        EXPECT_EQ(names(kind, *space).size(), w);
+        std::vector<float> one(configs.size() * w, NAN), two = one;
+        extract(kind, *space, configs, one, 1);
+        extract(kind, *space, configs, two, 2);
+        for (const float x : one) ASSERT_TRUE(std::isfinite(x)) << text;
+        EXPECT_EQ(one, two) << text;
+      }
+    }
+  }
+}
+
+// Configurations with different programs must not look alike: rows are as many as configurations,
+// nearly.
+TEST(SpaceRows, TellConfigurationsApart) {
+  const auto space = space_of(kPrograms[1]);
+  std::map<search::Config, int> distinct;
+  for (const auto& config : random_configs(*space, 400, 2)) distinct.emplace(config, 0);
+  std::vector<search::Config> configs;
+  for (const auto& [config, unused] : distinct) configs.push_back(config);
+  for (const auto& [kind, least] :
+       {std::pair{Kind::kConfiguration, 1.0}, {Kind::kContext, 0.9}, {Kind::kRelation, 0.5}}) {
+    const std::size_t w = static_cast<std::size_t>(width(kind, *space));
+    std::vector<float> rows(configs.size() * w);
+    extract(kind, *space, configs, rows, 1);
+    std::set<std::vector<float>> seen;
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      seen.emplace(rows.begin() + static_cast<std::ptrdiff_t>(i * w),
+                   rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * w));
+    EXPECT_GE(static_cast<double>(seen.size()), least * static_cast<double>(configs.size()));
+  }
+}
+
+TEST(SpaceRows, NothingIsAllowed) {
+  const auto space = space_of(kPrograms[0]);
+  extract(Kind::kContext, *space, {}, {}, 2);
+}
+
+// The features that the default space's constraint is about agree with the constraint.
+TEST(SpaceRows, RegistersStayWithinTheSpillRule) {
+  const auto space = space_of(kPrograms[1]);
+  const auto configs = random_configs(*space, 300, 3);
+  const auto all = names(Kind::kContext, *space);
+  const auto at = std::ranges::find(all, "registers") - all.begin();
+  std::vector<float> rows(configs.size() * all.size());
+  extract(Kind::kContext, *space, configs, rows, 1);
+  for (std::size_t i = 0; i < configs.size(); ++i)
+    EXPECT_LE(rows[i * all.size() + static_cast<std::size_t>(at)], 32)
+        << space->describe(configs[i]);
+}
+
+TEST(SpaceRows, TableOfADerivedProgram) {
+  const auto space = space_of(kPrograms[1]);
+  const search::Config start = space->default_config();
+  std::vector<std::int64_t> knobs;
+  space->knob_values(start, knobs);
+  const std::string table = context_table(ir::SizedNest(space->sketch(start).nest, knobs));
+  EXPECT_NE(table.find("vectorize"), std::string::npos);
+  EXPECT_NE(table.find("touch / reuse / stride"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lathe::feature
