@@ -22,7 +22,7 @@ Result<std::vector<Visit>> read_visits(const std::string& text) {
 
 }  // namespace
 
-double standing(const Record& record) {
+double first_standing(const Record& record) {
   return record.raced ? record.race_seconds : record.seconds * kUnracedPenalty;
 }
 
@@ -38,7 +38,7 @@ std::string select_records_sql(const std::string& rest) {
   return "SELECT r.id, r.run, r.batch, r.idx, w.text, t.text, m.text, f.text, c.text, r.trace, r.config, r.space_hash, "
          "r.codegen_version, r.program_hash, r.visits, r.seconds, r.dropped_early, r.raced, r.race_seconds, r.spills, "
          "r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score, r.build_seconds, "
-         "r.run_seconds, r.model_seconds, r.search_seconds, r.time "
+         "r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.standing "
          "FROM records r JOIN names w ON w.id = r.workload JOIN names t ON t.id = r.target "
          "JOIN names m ON m.id = r.cache_mode JOIN names f ON f.id = r.fingerprint JOIN names c ON c.id = r.cpu " +
          rest;
@@ -51,7 +51,7 @@ void bind_record(Statement& insert, const Record& r, const NameIds& names) {
   bind(dump(r.trace), dump(r.config), r.space_hash, r.codegen_version, r.program_hash);
   bind(dump(visits_to_json(r.visits)), r.seconds, r.dropped_early ? 1 : 0, r.raced ? 1 : 0, r.race_seconds, r.spills);
   bind(r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score);
-  bind(r.build_seconds, r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.ok() ? 1 : 0, standing(r));
+  bind(r.build_seconds, r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.ok() ? 1 : 0, first_standing(r));
   LATHE_CHECK(n == kColumnCount);
 }
 
@@ -84,6 +84,7 @@ Result<Record> read_record(const Statement& row, const Database& database) {
                        &r.search_seconds})
     *number = row.number(n++);
   r.time = row.text(n++);
+  r.standing = row.number(n++);
   return r;
 }
 

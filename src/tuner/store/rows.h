@@ -8,11 +8,8 @@
 
 namespace lathe::store {
 
-// "best" is said of what won an interleaved race; a time that was only measured is likely a lucky one, so it competes as
-// if this much slower (peers.md: MetaSchedule's recorded best of 214 GFLOP/s measured 171 again).
-inline constexpr double kUnracedPenalty = 1.1;
-double standing(const Record& record);
-
+// The standing of a record that is added.
+double first_standing(const Record& record);
 std::string insert_record_sql();
 // A SELECT of all members of records and the texts they name; `rest` follows (WHERE, ORDER BY ...) and may use `r`.
 std::string select_records_sql(const std::string& rest);

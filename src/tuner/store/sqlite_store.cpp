@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <map>
 #include <mutex>
@@ -15,6 +17,11 @@ namespace {
 
 constexpr const char* kFindTaken =
     "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1), EXISTS (SELECT 1 FROM records WHERE run = ?1 AND idx = ?2)";
+
+// Everybody of the same task as record ?2 whose standing is before ?1 goes there.
+constexpr const char* kStandBehind =
+    "UPDATE records SET standing = ?1 WHERE ok = 1 AND standing < ?1 AND (workload, target, cache_mode, cpu) = "
+    "(SELECT workload, target, cache_mode, cpu FROM records WHERE id = ?2)";
 
 std::string now_utc() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -79,15 +86,26 @@ class SqliteStore final : public Store {
       ids.push_back(database_.last_id());
     }
     LATHE_TRY_STATUS(transaction.commit());
-    for (std::size_t i = 0; i < ids.size(); ++i) records[i].id = ids[i];
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      records[i].id = ids[i];
+      records[i].standing = first_standing(records[i]);
+    }
     return {};
   }
 
-  Status set_race(std::int64_t record, double seconds) override {
+  Status set_race(const std::vector<RaceResult>& results) override {
     const std::lock_guard lock(mutex_);
+    auto transaction = LATHE_TRY(Transaction::begin(database_));
+    auto others = LATHE_TRY(database_.prepare(kStandBehind));
     auto update =
         LATHE_TRY(database_.prepare("UPDATE records SET raced = 1, race_seconds = ?1, standing = ?1 WHERE id = ?2"));
-    return update.bind(1, seconds).bind(2, record).run();
+    double slowest = 0;
+    for (const auto& result : results)
+      if (std::isfinite(result.seconds)) slowest = std::max(slowest, result.seconds);
+    if (!results.empty()) LATHE_TRY_STATUS(others.bind(1, slowest).bind(2, results.front().record).run());
+    for (const auto& result : results)
+      LATHE_TRY_STATUS(update.bind(1, result.seconds).bind(2, result.record).run());
+    return transaction.commit();
   }
 
   Status each(const Query& query, const std::function<bool(const Record&)>& visit) override {

@@ -52,7 +52,17 @@ struct Record {
   double predicted_score = 0;
   double build_seconds = 0, run_seconds = 0, model_seconds = 0, search_seconds = 0;
   std::string time;                 // ISO 8601, UTC
+  double standing = 0;              // set by the store: what best() compares
   bool ok() const { return error_kind.empty(); }
+};
+
+// Best is said of what won an interleaved race; a time that was only measured is likely a lucky one, so it stands as if
+// this much slower (a predecessor's recorded best of 214 GFLOP/s measured 171 again).
+inline constexpr double kUnracedPenalty = 1.1;
+
+struct RaceResult {
+  std::int64_t record = 0;
+  double seconds = 0;               // infinity: it failed
 };
 
 struct Query {                      // empty members match everything
@@ -69,12 +79,14 @@ class Store {
   // Durable when it returns, also against a power cut: all or none of the records. Sets their ids, and the time where it
   // is empty. A trial whose (run, index) is taken is refused.
   virtual Status add(std::vector<Record>& records) = 0;
-  virtual Status set_race(std::int64_t record, double seconds) = 0;
+  // The results of one race, all of the same workload, target, cache mode and cpu. Records that were there and did not take
+  // part stand behind those that did: the race decides, also where the machine was slower in it than before.
+  virtual Status set_race(const std::vector<RaceResult>& results) = 0;
   // In order of id. The callback returns false to stop.
   virtual Status each(const Query& query, const std::function<bool(const Record&)>& visit) = 0;
   virtual Result<std::int64_t> count(const Query& query) = 0;
-  // The fastest working record for workload, target and cache mode, on this cpu if given: one indexed look-up. A record
-  // that took part in no final race counts as 10 % slower than it was measured (winner's curse).
+  // The fastest working record for workload, target and cache mode, on this cpu if given: one indexed look-up. The fastest
+  // is the one with the smallest standing: its time in a race, or its measured time with a penalty.
   virtual Result<std::optional<Record>> best(const Query& query) = 0;
   virtual Result<std::vector<Run>> runs() = 0;
   // Small named values: cached references, the machine's measured peak.

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/target.h"
 #include "tuner/measure/measure.h"
 #include "tuner/model/model.h"
 #include "tuner/search/search.h"
@@ -18,6 +20,7 @@ struct Options {
   int trials = 512;                  // total of the run: the same command goes on
   double seconds = 0;                // wall time limit; 0: none
   int batch = 64;                    // b of Algorithm 1
+  int first_batch = 16;              // batches grow from this to `batch`, so that the model learns early
   std::string search = "annealing";  // annealing, random, genetic
   std::string model = "xgb-rank";    // xgb-rank, xgb-reg, none
   std::string features = "context";  // configuration, context, relation
@@ -27,30 +30,69 @@ struct Options {
   int jobs = 2;
   space::Flavour flavour = space::Flavour::kDefault;
   std::string cache_mode = "warm";
+  int finalists = 6;                 // of the final interleaved race
+  double race_seconds = 3;           // 0: no race
+  int codegen_version = 0;           // of the code generator behind the measurer: times compare only between equal ones
 };
 
 // What progress lines, logs and reports subscribe to.
 struct Progress {
   int trials = 0, failed = 0, resumed = 0;    // resumed: found finished in the store
+  int wanted = 0;                             // Options::trials
   std::string main_failure;                   // most frequent reason, "" if none failed
   double best_seconds = 0;                    // 0: none yet
   double trials_per_second = 0, elapsed_seconds = 0, left_seconds = 0;
-  std::string phase;                          // "reference", "building", "measuring", "training", "searching", "racing"
+  std::string phase;                          // "starting", "measuring", "training", "searching", "racing"
 };
+// Called at least twice a second, from one thread at a time, not always the caller's; not after tune() returned.
 using Listener = std::function<void(const Progress&)>;
 
 struct Summary {
   std::string workload, target;
-  int trials = 0, failed = 0, wrong = 0;
+  std::int64_t run = 0;
+  int trials = 0, failed = 0, wrong = 0, resumed = 0;
+  std::string main_failure;
   double seconds = 0;                         // wall
   double flops = 0;
   store::Record best;                         // ok() false if nothing worked
   bool interrupted = false, exhausted = false;
   struct { double build = 0, run = 0, model = 0, search = 0, reference = 0; } spent;
+  // The time to believe: of the final race where there was one. 0 if nothing worked.
+  double best_seconds() const { return !best.ok() ? 0 : best.raced ? best.race_seconds : best.seconds; }
 };
 
+// What is tuned, as Algorithm 1 sees it: a domain, and for a configuration its trace, its JSON and its features.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual const search::Domain& domain() const = 0;
+  virtual std::string workload() const = 0;   // canonical key
+  virtual double flops() const = 0;
+  virtual std::string space_hash() const = 0;  // hex
+  virtual search::Config default_config() const = 0;
+  virtual schedule::Trace trace(const search::Config& config) const = 0;
+  virtual Json trace_json(const search::Config& config) const = 0;
+  virtual Json to_json(const search::Config& config) const = 0;
+  virtual Result<search::Config> from_json(const Json& json) const = 0;
+  virtual int feature_width() const = 0;
+  virtual void features(std::span<const search::Config> configs, std::span<float> out, int jobs) const = 0;
+};
+// `features` as in Options.
+Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features);
+
+// The parts of a run by name; the error lists the known names. No model for "none".
+using SearcherMaker =
+    std::function<std::unique_ptr<search::Searcher>(const search::Domain&, search::Scorer&, std::uint64_t seed)>;
+Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
+Result<std::unique_ptr<model::CostModel>> model_named(const std::string& name, std::uint64_t seed, int jobs);
+
 // Runs until the trials, the time or the space are used up, or stop() says so. Every finished trial is in the store
-// before the next batch is proposed.
+// before the next batch is proposed; what was proposed and not finished is measured first when the run goes on.
+Result<Summary> tune(const Subject& subject, measure::Measurer& measurer, store::Store& store, const Target& target,
+                     const Options& options, const SearcherMaker& make_searcher, model::CostModel* model,
+                     const Listener& listener, const std::function<bool()>& stop);
+
+// The same over a derived space, with the parts that `options` names.
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store, const Target& target,
                      const Options& options, const Listener& listener, const std::function<bool()>& stop);
 

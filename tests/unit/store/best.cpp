@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "tuner/store/queries.h"
 #include "unit/store/fixture.h"
 
@@ -31,7 +33,7 @@ TEST_F(StoreTest, ARaceCountsMoreThanALuckyTime) {
   records[0].seconds = 1.00e-3;  // lucky
   records[1].seconds = 1.02e-3;
   ASSERT_TRUE(store->add(records));
-  ASSERT_TRUE(store->set_race(records[1].id, 1.05e-3));
+  ASSERT_TRUE(store->set_race({{records[1].id, 1.05e-3}}));
   auto best = *store->best({.workload = run.workload});
   EXPECT_EQ(best->index, 1);
   EXPECT_TRUE(best->raced);
@@ -42,6 +44,24 @@ TEST_F(StoreTest, ARaceCountsMoreThanALuckyTime) {
   faster[0].seconds = 0.5e-3;
   ASSERT_TRUE(store->add(faster));
   EXPECT_EQ((*store->best({.workload = run.workload}))->index, 2);
+}
+
+TEST_F(StoreTest, WhoDidNotReachTheRaceStandsBehindWhoDid) {
+  auto store = open();
+  const auto run = *store->open_run(a_run());
+  std::vector<Record> records = {a_record(run, 0), a_record(run, 1), a_record(run, 2), a_record(run, 3)};
+  for (int i = 0; i < 4; ++i) records[i].seconds = (1 + 0.01 * i) * 1e-3;
+  records[3].cpu = "another";
+  ASSERT_TRUE(store->add(records));
+  // The machine was half as fast in the race.
+  ASSERT_TRUE(store->set_race({{records[0].id, 2.1e-3}, {records[1].id, 2.0e-3}}));
+  const Query here = {.workload = run.workload, .cpu = "26/2/1"};
+  EXPECT_EQ((*store->best(here))->index, 1);
+  EXPECT_DOUBLE_EQ((*store->best(here))->standing, 2.0e-3);
+  EXPECT_EQ((*store->best({.workload = run.workload, .cpu = "another"}))->index, 3);
+  // What failed in a race is best of nothing.
+  ASSERT_TRUE(store->set_race({{records[1].id, std::numeric_limits<double>::infinity()}, {records[0].id, 2.1e-3}}));
+  EXPECT_EQ((*store->best(here))->index, 0);
 }
 
 // 100,000 records, and the look-up reads one entry of an index.

@@ -23,7 +23,7 @@ class Lines : public StoreTest {
     std::vector<Record> records;
     for (int i = 0; i < count; ++i) records.push_back(i % 3 == 2 ? a_failure(run, i) : a_record(run, i));
     EXPECT_TRUE(store.add(records));
-    EXPECT_TRUE(store.set_race(records[0].id, 2e-3));
+    EXPECT_TRUE(store.set_race({{records[0].id, 2e-3}}));
     return exported(store);
   }
 };

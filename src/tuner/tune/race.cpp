@@ -1,0 +1,36 @@
+#include "tuner/tune/race.h"
+
+#include <algorithm>
+
+namespace lathe::tune {
+namespace {
+
+// A candidate measured this much slower than the fastest will not turn out the best.
+constexpr double kHopeless = 1.3;
+
+}  // namespace
+
+Status final_race(State& state, const Subject& subject, measure::Measurer& measurer, const Options& options,
+                  Reporter& reporter) {
+  if (options.race_seconds <= 0 || options.finalists < 1 || state.best() == nullptr) return {};
+  std::vector<store::Record> finalists = state.finalists(options.finalists);
+  const double fastest = std::ranges::min(finalists, {}, &store::Record::seconds).seconds;
+  const std::int64_t defender = state.best()->id;
+  std::erase_if(finalists, [&](const store::Record& r) { return r.id != defender && r.seconds > fastest * kHopeless; });
+  if (std::ranges::all_of(finalists, &store::Record::raced)) return {};
+
+  reporter.phase("racing");
+  std::vector<measure::Candidate> candidates;
+  for (const auto& record : finalists) {
+    const auto config = LATHE_TRY(subject.from_json(record.config));
+    candidates.push_back({static_cast<int>(candidates.size()), subject.trace(config)});
+  }
+  const auto cache = options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
+  const auto seconds = LATHE_TRY(measurer.race(candidates, cache, options.race_seconds));
+  LATHE_CHECK(seconds.size() == finalists.size());
+  std::vector<store::RaceResult> results;
+  for (std::size_t i = 0; i < seconds.size(); ++i) results.push_back({finalists[i].id, seconds[i]});
+  return state.set_race(results);
+}
+
+}  // namespace lathe::tune

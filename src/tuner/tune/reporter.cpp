@@ -1,0 +1,85 @@
+#include "tuner/tune/reporter.h"
+
+#include <algorithm>
+
+namespace lathe::tune {
+
+Reporter::Reporter(const Options& options, const Listener& listener) : options_(options), listener_(listener) {
+  state_.wanted = options.trials;
+  state_.phase = "starting";
+  if (listener_) ticker_ = std::thread([this] { tick(); });
+}
+
+Reporter::~Reporter() {
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  wake_.notify_all();
+  if (ticker_.joinable()) ticker_.join();
+}
+
+void Reporter::tick() {
+  std::unique_lock lock(mutex_);
+  while (!done_) {
+    send_locked();
+    wake_.wait_for(lock, std::chrono::milliseconds(400));
+  }
+  send_locked();
+}
+
+void Reporter::phase(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  state_.phase = name;
+  send_locked();
+}
+
+void Reporter::trial(const store::Record& record, bool resumed) {
+  const std::lock_guard lock(mutex_);
+  ++state_.trials;
+  state_.resumed += resumed;
+  if (!record.ok()) {
+    ++state_.failed;
+    auto& [count, message] = failures_[record.error_kind];
+    ++count;
+    message = record.error_message;
+    const auto most = std::ranges::max_element(failures_, {}, [](const auto& f) { return f.second.first; });
+    state_.main_failure = most->first + ": " + most->second.second;
+  }
+  if (!resumed) send_locked();
+}
+
+void Reporter::best(double seconds) {
+  const std::lock_guard lock(mutex_);
+  state_.best_seconds = seconds;
+}
+
+double Reporter::elapsed() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+Progress Reporter::now() const {
+  const std::lock_guard lock(mutex_);
+  return now_locked();
+}
+
+Progress Reporter::now_locked() const {
+  Progress progress = state_;
+  progress.elapsed_seconds = elapsed();
+  const int fresh = state_.trials - state_.resumed;
+  if (fresh > 0) {
+    progress.trials_per_second = fresh / progress.elapsed_seconds;
+    progress.left_seconds = std::max(0, state_.wanted - state_.trials) / progress.trials_per_second;
+  }
+  if (options_.seconds > 0) {
+    const double left = std::max(0.0, options_.seconds - progress.elapsed_seconds);
+    progress.left_seconds = fresh > 0 ? std::min(progress.left_seconds, left) : left;
+  }
+  return progress;
+}
+
+void Reporter::send_locked() {
+  if (listener_) listener_(now_locked());
+}
+
+}  // namespace lathe::tune

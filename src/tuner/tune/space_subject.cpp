@@ -1,0 +1,50 @@
+// A derived space as the subject of a run.
+#include "base/hash.h"
+#include "compiler/te/program.h"
+#include "tuner/feature/feature.h"
+#include "tuner/tune/tune.h"
+
+namespace lathe::tune {
+namespace {
+
+class SpaceSubject final : public Subject {
+ public:
+  SpaceSubject(const space::Space& space, feature::Kind kind) : space_(space), kind_(kind) {}
+
+  const search::Domain& domain() const override { return space_; }
+  std::string workload() const override { return te::workload_key(space_.program()); }
+  double flops() const override { return te::flops(space_.program()); }
+  std::string space_hash() const override { return hex(space_.hash()); }
+  search::Config default_config() const override { return space_.default_config(); }
+  schedule::Trace trace(const search::Config& config) const override { return space_.trace(config); }
+  Json trace_json(const search::Config& config) const override { return schedule::to_json(space_.trace(config)); }
+  Json to_json(const search::Config& config) const override { return space_.to_json(config); }
+  Result<search::Config> from_json(const Json& json) const override { return space_.from_json(json); }
+  int feature_width() const override { return feature::width(kind_, space_); }
+  void features(std::span<const search::Config> configs, std::span<float> out, int jobs) const override {
+    feature::extract(kind_, space_, configs, out, jobs);
+  }
+
+ private:
+  const space::Space& space_;
+  feature::Kind kind_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features) {
+  if (features == "configuration") return std::make_unique<SpaceSubject>(space, feature::Kind::kConfiguration);
+  if (features == "context") return std::make_unique<SpaceSubject>(space, feature::Kind::kContext);
+  if (features == "relation") return std::make_unique<SpaceSubject>(space, feature::Kind::kRelation);
+  return fail(ErrorKind::kInvalidArgument, "unknown features \"{}\"; known are configuration, context and relation", features);
+}
+
+Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store, const Target& target,
+                     const Options& options, const Listener& listener, const std::function<bool()>& stop) {
+  const auto subject = LATHE_TRY(make_subject(space, options.features));
+  const auto make_searcher = LATHE_TRY(searcher_named(options.search, options.exploration));
+  const auto model = LATHE_TRY(model_named(options.model, options.seed, options.jobs));
+  return tune(*subject, measurer, store, target, options, make_searcher, model.get(), listener, stop);
+}
+
+}  // namespace lathe::tune

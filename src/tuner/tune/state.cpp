@@ -1,0 +1,175 @@
+#include "tuner/tune/state.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace lathe::tune {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kFastest = 32;  // records kept for the final race
+
+double seconds_of(const store::Record& record) { return record.ok() ? record.seconds : kInfinity; }
+
+std::string plan_key(const store::Run& run) { return fmt::format("plan/{}", run.id); }
+
+}  // namespace
+
+State::State(const Subject& subject, store::Store& store, const Target& target, const Options& options, bool learns)
+    : subject_(subject), store_(store), target_(target), options_(options), learns_(learns) {
+  rows_.width = subject.feature_width();
+}
+
+Status State::load(const std::function<void(const store::Record&)>& resumed) {
+  store::Run wanted;
+  wanted.workload = subject_.workload();
+  wanted.target = target_.text();
+  wanted.cache_mode = options_.cache_mode;
+  wanted.space = options_.flavour == space::Flavour::kWide ? "wide" : "default";
+  wanted.space_hash = subject_.space_hash();
+  wanted.search = options_.search;
+  wanted.model = options_.model;
+  wanted.seed = options_.seed;
+  run_ = LATHE_TRY(store_.open_run(wanted));
+  LATHE_TRY_STATUS(load_run(resumed));
+  if (!options_.fresh) LATHE_TRY_STATUS(load_history());
+  return load_pending();
+}
+
+Status State::load_run(const std::function<void(const store::Record&)>& resumed) {
+  std::vector<store::Record> finished;
+  LATHE_TRY_STATUS(store_.each({.run = run_.id}, [&](const store::Record& record) {
+    next_index_ = std::max(next_index_, record.index + 1);
+    next_batch_ = std::max(next_batch_, record.batch + 1);
+    // Trials imported from another machine are not this run's; they are history.
+    if (record.cpu == fingerprint_.cpu()) finished.push_back(record);
+    return true;
+  }));
+  std::ranges::sort(finished, {}, &store::Record::index);
+  for (const auto& record : finished) {
+    ++trials_;
+    remember(record);
+    resumed(record);
+  }
+  return {};
+}
+
+Status State::load_history() {
+  return store_.each({.workload = run_.workload, .target = run_.target, .cache_mode = run_.cache_mode},
+                     [&](const store::Record& record) {
+                       const bool own = record.run == run_.id && record.cpu == fingerprint_.cpu();
+                       if (!own && record.space_hash == run_.space_hash) remember(record);
+                       return true;
+                     });
+}
+
+Status State::load_pending() {
+  const auto text = LATHE_TRY(store_.get(plan_key(run_)));
+  if (!text) return {};
+  const Json plan = LATHE_TRY(parse_json(*text));
+  std::set<search::Config> finished;
+  for (const auto& measured : told_) finished.insert(measured.config);
+  pending_.number = static_cast<int>(LATHE_TRY(json_int(plan, "batch")));
+  next_batch_ = std::max(next_batch_, pending_.number + 1);
+  for (const Json& item : LATHE_TRY(json_array(plan, "proposals"))) {
+    Proposal proposal;
+    proposal.index = static_cast<int>(LATHE_TRY(json_int(item, "index")));
+    proposal.predicted_score = LATHE_TRY(json_number(item, "score"));
+    proposal.config = LATHE_TRY(subject_.from_json(LATHE_TRY(json_member(item, "config"))));
+    next_index_ = std::max(next_index_, proposal.index + 1);
+    if (!finished.contains(proposal.config)) pending_.proposals.push_back(std::move(proposal));
+  }
+  return {};
+}
+
+bool State::comparable(const store::Record& record) const {
+  return record.cpu == fingerprint_.cpu() && record.codegen_version == options_.codegen_version;
+}
+
+int State::group_of(const store::Record& record) {
+  if (comparable(record)) return 0;
+  const auto key = fmt::format("{} {}", record.cpu, record.codegen_version);
+  return groups_.try_emplace(key, static_cast<int>(groups_.size()) + 1).first->second;
+}
+
+void State::remember(const store::Record& record) {
+  const auto config = subject_.from_json(record.config);
+  // A record of a space that has changed under the same hash would be a bug elsewhere; it teaches nothing.
+  if (!config || !subject_.domain().valid(*config)) return;
+  add_row(*config, seconds_of(record), group_of(record));
+  if (!comparable(record)) return;  // a hint for the model; it is to be measured anew here
+  told_.push_back({*config, seconds_of(record)});
+  if (!record.ok()) return;
+  const auto place = std::ranges::upper_bound(fastest_, record.standing, {}, &store::Record::standing);
+  fastest_.insert(place, record);
+  if (fastest_.size() > kFastest) fastest_.pop_back();
+}
+
+void State::add_row(const search::Config& config, double seconds, int group) {
+  if (seconds < kInfinity) ++worked_;
+  if (!learns_) return;
+  const std::size_t width = static_cast<std::size_t>(rows_.width);
+  rows_.features.resize(rows_.features.size() + width);
+  subject_.features({&config, 1}, std::span(rows_.features).last(width), 1);
+  rows_.seconds.push_back(seconds);
+  rows_.workload.push_back(group);
+}
+
+const store::Record* State::best() const { return fastest_.empty() ? nullptr : fastest_.data(); }
+
+std::vector<store::Record> State::finalists(int count) const {
+  std::vector<store::Record> by_time = fastest_;
+  // The best so far defends its place, whatever was measured since.
+  if (by_time.size() > 1) std::sort(by_time.begin() + 1, by_time.end(), [](auto& a, auto& b) { return a.seconds < b.seconds; });
+  std::vector<store::Record> out;
+  std::set<std::string> configs;
+  for (const auto& record : by_time) {
+    if (static_cast<int>(out.size()) == count) break;
+    if (configs.insert(record.config.dump()).second) out.push_back(record);
+  }
+  return out;
+}
+
+Status State::propose(Batch& batch) {
+  batch.number = next_batch_++;
+  Json proposals = Json::array();
+  for (auto& proposal : batch.proposals) {
+    proposal.index = next_index_++;
+    proposals.push_back({{"index", proposal.index},
+                         {"score", proposal.predicted_score},
+                         {"config", subject_.to_json(proposal.config)}});
+  }
+  return store_.put(plan_key(run_), Json{{"batch", batch.number}, {"proposals", std::move(proposals)}}.dump());
+}
+
+Status State::add(store::Record& record) {
+  std::vector<store::Record> one = {std::move(record)};
+  auto status = store_.add(one);
+  record = std::move(one[0]);
+  if (status) ++trials_;
+  return status;
+}
+
+void State::learn(std::vector<store::Record>& finished) {
+  std::ranges::sort(finished, {}, &store::Record::index);
+  for (const auto& record : finished) remember(record);
+}
+
+Status State::set_race(const std::vector<store::RaceResult>& results) {
+  LATHE_TRY_STATUS(store_.set_race(results));
+  double slowest = 0;
+  for (const auto& result : results)
+    if (result.seconds < kInfinity) slowest = std::max(slowest, result.seconds);
+  for (auto& known : fastest_) {
+    known.standing = std::max(known.standing, slowest);
+    const auto result = std::ranges::find(results, known.id, &store::RaceResult::record);
+    if (result == results.end()) continue;
+    known.raced = true;
+    known.standing = known.race_seconds = result->seconds;
+  }
+  std::ranges::stable_sort(fastest_, {}, &store::Record::standing);
+  return {};
+}
+
+}  // namespace lathe::tune

@@ -1,0 +1,83 @@
+// D of Algorithm 1: what this run and earlier ones measured, and what was proposed and not finished. Internal to this
+// room.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/tune/tune.h"
+
+namespace lathe::tune {
+
+// A proposed candidate with its place in the run.
+struct Proposal {
+  int index = 0;
+  search::Config config;
+  double predicted_score = 0;
+};
+
+// A batch as it was proposed. Kept in the store until the next one replaces it, so that a killed run measures the rest
+// of it first.
+struct Batch {
+  int number = 0;
+  std::vector<Proposal> proposals;
+  double search_seconds = 0, model_seconds = 0;  // spent on proposing it
+};
+
+class State {
+ public:
+  State(const Subject& subject, store::Store& store, const Target& target, const Options& options, bool learns);
+
+  // Opens the run and reads everything that concerns it. `resumed` is called for each finished trial of the run.
+  Status load(const std::function<void(const store::Record&)>& resumed);
+
+  const store::Run& run() const { return run_; }
+  int trials() const { return trials_; }
+  const Fingerprint& fingerprint() const { return fingerprint_; }
+  // What of the last batch is not finished; empty if all is.
+  const Batch& pending() const { return pending_; }
+  // All that a searcher is told before the first proposal: this run's trials, then earlier runs'.
+  const std::vector<search::Measured>& told() const { return told_; }
+  // Fastest working record whose time compares with this run's: here, now, same code generator. Null if none.
+  const store::Record* best() const;
+  // The best of these, and the fastest measured, at most `count`, one a configuration.
+  std::vector<store::Record> finalists(int count) const;
+
+  // Numbers a batch, gives its proposals their indices and makes it durable.
+  Status propose(Batch& batch);
+  // A finished trial: durable when it returns.
+  Status add(store::Record& record);
+  // Adds the batch's results to what the model learns, in order of index, whatever order they were measured in.
+  void learn(std::vector<store::Record>& finished);
+  Status set_race(const std::vector<store::RaceResult>& results);
+  // Training rows so far; the number of rows that worked.
+  const model::Rows& rows() const { return rows_; }
+  int worked() const { return worked_; }
+
+ private:
+  Status load_run(const std::function<void(const store::Record&)>& resumed);
+  Status load_history();
+  Status load_pending();
+  bool comparable(const store::Record& record) const;
+  void remember(const store::Record& record);
+  void add_row(const search::Config& config, double seconds, int group);
+  int group_of(const store::Record& record);
+
+  const Subject& subject_;
+  store::Store& store_;
+  const Target& target_;
+  const Options& options_;
+  const bool learns_;
+  const Fingerprint fingerprint_ = host_fingerprint();
+  store::Run run_;
+  int trials_ = 0, next_index_ = 0, next_batch_ = 0, worked_ = 0;
+  Batch pending_;
+  std::vector<search::Measured> told_;
+  std::vector<store::Record> fastest_;  // comparable, working, by standing; a few
+  model::Rows rows_;
+  std::map<std::string, int> groups_;   // times compare within one: cpu and code generator
+};
+
+}  // namespace lathe::tune

@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "unit/tune/fakes.h"
+
+namespace lathe::tune {
+namespace {
+
+TEST_F(TuneTest, MeasuresExactlyTheTrialsAndRecordsEach) {
+  for (const char* search : {"annealing", "genetic", "random"}) {
+    SCOPED_TRACE(search);
+    options_.search = search;
+    options_.fresh = true;
+    const auto summary = run();
+    ASSERT_TRUE(summary) << summary.error().text();
+    EXPECT_EQ(summary->trials, 100);
+    EXPECT_EQ(*store_->count({.run = summary->run}), 100);
+    EXPECT_FALSE(summary->exhausted);
+    EXPECT_TRUE(summary->best.ok());
+    EXPECT_DOUBLE_EQ(summary->flops, 2e9);
+  }
+}
+
+TEST_F(TuneTest, TheFirstTrialIsTheDefaultConfiguration) {
+  ASSERT_TRUE(run());
+  const auto all = records();
+  const auto first = std::ranges::find(all, 0, &store::Record::index);
+  ASSERT_NE(first, all.end());
+  EXPECT_EQ(first->config, subject_.to_json(subject_.default_config()));
+  expect_complete(100);
+}
+
+TEST_F(TuneTest, TheModelFindsBetterProgramsThanRandom) {
+  options_.trials = 200;
+  options_.race_seconds = 0;
+  const auto annealed = run();
+  options_.search = "random";
+  options_.fresh = true;
+  const auto random = run();
+  ASSERT_TRUE(annealed && random);
+  EXPECT_LT(annealed->best_seconds(), random->best_seconds());
+}
+
+TEST_F(TuneTest, XgboostByItsNameFindsBetterProgramsThanRandom) {
+  options_.trials = 200;
+  options_.race_seconds = 0;
+  const auto model = model_named("xgb-rank", 0, 1);
+  ASSERT_TRUE(model);
+  const auto annealed = tune(subject_, measurer_, *store_, target_, options_,
+                             *searcher_named("annealing", options_.exploration), model->get(), {}, {});
+  ASSERT_TRUE(annealed) << annealed.error().text();
+  options_.search = "random";
+  options_.fresh = true;
+  const auto random = run();
+  ASSERT_TRUE(random);
+  EXPECT_LT(annealed->best_seconds(), random->best_seconds());
+}
+
+TEST_F(TuneTest, EverythingIsRecorded) {
+  const auto summary = run();
+  ASSERT_TRUE(summary);
+  for (const auto& record : records()) {
+    EXPECT_EQ(record.workload, subject_.workload());
+    EXPECT_EQ(record.target, target_.text());
+    EXPECT_EQ(record.cpu, host_fingerprint().cpu());
+    EXPECT_FALSE(record.trace.empty());
+    EXPECT_EQ(record.visits.size(), 1U);
+    EXPECT_DOUBLE_EQ(record.build_seconds, 0.25);
+    EXPECT_GT(record.search_seconds, 0);
+    if (record.batch > 0) {
+      EXPECT_NE(record.predicted_score, 0);
+    }
+  }
+  EXPECT_DOUBLE_EQ(summary->spent.build, 25);
+  EXPECT_DOUBLE_EQ(summary->spent.run, 50);
+}
+
+TEST_F(TuneTest, FailuresAreCountedAndLearntFrom) {
+  measurer_.fails = [](const Config& c) { return c[0] % 2 == 1; };
+  const auto summary = run();
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->trials, 100);
+  EXPECT_GT(summary->failed, 0);
+  EXPECT_EQ(summary->failed, *store_->count({.ok = false}));
+  EXPECT_EQ(summary->main_failure, "timeout: took longer than 5 s");
+  EXPECT_EQ(summary->wrong, 0);
+}
+
+TEST_F(TuneTest, NothingWorks) {
+  measurer_.fails = [](const Config&) { return true; };
+  const auto summary = run();
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(summary->failed, 100);
+  EXPECT_FALSE(summary->best.ok());
+  EXPECT_EQ(summary->best_seconds(), 0);
+  EXPECT_EQ(measurer_.races, 0);
+}
+
+TEST_F(TuneTest, ASmallSpaceIsExhausted) {
+  FakeSubject small({3, 2, 2});
+  const auto summary = tune(small, measurer_, *store_, target_, options_, *searcher_named("random", {}), nullptr, {}, {});
+  ASSERT_TRUE(summary);
+  EXPECT_TRUE(summary->exhausted);
+  EXPECT_EQ(summary->trials, 12);
+}
+
+TEST_F(TuneTest, TheRaceDecides) {
+  // What was measured fastest was luck: the race knows better.
+  measurer_.race_seconds = [&](const Config& c) {
+    return c == measurer_.raced.front() ? 1.0 : 2e-3 + search::structured_seconds(c);
+  };
+  const auto summary = run();
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(measurer_.races, 1);
+  ASSERT_GE(measurer_.raced.size(), 2U);
+  EXPECT_TRUE(summary->best.raced);
+  EXPECT_NE(summary->best.config, subject_.to_json(measurer_.raced.front()));
+  EXPECT_EQ((*store_->best({.workload = subject_.workload()}))->id, summary->best.id);
+  EXPECT_GT(summary->best_seconds(), 2e-3);
+}
+
+TEST_F(TuneTest, BatchesGrowToB) {
+  ASSERT_TRUE(run());
+  EXPECT_EQ(measurer_.batches.front(), 10U);
+  EXPECT_EQ(*std::ranges::max_element(measurer_.batches), 20U);
+  EXPECT_TRUE(std::isinf(measurer_.best_given.front()));
+  EXPECT_TRUE(std::isfinite(measurer_.best_given.back()));
+}
+
+TEST_F(TuneTest, SameSeedSameTrials) {
+  const auto trials = [&](std::uint64_t seed, const std::string& database) {
+    store_ = std::move(*store::open_sqlite((folder_ / database).string()));
+    options_.seed = seed;
+    EXPECT_TRUE(run());
+    std::vector<std::pair<int, Json>> out;
+    for (const auto& record : records()) out.emplace_back(record.index, record.config);
+    std::ranges::sort(out, {}, [](const auto& p) { return p.first; });
+    return out;
+  };
+  const auto first = trials(5, "a.db");
+  EXPECT_EQ(first, trials(5, "b.db"));
+  EXPECT_NE(first, trials(6, "c.db"));
+}
+
+TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
+  EXPECT_EQ(searcher_named("magic", {}).error().message, "unknown search \"magic\"; known are annealing, genetic and random");
+  EXPECT_EQ(model_named("magic", 0, 1).error().message, "unknown model \"magic\"; known are xgb-rank, xgb-reg and none");
+  EXPECT_FALSE(model_named("none", 0, 1)->get());
+  options_.cache_mode = "tepid";
+  EXPECT_EQ(run().error().message, "unknown cache mode \"tepid\"; known are warm and cold");
+  options_.cache_mode = "warm";
+  options_.trials = 0;
+  EXPECT_EQ(run().error().message, "the number of trials must be at least 1, not 0");
+}
+
+}  // namespace
+}  // namespace lathe::tune

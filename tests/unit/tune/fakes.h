@@ -1,0 +1,205 @@
+// A subject, a measurer and a model that need no machine: Algorithm 1 is tested on them.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tuner/tune/tune.h"
+#include "unit/search/synthetic.h"
+
+namespace lathe::tune {
+
+using search::Config;
+
+class FakeSubject final : public Subject {
+ public:
+  explicit FakeSubject(std::vector<int> radix, int limit = 1 << 20) : domain_(std::move(radix), limit) {}
+
+  const search::Domain& domain() const override { return domain_; }
+  std::string workload() const override { return workload_; }
+  double flops() const override { return 2e9; }
+  std::string space_hash() const override { return "00aa"; }
+  Config default_config() const override { return Config(static_cast<std::size_t>(domain_.knobs()), 0); }
+  // The configuration, spelt as splits: the fake measurer reads it back.
+  schedule::Trace trace(const Config& config) const override {
+    schedule::Trace trace;
+    for (const auto value : config) trace.push_back(schedule::Split{"l", std::int64_t{value}, "o", "i"});
+    return trace;
+  }
+  Json trace_json(const Config& config) const override { return Json::array({to_json(config)}); }
+  Json to_json(const Config& config) const override { return config; }
+  Result<Config> from_json(const Json& json) const override {
+    if (!json.is_array()) return fail(ErrorKind::kInvalidArgument, "not a configuration");
+    return json.get<Config>();
+  }
+  int feature_width() const override { return domain_.knobs(); }
+  void features(std::span<const Config> configs, std::span<float> out, int) const override {
+    std::size_t i = 0;
+    for (const auto& config : configs)
+      for (const auto value : config) out[i++] = static_cast<float>(value);
+  }
+
+  std::string workload_ = "C[i] = A[i]";
+
+ private:
+  search::Synthetic domain_;
+};
+
+inline Config config_of(const schedule::Trace& trace) {
+  Config config;
+  for (const auto& step : trace)
+    config.push_back(static_cast<std::uint16_t>(std::get<std::int64_t>(std::get<schedule::Split>(step).factor)));
+  return config;
+}
+
+class FakeMeasurer final : public measure::Measurer {
+ public:
+  Status measure(std::vector<measure::Candidate> batch, double best, const std::function<void(measure::Outcome)>& done,
+                 const std::function<bool()>& stop) override {
+    batches.push_back(batch.size());
+    best_given.push_back(best);
+    // In an order of its own, as parallel runners would.
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const auto& candidate = batch[(i * 7 + 3) % batch.size()];
+      if (i > 0 && batch.size() % 7 == 0) break;
+      if (stop()) return {};
+      done(outcome(candidate));
+    }
+    if (batch.size() % 7 == 0)
+      for (std::size_t i = 0; i < batch.size(); ++i)
+        if (i != 3 % batch.size() && !stop()) done(outcome(batch[i]));
+    return {};
+  }
+  Result<std::vector<double>> race(const std::vector<measure::Candidate>& candidates, measure::CacheMode,
+                                   double) override {
+    ++races;
+    std::vector<double> out;
+    for (const auto& candidate : candidates) {
+      raced.push_back(config_of(candidate.trace));
+      out.push_back(race_seconds ? race_seconds(config_of(candidate.trace)) : seconds(config_of(candidate.trace)));
+    }
+    return out;
+  }
+  Result<double> peak_flops() override { return 1e11; }
+
+  std::function<double(const Config&)> seconds = search::structured_seconds;
+  std::function<double(const Config&)> race_seconds;
+  std::function<bool(const Config&)> fails = [](const Config&) { return false; };
+  std::function<void(const Config&)> before = [](const Config&) {};
+  std::vector<Config> measured, raced;
+  std::vector<std::size_t> batches;
+  std::vector<double> best_given;
+  int races = 0;
+
+ private:
+  measure::Outcome outcome(const measure::Candidate& candidate) {
+    const Config config = config_of(candidate.trace);
+    before(config);
+    measured.push_back(config);
+    measure::Outcome out;
+    out.tag = candidate.tag;
+    out.program_hash = "p";
+    out.build_seconds = 0.25;
+    out.run_seconds = 0.5;
+    if (fails(config)) {
+      out.error = Error{ErrorKind::kTimeout, "took longer than 5 s", "runner"};
+      return out;
+    }
+    out.seconds = seconds(config);
+    out.visits = {{{out.seconds}, 1e-4}};
+    return out;
+  }
+};
+
+// The mean over the nearest measured rows: enough of a model to be better than chance.
+class NearestModel final : public model::CostModel {
+ public:
+  Status train(const model::Rows& rows) override {
+    rows_ = rows;
+    ++trainings;
+    return {};
+  }
+  bool trained() const override { return rows_.count() > 0; }
+  Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      double sum = 0, weights = 0;
+      for (int row = 0; row < rows_.count(); ++row) {
+        if (!std::isfinite(rows_.seconds[row])) continue;
+        double distance = 1e-3;
+        for (int k = 0; k < width; ++k) {
+          const double d = features[i * width + k] - rows_.features[static_cast<std::size_t>(row) * width + k];
+          distance += d * d;
+        }
+        sum += -std::log(rows_.seconds[row]) / (distance * distance);
+        weights += 1 / (distance * distance);
+      }
+      scores[i] = static_cast<float>(weights > 0 ? sum / weights : 0);
+    }
+    return {};
+  }
+  Result<std::string> save() const override { return std::string(); }
+  Status load(const std::string&) override { return {}; }
+
+  model::Rows rows_;
+  int trainings = 0;
+};
+
+class TuneTest : public testing::Test {
+ protected:
+  TuneTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "lathe-tune-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    store_ = std::move(*store::open_sqlite((folder_ / "records.db").string()));
+    options_.trials = 100;
+    options_.batch = 20;
+    options_.first_batch = 10;
+    options_.exploration.steps = 20;
+    options_.exploration.chains = 16;
+  }
+  ~TuneTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  Result<Summary> run(const Listener& listener = {}, const std::function<bool()>& stop = {}) {
+    NearestModel model;
+    return tune(subject_, measurer_, *store_, target_, options_, *searcher_named(options_.search, options_.exploration),
+                options_.model == "none" ? nullptr : &model, listener, stop);
+  }
+  std::vector<store::Record> records(const store::Query& query = {}) {
+    std::vector<store::Record> out;
+    EXPECT_TRUE(store_->each(query, [&](const store::Record& r) {
+      out.push_back(r);
+      return true;
+    }));
+    return out;
+  }
+  // Of one run: indices 0 ... n-1 each once, configurations each once.
+  void expect_complete(int trials) {
+    std::set<int> indices;
+    std::set<std::string> configs;
+    for (const auto& record : records()) {
+      EXPECT_TRUE(indices.insert(record.index).second);
+      EXPECT_TRUE(configs.insert(record.config.dump()).second) << "trial repeated: " << record.config.dump();
+    }
+    EXPECT_EQ(static_cast<int>(indices.size()), trials);
+    if (!indices.empty()) {
+      EXPECT_EQ(*indices.rbegin(), trials - 1);
+    }
+  }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<store::Store> store_;
+  FakeSubject subject_{std::vector<int>(6, 12), 50};
+  FakeMeasurer measurer_;
+  Target target_ = *parse_target("cpu:x86-64");
+  Options options_;
+};
+
+}  // namespace lathe::tune

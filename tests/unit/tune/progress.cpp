@@ -1,0 +1,44 @@
+#include <atomic>
+
+#include "unit/tune/fakes.h"
+
+namespace lathe::tune {
+namespace {
+
+TEST_F(TuneTest, ProgressTellsTheStory) {
+  measurer_.fails = [](const Config& c) { return c[1] == 3; };
+  std::vector<Progress> events;
+  const auto summary = run([&](const Progress& p) { events.push_back(p); });
+  ASSERT_TRUE(summary);
+  ASSERT_GT(events.size(), 100U);
+  int trials = 0;
+  std::set<std::string> phases;
+  for (const auto& event : events) {
+    EXPECT_GE(event.trials, trials);
+    trials = event.trials;
+    EXPECT_EQ(event.wanted, 100);
+    phases.insert(event.phase);
+  }
+  EXPECT_EQ(phases, (std::set<std::string>{"starting", "training", "searching", "measuring", "racing"}));
+  EXPECT_EQ(events.back().trials, 100);
+  EXPECT_EQ(events.back().failed, summary->failed);
+  EXPECT_DOUBLE_EQ(events.back().best_seconds, summary->best_seconds());
+  EXPECT_GT(events.back().trials_per_second, 0);
+}
+
+TEST_F(TuneTest, ALongMeasurementIsNotSilent) {
+  std::atomic<int> events = 0;
+  std::atomic<bool> heard = false;
+  // The one trial lasts until two more events were heard: without the ticker it would last for ever.
+  options_.trials = 1;
+  measurer_.before = [&](const Config&) {
+    const int before = events;
+    for (int i = 0; i < 2000 && events < before + 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    heard = events >= before + 2;
+  };
+  ASSERT_TRUE(run([&](const Progress&) { ++events; }));
+  EXPECT_TRUE(heard);
+}
+
+}  // namespace
+}  // namespace lathe::tune
