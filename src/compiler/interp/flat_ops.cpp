@@ -45,7 +45,6 @@ double apply(BinaryOp op, double a, double b) {
     case BinaryOp::kSub: return a - b;
     case BinaryOp::kMul: return a * b;
     case BinaryOp::kDiv: return a / b;
-    case BinaryOp::kMod: return std::fmod(a, b);
     case BinaryOp::kMin: return a < b ? a : b;
     case BinaryOp::kMax: return a > b ? a : b;
     case BinaryOp::kPow: return std::pow(a, b);

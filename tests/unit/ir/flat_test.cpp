@@ -71,6 +71,21 @@ TEST(FlatFold, IntegersWrapInTheirType) {
   EXPECT_EQ(as_int(binary(kDiv, int_imm(1), int_imm(0))), std::nullopt);
 }
 
+TEST(FlatFold, BitsOfImmediates) {
+  EXPECT_EQ(as_int(bitcast(float_imm(-1.5, Dtype::kF32), Dtype::kI32)), static_cast<std::int32_t>(0xbfc00000));
+  EXPECT_EQ(as_int(bitcast(float_imm(1, Dtype::kF64), Dtype::kI64)), 0x3ff0000000000000);
+  EXPECT_EQ(as_int(bitcast(float_imm(-1, Dtype::kF16), Dtype::kI32)), 0xbc00);
+  EXPECT_EQ(text(bitcast(int_imm(0x40490fdb, Dtype::kI32), Dtype::kF32)), "3.1415927410125732");
+  EXPECT_EQ(text(bitcast(int_imm(0x13f80, Dtype::kI32), Dtype::kBF16)), "1.0:bf16");
+}
+
+TEST(FlatFold, CastsThereAndBack) {
+  const Expr x = load(0, var(0), kF32);
+  EXPECT_EQ(cast(cast(x, Dtype::kF64), Dtype::kF32), x);
+  EXPECT_EQ(text(cast(cast(x, Dtype::kF16), Dtype::kF32)), "f32(f16(A[i]))");
+  EXPECT_EQ(text(cast(cast(x, Dtype::kI64), Dtype::kF32)), "f32(i64(A[i]))");
+}
+
 TEST(FlatFold, RealArithmeticStays) {
   const Expr x = load(0, int_imm(0), kF32);
   EXPECT_EQ(text(add(x, imm(0, kF32))), "A[0] + 0.0");  // -0 + 0 is 0

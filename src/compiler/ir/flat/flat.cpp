@@ -1,5 +1,6 @@
 #include "compiler/ir/flat/flat.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -41,7 +42,14 @@ Expr without_unit_ramp(Expr index) {
 }
 Expr without_full_mask(Expr mask) { return mask && splat_int(mask) == 1 ? nullptr : mask; }
 
+// Every value of the first type is one of the second.
+bool widens(Dtype from, Dtype to) {
+  return size_of(from) < size_of(to) && (is_float(from) ? is_float(to) : is_int(to));
+}
+
 Expr fold_cast(const Expr& x, Dtype dtype) {
+  if (const auto* c = std::get_if<Cast>(&x->value); c != nullptr && c->x->type.dtype == dtype)
+    return widens(dtype, x->type.dtype) ? c->x : nullptr;  // there and back
   if (const auto* i = std::get_if<IntImm>(&x->value)) {
     if (is_int(dtype)) return int_imm(i->value, dtype);
     if (dtype == Dtype::kF32) return float_imm(static_cast<float>(i->value), dtype);
@@ -54,6 +62,20 @@ Expr fold_cast(const Expr& x, Dtype dtype) {
     if (wrap(value, dtype) == value) return int_imm(value, dtype);
   }
   return nullptr;
+}
+
+Expr fold_bitcast(const Expr& x, Dtype dtype) {
+  const Dtype from = x->type.dtype;
+  std::byte bytes[8]{};
+  if (const auto* i = std::get_if<IntImm>(&x->value)) {
+    if (!is_float(dtype)) return int_imm(i->value, dtype);
+    const auto wide = std::bit_cast<std::array<std::byte, 8>>(i->value);  // little-endian: the low bytes come first
+    return float_imm(load_element(dtype, wide.data()), dtype);
+  }
+  const auto* f = std::get_if<FloatImm>(&x->value);
+  if (f == nullptr || is_float(dtype) || std::isnan(f->value)) return nullptr;
+  store_element(from, bytes, f->value);
+  return int_imm(std::bit_cast<std::int64_t>(bytes), dtype);
 }
 
 }  // namespace
@@ -147,6 +169,7 @@ Expr bitcast(Expr x, Dtype dtype) {
   const int lanes = x->type.lanes;
   if (const Expr* inner = broadcast_of(x)) return broadcast(bitcast(*inner, dtype), lanes);
   if (const auto* b = std::get_if<Bitcast>(&x->value); b != nullptr && b->x->type.dtype == dtype) return b->x;
+  if (Expr folded = fold_bitcast(x, dtype)) return folded;
   return make(Bitcast{std::move(x)}, {dtype, lanes});
 }
 

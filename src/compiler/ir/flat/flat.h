@@ -37,7 +37,7 @@ using Expr = std::shared_ptr<const Node>;  // never null, but for an absent mask
 
 using ir::UnaryOp;
 enum class BinaryOp {
-  kAdd, kSub, kMul, kDiv, kMod, kMin, kMax, kPow,      // kDiv, kMod of integers round towards zero
+  kAdd, kSub, kMul, kDiv, kMod, kMin, kMax, kPow,      // integer kDiv rounds towards zero; kMod: integers
   kLt, kLe, kEq, kNe, kAnd, kOr,                       // yield bool; kAnd, kOr take bool
   kBitAnd, kBitOr, kBitXor, kShl, kShr,                // of integers; kShr is logical
 };

@@ -40,6 +40,10 @@ class ExprRewriter {
   std::unordered_map<const Node*, std::pair<Expr, Expr>> done_;  // keeps the key alive
 };
 
+// The program with `f` (as of ExprRewriter) applied to all its expressions. Vars, registers and buffers stay.
+template <class F>
+Program rewrite_exprs(Program program, F f);
+
 // Implementation.
 template <class F>
 Expr map_operands(const Expr& e, F&& f) {
@@ -187,6 +191,17 @@ void each_part(const StmtNode& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
     void operator()(const PrefetchAt& n) const { on_expr(n.index); }
   };
   std::visit(Visitor{on_expr, on_stmt}, s.value);
+}
+
+template <class F>
+Program rewrite_exprs(Program program, F f) {
+  ExprRewriter<F> on_expr(std::move(f));
+  const auto on_stmt = [&](const auto& self, const Stmt& s) -> Stmt {
+    return map_parts(s, on_expr, [&](const Stmt& inner) { return self(self, inner); });
+  };
+  if (program.prepare) program.prepare = on_stmt(on_stmt, program.prepare);
+  program.run = on_stmt(on_stmt, program.run);
+  return program;
 }
 
 }  // namespace lathe::flat

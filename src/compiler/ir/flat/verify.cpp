@@ -90,8 +90,8 @@ class Verifier {
       case BinaryOp::kAdd:
       case BinaryOp::kSub:
       case BinaryOp::kMul:
-      case BinaryOp::kDiv:
-      case BinaryOp::kMod: return dtype != Dtype::kBool;
+      case BinaryOp::kDiv: return dtype != Dtype::kBool;
+      case BinaryOp::kMod: return is_integer(dtype);
       case BinaryOp::kPow: return is_float(dtype);
       case BinaryOp::kMin:
       case BinaryOp::kMax:

@@ -1,0 +1,123 @@
+// exp, log and what is made of them. Coefficients are Chebyshev fits of the functions named beside them.
+#include <cmath>
+
+#include "compiler/lower/passes/math.h"
+#include "compiler/lower/passes/real_format.h"
+
+namespace lathe::lower {
+namespace {
+
+// 2^n for an integer n held as bits, in the range of normal numbers.
+V power_of_two(const V& n, Dtype dtype) {
+  const RealFormat f = format_of(dtype);
+  return shl(plus(n, f.bias), f.fraction).bits(dtype);
+}
+
+// e^r - 1 - r for |r| <= log(2)/2.
+V exp_tail(const V& r) {
+  const V square = r * r;
+  if (r.type().dtype == Dtype::kF32)
+    return square * polynomial(r, {0.0013926250831497611, 0.008363232883682618, 0.04166655421298415,
+                                   0.16666576666119928, 0.5});
+  return square * polynomial(r, {2.09147553258932e-09, 2.5105312729622103e-08, 2.755727347871858e-07,
+                                 2.755725517000089e-06, 2.480158732567746e-05, 0.0001984126987500228,
+                                 0.0013888888888883711, 0.008333333333326084, 0.04166666666666667,
+                                 0.1666666666666667, 0.5});
+}
+
+// log(2) in two parts; n times the first is exact for every exponent n.
+struct Ln2 {
+  double high, low;
+};
+Ln2 ln2_of(Dtype dtype) {
+  if (dtype == Dtype::kF32) return {0x1.63p-1, -2.12194440054690583e-4};
+  return {0x1.62e42fee00000p-1, 1.90821492927058770002e-10};
+}
+
+// (2 atanh(s) - 2s) / s^3 as a function of s^2, for 1/sqrt(2) <= (1+s)/(1-s) <= sqrt(2).
+V atanh_tail(const V& z) {
+  if (z.type().dtype == Dtype::kF32)
+    return polynomial(z, {0.23331614471843498, 0.28550778633191964, 0.4000012221181065, 0.6666666655404201});
+  return polynomial(z, {0.14617807153417325, 0.15331611722055008, 0.1818289243253687, 0.22222211089379496,
+                        0.28571428626253836, 0.3999999999989889, 0.666666666666667});
+}
+
+}  // namespace
+
+// e^x = 2^n e^r with n = round(x / log 2). 2^n is multiplied in two halves, so that overflow gives infinity and results
+// below the normal range are rounded once.
+V expand_exp(const V& x) {
+  const Dtype dtype = x.type().dtype;
+  const RealFormat f = format_of(dtype);
+  const bool narrow = dtype == Dtype::kF32;
+  const V cut = at_least(at_most(x, narrow ? 89 : 710), narrow ? -104 : -746);
+  const V shifted = fma(cut, 1.4426950408889634, cut.like(f.round));
+  const V n = shifted - f.round;
+  const Ln2 ln2 = ln2_of(dtype);
+  const V r = fma(n, -ln2.low, fma(n, -ln2.high, cut));
+  const V power = 1 + (r + exp_tail(r));
+  // n as an integer from the low bits of `shifted`, halved by a logical shift of a positive number.
+  const std::int64_t half_range = 1024;
+  const V number = shifted.bits(f.bits) - shifted.like(f.round).bits(f.bits);
+  const V half = plus(shr(plus(number, 2 * half_range), 1), -half_range);
+  return power * power_of_two(half, dtype) * power_of_two(number - half, dtype);
+}
+
+// log x = k log 2 + log m with m in [1/sqrt(2), sqrt(2)), and log m = 2 atanh((m-1)/(m+1)).
+V expand_log(const V& x) {
+  const Dtype dtype = x.type().dtype;
+  const RealFormat f = format_of(dtype);
+  const bool narrow = dtype == Dtype::kF32;
+  const double smallest_normal = narrow ? 0x1p-126 : 0x1p-1022;
+  const V tiny = x < smallest_normal;
+  const V normal = select(tiny, x * (narrow ? 0x1p25 : 0x1p54), x);
+  const std::int64_t sqrt_half = narrow ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;  // its bits
+  const std::int64_t one = f.bias << f.fraction;
+  const V shifted = plus(normal.bits(f.bits), one - sqrt_half);
+  const V exponent = plus(shr(shifted, f.fraction), -f.bias).as(dtype);
+  const V k = exponent - select(tiny, x.like(narrow ? 25 : 54), x.like(0));
+  const V m = plus(shifted & ((std::int64_t{1} << f.fraction) - 1), sqrt_half).bits(dtype);
+  const V g = m - 1;
+  const V s = g / (2 + g);
+  const V z = s * s;
+  const V half_square = g * 0.5 * g;
+  // log(1+g) = g - g^2/2 + s (g^2/2 + z R(z))
+  const Ln2 ln2 = ln2_of(dtype);
+  const V tail = fma(s, fma(z, atanh_tail(z), half_square), k * ln2.low) - half_square;
+  const V result = fma(k, ln2.high, tail + g);
+  const V infinity = x.like(narrow ? HUGE_VALF : HUGE_VAL);
+  const V defined = select(x == 0.0, neg(infinity), select(x < 0.0, x.like(NAN), result));
+  return select(x < infinity, defined, x);  // infinity and NaN are their own logarithms
+}
+
+V expand_sigmoid(const V& x) {
+  const V e = expand_exp(neg(abs(x)));
+  return select(x < 0.0, e, x.like(1)) / (1 + e);
+}
+
+// f32 goes through f64, where e^(y log x) is exact enough.
+V expand_pow(const V& x, const V& y) {
+  if (x.type().dtype == Dtype::kF32) return expand_pow(x.as(Dtype::kF64), y.as(Dtype::kF64)).as(Dtype::kF32);
+  const V magnitude = abs(x);
+  const V unsigned_power = expand_exp(y * expand_log(magnitude));
+  const V half = y * 0.5;
+  const V integral = expand_floor(y) == y;
+  const V odd = integral && expand_floor(half) != half;
+  const V infinite = abs(y) == HUGE_VAL;
+  const V power = select(odd, with_sign(unsigned_power, x), unsigned_power);
+  const V defined = select(x < 0.0 && x != x.like(-HUGE_VAL) && !(integral || infinite), x.like(NAN), power);
+  const V one = x == 1.0 || y == 0.0 || (magnitude == 1.0 && infinite);
+  return select(one, x.like(1), defined);
+}
+
+// Rounds |x| to an integer by adding 2^fraction, then steps down if that went up. x itself beyond 2^fraction, and NaN.
+V expand_floor(const V& x) {
+  const RealFormat f = format_of(x.type().dtype);
+  const double whole = f.round / 1.5;
+  const V magnitude = abs(x);
+  const V rounded = with_sign((magnitude + whole) - whole, x);
+  const V down = select(x < rounded, rounded - 1, rounded);
+  return select(magnitude < whole, down, x);
+}
+
+}  // namespace lathe::lower

@@ -1,0 +1,85 @@
+// Replaces elementary functions by the formulas of math.h.
+#include "compiler/ir/flat/rewrite.h"
+#include "compiler/lower/passes/math.h"
+#include "compiler/lower/passes/passes.h"
+
+namespace lathe::lower {
+namespace {
+
+using flat::Expr;
+using flat::UnaryOp;
+
+// What has roundps; without resolve_target's word for SSE4.1, by what comes with it.
+bool has_floor(const Target& target) {
+  return target.isa != Isa::kX86 || target.vector_bits > 128 || target.has_fma;
+}
+
+bool is_expanded(UnaryOp op, bool floor_is_native) {
+  switch (op) {
+    case UnaryOp::kExp:
+    case UnaryOp::kLog:
+    case UnaryOp::kRsqrt:
+    case UnaryOp::kTanh:
+    case UnaryOp::kErf:
+    case UnaryOp::kSigmoid: return true;
+    case UnaryOp::kFloor:
+    case UnaryOp::kCeil: return !floor_is_native;
+    case UnaryOp::kNeg:
+    case UnaryOp::kAbs:
+    case UnaryOp::kSqrt:
+    case UnaryOp::kNot: return false;
+  }
+  return false;
+}
+
+V expand(UnaryOp op, const V& x) {
+  switch (op) {
+    case UnaryOp::kExp: return expand_exp(x);
+    case UnaryOp::kLog: return expand_log(x);
+    case UnaryOp::kRsqrt: return 1 / sqrt(x);
+    case UnaryOp::kTanh: return expand_tanh(x);
+    case UnaryOp::kErf: return expand_erf(x);
+    case UnaryOp::kSigmoid: return expand_sigmoid(x);
+    case UnaryOp::kFloor: return expand_floor(x);
+    case UnaryOp::kCeil: return neg(expand_floor(neg(x)));
+    case UnaryOp::kNeg:
+    case UnaryOp::kAbs:
+    case UnaryOp::kSqrt:
+    case UnaryOp::kNot: break;
+  }
+  return apply(op, x);
+}
+
+// x^y for the small constants y that programs are full of.
+Expr small_power(const flat::Binary& n) {
+  const auto* splat = std::get_if<flat::Broadcast>(&n.b->value);
+  const auto* y = std::get_if<flat::FloatImm>(&(splat != nullptr ? splat->x : n.b)->value);
+  if (y == nullptr) return nullptr;
+  const V x{n.a};
+  if (y->value == 1) return x.e;
+  if (y->value == 2) return (x * x).e;
+  if (y->value == 3) return (x * x * x).e;
+  if (y->value == -1) return (1 / x).e;
+  return nullptr;
+}
+
+}  // namespace
+
+flat::Program expand_math(flat::Program program, const Target& target) {
+  const bool native = has_floor(target);
+  const auto expand_node = [native](const Expr& e) -> Expr {
+    if (const auto* n = std::get_if<flat::Unary>(&e->value); n != nullptr && is_expanded(n->op, native)) {
+      LATHE_CHECK(size_of(e->type.dtype) >= 4, "expand_math comes after promote_halves");
+      return expand(n->op, {n->x}).e;
+    }
+    if (const auto* n = std::get_if<flat::Binary>(&e->value); n != nullptr && n->op == flat::BinaryOp::kPow) {
+      LATHE_CHECK(size_of(e->type.dtype) >= 4, "expand_math comes after promote_halves");
+      if (Expr power = small_power(*n)) return power;
+      return expand_pow({n->a}, {n->b}).e;
+    }
+    return e;
+  };
+  return flat::rewrite_exprs(std::move(program), expand_node);
+}
+
+}  // namespace lathe::lower

@@ -1,0 +1,16 @@
+// The elementary functions that expand_math writes out, for x of type f32 or f64.
+#pragma once
+
+#include "compiler/lower/passes/arithmetic.h"
+
+namespace lathe::lower {
+
+V expand_exp(const V& x);
+V expand_log(const V& x);
+V expand_tanh(const V& x);
+V expand_erf(const V& x);
+V expand_sigmoid(const V& x);
+V expand_pow(const V& x, const V& y);
+V expand_floor(const V& x);
+
+}  // namespace lathe::lower

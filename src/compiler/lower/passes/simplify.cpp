@@ -1,0 +1,201 @@
+#include <unordered_set>
+
+#include "compiler/ir/flat/rewrite.h"
+#include "compiler/lower/passes/passes.h"
+#include "compiler/lower/passes/ranges.h"
+
+namespace lathe::lower {
+namespace {
+
+using flat::BinaryOp;
+using flat::Expr;
+using flat::Stmt;
+
+bool is_empty(const Stmt& s) {
+  const auto* list = std::get_if<flat::Seq>(&s->value);
+  return list != nullptr && list->stmts.empty();
+}
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }  // b > 0
+
+Expr sum_of(const std::vector<Linear::Term>& terms, std::int64_t divisor, std::int64_t constant) {
+  Expr sum = flat::int_imm(0);
+  for (const Linear::Term& t : terms)
+    sum = flat::binary(BinaryOp::kAdd, sum, flat::binary(BinaryOp::kMul, t.atom, flat::int_imm(t.coef / divisor)));
+  return flat::binary(BinaryOp::kAdd, sum, flat::int_imm(constant));
+}
+
+class Simplifier {
+ public:
+  explicit Simplifier(std::size_t vars) : ranges_(vars), replaced_(vars) {}
+
+  Stmt operator()(const Stmt& s) {
+    return std::visit([&](const auto& n) { return statement(n, s); }, s->value);
+  }
+
+ private:
+  using Memo = std::unordered_map<const flat::Node*, std::pair<Expr, Expr>>;
+
+  Expr expression(const Expr& e) {
+    if (e.use_count() > 1)
+      if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second.second;
+    Expr out = std::visit([&](const auto& n) { return node(n, e); }, e->value);
+    if (e.use_count() > 1) memo_.emplace(e.get(), std::pair(e, out));
+    return out;
+  }
+  template <class Node>
+  Expr node(const Node&, const Expr& e) {
+    return flat::map_operands(e, [&](const Expr& x) { return expression(x); });
+  }
+  Expr node(const flat::Var& n, const Expr& e) {
+    const Expr& other = replaced_[static_cast<std::size_t>(n.id)];
+    return other ? other : e;
+  }
+  Expr node(const flat::IntImm&, const Expr& e) { return e; }
+  Expr node(const flat::FloatImm&, const Expr& e) { return e; }
+  Expr node(const flat::RegRead&, const Expr& e) { return e; }
+  Expr node(const flat::Binary&, const Expr& old) {
+    Expr e = flat::map_operands(old, [&](const Expr& x) { return expression(x); });
+    const auto* n = std::get_if<flat::Binary>(&e->value);
+    if (n == nullptr || n->a->type.dtype != Dtype::kI64) return e;
+    if (flat::is_comparison(n->op)) {
+      const auto known = ranges_.decide(n->op, n->a, n->b);
+      return known ? flat::imm(*known, e->type) : e;
+    }
+    if (n->op == BinaryOp::kMin || n->op == BinaryOp::kMax) {
+      const auto known = ranges_.decide(BinaryOp::kLe, n->a, n->b);
+      if (!known) return e;
+      return *known == (n->op == BinaryOp::kMin) ? n->a : n->b;
+    }
+    if (n->op == BinaryOp::kDiv || n->op == BinaryOp::kMod) return quotient(*n, e);
+    return e;
+  }
+  // (c q + r) / c and % c for constant c: q and r where the range of r shows that it stays between two multiples of c,
+  // else q + r / c and r % c. Nothing may be negative.
+  Expr quotient(const flat::Binary& n, const Expr& e) {
+    const auto c = flat::as_int(n.b);
+    if (!c || *c <= 0 || e->type.lanes != 1) return e;
+    const Linear whole = ranges_.linear(n.a);
+    Linear multiple, rest;
+    for (const Linear::Term& t : whole.terms) (t.coef % *c == 0 ? multiple : rest).terms.push_back(t);
+    rest.constant = whole.constant;
+    const Interval r = ranges_.of(rest);
+    if (!r.is_inside(-Interval::kFar / 2, Interval::kFar / 2)) return e;
+    if (ranges_.of(whole).low < 0) return e;
+    const std::int64_t steps = floor_div(r.low, *c);
+    if (floor_div(r.high, *c) == steps)
+      return n.op == BinaryOp::kDiv ? sum_of(multiple.terms, *c, steps)
+                                    : sum_of(rest.terms, 1, rest.constant - steps * *c);
+    if (multiple.terms.empty() || r.low < 0) return e;
+    const Expr tail = flat::binary(n.op, sum_of(rest.terms, 1, rest.constant), n.b);
+    return n.op == BinaryOp::kMod ? tail : flat::binary(BinaryOp::kAdd, sum_of(multiple.terms, *c, 0), tail);
+  }
+
+  template <class Node>
+  Stmt statement(const Node&, const Stmt& s) {
+    return flat::map_parts(s, [&](const Expr& e) { return expression(e); }, [&](const Stmt& inner) { return (*this)(inner); });
+  }
+  Stmt statement(const flat::For& n, const Stmt& s) {
+    const Expr begin = expression(n.begin), end = expression(n.end);
+    const Interval first = ranges_.of(begin), last = ranges_.of(end);
+    if (last.high <= first.low) return flat::seq({});
+    const auto trips = flat::as_int(flat::binary(BinaryOp::kSub, end, begin));
+    if (trips == 1) {
+      replaced_[static_cast<std::size_t>(n.var)] = begin;
+      return (*this)(n.body);
+    }
+    ranges_.set_loop(n.var, {first.low, last.high == Interval::kFar ? last.high : last.high - 1});
+    Stmt body = (*this)(n.body);
+    if (is_empty(body)) return flat::seq({});
+    if (begin == n.begin && end == n.end && body == n.body) return s;
+    return flat::for_loop(n.var, begin, end, n.kind, std::move(body));
+  }
+  Stmt statement(const flat::If& n, const Stmt& s) {
+    const Expr condition = expression(n.condition);
+    if (const auto known = flat::as_int(condition)) {
+      if (*known != 0) return (*this)(n.then);
+      return n.otherwise ? (*this)(n.otherwise) : flat::seq({});
+    }
+    Stmt then = branch(n.then, condition, true);
+    Stmt otherwise = n.otherwise ? branch(n.otherwise, condition, false) : nullptr;
+    if (otherwise && is_empty(otherwise)) otherwise = nullptr;
+    if (is_empty(then)) {
+      if (!otherwise) return then;
+      return flat::if_then(flat::unary(flat::UnaryOp::kNot, condition), std::move(otherwise));
+    }
+    if (condition == n.condition && then == n.then && otherwise == n.otherwise) return s;
+    return flat::if_then(condition, std::move(then), std::move(otherwise));
+  }
+  Stmt branch(const Stmt& s, const Expr& condition, bool holds) {
+    Ranges::State before = ranges_.state();
+    Memo outer = std::exchange(memo_, {});  // what is found out here need not hold outside
+    ranges_.assume(condition, holds);
+    Stmt out = (*this)(s);
+    memo_ = std::move(outer);
+    ranges_.restore(std::move(before));
+    return out;
+  }
+  Stmt statement(const flat::Let& n, const Stmt& s) {
+    Expr value = expression(n.value);
+    if (flat::as_int(value) || std::holds_alternative<flat::Var>(value->value)) {
+      replaced_[static_cast<std::size_t>(n.var)] = std::move(value);
+      return flat::seq({});
+    }
+    ranges_.set_let(n.var, value);
+    return value == n.value ? s : flat::let(n.var, std::move(value));
+  }
+
+  Ranges ranges_;
+  std::vector<Expr> replaced_;  // by variable: what stands for it now
+  Memo memo_;
+};
+
+// Backwards over each statement list: a let that nothing later uses goes.
+class DeadLets {
+ public:
+  explicit DeadLets(std::size_t vars) : used_(vars) {}
+
+  Stmt operator()(const Stmt& s) {
+    if (const auto* list = std::get_if<flat::Seq>(&s->value)) return statements(*list, s);
+    if (const auto* n = std::get_if<flat::Let>(&s->value))
+      if (!used_[static_cast<std::size_t>(n->var)]) return flat::seq({});
+    const auto mark_all = [&](const Expr& e) {
+      mark(e);
+      return e;
+    };
+    return flat::map_parts(s, mark_all, [&](const Stmt& inner) { return (*this)(inner); });
+  }
+
+ private:
+  Stmt statements(const flat::Seq& list, const Stmt& s) {
+    std::vector<Stmt> kept(list.stmts.size());
+    bool changed = false;
+    for (std::size_t i = list.stmts.size(); i-- > 0;) {
+      kept[i] = (*this)(list.stmts[i]);
+      changed = changed || kept[i] != list.stmts[i];
+    }
+    return changed ? flat::seq(std::move(kept)) : s;
+  }
+  void mark(const Expr& e) {
+    if (e.use_count() > 1 && !seen_.insert(e.get()).second) return;
+    if (const auto* v = std::get_if<flat::Var>(&e->value)) used_[static_cast<std::size_t>(v->id)] = 1;
+    flat::each_operand(*e, [&](const Expr& x) { mark(x); });
+  }
+
+  std::vector<char> used_;
+  std::unordered_set<const flat::Node*> seen_;
+};
+
+}  // namespace
+
+flat::Program simplify(flat::Program program, const Target&) {
+  Simplifier simplifier(program.vars.size());
+  DeadLets dead_lets(program.vars.size());
+  const auto both = [&](const Stmt& s) { return dead_lets(simplifier(s)); };
+  if (program.prepare) program.prepare = both(program.prepare);
+  if (program.prepare && is_empty(program.prepare)) program.prepare = nullptr;
+  program.run = both(program.run);
+  return program;
+}
+
+}  // namespace lathe::lower
