@@ -1,6 +1,9 @@
 // Small programs, one for each thing code generation does.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "base/rng.h"
 #include "unit/codegen/harness.h"
 
@@ -267,6 +270,21 @@ TEST(Program, TablesSayWhatIsInThem) {
   EXPECT_EQ((*module)->table().inputs, 2);
   EXPECT_EQ((*module)->table().outputs, 1);
   EXPECT_EQ((*module)->table().prepare, nullptr);
+}
+
+TEST(Link, AnUndefinedSymbolIsNamed) {
+  const Program p = program({buffer("O", 1, Scope::kOutput, 0)}, {},
+                            store(0, int_imm(0), float_imm(1, Dtype::kF32)));
+  const Target target = testing::resolved("cpu:host");
+  const auto object = codegen::generate(p, target);
+  ASSERT_TRUE(object);
+  const std::string stem = ::testing::TempDir() + "lathe-undefined";
+  std::ofstream(stem + ".c") << "float cosf(float); float lathe_f(float x) { return cosf(x); }";
+  ASSERT_EQ(std::system(("cc -fPIC -fno-builtin -c " + stem + ".c -o " + stem + ".o").c_str()), 0);
+  const auto library = codegen::link_shared(*object, target, {stem + ".o"});
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().kind, ErrorKind::kBuild);
+  EXPECT_NE(library.error().message.find("\"cosf\""), std::string::npos) << library.error().message;
 }
 
 TEST(Module, SeveralAreLoadedAtOnce) {

@@ -1,0 +1,106 @@
+// Random flat programs as AArch64 code under an emulator, against the interpreter.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "unit/codegen/harness.h"
+#include "unit/interp/random_flat.h"
+
+namespace lathe {
+namespace {
+
+namespace fs = std::filesystem;
+
+#ifndef LATHE_EMULATED_DRIVER
+#define LATHE_EMULATED_DRIVER ""
+#endif
+
+class Emulated : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string(LATHE_EMULATED_DRIVER).empty())
+      GTEST_SKIP()
+          << "aarch64-linux-gnu-gcc or qemu-aarch64 was not found when this was configured";
+    std::string pattern = fs::temp_directory_path().string() + "/lathe-emulated-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+
+  std::vector<interp::Bytes> run(const flat::Program& p, const std::vector<std::byte>& library,
+                                 const std::vector<interp::Bytes>& inputs) {
+    write("code.so", [&](std::ofstream& out) { put(out, library); });
+    write("in", [&](std::ofstream& out) {
+      put_number(out, static_cast<std::int64_t>(p.inputs.size()));
+      put_number(out, static_cast<std::int64_t>(p.outputs.size()));
+      for (const auto* borders : {&p.inputs, &p.outputs})
+        for (const flat::Border& b : *borders) {
+          put_number(out, b.size * size_of(b.dtype));
+          put_number(out, b.constant);
+        }
+      for (const auto& input : inputs) put(out, input);
+    });
+    const std::string at = folder_.string();
+    const std::string command =
+        fmt::format("{} {}/code.so {}/in {}/out", LATHE_EMULATED_DRIVER, at, at, at);
+    const int status = std::system(command.c_str());
+    EXPECT_EQ(status, 0) << command;
+    std::ifstream in(folder_ / "out", std::ios::binary);
+    std::vector<interp::Bytes> outputs;
+    for (const flat::Border& b : p.outputs) {
+      outputs.emplace_back(static_cast<std::size_t>(b.size * size_of(b.dtype)));
+      in.read(reinterpret_cast<char*>(outputs.back().data()),
+              static_cast<std::streamsize>(outputs.back().size()));
+    }
+    EXPECT_TRUE(in.good());
+    return outputs;
+  }
+
+ private:
+  template <class Fill>
+  void write(const char* name, const Fill& fill) {
+    std::ofstream out(folder_ / name, std::ios::binary);
+    fill(out);
+    ASSERT_TRUE(out.good());
+  }
+  static void put(std::ofstream& out, const std::vector<std::byte>& bytes) {
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+  }
+  static void put_number(std::ofstream& out, std::int64_t number) {
+    out.write(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+
+  fs::path folder_;
+};
+
+TEST_P(Emulated, RandomPrograms) {
+  const Target target = testing::resolved(GetParam());
+  for (std::uint64_t seed = 500; seed < 506; ++seed) {
+    Rng rng(seed);
+    const flat::Program p = testing::random_flat(rng, {.halves = seed % 2 == 1});
+    const auto inputs = testing::random_inputs(rng, p);
+    const auto want = interp::eval_flat(p, inputs);
+    ASSERT_TRUE(want) << "seed " << seed << ": " << want.error().text();
+    const auto object = codegen::generate(p, target);
+    ASSERT_TRUE(object) << "seed " << seed << ": " << object.error().text();
+    const auto library = codegen::link_shared(*object, target);
+    ASSERT_TRUE(library) << "seed " << seed << ": " << library.error().text();
+    const std::string wrong = testing::difference(p, *want, run(p, *library, inputs), 4);
+    ASSERT_EQ(wrong, "") << "seed " << seed << " " << target.text() << "\n" << print(p);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpus, Emulated,
+                         ::testing::Values("cpu:cortex-a72;isa=aarch64",
+                                           "cpu:neoverse-v2;isa=aarch64;threads=2"),
+                         [](const auto& info) {
+                           return testing::test_name(testing::resolved(info.param));
+                         });
+
+}  // namespace
+}  // namespace lathe
