@@ -193,7 +193,17 @@ class StageBuilder {
   static constexpr int kOne = -1;  // stands for an iterator of one iteration
 
   Iterator iter(int id) const {
-    return id == kOne ? Iterator{target_.unique_name("one"), 1} : all_[static_cast<std::size_t>(id)];
+    return id == kOne ? Iterator{name_of_one(), 1} : all_[static_cast<std::size_t>(id)];
+  }
+
+  // Beside it in its stage there are only reduction iterators.
+  std::string name_of_one() const {
+    std::string name = "one";
+    while (is_reduction(name)) name += "_";
+    return name;
+  }
+  bool is_reduction(const std::string& name) const {
+    return std::ranges::any_of(all_, [&](const Iterator& i) { return i.name == name && i.kind == IterKind::kReduce; });
   }
 
   std::vector<int> free_iters(const ReduceSyntax& n, const Expr& body) const {

@@ -130,7 +130,7 @@ class ExprParser {
     }
     bare_number_ = true;
     if (token.kind == Token::Kind::kNumber) return node(NumberSyntax{LATHE_TRY(in_.number())}, token.place, 0);
-    if (token.kind != Token::Kind::kName)
+    if (token.kind != Token::Kind::kName || token.text == "else")
       return in_.unexpected("a tensor, a number, a function or '('");
     in_.next();
     if (in_.peek().is("[")) return read(token);

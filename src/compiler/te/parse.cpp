@@ -30,6 +30,10 @@ class ProgramBuilder {
       for (const auto& [read, place] : scopes_.back().reads) read_.insert(read->tensor);
     }
     LATHE_TRY_STATUS(check_given());
+    if (syntax_.stages.empty())
+      return fail(ErrorKind::kInvalidArgument,
+                  "the expression computes nothing; write for example C[i,j] = sum(k) A[i,k] * B[k,j]");
+    for (const auto& [name, shape] : shapes_) inputs_declared_ = inputs_declared_ || !written_.contains(name);
     for (std::size_t s = 0; s < syntax_.stages.size(); ++s) LATHE_TRY_STATUS(add_stage(s));
     for (const DeclarationSyntax& d : syntax_.declarations)
       if (!read_.contains(d.name) && !written_.contains(d.name))
@@ -142,7 +146,7 @@ class ProgramBuilder {
   }
 
   // The tensor of a read that is neither declared in the text nor written: an input, its shape given outside or, where
-  // all iterators are known, as large as what is read.
+  // no input is declared and all iterators are known, as large as what is read.
   Status make_input(const StageScope& scope, const ReadSyntax& read, Place place) {
     if (program_.find(read.tensor) >= 0) return {};
     Tensor tensor{read.tensor, Dtype::kF32, {}, TensorRole::kInput};
@@ -157,11 +161,7 @@ class ProgramBuilder {
 
   Result<std::vector<std::int64_t>> shape_read(const StageScope& scope, const ReadSyntax& first, Place place) const {
     std::vector<std::string> known;
-    bool all_used = true;
-    for (const auto& [name, shape] : shapes_) {
-      known.push_back(name);
-      all_used = all_used && (read_.contains(name) || written_.contains(name));
-    }
+    for (const auto& [name, shape] : shapes_) known.push_back(name);
     const auto unknown = [&] {
       return error(place,
                    "there is no tensor {0} (known: {1}); if it is an input, declare its shape, for example {0}: "
@@ -169,7 +169,7 @@ class ProgramBuilder {
                    first.tensor, known_names(known, first.tensor),
                    fmt::join(std::vector<std::string>(first.affine.size(), "64"), ","));
     };
-    if (!all_used) return unknown();
+    if (inputs_declared_) return unknown();
     std::vector<std::int64_t> shape(first.affine.size(), 1);
     for (const auto& [read, where] : scope.reads) {
       if (read->tensor != first.tensor) continue;
@@ -201,9 +201,6 @@ class ProgramBuilder {
   }
 
   Result<Program> finish() {
-    if (program_.stages.empty())
-      return fail(ErrorKind::kInvalidArgument,
-                  "the expression computes nothing; write for example C[i,j] = sum(k) A[i,k] * B[k,j]");
     std::set<int> read;
     for (const Stage& stage : program_.stages)
       for (const ir::Read* r : ir::reads_of(stage.body)) read.insert(r->tensor);
@@ -226,6 +223,7 @@ class ProgramBuilder {
   Program program_;
   std::vector<StageScope> scopes_;  // of syntax_.stages
   ShapeOf shapes_;
+  bool inputs_declared_ = false;    // one at least: then all must be
   std::set<std::string, std::less<>> written_, read_, outputs_, done_;
 };
 

@@ -14,9 +14,19 @@
 //
 // Examples: C[i,j] = sum(k) A[k,i] * B[k,j]
 //           Y[n,o,y:56,x:56] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]
-// A reduction inside a larger expression becomes a stage of its own. Iterators without a size take it from the tensor
-// dimension they index alone, or, for an unpadded window like 2*y+r, the largest size that stays inside. Tensors that no
-// other stage reads are outputs, and any declared with 'output'. '#' starts a comment.
+// Reduction iterators are written like the others, with or without a size: sum(k:64). Items may also be the settings of a
+// workload key: 'layout free' or 'layout plain', 'max_error 2e-05', 'name conv2d'. 'inf', 'true' and 'false' are constants.
+//
+// A reduction inside a larger expression becomes a stage of its own (NAME_acc) over the iterators it depends on. Iterators
+// without a size take it from the tensor dimension they index alone, or, for an unpadded window like 2*y+r, the largest
+// size that stays inside. Where no input has a shape, inputs are as large as what is read of them. Tensors that no other
+// stage reads are outputs, and any declared with 'output'. '#' starts a comment.
+//
+// Types: numbers take the type of the other operand, everything else must agree (types.h has the rules). Where an
+// expression holds a reduction, what it reads of f16 and bf16 is widened to f32, of i8 and u8 to i32, and reductions
+// accumulate in that type; an output that is not declared has the type of the operands (of the accumulator for sums of
+// integers), by a stage of its own if that is narrower. Inside a cast nothing is widened, and a cast as the whole body of
+// a reduction chooses its accumulator: sum(k) f16(A[k] * B[k]).
 #pragma once
 
 #include <map>

@@ -138,21 +138,26 @@ class Resolver {
   std::vector<int> visible_;
 };
 
-// Levenshtein's distance.
+// Levenshtein's distance, an edit counting 2, a letter in the other case 1.
 std::size_t distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = 2 * j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::size_t diagonal = row[0];
-    row[0] = i;
+    row[0] = 2 * i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      const std::size_t other = a[i - 1] == b[j - 1] ? 0 : lower(a[i - 1]) == lower(b[j - 1]) ? 1 : 2;
+      row[j] = std::min({row[j] + 2, row[j - 1] + 2, diagonal + other});
       diagonal = above;
     }
   }
   return row[b.size()];
 }
+
+// How far a name may be off to be taken for a slip.
+std::size_t slip(std::string_view name) { return name.size() >= 4 ? 4 : name.size() >= 2 ? 2 : 1; }
 
 }  // namespace
 
@@ -162,7 +167,7 @@ std::string known_names(const std::vector<std::string>& names, std::string_view 
   if (names.empty()) return "none";
   constexpr std::size_t kMaxShown = 20, kMaxCompared = 64;
   std::string out, nearest;
-  std::size_t best = std::max<std::size_t>(name.size() / 3, 1) + 1;
+  std::size_t best = slip(name) + 1;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i < kMaxShown) out += (i == 0 ? "" : ", ") + names[i].substr(0, kMaxCompared);
     if (i == kMaxShown) out += ", ...";
