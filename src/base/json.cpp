@@ -64,6 +64,11 @@ Result<std::int64_t> json_int(const Json& object, std::string_view member) {
     return v.is_number_integer() && !(v.is_number_unsigned() && v.get<std::uint64_t>() > kLargest);
   });
 }
+Result<std::uint64_t> json_uint(const Json& object, std::string_view member) {
+  return get<std::uint64_t>(object, member, "a 64-bit integer of 0 or more", [](const Json& v) {
+    return v.is_number_unsigned() || (v.is_number_integer() && v.get<std::int64_t>() >= 0);
+  });
+}
 Result<double> json_number(const Json& object, std::string_view member) {
   return get<double>(object, member, "a number", [](const Json& v) { return v.is_number(); });
 }

@@ -18,6 +18,7 @@ Result<Json> parse_json(std::string_view text);
 
 // A member of an object, with the wanted type; the error names the member.
 Result<std::int64_t> json_int(const Json& object, std::string_view member);
+Result<std::uint64_t> json_uint(const Json& object, std::string_view member);
 Result<double> json_number(const Json& object, std::string_view member);
 Result<bool> json_bool(const Json& object, std::string_view member);
 Result<std::string> json_string(const Json& object, std::string_view member);

@@ -57,14 +57,6 @@ Status read_times(const Json& json, Record& record) {
   return {};
 }
 
-// All 64 bits: beyond what a signed integer holds.
-Result<std::uint64_t> read_seed(const Json& run) {
-  const Json seed = LATHE_TRY(json_member(run, "seed"));
-  if (!seed.is_number_unsigned())
-    return fail(ErrorKind::kInvalidArgument, "member \"seed\" must be an integer of at least 0");
-  return seed.get<std::uint64_t>();
-}
-
 Result<Run> read_run(const Json& json) {
   Run run;
   run.workload = LATHE_TRY(json_string(json, "workload"));
@@ -75,7 +67,7 @@ Result<Run> read_run(const Json& json) {
   run.space_hash = LATHE_TRY(json_string(members, "space_hash"));
   run.search = LATHE_TRY(json_string(members, "search"));
   run.model = LATHE_TRY(json_string(members, "model"));
-  run.seed = LATHE_TRY(read_seed(members));
+  run.seed = LATHE_TRY(json_uint(members, "seed"));
   return run;
 }
 

@@ -71,6 +71,11 @@ TEST(Json, LargestIntegersFit) {
   const Json object = parsed(R"({"max": 9223372036854775807, "min": -9223372036854775808})");
   EXPECT_EQ(*json_int(object, "max"), INT64_MAX);
   EXPECT_EQ(*json_int(object, "min"), INT64_MIN);
+  EXPECT_EQ(*json_uint(object, "max"), static_cast<std::uint64_t>(INT64_MAX));
+  EXPECT_EQ(*json_uint(parsed(R"({"n": 18446744073709551615})"), "n"), UINT64_MAX);
+  EXPECT_EQ(*json_uint(Json{{"n", 7}}, "n"), 7U);
+  EXPECT_EQ(json_uint(object, "min").error().message,
+            "member \"min\" must be a 64-bit integer of 0 or more, not number");
 }
 
 }  // namespace
