@@ -8,6 +8,7 @@
 #include <xgboost/version_config.h>
 
 #include "base/json.h"
+#include "tuner/model/columns.h"
 
 namespace lathe::model {
 namespace {
@@ -125,9 +126,11 @@ Result<std::vector<Tree>> trees_of(Booster& booster) {
 Result<Boosted> boost(std::span<const float> features, int rows, int width,
                       const BoosterOptions& options, const GradientSource& gradients) {
   LATHE_CHECK(features.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(width));
+  const std::vector<int> columns = informative_columns(features, rows, width);
+  const std::vector<float> selected = select_columns(features, rows, width, columns);
   Matrix data;
   LATHE_TRY_STATUS(checked(XGDMatrixCreateFromMat(
-      features.data(), static_cast<bst_ulong>(rows), static_cast<bst_ulong>(width),
+      selected.data(), static_cast<bst_ulong>(rows), static_cast<bst_ulong>(columns.size()),
       std::numeric_limits<float>::quiet_NaN(), &data.handle)));
   Booster booster;
   LATHE_TRY_STATUS(checked(XGBoosterCreate(&data.handle, 1, &booster.handle)));
@@ -142,7 +145,10 @@ Result<Boosted> boost(std::span<const float> features, int rows, int width,
     LATHE_TRY_STATUS(add_tree(booster, data, current, round));
     LATHE_TRY_STATUS(training_scores(booster, data, result.scores));
   }
-  const std::vector<Tree> trees = LATHE_TRY(trees_of(booster));
+  std::vector<Tree> trees = LATHE_TRY(trees_of(booster));
+  for (Tree& tree : trees)
+    for (Tree::Node& node : tree.nodes)
+      if (node.left != -1) node.feature = columns[static_cast<std::size_t>(node.feature)];
   result.forest = LATHE_TRY(Forest::build(trees, width));
   return result;
 }

@@ -83,7 +83,7 @@ TEST(Xgboost, ThreadsDoNotChangeTheModel) {
     std::vector<std::string> saved;
     for (const int threads : {1, 2, 1}) {
       const auto model =
-          make_xgboost({.objective = objective, .rounds = 20, .threads = threads, .seed = 11});
+          make_xgboost({.objective = objective, .rounds = 10, .threads = threads, .seed = 11});
       ASSERT_TRUE(model->train(rows));
       saved.push_back(model->save().value());
     }

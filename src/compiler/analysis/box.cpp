@@ -1,0 +1,238 @@
+#include "compiler/analysis/box.h"
+
+#include <algorithm>
+
+#include "compiler/analysis/dependence.h"
+
+namespace lathe::analysis {
+namespace {
+
+using ir::BlockId;
+using ir::BlockIter;
+using ir::Digit;
+using ir::LoopId;
+using ir::Nest;
+using ir::SizeId;
+using ir::Sizes;
+
+// weight * [0, extent), a contribution to a row from loops inside.
+struct Part {
+  SizeId weight;
+  SizeId extent;
+};
+
+bool is_one(const Sizes& sizes, SizeId id) { return sizes.is_constant(id) && sizes.constant_value(id) == 1; }
+SizeId minus_one(Sizes& sizes, SizeId id) { return sizes.add(id, sizes.constant(-1)); }
+SizeId negated(Sizes& sizes, SizeId id) { return sizes.mul(id, sizes.constant(-1)); }
+
+// Number of values of (loop / div) % mod.
+SizeId count_of(Nest& nest, const Digit& digit) {
+  SizeId count = nest.loops[digit.loop].extent;
+  if (digit.div != SizeId::kNone) count = nest.sizes.ceildiv(count, digit.div);
+  if (digit.mod == SizeId::kNone || count == digit.mod) return count;
+  return nest.sizes.at_least(count, digit.mod) ? digit.mod : nest.sizes.min(count, digit.mod);
+}
+
+bool contains_all(const std::vector<Digit>& digits, const BlockIter& limit) {
+  return !limit.digits.empty() && limit.offset == SizeId::kNone &&
+         std::ranges::all_of(limit.digits, [&](const Digit& wanted) {
+           return std::ranges::any_of(digits, [&](const Digit& d) {
+             return d.loop == wanted.loop && d.div == wanted.div && d.mod == wanted.mod;
+           });
+         });
+}
+
+// Takes out of `digits` those of the iterator `limit` where they are a multiple of it: a guard stands for the loop that
+// was split, so that what was split can be put together again.
+bool take_limited(Nest& nest, std::vector<Digit>& digits, const BlockIter& limit, std::vector<Part>& parts) {
+  if (!contains_all(digits, limit)) return false;
+  const auto in_digits = [&](const Digit& wanted) {
+    return std::ranges::find_if(digits, [&](const Digit& d) {
+      return d.loop == wanted.loop && d.div == wanted.div && d.mod == wanted.mod;
+    });
+  };
+  const Digit& least = limit.digits.back();
+  const SizeId own = in_digits(least)->weight;
+  if (!nest.sizes.divides(least.weight, own)) return false;
+  const SizeId factor = nest.sizes.ceildiv(own, least.weight);
+  for (const Digit& d : limit.digits)
+    if (in_digits(d)->weight != nest.sizes.mul(factor, d.weight)) return false;
+  for (const Digit& d : limit.digits) digits.erase(in_digits(d));
+  parts.push_back({factor, limit.extent});
+  return true;
+}
+
+// Contributions of an iterator's inner digits, unscaled.
+std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter, std::vector<Digit> inner) {
+  std::vector<Part> parts;
+  std::vector<const BlockIter*> limits;
+  for (const BlockIter& limit : nest.blocks[block].iters)
+    if (limit.guard && &limit != &iter) limits.push_back(&limit);
+  std::ranges::stable_sort(limits, std::greater<>(), [](const BlockIter* l) { return l->digits.size(); });
+  for (const BlockIter* limit : limits) take_limited(nest, inner, *limit, parts);
+  for (const Digit& digit : inner) parts.push_back({digit.weight, count_of(nest, digit)});
+  return parts;
+}
+
+// 16 * [0, v) + 1 * [0, 16) is 1 * [0, 16 * v).
+void merge_parts(Sizes& sizes, std::vector<Part>& parts) {
+  std::erase_if(parts, [&](const Part& p) { return is_one(sizes, p.extent); });
+  for (bool merged = true; merged;) {
+    merged = false;
+    for (std::size_t a = 0; a < parts.size() && !merged; ++a)
+      for (std::size_t b = 0; b < parts.size() && !merged; ++b) {
+        if (a == b || parts[a].weight != sizes.mul(parts[b].weight, parts[b].extent)) continue;
+        parts[b].extent = sizes.mul(parts[a].extent, parts[b].extent);
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(a));
+        merged = true;
+      }
+  }
+}
+
+class SpanBuilder {
+ public:
+  SpanBuilder(Nest& nest, BlockId block, LoopId loop) : nest_(nest), block_(block), loop_(loop) {}
+
+  Span build(const ir::Affine& row) {
+    span_.offset = sizes().constant(row.offset);
+    // A copy: sizes made on the way do not touch blocks, but the reference would be easy to misuse.
+    for (const auto& [i, coef] : row.terms) add(nest_.blocks[block_].iters[static_cast<std::size_t>(i)], coef);
+    merge_parts(sizes(), parts_);
+    span_.dense = parts_.empty() || (parts_.size() == 1 && is_one(sizes(), parts_[0].weight));
+    span_.extent = sizes().constant(1);
+    for (const Part& p : parts_)
+      span_.extent = sizes().add(span_.extent, sizes().mul(p.weight, minus_one(sizes(), p.extent)));
+    std::ranges::sort(span_.start, {}, [](const Digit& d) { return std::tuple(d.loop, d.div, d.mod); });
+    collect_start();
+    return std::move(span_);
+  }
+
+ private:
+  Sizes& sizes() { return nest_.sizes; }
+
+  void add(const BlockIter& iter, std::int64_t coef) {
+    const SizeId factor = sizes().constant(coef);
+    if (iter.offset != SizeId::kNone) span_.offset = sizes().add(span_.offset, sizes().mul(factor, iter.offset));
+    std::vector<Digit> inner;
+    for (const Digit& digit : iter.digits) {
+      if (is_strictly_inside(nest_, digit.loop, loop_)) {
+        inner.push_back(digit);
+      } else {
+        span_.start.push_back(digit);
+        span_.start.back().weight = sizes().mul(factor, digit.weight);
+      }
+    }
+    if (inner.size() == iter.digits.size() && iter.offset == SizeId::kNone && !inner.empty()) {
+      add_part({sizes().constant(1), iter.extent}, factor);
+      return;
+    }
+    for (const Part& part : inner_parts(nest_, block_, iter, std::move(inner))) add_part(part, factor);
+  }
+
+  // Parts get positive weights; what a negative one reaches below goes into the offset.
+  void add_part(Part part, SizeId factor) {
+    part.weight = sizes().mul(part.weight, factor);
+    if (sizes().is_negative(part.weight)) {
+      span_.offset = sizes().add(span_.offset, sizes().mul(part.weight, minus_one(sizes(), part.extent)));
+      part.weight = negated(sizes(), part.weight);
+    }
+    parts_.push_back(part);
+  }
+
+  // Equal digits of several iterators become one.
+  void collect_start() {
+    std::vector<Digit> out;
+    for (const Digit& d : span_.start) {
+      if (!out.empty() && out.back().loop == d.loop && out.back().div == d.div && out.back().mod == d.mod)
+        out.back().weight = sizes().add(out.back().weight, d.weight);
+      else
+        out.push_back(d);
+    }
+    std::erase_if(out, [&](const Digit& d) { return d.weight == sizes().constant(0); });
+    span_.start = std::move(out);
+  }
+
+  Nest& nest_;
+  BlockId block_;
+  LoopId loop_;
+  Span span_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+Span span_of(Nest& nest, BlockId block, const ir::Affine& row, LoopId loop) {
+  return SpanBuilder(nest, block, loop).build(row);
+}
+
+Box box_of(Nest& nest, BlockId block, const std::vector<ir::Affine>& rows, LoopId loop) {
+  Box box;
+  for (const ir::Affine& row : rows) box.push_back(span_of(nest, block, row, loop));
+  return box;
+}
+
+bool same_start(const Span& a, const Span& b) {
+  return std::ranges::equal(a.start, b.start, [](const Digit& x, const Digit& y) {
+    return x.loop == y.loop && x.weight == y.weight && x.div == y.div && x.mod == y.mod;
+  });
+}
+
+Span united(Sizes& sizes, const Span& a, const Span& b, const Span& whole) {
+  if (!same_start(a, b)) return whole;
+  if (a.offset == b.offset && a.extent == b.extent) {
+    Span out = a;
+    out.dense |= b.dense;
+    return out;
+  }
+  Span out = a;
+  out.dense = false;
+  out.offset = sizes.min(a.offset, b.offset);
+  const SizeId end = sizes.max(sizes.add(a.offset, a.extent), sizes.add(b.offset, b.extent));
+  out.extent = sizes.add(end, negated(sizes, out.offset));
+  return out;
+}
+
+Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop) {
+  Box box, whole;
+  for (const bool final : {false, true}) {
+    for (const BlockId block : nest.blocks_in(loop)) {
+      for (const ir::Read* read : ir::reads_of(nest.blocks[block].body)) {
+        if (read->tensor != buffer) continue;
+        const Box one = box_of(nest, block, read->index, final ? loop : ir::kRoot);
+        Box& sum = final ? box : whole;
+        if (sum.empty()) {
+          sum = one;
+          continue;
+        }
+        for (std::size_t d = 0; d < one.size(); ++d) sum[d] = united(nest.sizes, sum[d], one[d], whole[d]);
+      }
+    }
+  }
+  return box;
+}
+
+std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const ir::Affine& row, LoopId loop) {
+  std::int64_t extent = 1;
+  for (const auto& [i, coef] : row.terms) {
+    const BlockIter& iter = block.iters[static_cast<std::size_t>(i)];
+    std::int64_t reach = 0;
+    for (const Digit& digit : iter.digits) {
+      if (!is_strictly_inside(*nest.nest, digit.loop, loop)) continue;
+      std::int64_t last = nest.extent(digit.loop) - 1;
+      if (digit.div != SizeId::kNone) last /= nest[digit.div];
+      if (digit.mod != SizeId::kNone) last = std::min(last, nest[digit.mod] - 1);
+      reach += std::abs(nest[digit.weight]) * last;
+    }
+    extent += std::abs(coef) * std::min(reach, nest[iter.extent] - 1);
+  }
+  return extent;
+}
+
+std::int64_t elements_of(const ir::SizedNest& nest, const ir::Block& block, std::span<const ir::Affine> rows,
+                         LoopId loop) {
+  std::int64_t elements = 1;
+  for (const ir::Affine& row : rows) elements *= extent_of(nest, block, row, loop);
+  return elements;
+}
+
+}  // namespace lathe::analysis

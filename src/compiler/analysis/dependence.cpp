@@ -1,0 +1,77 @@
+#include "compiler/analysis/dependence.h"
+
+#include <algorithm>
+
+namespace lathe::analysis {
+
+using ir::BlockId;
+using ir::BufferId;
+using ir::Item;
+using ir::LoopId;
+using ir::Nest;
+
+bool is_strictly_inside(const Nest& nest, LoopId inner, LoopId outer) {
+  if (outer == ir::kRoot) return true;
+  for (LoopId at = nest.loops[inner].parent; at != ir::kRoot; at = nest.loops[at].parent)
+    if (at == outer) return true;
+  return false;
+}
+
+bool reads(const ir::Block& block, BufferId buffer) {
+  return std::ranges::any_of(ir::reads_of(block.body), [&](const ir::Read* r) { return r->tensor == buffer; });
+}
+
+std::vector<BlockId> readers_of(const Nest& nest, BufferId buffer, LoopId loop) {
+  std::vector<BlockId> out = nest.blocks_in(loop);
+  std::erase_if(out, [&](BlockId b) { return !reads(nest.blocks[b], buffer); });
+  return out;
+}
+
+std::vector<BlockId> writers_of(const Nest& nest, BufferId buffer, LoopId loop) {
+  std::vector<BlockId> out = nest.blocks_in(loop);
+  std::erase_if(out, [&](BlockId b) { return nest.blocks[b].writes != buffer; });
+  return out;
+}
+
+bool is_driven_by(const ir::Block& block, LoopId loop) {
+  return std::ranges::any_of(block.iters, [&](const ir::BlockIter& iter) {
+    return std::ranges::find(iter.digits, loop, &ir::Digit::loop) != iter.digits.end();
+  });
+}
+
+int child_with(const Nest& nest, LoopId loop, BlockId block) {
+  const std::vector<Item>& items = nest.children(loop);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool here = items[i].kind == Item::Kind::kBlock ? items[i].id == block
+                                                          : nest.is_inside({Item::Kind::kBlock, block}, items[i].id);
+    if (here) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool is_partial_at(const Nest& nest, BlockId block, LoopId loop) {
+  const std::vector<LoopId> path = nest.path_to(loop);
+  return std::ranges::any_of(path, [&](LoopId l) { return nest.is_reduction_loop(block, l); });
+}
+
+std::vector<LoopId> own_loops(const Nest& nest, BlockId block, LoopId keep) {
+  std::vector<LoopId> out;
+  const std::vector<LoopId> kept = nest.path_to(keep);
+  for (LoopId at = nest.blocks[block].parent; at != ir::kRoot; at = nest.loops[at].parent) {
+    if (nest.loops[at].body.size() != 1 || std::ranges::find(kept, at) != kept.end()) break;
+    out.push_back(at);
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+bool may_repeat(const Nest& nest, LoopId loop) {
+  for (const BlockId id : nest.blocks_in(loop)) {
+    const ir::Block& block = nest.blocks[id];
+    if (block.reduce != ir::ReduceOp::kSum && block.reduce != ir::ReduceOp::kProd) continue;
+    if (is_driven_by(block, loop) && is_partial_at(nest, id, loop)) return false;
+  }
+  return true;
+}
+
+}  // namespace lathe::analysis

@@ -1,0 +1,154 @@
+#include "compiler/schedule/edit.h"
+
+#include <algorithm>
+
+#include "compiler/analysis/dependence.h"
+
+namespace lathe::schedule {
+
+using ir::BlockId;
+using ir::BufferId;
+using ir::Item;
+using ir::LoopId;
+using ir::Nest;
+using ir::SizeId;
+
+std::unexpected<StepError> refuse(Refusal refusal, std::string_view subject) {
+  return std::unexpected(StepError{refusal, -1, std::string(subject)});
+}
+
+StepResult<LoopId> loop_named(const Nest& nest, std::string_view name) {
+  const LoopId loop = nest.find_loop(name);
+  if (loop < 0) return refuse(Refusal::kNoSuchLoop, name);
+  return loop;
+}
+
+StepResult<LoopId> place_named(const Nest& nest, std::string_view name) {
+  if (name.empty()) return ir::kRoot;
+  return loop_named(nest, name);
+}
+
+StepResult<BlockId> block_named(const Nest& nest, std::string_view name) {
+  const BlockId block = nest.find_block(name);
+  if (block < 0) return refuse(Refusal::kNoSuchBlock, name);
+  return block;
+}
+
+StepResult<BufferId> buffer_named(const Nest& nest, std::string_view name) {
+  const BufferId buffer = nest.find_buffer(name);
+  if (buffer < 0) return refuse(Refusal::kNoSuchBuffer, name);
+  return buffer;
+}
+
+StepResult<void> check_loop_name_free(const Nest& nest, std::string_view name) {
+  if (name.empty() || nest.find_loop(name) >= 0) return refuse(Refusal::kNameTaken, name);
+  return {};
+}
+
+StepResult<void> check_new_name(const Nest& nest, std::string_view name) {
+  if (name.empty() || nest.find_block(name) >= 0 || nest.find_buffer(name) >= 0)
+    return refuse(Refusal::kNameTaken, name);
+  return {};
+}
+
+StepResult<SizeId> resolve(Nest& nest, const Size& size, std::int64_t least, std::string_view subject) {
+  SizeId id;
+  if (const auto* number = std::get_if<std::int64_t>(&size)) {
+    if (*number < least) return refuse(least > 0 ? Refusal::kBadFactor : Refusal::kBadValue, subject);
+    id = nest.sizes.constant(*number);
+  } else {
+    id = std::get<SizeId>(size);
+    if (static_cast<int>(id) < 0 || static_cast<int>(id) >= nest.sizes.count())
+      return refuse(Refusal::kBadValue, subject);
+    if (nest.sizes.is_constant(id) && nest.sizes.constant_value(id) < least)
+      return refuse(Refusal::kBadFactor, subject);
+  }
+  return id;
+}
+
+StepResult<std::vector<ir::LayoutDigit>> resolve_layout(Nest& nest, const std::vector<LayoutItem>& items,
+                                                        std::size_t dims, std::string_view subject) {
+  std::vector<ir::LayoutDigit> out;
+  std::vector<SizeId> last(dims, SizeId::kNone);
+  for (const LayoutItem& item : items) {
+    if (item.dim < 0 || std::cmp_greater_equal(item.dim, dims)) return refuse(Refusal::kBadLayout, subject);
+    const auto weight = resolve(nest, item.weight, 1, subject);
+    if (!weight) return refuse(Refusal::kBadLayout, subject);
+    SizeId& above = last[static_cast<std::size_t>(item.dim)];
+    // With open sizes lowering checks it for each configuration.
+    if (above != SizeId::kNone && nest.sizes.is_constant(above) && nest.sizes.is_constant(*weight) &&
+        nest.sizes.constant_value(above) % nest.sizes.constant_value(*weight) != 0)
+      return refuse(Refusal::kBadLayout, subject);
+    above = *weight;
+    out.push_back({item.dim, *weight});
+  }
+  if (!items.empty() && !std::ranges::all_of(last, [&](SizeId w) {
+        return w != SizeId::kNone && is_one(nest.sizes, w);
+      }))
+    return refuse(Refusal::kBadLayout, subject);
+  return out;
+}
+
+void insert_child(Nest& nest, LoopId parent, Item child, int position) {
+  std::vector<Item>& items = nest.children(parent);
+  items.insert(position < 0 ? items.end() : items.begin() + position, child);
+  nest.set_parent(child, parent);
+}
+
+StepResult<LoopId> add_loop(Nest& nest, std::string name, SizeId extent, LoopId parent, int position) {
+  if (auto is_free = check_loop_name_free(nest, name); !is_free) return std::unexpected(is_free.error());
+  const auto id = static_cast<LoopId>(nest.loops.size());
+  ir::Loop loop;
+  loop.name = std::move(name);
+  loop.extent = extent;
+  nest.loops.push_back(std::move(loop));
+  insert_child(nest, parent, {Item::Kind::kLoop, id}, position);
+  return id;
+}
+
+void add_block(Nest& nest, ir::Block block, LoopId parent, int position) {
+  const auto id = static_cast<BlockId>(nest.blocks.size());
+  nest.blocks.push_back(std::move(block));
+  insert_child(nest, parent, {Item::Kind::kBlock, id}, position);
+}
+
+void detach_block(Nest& nest, BlockId block, LoopId keep) {
+  Item child{Item::Kind::kBlock, block};
+  for (const LoopId loop : analysis::own_loops(nest, block, keep)) {
+    if (child.kind == Item::Kind::kBlock) child = {Item::Kind::kLoop, loop};  // the outermost is taken out
+    nest.loops[loop].dead = true;
+    nest.loops[loop].body.clear();
+  }
+  std::erase(nest.children(nest.parent_of(child)), child);
+}
+
+void remove_block(Nest& nest, BlockId block) {
+  detach_block(nest, block);
+  nest.blocks[block].dead = true;
+}
+
+void replace_child(Nest& nest, LoopId old_loop, LoopId new_loop) {
+  const LoopId parent = nest.loops[old_loop].parent;
+  for (Item& item : nest.children(parent))
+    if (item.kind == Item::Kind::kLoop && item.id == old_loop) item.id = new_loop;
+  nest.loops[new_loop].parent = parent;
+}
+
+void move_buffers(Nest& nest, LoopId from, LoopId to) {
+  for (ir::Buffer& buffer : nest.buffers)
+    if (buffer.at == from) buffer.at = to;
+}
+
+void redirect_reads(ir::Block& block, BufferId from, BufferId to, bool drop_pad) {
+  block.body = ir::rewrite_leaves(block.body, [&](const ir::Expr& leaf) {
+    const auto* read = std::get_if<ir::Read>(&leaf->value);
+    if (!read || read->tensor != from) return leaf;
+    return ir::read(to, read->index, leaf->dtype, drop_pad ? std::nullopt : read->pad);
+  });
+}
+
+int plain_iter(const ir::Affine& row) {
+  return row.terms.size() == 1 && row.terms[0].coef == 1 ? row.terms[0].iter : -1;
+}
+
+}  // namespace lathe::schedule

@@ -1,0 +1,77 @@
+#include "compiler/schedule/region.h"
+
+#include <algorithm>
+
+#include "compiler/analysis/dependence.h"
+
+namespace lathe::schedule {
+namespace {
+
+using ir::Digit;
+using ir::LoopId;
+
+bool same_digit(const Digit& a, const Digit& b) {
+  return a.loop == b.loop && a.weight == b.weight && a.div == b.div && a.mod == b.mod;
+}
+
+std::pair<std::vector<Digit>, std::vector<Digit>> parted(const ir::Nest& nest, const ir::BlockIter& iter, LoopId loop) {
+  std::vector<Digit> outer, inner;
+  for (const Digit& digit : iter.digits)
+    (analysis::is_strictly_inside(nest, digit.loop, loop) ? inner : outer).push_back(digit);
+  return {outer, inner};
+}
+
+}  // namespace
+
+StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId loop) {
+  Region region;
+  const std::string name = nest.blocks[writer].name;
+  region.box = analysis::box_of(nest, writer, nest.blocks[writer].index, loop);
+  std::vector<std::vector<Digit>> inner_of;
+  for (std::size_t d = 0; d < region.box.size(); ++d) {
+    const ir::Block& block = nest.blocks[writer];
+    const int iter = plain_iter(block.index[d]);
+    if (iter < 0 || !region.box[d].dense) return refuse(Refusal::kBadLayout, name);
+    inner_of.push_back(parted(nest, block.iters[static_cast<std::size_t>(iter)], loop).second);
+  }
+  for (const ir::BlockIter& iter : nest.blocks[writer].iters) {
+    if (!iter.guard || iter.kind == ir::IterKind::kReduce) continue;
+    auto [outer, inner] = parted(nest, iter, loop);
+    if (outer.empty()) continue;  // the box knows
+    RegionGuard guard{-1, iter.extent, std::move(outer)};
+    for (std::size_t d = 0; d < inner_of.size() && !inner.empty(); ++d)
+      if (std::ranges::equal(inner_of[d], inner, same_digit)) guard.dim = static_cast<int>(d);
+    if (!inner.empty() && guard.dim < 0) return refuse(Refusal::kBadLayout, name);
+    region.guards.push_back(std::move(guard));
+  }
+  return region;
+}
+
+ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span& span, std::int64_t low,
+                          ir::SizeId domain, std::vector<Digit> inner) {
+  ir::BlockIter iter;
+  iter.name = std::move(name);
+  iter.extent = domain;
+  iter.digits = span.start;
+  iter.digits.insert(iter.digits.end(), inner.begin(), inner.end());
+  const ir::SizeId offset = nest.sizes.add(span.offset, nest.sizes.constant(-low));
+  if (offset != nest.sizes.constant(0)) iter.offset = offset;
+  return iter;
+}
+
+void add_guards(ir::Block& block, const Region& region, const std::vector<std::vector<Digit>>& inner) {
+  for (const RegionGuard& g : region.guards) {
+    ir::BlockIter guard;
+    guard.name = "guard";
+    guard.extent = g.extent;
+    guard.digits = g.outer;
+    if (g.dim >= 0) {
+      const auto& digits = inner[static_cast<std::size_t>(g.dim)];
+      guard.digits.insert(guard.digits.end(), digits.begin(), digits.end());
+    }
+    guard.guard = true;
+    block.iters.push_back(std::move(guard));
+  }
+}
+
+}  // namespace lathe::schedule

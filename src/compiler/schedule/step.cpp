@@ -1,0 +1,104 @@
+// The list of steps: what applies each. Printing and JSON have theirs beside it (trace_print.cpp, trace_json.cpp).
+#include "compiler/schedule/step.h"
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/steps/steps.h"
+
+namespace lathe::schedule {
+namespace {
+
+const char* reason(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kNoSuchLoop: return "there is no loop of this name; print the nest to see those there are";
+    case Refusal::kNoSuchBlock: return "there is no block of this name; print the nest to see those there are";
+    case Refusal::kNoSuchBuffer: return "there is no buffer of this name; print the nest to see those there are";
+    case Refusal::kNameTaken: return "the name is empty or taken; choose another";
+    case Refusal::kBadFactor: return "the size is not at least 1, or does not fit a fused loop; use one that divides it";
+    case Refusal::kNotNested: return "something else is inside the same loops; move or reorder before placing it there";
+    case Refusal::kNotOnOnePath: return "the loops are not nested in one another; name loops of one path";
+    case Refusal::kFusesKinds: return "a reduction loop cannot be fused with another; fuse loops of one kind";
+    case Refusal::kBreaksDependence: return "a value would be used before it is computed, or written twice at a time";
+    case Refusal::kNotAReduction: return "this needs a block that reduces and a loop of its reduction";
+    case Refusal::kIsAReduction: return "this is for blocks that do not reduce; compute_at moves reductions";
+    case Refusal::kNotElementwise: return "an access is not one iterator a dimension; only such blocks can be moved so";
+    case Refusal::kIsOutput: return "an output must be computed completely, at the top of the program";
+    case Refusal::kNotUsedThere: return "nothing in that loop uses it; choose a loop around a use";
+    case Refusal::kPlainBorder: return "inputs and outputs keep their declared layout; cache it, or use the free layout mode";
+    case Refusal::kBadLayout:
+      return "the layout needs every dimension, weights that divide each other and end with 1, and a box without holes";
+    case Refusal::kReductionInParallel: return "iterations of a reduction loop depend on each other; use rfactor first";
+    case Refusal::kAlreadyBound: return "the loop, or one around or inside it, is annotated already; make it serial first";
+    case Refusal::kShiftRepeatsReduction: return "shifting the last tile back would add to a sum twice; use peel or mask";
+    case Refusal::kPadNeedsOwnStorage: return "there is no storage with room past the end; cache the buffer first";
+    case Refusal::kNoSuchIntrinsic: return "there is no intrinsic of this name";
+    case Refusal::kIntrinsicMismatch: return "the loops do not compute what the intrinsic does";
+    case Refusal::kNotInnermost: return "other loops are inside; only innermost loops can be this";
+    case Refusal::kBadScope: return "the buffer cannot live there";
+    case Refusal::kMultipleConsumers: return "it is used or written in several places; inline it or choose a loop around all";
+    case Refusal::kBadValue: return "a value in the step makes no sense here";
+  }
+  return "refused";
+}
+
+StepResult<void> dispatch(ir::Nest& nest, const Step& step, bool free_layout) {
+  return std::visit(
+      [&](const auto& s) -> StepResult<void> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(s)>, Layout>)
+          return apply_layout(nest, s, free_layout);
+        else
+          return apply_step(nest, s);
+      },
+      step);
+}
+
+}  // namespace
+
+std::string StepError::text() const {
+  const std::string where = step < 0 ? "" : fmt::format("step {}: ", step);
+  return fmt::format("{}{}: {}", where, subject, reason(refusal));
+}
+
+StepResult<void> apply(ir::Nest& nest, const Step& step, bool free_layout) {
+  ir::Nest copy = nest;
+  if (auto done = dispatch(copy, step, free_layout); !done) return done;
+#ifndef NDEBUG
+  const Status status = ir::verify(copy);
+  LATHE_CHECK(status.has_value(), "after {}: {}\n{}", print(step), status.error().message, ir::print(copy));
+#endif
+  nest = std::move(copy);
+  return {};
+}
+
+StepResult<void> apply(ir::Nest& nest, const Trace& trace, bool free_layout) {
+  ir::Nest copy = nest;
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    auto done = apply(copy, trace[i], free_layout);
+    if (done) continue;
+    done.error().step = static_cast<int>(i);
+    return done;
+  }
+  nest = std::move(copy);
+  return {};
+}
+
+Trace concretize(const Trace& trace, const ir::SizedNest& sizes) {
+  const auto fix = [&](Size& size) {
+    if (const auto* id = std::get_if<ir::SizeId>(&size)) size = sizes[*id];
+  };
+  Trace out = trace;
+  for (Step& step : out) {
+    std::visit(
+        [&](auto& s) {
+          using S = std::decay_t<decltype(s)>;
+          if constexpr (std::is_same_v<S, Split>) fix(s.factor);
+          if constexpr (std::is_same_v<S, Annotate>) fix(s.bytes);
+          if constexpr (std::is_same_v<S, Cache> || std::is_same_v<S, Layout>)
+            for (LayoutItem& item : s.layout) fix(item.weight);
+        },
+        step);
+  }
+  return out;
+}
+
+}  // namespace lathe::schedule

@@ -1,0 +1,98 @@
+#include <algorithm>
+
+#include "compiler/analysis/dependence.h"
+#include "compiler/schedule/edit.h"
+#include "compiler/schedule/steps/steps.h"
+
+namespace lathe::schedule {
+namespace {
+
+using ir::LoopId;
+using ir::LoopKind;
+
+// Loops whose iterations run at the same time, in no order.
+bool is_concurrent(LoopKind kind) { return kind == LoopKind::kParallel || kind >= LoopKind::kBlockX; }
+
+StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind kind) {
+  const std::string& name = nest.loops[loop].name;
+  for (const ir::BlockId id : nest.blocks_in(loop)) {
+    if (nest.is_reduction_loop(id, loop)) return refuse(Refusal::kReductionInParallel, name);
+    // Each iteration writes the same elements of something that outlives it.
+    const ir::Block& block = nest.blocks[id];
+    const LoopId at = nest.buffers[block.writes].at;
+    const bool is_private = at != ir::kRoot && nest.is_inside({ir::Item::Kind::kLoop, at}, loop);
+    if (!is_private && !analysis::is_driven_by(block, loop)) return refuse(Refusal::kBreaksDependence, name);
+  }
+  for (std::size_t i = 0; i < nest.loops.size(); ++i) {
+    const auto other = static_cast<LoopId>(i);
+    if (nest.loops[i].dead || nest.loops[i].kind != kind || other == loop) continue;
+    if (analysis::is_strictly_inside(nest, other, loop) || analysis::is_strictly_inside(nest, loop, other))
+      return refuse(Refusal::kAlreadyBound, name);
+  }
+  return {};
+}
+
+StepResult<void> set_kind(ir::Nest& nest, LoopId loop, LoopKind kind) {
+  ir::Loop& l = nest.loops[loop];
+  if (!l.intrinsic.empty()) return refuse(Refusal::kAlreadyBound, l.name);
+  if (l.kind != LoopKind::kSerial && kind != LoopKind::kSerial && l.kind != kind)
+    return refuse(Refusal::kAlreadyBound, l.name);
+  if (is_concurrent(kind)) {
+    if (auto legal = check_concurrent(nest, loop, kind); !legal) return legal;
+  }
+  l.kind = kind;
+  return {};
+}
+
+// A tail that is computed needs room past the end of whatever it touches; the caller's tensors have none.
+bool touches_plain_border(const ir::Nest& nest, LoopId loop) {
+  const auto is_plain = [&](const ir::Block& block, ir::BufferId buffer, const std::vector<ir::Affine>& index) {
+    const ir::Scope scope = nest.buffers[buffer].scope;
+    if (scope != ir::Scope::kInput && scope != ir::Scope::kLiteral) return false;  // stores are guarded
+    return std::ranges::any_of(index, [&](const ir::Affine& row) {
+      return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& t) {
+        const auto& digits = block.iters[static_cast<std::size_t>(t.iter)].digits;
+        return std::ranges::find(digits, loop, &ir::Digit::loop) != digits.end();
+      });
+    });
+  };
+  for (const ir::BlockId id : nest.blocks_in(loop)) {
+    const ir::Block& block = nest.blocks[id];
+    for (const ir::Read* read : ir::reads_of(block.body))
+      if (is_plain(block, read->tensor, read->index)) return true;
+  }
+  return false;
+}
+
+StepResult<void> set_tail(ir::Nest& nest, LoopId loop, ir::Tail tail) {
+  const std::string& name = nest.loops[loop].name;
+  if (tail == ir::Tail::kShift && !analysis::may_repeat(nest, loop))
+    return refuse(Refusal::kShiftRepeatsReduction, name);
+  if (tail == ir::Tail::kPad && touches_plain_border(nest, loop)) return refuse(Refusal::kPadNeedsOwnStorage, name);
+  nest.loops[loop].tail = tail;
+  return {};
+}
+
+StepResult<void> set_prefetch(ir::Nest& nest, LoopId loop, const Annotate& step) {
+  const ir::BufferId buffer = LATHE_TRY(buffer_named(nest, step.buffer));
+  const ir::SizeId bytes = LATHE_TRY(resolve(nest, step.bytes, 0, step.loop));
+  if (analysis::readers_of(nest, buffer, loop).empty()) return refuse(Refusal::kNotUsedThere, step.buffer);
+  auto& list = nest.loops[loop].prefetch;
+  std::erase_if(list, [&](const ir::Prefetch& p) { return p.buffer == buffer; });
+  if (bytes != nest.sizes.constant(0)) list.push_back({buffer, bytes});
+  return {};
+}
+
+}  // namespace
+
+StepResult<void> apply_step(ir::Nest& nest, const Annotate& step) {
+  const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));
+  switch (step.what) {
+    case Annotate::What::kKind: return set_kind(nest, loop, step.kind);
+    case Annotate::What::kTail: return set_tail(nest, loop, step.tail);
+    case Annotate::What::kPrefetch: return set_prefetch(nest, loop, step);
+  }
+  return refuse(Refusal::kBadValue, step.loop);
+}
+
+}  // namespace lathe::schedule

@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "compiler/analysis/box.h"
+#include "compiler/analysis/dependence.h"
+#include "compiler/schedule/edit.h"
+#include "compiler/schedule/steps/steps.h"
+
+namespace lathe::schedule {
+namespace {
+
+using ir::BlockId;
+using ir::BufferId;
+using ir::LoopId;
+using ir::SizeId;
+
+StepResult<void> check(const ir::Nest& nest, const ComputeAt& step, BlockId producer, LoopId loop) {
+  const ir::Block& block = nest.blocks[producer];
+  const ir::Buffer& result = nest.buffers[block.writes];
+  if (result.scope == ir::Scope::kOutput) return refuse(Refusal::kIsOutput, step.block);
+  if (nest.is_inside({ir::Item::Kind::kBlock, producer}, loop)) return refuse(Refusal::kBadValue, step.loop);
+  if (analysis::writers_of(nest, block.writes).size() != 1 || nest.is_write_back(producer))
+    return refuse(Refusal::kMultipleConsumers, step.block);
+  if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, result.at)) return refuse(Refusal::kNotUsedThere, step.loop);
+  const auto readers = analysis::readers_of(nest, block.writes);
+  const auto inside = analysis::readers_of(nest, block.writes, loop);
+  if (inside.empty()) return refuse(Refusal::kNotUsedThere, step.loop);
+  if (inside.size() != readers.size()) return refuse(Refusal::kMultipleConsumers, step.block);
+  if (!std::ranges::all_of(block.index, [](const ir::Affine& row) { return plain_iter(row) >= 0; }))
+    return refuse(Refusal::kNotElementwise, step.block);
+  // What it reads must be there as well.
+  for (const ir::Read* read : ir::reads_of(block.body))
+    if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, nest.buffers[read->tensor].at))
+      return refuse(Refusal::kBreaksDependence, step.block);
+  // Its own loops die with nothing else in them, up to one that is around the new place too.
+  const auto own = analysis::own_loops(nest, producer, loop);
+  const LoopId above = own.empty() ? block.parent : nest.loops[own.front()].parent;
+  if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, above)) return refuse(Refusal::kNotNested, step.block);
+  return {};
+}
+
+// Where no outer loop shifts it, a box need not leave the producer's domain.
+void cut(ir::Sizes& sizes, analysis::Span& span, std::int64_t low, SizeId domain) {
+  if (!span.start.empty()) return;
+  const SizeId first = sizes.constant(low), end = sizes.add(first, domain);
+  const SizeId wanted_end = sizes.add(span.offset, span.extent);
+  span.offset = sizes.at_least(span.offset, first) ? span.offset : sizes.max(span.offset, first);
+  const SizeId new_end = sizes.at_least(end, wanted_end) ? wanted_end : sizes.min(wanted_end, end);
+  span.extent = sizes.add(new_end, sizes.mul(span.offset, sizes.constant(-1)));
+  if (sizes.is_constant(span.extent) && sizes.constant_value(span.extent) < 1) span.extent = sizes.constant(1);
+}
+
+StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, LoopId loop, analysis::Box box) {
+  ir::Block block = nest.blocks[id];
+  std::erase_if(block.iters, [](const ir::BlockIter& iter) { return iter.guard; });
+  const BlockId first_reader = analysis::readers_of(nest, block.writes, loop).front();
+  const int position = analysis::child_with(nest, loop, first_reader);
+  LoopId parent = loop;
+  const auto new_loop = [&](const ir::BlockIter& iter, SizeId extent) -> StepResult<ir::Digit> {
+    parent = LATHE_TRY(add_loop(nest, step.block + "." + iter.name + "@" + step.loop, extent, parent,
+                                parent == loop ? position : -1));
+    return ir::Digit{parent, nest.sizes.constant(1)};
+  };
+  for (std::size_t d = 0; d < block.index.size(); ++d) {
+    ir::BlockIter& iter = block.iters[static_cast<std::size_t>(plain_iter(block.index[d]))];
+    cut(nest.sizes, box[d], block.index[d].offset, iter.extent);
+    const ir::Digit inner = LATHE_TRY(new_loop(iter, box[d].extent));
+    const SizeId offset = nest.sizes.add(box[d].offset, nest.sizes.constant(-block.index[d].offset));
+    iter.digits = box[d].start;
+    iter.digits.push_back(inner);
+    iter.offset = offset == nest.sizes.constant(0) ? SizeId::kNone : offset;
+  }
+  for (ir::BlockIter& iter : block.iters) {
+    if (iter.kind != ir::IterKind::kReduce) continue;
+    iter.digits = {LATHE_TRY(new_loop(iter, iter.extent))};
+    iter.offset = SizeId::kNone;
+  }
+  nest.blocks[id] = std::move(block);
+  insert_child(nest, parent, {ir::Item::Kind::kBlock, id}, parent == loop ? position : -1);
+  return {};
+}
+
+}  // namespace
+
+StepResult<void> apply_step(ir::Nest& nest, const ComputeAt& step) {
+  const BlockId producer = LATHE_TRY(block_named(nest, step.block));
+  const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));
+  if (auto legal = check(nest, step, producer, loop); !legal) return legal;
+  ir::Buffer& result = nest.buffers[nest.blocks[producer].writes];
+  const analysis::Box box = analysis::box_read(nest, nest.blocks[producer].writes, loop);
+  detach_block(nest, producer, loop);
+  if (auto placed = place_in(nest, producer, step, loop, box); !placed) return placed;
+  result.at = loop;
+  const auto readers = analysis::readers_of(nest, nest.blocks[producer].writes);
+  result.constant = result.constant && std::ranges::all_of(readers, [&](BlockId id) {
+                      return nest.buffers[nest.blocks[id].writes].constant;
+                    });
+  return {};
+}
+
+}  // namespace lathe::schedule

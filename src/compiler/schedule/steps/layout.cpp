@@ -1,0 +1,19 @@
+#include "compiler/schedule/edit.h"
+#include "compiler/schedule/steps/steps.h"
+
+namespace lathe::schedule {
+
+StepResult<void> apply_layout(ir::Nest& nest, const Layout& step, bool free_layout) {
+  const ir::BufferId id = LATHE_TRY(buffer_named(nest, step.buffer));
+  ir::Buffer& buffer = nest.buffers[id];
+  const bool border = buffer.scope == ir::Scope::kInput || buffer.scope == ir::Scope::kOutput;
+  if (border && !free_layout) return refuse(Refusal::kPlainBorder, step.buffer);
+  if (buffer.scope == ir::Scope::kLiteral || (buffer.scope == ir::Scope::kRegister && step.pad_stride != 0))
+    return refuse(Refusal::kBadScope, step.buffer);
+  if (step.pad_stride < 0) return refuse(Refusal::kBadValue, step.buffer);
+  buffer.layout = LATHE_TRY(resolve_layout(nest, step.layout, buffer.shape.size(), step.buffer));
+  buffer.pad_stride = step.pad_stride;
+  return {};
+}
+
+}  // namespace lathe::schedule

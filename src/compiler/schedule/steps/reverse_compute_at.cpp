@@ -1,0 +1,182 @@
+#include <algorithm>
+
+#include "compiler/analysis/dependence.h"
+#include "compiler/schedule/edit.h"
+#include "compiler/schedule/region.h"
+#include "compiler/schedule/steps/steps.h"
+
+namespace lathe::schedule {
+namespace {
+
+using ir::BlockId;
+using ir::BufferId;
+using ir::LoopId;
+using ir::SizeId;
+
+class Mover {
+ public:
+  Mover(ir::Nest& nest, const ReverseComputeAt& step) : nest_(nest), step_(step) {}
+
+  StepResult<void> run() {
+    consumer_ = LATHE_TRY(block_named(nest_, step_.block));
+    loop_ = LATHE_TRY(loop_named(nest_, step_.loop));
+    if (auto legal = check(); !legal) return legal;
+    spans_.resize(nest_.blocks[consumer_].iters.size());
+    bool found = false;
+    for (const BufferId buffer : buffers_read()) {
+      const BlockId producer = producer_inside(buffer);
+      if (producer < 0) {
+        if (auto ready = check_ready(buffer); !ready) return ready;
+        continue;
+      }
+      if (auto known = cover(buffer, producer); !known) return known;
+      found = true;
+    }
+    if (!found) return refuse(Refusal::kNotUsedThere, step_.loop);
+    detach_block(nest_, consumer_, loop_);
+    use_caches();
+    if (auto placed = place(); !placed) return placed;
+    for (const auto& [buffer, producer] : produced_) settle(buffer, producer);
+    return {};
+  }
+
+ private:
+  StepResult<void> check() {
+    const ir::Block& block = nest_.blocks[consumer_];
+    if (nest_.is_inside({ir::Item::Kind::kBlock, consumer_}, loop_)) return refuse(Refusal::kBadValue, step_.loop);
+    if (block.reduce != ir::ReduceOp::kNone) return refuse(Refusal::kIsAReduction, step_.block);
+    if (nest_.is_write_back(consumer_)) return refuse(Refusal::kNotElementwise, step_.block);
+    const auto own = analysis::own_loops(nest_, consumer_, loop_);
+    const LoopId above = own.empty() ? block.parent : nest_.loops[own.front()].parent;
+    if (!nest_.is_inside({ir::Item::Kind::kLoop, loop_}, above)) return refuse(Refusal::kNotNested, step_.block);
+    return {};
+  }
+
+  std::vector<BufferId> buffers_read() const {
+    std::vector<BufferId> out;
+    for (const ir::Read* read : ir::reads_of(nest_.blocks[consumer_].body))
+      if (std::ranges::find(out, read->tensor) == out.end()) out.push_back(read->tensor);
+    return out;
+  }
+
+  // The block in the loop that computes the buffer, behind its write-back if there is one.
+  BlockId producer_inside(BufferId buffer) const {
+    const BlockId id = nest_.writer_of(buffer);
+    return id >= 0 && nest_.is_inside({ir::Item::Kind::kBlock, id}, loop_) ? id : -1;
+  }
+
+  // Computed elsewhere: then completely, before the loop starts, and still there.
+  StepResult<void> check_ready(BufferId buffer) const {
+    if (!nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[buffer].at))
+      return refuse(Refusal::kBreaksDependence, step_.block);
+    const std::vector<BlockId> order = nest_.blocks_in_order();
+    const auto place_of = [&](BlockId id) { return std::ranges::find(order, id) - order.begin(); };
+    const auto first_inside = place_of(nest_.blocks_in(loop_).front());
+    for (const BlockId writer : analysis::writers_of(nest_, buffer)) {
+      if (place_of(writer) > first_inside) return refuse(Refusal::kBreaksDependence, step_.block);
+      // In a loop around both, the writer may have done its part for this iteration only.
+      for (const LoopId around : nest_.path_to(loop_))
+        if (nest_.is_inside({ir::Item::Kind::kBlock, writer}, around) && nest_.buffers[buffer].at != around &&
+            analysis::is_driven_by(nest_.blocks[writer], around))
+          return refuse(Refusal::kBreaksDependence, step_.block);
+    }
+    return {};
+  }
+
+  // The consumer's iterators over this buffer's dimensions get what one iteration of the loop has computed of it.
+  StepResult<void> cover(BufferId buffer, BlockId producer) {
+    const ir::BufferId written = nest_.blocks[producer].writes;
+    if (written != buffer && nest_.buffers[written].cache_of != buffer)
+      return refuse(Refusal::kBreaksDependence, step_.block);
+    const Region region = LATHE_TRY(region_computed(nest_, producer, loop_));
+    const ir::Block& block = nest_.blocks[consumer_];
+    for (const ir::Read* read : ir::reads_of(block.body)) {
+      if (read->tensor != buffer) continue;
+      std::vector<int> iters;
+      for (const ir::Affine& row : read->index) iters.push_back(row.offset == 0 ? plain_iter(row) : -1);
+      for (std::size_t d = 0; d < iters.size(); ++d) {
+        if (iters[d] < 0 || std::ranges::count(iters, iters[d]) > 1)
+          return refuse(Refusal::kNotElementwise, step_.block);
+        auto& span = spans_[static_cast<std::size_t>(iters[d])];
+        if (span && (!analysis::same_start(*span, region.box[d]) || span->offset != region.box[d].offset ||
+                     span->extent != region.box[d].extent))
+          return refuse(Refusal::kBreaksDependence, step_.block);
+        span = region.box[d];
+      }
+      for (RegionGuard guard : region.guards) {
+        if (guard.dim >= 0) guard.dim = iters[static_cast<std::size_t>(guard.dim)];
+        guards_.guards.push_back(std::move(guard));
+      }
+    }
+    produced_.emplace_back(buffer, producer);
+    return {};
+  }
+
+  // Where the producer's result is cached around the new place, the consumer reads the cache.
+  void use_caches() {
+    for (const auto& [buffer, producer] : produced_) {
+      const BufferId written = nest_.blocks[producer].writes;
+      if (written != buffer && nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[written].at))
+        redirect_reads(nest_.blocks[consumer_], buffer, written, false);
+    }
+  }
+
+  StepResult<void> place() {
+    ir::Block block = nest_.blocks[consumer_];
+    std::erase_if(block.iters, [](const ir::BlockIter& iter) { return iter.guard; });
+    int position = 0;
+    for (const BufferId buffer : buffers_read())
+      for (const BlockId writer : analysis::writers_of(nest_, buffer, loop_))
+        position = std::max(position, analysis::child_with(nest_, loop_, writer) + 1);
+    LoopId parent = loop_;
+    std::vector<std::vector<ir::Digit>> inner;
+    for (std::size_t i = 0; i < block.iters.size(); ++i) {
+      ir::BlockIter& iter = block.iters[i];
+      const auto& span = spans_[i];
+      parent = LATHE_TRY(add_loop(nest_, step_.block + "." + iter.name + "@" + step_.loop,
+                                  span ? span->extent : iter.extent, parent, parent == loop_ ? position : -1));
+      inner.push_back({{parent, nest_.sizes.constant(1)}});
+      if (span) {
+        iter = region_iter(nest_, iter.name, *span, 0, iter.extent, inner.back());
+      } else {
+        iter.digits = inner.back();
+        iter.offset = SizeId::kNone;
+      }
+    }
+    add_guards(block, guards_, inner);
+    nest_.blocks[consumer_] = std::move(block);
+    insert_child(nest_, parent, {ir::Item::Kind::kBlock, consumer_}, parent == loop_ ? position : -1);
+    return {};
+  }
+
+  // A result that now lives and dies in one iteration of the loop needs no storage beyond it, and no write-back.
+  void settle(BufferId buffer, BlockId producer) {
+    const BufferId written = nest_.blocks[producer].writes;
+    if (nest_.buffers[buffer].scope == ir::Scope::kOutput) return;
+    const LoopId cached_at = nest_.buffers[written].at;
+    const bool whole = !analysis::is_partial_at(nest_, producer, written == buffer ? loop_ : cached_at);
+    if (!whole) return;
+    if (written != buffer && analysis::readers_of(nest_, buffer).empty()) {
+      for (const BlockId id : analysis::writers_of(nest_, buffer)) remove_block(nest_, id);
+      return;
+    }
+    for (const auto& users : {analysis::readers_of(nest_, buffer), analysis::writers_of(nest_, buffer)})
+      for (const BlockId id : users)
+        if (!nest_.is_inside({ir::Item::Kind::kBlock, id}, loop_)) return;
+    if (!analysis::is_partial_at(nest_, producer, loop_)) nest_.buffers[buffer].at = loop_;
+  }
+
+  ir::Nest& nest_;
+  const ReverseComputeAt& step_;
+  BlockId consumer_ = -1;
+  LoopId loop_ = ir::kRoot;
+  std::vector<std::optional<analysis::Span>> spans_;  // by iterator of the consumer
+  Region guards_;
+  std::vector<std::pair<BufferId, BlockId>> produced_;
+};
+
+}  // namespace
+
+StepResult<void> apply_step(ir::Nest& nest, const ReverseComputeAt& step) { return Mover(nest, step).run(); }
+
+}  // namespace lathe::schedule

@@ -1,0 +1,131 @@
+#include "compiler/analysis/dependence.h"
+#include "compiler/schedule/edit.h"
+#include "compiler/schedule/steps/steps.h"
+
+namespace lathe::schedule {
+namespace {
+
+using ir::Digit;
+using ir::LoopId;
+using ir::SizeId;
+
+class Splitter {
+ public:
+  Splitter(ir::Nest& nest, LoopId loop, SizeId factor, LoopId outer, LoopId inner)
+      : nest_(nest), loop_(loop), factor_(factor), outer_(outer), inner_(inner) {}
+
+  // Before the digits change: whether iterations outer*factor + inner >= extent must be kept out of the block by a guard.
+  bool needs_guard(const ir::Block& block) const {
+    const SizeId extent = nest_.loops[loop_].extent;
+    if (nest_.sizes.divides(factor_, extent) || !analysis::is_driven_by(block, loop_)) return false;
+    // What such iterations write lives no longer than this loop's iteration, where nobody reads it.
+    if (const LoopId at = nest_.buffers[block.writes].at; at != ir::kRoot && nest_.is_inside(loop_item(at), loop_))
+      return false;
+    for (const ir::BlockIter& iter : block.iters)
+      for (const Digit& digit : iter.digits)
+        if (digit.loop == loop_ && leaves_domain(iter, digit)) return false;
+    return true;
+  }
+
+  void add_guard(ir::BlockId id) {
+    const bool reduces = nest_.is_reduction_loop(id, loop_);
+    ir::BlockIter guard;
+    guard.name = nest_.loops[loop_].name;
+    guard.extent = nest_.loops[loop_].extent;
+    guard.kind = reduces ? ir::IterKind::kReduce : ir::IterKind::kSpatial;
+    guard.digits = {{loop_, nest_.sizes.constant(1)}};
+    guard.guard = true;
+    nest_.blocks[id].iters.push_back(std::move(guard));
+  }
+
+  // (outer*f + inner) / div % mod as digits of outer and inner; false if it is none.
+  bool append(const Digit& digit, std::vector<Digit>& out) {
+    ir::Sizes& s = nest_.sizes;
+    const SizeId w = digit.weight;
+    const SizeId one = s.constant(1), div = digit.div == SizeId::kNone ? one : digit.div;
+    if (div != one && !s.divides(div, factor_)) {
+      if (!s.divides(factor_, div)) return false;
+      out.push_back({outer_, w, or_none(s.ceildiv(div, factor_)), digit.mod});
+      return true;
+    }
+    const SizeId steps = s.ceildiv(factor_, div);  // outer counts this many units of the digit
+    if (digit.mod == SizeId::kNone) {
+      out.push_back({outer_, s.mul(w, steps), SizeId::kNone, SizeId::kNone});
+      out.push_back({inner_, w, digit.div, SizeId::kNone});
+    } else if (s.divides(digit.mod, steps)) {
+      out.push_back({inner_, w, digit.div, digit.mod});
+    } else if (s.divides(steps, digit.mod)) {
+      out.push_back({outer_, s.mul(w, steps), SizeId::kNone, s.ceildiv(digit.mod, steps)});
+      out.push_back({inner_, w, digit.div, SizeId::kNone});
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  static ir::Item loop_item(LoopId loop) { return {ir::Item::Kind::kLoop, loop}; }
+  SizeId or_none(SizeId size) const { return is_one(nest_.sizes, size) ? SizeId::kNone : size; }
+
+  // Iterations of the loop past its extent put the iterator outside its domain.
+  bool leaves_domain(const ir::BlockIter& iter, const Digit& digit) const {
+    if (digit.mod != SizeId::kNone || iter.offset != SizeId::kNone) return false;
+    for (const Digit& other : iter.digits)
+      if (nest_.sizes.is_negative(other.weight)) return false;
+    SizeId count = nest_.loops[loop_].extent;
+    if (digit.div != SizeId::kNone) {
+      if (!nest_.sizes.divides(digit.div, count)) return false;
+      count = nest_.sizes.ceildiv(count, digit.div);
+    }
+    return nest_.sizes.at_least(nest_.sizes.mul(digit.weight, count), iter.extent);
+  }
+
+  ir::Nest& nest_;
+  LoopId loop_;
+  SizeId factor_;
+  LoopId outer_, inner_;
+};
+
+}  // namespace
+
+StepResult<void> apply_step(ir::Nest& nest, const Split& step) {
+  const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));
+  const SizeId factor = LATHE_TRY(resolve(nest, step.factor, 1, step.loop));
+  if (nest.loops[loop].kind != ir::LoopKind::kSerial || !nest.loops[loop].intrinsic.empty())
+    return refuse(Refusal::kAlreadyBound, step.loop);
+  const ir::Loop old = nest.loops[loop];
+  nest.loops[loop].name.clear();  // its name is free for the new ones
+  const LoopId outer = LATHE_TRY(add_loop(nest, step.outer, nest.sizes.ceildiv(old.extent, factor), old.parent));
+  nest.children(old.parent).pop_back();
+  const LoopId inner = LATHE_TRY(add_loop(nest, step.inner, factor, outer));
+  nest.loops[loop].name = old.name;
+
+  Splitter splitter(nest, loop, factor, outer, inner);
+  for (const ir::BlockId id : nest.blocks_in(loop)) {
+    if (splitter.needs_guard(nest.blocks[id])) splitter.add_guard(id);
+    for (ir::BlockIter& iter : nest.blocks[id].iters) {
+      std::vector<Digit> digits;
+      for (const Digit& digit : iter.digits) {
+        if (digit.loop != loop)
+          digits.push_back(digit);
+        else if (!splitter.append(digit, digits))
+          return refuse(Refusal::kBadFactor, step.loop);
+      }
+      iter.digits = std::move(digits);
+    }
+  }
+  replace_child(nest, loop, outer);
+  nest.loops[outer].tail = old.tail;
+  nest.loops[inner].tail = step.tail;
+  nest.loops[inner].prefetch = old.prefetch;
+  for (const ir::Item& item : old.body) nest.set_parent(item, inner);
+  nest.loops[inner].body = old.body;
+  nest.loops[loop].body.clear();
+  nest.loops[loop].dead = true;
+  move_buffers(nest, loop, inner);
+  if (step.tail == ir::Tail::kShift && !analysis::may_repeat(nest, inner))
+    return refuse(Refusal::kShiftRepeatsReduction, step.inner);
+  return {};
+}
+
+}  // namespace lathe::schedule

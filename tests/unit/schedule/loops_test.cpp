@@ -1,0 +1,76 @@
+// Steps that change loops only: split, fuse, reorder, annotate.
+#include "unit/schedule/support.h"
+
+namespace lathe::schedule {
+namespace {
+
+using R = Refusal;
+
+Trace split(const char* loop, std::int64_t factor) {
+  return {Split{loop, factor, std::string(loop) + "o", std::string(loop) + "i"}};
+}
+
+TEST(Split, ReplacesADigitByTwo) {
+  const std::string text = after(kMatmul, split("C.i", 4));
+  EXPECT_NE(text.find("for C.io < 3:\n  for C.ii < 4:"), std::string::npos) << text;
+  EXPECT_NE(text.find("i = C.io*4 + C.ii < 10;"), std::string::npos) << text;
+}
+
+TEST(Split, GuardsIterationsThatBelongToTheNextTile) {
+  const std::string text = after(kMatmul, {Split{"C.i", std::int64_t{4}, "io", "ii"}, Split{"ii", std::int64_t{3}, "a", "b"}});
+  EXPECT_NE(text.find("i = io*4 + a*3 + b < 10;"), std::string::npos) << text;
+  EXPECT_NE(text.find("; a*3 + b < 4\n"), std::string::npos) << text;
+}
+
+TEST(Split, OfAnOuterLoopNeedsNoGuard) {
+  const std::string text = after(kMatmul, {Split{"C.i", std::int64_t{4}, "io", "ii"}, Split{"io", std::int64_t{2}, "a", "b"}});
+  EXPECT_NE(text.find("i = a*8 + b*4 + ii < 10; j = C.j < 33; k = C.k < 7\n"), std::string::npos) << text;
+}
+
+TEST(Split, Refusals) {
+  EXPECT_EQ(refusal(kMatmul, split("C.q", 4)), R::kNoSuchLoop);
+  EXPECT_EQ(refusal(kMatmul, split("C.i", 0)), R::kBadFactor);
+  EXPECT_EQ(refusal(kMatmul, {Split{"C.i", std::int64_t{4}, "C.j", "ii"}}), R::kNameTaken);
+  EXPECT_EQ(refusal(kMatmul, {Split{"C.i", std::int64_t{4}, "x", "x"}}), R::kNameTaken);
+  EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.j", .kind = ir::LoopKind::kVectorized}, split("C.j", 4)[0]}),
+            R::kAlreadyBound);
+  EXPECT_EQ(refusal(kMatmul, {Split{"C.k", std::int64_t{4}, "ko", "ki", ir::Tail::kShift}}), R::kShiftRepeatsReduction);
+}
+
+TEST(Fuse, LeavesDivAndMod) {
+  const std::string text = after(kMatmul, {Fuse{{"C.i", "C.j"}, "f"}});
+  EXPECT_NE(text.find("for f < 330:"), std::string::npos) << text;
+  EXPECT_NE(text.find("i = f/33 < 10; j = f%33 < 33;"), std::string::npos) << text;
+}
+
+TEST(Fuse, Refusals) {
+  EXPECT_EQ(refusal(kMatmul, {Fuse{{"C.j", "C.k"}, "f"}}), R::kFusesKinds);
+  EXPECT_EQ(refusal(kMatmul, {Fuse{{"C.i", "C.k"}, "f"}}), R::kNotNested);
+  EXPECT_EQ(refusal(kMatmul, {Fuse{{"C.i"}, "f"}}), R::kBadValue);
+  EXPECT_EQ(refusal(kMatmul, {Fuse{{"C.i", "C.j"}, "C.k"}}), R::kNameTaken);
+}
+
+TEST(Reorder, PermutesNamedLoopsOnly) {
+  const std::string text = after(kMatmul, {Reorder{{"C.k", "C.i"}}});
+  EXPECT_NE(text.find("for C.k < 7:\n  for C.j < 33:\n    for C.i < 10:"), std::string::npos) << text;
+}
+
+TEST(Reorder, Refusals) {
+  EXPECT_EQ(refusal(kMatmul, {Reorder{{"C.i", "C.i"}}}), R::kBadValue);
+  EXPECT_EQ(refusal("A: f32[4]; output B: f32[4]; B[i] = A[i] + 1.0; C[i] = B[i] + 1.0", {Reorder{{"B.i", "C.i"}}}),
+            R::kNotOnOnePath);
+}
+
+TEST(Annotate, Refusals) {
+  const auto kind = [](const char* loop, ir::LoopKind k) { return Annotate{.loop = loop, .kind = k}; };
+  EXPECT_EQ(refusal(kMatmul, {kind("C.k", ir::LoopKind::kParallel)}), R::kReductionInParallel);
+  EXPECT_EQ(refusal(kMatmul, {kind("C.i", ir::LoopKind::kParallel), kind("C.j", ir::LoopKind::kParallel)}),
+            R::kAlreadyBound);
+  EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.i", .what = Annotate::What::kTail, .tail = ir::Tail::kPad}}),
+            R::kPadNeedsOwnStorage);
+  EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.i", .what = Annotate::What::kPrefetch, .buffer = "C"}}),
+            R::kNotUsedThere);
+}
+
+}  // namespace
+}  // namespace lathe::schedule
