@@ -84,12 +84,15 @@ double Plan::work(const std::vector<std::vector<ir::SizeId>>& blocks,
   return sum;
 }
 
-// The vectors a written-out body keeps in registers and loads for one step of its reduction.
+// The vectors a written-out body keeps in registers and loads for one step of its reduction. A
+// value read is kept while a loop runs that does not move it: one register for each value read
+// inside the outermost such loop.
 void Plan::register_tile(const Footprint& f, float* out) const {
-  double lanes = 1, fmas = 1, vector_loads = 0, scalar_loads = 0;
+  double lanes = 1, fmas = 1, vector_loads = 0, scalar_loads = 0, kept = 0;
   std::uint32_t vector_loops = 0;
-  std::array<double, analysis::kMaxSlots> each;
+  std::array<double, analysis::kMaxSlots> each, live;
   each.fill(1);
+  live.fill(1);
   for (int l = 0; l < body_; ++l) {
     if (main_.kinds()[l] == LoopKind::kVectorized) {
       vector_loops |= 1U << l;
@@ -97,17 +100,23 @@ void Plan::register_tile(const Footprint& f, float* out) const {
       continue;
     }
     fmas *= f.length[l];
-    if (main_.reduces(l)) continue;
-    for (int s = 0; s < f.slots; ++s)
-      if ((main_.slots()[s].moved_by >> l & 1U) != 0) each[s] *= f.length[l];
+    if (main_.reduces(l) || f.length[l] == 1) continue;
+    for (int s = 0; s < f.slots; ++s) {
+      if ((main_.slots()[s].moved_by >> l & 1U) != 0)
+        each[s] *= f.length[l];
+      else
+        live[s] = each[s];
+    }
   }
-  for (int s = 1; s < f.slots; ++s)
+  for (int s = 1; s < f.slots; ++s) {
     ((main_.slots()[s].moved_by & vector_loops) != 0 ? vector_loads : scalar_loads) += each[s];
+    kept += live[s];
+  }
   const double accumulators = each[0];
   out[0] = static_cast<float>(accumulators);
   out[1] = static_cast<float>(vector_loads);
   out[2] = static_cast<float>(scalar_loads);
-  out[3] = static_cast<float>(accumulators + vector_loads + 1);
+  out[3] = static_cast<float>(accumulators + kept);
   out[4] = log2_at_least_one(fmas);
   out[5] = static_cast<float>((vector_loads + scalar_loads) / accumulators);
   out[6] = log2_at_least_one(lanes);

@@ -9,7 +9,7 @@ namespace {
 
 class SpaceSubject final : public Subject {
  public:
-  SpaceSubject(const space::Space& space, feature::Kind kind) : space_(space), kind_(kind) {}
+  SpaceSubject(const space::Space& space, feature::Kind kind) : space_(space), extractor_(kind, space) {}
 
   const search::Domain& domain() const override { return space_; }
   std::string workload() const override { return te::workload_key(space_.program()); }
@@ -20,14 +20,14 @@ class SpaceSubject final : public Subject {
   Json trace_json(const search::Config& config) const override { return schedule::to_json(space_.trace(config)); }
   Json to_json(const search::Config& config) const override { return space_.to_json(config); }
   Result<search::Config> from_json(const Json& json) const override { return space_.from_json(json); }
-  int feature_width() const override { return feature::width(kind_, space_); }
+  int feature_width() const override { return extractor_.width(); }
   void features(std::span<const search::Config> configs, std::span<float> out, int jobs) const override {
-    feature::extract(kind_, space_, configs, out, jobs);
+    extractor_.rows(configs, out, jobs);
   }
 
  private:
   const space::Space& space_;
-  feature::Kind kind_;
+  feature::Extractor extractor_;  // keeps what it worked out about each sketch
 };
 
 }  // namespace

@@ -69,6 +69,19 @@ TEST(ContextRow, RegistersOfTheTile) {
   EXPECT_NEAR(f.at("work"), 30, 1e-6);
 }
 
+// The pixel held in a register while the weights are read again and again (kernels.md: twice as
+// slow).
+TEST(ContextRow, RegistersDependOnTheOrderInTheTile) {
+  ir::Nest nest = worked_example();
+  const ir::LoopId ii = nest.find_loop("ii"), jv = nest.find_loop("jv");
+  std::swap(nest.loops[ii].extent, nest.loops[jv].extent);
+  for (ir::BlockIter& iter : nest.blocks[0].iters)
+    for (ir::Digit& digit : iter.digits)
+      digit.loop = digit.loop == ii ? jv : digit.loop == jv ? ii : digit.loop;
+  EXPECT_EQ(context_of(nest, kWorkedKnobs).at("registers"), 28 + 1 + 14);
+  EXPECT_EQ(context_of(worked_example(), {28, 1, 256, 4}).at("registers"), 28 + 1 + 1);
+}
+
 TEST(ContextRow, TrafficFollowsTheWorkingSet) {
   const auto f = context_of(worked_example(), kWorkedKnobs);
   // ki fits 32 KiB no more (3584 + 8192 + 448 floats are 48,896 bytes); ku does: 632 floats, run

@@ -87,7 +87,8 @@ TEST(SpaceRows, NothingIsAllowed) {
   extract(Kind::kContext, *space, {}, {}, 2);
 }
 
-// The features that the default space's constraint is about agree with the constraint.
+// The feature agrees with the constraint of the default space, which is about output channels as
+// vectors.
 TEST(SpaceRows, RegistersStayWithinTheSpillRule) {
   const auto space = space_of(kPrograms[1]);
   const auto configs = random_configs(*space, 300, 3);
@@ -95,20 +96,25 @@ TEST(SpaceRows, RegistersStayWithinTheSpillRule) {
   const auto at = std::ranges::find(all, "registers") - all.begin();
   std::vector<float> rows(configs.size() * all.size());
   extract(Kind::kContext, *space, configs, rows, 1);
-  for (std::size_t i = 0; i < configs.size(); ++i)
+  int seen = 0;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    if (space->describe(configs[i]).find("vector=o") == std::string::npos) continue;
+    ++seen;
     EXPECT_LE(rows[i * all.size() + static_cast<std::size_t>(at)], 32)
         << space->describe(configs[i]);
+  }
+  EXPECT_GT(seen, 50);
 }
 
 TEST(SpaceRows, TableOfADerivedProgram) {
-  const auto space = space_of(kPrograms[1]);
-  const search::Config start = space->default_config();
-  std::vector<std::int64_t> knobs;
-  space->knob_values(start, knobs);
-  const std::string table = context_table(ir::SizedNest(space->sketch(start).nest, knobs));
-  EXPECT_NE(table.find("vectorize"), std::string::npos);
-  EXPECT_NE(table.find("touch / reuse / stride"), std::string::npos);
-}
+    const auto space = space_of(kPrograms[1]);
+    const search::Config start = space->default_config();
+    std::vector<std::int64_t> knobs;
+    space->knob_values(start, knobs);
+    const std::string table = context_table(ir::SizedNest(space->sketch(start).nest, knobs));
+    EXPECT_NE(table.find("vectorize"), std::string::npos);
+    EXPECT_NE(table.find("touch / reuse / stride"), std::string::npos);
+  }
 
 }  // namespace
 }  // namespace lathe::feature
