@@ -1,7 +1,6 @@
 #include "runtime/runner/candidate.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -32,14 +31,15 @@ Result<Inputs> read_inputs(const std::vector<tensor::Border>& borders, int file)
   return inputs;
 }
 
-Result<std::unique_ptr<Candidate>> Candidate::open(const Fd& library, std::vector<tensor::Border> inputs,
+Result<std::unique_ptr<Candidate>> Candidate::open(Fd library, std::vector<tensor::Border> inputs,
                                                    std::vector<tensor::Border> outputs, const Inputs& plain,
                                                    pool::Pool& pool) {
   std::unique_ptr<Candidate> candidate(new Candidate);
   candidate->inputs_ = std::move(inputs);
   candidate->outputs_ = std::move(outputs);
   candidate->pool_ = &pool;
-  LATHE_TRY_STATUS(candidate->load(library));
+  candidate->library_ = std::move(library);
+  LATHE_TRY_STATUS(candidate->load());
   LATHE_TRY_STATUS(candidate->place_inputs(plain));
   LATHE_TRY_STATUS(candidate->prepare());
   return candidate;
@@ -49,9 +49,7 @@ Candidate::~Candidate() {
   if (handle_ != nullptr) ::dlclose(handle_);
 }
 
-Status Candidate::load(const Fd& library) {
-  // The dynamic loader takes a name it has seen for the library it has loaded under it, so the number must stay ours.
-  library_ = Fd(::fcntl(library.get(), F_DUPFD_CLOEXEC, 0));
+Status Candidate::load() {
   handle_ = ::dlopen(fmt::format("/proc/self/fd/{}", library_.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     const std::string why = ::dlerror();

@@ -28,7 +28,7 @@ struct Scratch {
 class Candidate {
  public:
   // Opens the library, checks what it says of itself, packs its inputs, runs prepare().
-  static Result<std::unique_ptr<Candidate>> open(const Fd& library, std::vector<tensor::Border> inputs,
+  static Result<std::unique_ptr<Candidate>> open(Fd library, std::vector<tensor::Border> inputs,
                                                  std::vector<tensor::Border> outputs, const Inputs& plain,
                                                  pool::Pool& pool);
   ~Candidate();
@@ -47,11 +47,11 @@ class Candidate {
 
  private:
   Candidate() = default;
-  Status load(const Fd& library);
+  Status load();
   Status place_inputs(const Inputs& plain);
   Status prepare();
 
-  Fd library_;  // open for as long as it is loaded
+  Fd library_;                                  // open as long as it is loaded: dlopen knows libraries by path
   void* handle_ = nullptr;
   const lathe_module* module_ = nullptr;
   pool::Pool* pool_ = nullptr;

@@ -47,7 +47,7 @@ Result<ReferenceInfo> decode(std::string_view body) {
 }
 
 std::string encode(const Load& m) {
-  return Writer().put(m.id).borders(m.inputs).borders(m.outputs).put(static_cast<std::uint8_t>(m.check)).take();
+  return Writer().put(m.id).borders(m.inputs).borders(m.outputs).put(static_cast<std::uint8_t>(m.check)).list(m.drop).take();
 }
 template <>
 Result<Load> decode(std::string_view body) {
@@ -57,6 +57,7 @@ Result<Load> decode(std::string_view body) {
   m.inputs = r.borders();
   m.outputs = r.borders();
   m.check = r.flag();
+  m.drop = r.list<std::int64_t>();
   return checked(r, std::move(m));
 }
 
@@ -112,7 +113,7 @@ Result<Visited> decode(std::string_view body) {
 }
 
 std::string encode(const Execute& m) {
-  return Writer().borders(m.inputs).borders(m.outputs).put(m.threads).list(m.cpus).put(m.repeats).take();
+  return Writer().borders(m.inputs).borders(m.outputs).put(m.repeats).take();
 }
 template <>
 Result<Execute> decode(std::string_view body) {
@@ -120,8 +121,6 @@ Result<Execute> decode(std::string_view body) {
   Execute m;
   m.inputs = r.borders();
   m.outputs = r.borders();
-  m.threads = r.get<int>();
-  m.cpus = r.list<int>();
   m.repeats = r.get<int>();
   return checked(r, std::move(m));
 }

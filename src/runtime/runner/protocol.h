@@ -16,10 +16,11 @@ namespace lathe::runner {
 
 inline constexpr std::uint32_t kProtocol = 1;
 inline constexpr int kChannelFd = 3;       // the child's end, inherited
+inline constexpr int kOutOfMemoryStatus = 77;  // exit status of a helper process that had no memory left
 
 enum Type : std::uint32_t {
   // to the runner
-  kWorkload = 1, kReference, kLoad, kVisit, kDrop, kExecute,
+  kWorkload = 1, kReference, kLoad, kVisit, kExecute,
   // from the runner
   kHello = 100, kReady, kLoaded, kVisited, kExecuted, kFailed, kCrashed,
 };
@@ -42,6 +43,7 @@ struct Load {
   std::int64_t id = 0;
   std::vector<tensor::Border> inputs, outputs;   // as the candidate stores them
   bool check = true;                             // against the reference
+  std::vector<std::int64_t> drop;                // candidates to let go of first
 };
 struct Loaded {
   double prepare_seconds = 0, first_seconds = 0; // of the first, checked run: caches and pages are cold
@@ -68,12 +70,10 @@ struct Visited {
   double sentinel_before = 0, sentinel_after = 0;
 };
 
-// Runs a program that is not a candidate of the workload: a reference, a benchmark. fds: shared object, inputs (as for
+// Runs a program that is not a candidate of the workload (a reference, a benchmark) on the workload's threads. fds: shared object, inputs (as for
 // kWorkload, row-major), and a file of the right size for the outputs, row-major, laid out alike. Reply: kExecuted.
 struct Execute {
   std::vector<tensor::Border> inputs, outputs;
-  int threads = 1;
-  std::vector<int> cpus;
   int repeats = 1;
 };
 struct Executed {

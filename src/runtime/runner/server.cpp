@@ -79,7 +79,6 @@ Result<Server::Reply> Server::answer(Message& message) {
     case kReference: return set_reference(message);
     case kLoad: return load(message);
     case kVisit: return visit(message);
-    case kDrop: return drop(message);
     case kExecute: return execute(message);
     default: return fail(ErrorKind::kDataLoss, "the runner does not know request {}", message.type);
   }
@@ -146,9 +145,10 @@ Result<Server::Reply> Server::load(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
   const Load request = LATHE_TRY(decode<Load>(message.body));
   if (!pool_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
+  for (const std::int64_t id : request.drop) candidates_.erase(id);
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
   auto candidate =
-      LATHE_TRY(Candidate::open(message.fds[0], request.inputs, request.outputs, inputs_, *pool_));
+      LATHE_TRY(Candidate::open(std::move(message.fds[0]), request.inputs, request.outputs, inputs_, *pool_));
   LATHE_TRY_STATUS(candidate->bind(scratch_));
   candidate->fill_scratch(scratch_);
   Loaded loaded;
@@ -214,22 +214,14 @@ Result<Server::Reply> Server::visit(const Message& message) {
   return Reply{kVisited, encode(visited)};
 }
 
-Result<Server::Reply> Server::drop(const Message& message) {
-  const Visit request = LATHE_TRY(decode<Visit>(message.body));
-  candidates_.erase(request.id);
-  return Reply{kReady, {}};
-}
-
 Result<Server::Reply> Server::execute(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 3));
   const Execute request = LATHE_TRY(decode<Execute>(message.body));
   for (const auto& border : request.inputs) LATHE_TRY_STATUS(tensor::verify(border));
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
   const Inputs inputs = LATHE_TRY(read_inputs(request.inputs, message.fds[1].get()));
-  if (candidates_.empty()) use_threads(request.threads, request.cpus);
-  if (request.threads != threads_ || request.cpus != cpus_)
-    return fail(ErrorKind::kDataLoss, "candidates of another thread count are loaded");
-  auto candidate = LATHE_TRY(Candidate::open(message.fds[0], request.inputs, request.outputs, inputs, *pool_));
+  if (!pool_) return fail(ErrorKind::kDataLoss, "a program came before its workload");
+  auto candidate = LATHE_TRY(Candidate::open(std::move(message.fds[0]), request.inputs, request.outputs, inputs, *pool_));
   Scratch scratch;
   LATHE_TRY_STATUS(candidate->bind(scratch));
   candidate->fill_scratch(scratch);

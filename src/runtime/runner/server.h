@@ -29,7 +29,6 @@ class Server {
   Result<Reply> set_reference(Message& message);
   Result<Reply> load(Message& message);
   Result<Reply> visit(const Message& message);
-  Result<Reply> drop(const Message& message);
   Result<Reply> execute(Message& message);
 
   Status check(Candidate& candidate, Loaded& loaded);
@@ -50,7 +49,6 @@ class Server {
   std::vector<int> cpus_;
   Scratch scratch_;
   std::map<std::int64_t, std::unique_ptr<Candidate>> candidates_;
-  std::vector<std::byte> plain_output_;
   Sentinel sentinel_;
 };
 

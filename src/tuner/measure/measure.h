@@ -4,8 +4,10 @@
 // pipes. Whatever a candidate does (crash, hang, eat memory, write out of bounds, compute nonsense) costs that one trial.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "base/target.h"
 #include "compiler/schedule/step.h"
 #include "compiler/te/program.h"
+#include "runtime/tensor/layout.h"
 
 namespace lathe::measure {
 
@@ -24,7 +27,9 @@ struct Candidate {
 struct Built {
   int tag = 0;
   std::optional<Error> error;
-  std::vector<std::byte> library;    // shared object
+  std::vector<std::byte> library;    // shared object; empty if `known`
+  bool known = false;                // the program was measured before in this session: not built
+  std::vector<tensor::Border> inputs, outputs;  // as the candidate stores them
   std::string program_hash;          // of the flat program
   int spills = 0;
   std::int64_t code_bytes = 0;
@@ -62,6 +67,9 @@ struct Options {
   std::int64_t memory_bytes = 4LL << 30;  // address space a runner may take beyond its tensors
   std::uint64_t seed = 0;            // of the random inputs
   std::string reproducer_folder;     // where wrong answers leave workload, trace and library; empty: the temporary folder
+  std::string cache_folder;          // of references; empty: $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; "-": none
+  // The helper programs; empty: beside this program, in $LATHE_LIBEXEC, or where they were installed.
+  std::string builder, runner;
 };
 
 // Measures batches of one workload on one target. Results arrive through `done` as each is final, in any order; returns

@@ -1,0 +1,279 @@
+#include "tuner/measure/batch.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tuner/measure/reproducer.h"
+
+namespace lathe::measure {
+namespace {
+
+constexpr std::size_t kBurst = 16;               // built before measuring starts, where both may not overlap
+constexpr std::int64_t kGap = 5;                 // visits to others between two visits to one candidate, if there are others
+constexpr int kExtraVisits = 2;                  // of one candidate, because of a disturbed machine
+constexpr double kHopeless = 10;                 // times the best: not worth another run
+constexpr double kHopelessSeconds = 0.005;       // shorter first runs say little: pages and caches are cold
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+Batch::Batch(Session& session, std::vector<Candidate> candidates, double best_seconds,
+             const std::function<void(Outcome)>& done)
+    : session_(session), best_(best_seconds), done_(done) {
+  for (Candidate& candidate : candidates) {
+    auto item = std::make_unique<Item>();
+    item->candidate = std::move(candidate);
+    item->id = session_.next_id++;
+    item->outcome.tag = item->candidate.tag;
+    to_build_.push_back(item.get());
+    items_.push_back(std::move(item));
+  }
+  extra_visits_left_ = std::max<int>(2, static_cast<int>(items_.size()) * session_.options.visits / 4);
+}
+
+bool Batch::finished() const {
+  return std::ranges::all_of(items_, [](const auto& item) { return item->final; });
+}
+
+bool Batch::may_build() const { return session_.overlap || build_phase_; }
+bool Batch::may_measure() const { return session_.overlap || !build_phase_; }
+
+void Batch::change_phase() {
+  if (session_.overlap) return;
+  if (build_phase_) {
+    const bool enough = to_load_.size() >= kBurst || to_build_.empty();
+    if (enough && building_ == 0) build_phase_ = false;
+  } else if (!measuring_ && to_load_.empty() && to_revisit_.empty()) {
+    build_phase_ = true;
+  }
+}
+
+void Batch::feed() {
+  change_phase();
+  if (may_build())
+    for (const auto& builder : session_.builders) {
+      if (to_build_.empty() || (!session_.overlap && to_load_.size() >= kBurst)) break;
+      if (builder->busy()) continue;
+      Item* item = to_build_.front();
+      to_build_.pop_front();
+      build(*builder, *item);
+    }
+  if (may_measure() && !measuring_) measure_next();
+}
+
+void Batch::run(const std::function<bool()>& stop) {
+  const KeepOff keep_off(session_);
+  EventLoop loop = session_.loop();
+  while (!finished()) {
+    if (stop && stop()) return abandon();
+    feed();
+    if (!finished()) loop.wait(0.1);
+  }
+}
+
+// Stopped: what has been visited is reported with what is known, nothing new is begun.
+void Batch::abandon() {
+  for (const auto& builder : session_.builders)
+    if (builder->busy()) builder->helper().stop();
+  if (measuring_) session_.runner->helper().stop();
+  for (const auto& item : items_)
+    if (!item->final && !item->outcome.visits.empty()) complete(*item);
+}
+
+// Building.
+
+void Batch::build(BuilderClient& builder, Item& item) {
+  ++building_;
+  item.since = Clock::now();
+  builder.build(schedule::to_json(item.candidate.trace).dump(), session_.options.timeout_seconds,
+                [this, &item, &builder](Result<Built> built) {
+                  --building_;
+                  item.outcome.build_seconds += seconds_since(item.since);
+                  const bool died = !built && !builder.helper().running();
+                  on_built(item, std::move(built), died);
+                });
+}
+
+void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
+  if (!built) {
+    if (builder_died && item.build_attempts++ == 0) return to_build_.push_front(&item);
+    return fail_item(item, built.error());
+  }
+  item.built = std::move(*built);
+  item.built.tag = item.candidate.tag;
+  const std::string& hash = item.built.program_hash;
+  item.outcome.program_hash = hash;
+  item.outcome.spills = item.built.spills;
+  if (const auto known = session_.finished.find(hash); known != session_.finished.end()) {
+    Outcome copy = known->second;
+    copy.tag = item.outcome.tag;
+    copy.build_seconds = item.outcome.build_seconds;
+    copy.run_seconds = 0;
+    copy.duplicate_of_hash = hash;
+    item.outcome = std::move(copy);
+    return report(item);
+  }
+  if (item.built.known)  // it says it is known, and we do not know it
+    return fail_item(item, {ErrorKind::kInternal, "the builder left out a program that was not measured", {}});
+  if (const auto [twin, added] = in_flight_.emplace(hash, &item); !added) {
+    twin->second->twins.push_back(&item);
+    return;
+  }
+  to_load_.push_back(&item);
+}
+
+// Measuring. Newly built candidates go first; the later visits are drawn at random from those whose last is some visits
+// ago, so that each candidate sees several moods of the machine.
+
+void Batch::measure_next() {
+  if (!to_load_.empty()) {
+    Item* item = to_load_.front();
+    to_load_.pop_front();
+    return load(*item);
+  }
+  if (Item* item = pick_revisit()) visit(*item);
+}
+
+Batch::Item* Batch::pick_revisit() {
+  std::vector<std::size_t> eligible;
+  const bool more_to_come = !to_build_.empty() || building_ > 0;
+  for (std::size_t i = 0; i < to_revisit_.size(); ++i)
+    if (turn_ - to_revisit_[i]->last_turn >= kGap) eligible.push_back(i);
+  if (eligible.empty() && (more_to_come && session_.overlap)) return nullptr;
+  if (eligible.empty()) {                        // the longest ago
+    if (to_revisit_.empty()) return nullptr;
+    const auto oldest = std::ranges::min_element(to_revisit_, {}, &Item::last_turn);
+    eligible.push_back(static_cast<std::size_t>(oldest - to_revisit_.begin()));
+  }
+  const std::size_t chosen = eligible[session_.rng.below(eligible.size())];
+  Item* item = to_revisit_[chosen];
+  to_revisit_.erase(to_revisit_.begin() + static_cast<std::ptrdiff_t>(chosen));
+  return item;
+}
+
+void Batch::load(Item& item) {
+  measuring_ = true;
+  item.since = Clock::now();
+  session_.runner->load(item.id, item.built, session_.options.timeout_seconds,
+                        [this, &item](Result<runner::Loaded> loaded) {
+                          measuring_ = false;
+                          item.outcome.run_seconds += seconds_since(item.since);
+                          on_loaded(item, std::move(loaded));
+                        });
+}
+
+void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
+  if (!loaded) return run_failed(item, loaded.error());
+  item.outcome.numerical_error = loaded->max_error;
+  item.first_seconds = loaded->first_seconds;
+  if (loaded->wrong) {
+    const auto folder = save_reproducer(session_.options.reproducer_folder, session_.program, session_.target,
+                                        item.candidate, item.built, session_.options.seed, *loaded);
+    return fail_item(item, {ErrorKind::kWrongAnswer,
+                            fmt::format("the program computed {:.7g} where {:.7g} is right (within {:.2g}); please report it "
+                                        "with {}",
+                                        loaded->got, loaded->want, loaded->bound,
+                                        folder ? *folder : "its trace (" + folder.error().message + ")"),
+                            folder ? *folder : std::string()});
+  }
+  if (item.first_seconds > kHopelessSeconds && item.first_seconds > kHopeless * best_) {
+    item.outcome.visits.push_back({{item.first_seconds}, 0});
+    item.outcome.dropped_early = true;
+    return complete(item);
+  }
+  visit(item);
+}
+
+void Batch::visit(Item& item) {
+  measuring_ = true;
+  item.since = Clock::now();
+  item.last_turn = ++turn_;
+  const Options& options = session_.options;
+  const bool first = item.outcome.visits.empty();
+  const runner::Visit request{.id = item.id,
+                              .min_seconds = options.min_seconds,
+                              .drop_above = first && best_ < 1e300 ? options.drop_factor * best_ : 0,
+                              .cold = options.cache == CacheMode::kCold};
+  const double limit = options.timeout_seconds + options.min_seconds + 4 * item.first_seconds;
+  session_.runner->visit(item.built, request, limit, [this, &item](Result<runner::Visited> visited) {
+    measuring_ = false;
+    item.outcome.run_seconds += seconds_since(item.since);
+    on_visited(item, std::move(visited));
+  });
+}
+
+void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
+  if (!visited) return run_failed(item, visited.error());
+  if (visited->seconds.empty())
+    return fail_item(item, {ErrorKind::kInternal, "the runner reported a visit without times", {}});
+  const double sentinel = std::max(visited->sentinel_before, visited->sentinel_after);
+  const double fastest = *std::ranges::min_element(visited->seconds);
+  const bool first = item.outcome.visits.empty();
+  item.outcome.visits.push_back({std::move(visited->seconds), sentinel});
+  if (first && fastest > session_.options.drop_factor * best_) {
+    item.outcome.dropped_early = true;
+    return complete(item);
+  }
+  const bool repeat = session_.gate.disturbed(sentinel) && item.extra_visits < kExtraVisits && extra_visits_left_ > 0;
+  if (repeat) {
+    ++item.extra_visits;
+    --extra_visits_left_;
+  } else {
+    ++item.quiet_visits;
+  }
+  if (item.quiet_visits >= session_.options.visits) return complete(item);
+  to_revisit_.push_back(&item);
+}
+
+// Outcomes.
+
+void Batch::run_failed(Item& item, const Error& error) {
+  const bool died = !session_.runner->helper().running();
+  if (died && item.run_attempts++ == 0) return to_load_.push_front(&item);
+  fail_item(item, error);
+}
+
+void Batch::fail_item(Item& item, const Error& error) {
+  item.outcome.error = error;
+  item.outcome.visits.clear();
+  report(item);
+}
+
+void Batch::complete(Item& item) {
+  item.outcome.seconds =
+      estimate(item.outcome.visits, session_.gate.normal(), session_.options.sentinel_tolerance);
+  best_ = std::min(best_, item.outcome.seconds);
+  report(item);
+}
+
+void Batch::report(Item& item) {
+  item.final = true;
+  session_.runner->forget(item.id);
+  const std::string& hash = item.outcome.program_hash;
+  const bool own = !hash.empty() && item.outcome.duplicate_of_hash.empty();
+  if (own && session_.finished.emplace(hash, item.outcome).second) session_.known.push_back(hash);
+  if (own) in_flight_.erase(hash);
+  item.built.library = {};
+  done_(item.outcome);
+  for (Item* twin : std::exchange(item.twins, {})) {
+    Outcome copy = item.outcome;
+    copy.tag = twin->outcome.tag;
+    copy.build_seconds = twin->outcome.build_seconds;
+    copy.run_seconds = 0;
+    copy.duplicate_of_hash = hash;
+    twin->outcome = std::move(copy);
+    report(*twin);
+  }
+}
+
+Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
+                     const std::function<void(Outcome)>& done, const std::function<bool()>& stop) {
+  if (batch.empty()) return {};
+  LATHE_TRY_STATUS(ensure_reference(session));
+  Batch(session, std::move(batch), best_seconds, done).run(stop);
+  return {};
+}
+
+}  // namespace lathe::measure

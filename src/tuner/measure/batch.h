@@ -1,0 +1,71 @@
+// One call of Measurer::measure: candidates flow from builders to the runner, events drive everything.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuner/measure/session.h"
+
+namespace lathe::measure {
+
+class Batch {
+ public:
+  Batch(Session& session, std::vector<Candidate> candidates, double best_seconds, const std::function<void(Outcome)>& done);
+  void run(const std::function<bool()>& stop);
+
+ private:
+  struct Item {
+    Candidate candidate;
+    std::int64_t id = 0;
+    Built built;
+    Outcome outcome;
+    double first_seconds = 0;        // of the checked run
+    int build_attempts = 0, run_attempts = 0;
+    int quiet_visits = 0, extra_visits = 0;
+    std::int64_t last_turn = 0;
+    bool final = false;
+    std::vector<Item*> twins;        // the same program, waiting for this one's outcome
+    Clock::time_point since;         // of the running request
+  };
+
+  bool finished() const;
+  bool may_build() const;
+  bool may_measure() const;
+  void change_phase();
+  void feed();
+  void abandon();
+
+  void build(BuilderClient& builder, Item& item);
+  void on_built(Item& item, Result<Built> built, bool builder_died);
+  void measure_next();
+  void load(Item& item);
+  void on_loaded(Item& item, Result<runner::Loaded> loaded);
+  void visit(Item& item);
+  void on_visited(Item& item, Result<runner::Visited> visited);
+  Item* pick_revisit();
+  // After a failure while measuring: once more if the process died, else the candidate's fault.
+  void run_failed(Item& item, const Error& error);
+  void fail_item(Item& item, const Error& error);
+  void complete(Item& item);
+  void report(Item& item);
+
+  Session& session_;
+  std::vector<std::unique_ptr<Item>> items_;
+  double best_;
+  const std::function<void(Outcome)>& done_;
+
+  std::deque<Item*> to_build_, to_load_;
+  std::vector<Item*> to_revisit_;
+  std::map<std::string, Item*> in_flight_;       // by program hash
+  int building_ = 0;
+  bool measuring_ = false;                       // a request to the runner is under way
+  bool build_phase_ = true;                      // where both may not happen at once
+  std::int64_t turn_ = 0;                        // visits so far
+  int extra_visits_left_ = 0;
+};
+
+}  // namespace lathe::measure

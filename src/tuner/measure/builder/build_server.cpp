@@ -1,0 +1,167 @@
+#include "tuner/measure/builder/build_server.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include "base/hash.h"
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/lower/lower.h"
+#include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
+#include "runtime/runner/wire.h"
+#include "tuner/measure/builder/peak_kernel.h"
+#include "tuner/measure/builder/plain_schedule.h"
+
+namespace lathe::builder {
+namespace {
+
+using measure::Built;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::vector<tensor::Border> borders_of(const std::vector<flat::Border>& borders) {
+  std::vector<tensor::Border> result;
+  for (const flat::Border& border : borders) {
+    tensor::Border own{border.name, border.dtype, border.shape, {}, border.size, border.constant};
+    for (const auto& digit : border.layout) own.layout.push_back({digit.dim, digit.weight, digit.extent, digit.stride});
+    result.push_back(std::move(own));
+  }
+  return result;
+}
+
+Result<flat::Program> lowered(const te::Program& program, const schedule::Trace& trace, const Target& target) {
+  ir::Nest nest = te::naive_nest(program);
+  const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
+  if (!applied)
+    return fail_at(fmt::format("step {}", applied.error().step), ErrorKind::kIllegalSchedule, "{}", applied.error().text());
+  return lower::lower(ir::SizedNest(nest, {}), target);
+}
+
+// Code and library of a lowered program. Every error here is one of building.
+Status generate(const flat::Program& program, const Target& target, Built& built) {
+  const double start = now();
+  const auto object = LATHE_TRY(codegen::generate(program, target));
+  const double generated = now();
+  built.library = LATHE_TRY(codegen::link_shared(object, target));
+  built.codegen_seconds = generated - start;
+  built.link_seconds = now() - generated;
+  built.spills = object.spills;
+  built.code_bytes = object.code_bytes;
+  return {};
+}
+
+Built describe(const flat::Program& program) {
+  Built built;
+  built.program_hash = hex(flat::hash(program));
+  built.inputs = borders_of(program.inputs);
+  built.outputs = borders_of(program.outputs);
+  return built;
+}
+
+void limit_memory([[maybe_unused]] std::int64_t bytes) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve terabytes of address space
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t pages = 0;
+  rlimit limit{};
+  if (bytes <= 0 || !(statm >> pages) || ::getrlimit(RLIMIT_AS, &limit) != 0) return;
+  limit.rlim_cur = std::min(static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + bytes), limit.rlim_max);
+  ::setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
+void keep_to(const std::vector<int>& cpus) {
+  if (cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+}  // namespace
+
+Result<Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target) {
+  const double start = now();
+  const flat::Program flat_program = LATHE_TRY(lowered(program, trace, target));
+  Built built = describe(flat_program);
+  built.lower_seconds = now() - start;
+  LATHE_TRY_STATUS(generate(flat_program, target, built));
+  return built;
+}
+
+void BuildServer::serve() {
+  if (!channel_.send(runner::kHello, runner::Writer().put(runner::kProtocol).take())) return;
+  for (;;) {
+    const auto message = channel_.receive();
+    if (!message) return;
+    Result<Reply> reply = std::unexpected(Error{});
+    try {
+      reply = answer(*message);
+    } catch (const InvariantError& broken) {
+      reply = fail(ErrorKind::kBuild, "a bug of Lathe's compiler: {}", broken.what());
+    }
+    const bool sent = reply ? channel_.send(reply->type, reply->body).has_value()
+                            : channel_.send(runner::kFailed, runner::encode(reply.error())).has_value();
+    if (!sent) return;
+  }
+}
+
+Result<BuildServer::Reply> BuildServer::answer(const runner::Message& message) {
+  switch (message.type) {
+    case measure::kSetup: return set_up(message);
+    case measure::kBuild: return build_candidate(message);
+    case measure::kBuildProgram: return build_program(message);
+    case measure::kBuildPeak: return build_peak();
+    default: return fail(ErrorKind::kDataLoss, "the builder does not know request {}", message.type);
+  }
+}
+
+Result<BuildServer::Reply> BuildServer::set_up(const runner::Message& message) {
+  const auto setup = LATHE_TRY(measure::decode_setup(message.body));
+  keep_to(setup.cpus);
+  program_ = LATHE_TRY(te::parse_program(setup.workload));
+  program_->contract.free_layout = setup.free_layout;
+  target_ = LATHE_TRY(codegen::resolve_target(LATHE_TRY(parse_target(setup.target))));
+  limit_memory(setup.memory_bytes);
+  return Reply{measure::kSetUp, {}};
+}
+
+Result<BuildServer::Reply> BuildServer::build_candidate(const runner::Message& message) {
+  const auto request = LATHE_TRY(measure::decode_build(message.body));
+  if (!program_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
+  known_.insert(request.known.begin(), request.known.end());
+  const auto trace = LATHE_TRY(schedule::trace_from_json(LATHE_TRY(parse_json(request.trace))));
+  const double start = now();
+  const flat::Program program = LATHE_TRY(lowered(*program_, trace, target_));
+  Built built = describe(program);
+  built.lower_seconds = now() - start;
+  built.known = !request.anew && known_.contains(built.program_hash);
+  if (!built.known) LATHE_TRY_STATUS(generate(program, target_, built));
+  return Reply{measure::kBuilt, measure::encode(built)};
+}
+
+Result<BuildServer::Reply> BuildServer::build_program(const runner::Message& message) {
+  const auto request = LATHE_TRY(measure::decode_program(message.body));
+  const te::Program program = LATHE_TRY(te::parse_program(request.text));
+  Target target = target_;
+  target.threads = 1;
+  auto built = build(program, plain_schedule(program, target), target);
+  if (!built) built = build(program, {}, target);  // a loop a statement is always possible
+  if (!built) return std::unexpected(built.error());
+  return Reply{measure::kBuilt, measure::encode(*built)};
+}
+
+Result<BuildServer::Reply> BuildServer::build_peak() {
+  const PeakKernel kernel = peak_kernel(target_);
+  measure::BuiltPeak peak{describe(kernel.program), kernel.flops};
+  LATHE_TRY_STATUS(generate(kernel.program, target_, peak.built));
+  return Reply{measure::kBuilt, measure::encode(peak)};
+}
+
+}  // namespace lathe::builder

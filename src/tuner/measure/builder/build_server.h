@@ -1,0 +1,41 @@
+// The builder's answers to requests.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/target.h"
+#include "compiler/te/program.h"
+#include "runtime/runner/channel.h"
+#include "tuner/measure/build_protocol.h"
+
+namespace lathe::builder {
+
+// From a program and a trace to a shared object: what the builder process does, for whoever wants it in their own.
+Result<measure::Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target);
+
+class BuildServer {
+ public:
+  explicit BuildServer(runner::Channel& channel) : channel_(channel) {}
+  // Answers until the tuner closes its end.
+  void serve();
+
+ private:
+  struct Reply {
+    std::uint32_t type;
+    std::string body;
+  };
+  Result<Reply> answer(const runner::Message& message);
+  Result<Reply> set_up(const runner::Message& message);
+  Result<Reply> build_candidate(const runner::Message& message);
+  Result<Reply> build_program(const runner::Message& message);
+  Result<Reply> build_peak();
+
+  runner::Channel& channel_;
+  std::optional<te::Program> program_;
+  Target target_;
+  std::set<std::string> known_;      // programs that need not be built again
+};
+
+}  // namespace lathe::builder

@@ -1,0 +1,14 @@
+// A schedule that is never the best and never terrible: for programs that run once.
+#pragma once
+
+#include "base/target.h"
+#include "compiler/schedule/step.h"
+#include "compiler/te/program.h"
+
+namespace lathe::builder {
+
+// For each stage: the last spatial loop vectorized, a few vectors of accumulators in registers where there is a
+// reduction, everything else in declared order.
+schedule::Trace plain_schedule(const te::Program& program, const Target& target);
+
+}  // namespace lathe::builder

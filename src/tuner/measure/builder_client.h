@@ -1,0 +1,44 @@
+// `lathe-builder` seen from a measurer.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tuner/measure/build_protocol.h"
+#include "tuner/measure/helper.h"
+#include "tuner/measure/measure.h"
+
+namespace lathe::measure {
+
+class BuilderClient {
+ public:
+  template <class T>
+  using Then = std::function<void(Result<T>)>;
+
+  // `known`: hashes of the programs measured in this session, in order; grows, outlives this.
+  BuilderClient(std::string program, Setup setup, const std::vector<std::string>& known);
+
+  Helper& helper() { return helper_; }
+  bool busy() const { return helper_.busy(); }
+
+  void build(const std::string& trace_json, double seconds, const Then<Built>& then) { build(trace_json, false, seconds, then); }
+  // Also if its program is known: for those who need the code again.
+  void build_anew(const std::string& trace_json, double seconds, const Then<Built>& then) { build(trace_json, true, seconds, then); }
+  // The program under a plain schedule, for its result.
+  void build_program(const std::string& text, double seconds, const Then<Built>& then);
+  void build_peak(double seconds, const Then<BuiltPeak>& then);
+
+ private:
+  void build(const std::string& trace_json, bool anew, double seconds, const Then<Built>& then);
+  void prepare(const std::function<void(Status)>& then);
+
+  Helper helper_;
+  Setup setup_;
+  const std::vector<std::string>& known_;
+  int told_setup_ = 0;               // generation
+  std::size_t told_known_ = 0;
+};
+
+}  // namespace lathe::measure

@@ -1,0 +1,131 @@
+#include "tuner/measure/helper.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "runtime/runner/protocol.h"
+#include "runtime/runner/wire.h"
+
+namespace lathe::measure {
+namespace {
+
+constexpr int kPatienceMs = 200;  // for a process that has closed its end to be gone
+
+Clock::duration seconds(double s) { return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s)); }
+
+}  // namespace
+
+Status Helper::start() {
+  if (process_) return {};
+  process_ = LATHE_TRY(Process::start(role_.program));
+  ++generation_;
+  greeted_ = false;
+  return {};
+}
+
+void Helper::stop() {
+  process_.reset();
+  continue_ = nullptr;
+  unsent_.reset();
+}
+
+int Helper::fd() { return process_ ? process_->channel().fd() : -1; }
+
+void Helper::request(std::uint32_t type, std::string body, std::vector<int> fds, double limit, Continue then) {
+  LATHE_CHECK(!busy(), "{} is asked while it is busy", role_.name);
+  continue_ = std::move(then);
+  deadline_ = Clock::now() + seconds(limit);
+  Status status = start();
+  if (status) status = process_->channel().send(type, body, fds);
+  // Reported from on_event() like every other failure.
+  if (!status) {
+    unsent_ = status.error();
+    deadline_ = Clock::now();
+  }
+}
+
+Error Helper::death(const Error& channel_error) {
+  const bool nonsense = channel_error.kind == ErrorKind::kDataLoss;
+  if (!process_) return channel_error;
+  const Process::End end = process_->stop(nonsense ? 0 : kPatienceMs);
+  process_.reset();
+  if (nonsense)
+    return {ErrorKind::kInternal, fmt::format("the {} sent something that is not a message", role_.name), {}};
+  if (end.killed_by_system)
+    return {ErrorKind::kOutOfMemory, fmt::format("the system killed the {}; the machine has too little memory", role_.name), {}};
+  if (end.status > 0 && WIFEXITED(end.status) && WEXITSTATUS(end.status) == runner::kOutOfMemoryStatus)
+    return {ErrorKind::kOutOfMemory, fmt::format("the {} had no memory left", role_.name), {}};
+  return {role_.crash_kind, fmt::format("the {} died: {}", role_.name, end.text), {}};
+}
+
+Helper::Reply Helper::take_reply(bool& finished) {
+  finished = true;
+  if (unsent_) return std::unexpected(death(*std::exchange(unsent_, std::nullopt)));
+  for (;;) {
+    auto message = process_->channel().poll_message();
+    if (!message) return std::unexpected(death(message.error()));
+    if (!*message) break;
+    if ((*message)->type == runner::kHello) {
+      runner::Reader reader((*message)->body);
+      if (reader.get<std::uint32_t>() == runner::kProtocol && reader.complete() && !std::exchange(greeted_, true)) continue;
+      process_.reset();
+      return fail(ErrorKind::kInternal, "the {} is of another version of Lathe; install both together", role_.name);
+    }
+    if ((*message)->type == runner::kFailed) {
+      auto error = runner::decode<Error>((*message)->body);
+      return std::unexpected(error ? *error : death(error.error()));
+    }
+    if ((*message)->type == runner::kCrashed) {
+      const auto crash = runner::decode<runner::Crash>((*message)->body);
+      process_.reset();
+      return std::unexpected(crash ? crash->error() : crash.error());
+    }
+    return std::move(**message);
+  }
+  if (Clock::now() >= deadline_) {
+    process_.reset();
+    return fail(ErrorKind::kTimeout, "the {} took too long and was stopped", role_.name);
+  }
+  finished = false;
+  return runner::Message{};
+}
+
+void Helper::on_event() {
+  if (!busy()) return;
+  bool finished = false;
+  Reply reply = take_reply(finished);
+  if (finished) finish(std::move(reply));
+}
+
+void Helper::finish(Reply reply) {
+  if (!reply) log(LogLevel::kDebug, "{}: {}", role_.name, reply.error().text());
+  const Continue then = std::exchange(continue_, nullptr);
+  then(std::move(reply));
+}
+
+void EventLoop::wait(double most_seconds) {
+  std::vector<pollfd> entries;
+  std::vector<Helper*> polled;
+  auto until = Clock::now() + seconds(most_seconds);
+  for (Helper* helper : helpers_) {
+    if (!helper->busy()) continue;
+    entries.push_back({helper->fd(), POLLIN, 0});
+    polled.push_back(helper);
+    until = std::min(until, helper->deadline());
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+  if (::poll(entries.data(), entries.size(), timeout) < 0) return;  // a signal: the caller looks at its stop flag
+  for (std::size_t i = 0; i < polled.size(); ++i)
+    if (entries[i].revents != 0 || Clock::now() >= polled[i]->deadline()) polled[i]->on_event();
+}
+
+void EventLoop::finish(Helper& helper) {
+  while (helper.busy()) wait(1);
+}
+
+}  // namespace lathe::measure

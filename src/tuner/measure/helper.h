@@ -1,0 +1,74 @@
+// A helper process seen from the tuner: one request at a time, and whatever goes wrong is an error of that request.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/runner/channel.h"
+#include "tuner/measure/process.h"
+
+namespace lathe::measure {
+
+using Clock = std::chrono::steady_clock;
+
+// What a failure of the process itself is called.
+struct Role {
+  std::string name;                  // "builder", "runner"
+  std::string program;               // path
+  ErrorKind crash_kind;              // of a candidate that ends the process
+};
+
+class Helper {
+ public:
+  using Reply = Result<runner::Message>;
+  using Continue = std::function<void(Reply)>;
+
+  explicit Helper(Role role) : role_(std::move(role)) {}
+
+  // Starts the process if it does not run. A new generation knows nothing of what the last one was told.
+  Status start();
+  void stop();
+  bool running() const { return process_.has_value(); }
+  int generation() const { return generation_; }
+  bool busy() const { return static_cast<bool>(continue_); }
+  int fd();                          // to poll while busy
+  Clock::time_point deadline() const { return deadline_; }
+
+  // The reply, or the error that stands for it, goes to `then`, from on_event(). An error leaves the process running only
+  // if it sent that error itself.
+  void request(std::uint32_t type, std::string body, std::vector<int> fds, double seconds, Continue then);
+  // The descriptor is readable, or the deadline has passed.
+  void on_event();
+
+ private:
+  Reply take_reply(bool& finished);
+  Error death(const Error& channel_error);
+  void finish(Reply reply);
+
+  Role role_;
+  std::optional<Process> process_;
+  int generation_ = 0;
+  bool greeted_ = false;
+  Clock::time_point deadline_{};
+  Continue continue_;
+  std::optional<Error> unsent_;
+};
+
+// Waits for events of helpers and hands them out.
+class EventLoop {
+ public:
+  explicit EventLoop(std::vector<Helper*> helpers) : helpers_(std::move(helpers)) {}
+  // Until something happened, or `most` seconds.
+  void wait(double most_seconds);
+  // Until `helper` has finished its request.
+  void finish(Helper& helper);
+
+ private:
+  std::vector<Helper*> helpers_;
+};
+
+}  // namespace lathe::measure

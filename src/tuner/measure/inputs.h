@@ -1,0 +1,26 @@
+// The tensors a workload is measured and checked on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/te/program.h"
+#include "runtime/runner/channel.h"
+#include "runtime/tensor/layout.h"
+
+namespace lathe::measure {
+
+// The program's inputs and outputs as plain borders, in declared order.
+std::vector<tensor::Border> plain_inputs(const te::Program& program);
+std::vector<tensor::Border> plain_outputs(const te::Program& program);
+
+// Row-major values of every input, exactly representable in its type. Random and never zero (zeros hide wrong addresses,
+// and hardware multiplies them faster); positive where the program takes logarithms, roots or powers; whole and small for
+// integer types, so that sums stay exact.
+std::vector<std::vector<double>> random_inputs(const te::Program& program, std::uint64_t seed);
+
+// The file that `lathe-runner` takes: every tensor in `dtype_of` its border, at file_offsets().
+Result<runner::Fd> inputs_file(const std::vector<tensor::Border>& borders, const std::vector<std::vector<double>>& values);
+
+}  // namespace lathe::measure

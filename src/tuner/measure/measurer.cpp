@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <utility>
+
+#include "compiler/te/parse.h"
+#include "tuner/measure/inputs.h"
+#include "tuner/measure/session.h"
+
+namespace lathe::measure {
+namespace {
+
+class ProcessMeasurer final : public Measurer {
+ public:
+  explicit ProcessMeasurer(Session session) : session_(std::move(session)) {}
+
+  Status measure(std::vector<Candidate> batch, double best_seconds, const std::function<void(Outcome)>& done,
+                 const std::function<bool()>& stop) override {
+    return measure_batch(session_, std::move(batch), best_seconds, done, stop);
+  }
+  Result<std::vector<double>> race(const std::vector<Candidate>& candidates, CacheMode cache, double seconds) override {
+    return measure::race(session_, candidates, cache, seconds);
+  }
+  Result<double> peak_flops() override {
+    if (session_.peak == 0) session_.peak = LATHE_TRY(measure_peak(session_));
+    return session_.peak;
+  }
+
+  Session session_;
+};
+
+Status check_options(const Target& target, const Options& options) {
+  if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
+  const auto cpus = static_cast<int>(allowed_cpus().size());
+  if (target.threads > cpus)
+    return fail(ErrorKind::kInvalidArgument, "{} threads cannot be timed on {} processors; use --threads {}",
+                target.threads, cpus, cpus);
+  return {};
+}
+
+// The last processors are timed on: the first ones serve most interrupts.
+void place(Session& session) {
+  const auto cpus = allowed_cpus();
+  const auto timed = static_cast<std::size_t>(session.target.threads);
+  if (cpus.size() < timed) return;
+  session.runner_cpus.assign(cpus.end() - static_cast<std::ptrdiff_t>(timed), cpus.end());
+  session.other_cpus.assign(cpus.begin(), cpus.end() - static_cast<std::ptrdiff_t>(timed));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, const Target& target, const Options& options) {
+  LATHE_TRY_STATUS(check_options(target, options));
+  Session session{.program = program, .target = target, .options = options};
+  session.gate = SentinelGate(options.sentinel_tolerance);
+  session.rng = Rng(options.seed ^ 0x6d656173757265U);
+  place(session);
+  session.overlap = options.jobs > target.threads && !session.other_cpus.empty();
+  const std::string runner = options.runner.empty() ? LATHE_TRY(find_helper("lathe-runner")) : options.runner;
+  const std::string builder = options.builder.empty() ? LATHE_TRY(find_helper("lathe-builder")) : options.builder;
+
+  session.inputs = random_inputs(program, options.seed);
+  const auto borders = plain_inputs(program);
+  const runner::Workload workload{borders, plain_outputs(program), target.threads, session.runner_cpus,
+                                  options.memory_bytes};
+  session.runner = std::make_unique<RunnerClient>(runner, workload, LATHE_TRY(inputs_file(borders, session.inputs)));
+  auto measurer = std::make_unique<ProcessMeasurer>(std::move(session));
+  Session& own = measurer->session_;  // where `known` stays
+  const Setup setup{te::print_program(program), target.text(), program.contract.free_layout, options.memory_bytes,
+                    own.overlap ? own.other_cpus : std::vector<int>{}};
+  const int builders = own.overlap ? options.jobs - target.threads : options.jobs;
+  for (int b = 0; b < builders; ++b)
+    own.builders.push_back(std::make_unique<BuilderClient>(builder, setup, own.known));
+  // They start while the caller prepares the first batch.
+  for (const auto& client : own.builders) LATHE_TRY_STATUS(client->helper().start());
+  LATHE_TRY_STATUS(own.runner->helper().start());
+  return measurer;
+}
+
+}  // namespace lathe::measure

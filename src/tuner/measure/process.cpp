@@ -1,0 +1,123 @@
+#include "tuner/measure/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "runtime/runner/protocol.h"
+
+namespace lathe::measure {
+namespace {
+
+std::string own_folder() {
+  std::error_code code;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", code);
+  return code ? std::string(".") : self.parent_path().string();
+}
+
+// posix_spawn's two objects, released.
+struct SpawnSetup {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  explicit SpawnSetup(int channel_end) {
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawnattr_init(&attributes);
+    // Not close-on-exec afterwards, also where it already has that number.
+    ::posix_spawn_file_actions_adddup2(&files, channel_end, runner::kChannelFd);
+    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setsigdefault(&attributes, &all);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  ~SpawnSetup() {
+    ::posix_spawn_file_actions_destroy(&files);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+};
+
+// Waits for the child for some milliseconds; true when it is over.
+bool reap(pid_t pid, int patience_ms, int& status) {
+  for (int waited = 0;; ++waited) {
+    const pid_t got = ::waitpid(pid, &status, WNOHANG);
+    if (got == pid || (got < 0 && errno != EINTR)) return true;
+    if (waited >= patience_ms) return false;
+    ::usleep(1000);
+  }
+}
+
+}  // namespace
+
+Result<std::string> find_helper(std::string_view name) {
+  std::vector<std::string> folders{own_folder()};
+  if (const char* libexec = std::getenv("LATHE_LIBEXEC")) folders.emplace_back(libexec);
+  folders.push_back((std::filesystem::path(own_folder()) / "../libexec/lathe").lexically_normal().string());
+  std::string looked;
+  for (const auto& folder : folders) {
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    if (::access(path.c_str(), X_OK) == 0) return path;
+    looked += (looked.empty() ? "" : ", ") + folder;
+  }
+  return fail(ErrorKind::kNotFound, "the program {} is not in {}; build or install it, or set LATHE_LIBEXEC to its folder",
+              name, looked);
+}
+
+Result<Process> Process::start(const std::string& path) {
+  auto ends = LATHE_TRY(runner::make_pair_of_ends());
+  const SpawnSetup setup(ends.second.get());
+  char* arguments[] = {const_cast<char*>(path.c_str()), nullptr};
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, path.c_str(), &setup.files, &setup.attributes, arguments, environ);
+  if (error != 0) return fail_at(path, ErrorKind::kIo, "cannot start it: {}", std::strerror(error));
+  return Process(runner::Channel(std::move(ends.first)), pid);
+}
+
+Process::Process(Process&& other) noexcept
+    : channel_(std::move(other.channel_)), pid_(std::exchange(other.pid_, -1)) {}
+
+Process& Process::operator=(Process&& other) noexcept {
+  std::swap(channel_, other.channel_);
+  std::swap(pid_, other.pid_);
+  return *this;
+}
+
+Process::~Process() { stop(); }
+
+Process::End Process::stop(int patience_ms) {
+  End end;
+  if (pid_ < 0) return end;
+  int status = 0;
+  // Its own end comes first: what it says is why it ended.
+  const bool over = reap(pid_, patience_ms, status);
+  ::kill(-pid_, SIGKILL);            // and whatever it started
+  if (!over) {
+    int ignored = 0;
+    while (::waitpid(pid_, &ignored, 0) < 0 && errno == EINTR) {}
+    end.status = -1;
+    end.text = "it was stopped";
+  } else if (WIFSIGNALED(status)) {
+    end.status = status;
+    end.killed_by_system = WTERMSIG(status) == SIGKILL;
+    const char* name = ::sigabbrev_np(WTERMSIG(status));
+    end.text = fmt::format("SIG{} ended it", name != nullptr ? name : "?");
+  } else {
+    end.status = status;
+    end.text = fmt::format("it exited with status {}", WEXITSTATUS(status));
+  }
+  pid_ = -1;
+  return end;
+}
+
+}  // namespace lathe::measure

@@ -1,0 +1,43 @@
+// Helper processes: found, started by exec, never left behind.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/result.h"
+#include "runtime/runner/channel.h"
+
+namespace lathe::measure {
+
+// The path of `lathe-builder` or `lathe-runner`: beside this program, then in $LATHE_LIBEXEC, then where it was installed
+// (../libexec/lathe of this program). kNotFound names every place looked at.
+Result<std::string> find_helper(std::string_view name);
+
+// A running child at the other end of a channel. It is its own process group (Ctrl-C does not reach it), is killed with
+// everything it started when this object goes, and dies with its parent.
+class Process {
+ public:
+  static Result<Process> start(const std::string& path);
+  Process(Process&& other) noexcept;
+  Process& operator=(Process&& other) noexcept;
+  ~Process();
+
+  runner::Channel& channel() { return channel_; }
+  pid_t pid() const { return pid_; }
+  // Ends it and says how it had ended if it was over already: "it exited with status 3", "SIGKILL ended it".
+  struct End {
+    std::string text;
+    bool killed_by_system = false;   // SIGKILL that was not ours: the machine ran out of memory
+    int status = 0;                  // of wait; -1 if it still ran
+  };
+  // Waits `patience_ms` for a process that is ending by itself.
+  End stop(int patience_ms = 0);
+
+ private:
+  Process(runner::Channel channel, pid_t pid) : channel_(std::move(channel)), pid_(pid) {}
+  runner::Channel channel_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace lathe::measure

@@ -1,0 +1,116 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/hash.h"
+#include "tuner/measure/reference.h"
+
+namespace lathe::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kFormat = 0x3130464552544c01;  // changes with what a reference or its inputs are
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
+
+std::string default_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != 0) return std::string(cache) + "/lathe";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != 0) return std::string(home) + "/.cache/lathe";
+  return {};
+}
+
+std::uint64_t checksum(const std::vector<double>& values) {
+  Hasher hasher;
+  for (const double value : values) hasher.add(std::bit_cast<std::uint64_t>(value));
+  return hasher.value();
+}
+
+// {format, key's hash, outputs, sizes ..., checksums ..., values and bounds}
+std::vector<std::uint64_t> header_of(const te::Program& program, std::uint64_t seed, const Reference& reference) {
+  std::vector<std::uint64_t> header{kFormat, Hasher().add(te::workload_key(program)).add(seed).value()};
+  for (std::size_t o = 0; o < reference.values.size(); ++o)
+    for (const auto* part : {&reference.values[o], &reference.bounds[o]}) {
+      header.push_back(part->size());
+      header.push_back(checksum(*part));
+    }
+  return header;
+}
+
+void forget_oldest(const std::string& folder) {
+  std::error_code code;
+  std::vector<fs::directory_entry> files;
+  std::uintmax_t total = 0;
+  for (const auto& entry : fs::directory_iterator(folder, code))
+    if (entry.path().extension() == ".reference") files.push_back(entry), total += entry.file_size(code);
+  std::ranges::sort(files, {}, [&](const auto& entry) { return entry.last_write_time(code); });
+  for (const auto& entry : files) {
+    if (total <= kMostBytes) break;
+    total -= entry.file_size(code);
+    fs::remove(entry.path(), code);
+  }
+}
+
+}  // namespace
+
+ReferenceCache::ReferenceCache(const std::string& folder)
+    : folder_(folder == "-" ? std::string() : folder.empty() ? default_folder() : folder) {}
+
+std::string ReferenceCache::path_of(const te::Program& program, std::uint64_t seed) const {
+  return folder_ + "/" + hex(Hasher().add(te::workload_key(program)).add(seed).value()) + ".reference";
+}
+
+std::optional<Reference> ReferenceCache::load(const te::Program& program, std::uint64_t seed) const {
+  if (folder_.empty()) return std::nullopt;
+  std::ifstream file(path_of(program, seed), std::ios::binary);
+  Reference reference;
+  for (const int t : program.outputs()) {
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : program.tensors[t].shape) elements *= extent;
+    reference.values.emplace_back(static_cast<std::size_t>(elements));
+    reference.bounds.emplace_back(static_cast<std::size_t>(elements));
+  }
+  std::vector<std::uint64_t> header(2 + 4 * reference.values.size());
+  const auto read = [&](auto& part) {
+    file.read(reinterpret_cast<char*>(part.data()), static_cast<std::streamsize>(part.size() * sizeof part[0]));
+  };
+  read(header);
+  for (std::size_t o = 0; o < reference.values.size(); ++o) {
+    read(reference.values[o]);
+    read(reference.bounds[o]);
+  }
+  if (!file || file.peek() != std::ifstream::traits_type::eof()) return std::nullopt;
+  if (header != header_of(program, seed, reference)) return std::nullopt;
+  return reference;
+}
+
+void ReferenceCache::save(const te::Program& program, std::uint64_t seed, const Reference& reference) const {
+  if (folder_.empty()) return;
+  std::error_code code;
+  fs::create_directories(folder_, code);
+  const std::string path = path_of(program, seed), partial = path + "." + std::to_string(::getpid());
+  {
+    std::ofstream file(partial, std::ios::binary);
+    const auto write = [&](const auto& part) {
+      file.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size() * sizeof part[0]));
+    };
+    write(header_of(program, seed, reference));
+    for (std::size_t o = 0; o < reference.values.size(); ++o) {
+      write(reference.values[o]);
+      write(reference.bounds[o]);
+    }
+    if (!file) {
+      file.close();
+      fs::remove(partial, code);
+      return;
+    }
+  }
+  fs::rename(partial, path, code);
+  forget_oldest(folder_);
+}
+
+}  // namespace lathe::measure

@@ -1,0 +1,56 @@
+// `lathe-runner` seen from a measurer: what it has been told, and which candidates it holds.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/runner/protocol.h"
+#include "tuner/measure/helper.h"
+#include "tuner/measure/measure.h"
+
+namespace lathe::measure {
+
+class RunnerClient {
+ public:
+  template <class T>
+  using Then = std::function<void(Result<T>)>;
+
+  RunnerClient(std::string program, runner::Workload workload, runner::Fd inputs);
+
+  Helper& helper() { return helper_; }
+  bool busy() const { return helper_.busy(); }
+  // What later loads are checked with; told to every new process.
+  void set_reference(runner::Fd file, double max_error);
+  bool has_reference() const { return static_cast<bool>(reference_); }
+
+  // Each is one candidate's and ends in one call of `then`. A candidate that is not held any more is loaded again.
+  void load(std::int64_t id, const Built& built, double seconds, Then<runner::Loaded> then);
+  void visit(const Built& built, const runner::Visit& visit, double seconds, Then<runner::Visited> then);
+  void execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs, int repeats, double seconds,
+               Then<runner::Executed> then);
+  // The candidate is final: its memory is free for others.
+  void forget(std::int64_t id);
+
+ private:
+  void prepare(const std::function<void(Status)>& then);
+  void send_load(std::int64_t id, const Built& built, bool check, double seconds, const Then<runner::Loaded>& then);
+  std::vector<std::int64_t> make_room();
+  bool holds(std::int64_t id) const;
+
+  Helper helper_;
+  runner::Workload workload_;
+  runner::Fd inputs_, reference_;
+  double max_error_ = 0;
+  int told_workload_ = 0, told_reference_ = 0;   // the generation that knows them
+  struct Held {
+    std::int64_t id, bytes;
+  };
+  std::list<Held> held_;                         // by the last load or visit, oldest first
+  int held_by_ = 0;                              // generation
+  std::vector<std::int64_t> to_drop_;
+};
+
+}  // namespace lathe::measure

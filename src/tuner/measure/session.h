@@ -1,0 +1,58 @@
+// What a measurer keeps from batch to batch.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "tuner/measure/builder_client.h"
+#include "tuner/measure/measure.h"
+#include "tuner/measure/runner_client.h"
+#include "tuner/measure/statistics.h"
+
+namespace lathe::measure {
+
+struct Session {
+  te::Program program;
+  Target target;
+  Options options;
+  std::vector<std::vector<double>> inputs;       // values, until the reference is known
+  std::vector<std::unique_ptr<BuilderClient>> builders;
+  std::unique_ptr<RunnerClient> runner;
+  bool overlap = true;                           // build while something is timed
+  std::vector<int> runner_cpus, other_cpus;
+  SentinelGate gate{0.03};
+  Rng rng{0};
+  std::int64_t next_id = 1;
+  std::map<std::string, Outcome> finished;       // by program hash
+  std::vector<std::string> known;                // its keys, in order
+  double peak = 0;
+
+  std::vector<Helper*> helpers() const;
+  // Waits for requests of these helpers; see EventLoop.
+  EventLoop loop() const { return EventLoop(helpers()); }
+};
+
+// Makes the workload's reference known to the runner: from the cache, or built, run and cached.
+Status ensure_reference(Session& session);
+
+// The calling thread keeps off the processors something is timed on, while this lives.
+class KeepOff {
+ public:
+  explicit KeepOff(const Session& session);
+  ~KeepOff();
+
+ private:
+  std::vector<int> before_;
+};
+std::vector<int> allowed_cpus();
+
+Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
+                     const std::function<void(Outcome)>& done, const std::function<bool()>& stop);
+Result<std::vector<double>> race(Session& session, const std::vector<Candidate>& candidates, CacheMode cache,
+                                 double seconds);
+Result<double> measure_peak(Session& session);
+
+}  // namespace lathe::measure

@@ -1,0 +1,102 @@
+// Stands in for lathe-builder: a trace of one split of loop "X" yields the hand-made candidate X, or misbehaves itself.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "compiler/schedule/step.h"
+#include "runtime/runner/wire.h"
+#include "tuner/measure/build_protocol.h"
+
+namespace {
+
+using namespace lathe;
+
+std::vector<std::byte> library(const std::string& name) {
+  std::ifstream file(std::string(LATHE_CANDIDATES) + "/" + name + ".so", std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const auto raw = std::as_bytes(std::span(bytes));
+  return {raw.begin(), raw.end()};
+}
+
+// Also what happens the second time: a file that remembers the first.
+bool first_time(const std::string& what) {
+  const auto mark = std::filesystem::path(std::getenv("LATHE_TEST_FOLDER")) / what;
+  if (std::filesystem::exists(mark)) return false;
+  std::ofstream(mark) << "x";
+  return true;
+}
+
+void misbehave(const std::string& what) {
+  if (what == "builder_crash") ::raise(SIGSEGV);
+  if (what == "builder_crash_once" && first_time(what)) ::raise(SIGSEGV);
+  if (what == "builder_exit") ::_exit(9);
+  if (what == "builder_memory") ::_exit(runner::kOutOfMemoryStatus);
+  if (what == "builder_hang")
+    for (;;) ::sleep(1);
+  if (what == "builder_garbage") {
+    const char text[] = "terminate called after throwing an instance of 'std::bad_alloc'";
+    if (::write(runner::kChannelFd, text, sizeof text) < 0) ::_exit(1);
+    for (;;) ::sleep(1);
+  }
+}
+
+measure::Built built_as(const std::string& name) {
+  measure::Built built;
+  built.library = library(name);
+  built.program_hash = name;
+  built.inputs = {tensor::plain_border("A", Dtype::kF32, {11, 13}), tensor::plain_border("B", Dtype::kF32, {11, 17})};
+  built.outputs = {tensor::plain_border("C", Dtype::kF32, {13, 17})};
+  return built;
+}
+
+measure::Built reference() {
+  measure::Built built = built_as("reference");
+  for (auto& border : built.inputs) border.dtype = Dtype::kF64;
+  built.outputs = {tensor::plain_border("C", Dtype::kF64, {13, 17}),
+                   tensor::plain_border("C_magnitude", Dtype::kF64, {13, 17})};
+  return built;
+}
+
+std::set<std::string> known;
+
+Result<measure::Built> build(const runner::Message& message) {
+  const auto request = *measure::decode_build(message.body);
+  known.insert(request.known.begin(), request.known.end());
+  const auto trace = *schedule::trace_from_json(*parse_json(request.trace));
+  std::string name = std::get<schedule::Split>(trace.at(0)).loop;
+  misbehave(name);
+  if (name == "refused") return fail_at("step 0", ErrorKind::kIllegalSchedule, "there is no loop of this name");
+  if (name.starts_with("builder_")) name = "good";
+  auto built = built_as(name.substr(0, name.find('@')));
+  if (known.contains(built.program_hash) && !request.anew) {
+    built.known = true;
+    built.library.clear();
+  }
+  return built;
+}
+
+}  // namespace
+
+int main() {
+  runner::Channel channel{runner::Fd(runner::kChannelFd)};
+  if (!channel.send(runner::kHello, runner::Writer().put(runner::kProtocol).take())) return 1;
+  for (;;) {
+    const auto message = channel.receive();
+    if (!message) return 0;
+    bool sent = true;
+    if (message->type == measure::kSetup) {
+      sent = channel.send(measure::kSetUp, {}).has_value();
+    } else if (message->type == measure::kBuildProgram) {
+      sent = channel.send(measure::kBuilt, measure::encode(reference())).has_value();
+    } else if (const auto built = build(*message)) {
+      sent = channel.send(measure::kBuilt, measure::encode(*built)).has_value();
+    } else {
+      sent = channel.send(runner::kFailed, runner::encode(built.error())).has_value();
+    }
+    if (!sent) return 1;
+  }
+}

@@ -1,0 +1,270 @@
+// Faults injected into builder and runner: each costs the one trial it belongs to.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+
+#include "compiler/te/parse.h"
+#include "tuner/measure/measure.h"
+#include "tuner/measure/process.h"
+
+namespace lathe::measure {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class Faults : public testing::Test {
+ protected:
+  Faults() : folder_(testing::TempDir() + "/lathe-faults-" + std::to_string(::getpid())) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    ::setenv("LATHE_TEST_FOLDER", folder_.c_str(), 1);
+    options_.builder = *find_helper("fake_builder");
+    options_.cache_folder = "-";
+    options_.reproducer_folder = folder_;
+    options_.timeout_seconds = 1;
+    options_.min_seconds = 0.0005;
+    options_.memory_bytes = std::int64_t{1} << 32;
+  }
+  ~Faults() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<Measurer> make() {
+    const auto program = te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+    auto measurer = make_measurer(*program, *parse_target("cpu:test"), options_);
+    EXPECT_TRUE(measurer.has_value()) << measurer.error().text();
+    return std::move(*measurer);
+  }
+
+  static Candidate candidate(int tag, const std::string& name) {
+    return {tag, {schedule::Split{name, std::int64_t{2}, "o", "i"}}};
+  }
+
+  // Outcomes by tag; names[i] has tag i.
+  std::map<int, Outcome> measure(Measurer& measurer, const std::vector<std::string>& names, double best = kInfinity) {
+    std::vector<Candidate> batch;
+    for (std::size_t i = 0; i < names.size(); ++i) batch.push_back(candidate(static_cast<int>(i), names[i]));
+    std::map<int, Outcome> outcomes;
+    const auto status = measurer.measure(
+        batch, best, [&](Outcome outcome) { EXPECT_TRUE(outcomes.emplace(outcome.tag, outcome).second); },
+        [] { return false; });
+    EXPECT_TRUE(status.has_value()) << status.error().text();
+    return outcomes;
+  }
+
+  // The fault, between two candidates that must come out well.
+  Outcome one(const std::string& name) {
+    const auto measurer = make();
+    const auto outcomes = measure(*measurer, {"good@1", name, "good@2"});
+    EXPECT_EQ(outcomes.size(), 3U);
+    for (const int tag : {0, 2}) {
+      EXPECT_FALSE(outcomes.at(tag).error.has_value()) << outcomes.at(tag).error->text();
+      EXPECT_GT(outcomes.at(tag).seconds, 0);
+    }
+    return outcomes.at(1);
+  }
+  void expect_error(const std::string& name, ErrorKind kind, const std::string& words) {
+    SCOPED_TRACE(name);
+    const Outcome outcome = one(name);
+    ASSERT_TRUE(outcome.error.has_value());
+    EXPECT_EQ(name_of(outcome.error->kind), name_of(kind)) << outcome.error->text();
+    EXPECT_NE(outcome.error->text().find(words), std::string::npos) << outcome.error->text();
+    EXPECT_TRUE(outcome.visits.empty());
+  }
+
+  std::string folder_;
+  Options options_;
+};
+
+TEST_F(Faults, NoFault) {
+  const auto measurer = make();
+  const auto outcomes = measure(*measurer, {"good", "slow"});
+  for (const auto& [tag, outcome] : outcomes) {
+    ASSERT_FALSE(outcome.error.has_value()) << outcome.error->text();
+    EXPECT_GE(outcome.visits.size(), 3U);
+    EXPECT_LT(outcome.numerical_error, 1e-5);
+    for (const Visit& visit : outcome.visits) EXPECT_GT(visit.sentinel_seconds, 0);
+  }
+  EXPECT_GT(outcomes.at(1).seconds, outcomes.at(0).seconds);
+}
+
+TEST_F(Faults, OfTheCandidateWhileItRuns) {
+  expect_error("crash", ErrorKind::kRun, "SIGSEGV: it wrote at address 0x8");
+  expect_error("illegal", ErrorKind::kRun, "SIGILL");
+  expect_error("overflow_stack", ErrorKind::kRun, "SIGSEGV");
+  expect_error("exit", ErrorKind::kRun, "it exited with status 5");
+  expect_error("garbage", ErrorKind::kInternal, "not a message");
+  expect_error("other_abi", ErrorKind::kRun, "ABI");
+}
+
+TEST_F(Faults, WritesWhereItMustNot) {
+  expect_error("overrun", ErrorKind::kRun, "it wrote after the end of output C");
+  expect_error("far_overrun", ErrorKind::kRun, "after the end of output C");
+  expect_error("write_input", ErrorKind::kRun, "inside input A, which is not writable");
+  expect_error("bad_prepare", ErrorKind::kRun, "constants");
+}
+
+TEST_F(Faults, TakesTooLong) {
+  expect_error("hang", ErrorKind::kTimeout, "too long");
+  expect_error("hang_later", ErrorKind::kTimeout, "too long");
+}
+
+TEST_F(Faults, EatsMemory) { expect_error("hog", ErrorKind::kOutOfMemory, "workspace"); }
+
+TEST_F(Faults, WrongAnswersLeaveAReproducer) {
+  const Outcome outcome = one("wrong");
+  ASSERT_TRUE(outcome.error.has_value());
+  EXPECT_EQ(outcome.error->kind, ErrorKind::kWrongAnswer);
+  const std::filesystem::path folder = outcome.error->place;
+  for (const char* name : {"workload.te", "trace.json", "candidate.so", "README", "case.json"})
+    EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+  std::ifstream file(folder / "README");
+  const std::string readme((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_NE(readme.find("C[5,7]"), std::string::npos) << readme;
+}
+
+TEST_F(Faults, ScratchAndOutputsReadAsNan) {
+  const Outcome outcome = one("partial");
+  ASSERT_TRUE(outcome.error.has_value());
+  EXPECT_EQ(outcome.error->kind, ErrorKind::kWrongAnswer);
+}
+
+TEST_F(Faults, OfTheBuilder) {
+  expect_error("builder_crash", ErrorKind::kBuild, "the builder died: SIGSEGV");
+  expect_error("builder_exit", ErrorKind::kBuild, "status 9");
+  expect_error("builder_memory", ErrorKind::kOutOfMemory, "no memory");
+  expect_error("builder_garbage", ErrorKind::kInternal, "not a message");
+  expect_error("builder_hang", ErrorKind::kTimeout, "too long");
+  expect_error("refused", ErrorKind::kIllegalSchedule, "no loop");
+  expect_error("no_such_library", ErrorKind::kRun, "cannot be opened");
+}
+
+TEST_F(Faults, AFaultThatDoesNotComeBackCostsNothing) {
+  EXPECT_FALSE(one("builder_crash_once").error.has_value());
+}
+
+TEST_F(Faults, EqualProgramsAreMeasuredOnce) {
+  const auto measurer = make();
+  auto outcomes = measure(*measurer, {"good", "good", "good"});
+  ASSERT_EQ(outcomes.size(), 3U);
+  int measured = 0;
+  for (const auto& [tag, outcome] : outcomes) measured += outcome.duplicate_of_hash.empty() ? 1 : 0;
+  EXPECT_EQ(measured, 1);
+  outcomes = measure(*measurer, {"slow", "good"});
+  EXPECT_EQ(outcomes.at(1).duplicate_of_hash, "good");
+  EXPECT_FALSE(outcomes.at(1).visits.empty());
+  EXPECT_TRUE(outcomes.at(0).duplicate_of_hash.empty());
+}
+
+TEST_F(Faults, SlowOnesAreDroppedEarly) {
+  const auto measurer = make();
+  const auto outcomes = measure(*measurer, {"slow"}, 1e-9);
+  EXPECT_TRUE(outcomes.at(0).dropped_early);
+  EXPECT_EQ(outcomes.at(0).visits.size(), 1U);
+  EXPECT_GT(outcomes.at(0).seconds, 0);
+}
+
+TEST_F(Faults, BuildingAndMeasuringAlternateWhereTheyMayNotOverlap) {
+  options_.jobs = 1;
+  const auto measurer = make();
+  const auto outcomes = measure(*measurer, {"good", "crash", "slow", "refused", "wrong", "good"});
+  ASSERT_EQ(outcomes.size(), 6U);
+  EXPECT_FALSE(outcomes.at(0).error || outcomes.at(2).error || outcomes.at(5).error);
+}
+
+TEST_F(Faults, ManyBuilders) {
+  options_.jobs = 5;
+  const auto measurer = make();
+  std::vector<std::string> names;
+  for (int i = 0; i < 20; ++i) names.push_back(i % 5 == 3 ? "builder_exit" : i % 5 == 4 ? "crash" : "good");
+  EXPECT_EQ(measure(*measurer, names).size(), names.size());
+}
+
+TEST_F(Faults, StopsBetweenCandidates) {
+  const auto measurer = make();
+  int finished = 0;
+  const auto status = measurer->measure(
+      {candidate(0, "good"), candidate(1, "slow"), candidate(2, "hang"), candidate(3, "crash")}, kInfinity,
+      [&](Outcome) { ++finished; }, [&] { return finished > 0; });
+  EXPECT_TRUE(status.has_value());
+  EXPECT_LT(finished, 4);
+  EXPECT_EQ(measure(*measurer, {"good"}).size(), 1U) << "and can go on";
+}
+
+TEST_F(Faults, ColdCaches) {
+  options_.cache = CacheMode::kCold;
+  const Outcome outcome = one("good");
+  EXPECT_FALSE(outcome.error.has_value());
+}
+
+TEST_F(Faults, TheRaceGivesTimesToThoseThatFinish) {
+  const auto measurer = make();
+  const auto times = measurer->race({candidate(0, "good"), candidate(1, "crash"), candidate(2, "slow"),
+                                     candidate(3, "builder_exit"), candidate(4, "wrong")}, CacheMode::kWarm, 0.2);
+  ASSERT_TRUE(times.has_value()) << times.error().text();
+  ASSERT_EQ(times->size(), 5U);
+  EXPECT_LT((*times)[0], (*times)[2]);
+  for (const int failed : {1, 3, 4}) EXPECT_EQ((*times)[failed], kInfinity);
+}
+
+TEST_F(Faults, ARunnerThatIsMissingIsAnError) {
+  options_.runner = "/nowhere/lathe-runner";
+  const auto program = te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+  const auto measurer = make_measurer(*program, *parse_target("cpu:test"), options_);
+  ASSERT_FALSE(measurer.has_value());
+  EXPECT_EQ(measurer.error().place, "/nowhere/lathe-runner");
+}
+
+// Processes whose parent is `parent`.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream status(entry.path() / "stat");
+    std::string pid, name, state;
+    pid_t ppid = 0;
+    if (status >> pid >> name >> state >> ppid && ppid == parent) children.push_back(std::stoi(pid));
+  }
+  return children;
+}
+
+TEST_F(Faults, NothingIsLeftBehind) {
+  { const auto measurer = make(); measure(*measurer, {"good", "hang"}); }
+  EXPECT_TRUE(children_of(::getpid()).empty()) << "neither running nor zombies";
+}
+
+TEST_F(Faults, ChildrenDieWithTheTuner) {
+  const pid_t tuner = ::fork();
+  if (tuner == 0) {
+    const auto measurer = make();
+    measure(*measurer, {"good"});
+    options_.timeout_seconds = 100;
+    measure(*measurer, {"hang"});
+    ::_exit(0);
+  }
+  std::vector<pid_t> children;
+  for (int i = 0; i < 500 && children.size() < 2; ++i) ::usleep(10'000), children = children_of(tuner);
+  ASSERT_EQ(children.size(), 2U);
+  ::usleep(200'000);
+  children = children_of(tuner);
+  ::kill(tuner, SIGKILL);
+  ::waitpid(tuner, nullptr, 0);
+  for (const pid_t child : children) {
+    bool gone = false;
+    for (int i = 0; i < 500 && !gone; ++i) {
+      std::ifstream status("/proc/" + std::to_string(child) + "/stat");
+      std::string pid, name, state;
+      gone = !(status >> pid >> name >> state) || state == "Z";
+      if (!gone) ::usleep(10'000);
+    }
+    EXPECT_TRUE(gone) << child;
+  }
+}
+
+}  // namespace
+}  // namespace lathe::measure
