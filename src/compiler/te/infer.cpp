@@ -46,8 +46,9 @@ class Inference {
         return fail_at(i.place.text(), ErrorKind::kInvalidArgument,
                        "the iterator {} has the size {} but dimension {} of {}{} has {}", i.name, *i.extent, d,
                        stage_.name, shape_text(shape), shape[d]);
+      // A size that is written down is taken at its word: a larger tensor may be read in part.
+      if (!i.extent) sources_[d] = Source{shape[d], source_text(stage_.name, shape, d)};
       i.extent = shape[d];
-      sources_[d] = Source{shape[d], source_text(stage_.name, shape, d)};
     }
     return {};
   }
