@@ -24,7 +24,7 @@ typedef struct lathe_runtime {
 } lathe_runtime;
 
 /* prepare: fills the constants area from the constant inputs (tensors[i] null for the others). NULL if there is nothing
- * to prepare. run: tensors are inputs then outputs, in declared order, each 64-byte aligned. Constants, workspace and the
+ * to prepare. run: tensors are inputs then outputs, in declared order. Constants, workspace and the
  * workers' areas (worker_bytes each, one after the other, each a multiple of 64) are 64-byte aligned. */
 typedef void (*lathe_entry)(const lathe_runtime* runtime, void* const* tensors, void* constants, void* workspace,
                             void* workers);

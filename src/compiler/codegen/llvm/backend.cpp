@@ -107,17 +107,19 @@ struct Session {
   std::unique_ptr<llvm::Module> module;
 };
 
-Result<Session> emit(const flat::Program& program, const Target& target) {
+Result<Session> emit(const flat::Program& program, const Target& target,
+                     const std::string& artifact = "") {
   Session session;
   session.machine = LATHE_TRY(make_machine(target));
-  session.module = LATHE_TRY(emit_module(*session.context, program, target, *session.machine));
+  session.module =
+      LATHE_TRY(emit_module(*session.context, program, target, *session.machine, artifact));
   return session;
 }
 
-Result<Code> build(const flat::Program& program, const Target& target, bool schedule,
-                   Object& object) {
+Result<Code> build(const flat::Program& program, const Target& target, const std::string& artifact,
+                   bool schedule, Object& object) {
   auto start = Clock::now();
-  Session session = LATHE_TRY(emit(program, target));
+  Session session = LATHE_TRY(emit(program, target, artifact));
   object.emit_seconds += seconds_since(start);
   start = Clock::now();
   Result<Code> code =
@@ -128,11 +130,12 @@ Result<Code> build(const flat::Program& program, const Target& target, bool sche
 
 }  // namespace
 
-Result<Object> generate(const flat::Program& program, const Target& target) {
+Result<Object> generate(const flat::Program& program, const Target& target,
+                        const std::string& artifact) {
   Object object;
-  Code code = LATHE_TRY(build(program, target, true, object));
+  Code code = LATHE_TRY(build(program, target, artifact, true, object));
   if (code.spills > 0) {
-    Code other = LATHE_TRY(build(program, target, false, object));
+    Code other = LATHE_TRY(build(program, target, artifact, false, object));
     object.rescheduled = other.spills < code.spills;
     if (object.rescheduled) code = std::move(other);
   }

@@ -28,16 +28,22 @@ struct Object {
   bool rescheduled =
       false;  // spilled, so it was built again with pre-RA scheduling off and that was better
 };
-Result<Object> generate(const flat::Program& program, const Target& target);
+// With the name of an artifact, the object also has its table and the functions lathe_NAME_...,
+// which need the artifact's runtime beside them (runtime/artifact).
+Result<Object> generate(const flat::Program& program, const Target& target,
+                        const std::string& artifact = "");
+
+// Whether a tensor is stored row-major without padding.
+bool is_row_major(const flat::Border& border);
 
 // For people: `lathe show`.
 Result<std::string> llvm_ir(const flat::Program& program, const Target& target);
 Result<std::string> assembly(const flat::Program& program, const Target& target);
 
-// A shared object that imports nothing, linked by the system's ld (x86-64 here) or ld.lld (other
-// machines). An undefined symbol is an error. `extra_objects` are paths linked beside it (the
-// artifact's runtime).
+// A shared object, linked by the system's ld (for this machine) or ld.lld (for others). It imports
+// nothing: an undefined symbol is an error. `extra` are objects linked beside it and arguments for
+// the linker (an artifact's runtime, "-lc").
 Result<std::vector<std::byte>> link_shared(const Object& object, const Target& target,
-                                           const std::vector<std::string>& extra_objects = {});
+                                           const std::vector<std::string>& extra = {});
 
 }  // namespace lathe::codegen

@@ -46,11 +46,14 @@ struct ModuleContext {
   llvm::GlobalVariable* zeros_ = nullptr;
 };
 
-// The module with `lathe_module` in it.
+// The module with `lathe_module` in it; with a name, also what makes it that artifact.
 Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   const flat::Program& program,
                                                   const Target& target,
-                                                  llvm::TargetMachine& machine);
+                                                  llvm::TargetMachine& machine,
+                                                  const std::string& artifact);
+void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
+                   const llvm::MCSubtargetInfo& info);
 
 // The arguments of lathe_entry, as values of the function being emitted.
 struct Frame {

@@ -59,7 +59,7 @@ llvm::Function* emit_entry(ModuleContext& m, const std::string& name, const Stmt
   return function;
 }
 
-void emit_table(ModuleContext& m, llvm::Function* prepare, llvm::Function* run) {
+llvm::Constant* emit_table(ModuleContext& m, llvm::Function* prepare, llvm::Function* run) {
   llvm::Type* i64 = llvm::Type::getInt64Ty(m.context);
   llvm::PointerType* pointer = llvm::PointerType::get(m.context, 0);
   const auto number = [&](std::int64_t value) {
@@ -72,8 +72,8 @@ void emit_table(ModuleContext& m, llvm::Function* prepare, llvm::Function* run) 
        number(static_cast<std::int64_t>(p.outputs.size())), number(p.constant_bytes),
        number(p.workspace_bytes), number(p.worker_bytes),
        prepare ? static_cast<llvm::Constant*>(prepare) : no_prepare, run});
-  new llvm::GlobalVariable(*m.module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,
-                           table, LATHE_MODULE_SYMBOL);
+  return new llvm::GlobalVariable(*m.module, table->getType(), true,
+                                  llvm::GlobalValue::ExternalLinkage, table, LATHE_MODULE_SYMBOL);
 }
 
 bool has_round_instruction(llvm::TargetMachine& machine, Isa isa) {
@@ -157,7 +157,8 @@ void ModuleContext::refuse(const std::string& what) {
 
 Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   const Program& program, const Target& target,
-                                                  llvm::TargetMachine& machine) {
+                                                  llvm::TargetMachine& machine,
+                                                  const std::string& artifact) {
   LATHE_CHECK(target.vector_bits > 0, "the target \"{}\" is not resolved", target.text());
   ModuleContext m(context, program, target, has_round_instruction(machine, target.isa));
   m.module->setTargetTriple(triple_of(target.isa));
@@ -166,7 +167,8 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
   llvm::Function* prepare =
       program.prepare ? emit_entry(m, "lathe_prepare", program.prepare) : nullptr;
   llvm::Function* run = emit_entry(m, "lathe_run", program.run);
-  emit_table(m, prepare, run);
+  llvm::Constant* table = emit_table(m, prepare, run);
+  if (!artifact.empty()) emit_artifact(m, artifact, table, *machine.getMCSubtargetInfo());
   if (m.error) return std::unexpected(*m.error);
   return std::move(m.module);
 }

@@ -109,7 +109,7 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
 }  // namespace
 
 Result<std::vector<std::byte>> link_shared(const Object& object, const Target& target,
-                                           const std::vector<std::string>& extra_objects) {
+                                           const std::vector<std::string>& extra) {
   const TemporaryFolder folder;
   if (folder.path().empty())
     return fail(ErrorKind::kIo, "cannot make a temporary folder; set TMPDIR to a writable one");
@@ -131,7 +131,7 @@ Result<std::vector<std::byte>> link_shared(const Object& object, const Target& t
                                         "-o",
                                         out,
                                         in};
-    command.insert(command.end(), extra_objects.begin(), extra_objects.end());
+    command.insert(command.end(), extra.begin(), extra.end());
     const Finished finished = run(command, folder.path() + "/errors");
     const bool absent = finished.status == -1 ||
                         (WIFEXITED(finished.status) && WEXITSTATUS(finished.status) == 127);

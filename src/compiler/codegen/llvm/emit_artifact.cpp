@@ -1,0 +1,142 @@
+// What makes a module an artifact: the table of its tensors and the functions a C program calls.
+#include <llvm/MC/MCSubtargetInfo.h>
+
+#include "compiler/codegen/llvm/emit.h"
+#include "runtime/artifact/artifact.h"
+
+namespace lathe::codegen {
+
+namespace {
+
+using flat::Border;
+
+class ArtifactEmitter {
+ public:
+  ArtifactEmitter(ModuleContext& m, const std::string& name) : m_(m), name_(name), b_(m.context) {}
+
+  void run(llvm::Constant* module, std::int64_t cpu) {
+    std::vector<llvm::Constant*> tensors;
+    for (const auto* borders : {&m_.program.inputs, &m_.program.outputs})
+      for (const Border& border : *borders) tensors.push_back(tensor(border));
+    llvm::Constant* all = llvm::ConstantPointerNull::get(b_.getPtrTy());
+    if (!tensors.empty())
+      all = hidden(llvm::ConstantArray::get(
+          llvm::ArrayType::get(tensors[0]->getType(), tensors.size()), tensors));
+    table_ = hidden(record({text(name_), module, all, number(m_.target.threads), number(cpu)}));
+    function("create", b_.getInt32Ty(), 2, true);
+    function("prepare", b_.getInt32Ty(), 2, false);
+    function("run", b_.getInt32Ty(), 3, false);
+    function("destroy", b_.getVoidTy(), 1, false);
+    function("message", b_.getPtrTy(), 1, false);
+  }
+
+ private:
+  llvm::Constant* number(std::int64_t value) {
+    return b_.getInt64(static_cast<std::uint64_t>(value));
+  }
+  llvm::Constant* record(std::vector<llvm::Constant*> members) {
+    return llvm::ConstantStruct::getAnon(members);
+  }
+  llvm::Constant* hidden(llvm::Constant* value) {
+    return new llvm::GlobalVariable(*m_.module, value->getType(), true,
+                                    llvm::GlobalValue::PrivateLinkage, value);
+  }
+  llvm::Constant* text(const std::string& words) {
+    return hidden(llvm::ConstantDataArray::getString(m_.context, words));
+  }
+
+  llvm::Constant* tensor(const Border& border) {
+    std::vector<std::uint64_t> shape(border.shape.begin(), border.shape.end());
+    const auto [code, bits] = type_of(border.dtype);
+    return record({text(border.name), hidden(llvm::ConstantDataArray::get(m_.context, shape)),
+                   number(static_cast<std::int64_t>(shape.size())), number(code), number(bits),
+                   number(border.size * size_of(border.dtype)), number(border.constant),
+                   number(is_row_major(border))});
+  }
+
+  static std::pair<std::int64_t, std::int64_t> type_of(Dtype dtype) {
+    constexpr int kBool = 6;  // of newer versions of DLPack
+    const int bits = size_of(dtype) * 8;
+    switch (dtype) {
+      case Dtype::kF32:
+      case Dtype::kF64:
+      case Dtype::kF16: return {kDLFloat, bits};
+      case Dtype::kBF16: return {kDLBfloat, bits};
+      case Dtype::kI8:
+      case Dtype::kI32:
+      case Dtype::kI64: return {kDLInt, bits};
+      case Dtype::kU8: return {kDLUInt, bits};
+      case Dtype::kBool: return {kBool, bits};
+    }
+    return {};
+  }
+
+  // lathe_NAME_ACTION(...) is lathe_artifact_ACTION([table,] ...).
+  void function(const std::string& action, llvm::Type* result, std::size_t pointers,
+                bool with_table) {
+    std::vector<llvm::Type*> types(pointers, b_.getPtrTy());
+    auto* outer_type = llvm::FunctionType::get(result, types, false);
+    if (with_table) types.push_back(b_.getPtrTy());
+    auto* inner_type = llvm::FunctionType::get(result, types, false);
+    auto* inner = llvm::Function::Create(inner_type, llvm::GlobalValue::ExternalLinkage,
+                                         "lathe_artifact_" + action, *m_.module);
+    inner->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    inner->setDSOLocal(true);
+    llvm::Function* outer = m_.function(outer_type, "lathe_" + name_ + "_" + action);
+    outer->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(m_.context, "entry", outer));
+    std::vector<llvm::Value*> arguments;
+    if (with_table) arguments.push_back(table_);
+    for (auto& argument : outer->args()) arguments.push_back(&argument);
+    llvm::CallInst* call = b_.CreateCall(inner, arguments);
+    call->setTailCall();
+    if (result->isVoidTy())
+      b_.CreateRetVoid();
+    else
+      b_.CreateRet(call);
+  }
+
+  ModuleContext& m_;
+  const std::string& name_;
+  llvm::IRBuilder<> b_;
+  llvm::Constant* table_ = nullptr;
+};
+
+// The instructions that create() looks for.
+std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, const Target& target) {
+  if (target.isa != Isa::kX86) return 0;
+  const auto bit = [&](const char* feature, std::int64_t value) {
+    return info.checkFeatures(feature) ? value : 0;
+  };
+  const bool server = info.checkFeatures("+avx512vl") || info.checkFeatures("+avx512bw");
+  return bit("+avx", LATHE_CPU_AVX) | bit("+avx2", LATHE_CPU_AVX2) | bit("+fma", LATHE_CPU_FMA) |
+         bit("+f16c", LATHE_CPU_F16C) | bit("+avx512f", LATHE_CPU_AVX512) |
+         (server ? LATHE_CPU_AVX512_SKX : 0);
+}
+
+}  // namespace
+
+bool is_row_major(const Border& border) {
+  std::vector<Border::Digit> digits = border.layout;
+  std::erase_if(digits, [](const auto& digit) { return digit.extent == 1; });
+  std::int64_t stride = 1;
+  for (std::size_t dim = border.shape.size(); dim-- > 0;) {
+    const std::int64_t extent = border.shape[dim];
+    if (extent == 1) continue;
+    if (digits.empty()) return false;
+    const Border::Digit digit = digits.back();
+    digits.pop_back();
+    if (digit.dim != static_cast<int>(dim) || digit.weight != 1 || digit.extent != extent ||
+        digit.stride != stride)
+      return false;
+    stride *= extent;
+  }
+  return digits.empty() && border.size == stride;
+}
+
+void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
+                   const llvm::MCSubtargetInfo& info) {
+  ArtifactEmitter(m, name).run(table, cpu_bits(info, m.target));
+}
+
+}  // namespace lathe::codegen

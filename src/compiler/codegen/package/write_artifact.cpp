@@ -1,0 +1,94 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <span>
+
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/package/package.h"
+#include "runtime/artifact/embedded.h"
+
+namespace lathe::package {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file that is removed unless it is moved to its place.
+class PendingFile {
+ public:
+  explicit PendingFile(const std::string& final_path)
+      : final_(final_path), pending_(fmt::format("{}.{}.tmp", final_path, ::getpid())) {}
+  ~PendingFile() {
+    std::error_code ignored;
+    fs::remove(pending_, ignored);
+  }
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+  const std::string& path() const { return pending_; }
+
+  Status write(std::span<const std::byte> bytes) const {
+    std::ofstream out(pending_, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+    out.close();
+    if (!out)
+      return fail_at(pending_, ErrorKind::kIo,
+                     "the file cannot be written; does the folder exist, and is there space?");
+    return {};
+  }
+  Status move_to_place() const {
+    std::error_code error;
+    fs::rename(pending_, final_, error);
+    if (error)
+      return fail_at(final_, ErrorKind::kIo, "the file cannot be replaced: {}", error.message());
+    return {};
+  }
+
+ private:
+  std::string final_, pending_;
+};
+
+std::vector<std::string> libc(Isa isa) {
+  if (isa == Isa::kX86)
+    return {"-L/usr/lib/x86_64-linux-gnu", "-L/lib/x86_64-linux-gnu", "-L/usr/lib64", "-lc"};
+  return {"-L/usr/lib/aarch64-linux-gnu", "-L/usr/aarch64-linux-gnu/lib", "-lc"};
+}
+
+Result<std::vector<std::byte>> link(const codegen::Object& object, const Target& target,
+                                    const std::string& path) {
+  const auto runtime = artifact::runtime_object(target.isa);
+  if (runtime.empty())
+    return fail(ErrorKind::kUnsupported,
+                "this build of lathe has no runtime for artifacts of {}; build it with a C++ "
+                "compiler for that machine "
+                "installed (g++-aarch64-linux-gnu)",
+                target.text());
+  const PendingFile file(path + ".runtime.o");
+  LATHE_TRY_STATUS(file.write(runtime));
+  std::vector<std::string> extra = libc(target.isa);
+  extra.insert(extra.begin(), file.path());
+  return codegen::link_shared(object, target, extra);
+}
+
+}  // namespace
+
+Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
+                                const Target& target, const std::string& path) {
+  if (const std::string fault = fault_of_name(name); !fault.empty())
+    return fail(ErrorKind::kInvalidArgument, "\"{}\" cannot name an artifact: {}", name, fault);
+  const Artifact artifact{path, fs::path(path).replace_extension(".h").string()};
+  if (artifact.library == artifact.header)
+    return fail(ErrorKind::kInvalidArgument,
+                "the library {} would be overwritten by its header; call it .so", path);
+  const codegen::Object object = LATHE_TRY(codegen::generate(program, target, name));
+  const std::vector<std::byte> library = LATHE_TRY(link(object, target, path));
+  const std::string text = header_text(name, program, target);
+  const PendingFile library_file(artifact.library), header_file(artifact.header);
+  LATHE_TRY_STATUS(library_file.write(library));
+  LATHE_TRY_STATUS(header_file.write(std::as_bytes(std::span(text))));
+  LATHE_TRY_STATUS(library_file.move_to_place());
+  LATHE_TRY_STATUS(header_file.move_to_place());
+  return artifact;
+}
+
+}  // namespace lathe::package

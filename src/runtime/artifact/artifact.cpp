@@ -1,0 +1,180 @@
+// Plain memory and no exceptions: this file goes into artifacts, which need libc only.
+#include "runtime/artifact/artifact.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "runtime/artifact/check.h"
+#include "runtime/pool/pool.h"
+
+namespace {
+
+using lathe::artifact::address_of;
+using lathe::artifact::Message;
+
+constexpr std::int64_t kAlignment = 64;
+constexpr std::int64_t round_up(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Of the last create that made no handle, for lathe_artifact_message(NULL).
+thread_local Message create_message;
+
+}  // namespace
+
+// In one block of memory with the arrays and areas behind it.
+struct lathe_handle {
+  explicit lathe_handle(const lathe_artifact* made_from, const lathe::pool::Options& options)
+      : artifact(made_from), pool(options) {}
+
+  const lathe_artifact* artifact;
+  lathe::pool::Pool pool;  // of one thread where the caller brings a parallel_for
+  lathe_runtime runtime{};
+  void** tensors = nullptr;    // inputs, then outputs
+  void** constants = nullptr;  // the constant inputs' addresses, null for the others
+  char *fixed = nullptr, *workspace = nullptr, *workers = nullptr;
+  bool prepared = false;
+  Message message;
+
+  std::int64_t inputs() const { return artifact->module->inputs; }
+  std::int64_t count() const { return artifact->module->inputs + artifact->module->outputs; }
+  bool has_constants() const {
+    for (std::int64_t i = 0; i < inputs(); ++i)
+      if (artifact->tensors[i].constant) return true;
+    return artifact->module->prepare != nullptr;
+  }
+  std::int32_t refuse(std::int32_t status, const char* why) {
+    message.clear();
+    message.add(why);
+    return status;
+  }
+};
+
+namespace {
+
+struct Sizes {
+  std::int64_t handle, pointers, fixed, workspace, workers;
+  std::int64_t total() const { return handle + 2 * pointers + fixed + workspace + workers; }
+};
+
+Sizes sizes_of(const lathe_artifact& artifact, std::int64_t threads) {
+  const lathe_module& m = *artifact.module;
+  return {round_up(sizeof(lathe_handle)),
+          round_up((m.inputs + m.outputs) * static_cast<std::int64_t>(sizeof(void*))),
+          round_up(m.constant_bytes), round_up(m.workspace_bytes),
+          round_up(m.worker_bytes * threads)};
+}
+
+void lay_out(lathe_handle& handle, char* at, const Sizes& sizes) {
+  handle.tensors = reinterpret_cast<void**>(at += sizes.handle);
+  handle.constants = reinterpret_cast<void**>(at += sizes.pointers);
+  handle.fixed = at += sizes.pointers;
+  handle.workspace = at += sizes.fixed;
+  handle.workers = at + sizes.workspace;
+  std::memset(static_cast<void*>(handle.tensors), 0, static_cast<std::size_t>(2 * sizes.pointers));
+}
+
+std::int32_t refuse_create(std::int32_t status, const char* why) {
+  create_message.clear();
+  create_message.add(why);
+  return status;
+}
+
+// An output that shares memory with an input or another output would be read after it is
+// overwritten.
+bool check_overlap(lathe_handle& handle) {
+  const auto begin = [&](std::int64_t i) { return static_cast<const char*>(handle.tensors[i]); };
+  const auto end = [&](std::int64_t i) { return begin(i) + handle.artifact->tensors[i].bytes; };
+  for (std::int64_t out = handle.inputs(); out < handle.count(); ++out)
+    for (std::int64_t other = 0; other < out; ++other)
+      if (begin(out) < end(other) && begin(other) < end(out)) {
+        const lathe_artifact_tensor* tensors = handle.artifact->tensors;
+        handle.message.clear();
+        handle.message.add("tensors \"")
+            .add(tensors[other].name)
+            .add("\" and \"")
+            .add(tensors[out].name);
+        handle.message.add("\" overlap in memory");
+        return false;
+      }
+  return true;
+}
+
+}  // namespace
+
+std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parallel* parallel,
+                                   lathe_handle** handle) {
+  if (handle == nullptr)
+    return refuse_create(LATHE_INVALID_ARGUMENT, "there is no place for the handle");
+  *handle = nullptr;
+  if (parallel != nullptr && (parallel->parallel_for == nullptr || parallel->threads < 1))
+    return refuse_create(LATHE_INVALID_ARGUMENT,
+                         "lathe_parallel needs a function and at least one thread");
+  if (!lathe::artifact::check_cpu(artifact->cpu, create_message)) return LATHE_WRONG_CPU;
+  const std::int64_t threads = parallel != nullptr ? parallel->threads : artifact->threads;
+  const Sizes sizes = sizes_of(*artifact, threads);
+  void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(sizes.total()));
+  if (memory == nullptr)
+    return refuse_create(LATHE_OUT_OF_MEMORY, "there is not enough memory for the handle");
+  const lathe::pool::Options options{.threads =
+                                         parallel != nullptr ? 1 : static_cast<int>(threads)};
+  auto* made = new (memory) lathe_handle(artifact, options);
+  lay_out(*made, static_cast<char*>(memory), sizes);
+  made->runtime = *made->pool.runtime();
+  if (parallel != nullptr) made->runtime = {parallel->parallel_for, parallel->self};
+  *handle = made;
+  return LATHE_OK;
+}
+
+std::int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inputs) {
+  if (handle == nullptr) return LATHE_INVALID_ARGUMENT;
+  if (!handle->has_constants()) return LATHE_OK;
+  if (inputs == nullptr) return handle->refuse(LATHE_INVALID_ARGUMENT, "there are no inputs");
+  handle->prepared = false;
+  for (std::int64_t i = 0; i < handle->inputs(); ++i) {
+    const lathe_artifact_tensor& want = handle->artifact->tensors[i];
+    if (!want.constant) continue;
+    if (!lathe::artifact::check_tensor(want, inputs[i], handle->message))
+      return LATHE_INVALID_ARGUMENT;
+    handle->constants[i] = address_of(*inputs[i]);
+  }
+  if (const lathe_entry prepare = handle->artifact->module->prepare)
+    prepare(&handle->runtime, handle->constants, handle->fixed, handle->workspace, handle->workers);
+  handle->prepared = true;
+  return LATHE_OK;
+}
+
+std::int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inputs,
+                                DLTensor* const* outputs) {
+  if (handle == nullptr) return LATHE_INVALID_ARGUMENT;
+  if (!handle->prepared && handle->has_constants())
+    return handle->refuse(LATHE_NOT_PREPARED, "prepare was not called, or failed");
+  if ((inputs == nullptr && handle->inputs() > 0) || outputs == nullptr)
+    return handle->refuse(LATHE_INVALID_ARGUMENT, "there are no inputs or no outputs");
+  for (std::int64_t i = 0; i < handle->count(); ++i) {
+    const lathe_artifact_tensor& want = handle->artifact->tensors[i];
+    if (want.constant) {
+      handle->tensors[i] = handle->constants[i];
+      continue;
+    }
+    const DLTensor* tensor = i < handle->inputs() ? inputs[i] : outputs[i - handle->inputs()];
+    if (!lathe::artifact::check_tensor(want, tensor, handle->message))
+      return LATHE_INVALID_ARGUMENT;
+    handle->tensors[i] = address_of(*tensor);
+  }
+  if (!check_overlap(*handle)) return LATHE_INVALID_ARGUMENT;
+  handle->artifact->module->run(&handle->runtime, handle->tensors, handle->fixed, handle->workspace,
+                                handle->workers);
+  return LATHE_OK;
+}
+
+void lathe_artifact_destroy(lathe_handle* handle) {
+  if (handle == nullptr) return;
+  handle->~lathe_handle();
+  std::free(handle);
+}
+
+const char* lathe_artifact_message(const lathe_handle* handle) {
+  return handle != nullptr ? handle->message.text() : create_message.text();
+}

@@ -1,0 +1,83 @@
+/* What every exported artifact contains beside its generated code: handles, the checks of a
+ * caller's tensors, memory, and the built-in thread pool. Needs libc only.
+ *
+ * A generated object has a table of type lathe_artifact and the functions lathe_NAME_create,
+ * _prepare, _run, _destroy and _message, which call the ones below with it. The header written
+ * beside an artifact declares those. */
+#ifndef LATHE_RUNTIME_ARTIFACT_ARTIFACT_H_
+#define LATHE_RUNTIME_ARTIFACT_ARTIFACT_H_
+
+#include <stdint.h>
+
+#include <dlpack/dlpack.h>
+
+#include "runtime/module/abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the functions and types below, as the artifact's header has it. */
+#define LATHE_ARTIFACT_ABI 1
+
+enum {
+  LATHE_OK = 0,
+  LATHE_INVALID_ARGUMENT =
+      1, /* a tensor or pointer that does not fit; the message says which and why */
+  LATHE_OUT_OF_MEMORY = 2,
+  LATHE_NOT_PREPARED = 3, /* run before prepare */
+  LATHE_WRONG_CPU = 4     /* this processor lacks instructions the artifact uses */
+};
+
+/* A caller's way to run loops: body over [0, count), worker numbers below `threads`, all done on
+ * return. */
+typedef struct lathe_parallel {
+  void (*parallel_for)(void* self, int64_t count, lathe_body body, void* context);
+  void* self;
+  int64_t threads;
+} lathe_parallel;
+
+/* Instructions an artifact needs, of x86-64. */
+enum {
+  LATHE_CPU_AVX = 1,
+  LATHE_CPU_AVX2 = 2,
+  LATHE_CPU_FMA = 4,
+  LATHE_CPU_F16C = 8,
+  LATHE_CPU_AVX512 = 16,    /* F */
+  LATHE_CPU_AVX512_SKX = 32 /* VL, BW, DQ */
+};
+
+typedef struct lathe_artifact_tensor {
+  const char* name;
+  const int64_t* shape;
+  int64_t ndim;
+  int64_t type_code, type_bits; /* of DLDataType */
+  int64_t bytes;                /* of storage */
+  int64_t constant;             /* given to prepare() */
+  int64_t plain;                /* row-major; else stored as the header says */
+} lathe_artifact_tensor;
+
+typedef struct lathe_artifact {
+  const char* name;
+  const lathe_module* module;
+  const lathe_artifact_tensor* tensors; /* inputs, then outputs */
+  int64_t threads;                      /* the code was tuned for */
+  int64_t cpu;                          /* LATHE_CPU_... */
+} lathe_artifact;
+
+typedef struct lathe_handle lathe_handle;
+
+int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parallel* parallel,
+                              lathe_handle** handle);
+int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inputs);
+int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inputs,
+                           DLTensor* const* outputs);
+void lathe_artifact_destroy(lathe_handle* handle);
+/* What went wrong in the last call that did not return LATHE_OK; valid until the next call. Of no
+ * handle: of create. */
+const char* lathe_artifact_message(const lathe_handle* handle);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
