@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/analysis/tile.h"
 #include "tuner/feature/log2.h"
 
 namespace lathe::feature {
@@ -42,8 +43,6 @@ int annotation_of(LoopKind kind) {
   return -1;
 }
 
-bool in_body(LoopKind kind) { return kind == LoopKind::kVectorized || kind == LoopKind::kUnrolled; }
-
 // Share of the threads' time that is lost when `tasks` equal tasks are dealt to `threads`.
 float idle(double tasks, double threads) {
   const double rounds = std::ceil(tasks / threads);
@@ -53,7 +52,6 @@ float idle(double tasks, double threads) {
 }  // namespace
 
 Plan::Plan(const ir::Nest& nest) : main_(nest, analysis::main_block(nest)) {
-  while (body_ < static_cast<int>(main_.kinds().size()) && in_body(main_.kinds()[body_])) ++body_;
   for (const ir::BlockId id : nest.blocks_in_order()) {
     if (id == main_.block()) continue;
     const ir::Block& block = nest.blocks[id];
@@ -84,64 +82,18 @@ double Plan::work(const std::vector<std::vector<ir::SizeId>>& blocks,
   return sum;
 }
 
-// The vectors a written-out body keeps in registers and loads for one step of its reduction. A
-// value read is kept while a loop runs that does not move it: one register for each value read
-// inside the outermost such loop.
-void Plan::register_tile(const Footprint& f, float* out) const {
-  double lanes = 1, fmas = 1, vector_loads = 0, scalar_loads = 0, kept = 0;
-  std::uint32_t vector_loops = 0;
-  std::array<double, analysis::kMaxSlots> each, live;
-  each.fill(1);
-  live.fill(1);
-  for (int l = 0; l < body_; ++l) {
-    if (main_.kinds()[l] == LoopKind::kVectorized) {
-      vector_loops |= 1U << l;
-      lanes *= f.length[l];
-      continue;
-    }
-    fmas *= f.length[l];
-    if (main_.reduces(l) || f.length[l] == 1) continue;
-    for (int s = 0; s < f.slots; ++s) {
-      if ((main_.slots()[s].moved_by >> l & 1U) != 0)
-        each[s] *= f.length[l];
-      else
-        live[s] = each[s];
-    }
-  }
-  for (int s = 1; s < f.slots; ++s) {
-    ((main_.slots()[s].moved_by & vector_loops) != 0 ? vector_loads : scalar_loads) += each[s];
-    kept += live[s];
-  }
-  const double accumulators = each[0];
-  out[0] = static_cast<float>(accumulators);
-  out[1] = static_cast<float>(vector_loads);
-  out[2] = static_cast<float>(scalar_loads);
-  out[3] = static_cast<float>(accumulators + kept);
-  out[4] = log2_at_least_one(fmas);
-  out[5] = static_cast<float>((vector_loads + scalar_loads) / accumulators);
-  out[6] = log2_at_least_one(lanes);
-  out[7] = log2_at_least_one(lanes * (f.slots > 0 ? main_.slots()[0].element_bytes : 1));
-}
-
-// Bytes brought into each cache for one iteration of the useful work: the outermost loop whose
-// working set fits is run top-down times, and brings its working set in each time.
-void Plan::traffic(const Footprint& f, float* out) const {
-  std::array<double, analysis::kMaxChain> bytes;
-  for (int l = 0; l < f.loops; ++l) {
-    bytes[l] = 0;
-    for (int s = 0; s < f.slots; ++s) bytes[l] += f.touch[l][s] * main_.slots()[s].element_bytes;
-  }
-  for (std::size_t c = 0; c < std::size(kCacheBytes); ++c) {
-    int fits = -1;
-    while (fits + 1 < f.loops && bytes[fits + 1] <= kCacheBytes[c]) ++fits;
-    const double moved = fits < 0 ? f.iterations * 4 : f.top_down[fits] * bytes[fits];
-    out[c] = log2_of(static_cast<float>(moved / f.useful));
-  }
-}
-
 void Plan::globals(const Footprint& f, std::span<const std::int64_t> values, float* out) const {
-  register_tile(f, out);
-  traffic(f, out + 8);
+  const analysis::RegisterTile tile = analysis::register_tile(main_, f);
+  *out++ = static_cast<float>(tile.accumulators);
+  *out++ = static_cast<float>(tile.vector_loads);
+  *out++ = static_cast<float>(tile.scalar_loads);
+  *out++ = static_cast<float>(tile.registers());
+  *out++ = log2_at_least_one(tile.operations);
+  *out++ = static_cast<float>((tile.vector_loads + tile.scalar_loads) / tile.accumulators);
+  *out++ = log2_at_least_one(tile.lanes);
+  *out++ = log2_at_least_one(tile.lanes * (f.slots > 0 ? main_.slots()[0].element_bytes : 1));
+  for (const double cache : kCacheBytes)
+    *out++ = log2_of(static_cast<float>(analysis::traffic(main_, f, cache) / f.useful));
   double bytes = 0, weights = 0, parallel = 1, scratch = 0, ahead = 0;
   for (const ir::SizeId id : prefetch_)
     ahead += static_cast<double>(values[static_cast<std::size_t>(id)]);
@@ -156,22 +108,21 @@ void Plan::globals(const Footprint& f, std::span<const std::int64_t> values, flo
   }
   for (int l = 0; l < f.loops; ++l)
     if (main_.kinds()[l] == LoopKind::kParallel) parallel *= f.length[l];
-  float* rest = out + 11;
-  *rest++ = log2_at_least_one(bytes);
-  *rest++ = log2_at_least_one(1 + weights);
-  *rest++ = log2_at_least_one(parallel);
-  *rest++ = log2_at_least_one(f.iterations / parallel);
-  for (const double threads : {2.0, 4.0, 8.0}) *rest++ = idle(parallel, threads);
-  *rest++ = log2_of(static_cast<float>(f.iterations / f.useful));
-  *rest++ = log2_at_least_one(f.useful);
-  *rest++ = log2_at_least_one(1 + work(copies_, values));
-  *rest++ = log2_at_least_one(1 + work(others_, values));
-  *rest++ = log2_at_least_one(1 + scratch);
-  *rest++ = log2_at_least_one(1 + ahead);
-  *rest++ = f.slots > 0 && main_.slots()[0].scope == ir::Scope::kRegister ? 1.0F : 0.0F;
+  *out++ = log2_at_least_one(bytes);
+  *out++ = log2_at_least_one(1 + weights);
+  *out++ = log2_at_least_one(parallel);
+  *out++ = log2_at_least_one(f.iterations / parallel);
+  for (const double threads : {2.0, 4.0, 8.0}) *out++ = idle(parallel, threads);
+  *out++ = log2_of(static_cast<float>(f.iterations / f.useful));
+  *out++ = log2_at_least_one(f.useful);
+  *out++ = log2_at_least_one(1 + work(copies_, values));
+  *out++ = log2_at_least_one(1 + work(others_, values));
+  *out++ = log2_at_least_one(1 + scratch);
+  *out++ = log2_at_least_one(1 + ahead);
+  *out++ = f.slots > 0 && main_.slots()[0].scope == ir::Scope::kRegister ? 1.0F : 0.0F;
   for (int s = 0; s < kSlots; ++s) {
-    *rest++ = s < f.slots && main_.slots()[s].copied ? 1.0F : 0.0F;
-    *rest++ = s < f.slots && main_.slots()[s].constant ? 1.0F : 0.0F;
+    *out++ = s < f.slots && main_.slots()[s].copied ? 1.0F : 0.0F;
+    *out++ = s < f.slots && main_.slots()[s].constant ? 1.0F : 0.0F;
   }
 }
 

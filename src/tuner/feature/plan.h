@@ -45,16 +45,12 @@ class Plan {
  private:
   friend void context_row(const Plan&, std::span<const std::int64_t>, float*);
   friend void relation_row(const Plan&, std::span<const std::int64_t>, float*);
-  struct Globals;
   void globals(const analysis::Footprint& f, std::span<const std::int64_t> values,
                float* out) const;
-  void traffic(const analysis::Footprint& f, float* out) const;
-  void register_tile(const analysis::Footprint& f, float* out) const;
   double work(const std::vector<std::vector<ir::SizeId>>& blocks,
               std::span<const std::int64_t> values) const;
 
   analysis::FootprintPlan main_;
-  int body_ = 0;  // innermost loops that are written out
   std::vector<std::vector<ir::SizeId>>
       copies_;  // extents of the loops around blocks that pack or pad at run time
   std::vector<std::vector<ir::SizeId>> others_;  // and around all others but the main block

@@ -1,0 +1,131 @@
+#include "tuner/model/analytic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "compiler/analysis/tile.h"
+
+namespace lathe::model {
+namespace {
+
+using analysis::Footprint;
+using ir::LoopKind;
+
+// Cycles, and a share, of what the machine's figures leave out; kernels.md's rankings hold with
+// them.
+constexpr double kEntryCycles = 2;  // around a run of a body: counters, addresses, a branch
+constexpr double kExitCycles = 8;   // a loop's last branch is often guessed wrong
+constexpr double kHiddenShare =
+    0.15;  // of the time that should overlap with the slowest part and does not
+
+bool writes_registers(const analysis::FootprintPlan& plan) {
+  return !plan.slots().empty() && plan.slots()[0].scope == ir::Scope::kRegister;
+}
+
+}  // namespace
+
+Machine machine_of(const Target& target, const Fingerprint& fingerprint) {
+  Machine m;
+  if (target.vector_bits > 0) m.vector_bytes = target.vector_bits / 8;
+  if (target.vector_registers > 0) m.registers = target.vector_registers;
+  m.threads = std::max(1, target.threads);
+  if (fingerprint.l1d_bytes > 0) m.l1_bytes = static_cast<double>(fingerprint.l1d_bytes);
+  if (fingerprint.l2_bytes > 0) m.l2_bytes = static_cast<double>(fingerprint.l2_bytes);
+  if (fingerprint.l3_bytes > 0) m.l3_bytes = static_cast<double>(fingerprint.l3_bytes);
+  return m;
+}
+
+AnalyticModel::AnalyticModel(const ir::Nest& nest, const Machine& machine) : machine_(machine) {
+  for (const ir::BlockId id : nest.blocks_in_order()) {
+    const ir::Block& block = nest.blocks[id];
+    if (nest.buffers[block.writes].constant) continue;  // runs once, before the program
+    parts_.push_back({analysis::FootprintPlan(nest, id), block.reduce != ir::ReduceOp::kNone});
+  }
+}
+
+double AnalyticModel::core_cycles(const Part& part, const Footprint& f) const {
+  const analysis::RegisterTile tile = analysis::register_tile(part.plan, f);
+  const int element = part.plan.slots().empty() ? 4 : part.plan.slots()[0].element_bytes;
+  const double hardware_lanes = std::max(1.0, static_cast<double>(machine_.vector_bytes) / element);
+  const double vectors = tile.lanes > 1 ? std::ceil(tile.lanes / hardware_lanes) : 1;
+  // A peeled tail runs what is useful, in smaller tiles than are efficient: between useful and
+  // whole.
+  const double operations = (f.iterations + f.useful) / 2 / tile.lanes * vectors;
+
+  const double accumulators = tile.accumulators * vectors;
+  double arithmetic = operations / machine_.operations_per_cycle;
+  if (part.reduces)
+    arithmetic *= std::max(1.0, machine_.latency * machine_.operations_per_cycle / accumulators);
+
+  double loads = (tile.vector_loads * vectors + tile.scalar_loads) / accumulators;  // an operation
+  if (!part.reduces) loads += 1;
+  if (part.reduces && !writes_registers(part.plan)) loads += 2;
+  const double too_many = accumulators + tile.kept - machine_.registers;
+  if (too_many > 0) loads += 2 * too_many / accumulators;
+  // Lanes that are not neighbours are loaded or stored one by one.
+  for (int s = 0; s < f.slots && tile.lanes > 1; ++s)
+    if (part.plan.slots()[s].scope != ir::Scope::kRegister && std::abs(f.stride[0][s]) > 1)
+      loads += tile.lanes;
+
+  const double runs = f.iterations / (tile.lanes * tile.operations);
+  const int body = analysis::body_loops(part.plan);
+  const double exits = body < f.loops ? f.top_down[body] : 0;
+  const double loading = operations * loads / machine_.loads_per_cycle;
+  return std::max(arithmetic, loading) + kHiddenShare * std::min(arithmetic, loading) +
+         kEntryCycles * runs + kExitCycles * exits;
+}
+
+double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double core) const {
+  const double times[] = {
+      core, analysis::traffic(part.plan, f, machine_.l1_bytes) / machine_.l2_rate,
+      analysis::traffic(part.plan, f, machine_.l2_bytes) / machine_.l3_rate,
+      analysis::traffic(part.plan, f, machine_.l3_bytes) / machine_.memory_rate};
+  double sum = 0, slowest = 0;
+  for (const double t : times) {
+    sum += t;
+    slowest = std::max(slowest, t);
+  }
+  return slowest + kHiddenShare * (sum - slowest);
+}
+
+double AnalyticModel::cycles(std::span<const std::int64_t> values) const {
+  double total = 0;
+  bool parallel = false;
+  Footprint f;
+  for (const Part& part : parts_) {
+    part.plan.evaluate(values, f);
+    double time = memory_cycles(part, f, core_cycles(part, f));
+    double tasks = 1;
+    for (int l = 0; l < f.loops; ++l)
+      if (part.plan.kinds()[l] == LoopKind::kParallel) tasks *= f.length[l];
+    time *= std::ceil(tasks / machine_.threads) / tasks;
+    parallel = parallel || tasks > 1;
+    total += time;
+  }
+  return total + (parallel && machine_.threads > 1 ? machine_.start_cycles : 0);
+}
+
+struct AnalyticScorer::Impl {
+  const space::Space& space;
+  Machine machine;
+  std::map<const space::Sketch*, AnalyticModel> models;
+  std::vector<std::int64_t> knobs, sizes;
+};
+
+AnalyticScorer::AnalyticScorer(const space::Space& space, const Machine& machine)
+    : impl_(new Impl{space, machine, {}, {}, {}}) {}
+AnalyticScorer::~AnalyticScorer() = default;
+
+void AnalyticScorer::score(std::span<const search::Config> configs, std::span<double> scores) {
+  LATHE_CHECK(configs.size() == scores.size());
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const space::Sketch& sketch = impl_->space.sketch(configs[i]);
+    const auto found = impl_->models.try_emplace(&sketch, sketch.nest, impl_->machine).first;
+    impl_->space.knob_values(configs[i], impl_->knobs);
+    sketch.nest.sizes.evaluate(impl_->knobs, impl_->sizes);
+    scores[i] = -std::log2(found->second.cycles(impl_->sizes));
+  }
+}
+
+}  // namespace lathe::model

@@ -1,0 +1,135 @@
+// The analytic model must rank as the measurements of the design's kernels did, and need nothing
+// measured.
+#include "tuner/model/analytic.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
+#include "unit/feature/hand_nest.h"
+
+namespace lathe::model {
+namespace {
+
+Machine wide_machine(int threads = 1) {
+  Machine m;
+  m.vector_bytes = 64;
+  m.registers = 32;
+  m.threads = threads;
+  m.l1_bytes = 48 * 1024;
+  return m;
+}
+
+// The worked example with its accumulators in registers.
+ir::Nest tiled_matmul() {
+  ir::Nest nest = feature::worked_example();
+  ir::Buffer accumulators = nest.buffers[2];
+  accumulators.name = "C.acc";
+  accumulators.scope = ir::Scope::kRegister;
+  accumulators.cache_of = 2;
+  accumulators.at = nest.find_loop("io");
+  nest.buffers.push_back(accumulators);
+  nest.blocks[0].writes = 3;
+  return nest;
+}
+
+double cycles(const ir::Nest& nest, std::vector<std::int64_t> knobs,
+              const Machine& machine = wide_machine()) {
+  return AnalyticModel(nest, machine).cycles(ir::SizedNest(nest, knobs).values);
+}
+
+// Knobs: p, v, kc, u.
+TEST(Analytic, NearThePeakWhereAKernelIs) {
+  const double peak = 1024.0 * 1024 * 1024 / 16 / 2;
+  const double tile = cycles(tiled_matmul(), {14, 2, 256, 4});
+  EXPECT_GT(tile, peak);
+  EXPECT_LT(tile, 1.4 * peak);
+}
+
+TEST(Analytic, SpillsAreSlow) {
+  const double good = cycles(tiled_matmul(), {14, 2, 256, 4});
+  EXPECT_GT(cycles(tiled_matmul(), {7, 5, 256, 4}), 1.1 * good);
+  EXPECT_GT(cycles(tiled_matmul(), {28, 2, 256, 4}), 1.3 * good);
+}
+
+TEST(Analytic, OneVectorWideIsSlower) {
+  EXPECT_GT(cycles(tiled_matmul(), {28, 1, 256, 4}),
+            1.03 * cycles(tiled_matmul(), {14, 2, 256, 4}));
+}
+
+TEST(Analytic, FewAccumulatorsWaitForEachOther) {
+  EXPECT_GT(cycles(tiled_matmul(), {2, 1, 256, 4}), 2 * cycles(tiled_matmul(), {14, 2, 256, 4}));
+}
+
+TEST(Analytic, WithoutVectorsNearlyLanesTimesSlower) {
+  ir::Nest scalar = tiled_matmul();
+  scalar.loops[scalar.find_loop("jl")].kind = ir::LoopKind::kSerial;
+  EXPECT_GT(cycles(scalar, {14, 2, 256, 4}), 8 * cycles(tiled_matmul(), {14, 2, 256, 4}));
+}
+
+TEST(Analytic, LanesThatAreNotNeighbours) {
+  ir::Nest scattered = tiled_matmul();
+  const auto one = scattered.sizes.constant(1);
+  scattered.buffers[1].layout = {{1, one}, {0, one}};
+  EXPECT_GT(cycles(scattered, {14, 2, 256, 4}), 2 * cycles(tiled_matmul(), {14, 2, 256, 4}));
+}
+
+TEST(Analytic, ThreadsHelpAsFarAsTasksGo) {
+  ir::Nest nest = tiled_matmul();
+  const double alone = cycles(nest, {14, 2, 1024, 4});
+  nest.loops[nest.find_loop("jo")].kind = ir::LoopKind::kParallel;  // 32 tasks
+  EXPECT_NEAR(cycles(nest, {14, 2, 1024, 4}, wide_machine(2)), alone / 2, 0.01 * alone);
+  EXPECT_GT(cycles(nest, {14, 2, 1024, 4}, wide_machine(31)), alone / 17);  // two rounds
+  EXPECT_NEAR(cycles(nest, {14, 2, 1024, 4}), alone, 1e-6 * alone);
+}
+
+TEST(Analytic, TilingBeatsTheNaiveNest) {
+  const auto program =
+      te::parse_program("A: f32[1024,1024]; B: f32[1024,1024]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+  const ir::Nest naive = te::naive_nest(*program);
+  EXPECT_GT(cycles(naive, {}), 20 * cycles(tiled_matmul(), {14, 2, 256, 4}));
+}
+
+TEST(Analytic, MachineOfATarget) {
+  Target target;
+  target.vector_bits = 128;
+  target.vector_registers = 16;
+  target.threads = 3;
+  const Machine m = machine_of(target, {.l1d_bytes = 1000});
+  EXPECT_EQ(m.vector_bytes, 16);
+  EXPECT_EQ(m.registers, 16);
+  EXPECT_EQ(m.threads, 3);
+  EXPECT_EQ(m.l1_bytes, 1000);
+  EXPECT_EQ(m.l2_bytes, Machine{}.l2_bytes);
+}
+
+// Awkward shapes: every score is a number.
+TEST(Analytic, ScoresADerivedSpace) {
+  for (const char* text : {"A: f32[61,37]; B: f32[61,53]; C[i,j] = sum(k) A[k,i] * B[k,j]",
+                           "X: f32[1,8,14,14]; const W: f32[32,8,3,3];"
+                           "Y[n,o,y:14,x:14] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
+                           "X: f32[7,13]; Y[i,j] = max(X[i,j], 0)", "X: f32[1]; Y[i] = X[i] + 1"}) {
+    Target target;
+    target.mcpu = "x86-64-v4";
+    target.vector_bits = 512;
+    target.vector_registers = 32;
+    const auto program = te::parse_program(text);
+    ASSERT_TRUE(program);
+    const auto space = space::derive_space(*program, target, space::Flavour::kWide);
+    ASSERT_TRUE(space) << space.error().text();
+    Rng rng(1);
+    std::vector<search::Config> configs;
+    for (int i = 0; i < 200; ++i) configs.push_back((*space)->random(rng));
+    std::vector<double> scores(configs.size(), NAN);
+    AnalyticScorer scorer(**space, machine_of(target, {}));
+    EXPECT_TRUE(scorer.ready());
+    scorer.score(configs, scores);
+    for (const double score : scores) EXPECT_TRUE(std::isfinite(score));
+  }
+}
+
+}  // namespace
+}  // namespace lathe::model
