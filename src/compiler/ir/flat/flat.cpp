@@ -182,8 +182,8 @@ Expr ramp(Expr base, std::int64_t stride, int lanes) {
 }
 
 Expr broadcast(Expr x, int lanes) {
-  if (lanes == 1) return x;
-  LATHE_CHECK(x->type.lanes == 1, "broadcast of a vector of {}", x->type.lanes);
+  if (lanes == x->type.lanes) return x;
+  LATHE_CHECK(x->type.lanes == 1, "broadcast of a vector of {} to {}", x->type.lanes, lanes);
   const Type type{x->type.dtype, lanes};
   return make(Broadcast{std::move(x)}, type);
 }

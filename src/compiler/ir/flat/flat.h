@@ -132,7 +132,7 @@ Expr select(Expr condition, Expr then, Expr otherwise);
 Expr cast(Expr x, Dtype dtype);
 Expr bitcast(Expr x, Dtype dtype);
 Expr ramp(Expr base, std::int64_t stride, int lanes);  // a broadcast if stride is 0
-Expr broadcast(Expr x, int lanes);                  // x itself if lanes is 1
+Expr broadcast(Expr x, int lanes);                  // x itself if it has them already
 Expr load(int buffer, Expr index, Type type, Expr mask = nullptr);
 Expr reg_read(int reg, Type type);
 
