@@ -98,7 +98,7 @@ class SpanBuilder {
     // A copy: sizes made on the way do not touch blocks, but the reference would be easy to misuse.
     for (const auto& [i, coef] : row.terms) add(nest_.blocks[block_].iters[static_cast<std::size_t>(i)], coef);
     merge_parts(sizes(), parts_);
-    span_.dense = parts_.empty() || (parts_.size() == 1 && is_one(sizes(), parts_[0].weight));
+    span_.dense = dense_ && (parts_.empty() || (parts_.size() == 1 && is_one(sizes(), parts_[0].weight)));
     span_.extent = sizes().constant(1);
     for (const Part& p : parts_)
       span_.extent = sizes().add(span_.extent, sizes().mul(p.weight, minus_one(sizes(), p.extent)));
@@ -122,11 +122,25 @@ class SpanBuilder {
         span_.start.back().weight = sizes().mul(factor, digit.weight);
       }
     }
-    if (inner.size() == iter.digits.size() && iter.offset == SizeId::kNone && !inner.empty()) {
-      add_part({sizes().constant(1), iter.extent}, factor);
-      return;
-    }
-    for (const Part& part : inner_parts(nest_, block_, iter, std::move(inner))) add_part(part, factor);
+    const bool whole = inner.size() == iter.digits.size() && iter.offset == SizeId::kNone && !inner.empty();
+    std::vector<Part> parts = inner_parts(nest_, block_, iter, std::move(inner));
+    if (whole) cut_at_domain(iter, parts);
+    for (const Part& part : parts) add_part(part, factor);
+  }
+
+  // All of the iterator's loops are inside: it stays in its domain, and may not reach all of it.
+  void cut_at_domain(const BlockIter& iter, std::vector<Part>& parts) {
+    const SizeId one = sizes().constant(1);
+    merge_parts(sizes(), parts);
+    SizeId reached = one;
+    if (parts.size() == 1 && parts[0].weight == one)
+      reached = parts[0].extent;
+    else
+      dense_ &= parts.empty();
+    if (parts.size() > 1 || sizes().at_least(reached, iter.extent))
+      parts = {{one, iter.extent}};
+    else if (reached != one && !sizes().at_least(iter.extent, reached))
+      parts = {{one, sizes().min(reached, iter.extent)}};
   }
 
   // Parts get positive weights; what a negative one reaches below goes into the offset.
@@ -157,6 +171,7 @@ class SpanBuilder {
   LoopId loop_;
   Span span_;
   std::vector<Part> parts_;
+  bool dense_ = true;
 };
 
 }  // namespace

@@ -65,6 +65,11 @@ std::vector<LoopId> own_loops(const Nest& nest, BlockId block, LoopId keep) {
   return out;
 }
 
+bool is_in_the_making(const Nest& nest, BufferId buffer, LoopId loop) {
+  const std::vector<LoopId> path = nest.path_to(loop);
+  return !path.empty() && !writers_of(nest, buffer, path.front()).empty();
+}
+
 bool may_repeat(const Nest& nest, LoopId loop) {
   for (const BlockId id : nest.blocks_in(loop)) {
     const ir::Block& block = nest.blocks[id];

@@ -28,6 +28,9 @@ bool is_partial_at(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 // The loops around `block` that contain nothing else, outermost first, not counting any around or equal to `keep`.
 std::vector<ir::LoopId> own_loops(const ir::Nest& nest, ir::BlockId block, ir::LoopId keep);
 
+// A block that writes the buffer is in a loop that is around `loop` or is it: then only part of the buffer is there.
+bool is_in_the_making(const ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop);
+
 // Recomputing some elements at the end of `loop` (Tail::kShift) changes nothing: no sum or product is under way.
 bool may_repeat(const ir::Nest& nest, ir::LoopId loop);
 

@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kMaxElements = 1 << 26;
 
 struct Storage {
+  std::vector<std::int64_t> low;       // a dimension: the first coordinate held; below 0 in a cache with its padding
   std::vector<std::int64_t> shape;
   std::vector<double> elements;
   std::vector<std::uint64_t> written;  // the instance in which the element was written last; 0: never
@@ -20,6 +21,7 @@ struct Storage {
 };
 
 struct BlockPlan {
+  std::vector<ir::LoopId> reduction;   // loops whose first iterations together start an element
   std::vector<ir::LoopId> last_only;   // loops in whose last iteration alone the block runs
 };
 
@@ -43,11 +45,8 @@ class Planner {
   bool writes_back(ir::BlockId id, ir::LoopId loop) const {
     if (!nest_.is_write_back(id)) return false;
     const int cache = ir::reads_of(nest_.blocks[static_cast<std::size_t>(id)].body)[0]->tensor;
-    for (std::size_t b = 0; b < nest_.blocks.size(); ++b)
-      if (!nest_.blocks[b].dead && nest_.blocks[b].writes == cache &&
-          nest_.is_reduction_loop(static_cast<ir::BlockId>(b), loop))
-        return true;
-    return false;
+    const ir::BlockId producer = nest_.writer_of(cache);  // behind the write-backs of caches of the cache
+    return producer >= 0 && nest_.is_reduction_loop(producer, loop);
   }
 
   // Every block that `block` depends on, directly or not.
@@ -69,6 +68,8 @@ class Planner {
   BlockPlan plan(ir::BlockId id) const {
     BlockPlan out;
     const ir::Block& block = nest_.blocks[static_cast<std::size_t>(id)];
+    for (const ir::LoopId loop : nest_.loops_around(id))
+      if (nest_.is_reduction_loop(id, loop)) out.reduction.push_back(loop);
     const std::set<ir::BlockId> sources = this->sources(id);
     for (ir::LoopId loop = block.parent; loop != ir::kRoot; loop = nest_.loops[static_cast<std::size_t>(loop)].parent) {
       if (std::ranges::any_of(block.iters, [&](const auto& iter) { return uses(iter, loop); })) continue;
@@ -130,15 +131,34 @@ class NestRun final : public Environment {
  private:
   void allocate(std::size_t b) {
     Storage& storage = buffers_[b];
-    std::int64_t count = 1;
     for (const ir::SizeId size : nest_.buffers[b].shape) {
+      storage.low.push_back(0);
       storage.shape.push_back(sizes_[size]);
-      count *= storage.shape.back();
+    }
+    if (const ir::Scope scope = nest_.buffers[b].scope; scope != ir::Scope::kInput && scope != ir::Scope::kOutput)
+      for (const ir::BlockId id : nest_.blocks_in_order())
+        if (nest_.blocks[static_cast<std::size_t>(id)].writes == static_cast<ir::BufferId>(b))
+          make_room(nest_.blocks[static_cast<std::size_t>(id)], storage);
+    std::int64_t count = 1;
+    for (const std::int64_t size : storage.shape) {
+      count *= size;
       if (count > kMaxElements) stop("{} is too large to interpret", nest_.buffers[b].name);
     }
     storage.elements.resize(static_cast<std::size_t>(count));
     storage.written.resize(static_cast<std::size_t>(count));
     if (!nest_.buffers[b].literal.empty()) fill(static_cast<ir::BufferId>(b), nest_.buffers[b].literal);
+  }
+
+  // A cache may hold coordinates outside the tensor, where the copy's body supplies the padding.
+  void make_room(const ir::Block& block, Storage& storage) const {
+    for (std::size_t d = 0; d < storage.shape.size(); ++d) {
+      std::int64_t first = block.index[d].offset, last = first;
+      for (const auto& [iter, coef] : block.index[d].terms)
+        (coef < 0 ? first : last) += coef * (sizes_[block.iters[static_cast<std::size_t>(iter)].extent] - 1);
+      const std::int64_t end = std::max(storage.shape[d], last + 1);
+      storage.low[d] = std::min<std::int64_t>(0, first);
+      storage.shape[d] = end - storage.low[d];
+    }
   }
 
   void run(ir::LoopId parent) {
@@ -183,7 +203,7 @@ class NestRun final : public Environment {
     Value value = interp::evaluate(block.body, *this);
     if (block.reduce != ir::ReduceOp::kNone) {
       const Dtype dtype = nest_.buffers[static_cast<std::size_t>(block.writes)].dtype;
-      const Value so_far = starts(block) ? identity(block.reduce, dtype) : exact(load(block.writes, offset));
+      const Value so_far = starts(id) ? identity(block.reduce, dtype) : exact(load(block.writes, offset));
       value = accumulate(block.reduce, so_far, value, dtype);
     }
     Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
@@ -191,10 +211,9 @@ class NestRun final : public Environment {
     storage.written[offset] = storage.instance;
   }
 
-  bool starts(const ir::Block& block) const {
-    for (std::size_t i = 0; i < block.iters.size(); ++i)
-      if (block.iters[i].kind == ir::IterKind::kReduce && position_[i] != 0) return false;
-    return true;
+  bool starts(ir::BlockId id) const {
+    return std::ranges::all_of(plans_[static_cast<std::size_t>(id)].reduction,
+                               [&](ir::LoopId loop) { return loop_value_[static_cast<std::size_t>(loop)] == 0; });
   }
 
   // Row-major; -1 outside the tensor where that is legal.
@@ -206,10 +225,11 @@ class NestRun final : public Environment {
            nest_.loops[static_cast<std::size_t>(buffer.at)].name);
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < storage.shape.size(); ++d) {
-      const std::int64_t i = at(index[d]);
+      const std::int64_t i = at(index[d]) - storage.low[d];
       if (i < 0 || i >= storage.shape[d]) {
         if (may_leave) return -1;
-        stop("{} uses index {} of {} at {}, outside its size {}", block_->name, d, buffer.name, i, storage.shape[d]);
+        stop("{} uses index {} of {} at {}, outside its size {}", block_->name, d, buffer.name, i + storage.low[d],
+             storage.shape[d]);
       }
       offset = offset * storage.shape[d] + i;
     }

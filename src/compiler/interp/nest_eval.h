@@ -2,7 +2,8 @@
 //
 // The semantics of a nest, as interpreted here:
 //   - Blocks run in tree order. An iteration where an iterator lies outside [0, extent) does not run.
-//   - A reduction block starts its element from the identity where all its reduction iterators are 0, else it goes on.
+//   - A reduction block starts its element from the identity in the first iteration of all its reduction loops, else it
+//     goes on.
 //   - A buffer with `at` is new in every iteration of that loop: what was in it is gone. An element of a cache that its
 //     reduction did not touch yet in this iteration is reloaded from the buffer cached.
 //   - A block that depends on a reduction and stands inside loops which only that reduction runs over (a fused epilogue

@@ -5,13 +5,13 @@
 #include "compiler/analysis/dependence.h"
 
 namespace lathe::schedule {
-namespace {
-
 using ir::Digit;
 using ir::LoopId;
 
-bool same_digit(const Digit& a, const Digit& b) {
-  return a.loop == b.loop && a.weight == b.weight && a.div == b.div && a.mod == b.mod;
+bool same_digits(const std::vector<Digit>& a, const std::vector<Digit>& b) {
+  return std::ranges::equal(a, b, [](const Digit& x, const Digit& y) {
+    return x.loop == y.loop && x.weight == y.weight && x.div == y.div && x.mod == y.mod;
+  });
 }
 
 std::pair<std::vector<Digit>, std::vector<Digit>> parted(const ir::Nest& nest, const ir::BlockIter& iter, LoopId loop) {
@@ -20,8 +20,6 @@ std::pair<std::vector<Digit>, std::vector<Digit>> parted(const ir::Nest& nest, c
     (analysis::is_strictly_inside(nest, digit.loop, loop) ? inner : outer).push_back(digit);
   return {outer, inner};
 }
-
-}  // namespace
 
 StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId loop) {
   Region region;
@@ -40,7 +38,7 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
     if (outer.empty()) continue;  // the box knows
     RegionGuard guard{-1, iter.extent, std::move(outer)};
     for (std::size_t d = 0; d < inner_of.size() && !inner.empty(); ++d)
-      if (std::ranges::equal(inner_of[d], inner, same_digit)) guard.dim = static_cast<int>(d);
+      if (same_digits(inner_of[d], inner)) guard.dim = static_cast<int>(d);
     if (!inner.empty() && guard.dim < 0) return refuse(Refusal::kBadLayout, name);
     region.guards.push_back(std::move(guard));
   }
@@ -65,6 +63,7 @@ void add_guards(ir::Block& block, const Region& region, const std::vector<std::v
     guard.name = "guard";
     guard.extent = g.extent;
     guard.digits = g.outer;
+    guard.offset = g.offset;
     if (g.dim >= 0) {
       const auto& digits = inner[static_cast<std::size_t>(g.dim)];
       guard.digits.insert(guard.digits.end(), digits.begin(), digits.end());

@@ -13,6 +13,7 @@ struct RegionGuard {
   int dim = -1;
   ir::SizeId extent;
   std::vector<ir::Digit> outer;
+  ir::SizeId offset = ir::SizeId::kNone;
 };
 
 struct Region {
@@ -23,6 +24,11 @@ struct Region {
 // Refuses (kBadLayout) if the block's iterations inside `loop` leave holes in the box or cut it in a way that guards
 // cannot say.
 StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, ir::LoopId loop);
+
+// An iterator's digits outside and inside the loop.
+std::pair<std::vector<ir::Digit>, std::vector<ir::Digit>> parted(const ir::Nest& nest, const ir::BlockIter& iter,
+                                                                 ir::LoopId loop);
+bool same_digits(const std::vector<ir::Digit>& a, const std::vector<ir::Digit>& b);
 
 // An iterator of a block that runs over dimension `span` inside the loop: the start, less `low`, plus `inner` digits.
 ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span& span, std::int64_t low,

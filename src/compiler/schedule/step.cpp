@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/analysis/dependence.h"
 #include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
@@ -52,6 +53,16 @@ StepResult<void> dispatch(ir::Nest& nest, const Step& step, bool free_layout) {
       step);
 }
 
+// Buffers that nothing uses any more live nowhere in particular.
+void release_unused(ir::Nest& nest) {
+  for (std::size_t i = 0; i < nest.buffers.size(); ++i) {
+    ir::Buffer& buffer = nest.buffers[i];
+    const auto id = static_cast<ir::BufferId>(i);
+    if (buffer.at == ir::kRoot || !nest.loops[static_cast<std::size_t>(buffer.at)].dead) continue;
+    if (analysis::readers_of(nest, id).empty() && analysis::writers_of(nest, id).empty()) buffer.at = ir::kRoot;
+  }
+}
+
 }  // namespace
 
 std::string StepError::text() const {
@@ -62,6 +73,7 @@ std::string StepError::text() const {
 StepResult<void> apply(ir::Nest& nest, const Step& step, bool free_layout) {
   ir::Nest copy = nest;
   if (auto done = dispatch(copy, step, free_layout); !done) return done;
+  release_unused(copy);
 #ifndef NDEBUG
   const Status status = ir::verify(copy);
   LATHE_CHECK(status.has_value(), "after {}: {}\n{}", print(step), status.error().message, ir::print(copy));

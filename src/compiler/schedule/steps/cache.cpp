@@ -24,7 +24,8 @@ class Cacher {
     if (auto is_free = check_new_name(nest_, step_.name); !is_free) return is_free;
     if (step_.scope == ir::Scope::kInput || step_.scope == ir::Scope::kOutput || step_.scope == ir::Scope::kLiteral)
       return refuse(Refusal::kBadScope, step_.name);
-    if (loop_ != ir::kRoot && !nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[original_].at))
+    const LoopId lives_at = nest_.buffers[original_].at;
+    if (lives_at != ir::kRoot && (loop_ == ir::kRoot || !nest_.is_inside({ir::Item::Kind::kLoop, loop_}, lives_at)))
       return refuse(Refusal::kNotUsedThere, step_.buffer);
     layout_ = LATHE_TRY(resolve_layout(nest_, step_.layout, nest_.buffers[original_].shape.size(), step_.name));
     const std::vector<BlockId> readers = analysis::readers_of(nest_, original_, loop_);
@@ -96,13 +97,15 @@ class Cacher {
         pad = read->pad;
         padded = true;
       }
-    std::vector<std::int64_t> low(dims(), 0);
-    std::vector<SizeId> domain = original().shape;
-    if (padded) {
+    auto [low, domain] = coordinates();
+    const bool exact = analysis::is_in_the_making(nest_, original_, loop_);
+    if (padded || exact) {
       const analysis::Box all = box_of_reads(readers);
       for (std::size_t d = 0; d < dims(); ++d)
-        if (auto known = pad_domain(all[d], domain[d], low[d]); !known) return known;
+        if (auto known = narrow_domain(all[d], padded, exact, domain[d], low[d]); !known) return known;
     }
+    Region limits;
+    if (exact) limits.guards = LATHE_TRY(limits_of(readers));
     const int position = analysis::child_with(nest_, loop_, readers[0]);
     const BufferId cache = add_buffer();
     for (const BlockId id : readers) redirect_reads(nest_.blocks[id], original_, cache, padded);
@@ -116,9 +119,33 @@ class Cacher {
     }
     copy.writes = cache;
     copy.body = ir::read(original_, copy.index, original().dtype, pad);
+    add_guards(copy, limits, inner_);
+    for (std::size_t d = 0; exact && d < dims(); ++d) guard_overhang(copy, d, box[d], domain[d]);
     adopt(cache);
     add_block(nest_, std::move(copy), innermost);
     return {};
+  }
+
+  // The buffer's coordinates: low[d] + [0, extent[d]). A cache with its padding begins below 0.
+  std::pair<std::vector<std::int64_t>, std::vector<SizeId>> coordinates() {
+    std::vector<std::int64_t> low(dims(), 0);
+    std::vector<SizeId> extent = original().shape;
+    const std::vector<BlockId> writers = analysis::writers_of(nest_, original_);
+    for (std::size_t d = 0; d < dims() && writers.size() == 1; ++d) {
+      const ir::Block& writer = nest_.blocks[writers[0]];
+      const int iter = plain_iter(writer.index[d]);
+      if (iter < 0) continue;
+      low[d] = writer.index[d].offset;
+      extent[d] = writer.iters[static_cast<std::size_t>(iter)].extent;
+    }
+    return {low, extent};
+  }
+
+  // An accumulator is reloaded from the buffer it caches; that must not be a cache that starts empty itself.
+  bool is_nested_accumulator(BlockId writer) const {
+    const BlockId computes = nest_.writer_of(original_);
+    if (computes != writer) return analysis::is_partial_at(nest_, computes, loop_);
+    return nest_.buffers[original_].cache_of >= 0 && analysis::is_partial_at(nest_, writer, nest_.buffers[original_].at);
   }
 
   // The whole range that these blocks read, over all iterations.
@@ -134,16 +161,77 @@ class Cacher {
     return sum;
   }
 
-  // A padded dimension's coordinates run from `low` on, below 0 and beyond the shape.
-  StepResult<void> pad_domain(const analysis::Span& all, SizeId& domain, std::int64_t& low) {
-    const ir::Sizes& s = nest_.sizes;
+  // The coordinates that are read at all: a padded dimension's begin below 0 or end beyond the shape, and of a buffer in
+  // the making no others may be touched.
+  StepResult<void> narrow_domain(const analysis::Span& all, bool padded, bool exact, SizeId& domain, std::int64_t& low) {
+    ir::Sizes& s = nest_.sizes;
     if (!s.is_constant(all.offset)) return refuse(Refusal::kPadNeedsOwnStorage, step_.buffer);
     const std::int64_t start = s.constant_value(all.offset);
-    const bool fits = s.at_least(domain, nest_.sizes.add(all.offset, all.extent));
-    if (start >= 0 && fits) return {};
+    const SizeId end = s.add(domain, s.constant(low));
+    const bool fits = start >= low && s.at_least(end, s.add(all.offset, all.extent));
+    if (fits ? !exact : !padded) return {};
     low = start;
     domain = all.extent;
     return {};
+  }
+
+  // Bounds of the readers' iterations that their box does not show; of a buffer in the making, what is past them is not
+  // there to be copied.
+  StepResult<std::vector<RegionGuard>> limits_of(const std::vector<BlockId>& readers) {
+    std::vector<RegionGuard> limits;
+    for (const BlockId id : readers) {
+      const ir::Block& reader = nest_.blocks[id];
+      for (std::size_t i = 0; i < reader.iters.size(); ++i) {
+        const ir::BlockIter& iter = reader.iters[i];
+        if ((!iter.guard && !indexes(reader, static_cast<int>(i))) || !overshoots(iter)) continue;
+        auto [outer, inner] = parted(nest_, iter, loop_);
+        if (outer.empty() && iter.offset == SizeId::kNone) continue;
+        RegionGuard guard{-1, iter.extent, std::move(outer), iter.offset};
+        if (!inner.empty()) guard.dim = dim_driven_by(reader, inner);
+        if (readers.size() > 1 || (!inner.empty() && guard.dim < 0))
+          return refuse(Refusal::kBreaksDependence, step_.buffer);
+        limits.push_back(std::move(guard));
+      }
+    }
+    return limits;
+  }
+
+  bool indexes(const ir::Block& reader, int iter) const {
+    for (const ir::Read* read : ir::reads_of(reader.body))
+      if (read->tensor == original_ &&
+          std::ranges::any_of(read->index, [&](const ir::Affine& row) { return row.coef_of(iter) != 0; }))
+        return true;
+    return false;
+  }
+
+  // Some iterations may leave the iterator's domain.
+  bool overshoots(const ir::BlockIter& iter) {
+    if (iter.offset != SizeId::kNone) return true;
+    SizeId reach = nest_.sizes.constant(1);
+    for (const Digit& d : iter.digits) {
+      if (d.div != SizeId::kNone || d.mod != SizeId::kNone) return true;
+      const SizeId last = nest_.sizes.add(nest_.loops[d.loop].extent, nest_.sizes.constant(-1));
+      reach = nest_.sizes.add(reach, nest_.sizes.mul(d.weight, last));
+    }
+    return !nest_.sizes.at_least(iter.extent, reach);
+  }
+
+  // The dimension that the block reads at one iterator with exactly these digits inside the loop; -1 if there is none.
+  int dim_driven_by(const ir::Block& block, const std::vector<Digit>& inner) {
+    int dim = -1;
+    for (const ir::Read* read : ir::reads_of(block.body)) {
+      if (read->tensor != original_) continue;
+      int found = -1;
+      for (std::size_t d = 0; d < read->index.size(); ++d) {
+        const int iter = plain_iter(read->index[d]);
+        if (iter >= 0 && read->index[d].offset == 0 &&
+            same_digits(parted(nest_, block.iters[static_cast<std::size_t>(iter)], loop_).second, inner))
+          found = static_cast<int>(d);
+      }
+      if (found < 0 || (dim >= 0 && dim != found)) return -1;
+      dim = found;
+    }
+    return dim;
   }
 
   StepResult<void> cache_written(const std::vector<BlockId>& readers, BlockId writer) {
@@ -157,6 +245,8 @@ class Cacher {
           if (!analysis::same_start(box[d], region.box[d])) return refuse(Refusal::kBreaksDependence, step_.buffer);
       }
     }
+    if (is_nested_accumulator(writer)) return refuse(Refusal::kBreaksDependence, step_.buffer);
+    const auto [low, domain] = coordinates();
     const int position = analysis::child_with(nest_, loop_, writer) + 1;
     const BufferId cache = add_buffer();
     nest_.blocks[writer].writes = cache;
@@ -166,22 +256,22 @@ class Cacher {
     ir::Block copy;
     copy.name = step_.name;
     for (std::size_t d = 0; d < dims(); ++d) {
-      copy.iters.push_back(region_iter(nest_, iter_name(d), region.box[d], 0, original().shape[d], inner_[d]));
-      copy.index.push_back(ir::Affine::iter(static_cast<int>(d)));
+      copy.iters.push_back(region_iter(nest_, iter_name(d), region.box[d], low[d], domain[d], inner_[d]));
+      copy.index.push_back(ir::Affine::iter(static_cast<int>(d)) + ir::Affine::constant(low[d]));
     }
     copy.writes = original_;
     copy.body = ir::read(cache, copy.index, original().dtype);
     add_guards(copy, region, inner_);
-    for (std::size_t d = 0; d < dims(); ++d) guard_overhang(copy, d, region.box[d]);
+    for (std::size_t d = 0; d < dims(); ++d) guard_overhang(copy, d, region.box[d], domain[d]);
     adopt(cache);
     add_block(nest_, std::move(copy), innermost);
     return {};
   }
 
   // A layout whose blocks do not divide the box makes copy loops that run past it, into the neighbour's elements.
-  void guard_overhang(ir::Block& copy, std::size_t dim, const analysis::Span& span) {
+  void guard_overhang(ir::Block& copy, std::size_t dim, const analysis::Span& span, SizeId domain) {
     if (nest_.sizes.divides(inner_[dim].front().weight, span.extent)) return;
-    if (span.start.empty() && nest_.sizes.at_least(span.extent, original().shape[dim])) return;
+    if (span.start.empty() && nest_.sizes.at_least(span.extent, domain)) return;
     ir::BlockIter guard;
     guard.name = iter_name(dim);
     guard.extent = span.extent;

@@ -27,10 +27,9 @@ StepResult<void> check(const ir::Nest& nest, const ComputeAt& step, BlockId prod
   if (inside.size() != readers.size()) return refuse(Refusal::kMultipleConsumers, step.block);
   if (!std::ranges::all_of(block.index, [](const ir::Affine& row) { return plain_iter(row) >= 0; }))
     return refuse(Refusal::kNotElementwise, step.block);
-  // What it reads must be there as well.
+  // What it reads must be there completely, not only what was asked of it at the old place.
   for (const ir::Read* read : ir::reads_of(block.body))
-    if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, nest.buffers[read->tensor].at))
-      return refuse(Refusal::kBreaksDependence, step.block);
+    if (analysis::is_in_the_making(nest, read->tensor, loop)) return refuse(Refusal::kBreaksDependence, step.block);
   // Its own loops die with nothing else in them, up to one that is around the new place too.
   const auto own = analysis::own_loops(nest, producer, loop);
   const LoopId above = own.empty() ? block.parent : nest.loops[own.front()].parent;

@@ -65,21 +65,14 @@ class Mover {
     return id >= 0 && nest_.is_inside({ir::Item::Kind::kBlock, id}, loop_) ? id : -1;
   }
 
-  // Computed elsewhere: then completely, before the loop starts, and still there.
+  // Computed elsewhere: then completely, before the loop starts.
   StepResult<void> check_ready(BufferId buffer) const {
-    if (!nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[buffer].at))
-      return refuse(Refusal::kBreaksDependence, step_.block);
+    if (analysis::is_in_the_making(nest_, buffer, loop_)) return refuse(Refusal::kBreaksDependence, step_.block);
     const std::vector<BlockId> order = nest_.blocks_in_order();
     const auto place_of = [&](BlockId id) { return std::ranges::find(order, id) - order.begin(); };
-    const auto first_inside = place_of(nest_.blocks_in(loop_).front());
-    for (const BlockId writer : analysis::writers_of(nest_, buffer)) {
-      if (place_of(writer) > first_inside) return refuse(Refusal::kBreaksDependence, step_.block);
-      // In a loop around both, the writer may have done its part for this iteration only.
-      for (const LoopId around : nest_.path_to(loop_))
-        if (nest_.is_inside({ir::Item::Kind::kBlock, writer}, around) && nest_.buffers[buffer].at != around &&
-            analysis::is_driven_by(nest_.blocks[writer], around))
-          return refuse(Refusal::kBreaksDependence, step_.block);
-    }
+    for (const BlockId writer : analysis::writers_of(nest_, buffer))
+      if (place_of(writer) > place_of(nest_.blocks_in(loop_).front()))
+        return refuse(Refusal::kBreaksDependence, step_.block);
     return {};
   }
 

@@ -18,9 +18,6 @@ class Splitter {
   bool needs_guard(const ir::Block& block) const {
     const SizeId extent = nest_.loops[loop_].extent;
     if (nest_.sizes.divides(factor_, extent) || !analysis::is_driven_by(block, loop_)) return false;
-    // What such iterations write lives no longer than this loop's iteration, where nobody reads it.
-    if (const LoopId at = nest_.buffers[block.writes].at; at != ir::kRoot && nest_.is_inside(loop_item(at), loop_))
-      return false;
     for (const ir::BlockIter& iter : block.iters)
       for (const Digit& digit : iter.digits)
         if (digit.loop == loop_ && leaves_domain(iter, digit)) return false;
@@ -64,7 +61,6 @@ class Splitter {
   }
 
  private:
-  static ir::Item loop_item(LoopId loop) { return {ir::Item::Kind::kLoop, loop}; }
   SizeId or_none(SizeId size) const { return is_one(nest_.sizes, size) ? SizeId::kNone : size; }
 
   // Iterations of the loop past its extent put the iterator outside its domain.

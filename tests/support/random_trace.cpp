@@ -1,0 +1,182 @@
+#include "support/random_trace.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
+
+namespace lathe {
+namespace {
+
+using schedule::Size;
+using schedule::Step;
+
+class Proposer {
+ public:
+  Proposer(const te::Program& program, Rng& rng, const RandomScheduleOptions& options)
+      : rng_(rng), options_(options) {
+    out_.nest = te::naive_nest(program);
+    free_layout_ = program.contract.free_layout;
+  }
+
+  RandomSchedule run() {
+    for (int i = 0; i < options_.proposals; ++i) try_step(propose());
+    return std::move(out_);
+  }
+
+ private:
+  ir::Nest& nest() { return out_.nest; }
+
+  void try_step(const Step& step) {
+    ir::Nest next = nest();
+    if (!schedule::apply(next, step, free_layout_)) return;
+    if (iterations(next) > static_cast<double>(options_.max_iterations)) return;
+    nest() = std::move(next);
+    out_.trace.push_back(step);
+  }
+
+  double iterations(const ir::Nest& n) const {
+    const ir::SizedNest sized(n, out_.knobs);
+    double sum = 0;
+    for (const ir::BlockId block : n.blocks_in_order()) {
+      double product = 1;
+      for (const ir::LoopId loop : n.loops_around(block)) product *= static_cast<double>(sized.extent(loop));
+      sum += product;
+    }
+    return sum;
+  }
+
+  template <class T>
+  const T& pick(const std::vector<T>& from) {
+    return from[rng_.below(from.size())];
+  }
+  std::string any_loop() {
+    std::vector<std::string> names;
+    for (const ir::Loop& loop : nest().loops)
+      if (!loop.dead) names.push_back(loop.name);
+    return names.empty() ? "" : pick(names);
+  }
+  std::string any_block() { return nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))].name; }
+  std::string any_buffer() { return pick(nest().buffers).name; }
+  std::string fresh(const char* stem) { return stem + std::to_string(next_name_++); }
+
+  Size size(std::int64_t value) {
+    if (!options_.open_sizes || rng_.chance(0.3)) return value;
+    const auto number = static_cast<int>(out_.knobs.size());
+    out_.knobs.push_back(value);
+    return nest().sizes.knob(number, "s" + std::to_string(number));
+  }
+  std::int64_t factor() {
+    constexpr std::int64_t kFactors[] = {1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 8, 16};
+    return kFactors[rng_.below(std::size(kFactors))];
+  }
+
+  Step propose() {
+    switch (rng_.below(options_.annotations ? 14 : 11)) {
+      case 0:
+      case 1:
+      case 2: return split();
+      case 3: return reorder();
+      case 4: return fuse();
+      case 5: return schedule::ComputeAt{any_block(), any_loop()};
+      case 6: return schedule::ReverseComputeAt{any_block(), any_loop()};
+      case 7: return schedule::Inline{any_block()};
+      case 8:
+      case 9: return cache();
+      case 10:
+        if (rng_.chance(0.5)) return schedule::Rfactor{any_block(), any_loop(), fresh("rf")};
+        return schedule::Layout{any_buffer(), layout(any_buffer()), rng_.between(0, 2) * 4};
+      default: return annotate();
+    }
+  }
+
+  Step split() {
+    schedule::Split s;
+    s.loop = any_loop();
+    s.factor = size(factor());
+    s.outer = fresh("o");
+    s.inner = fresh("i");
+    if (options_.annotations) s.tail = static_cast<ir::Tail>(rng_.below(3));
+    return s;
+  }
+
+  // Some of the loops around a block, in random order.
+  Step reorder() {
+    const auto path = nest().loops_around(pick(nest().blocks_in_order()));
+    schedule::Reorder s;
+    for (const ir::LoopId loop : path)
+      if (rng_.chance(0.7)) s.loops.push_back(nest().loops[static_cast<std::size_t>(loop)].name);
+    for (std::size_t i = s.loops.size(); i > 1; --i) std::swap(s.loops[i - 1], s.loops[rng_.below(i)]);
+    return s;
+  }
+
+  Step fuse() {
+    const auto path = nest().loops_around(pick(nest().blocks_in_order()));
+    schedule::Fuse s;
+    s.fused = fresh("f");
+    const std::size_t first = path.empty() ? 0 : rng_.below(path.size()), count = 2 + rng_.below(2);
+    for (std::size_t i = first; i < path.size() && s.loops.size() < count; ++i)
+      s.loops.push_back(nest().loops[static_cast<std::size_t>(path[i])].name);
+    return s;
+  }
+
+  std::vector<schedule::LayoutItem> layout(const std::string& buffer) {
+    const ir::BufferId id = nest().find_buffer(buffer);
+    const auto dims = static_cast<int>(nest().buffers[static_cast<std::size_t>(id)].shape.size());
+    std::vector<schedule::LayoutItem> items;
+    for (int d = 0; d < dims; ++d) items.push_back({d, std::int64_t{1}});
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng_.below(i)]);
+    if (dims > 0 && rng_.chance(0.6)) {
+      const schedule::LayoutItem block{static_cast<int>(rng_.below(static_cast<std::uint64_t>(dims))), size(factor())};
+      items.insert(items.begin(), block);
+    }
+    return items;
+  }
+
+  Step cache() {
+    schedule::Cache s;
+    s.buffer = any_buffer();
+    s.name = fresh("c");
+    if (rng_.chance(0.8)) s.loop = any_loop();
+    if (rng_.chance(0.6)) s.layout = layout(s.buffer);
+    return s;
+  }
+
+  Step annotate() {
+    schedule::Annotate s;
+    s.loop = any_loop();
+    s.what = static_cast<schedule::Annotate::What>(rng_.below(3));
+    s.kind = static_cast<ir::LoopKind>(rng_.below(4));
+    s.tail = static_cast<ir::Tail>(rng_.below(4));
+    s.buffer = any_buffer();
+    s.bytes = rng_.between(0, 4) * 256;
+    return s;
+  }
+
+  Rng& rng_;
+  const RandomScheduleOptions& options_;
+  RandomSchedule out_;
+  bool free_layout_ = false;
+  int next_name_ = 0;
+};
+
+}  // namespace
+
+RandomSchedule random_schedule(const te::Program& program, Rng& rng, const RandomScheduleOptions& options) {
+  return Proposer(program, rng, options).run();
+}
+
+schedule::Trace random_trace(const te::Program& program, Rng& rng) {
+  return random_schedule(program, rng, {}).trace;
+}
+
+std::string describe(const te::Program& program, const RandomSchedule& s) {
+  const ir::SizedNest sized(s.nest, s.knobs);
+  const schedule::Trace concrete = schedule::concretize(s.trace, sized);
+  return fmt::format("{}\n{}\n{}\n{}", te::print_program(program), schedule::print(concrete),
+                     schedule::to_json(concrete).dump(), ir::print(sized));
+}
+
+}  // namespace lathe

@@ -1,0 +1,38 @@
+// Random legal schedules of a program, for property tests of everything that takes a nest.
+//
+//   Rng rng(seed);
+//   te::Program p = random_program(rng);
+//   RandomSchedule s = random_schedule(p, rng, {.open_sizes = true});
+//   ir::SizedNest sized(s.nest, s.knobs);
+// A failing test prints its seed and describe(p, s), which has the program, the steps and their JSON to paste.
+#pragma once
+
+#include <string>
+
+#include "base/rng.h"
+#include "compiler/schedule/step.h"
+#include "compiler/te/program.h"
+
+namespace lathe {
+
+struct RandomScheduleOptions {
+  int proposals = 24;                       // steps tried; the refused ones leave no trace
+  bool open_sizes = false;                  // factors and layout weights are knobs
+  bool annotations = true;                  // kinds, tails, prefetches, intrinsics: what only lowering looks at
+  std::int64_t max_iterations = 200'000;    // of all loops together, with the overhang of tails
+};
+
+struct RandomSchedule {
+  ir::Nest nest;
+  schedule::Trace trace;                    // sizes refer to nest.sizes
+  std::vector<std::int64_t> knobs;
+};
+
+RandomSchedule random_schedule(const te::Program& program, Rng& rng, const RandomScheduleOptions& options = {});
+
+// Legal steps with all sizes known.
+schedule::Trace random_trace(const te::Program& program, Rng& rng);
+
+std::string describe(const te::Program& program, const RandomSchedule& schedule);
+
+}  // namespace lathe

@@ -1,0 +1,66 @@
+// Scheduled programs compute what the expression says, whatever legal steps were applied: with known and with open sizes,
+// and replayed from their JSON.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "compiler/interp/nest_eval.h"
+#include "compiler/te/naive_nest.h"
+#include "support/random_program.h"
+#include "support/random_trace.h"
+
+namespace lathe::schedule {
+namespace {
+
+std::string difference(const std::vector<interp::Tensor>& want, const ir::SizedNest& nest,
+                       const std::vector<interp::Tensor>& inputs) {
+  const auto got = interp::evaluate(nest, inputs);
+  if (!got) return got.error().text();
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const std::string text = interp::compare(want[i], (*got)[i].values, 32);
+    if (!text.empty()) return text;
+  }
+  return "";
+}
+
+void check(std::uint64_t seed, bool open_sizes) {
+  Rng rng(seed);
+  const te::Program program = random_program(rng, {.max_iterations = 6'000});
+  const RandomSchedule s = random_schedule(program, rng, {.open_sizes = open_sizes});
+  const ir::SizedNest sized(s.nest, s.knobs);
+  const Status sound = ir::verify(s.nest);
+  ASSERT_TRUE(sound.has_value()) << "seed " << seed << "\n" << sound.error().text() << "\n" << describe(program, s);
+  const auto inputs = interp::random_inputs(program, rng);
+  const auto want = interp::evaluate(program, inputs);
+  ASSERT_TRUE(want.has_value()) << want.error().text();
+  const std::string wrong = difference(*want, sized, inputs);
+  ASSERT_EQ(wrong, "") << "seed " << seed << "\n" << describe(program, s);
+
+  const Json json = to_json(concretize(s.trace, sized));
+  const auto trace = trace_from_json(json);
+  ASSERT_TRUE(trace.has_value()) << trace.error().text();
+  EXPECT_EQ(to_json(*trace), json);
+  ir::Nest replayed = te::naive_nest(program);
+  const auto done = apply(replayed, *trace);
+  // Weights that turn out not to divide each other are noticed when they are numbers.
+  if (!done && open_sizes && done.error().refusal == Refusal::kBadLayout) return;
+  ASSERT_TRUE(done.has_value()) << "seed " << seed << "\n" << done.error().text() << "\n" << describe(program, s);
+  const std::string replayed_wrong = difference(*want, ir::SizedNest(replayed, {}), inputs);
+  ASSERT_EQ(replayed_wrong, "") << "replayed, seed " << seed << "\n" << describe(program, s);
+}
+
+std::uint64_t rounds() {
+  const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
+  return asked ? std::strtoull(asked, nullptr, 10) : 150;
+}
+
+TEST(RandomTrace, KnownSizesKeepTheResult) {
+  for (std::uint64_t seed = 0; seed < rounds() && !HasFatalFailure(); ++seed) check(seed, false);
+}
+
+TEST(RandomTrace, OpenSizesKeepTheResult) {
+  for (std::uint64_t seed = 0; seed < rounds() && !HasFatalFailure(); ++seed) check(1'000'000 + seed, true);
+}
+
+}  // namespace
+}  // namespace lathe::schedule
