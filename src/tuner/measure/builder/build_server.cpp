@@ -22,6 +22,10 @@ namespace {
 
 using measure::Built;
 
+std::unexpected<Error> compiler_bug(const InvariantError& broken) {
+  return fail(ErrorKind::kBuild, "a bug of Lathe's compiler: {}", broken.what());
+}
+
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -86,13 +90,15 @@ void keep_to(const std::vector<int>& cpus) {
 
 }  // namespace
 
-Result<Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target) {
+Result<Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target) try {
   const double start = now();
   const flat::Program flat_program = LATHE_TRY(lowered(program, trace, target));
   Built built = describe(flat_program);
   built.lower_seconds = now() - start;
   LATHE_TRY_STATUS(generate(flat_program, target, built));
   return built;
+} catch (const InvariantError& broken) {
+  return compiler_bug(broken);
 }
 
 void BuildServer::serve() {
@@ -104,7 +110,7 @@ void BuildServer::serve() {
     try {
       reply = answer(*message);
     } catch (const InvariantError& broken) {
-      reply = fail(ErrorKind::kBuild, "a bug of Lathe's compiler: {}", broken.what());
+      reply = compiler_bug(broken);
     }
     const bool sent = reply ? channel_.send(reply->type, reply->body).has_value()
                             : channel_.send(runner::kFailed, runner::encode(reply.error())).has_value();

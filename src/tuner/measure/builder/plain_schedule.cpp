@@ -7,6 +7,21 @@ namespace {
 
 constexpr std::int64_t kVectors = 4;  // of accumulators
 
+// The result's tile at `loop` in registers, its last dimension in vectors.
+void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::string& loop, schedule::Trace& trace) {
+  const int last = static_cast<int>(tensor.shape.size()) - 1;
+  const std::string name = tensor.name + ".acc";
+  std::vector<schedule::LayoutItem> layout;
+  for (int d = 0; d < last; ++d) layout.push_back({d, std::int64_t{1}});
+  layout.push_back({last, lanes});
+  layout.push_back({last, std::int64_t{1}});
+  trace.push_back(schedule::Cache{tensor.name, name, loop, ir::Scope::kRegister, layout});
+  for (std::size_t i = 0; i < layout.size(); ++i)
+    trace.push_back(schedule::Annotate{.loop = fmt::format("{}.d{}", name, i),
+                                       .kind = i + 1 == layout.size() ? ir::LoopKind::kVectorized
+                                                                      : ir::LoopKind::kUnrolled});
+}
+
 void add_stage(const te::Program& program, const te::Stage& stage, const Target& target, schedule::Trace& trace) {
   const te::Tensor& tensor = program.tensors[stage.tensor];
   const std::string prefix = tensor.name + ".";
@@ -36,8 +51,7 @@ void add_stage(const te::Program& program, const te::Stage& stage, const Target&
   trace.push_back(schedule::Reorder{order});
   trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
   trace.push_back(schedule::Annotate{.loop = loop + ".u", .kind = ir::LoopKind::kUnrolled});
-  trace.push_back(schedule::Cache{.buffer = tensor.name, .name = tensor.name + ".acc", .loop = loop + ".o",
-                                  .scope = ir::Scope::kRegister});
+  add_accumulators(tensor, lanes, loop + ".o", trace);
 }
 
 }  // namespace

@@ -1,0 +1,155 @@
+// With the real builder and runner: from traces to verified times, and the compiled reference against the interpreter.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/interp/te_eval.h"
+#include "compiler/te/parse.h"
+#include "runtime/module/module.h"
+#include "runtime/pool/pool.h"
+#include "runtime/tensor/tensor.h"
+#include "tuner/measure/builder/build_server.h"
+#include "tuner/measure/builder/plain_schedule.h"
+#include "tuner/measure/inputs.h"
+#include "tuner/measure/measure.h"
+#include "tuner/measure/reference.h"
+
+namespace lathe::measure {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const char* const kMatmul = "A: f32[11, 13]; B: f32[11, 37]; C[i,j] = sum(k) A[k,i] * B[k,j]";
+const char* const kPrograms[] = {
+    kMatmul,
+    "A: f32[1, 1]; B: f32[1, 1]; C[i,j] = sum(k) A[k,i] * B[k,j]",
+    "X: f32[1, 3, 7, 29]; const W: f32[5, 3, 3, 3]; b: f32[5]\n"
+    "Y[n,o,y:7,x:29] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]\nZ[n,o,y,x] = relu(Y[n,o,y,x] + b[o])",
+    "X: f32[1, 3, 9, 23]; W: f32[5, 3, 3, 3]\nY[n,o,y:5,x:12] = sum(c,r,s) X[n,c,2*y+r-1,2*x+s-1 else 0] * W[o,c,r,s]",
+    "X: f32[4, 19]; S[i] = max(k) X[i,k]; E[i,j] = exp(X[i,j] - S[i]); T[i] = sum(k) E[i,k]; Y[i,j] = E[i,j] / T[i]",
+    "X: f32[101]; Y[i] = select(X[i] > 0.3, sqrt(abs(X[i])), tanh(X[i]) - 2)",
+    "X: f16[23, 5]; Y[i] = sum(k) f32(X[i,k]) * f32(X[i,k])",
+    "X: i8[23, 5]; Y[i] = sum(k) i32(X[i,k]) * i32(X[i,k])",
+};
+
+Target host() { return *codegen::resolve_target(*parse_target("cpu:host")); }
+
+// Runs a program's plain border tensors in this process.
+std::vector<std::vector<double>> run(const Built& built, const std::vector<std::vector<double>>& inputs) {
+  auto module = module::load_module(built.library);
+  EXPECT_TRUE(module.has_value()) << module.error().text();
+  std::vector<tensor::Tensor> tensors;
+  for (const auto* borders : {&built.inputs, &built.outputs})
+    for (const tensor::Border& border : *borders) {
+      EXPECT_TRUE(tensor::is_plain(border));
+      tensors.push_back(*tensor::Tensor::make(border.dtype, border.shape));
+    }
+  std::vector<void*> pointers;
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    for (std::int64_t i = 0; t < inputs.size() && i < tensors[t].elements(); ++i) tensors[t].set(i, inputs[t][i]);
+    pointers.push_back(tensors[t].data());
+  }
+  const lathe_module& table = (*module)->table();
+  const auto area = [](std::int64_t bytes) { return *tensor::Tensor::make(Dtype::kU8, {bytes + 64}); };
+  auto constants = area(table.constant_bytes), workspace = area(table.workspace_bytes), workers = area(table.worker_bytes);
+  pool::Pool pool({.threads = 1});
+  if (table.prepare != nullptr)
+    table.prepare(pool.runtime(), pointers.data(), constants.data(), workspace.data(), workers.data());
+  table.run(pool.runtime(), pointers.data(), constants.data(), workspace.data(), workers.data());
+  std::vector<std::vector<double>> outputs;
+  for (std::size_t o = 0; o < built.outputs.size(); ++o) {
+    const auto& tensor = tensors[built.inputs.size() + o];
+    outputs.emplace_back();
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) outputs.back().push_back(tensor.at(i));
+  }
+  return outputs;
+}
+
+TEST(CompiledReference, AgreesWithTheInterpreter) {
+  for (const char* text : kPrograms) {
+    SCOPED_TRACE(text);
+    const auto program = te::parse_program(text);
+    ASSERT_TRUE(program.has_value()) << program.error().text();
+    const te::Program reference = reference_program(*program);
+    const auto built = builder::build(reference, builder::plain_schedule(reference, host()), host());
+    ASSERT_TRUE(built.has_value()) << built.error().text();
+    const auto values = random_inputs(*program, 5);
+    std::vector<interp::Tensor> inputs;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const te::Tensor& tensor = reference.tensors[reference.inputs()[i]];
+      inputs.push_back({tensor.dtype, tensor.shape, values[i], {}});
+    }
+    const auto want = interp::evaluate(reference, inputs);
+    ASSERT_TRUE(want.has_value()) << want.error().text();
+    const auto got = run(*built, values);
+    ASSERT_EQ(got.size(), want->size());
+    for (std::size_t o = 0; o < got.size(); ++o)
+      for (std::size_t i = 0; i < got[o].size(); ++i)
+        ASSERT_NEAR(got[o][i], (*want)[o].values[i], 1e-12 * (1 + std::abs((*want)[o].values[i]))) << o << " " << i;
+  }
+}
+
+Options options() {
+  Options options;
+  options.min_seconds = 0.0005;
+  options.timeout_seconds = 60;
+  options.cache_folder = "-";
+  return options;
+}
+
+std::map<int, Outcome> measure(Measurer& measurer, const std::vector<schedule::Trace>& traces) {
+  std::vector<Candidate> batch;
+  for (std::size_t i = 0; i < traces.size(); ++i) batch.push_back({static_cast<int>(i), traces[i]});
+  std::map<int, Outcome> outcomes;
+  const auto status = measurer.measure(batch, kInfinity, [&](Outcome o) { outcomes.emplace(o.tag, o); }, {});
+  EXPECT_TRUE(status.has_value()) << status.error().text();
+  return outcomes;
+}
+
+TEST(RealMeasurer, DefaultCodeOfEveryProgramIsRight) {
+  for (const char* text : kPrograms) {
+    SCOPED_TRACE(text);
+    const auto program = te::parse_program(text);
+    const auto measurer = make_measurer(*program, host(), options());
+    ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
+    const auto outcomes = measure(**measurer, {{}, builder::plain_schedule(*program, host())});
+    ASSERT_EQ(outcomes.size(), 2U);
+    for (const auto& [tag, outcome] : outcomes) {
+      EXPECT_FALSE(outcome.error.has_value()) << tag << ": " << outcome.error->text();
+      EXPECT_GT(outcome.seconds, 0);
+    }
+  }
+}
+
+TEST(RealMeasurer, RefusedTracesAndEqualProgramsCostOneTrialEach) {
+  const auto program = te::parse_program(kMatmul);
+  const auto measurer = make_measurer(*program, host(), options());
+  ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
+  const schedule::Trace nowhere{schedule::Split{"no.loop", std::int64_t{4}, "o", "i"}};
+  const schedule::Trace split{schedule::Split{"C.i", std::int64_t{4}, "io", "ii"}};
+  const schedule::Trace renamed{schedule::Split{"C.i", std::int64_t{4}, "outer", "inner"}};
+  const auto outcomes = measure(**measurer, {split, nowhere, renamed, {}});
+  ASSERT_EQ(outcomes.size(), 4U);
+  ASSERT_TRUE(outcomes.at(1).error.has_value());
+  EXPECT_EQ(outcomes.at(1).error->kind, ErrorKind::kIllegalSchedule);
+  EXPECT_EQ(outcomes.at(1).error->place, "step 0");
+  for (const int good : {0, 2, 3}) EXPECT_FALSE(outcomes.at(good).error) << outcomes.at(good).error->text();
+  EXPECT_EQ(outcomes.at(0).program_hash, outcomes.at(2).program_hash);
+  EXPECT_NE(outcomes.at(0).duplicate_of_hash.empty(), outcomes.at(2).duplicate_of_hash.empty());
+}
+
+TEST(RealMeasurer, PeakIsPlausible) {
+  const auto program = te::parse_program(kMatmul);
+  const auto measurer = make_measurer(*program, host(), options());
+  ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
+  const auto peak = (*measurer)->peak_flops();
+  ASSERT_TRUE(peak.has_value()) << peak.error().text();
+  EXPECT_GT(*peak, 1e8);
+  EXPECT_LT(*peak, 1e12);
+}
+
+}  // namespace
+}  // namespace lathe::measure
