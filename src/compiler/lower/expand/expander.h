@@ -44,7 +44,7 @@ struct Digit {
 struct Iter {
   std::vector<Digit> digits;
   std::int64_t offset = 0, extent = 0;
-  bool reduce = false;
+  bool reduce = false, guard = false;
 };
 
 struct Constraint {
@@ -196,6 +196,7 @@ class Expander {
   void emit_init(BlockId id);
   bool prepare_instance(Instance& at) const;
   void emit_guarded(const Instance& at, const flat::Stmt& stmt);
+  static flat::Expr stored_lanes(const Instance& at);
   void emit_accumulate(const Instance& at);
   flat::Expr accumulated(const Instance& at, const flat::Expr& before);
   void emit_write(const Instance& at, BufferId buffer, flat::Expr value);
@@ -206,7 +207,7 @@ class Expander {
   };
   Test first_test(const BlockPlan::Progress& progress) const;
   Test last_test(const BlockPlan::Progress& progress) const;
-  Lin progress_base(const Iter& iter, const std::vector<LoopId>& loops, std::int64_t& span) const;
+  Test at_least(const Lin& a, std::int64_t b) const;
   flat::Expr translate(const Instance& at, const ir::Expr& e);
   flat::Expr read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
                           const flat::Expr& condition, double pad);

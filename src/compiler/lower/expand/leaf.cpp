@@ -6,13 +6,13 @@
 namespace lathe::lower {
 namespace {
 
+flat::Expr widen(const flat::Expr& e, int lanes) { return e->type.lanes == lanes ? e : flat::broadcast(e, lanes); }
+
 flat::Expr both(const flat::Expr& a, const flat::Expr& b) {
   if (!a || !b) return a ? a : b;
   const int lanes = std::max(a->type.lanes, b->type.lanes);
-  return flat::binary(flat::BinaryOp::kAnd, flat::broadcast(a, lanes), flat::broadcast(b, lanes));
+  return flat::binary(flat::BinaryOp::kAnd, widen(a, lanes), widen(b, lanes));
 }
-
-flat::Expr widen(const flat::Expr& e, int lanes) { return e->type.lanes == lanes ? e : flat::broadcast(e, lanes); }
 
 flat::BinaryOp reduce_op(ir::ReduceOp op) {
   switch (op) {
@@ -38,50 +38,60 @@ flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range 
 
 }  // namespace
 
+// What of an instance is stored in the end: partial results exist only there.
+flat::Expr Expander::stored_lanes(const Instance& at) { return both(at.loads_condition, at.mask); }
+
 flat::Expr Expander::condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const {
   return in_bounds(affine_lin(plan, c.terms, c.offset), c.low, c.high, constraint_range(plan, c), lanes);
 }
 
-// What the outer part of a reduction iterator has reached, and how far the inner loops go from there.
-Lin Expander::progress_base(const Iter& iter, const std::vector<LoopId>& loops, std::int64_t& span) const {
-  Lin base;
-  span = 1;
-  for (const Digit& d : iter.digits) {
-    if (std::ranges::count(loops, d.loop) > 0)
-      base.add(1, digit_lin(d));
-    else
-      span += free_range(d).max;
-  }
-  return base;
+// Whether a >= b for what a form can be, else the comparison.
+Expander::Test Expander::at_least(const Lin& a, std::int64_t b) const {
+  const Range r = range_of(a, ranges_, 1);
+  if (r.min >= b) return {true, nullptr};
+  if (r.max < b) return {false, nullptr};
+  return {std::nullopt, flat::binary(flat::BinaryOp::kLe, flat::int_imm(b), scalar_expr(a))};
 }
 
 Expander::Test Expander::first_test(const BlockPlan::Progress& progress) const {
   Test test{true, nullptr};
   for (const Iter& iter : blocks_[progress.producer].iters) {
-    if (!iter.reduce) continue;
-    std::int64_t span = 0;
-    const Lin base = progress_base(iter, progress.loops, span);
-    const Range r = range_of(base, ranges_, 1);
-    if (r.max == 0) continue;
-    if (r.min > 0) return {false, nullptr};
+    if (!iter.reduce || iter.guard) continue;
+    Lin reached;
+    for (const Digit& d : iter.digits)
+      if (std::ranges::count(progress.loops, d.loop) > 0) reached.add(1, digit_lin(d));
+    const Test later = at_least(reached, 1);
+    if (later.known == true) return {false, nullptr};
+    if (later.known == false) continue;
     test.known.reset();
-    test.condition = both(test.condition, flat::binary(flat::BinaryOp::kEq, scalar_expr(base), flat::int_imm(0)));
+    test.condition = both(test.condition, flat::binary(flat::BinaryOp::kEq, scalar_expr(reached), flat::int_imm(0)));
   }
   return test;
 }
 
+// The last iteration that adds anything: no digit could be larger, be it that the domain or the digit ends there.
 Expander::Test Expander::last_test(const BlockPlan::Progress& progress) const {
   Test test{true, nullptr};
   for (const Iter& iter : blocks_[progress.producer].iters) {
-    if (!iter.reduce) continue;
-    std::int64_t span = 0;
-    const Lin base = progress_base(iter, progress.loops, span);
-    const Range r = range_of(base, ranges_, 1);
-    if (r.min + span >= iter.extent) continue;
-    if (r.max + span < iter.extent) return {false, nullptr};
-    test.known.reset();
-    test.condition = both(test.condition, flat::binary(flat::BinaryOp::kLe, flat::int_imm(iter.extent - span),
-                                                       scalar_expr(base)));
+    if (!iter.reduce || iter.guard) continue;
+    std::vector<Digit> digits;
+    for (const Digit& d : iter.digits)
+      if (std::ranges::count(progress.loops, d.loop) > 0) digits.push_back(d);
+    std::ranges::stable_sort(digits, [](const Digit& a, const Digit& b) { return a.weight > b.weight; });
+    Lin reached;
+    for (const Digit& d : digits) {
+      const Lin digit = digit_lin(d);
+      reached.add(1, digit);
+      const Test beyond = at_least(reached, iter.extent - d.weight);
+      const Test full = at_least(digit, free_range(d).max);
+      if (beyond.known == true || full.known == true) continue;
+      if (beyond.known == false && full.known == false) return {false, nullptr};
+      test.known.reset();
+      flat::Expr either = beyond.condition ? beyond.condition : full.condition;
+      if (beyond.condition && full.condition)
+        either = flat::binary(flat::BinaryOp::kOr, beyond.condition, full.condition);
+      test.condition = both(test.condition, either);
+    }
   }
   return test;
 }
@@ -140,9 +150,8 @@ void Expander::emit_block(BlockId id) {
     at.condition = both(at.condition, last.condition);
   }
   if (!at.plan->never_in_last.loops.empty()) {
-    const Test last = last_test(at.plan->never_in_last);
-    if (last.known == true) return;
-    if (last.condition) at.condition = both(at.condition, flat::unary(ir::UnaryOp::kNot, last.condition));
+    // Only where that is known: an iteration that adds nothing may follow the last, and would reload what is here.
+    if (last_test(at.plan->never_in_last).known == true) return;
   }
   flat::Stmt stmt = capture([&] {
     if (block.reduce == ir::ReduceOp::kNone)
@@ -172,7 +181,8 @@ void Expander::emit_accumulate(const Instance& at) {
   const ir::Block& block = nest_.blocks[at.id];
   const Dtype dtype = block.body->dtype;
   const auto current = [&](BufferId buffer) {
-    return flat::cast(read_element(at, buffer, block.index, nullptr, 0), dtype);
+    const flat::Expr lanes = buffer == block.writes ? nullptr : stored_lanes(at);
+    return flat::cast(read_element(at, buffer, block.index, lanes, 0), dtype);
   };
   flat::Expr before;
   if (at.plan->init_loop != ir::kRoot) {
@@ -202,7 +212,8 @@ void Expander::emit_init(BlockId id) {
   };
   const auto reload = [&] {
     const BufferId from = nest_.buffers[block.writes].cache_of;
-    emit_write(at, block.writes, widen(flat::cast(read_element(at, from, block.index, nullptr, 0), dtype), at.lanes));
+    flat::Expr partial = read_element(at, from, block.index, stored_lanes(at), 0);
+    emit_write(at, block.writes, widen(flat::cast(std::move(partial), dtype), at.lanes));
   };
   const Test first = at.plan->resumed_over.empty() ? Test{true, nullptr} : first_test({id, at.plan->resumed_over});
   flat::Stmt stmt;

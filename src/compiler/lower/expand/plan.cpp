@@ -66,7 +66,7 @@ void Expander::plan_blocks() {
     if (block.dead) continue;
     plan.path = nest_.loops_around(static_cast<BlockId>(id));
     for (const ir::BlockIter& it : block.iters) {
-      Iter iter{{}, sized_.or_else(it.offset, 0), sized_[it.extent], it.kind == ir::IterKind::kReduce};
+      Iter iter{{}, sized_.or_else(it.offset, 0), sized_[it.extent], it.kind == ir::IterKind::kReduce, it.guard};
       for (const ir::Digit& d : it.digits)
         iter.digits.push_back({d.loop, sized_[d.weight], sized_.or_else(d.div, 1), sized_.or_else(d.mod, 0)});
       plan.iters.push_back(std::move(iter));
