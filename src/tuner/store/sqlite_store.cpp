@@ -192,7 +192,7 @@ class SqliteStore final : public Store {
     if (!known_run)
       return fail_at(database_.path(), ErrorKind::kInvalidArgument, "there is no run {}", record.run);
     if (taken)
-      return fail_at(database_.path(), ErrorKind::kInvalidArgument,
+      return fail_at(database_.path(), ErrorKind::kIo,
                      "run {} already has trial {}: another tuner is at work on the same run; end one of them, or give "
                      "another --seed", record.run, record.index);
     return {};

@@ -1,0 +1,156 @@
+// Lathe as a library: from an index expression to the fastest program on this machine.
+//
+//   auto workload = lathe::Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]", {.shapes = {{"A", {256, 256}}, {"B", {256, 256}}}});
+//   auto found = workload->tune({.trials = 128});
+//   auto program = workload->compile();
+//   program->run(inputs, outputs);
+//
+// Everything that can fail returns Expected. Nothing prints. Objects may be used from one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+struct Failure {
+  std::string kind;     // stable: "invalid-argument", "not-found", "timeout" ...
+  std::string message;  // one sentence: what is wrong and what to do
+  std::string place;    // where; may be empty
+  std::string text() const { return place.empty() ? message : place + ": " + message; }
+};
+template <class T>
+using Expected = std::expected<T, Failure>;
+
+// What the text of an expression leaves open.
+struct Inputs {
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+  std::map<std::string, std::string> dtypes;   // "f32" where none is given
+  std::vector<std::string> constants;          // known beforehand, e.g. weights
+  bool free_layout = false;                    // the schedule may choose the layouts of inputs and outputs
+  double max_error = 2e-5;                     // of the largest output
+};
+
+struct TensorInfo {
+  std::string name, dtype;
+  std::vector<std::int64_t> shape;
+  bool constant = false;
+};
+
+// The machine a program is for, and where records are kept.
+struct Machine {
+  std::string target = "cpu:host";
+  int threads = 1;
+  std::string database;                        // empty: $LATHE_DB, else the user's data folder
+  bool cold_cache = false;                     // programs are timed with cold caches
+};
+
+struct TuneOptions {
+  int trials = 512;                            // of the run in all; the same call goes on
+  double seconds = 0;                          // 0: no limit
+  int jobs = 0;                                // processes at work; 0: one a core
+  std::uint64_t seed = 0;
+  std::string search = "annealing";            // annealing, genetic, random
+  std::string model = "xgb-rank";              // xgb-rank, xgb-reg, none
+  std::string space = "default";               // default, wide
+  bool fresh = false;                          // learn nothing from other runs
+  Machine machine;
+};
+struct TuneProgress {
+  int trials = 0, failed = 0;
+  double best_seconds = 0;                     // 0: none yet
+  double elapsed_seconds = 0, left_seconds = 0;
+  std::string phase;
+};
+struct Schedule {
+  double seconds = 0, gflops = 0;              // as measured
+  std::string trace;                           // JSON, replays without the space
+  std::string config;                          // JSON
+};
+struct TuneResult {
+  int trials = 0, failed = 0;
+  double seconds = 0;
+  bool interrupted = false, exhausted = false;
+  std::optional<Schedule> best;                // none: nothing worked
+};
+
+// A program in this process.
+class Program {
+ public:
+  // Row-major tensors, in the workload's order. Constant inputs are read by prepare(), which comes first where there are
+  // any, and ignored by run().
+  Expected<void> prepare(std::span<const void* const> inputs);
+  Expected<void> run(std::span<const void* const> inputs, std::span<void* const> outputs);
+
+  struct Impl;
+  explicit Program(std::unique_ptr<Impl> impl);
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// What to compute, with every shape known.
+class Workload {
+ public:
+  static Expected<Workload> parse(const std::string& expression, const Inputs& inputs = {});
+  // An operator with its flags ("conv2d", {{"input", "1,64,56,56"}, ...}) or a workload of the paper ("C6", {}).
+  static Expected<Workload> named(const std::string& name, const std::map<std::string, std::string>& flags = {},
+                                  const Inputs& inputs = {});
+  const std::string& key() const;              // canonical: equal for equal work
+  double flops() const;
+  std::vector<TensorInfo> inputs() const;      // in the order programs take them
+  std::vector<TensorInfo> outputs() const;
+
+  // Returns when the trials, the time or the space are used up, or when `stop` says so. `listener` hears at least twice a
+  // second, not always on the caller's thread.
+  Expected<TuneResult> tune(const TuneOptions& options = {}, const std::function<void(const TuneProgress&)>& listener = {},
+                            const std::function<bool()>& stop = {}) const;
+  // The best on record.
+  Expected<std::optional<Schedule>> best(const Machine& machine = {}) const;
+  // `schedule`: "best" (on record), "default" or "naive", or the JSON of a trace.
+  Expected<Program> compile(const std::string& schedule = "best", const Machine& machine = {}) const;
+  // Writes a shared library, its C header and an example beside it.
+  Expected<void> write_library(const std::string& path, const std::string& schedule = "best", const Machine& machine = {}) const;
+
+  struct Impl;
+  explicit Workload(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// The search alone, for those who measure by themselves: ask for candidates, tell what they took.
+struct Proposal {
+  std::int64_t id = 0;
+  std::string trace, config;                   // JSON
+};
+class Search {
+ public:
+  static Expected<Search> make(const Workload& workload, const TuneOptions& options = {});
+  // Never one twice; fewer than wanted only when the space is exhausted.
+  Expected<std::vector<Proposal>> ask(int wanted);
+  // Infinity where it failed.
+  Expected<void> tell(std::int64_t id, double seconds);
+
+  struct Impl;
+  explicit Search(std::unique_ptr<Impl> impl);
+  Search(Search&&) noexcept;
+  Search& operator=(Search&&) noexcept;
+  ~Search();
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,115 @@
+#include "api/kernel.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/rng.h"
+#include "tuner/measure/builder/build_server.h"
+
+namespace lathe::api {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kCacheBytes = 96U << 20;  // more than any last-level cache a core sees here
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+void Kernel::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+Kernel::Memory Kernel::allocate(std::int64_t bytes) {
+  const std::size_t size = (static_cast<std::size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
+  Memory memory(static_cast<std::byte*>(std::aligned_alloc(kAlignment, size)));
+  if (!memory) throw std::bad_alloc();
+  std::memset(memory.get(), 0, size);
+  return memory;
+}
+
+Kernel::Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs,
+               std::vector<tensor::Border> outputs, int threads)
+    : module_(std::move(module)), inputs_(std::move(inputs)), outputs_(std::move(outputs)), pool_({.threads = threads}) {
+  for (const auto* borders : {&inputs_, &outputs_})
+    for (const auto& border : *borders) {
+      storage_.push_back(allocate(border.bytes()));
+      pointers_.push_back(storage_.back().get());
+    }
+  const lathe_module& table = module_->table();
+  for (const std::int64_t bytes : {table.constant_bytes, table.workspace_bytes, table.worker_bytes * threads})
+    areas_.push_back(allocate(bytes));
+}
+
+Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program, const schedule::Trace& trace, const Target& target) {
+  auto built = LATHE_TRY(builder::build(program, trace, target));
+  auto module = LATHE_TRY(module::load_module(built.library));
+  return std::unique_ptr<Kernel>(
+      new Kernel(std::move(module), std::move(built.inputs), std::move(built.outputs), target.threads));
+}
+
+void Kernel::prepare() {
+  const auto entry = module_->table().prepare;
+  if (entry != nullptr) entry(pool_.runtime(), pointers_.data(), constants(), workspace(), workers());
+}
+
+void Kernel::set_constants(std::span<const void* const> inputs) {
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (inputs_[i].constant) tensor::pack(inputs_[i], inputs[i], pointers_[i]);
+  prepare();
+}
+
+void Kernel::run(std::span<const void* const> inputs, std::span<void* const> outputs) {
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (!inputs_[i].constant) tensor::pack(inputs_[i], inputs[i], pointers_[i]);
+  call();
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    tensor::unpack(outputs_[i], pointers_[inputs_.size() + i], outputs[i]);
+}
+
+void Kernel::fill_random(std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<std::byte> plain;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const auto& border = inputs_[i];
+    const std::int64_t size = size_of(border.dtype);
+    plain.resize(static_cast<std::size_t>(border.elements() * size));
+    for (std::int64_t e = 0; e < border.elements(); ++e)
+      store_element(border.dtype, plain.data() + e * size,
+                    is_float(border.dtype) ? rng.uniform() + 0.1 : static_cast<double>(1 + rng.below(4)));
+    tensor::pack(border, plain.data(), pointers_[i]);
+  }
+  prepare();
+}
+
+double Kernel::time(double seconds, bool cold) {
+  if (!cold) {
+    const double start = now();
+    std::int64_t calls = 0;
+    double spent = 0;
+    do {
+      call();
+      ++calls;
+      spent = now() - start;
+    } while (spent < seconds);
+    return spent / static_cast<double>(calls);
+  }
+  std::vector<std::byte> other(kCacheBytes);
+  std::vector<double> times;
+  double spent = 0;
+  do {
+    std::memset(other.data(), static_cast<int>(times.size()), other.size());
+    const double start = now();
+    call();
+    times.push_back(now() - start);
+    spent += times.back();
+  } while (spent < seconds);
+  return median(std::move(times));
+}
+
+}  // namespace lathe::api

@@ -1,0 +1,255 @@
+// include/lathe/lathe.h over the rooms.
+#include "lathe/lathe.h"
+
+#include <cmath>
+#include <thread>
+#include <variant>
+
+#include "api/artifact.h"
+#include "api/kernel.h"
+#include "api/schedules.h"
+#include "api/tuning.h"
+#include "api/workload.h"
+#include "tuner/store/store.h"
+#include "tuner/tune/proposer.h"
+
+namespace lathe {
+
+struct Workload::Impl {
+  te::Program program;
+  std::string key;
+};
+struct Program::Impl {
+  std::unique_ptr<api::Kernel> kernel;
+  bool prepared = false;
+};
+struct Search::Impl {
+  std::unique_ptr<space::Space> space;
+  std::unique_ptr<tune::Subject> subject;
+  std::unique_ptr<tune::Proposer> proposer;
+  std::map<std::int64_t, search::Config> open;  // asked for and not told
+  std::vector<search::Measured> untold;         // told since the last ask
+  std::int64_t next = 0;
+};
+
+namespace {
+
+std::unexpected<Failure> failure(const Error& error) {
+  return std::unexpected(Failure{std::string(name_of(error.kind)), error.message, error.place});
+}
+template <class T>
+Expected<T> outward(Result<T> result) {
+  if (!result) return failure(result.error());
+  if constexpr (std::is_void_v<T>) return {};
+  else return std::move(*result);
+}
+
+api::WorkloadRequest request_of(const std::string& text, const Inputs& inputs) {
+  api::WorkloadRequest request;
+  request.text = text;
+  for (const auto& [name, shape] : inputs.shapes) {
+    std::string sizes;
+    for (const auto size : shape) sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
+    request.shapes.push_back(name + "=" + sizes);
+  }
+  for (const auto& [name, dtype] : inputs.dtypes) request.dtypes.push_back(name + "=" + dtype);
+  request.constants = inputs.constants;
+  request.layout = inputs.free_layout ? "free" : "plain";
+  request.max_error = inputs.max_error;
+  return request;
+}
+
+Expected<Workload> workload_of(const api::WorkloadRequest& request) {
+  auto made = api::make_workload(request);
+  if (!made) return failure(made.error());
+  auto impl = std::make_shared<Workload::Impl>();
+  impl->program = std::move(made->program);
+  impl->key = te::workload_key(impl->program);
+  return Workload(std::move(impl));
+}
+
+std::vector<TensorInfo> infos(const te::Program& program, const std::vector<int>& tensors) {
+  std::vector<TensorInfo> out;
+  for (const int t : tensors) {
+    const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(t)];
+    out.push_back({tensor.name, std::string(name_of(tensor.dtype)), tensor.shape, tensor.constant});
+  }
+  return out;
+}
+
+std::string database_of(const Machine& machine) { return machine.database.empty() ? store::default_path() : machine.database; }
+std::string cache_of(const Machine& machine) { return machine.cold_cache ? "cold" : "warm"; }
+int jobs_of(int wanted) { return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+
+Schedule schedule_of(const store::Record& record, double flops) {
+  const double seconds = record.raced ? record.race_seconds : record.seconds;
+  return {seconds, flops / seconds / 1e9, record.trace.dump(), record.config.dump()};
+}
+
+Result<tune::Options> options_of(const TuneOptions& options) {
+  tune::Options out;
+  out.trials = options.trials;
+  out.seconds = options.seconds;
+  out.jobs = jobs_of(options.jobs);
+  out.seed = options.seed;
+  out.search = options.search;
+  out.model = options.model;
+  out.fresh = options.fresh;
+  out.flavour = LATHE_TRY(api::flavour_named(options.space));
+  out.cache_mode = cache_of(options.machine);
+  return out;
+}
+
+Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options,
+                            const std::function<void(const TuneProgress&)>& listener, const std::function<bool()>& stop) {
+  api::TuneRequest request;
+  request.program = workload.impl().program;
+  request.target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
+  request.database = database_of(options.machine);
+  request.options = LATHE_TRY(options_of(options));
+  const auto hear = [&](const tune::Progress& p, double) {
+    if (listener) listener({p.trials, p.failed, p.best_seconds, p.elapsed_seconds, p.left_seconds, p.phase});
+  };
+  const auto tuned = LATHE_TRY(api::run_tuning(request, hear, stop));
+  const auto& summary = tuned.summary;
+  TuneResult result{summary.trials, summary.failed, summary.seconds, summary.interrupted, summary.exhausted, {}};
+  if (summary.best.ok()) result.best = schedule_of(summary.best, summary.flops);
+  return result;
+}
+
+Result<schedule::Trace> trace_of(const te::Program& program, const Target& target, const std::string& which,
+                                 const Machine& machine) {
+  if (which.starts_with("[")) return schedule::trace_from_json(LATHE_TRY(parse_json(which)));
+  return LATHE_TRY(api::choose_schedule(program, target, {which, database_of(machine), cache_of(machine)})).trace;
+}
+
+Result<std::unique_ptr<api::Kernel>> make_kernel(const te::Program& program, const std::string& which, const Machine& machine) {
+  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
+  return api::Kernel::make(program, LATHE_TRY(trace_of(program, target, which, machine)), target);
+}
+
+Status write_files(const te::Program& program, const std::string& path, const std::string& which, const Machine& machine) {
+  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
+  LATHE_TRY(api::write_artifact(program, LATHE_TRY(trace_of(program, target, which, machine)), target, path, ""));
+  return {};
+}
+
+Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload, const TuneOptions& options) {
+  auto impl = std::make_unique<Search::Impl>();
+  const tune::Options inner = LATHE_TRY(options_of(options));
+  const Target target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
+  impl->space = LATHE_TRY(space::derive_space(workload.impl().program, target, inner.flavour));
+  impl->subject = LATHE_TRY(tune::make_subject(*impl->space, inner.features));
+  impl->proposer = LATHE_TRY(tune::Proposer::make(*impl->subject, inner));
+  return impl;
+}
+
+Failure count_failure(const char* what, std::size_t wanted, std::size_t given) {
+  return {"invalid-argument", fmt::format("the program has {} {}, {} are given", wanted, what, given), ""};
+}
+
+}  // namespace
+
+Expected<Workload> Workload::parse(const std::string& expression, const Inputs& inputs) {
+  return workload_of(request_of(expression, inputs));
+}
+Expected<Workload> Workload::named(const std::string& name, const std::map<std::string, std::string>& flags,
+                                   const Inputs& inputs) {
+  auto request = request_of(name, inputs);
+  request.flags = flags;
+  return workload_of(request);
+}
+const std::string& Workload::key() const { return impl_->key; }
+double Workload::flops() const { return te::flops(impl_->program); }
+std::vector<TensorInfo> Workload::inputs() const { return infos(impl_->program, impl_->program.inputs()); }
+std::vector<TensorInfo> Workload::outputs() const { return infos(impl_->program, impl_->program.outputs()); }
+
+Expected<TuneResult> Workload::tune(const TuneOptions& options, const std::function<void(const TuneProgress&)>& listener,
+                                    const std::function<bool()>& stop) const {
+  return outward(run_tune(*this, options, listener, stop));
+}
+
+Expected<std::optional<Schedule>> Workload::best(const Machine& machine) const {
+  const auto target = api::make_target(machine.target, machine.threads);
+  if (!target) return failure(target.error());
+  const auto record = api::best_record(impl_->program, *target, database_of(machine), cache_of(machine));
+  if (!record) return failure(record.error());
+  if (!*record) return std::nullopt;
+  return schedule_of(**record, flops());
+}
+
+Program::Program(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+Program::~Program() = default;
+
+Expected<void> Program::prepare(std::span<const void* const> inputs) {
+  if (inputs.size() != impl_->kernel->inputs().size())
+    return std::unexpected(count_failure("inputs", impl_->kernel->inputs().size(), inputs.size()));
+  impl_->kernel->set_constants(inputs);
+  impl_->prepared = true;
+  return {};
+}
+
+Expected<void> Program::run(std::span<const void* const> inputs, std::span<void* const> outputs) {
+  api::Kernel& kernel = *impl_->kernel;
+  if (inputs.size() != kernel.inputs().size())
+    return std::unexpected(count_failure("inputs", kernel.inputs().size(), inputs.size()));
+  if (outputs.size() != kernel.outputs().size())
+    return std::unexpected(count_failure("outputs", kernel.outputs().size(), outputs.size()));
+  if (!impl_->prepared) {
+    bool constants = false;
+    for (const auto& border : kernel.inputs()) constants |= border.constant;
+    if (constants)
+      return std::unexpected(Failure{"invalid-argument", "the program has constant inputs: call prepare() before run()", ""});
+    kernel.set_constants(inputs);
+    impl_->prepared = true;
+  }
+  kernel.run(inputs, outputs);
+  return {};
+}
+
+Expected<Program> Workload::compile(const std::string& schedule, const Machine& machine) const {
+  auto kernel = make_kernel(impl_->program, schedule, machine);
+  if (!kernel) return failure(kernel.error());
+  return Program(std::make_unique<Program::Impl>(Program::Impl{std::move(*kernel)}));
+}
+
+Expected<void> Workload::write_library(const std::string& path, const std::string& schedule, const Machine& machine) const {
+  return outward(write_files(impl_->program, path, schedule, machine));
+}
+
+Search::Search(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Search::Search(Search&&) noexcept = default;
+Search& Search::operator=(Search&&) noexcept = default;
+Search::~Search() = default;
+
+Expected<Search> Search::make(const Workload& workload, const TuneOptions& options) {
+  auto impl = make_search(workload, options);
+  if (!impl) return failure(impl.error());
+  return Search(std::move(*impl));
+}
+
+Expected<std::vector<Proposal>> Search::ask(int wanted) {
+  if (const auto told = impl_->proposer->tell(std::exchange(impl_->untold, {})); !told) return failure(told.error());
+  const auto configs = impl_->proposer->ask(wanted);
+  if (!configs) return failure(configs.error());
+  std::vector<Proposal> out;
+  for (const auto& config : *configs) {
+    impl_->open[impl_->next] = config;
+    out.push_back({impl_->next++, impl_->subject->trace_json(config).dump(), impl_->subject->to_json(config).dump()});
+  }
+  return out;
+}
+
+Expected<void> Search::tell(std::int64_t id, double seconds) {
+  const auto found = impl_->open.find(id);
+  if (found == impl_->open.end())
+    return std::unexpected(Failure{"invalid-argument", fmt::format("proposal {} was never asked for, or told before", id), ""});
+  if (!(seconds > 0)) return std::unexpected(Failure{"invalid-argument", "seconds must be above 0; infinity where it failed", ""});
+  impl_->untold.push_back({found->second, seconds});
+  impl_->open.erase(found);
+  return {};
+}
+
+}  // namespace lathe

@@ -1,0 +1,60 @@
+#include "api/schedules.h"
+
+#include <filesystem>
+
+namespace lathe::api {
+
+Result<space::Flavour> flavour_named(const std::string& name) {
+  if (name == "default") return space::Flavour::kDefault;
+  if (name == "wide") return space::Flavour::kWide;
+  return fail_at("--space", ErrorKind::kInvalidArgument, "unknown space \"{}\"; known are default and wide", name);
+}
+
+Result<std::unique_ptr<store::Store>> open_existing(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    return fail_at(path, ErrorKind::kNotFound, "there is no database here yet; run lathe tune first, or give another file with --db");
+  return store::open_sqlite(path);
+}
+
+Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
+                                                 const std::string& database, const std::string& cache_mode) {
+  const auto store = LATHE_TRY(open_existing(database));
+  store::Query query = {.workload = te::workload_key(program), .target = target.text(), .cache_mode = cache_mode,
+                        .cpu = host_fingerprint().cpu()};
+  auto here = LATHE_TRY(store->best(query));
+  if (here) return here;
+  query.cpu.clear();
+  return store->best(query);
+}
+
+namespace {
+
+Result<Chosen> best_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request) {
+  const auto record = LATHE_TRY(best_record(program, target, request.database, request.cache_mode));
+  if (!record)
+    return fail_at(request.database, ErrorKind::kNotFound,
+                   "no schedule is recorded for this workload on {} with a {} cache; run lathe tune with the same arguments, "
+                   "or give --schedule default", target.text(), request.cache_mode);
+  Chosen chosen;
+  chosen.trace = LATHE_TRY(schedule::trace_from_json(record->trace));
+  chosen.record = *record;
+  if (record->cpu != host_fingerprint().cpu())
+    chosen.note = "the best record was measured on another CPU model (" + record->cpu + "); run lathe tune here for a better one";
+  return chosen;
+}
+
+}  // namespace
+
+Result<Chosen> choose_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request) {
+  if (request.which == "naive") return Chosen{};
+  if (request.which == "best") return best_schedule(program, target, request);
+  if (request.which == "default") {
+    const auto space = LATHE_TRY(space::derive_space(program, target, request.flavour));
+    return Chosen{space->trace(space->default_config())};
+  }
+  return fail_at("--schedule", ErrorKind::kInvalidArgument, "unknown schedule \"{}\"; known are best, default and naive",
+                 request.which);
+}
+
+}  // namespace lathe::api

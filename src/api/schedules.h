@@ -1,0 +1,40 @@
+// Which schedule of a workload: the naive loops, the analytic default, or the best on record.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "compiler/schedule/step.h"
+#include "compiler/te/program.h"
+#include "tuner/space/space.h"
+#include "tuner/store/store.h"
+
+namespace lathe::api {
+
+struct Chosen {
+  schedule::Trace trace;
+  std::optional<store::Record> record;         // of "best"
+  std::string note;                            // what the user should know about the choice; may be empty
+};
+
+struct ScheduleRequest {
+  std::string which = "best";                  // naive, default, best
+  std::string database;
+  std::string cache_mode = "warm";
+  space::Flavour flavour = space::Flavour::kDefault;
+};
+
+Result<space::Flavour> flavour_named(const std::string& name);
+
+// The best record of a workload: of this machine, else of another one. None if nothing is recorded. The database must
+// exist.
+Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
+                                                 const std::string& database, const std::string& cache_mode);
+Result<Chosen> choose_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request);
+
+// An existing database, for commands that only read; the error says how to get one.
+Result<std::unique_ptr<store::Store>> open_existing(const std::string& path);
+
+}  // namespace lathe::api

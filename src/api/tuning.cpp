@@ -1,0 +1,88 @@
+#include "api/tuning.h"
+
+#include <charconv>
+#include <limits>
+
+#include "compiler/codegen/llvm/codegen.h"
+#include "tuner/space/space.h"
+#include "tuner/store/store.h"
+
+namespace lathe::api {
+namespace {
+
+measure::CacheMode cache_of(const std::string& name) {
+  return name == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
+}
+
+// Measured once a machine and thread count, then kept in the database.
+Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target) {
+  const std::string key = "peak/" + host_fingerprint().text() + "/" + target.text();
+  if (const auto known = LATHE_TRY(store.get(key))) {
+    double peak = 0;
+    const auto [end, code] = std::from_chars(known->data(), known->data() + known->size(), peak);
+    if (code == std::errc() && peak > 0) return peak;
+  }
+  const double peak = LATHE_TRY(measurer.peak_flops());
+  LATHE_TRY_STATUS(store.put(key, fmt::format("{}", peak)));
+  return peak;
+}
+
+}  // namespace
+
+Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener, const std::function<bool()>& stop) {
+  const auto say = [&](const tune::Progress& progress, double peak) {
+    if (listener) listener(progress, peak);
+  };
+  tune::Progress starting;
+  starting.phase = "starting";
+  starting.wanted = request.options.trials;
+  say(starting, 0);
+  // The names are checked before anything is started.
+  LATHE_TRY(tune::searcher_named(request.options.search, request.options.exploration));
+  LATHE_TRY(tune::model_named(request.options.model, 0, 1));
+  const auto store = LATHE_TRY(store::open_sqlite(request.database));
+  const auto space = LATHE_TRY(space::derive_space(request.program, request.target, request.options.flavour));
+  measure::Options measuring;
+  measuring.jobs = request.options.jobs;
+  measuring.cache = cache_of(request.options.cache_mode);
+  const auto measurer = LATHE_TRY(measure::make_measurer(request.program, request.target, measuring));
+  starting.phase = "measuring the machine's peak";
+  say(starting, 0);
+  Tuned tuned;
+  tuned.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.target));
+  tune::Options options = request.options;
+  options.codegen_version = codegen::kVersion;
+  tuned.summary = LATHE_TRY(tune::tune(*space, *measurer, *store, request.target, options,
+                                       [&](const tune::Progress& progress) { say(progress, tuned.peak_flops); }, stop));
+  if (const auto config = space->from_json(tuned.summary.best.config)) tuned.config = space->describe(*config);
+  return tuned;
+}
+
+Result<Measurement> measure_once(const te::Program& program, const Target& target, const schedule::Trace& trace,
+                                 const std::string& cache_mode, int jobs) {
+  measure::Options options;
+  options.jobs = jobs;
+  options.cache = cache_of(cache_mode);
+  options.timeout_seconds = 300;
+  options.min_seconds = 0.05;
+  options.visits = 5;
+  const auto measurer = LATHE_TRY(measure::make_measurer(program, target, options));
+  Measurement out;
+  out.flops = te::flops(program);
+  out.peak_flops = LATHE_TRY(measurer->peak_flops());
+  Status status = fail(ErrorKind::kInternal, "nothing was measured");
+  const auto done = [&](measure::Outcome outcome) {
+    if (outcome.error) {
+      status = std::unexpected(*outcome.error);
+      return;
+    }
+    out.seconds = outcome.seconds;
+    out.numerical_error = outcome.numerical_error;
+    status = {};
+  };
+  LATHE_TRY_STATUS(measurer->measure({{0, trace}}, std::numeric_limits<double>::infinity(), done, [] { return false; }));
+  LATHE_TRY_STATUS(status);
+  return out;
+}
+
+}  // namespace lathe::api

@@ -1,0 +1,41 @@
+// One tuning run with every part it needs, and one careful measurement.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "compiler/te/program.h"
+#include "tuner/measure/measure.h"
+#include "tuner/tune/tune.h"
+
+namespace lathe::api {
+
+struct TuneRequest {
+  te::Program program;
+  Target target;
+  std::string database;
+  tune::Options options;
+};
+
+struct Tuned {
+  tune::Summary summary;
+  double peak_flops = 0;                       // of the machine, on the target's threads
+  std::string config;                          // of the best, as text
+};
+
+// Also told the machine's peak in FLOP/s; 0 while it is not known.
+using TuneListener = std::function<void(const tune::Progress&, double peak)>;
+
+Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener, const std::function<bool()>& stop);
+
+struct Measurement {
+  double seconds = 0, flops = 0, peak_flops = 0, numerical_error = 0;
+};
+// Builds, checks and times one schedule in processes of their own. A naive program may take long.
+Result<Measurement> measure_once(const te::Program& program, const Target& target, const schedule::Trace& trace,
+                                 const std::string& cache_mode, int jobs);
+
+}  // namespace lathe::api

@@ -1,0 +1,31 @@
+// What `lathe show` prints of a workload: every stage on the way from expression to machine code.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "compiler/ir/flat/flat.h"
+#include "compiler/schedule/step.h"
+#include "compiler/te/program.h"
+#include "tuner/space/space.h"
+
+namespace lathe::api {
+
+struct ViewRequest {
+  std::string what;                            // a name of known_views()
+  te::Program program;
+  Target target;
+  schedule::Trace trace;                       // for what comes after scheduling
+  space::Flavour flavour = space::Flavour::kDefault;
+};
+
+// The program under a trace, lowered.
+Result<flat::Program> flat_program(const te::Program& program, const schedule::Trace& trace, const Target& target);
+
+Result<std::string> view(const ViewRequest& request);
+// True if the view is of the scheduled program, so that a trace is needed.
+bool needs_schedule(const std::string& what);
+std::string known_views();
+
+}  // namespace lathe::api

@@ -1,0 +1,180 @@
+#include "api/workload.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/ranges.h>
+
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/ops/operators.h"
+#include "compiler/ops/paper.h"
+#include "compiler/te/parse.h"
+
+namespace lathe::api {
+namespace {
+
+struct Assignment {
+  std::string name, value;
+};
+
+Result<Assignment> assignment(const std::string& text, const char* flag, const char* example) {
+  const auto equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+    return fail_at(flag, ErrorKind::kInvalidArgument, "\"{}\" is not NAME=VALUE; write, for example, {} {}", text, flag,
+                   example);
+  return Assignment{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<std::vector<std::int64_t>> shape_of(const std::string& name, const std::string& text) {
+  std::vector<std::int64_t> shape;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::int64_t size = 0;
+    const auto [stop, code] = std::from_chars(text.data() + begin, text.data() + end, size);
+    if (code != std::errc() || stop != text.data() + end || size < 1)
+      return fail_at("--shape", ErrorKind::kInvalidArgument,
+                     "\"{}\" is not a size of {}; sizes are numbers from 1, separated by commas, e.g. --shape {}=128,64",
+                     text.substr(begin, end - begin), name, name);
+    shape.push_back(size);
+    begin = end + 1;
+  }
+  return shape;
+}
+
+Result<Dtype> dtype_of(const std::string& name) {
+  const auto dtype = dtype_from_name(name);
+  if (!dtype) return fail_at("--dtype", ErrorKind::kInvalidArgument, "unknown type \"{}\"; known are {}", name, known_dtypes());
+  return *dtype;
+}
+
+// A `--dtype f16` without a tensor is every declared tensor's.
+Result<te::Declarations> declarations_of(const WorkloadRequest& request) {
+  te::Declarations declarations;
+  for (const auto& text : request.shapes) {
+    const auto [name, value] = LATHE_TRY(assignment(text, "--shape", "A=1024,1024"));
+    declarations.shapes[name] = LATHE_TRY(shape_of(name, value));
+  }
+  for (const auto& text : request.dtypes) {
+    if (text.find('=') != std::string::npos) {
+      const auto [name, value] = LATHE_TRY(assignment(text, "--dtype", "A=f16"));
+      declarations.dtypes[name] = LATHE_TRY(dtype_of(value));
+      continue;
+    }
+    const Dtype dtype = LATHE_TRY(dtype_of(text));
+    for (const auto& [name, shape] : declarations.shapes) declarations.dtypes.try_emplace(name, dtype);
+  }
+  declarations.constants = request.constants;
+  return declarations;
+}
+
+Status refuse_operator_flags(const WorkloadRequest& request) {
+  if (request.flags.empty()) return {};
+  return fail_at("--" + request.flags.begin()->first, ErrorKind::kInvalidArgument,
+                 "this flag belongs to an operator, but the workload is not one; remove it");
+}
+
+Result<Workload> from_operator(const std::string& name, const ops::Arguments& arguments) {
+  auto algorithms = LATHE_TRY(ops::build(name, arguments));
+  LATHE_CHECK(!algorithms.empty());
+  return Workload{std::move(algorithms.front().program), algorithms.front().name};
+}
+
+Result<Workload> from_operator_flags(const WorkloadRequest& request) {
+  if (!request.shapes.empty())
+    return fail_at("--shape", ErrorKind::kInvalidArgument,
+                   "{} is an operator: its shapes come from its own flags; see lathe help {}", request.text, request.text);
+  ops::Arguments arguments(request.flags.begin(), request.flags.end());
+  for (const auto& dtype : request.dtypes) arguments["dtype"] = dtype;
+  return from_operator(request.text, arguments);
+}
+
+Result<Workload> from_expression(const WorkloadRequest& request) {
+  LATHE_TRY_STATUS(refuse_operator_flags(request));
+  auto program = te::parse_program(request.text, LATHE_TRY(declarations_of(request)));
+  if (!program) {
+    Error error = program.error();
+    error.place = error.place.empty() ? "the expression" : "the expression, " + error.place;
+    return std::unexpected(std::move(error));
+  }
+  return Workload{std::move(*program), "direct"};
+}
+
+Result<Workload> by_form(const WorkloadRequest& request) {
+  if (request.text.empty())
+    return fail(ErrorKind::kInvalidArgument, "no workload is given; write an expression, an operator ({}) or a workload of "
+                "the paper ({})", known_operators(), known_paper_workloads());
+  if (const auto paper = ops::paper_workload(request.text)) {
+    LATHE_TRY_STATUS(refuse_operator_flags(request));
+    return from_operator(paper->op, paper->arguments);
+  }
+  if (ops::find_operator(request.text)) return from_operator_flags(request);
+  if (request.text.find_first_of("[=") != std::string::npos) return from_expression(request);
+  return fail(ErrorKind::kInvalidArgument,
+              "unknown workload \"{}\"; write an expression such as 'C[i,j] = sum(k) A[k,i] * B[k,j]', an operator ({}) or a "
+              "workload of the paper ({})", request.text, known_operators(), known_paper_workloads());
+}
+
+Status mark_constants(te::Program& program, const std::vector<std::string>& names) {
+  for (const auto& name : names) {
+    const int tensor = program.find(name);
+    std::vector<std::string> inputs;
+    for (const int input : program.inputs()) inputs.push_back(program.tensors[static_cast<std::size_t>(input)].name);
+    if (tensor < 0 || program.tensors[static_cast<std::size_t>(tensor)].role != te::TensorRole::kInput)
+      return fail_at("--const", ErrorKind::kInvalidArgument, "\"{}\" is no input of the workload; its inputs are {}", name,
+                     fmt::join(inputs, ", "));
+    program.tensors[static_cast<std::size_t>(tensor)].constant = true;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Workload> make_workload(const WorkloadRequest& request) {
+  if (request.layout != "plain" && request.layout != "free")
+    return fail_at("--layout", ErrorKind::kInvalidArgument, "unknown layout mode \"{}\"; known are plain and free", request.layout);
+  if (!(request.max_error > 0))
+    return fail_at("--max-error", ErrorKind::kInvalidArgument, "the largest error must be above 0, not {:g}", request.max_error);
+  Workload workload = LATHE_TRY(by_form(request));
+  LATHE_TRY_STATUS(mark_constants(workload.program, request.constants));
+  workload.program.contract.free_layout = request.layout == "free";
+  workload.program.contract.max_error = request.max_error;
+  return workload;
+}
+
+Result<Target> make_target(const std::string& text, int threads) {
+  Target target = LATHE_TRY(parse_target(text));
+  if (threads > 0 && text.find("threads=") != std::string::npos && target.threads != threads)
+    return fail_at("--threads", ErrorKind::kInvalidArgument, "{} threads here, {} in the target; give one of them", threads,
+                   target.threads);
+  if (threads > 0) target.threads = threads;
+  return codegen::resolve_target(target);
+}
+
+std::vector<OperatorFlag> operator_flags() {
+  std::vector<OperatorFlag> flags;
+  for (const auto& op : ops::operators())
+    for (const auto& parameter : op.parameters) {
+      const auto known = std::ranges::find(flags, parameter.name, &OperatorFlag::name);
+      const std::string help = op.name + ": " + parameter.help;
+      if (known == flags.end())
+        flags.push_back({parameter.name, help, parameter.kind != ops::Parameter::Kind::kFlag});
+      else
+        known->help += "; " + help;
+    }
+  return flags;
+}
+
+std::string known_operators() {
+  std::vector<std::string> names;
+  for (const auto& op : ops::operators()) names.push_back(op.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string known_paper_workloads() {
+  std::vector<std::string> names;
+  for (const auto& workload : ops::paper_workloads()) names.push_back(workload.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace lathe::api

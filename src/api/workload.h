@@ -1,0 +1,45 @@
+// From what a person writes to a program: an expression, an operator with its flags, or a workload of the paper.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "compiler/te/program.h"
+
+namespace lathe::api {
+
+struct WorkloadRequest {
+  std::string text;                            // "C[i,j] = ...", "conv2d", "C6"
+  std::map<std::string, std::string> flags;    // an operator's: {"input", "1,64,56,56"}
+  std::vector<std::string> shapes;             // of an expression's tensors: "A=1024,1024"
+  std::vector<std::string> dtypes;             // "A=f16"; "f16" for all
+  std::vector<std::string> constants;          // names of inputs known beforehand
+  std::string layout = "plain";                // plain, free
+  double max_error = 2e-5;
+};
+
+struct Workload {
+  te::Program program;
+  std::string algorithm;                       // "direct"
+};
+
+// The error says what is wrong, where, and what would be right.
+Result<Workload> make_workload(const WorkloadRequest& request);
+
+// `threads` 0: what the text says, else 1.
+Result<Target> make_target(const std::string& text, int threads);
+
+// A flag that some operator takes; what the command line offers beside its own.
+struct OperatorFlag {
+  std::string name, help;
+  bool takes_value = true;
+};
+std::vector<OperatorFlag> operator_flags();
+// "matmul, dense, conv2d, ..." and "C1, ...": for help and messages.
+std::string known_operators();
+std::string known_paper_workloads();
+
+}  // namespace lathe::api

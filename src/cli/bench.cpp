@@ -1,0 +1,75 @@
+// lathe bench: times one schedule of a workload, checked against the reference; or serves a benchmark.
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "api/kernel.h"
+#include "api/tuning.h"
+#include "cli/application.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/results.h"
+#include "cli/serve.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Flags {
+  WorkloadFlags workload;
+  MachineFlags machine;
+  std::string schedule = "best";
+  bool serve = false, json = false;
+};
+
+Result<int> serve_kernel(const api::Workload& workload, const Target& target, const api::Chosen& chosen, const Flags& flags) {
+  auto kernel = LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target));
+  kernel->fill_random(1);
+  Json about = {{"algorithm", workload.algorithm}};
+  about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
+  const bool cold = flags.machine.cache == "cold";
+  serve(std::cin, std::cout, dump(about), [&](double seconds) { return kernel->time(seconds, cold); });
+  return kDone;
+}
+
+Result<int> perform(const Flags& flags) {
+  const auto workload = LATHE_TRY(api::make_workload(flags.workload.request));
+  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const auto chosen =
+      LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
+  if (!chosen.note.empty()) fmt::print(stderr, "lathe: {}\n", chosen.note);
+  if (flags.serve) return serve_kernel(workload, target, chosen, flags);
+  const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto measured = LATHE_TRY(api::measure_once(workload.program, target, chosen.trace, flags.machine.cache, jobs));
+  const double share = measured.flops / measured.seconds / measured.peak_flops;
+  if (flags.json) {
+    const Json json = {{"workload", te::workload_key(workload.program)}, {"target", target.text()},
+                       {"schedule", flags.schedule}, {"cache", flags.machine.cache}, {"algorithm", workload.algorithm},
+                       {"seconds", measured.seconds}, {"gflops", measured.flops / measured.seconds / 1e9},
+                       {"peak_gflops", measured.peak_flops / 1e9}, {"peak_share", share},
+                       {"error", measured.numerical_error}};
+    fmt::print("{}\n", dump(json));
+    return kDone;
+  }
+  fmt::print("{} schedule: {}, {}, {:.1f} % of the measured peak of {:.0f}, error {:.2g}\n", flags.schedule,
+             time_text(measured.seconds), rate_text(measured.flops, measured.seconds), 100 * share, measured.peak_flops / 1e9,
+             measured.numerical_error);
+  return kDone;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Work& work) {
+  auto flags = std::make_shared<Flags>();
+  auto* command = app.add_subcommand("bench", "time one schedule of a workload");
+  add_workload_flags(*command, flags->workload);
+  add_schedule_flag(*command, flags->schedule);
+  add_target_flags(*command, flags->machine);
+  add_database_flag(*command, flags->machine.database);
+  add_space_flag(*command, flags->machine);
+  add_cache_flag(*command, flags->machine);
+  command->add_flag("--serve", flags->serve, "answer \"run SECONDS\" on standard input with seconds a call, until \"quit\"");
+  command->add_flag("--json", flags->json, "one JSON object on standard output");
+  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,53 @@
+// lathe best: the best recorded program of a workload.
+#include <memory>
+
+#include "cli/application.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/results.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Flags {
+  WorkloadFlags workload;
+  MachineFlags machine;
+  bool json = false;
+};
+
+Result<int> perform(const Flags& flags) {
+  const auto workload = LATHE_TRY(api::make_workload(flags.workload.request));
+  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const auto chosen = LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request("best", flags.machine))));
+  const store::Record& record = *chosen.record;
+  const double flops = te::flops(workload.program);
+  if (!chosen.note.empty()) fmt::print(stderr, "lathe: {}\n", chosen.note);
+  if (flags.json) {
+    Json json = {{"workload", record.workload}, {"target", record.target}, {"cache", record.cache_mode}};
+    json.update(short_json(record, flops));
+    json["trace"] = record.trace;
+    fmt::print("{}\n", dump(json));
+    return kDone;
+  }
+  const double seconds = believed_seconds(record);
+  fmt::print("{}, {}{}, error {:.2g}\n", time_text(seconds), rate_text(flops, seconds),
+             record.raced ? " in a final race" : ", measured but not raced", record.numerical_error);
+  fmt::print("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index, record.run, record.time, record.fingerprint,
+             dump(record.config), schedule::print(chosen.trace));
+  return kDone;
+}
+
+}  // namespace
+
+void add_best(CLI::App& app, Work& work) {
+  auto flags = std::make_shared<Flags>();
+  auto* command = app.add_subcommand("best", "print the best recorded program of a workload");
+  add_workload_flags(*command, flags->workload);
+  add_target_flags(*command, flags->machine);
+  add_database_flag(*command, flags->machine.database);
+  add_cache_flag(*command, flags->machine);
+  command->add_flag("--json", flags->json, "one JSON object on standard output");
+  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+}
+
+}  // namespace lathe::cli

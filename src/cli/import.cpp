@@ -1,0 +1,50 @@
+// lathe import: records from JSON lines.
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "cli/application.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Flags {
+  std::string file, database;
+};
+
+Result<store::ImportCount> import_file(const Flags& flags) {
+  std::ifstream file;
+  if (flags.file != "-") {
+    file.open(flags.file);
+    if (!file) return fail_at(flags.file, ErrorKind::kNotFound, "the file cannot be read ({}); give another one, or - for standard input", std::strerror(errno));
+  }
+  const auto store = LATHE_TRY(store::open_sqlite(flags.database));
+  auto count = store::import_lines(*store, flags.file == "-" ? std::cin : file);
+  if (count) return *count;
+  Error error = count.error();
+  // A wrong line is in the file, not in what was typed.
+  if (error.kind == ErrorKind::kInvalidArgument) error = {ErrorKind::kDataLoss, error.message, flags.file + ", " + error.place};
+  return std::unexpected(std::move(error));
+}
+
+Result<int> perform(const Flags& flags) {
+  const auto count = LATHE_TRY(import_file(flags));
+  fmt::print("{} trials imported, {} were already there\n", count.added, count.already_there);
+  return kDone;
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, Work& work) {
+  auto flags = std::make_shared<Flags>();
+  auto* command = app.add_subcommand("import", "add records from JSON lines");
+  command->add_option("file", flags->file, "what lathe export wrote; - for standard input")->required();
+  add_database_flag(*command, flags->database);
+  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,72 @@
+#include "cli/results.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace lathe::cli {
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.4g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
+  return fmt::format("{:.4g} s", seconds);
+}
+
+std::string rate_text(double flops, double seconds) { return fmt::format("{:.1f} GFLOP/s", flops / seconds / 1e9); }
+
+std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
+
+double believed_seconds(const store::Record& record) { return record.raced ? record.race_seconds : record.seconds; }
+
+Json short_json(const store::Record& r, double flops) {
+  Json json = {{"run", r.run}, {"batch", r.batch}, {"index", r.index}};
+  if (r.ok()) {
+    json["seconds"] = believed_seconds(r);
+    json["gflops"] = flops / believed_seconds(r) / 1e9;
+    json["raced"] = r.raced;
+    json["dropped_early"] = r.dropped_early;
+    json["spills"] = r.spills;
+    json["numerical_error"] = r.numerical_error;
+  } else {
+    json["error"] = {{"kind", r.error_kind}, {"message", r.error_message}, {"place", r.error_place}};
+  }
+  json["config"] = r.config;
+  json["cpu"] = r.cpu;
+  json["time"] = r.time;
+  return json;
+}
+
+Json to_json(const api::Tuned& tuned) {
+  const auto& s = tuned.summary;
+  Json json = {{"workload", s.workload}, {"target", s.target},   {"run", s.run},
+               {"trials", s.trials},     {"failed", s.failed},   {"wrong", s.wrong},
+               {"resumed", s.resumed},   {"seconds", s.seconds}, {"flops", s.flops},
+               {"peak_gflops", tuned.peak_flops / 1e9}, {"interrupted", s.interrupted}, {"exhausted", s.exhausted}};
+  json["main_failure"] = s.main_failure;
+  json["spent"] = {{"build", s.spent.build}, {"run", s.spent.run}, {"model", s.spent.model}, {"search", s.spent.search}};
+  if (!s.best.ok()) {
+    json["best"] = nullptr;
+    return json;
+  }
+  json["best"] = short_json(s.best, s.flops);
+  if (tuned.peak_flops > 0) json["best"]["peak_share"] = s.flops / s.best_seconds() / tuned.peak_flops;
+  json["best"]["trace"] = s.best.trace;
+  return json;
+}
+
+std::string text_of(const api::Tuned& tuned) {
+  const auto& s = tuned.summary;
+  std::string out = fmt::format("{} trials ({} of them from before), {} failed, {:.1f} s{}\n", s.trials, s.resumed, s.failed,
+                                s.seconds, s.interrupted ? ", interrupted" : s.exhausted ? ", the whole space" : "");
+  if (s.failed > 0) out += fmt::format("main failure: {}\n", s.main_failure);
+  if (s.wrong > 0)
+    out += fmt::format("{} programs computed a WRONG ANSWER: a bug of Lathe; `lathe trials` names the reproducers\n", s.wrong);
+  if (!s.best.ok()) return out + "no candidate worked\n";
+  out += fmt::format("best: {}, {}", time_text(s.best_seconds()), rate_text(s.flops, s.best_seconds()));
+  if (tuned.peak_flops > 0)
+    out += fmt::format(", {:.0f} % of the measured peak of {:.0f}", 100 * s.flops / s.best_seconds() / tuned.peak_flops,
+                       tuned.peak_flops / 1e9);
+  return out + fmt::format("\nschedule: {}\n", tuned.config.empty() ? s.best.config.dump() : tuned.config);
+}
+
+}  // namespace lathe::cli

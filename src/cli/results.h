@@ -1,0 +1,24 @@
+// Results as people and programs read them.
+#pragma once
+
+#include <string>
+
+#include "api/tuning.h"
+#include "base/json.h"
+
+namespace lathe::cli {
+
+std::string time_text(double seconds);      // "12.3 us", "4.56 ms"
+std::string rate_text(double flops, double seconds);  // "198.2 GFLOP/s"
+
+Json to_json(const api::Tuned& tuned);
+std::string text_of(const api::Tuned& tuned);
+
+// A record as `best` and `trials` show it.
+double believed_seconds(const store::Record& record);  // of the race where there was one
+Json short_json(const store::Record& record, double flops);
+
+// JSON for standard output: never throws, whatever bytes a message holds.
+std::string dump(const Json& json, int indent = -1);
+
+}  // namespace lathe::cli

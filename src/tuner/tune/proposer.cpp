@@ -1,0 +1,60 @@
+#include "tuner/tune/proposer.h"
+
+#include <cmath>
+
+#include "tuner/tune/model_scorer.h"
+
+namespace lathe::tune {
+namespace {
+
+class ModelProposer final : public Proposer {
+ public:
+  ModelProposer(const Subject& subject, std::unique_ptr<model::CostModel> model, const SearcherMaker& make,
+                const Options& options)
+      : subject_(subject), model_(std::move(model)), scorer_(subject, model_.get(), options.jobs),
+        searcher_(make(subject.domain(), scorer_, options.seed)) {
+    rows_.width = subject.feature_width();
+  }
+
+  Result<std::vector<search::Config>> ask(int wanted) override {
+    if (model_ && worked_ >= 2 && trained_ < rows_.count()) {
+      LATHE_TRY_STATUS(model_->train(rows_));
+      trained_ = rows_.count();
+    }
+    auto configs = searcher_->ask(wanted);
+    LATHE_TRY_STATUS(scorer_.status());
+    return configs;
+  }
+
+  Status tell(const std::vector<search::Measured>& results) override {
+    searcher_->tell(results);
+    if (!model_) return {};
+    for (const auto& [config, seconds] : results) {
+      const std::size_t width = static_cast<std::size_t>(rows_.width);
+      rows_.features.resize(rows_.features.size() + width);
+      subject_.features({&config, 1}, std::span(rows_.features).last(width), 1);
+      rows_.seconds.push_back(seconds);
+      rows_.workload.push_back(0);
+      worked_ += std::isfinite(seconds);
+    }
+    return {};
+  }
+
+ private:
+  const Subject& subject_;
+  std::unique_ptr<model::CostModel> model_;
+  ModelScorer scorer_;
+  std::unique_ptr<search::Searcher> searcher_;
+  model::Rows rows_;
+  int worked_ = 0, trained_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Proposer>> Proposer::make(const Subject& subject, const Options& options) {
+  const auto maker = LATHE_TRY(searcher_named(options.search, options.exploration));
+  auto model = LATHE_TRY(model_named(options.model, options.seed, options.jobs));
+  return std::make_unique<ModelProposer>(subject, std::move(model), maker, options);
+}
+
+}  // namespace lathe::tune
