@@ -169,17 +169,32 @@ void choose_start(const TileRule& rule, Derived& derived) {
       for (const auto b : values(rule.at.tile_p1)) {
         if (a * b * v + v + 1 > rule.target.vector_registers) continue;
         const double loads = 1.0 / static_cast<double>(v) + 1.0 / static_cast<double>(a * b);
-        const double cost = waste(e0, a) * waste(e1, b) * waste(ev, v) * (1 + 0.25 * loads) + 0.01 * static_cast<double>(b) +
-                            (a * b * v < 8 ? 1 : 0) + (v == 1 && ev > 1 ? 0.1 : 0);
+        // Two loads a cycle beside two multiply-adds: only past that do loads cost. Wide tiles need few accumulators
+        // to hide latency, and every further one means fewer passes over the input.
+        const double cost = waste(e0, a) * waste(e1, b) * waste(ev, v) * std::max(1.0, loads / 0.75) *
+                                (1 + 1.0 / static_cast<double>(a * b * v)) +
+                            0.01 * static_cast<double>(b);
         if (cost >= best) continue;
         best = cost;
         set(rule.at.tile_v, v), set(rule.at.tile_p0, a), set(rule.at.tile_p1, b);
       }
     }
   }
-  if (rule.at.block_k >= 0) set(rule.at.block_k, std::max<std::int64_t>(256, 0));
-  if (axes.taps.empty() == false) set(rule.at.block_k, extent_of(rule, axes, axes.reduce));
   set(rule.at.unroll_k, 2);
+  if (axes.taps.empty()) set(rule.at.block_k, 256);
+  const auto choose = [&](int knob, const std::string& label) {
+    if (knob < 0) return;
+    const auto& labels = rule.knobs[knob].labels;
+    const auto found = std::ranges::find(labels, label);
+    if (found != labels.end()) set(knob, found - labels.begin());
+  };
+  // Nothing packed beforehand: panels of one operand stay in L1 while blocks of the other pass through L2.
+  if (rule.at.pack_w >= 0 && !rule.program.tensors[axes.weights->tensor].constant) {
+    choose(rule.at.order, "VKP.vp");
+    choose(rule.at.pack_w, kPackBlock);
+    choose(rule.at.pack_x, kPackBlock);
+    set(rule.at.block_p, 16);
+  }
   if (rule.target.threads > 1) {  // leave several blocks a thread
     set(rule.at.block_v, std::max<std::int64_t>(1, ev / (2 * rule.target.threads)));
     set(rule.at.block_p, 1);
@@ -206,6 +221,10 @@ Result<Derived> derive_register_tile(const te::Program& program, const Target& t
     return fail(ErrorKind::kUnsupported, "{} has no axis but reductions: give it a dimension of size 1", program.name);
   const te::Stage& stage = rule->program.stages[rule->axes[0].stage];
   rule->lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
+  // The default space keeps a second vector axis only where the first is no clear winner: a convolution between plain
+  // borders either vectorizes along the row or scatters its stores.
+  if (flavour == Flavour::kDefault && (program.contract.free_layout || rule->axes[0].taps.empty()))
+    rule->axes.resize(1);
   list_tile_knobs(*rule, flavour);
   list_reduction_knobs(*rule, flavour);
   list_memory_knobs(*rule, flavour);
