@@ -171,6 +171,7 @@ class Expander {
     std::vector<std::pair<BlockId, int>> proven;
   };
   Bounds narrow(LoopId loop, const std::vector<Pending>& pending) const;
+  void leave_out_idle(LoopId loop, Bounds& bounds);
   void emit_narrowed(LoopId loop, const Bounds& bounds);
   bool rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop, std::int64_t div, std::int64_t mod) const;
   std::vector<Part> parts_of(std::int64_t begin, std::int64_t end, const std::vector<Pending>& wanted,

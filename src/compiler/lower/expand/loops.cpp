@@ -235,7 +235,8 @@ void Expander::emit_dynamic(LoopId loop) {
     return;
   }
   const auto pending = pending_at(loop, 1, 0);
-  const Bounds bounds = narrow(loop, pending);
+  Bounds bounds = narrow(loop, pending);
+  if (!bounds.dynamic_begin && !bounds.dynamic_end) leave_out_idle(loop, bounds);
   for (const auto& [block, k] : bounds.proven) proven_[block][k] = 1;
   if (bounds.dynamic_begin || bounds.dynamic_end) {
     emit_narrowed(loop, bounds);
@@ -266,6 +267,18 @@ void Expander::emit_dynamic(LoopId loop) {
     }
   }
   for (const auto& [block, k] : bounds.proven) proven_[block][k] = 0;
+}
+
+// Iterations at both ends in which no block inside runs at all, as in a block of more tiles than there are.
+void Expander::leave_out_idle(LoopId loop, Bounds& bounds) {
+  const auto blocks = blocks_in_view(loop);
+  const auto idle = [&](std::int64_t v) {
+    bound_[loop] = {Binding::Kind::kStatic, v};
+    return std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, loop); });
+  };
+  while (bounds.begin < bounds.end && idle(bounds.end - 1)) --bounds.end;
+  while (bounds.begin < bounds.end && idle(bounds.begin)) ++bounds.begin;
+  bound_[loop] = {};
 }
 
 void Expander::emit_narrowed(LoopId loop, const Bounds& bounds) {
