@@ -1,6 +1,6 @@
-// Any text either is a program, which then is valid, prints and parses to itself, has a key that is its own key, and a
-// nest that keeps the nest's rules; or it is refused with a sentence. Text that starts with '@' is parsed with shapes
-// given from outside, as the command line does.
+// Any text either is a program, which then is valid, prints and parses to itself, has a key that is
+// its own key, and a nest that keeps the nest's rules; or it is refused with a sentence. Text that
+// starts with '@' is parsed with shapes given from outside, as the command line does.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,8 @@ void check(const te::Program& program) {
   const std::string key = te::workload_key(program);
   const auto keyed = te::parse_program(key);
   LATHE_CHECK(keyed.has_value(), "{}\n{}", keyed ? "" : keyed.error().text(), key);
-  LATHE_CHECK(te::workload_key(*keyed) == key && te::equal(*keyed, te::canonical(program)), "{}", key);
+  LATHE_CHECK(te::workload_key(*keyed) == key && te::equal(*keyed, te::canonical(program)), "{}",
+              key);
   LATHE_CHECK(te::flops(program) >= 0 && std::isfinite(te::io_bytes(program)));
   const auto nest = te::naive_nest(program);
   const auto verified = ir::verify(nest);

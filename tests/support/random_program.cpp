@@ -18,38 +18,47 @@ class Generator {
     if (options_.dtypes) pick_type();
     using Form = std::string (Generator::*)();
     static constexpr std::array<Form, 13> kForms = {
-        &Generator::matmul,    &Generator::matmul,     &Generator::batch_matmul, &Generator::conv2d,
-        &Generator::conv2d,    &Generator::conv1d,     &Generator::pooling,      &Generator::row_reduction,
-        &Generator::softmax,   &Generator::elementwise, &Generator::moved_copy,   &Generator::constant_weights,
+        &Generator::matmul,      &Generator::matmul,        &Generator::batch_matmul,
+        &Generator::conv2d,      &Generator::conv2d,        &Generator::conv1d,
+        &Generator::pooling,     &Generator::row_reduction, &Generator::softmax,
+        &Generator::elementwise, &Generator::moved_copy,    &Generator::constant_weights,
         &Generator::two_outputs};
     return (this->*kForms[rng_.below(kForms.size())])();
   }
 
  private:
   void pick_type() {
-    static constexpr std::array<const char*, 12> kTypes = {"f32", "f32", "f32", "f64", "f16", "bf16",
-                                                           "i8",  "u8",  "i32", "i64", "f16", "i8"};
+    static constexpr std::array<const char*, 12> kTypes = {
+        "f32", "f32", "f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64", "f16", "i8"};
     type_ = kTypes[rng_.below(kTypes.size())];
     real_ = type_[0] != 'i' && type_[0] != 'u';
   }
 
   std::int64_t size(std::int64_t largest = 17) {
-    static constexpr std::array<std::int64_t, 12> kSizes = {1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 31};
+    static constexpr std::array<std::int64_t, 12> kSizes = {1, 2,  3,  4,  5,  7,
+                                                            8, 11, 13, 16, 17, 31};
     for (;;)
       if (const std::int64_t s = kSizes[rng_.below(kSizes.size())]; s <= largest) return s;
   }
   bool coin(double p = 0.5) { return rng_.chance(p); }
-  std::string pick(std::initializer_list<const char*> options) { return options.begin()[rng_.below(options.size())]; }
-
-  std::string tensor(const std::string& name, const std::vector<std::int64_t>& shape, bool constant = false) {
-    return fmt::format("{}{}: {}[{}]\n", constant ? "const " : "", name, type_, fmt::join(shape, ","));
+  std::string pick(std::initializer_list<const char*> options) {
+    return options.begin()[rng_.below(options.size())];
   }
-  std::string constant() { return real_ ? pick({"0.5", "2", "-1.25", "0.1"}) : pick({"2", "3", "1"}); }
 
-  // The sum, perhaps with more on top of it; `index` and `channel` are the iterators of the output. Extra inputs are
-  // declared in front.
-  std::string with_epilogue(std::string head, const std::string& left, const std::string& sum, const std::string& index,
-                            const std::vector<std::int64_t>& shape, const std::string& channel, std::int64_t channels) {
+  std::string tensor(const std::string& name, const std::vector<std::int64_t>& shape,
+                     bool constant = false) {
+    return fmt::format("{}{}: {}[{}]\n", constant ? "const " : "", name, type_,
+                       fmt::join(shape, ","));
+  }
+  std::string constant() {
+    return real_ ? pick({"0.5", "2", "-1.25", "0.1"}) : pick({"2", "3", "1"});
+  }
+
+  // The sum, perhaps with more on top of it; `index` and `channel` are the iterators of the output.
+  // Extra inputs are declared in front.
+  std::string with_epilogue(std::string head, const std::string& left, const std::string& sum,
+                            const std::string& index, const std::vector<std::int64_t>& shape,
+                            const std::string& channel, std::int64_t channels) {
     if (coin(0.4)) return head + left + " = " + sum + "\n";
     std::string value = sum;
     if (coin()) {
@@ -73,8 +82,9 @@ class Generator {
     const bool ta = coin(), tb = coin();
     const std::string head = tensor("A", ta ? std::vector{k, m} : std::vector{m, k}) +
                              tensor("B", tb ? std::vector{n, k} : std::vector{k, n}, coin());
-    return with_epilogue(head, "C[i,j]", fmt::format("sum(k) A[{}] * B[{}]", ta ? "k,i" : "i,k", tb ? "j,k" : "k,j"),
-                         "i,j", {m, n}, "j", n);
+    return with_epilogue(
+        head, "C[i,j]", fmt::format("sum(k) A[{}] * B[{}]", ta ? "k,i" : "i,k", tb ? "j,k" : "k,j"),
+        "i,j", {m, n}, "j", n);
   }
 
   std::string batch_matmul() {
@@ -82,9 +92,10 @@ class Generator {
     const bool ta = coin(), tb = coin();
     const std::string head = tensor("A", ta ? std::vector{b, k, m} : std::vector{b, m, k}) +
                              tensor("B", tb ? std::vector{b, n, k} : std::vector{b, k, n});
-    return with_epilogue(head, "C[b,i,j]",
-                         fmt::format("sum(k) A[b,{}] * B[b,{}]", ta ? "k,i" : "i,k", tb ? "j,k" : "k,j"), "b,i,j",
-                         {b, m, n}, "j", n);
+    return with_epilogue(
+        head, "C[b,i,j]",
+        fmt::format("sum(k) A[b,{}] * B[b,{}]", ta ? "k,i" : "i,k", tb ? "j,k" : "k,j"), "b,i,j",
+        {b, m, n}, "j", n);
   }
 
   static std::string scaled(const std::string& iter, std::int64_t by) {
@@ -95,11 +106,17 @@ class Generator {
   }
 
   // One windowed axis: input size, kernel, stride, dilation, padding, output size.
-  struct Window { std::int64_t in, kernel, stride, dilation, pad, out; };
+  struct Window {
+    std::int64_t in, kernel, stride, dilation, pad, out;
+  };
   Window window(std::int64_t largest) {
     for (;;) {
-      Window w{size(largest), std::array<std::int64_t, 4>{1, 2, 3, 5}[rng_.below(4)], coin(0.7) ? 1 : rng_.between(2, 3),
-               coin(0.75) ? 1 : 2, 0, 0};
+      Window w{size(largest),
+               std::array<std::int64_t, 4>{1, 2, 3, 5}[rng_.below(4)],
+               coin(0.7) ? 1 : rng_.between(2, 3),
+               coin(0.75) ? 1 : 2,
+               0,
+               0};
       if (coin(0.6)) w.pad = rng_.between(0, w.kernel);
       const std::int64_t room = w.in + 2 * w.pad - (w.dilation * (w.kernel - 1) + 1);
       if (room < 0) continue;
@@ -120,7 +137,8 @@ class Generator {
     std::int64_t channels = 0;
     if (coin(0.2)) {  // depthwise
       channels = size(8);
-      head = tensor("X", {n, channels, y.in, x.in}) + tensor("W", {channels, y.kernel, x.kernel}, coin(0.8));
+      head = tensor("X", {n, channels, y.in, x.in}) +
+             tensor("W", {channels, y.kernel, x.kernel}, coin(0.8));
       left = fmt::format("Y[n,o,y:{},x:{}]", y.out, x.out);
       sum = fmt::format("sum(r,s) X[n,o,{}] * W[o,r,s]", place);
       return with_epilogue(head, left, sum, "n,o,y,x", {n, channels, y.out, x.out}, "o", channels);
@@ -128,14 +146,18 @@ class Generator {
     const std::int64_t groups = coin(0.8) ? 1 : 2, ic = size(5), oc = size(7);
     channels = oc;
     if (groups == 1) {
-      head = tensor("X", {n, ic, y.in, x.in}) + tensor("W", {oc, ic, y.kernel, x.kernel}, coin(0.8));
+      head =
+          tensor("X", {n, ic, y.in, x.in}) + tensor("W", {oc, ic, y.kernel, x.kernel}, coin(0.8));
       left = fmt::format("Y[n,o,y:{},x:{}]", y.out, x.out);
       sum = fmt::format("sum(c,r,s) X[n,c,{}] * W[o,c,r,s]", place);
       return with_epilogue(head, left, sum, "n,o,y,x", {n, oc, y.out, x.out}, "o", oc);
     }
-    head = tensor("X", {n, groups * ic, y.in, x.in}) + tensor("W", {groups * oc, ic, y.kernel, x.kernel}, coin(0.8));
-    return head + fmt::format("Y[n,g:{0},o:{1},y:{2},x:{3}] = sum(c,r,s) X[n,{4}*g + c,{5}] * W[{1}*g + o,c,r,s]\n", groups,
-                              oc, y.out, x.out, ic, place);
+    head = tensor("X", {n, groups * ic, y.in, x.in}) +
+           tensor("W", {groups * oc, ic, y.kernel, x.kernel}, coin(0.8));
+    return head + fmt::format(
+                      "Y[n,g:{0},o:{1},y:{2},x:{3}] = sum(c,r,s) X[n,{4}*g + c,{5}] * W[{1}*g + "
+                      "o,c,r,s]\n",
+                      groups, oc, y.out, x.out, ic, place);
   }
 
   std::string conv1d() {
@@ -143,7 +165,8 @@ class Generator {
     const std::int64_t oc = size(7);
     const std::string head = tensor("X", {w.in}) + tensor("W", {oc, w.kernel}, coin());
     return with_epilogue(head, fmt::format("Y[o,x:{}]", w.out),
-                         fmt::format("sum(s) X[{}{}] * W[o,s]", window_index(w, "x", "s"), w.pad > 0 ? " else 0" : ""),
+                         fmt::format("sum(s) X[{}{}] * W[o,s]", window_index(w, "x", "s"),
+                                     w.pad > 0 ? " else 0" : ""),
                          "o,x", {oc, w.out}, "o", oc);
   }
 
@@ -152,20 +175,22 @@ class Generator {
     const std::int64_t c = size(7);
     const bool largest = coin(0.7);
     const std::string pad = y.pad + x.pad == 0 ? "" : largest && real_ ? " else -inf" : " else 0";
-    const std::string read = fmt::format("X[c,{}, {}{}]", window_index(y, "y", "r"), window_index(x, "x", "s"), pad);
-    const std::string value = largest ? fmt::format("max(r:{},s:{}) {}", y.kernel, x.kernel, read)
-                              : real_ ? fmt::format("0.25 * (sum(r:{},s:{}) {})", y.kernel, x.kernel, read)
-                                      : fmt::format("sum(r:{},s:{}) {}", y.kernel, x.kernel, read);
+    const std::string read =
+        fmt::format("X[c,{}, {}{}]", window_index(y, "y", "r"), window_index(x, "x", "s"), pad);
+    const std::string value =
+        largest ? fmt::format("max(r:{},s:{}) {}", y.kernel, x.kernel, read)
+        : real_ ? fmt::format("0.25 * (sum(r:{},s:{}) {})", y.kernel, x.kernel, read)
+                : fmt::format("sum(r:{},s:{}) {}", y.kernel, x.kernel, read);
     return tensor("X", {c, y.in, x.in}) + fmt::format("Y[c,y:{},x:{}] = {}\n", y.out, x.out, value);
   }
 
   std::string row_reduction() {
     const std::int64_t m = size(31), n = size(31);
-    const std::string op = pick({"sum", "max", "min"}), second = real_ ? "abs(A[i,j] - 0.5)" : "abs(A[i,j])";
+    const std::string op = pick({"sum", "max", "min"}),
+                      second = real_ ? "abs(A[i,j] - 0.5)" : "abs(A[i,j])";
     const std::string body = coin() ? "A[i,j]" : coin() ? "(A[i,j] * A[i,j])" : second;
     if (coin(0.2)) return tensor("A", {m, n}) + fmt::format("S[one:1] = {}(i,j) {}\n", op, body);
-    if (coin(0.2) && real_)
-      return tensor("A", {m, size(5)}) + "P[i] = prod(j) (1.5 * A[i,j])\n";
+    if (coin(0.2) && real_) return tensor("A", {m, size(5)}) + "P[i] = prod(j) (1.5 * A[i,j])\n";
     return tensor("A", {m, n}) + (coin() ? fmt::format("R[i] = {}(j) {}\n", op, body)
                                          : fmt::format("R[j] = {}(i) {}\n", op, body));
   }
@@ -183,13 +208,16 @@ class Generator {
     std::string first = "A[i,j] * " + constant() + " + B[j]", second;
     if (real_) {
       const std::string f = pick({"exp", "tanh", "erf", "sigmoid", "floor", "abs", "relu"});
-      second = pick({"sqrt(abs(T[i,j]) + 1)", "log(abs(T[i,j]) + 2)", "rsqrt(T[i,j] * T[i,j] + 0.5)",
-                     "pow(abs(T[i,j]) + 0.5, 1.5)", "T[i,j] / (abs(A[i,j]) + 1)", "max(T[i,j], A[i,j])"});
+      second = pick({"sqrt(abs(T[i,j]) + 1)", "log(abs(T[i,j]) + 2)",
+                     "rsqrt(T[i,j] * T[i,j] + 0.5)", "pow(abs(T[i,j]) + 0.5, 1.5)",
+                     "T[i,j] / (abs(A[i,j]) + 1)", "max(T[i,j], A[i,j])"});
       first = f + "(" + first + ")";
     } else {
-      second = pick({"T[i,j] / 3 + A[i,j] % 5", "max(T[i,j], A[i,j]) - B[j]", "abs(T[i,j] - A[i,j])", "-T[i,j]"});
+      second = pick({"T[i,j] / 3 + A[i,j] % 5", "max(T[i,j], A[i,j]) - B[j]",
+                     "abs(T[i,j] - A[i,j])", "-T[i,j]"});
     }
-    if (coin(0.3)) second = fmt::format("select(i < j && A[i,j] > {}, {}, T[i,j])", constant(), second);
+    if (coin(0.3))
+      second = fmt::format("select(i < j && A[i,j] > {}, {}, T[i,j])", constant(), second);
     if (coin(0.3)) second = real_ ? second + " + f32(2*i + 1) * 0.01" : second;
     if (type_ != "f32" && second.find("f32(") != std::string::npos) second = "T[i,j]";
     return head + "T[i,j] = " + first + "\nY[i,j] = " + second + "\n";
@@ -218,8 +246,10 @@ class Generator {
 
   std::string two_outputs() {
     const std::int64_t m = size(13), n = size(17), k = size(13);
-    return tensor("A", {m, k}) + tensor("B", {k, n}) + (coin() ? fmt::format("output C: {}[{},{}]\n", wide(), m, n) : "") +
-           "C[i,j] = sum(k) A[i,k] * B[k,j]\n" + "D[i,j] = relu(C[i,j])\n" + "R[i] = max(j) C[i,j]\n";
+    return tensor("A", {m, k}) + tensor("B", {k, n}) +
+           (coin() ? fmt::format("output C: {}[{},{}]\n", wide(), m, n) : "") +
+           "C[i,j] = sum(k) A[i,k] * B[k,j]\n" + "D[i,j] = relu(C[i,j])\n" +
+           "R[i] = max(j) C[i,j]\n";
   }
   // What a sum over this type has.
   std::string wide() const { return type_ == "i8" || type_ == "u8" ? "i32" : type_; }
@@ -247,7 +277,8 @@ te::Program random_program(Rng& rng, const RandomProgramOptions& options) {
     const std::string text = Generator(rng, options).text();
     auto program = te::parse_program(text);
     LATHE_CHECK(program.has_value(), "{}\n{}", program ? "" : program.error().text(), text);
-    if (iterations(*program) <= static_cast<double>(options.max_iterations)) return *std::move(program);
+    if (iterations(*program) <= static_cast<double>(options.max_iterations))
+      return *std::move(program);
   }
 }
 

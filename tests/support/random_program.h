@@ -1,14 +1,16 @@
-// Random index expressions with awkward shapes, for property tests of everything that takes a program.
+// Random index expressions with awkward shapes, for property tests of everything that takes a
+// program.
 //
 //   Rng rng(seed);
 //   te::Program p = random_program(rng);                     // any form, f32
 //   te::Program p = random_program(rng, {.dtypes = true});   // any form and element type
 // A failing test prints its seed and te::print_program(p), which parse_program() reads back.
 //
-// Forms: matmul in all transposes and batched, convolutions in one and two dimensions (stride, dilation, padding,
-// groups, depthwise), each with an optional epilogue; pooling, row reductions, softmax, element-wise chains with
-// broadcasts and functions, reversed and strided reads, padded copies, literals, constant intermediates, iterator
-// values under select, several outputs. Sizes are mostly ones, primes and one off a power of two.
+// Forms: matmul in all transposes and batched, convolutions in one and two dimensions (stride,
+// dilation, padding, groups, depthwise), each with an optional epilogue; pooling, row reductions,
+// softmax, element-wise chains with broadcasts and functions, reversed and strided reads, padded
+// copies, literals, constant intermediates, iterator values under select, several outputs. Sizes
+// are mostly ones, primes and one off a power of two.
 #pragma once
 
 #include "base/rng.h"
@@ -17,7 +19,7 @@
 namespace lathe {
 
 struct RandomProgramOptions {
-  bool dtypes = false;                // other types than f32 too
+  bool dtypes = false;                   // other types than f32 too
   std::int64_t max_iterations = 30'000;  // of all stages together
 };
 

@@ -12,17 +12,19 @@ namespace {
 constexpr std::int64_t kMaxElements = 1 << 26;
 
 struct Storage {
-  std::vector<std::int64_t> low;       // a dimension: the first coordinate held; below 0 in a cache with its padding
+  std::vector<std::int64_t>
+      low;  // a dimension: the first coordinate held; below 0 in a cache with its padding
   std::vector<std::int64_t> shape;
   std::vector<double> elements;
-  std::vector<std::uint64_t> written;  // the instance in which the element was written last; 0: never
-  std::uint64_t instance = 1;          // counts the iterations of the buffer's `at` loop
-  bool accumulates = false;            // caches a result: elements come back from the buffer cached
+  std::vector<std::uint64_t>
+      written;                 // the instance in which the element was written last; 0: never
+  std::uint64_t instance = 1;  // counts the iterations of the buffer's `at` loop
+  bool accumulates = false;    // caches a result: elements come back from the buffer cached
 };
 
 struct BlockPlan {
-  std::vector<ir::LoopId> reduction;   // loops whose first iterations together start an element
-  std::vector<ir::LoopId> last_only;   // loops in whose last iteration alone the block runs
+  std::vector<ir::LoopId> reduction;  // loops whose first iterations together start an element
+  std::vector<ir::LoopId> last_only;  // loops in whose last iteration alone the block runs
 };
 
 // Which loops of the reductions that a block depends on it must see to the end.
@@ -39,13 +41,15 @@ class Planner {
 
  private:
   static bool uses(const ir::BlockIter& iter, ir::LoopId loop) {
-    return std::ranges::any_of(iter.digits, [&](const ir::Digit& digit) { return digit.loop == loop; });
+    return std::ranges::any_of(iter.digits,
+                               [&](const ir::Digit& digit) { return digit.loop == loop; });
   }
 
   bool writes_back(ir::BlockId id, ir::LoopId loop) const {
     if (!nest_.is_write_back(id)) return false;
     const int cache = ir::reads_of(nest_.blocks[static_cast<std::size_t>(id)].body)[0]->tensor;
-    const ir::BlockId producer = nest_.writer_of(cache);  // behind the write-backs of caches of the cache
+    const ir::BlockId producer =
+        nest_.writer_of(cache);  // behind the write-backs of caches of the cache
     return producer >= 0 && nest_.is_reduction_loop(producer, loop);
   }
 
@@ -71,11 +75,14 @@ class Planner {
     for (const ir::LoopId loop : nest_.loops_around(id))
       if (nest_.is_reduction_loop(id, loop)) out.reduction.push_back(loop);
     const std::set<ir::BlockId> sources = this->sources(id);
-    for (ir::LoopId loop = block.parent; loop != ir::kRoot; loop = nest_.loops[static_cast<std::size_t>(loop)].parent) {
-      if (std::ranges::any_of(block.iters, [&](const auto& iter) { return uses(iter, loop); })) continue;
+    for (ir::LoopId loop = block.parent; loop != ir::kRoot;
+         loop = nest_.loops[static_cast<std::size_t>(loop)].parent) {
+      if (std::ranges::any_of(block.iters, [&](const auto& iter) { return uses(iter, loop); }))
+        continue;
       // What a write-back carries away are the partial sums themselves.
       if (writes_back(id, loop)) continue;
-      if (std::ranges::any_of(sources, [&](ir::BlockId s) { return nest_.is_reduction_loop(s, loop); }))
+      if (std::ranges::any_of(sources,
+                              [&](ir::BlockId s) { return nest_.is_reduction_loop(s, loop); }))
         out.last_only.push_back(loop);
     }
     return out;
@@ -97,12 +104,16 @@ template <class... Args>
 class NestRun final : public Environment {
  public:
   explicit NestRun(const ir::SizedNest& nest)
-      : sizes_(nest), nest_(*nest.nest), loop_value_(nest_.loops.size()), buffers_(nest_.buffers.size()),
+      : sizes_(nest),
+        nest_(*nest.nest),
+        loop_value_(nest_.loops.size()),
+        buffers_(nest_.buffers.size()),
         plans_(Planner(nest_).run()) {
     for (std::size_t b = 0; b < buffers_.size(); ++b) allocate(b);
     for (std::size_t b = 0; b < nest_.blocks.size(); ++b)
       if (!nest_.blocks[b].dead && nest_.is_write_back(static_cast<ir::BlockId>(b)))
-        buffers_[static_cast<std::size_t>(ir::reads_of(nest_.blocks[b].body)[0]->tensor)].accumulates = true;
+        buffers_[static_cast<std::size_t>(ir::reads_of(nest_.blocks[b].body)[0]->tensor)]
+            .accumulates = true;
   }
 
   void fill(ir::BufferId buffer, const std::vector<double>& values) {
@@ -118,7 +129,8 @@ class NestRun final : public Environment {
     const ir::Buffer& b = nest_.buffers[static_cast<std::size_t>(buffer)];
     const auto missing = std::ranges::find(storage.written, 0u);
     if (missing != storage.written.end())
-      stop("element {} of the output {} is never written", missing - storage.written.begin(), b.name);
+      stop("element {} of the output {} is never written", missing - storage.written.begin(),
+           b.name);
     return {b.dtype, storage.shape, storage.elements, {}};
   }
 
@@ -135,7 +147,8 @@ class NestRun final : public Environment {
       storage.low.push_back(0);
       storage.shape.push_back(sizes_[size]);
     }
-    if (const ir::Scope scope = nest_.buffers[b].scope; scope != ir::Scope::kInput && scope != ir::Scope::kOutput)
+    if (const ir::Scope scope = nest_.buffers[b].scope;
+        scope != ir::Scope::kInput && scope != ir::Scope::kOutput)
       for (const ir::BlockId id : nest_.blocks_in_order())
         if (nest_.blocks[static_cast<std::size_t>(id)].writes == static_cast<ir::BufferId>(b))
           make_room(nest_.blocks[static_cast<std::size_t>(id)], storage);
@@ -146,7 +159,8 @@ class NestRun final : public Environment {
     }
     storage.elements.resize(static_cast<std::size_t>(count));
     storage.written.resize(static_cast<std::size_t>(count));
-    if (!nest_.buffers[b].literal.empty()) fill(static_cast<ir::BufferId>(b), nest_.buffers[b].literal);
+    if (!nest_.buffers[b].literal.empty())
+      fill(static_cast<ir::BufferId>(b), nest_.buffers[b].literal);
   }
 
   // A cache may hold coordinates outside the tensor, where the copy's body supplies the padding.
@@ -154,7 +168,8 @@ class NestRun final : public Environment {
     for (std::size_t d = 0; d < storage.shape.size(); ++d) {
       std::int64_t first = block.index[d].offset, last = first;
       for (const auto& [iter, coef] : block.index[d].terms)
-        (coef < 0 ? first : last) += coef * (sizes_[block.iters[static_cast<std::size_t>(iter)].extent] - 1);
+        (coef < 0 ? first : last) +=
+            coef * (sizes_[block.iters[static_cast<std::size_t>(iter)].extent] - 1);
       const std::int64_t end = std::max(storage.shape[d], last + 1);
       storage.low[d] = std::min<std::int64_t>(0, first);
       storage.shape[d] = end - storage.low[d];
@@ -183,7 +198,8 @@ class NestRun final : public Environment {
     for (const ir::BlockIter& iter : block.iters) {
       std::int64_t value = sizes_.or_else(iter.offset, 0);
       for (const ir::Digit& digit : iter.digits) {
-        std::int64_t part = loop_value_[static_cast<std::size_t>(digit.loop)] / sizes_.or_else(digit.div, 1);
+        std::int64_t part =
+            loop_value_[static_cast<std::size_t>(digit.loop)] / sizes_.or_else(digit.div, 1);
         if (digit.mod != ir::SizeId::kNone) part %= sizes_[digit.mod];
         value += sizes_[digit.weight] * part;
       }
@@ -203,7 +219,8 @@ class NestRun final : public Environment {
     Value value = interp::evaluate(block.body, *this);
     if (block.reduce != ir::ReduceOp::kNone) {
       const Dtype dtype = nest_.buffers[static_cast<std::size_t>(block.writes)].dtype;
-      const Value so_far = starts(id) ? identity(block.reduce, dtype) : exact(load(block.writes, offset));
+      const Value so_far =
+          starts(id) ? identity(block.reduce, dtype) : exact(load(block.writes, offset));
       value = accumulate(block.reduce, so_far, value, dtype);
     }
     Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
@@ -212,15 +229,18 @@ class NestRun final : public Environment {
   }
 
   bool starts(ir::BlockId id) const {
-    return std::ranges::all_of(plans_[static_cast<std::size_t>(id)].reduction,
-                               [&](ir::LoopId loop) { return loop_value_[static_cast<std::size_t>(loop)] == 0; });
+    return std::ranges::all_of(
+        plans_[static_cast<std::size_t>(id)].reduction,
+        [&](ir::LoopId loop) { return loop_value_[static_cast<std::size_t>(loop)] == 0; });
   }
 
   // Row-major; -1 outside the tensor where that is legal.
   std::int64_t offset_of(ir::BufferId id, const std::vector<ir::Affine>& index, bool may_leave) {
     const Storage& storage = buffers_[static_cast<std::size_t>(id)];
     const ir::Buffer& buffer = nest_.buffers[static_cast<std::size_t>(id)];
-    if (buffer.at != ir::kRoot && (block_->parent == ir::kRoot || !nest_.is_inside({ir::Item::Kind::kLoop, block_->parent}, buffer.at)))
+    if (buffer.at != ir::kRoot &&
+        (block_->parent == ir::kRoot ||
+         !nest_.is_inside({ir::Item::Kind::kLoop, block_->parent}, buffer.at)))
       stop("{} uses {} outside the loop {} in which it lives", block_->name, buffer.name,
            nest_.loops[static_cast<std::size_t>(buffer.at)].name);
     std::int64_t offset = 0;
@@ -228,8 +248,8 @@ class NestRun final : public Environment {
       const std::int64_t i = at(index[d]) - storage.low[d];
       if (i < 0 || i >= storage.shape[d]) {
         if (may_leave) return -1;
-        stop("{} uses index {} of {} at {}, outside its size {}", block_->name, d, buffer.name, i + storage.low[d],
-             storage.shape[d]);
+        stop("{} uses index {} of {} at {}, outside its size {}", block_->name, d, buffer.name,
+             i + storage.low[d], storage.shape[d]);
       }
       offset = offset * storage.shape[d] + i;
     }
@@ -242,7 +262,8 @@ class NestRun final : public Environment {
     const ir::Buffer& buffer = nest_.buffers[static_cast<std::size_t>(id)];
     if (storage.accumulates) return load(buffer.cache_of, offset);
     stop("{} reads element {} of {}, which {}", block_->name, offset, buffer.name,
-         storage.written[offset] == 0 ? "nothing wrote" : "was written in an earlier iteration of its loop");
+         storage.written[offset] == 0 ? "nothing wrote"
+                                      : "was written in an earlier iteration of its loop");
   }
 
   const ir::SizedNest& sizes_;
@@ -262,13 +283,15 @@ Result<std::vector<Tensor>> run(const ir::SizedNest& nest, const std::vector<Ten
     std::int64_t count = 1;
     for (const ir::SizeId size : buffers[b].shape) count *= nest[size];
     if (next == inputs.size() || std::cmp_not_equal(inputs[next].values.size(), count))
-      return fail(ErrorKind::kInvalidArgument, "the input for {} is missing or has another size", buffers[b].name);
+      return fail(ErrorKind::kInvalidArgument, "the input for {} is missing or has another size",
+                  buffers[b].name);
     machine.fill(static_cast<ir::BufferId>(b), inputs[next++].values);
   }
   machine.run();
   std::vector<Tensor> out;
   for (std::size_t b = 0; b < buffers.size(); ++b)
-    if (buffers[b].scope == ir::Scope::kOutput) out.push_back(machine.result(static_cast<ir::BufferId>(b)));
+    if (buffers[b].scope == ir::Scope::kOutput)
+      out.push_back(machine.result(static_cast<ir::BufferId>(b)));
   return out;
 }
 

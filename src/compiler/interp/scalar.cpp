@@ -25,7 +25,8 @@ double tiny_of(Dtype dtype) {
   }
 }
 
-// NaN and infinity as bounds would say nothing; a value that is not finite must be met exactly in kind.
+// NaN and infinity as bounds would say nothing; a value that is not finite must be met exactly in
+// kind.
 Value rounded(Value v, Dtype dtype, double roundings = 1) {
   v.bound += roundings * epsilon_of(dtype) * v.magnitude + tiny_of(dtype);
   return v;
@@ -33,17 +34,22 @@ Value rounded(Value v, Dtype dtype, double roundings = 1) {
 
 std::int64_t whole(double value) {
   if (value >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
-  return value < -0x1p63 ? std::numeric_limits<std::int64_t>::min() : static_cast<std::int64_t>(value);
+  return value < -0x1p63 ? std::numeric_limits<std::int64_t>::min()
+                         : static_cast<std::int64_t>(value);
 }
 
 struct Evaluator {
   Environment& environment;
   Dtype dtype;
 
-  Value eval(const ir::Expr& e) const { return std::visit(Evaluator{environment, e->dtype}, e->value); }
+  Value eval(const ir::Expr& e) const {
+    return std::visit(Evaluator{environment, e->dtype}, e->value);
+  }
 
   Value operator()(const ir::Const& n) const { return exact(n.value); }
-  Value operator()(const ir::IterValue& n) const { return exact(static_cast<double>(environment.iter(n.iter))); }
+  Value operator()(const ir::IterValue& n) const {
+    return exact(static_cast<double>(environment.iter(n.iter)));
+  }
   Value operator()(const ir::Read& n) const { return environment.read(n, dtype); }
   Value operator()(const ir::InRange& n) const {
     const bool inside = std::ranges::all_of(n.rows, [&](const ir::InRange::Row& row) {
@@ -73,10 +79,12 @@ struct Evaluator {
       case UnaryOp::kNeg: return {-v, x.magnitude, x.bound};
       case UnaryOp::kAbs: return {std::abs(v), x.magnitude, x.bound};
       case UnaryOp::kExp: return function(std::exp(v), std::exp(v + std::min(x.bound, 1.0)), x);
-      case UnaryOp::kLog: return function(std::log(v), 1 / std::max(std::abs(v) - x.bound, tiny_of(dtype)), x);
+      case UnaryOp::kLog:
+        return function(std::log(v), 1 / std::max(std::abs(v) - x.bound, tiny_of(dtype)), x);
       case UnaryOp::kSqrt: {
         Value out = function(std::sqrt(v), 0, x);
-        out.bound += v > 0 ? std::min(x.bound / std::sqrt(v), std::sqrt(x.bound)) : std::sqrt(x.bound);
+        out.bound +=
+            v > 0 ? std::min(x.bound / std::sqrt(v), std::sqrt(x.bound)) : std::sqrt(x.bound);
         return out;
       }
       case UnaryOp::kRsqrt: return function(1 / std::sqrt(v), 1 / (v * std::sqrt(v)), x);
@@ -91,7 +99,8 @@ struct Evaluator {
   }
 
   static Value step(double v, const Value& x) {
-    const bool doubtful = std::abs(x.value - std::nearbyint(x.value)) <= kDoubt * x.bound && x.bound > 0;
+    const bool doubtful =
+        std::abs(x.value - std::nearbyint(x.value)) <= kDoubt * x.bound && x.bound > 0;
     return {v, std::abs(v), doubtful ? 1.0 : 0.0};
   }
 
@@ -123,7 +132,8 @@ struct Evaluator {
     switch (op) {
       case BinaryOp::kAdd: return rounded({a.value + b.value, ma + mb, a.bound + b.bound}, dtype);
       case BinaryOp::kSub: return rounded({a.value - b.value, ma + mb, a.bound + b.bound}, dtype);
-      case BinaryOp::kMul: return rounded({a.value * b.value, ma * mb, a.bound * mb + ma * b.bound}, dtype);
+      case BinaryOp::kMul:
+        return rounded({a.value * b.value, ma * mb, a.bound * mb + ma * b.bound}, dtype);
       case BinaryOp::kDiv: {
         const double d = std::abs(b.value);
         return rounded({a.value / b.value, ma / d, a.bound / d + ma / (d * d) * b.bound}, dtype, 2);
@@ -135,8 +145,10 @@ struct Evaluator {
         const double argument = a.value == 0 ? 0 : std::abs(b.value * std::log(std::abs(a.value)));
         return rounded({p, std::abs(p), std::abs(p) * (by_a + by_b)}, dtype, 4 + argument);
       }
-      case BinaryOp::kMin: return {std::fmin(a.value, b.value), std::max(ma, mb), std::max(a.bound, b.bound)};
-      case BinaryOp::kMax: return {std::fmax(a.value, b.value), std::max(ma, mb), std::max(a.bound, b.bound)};
+      case BinaryOp::kMin:
+        return {std::fmin(a.value, b.value), std::max(ma, mb), std::max(a.bound, b.bound)};
+      case BinaryOp::kMax:
+        return {std::fmax(a.value, b.value), std::max(ma, mb), std::max(a.bound, b.bound)};
       default: return {std::fmod(a.value, b.value), ma, a.bound + b.bound};
     }
   }
@@ -153,8 +165,10 @@ struct Evaluator {
       case BinaryOp::kAdd: return wrapped(ux + uy);
       case BinaryOp::kSub: return wrapped(ux - uy);
       case BinaryOp::kMul: return wrapped(ux * uy);
-      case BinaryOp::kDiv: return wrapped(y == 0 ? 0 : y == -1 ? -ux : static_cast<std::uint64_t>(x / y));
-      case BinaryOp::kMod: return wrapped(y == 0 || y == -1 ? 0 : static_cast<std::uint64_t>(x % y));
+      case BinaryOp::kDiv:
+        return wrapped(y == 0 ? 0 : y == -1 ? -ux : static_cast<std::uint64_t>(x / y));
+      case BinaryOp::kMod:
+        return wrapped(y == 0 || y == -1 ? 0 : static_cast<std::uint64_t>(x % y));
       case BinaryOp::kMin: return wrapped(x < y ? ux : uy);
       default: return wrapped(x < y ? uy : ux);
     }
@@ -175,7 +189,8 @@ struct Evaluator {
     const Dtype from = n.x->dtype;
     if (dtype == Dtype::kBool) return compare(BinaryOp::kNe, x, exact(0));
     if (is_float(dtype)) {
-      const bool widens = epsilon_of(dtype) <= epsilon_of(from) && is_float(from) && dtype != Dtype::kF16;
+      const bool widens =
+          epsilon_of(dtype) <= epsilon_of(from) && is_float(from) && dtype != Dtype::kF16;
       return widens || size_of(from) == 1 ? x : rounded(x, dtype);
     }
     if (!is_float(from)) {
@@ -184,8 +199,14 @@ struct Evaluator {
       return out;
     }
     Value out = step(std::trunc(x.value), x);
-    const double low = dtype == Dtype::kI8 ? -128 : dtype == Dtype::kU8 ? 0 : dtype == Dtype::kI32 ? -0x1p31 : -0x1p63;
-    const double high = dtype == Dtype::kI8 ? 127 : dtype == Dtype::kU8 ? 255 : dtype == Dtype::kI32 ? 0x1p31 - 1 : 0x1p63;
+    const double low = dtype == Dtype::kI8    ? -128
+                       : dtype == Dtype::kU8  ? 0
+                       : dtype == Dtype::kI32 ? -0x1p31
+                                              : -0x1p63;
+    const double high = dtype == Dtype::kI8    ? 127
+                        : dtype == Dtype::kU8  ? 255
+                        : dtype == Dtype::kI32 ? 0x1p31 - 1
+                                               : 0x1p63;
     out.value = std::isnan(out.value) ? 0 : std::clamp(out.value, low, high);
     return out;
   }
@@ -199,7 +220,9 @@ std::int64_t Environment::at(const ir::Affine& index) {
   return out;
 }
 
-Value evaluate(const ir::Expr& e, Environment& environment) { return Evaluator{environment, e->dtype}.eval(e); }
+Value evaluate(const ir::Expr& e, Environment& environment) {
+  return Evaluator{environment, e->dtype}.eval(e);
+}
 
 Value exact(double value) { return {value, std::abs(value), 0}; }
 
@@ -216,12 +239,14 @@ Value accumulate(ir::ReduceOp op, const Value& so_far, const Value& term, Dtype 
   } none;
   const Evaluator evaluator{none, dtype};
   const auto combine = [&](ir::BinaryOp binary) {
-    return is_float(dtype) ? evaluator.real(binary, so_far, term) : evaluator.integer(binary, so_far, term);
+    return is_float(dtype) ? evaluator.real(binary, so_far, term)
+                           : evaluator.integer(binary, so_far, term);
   };
   switch (op) {
     case ir::ReduceOp::kNone: return term;
     case ir::ReduceOp::kSum: {
-      // One rounding for each term rather than for each partial sum: the order of the sum is the schedule's.
+      // One rounding for each term rather than for each partial sum: the order of the sum is the
+      // schedule's.
       if (!is_float(dtype)) return combine(ir::BinaryOp::kAdd);
       Value out{so_far.value + term.value, so_far.magnitude + term.magnitude, so_far.bound};
       out.bound += rounded(term, dtype).bound;

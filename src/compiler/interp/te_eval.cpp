@@ -30,7 +30,8 @@ class StageRun final : public Environment {
   void run() {
     auto& out = tensors_[static_cast<std::size_t>(stage_.tensor)].elements;
     std::size_t element = 0;
-    const std::size_t first_reduce = tensors_[static_cast<std::size_t>(stage_.tensor)].tensor->shape.size();
+    const std::size_t first_reduce =
+        tensors_[static_cast<std::size_t>(stage_.tensor)].tensor->shape.size();
     do {
       if (stage_.reduce == ir::ReduceOp::kNone) {
         out[element++] = interp::evaluate(stage_.body, *this);
@@ -62,7 +63,8 @@ class StageRun final : public Environment {
   std::int64_t iter(int iter) override { return position_[static_cast<std::size_t>(iter)]; }
 
  private:
-  // The next position of iterators [first, last), the last fastest; false, and all 0, after the end.
+  // The next position of iterators [first, last), the last fastest; false, and all 0, after the
+  // end.
   bool advance(std::size_t first, std::size_t last) {
     for (std::size_t i = last; i-- > first;) {
       if (++position_[i] < stage_.iters[i].extent) return true;
@@ -82,16 +84,20 @@ Result<std::vector<Storage>> load(const te::Program& program, const std::vector<
   for (const te::Tensor& tensor : program.tensors) {
     const std::int64_t count = count_of(tensor.shape);
     if (count > kMaxElements)
-      return fail(ErrorKind::kUnsupported, "{} is too large to interpret: {} elements", tensor.name, count);
+      return fail(ErrorKind::kUnsupported, "{} is too large to interpret: {} elements", tensor.name,
+                  count);
     Storage storage{&tensor, std::vector<Value>(static_cast<std::size_t>(count))};
-    const std::vector<double>* values = tensor.role == te::TensorRole::kLiteral ? &tensor.literal : nullptr;
+    const std::vector<double>* values =
+        tensor.role == te::TensorRole::kLiteral ? &tensor.literal : nullptr;
     if (tensor.role == te::TensorRole::kInput) {
       if (next == inputs.size())
-        return fail(ErrorKind::kInvalidArgument, "{} inputs are given, {} and more are needed", next, next + 1);
+        return fail(ErrorKind::kInvalidArgument, "{} inputs are given, {} and more are needed",
+                    next, next + 1);
       const Tensor& given = inputs[next++];
       if (given.shape != tensor.shape || std::cmp_not_equal(given.values.size(), count))
-        return fail(ErrorKind::kInvalidArgument, "the input for {} has the shape [{}] and {} elements, not [{}]",
-                    tensor.name, fmt::join(given.shape, ","), given.values.size(), fmt::join(tensor.shape, ","));
+        return fail(ErrorKind::kInvalidArgument,
+                    "the input for {} has the shape [{}] and {} elements, not [{}]", tensor.name,
+                    fmt::join(given.shape, ","), given.values.size(), fmt::join(tensor.shape, ","));
       values = &given.values;
     }
     if (values != nullptr)
@@ -99,7 +105,8 @@ Result<std::vector<Storage>> load(const te::Program& program, const std::vector<
     out.push_back(std::move(storage));
   }
   if (next != inputs.size())
-    return fail(ErrorKind::kInvalidArgument, "{} inputs are given, {} are needed", inputs.size(), next);
+    return fail(ErrorKind::kInvalidArgument, "{} inputs are given, {} are needed", inputs.size(),
+                next);
   return out;
 }
 
@@ -120,7 +127,8 @@ double random_value(Dtype dtype, Rng& rng) {
 
 }  // namespace
 
-Result<std::vector<Tensor>> evaluate(const te::Program& program, const std::vector<Tensor>& inputs) {
+Result<std::vector<Tensor>> evaluate(const te::Program& program,
+                                     const std::vector<Tensor>& inputs) {
   LATHE_TRY_STATUS(te::validate(program));
   std::vector<Storage> tensors = LATHE_TRY(load(program, inputs));
   for (const te::Stage& stage : program.stages) StageRun(stage, tensors).run();
@@ -147,7 +155,8 @@ Tensor random_input(const te::Tensor& tensor, Rng& rng) {
 
 std::vector<Tensor> random_inputs(const te::Program& program, Rng& rng) {
   std::vector<Tensor> out;
-  for (const int t : program.inputs()) out.push_back(random_input(program.tensors[static_cast<std::size_t>(t)], rng));
+  for (const int t : program.inputs())
+    out.push_back(random_input(program.tensors[static_cast<std::size_t>(t)], rng));
   return out;
 }
 
@@ -165,8 +174,9 @@ std::string compare(const Tensor& want, const std::vector<double>& got, double f
       index[d] = rest % static_cast<std::size_t>(want.shape[d]);
       rest /= static_cast<std::size_t>(want.shape[d]);
     }
-    return fmt::format("element [{}] is {:.9g} instead of {:.9g}, {:.3g} apart where {:.3g} is allowed",
-                       fmt::join(index, ","), g, w, std::abs(w - g), factor * want.bounds[i]);
+    return fmt::format(
+        "element [{}] is {:.9g} instead of {:.9g}, {:.3g} apart where {:.3g} is allowed",
+        fmt::join(index, ","), g, w, std::abs(w - g), factor * want.bounds[i]);
   }
   return {};
 }

@@ -20,8 +20,9 @@ Status fit(Axis& axis, const char* name) {
   const std::int64_t reach = axis.dilation * (axis.kernel - 1) + 1;
   const std::int64_t room = axis.in + axis.before + axis.after;
   if (reach > room)
-    return Values::error("weight", "the kernel reaches over {} elements along {}, the padded input has {}", reach, name,
-                         room);
+    return Values::error("weight",
+                         "the kernel reaches over {} elements along {}, the padded input has {}",
+                         reach, name, room);
   axis.out = (room - reach) / axis.stride + 1;
   return {};
 }
@@ -30,7 +31,9 @@ Status fit(Axis& axis, const char* name) {
 Status set_padding(const Values& values, Conv& conv) {
   const auto& pad = values.numbers("pad");
   if (pad.size() != 1 && pad.size() != 2 && pad.size() != 4)
-    return Values::error("pad", "1 value, 2 (y,x) or 4 (top,left,bottom,right) are needed, {} are given", pad.size());
+    return Values::error("pad",
+                         "1 value, 2 (y,x) or 4 (top,left,bottom,right) are needed, {} are given",
+                         pad.size());
   const std::size_t x = pad.size() == 1 ? 0 : 1, after = pad.size() == 4 ? 2 : 0;
   conv.y.before = pad[0];
   conv.x.before = pad[x];
@@ -45,13 +48,19 @@ Result<Conv> conv_of(const Values& values) {
   const std::int64_t groups = values.integer("groups");
   if (groups < 1) return Values::error("groups", "at least 1 is needed");
   if (weight[0] % groups != 0)
-    return Values::error("groups", "the {} output channels do not divide into {} groups", weight[0], groups);
+    return Values::error("groups", "the {} output channels do not divide into {} groups", weight[0],
+                         groups);
   if (input[1] % groups != 0 || input[1] / groups != weight[1])
-    return Values::error("weight", "the input {} has {} channels, the weight {} takes {} in each of {} groups",
-                         shaped("X", input), input[1], shaped("W", weight), weight[1], groups);
+    return Values::error(
+        "weight", "the input {} has {} channels, the weight {} takes {} in each of {} groups",
+        shaped("X", input), input[1], shaped("W", weight), weight[1], groups);
   const auto [stride_y, stride_x] = LATHE_TRY(values.two("stride"));
   const auto [dilation_y, dilation_x] = LATHE_TRY(values.two("dilation"));
-  Conv conv{input[0], input[1], weight[0], weight[1], groups,
+  Conv conv{input[0],
+            input[1],
+            weight[0],
+            weight[1],
+            groups,
             {input[2], weight[2], stride_y, dilation_y, 0, 0, 0},
             {input[3], weight[3], stride_x, dilation_x, 0, 0, 0}};
   LATHE_TRY_STATUS(set_padding(values, conv));
@@ -94,7 +103,8 @@ Result<std::vector<Algorithm>> build_conv2d(const Values& values) {
     output.channel = fmt::format("{}*g + o", group_oc);
     sum = conv.group_ic == 1
               ? fmt::format("sum(r,s) X[n,g,{}] * W[{},0,r,s]", window(conv), output.channel)
-              : fmt::format("sum(c,r,s) X[n,{}*g + c,{}] * W[{},c,r,s]", conv.group_ic, window(conv), output.channel);
+              : fmt::format("sum(c,r,s) X[n,{}*g + c,{}] * W[{},c,r,s]", conv.group_ic,
+                            window(conv), output.channel);
   }
   return direct(program_with_epilogue(values, "conv2d", declarations, output, sum));
 }
@@ -102,17 +112,19 @@ Result<std::vector<Algorithm>> build_conv2d(const Values& values) {
 }  // namespace
 
 Operator conv2d() {
-  return {"conv2d",
-          "2-D convolution of X[n,c,h,w] with the constant W[o,c/groups,kh,kw]; groups = c = o is depthwise",
-          {{Kind::kDims, "input", "", "shape of the input: n,c,h,w"},
-           {Kind::kDims, "weight", "", "shape of the constant weight: o,c/groups,kh,kw"},
-           {Kind::kInts, "stride", "1", "one value, or y,x"},
-           {Kind::kInts, "pad", "0", "zeros around the input: one value, y,x or top,left,bottom,right"},
-           {Kind::kInts, "dilation", "1", "one value, or y,x"},
-           {Kind::kInt, "groups", "1", "channels are convolved in that many separate groups"},
-           dtype_parameter(),
-           epilogue_parameter()},
-          build_conv2d};
+  return {
+      "conv2d",
+      "2-D convolution of X[n,c,h,w] with the constant W[o,c/groups,kh,kw]; groups = c = o is "
+      "depthwise",
+      {{Kind::kDims, "input", "", "shape of the input: n,c,h,w"},
+       {Kind::kDims, "weight", "", "shape of the constant weight: o,c/groups,kh,kw"},
+       {Kind::kInts, "stride", "1", "one value, or y,x"},
+       {Kind::kInts, "pad", "0", "zeros around the input: one value, y,x or top,left,bottom,right"},
+       {Kind::kInts, "dilation", "1", "one value, or y,x"},
+       {Kind::kInt, "groups", "1", "channels are convolved in that many separate groups"},
+       dtype_parameter(),
+       epilogue_parameter()},
+      build_conv2d};
 }
 
 }  // namespace lathe::ops

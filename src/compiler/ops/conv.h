@@ -5,7 +5,8 @@
 
 namespace lathe::ops {
 
-// With several groups that are not depthwise the output is [n, groups, o/groups, y, x]: in memory the same as [n,o,y,x].
+// With several groups that are not depthwise the output is [n, groups, o/groups, y, x]: in memory
+// the same as [n,o,y,x].
 Operator conv2d();
 
 }  // namespace lathe::ops

@@ -39,7 +39,8 @@ Status add(Chain& chain, const std::string& step, const Output& output) {
     chain.value += fmt::format(" + residual[{}]", fmt::join(index, ","));
     chain.declarations.push_back(shaped("residual", output.shape));
   } else {
-    return Values::error("epilogue", "there is no step '{}'; known are bias, residual, relu, clip:LOW:HIGH", step);
+    return Values::error(
+        "epilogue", "there is no step '{}'; known are bias, residual, relu, clip:LOW:HIGH", step);
   }
   return {};
 }
@@ -58,7 +59,8 @@ Result<Chain> chain_of(const std::string& epilogue, std::string value, const Out
 
 std::string typed(const std::string& declaration, std::string_view dtype) {
   const std::size_t bracket = declaration.find('[');
-  return fmt::format("{}: {}{}", declaration.substr(0, bracket), dtype, declaration.substr(bracket));
+  return fmt::format("{}: {}{}", declaration.substr(0, bracket), dtype,
+                     declaration.substr(bracket));
 }
 
 }  // namespace
@@ -78,11 +80,12 @@ std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape
 }
 
 Result<te::Program> program_with_epilogue(const Values& values, std::string_view name,
-                                          const std::vector<std::string>& declarations, const Output& output,
-                                          const std::string& value) {
+                                          const std::vector<std::string>& declarations,
+                                          const Output& output, const std::string& value) {
   const auto dtype = dtype_from_name(values.text("dtype"));
   if (!dtype || *dtype == Dtype::kBool)
-    return Values::error("dtype", "'{}' is no numeric element type; known are {}", values.text("dtype"), known_dtypes());
+    return Values::error("dtype", "'{}' is no numeric element type; known are {}",
+                         values.text("dtype"), known_dtypes());
   const Chain chain = LATHE_TRY(chain_of(values.text("epilogue"), value, output));
   std::string text = fmt::format("name {}\n", name);
   for (const auto* list : {&declarations, &chain.declarations})

@@ -1,4 +1,5 @@
-// What follows a matmul or convolution in the same program: --epilogue bias,residual,relu,clip:0:6, in that order.
+// What follows a matmul or convolution in the same program: --epilogue bias,residual,relu,clip:0:6,
+// in that order.
 #pragma once
 
 #include "compiler/ops/values.h"
@@ -7,21 +8,21 @@ namespace lathe::ops {
 
 // The output an epilogue works on.
 struct Output {
-  std::string name;                   // "Y"
-  std::vector<std::string> iters;     // "n", "o", "y:56", "x:56"
+  std::string name;                // "Y"
+  std::vector<std::string> iters;  // "n", "o", "y:56", "x:56"
   std::vector<std::int64_t> shape;
-  std::string channel;                // index of the bias: "o"
+  std::string channel;  // index of the bias: "o"
   std::int64_t channels = 0;
 };
 
 Parameter epilogue_parameter();
 Parameter dtype_parameter();
 
-// A complete program: name, `declarations` (each "X[1,3,7,7]" or "const W[...]", the type is added), those of the
-// epilogue, and the stage `output` = epilogue of `value`.
+// A complete program: name, `declarations` (each "X[1,3,7,7]" or "const W[...]", the type is
+// added), those of the epilogue, and the stage `output` = epilogue of `value`.
 Result<te::Program> program_with_epilogue(const Values& values, std::string_view name,
-                                          const std::vector<std::string>& declarations, const Output& output,
-                                          const std::string& value);
+                                          const std::vector<std::string>& declarations,
+                                          const Output& output, const std::string& value);
 // The same as the only algorithm, "direct".
 Result<std::vector<Algorithm>> direct(Result<te::Program> program);
 

@@ -7,7 +7,9 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-Parameter size_parameter(const char* name, const char* help) { return {Kind::kInt, name, "", help}; }
+Parameter size_parameter(const char* name, const char* help) {
+  return {Kind::kInt, name, "", help};
+}
 Parameter flag(const char* name, const char* help) { return {Kind::kFlag, name, "false", help}; }
 
 Status check_sizes(const Values& values, std::initializer_list<const char*> names) {
@@ -21,19 +23,21 @@ struct Operand {
 };
 
 // A matrix of rows x columns, read at [row, column]; transposed it is stored the other way round.
-Operand operand(const std::string& name, bool transposed, std::int64_t rows, std::int64_t columns, const char* row,
-                const char* column, std::int64_t batch) {
+Operand operand(const std::string& name, bool transposed, std::int64_t rows, std::int64_t columns,
+                const char* row, const char* column, std::int64_t batch) {
   if (transposed) {
     std::swap(rows, columns);
     std::swap(row, column);
   }
   std::vector<std::int64_t> shape = {rows, columns};
   if (batch > 0) shape.insert(shape.begin(), batch);
-  return {shaped(name, shape), fmt::format("{}[{}{},{}]", name, batch > 0 ? "b," : "", row, column)};
+  return {shaped(name, shape),
+          fmt::format("{}[{}{},{}]", name, batch > 0 ? "b," : "", row, column)};
 }
 
 // batch 0: plain matrices.
-Result<std::vector<Algorithm>> build_product(const Values& values, const char* name, std::int64_t batch) {
+Result<std::vector<Algorithm>> build_product(const Values& values, const char* name,
+                                             std::int64_t batch) {
   LATHE_TRY_STATUS(check_sizes(values, {"m", "n", "k"}));
   const std::int64_t m = values.integer("m"), n = values.integer("n"), k = values.integer("k");
   Operand a = operand("A", values.flag("trans_a"), m, k, "i", "k", batch);
@@ -49,7 +53,9 @@ Result<std::vector<Algorithm>> build_product(const Values& values, const char* n
                                       fmt::format("sum(k) {} * {}", a.read, b.read)));
 }
 
-Result<std::vector<Algorithm>> build_matmul(const Values& values) { return build_product(values, "matmul", 0); }
+Result<std::vector<Algorithm>> build_matmul(const Values& values) {
+  return build_product(values, "matmul", 0);
+}
 
 Result<std::vector<Algorithm>> build_batch_matmul(const Values& values) {
   LATHE_TRY_STATUS(check_sizes(values, {"batch"}));
@@ -60,11 +66,11 @@ Result<std::vector<Algorithm>> build_dense(const Values& values) {
   const auto input = LATHE_TRY(values.dims("input", 2));
   const auto weight = LATHE_TRY(values.dims("weight", 2));
   if (input[1] != weight[1])
-    return Values::error("weight", "the input {} has {} features, the weight {} takes {}", shaped("X", input), input[1],
-                         shaped("W", weight), weight[1]);
-  return direct(program_with_epilogue(values, "dense", {shaped("X", input), "const " + shaped("W", weight)},
-                                      {"Y", {"b", "o"}, {input[0], weight[0]}, "o", weight[0]},
-                                      "sum(i) X[b,i] * W[o,i]"));
+    return Values::error("weight", "the input {} has {} features, the weight {} takes {}",
+                         shaped("X", input), input[1], shaped("W", weight), weight[1]);
+  return direct(program_with_epilogue(
+      values, "dense", {shaped("X", input), "const " + shaped("W", weight)},
+      {"Y", {"b", "o"}, {input[0], weight[0]}, "o", weight[0]}, "sum(i) X[b,i] * W[o,i]"));
 }
 
 std::vector<Parameter> product_parameters() {
@@ -81,12 +87,15 @@ std::vector<Parameter> product_parameters() {
 
 }  // namespace
 
-Operator matmul() { return {"matmul", "C[m,n] = A[m,k] * B[k,n]", product_parameters(), build_matmul}; }
+Operator matmul() {
+  return {"matmul", "C[m,n] = A[m,k] * B[k,n]", product_parameters(), build_matmul};
+}
 
 Operator batch_matmul() {
   std::vector<Parameter> parameters = product_parameters();
   parameters.insert(parameters.begin(), size_parameter("batch", "number of products"));
-  return {"batch_matmul", "C[b,m,n] = A[b,m,k] * B[b,k,n] for every b", std::move(parameters), build_batch_matmul};
+  return {"batch_matmul", "C[b,m,n] = A[b,m,k] * B[b,k,n] for every b", std::move(parameters),
+          build_batch_matmul};
 }
 
 Operator dense() {

@@ -17,7 +17,8 @@ Result<Operator> find_operator(std::string_view name) {
     if (op.name == name) return std::move(op);
     names.push_back(op.name);
   }
-  return fail(ErrorKind::kNotFound, "there is no operator '{}'; known are {}", name, fmt::join(names, ", "));
+  return fail(ErrorKind::kNotFound, "there is no operator '{}'; known are {}", name,
+              fmt::join(names, ", "));
 }
 
 Result<std::vector<Algorithm>> build(std::string_view name, const Arguments& arguments) {

@@ -1,7 +1,8 @@
 // The operators that have a name: index expressions written for them from a few parameters.
 //
-// An operator is a row of the table in operators.cpp: a name, its parameters, and a function from their values to the
-// algorithms (expressions) that compute it. The command line, its help and the tests follow from the table.
+// An operator is a row of the table in operators.cpp: a name, its parameters, and a function from
+// their values to the algorithms (expressions) that compute it. The command line, its help and the
+// tests follow from the table.
 #pragma once
 
 #include <map>
@@ -22,13 +23,15 @@ struct Parameter {
     kFlag,  // present or not; as text "true" or "false"
     kText,  // a word or a list of words: "bias,relu"
   } kind;
-  std::string name;      // the command line's --NAME
-  std::string fallback;  // the value where none is given; empty: it must be given (a text may be empty)
+  std::string name;  // the command line's --NAME
+  std::string
+      fallback;  // the value where none is given; empty: it must be given (a text may be empty)
   std::string help;
 };
 const char* name_of(Parameter::Kind kind);  // "int", "dims"
 
-// Values as the command line has them, by parameter name. A flag that is present may be "" or "true".
+// Values as the command line has them, by parameter name. A flag that is present may be "" or
+// "true".
 using Arguments = std::map<std::string, std::string, std::less<>>;
 
 // One way to compute the operator; "direct" is the definition itself and always the first.

@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::int64_t kLargest = std::int64_t{1} << 31;
 
-Result<std::vector<std::int64_t>> parse_numbers(const Parameter& parameter, const std::string& text) {
+Result<std::vector<std::int64_t>> parse_numbers(const Parameter& parameter,
+                                                const std::string& text) {
   std::vector<std::int64_t> out;
   const std::int64_t least = parameter.kind == Parameter::Kind::kDims ? 1 : 0;
   for (const std::string& part : split(text, ',')) {
@@ -37,8 +38,10 @@ const char* name_of(Parameter::Kind kind) {
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> out(1);
   for (const char c : text) {
-    if (c == separator) out.emplace_back();
-    else out.back() += c;
+    if (c == separator)
+      out.emplace_back();
+    else
+      out.back() += c;
   }
   return out;
 }
@@ -49,14 +52,16 @@ Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least) {
   if (code == std::errc::invalid_argument || rest != text.data() + text.size() || text.empty())
     return fail(ErrorKind::kInvalidArgument, "'{}' is no whole number", text);
   if (code != std::errc() || value < least || value > kLargest)
-    return fail(ErrorKind::kInvalidArgument, "{} is outside the possible range from {} to 2^31", text, least);
+    return fail(ErrorKind::kInvalidArgument, "{} is outside the possible range from {} to 2^31",
+                text, least);
   return value;
 }
 
 Result<Values> Values::check(const Operator& op, const Arguments& arguments) {
   for (const auto& [name, value] : arguments)
     if (std::ranges::find(op.parameters, name, &Parameter::name) == op.parameters.end())
-      return error(name, "{} has no such parameter; known are {}", op.name, names_of(op.parameters));
+      return error(name, "{} has no such parameter; known are {}", op.name,
+                   names_of(op.parameters));
   Values out;
   for (const Parameter& p : op.parameters) {
     const auto given = arguments.find(p.name);
@@ -65,7 +70,8 @@ Result<Values> Values::check(const Operator& op, const Arguments& arguments) {
     std::string value = given == arguments.end() ? p.fallback : given->second;
     if (p.kind == Parameter::Kind::kFlag) {
       if (value.empty()) value = "true";
-      if (value != "true" && value != "false") return error(p.name, "'{}' is neither true nor false", value);
+      if (value != "true" && value != "false")
+        return error(p.name, "'{}' is neither true nor false", value);
     }
     if (p.kind == Parameter::Kind::kFlag || p.kind == Parameter::Kind::kText)
       out.texts_[p.name] = value;
@@ -92,13 +98,15 @@ bool Values::flag(std::string_view name) const { return text(name) == "true"; }
 Result<std::vector<std::int64_t>> Values::dims(std::string_view name, std::size_t rank) const {
   const auto& shape = numbers(name);
   if (shape.size() != rank)
-    return error(name, "{} dimensions are needed, [{}] has {}", rank, fmt::join(shape, ","), shape.size());
+    return error(name, "{} dimensions are needed, [{}] has {}", rank, fmt::join(shape, ","),
+                 shape.size());
   return shape;
 }
 
 Result<std::pair<std::int64_t, std::int64_t>> Values::two(std::string_view name) const {
   const auto& values = numbers(name);
-  if (values.size() > 2) return error(name, "one value or two (y,x) are needed, {} are given", values.size());
+  if (values.size() > 2)
+    return error(name, "one value or two (y,x) are needed, {} are given", values.size());
   if (values.front() < 1 || values.back() < 1) return error(name, "at least 1 is needed");
   return std::pair(values.front(), values.back());
 }

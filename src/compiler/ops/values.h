@@ -24,8 +24,10 @@ class Values {
   Result<std::pair<std::int64_t, std::int64_t>> two(std::string_view name) const;
 
   template <class... Args>
-  static std::unexpected<Error> error(std::string_view name, fmt::format_string<Args...> format, Args&&... args) {
-    return fail_at("--" + std::string(name), ErrorKind::kInvalidArgument, format, std::forward<Args>(args)...);
+  static std::unexpected<Error> error(std::string_view name, fmt::format_string<Args...> format,
+                                      Args&&... args) {
+    return fail_at("--" + std::string(name), ErrorKind::kInvalidArgument, format,
+                   std::forward<Args>(args)...);
   }
 
  private:

@@ -18,18 +18,23 @@ bool is_flexible(const ExprSyntax& e) {
     bool operator()(const TruthSyntax&) const { return false; }
     bool operator()(const NameSyntax&) const { return false; }
     bool operator()(const ReadSyntax&) const { return false; }
-    bool operator()(const UnarySyntax& n) const { return n.op != ir::UnaryOp::kNot && is_flexible(*n.x); }
+    bool operator()(const UnarySyntax& n) const {
+      return n.op != ir::UnaryOp::kNot && is_flexible(*n.x);
+    }
     bool operator()(const BinarySyntax& n) const {
       return n.op < ir::BinaryOp::kLt && is_flexible(*n.a) && is_flexible(*n.b);
     }
-    bool operator()(const SelectSyntax& n) const { return is_flexible(*n.then) && is_flexible(*n.otherwise); }
+    bool operator()(const SelectSyntax& n) const {
+      return is_flexible(*n.then) && is_flexible(*n.otherwise);
+    }
     bool operator()(const CastSyntax&) const { return false; }
     bool operator()(const ReduceSyntax&) const { return false; }
   };
   return std::visit(Visitor{}, e.value);
 }
 
-// The type of the expression as if nothing were widened: what an undeclared output gets. None where operands differ.
+// The type of the expression as if nothing were widened: what an undeclared output gets. None where
+// operands differ.
 struct NaturalType {
   const Program& program;
 
@@ -45,7 +50,9 @@ struct NaturalType {
     if (n.op >= ir::BinaryOp::kLt) return Dtype::kBool;
     return common(*n.a, *n.b);
   }
-  std::optional<Dtype> operator()(const SelectSyntax& n) const { return common(*n.then, *n.otherwise); }
+  std::optional<Dtype> operator()(const SelectSyntax& n) const {
+    return common(*n.then, *n.otherwise);
+  }
   std::optional<Dtype> operator()(const CastSyntax& n) const { return n.dtype; }
   std::optional<Dtype> operator()(const ReduceSyntax& n) const {
     const auto body = (*this)(*n.body);
@@ -61,7 +68,8 @@ struct NaturalType {
 
 class StageBuilder {
  public:
-  StageBuilder(Program& program, const StageSyntax& stage, const StageScope& scope, const StageTarget& target)
+  StageBuilder(Program& program, const StageSyntax& stage, const StageScope& scope,
+               const StageTarget& target)
       : program_(program), stage_(stage), scope_(scope), target_(target) {
     for (const StageIter& i : scope.iters) all_.push_back({i.name, *i.extent, i.kind});
   }
@@ -94,7 +102,8 @@ class StageBuilder {
   }
 
   Result<Expr> type(const ExprSyntax& e, std::optional<Dtype> expected, bool widen) {
-    return std::visit([&](const auto& node) { return visit(node, e.place, expected, widen); }, e.value);
+    return std::visit([&](const auto& node) { return visit(node, e.place, expected, widen); },
+                      e.value);
   }
 
   Result<Expr> visit(const NumberSyntax& n, Place place, std::optional<Dtype> expected, bool) {
@@ -104,7 +113,9 @@ class StageBuilder {
   Result<Expr> visit(const TruthSyntax& n, Place, std::optional<Dtype>, bool) {
     return ir::constant(n.value ? 1 : 0, Dtype::kBool);
   }
-  Result<Expr> visit(const NameSyntax& n, Place, std::optional<Dtype>, bool) { return ir::iter_value(n.iter); }
+  Result<Expr> visit(const NameSyntax& n, Place, std::optional<Dtype>, bool) {
+    return ir::iter_value(n.iter);
+  }
 
   Result<Expr> visit(const ReadSyntax& n, Place place, std::optional<Dtype>, bool widen) {
     const int t = program_.find(n.tensor);
@@ -124,8 +135,8 @@ class StageBuilder {
   }
 
   // Two operands of one type: numbers take the type of the other side, or the expected one.
-  Result<std::pair<Expr, Expr>> pair(const ExprSyntax& a, const ExprSyntax& b, std::optional<Dtype> expected,
-                                     bool widen) {
+  Result<std::pair<Expr, Expr>> pair(const ExprSyntax& a, const ExprSyntax& b,
+                                     std::optional<Dtype> expected, bool widen) {
     if (is_flexible(a) && !is_flexible(b)) {
       Expr second = LATHE_TRY(type(b, expected, widen));
       Expr first = LATHE_TRY(type(a, second->dtype, widen));
@@ -136,14 +147,16 @@ class StageBuilder {
     return std::pair(std::move(first), std::move(second));
   }
 
-  Result<Expr> visit(const BinarySyntax& n, Place place, std::optional<Dtype> expected, bool widen) {
+  Result<Expr> visit(const BinarySyntax& n, Place place, std::optional<Dtype> expected,
+                     bool widen) {
     if (n.op >= ir::BinaryOp::kLt) expected = std::nullopt;
     auto [a, b] = LATHE_TRY(pair(*n.a, *n.b, expected, widen));
     LATHE_TRY_STATUS(at(place, check_binary(n.op, a, b)));
     return ir::binary(n.op, std::move(a), std::move(b));
   }
 
-  Result<Expr> visit(const SelectSyntax& n, Place place, std::optional<Dtype> expected, bool widen) {
+  Result<Expr> visit(const SelectSyntax& n, Place place, std::optional<Dtype> expected,
+                     bool widen) {
     Expr condition = LATHE_TRY(type(*n.condition, {}, widen));
     auto [then, otherwise] = LATHE_TRY(pair(*n.then, *n.otherwise, expected, widen));
     LATHE_TRY_STATUS(at(place, check_select(condition, then, otherwise)));
@@ -203,7 +216,8 @@ class StageBuilder {
     return name;
   }
   bool is_reduction(const std::string& name) const {
-    return std::ranges::any_of(all_, [&](const Iterator& i) { return i.name == name && i.kind == IterKind::kReduce; });
+    return std::ranges::any_of(
+        all_, [&](const Iterator& i) { return i.name == name && i.kind == IterKind::kReduce; });
   }
 
   std::vector<int> free_iters(const ReduceSyntax& n, const Expr& body) const {
@@ -234,23 +248,27 @@ class StageBuilder {
     return tensor;
   }
 
-  Status emit(int tensor, const std::vector<int>& spatial, const ReduceSyntax& reduce, const Expr& body) {
+  Status emit(int tensor, const std::vector<int>& spatial, const ReduceSyntax& reduce,
+              const Expr& body) {
     std::vector<int> ids;
     for (const IterSyntax& own : reduce.iters) ids.push_back(own.id);
     return emit(tensor, spatial, reduce.op, ids, body);
   }
 
   // Iterators get their numbers in the new stage.
-  Status emit(int tensor, const std::vector<int>& spatial, ir::ReduceOp op, const std::vector<int>& reduce,
-              const Expr& body) {
-    LATHE_TRY_STATUS(at(stage_.place, check_shape(stage_.name, program_.tensors[static_cast<std::size_t>(tensor)].shape)));
+  Status emit(int tensor, const std::vector<int>& spatial, ir::ReduceOp op,
+              const std::vector<int>& reduce, const Expr& body) {
+    LATHE_TRY_STATUS(
+        at(stage_.place,
+           check_shape(stage_.name, program_.tensors[static_cast<std::size_t>(tensor)].shape)));
     Stage out;
     out.tensor = tensor;
     out.reduce = op;
     out.accumulator = body->dtype;
     std::vector<ir::Affine> local(all_.size());
     const auto add = [&](int id, IterKind kind) {
-      if (id != kOne) local[static_cast<std::size_t>(id)] = ir::Affine::iter(static_cast<int>(out.iters.size()));
+      if (id != kOne)
+        local[static_cast<std::size_t>(id)] = ir::Affine::iter(static_cast<int>(out.iters.size()));
       out.iters.push_back(iter(id));
       out.iters.back().kind = kind;
     };

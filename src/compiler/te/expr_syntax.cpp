@@ -11,35 +11,64 @@ using ir::BinaryOp;
 using ir::ReduceOp;
 using ir::UnaryOp;
 
-constexpr int kMaxHeight = 300;    // of the syntax tree: what later passes recurse through
-constexpr int kMaxNesting = 200;   // of brackets and unary operators: what this parser recurses through
+constexpr int kMaxHeight = 300;  // of the syntax tree: what later passes recurse through
+constexpr int kMaxNesting =
+    200;  // of brackets and unary operators: what this parser recurses through
 
-struct UnaryRow { std::string_view name; UnaryOp op; };
-constexpr std::array<UnaryRow, 10> kUnaries = {{
-    {"abs", UnaryOp::kAbs}, {"exp", UnaryOp::kExp}, {"log", UnaryOp::kLog}, {"sqrt", UnaryOp::kSqrt},
-    {"rsqrt", UnaryOp::kRsqrt}, {"tanh", UnaryOp::kTanh}, {"erf", UnaryOp::kErf},
-    {"sigmoid", UnaryOp::kSigmoid}, {"floor", UnaryOp::kFloor}, {"ceil", UnaryOp::kCeil}}};
-struct BinaryRow { std::string_view name; BinaryOp op; };
+struct UnaryRow {
+  std::string_view name;
+  UnaryOp op;
+};
+constexpr std::array<UnaryRow, 10> kUnaries = {{{"abs", UnaryOp::kAbs},
+                                                {"exp", UnaryOp::kExp},
+                                                {"log", UnaryOp::kLog},
+                                                {"sqrt", UnaryOp::kSqrt},
+                                                {"rsqrt", UnaryOp::kRsqrt},
+                                                {"tanh", UnaryOp::kTanh},
+                                                {"erf", UnaryOp::kErf},
+                                                {"sigmoid", UnaryOp::kSigmoid},
+                                                {"floor", UnaryOp::kFloor},
+                                                {"ceil", UnaryOp::kCeil}}};
+struct BinaryRow {
+  std::string_view name;
+  BinaryOp op;
+};
 constexpr std::array<BinaryRow, 3> kFunctions = {
     {{"min", BinaryOp::kMin}, {"max", BinaryOp::kMax}, {"pow", BinaryOp::kPow}}};
-struct ReduceRow { std::string_view name; ReduceOp op; };
-constexpr std::array<ReduceRow, 4> kReductions = {
-    {{"sum", ReduceOp::kSum}, {"max", ReduceOp::kMax}, {"min", ReduceOp::kMin}, {"prod", ReduceOp::kProd}}};
+struct ReduceRow {
+  std::string_view name;
+  ReduceOp op;
+};
+constexpr std::array<ReduceRow, 4> kReductions = {{{"sum", ReduceOp::kSum},
+                                                   {"max", ReduceOp::kMax},
+                                                   {"min", ReduceOp::kMin},
+                                                   {"prod", ReduceOp::kProd}}};
 constexpr std::string_view kFunctionList =
-    "exp, log, sqrt, rsqrt, tanh, erf, sigmoid, abs, floor, ceil, min, max, pow, relu, select, sum, prod "
+    "exp, log, sqrt, rsqrt, tanh, erf, sigmoid, abs, floor, ceil, min, max, pow, relu, select, "
+    "sum, prod "
     "and the element types as casts";
 
 // Binary operators by level, loosest first; `swap` turns > and >= into < and <=.
-struct OperatorRow { std::string_view symbol; int level; BinaryOp op; bool swap; };
+struct OperatorRow {
+  std::string_view symbol;
+  int level;
+  BinaryOp op;
+  bool swap;
+};
 constexpr int kComparison = 2, kLevels = 5, kTermLevel = 4;
-constexpr std::array<OperatorRow, 13> kOperators = {{
-    {"||", 0, BinaryOp::kOr, false}, {"&&", 1, BinaryOp::kAnd, false},
-    {"<", kComparison, BinaryOp::kLt, false}, {"<=", kComparison, BinaryOp::kLe, false},
-    {">", kComparison, BinaryOp::kLt, true}, {">=", kComparison, BinaryOp::kLe, true},
-    {"==", kComparison, BinaryOp::kEq, false}, {"!=", kComparison, BinaryOp::kNe, false},
-    {"+", 3, BinaryOp::kAdd, false}, {"-", 3, BinaryOp::kSub, false},
-    {"*", kTermLevel, BinaryOp::kMul, false}, {"/", kTermLevel, BinaryOp::kDiv, false},
-    {"%", kTermLevel, BinaryOp::kMod, false}}};
+constexpr std::array<OperatorRow, 13> kOperators = {{{"||", 0, BinaryOp::kOr, false},
+                                                     {"&&", 1, BinaryOp::kAnd, false},
+                                                     {"<", kComparison, BinaryOp::kLt, false},
+                                                     {"<=", kComparison, BinaryOp::kLe, false},
+                                                     {">", kComparison, BinaryOp::kLt, true},
+                                                     {">=", kComparison, BinaryOp::kLe, true},
+                                                     {"==", kComparison, BinaryOp::kEq, false},
+                                                     {"!=", kComparison, BinaryOp::kNe, false},
+                                                     {"+", 3, BinaryOp::kAdd, false},
+                                                     {"-", 3, BinaryOp::kSub, false},
+                                                     {"*", kTermLevel, BinaryOp::kMul, false},
+                                                     {"/", kTermLevel, BinaryOp::kDiv, false},
+                                                     {"%", kTermLevel, BinaryOp::kMod, false}}};
 
 template <class Table>
 auto find_row(const Table& table, std::string_view name) -> const typename Table::value_type* {
@@ -60,11 +89,13 @@ class ExprParser {
       if (row == nullptr) return left;
       const Token token = in_.next();
       if (lowest == kComparison && count > 0)
-        return in_.error(token.place, "comparisons do not chain; write (a {0} b) && (b {0} c)", row->symbol);
+        return in_.error(token.place, "comparisons do not chain; write (a {0} b) && (b {0} c)",
+                         row->symbol);
       Ast right = LATHE_TRY(level(lowest + 1));
       if (row->swap) std::swap(left, right);
       const int height = std::max(left->height, right->height);
-      left = LATHE_TRY(node(BinarySyntax{row->op, std::move(left), std::move(right)}, token.place, height));
+      left = LATHE_TRY(
+          node(BinarySyntax{row->op, std::move(left), std::move(right)}, token.place, height));
     }
   }
 
@@ -86,7 +117,9 @@ class ExprParser {
   template <class Value>
   Result<Ast> node(Value value, Place place, int height_below) const {
     if (height_below >= kMaxHeight)
-      return in_.error(place, "the expression is nested deeper than {} operations; split it into stages", kMaxHeight);
+      return in_.error(place,
+                       "the expression is nested deeper than {} operations; split it into stages",
+                       kMaxHeight);
     auto made = std::make_unique<ExprSyntax>();
     made->value = std::move(value);
     made->place = place;
@@ -97,7 +130,8 @@ class ExprParser {
   Result<Ast> unary() {
     const Nesting nesting(nesting_);
     if (nesting_ > kMaxNesting)
-      return in_.error(in_.peek().place, "brackets are nested deeper than {}; split the expression into stages",
+      return in_.error(in_.peek().place,
+                       "brackets are nested deeper than {}; split the expression into stages",
                        kMaxNesting);
     const Token token = in_.peek();
     if (in_.accept("-")) {
@@ -129,13 +163,15 @@ class ExprParser {
       return inside;
     }
     bare_number_ = true;
-    if (token.kind == Token::Kind::kNumber) return node(NumberSyntax{LATHE_TRY(in_.number())}, token.place, 0);
+    if (token.kind == Token::Kind::kNumber)
+      return node(NumberSyntax{LATHE_TRY(in_.number())}, token.place, 0);
     if (token.kind != Token::Kind::kName || token.text == "else")
       return in_.unexpected("a tensor, a number, a function or '('");
     in_.next();
     if (in_.peek().is("[")) return read(token);
     if (in_.peek().is("(")) return call(token);
-    if (token.text == "inf") return node(NumberSyntax{std::numeric_limits<double>::infinity()}, token.place, 0);
+    if (token.text == "inf")
+      return node(NumberSyntax{std::numeric_limits<double>::infinity()}, token.place, 0);
     if (token.text == "true" || token.text == "false")
       return node(TruthSyntax{token.text == "true"}, token.place, 0);
     return node(NameSyntax{std::string(token.text)}, token.place, 0);
@@ -170,7 +206,8 @@ class ExprParser {
       if (in_.peek(at).is(",")) continue;
       if (!in_.peek(at).is(")")) return false;
       const Token& after = in_.peek(at + 1);
-      return iterators == 1 || after.kind == Token::Kind::kName || after.kind == Token::Kind::kNumber || after.is("(");
+      return iterators == 1 || after.kind == Token::Kind::kName ||
+             after.kind == Token::Kind::kNumber || after.is("(");
     }
   }
 
@@ -200,8 +237,8 @@ class ExprParser {
   Result<Ast> apply(const Token& name, std::vector<Ast> args, int height) {
     const auto check = [&](std::size_t wanted) -> Status {
       if (args.size() == wanted) return {};
-      return in_.error(name.place, "{} takes {} argument{}, {} given", name.text, wanted, wanted == 1 ? "" : "s",
-                       args.size());
+      return in_.error(name.place, "{} takes {} argument{}, {} given", name.text, wanted,
+                       wanted == 1 ? "" : "s", args.size());
     };
     if (const auto dtype = dtype_from_name(name.text)) {
       LATHE_TRY_STATUS(check(1));
@@ -213,18 +250,22 @@ class ExprParser {
     }
     if (const BinaryRow* row = find_row(kFunctions, name.text)) {
       LATHE_TRY_STATUS(check(2));
-      return node(BinarySyntax{row->op, std::move(args[0]), std::move(args[1])}, name.place, height);
+      return node(BinarySyntax{row->op, std::move(args[0]), std::move(args[1])}, name.place,
+                  height);
     }
     if (name.text == "relu") {
       LATHE_TRY_STATUS(check(1));
       Ast zero = LATHE_TRY(node(NumberSyntax{0}, name.place, 0));
-      return node(BinarySyntax{BinaryOp::kMax, std::move(args[0]), std::move(zero)}, name.place, height);
+      return node(BinarySyntax{BinaryOp::kMax, std::move(args[0]), std::move(zero)}, name.place,
+                  height);
     }
     if (name.text == "select") {
       LATHE_TRY_STATUS(check(3));
-      return node(SelectSyntax{std::move(args[0]), std::move(args[1]), std::move(args[2])}, name.place, height);
+      return node(SelectSyntax{std::move(args[0]), std::move(args[1]), std::move(args[2])},
+                  name.place, height);
     }
-    return in_.error(name.place, "there is no function {}; known are {}", name.shown(), kFunctionList);
+    return in_.error(name.place, "there is no function {}; known are {}", name.shown(),
+                     kFunctionList);
   }
 
   TokenReader& in_;

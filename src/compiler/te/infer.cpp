@@ -7,7 +7,9 @@ namespace {
 
 using Wide = __int128;
 
-std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
 
 // What a dimension says about an iterator, kept to tell two that disagree apart.
 struct Source {
@@ -38,14 +40,14 @@ class Inference {
     const auto& shape = found->second;
     if (shape.size() != stage_.iters.size())
       return fail_at(stage_.place.text(), ErrorKind::kInvalidArgument,
-                     "{} is declared with the shape {} but written with {} iterator{}", stage_.name, shape_text(shape),
-                     stage_.iters.size(), stage_.iters.size() == 1 ? "" : "s");
+                     "{} is declared with the shape {} but written with {} iterator{}", stage_.name,
+                     shape_text(shape), stage_.iters.size(), stage_.iters.size() == 1 ? "" : "s");
     for (std::size_t d = 0; d < shape.size(); ++d) {
       StageIter& i = scope_.iters[d];
       if (i.extent && *i.extent != shape[d])
         return fail_at(i.place.text(), ErrorKind::kInvalidArgument,
-                       "the iterator {} has the size {} but dimension {} of {}{} has {}", i.name, *i.extent, d,
-                       stage_.name, shape_text(shape), shape[d]);
+                       "the iterator {} has the size {} but dimension {} of {}{} has {}", i.name,
+                       *i.extent, d, stage_.name, shape_text(shape), shape[d]);
       // A size that is written down is taken at its word: a larger tensor may be read in part.
       if (!i.extent) sources_[d] = Source{shape[d], source_text(stage_.name, shape, d)};
       i.extent = shape[d];
@@ -53,7 +55,8 @@ class Inference {
     return {};
   }
 
-  static std::string source_text(const std::string& tensor, const std::vector<std::int64_t>& shape, std::size_t d) {
+  static std::string source_text(const std::string& tensor, const std::vector<std::int64_t>& shape,
+                                 std::size_t d) {
     return fmt::format("dimension {} of {}{}", d, tensor, shape_text(shape));
   }
 
@@ -62,8 +65,9 @@ class Inference {
     if (found == shapes_.end()) return {};
     const auto& shape = found->second;
     if (shape.size() != read.affine.size())
-      return fail_at(place.text(), ErrorKind::kInvalidArgument, "{}{} is read with {} {}, but has {}", read.tensor,
-                     shape_text(shape), read.affine.size(), read.affine.size() == 1 ? "index" : "indices",
+      return fail_at(place.text(), ErrorKind::kInvalidArgument,
+                     "{}{} is read with {} {}, but has {}", read.tensor, shape_text(shape),
+                     read.affine.size(), read.affine.size() == 1 ? "index" : "indices",
                      shape.size());
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const ir::Affine& index = read.affine[d];
@@ -75,21 +79,25 @@ class Inference {
         sources_[id] = Source{shape[d], source_text(read.tensor, shape, d)};
       } else if (sources_[id] && sources_[id]->extent != shape[d]) {
         return fail_at(place.text(), ErrorKind::kInvalidArgument,
-                       "the iterator {0} has the size {1} from {2} but {3} from {4}; correct a shape, or give the "
+                       "the iterator {0} has the size {1} from {2} but {3} from {4}; correct a "
+                       "shape, or give the "
                        "size to use: {0}:SIZE",
-                       i.name, sources_[id]->extent, sources_[id]->text, shape[d], source_text(read.tensor, shape, d));
+                       i.name, sources_[id]->extent, sources_[id]->text, shape[d],
+                       source_text(read.tensor, shape, d));
       }
     }
     return {};
   }
 
-  // One unknown iterator in an unpadded index: the largest size that stays inside. True if one was found.
+  // One unknown iterator in an unpadded index: the largest size that stays inside. True if one was
+  // found.
   bool from_windows() {
     std::vector<std::optional<std::int64_t>> largest(scope_.iters.size());
     for (const auto& [read, place] : scope_.reads) {
       const auto found = shapes_.find(read->tensor);
       if (found == shapes_.end() || read->pad) continue;
-      for (std::size_t d = 0; d < found->second.size(); ++d) limit(read->affine[d], found->second[d], largest);
+      for (std::size_t d = 0; d < found->second.size(); ++d)
+        limit(read->affine[d], found->second[d], largest);
     }
     bool any = false;
     for (std::size_t id = 0; id < largest.size(); ++id) {
@@ -100,7 +108,8 @@ class Inference {
     return any;
   }
 
-  void limit(const ir::Affine& index, std::int64_t size, std::vector<std::optional<std::int64_t>>& largest) {
+  void limit(const ir::Affine& index, std::int64_t size,
+             std::vector<std::optional<std::int64_t>>& largest) {
     int unknown = -1;
     std::int64_t coef = 0;
     Wide low = index.offset, high = index.offset;
@@ -138,7 +147,8 @@ Status require_extents(const StageScope& scope) {
   for (const StageIter& i : scope.iters)
     if (!i.extent)
       return fail_at(i.place.text(), ErrorKind::kInvalidArgument,
-                     "the size of the iterator {0} does not follow from the tensors' shapes; write it: {0}:SIZE",
+                     "the size of the iterator {0} does not follow from the tensors' shapes; write "
+                     "it: {0}:SIZE",
                      i.name);
   return {};
 }

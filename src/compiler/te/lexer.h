@@ -1,4 +1,5 @@
-// Tokens of the text form. A newline outside brackets and ';' both separate items; '#' starts a comment.
+// Tokens of the text form. A newline outside brackets and ';' both separate items; '#' starts a
+// comment.
 #pragma once
 
 #include <string>

@@ -9,6 +9,6 @@ namespace lathe::te {
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;    // of a tensor
 inline constexpr std::int64_t kMaxIterations = std::int64_t{1} << 60;  // of a stage
 inline constexpr std::size_t kMaxRank = 16;
-inline constexpr std::size_t kMaxIterators = 32;                       // of a stage
+inline constexpr std::size_t kMaxIterators = 32;  // of a stage
 
 }  // namespace lathe::te

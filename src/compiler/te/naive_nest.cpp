@@ -69,7 +69,8 @@ void add_stage(const Program& program, const Stage& stage, ir::Nest& nest) {
 
 ir::Nest naive_nest(const Program& program) {
   ir::Nest nest;
-  for (const Tensor& tensor : program.tensors) nest.buffers.push_back(buffer_of(tensor, nest.sizes));
+  for (const Tensor& tensor : program.tensors)
+    nest.buffers.push_back(buffer_of(tensor, nest.sizes));
   for (const Stage& stage : program.stages) add_stage(program, stage, nest);
   return nest;
 }

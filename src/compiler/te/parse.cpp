@@ -18,11 +18,13 @@ std::unexpected<Error> error(Place place, fmt::format_string<Args...> format, Ar
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(ProgramSyntax syntax, const Declarations& given) : syntax_(std::move(syntax)), given_(given) {}
+  ProgramBuilder(ProgramSyntax syntax, const Declarations& given)
+      : syntax_(std::move(syntax)), given_(given) {}
 
   Result<Program> run() {
     for (const StageSyntax& stage : syntax_.stages)
-      if (!written_.insert(stage.name).second) return error(stage.place, "{} is written twice", stage.name);
+      if (!written_.insert(stage.name).second)
+        return error(stage.place, "{} is written twice", stage.name);
     for (const DeclarationSyntax& d : syntax_.declarations) LATHE_TRY_STATUS(declare(d));
     for (const auto& [name, shape] : given_.shapes) LATHE_TRY_STATUS(declare_given(name, shape));
     for (StageSyntax& stage : syntax_.stages) {
@@ -31,9 +33,11 @@ class ProgramBuilder {
     }
     LATHE_TRY_STATUS(check_given());
     if (syntax_.stages.empty())
-      return fail(ErrorKind::kInvalidArgument,
-                  "the expression computes nothing; write for example C[i,j] = sum(k) A[i,k] * B[k,j]");
-    for (const auto& [name, shape] : shapes_) inputs_declared_ = inputs_declared_ || !written_.contains(name);
+      return fail(
+          ErrorKind::kInvalidArgument,
+          "the expression computes nothing; write for example C[i,j] = sum(k) A[i,k] * B[k,j]");
+    for (const auto& [name, shape] : shapes_)
+      inputs_declared_ = inputs_declared_ || !written_.contains(name);
     for (std::size_t s = 0; s < syntax_.stages.size(); ++s) LATHE_TRY_STATUS(add_stage(s));
     for (const DeclarationSyntax& d : syntax_.declarations)
       if (!read_.contains(d.name) && !written_.contains(d.name))
@@ -53,24 +57,28 @@ class ProgramBuilder {
     LATHE_TRY_STATUS(at(d.place, check_shape(d.name, d.shape)));
     if (program_.find(d.name) >= 0) return error(d.place, "{} is declared twice", d.name);
     if (is_given(d.name) && given_.shapes.find(d.name)->second != d.shape)
-      return error(d.place, "{} is declared [{}] here and [{}] outside the expression", d.name, fmt::join(d.shape, ","),
-                   fmt::join(given_.shapes.find(d.name)->second, ","));
+      return error(d.place, "{} is declared [{}] here and [{}] outside the expression", d.name,
+                   fmt::join(d.shape, ","), fmt::join(given_.shapes.find(d.name)->second, ","));
     const bool is_written = written_.contains(d.name);
     if (d.literal && (is_written || d.constant || d.output))
-      return error(d.place, "{} is a literal: it cannot be written, const or output as well", d.name);
-    if (is_written && d.constant) return error(d.place, "{} is computed, so it is no const input", d.name);
-    if (d.output && !is_written) return error(d.place, "{} is declared output, but nothing computes it", d.name);
+      return error(d.place, "{} is a literal: it cannot be written, const or output as well",
+                   d.name);
+    if (is_written && d.constant)
+      return error(d.place, "{} is computed, so it is no const input", d.name);
+    if (d.output && !is_written)
+      return error(d.place, "{} is declared output, but nothing computes it", d.name);
     Tensor tensor{d.name, d.dtype, d.shape, TensorRole::kInput};
     tensor.constant = d.constant || (is_constant(d.name) && !is_written && !d.literal);
     if (is_written) tensor.role = TensorRole::kIntermediate;
     if (d.literal) {
       tensor.role = TensorRole::kLiteral;
-      for (const double value : *d.literal) tensor.literal.push_back(LATHE_TRY(at(d.place, number_as(value, d.dtype))));
+      for (const double value : *d.literal)
+        tensor.literal.push_back(LATHE_TRY(at(d.place, number_as(value, d.dtype))));
       std::int64_t elements = 1;
       for (const std::int64_t size : d.shape) elements *= size;
       if (std::cmp_not_equal(tensor.literal.size(), elements))
-        return error(d.place, "{}[{}] needs {} elements, {} are given", d.name, fmt::join(d.shape, ","), elements,
-                     tensor.literal.size());
+        return error(d.place, "{}[{}] needs {} elements, {} are given", d.name,
+                     fmt::join(d.shape, ","), elements, tensor.literal.size());
     }
     program_.tensors.push_back(std::move(tensor));
     shapes_[d.name] = d.shape;
@@ -86,21 +94,26 @@ class ProgramBuilder {
 
   // What was said outside the expression must be about a tensor in it.
   Status check_given() const {
-    const auto used = [&](const std::string& name) { return read_.contains(name) || written_.contains(name); };
+    const auto used = [&](const std::string& name) {
+      return read_.contains(name) || written_.contains(name);
+    };
     std::vector<std::string> names(read_.begin(), read_.end());
     names.insert(names.end(), written_.begin(), written_.end());
     for (const auto& [name, shape] : given_.shapes)
       if (!used(name) && !has_unknown_read())
-        return fail(ErrorKind::kInvalidArgument, "a shape is given for {}, which the expression does not use (known: {})",
-                    name, known_names(names, name));
+        return fail(ErrorKind::kInvalidArgument,
+                    "a shape is given for {}, which the expression does not use (known: {})", name,
+                    known_names(names, name));
     for (const auto& [name, dtype] : given_.dtypes)
       if (!used(name))
-        return fail(ErrorKind::kInvalidArgument, "a type is given for {}, which the expression does not use (known: {})",
-                    name, known_names(names, name));
+        return fail(ErrorKind::kInvalidArgument,
+                    "a type is given for {}, which the expression does not use (known: {})", name,
+                    known_names(names, name));
     for (const std::string& name : given_.constants)
       if (!read_.contains(name) || written_.contains(name))
-        return fail(ErrorKind::kInvalidArgument, "{} is declared constant, but is no input of the expression (known: {})",
-                    name, known_names(names, name));
+        return fail(ErrorKind::kInvalidArgument,
+                    "{} is declared constant, but is no input of the expression (known: {})", name,
+                    known_names(names, name));
     return {};
   }
 
@@ -138,33 +151,40 @@ class ProgramBuilder {
 
   Status check_order(std::size_t s, const ReadSyntax& read, Place place) const {
     if (read.tensor == syntax_.stages[s].name)
-      return error(place, "{} cannot read itself; a sum over an axis is written sum(k) ...", read.tensor);
-    if (written_.contains(read.tensor) && !done_.contains(read.tensor))
-      return error(place, "{0} is computed further down; move the statement that writes {0} before this one",
+      return error(place, "{} cannot read itself; a sum over an axis is written sum(k) ...",
                    read.tensor);
+    if (written_.contains(read.tensor) && !done_.contains(read.tensor))
+      return error(
+          place, "{0} is computed further down; move the statement that writes {0} before this one",
+          read.tensor);
     return {};
   }
 
-  // The tensor of a read that is neither declared in the text nor written: an input, its shape given outside or, where
-  // no input is declared and all iterators are known, as large as what is read.
+  // The tensor of a read that is neither declared in the text nor written: an input, its shape
+  // given outside or, where no input is declared and all iterators are known, as large as what is
+  // read.
   Status make_input(const StageScope& scope, const ReadSyntax& read, Place place) {
     if (program_.find(read.tensor) >= 0) return {};
     Tensor tensor{read.tensor, Dtype::kF32, {}, TensorRole::kInput};
-    if (const auto given = given_.dtypes.find(read.tensor); given != given_.dtypes.end()) tensor.dtype = given->second;
+    if (const auto given = given_.dtypes.find(read.tensor); given != given_.dtypes.end())
+      tensor.dtype = given->second;
     tensor.constant = is_constant(read.tensor);
-    if (!shapes_.contains(read.tensor)) shapes_[read.tensor] = LATHE_TRY(shape_read(scope, read, place));
+    if (!shapes_.contains(read.tensor))
+      shapes_[read.tensor] = LATHE_TRY(shape_read(scope, read, place));
     tensor.shape = shapes_[read.tensor];
     LATHE_TRY_STATUS(at(place, check_shape(tensor.name, tensor.shape)));
     program_.tensors.push_back(std::move(tensor));
     return {};
   }
 
-  Result<std::vector<std::int64_t>> shape_read(const StageScope& scope, const ReadSyntax& first, Place place) const {
+  Result<std::vector<std::int64_t>> shape_read(const StageScope& scope, const ReadSyntax& first,
+                                               Place place) const {
     std::vector<std::string> known;
     for (const auto& [name, shape] : shapes_) known.push_back(name);
     const auto unknown = [&] {
       return error(place,
-                   "there is no tensor {0} (known: {1}); if it is an input, declare its shape, for example {0}: "
+                   "there is no tensor {0} (known: {1}); if it is an input, declare its shape, for "
+                   "example {0}: "
                    "f32[{2}], or --shape {0}={2}",
                    first.tensor, known_names(known, first.tensor),
                    fmt::join(std::vector<std::string>(first.affine.size(), "64"), ","));
@@ -175,8 +195,8 @@ class ProgramBuilder {
       if (read->tensor != first.tensor) continue;
       if (read->pad) return unknown();
       if (read->affine.size() != shape.size())
-        return error(where, "{} is read with {} indices here and {} elsewhere", first.tensor, read->affine.size(),
-                     shape.size());
+        return error(where, "{} is read with {} indices here and {} elsewhere", first.tensor,
+                     read->affine.size(), shape.size());
       for (std::size_t d = 0; d < shape.size(); ++d) {
         __int128 high = read->affine[d].offset;
         for (const ir::AffineTerm& term : read->affine[d].terms) {
@@ -223,7 +243,7 @@ class ProgramBuilder {
   Program program_;
   std::vector<StageScope> scopes_;  // of syntax_.stages
   ShapeOf shapes_;
-  bool inputs_declared_ = false;    // one at least: then all must be
+  bool inputs_declared_ = false;  // one at least: then all must be
   std::set<std::string, std::less<>> written_, read_, outputs_, done_;
 };
 

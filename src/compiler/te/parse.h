@@ -1,32 +1,40 @@
 // The text form of index expressions.
 //
-//   program   := item ((';' | newline) item)*
-//   item      := declaration | stage
-//   declaration := ['const'] ['output'] NAME ':' DTYPE '[' size (',' size)* ']' ['=' '{' number (',' number)* '}' ]
-//   stage     := NAME '[' iter (',' iter)* ']' '=' expr
-//   iter      := NAME [':' size]                      C[i,j], C[y:112,x:112]
-//   expr      := the usual operators (+ - * / % < <= > >= == != && || !), numbers, '(' expr ')',
-//                FUNCTION '(' expr, ... ')'           exp log sqrt rsqrt tanh erf sigmoid abs floor ceil min max pow relu
-//                'select' '(' cond ',' then ',' else ')'   DTYPE '(' expr ')' is a cast
-//                REDUCTION '(' iter, ... ')' term      sum max min prod; takes everything up to the next + or - at its level
-//                NAME '[' index, ... ['else' number] ']'   a read; with `else` indices may leave the tensor
-//   index     := affine in the iterators: 2*y + r - 1, and in `size`s plain numbers
+//   program     := item ((';' | newline) item)*
+//   item        := declaration | stage | setting
+//   declaration := ['const'] ['output'] NAME ':' DTYPE '[' size (',' size)* ']'
+//                  ['=' '{' number (',' number)* '}']
+//   stage       := NAME '[' iter (',' iter)* ']' '=' expr
+//   setting     := 'layout' ('plain' | 'free') | 'max_error' number | 'name' NAME
+//   iter        := NAME [':' size]                 C[i,j], C[y:112,x:112]
+//   expr        := the usual operators (+ - * / % < <= > >= == != && || !), '(' expr ')',
+//                  numbers, 'inf', 'true', 'false', an iterator (its value, i64),
+//                  FUNCTION '(' expr, ... ')'      exp log sqrt rsqrt tanh erf sigmoid abs floor
+//                                                  ceil min max pow relu
+//                  'select' '(' condition ',' then ',' else ')'
+//                  DTYPE '(' expr ')'              a cast
+//                  REDUCTION '(' iter, ... ')' term   sum max min prod; takes everything up to the
+//                                                  next + or - or looser operator at its level
+//                  NAME '[' index, ... ['else' number] ']'   a read; with `else` indices may leave
+//                                                  the tensor
+//   index       := affine in the iterators, with whole numbers: 2*y + r - 1
 //
 // Examples: C[i,j] = sum(k) A[k,i] * B[k,j]
 //           Y[n,o,y:56,x:56] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]
-// Reduction iterators are written like the others, with or without a size: sum(k:64). Items may also be the settings of a
-// workload key: 'layout free' or 'layout plain', 'max_error 2e-05', 'name conv2d'. 'inf', 'true' and 'false' are constants.
+//           S[i] = exp(A[i] - (max(j:8) A[j]))
 //
-// A reduction inside a larger expression becomes a stage of its own (NAME_acc) over the iterators it depends on. Iterators
-// without a size take it from the tensor dimension they index alone, or, for an unpadded window like 2*y+r, the largest
-// size that stays inside. Where no input has a shape, inputs are as large as what is read of them. Tensors that no other
-// stage reads are outputs, and any declared with 'output'. '#' starts a comment.
+// A reduction inside a larger expression becomes a stage of its own (NAME_acc) over the iterators
+// it depends on. Iterators without a size take it from the tensor dimension they index alone, or,
+// for an unpadded window like 2*y+r, the largest size that stays inside. Where no input has a
+// shape, inputs are as large as what is read of them. Tensors that no other stage reads are
+// outputs, and any declared with 'output'. '#' starts a comment.
 //
-// Types: numbers take the type of the other operand, everything else must agree (types.h has the rules). Where an
-// expression holds a reduction, what it reads of f16 and bf16 is widened to f32, of i8 and u8 to i32, and reductions
-// accumulate in that type; an output that is not declared has the type of the operands (of the accumulator for sums of
-// integers), by a stage of its own if that is narrower. Inside a cast nothing is widened, and a cast as the whole body of
-// a reduction chooses its accumulator: sum(k) f16(A[k] * B[k]).
+// Types: numbers take the type of the other operand, everything else must agree (types.h has the
+// rules). Where an expression holds a reduction, what it reads of f16 and bf16 is widened to f32,
+// of i8 and u8 to i32, and reductions accumulate in that type; an output that is not declared has
+// the type of the operands (of the accumulator for sums of integers), by a stage of its own if that
+// is narrower. Inside a cast nothing is widened, and a cast as the whole body of a reduction
+// chooses its accumulator: sum(k) f16(A[k] * B[k]).
 #pragma once
 
 #include <map>
@@ -39,14 +47,15 @@ namespace lathe::te {
 // What the command line adds to an expression without declarations.
 struct Declarations {
   std::map<std::string, std::vector<std::int64_t>, std::less<>> shapes;
-  std::map<std::string, Dtype, std::less<>> dtypes;   // default f32
+  std::map<std::string, Dtype, std::less<>> dtypes;  // default f32
   std::vector<std::string> constants;
 };
 
 // The error's place is "line L, column C" and its message says what was expected or wrong there.
 Result<Program> parse_program(std::string_view text, const Declarations& declarations = {});
 
-// Self-contained text: declarations, then stages with every extent; parse_program(print_program(p)) equals p.
+// Self-contained text: declarations, then stages with every extent; parse_program(print_program(p))
+// equals p.
 std::string print_program(const Program& program);
 
 }  // namespace lathe::te

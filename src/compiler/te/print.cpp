@@ -30,11 +30,15 @@ bool is_flexible(const Expr& e) {
     bool operator()(const ir::Read&) const { return false; }
     bool operator()(const ir::InRange&) const { return false; }
     bool operator()(const ir::Cast&) const { return false; }
-    bool operator()(const ir::Unary& n) const { return n.op != ir::UnaryOp::kNot && is_flexible(n.x); }
+    bool operator()(const ir::Unary& n) const {
+      return n.op != ir::UnaryOp::kNot && is_flexible(n.x);
+    }
     bool operator()(const ir::Binary& n) const {
       return n.op < ir::BinaryOp::kLt && is_flexible(n.a) && is_flexible(n.b);
     }
-    bool operator()(const ir::Select& n) const { return is_flexible(n.then) && is_flexible(n.otherwise); }
+    bool operator()(const ir::Select& n) const {
+      return is_flexible(n.then) && is_flexible(n.otherwise);
+    }
   };
   return std::visit(Visitor{e->dtype}, e->value);
 }
@@ -46,10 +50,18 @@ Level level_of(ir::BinaryOp op) {
   switch (op) {
     case ir::BinaryOp::kOr: return Level::kOr;
     case ir::BinaryOp::kAnd: return Level::kAnd;
-    case kLt: case kLe: case kEq: case kNe: return kCompare;
-    case ir::BinaryOp::kAdd: case kSub: return Level::kAdd;
-    case ir::BinaryOp::kMul: case kDiv: case kMod: return Level::kMul;
-    case kMin: case kMax: case kPow: return kPrimary;
+    case kLt:
+    case kLe:
+    case kEq:
+    case kNe: return kCompare;
+    case ir::BinaryOp::kAdd:
+    case kSub: return Level::kAdd;
+    case ir::BinaryOp::kMul:
+    case kDiv:
+    case kMod: return Level::kMul;
+    case kMin:
+    case kMax:
+    case kPow: return kPrimary;
   }
   return kPrimary;
 }
@@ -87,8 +99,8 @@ class ExprPrinter {
     std::vector<std::string> index;
     for (const ir::Affine& i : n.index) index.push_back(index_text(i, stage_.iters));
     const std::string pad = n.pad ? " else " + number_text(*n.pad, dtype) : "";
-    return {fmt::format("{}[{}{}]", program_.tensors[static_cast<std::size_t>(n.tensor)].name, fmt::join(index, ","),
-                        pad),
+    return {fmt::format("{}[{}{}]", program_.tensors[static_cast<std::size_t>(n.tensor)].name,
+                        fmt::join(index, ","), pad),
             kPrimary};
   }
   Text visit(const ir::Unary& n, Dtype, std::optional<Dtype> expected) const {
@@ -105,10 +117,11 @@ class ExprPrinter {
     if (n.op >= ir::BinaryOp::kLt) expected = std::nullopt;
     const auto [first, second] = expected_of(n.a, n.b, expected);
     if (level == kPrimary)
-      return {call(name_of(n.op), {at_least(kOr, n.a, first), at_least(kOr, n.b, second)}), kPrimary};
+      return {call(name_of(n.op), {at_least(kOr, n.a, first), at_least(kOr, n.b, second)}),
+              kPrimary};
     const auto tighter = static_cast<Level>(level + 1);
-    return {fmt::format("{} {} {}", at_least(level == kCompare ? tighter : level, n.a, first), name_of(n.op),
-                        at_least(tighter, n.b, second)),
+    return {fmt::format("{} {} {}", at_least(level == kCompare ? tighter : level, n.a, first),
+                        name_of(n.op), at_least(tighter, n.b, second)),
             level};
   }
   Text visit(const ir::Select& n, Dtype, std::optional<Dtype> expected) const {
@@ -123,13 +136,15 @@ class ExprPrinter {
   Text visit(const ir::InRange& n, Dtype, std::optional<Dtype>) const {
     std::vector<std::string> rows;
     for (const auto& row : n.rows)
-      rows.push_back(fmt::format("{} <= {} < {}", row.low, index_text(row.index, stage_.iters), row.high));
+      rows.push_back(
+          fmt::format("{} <= {} < {}", row.low, index_text(row.index, stage_.iters), row.high));
     return {call("in_range", rows), kPrimary};
   }
 
-  // Mirrors the parser: the side that is not flexible is typed first and gives its type to the other.
-  static std::pair<std::optional<Dtype>, std::optional<Dtype>> expected_of(const Expr& a, const Expr& b,
-                                                                           std::optional<Dtype> expected) {
+  // Mirrors the parser: the side that is not flexible is typed first and gives its type to the
+  // other.
+  static std::pair<std::optional<Dtype>, std::optional<Dtype>> expected_of(
+      const Expr& a, const Expr& b, std::optional<Dtype> expected) {
     if (is_flexible(a) && !is_flexible(b)) return {b->dtype, expected};
     return {expected, a->dtype};
   }
@@ -157,9 +172,13 @@ bool would_widen(const Program& program, const Expr& e) {
     bool operator()(const ir::IterValue&) const { return false; }
     bool operator()(const ir::InRange&) const { return false; }
     bool operator()(const ir::Cast&) const { return false; }
-    bool operator()(const ir::Read& n) const { return is_narrow(p.tensors[static_cast<std::size_t>(n.tensor)].dtype); }
+    bool operator()(const ir::Read& n) const {
+      return is_narrow(p.tensors[static_cast<std::size_t>(n.tensor)].dtype);
+    }
     bool operator()(const ir::Unary& n) const { return would_widen(p, n.x); }
-    bool operator()(const ir::Binary& n) const { return would_widen(p, n.a) || would_widen(p, n.b); }
+    bool operator()(const ir::Binary& n) const {
+      return would_widen(p, n.a) || would_widen(p, n.b);
+    }
     bool operator()(const ir::Select& n) const {
       return would_widen(p, n.condition) || would_widen(p, n.then) || would_widen(p, n.otherwise);
     }
@@ -175,17 +194,20 @@ std::string stage_text(const Program& program, const Stage& stage) {
   if (stage.reduce == ir::ReduceOp::kNone) return left + printer.at_least(kOr, stage.body, dtype);
   const std::string reduce =
       fmt::format("{}{}({}) ", left, name_of(stage.reduce), iters_text(stage, IterKind::kReduce));
-  if (!is_narrow(dtype) && !would_widen(program, stage.body)) return reduce + printer.at_least(kMul, stage.body, dtype);
+  if (!is_narrow(dtype) && !would_widen(program, stage.body))
+    return reduce + printer.at_least(kMul, stage.body, dtype);
   // A cast as the whole body says: this accumulator, nothing widened.
   std::optional<Dtype> expected;
   if (is_flexible(stage.body)) expected = dtype;
-  return fmt::format("{}{}({})", reduce, name_of(dtype), printer.at_least(kOr, stage.body, expected));
+  return fmt::format("{}{}({})", reduce, name_of(dtype),
+                     printer.at_least(kOr, stage.body, expected));
 }
 
 std::string declaration_text(const Tensor& tensor) {
   const bool output = tensor.role == TensorRole::kOutput;
-  std::string out = fmt::format("{}{}{}: {}[{}]", tensor.constant ? "const " : "", output ? "output " : "", tensor.name,
-                                name_of(tensor.dtype), fmt::join(tensor.shape, ","));
+  std::string out =
+      fmt::format("{}{}{}: {}[{}]", tensor.constant ? "const " : "", output ? "output " : "",
+                  tensor.name, name_of(tensor.dtype), fmt::join(tensor.shape, ","));
   if (tensor.role != TensorRole::kLiteral) return out;
   std::vector<std::string> values;
   for (const double value : tensor.literal) values.push_back(number_text(value, tensor.dtype));
@@ -199,7 +221,9 @@ std::vector<std::string> items_of(const Program& program) {
   return items;
 }
 
-std::string layout_text(const Contract& contract) { return contract.free_layout ? "layout free" : "layout plain"; }
+std::string layout_text(const Contract& contract) {
+  return contract.free_layout ? "layout free" : "layout plain";
+}
 std::string error_text(const Contract& contract) {
   return "max_error " + number_text(contract.max_error, Dtype::kF64);
 }
@@ -215,7 +239,8 @@ std::string print_program(const Program& program) {
   if (!program.name.empty() && program.name != default_name(program))
     items.insert(items.begin(), "name " + program.name);
   if (program.contract.free_layout) items.push_back(layout_text(program.contract));
-  if (program.contract.max_error != Contract{}.max_error) items.push_back(error_text(program.contract));
+  if (program.contract.max_error != Contract{}.max_error)
+    items.push_back(error_text(program.contract));
   return fmt::format("{}\n", fmt::join(items, "\n"));
 }
 
@@ -225,7 +250,8 @@ Program canonical(const Program& program) {
   for (Stage& stage : out.stages) {
     int spatial = 0, reduce = 0;
     for (Iterator& iter : stage.iters)
-      iter.name = iter.kind == IterKind::kSpatial ? fmt::format("i{}", spatial++) : fmt::format("r{}", reduce++);
+      iter.name = iter.kind == IterKind::kSpatial ? fmt::format("i{}", spatial++)
+                                                  : fmt::format("r{}", reduce++);
   }
   out.name = default_name(out);
   return out;
@@ -251,7 +277,8 @@ bool equal(const Program& a, const Program& b) {
            std::ranges::equal(x.iters, y.iters, same_iter) && ir::equal(x.body, y.body);
   };
   return a.name == b.name && a.contract.max_error == b.contract.max_error &&
-         a.contract.free_layout == b.contract.free_layout && std::ranges::equal(a.tensors, b.tensors, same_tensor) &&
+         a.contract.free_layout == b.contract.free_layout &&
+         std::ranges::equal(a.tensors, b.tensors, same_tensor) &&
          std::ranges::equal(a.stages, b.stages, same_stage);
 }
 

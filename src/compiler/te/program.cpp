@@ -11,7 +11,9 @@ struct CountArithmetic {
   double operator()(const ir::IterValue&) const { return 0; }
   double operator()(const ir::Read&) const { return 0; }
   double operator()(const ir::InRange&) const { return 0; }
-  double operator()(const ir::Unary& n) const { return (*this)(n.x) + (n.op == ir::UnaryOp::kNot ? 0 : 1); }
+  double operator()(const ir::Unary& n) const {
+    return (*this)(n.x) + (n.op == ir::UnaryOp::kNot ? 0 : 1);
+  }
   double operator()(const ir::Binary& n) const {
     return (*this)(n.a) + (*this)(n.b) + (n.op >= ir::BinaryOp::kLt ? 0 : 1);
   }

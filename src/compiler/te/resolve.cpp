@@ -27,7 +27,9 @@ class Resolver {
   Status enter(std::vector<IterSyntax>& iters, IterKind kind) {
     for (IterSyntax& iter : iters) {
       if (find(iter.name) >= 0)
-        return error(iter.place, "the iterator {} is already in use here; give this one another name", iter.name);
+        return error(iter.place,
+                     "the iterator {} is already in use here; give this one another name",
+                     iter.name);
       if (out_.iters.size() == kMaxIterators)
         return error(iter.place, "a stage has at most {} iterators", kMaxIterators);
       iter.id = static_cast<int>(out_.iters.size());
@@ -81,8 +83,9 @@ class Resolver {
   std::unexpected<Error> unknown(const std::string& name, Place place) const {
     std::vector<std::string> names;
     for (const int id : visible_) names.push_back(out_.iters[static_cast<std::size_t>(id)].name);
-    return error(place, "{0} is no iterator here (known: {1}); if it is a tensor, write its index: {0}[...]", name,
-                 known_names(names, name));
+    return error(
+        place, "{0} is no iterator here (known: {1}); if it is a tensor, write its index: {0}[...]",
+        name, known_names(names, name));
   }
 
   Result<ir::Affine> affine(const ExprSyntax& e) {
@@ -96,7 +99,8 @@ class Resolver {
 
   Result<ir::Affine> affine_of(const ExprSyntax& e) {
     if (const auto* n = std::get_if<NumberSyntax>(&e.value)) {
-      if (n->value != std::floor(n->value) || std::abs(n->value) > static_cast<double>(kMaxElements))
+      if (n->value != std::floor(n->value) ||
+          std::abs(n->value) > static_cast<double>(kMaxElements))
         return error(e.place, "an index needs whole numbers up to 2^40");
       return ir::Affine::constant(static_cast<std::int64_t>(n->value));
     }
@@ -105,7 +109,8 @@ class Resolver {
       if (id < 0) return unknown(n->name, e.place);
       return ir::Affine::iter(id);
     }
-    if (const auto* n = std::get_if<UnarySyntax>(&e.value); n != nullptr && n->op == ir::UnaryOp::kNeg)
+    if (const auto* n = std::get_if<UnarySyntax>(&e.value);
+        n != nullptr && n->op == ir::UnaryOp::kNeg)
       return LATHE_TRY(affine(*n->x)) * -1;
     if (const auto* n = std::get_if<BinarySyntax>(&e.value)) {
       using enum ir::BinaryOp;
@@ -113,10 +118,12 @@ class Resolver {
         const ir::Affine a = LATHE_TRY(affine(*n->a));
         return a + LATHE_TRY(affine(*n->b)) * (n->op == kAdd ? 1 : -1);
       }
-      if (n->op == kMul) return product(LATHE_TRY(affine(*n->a)), LATHE_TRY(affine(*n->b)), e.place);
+      if (n->op == kMul)
+        return product(LATHE_TRY(affine(*n->a)), LATHE_TRY(affine(*n->b)), e.place);
     }
     return error(e.place,
-                 "an index is a sum of iterators times whole numbers, like 2*y + r - 1; this is something else");
+                 "an index is a sum of iterators times whole numbers, like 2*y + r - 1; this is "
+                 "something else");
   }
 
   static Result<ir::Affine> product(const ir::Affine& a, const ir::Affine& b, Place place) {
@@ -126,9 +133,11 @@ class Resolver {
     const std::int64_t factor = a.terms.empty() ? a.offset : b.offset;
     // Both are at most 2^40, so that the doubles tell overflow from a legal product.
     const auto fits = [&](std::int64_t v) {
-      return std::abs(static_cast<double>(v) * static_cast<double>(factor)) <= static_cast<double>(kMaxElements);
+      return std::abs(static_cast<double>(v) * static_cast<double>(factor)) <=
+             static_cast<double>(kMaxElements);
     };
-    if (!fits(scaled.offset) || !std::ranges::all_of(scaled.terms, [&](auto& t) { return fits(t.coef); }))
+    if (!fits(scaled.offset) ||
+        !std::ranges::all_of(scaled.terms, [&](auto& t) { return fits(t.coef); }))
       return error(place, "a number in this index is beyond 2^40");
     return scaled * factor;
   }
@@ -140,7 +149,9 @@ class Resolver {
 
 // Levenshtein's distance, an edit counting 2, a letter in the other case 1.
 std::size_t distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = 2 * j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -148,7 +159,9 @@ std::size_t distance(std::string_view a, std::string_view b) {
     row[0] = 2 * i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t above = row[j];
-      const std::size_t other = a[i - 1] == b[j - 1] ? 0 : lower(a[i - 1]) == lower(b[j - 1]) ? 1 : 2;
+      const std::size_t other = a[i - 1] == b[j - 1]                 ? 0
+                                : lower(a[i - 1]) == lower(b[j - 1]) ? 1
+                                                                     : 2;
       row[j] = std::min({row[j] + 2, row[j - 1] + 2, diagonal + other});
       diagonal = above;
     }

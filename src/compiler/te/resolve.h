@@ -1,4 +1,5 @@
-// Names to numbers: which iterator each name of a stage means, every index as an affine form, and the extents.
+// Names to numbers: which iterator each name of a stage means, every index as an affine form, and
+// the extents.
 #pragma once
 
 #include <map>
@@ -8,8 +9,8 @@
 
 namespace lathe::te {
 
-// An iterator of a stage as written: its spatial ones first, then those of each reduction in order of appearance. Two
-// reductions beside each other may both call theirs k: they are two.
+// An iterator of a stage as written: its spatial ones first, then those of each reduction in order
+// of appearance. Two reductions beside each other may both call theirs k: they are two.
 struct StageIter {
   std::string name;
   std::optional<std::int64_t> extent;

@@ -35,7 +35,8 @@ class ItemParser {
       if (second.is("[")) return stage();
       if (second.is(":")) return declaration();
       if (first.text == "const" || first.text == "output") return declaration();
-      if (first.text == "layout" || first.text == "max_error" || first.text == "name") return setting();
+      if (first.text == "layout" || first.text == "max_error" || first.text == "name")
+        return setting();
     }
     return in_.unexpected("a stage like C[i,j] = ... or a declaration like A: f32[16,16]",
                           first.kind == Token::Kind::kName ? 1 : 0);
@@ -63,9 +64,12 @@ class ItemParser {
     DeclarationSyntax d;
     for (;; in_.next()) {
       if (in_.peek(1).is(":")) break;
-      if (in_.peek().text == "const") d.constant = true;
-      else if (in_.peek().text == "output") d.output = true;
-      else break;
+      if (in_.peek().text == "const")
+        d.constant = true;
+      else if (in_.peek().text == "output")
+        d.output = true;
+      else
+        break;
     }
     const Token name = LATHE_TRY(in_.new_name("a tensor"));
     d.name = name.text;
@@ -74,7 +78,8 @@ class ItemParser {
     const Token dtype = LATHE_TRY(in_.name("an element type"));
     const auto known = dtype_from_name(dtype.text);
     if (!known)
-      return in_.error(dtype.place, "{} is no element type; known are {}", dtype.shown(), known_dtypes());
+      return in_.error(dtype.place, "{} is no element type; known are {}", dtype.shown(),
+                       known_dtypes());
     d.dtype = *known;
     LATHE_TRY_STATUS(in_.expect("["));
     do {
@@ -106,7 +111,8 @@ class ItemParser {
     LATHE_TRY_STATUS(in_.expect("["));
     if (in_.peek().is("]"))
       return in_.error(in_.peek().place,
-                       "a tensor needs a dimension; for a single number write {}[one:1] = ...", s.name);
+                       "a tensor needs a dimension; for a single number write {}[one:1] = ...",
+                       s.name);
     s.iters = LATHE_TRY(parse_iterators(in_));
     LATHE_TRY_STATUS(in_.expect("]"));
     LATHE_TRY_STATUS(in_.expect("="));

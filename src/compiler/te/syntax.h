@@ -23,24 +23,46 @@ struct IterSyntax {
   int id = -1;  // number in the stage's list of iterators, set by resolve()
 };
 
-struct NumberSyntax { double value; };
-struct TruthSyntax { bool value; };
-struct NameSyntax { std::string name; int iter = -1; };  // an iterator's value; resolve() finds the iterator
+struct NumberSyntax {
+  double value;
+};
+struct TruthSyntax {
+  bool value;
+};
+struct NameSyntax {
+  std::string name;
+  int iter = -1;
+};  // an iterator's value; resolve() finds the iterator
 struct ReadSyntax {
   std::string tensor;
   std::vector<Ast> index;
   std::optional<double> pad;
   std::vector<ir::Affine> affine;  // of the stage's iterators, set by resolve()
 };
-struct UnarySyntax { ir::UnaryOp op; Ast x; };
-struct BinarySyntax { ir::BinaryOp op; Ast a, b; };
-struct SelectSyntax { Ast condition, then, otherwise; };
-struct CastSyntax { Dtype dtype; Ast x; };
-struct ReduceSyntax { ir::ReduceOp op; std::vector<IterSyntax> iters; Ast body; };
+struct UnarySyntax {
+  ir::UnaryOp op;
+  Ast x;
+};
+struct BinarySyntax {
+  ir::BinaryOp op;
+  Ast a, b;
+};
+struct SelectSyntax {
+  Ast condition, then, otherwise;
+};
+struct CastSyntax {
+  Dtype dtype;
+  Ast x;
+};
+struct ReduceSyntax {
+  ir::ReduceOp op;
+  std::vector<IterSyntax> iters;
+  Ast body;
+};
 
 struct ExprSyntax {
-  std::variant<NumberSyntax, TruthSyntax, NameSyntax, ReadSyntax, UnarySyntax, BinarySyntax, SelectSyntax, CastSyntax,
-               ReduceSyntax>
+  std::variant<NumberSyntax, TruthSyntax, NameSyntax, ReadSyntax, UnarySyntax, BinarySyntax,
+               SelectSyntax, CastSyntax, ReduceSyntax>
       value;
   Place place;
   int height = 1;  // bounded by the parser, so that every later pass may recurse
@@ -67,7 +89,8 @@ struct ProgramSyntax {
   std::optional<double> max_error;
   std::optional<bool> free_layout;
   std::string name;
-  std::set<std::string, std::less<>> names;  // every name in the text: new ones must differ from them
+  std::set<std::string, std::less<>>
+      names;  // every name in the text: new ones must differ from them
 };
 
 Result<ProgramSyntax> parse_syntax(std::string_view text);

@@ -36,7 +36,8 @@ Result<Token> TokenReader::name(std::string_view what) {
 Result<Token> TokenReader::new_name(std::string_view what) {
   const Token token = LATHE_TRY(name(fmt::format("the name of {}", what)));
   if (std::ranges::find(kReserved, token.text) != kReserved.end() || dtype_from_name(token.text))
-    return error(token.place, "{} is a word of the language and cannot name {}", token.shown(), what);
+    return error(token.place, "{} is a word of the language and cannot name {}", token.shown(),
+                 what);
   return token;
 }
 
@@ -73,7 +74,8 @@ Result<std::int64_t> TokenReader::size() {
     return error(token.place, "the size {} is too large; at most 2^40 is possible", token.shown());
   if (code != std::errc() || rest != end)
     return error(token.place, "{} is not a whole number, as a size must be", token.shown());
-  if (value == 0) return error(token.place, "a size of 0 leaves nothing to compute; it must be at least 1");
+  if (value == 0)
+    return error(token.place, "a size of 0 leaves nothing to compute; it must be at least 1");
   return value;
 }
 

@@ -14,7 +14,9 @@ std::string_view wider(Dtype a, Dtype b) {
   return name_of(a_wins ? a : b);
 }
 
-struct Range { double low, high; };
+struct Range {
+  double low, high;
+};
 Range range_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return {-128, 127};
@@ -47,17 +49,20 @@ Result<double> number_as(double value, Dtype dtype) {
     store_element(dtype, &bits, value);
     const double rounded = load_element(dtype, &bits);
     if (std::isinf(rounded) && !std::isinf(value))
-      return fail(ErrorKind::kInvalidArgument, "the number {} is too large for {}", value, name_of(dtype));
+      return fail(ErrorKind::kInvalidArgument, "the number {} is too large for {}", value,
+                  name_of(dtype));
     return rounded;
   }
   if (dtype == Dtype::kBool) return value;
   const Range range = range_of(dtype);
   if (value != std::floor(value))
-    return fail(ErrorKind::kInvalidArgument, "the number {} is no {}; cast the other operand, for example f32(...)",
-                value, name_of(dtype));
+    return fail(ErrorKind::kInvalidArgument,
+                "the number {} is no {}; cast the other operand, for example f32(...)", value,
+                name_of(dtype));
   if (value < range.low || value > range.high)
-    return fail(ErrorKind::kInvalidArgument, "the number {} is outside {}'s range from {:.0f} to {:.0f}", value,
-                name_of(dtype), range.low, range.high);
+    return fail(ErrorKind::kInvalidArgument,
+                "the number {} is outside {}'s range from {:.0f} to {:.0f}", value, name_of(dtype),
+                range.low, range.high);
   return value == 0 ? 0 : value;  // no -0 among integers
 }
 
@@ -66,16 +71,17 @@ Status check_unary(UnaryOp op, const ir::Expr& x) {
   switch (op) {
     case UnaryOp::kNot:
       if (dtype == Dtype::kBool) return {};
-      return fail(ErrorKind::kInvalidArgument, "'!' needs a bool, {} is given; compare it, for example x != 0",
-                  name_of(dtype));
+      return fail(ErrorKind::kInvalidArgument,
+                  "'!' needs a bool, {} is given; compare it, for example x != 0", name_of(dtype));
     case UnaryOp::kNeg:
     case UnaryOp::kAbs:
       if (dtype != Dtype::kBool) return {};
-      return fail(ErrorKind::kInvalidArgument, "'{}' needs a number, bool is given; cast it, for example i32(...)",
-                  name_of(op));
+      return fail(ErrorKind::kInvalidArgument,
+                  "'{}' needs a number, bool is given; cast it, for example i32(...)", name_of(op));
     default:
       if (is_float(dtype)) return {};
-      return fail(ErrorKind::kInvalidArgument, "{} needs a floating-point operand, {} is given; cast it: {}(f32(...))",
+      return fail(ErrorKind::kInvalidArgument,
+                  "{} needs a floating-point operand, {} is given; cast it: {}(f32(...))",
                   name_of(op), name_of(dtype), name_of(op));
   }
 }
@@ -83,46 +89,55 @@ Status check_unary(UnaryOp op, const ir::Expr& x) {
 Status check_binary(BinaryOp op, const ir::Expr& a, const ir::Expr& b) {
   const char* name = name_of(op);
   if (a->dtype != b->dtype)
-    return fail(ErrorKind::kInvalidArgument, "the operands of {} have the types {} and {}; cast one, for example {}(...)",
-                name, name_of(a->dtype), name_of(b->dtype), wider(a->dtype, b->dtype));
+    return fail(ErrorKind::kInvalidArgument,
+                "the operands of {} have the types {} and {}; cast one, for example {}(...)", name,
+                name_of(a->dtype), name_of(b->dtype), wider(a->dtype, b->dtype));
   const Dtype dtype = a->dtype;
   if (op == BinaryOp::kEq || op == BinaryOp::kNe) return {};
   if (op == BinaryOp::kAnd || op == BinaryOp::kOr) {
     if (dtype == Dtype::kBool) return {};
-    return fail(ErrorKind::kInvalidArgument, "{} needs bools, {} is given; compare it, for example x != 0", name,
+    return fail(ErrorKind::kInvalidArgument,
+                "{} needs bools, {} is given; compare it, for example x != 0", name,
                 name_of(dtype));
   }
   if (dtype == Dtype::kBool)
-    return fail(ErrorKind::kInvalidArgument, "{} needs numbers, bools are given; cast them, for example i32(...)", name);
+    return fail(ErrorKind::kInvalidArgument,
+                "{} needs numbers, bools are given; cast them, for example i32(...)", name);
   if (op == BinaryOp::kPow && !is_float(dtype))
-    return fail(ErrorKind::kInvalidArgument, "pow needs floating-point operands, {} is given; cast them: f32(...)",
+    return fail(ErrorKind::kInvalidArgument,
+                "pow needs floating-point operands, {} is given; cast them: f32(...)",
                 name_of(dtype));
   if (op == BinaryOp::kMod && is_float(dtype))
-    return fail(ErrorKind::kInvalidArgument, "% needs integers, {} is given; for floats write a - floor(a/b)*b",
-                name_of(dtype));
+    return fail(ErrorKind::kInvalidArgument,
+                "% needs integers, {} is given; for floats write a - floor(a/b)*b", name_of(dtype));
   if (op == BinaryOp::kMod || (op == BinaryOp::kDiv && !is_float(dtype))) {
     const auto* divisor = std::get_if<ir::Const>(&b->value);
     if (divisor == nullptr || divisor->value <= 0)
       return fail(ErrorKind::kInvalidArgument,
-                  "integer {} needs a positive number as divisor; for anything else cast the operands to f32", name);
+                  "integer {} needs a positive number as divisor; for anything else cast the "
+                  "operands to f32",
+                  name);
   }
   return {};
 }
 
 Status check_select(const ir::Expr& condition, const ir::Expr& then, const ir::Expr& otherwise) {
   if (condition->dtype != Dtype::kBool)
-    return fail(ErrorKind::kInvalidArgument, "select's condition is {}, not bool; compare it, for example x != 0",
+    return fail(ErrorKind::kInvalidArgument,
+                "select's condition is {}, not bool; compare it, for example x != 0",
                 name_of(condition->dtype));
   if (then->dtype != otherwise->dtype)
-    return fail(ErrorKind::kInvalidArgument, "select's results have the types {} and {}; cast one, for example {}(...)",
-                name_of(then->dtype), name_of(otherwise->dtype), wider(then->dtype, otherwise->dtype));
+    return fail(ErrorKind::kInvalidArgument,
+                "select's results have the types {} and {}; cast one, for example {}(...)",
+                name_of(then->dtype), name_of(otherwise->dtype),
+                wider(then->dtype, otherwise->dtype));
   return {};
 }
 
 Status check_reduction(ir::ReduceOp op, Dtype body) {
   if (body != Dtype::kBool) return {};
-  return fail(ErrorKind::kInvalidArgument, "{0} needs numbers, bools are given; cast them: {0}(...) i32(...)",
-              name_of(op));
+  return fail(ErrorKind::kInvalidArgument,
+              "{0} needs numbers, bools are given; cast them: {0}(...) i32(...)", name_of(op));
 }
 
 }  // namespace lathe::te

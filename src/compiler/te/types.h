@@ -1,13 +1,14 @@
 // The rules of element types, shared by the parser and validate().
 //
-// Arithmetic takes operands of one numeric type and has that type. Functions (exp, sqrt, pow ...) take floating-point
-// types. Comparisons yield bool, && || ! take it; bool has no arithmetic. Integers wrap around like two's complement.
-// Integer / and % take a positive number as divisor, so that no program can trap; % has no floating-point form.
-// A reduction is summed up in accumulator_of(type of the body).
+// Arithmetic takes operands of one numeric type and has that type. Functions (exp, sqrt, pow ...)
+// take floating-point types. Comparisons yield bool, && || ! take it; bool has no arithmetic.
+// Integers wrap around like two's complement. Integer / and % take a positive number as divisor, so
+// that no program can trap; % has no floating-point form. A reduction is summed up in
+// accumulator_of(type of the body).
 #pragma once
 
-#include "compiler/ir/expr/expr.h"
 #include "base/result.h"
+#include "compiler/ir/expr/expr.h"
 
 namespace lathe::te {
 

@@ -18,7 +18,9 @@ std::int64_t clamped(Wide value) {
 }
 
 bool is_name(std::string_view name) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
   const auto part = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
   static constexpr std::string_view kReserved[] = {"else", "inf", "true", "false"};
   return !name.empty() && letter(name[0]) && std::ranges::all_of(name, part) &&
@@ -33,7 +35,8 @@ struct BodyCheck {
   Status check(const ir::Expr& e, int depth = 0) const {
     constexpr int kMaxDepth = 1000;
     if (!e) return fail(ErrorKind::kInvalidArgument, "an expression is null");
-    if (depth > kMaxDepth) return fail(ErrorKind::kInvalidArgument, "the expression is nested too deeply");
+    if (depth > kMaxDepth)
+      return fail(ErrorKind::kInvalidArgument, "the expression is nested too deeply");
     return std::visit([&](const auto& node) { return visit(node, e->dtype, depth + 1); }, e->value);
   }
 
@@ -45,10 +48,12 @@ struct BodyCheck {
   Status visit(const ir::Const& n, Dtype dtype, int) const {
     const double as = LATHE_TRY(number_as(n.value, dtype));
     if (as == n.value) return {};
-    return fail(ErrorKind::kInvalidArgument, "the number {} is not rounded to {}", n.value, name_of(dtype));
+    return fail(ErrorKind::kInvalidArgument, "the number {} is not rounded to {}", n.value,
+                name_of(dtype));
   }
   Status visit(const ir::IterValue& n, Dtype dtype, int) const {
-    if (dtype != Dtype::kI64) return fail(ErrorKind::kInvalidArgument, "an iterator's value is i64");
+    if (dtype != Dtype::kI64)
+      return fail(ErrorKind::kInvalidArgument, "an iterator's value is i64");
     return iter_known(n.iter);
   }
   Status visit(const ir::Read& n, Dtype dtype, int) const {
@@ -58,8 +63,8 @@ struct BodyCheck {
     for (const ir::Affine& index : n.index)
       for (const ir::AffineTerm& term : index.terms) LATHE_TRY_STATUS(iter_known(term.iter));
     if (tensor.dtype != dtype)
-      return fail(ErrorKind::kInvalidArgument, "{} is {}, but read as {}", tensor.name, name_of(tensor.dtype),
-                  name_of(dtype));
+      return fail(ErrorKind::kInvalidArgument, "{} is {}, but read as {}", tensor.name,
+                  name_of(tensor.dtype), name_of(dtype));
     return check_read(tensor, n, stage.iters);
   }
   Status visit(const ir::Unary& n, Dtype dtype, int depth) const {
@@ -82,23 +87,28 @@ struct BodyCheck {
   }
   Status visit(const ir::Cast& n, Dtype, int depth) const { return check(n.x, depth); }
   Status visit(const ir::InRange&, Dtype, int) const {
-    return fail(ErrorKind::kInvalidArgument, "a range test is made by schedule steps only; use a read with `else`");
+    return fail(ErrorKind::kInvalidArgument,
+                "a range test is made by schedule steps only; use a read with `else`");
   }
 
   static Status same(Dtype have, Dtype want) {
     if (have == want) return {};
-    return fail(ErrorKind::kInvalidArgument, "a node of type {} should be {}", name_of(have), name_of(want));
+    return fail(ErrorKind::kInvalidArgument, "a node of type {} should be {}", name_of(have),
+                name_of(want));
   }
 };
 
 Status check_tensor(const Tensor& tensor) {
-  if (!is_name(tensor.name)) return fail(ErrorKind::kInvalidArgument, "'{}' is no name for a tensor", tensor.name);
+  if (!is_name(tensor.name))
+    return fail(ErrorKind::kInvalidArgument, "'{}' is no name for a tensor", tensor.name);
   LATHE_TRY_STATUS(check_shape(tensor.name, tensor.shape));
   if (tensor.constant && tensor.role != TensorRole::kInput)
-    return fail(ErrorKind::kInvalidArgument, "{} is declared const, but only inputs can be", tensor.name);
+    return fail(ErrorKind::kInvalidArgument, "{} is declared const, but only inputs can be",
+                tensor.name);
   if (tensor.role != TensorRole::kLiteral) {
     if (tensor.literal.empty()) return {};
-    return fail(ErrorKind::kInvalidArgument, "{} has literal elements and is written or given as well", tensor.name);
+    return fail(ErrorKind::kInvalidArgument,
+                "{} has literal elements and is written or given as well", tensor.name);
   }
   std::int64_t elements = 1;
   for (const std::int64_t size : tensor.shape) elements *= size;
@@ -107,8 +117,8 @@ Status check_tensor(const Tensor& tensor) {
                 fmt::join(tensor.shape, ","), elements, tensor.literal.size());
   for (const double value : tensor.literal)
     if (LATHE_TRY(number_as(value, tensor.dtype)) != value)
-      return fail(ErrorKind::kInvalidArgument, "{}'s element {} is not rounded to {}", tensor.name, value,
-                  name_of(tensor.dtype));
+      return fail(ErrorKind::kInvalidArgument, "{}'s element {} is not rounded to {}", tensor.name,
+                  value, name_of(tensor.dtype));
   return {};
 }
 
@@ -120,13 +130,15 @@ Status check_iters(const Stage& stage, const Tensor& tensor) {
   for (std::size_t i = 0; i < stage.iters.size(); ++i) {
     const Iterator& iter = stage.iters[i];
     if (!is_name(iter.name) || !names.insert(iter.name).second)
-      return fail(ErrorKind::kInvalidArgument, "'{}' is no name for an iterator, or used twice", iter.name);
+      return fail(ErrorKind::kInvalidArgument, "'{}' is no name for an iterator, or used twice",
+                  iter.name);
     if (iter.extent < 1)
-      return fail(ErrorKind::kInvalidArgument, "the iterator {} has the size {}; at least 1 is needed", iter.name,
-                  iter.extent);
+      return fail(ErrorKind::kInvalidArgument,
+                  "the iterator {} has the size {}; at least 1 is needed", iter.name, iter.extent);
     iterations *= static_cast<double>(iter.extent);
     if (iter.kind != IterKind::kSpatial) continue;
-    if (spatial != i) return fail(ErrorKind::kInvalidArgument, "spatial iterators come before reduction iterators");
+    if (spatial != i)
+      return fail(ErrorKind::kInvalidArgument, "spatial iterators come before reduction iterators");
     ++spatial;
   }
   if (stage.iters.size() > kMaxIterators)
@@ -149,7 +161,8 @@ Status check_stage(const Program& program, const Stage& stage) {
   LATHE_TRY_STATUS((BodyCheck{program, stage}.check(stage.body)));
   if (stage.body->dtype != tensor.dtype || stage.accumulator != tensor.dtype)
     return fail(ErrorKind::kInvalidArgument,
-                "the expression is {}, its accumulator {} and the tensor {}; they must be one type: cast the result in "
+                "the expression is {}, its accumulator {} and the tensor {}; they must be one "
+                "type: cast the result in "
                 "a stage of its own",
                 name_of(stage.body->dtype), name_of(stage.accumulator), name_of(tensor.dtype));
   if (stage.reduce == ir::ReduceOp::kNone) return {};
@@ -160,16 +173,17 @@ Status check_stage(const Program& program, const Stage& stage) {
 
 Status check_shape(const std::string& name, const std::vector<std::int64_t>& shape) {
   if (shape.empty() || shape.size() > kMaxRank)
-    return fail(ErrorKind::kInvalidArgument, "{} has {} dimensions; from 1 to {} are possible", name, shape.size(),
-                kMaxRank);
+    return fail(ErrorKind::kInvalidArgument, "{} has {} dimensions; from 1 to {} are possible",
+                name, shape.size(), kMaxRank);
   Wide elements = 1;
   for (const std::int64_t size : shape) {
     if (size < 1)
-      return fail(ErrorKind::kInvalidArgument, "{}[{}] has a dimension of {}; at least 1 is needed", name,
-                  fmt::join(shape, ","), size);
+      return fail(ErrorKind::kInvalidArgument, "{}[{}] has a dimension of {}; at least 1 is needed",
+                  name, fmt::join(shape, ","), size);
     elements *= size;
     if (elements > kMaxElements)
-      return fail(ErrorKind::kInvalidArgument, "{}[{}] has more than 2^40 elements", name, fmt::join(shape, ","));
+      return fail(ErrorKind::kInvalidArgument, "{}[{}] has more than 2^40 elements", name,
+                  fmt::join(shape, ","));
   }
   return {};
 }
@@ -180,18 +194,22 @@ std::string index_text(const ir::Affine& index, const std::vector<Iterator>& ite
     const bool negative = factor < 0;
     const std::int64_t size = negative ? -factor : factor;
     out += out.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
-    if (name.empty()) out += std::to_string(size);
-    else out += (size == 1 ? "" : std::to_string(size) + "*") + name;
+    if (name.empty())
+      out += std::to_string(size);
+    else
+      out += (size == 1 ? "" : std::to_string(size) + "*") + name;
   };
-  for (const ir::AffineTerm& term : index.terms) add(term.coef, iters[static_cast<std::size_t>(term.iter)].name);
+  for (const ir::AffineTerm& term : index.terms)
+    add(term.coef, iters[static_cast<std::size_t>(term.iter)].name);
   if (index.offset != 0 || index.terms.empty()) add(index.offset, "");
   return out;
 }
 
 Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<Iterator>& iters) {
   if (read.index.size() != tensor.shape.size())
-    return fail(ErrorKind::kInvalidArgument, "{}[{}] is read with {} {}", tensor.name, fmt::join(tensor.shape, ","),
-                read.index.size(), read.index.size() == 1 ? "index" : "indices");
+    return fail(ErrorKind::kInvalidArgument, "{}[{}] is read with {} {}", tensor.name,
+                fmt::join(tensor.shape, ","), read.index.size(),
+                read.index.size() == 1 ? "index" : "indices");
   if (read.pad) {
     if (LATHE_TRY(number_as(*read.pad, tensor.dtype)) == *read.pad) return {};
     return fail(ErrorKind::kInvalidArgument, "the padding value {} is not rounded to {}", *read.pad,
@@ -201,14 +219,17 @@ Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<
     const ir::Affine& index = read.index[d];
     Wide low = index.offset, high = index.offset;
     for (const ir::AffineTerm& term : index.terms)
-      (term.coef > 0 ? high : low) += Wide{term.coef} * (iters[static_cast<std::size_t>(term.iter)].extent - 1);
+      (term.coef > 0 ? high : low) +=
+          Wide{term.coef} * (iters[static_cast<std::size_t>(term.iter)].extent - 1);
     const std::int64_t size = tensor.shape[d];
     if (low >= 0 && high < size) continue;
     const bool before = low < 0;
     return fail(ErrorKind::kInvalidArgument,
-                "index {} of {}[{}], {}, reaches {}, {} {}; shorten an iterator, or add `else 0` to read 0 there", d,
-                tensor.name, fmt::join(tensor.shape, ","), index_text(index, iters), clamped(before ? low : high),
-                clamped(before ? -low : high - size + 1), before ? "before its start" : "past its end");
+                "index {} of {}[{}], {}, reaches {}, {} {}; shorten an iterator, or add `else 0` "
+                "to read 0 there",
+                d, tensor.name, fmt::join(tensor.shape, ","), index_text(index, iters),
+                clamped(before ? low : high), clamped(before ? -low : high - size + 1),
+                before ? "before its start" : "past its end");
   }
   return {};
 }
@@ -220,20 +241,25 @@ Status validate(const Program& program) {
     if (!names.insert(tensor.name).second)
       return fail(ErrorKind::kInvalidArgument, "two tensors are called {}", tensor.name);
   }
-  if (program.stages.empty()) return fail(ErrorKind::kInvalidArgument, "the program computes nothing");
+  if (program.stages.empty())
+    return fail(ErrorKind::kInvalidArgument, "the program computes nothing");
   if (!program.name.empty() && !is_name(program.name))
-    return fail(ErrorKind::kInvalidArgument, "'{}' is no name for a program; use letters, digits and _", program.name);
+    return fail(ErrorKind::kInvalidArgument,
+                "'{}' is no name for a program; use letters, digits and _", program.name);
   if (!(program.contract.max_error > 0 && program.contract.max_error <= 1))
     return fail(ErrorKind::kInvalidArgument, "max_error must be more than 0 and at most 1");
   std::vector<bool> ready(program.tensors.size()), used(program.tensors.size());
   for (std::size_t t = 0; t < ready.size(); ++t)
-    ready[t] = program.tensors[t].role == TensorRole::kInput || program.tensors[t].role == TensorRole::kLiteral;
+    ready[t] = program.tensors[t].role == TensorRole::kInput ||
+               program.tensors[t].role == TensorRole::kLiteral;
   for (const Stage& stage : program.stages) {
     if (stage.tensor < 0 || static_cast<std::size_t>(stage.tensor) >= ready.size())
-      return fail(ErrorKind::kInvalidArgument, "a stage writes tensor {}, which does not exist", stage.tensor);
+      return fail(ErrorKind::kInvalidArgument, "a stage writes tensor {}, which does not exist",
+                  stage.tensor);
     const auto written = static_cast<std::size_t>(stage.tensor);
     const std::string& name = program.tensors[written].name;
-    if (ready[written]) return fail(ErrorKind::kInvalidArgument, "{} is an input or written twice", name);
+    if (ready[written])
+      return fail(ErrorKind::kInvalidArgument, "{} is an input or written twice", name);
     if (Status status = check_stage(program, stage); !status) {
       Error error = std::move(status).error();
       error.place = fmt::format("the stage that writes {}", name);
@@ -242,8 +268,9 @@ Status validate(const Program& program) {
     for (const ir::Read* read : ir::reads_of(stage.body)) {
       const auto t = static_cast<std::size_t>(read->tensor);
       if (!ready[t])
-        return fail(ErrorKind::kInvalidArgument, "{} is read to compute {}, but written later or never",
-                    program.tensors[t].name, name);
+        return fail(ErrorKind::kInvalidArgument,
+                    "{} is read to compute {}, but written later or never", program.tensors[t].name,
+                    name);
       used[t] = true;
     }
     ready[written] = true;

@@ -1,5 +1,6 @@
-// The nest interpreter on hand-made nests: tails, fused loops, caches of accumulators under blocked reductions with a
-// fused epilogue, buffers that live for one iteration, and the errors that make it an oracle.
+// The nest interpreter on hand-made nests: tails, fused loops, caches of accumulators under blocked
+// reductions with a fused epilogue, buffers that live for one iteration, and the errors that make
+// it an oracle.
 #include "compiler/interp/nest_eval.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,10 @@ struct Builder {
     return id;
   }
 
-  struct Part { ir::LoopId loop; std::int64_t weight = 1, div = 1, mod = 0; };
+  struct Part {
+    ir::LoopId loop;
+    std::int64_t weight = 1, div = 1, mod = 0;
+  };
   ir::BlockIter iter(const std::string& name, std::int64_t extent, const std::vector<Part>& parts,
                      ir::IterKind kind = ir::IterKind::kSpatial) {
     ir::BlockIter i{name, size(extent), kind, {}};
@@ -53,13 +57,15 @@ struct Builder {
   }
 
   // Writes the element its spatial iterators name, in order.
-  void block(const std::string& name, ir::LoopId parent, ir::BufferId writes, std::vector<ir::BlockIter> iters,
-             ir::Expr body, ir::ReduceOp reduce = ir::ReduceOp::kNone) {
+  void block(const std::string& name, ir::LoopId parent, ir::BufferId writes,
+             std::vector<ir::BlockIter> iters, ir::Expr body,
+             ir::ReduceOp reduce = ir::ReduceOp::kNone) {
     ir::Block b;
     b.name = name;
     b.writes = writes;
     for (std::size_t i = 0; i < iters.size(); ++i)
-      if (iters[i].kind == ir::IterKind::kSpatial) b.index.push_back(Affine::iter(static_cast<int>(i)));
+      if (iters[i].kind == ir::IterKind::kSpatial)
+        b.index.push_back(Affine::iter(static_cast<int>(i)));
     b.iters = std::move(iters);
     b.reduce = reduce;
     b.body = std::move(body);
@@ -104,10 +110,13 @@ TEST(NestEval, IterationsBeyondTheExtentDoNotRun) {
 
 TEST(NestEval, AFusedLoopHasSeveralDigits) {
   Builder b;
-  const auto a = b.buffer("A", {2, 3}, ir::Scope::kInput), c = b.buffer("C", {3, 2}, ir::Scope::kOutput);
+  const auto a = b.buffer("A", {2, 3}, ir::Scope::kInput),
+             c = b.buffer("C", {3, 2}, ir::Scope::kOutput);
   const auto f = b.loop("f", 6);
-  b.block("C", f, c, {b.iter("j", 3, {{f, 1, 1, 3}}), b.iter("i", 2, {{f, 1, 3}})}, read(a, {1, 0}));
-  EXPECT_EQ(values_of(b.nest, {Tensor{Dtype::kF32, {2, 3}, {1, 2, 3, 4, 5, 6}, {}}}), (Values{1, 4, 2, 5, 3, 6}));
+  b.block("C", f, c, {b.iter("j", 3, {{f, 1, 1, 3}}), b.iter("i", 2, {{f, 1, 3}})},
+          read(a, {1, 0}));
+  EXPECT_EQ(values_of(b.nest, {Tensor{Dtype::kF32, {2, 3}, {1, 2, 3, 4, 5, 6}, {}}}),
+            (Values{1, 4, 2, 5, 3, 6}));
 }
 
 // ko { acc of every i over one block of k; write back; epilogue }
@@ -122,8 +131,8 @@ struct Blocked : Builder {
     ko = loop("ko", 3);
     acc = buffer("acc", {3}, ir::Scope::kRegister, ko, s);
     const auto i = loop("i", 3, ko), ki = loop("ki", 2, i);
-    block("S", ki, acc, {iter("i", 3, {{i}}), iter("k", 5, {{ko, 2}, {ki}}, ir::IterKind::kReduce)}, read(a, {0, 1}),
-          ir::ReduceOp::kSum);
+    block("S", ki, acc, {iter("i", 3, {{i}}), iter("k", 5, {{ko, 2}, {ki}}, ir::IterKind::kReduce)},
+          read(a, {0, 1}), ir::ReduceOp::kSum);
     if (with_write_back) {
       const auto d = loop("acc.d0", 3, ko);
       block("acc", d, s, {iter("d0", 3, {{d}})}, read(acc, {0}));
@@ -169,24 +178,29 @@ ir::Nest recomputed(std::int64_t computed) {
 TEST(NestEval, ABufferLivesForOneIterationOfItsLoop) {
   const std::vector<Tensor> inputs = {vector_of({1, 2, 3, 4})};
   EXPECT_EQ(values_of(recomputed(2), inputs), (Values{2, 6, 12}));
-  EXPECT_NE(refusal(recomputed(1), inputs).find("Y reads element 1 of T, which nothing wrote"), std::string::npos);
+  EXPECT_NE(refusal(recomputed(1), inputs).find("Y reads element 1 of T, which nothing wrote"),
+            std::string::npos);
 }
 
 TEST(NestEval, WhatIsIllegalIsSaid) {
   {
     Builder b;
-    const auto a = b.buffer("A", {3}, ir::Scope::kInput), c = b.buffer("C", {3}, ir::Scope::kOutput);
+    const auto a = b.buffer("A", {3}, ir::Scope::kInput),
+               c = b.buffer("C", {3}, ir::Scope::kOutput);
     const auto i = b.loop("i", 2);
     b.block("C", i, c, {b.iter("i", 3, {{i}})}, read(a, {0}));
-    EXPECT_NE(refusal(b.nest, {vector_of({1, 2, 3})}).find("element 2 of the output C is never written"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal(b.nest, {vector_of({1, 2, 3})}).find("element 2 of the output C is never written"),
+        std::string::npos);
   }
   {
     Builder b;
-    const auto a = b.buffer("A", {2}, ir::Scope::kInput), c = b.buffer("C", {3}, ir::Scope::kOutput);
+    const auto a = b.buffer("A", {2}, ir::Scope::kInput),
+               c = b.buffer("C", {3}, ir::Scope::kOutput);
     const auto i = b.loop("i", 3);
     b.block("C", i, c, {b.iter("i", 3, {{i}})}, read(a, {0}));
-    EXPECT_NE(refusal(b.nest, {vector_of({1, 2})}).find("at 2, outside its size 2"), std::string::npos);
+    EXPECT_NE(refusal(b.nest, {vector_of({1, 2})}).find("at 2, outside its size 2"),
+              std::string::npos);
   }
   {
     Builder b;

@@ -1,4 +1,5 @@
-// The evaluator on cases small enough to check by hand, its bounds, and that a naive nest computes the same.
+// The evaluator on cases small enough to check by hand, its bounds, and that a naive nest computes
+// the same.
 #include "compiler/interp/te_eval.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,8 @@ te::Program parsed(std::string_view text) {
   return *std::move(program);
 }
 
-std::vector<double> values_of(std::string_view text, const std::vector<std::vector<double>>& inputs) {
+std::vector<double> values_of(std::string_view text,
+                              const std::vector<std::vector<double>>& inputs) {
   const te::Program program = parsed(text);
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -40,19 +42,23 @@ TEST(TeEval, Matmul) {
 }
 
 TEST(TeEval, PaddedWindowReadsThePad) {
-  EXPECT_EQ(values_of("A: f32[3]; Y[x:3] = sum(s:3) A[x + s - 1 else 10]", {{1, 2, 3}}), (Values{13, 6, 15}));
-  EXPECT_EQ(values_of("A: f32[3]; Y[x:2] = max(s:3) A[2*x + s - 1 else -inf]", {{-1, -2, -3}}), (Values{-1, -2}));
+  EXPECT_EQ(values_of("A: f32[3]; Y[x:3] = sum(s:3) A[x + s - 1 else 10]", {{1, 2, 3}}),
+            (Values{13, 6, 15}));
+  EXPECT_EQ(values_of("A: f32[3]; Y[x:2] = max(s:3) A[2*x + s - 1 else -inf]", {{-1, -2, -3}}),
+            (Values{-1, -2}));
 }
 
 TEST(TeEval, IntegersWrapAndDivideTowardsZero) {
   EXPECT_EQ(values_of("A: i8[3]; Y[i] = A[i] + 100", {{27, 28, 100}}), (Values{127, -128, -56}));
   EXPECT_EQ(values_of("A: u8[2]; Y[i] = A[i] - 1", {{0, 5}}), (Values{255, 4}));
   EXPECT_EQ(values_of("A: i32[2]; Y[i] = A[i] / 3 * 10 + A[i] % 3", {{-7, 7}}), (Values{-21, 21}));
-  EXPECT_EQ(values_of("A: i8[3]; Y[one:1] = sum(i) A[i] * A[i]", {{100, 100, 100}}), (Values{30000}));
+  EXPECT_EQ(values_of("A: i8[3]; Y[one:1] = sum(i) A[i] * A[i]", {{100, 100, 100}}),
+            (Values{30000}));
 }
 
 TEST(TeEval, CastsSaturateFromFloatsAndWrapFromIntegers) {
-  EXPECT_EQ(values_of("A: f32[4]; Y[i] = i8(A[i])", {{-1.9, 1.9, 1000, NAN}}), (Values{-1, 1, 127, 0}));
+  EXPECT_EQ(values_of("A: f32[4]; Y[i] = i8(A[i])", {{-1.9, 1.9, 1000, NAN}}),
+            (Values{-1, 1, 127, 0}));
   EXPECT_EQ(values_of("A: i32[2]; Y[i] = u8(A[i])", {{257, -1}}), (Values{1, 255}));
   EXPECT_EQ(values_of("A: f32[2]; Y[i] = i32(bool(A[i]))", {{0, 0.5}}), (Values{0, 1}));
 }
@@ -65,15 +71,18 @@ TEST(TeEval, SelectIteratorsAndFunctions) {
 }
 
 TEST(TeEval, StagesSplitOffComputeTheSame) {
-  const Values y = values_of("X: f32[2,2]; Y[i,j] = exp(X[i,j] - (max(k) X[i,k])) / (sum(k) exp(X[i,k] - (max(l) X[i,l])))",
-                             {{0, 0, 0, std::log(3.0)}});
+  const Values y = values_of(
+      "X: f32[2,2]; Y[i,j] = exp(X[i,j] - (max(k) X[i,k])) / (sum(k) exp(X[i,k] - (max(l) "
+      "X[i,l])))",
+      {{0, 0, 0, std::log(3.0)}});
   EXPECT_NEAR(y[0], 0.5, 1e-15);
   EXPECT_NEAR(y[3], 0.75, 1e-15);
 }
 
 TEST(TeEval, BoundOfASumIsItsMagnitudeInRoundOffs) {
   const te::Program p = parsed("A: f32[3]; B: f32[3]; C[one:1] = sum(k) A[k] * B[k]");
-  const auto out = evaluate(p, {{Dtype::kF32, {3}, {1, -2, 3}, {}}, {Dtype::kF32, {3}, {4, 5, 2}, {}}});
+  const auto out =
+      evaluate(p, {{Dtype::kF32, {3}, {1, -2, 3}, {}}, {Dtype::kF32, {3}, {4, 5, 2}, {}}});
   ASSERT_TRUE(out);
   EXPECT_EQ(out->front().values[0], 0);
   EXPECT_NEAR(out->front().bounds[0], 2 * 20 * 0x1p-24, 1e-12);
@@ -94,11 +103,13 @@ TEST(TeEval, WrongInputsAreRefused) {
   EXPECT_FALSE(evaluate(p, {{Dtype::kF32, {3}, {1, 2, 3}, {}}, {Dtype::kF32, {3}, {1, 2, 3}, {}}}));
 }
 
-// The same programs rounded as a real one: f32 arithmetic in the order written stays within the bound.
+// The same programs rounded as a real one: f32 arithmetic in the order written stays within the
+// bound.
 TEST(NestEval, NaiveNestsComputeWhatTheProgramSays) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Rng rng(seed);
-    const te::Program program = random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 5000});
+    const te::Program program =
+        random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 5000});
     const std::vector<Tensor> inputs = random_inputs(program, rng);
     const auto want = evaluate(program, inputs);
     ASSERT_TRUE(want) << want.error().text();
@@ -107,7 +118,8 @@ TEST(NestEval, NaiveNestsComputeWhatTheProgramSays) {
     const auto got = evaluate(ir::SizedNest(nest, {}), inputs);
     ASSERT_TRUE(got) << "seed " << seed << "\n" << te::print_program(program) << got.error().text();
     for (std::size_t i = 0; i < want->size(); ++i)
-      ASSERT_EQ(compare((*want)[i], (*got)[i].values, 1), "") << "seed " << seed << "\n" << te::print_program(program);
+      ASSERT_EQ(compare((*want)[i], (*got)[i].values, 1), "") << "seed " << seed << "\n"
+                                                              << te::print_program(program);
   }
 }
 

@@ -21,16 +21,23 @@ TEST_P(Refusal, SaysWhatWhereAndWhatToDo) {
   EXPECT_EQ(program.error().place, c.place) << program.error().text();
   EXPECT_EQ(program.error().kind, ErrorKind::kInvalidArgument);
   for (const char* part : c.says)
-    EXPECT_NE(program.error().message.find(part), std::string::npos) << c.text << "\n" << program.error().text();
+    EXPECT_NE(program.error().message.find(part), std::string::npos) << c.text << "\n"
+                                                                     << program.error().text();
 }
 
 const Case kNames[] = {
-    {"A: f32[4]; C[i] = A[i] + Ab[i]", "line 1, column 26", {"no tensor Ab", "known: A", "did you mean A?", "--shape Ab=64"}},
-    {"Input: f32[4]; W: f32[4]; C[i] = Inptu[i] * W[i]", "line 1, column 34", {"did you mean Input?"}},
+    {"A: f32[4]; C[i] = A[i] + Ab[i]",
+     "line 1, column 26",
+     {"no tensor Ab", "known: A", "did you mean A?", "--shape Ab=64"}},
+    {"Input: f32[4]; W: f32[4]; C[i] = Inptu[i] * W[i]",
+     "line 1, column 34",
+     {"did you mean Input?"}},
     {"C[i] = Q[i]", "line 1, column 8", {"no tensor Q", "known: none", "Q: f32[64]"}},
     {"A: f32[4]; C[i] = A[j]", "line 1, column 21", {"j is no iterator here", "known: i"}},
     {"A: f32[4]; C[i] = A[i] * A", "line 1, column 26", {"A is no iterator", "A[...]"}},
-    {"A: f32[4]; C[i] = D[i]\nD[i] = A[i]", "line 1, column 19", {"D is computed further down", "before"}},
+    {"A: f32[4]; C[i] = D[i]\nD[i] = A[i]",
+     "line 1, column 19",
+     {"D is computed further down", "before"}},
     {"A: f32[4]; C[i] = C[i] + A[i]", "line 1, column 19", {"cannot read itself", "sum(k)"}},
     {"A: f32[4]; C[i] = A[i]; C[i] = A[i]", "line 1, column 25", {"written twice"}},
     {"A: f32[4]; A: f32[4]; C[i] = A[i]", "line 1, column 12", {"declared twice"}},
@@ -45,15 +52,21 @@ const Case kNames[] = {
 INSTANTIATE_TEST_SUITE_P(Names, Refusal, testing::ValuesIn(kNames));
 
 const Case kShapes[] = {
-    {"A: f32[4,3]; B: f32[5,2]; C[i,j] = sum(k) A[i,k] * B[k,j]", "line 1, column 52",
+    {"A: f32[4,3]; B: f32[5,2]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+     "line 1, column 52",
      {"k has the size 3", "dimension 1 of A[4,3]", "5 from dimension 0 of B[5,2]"}},
     {"A: f32[4]; C[i] = A[i,i]", "line 1, column 19", {"A[4] is read with 2 indices, but has 1"}},
     {"A: f32[4]; C: f32[4,4]; C[i] = A[i]", "line 1, column 25", {"[4,4]", "1 iterator"}},
-    {"A: f32[4]; C: f32[3]; C[i:4] = A[i]", "line 1, column 25", {"i has the size 4", "dimension 0 of C[3] has 3"}},
-    {"A: f32[8]; C[i:8] = A[i + 1]", "line 1, column 21",
+    {"A: f32[4]; C: f32[3]; C[i:4] = A[i]",
+     "line 1, column 25",
+     {"i has the size 4", "dimension 0 of C[3] has 3"}},
+    {"A: f32[8]; C[i:8] = A[i + 1]",
+     "line 1, column 21",
      {"index 0 of A[8], i + 1, reaches 8, 1 past its end", "`else 0`"}},
     {"A: f32[8]; C[i:8] = A[2*i - 3]", "line 1, column 21", {"reaches -3, 3 before its start"}},
-    {"A: f32[8]; C[i] = A[i + 1 else 0]", "line 1, column 14", {"size of the iterator i", "i:SIZE"}},
+    {"A: f32[8]; C[i] = A[i + 1 else 0]",
+     "line 1, column 14",
+     {"size of the iterator i", "i:SIZE"}},
     {"A: f32[4]; C[i] = sum(k) A[i]", "line 1, column 23", {"size of the iterator k", "k:SIZE"}},
     {"A: f32[0]; C[i] = A[i]", "line 1, column 8", {"at least 1"}},
     {"A: f32[-4]; C[i] = A[i]", "line 1, column 8", {"positive"}},
@@ -64,26 +77,38 @@ const Case kShapes[] = {
     {"C[i:1048577,j:1048576] = 1", "line 1, column 1", {"more than 2^40 elements"}},
     {"C[i:1099511627776] = sum(k:1099511627776) 1", "the stage that writes C", {"2^60"}},
     {"C[] = 1", "line 1, column 3", {"C[one:1]"}},
-    {"A: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]; C[i:1] = 1", "line 1, column 1", {"17 dimensions", "to 16"}},
+    {"A: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]; C[i:1] = 1",
+     "line 1, column 1",
+     {"17 dimensions", "to 16"}},
     {"G: f32[3] = {1,2}; C[i] = G[i]", "line 1, column 1", {"needs 3 elements, 2 are given"}},
 };
 INSTANTIATE_TEST_SUITE_P(Shapes, Refusal, testing::ValuesIn(kShapes));
 
 const Case kTypes[] = {
-    {"A: f32[4]; B: f16[4]; C[i] = A[i] * B[i]", "line 1, column 35", {"f32 and f16", "cast one", "f32(...)"}},
+    {"A: f32[4]; B: f16[4]; C[i] = A[i] * B[i]",
+     "line 1, column 35",
+     {"f32 and f16", "cast one", "f32(...)"}},
     {"A: f32[4]; C[i] = A[i] + i", "line 1, column 24", {"f32 and i64", "f32(...)"}},
     {"A: i32[4]; C[i] = A[i] + 0.5", "line 1, column 26", {"0.5 is no i32", "f32(...)"}},
-    {"A: u8[4]; C[i] = A[i] + 300", "line 1, column 25", {"300 is outside u8's range from 0 to 255"}},
+    {"A: u8[4]; C[i] = A[i] + 300",
+     "line 1, column 25",
+     {"300 is outside u8's range from 0 to 255"}},
     {"A: i64[4]; C[i] = A[i] + 9007199254740994", "line 1, column 26", {"outside i64's range"}},
     {"A: f16[4]; C[i] = A[i] + 70000", "line 1, column 26", {"too large for f16"}},
-    {"A: i32[4]; C[i] = exp(A[i])", "line 1, column 19", {"exp needs a floating-point operand", "exp(f32(...))"}},
+    {"A: i32[4]; C[i] = exp(A[i])",
+     "line 1, column 19",
+     {"exp needs a floating-point operand", "exp(f32(...))"}},
     {"A: bool[4]; C[i] = -A[i]", "line 1, column 20", {"bool is given", "i32(...)"}},
     {"A: bool[4]; C[i] = A[i] + A[i]", "line 1, column 25", {"+ needs numbers", "i32(...)"}},
-    {"A: bool[4]; C[one:1] = sum(i) A[i]", "line 1, column 24", {"sum needs numbers", "sum(...) i32(...)"}},
+    {"A: bool[4]; C[one:1] = sum(i) A[i]",
+     "line 1, column 24",
+     {"sum needs numbers", "sum(...) i32(...)"}},
     {"A: f32[4]; C[i] = !A[i]", "line 1, column 19", {"needs a bool", "x != 0"}},
     {"A: f32[4]; C[i] = A[i] && true", "line 1, column 24", {"f32 and bool"}},
     {"A: f32[4]; C[i] = select(A[i], 1, 2)", "line 1, column 19", {"condition is f32, not bool"}},
-    {"A: f32[4]; B: i8[4]; C[i] = select(A[i] > 0, A[i], B[i])", "line 1, column 29", {"f32 and i8"}},
+    {"A: f32[4]; B: i8[4]; C[i] = select(A[i] > 0, A[i], B[i])",
+     "line 1, column 29",
+     {"f32 and i8"}},
     {"A: f32[4]; C[i] = A[i] % 2", "line 1, column 24", {"% needs integers", "floor"}},
     {"A: i32[4]; C[i] = A[i] / A[i]", "line 1, column 24", {"positive number as divisor", "f32"}},
     {"A: i32[4]; C[i] = A[i] % 0", "line 1, column 24", {"positive number"}},
@@ -129,11 +154,14 @@ TEST(Nesting, IsLimitedNotCrashed) {
     for (int i = 0; i < times; ++i) out += part;
     return out;
   };
-  EXPECT_NE(refusal("C[i:2] = " + repeat("(", 100000) + "1").find("nested deeper"), std::string::npos);
-  EXPECT_NE(refusal("C[i:2] = " + repeat("-", 100000) + "1").find("nested deeper"), std::string::npos);
+  EXPECT_NE(refusal("C[i:2] = " + repeat("(", 100000) + "1").find("nested deeper"),
+            std::string::npos);
+  EXPECT_NE(refusal("C[i:2] = " + repeat("-", 100000) + "1").find("nested deeper"),
+            std::string::npos);
   EXPECT_NE(refusal("C[i:2] = 1" + repeat("+1", 100000)).find("nested deeper"), std::string::npos);
   EXPECT_NE(refusal("C[i:2] = " + repeat("A[", 100000)).find("nested deeper"), std::string::npos);
-  EXPECT_NE(refusal("C[i:2] = " + repeat("sum(k:2) ", 100000)).find("nested deeper"), std::string::npos);
+  EXPECT_NE(refusal("C[i:2] = " + repeat("sum(k:2) ", 100000)).find("nested deeper"),
+            std::string::npos);
   EXPECT_NE(refusal(repeat(" ", 1 << 21)).find("longer than"), std::string::npos);
 }
 
@@ -145,13 +173,17 @@ TEST(Given, MustBelongToTheExpression) {
   const std::vector<std::int64_t> s = {4, 4};
   EXPECT_EQ(refusal({{{"A", s}, {"B", s}}, {}, {}}), "");
   EXPECT_NE(refusal({{{"A", s}}, {}, {}}).find("no tensor B"), std::string::npos);
-  EXPECT_NE(refusal({{{"A", s}, {"B", s}, {"Bb", s}}, {}, {}}).find("Bb, which the expression does not use"),
+  EXPECT_NE(refusal({{{"A", s}, {"B", s}, {"Bb", s}}, {}, {}})
+                .find("Bb, which the expression does not use"),
             std::string::npos);
   EXPECT_NE(refusal({{{"A", s}, {"b", s}}, {}, {}}).find("did you mean b?"), std::string::npos);
-  EXPECT_NE(refusal({{{"A", s}, {"B", s}}, {{"D", Dtype::kF16}}, {}}).find("type is given for D"), std::string::npos);
-  EXPECT_NE(refusal({{{"A", s}, {"B", s}}, {}, {"C"}}).find("C is declared constant"), std::string::npos);
+  EXPECT_NE(refusal({{{"A", s}, {"B", s}}, {{"D", Dtype::kF16}}, {}}).find("type is given for D"),
+            std::string::npos);
+  EXPECT_NE(refusal({{{"A", s}, {"B", s}}, {}, {"C"}}).find("C is declared constant"),
+            std::string::npos);
   EXPECT_NE(refusal({{{"A", s}, {"B", {4, 0}}}, {}, {}}).find("dimension of 0"), std::string::npos);
-  EXPECT_NE(refusal({{{"A", s}, {"B", {-1, 4}}}, {}, {}}).find("dimension of -1"), std::string::npos);
+  EXPECT_NE(refusal({{{"A", s}, {"B", {-1, 4}}}, {}, {}}).find("dimension of -1"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -27,9 +27,11 @@ void expect_round_trip(const Program& program) {
 }
 
 TEST(Parse, MatmulTakesItsExtentsFromTheShapes) {
-  const Program p = parsed("C[i,j] = sum(k) A[k,i] * B[k,j]", {{{"A", {31, 7}}, {"B", {31, 5}}}, {}, {}});
-  EXPECT_EQ(print_program(p),
-            "A: f32[31,7]\nB: f32[31,5]\noutput C: f32[7,5]\nC[i:7,j:5] = sum(k:31) A[k,i] * B[k,j]\n");
+  const Program p =
+      parsed("C[i,j] = sum(k) A[k,i] * B[k,j]", {{{"A", {31, 7}}, {"B", {31, 5}}}, {}, {}});
+  EXPECT_EQ(
+      print_program(p),
+      "A: f32[31,7]\nB: f32[31,5]\noutput C: f32[7,5]\nC[i:7,j:5] = sum(k:31) A[k,i] * B[k,j]\n");
   EXPECT_EQ(flops(p), 2.0 * 31 * 7 * 5);
   EXPECT_EQ(io_bytes(p), 4.0 * (31 * 7 + 31 * 5 + 7 * 5));
   EXPECT_EQ(workload_key(p),
@@ -39,12 +41,12 @@ TEST(Parse, MatmulTakesItsExtentsFromTheShapes) {
 }
 
 TEST(Parse, PaddedConvolution) {
-  const Program p = parsed(
-      "Y[n,o,y:13,x:11] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
-      {{{"X", {1, 3, 13, 11}}, {"W", {5, 3, 3, 3}}}, {}, {"W"}});
+  const Program p = parsed("Y[n,o,y:13,x:11] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
+                           {{{"X", {1, 3, 13, 11}}, {"W", {5, 3, 3, 3}}}, {}, {"W"}});
   EXPECT_EQ(flops(p), 2.0 * 5 * 13 * 11 * 27);
   EXPECT_TRUE(p.tensors[static_cast<std::size_t>(p.find("W"))].constant);
-  EXPECT_NE(print_program(p).find("X[n,c,y + r - 1,x + s - 1 else 0]"), std::string::npos) << print_program(p);
+  EXPECT_NE(print_program(p).find("X[n,c,y + r - 1,x + s - 1 else 0]"), std::string::npos)
+      << print_program(p);
   expect_round_trip(p);
 }
 
@@ -54,7 +56,8 @@ TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
 }
 
 TEST(NaiveNest, OneLoopAnIteratorAndBuffersAreTensors) {
-  const Program p = parsed("C[i,j] = relu(sum(k) A[i,k] * W[k,j])", {{{"A", {3, 4}}, {"W", {4, 5}}}, {}, {"W"}});
+  const Program p =
+      parsed("C[i,j] = relu(sum(k) A[i,k] * W[k,j])", {{{"A", {3, 4}}, {"W", {4, 5}}}, {}, {"W"}});
   const ir::Nest nest = naive_nest(p);
   ASSERT_EQ(nest.buffers.size(), p.tensors.size());
   ASSERT_EQ(nest.blocks.size(), 2u);

@@ -26,7 +26,8 @@ class Typing : public testing::TestWithParam<Printed> {};
 TEST_P(Typing, PrintsAs) { EXPECT_EQ(print_program(parsed(GetParam().text)), GetParam().lines); }
 
 const Printed kCases[] = {
-    // Sums of narrow types are wide; an output that is not declared has the type of the operands ...
+    // Sums of narrow types are wide; an output that is not declared has the type of the operands
+    // ...
     {"A: f16[3]; S[one:1] = sum(k) A[k] * A[k]",
      "A: f16[3]\nS_acc: f32[1]\noutput S: f16[1]\n"
      "S_acc[one:1] = sum(k:3) f32(A[k]) * f32(A[k])\nS[one:1] = f16(S_acc[0])\n"},
@@ -34,7 +35,8 @@ const Printed kCases[] = {
     {"A: i8[3]; S[one:1] = sum(k) A[k] * A[k]",
      "A: i8[3]\noutput S: i32[1]\nS[one:1] = sum(k:3) i32(A[k]) * i32(A[k])\n"},
     {"A: i8[3]; S[one:1] = max(k) A[k]",
-     "A: i8[3]\nS_acc: i32[1]\noutput S: i8[1]\nS_acc[one:1] = max(k:3) i32(A[k])\nS[one:1] = i8(S_acc[0])\n"},
+     "A: i8[3]\nS_acc: i32[1]\noutput S: i8[1]\nS_acc[one:1] = max(k:3) i32(A[k])\nS[one:1] = "
+     "i8(S_acc[0])\n"},
     // A cast as the whole body chooses the accumulator.
     {"A: f32[3]; S[one:1] = sum(k) f64(A[k] * A[k])",
      "A: f32[3]\noutput S: f64[1]\nS[one:1] = sum(k:3) f64(A[k] * A[k])\n"},
@@ -73,12 +75,15 @@ const Printed kCases[] = {
      "A: f32[2,3]\noutput Y: f32[1]\nY[one:1] = max(i:2,j:3) A[i,j]\n"},
     // Shapes of inputs that are not declared follow from extents.
     {"C[i:4,j:6] = sum(k:3) P[k,i] * Q[2*k + 1,5 - j]",
-     "P: f32[3,4]\nQ: f32[6,6]\noutput C: f32[4,6]\nC[i:4,j:6] = sum(k:3) P[k,i] * Q[2*k + 1,-j + 5]\n"},
+     "P: f32[3,4]\nQ: f32[6,6]\noutput C: f32[4,6]\nC[i:4,j:6] = sum(k:3) P[k,i] * Q[2*k + 1,-j + "
+     "5]\n"},
     // Outputs: what nothing reads, and what is declared so.
     {"A: f32[2]; output B: f32[2]; B[i] = A[i] + 1; C[i] = B[i] * 2",
      "A: f32[2]\noutput B: f32[2]\noutput C: f32[2]\nB[i:2] = A[i] + 1\nC[i:2] = B[i] * 2\n"},
-    {"const W: f32[2]; B[i] = W[i] * W[i]; C[i] = B[i] * 2; layout free; max_error 0.001; name twice",
-     "name twice\nconst W: f32[2]\nB: f32[2]\noutput C: f32[2]\nB[i:2] = W[i] * W[i]\nC[i:2] = B[i] * 2\n"
+    {"const W: f32[2]; B[i] = W[i] * W[i]; C[i] = B[i] * 2; layout free; max_error 0.001; name "
+     "twice",
+     "name twice\nconst W: f32[2]\nB: f32[2]\noutput C: f32[2]\nB[i:2] = W[i] * W[i]\nC[i:2] = "
+     "B[i] * 2\n"
      "layout free\nmax_error 0.001\n"},
 };
 INSTANTIATE_TEST_SUITE_P(Programs, Typing, testing::ValuesIn(kCases));
@@ -86,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, Typing, testing::ValuesIn(kCases));
 TEST(Key, NamesDoNotMatterEverythingElseDoes) {
   const std::string base = "A: f32[4,4]; B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[k,j]";
   const std::string key = workload_key(parsed(base));
-  EXPECT_EQ(key, workload_key(parsed("name mm; X: f32[4,4]; Y: f32[4,4]; Z[y,x] = sum(r) X[y,r] * Y[r,x]")));
+  EXPECT_EQ(key, workload_key(
+                     parsed("name mm; X: f32[4,4]; Y: f32[4,4]; Z[y,x] = sum(r) X[y,r] * Y[r,x]")));
   std::set<std::string> keys = {key};
   for (const char* other : {"A: f32[4,4]; B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[j,k]",
                             "A: f32[4,4]; const B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[k,j]",
@@ -104,7 +110,8 @@ TEST(RandomPrograms, PrintAndParseBack) {
     const Program p = random_program(rng, {.dtypes = seed % 2 == 0});
     const auto again = parse_program(print_program(p));
     ASSERT_TRUE(again) << "seed " << seed << "\n" << print_program(p) << again.error().text();
-    ASSERT_TRUE(equal(p, *again)) << "seed " << seed << "\n" << print_program(p) << print_program(*again);
+    ASSERT_TRUE(equal(p, *again)) << "seed " << seed << "\n"
+                                  << print_program(p) << print_program(*again);
     const auto keyed = parse_program(workload_key(p));
     ASSERT_TRUE(keyed) << "seed " << seed << "\n" << workload_key(p);
     ASSERT_TRUE(equal(canonical(p), *keyed)) << "seed " << seed << "\n" << workload_key(p);
@@ -116,7 +123,10 @@ TEST(RandomPrograms, PrintAndParseBack) {
 Program by_hand() {
   Program p;
   p.tensors = {{"A", Dtype::kF32, {3, 4}}, {"S", Dtype::kF32, {3}, TensorRole::kOutput}};
-  p.stages = {{1, {{"i", 3}, {"k", 4, IterKind::kReduce}}, ir::ReduceOp::kSum, Dtype::kF32,
+  p.stages = {{1,
+               {{"i", 3}, {"k", 4, IterKind::kReduce}},
+               ir::ReduceOp::kSum,
+               Dtype::kF32,
                ir::read(0, {ir::Affine::iter(0), ir::Affine::iter(1)}, Dtype::kF32)}};
   p.name = "rows";
   return p;
@@ -143,17 +153,26 @@ TEST(Validate, ProgramsBuiltByHand) {
   has(refusal([](Program& p) { p.tensors[0].dtype = Dtype::kF64; }), "A is f64, but read as f32");
   has(refusal([](Program& p) { p.tensors[1].shape = {4}; }), "do not run over the shape [4]");
   has(refusal([](Program& p) { p.stages[0].iters[0].extent = 0; }), "size 0");
-  has(refusal([](Program& p) { p.stages[0].iters[1].kind = IterKind::kSpatial; }), "do not run over");
+  has(refusal([](Program& p) { p.stages[0].iters[1].kind = IterKind::kSpatial; }),
+      "do not run over");
   has(refusal([](Program& p) { p.stages[0].reduce = ir::ReduceOp::kNone; }), "need each other");
   has(refusal([](Program& p) { p.stages[0].accumulator = Dtype::kF64; }), "must be one type");
   has(refusal([](Program& p) { p.stages[0].tensor = 7; }), "does not exist");
   has(refusal([](Program& p) { p.stages[0].body = nullptr; }), "null");
-  has(refusal([](Program& p) { p.stages[0].body = ir::iter_value(9); }), "iterator 9 does not exist");
-  has(refusal([](Program& p) { p.stages[0].body = ir::constant(0.1, Dtype::kF32); }), "not rounded to f32");
-  has(refusal([](Program& p) { p.stages[0].body = ir::read(5, {}, Dtype::kF32); }), "tensor 5 does not exist");
-  has(refusal([](Program& p) { p.stages[0].body = ir::constant(1, Dtype::kF32); }), "A is never read");
-  has(refusal([](Program& p) { p.tensors.push_back({"Z", Dtype::kF32, {1}, TensorRole::kOutput}); }), "Z is never written");
-  has(refusal([](Program& p) { p.tensors[1].role = TensorRole::kIntermediate; }), "S is never read");
+  has(refusal([](Program& p) { p.stages[0].body = ir::iter_value(9); }),
+      "iterator 9 does not exist");
+  has(refusal([](Program& p) { p.stages[0].body = ir::constant(0.1, Dtype::kF32); }),
+      "not rounded to f32");
+  has(refusal([](Program& p) { p.stages[0].body = ir::read(5, {}, Dtype::kF32); }),
+      "tensor 5 does not exist");
+  has(refusal([](Program& p) { p.stages[0].body = ir::constant(1, Dtype::kF32); }),
+      "A is never read");
+  has(refusal([](Program& p) {
+        p.tensors.push_back({"Z", Dtype::kF32, {1}, TensorRole::kOutput});
+      }),
+      "Z is never written");
+  has(refusal([](Program& p) { p.tensors[1].role = TensorRole::kIntermediate; }),
+      "S is never read");
   has(refusal([](Program& p) { p.tensors[1].constant = true; }), "only inputs can be");
   has(refusal([](Program& p) { p.stages.push_back(p.stages[0]); }), "written twice");
   has(refusal([](Program& p) { p.contract.max_error = 0; }), "max_error");
@@ -168,10 +187,13 @@ TEST(Flops, CountsArithmeticAndReductionSteps) {
 
 TEST(NaiveNest, IntermediatesOfConstantsAloneAreConstant) {
   const Program p = parsed(
-      "const W: f32[4]; G: f32[4] = {1,2,3,4}; A: f32[4]; V[i] = W[i] * G[i]; U[i] = V[i] + 1; Y[i] = U[i] * A[i]; "
+      "const W: f32[4]; G: f32[4] = {1,2,3,4}; A: f32[4]; V[i] = W[i] * G[i]; U[i] = V[i] + 1; "
+      "Y[i] = U[i] * A[i]; "
       "output Z: f32[4]; Z[i] = V[i] + 2");
   const ir::Nest nest = naive_nest(p);
-  const auto constant = [&](const char* name) { return nest.buffers[static_cast<std::size_t>(p.find(name))].constant; };
+  const auto constant = [&](const char* name) {
+    return nest.buffers[static_cast<std::size_t>(p.find(name))].constant;
+  };
   EXPECT_TRUE(constant("W") && constant("G") && constant("V") && constant("U"));
   EXPECT_FALSE(constant("A") || constant("Y") || constant("Z"));
 }
