@@ -261,6 +261,7 @@ class StageBuilder {
     LATHE_TRY_STATUS(
         at(stage_.place,
            check_shape(stage_.name, program_.tensors[static_cast<std::size_t>(tensor)].shape)));
+    LATHE_TRY_STATUS(at(stage_.place, check_depth(body)));
     Stage out;
     out.tensor = tensor;
     out.reduce = op;

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "compiler/te/limits.h"
+
 namespace lathe::te {
 namespace {
 
@@ -11,9 +13,10 @@ using ir::BinaryOp;
 using ir::ReduceOp;
 using ir::UnaryOp;
 
-constexpr int kMaxHeight = 300;  // of the syntax tree: what later passes recurse through
-constexpr int kMaxNesting =
-    200;  // of brackets and unary operators: what this parser recurses through
+// What the passes over syntax and this parser recurse through. Both leave room for the brackets and
+// casts that printing a program of the greatest depth (limits.h) adds.
+constexpr int kMaxHeight = kMaxDepth + 150;
+constexpr int kMaxNesting = 2 * kMaxDepth + 100;
 
 struct UnaryRow {
   std::string_view name;
@@ -55,7 +58,7 @@ struct OperatorRow {
   BinaryOp op;
   bool swap;
 };
-constexpr int kComparison = 2, kLevels = 5, kTermLevel = 4;
+constexpr int kComparison = 2, kTermLevel = 4;
 constexpr std::array<OperatorRow, 13> kOperators = {{{"||", 0, BinaryOp::kOr, false},
                                                      {"&&", 1, BinaryOp::kAnd, false},
                                                      {"<", kComparison, BinaryOp::kLt, false},
@@ -81,17 +84,18 @@ class ExprParser {
  public:
   explicit ExprParser(TokenReader& in) : in_(in) {}
 
+  // Operators of level `lowest` and tighter, by precedence climbing.
   Result<Ast> level(int lowest) {
-    if (lowest == kLevels) return unary();
-    Ast left = LATHE_TRY(level(lowest + 1));
-    for (int count = 0;; ++count) {
-      const OperatorRow* row = operator_at(lowest);
-      if (row == nullptr) return left;
+    Ast left = LATHE_TRY(unary());
+    for (bool compared = false;;) {
+      const OperatorRow* row = operator_here();
+      if (row == nullptr || row->level < lowest) return left;
       const Token token = in_.next();
-      if (lowest == kComparison && count > 0)
+      if (row->level == kComparison && compared)
         return in_.error(token.place, "comparisons do not chain; write (a {0} b) && (b {0} c)",
                          row->symbol);
-      Ast right = LATHE_TRY(level(lowest + 1));
+      compared = row->level == kComparison;
+      Ast right = LATHE_TRY(level(row->level + 1));
       if (row->swap) std::swap(left, right);
       const int height = std::max(left->height, right->height);
       left = LATHE_TRY(
@@ -107,10 +111,10 @@ class ExprParser {
     int& count;
   };
 
-  const OperatorRow* operator_at(int level) const {
+  const OperatorRow* operator_here() const {
     if (in_.peek().kind != Token::Kind::kSymbol) return nullptr;
     for (const OperatorRow& row : kOperators)
-      if (row.level == level && row.symbol == in_.peek().text) return &row;
+      if (row.symbol == in_.peek().text) return &row;
     return nullptr;
   }
 

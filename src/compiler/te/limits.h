@@ -11,4 +11,6 @@ inline constexpr std::int64_t kMaxIterations = std::int64_t{1} << 60;  // of a s
 inline constexpr std::size_t kMaxRank = 16;
 inline constexpr std::size_t kMaxIterators = 32;  // of a stage
 
+inline constexpr int kMaxDepth = 250;  // of an expression: what every pass may recurse through
+
 }  // namespace lathe::te

@@ -106,11 +106,11 @@ class ExprPrinter {
   Text visit(const ir::Unary& n, Dtype, std::optional<Dtype> expected) const {
     if (n.op != ir::UnaryOp::kNeg && n.op != ir::UnaryOp::kNot)
       return {call(name_of(n.op), {at_least(kOr, n.x, expected)}), kPrimary};
-    if (n.op == ir::UnaryOp::kNot) return {"!" + at_least(kPrimary, n.x, {}), kUnary};
+    if (n.op == ir::UnaryOp::kNot) return {"!" + at_least(kUnary, n.x, {}), kUnary};
     // Brackets keep a negated number from becoming a negative one.
-    const bool number = std::holds_alternative<ir::Const>(n.x->value);
-    const std::string x = at_least(kPrimary, n.x, expected);
-    return {number && x.front() != '(' ? "-(" + x + ")" : "-" + x, kUnary};
+    if (std::holds_alternative<ir::Const>(n.x->value))
+      return {"-(" + at_least(kOr, n.x, expected) + ")", kUnary};
+    return {"-" + at_least(kUnary, n.x, expected), kUnary};
   }
   Text visit(const ir::Binary& n, Dtype, std::optional<Dtype> expected) const {
     const Level level = level_of(n.op);

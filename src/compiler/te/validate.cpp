@@ -27,16 +27,38 @@ bool is_name(std::string_view name) {
          std::ranges::find(kReserved, name) == std::end(kReserved) && !dtype_from_name(name);
 }
 
+std::unexpected<Error> too_deep() {
+  return fail(ErrorKind::kInvalidArgument,
+              "the expression is nested deeper than {} operations; split it into stages",
+              kMaxDepth);
+}
+
+// False if e is deeper than that.
+bool fits(const ir::Expr& e, int depth) {
+  if (depth == 0) return false;
+  const auto all = [&](auto&... below) { return (fits(below, depth - 1) && ...); };
+  struct Visitor {
+    const decltype(all)& check;
+    bool operator()(const ir::Const&) const { return true; }
+    bool operator()(const ir::IterValue&) const { return true; }
+    bool operator()(const ir::Read&) const { return true; }
+    bool operator()(const ir::InRange&) const { return true; }
+    bool operator()(const ir::Unary& n) const { return check(n.x); }
+    bool operator()(const ir::Cast& n) const { return check(n.x); }
+    bool operator()(const ir::Binary& n) const { return check(n.a, n.b); }
+    bool operator()(const ir::Select& n) const { return check(n.condition, n.then, n.otherwise); }
+  };
+  return std::visit(Visitor{all}, e->value);
+}
+
 // Types and places of one stage's body, bottom-up.
 struct BodyCheck {
   const Program& program;
   const Stage& stage;
 
   Status check(const ir::Expr& e, int depth = 0) const {
-    constexpr int kMaxDepth = 1000;
     if (!e) return fail(ErrorKind::kInvalidArgument, "an expression is null");
-    if (depth > kMaxDepth)
-      return fail(ErrorKind::kInvalidArgument, "the expression is nested too deeply");
+    if (depth == kMaxDepth) return too_deep();
     return std::visit([&](const auto& node) { return visit(node, e->dtype, depth + 1); }, e->value);
   }
 
@@ -186,6 +208,11 @@ Status check_shape(const std::string& name, const std::vector<std::int64_t>& sha
                   fmt::join(shape, ","));
   }
   return {};
+}
+
+Status check_depth(const ir::Expr& e) {
+  if (fits(e, kMaxDepth)) return {};
+  return too_deep();
 }
 
 std::string index_text(const ir::Affine& index, const std::vector<Iterator>& iters) {

@@ -8,6 +8,7 @@ namespace lathe::te {
 Status check_shape(const std::string& name, const std::vector<std::int64_t>& shape);
 // Rank of the index, pad value, and, without padding, that no iteration leaves the tensor.
 Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<Iterator>& iters);
+Status check_depth(const ir::Expr& e);
 // "2*y + r - 1"
 std::string index_text(const ir::Affine& index, const std::vector<Iterator>& iters);
 
