@@ -58,10 +58,21 @@ struct Broadcast { Expr x; };
 struct Load { int buffer; Expr index; Expr mask; };    // mask null: all lanes; else of the same lanes
 struct RegRead { int reg; };
 
+// What a tree contains, kept in its root so that passes skip what does not concern them.
+namespace contents {
+inline constexpr std::uint8_t kHalf = 1;       // a value of type f16 or bf16
+inline constexpr std::uint8_t kMath = 2;       // exp, log, rsqrt, tanh, erf, sigmoid, floor, ceil, pow
+inline constexpr std::uint8_t kDecision = 4;   // a comparison, min, max, division or remainder of i64
+inline constexpr std::uint8_t kVar = 8;
+inline constexpr std::uint8_t kControl = 16;   // statements: a For, If or Let, or a list without statements
+inline constexpr std::uint8_t kLet = 32;       // statements: a Let
+}  // namespace contents
+
 struct Node {
   std::variant<IntImm, FloatImm, Var, Unary, Binary, Fma, Select, Cast, Bitcast, Ramp, Broadcast, Load, RegRead> value;
   Type type;
-  std::uint64_t hash;  // structural: of the type, the operation and the operands' hashes
+  std::uint64_t hash;      // structural: of the type, the operation and the operands' hashes
+  std::uint8_t contents;   // bits of namespace contents
 };
 
 struct StmtNode;
@@ -77,7 +88,8 @@ struct RegWrite { int reg; Expr value; };
 struct PrefetchAt { int buffer; Expr index; };                       // into all cache levels; any address is harmless
 struct StmtNode {
   std::variant<Seq, For, If, Let, Store, RegWrite, PrefetchAt> value;
-  std::uint64_t hash;  // structural
+  std::uint64_t hash;      // structural
+  std::uint8_t contents;   // bits of namespace contents, expressions included
 };
 
 enum class Scope {

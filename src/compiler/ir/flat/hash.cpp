@@ -18,8 +18,11 @@ class Mix {
   }
   template <class Pointer>
   Mix& child(const Pointer& p) {
-    return add(p ? p->hash : 0x5bd1e995U);
+    if (!p) return add(0x5bd1e995U);
+    contents_ |= p->contents;
+    return add(p->hash);
   }
+  std::uint8_t contents() const { return contents_; }  // of all children
   std::uint64_t value() const {
     const std::uint64_t z = (state_ ^ (state_ >> 27)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31);
@@ -27,6 +30,7 @@ class Mix {
 
  private:
   std::uint64_t state_;
+  std::uint8_t contents_ = 0;
 };
 
 struct ExprHash {
@@ -66,6 +70,47 @@ struct StmtHash {
   void operator()(const RegWrite& n) const { mix.add(static_cast<std::uint64_t>(n.reg)).child(n.value); }
   void operator()(const PrefetchAt& n) const { mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index); }
 };
+
+bool is_math(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::kExp:
+    case UnaryOp::kLog:
+    case UnaryOp::kRsqrt:
+    case UnaryOp::kTanh:
+    case UnaryOp::kErf:
+    case UnaryOp::kSigmoid:
+    case UnaryOp::kFloor:
+    case UnaryOp::kCeil: return true;
+    case UnaryOp::kNeg:
+    case UnaryOp::kAbs:
+    case UnaryOp::kSqrt:
+    case UnaryOp::kNot: return false;
+  }
+  return false;
+}
+bool is_decision(BinaryOp op) {
+  return is_comparison(op) || (op >= BinaryOp::kDiv && op <= BinaryOp::kMax);
+}
+
+// What the node itself adds to the contents of its operands.
+std::uint8_t own_contents(const decltype(Node::value)& value, Type type) {
+  const bool half = type.dtype == Dtype::kF16 || type.dtype == Dtype::kBF16;
+  std::uint8_t own = half ? contents::kHalf : 0;
+  if (std::holds_alternative<Var>(value)) own |= contents::kVar;
+  if (const auto* n = std::get_if<Unary>(&value); n != nullptr && is_math(n->op)) own |= contents::kMath;
+  if (const auto* n = std::get_if<Binary>(&value)) {
+    if (n->op == BinaryOp::kPow) own |= contents::kMath;
+    if (n->a->type.dtype == Dtype::kI64 && is_decision(n->op)) own |= contents::kDecision;
+  }
+  return own;
+}
+std::uint8_t own_contents(const decltype(StmtNode::value)& value) {
+  if (std::holds_alternative<Let>(value)) return contents::kControl | contents::kLet;
+  const auto* list = std::get_if<Seq>(&value);
+  const bool empty = list != nullptr && list->stmts.empty();
+  const bool control = empty || std::holds_alternative<For>(value) || std::holds_alternative<If>(value);
+  return control ? contents::kControl : 0;
+}
 
 // Children are compared by hash alone, so that comparing costs the same for a leaf and a program: 64 mixed bits make an
 // accident over the few thousand nodes of a program less likely than a broken machine.
@@ -164,13 +209,15 @@ Expr make(decltype(Node::value) value, Type type) {
   Mix mix(value.index() + 1);
   mix.add(static_cast<std::uint64_t>(type.dtype) << 32 | static_cast<std::uint32_t>(type.lanes));
   std::visit(ExprHash{mix}, value);
-  return std::make_shared<const Node>(std::move(value), type, mix.value());
+  const std::uint8_t contents = mix.contents() | own_contents(value, type);
+  return std::make_shared<const Node>(std::move(value), type, mix.value(), contents);
 }
 
 Stmt make_stmt(decltype(StmtNode::value) value) {
   Mix mix(value.index() + 101);
   std::visit(StmtHash{mix}, value);
-  return std::make_shared<const StmtNode>(std::move(value), mix.value());
+  const std::uint8_t contents = mix.contents() | own_contents(value);
+  return std::make_shared<const StmtNode>(std::move(value), mix.value(), contents);
 }
 
 bool equal(const Expr& a, const Expr& b) {

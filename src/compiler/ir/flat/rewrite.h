@@ -22,12 +22,14 @@ Stmt map_parts(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt);
 template <class OnExpr, class OnStmt>
 void each_part(const StmtNode& s, OnExpr&& on_expr, OnStmt&& on_stmt);
 
-// Rewrites bottom-up, every shared node once: `f(node)` sees a node whose operands are rewritten already.
+// Rewrites bottom-up, every shared node once: `f(node)` sees a node whose operands are rewritten already. Trees without
+// any of the `concerned` contents are left alone.
 template <class F>
 class ExprRewriter {
  public:
-  explicit ExprRewriter(F f) : f_(std::move(f)) {}
+  explicit ExprRewriter(F f, std::uint8_t concerned = 0) : f_(std::move(f)), concerned_(concerned) {}
   Expr operator()(const Expr& e) {
+    if (concerned_ != 0 && (e->contents & concerned_) == 0) return e;
     if (e.use_count() == 1) return f_(map_operands(e, *this));  // seen once: no need to remember it
     if (const auto known = done_.find(e.get()); known != done_.end()) return known->second.second;
     Expr out = f_(map_operands(e, *this));
@@ -37,12 +39,13 @@ class ExprRewriter {
 
  private:
   F f_;
+  std::uint8_t concerned_;  // 0: everything
   std::unordered_map<const Node*, std::pair<Expr, Expr>> done_;  // keeps the key alive
 };
 
 // The program with `f` (as of ExprRewriter) applied to all its expressions. Vars, registers and buffers stay.
 template <class F>
-Program rewrite_exprs(Program program, F f);
+Program rewrite_exprs(Program program, F f, std::uint8_t concerned = 0);
 
 // Implementation.
 template <class F>
@@ -194,9 +197,10 @@ void each_part(const StmtNode& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
 }
 
 template <class F>
-Program rewrite_exprs(Program program, F f) {
-  ExprRewriter<F> on_expr(std::move(f));
+Program rewrite_exprs(Program program, F f, std::uint8_t concerned) {
+  ExprRewriter<F> on_expr(std::move(f), concerned);
   const auto on_stmt = [&](const auto& self, const Stmt& s) -> Stmt {
+    if (concerned != 0 && (s->contents & concerned) == 0) return s;
     return map_parts(s, on_expr, [&](const Stmt& inner) { return self(self, inner); });
   };
   if (program.prepare) program.prepare = on_stmt(on_stmt, program.prepare);

@@ -60,7 +60,7 @@ flat::Program expand_conversions(flat::Program program, const Target& target) {
     if (to == Dtype::kF16) return to_f16(V{n->x}.as(Dtype::kF32)).e;
     return e;
   };
-  return flat::rewrite_exprs(std::move(program), convert);
+  return flat::rewrite_exprs(std::move(program), convert, flat::contents::kHalf);
 }
 
 }  // namespace lathe::lower

@@ -79,7 +79,7 @@ flat::Program expand_math(flat::Program program, const Target& target) {
     }
     return e;
   };
-  return flat::rewrite_exprs(std::move(program), expand_node);
+  return flat::rewrite_exprs(std::move(program), expand_node, flat::contents::kMath);
 }
 
 }  // namespace lathe::lower

@@ -14,12 +14,14 @@ class Promoter {
  public:
   // e with every value of a 16-bit type as f32.
   Expr operator()(const Expr& e) {
+    if ((e->contents & flat::contents::kHalf) == 0) return e;
     if (const auto known = done_.find(e.get()); known != done_.end()) return known->second.second;
     Expr out = promote(e);
     done_.emplace(e.get(), std::pair(e, out));
     return out;
   }
   Stmt statement(const Stmt& s) {
+    if ((s->contents & flat::contents::kHalf) == 0) return s;
     if (const auto* n = std::get_if<flat::Store>(&s->value); n != nullptr && is_half(n->value)) {
       Expr value = round_to((*this)(n->value), n->value->type.dtype);
       return flat::store(n->buffer, (*this)(n->index), std::move(value), n->mask ? (*this)(n->mask) : nullptr);

@@ -30,6 +30,7 @@ class Simplifier {
   explicit Simplifier(std::size_t vars) : ranges_(vars), replaced_(vars) {}
 
   Stmt operator()(const Stmt& s) {
+    if ((s->contents & (concerned_ | flat::contents::kControl)) == 0) return s;
     return std::visit([&](const auto& n) { return statement(n, s); }, s->value);
   }
 
@@ -37,6 +38,7 @@ class Simplifier {
   using Memo = std::unordered_map<const flat::Node*, std::pair<Expr, Expr>>;
 
   Expr expression(const Expr& e) {
+    if ((e->contents & concerned_) == 0) return e;
     if (e.use_count() > 1)
       if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second.second;
     Expr out = std::visit([&](const auto& n) { return node(n, e); }, e->value);
@@ -101,7 +103,7 @@ class Simplifier {
     if (last.high <= first.low) return flat::seq({});
     const auto trips = flat::as_int(flat::binary(BinaryOp::kSub, end, begin));
     if (trips == 1) {
-      replaced_[static_cast<std::size_t>(n.var)] = begin;
+      replace(n.var, begin);
       return (*this)(n.body);
     }
     ranges_.set_loop(n.var, {first.low, last.high == Interval::kFar ? last.high : last.high - 1});
@@ -138,15 +140,21 @@ class Simplifier {
   Stmt statement(const flat::Let& n, const Stmt& s) {
     Expr value = expression(n.value);
     if (flat::as_int(value) || std::holds_alternative<flat::Var>(value->value)) {
-      replaced_[static_cast<std::size_t>(n.var)] = std::move(value);
+      replace(n.var, std::move(value));
       return flat::seq({});
     }
     ranges_.set_let(n.var, value);
     return value == n.value ? s : flat::let(n.var, std::move(value));
   }
 
+  void replace(int var, Expr value) {
+    replaced_[static_cast<std::size_t>(var)] = std::move(value);
+    concerned_ |= flat::contents::kVar;
+  }
+
   Ranges ranges_;
   std::vector<Expr> replaced_;  // by variable: what stands for it now
+  std::uint8_t concerned_ = flat::contents::kDecision;  // contents of trees that may change
   Memo memo_;
 };
 
@@ -191,7 +199,10 @@ class DeadLets {
 flat::Program simplify(flat::Program program, const Target&) {
   Simplifier simplifier(program.vars.size());
   DeadLets dead_lets(program.vars.size());
-  const auto both = [&](const Stmt& s) { return dead_lets(simplifier(s)); };
+  const auto both = [&](const Stmt& s) {
+    const Stmt out = simplifier(s);
+    return out->contents & flat::contents::kLet ? dead_lets(out) : out;
+  };
   if (program.prepare) program.prepare = both(program.prepare);
   if (program.prepare && is_empty(program.prepare)) program.prepare = nullptr;
   program.run = both(program.run);
