@@ -65,6 +65,21 @@ std::vector<LoopId> own_loops(const Nest& nest, BlockId block, LoopId keep) {
   return out;
 }
 
+bool can_be_placed_anew(const Nest& nest, BlockId id) {
+  const ir::Block& block = nest.blocks[id];
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    const ir::BlockIter& iter = block.iters[i];
+    const bool indexes = std::ranges::any_of(
+        block.index, [&](const ir::Affine& row) { return row.coef_of(static_cast<int>(i)) != 0; });
+    if (iter.guard || indexes) continue;
+    if (iter.kind != ir::IterKind::kReduce || !std::ranges::all_of(iter.digits, [&](const ir::Digit& d) {
+          return nest.is_reduction_loop(id, d.loop);
+        }))
+      return false;
+  }
+  return true;
+}
+
 bool is_in_the_making(const Nest& nest, BufferId buffer, LoopId loop) {
   const std::vector<LoopId> path = nest.path_to(loop);
   return !path.empty() && !writers_of(nest, buffer, path.front()).empty();

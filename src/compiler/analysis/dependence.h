@@ -28,6 +28,10 @@ bool is_partial_at(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 // The loops around `block` that contain nothing else, outermost first, not counting any around or equal to `keep`.
 std::vector<ir::LoopId> own_loops(const ir::Nest& nest, ir::BlockId block, ir::LoopId keep);
 
+// The iterators can be driven by other loops than they are: each is an index of the element written, or runs over a
+// reduction of its own. (After rfactor, one loop gives an index and a part of what is summed.)
+bool can_be_placed_anew(const ir::Nest& nest, ir::BlockId block);
+
 // A block that writes the buffer is in a loop that is around `loop` or is it: then only part of the buffer is there.
 bool is_in_the_making(const ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop);
 

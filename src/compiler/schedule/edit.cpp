@@ -147,6 +147,10 @@ void redirect_reads(ir::Block& block, BufferId from, BufferId to, bool drop_pad)
   });
 }
 
+bool is_tensorized(const Nest& nest, LoopId loop) {
+  return std::ranges::any_of(nest.path_to(loop), [&](LoopId l) { return !nest.loops[l].intrinsic.empty(); });
+}
+
 int plain_iter(const ir::Affine& row) {
   return row.terms.size() == 1 && row.terms[0].coef == 1 ? row.terms[0].iter : -1;
 }

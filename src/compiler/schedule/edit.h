@@ -39,6 +39,9 @@ void move_buffers(ir::Nest& nest, ir::LoopId from, ir::LoopId to);
 // Reads of `from` in the block become reads of `to`, without their pad value if told so.
 void redirect_reads(ir::Block& block, ir::BufferId from, ir::BufferId to, bool drop_pad);
 
+// The loop, or one around it, is done by an intrinsic: nothing inside may change.
+bool is_tensorized(const ir::Nest& nest, ir::LoopId loop);
+
 // The iterator an index row consists of alone, with coefficient 1; -1 if it is anything else.
 int plain_iter(const ir::Affine& row);
 

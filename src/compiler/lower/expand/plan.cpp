@@ -50,11 +50,7 @@ Range Expander::free_range(const Digit& digit) const {
   return {std::min<std::int64_t>(0, far), std::max<std::int64_t>(0, far)};
 }
 
-bool Expander::reduces_over(BlockId block, LoopId loop) const {
-  return std::ranges::any_of(blocks_[block].iters, [&](const Iter& it) {
-    return it.reduce && std::ranges::any_of(it.digits, [&](const Digit& d) { return d.loop == loop; });
-  });
-}
+bool Expander::reduces_over(BlockId block, LoopId loop) const { return nest_.is_reduction_loop(block, loop); }
 
 void Expander::plan_blocks() {
   blocks_.resize(nest_.blocks.size());

@@ -34,7 +34,7 @@ StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind ki
 
 StepResult<void> set_kind(ir::Nest& nest, LoopId loop, LoopKind kind) {
   ir::Loop& l = nest.loops[loop];
-  if (!l.intrinsic.empty()) return refuse(Refusal::kAlreadyBound, l.name);
+  if (is_tensorized(nest, loop)) return refuse(Refusal::kAlreadyBound, l.name);
   if (l.kind != LoopKind::kSerial && kind != LoopKind::kSerial && l.kind != kind)
     return refuse(Refusal::kAlreadyBound, l.name);
   if (is_concurrent(kind)) {

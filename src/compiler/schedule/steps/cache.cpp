@@ -21,6 +21,7 @@ class Cacher {
   StepResult<void> run() {
     original_ = LATHE_TRY(buffer_named(nest_, step_.buffer));
     loop_ = LATHE_TRY(place_named(nest_, step_.loop));
+    if (is_tensorized(nest_, loop_)) return refuse(Refusal::kAlreadyBound, step_.loop);
     if (auto is_free = check_new_name(nest_, step_.name); !is_free) return is_free;
     if (step_.scope == ir::Scope::kInput || step_.scope == ir::Scope::kOutput || step_.scope == ir::Scope::kLiteral)
       return refuse(Refusal::kBadScope, step_.name);
@@ -98,14 +99,14 @@ class Cacher {
         padded = true;
       }
     auto [low, domain] = coordinates();
-    const bool exact = analysis::is_in_the_making(nest_, original_, loop_);
+    const bool exact = !analysis::writers_of(nest_, original_).empty();
     if (padded || exact) {
       const analysis::Box all = box_of_reads(readers);
       for (std::size_t d = 0; d < dims(); ++d)
         if (auto known = narrow_domain(all[d], padded, exact, domain[d], low[d]); !known) return known;
     }
     Region limits;
-    if (exact) limits.guards = LATHE_TRY(limits_of(readers));
+    if (analysis::is_in_the_making(nest_, original_, loop_)) limits.guards = LATHE_TRY(limits_of(readers));
     const int position = analysis::child_with(nest_, loop_, readers[0]);
     const BufferId cache = add_buffer();
     for (const BlockId id : readers) redirect_reads(nest_.blocks[id], original_, cache, padded);
@@ -161,8 +162,8 @@ class Cacher {
     return sum;
   }
 
-  // The coordinates that are read at all: a padded dimension's begin below 0 or end beyond the shape, and of a buffer in
-  // the making no others may be touched.
+  // The coordinates that are read at all: a padded dimension's begin below 0 or end beyond the shape, and of a computed
+  // buffer there may be no others.
   StepResult<void> narrow_domain(const analysis::Span& all, bool padded, bool exact, SizeId& domain, std::int64_t& low) {
     ir::Sizes& s = nest_.sizes;
     if (!s.is_constant(all.offset)) return refuse(Refusal::kPadNeedsOwnStorage, step_.buffer);

@@ -25,7 +25,8 @@ StepResult<void> check(const ir::Nest& nest, const ComputeAt& step, BlockId prod
   const auto inside = analysis::readers_of(nest, block.writes, loop);
   if (inside.empty()) return refuse(Refusal::kNotUsedThere, step.loop);
   if (inside.size() != readers.size()) return refuse(Refusal::kMultipleConsumers, step.block);
-  if (!std::ranges::all_of(block.index, [](const ir::Affine& row) { return plain_iter(row) >= 0; }))
+  if (!std::ranges::all_of(block.index, [](const ir::Affine& row) { return plain_iter(row) >= 0; }) ||
+      !analysis::can_be_placed_anew(nest, producer))
     return refuse(Refusal::kNotElementwise, step.block);
   // What it reads must be there completely, not only what was asked of it at the old place.
   for (const ir::Read* read : ir::reads_of(block.body))
@@ -83,6 +84,7 @@ StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, Loo
 StepResult<void> apply_step(ir::Nest& nest, const ComputeAt& step) {
   const BlockId producer = LATHE_TRY(block_named(nest, step.block));
   const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));
+  if (is_tensorized(nest, loop)) return refuse(Refusal::kAlreadyBound, step.loop);
   if (auto legal = check(nest, step, producer, loop); !legal) return legal;
   ir::Buffer& result = nest.buffers[nest.blocks[producer].writes];
   const analysis::Box box = analysis::box_read(nest, nest.blocks[producer].writes, loop);

@@ -89,7 +89,7 @@ StepResult<void> apply_step(ir::Nest& nest, const Fuse& step) {
   std::vector<LoopId> loops;
   for (const std::string& name : step.loops) {
     const LoopId loop = LATHE_TRY(loop_named(nest, name));
-    if (nest.loops[loop].kind != ir::LoopKind::kSerial || !nest.loops[loop].intrinsic.empty())
+    if (nest.loops[loop].kind != ir::LoopKind::kSerial || is_tensorized(nest, loop))
       return refuse(Refusal::kAlreadyBound, name);
     if (!loops.empty()) {
       const LoopId outer = loops.back();

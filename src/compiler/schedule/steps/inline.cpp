@@ -103,7 +103,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Inline& step) {
   const ir::Buffer& buffer = nest.buffers[block.writes];
   if (buffer.scope == ir::Scope::kOutput) return refuse(Refusal::kIsOutput, step.block);
   if (block.reduce != ir::ReduceOp::kNone) return refuse(Refusal::kIsAReduction, step.block);
-  if (analysis::writers_of(nest, block.writes).size() != 1 || nest.is_write_back(id))
+  if (analysis::writers_of(nest, block.writes).size() != 1 || nest.is_write_back(id) ||
+      !analysis::can_be_placed_anew(nest, id))
     return refuse(Refusal::kNotElementwise, step.block);
   std::vector<int> iters;
   for (const Affine& row : block.index) iters.push_back(plain_iter(row));

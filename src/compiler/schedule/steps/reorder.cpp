@@ -37,7 +37,7 @@ StepResult<void> apply_step(ir::Nest& nest, const Reorder& step) {
   const std::vector<LoopId> chain = chain_through(nest, wanted);
   if (chain.empty()) return refuse(Refusal::kNotOnOnePath, step.loops.back());
   for (const LoopId loop : chain) {
-    if (!nest.loops[loop].intrinsic.empty()) return refuse(Refusal::kAlreadyBound, nest.loops[loop].name);
+    if (is_tensorized(nest, loop)) return refuse(Refusal::kAlreadyBound, nest.loops[loop].name);
     if (loop == chain.back()) continue;
     const bool holds = std::ranges::any_of(nest.buffers, [&](const ir::Buffer& b) { return b.at == loop; });
     if (nest.loops[loop].body.size() != 1 || holds) return refuse(Refusal::kNotNested, nest.loops[loop].name);

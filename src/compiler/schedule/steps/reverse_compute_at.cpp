@@ -20,6 +20,7 @@ class Mover {
   StepResult<void> run() {
     consumer_ = LATHE_TRY(block_named(nest_, step_.block));
     loop_ = LATHE_TRY(loop_named(nest_, step_.loop));
+    if (is_tensorized(nest_, loop_)) return refuse(Refusal::kAlreadyBound, step_.loop);
     if (auto legal = check(); !legal) return legal;
     spans_.resize(nest_.blocks[consumer_].iters.size());
     bool found = false;
@@ -45,7 +46,7 @@ class Mover {
     const ir::Block& block = nest_.blocks[consumer_];
     if (nest_.is_inside({ir::Item::Kind::kBlock, consumer_}, loop_)) return refuse(Refusal::kBadValue, step_.loop);
     if (block.reduce != ir::ReduceOp::kNone) return refuse(Refusal::kIsAReduction, step_.block);
-    if (nest_.is_write_back(consumer_)) return refuse(Refusal::kNotElementwise, step_.block);
+    if (nest_.is_write_back(consumer_) || !analysis::can_be_placed_anew(nest_, consumer_)) return refuse(Refusal::kNotElementwise, step_.block);
     const auto own = analysis::own_loops(nest_, consumer_, loop_);
     const LoopId above = own.empty() ? block.parent : nest_.loops[own.front()].parent;
     if (!nest_.is_inside({ir::Item::Kind::kLoop, loop_}, above)) return refuse(Refusal::kNotNested, step_.block);

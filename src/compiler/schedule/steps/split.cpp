@@ -87,7 +87,7 @@ class Splitter {
 StepResult<void> apply_step(ir::Nest& nest, const Split& step) {
   const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));
   const SizeId factor = LATHE_TRY(resolve(nest, step.factor, 1, step.loop));
-  if (nest.loops[loop].kind != ir::LoopKind::kSerial || !nest.loops[loop].intrinsic.empty())
+  if (nest.loops[loop].kind != ir::LoopKind::kSerial || is_tensorized(nest, loop))
     return refuse(Refusal::kAlreadyBound, step.loop);
   const ir::Loop old = nest.loops[loop];
   nest.loops[loop].name.clear();  // its name is free for the new ones

@@ -1,0 +1,36 @@
+// What a loop nest must look like to be replaced by an intrinsic. How each is emitted is lowering's business
+// (lower/expand/intrinsics.cpp).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "compiler/ir/expr/expr.h"
+
+namespace lathe::schedule {
+
+// result[...] = reduce over the reduction iterators of (left[...] * right[...]), each operand indexed by the iterators it
+// names, in any order of dimensions; an iterator moves no other operand.
+struct IntrinsicShape {
+  struct Iter {
+    std::int64_t extent;
+    bool reduces;
+    bool is_lane;  // moves the result by one element of its innermost dimension
+  };
+  std::string_view name;
+  Dtype dtype;
+  ir::ReduceOp reduce;
+  std::vector<Iter> iters;
+  std::vector<int> result, left, right;  // iterators that move the operand
+};
+
+// nullptr if there is none of this name.
+const IntrinsicShape* find_intrinsic(std::span<const IntrinsicShape> known, std::string_view name);
+
+// gemm8x8 (paper, Figure 1): a tile of 8 by 8 results, 8 steps of the reduction.
+std::vector<IntrinsicShape> built_in_intrinsics();
+
+}  // namespace lathe::schedule
