@@ -15,7 +15,11 @@ class Generator {
   std::string text() {
     real_ = true;
     type_ = "f32";
-    if (options_.dtypes) pick_type();
+    if (options_.dtypes) {
+      pick_type();
+      if (coin(0.08)) return masks();
+      if (coin(0.08)) return quantized();
+    }
     using Form = std::string (Generator::*)();
     static constexpr std::array<Form, 13> kForms = {
         &Generator::matmul,      &Generator::matmul,        &Generator::batch_matmul,
@@ -251,6 +255,24 @@ class Generator {
            "C[i,j] = sum(k) A[i,k] * B[k,j]\n" + "D[i,j] = relu(C[i,j])\n" +
            "R[i] = max(j) C[i,j]\n";
   }
+  // Bools as intermediate, perhaps output, and operand of a cast.
+  std::string masks() {
+    const std::int64_t m = size(13), n = size(31);
+    return fmt::format("A: f32[{0},{1}]\nB: u8[{1}]\n", m, n) +
+           (coin() ? fmt::format("output M: bool[{},{}]\n", m, n) : "") +
+           "M[i,j] = A[i,j] > 0.25 || B[j] == 3\n"
+           "N[i,j] = select(M[i,j] && !(i == j), A[i,j], f32(B[j]))\n"
+           "Q[i] = sum(j) i32(M[i,j])\n";
+  }
+
+  // A product of integers of two types and its way back to eight bits.
+  std::string quantized() {
+    const std::int64_t m = size(13), n = size(13), k = size(31);
+    return fmt::format("X: u8[{},{}]\nconst W: i8[{},{}]\n", m, k, n, k) +
+           "Y[i,j] = sum(k) X[i,k] * W[j,k]\n"
+           "Z[i,j] = i8(min(max(f32(Y[i,j]) * 0.03, -128), 127))\n";
+  }
+
   // What a sum over this type has.
   std::string wide() const { return type_ == "i8" || type_ == "u8" ? "i32" : type_; }
 

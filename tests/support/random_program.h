@@ -9,8 +9,9 @@
 // Forms: matmul in all transposes and batched, convolutions in one and two dimensions (stride,
 // dilation, padding, groups, depthwise), each with an optional epilogue; pooling, row reductions,
 // softmax, element-wise chains with broadcasts and functions, reversed and strided reads, padded
-// copies, literals, constant intermediates, iterator values under select, several outputs. Sizes
-// are mostly ones, primes and one off a power of two.
+// copies, literals, constant intermediates, iterator values under select, several outputs; with
+// dtypes also masks and quantized products. Sizes are mostly ones, primes and one off a power of
+// two.
 #pragma once
 
 #include "base/rng.h"
