@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/llvm/emit.h"
 #include "compiler/codegen/llvm/written.h"
+#include "compiler/ir/flat/rewrite.h"
 
 namespace lathe::codegen {
 
@@ -15,8 +16,45 @@ void FunctionEmitter::emit(const Stmt& stmt) {
   std::visit([&](const auto& n) { statement(n); }, stmt->value);
 }
 
+namespace {
+
+// Whether it has the same value wherever its variables have: it reads no memory and no registers.
+bool depends_on_vars_only(const Expr& e) {
+  if (std::holds_alternative<Load>(e->value) || std::holds_alternative<RegRead>(e->value))
+    return false;
+  bool all = true;
+  each_operand(*e, [&](const Expr& x) { all = all && depends_on_vars_only(x); });
+  return all;
+}
+
+}  // namespace
+
+// Branches that follow each other on one condition, as the accumulators of a tile begin, become
+// one.
 void FunctionEmitter::statement(const Seq& n) {
-  for (const Stmt& s : n.stmts) emit(s);
+  for (std::size_t i = 0; i < n.stmts.size(); ++i) {
+    const auto* first = std::get_if<If>(&n.stmts[i]->value);
+    std::size_t end = i + 1;
+    const auto alike = [&](const Stmt& s) {
+      const auto* other = std::get_if<If>(&s->value);
+      return other && equal(other->condition, first->condition);
+    };
+    if (first && depends_on_vars_only(first->condition))
+      while (end < n.stmts.size() && alike(n.stmts[end])) ++end;
+    if (end == i + 1) {
+      emit(n.stmts[i]);
+      continue;
+    }
+    std::vector<Stmt> then, otherwise;
+    for (; i < end; ++i) {
+      const If& branch = std::get<If>(n.stmts[i]->value);
+      then.push_back(branch.then);
+      if (branch.otherwise) otherwise.push_back(branch.otherwise);
+    }
+    --i;
+    emit(if_then(first->condition, seq(std::move(then)),
+                 otherwise.empty() ? nullptr : seq(std::move(otherwise))));
+  }
 }
 
 void FunctionEmitter::statement(const Let& n) { vars_[n.var] = value(n.value); }
