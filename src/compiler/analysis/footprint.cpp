@@ -19,6 +19,47 @@ bool same_but_offset(const std::vector<ir::Affine>& a, const std::vector<ir::Aff
   return std::ranges::equal(a, b, {}, &ir::Affine::terms, &ir::Affine::terms);
 }
 
+// Which iterators the block computes with.
+std::vector<bool> used_iters(const ir::Block& block) {
+  std::vector<bool> used(block.iters.size(), false);
+  const auto use = [&](const std::vector<ir::Affine>& rows) {
+    for (const ir::Affine& row : rows)
+      for (const ir::AffineTerm& term : row.terms) used[static_cast<std::size_t>(term.iter)] = true;
+  };
+  use(block.index);
+  ir::rewrite_leaves(block.body, [&](const ir::Expr& leaf) {
+    if (const auto* value = std::get_if<ir::IterValue>(&leaf->value))
+      used[static_cast<std::size_t>(value->iter)] = true;
+    if (const auto* read = std::get_if<ir::Read>(&leaf->value)) use(read->index);
+    if (const auto* range = std::get_if<ir::InRange>(&leaf->value))
+      for (const ir::InRange::Row& row : range->rows) use({row.index});
+    return leaf;
+  });
+  return used;
+}
+
+// Extents whose product is the work of the block. Splits of splits leave iterators that only bound
+// others (they run over loops that those run over too): not counted.
+std::vector<ir::SizeId> domain_of(const ir::Block& block) {
+  const std::vector<bool> used = used_iters(block);
+  std::vector<ir::LoopId> covered;
+  std::vector<ir::SizeId> domain;
+  const auto add = [&](const ir::BlockIter& iter) {
+    domain.push_back(iter.extent);
+    for (const ir::Digit& digit : iter.digits) covered.push_back(digit.loop);
+  };
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used[i]) add(block.iters[i]);
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const bool bounds_only =
+        std::ranges::all_of(block.iters[i].digits, [&](const ir::Digit& digit) {
+          return std::ranges::find(covered, digit.loop) != covered.end();
+        });
+    if (!used[i] && !bounds_only) add(block.iters[i]);
+  }
+  return domain;
+}
+
 ir::BufferId held_tensor(const ir::Nest& nest, ir::BufferId buffer) {
   while (nest.buffers[buffer].cache_of >= 0) buffer = nest.buffers[buffer].cache_of;
   return buffer;
@@ -57,7 +98,7 @@ FootprintPlan::FootprintPlan(const ir::Nest& nest, ir::BlockId block) : block_(b
     kinds_.push_back(nest.loops[loop].kind);
     reduces_.push_back(nest.is_reduction_loop(block, loop));
   }
-  for (const ir::BlockIter& iter : b.iters) domain_.push_back(iter.extent);
+  domain_ = domain_of(b);
   if (b.writes >= 0) add_slot(nest, b.writes, b.index);
   for (const ir::Read* read : ir::reads_of(b.body)) add_slot(nest, read->tensor, read->index);
   add_moves(nest);

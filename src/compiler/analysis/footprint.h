@@ -90,7 +90,7 @@ class FootprintPlan {
   std::vector<ir::LoopKind> kinds_;
   std::vector<bool> reduces_;
   std::vector<ir::SizeId> extents_;  // of chain_
-  std::vector<ir::SizeId> domain_;   // of the block's iterators
+  std::vector<ir::SizeId> domain_;   // extents whose product is the block's work
   std::vector<Slot> slots_;
   std::vector<Storage> storage_;                               // of slots_
   std::vector<std::vector<std::vector<ir::Affine>>> indices_;  // of slots_: each access's rows

@@ -136,6 +136,21 @@ TEST(Footprint, TailsCountWhole) {
   EXPECT_EQ(f.useful, 1024.0 * 1024 * 1024);
 }
 
+// What a split of a split leaves behind: an iterator over ki and ku that only keeps them within a
+// block of k.
+TEST(Footprint, BoundsAreNotWork) {
+  ir::Nest nest = feature::worked_example();
+  ir::BlockIter bound = nest.blocks[0].iters[2];
+  bound.name = "k.r";
+  bound.extent = nest.sizes.knob(2, "kc");
+  bound.digits.erase(bound.digits.begin());
+  nest.blocks[0].iters.push_back(bound);
+  EXPECT_EQ(footprint_of(nest, feature::kWorkedKnobs).useful, 1024.0 * 1024 * 1024);
+  // A reduction that the body does not look at is work: sum(k) 1.
+  nest = naive("A: f32[3]; Y[i] = sum(k:7) A[i]");
+  EXPECT_EQ(footprint_of(nest, {}).useful, 21);
+}
+
 TEST(Footprint, FusedLoopsMoveBothDigits) {
   // Y[a, b] over one loop f of 3 * 5: a = f / 5, b = f % 5.
   ir::Nest nest;

@@ -106,15 +106,31 @@ TEST(SpaceRows, RegistersStayWithinTheSpillRule) {
   EXPECT_GT(seen, 50);
 }
 
-TEST(SpaceRows, TableOfADerivedProgram) {
-    const auto space = space_of(kPrograms[1]);
-    const search::Config start = space->default_config();
-    std::vector<std::int64_t> knobs;
-    space->knob_values(start, knobs);
-    const std::string table = context_table(ir::SizedNest(space->sketch(start).nest, knobs));
-    EXPECT_NE(table.find("vectorize"), std::string::npos);
-    EXPECT_NE(table.find("touch / reuse / stride"), std::string::npos);
+// The work of a program is that of its expression, whatever the configuration; waste is what comes
+// on top.
+TEST(SpaceRows, WorkIsTheExpressions) {
+  const auto space = space_of(kPrograms[1]);
+  const auto configs = random_configs(*space, 300, 4);
+  const auto all = names(Kind::kContext, *space);
+  const auto work = static_cast<std::size_t>(std::ranges::find(all, "work") - all.begin());
+  const auto waste = static_cast<std::size_t>(std::ranges::find(all, "waste") - all.begin());
+  std::vector<float> rows(configs.size() * all.size());
+  extract(Kind::kContext, *space, configs, rows, 1);
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    EXPECT_NEAR(rows[i * all.size() + work], std::log2(32.0 * 14 * 14 * 8 * 9), 1e-4);
+    EXPECT_GE(rows[i * all.size() + waste], 0) << space->describe(configs[i]);
   }
+}
+
+TEST(SpaceRows, TableOfADerivedProgram) {
+  const auto space = space_of(kPrograms[1]);
+  const search::Config start = space->default_config();
+  std::vector<std::int64_t> knobs;
+  space->knob_values(start, knobs);
+  const std::string table = context_table(ir::SizedNest(space->sketch(start).nest, knobs));
+  EXPECT_NE(table.find("vectorize"), std::string::npos);
+  EXPECT_NE(table.find("touch / reuse / stride"), std::string::npos);
+}
 
 }  // namespace
 }  // namespace lathe::feature
