@@ -65,7 +65,7 @@ Result<Measurement> measure_once(const te::Program& program, const Target& targe
   options.cache = cache_of(cache_mode);
   options.timeout_seconds = 300;
   options.min_seconds = 0.05;
-  options.visits = 5;
+  options.visits = trace.empty() ? 1 : 5;  // the naive loops may take seconds a call, and such long times are steady
   const auto measurer = LATHE_TRY(measure::make_measurer(program, target, options));
   Measurement out;
   out.flops = te::flops(program);
