@@ -36,9 +36,9 @@ function(lathe_check name)
   cmake_parse_arguments(CHECK "" "" "COMMAND;NEEDS;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${CHECK_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS "check;${CHECK_LABELS}")
-  if(CHECK_NEEDS)
-    lathe_group_test("${CHECK_NEEDS}" "${CHECK_LABELS}")
-  endif()
+  foreach(program IN LISTS CHECK_NEEDS)
+    lathe_group_test(${program} "${CHECK_LABELS}")
+  endforeach()
 endfunction()
 
 # lathe_fuzz(NAME SOURCES file... LINKS room... [USES target...]): a file with LLVMFuzzerTestOneInput. With LATHE_FUZZ it
