@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/log.h"
 #include "tuner/measure/reproducer.h"
 
 namespace lathe::measure {
@@ -13,6 +14,8 @@ constexpr std::size_t kBurst = 16;               // built before measuring start
 constexpr std::int64_t kGap = 5;                 // visits to others between two visits to one candidate, if there are others
 constexpr int kExtraVisits = 2;                  // of one candidate, because of a disturbed machine
 constexpr double kHopeless = 10;                 // times the best: not worth another run
+constexpr double kPatience = 100;                // times the best, for preparing and the first run
+constexpr double kLeastPatience = 1;             // seconds
 constexpr double kHopelessSeconds = 0.005;       // shorter first runs say little: pages and caches are cold
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -63,14 +66,26 @@ void Batch::feed() {
   if (may_measure() && !measuring_) measure_next();
 }
 
-void Batch::run(const std::function<bool()>& stop) {
+Status Batch::run(const std::function<bool()>& stop) {
   const KeepOff keep_off(session_);
   EventLoop loop = session_.loop();
+  ReferenceJob reference(session_);
+  bool computing = !reference.finished();        // on the runner, while the first candidates are built
+  measuring_ = computing;
   while (!finished()) {
-    if (stop && stop()) return abandon();
+    if (stop && stop()) {
+      abandon();
+      return {};
+    }
+    if (computing && reference.finished()) computing = measuring_ = false;
+    if (!reference.result()) {
+      abandon();
+      return reference.result();
+    }
     feed();
     if (!finished()) loop.wait(0.1);
   }
+  return {};
 }
 
 // Stopped: what has been visited is reported with what is known, nothing new is begun.
@@ -98,7 +113,8 @@ void Batch::build(BuilderClient& builder, Item& item) {
 
 void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
   if (!built) {
-    if (builder_died && item.build_attempts++ == 0) return to_build_.push_front(&item);
+    const bool retry = builder_died && built.error().kind != ErrorKind::kTimeout;
+    if (retry && item.build_attempts++ == 0) return to_build_.push_front(&item);
     return fail_item(item, built.error());
   }
   item.built = std::move(*built);
@@ -153,10 +169,15 @@ Batch::Item* Batch::pick_revisit() {
   return item;
 }
 
+// A first run that takes a hundred times the best will not be the best.
+double Batch::patience() const {
+  return std::min(session_.options.timeout_seconds, std::max(kLeastPatience, kPatience * best_));
+}
+
 void Batch::load(Item& item) {
   measuring_ = true;
   item.since = Clock::now();
-  session_.runner->load(item.id, item.built, session_.options.timeout_seconds,
+  session_.runner->load(item.id, item.built, patience(),
                         [this, &item](Result<runner::Loaded> loaded) {
                           measuring_ = false;
                           item.outcome.run_seconds += seconds_since(item.since);
@@ -168,6 +189,8 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
   if (!loaded) return run_failed(item, loaded.error());
   item.outcome.numerical_error = loaded->max_error;
   item.first_seconds = loaded->first_seconds;
+  log(LogLevel::kDebug, "candidate {}: prepared in {:.6f} s, first run {:.6f} s, error {:.3g}", item.outcome.tag,
+      loaded->prepare_seconds, loaded->first_seconds, loaded->max_error);
   if (loaded->wrong) {
     const auto folder = save_reproducer(session_.options.reproducer_folder, session_.program, session_.target,
                                         item.candidate, item.built, session_.options.seed, *loaded);
@@ -231,7 +254,8 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
 
 void Batch::run_failed(Item& item, const Error& error) {
   const bool died = !session_.runner->helper().running();
-  if (died && item.run_attempts++ == 0) return to_load_.push_front(&item);
+  const bool retry = died && error.kind != ErrorKind::kTimeout;  // time limits are generous already
+  if (retry && item.run_attempts++ == 0) return to_load_.push_front(&item);
   fail_item(item, error);
 }
 
@@ -270,10 +294,7 @@ void Batch::report(Item& item) {
 
 Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop) {
-  if (batch.empty()) return {};
-  LATHE_TRY_STATUS(ensure_reference(session));
-  Batch(session, std::move(batch), best_seconds, done).run(stop);
-  return {};
+  return Batch(session, std::move(batch), best_seconds, done).run(stop);
 }
 
 }  // namespace lathe::measure

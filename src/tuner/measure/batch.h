@@ -15,7 +15,8 @@ namespace lathe::measure {
 class Batch {
  public:
   Batch(Session& session, std::vector<Candidate> candidates, double best_seconds, const std::function<void(Outcome)>& done);
-  void run(const std::function<bool()>& stop);
+  // Errors are those of the reference; a candidate's are its outcome.
+  Status run(const std::function<bool()>& stop);
 
  private:
   struct Item {
@@ -42,6 +43,7 @@ class Batch {
   void build(BuilderClient& builder, Item& item);
   void on_built(Item& item, Result<Built> built, bool builder_died);
   void measure_next();
+  double patience() const;
   void load(Item& item);
   void on_loaded(Item& item, Result<runner::Loaded> loaded);
   void visit(Item& item);

@@ -13,6 +13,8 @@
 namespace lathe::measure {
 namespace {
 
+constexpr double kStarvedFactor = 4;
+constexpr double kBusyShare = 0.5;
 constexpr int kPatienceMs = 200;  // for a process that has closed its end to be gone
 
 Clock::duration seconds(double s) { return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s)); }
@@ -38,8 +40,11 @@ int Helper::fd() { return process_ ? process_->channel().fd() : -1; }
 void Helper::request(std::uint32_t type, std::string body, std::vector<int> fds, double limit, Continue then) {
   LATHE_CHECK(!busy(), "{} is asked while it is busy", role_.name);
   continue_ = std::move(then);
+  limit_ = limit;
   deadline_ = Clock::now() + seconds(limit);
+  last_deadline_ = Clock::now() + seconds(kStarvedFactor * limit);
   Status status = start();
+  cpu_at_request_ = process_ ? process_->cpu_seconds() : 0;
   if (status) status = process_->channel().send(type, body, fds);
   // Reported from on_event() like every other failure.
   if (!status) {
@@ -86,12 +91,20 @@ Helper::Reply Helper::take_reply(bool& finished) {
     }
     return std::move(**message);
   }
-  if (Clock::now() >= deadline_) {
+  if (Clock::now() >= deadline_ && !starved()) {
     process_.reset();
     return fail(ErrorKind::kTimeout, "the {} took too long and was stopped", role_.name);
   }
   finished = false;
   return runner::Message{};
+}
+
+// The deadline has passed: says whether to wait on, and moves it.
+bool Helper::starved() {
+  const double used = process_->cpu_seconds() - cpu_at_request_;
+  if (used > kBusyShare * limit_ || Clock::now() >= last_deadline_) return false;
+  deadline_ = std::min(last_deadline_, Clock::now() + seconds(limit_ / 4));
+  return true;
 }
 
 void Helper::on_event() {

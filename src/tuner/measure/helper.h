@@ -39,12 +39,14 @@ class Helper {
   Clock::time_point deadline() const { return deadline_; }
 
   // The reply, or the error that stands for it, goes to `then`, from on_event(). An error leaves the process running only
-  // if it sent that error itself.
+  // if it sent that error itself. `seconds` is what a process needs that has a processor to itself: one that got less than
+  // half of one is given up to four times as long.
   void request(std::uint32_t type, std::string body, std::vector<int> fds, double seconds, Continue then);
   // The descriptor is readable, or the deadline has passed.
   void on_event();
 
  private:
+  bool starved();
   Reply take_reply(bool& finished);
   Error death(const Error& channel_error);
   void finish(Reply reply);
@@ -53,7 +55,8 @@ class Helper {
   std::optional<Process> process_;
   int generation_ = 0;
   bool greeted_ = false;
-  Clock::time_point deadline_{};
+  Clock::time_point deadline_{}, last_deadline_{};
+  double limit_ = 0, cpu_at_request_ = 0;
   Continue continue_;
   std::optional<Error> unsent_;
 };

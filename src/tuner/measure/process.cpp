@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -94,6 +95,13 @@ Process& Process::operator=(Process&& other) noexcept {
 }
 
 Process::~Process() { stop(); }
+
+double Process::cpu_seconds() const {
+  clockid_t clock;
+  timespec time{};
+  if (::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 Process::End Process::stop(int patience_ms) {
   End end;

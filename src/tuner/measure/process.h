@@ -25,6 +25,7 @@ class Process {
 
   runner::Channel& channel() { return channel_; }
   pid_t pid() const { return pid_; }
+  double cpu_seconds() const;        // that it has used so far
   // Ends it and says how it had ended if it was over already: "it exited with status 3", "SIGKILL ended it".
   struct End {
     std::string text;

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "tuner/measure/builder_client.h"
 #include "tuner/measure/measure.h"
+#include "tuner/measure/reference.h"
 #include "tuner/measure/runner_client.h"
 #include "tuner/measure/statistics.h"
 
@@ -35,7 +36,28 @@ struct Session {
   EventLoop loop() const { return EventLoop(helpers()); }
 };
 
-// Makes the workload's reference known to the runner: from the cache, or built, run and cached.
+// Makes the workload's reference known to the runner: from the cache, or built, run and cached. Builders are free for
+// candidates while it runs.
+class ReferenceJob {
+ public:
+  explicit ReferenceJob(Session& session);
+  ~ReferenceJob();
+  bool finished() const { return finished_; }
+  const Status& result() const { return result_; }
+
+ private:
+  struct Run;
+  void start();
+  void on_built(Result<Built> built);
+  void on_executed(Result<runner::Executed> executed);
+  void finish(Status result);
+  Status tell(const Reference& reference);
+
+  Session& session_;
+  std::unique_ptr<Run> run_;
+  bool finished_ = false;
+  Status result_{};
+};
 Status ensure_reference(Session& session);
 
 // The calling thread keeps off the processors something is timed on, while this lives.

@@ -1,11 +1,12 @@
 #include "tuner/measure/builder/plain_schedule.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace lathe::builder {
 namespace {
 
-constexpr std::int64_t kVectors = 4;  // of accumulators
+constexpr std::int64_t kRows = 6;  // of accumulators; with 4 vectors each 24 of 32 registers, with 2 12 of 16
 
 // The result's tile at `loop` in registers, its last dimension in vectors.
 void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::string& loop, schedule::Trace& trace) {
@@ -22,36 +23,62 @@ void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::s
                                                                       : ir::LoopKind::kUnrolled});
 }
 
-void add_stage(const te::Program& program, const te::Stage& stage, const Target& target, schedule::Trace& trace) {
-  const te::Tensor& tensor = program.tensors[stage.tensor];
-  const std::string prefix = tensor.name + ".";
-  const std::int64_t lanes = std::max(1, target.lanes(size_of(tensor.dtype)));
-  const te::Iterator* last = nullptr;
+// The other spatial iterator that is best kept in registers beside the last one: the longest, whose rows share most.
+const te::Iterator* row_of(const te::Stage& stage, const te::Iterator* last) {
+  const te::Iterator* row = nullptr;
+  for (const te::Iterator& iter : stage.iters)
+    if (iter.kind == te::IterKind::kSpatial && &iter != last && iter.extent > 1 && (!row || iter.extent > row->extent))
+      row = &iter;
+  return row;
+}
+
+// Everything but `last` and `row` outside, then their blocks, the reductions, and the tile.
+void add_tile(const te::Stage& stage, const std::string& prefix, const te::Iterator* last, const te::Iterator* row,
+              schedule::Trace& trace) {
+  const std::string loop = prefix + last->name;
   std::vector<std::string> order;
   for (const te::Iterator& iter : stage.iters)
-    if (iter.kind == te::IterKind::kSpatial) last = &iter;
-  if (last == nullptr || lanes < 2 || last->extent < lanes) return;
-  const std::string loop = prefix + last->name;
-  const bool reduces = stage.reduce != ir::ReduceOp::kNone;
-  if (!reduces) {
-    trace.push_back(schedule::Split{loop, lanes, loop + ".o", loop + ".v"});
-    trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
-    return;
-  }
-  const std::int64_t vectors = std::min(kVectors, last->extent / lanes);
-  trace.push_back(schedule::Split{loop, lanes * vectors, loop + ".o", loop + ".i"});
-  trace.push_back(schedule::Split{loop + ".i", lanes, loop + ".u", loop + ".v"});
-  for (const te::Iterator& iter : stage.iters)
-    if (iter.kind == te::IterKind::kSpatial && &iter != last) order.push_back(prefix + iter.name);
+    if (iter.kind == te::IterKind::kSpatial && &iter != last && &iter != row) order.push_back(prefix + iter.name);
   order.push_back(loop + ".o");
+  if (row != nullptr) order.push_back(prefix + row->name + ".o");
   for (const te::Iterator& iter : stage.iters)
     if (iter.kind == te::IterKind::kReduce) order.push_back(prefix + iter.name);
+  if (row != nullptr) order.push_back(prefix + row->name + ".i");
   order.push_back(loop + ".u");
   order.push_back(loop + ".v");
   trace.push_back(schedule::Reorder{order});
-  trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
+  if (row != nullptr) trace.push_back(schedule::Annotate{.loop = prefix + row->name + ".i", .kind = ir::LoopKind::kUnrolled});
   trace.push_back(schedule::Annotate{.loop = loop + ".u", .kind = ir::LoopKind::kUnrolled});
-  add_accumulators(tensor, lanes, loop + ".o", trace);
+  trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
+}
+
+void add_stage(const te::Program& program, const te::Stage& stage, const Target& target, schedule::Trace& trace) {
+  const te::Tensor& tensor = program.tensors[stage.tensor];
+  const std::string prefix = tensor.name + ".";
+  std::int64_t lanes = std::max(1, target.lanes(size_of(tensor.dtype)));
+  const te::Iterator* last = nullptr;
+  for (const te::Iterator& iter : stage.iters)
+    if (iter.kind == te::IterKind::kSpatial) last = &iter;
+  if (last == nullptr || lanes < 2 || last->extent < 2) return;
+  // A row shorter than a vector is one vector with lanes off.
+  const auto whole = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(last->extent)));
+  lanes = std::min(lanes, whole);
+  const ir::Tail tail = last->extent < lanes ? ir::Tail::kMask : ir::Tail::kPeel;
+  const std::string loop = prefix + last->name;
+  if (stage.reduce == ir::ReduceOp::kNone) {
+    trace.push_back(schedule::Split{loop, lanes, loop + ".o", loop + ".v", tail});
+    trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
+    return;
+  }
+  const std::int64_t vectors = std::min<std::int64_t>(target.vector_registers >= 32 ? 4 : 2, std::max<std::int64_t>(1, last->extent / lanes));
+  const te::Iterator* row = row_of(stage, last);
+  trace.push_back(schedule::Split{loop, lanes * vectors, loop + ".o", loop + ".i", tail});
+  trace.push_back(schedule::Split{loop + ".i", lanes, loop + ".u", loop + ".v", tail});
+  if (row != nullptr)
+    trace.push_back(schedule::Split{prefix + row->name, std::min(kRows, row->extent), prefix + row->name + ".o",
+                                    prefix + row->name + ".i"});
+  add_tile(stage, prefix, last, row, trace);
+  add_accumulators(tensor, lanes, row != nullptr ? prefix + row->name + ".o" : loop + ".o", trace);
 }
 
 }  // namespace

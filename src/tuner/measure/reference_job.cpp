@@ -1,0 +1,109 @@
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "compiler/te/parse.h"
+#include "tuner/measure/inputs.h"
+#include "tuner/measure/reference.h"
+#include "tuner/measure/session.h"
+
+namespace lathe::measure {
+namespace {
+
+constexpr double kReferenceSeconds = 600;        // a limit against hanging, not an expectation
+
+Result<std::vector<double>> read_output(const Built& built, const runner::Fd& file, const std::string& name) {
+  const auto offsets = runner::file_offsets(built.outputs);
+  for (std::size_t o = 0; o < built.outputs.size(); ++o) {
+    const tensor::Border& border = built.outputs[o];
+    if (border.name != name) continue;
+    const auto step = static_cast<std::size_t>(size_of(border.dtype));
+    std::vector<std::byte> raw(static_cast<std::size_t>(border.elements()) * step);
+    if (::pread(file.get(), raw.data(), raw.size(), offsets[o]) != static_cast<ssize_t>(raw.size()))
+      return fail(ErrorKind::kInternal, "the reference of {} is incomplete", name);
+    std::vector<double> values(raw.size() / step);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = load_element(border.dtype, raw.data() + i * step);
+    return values;
+  }
+  return fail(ErrorKind::kInternal, "the reference program has no output {}", name);
+}
+
+Result<Reference> read_reference(const te::Program& program, const Built& built, const runner::Fd& file) {
+  Reference reference;
+  const double factor = error_factor(program);
+  for (const ReferenceNames& names : reference_names(program)) {
+    reference.values.push_back(LATHE_TRY(read_output(built, file, names.value)));
+    std::vector<double> bounds(reference.values.back().size(), 0);
+    if (!names.magnitude.empty()) bounds = LATHE_TRY(read_output(built, file, names.magnitude));
+    for (double& bound : bounds) bound *= factor;
+    reference.bounds.push_back(std::move(bounds));
+  }
+  return reference;
+}
+
+}  // namespace
+
+struct ReferenceJob::Run {
+  Built built;
+  runner::Fd inputs, outputs;
+};
+
+ReferenceJob::ReferenceJob(Session& session) : session_(session) {
+  if (session.runner->has_reference()) finish({});
+  else start();
+}
+
+void ReferenceJob::start() {
+  Session& session = session_;
+  const ReferenceCache cache(session.options.cache_folder);
+  if (const auto cached = cache.load(session.program, session.options.seed)) return finish(tell(*cached));
+  const te::Program program = reference_program(session.program);
+  auto inputs = inputs_file(plain_inputs(program), session.inputs);
+  auto outputs = runner::make_memory_file("lathe-outputs", runner::file_offsets(plain_outputs(program)).back());
+  if (!inputs) return finish(std::unexpected(inputs.error()));
+  if (!outputs) return finish(std::unexpected(outputs.error()));
+  run_ = std::make_unique<Run>(Built{}, std::move(*inputs), std::move(*outputs));
+  session.builders[0]->build_program(te::print_program(program), kReferenceSeconds,
+                                     [this](Result<Built> built) { on_built(std::move(built)); });
+}
+
+ReferenceJob::~ReferenceJob() = default;
+
+void ReferenceJob::on_built(Result<Built> built) {
+  if (!built) return finish(std::unexpected(built.error()));
+  run_->built = std::move(*built);
+  session_.runner->execute(run_->built, run_->inputs, run_->outputs, 1, kReferenceSeconds,
+                           [this](Result<runner::Executed> executed) { on_executed(std::move(executed)); });
+}
+
+void ReferenceJob::on_executed(Result<runner::Executed> executed) {
+  if (!executed) return finish(std::unexpected(executed.error()));
+  log(LogLevel::kDebug, "reference computed in {:.6f} s", executed->seconds.empty() ? 0.0 : executed->seconds[0]);
+  const auto reference = read_reference(session_.program, run_->built, run_->outputs);
+  if (!reference) return finish(std::unexpected(reference.error()));
+  ReferenceCache(session_.options.cache_folder).save(session_.program, session_.options.seed, *reference);
+  finish(tell(*reference));
+}
+
+Status ReferenceJob::tell(const Reference& reference) {
+  session_.runner->set_reference(LATHE_TRY(reference_file(reference)), allowed_error(session_.program));
+  session_.inputs = {};
+  return {};
+}
+
+void ReferenceJob::finish(Status result) {
+  finished_ = true;
+  if (!result) result.error().message = "the reference could not be computed: " + result.error().message;
+  result_ = std::move(result);
+  run_.reset();
+}
+
+Status ensure_reference(Session& session) {
+  const ReferenceJob job(session);
+  EventLoop loop = session.loop();
+  while (!job.finished()) loop.wait(1);
+  return job.result();
+}
+
+}  // namespace lathe::measure
