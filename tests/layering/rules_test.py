@@ -62,6 +62,9 @@ class Rules(unittest.TestCase):
         self.expect({"src/lost.h": "", "src/base/a.cpp": '#include "lost.h"\n'},
                     "belongs to no room")
 
+    def test_header_without_a_room(self):
+        self.expect({"src/compiler/lost/lost.h": ""}, "src/compiler/lost/lost.h belongs to no room")
+
     def test_circle(self):
         self.expect({"src/base/CMakeLists.txt": "lathe_room(base SOURCES a.cpp LINKS codegen USES spdlog::spdlog)"},
                     "circle", "base", "codegen")

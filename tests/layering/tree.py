@@ -104,11 +104,6 @@ class Tree:
             folder = folder.parent
         return None
 
-    def has_room(self, folder):
-        lists = [folder / "CMakeLists.txt" for folder in (folder, *folder.parents) if self.src.resolve() in folder.parents]
-        nearest = next((path for path in lists if path.is_file()), None)
-        return nearest is None or bool(read_list(nearest))
-
     def name(self, path):
         return str(path.relative_to(self.root.resolve()))
 
