@@ -29,7 +29,6 @@ struct TileRule {
   int lanes = 1;
   TileKnobs at;
   std::vector<Knob> knobs;
-  std::vector<std::vector<std::string>> labels;
 
   // Elements of the reduction that lie together in the input's layout: 1 if that layout is plain.
   std::int64_t channel_block(const Axes& axes) const;

@@ -206,17 +206,6 @@ class Builder {
     if (axes_.reduce >= 0) kind(loop_of(axes_.reduce) + ".u", ir::LoopKind::kUnrolled);
   }
 
-  bool reads_plainly(const te::Stage& s) const {
-    bool reads = false;
-    for (const ir::Read* read : ir::reads_of(s.body)) {
-      if (read->tensor != stage_.tensor) continue;
-      reads = true;
-      for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
-        if (read->index[d] != ir::Affine::iter(d)) return false;
-    }
-    return reads;
-  }
-
   // Element-wise consumers run on the register tile.
   void fuse_consumers() {
     if (axes_.reduce < 0) return;

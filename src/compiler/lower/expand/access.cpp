@@ -1,0 +1,186 @@
+// Addresses in a buffer's storage, and the reads, writes and prefetches that go there.
+#include <algorithm>
+
+#include "compiler/lower/expand/expander.h"
+#include "compiler/lower/expand/lanes.h"
+
+namespace lathe::lower {
+
+// (coordinate / weight) % (modulus / weight) as a linear form, where its terms fall apart cleanly.
+bool Expander::separate(const Lin& coordinate, const StorageDigit& digit, int lanes, Lin& out) const {
+  const std::int64_t w = digit.weight, m = digit.modulus;
+  Lin low, mid;
+  out = {};
+  const auto place = [&](std::int64_t coef, auto&& add) {
+    if (m > 0 && coef % m == 0) return;
+    add(coef % w == 0 ? mid : low, coef);
+  };
+  for (const auto& [var, coef] : coordinate.terms) place(coef, [&](Lin& part, std::int64_t k) { part.add(k, var); });
+  place(coordinate.lane, [](Lin& part, std::int64_t k) { part.lane += k; });
+  std::int64_t c = coordinate.c;
+  if (m > 0) c = ((c % m) + m) % m;
+  const std::int64_t c_low = ((c % w) + w) % w;
+  low.c = c_low;
+  mid.c = c - c_low;
+  const Range l = range_of(low, ranges_, lanes);
+  if (l.min < 0 || l.max >= w) return false;
+  if (m > 0) {
+    const Range r = range_of(mid, ranges_, lanes);
+    if (r.min < 0 || r.max + l.max >= m) return false;
+  }
+  out.c = mid.c / w;
+  out.lane = mid.lane / w;
+  for (const auto& [var, coef] : mid.terms) out.add(coef / w, var);
+  return true;
+}
+
+Expander::Address Expander::address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const {
+  const Storage& storage = storage_[buffer];
+  std::vector<Lin> coordinates;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    Lin lin = affine_lin(*at.plan, index[d].terms, index[d].offset - storage.start[d].offset);
+    for (const Digit& digit : storage.start[d].digits) lin.add(-1, digit_lin(digit));
+    coordinates.push_back(std::move(lin));
+  }
+  Lin offset;
+  flat::Expr awkward;  // digits that need a real division
+  bool varies = false;
+  for (const StorageDigit& digit : storage.digits) {
+    const Lin& coordinate = coordinates[digit.dim];
+    Lin part;
+    if (separate(coordinate, digit, at.lanes, part)) {
+      offset.add(digit.stride, part);
+      continue;
+    }
+    flat::Expr value = vector_expr(coordinate, at.lanes);
+    const flat::Type type = value->type;
+    const auto number = [&](std::int64_t v) { return flat::imm(static_cast<double>(v), type); };
+    if (digit.modulus > 0) value = flat::binary(flat::BinaryOp::kMod, value, number(digit.modulus));
+    value = flat::binary(flat::BinaryOp::kDiv, value, number(digit.weight));
+    value = flat::binary(flat::BinaryOp::kMul, value, number(digit.stride));
+    varies |= type.lanes > 1;
+    if (awkward) {
+      const int lanes = std::max(awkward->type.lanes, value->type.lanes);
+      value = flat::binary(flat::BinaryOp::kAdd, widen(awkward, lanes), widen(value, lanes));
+    }
+    awkward = value;
+  }
+  Address out;
+  const Range r = range_of(offset, ranges_, at.lanes);
+  out.inside = !awkward && r.min >= 0 && r.max < storage.size;
+  if (!awkward) {
+    out.uniform = offset.lane == 0;
+    if (offset.terms.empty()) out.fixed = offset.c;
+    out.is_vector = offset.lane != 0 && offset.lane != 1;
+    out.index = out.is_vector ? vector_expr(offset, at.lanes) : scalar_expr(offset);
+    return out;
+  }
+  out.uniform = !varies && offset.lane == 0;
+  out.is_vector = !out.uniform;
+  const flat::Expr rest = vector_expr(offset, at.lanes);
+  const int lanes = std::max(rest->type.lanes, awkward->type.lanes);
+  out.index = flat::binary(flat::BinaryOp::kAdd, widen(awkward, lanes), widen(rest, lanes));
+  return out;
+}
+
+int Expander::register_of(BufferId buffer, std::int64_t offset, flat::Type type) {
+  const auto [it, made] = registers_.try_emplace({buffer, offset}, static_cast<int>(program_.regs.size()));
+  if (made) program_.regs.push_back(type);
+  if (program_.regs[it->second] != type)
+    refuse(ErrorKind::kIllegalSchedule,
+           "the register tile {} is used with {} lanes in one place and {} in another: vectorize all its loops alike",
+           nest_.buffers[buffer].name, program_.regs[it->second].lanes, type.lanes);
+  return it->second;
+}
+
+// The mask of a load: what must hold for its lanes to be touched at all.
+flat::Expr Expander::lower_mask(const Instance& at, const Address& address, const flat::Expr& condition) const {
+  flat::Expr mask = condition;
+  if (!address.inside) {
+    mask = both(mask, at.loads_condition);
+    if (!address.uniform) mask = both(mask, at.mask);
+  }
+  return mask;
+}
+
+flat::Expr Expander::read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
+                                  const flat::Expr& condition, double pad) {
+  const Dtype dtype = nest_.buffers[buffer].dtype;
+  if (condition && flat::is_imm(condition, 0)) return flat::imm(pad, {dtype, 1});
+  if (++nodes_ > limits_.max_nodes)
+    refuse(ErrorKind::kIllegalSchedule, "the unrolled program has more than {} reads: unroll less", limits_.max_nodes);
+  const Address where = address(at, buffer, index);
+  if (storage_[buffer].is_register) {
+    if (!where.fixed || where.is_vector)
+      refuse(ErrorKind::kIllegalSchedule, "{} is in registers, so every loop that indexes it must be unrolled or vectorized",
+             nest_.buffers[buffer].name);
+    const auto found = registers_.find({buffer, *where.fixed});
+    if (found == registers_.end())
+      refuse(ErrorKind::kIllegalSchedule, "{} reads an element of the register tile {} before it is written",
+             nest_.blocks[at.id].name, nest_.buffers[buffer].name);
+    const flat::Type type = program_.regs[found->second];
+    if (type.lanes != (where.uniform ? 1 : at.lanes)) register_of(buffer, *where.fixed, {type.dtype, where.uniform ? 1 : at.lanes});
+    return flat::reg_read(found->second, type);
+  }
+  const int lanes = where.uniform ? 1 : at.lanes;
+  flat::Expr mask = lower_mask(at, where, condition);
+  const flat::Expr scalar_mask = mask;
+  if (mask && mask->type.lanes < lanes) mask = flat::broadcast(mask, lanes);
+  if (mask && mask->type.lanes > lanes) mask = nullptr;  // the same element for every lane: see below
+  const int load_lanes = mask == nullptr && scalar_mask ? scalar_mask->type.lanes : lanes;
+  flat::Expr at_index = where.index;
+  if (load_lanes > lanes) {  // lanes differ in whether they may read it
+    at_index = flat::broadcast(at_index, load_lanes);
+    mask = scalar_mask;
+  }
+  emit_prefetch(buffer, where);
+  flat::Expr value = flat::load(storage_[buffer].buffer, at_index, {dtype, load_lanes}, mask);
+  if (!condition || pad == 0) return value;
+  return flat::select(widen(condition, load_lanes), value, flat::imm(pad, {dtype, load_lanes}));
+}
+
+void Expander::emit_prefetch(BufferId buffer, const Address& where) {
+  if (where.is_vector || init_of_) return;
+  const std::int64_t line = 64 / size_of(nest_.buffers[buffer].dtype);
+  for (ActivePrefetch& p : prefetches_) {
+    if (p.buffer != buffer) continue;
+    flat::Expr index = flat::binary(flat::BinaryOp::kAdd, where.index, flat::int_imm(p.elements));
+    // One a cache line: an address in the line of one already prefetched is left out.
+    const auto split = [](const flat::Expr& e) {
+      const auto* sum = std::get_if<flat::Binary>(&e->value);
+      if (sum != nullptr && sum->op == flat::BinaryOp::kAdd && flat::as_int(sum->b))
+        return std::pair{sum->a, *flat::as_int(sum->b)};
+      return std::pair{e, std::int64_t{0}};
+    };
+    const auto [base, c] = split(index);
+    const bool covered = std::ranges::any_of(p.done, [&](const flat::Expr& other) {
+      const auto [other_base, other_c] = split(other);
+      return c / line == other_c / line && flat::print(program_, base) == flat::print(program_, other_base);
+    });
+    if (covered) continue;
+    p.done.push_back(index);
+    out_->push_back(flat::prefetch(storage_[buffer].buffer, index));
+  }
+}
+
+void Expander::emit_write(const Instance& at, BufferId buffer, flat::Expr value) {
+  const Address where = address(at, buffer, nest_.blocks[at.id].index);
+  if (++nodes_ > limits_.max_nodes)
+    refuse(ErrorKind::kIllegalSchedule, "the unrolled program has more than {} writes: unroll less", limits_.max_nodes);
+  const int lanes = where.uniform ? 1 : at.lanes;
+  LATHE_CHECK(value->type.lanes <= lanes, "block {} writes one element from several lanes", nest_.blocks[at.id].name);
+  value = widen(value, lanes);
+  if (storage_[buffer].is_register) {
+    if (!where.fixed || where.is_vector)
+      refuse(ErrorKind::kIllegalSchedule, "{} is in registers, so every loop that indexes it must be unrolled or vectorized",
+             nest_.buffers[buffer].name);
+    out_->push_back(flat::reg_write(register_of(buffer, *where.fixed, value->type), value));
+    return;
+  }
+  value = flat::cast(value, nest_.buffers[buffer].dtype);
+  flat::Expr mask = at.mask;
+  if (mask && lanes == 1) mask = nullptr;
+  out_->push_back(flat::store(storage_[buffer].buffer, where.index, value, mask));
+}
+
+}  // namespace lathe::lower
