@@ -226,6 +226,17 @@ Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop) {
   return box;
 }
 
+bool stays_below(Nest& nest, const std::vector<Digit>& digits, SizeId extent) {
+  Sizes& sizes = nest.sizes;
+  std::vector<Part> parts;
+  for (const Digit& digit : digits) parts.push_back({digit.weight, count_of(nest, digit)});
+  merge_parts(sizes, parts);
+  if (parts.size() == 1) return sizes.at_least(sizes.ceildiv(extent, parts[0].weight), parts[0].extent);
+  SizeId reach = sizes.constant(1);
+  for (const Part& p : parts) reach = sizes.add(reach, sizes.mul(p.weight, minus_one(sizes, p.extent)));
+  return sizes.at_least(extent, reach);
+}
+
 std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const ir::Affine& row, LoopId loop) {
   std::int64_t extent = 1;
   for (const auto& [i, coef] : row.terms) {

@@ -35,7 +35,10 @@ Span united(ir::Sizes& sizes, const Span& a, const Span& b, const Span& whole);
 // Empty if there is no such read.
 Box box_read(ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop);
 
-// The same with sizes known, for a row of a block: the extent, cut at the iterators' domains. Allocates nothing.
+// weight * digit over these digits never reaches the extent: known for all sizes.
+bool stays_below(ir::Nest& nest, const std::vector<ir::Digit>& digits, ir::SizeId extent);
+
+// span_of with sizes known, for a row of a block: the extent, cut at the iterators' domains. Allocates nothing.
 std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const ir::Affine& row, ir::LoopId loop);
 // Elements in the box: the product over the rows.
 std::int64_t elements_of(const ir::SizedNest& nest, const ir::Block& block, std::span<const ir::Affine> rows,

@@ -54,6 +54,24 @@ bool is_partial_at(const Nest& nest, BlockId block, LoopId loop) {
   return std::ranges::any_of(path, [&](LoopId l) { return nest.is_reduction_loop(block, l); });
 }
 
+bool waits_for(const Nest& nest, BlockId block, LoopId loop) {
+  if (is_driven_by(nest.blocks[block], loop)) return false;
+  std::vector<BlockId> seen, open = {block};
+  while (!open.empty()) {
+    const BlockId next = open.back();
+    open.pop_back();
+    for (const ir::Read* read : ir::reads_of(nest.blocks[next].body)) {
+      for (const BlockId source : writers_of(nest, read->tensor, loop)) {
+        if (std::ranges::find(seen, source) != seen.end()) continue;
+        if (nest.is_reduction_loop(source, loop)) return !nest.is_write_back(block);
+        seen.push_back(source);
+        open.push_back(source);
+      }
+    }
+  }
+  return false;
+}
+
 std::vector<LoopId> own_loops(const Nest& nest, BlockId block, LoopId keep) {
   std::vector<LoopId> out;
   const std::vector<LoopId> kept = nest.path_to(keep);

@@ -25,6 +25,10 @@ int child_with(const ir::Nest& nest, ir::LoopId loop, ir::BlockId block);
 // part of a sum if there are any.
 bool is_partial_at(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 
+// The block depends, directly or through others, on a sum over `loop` (and is no write-back): it waits for its last
+// iteration.
+bool waits_for(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
+
 // The loops around `block` that contain nothing else, outermost first, not counting any around or equal to `keep`.
 std::vector<ir::LoopId> own_loops(const ir::Nest& nest, ir::BlockId block, ir::LoopId keep);
 

@@ -54,6 +54,8 @@ StepResult<void> check_new_name(const Nest& nest, std::string_view name) {
 StepResult<SizeId> resolve(Nest& nest, const Size& size, std::int64_t least, std::string_view subject) {
   SizeId id;
   if (const auto* number = std::get_if<std::int64_t>(&size)) {
+    constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // beyond any memory
+    if (*number > kLargest) return refuse(Refusal::kBadValue, subject);
     if (*number < least) return refuse(least > 0 ? Refusal::kBadFactor : Refusal::kBadValue, subject);
     id = nest.sizes.constant(*number);
   } else {

@@ -45,6 +45,17 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
   return region;
 }
 
+std::vector<RegionGuard> idle_limits(ir::Nest& nest, ir::BlockId block, LoopId loop) {
+  std::vector<RegionGuard> limits;
+  for (const ir::BlockIter& iter : nest.blocks[block].iters) {
+    if (iter.kind != ir::IterKind::kReduce) continue;
+    std::vector<Digit> outer = parted(nest, iter, loop).first;
+    if (!outer.empty() && !analysis::stays_below(nest, outer, iter.extent))
+      limits.push_back({-1, iter.extent, std::move(outer), iter.offset});
+  }
+  return limits;
+}
+
 ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span& span, std::int64_t low,
                           ir::SizeId domain, std::vector<Digit> inner) {
   ir::BlockIter iter;

@@ -25,6 +25,10 @@ struct Region {
 // cannot say.
 StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, ir::LoopId loop);
 
+// Iterations of the loops around `loop` in which the block has nothing to sum, as bounds on them. Empty if every iteration
+// has something.
+std::vector<RegionGuard> idle_limits(ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
+
 // An iterator's digits outside and inside the loop.
 std::pair<std::vector<ir::Digit>, std::vector<ir::Digit>> parted(const ir::Nest& nest, const ir::BlockIter& iter,
                                                                  ir::LoopId loop);

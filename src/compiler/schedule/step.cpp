@@ -1,6 +1,8 @@
 // The list of steps: what applies each. Printing and JSON have theirs beside it (trace_print.cpp, trace_json.cpp).
 #include "compiler/schedule/step.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
@@ -63,6 +65,34 @@ void release_unused(ir::Nest& nest) {
   }
 }
 
+// What lowering may put into prepare(), a top-level item at a time: those whose blocks read nothing but constants and
+// what the item itself computes.
+void mark_constants(ir::Nest& nest) {
+  std::vector<int> item_of(nest.blocks.size(), -1);
+  std::vector<std::vector<ir::BlockId>> items;
+  for (const ir::Item& item : nest.root) {
+    if (item.kind == ir::Item::Kind::kLoop)
+      items.push_back(nest.blocks_in(item.id));
+    else
+      items.push_back({item.id});
+    for (const ir::BlockId id : items.back()) item_of[id] = static_cast<int>(items.size()) - 1;
+  }
+  const auto written_only_in = [&](ir::BufferId buffer, int item) {
+    const auto writers = analysis::writers_of(nest, buffer);
+    return !writers.empty() && std::ranges::all_of(writers, [&](ir::BlockId id) { return item_of[id] == item; });
+  };
+  for (int item = 0; item < static_cast<int>(items.size()); ++item) {
+    const bool constant = std::ranges::all_of(items[item], [&](ir::BlockId id) {
+      const ir::Block& block = nest.blocks[id];
+      return nest.buffers[block.writes].scope != ir::Scope::kOutput && written_only_in(block.writes, item) &&
+             std::ranges::all_of(ir::reads_of(block.body), [&](const ir::Read* read) {
+               return nest.buffers[read->tensor].constant || written_only_in(read->tensor, item);
+             });
+    });
+    for (const ir::BlockId id : items[item]) nest.buffers[nest.blocks[id].writes].constant = constant;
+  }
+}
+
 }  // namespace
 
 std::string StepError::text() const {
@@ -74,6 +104,7 @@ StepResult<void> apply(ir::Nest& nest, const Step& step, bool free_layout) {
   ir::Nest copy = nest;
   if (auto done = dispatch(copy, step, free_layout); !done) return done;
   release_unused(copy);
+  mark_constants(copy);
 #ifndef NDEBUG
   const Status status = ir::verify(copy);
   LATHE_CHECK(status.has_value(), "after {}: {}\n{}", print(step), status.error().message, ir::print(copy));

@@ -11,13 +11,22 @@ namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   LATHE_CHECK(b > 0, "ceildiv by {}", b);
-  return a >= 0 ? (a + b - 1) / b : -(-a / b);
+  return a / b + (a > 0 && a % b != 0 ? 1 : 0);
 }
+
+// Absurd tile sizes make absurd sizes, which are refused later as such; they must not wrap into plausible ones.
+constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (!__builtin_mul_overflow(a, b, &out)) return std::clamp(out, -kLimit, kLimit);
+  return (a < 0) == (b < 0) ? kLimit : -kLimit;
+}
+std::int64_t plus(std::int64_t a, std::int64_t b) { return std::clamp(a + b, -kLimit, kLimit); }
 
 std::int64_t apply(Sizes::Op op, std::int64_t a, std::int64_t b) {
   switch (op) {
-    case Sizes::Op::kAdd: return a + b;
-    case Sizes::Op::kMul: return a * b;
+    case Sizes::Op::kAdd: return plus(a, b);
+    case Sizes::Op::kMul: return times(a, b);
     case Sizes::Op::kCeilDiv: return ceil_div(a, b);
     case Sizes::Op::kMin: return std::min(a, b);
     case Sizes::Op::kMax: return std::max(a, b);
@@ -56,7 +65,7 @@ SizeId Sizes::combine(Op op, SizeId a, SizeId b) {
 void Sizes::collect(SizeId id, Product& out) const {
   const Entry& e = at(id);
   if (e.op == Op::kConst) {
-    out.constant *= e.value;
+    out.constant = times(out.constant, e.value);
   } else if (e.op == Op::kMul) {
     collect(e.a, out);
     collect(e.b, out);
@@ -82,12 +91,12 @@ SizeId Sizes::build(const Product& product) {
 void Sizes::collect(SizeId id, std::int64_t factor, Sum& out) const {
   const Entry& e = at(id);
   if (e.op == Op::kConst) {
-    out.constant += factor * e.value;
+    out.constant = plus(out.constant, times(factor, e.value));
   } else if (e.op == Op::kAdd) {
     collect(e.a, factor, out);
     collect(e.b, factor, out);
   } else if (e.op == Op::kMul && is_constant(e.b)) {
-    collect(e.a, factor * constant_value(e.b), out);
+    collect(e.a, times(factor, constant_value(e.b)), out);
   } else {
     out.terms.emplace_back(id, factor);
   }
@@ -100,7 +109,7 @@ SizeId Sizes::build(Sum sum) {
   for (std::size_t i = 0; i < sum.terms.size();) {
     const SizeId term = sum.terms[i].first;
     std::int64_t factor = 0;
-    for (; i < sum.terms.size() && sum.terms[i].first == term; ++i) factor += sum.terms[i].second;
+    for (; i < sum.terms.size() && sum.terms[i].first == term; ++i) factor = plus(factor, sum.terms[i].second);
     if (factor != 0) append(factor == 1 ? term : intern({Op::kMul, 0, term, constant(factor)}));
   }
   if (sum.constant != 0 || id == SizeId::kNone) append(constant(sum.constant));

@@ -19,6 +19,7 @@ flat::Program Expander::run() {
     if (live(id)) plan_reductions(id);
   for (BlockId id = 0; id < static_cast<BlockId>(blocks_.size()); ++id)
     if (live(id)) plan_consumers(id);
+  for (const BlockId id : nest_.blocks_in_order()) inherit_waits(id);
   drop_dead_write_backs();
   for (BufferId id = 0; id < static_cast<BufferId>(nest_.buffers.size()); ++id) plan_storage(id);
   for (BlockId id = 0; id < static_cast<BlockId>(blocks_.size()); ++id)

@@ -117,6 +117,7 @@ class Expander {
   void plan_blocks();
   void plan_reductions(BlockId id);
   void plan_consumers(BlockId id);
+  void inherit_waits(BlockId id);
   void drop_dead_write_backs();
   void plan_storage(BufferId id);
   void plan_layout(BufferId id, Storage& storage);

@@ -123,6 +123,20 @@ void Expander::plan_consumers(BlockId id) {
   }
 }
 
+// What a waiting block computes is there only when it has run: its readers in the same loops wait too.
+void Expander::inherit_waits(BlockId id) {
+  BlockPlan& plan = blocks_[id];
+  for (const ir::Read* read : ir::reads_of(nest_.blocks[id].body)) {
+    for (BlockId w = 0; w < static_cast<BlockId>(blocks_.size()); ++w) {
+      if (w == id || nest_.blocks[w].dead || nest_.blocks[w].writes != read->tensor) continue;
+      for (BlockPlan::Progress progress : blocks_[w].only_in_last) {
+        std::erase_if(progress.loops, [&](LoopId l) { return std::ranges::find(plan.path, l) == plan.path.end(); });
+        if (!progress.loops.empty()) plan.only_in_last.push_back(std::move(progress));
+      }
+    }
+  }
+}
+
 void Expander::drop_dead_write_backs() {
   for (std::size_t id = 0; id < blocks_.size(); ++id) {
     const ir::Block& block = nest_.blocks[id];

@@ -44,7 +44,7 @@ class Cacher {
     ir::Buffer cache = original();
     cache.name = step_.name;
     cache.scope = step_.scope;
-    cache.constant = original().constant && loop_ == ir::kRoot;
+    cache.constant = false;
     cache.literal.clear();
     cache.at = loop_;
     cache.layout = layout_;
@@ -207,14 +207,7 @@ class Cacher {
 
   // Some iterations may leave the iterator's domain.
   bool overshoots(const ir::BlockIter& iter) {
-    if (iter.offset != SizeId::kNone) return true;
-    SizeId reach = nest_.sizes.constant(1);
-    for (const Digit& d : iter.digits) {
-      if (d.div != SizeId::kNone || d.mod != SizeId::kNone) return true;
-      const SizeId last = nest_.sizes.add(nest_.loops[d.loop].extent, nest_.sizes.constant(-1));
-      reach = nest_.sizes.add(reach, nest_.sizes.mul(d.weight, last));
-    }
-    return !nest_.sizes.at_least(iter.extent, reach);
+    return iter.offset != SizeId::kNone || !analysis::stays_below(nest_, iter.digits, iter.extent);
   }
 
   // The dimension that the block reads at one iterator with exactly these digits inside the loop; -1 if there is none.
@@ -236,7 +229,11 @@ class Cacher {
   }
 
   StepResult<void> cache_written(const std::vector<BlockId>& readers, BlockId writer) {
-    const Region region = LATHE_TRY(region_computed(nest_, writer, loop_));
+    Region region = LATHE_TRY(region_computed(nest_, writer, loop_));
+    for (RegionGuard& limit : idle_limits(nest_, writer, loop_)) {
+      if (!readers.empty()) return refuse(Refusal::kBreaksDependence, step_.buffer);
+      region.guards.push_back(std::move(limit));
+    }
     for (const BlockId id : readers) {
       if (nest_.buffers[original_].at == loop_) break;
       for (const ir::Read* read : ir::reads_of(nest_.blocks[id].body)) {

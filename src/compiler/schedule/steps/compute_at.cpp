@@ -91,10 +91,6 @@ StepResult<void> apply_step(ir::Nest& nest, const ComputeAt& step) {
   detach_block(nest, producer, loop);
   if (auto placed = place_in(nest, producer, step, loop, box); !placed) return placed;
   result.at = loop;
-  const auto readers = analysis::readers_of(nest, nest.blocks[producer].writes);
-  result.constant = result.constant && std::ranges::all_of(readers, [&](BlockId id) {
-                      return nest.buffers[nest.blocks[id].writes].constant;
-                    });
   return {};
 }
 

@@ -83,6 +83,8 @@ class Mover {
     if (written != buffer && nest_.buffers[written].cache_of != buffer)
       return refuse(Refusal::kBreaksDependence, step_.block);
     const Region region = LATHE_TRY(region_computed(nest_, producer, loop_));
+    // The last iteration of the loops around must be one that sums.
+    if (!idle_limits(nest_, producer, loop_).empty()) return refuse(Refusal::kBreaksDependence, step_.block);
     const ir::Block& block = nest_.blocks[consumer_];
     for (const ir::Read* read : ir::reads_of(block.body)) {
       if (read->tensor != buffer) continue;

@@ -68,7 +68,6 @@ class Factorer {
     partial.dtype = nest_.blocks[id_].body->dtype;
     partial.shape = result.shape;
     partial.shape.push_back(count);
-    partial.constant = result.constant;
     partial.at = home_;
     nest_.buffers.push_back(std::move(partial));
     return static_cast<BufferId>(nest_.buffers.size() - 1);

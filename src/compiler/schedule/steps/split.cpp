@@ -24,6 +24,16 @@ class Splitter {
     return true;
   }
 
+  // Blocks that this loop does not drive but that go with a sum over it. A write-back must not run where there was
+  // nothing to sum; one that waits for the last iteration needs that iteration to be one that sums.
+  bool writes_back_sum(ir::BlockId id) const {
+    if (nest_.sizes.divides(factor_, nest_.loops[loop_].extent) || !nest_.is_write_back(id)) return false;
+    return !analysis::is_driven_by(nest_.blocks[id], loop_) && nest_.is_reduction_loop(producer_of(id), loop_);
+  }
+  bool loses_last_iteration(ir::BlockId id) const {
+    return !nest_.sizes.divides(factor_, nest_.loops[loop_].extent) && analysis::waits_for(nest_, id, loop_);
+  }
+
   void add_guard(ir::BlockId id) {
     const bool reduces = nest_.is_reduction_loop(id, loop_);
     ir::BlockIter guard;
@@ -61,6 +71,7 @@ class Splitter {
   }
 
  private:
+  ir::BlockId producer_of(ir::BlockId write_back) const { return nest_.writer_of(nest_.blocks[write_back].writes); }
   SizeId or_none(SizeId size) const { return is_one(nest_.sizes, size) ? SizeId::kNone : size; }
 
   // Iterations of the loop past its extent put the iterator outside its domain.
@@ -98,7 +109,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Split& step) {
 
   Splitter splitter(nest, loop, factor, outer, inner);
   for (const ir::BlockId id : nest.blocks_in(loop)) {
-    if (splitter.needs_guard(nest.blocks[id])) splitter.add_guard(id);
+    if (splitter.loses_last_iteration(id)) return refuse(Refusal::kBadFactor, step.loop);
+    if (splitter.needs_guard(nest.blocks[id]) || splitter.writes_back_sum(id)) splitter.add_guard(id);
     for (ir::BlockIter& iter : nest.blocks[id].iters) {
       std::vector<Digit> digits;
       for (const Digit& digit : iter.digits) {
