@@ -27,6 +27,18 @@ TEST(Split, OfAnOuterLoopNeedsNoGuard) {
   EXPECT_NE(text.find("i = a*8 + b*4 + ii < 10; j = C.j < 33; k = C.k < 7\n"), std::string::npos) << text;
 }
 
+TEST(Split, OfAReductionKeepsItsWriteBackToIterationsThatSum) {
+  const std::string text = after("X: f32[9]; Y[i:7] = sum(r:3) X[i+r]",
+                                 {Reorder{{"Y.r", "Y.i"}}, Cache{"Y", "acc", "Y.i", ir::Scope::kMemory, {}},
+                                  Split{"Y.r", std::int64_t{2}, "o", "p"}});
+  EXPECT_NE(text.find("c0 = Y.i + acc.d0 < 7; o*2 + p < 3\n"), std::string::npos) << text;
+}
+
+TEST(Split, OfAReductionMayNotLoseTheLastIterationThatAConsumerWaitsFor) {
+  constexpr std::string_view kText = "X: f32[9]; Y[i:7] = sum(r:3) X[i+r]; Z[i] = max(Y[i], 0.0)";
+  EXPECT_EQ(refusal(kText, {Reorder{{"Y.r", "Y.i"}}, ReverseComputeAt{"Z", "Y.i"}, split("Y.r", 2)[0]}), R::kBadFactor);
+}
+
 TEST(Split, Refusals) {
   EXPECT_EQ(refusal(kMatmul, split("C.q", 4)), R::kNoSuchLoop);
   EXPECT_EQ(refusal(kMatmul, split("C.i", 0)), R::kBadFactor);

@@ -108,9 +108,12 @@ StepResult<void> apply_step(ir::Nest& nest, const Split& step) {
   nest.loops[loop].name = old.name;
 
   Splitter splitter(nest, loop, factor, outer, inner);
-  for (const ir::BlockId id : nest.blocks_in(loop)) {
+  const std::vector<ir::BlockId> blocks = nest.blocks_in(loop);
+  for (const ir::BlockId id : blocks) {
     if (splitter.loses_last_iteration(id)) return refuse(Refusal::kBadFactor, step.loop);
     if (splitter.needs_guard(nest.blocks[id]) || splitter.writes_back_sum(id)) splitter.add_guard(id);
+  }
+  for (const ir::BlockId id : blocks) {
     for (ir::BlockIter& iter : nest.blocks[id].iters) {
       std::vector<Digit> digits;
       for (const Digit& digit : iter.digits) {
