@@ -14,6 +14,7 @@
 #include "compiler/te/parse.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/process.h"
+#include "tuner/measure/replay.h"
 
 namespace lathe::measure {
 namespace {
@@ -127,6 +128,11 @@ TEST_F(Faults, WrongAnswersLeaveAReproducer) {
   std::ifstream file(folder / "README");
   const std::string readme((std::istreambuf_iterator<char>(file)), {});
   EXPECT_NE(readme.find("C[5,7]"), std::string::npos) << readme;
+  const auto again = replay(folder.string(), options_);
+  ASSERT_TRUE(again.has_value()) << again.error().text();
+  ASSERT_TRUE(again->error.has_value());
+  EXPECT_EQ(again->error->kind, ErrorKind::kWrongAnswer);
+  EXPECT_FALSE(replay(folder_ + "/nowhere", options_).has_value());
 }
 
 TEST_F(Faults, ScratchAndOutputsReadAsNan) {

@@ -1,0 +1,15 @@
+// Measures the candidate of a reproducer folder again (reproducer.h), on the same inputs.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "tuner/measure/measure.h"
+
+namespace lathe::measure {
+
+// Options::seed is the folder's. The outcome's error tells whether the fault is still there; an error of this function is
+// about the folder or the measurer.
+Result<Outcome> replay(const std::string& folder, Options options);
+
+}  // namespace lathe::measure
