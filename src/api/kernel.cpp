@@ -47,7 +47,7 @@ Kernel::Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Borde
 }
 
 Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program, const schedule::Trace& trace, const Target& target) {
-  auto built = LATHE_TRY(builder::build(program, trace, target));
+  auto built = LATHE_TRY(builder::build(te::canonical(program), trace, target));
   auto module = LATHE_TRY(module::load_module(built.library));
   return std::unique_ptr<Kernel>(
       new Kernel(std::move(module), std::move(built.inputs), std::move(built.outputs), target.threads));

@@ -50,7 +50,7 @@ Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
   if (request.which == "naive") return Chosen{};
   if (request.which == "best") return best_schedule(program, target, request);
   if (request.which == "default") {
-    const auto space = LATHE_TRY(space::derive_space(program, target, request.flavour));
+    const auto space = LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
     return Chosen{space->trace(space->default_config())};
   }
   return fail_at("--schedule", ErrorKind::kInvalidArgument, "unknown schedule \"{}\"; known are best, default and naive",

@@ -41,11 +41,13 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   LATHE_TRY(tune::searcher_named(request.options.search, request.options.exploration));
   LATHE_TRY(tune::model_named(request.options.model, 0, 1));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
-  const auto space = LATHE_TRY(space::derive_space(request.program, request.target, request.options.flavour));
+  // Records of a key are about the program in the key's own names.
+  const te::Program program = te::canonical(request.program);
+  const auto space = LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
   measure::Options measuring;
   measuring.jobs = request.options.jobs;
   measuring.cache = cache_of(request.options.cache_mode);
-  const auto measurer = LATHE_TRY(measure::make_measurer(request.program, request.target, measuring));
+  const auto measurer = LATHE_TRY(measure::make_measurer(program, request.target, measuring));
   starting.phase = "measuring the machine's peak";
   say(starting, 0);
   Tuned tuned;
@@ -66,7 +68,7 @@ Result<Measurement> measure_once(const te::Program& program, const Target& targe
   options.timeout_seconds = 300;
   options.min_seconds = 0.05;
   options.visits = trace.empty() ? 1 : 5;  // the naive loops may take seconds a call, and such long times are steady
-  const auto measurer = LATHE_TRY(measure::make_measurer(program, target, options));
+  const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(program), target, options));
   Measurement out;
   out.flops = te::flops(program);
   out.peak_flops = LATHE_TRY(measurer->peak_flops());

@@ -16,7 +16,7 @@ namespace lathe::api {
 namespace {
 
 Result<ir::Nest> scheduled_nest(const te::Program& program, const schedule::Trace& trace) {
-  ir::Nest nest = te::naive_nest(program);
+  ir::Nest nest = te::naive_nest(te::canonical(program));
   const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
   if (!applied)
     return fail_at(fmt::format("step {}", applied.error().step), ErrorKind::kIllegalSchedule, "{}", applied.error().text());
@@ -44,7 +44,7 @@ std::string values_of(const space::Knob& knob) {
 }
 
 Result<std::string> show_space(const ViewRequest& request) {
-  const auto space = LATHE_TRY(space::derive_space(request.program, request.target, request.flavour));
+  const auto space = LATHE_TRY(space::derive_space(te::canonical(request.program), request.target, request.flavour));
   std::string out = fmt::format("{:.4g} configurations before constraints, {} knobs, hash {}\n", space->size(), space->knobs(),
                                 hex(space->hash()));
   std::size_t widest = 0;
@@ -55,7 +55,7 @@ Result<std::string> show_space(const ViewRequest& request) {
 }
 
 Result<std::string> show_nest(const ViewRequest& request) {
-  const ir::Nest nest = te::naive_nest(request.program);
+  const ir::Nest nest = te::naive_nest(te::canonical(request.program));
   return ir::print(ir::SizedNest(nest, {}));
 }
 
@@ -97,7 +97,15 @@ constexpr View kViews[] = {
 
 Result<flat::Program> flat_program(const te::Program& program, const schedule::Trace& trace, const Target& target) {
   const ir::Nest nest = LATHE_TRY(scheduled_nest(program, trace));
-  return lower::lower(ir::SizedNest(nest, {}), target);
+  flat::Program flat = LATHE_TRY(lower::lower(ir::SizedNest(nest, {}), target));
+  // The borders have the names of the expression as written.
+  const auto rename = [&](std::vector<flat::Border>& borders, const std::vector<int>& tensors) {
+    for (std::size_t i = 0; i < borders.size() && i < tensors.size(); ++i)
+      borders[i].name = program.tensors[static_cast<std::size_t>(tensors[i])].name;
+  };
+  rename(flat.inputs, program.inputs());
+  rename(flat.outputs, program.outputs());
+  return flat;
 }
 
 std::string known_views() {

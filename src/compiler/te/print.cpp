@@ -246,13 +246,12 @@ std::string print_program(const Program& program) {
 
 Program canonical(const Program& program) {
   Program out = program;
-  for (std::size_t t = 0; t < out.tensors.size(); ++t) out.tensors[t].name = fmt::format("T{}", t);
-  for (Stage& stage : out.stages) {
-    int spatial = 0, reduce = 0;
-    for (Iterator& iter : stage.iters)
-      iter.name = iter.kind == IterKind::kSpatial ? fmt::format("i{}", spatial++)
-                                                  : fmt::format("r{}", reduce++);
-  }
+  for (std::size_t t = 0; t < out.tensors.size(); ++t)
+    out.tensors[t].name = t < 26 ? std::string(1, static_cast<char>('A' + t)) : fmt::format("T{}", t);
+  for (Stage& stage : out.stages)
+    for (std::size_t i = 0; i < stage.iters.size(); ++i)
+      stage.iters[i].name =
+          i < 18 ? std::string(1, static_cast<char>('i' + i)) : fmt::format("i{}", i);
   out.name = default_name(out);
   return out;
 }

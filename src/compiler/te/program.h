@@ -77,12 +77,12 @@ double io_bytes(const Program& program);
 
 // The canonical workload key: tensors and iterators renamed by order, shapes, types, constness,
 // layout mode, tolerance. Two expressions that differ only in names have the same key. It parses
-// back with parse_program(). Traces name loops after tensors and iterators: a trace stored under a
-// key belongs to the nest of the canonical program.
+// back with parse_program().
 std::string workload_key(const Program& program);
 
-// The program with the names the key gives: tensors T0, T1 ..., spatial iterators i0, i1 ...,
-// reduction iterators r0, r1 ...
+// The program with the names of the key: tensors A, B ..., the iterators of each stage i, j ...
+// Traces and knobs name loops after tensors and iterators, so what is stored under a key is about
+// the canonical program's nest: tune, look up and replay with that.
 Program canonical(const Program& program);
 
 bool equal(const Program& a, const Program& b);  // names included

@@ -35,8 +35,8 @@ TEST(Parse, MatmulTakesItsExtentsFromTheShapes) {
   EXPECT_EQ(flops(p), 2.0 * 31 * 7 * 5);
   EXPECT_EQ(io_bytes(p), 4.0 * (31 * 7 + 31 * 5 + 7 * 5));
   EXPECT_EQ(workload_key(p),
-            "T0: f32[31,7]; T1: f32[31,5]; output T2: f32[7,5]; "
-            "T2[i0:7,i1:5] = sum(r0:31) T0[r0,i0] * T1[r0,i1]; layout plain; max_error 2e-05");
+            "A: f32[31,7]; B: f32[31,5]; output C: f32[7,5]; "
+            "C[i:7,j:5] = sum(k:31) A[k,i] * B[k,j]; layout plain; max_error 2e-05");
   expect_round_trip(p);
 }
 
