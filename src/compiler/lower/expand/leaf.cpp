@@ -173,13 +173,9 @@ flat::Expr Expander::accumulated(const Instance& at, const flat::Expr& before) {
 void Expander::emit_accumulate(const Instance& at) {
   const ir::Block& block = nest_.blocks[at.id];
   const Dtype dtype = block.body->dtype;
-  const auto current = [&](BufferId buffer) {
-    const flat::Expr lanes = buffer == block.writes ? nullptr : stored_lanes(at);
-    return flat::cast(read_element(at, buffer, block.index, lanes, 0), dtype);
-  };
   flat::Expr before;
   if (at.plan->init_loop != ir::kRoot) {
-    before = current(block.writes);
+    before = flat::cast(read_element(at, block.writes, block.index, nullptr, 0), dtype);
   } else {
     // All reduction loops are outside the result's storage (or there are none): start here.
     const flat::Expr identity = flat::imm(ir::identity_of(block.reduce, dtype), {dtype, 1});
@@ -187,9 +183,10 @@ void Expander::emit_accumulate(const Instance& at) {
     if (first.known == true) {
       before = identity;
     } else {
-      before = current(nest_.buffers[block.writes].cache_of);
-      if (!first.known)
-        before = flat::select(widen(first.condition, before->type.lanes), widen(identity, before->type.lanes), before);
+      flat::Expr again = stored_lanes(at);  // where there is a partial result to go on from
+      if (!first.known) again = both(again, flat::unary(ir::UnaryOp::kNot, first.condition));
+      const double nothing = ir::identity_of(block.reduce, dtype);
+      before = flat::cast(read_element(at, nest_.buffers[block.writes].cache_of, block.index, again, nothing), dtype);
     }
   }
   emit_write(at, block.writes, accumulated(at, before));

@@ -113,13 +113,12 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule);
   const Axes& axes = rule.axes[0];
   const bool wide = flavour == Flavour::kWide;
-  if (axes.reduce >= 0 && axes.weights != nullptr && all_plain(axes.weights->index)) {
-    const bool constant = rule.program.tensors[axes.weights->tensor].constant;
-    std::vector<std::string> choices;
-    if (!constant)
-      choices = {kPackNone, kPackBlock, kPackWhole};
-    else
-      choices = wide ? std::vector<std::string>{kPackWhole, kPackNone} : std::vector<std::string>{kPackWhole};
+  // Some choice of the vector axis reads weights that can be packed; for another the knob does nothing.
+  for (const Axes& a : rule.axes) {
+    if (a.reduce < 0 || a.weights == nullptr || !all_plain(a.weights->index) || rule.at.pack_w >= 0) continue;
+    const bool constant = rule.program.tensors[a.weights->tensor].constant;
+    std::vector<std::string> choices{kPackNone, kPackBlock, kPackWhole};
+    if (constant) choices = wide ? std::vector<std::string>{kPackWhole, kPackNone} : std::vector<std::string>{kPackWhole};
     rule.at.pack_w = list.choice("pack.weights", choices);
     rule.at.prefetch = list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
   }
