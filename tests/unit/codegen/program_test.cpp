@@ -229,6 +229,54 @@ TEST(Program, LoadsSeeStoresToTheSameStorage) {
   check(p);
 }
 
+TEST(Program, TilesAreStoredAcrossRows) {
+  // Columns of a tile, `lanes` rows apart by `stride`; every count from one column to more than a
+  // transposed block.
+  for (const int lanes : {4, 8, 16})
+    for (const int columns : {1, 2, 7, 35}) {
+      const Type type{Dtype::kF32, lanes};
+      const int stride = columns + 2, size = stride * lanes;
+      std::vector<Stmt> stmts = {for_loop(1, int_imm(0), int_imm(2 * size), ForKind::kSerial,
+                                          store(1, var(1), imm(0, {})))};
+      std::vector<Stmt> tile;
+      for (int c = 0; c < columns; ++c)
+        tile.push_back(reg_write(
+            c, load(0, binary(kAdd, binary(kMul, var(0), int_imm(3)), int_imm(c * 5)), type)));
+      const Expr at = binary(kAdd, binary(kMul, var(0), int_imm(size)), int_imm(1));
+      for (int c = 0; c < columns; ++c) {
+        const Expr doubled = binary(kAdd, reg_read(c, type), reg_read(c, type));
+        tile.push_back(store(1, ramp(binary(kAdd, at, int_imm(c)), stride, lanes), doubled));
+      }
+      stmts.push_back(for_loop(0, int_imm(0), int_imm(2), ForKind::kSerial, seq(std::move(tile))));
+      check(program({buffer("A", columns * 5 + lanes + 3, Scope::kInput, 0),
+                     buffer("O", 2 * size, Scope::kOutput, 0)},
+                    {"i", "j"}, seq(std::move(stmts)),
+                    std::vector<Type>(static_cast<std::size_t>(columns), type)));
+    }
+}
+
+TEST(Program, StoresThatMeetKeepTheirOrder) {
+  // Columns as far apart as rows: later ones overwrite earlier ones. And values read back from what
+  // is stored.
+  const Type four{Dtype::kF32, 4};
+  std::vector<Stmt> stmts;
+  for (int c = 0; c < 5; ++c)
+    stmts.push_back(store(1, ramp(int_imm(c), 2, 4), load(0, int_imm(c * 4), four)));
+  for (int c = 0; c < 4; ++c)
+    stmts.push_back(store(1, ramp(int_imm(20 + c), 5, 4), load(1, ramp(int_imm(c), 1, 4), four)));
+  stmts.push_back(store(2, ramp(int_imm(0), 4, 4), load(0, int_imm(0), four)));
+  for (int c = 1; c < 4; ++c)
+    stmts.push_back(store(2, ramp(int_imm(c), 4, 4), load(2, ramp(int_imm(c - 1), 4, 4), four)));
+  Program p = program({buffer("A", 20, Scope::kInput, 0), buffer("O", 39, Scope::kOutput, 0),
+                       buffer("P", 16, Scope::kOutput, 1)},
+                      {"i"}, nullptr);
+  const Stmt clear =
+      for_loop(0, int_imm(0), int_imm(39), ForKind::kSerial, store(1, var(0), imm(0, {})));
+  stmts.insert(stmts.begin(), clear);
+  p.run = seq(std::move(stmts));
+  check(p);
+}
+
 TEST(Program, WhatHasNoInstructionIsRefused) {
   const Stmt run = store(1, int_imm(0), unary(UnaryOp::kErf, load(0, int_imm(0), {})));
   const Program p =

@@ -3,9 +3,10 @@
 // does not depend on. Private to this room.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -144,6 +145,15 @@ class FunctionEmitter {
   Value* from_memory(Value* x, flat::Type type);
   Value* to_memory(Value* x, flat::Type type);
   Value* scratch();  // where a masked-off lane may write
+
+  // Stores of a tile across the rows of memory (emit_transpose.cpp).
+  using StorePiece = std::function<void(int row, int column, Value* piece)>;
+  std::size_t columns_from(std::span<const flat::Stmt> stmts) const;
+  void store_columns(std::span<const flat::Stmt> stmts);
+  void store_group(Value* const* columns, int width, int lanes, int column,
+                   const StorePiece& store);
+  void store_sixteen(Value* const* columns, int column, const StorePiece& store);
+
   void tag(llvm::Instruction* access, int buffer);
 
   ModuleContext& m_;

@@ -33,6 +33,11 @@ bool depends_on_vars_only(const Expr& e) {
 // one.
 void FunctionEmitter::statement(const Seq& n) {
   for (std::size_t i = 0; i < n.stmts.size(); ++i) {
+    if (const std::size_t columns = columns_from(std::span(n.stmts).subspan(i)); columns > 1) {
+      store_columns(std::span(n.stmts).subspan(i, columns));
+      i += columns - 1;
+      continue;
+    }
     const auto* first = std::get_if<If>(&n.stmts[i]->value);
     std::size_t end = i + 1;
     const auto alike = [&](const Stmt& s) {
