@@ -1,6 +1,7 @@
 #include "tuner/measure/build_protocol.h"
 
 #include <cstring>
+#include <span>
 
 #include "runtime/runner/wire.h"
 
@@ -63,8 +64,8 @@ Result<Built> decode_built(std::string_view body) {
   runner::Reader r(body);
   Built m;
   const std::string library = r.text();
-  m.library.resize(library.size());
-  std::memcpy(m.library.data(), library.data(), library.size());
+  const auto bytes = std::as_bytes(std::span(library));
+  m.library.assign(bytes.begin(), bytes.end());
   m.known = r.flag();
   m.program_hash = r.text();
   m.spills = r.get<int>();

@@ -159,6 +159,7 @@ class Expander {
   bool not_worth_unrolling(LoopId loop) const;
   void emit_vectorized(LoopId loop);
   void emit_dynamic(LoopId loop);
+  std::int64_t shift_of(LoopId loop, const Pending& p) const;
   void emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending);
   void emit_body(LoopId loop);
   void emit_guarded_body(LoopId loop);

@@ -115,19 +115,35 @@ void Expander::emit_vectorized(LoopId loop) {
   bound_[loop] = {};
 }
 
-// A number for the loop. A tail that is to be shifted back starts where its last iteration is the domain's last.
+// How far the tile that starts at this iteration goes beyond the domain, if it may start earlier instead: it is a whole
+// tile of the only block inside, nothing else bounds it, and no reduction would be added to twice. 0: cut it off.
+std::int64_t Expander::shift_of(LoopId loop, const Pending& p) const {
+  const BlockPlan& plan = blocks_[p.block];
+  const Constraint& c = plan.constraints[p.constraint];
+  if (c.kind != Constraint::Kind::kDomain || !p.inner || p.weight <= 0 || blocks_in_[loop].size() != 1) return 0;
+  bool shifts = false;
+  for (const Digit& d : plan.iters[c.iter].digits) {
+    if (!d.plain() || (d.loop != loop && !inside(d.loop, loop))) return 0;
+    shifts |= d.loop != loop && nest_.loops[d.loop].tail == ir::Tail::kShift;
+  }
+  for (const LoopId l : plan.path)
+    if (reduces_over(p.block, l) && !inside(l, loop)) return 0;
+  for (const Iter& iter : plan.iters)
+    for (const Digit& d : iter.digits)
+      if (iter.guard && (d.loop == loop || inside(d.loop, loop))) return 0;
+  const Range r = constraint_range(plan, c);
+  const std::int64_t beyond = r.max - c.high + 1;
+  const bool whole = r.max - r.min + 1 == p.weight && r.min < c.high && r.min >= beyond;
+  return shifts && whole && beyond > 0 ? beyond : 0;
+}
+
+// A number for the loop.
 void Expander::emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending) {
   bound_[loop] = {Binding::Kind::kStatic, value};
   for (const Pending& p : pending) {
-    const Constraint& c = blocks_[p.block].constraints[p.constraint];
-    if (c.kind != Constraint::Kind::kDomain || !p.inner || p.weight <= 0) continue;
-    const auto& digits = blocks_[p.block].iters[c.iter].digits;
-    const bool shifts = std::ranges::any_of(digits, [&](const Digit& d) {
-      return inside(d.loop, loop) && nest_.loops[d.loop].tail == ir::Tail::kShift;
-    });
-    const Range r = constraint_range(blocks_[p.block], c);
-    if (!shifts || r.max < c.high || r.min >= c.high || r.min - (r.max - c.high + 1) < 0) continue;
-    bound_[loop].shift = -(r.max - c.high + 1);
+    const std::int64_t beyond = shift_of(loop, p);
+    if (beyond == 0) continue;
+    bound_[loop].shift = -beyond;
     bound_[loop].shift_weight = p.weight;
     break;
   }

@@ -188,7 +188,8 @@ void choose_start(const TileRule& rule, Derived& derived) {
     if (found != labels.end()) set(knob, found - labels.begin());
   };
   // Nothing packed beforehand: panels of one operand stay in L1 while blocks of the other pass through L2.
-  if (rule.at.pack_w >= 0 && !rule.program.tensors[axes.weights->tensor].constant) {
+  if (rule.at.pack_w >= 0 && axes.taps.empty() && axes.weights != nullptr &&
+      !rule.program.tensors[axes.weights->tensor].constant) {
     choose(rule.at.order, "VKP.vp");
     choose(rule.at.pack_w, kPackBlock);
     choose(rule.at.pack_x, kPackBlock);
