@@ -168,7 +168,9 @@ void Expander::emit_write(const Instance& at, BufferId buffer, flat::Expr value)
   if (++nodes_ > limits_.max_nodes)
     refuse(ErrorKind::kIllegalSchedule, "the unrolled program has more than {} writes: unroll less", limits_.max_nodes);
   const int lanes = where.uniform ? 1 : at.lanes;
-  LATHE_CHECK(value->type.lanes <= lanes, "block {} writes one element from several lanes", nest_.blocks[at.id].name);
+  if (value->type.lanes > lanes)
+    refuse(ErrorKind::kIllegalSchedule, "block {} writes one element from several lanes: vectorize a loop that its index has",
+           nest_.blocks[at.id].name);
   value = widen(value, lanes);
   if (storage_[buffer].is_register) {
     if (!where.fixed || where.is_vector)
