@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "compiler/interp/flat_machine.h"
+#include "compiler/ir/flat/rewrite.h"
 
 namespace lathe::interp {
 namespace {
@@ -103,14 +104,62 @@ void each_element(const flat::Border& border, F&& f) {
   }
 }
 
-Status check_written(const Area& area, const flat::Border& border) {
+Status check_written(const Machine& machine, const Area& area, const flat::Border& border) {
   Status status;
   each_element(border, [&](std::span<const std::int64_t> index, std::int64_t) {
     const std::int64_t offset = storage_offset(border, index);
-    if (status && area.traces[static_cast<std::size_t>(offset)].writer == 0)
+    const Trace& t = area.traces[static_cast<std::size_t>(offset)];
+    if (status && t.writer == 0)
       status = fail(ErrorKind::kRun, "element [{}] of output {} is never written", fmt::join(index, ", "), border.name);
+    if (status && t.poison != 0)
+      status = fail(ErrorKind::kRun, "element [{}] of output {} depends on {}", fmt::join(index, ", "), border.name,
+                    machine.explain(t.poison));
   });
   return status;
+}
+
+bool has_parallel_loop(const flat::Stmt& s) {
+  const auto* loop = std::get_if<flat::For>(&s->value);
+  bool found = loop != nullptr && loop->kind == flat::ForKind::kParallel;
+  flat::each_part(*s, [](const flat::Expr&) {}, [&](const flat::Stmt& inner) { found = found || has_parallel_loop(inner); });
+  return found;
+}
+
+Result<std::vector<Bytes>> run_once(const flat::Program& program, std::span<const Bytes> inputs,
+                                    const FlatOptions& options, bool reversed) {
+  Machine machine(program);
+  machine.seed = options.seed;
+  machine.reversed = reversed;
+  const Places at = lay_out(machine, inputs, options.workers);
+  place_buffers(machine, at);
+  LATHE_TRY_STATUS(execute(machine, program.prepare));
+  Area& workspace = machine.areas[static_cast<std::size_t>(at.workspace)];
+  workspace.traces.assign(workspace.traces.size(), Trace{});  // does not outlive prepare
+  LATHE_TRY_STATUS(execute(machine, program.run));
+  std::vector<Bytes> outputs;
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    Area& area = machine.areas[static_cast<std::size_t>(at.outputs) + i];
+    LATHE_TRY_STATUS(check_written(machine, area, program.outputs[i]));
+    outputs.push_back(std::move(area.bytes));
+  }
+  return outputs;
+}
+
+// Of the elements, not the padding.
+Status check_order(const flat::Program& program, const std::vector<Bytes>& one, const std::vector<Bytes>& two) {
+  for (std::size_t t = 0; t < one.size(); ++t) {
+    const flat::Border& border = program.outputs[t];
+    const auto bytes = static_cast<std::size_t>(size_of(border.dtype));
+    Status status;
+    each_element(border, [&](std::span<const std::int64_t> index, std::int64_t) {
+      const std::size_t at = static_cast<std::size_t>(storage_offset(border, index)) * bytes;
+      if (status && std::memcmp(&one[t][at], &two[t][at], bytes) != 0)
+        status = fail(ErrorKind::kRun, "element [{}] of output {} depends on the order of a parallel loop's iterations",
+                      fmt::join(index, ", "), border.name);
+    });
+    LATHE_TRY_STATUS(status);
+  }
+  return {};
 }
 
 }  // namespace
@@ -153,20 +202,10 @@ Result<std::vector<Bytes>> eval_flat(const flat::Program& program, std::span<con
     if (inputs[i].size() != wanted)
       return fail(ErrorKind::kInvalidArgument, "input {} has {} bytes, not {}", border.name, inputs[i].size(), wanted);
   }
-  Machine machine(program);
-  machine.seed = options.seed;
-  const Places at = lay_out(machine, inputs, options.workers);
-  place_buffers(machine, at);
-  LATHE_TRY_STATUS(execute(machine, program.prepare));
-  Area& workspace = machine.areas[static_cast<std::size_t>(at.workspace)];
-  workspace.traces.assign(workspace.traces.size(), Trace{});  // does not outlive prepare
-  LATHE_TRY_STATUS(execute(machine, program.run));
-  std::vector<Bytes> outputs;
-  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
-    Area& area = machine.areas[static_cast<std::size_t>(at.outputs) + i];
-    LATHE_TRY_STATUS(check_written(area, program.outputs[i]));
-    outputs.push_back(std::move(area.bytes));
-  }
+  auto outputs = run_once(program, inputs, options, false);
+  if (!outputs || !has_parallel_loop(program.run)) return outputs;
+  const auto again = LATHE_TRY(run_once(program, inputs, options, true));
+  LATHE_TRY_STATUS(check_order(program, *outputs, again));
   return outputs;
 }
 

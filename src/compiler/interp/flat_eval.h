@@ -3,12 +3,17 @@
 // Values have the exact semantics of flat.h: every f32, f16 or bf16 operation is done in wider arithmetic and rounded to
 // its type, transcendental functions are libm's in f64, rounded. What compiled code must not do is an error here:
 //   - an access outside its buffer, whatever lies there
-//   - reading storage or a register that nothing wrote: outputs, constants, workspace; a worker's area or a register
-//     after its iteration of a parallel loop ended; storage that another buffer sharing the place wrote last
-//   - two iterations of a parallel loop touching the same element of shared storage, one of them writing it (but for
-//     writing the same bits, which tiles that overlap do)
+//   - reading a register that nothing wrote in this iteration of a parallel loop
+//   - depending on storage that has no value there: that nothing wrote; that another buffer sharing the place wrote last;
+//     a worker's area after its iteration ended; an element that another iteration of the parallel loop writes. To load
+//     such an element is harmless, as tiles do that read more lanes than they keep: the lane is poison, and so is what is
+//     computed from it, but for the branch a select does not take. An error is poison in an address, a condition or a
+//     mask, and in an element of an output at the end
+//   - two iterations of a parallel loop writing different values to one element
 //   - an element of an output that is never written
-// Iterations of parallel loops run in a seeded random order, each on a random worker.
+//   - an output that depends on the order of the iterations of parallel loops
+// Iterations of parallel loops run in a seeded random order, each on a random worker; then all once more, in the opposite
+// order.
 #pragma once
 
 #include <cstddef>

@@ -59,33 +59,36 @@ Area& Machine::area_of(int buffer) {
   return areas[static_cast<std::size_t>(area >= 0 ? area : worker_area[static_cast<std::size_t>(worker)])];
 }
 
-Cell Machine::load(int id, std::int64_t index) {
+Cell Machine::load(int id, std::int64_t index, Poison& poison) {
   const flat::Buffer& b = program.buffers[static_cast<std::size_t>(id)];
   if (index < 0 || index >= b.size)
     throw Fault{fmt::format("a load of {} at {}, outside its {} elements", b.name, index, b.size)};
   Area& area = area_of(id);
   const int bytes = size_of(b.dtype);
   const std::size_t begin = static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
+  const auto none = [&](PoisonedLoad::Why why) {
+    poisons.push_back({why, id, index});
+    return static_cast<Poison>(poisons.size() - 1);
+  };
   if (!area.traces.empty())
-    for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule; ++g) {
-      Trace& t = area.traces[g];
-      if (t.writer == 0 || t.buffer != id || (!area.shared && t.writer != epoch))
-        throw Fault{fmt::format("a load of {} at {}, which {}", b.name, index,
-                                t.writer == 0    ? "nothing has written"
-                                : t.buffer != id ? "another buffer in the same place has overwritten"
-                                                 : "was written in another iteration of a parallel loop")};
-      if (loop_epoch == 0 || !area.shared) continue;
-      if (t.writer >= loop_epoch && t.writer != epoch)
-        throw Fault{fmt::format("a load of {} at {}, which another iteration of the parallel loop writes", b.name, index)};
-      if (t.reader < loop_epoch)
-        t.reader = epoch;
-      else if (t.reader != epoch)
-        t.other_reader = epoch;
+    for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule && poison == 0; ++g) {
+      const Trace& t = area.traces[g];
+      using enum PoisonedLoad::Why;
+      if (t.writer == 0)
+        poison = none(kUnwritten);
+      else if (t.buffer != id)
+        poison = none(kOverwritten);
+      else if (!area.shared && t.writer != epoch)
+        poison = none(kIterationEnded);
+      else if (area.shared && loop_epoch != 0 && t.writer >= loop_epoch && t.writer != epoch)
+        poison = none(kRace);
+      else
+        poison = t.poison;
     }
   return read_cell(b.dtype, &area.bytes[begin]);
 }
 
-void Machine::store(int id, std::int64_t index, Cell value) {
+void Machine::store(int id, std::int64_t index, Cell value, Poison poison) {
   const flat::Buffer& b = program.buffers[static_cast<std::size_t>(id)];
   if (index < 0 || index >= b.size)
     throw Fault{fmt::format("a store to {} at {}, outside its {} elements", b.name, index, b.size)};
@@ -97,17 +100,34 @@ void Machine::store(int id, std::int64_t index, Cell value) {
   const bool same = std::memcmp(fresh, &area.bytes[begin], static_cast<std::size_t>(bytes)) == 0;
   for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule; ++g) {
     Trace& t = area.traces[g];
-    if (loop_epoch != 0 && area.shared) {
-      const auto other = [&](std::uint32_t who) { return who >= loop_epoch && who != epoch; };
-      if (other(t.writer) && (!same || t.buffer != id))
-        throw Fault{fmt::format("a store to {} at {}, which another iteration of the parallel loop also writes", b.name, index)};
-      if (other(t.reader) || other(t.other_reader))
-        throw Fault{fmt::format("a store to {} at {}, which another iteration of the parallel loop reads", b.name, index)};
-    }
-    t.writer = epoch;
-    t.buffer = id;
+    const bool other = loop_epoch != 0 && area.shared && t.writer >= loop_epoch && t.writer != epoch;
+    const bool proper = poison == 0 && t.poison == 0;
+    if (other && proper && (!same || t.buffer != id))
+      throw Fault{fmt::format("a store to {} at {}, which another iteration of the parallel loop also writes", b.name, index)};
+    t = {.writer = epoch, .buffer = id, .poison = other && t.poison != 0 ? t.poison : poison};
   }
   std::memcpy(&area.bytes[begin], fresh, static_cast<std::size_t>(bytes));
+}
+
+std::string Machine::explain(Poison poison) const {
+  const PoisonedLoad& load = poisons[poison];
+  const auto why = [&] {
+    switch (load.why) {
+      case PoisonedLoad::Why::kUnwritten: return "nothing has written";
+      case PoisonedLoad::Why::kOverwritten: return "another buffer in the same place has overwritten";
+      case PoisonedLoad::Why::kIterationEnded: return "was written in another iteration of a parallel loop";
+      case PoisonedLoad::Why::kRace: return "another iteration of the parallel loop writes";
+    }
+    return "";
+  };
+  return fmt::format("a load of {} at {}, which {}", program.buffers[static_cast<std::size_t>(load.buffer)].name, load.index, why());
+}
+
+void Machine::require_value(int cell, int lanes, const char* use) const {
+  if (poison_of.empty()) return;
+  for (int l = 0; l < lanes; ++l)
+    if (const Poison poison = poison_of[static_cast<std::size_t>(cell + l)])
+      throw Fault{fmt::format("{} depends on {}", use, explain(poison))};
 }
 
 namespace {
@@ -128,10 +148,18 @@ class Executor {
   Cell cell(int index) const { return m_.cells[static_cast<std::size_t>(index)]; }
 
   void finish(const flat::Seq&, const Step& step) { run(step.body); }
-  void finish(const flat::If&, const Step& step) { run(cell(step.a).i != 0 ? step.body : step.otherwise); }
-  void finish(const flat::Let& n, const Step& step) { set_var(n.var, cell(step.a).i); }
+  void finish(const flat::If&, const Step& step) {
+    m_.require_value(step.a, 1, "a condition");
+    run(cell(step.a).i != 0 ? step.body : step.otherwise);
+  }
+  void finish(const flat::Let& n, const Step& step) {
+    m_.require_value(step.a, 1, "a let");
+    set_var(n.var, cell(step.a).i);
+  }
   void finish(const flat::PrefetchAt&, const Step&) {}
   void finish(const flat::For& n, const Step& step) {
+    m_.require_value(step.a, 1, "a loop's bound");
+    m_.require_value(step.b, 1, "a loop's bound");
     const std::int64_t begin = cell(step.a).i, end = cell(step.b).i;
     if (n.kind == flat::ForKind::kParallel) return parallel(n, step, begin, end);
     for (std::int64_t i = begin; i < end; ++i) {
@@ -145,6 +173,7 @@ class Executor {
     std::iota(order.begin(), order.end(), begin);
     Rng rng(m_.seed ^ m_.last_epoch);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+    if (m_.reversed) std::ranges::reverse(order);
     m_.loop_epoch = m_.last_epoch + 1;
     for (const std::int64_t i : order) {
       m_.epoch = ++m_.last_epoch;
@@ -159,15 +188,20 @@ class Executor {
   void finish(const flat::Store& n, const Step& step) {
     const int lanes = n.value->type.lanes;
     const bool vector_index = n.index->type.lanes > 1;
+    m_.require_value(step.a, vector_index ? lanes : 1, "an address");
+    if (step.c >= 0) m_.require_value(step.c, lanes, "a mask");
     for (int l = 0; l < lanes; ++l) {
       if (step.c >= 0 && cell(step.c + l).i == 0) continue;
-      m_.store(n.buffer, vector_index ? cell(step.a + l).i : cell(step.a).i + l, cell(step.b + l));
+      const Poison poison = m_.poison_of.empty() ? 0 : m_.poison_of[static_cast<std::size_t>(step.b + l)];
+      m_.store(n.buffer, vector_index ? cell(step.a + l).i : cell(step.a).i + l, cell(step.b + l), poison);
     }
   }
   void finish(const flat::RegWrite& n, const Step& step) {
     const auto reg = static_cast<std::size_t>(n.reg);
     const auto lanes = static_cast<std::size_t>(m_.program.regs[reg].lanes);
     std::copy_n(m_.cells.begin() + step.a, lanes, m_.cells.begin() + m_.reg_cells[reg]);
+    if (!m_.poison_of.empty())
+      std::copy_n(m_.poison_of.begin() + step.a, lanes, m_.poison_of.begin() + m_.reg_cells[reg]);
     m_.reg_epochs[reg] = m_.epoch;
   }
   void set_var(int id, std::int64_t value) {

@@ -56,11 +56,20 @@ class Translator {
   std::vector<Known> known_;  // of the statement being translated; searched backwards
 };
 
-// Who touched an element of shared storage. Numbers are epochs: every iteration of a parallel loop and every stretch of
-// the program between parallel loops has its own.
+// Why a value is none. Numbers of Machine::poisons; 0 is a proper value.
+using Poison = std::uint32_t;
+struct PoisonedLoad {
+  enum class Why : std::uint8_t { kUnwritten, kOverwritten, kIterationEnded, kRace } why;
+  int buffer;
+  std::int64_t index;
+};
+
+// Who wrote an element of storage last. Numbers are epochs: every iteration of a parallel loop and every stretch of the
+// program between parallel loops has its own.
 struct Trace {
-  std::uint32_t writer = 0, reader = 0, other_reader = 0;
-  int buffer = -1;  // that wrote it
+  std::uint32_t writer = 0;
+  int buffer = -1;
+  Poison poison = 0;
 };
 struct Area {
   Bytes bytes;
@@ -73,12 +82,16 @@ struct Machine {
   explicit Machine(const flat::Program& program);
 
   Status execute(const std::vector<Step>& steps);
-  Cell load(int buffer, std::int64_t index);
-  void store(int buffer, std::int64_t index, Cell value);
+  Cell load(int buffer, std::int64_t index, Poison& poison);
+  void store(int buffer, std::int64_t index, Cell value, Poison poison);
   Area& area_of(int buffer);
+  void require_value(int cell, int lanes, const char* use) const;  // not poison
+  std::string explain(Poison poison) const;
 
   const flat::Program& program;
   std::vector<Cell> cells;
+  std::vector<Poison> poison_of;              // by cell; kept only once there is any
+  std::vector<PoisonedLoad> poisons{{}};
   std::vector<int> var_cells, reg_cells;
   std::vector<std::uint32_t> reg_epochs;
 
@@ -91,7 +104,7 @@ struct Machine {
   std::uint32_t epoch = 1, loop_epoch = 0;    // loop_epoch: first of the running parallel loop; 0 outside
   std::uint32_t last_epoch = 1;
   std::uint64_t seed = 1;
-  std::string where;                          // for messages: the statement that failed
+  bool reversed = false;                      // the order of parallel iterations
   const Step* step = nullptr;
 };
 

@@ -17,6 +17,16 @@ void each_lane(Machine& m, const Insn& n, F f) {
   Cell* out = &m.cells[static_cast<std::size_t>(n.out)];
   for (int lane = 0; lane < n.lanes; ++lane) out[lane] = f(lane);
 }
+// The result is poison where an operand is; `from` are the operands' cells, of as many lanes or of one.
+void taint(Machine& m, const Insn& n, std::initializer_list<int> from, bool scalar = false) {
+  if (m.poison_of.empty()) return;
+  for (int lane = 0; lane < n.lanes; ++lane) {
+    Poison poison = 0;
+    for (const int first : from)
+      if (poison == 0) poison = m.poison_of[static_cast<std::size_t>(first + (scalar ? 0 : lane))];
+    m.poison_of[static_cast<std::size_t>(n.out + lane)] = poison;
+  }
+}
 const Cell* cells(Machine& m, int first) { return &m.cells[static_cast<std::size_t>(first)]; }
 Cell real(double value) { return {.f = value}; }
 Cell integer(std::int64_t value) { return {.i = value}; }
@@ -63,11 +73,13 @@ bool compare(BinaryOp op, double a, double b) {
 }
 
 void unary_real(Machine& m, const Insn& n) {
+  taint(m, n, {n.a});
   const Cell* a = cells(m, n.a);
   each_lane(m, n, [&](int l) { return real(round_to(apply(static_cast<UnaryOp>(n.op), a[l].f), n.dtype)); });
 }
 
 void unary_integer(Machine& m, const Insn& n) {
+  taint(m, n, {n.a});
   const Cell* a = cells(m, n.a);
   each_lane(m, n, [&](int l) {
     const std::int64_t x = a[l].i;
@@ -82,16 +94,19 @@ void unary_integer(Machine& m, const Insn& n) {
 }
 
 void binary_real(Machine& m, const Insn& n) {
+  taint(m, n, {n.a, n.b});
   const Cell *a = cells(m, n.a), *b = cells(m, n.b);
   each_lane(m, n, [&](int l) { return real(round_to(apply(static_cast<BinaryOp>(n.op), a[l].f, b[l].f), n.dtype)); });
 }
 
 void compare_real(Machine& m, const Insn& n) {
+  taint(m, n, {n.a, n.b});
   const Cell *a = cells(m, n.a), *b = cells(m, n.b);
   each_lane(m, n, [&](int l) { return integer(compare(static_cast<BinaryOp>(n.op), a[l].f, b[l].f)); });
 }
 
 void binary_integer(Machine& m, const Insn& n) {
+  taint(m, n, {n.a, n.b});
   const Cell *a = cells(m, n.a), *b = cells(m, n.b);
   each_lane(m, n, [&](int l) {
     const auto op = static_cast<BinaryOp>(n.op);
@@ -102,6 +117,7 @@ void binary_integer(Machine& m, const Insn& n) {
 }
 
 void fma_real(Machine& m, const Insn& n) {
+  taint(m, n, {n.a, n.b, n.c});
   const Cell *a = cells(m, n.a), *b = cells(m, n.b), *c = cells(m, n.c);
   each_lane(m, n, [&](int l) {
     if (n.dtype == Dtype::kF64) return real(std::fma(a[l].f, b[l].f, c[l].f));
@@ -111,6 +127,7 @@ void fma_real(Machine& m, const Insn& n) {
 }
 
 void fma_integer(Machine& m, const Insn& n) {
+  taint(m, n, {n.a, n.b, n.c});
   const Cell *a = cells(m, n.a), *b = cells(m, n.b), *c = cells(m, n.c);
   each_lane(m, n, [&](int l) {
     const auto product = flat::evaluate(BinaryOp::kMul, a[l].i, b[l].i, n.dtype);
@@ -120,7 +137,16 @@ void fma_integer(Machine& m, const Insn& n) {
 
 void do_select(Machine& m, const Insn& n) {
   const Cell *c = cells(m, n.a), *t = cells(m, n.b), *o = cells(m, n.c);
-  each_lane(m, n, [&](int l) { return c[n.vector_index ? l : 0].i != 0 ? t[l] : o[l]; });
+  each_lane(m, n, [&](int l) {
+    const int at = n.vector_index ? l : 0;
+    const bool taken = c[at].i != 0;
+    if (!m.poison_of.empty()) {
+      const auto poison = [&](int cell) { return m.poison_of[static_cast<std::size_t>(cell)]; };
+      const Poison condition = poison(n.a + at);
+      m.poison_of[static_cast<std::size_t>(n.out + l)] = condition != 0 ? condition : poison((taken ? n.b : n.c) + l);
+    }
+    return taken ? t[l] : o[l];
+  });
 }
 
 std::int64_t saturated(double value, Dtype dtype) {
@@ -139,6 +165,7 @@ std::int64_t saturated(double value, Dtype dtype) {
 }
 
 void do_cast(Machine& m, const Insn& n) {
+  taint(m, n, {n.a});
   const Cell* a = cells(m, n.a);
   const bool from_real = is_float(n.from), to_real = is_float(n.dtype);
   each_lane(m, n, [&](int l) {
@@ -158,6 +185,7 @@ std::int64_t bits_of(Cell cell, Dtype dtype) {
 }
 
 void do_bitcast(Machine& m, const Insn& n) {
+  taint(m, n, {n.a});
   const Cell* a = cells(m, n.a);
   each_lane(m, n, [&](int l) {
     const auto bytes = std::bit_cast<std::array<std::byte, 8>>(bits_of(a[l], n.from));
@@ -166,6 +194,7 @@ void do_bitcast(Machine& m, const Insn& n) {
 }
 
 void do_ramp(Machine& m, const Insn& n) {
+  taint(m, n, {n.a}, true);
   const std::uint64_t base = static_cast<std::uint64_t>(cells(m, n.a)->i);
   each_lane(m, n, [&](int l) {
     const std::uint64_t step = static_cast<std::uint64_t>(n.stride) * static_cast<std::uint64_t>(l);
@@ -174,15 +203,22 @@ void do_ramp(Machine& m, const Insn& n) {
 }
 
 void do_broadcast(Machine& m, const Insn& n) {
+  taint(m, n, {n.a}, true);
   const Cell value = *cells(m, n.a);
   each_lane(m, n, [&](int) { return value; });
 }
 
 void do_load(Machine& m, const Insn& n) {
   const Cell *index = cells(m, n.a), *mask = n.c < 0 ? nullptr : cells(m, n.c);
+  m.require_value(n.a, n.vector_index ? n.lanes : 1, "an address");
+  if (mask != nullptr) m.require_value(n.c, n.lanes, "a mask");
   each_lane(m, n, [&](int l) {
-    if (mask != nullptr && mask[l].i == 0) return is_float(n.dtype) ? real(0) : integer(0);
-    return m.load(n.object, n.vector_index ? index[l].i : index->i + l);
+    Poison poison = 0;
+    Cell value = is_float(n.dtype) ? real(0) : integer(0);
+    if (mask == nullptr || mask[l].i != 0) value = m.load(n.object, n.vector_index ? index[l].i : index->i + l, poison);
+    if (poison != 0 && m.poison_of.empty()) m.poison_of.resize(m.cells.size());
+    if (!m.poison_of.empty()) m.poison_of[static_cast<std::size_t>(n.out + l)] = poison;
+    return value;
   });
 }
 

@@ -108,6 +108,7 @@ Translator::Translator(const flat::Program& program, Machine& machine) : program
 int Translator::new_cells(int lanes) {
   const auto first = machine_.cells.size();
   machine_.cells.resize(first + static_cast<std::size_t>(lanes));
+  if (!machine_.poison_of.empty()) machine_.poison_of.resize(machine_.cells.size());
   return static_cast<int>(first);
 }
 

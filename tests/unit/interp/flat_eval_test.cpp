@@ -130,6 +130,10 @@ struct Bug {
   Stmt (*program)();
   const char* message;
 };
+// C = A + W[0], with loop variable v.
+Stmt copy_all(int v) {
+  return loop(v, 8, store(1, var(v), binary(kAdd, a(var(v)), load(2, int_imm(0), kF32))));
+}
 Stmt copy_all() { return loop(1, 8, store(1, var(1), a(var(1)))); }
 const Bug kBugs[] = {
     {"LoadOutside", [] { return loop(0, 9, store(1, binary(kMin, var(0), int_imm(7)), a(var(0)))); },
@@ -161,6 +165,23 @@ const Bug kBugs[] = {
                         ForKind::kParallel)});
      },
      "another iteration of the parallel loop"},
+    {"PoisonAddress",
+     [] { return loop(0, 8, store(1, binary(kAdd, var(0), cast(load(2, int_imm(0), kF32), Dtype::kI64)), imm(0, kF32))); },
+     "an address depends on a load of W at 0, which nothing has written"},
+    {"PoisonCondition",
+     [] { return loop(0, 8, if_then(binary(kLt, load(2, int_imm(0), kF32), imm(1, kF32)), store(1, var(0), imm(0, kF32)))); },
+     "a condition depends on a load of W at 0"},
+    {"PoisonThroughMemory",
+     [] { return loop(0, 8, seq({store(2, int_imm(1), binary(kAdd, load(2, int_imm(0), kF32), imm(1, kF32))),
+                                 reg_write(0, load(2, int_imm(1), kF32)), store(1, var(0), reg_read(0, kF32))})); },
+     "element [0] of output C depends on a load of W at 0, which nothing has written"},
+    {"ReadBeforeAnotherWrites",  // right in half of all orders
+     [] {
+       return seq({store(2, int_imm(0), imm(0, kF32)),
+                   loop(0, 2, if_then(binary(kEq, var(0), int_imm(0)), copy_all(1),
+                                      store(2, int_imm(0), imm(5, kF32))), ForKind::kParallel)});
+     },
+     "depends on a load of W at 0, which another iteration of the parallel loop writes"},
     {"DivisionByZero", [] { return loop(0, 8, store(1, binary(kDiv, int_imm(7), var(0)), imm(0, kF32))); },
      "7 / 0 is not defined"},
 };
@@ -181,6 +202,18 @@ TEST(FlatEval, OverlappingTilesMayWriteTheSame) {
                                   ForKind::kParallel));
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ((*c)[7], 7);
+}
+
+TEST(FlatEval, LanesNobodyKeepsMayBeLoaded) {
+  const Type f32x4{Dtype::kF32, 4};
+  const Expr first = binary(kEq, var(0), int_imm(0));
+  const Expr kept = binary(kLt, ramp(int_imm(0), 1, 4), broadcast(int_imm(1), 4));
+  // W[0] accumulates; lanes 1 to 3 of W are never written.
+  const auto c = run(base(), seq({loop(0, 3, store(2, int_imm(0), binary(kAdd, select(first, imm(0, f32x4), load(2, int_imm(0), f32x4)),
+                                                                        imm(1, f32x4)), kept)),
+                                  loop(1, 8, store(1, var(1), load(2, int_imm(0), kF32)))}));
+  ASSERT_TRUE(c) << c.error().text();
+  EXPECT_EQ((*c)[0], 3);
 }
 
 TEST(FlatEval, BuffersInOnePlace) {
