@@ -33,13 +33,18 @@ std::uint64_t searcher_seed(std::uint64_t seed, int finished) {
   return Hasher().add(seed).add(static_cast<std::uint64_t>(finished)).value();
 }
 
+search::Scorer* prior_of(const Subject& subject, const Options& options) {
+  if (options.model == "analytic") return subject.prior();
+  return options.prior && options.model != "none" ? subject.prior() : nullptr;
+}
+
 class Tuner {
  public:
   Tuner(const Subject& subject, measure::Measurer& measurer, store::Store& store, const Target& target,
         const Options& options, model::CostModel* model, const Listener& listener, const std::function<bool()>& stop)
       : subject_(subject), measurer_(measurer), options_(options), model_(model), stop_(stop),
         reporter_(options, listener), state_(subject, store, target, options, model != nullptr),
-        scorer_(subject, model, options.jobs) {}
+        scorer_(subject, model, prior_of(subject, options), options.jobs) {}
 
   Result<Summary> run(const SearcherMaker& make_searcher) {
     LATHE_TRY_STATUS(state_.load([this](const store::Record& record) { count(record, true); }));
@@ -122,6 +127,7 @@ class Tuner {
     const Stopwatch watch;
     LATHE_TRY_STATUS(model_->train(state_.rows()));
     trained_rows_ = state_.rows().count();
+    scorer_.calibrate(state_.told(), state_.worked());
     summary_.spent.model += watch.seconds();
     return watch.seconds();
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "unit/tune/fakes.h"
 
@@ -53,6 +54,47 @@ TEST_F(TuneTest, XgboostByItsNameFindsBetterProgramsThanRandom) {
   const auto random = run();
   ASSERT_TRUE(random);
   EXPECT_LT(annealed->best_seconds(), random->best_seconds());
+}
+
+TEST_F(TuneTest, TheAnalyticModelGuidesTheFirstBatchAndHalfOfItIsChance) {
+  search::Oracle oracle;
+  const auto good = [&] {
+    int count = 0;
+    for (const auto& record : records()) count += record.batch == 0 && record.seconds < 2.5e-3;
+    return count;
+  };
+  options_.trials = options_.first_batch = 20;
+  ASSERT_TRUE(run());
+  EXPECT_LE(good(), 2);
+  subject_.prior_ = &oracle;
+  options_.fresh = true;
+  for (const auto& [model, least, most] : {std::tuple{"xgb-rank", 6, 12}, {"analytic", 16, 20}, {"none", 0, 2}}) {
+    SCOPED_TRACE(model);
+    store_ = std::move(*store::open_sqlite((folder_ / model).string()));
+    options_.model = model;
+    ASSERT_TRUE(run());
+    EXPECT_GE(good(), least);
+    EXPECT_LE(good(), most);
+  }
+}
+
+TEST_F(TuneTest, AWrongAnalyticModelIsOutweighedByMeasurements) {
+  class Wrong final : public search::Scorer {
+   public:
+    bool ready() const override { return true; }
+    void score(std::span<const Config> configs, std::span<double> scores) override {
+      for (std::size_t i = 0; i < configs.size(); ++i) scores[i] = 1e6 * search::structured_seconds(configs[i]);
+    }
+  } wrong;
+  subject_.prior_ = &wrong;
+  options_.trials = 300;
+  options_.race_seconds = 0;
+  const auto misled = run();
+  options_.search = "random";
+  options_.fresh = true;
+  const auto random = run();
+  ASSERT_TRUE(misled && random);
+  EXPECT_LT(misled->best_seconds(), random->best_seconds());
 }
 
 TEST_F(TuneTest, EverythingIsRecorded) {
@@ -142,8 +184,8 @@ TEST_F(TuneTest, SameSeedSameTrials) {
 }
 
 TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
-  EXPECT_EQ(searcher_named("magic", {}).error().message, "unknown search \"magic\"; known are annealing, genetic and random");
-  EXPECT_EQ(model_named("magic", 0, 1).error().message, "unknown model \"magic\"; known are xgb-rank, xgb-reg and none");
+  EXPECT_EQ(searcher_named("magic", {}).error().message, "unknown search \"magic\"; known are annealing, genetic, random");
+  EXPECT_EQ(model_named("magic", 0, 1).error().message, "unknown model \"magic\"; known are xgb-rank, xgb-reg, analytic, none");
   EXPECT_FALSE(model_named("none", 0, 1)->get());
   options_.cache_mode = "tepid";
   EXPECT_EQ(run().error().message, "unknown cache mode \"tepid\"; known are warm and cold");
