@@ -58,7 +58,7 @@ struct TuneOptions {
   int jobs = 0;                                // processes at work; 0: one a core
   std::uint64_t seed = 0;
   std::string search = "annealing";            // annealing, genetic, random
-  std::string model = "xgb-rank";              // xgb-rank, xgb-reg, none
+  std::string model = "xgb-rank";              // xgb-rank, xgb-reg, analytic, none
   std::string space = "default";               // default, wide
   bool fresh = false;                          // learn nothing from other runs
   Machine machine;

@@ -129,6 +129,9 @@ Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule:
                                      const std::string& path, const std::string& name) {
   ArtifactFiles files;
   files.name = name.empty() ? default_name(path) : name;
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder))
+    return fail_at(path, ErrorKind::kNotFound, "the folder {} does not exist; make it, or give another file", folder.string());
   const flat::Program flat = LATHE_TRY(flat_program(program, trace, target));
   const auto written = LATHE_TRY(package::write_artifact(files.name, flat, target, path));
   files.library = written.library;

@@ -80,10 +80,19 @@ Result<Workload> from_operator(const std::string& name, const ops::Arguments& ar
   return Workload{std::move(algorithms.front().program), algorithms.front().name};
 }
 
+std::string example_of(const std::string& op) {
+  const auto found = ops::find_operator(op);
+  std::string text = op;
+  if (!found) return text;
+  for (const auto& parameter : found->parameters)
+    if (parameter.fallback.empty() && parameter.kind != ops::Parameter::Kind::kText) text += " --" + parameter.name + " ...";
+  return text;
+}
+
 Result<Workload> from_operator_flags(const WorkloadRequest& request) {
   if (!request.shapes.empty())
     return fail_at("--shape", ErrorKind::kInvalidArgument,
-                   "{} is an operator: its shapes come from its own flags; see lathe help {}", request.text, request.text);
+                   "{} is an operator: its shapes come from its own flags, e.g. {}", request.text, example_of(request.text));
   ops::Arguments arguments(request.flags.begin(), request.flags.end());
   for (const auto& dtype : request.dtypes) arguments["dtype"] = dtype;
   return from_operator(request.text, arguments);
@@ -100,14 +109,21 @@ Result<Workload> from_expression(const WorkloadRequest& request) {
   return Workload{std::move(*program), "direct"};
 }
 
+Result<Workload> from_paper(const WorkloadRequest& request) {
+  LATHE_TRY_STATUS(refuse_operator_flags(request));
+  auto paper = *ops::paper_workload(request.text);
+  if (!request.shapes.empty())
+    return fail_at("--shape", ErrorKind::kInvalidArgument, "the shapes of {} are the paper's; remove it, or write the operator {}",
+                   paper.name, paper.op);
+  for (const auto& dtype : request.dtypes) paper.arguments["dtype"] = dtype;
+  return from_operator(paper.op, paper.arguments);
+}
+
 Result<Workload> by_form(const WorkloadRequest& request) {
   if (request.text.empty())
     return fail(ErrorKind::kInvalidArgument, "no workload is given; write an expression, an operator ({}) or a workload of "
                 "the paper ({})", known_operators(), known_paper_workloads());
-  if (const auto paper = ops::paper_workload(request.text)) {
-    LATHE_TRY_STATUS(refuse_operator_flags(request));
-    return from_operator(paper->op, paper->arguments);
-  }
+  if (ops::paper_workload(request.text)) return from_paper(request);
   if (ops::find_operator(request.text)) return from_operator_flags(request);
   if (request.text.find_first_of("[=") != std::string::npos) return from_expression(request);
   return fail(ErrorKind::kInvalidArgument,

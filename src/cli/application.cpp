@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/command.h"
@@ -25,11 +26,30 @@ std::string help_of(const CLI::App& app) {
   return chosen.empty() ? "lathe --help" : "lathe " + chosen.front()->get_name() + " --help";
 }
 
-int wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
+std::string known_subcommands(const CLI::App& app) {
+  std::string names;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
+
+// What CLI11 found wrong, in our words.
+std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
+  const auto* chosen = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !chosen->remaining().empty())
+    return fmt::format("nothing here is called {}; quote an expression that has spaces", chosen->remaining().front());
   std::string message = error.what();
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
-  fmt::print(stderr, "lathe: {}; see {}\n", message, help_of(app));
+  return message;
+}
+
+int wrong_usage(const std::string& sentence, const std::string& help) {
+  fmt::print(stderr, "lathe: {}; see {}\n", sentence, help);
   return kWrongUsage;
+}
+
+bool is_subcommand(const CLI::App& app, const std::string& word) {
+  return !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty();
 }
 
 int perform(const Work& work) {
@@ -46,15 +66,22 @@ int run(int argc, const char* const* argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   Work work;
-  for (const auto add : {add_tune, add_best, add_trials, add_show, add_compile, add_bench, add_export, add_import})
-    add(app, work);
+  for (const auto& command : {tune_command(), best_command(), trials_command(), show_command(), compile_command(),
+                              bench_command(), export_command(), import_command()}) {
+    auto* subcommand = app.add_subcommand(command.name, command.help);
+    FlagSet flags(*subcommand);
+    subcommand->callback([&work, chosen = command.declare(flags)] { work = chosen; });
+  }
+  if (argc < 2) return wrong_usage("a subcommand is missing, one of " + known_subcommands(app), "lathe --help");
+  if (argv[1][0] != '-' && !is_subcommand(app, argv[1]))
+    return wrong_usage(fmt::format("unknown subcommand \"{}\"; known are {}", argv[1], known_subcommands(app)), "lathe --help");
   try {
     app.parse(argc, argv);
     return perform(work);
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return wrong_usage(app, error);
+    return wrong_usage(sentence_of(app, error), help_of(app));
   } catch (const InvariantError& broken) {
     fmt::print(stderr, "lathe: a bug of Lathe: {}; please report it with the command that shows it\n", broken.what());
   } catch (const std::bad_alloc&) {

@@ -15,7 +15,7 @@ namespace lathe::cli {
 namespace {
 
 struct Flags {
-  WorkloadFlags workload;
+  api::WorkloadRequest workload;
   MachineFlags machine;
   std::string schedule = "best";
   bool serve = false, json = false;
@@ -32,7 +32,7 @@ Result<int> serve_kernel(const api::Workload& workload, const Target& target, co
 }
 
 Result<int> perform(const Flags& flags) {
-  const auto workload = LATHE_TRY(api::make_workload(flags.workload.request));
+  const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto chosen =
       LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
@@ -58,18 +58,19 @@ Result<int> perform(const Flags& flags) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Work& work) {
-  auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("bench", "time one schedule of a workload");
-  add_workload_flags(*command, flags->workload);
-  add_schedule_flag(*command, flags->schedule);
-  add_target_flags(*command, flags->machine);
-  add_database_flag(*command, flags->machine.database);
-  add_space_flag(*command, flags->machine);
-  add_cache_flag(*command, flags->machine);
-  command->add_flag("--serve", flags->serve, "answer \"run SECONDS\" on standard input with seconds a call, until \"quit\"");
-  command->add_flag("--json", flags->json, "one JSON object on standard output");
-  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+Command bench_command() {
+  return {"bench", "time one schedule of a workload", [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    add_workload_flags(set, flags->workload);
+    add_schedule_flag(set, flags->schedule);
+    add_target_flags(set, flags->machine);
+    add_database_flag(set, flags->machine.database);
+    add_space_flag(set, flags->machine);
+    add_cache_flag(set, flags->machine);
+    set.flag("--serve", flags->serve, "answer \"run SECONDS\" on standard input with seconds a call, until \"quit\"");
+    set.flag("--json", flags->json, "one JSON object on standard output");
+    return [flags] { return perform(*flags); };
+  }};
 }
 
 }  // namespace lathe::cli

@@ -10,13 +10,13 @@ namespace lathe::cli {
 namespace {
 
 struct Flags {
-  WorkloadFlags workload;
+  api::WorkloadRequest workload;
   MachineFlags machine;
   bool json = false;
 };
 
 Result<int> perform(const Flags& flags) {
-  const auto workload = LATHE_TRY(api::make_workload(flags.workload.request));
+  const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto chosen = LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request("best", flags.machine))));
   const store::Record& record = *chosen.record;
@@ -39,15 +39,16 @@ Result<int> perform(const Flags& flags) {
 
 }  // namespace
 
-void add_best(CLI::App& app, Work& work) {
-  auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("best", "print the best recorded program of a workload");
-  add_workload_flags(*command, flags->workload);
-  add_target_flags(*command, flags->machine);
-  add_database_flag(*command, flags->machine.database);
-  add_cache_flag(*command, flags->machine);
-  command->add_flag("--json", flags->json, "one JSON object on standard output");
-  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+Command best_command() {
+  return {"best", "print the best recorded program of a workload", [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    add_workload_flags(set, flags->workload);
+    add_target_flags(set, flags->machine);
+    add_database_flag(set, flags->machine.database);
+    add_cache_flag(set, flags->machine);
+    set.flag("--json", flags->json, "one JSON object on standard output");
+    return [flags] { return perform(*flags); };
+  }};
 }
 
 }  // namespace lathe::cli

@@ -1,24 +1,31 @@
-// What a subcommand's file provides: a function that adds it to the application.
+// What a subcommand's file provides: its name, its flags and its work.
 #pragma once
 
 #include <functional>
-
-#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "cli/flag_set.h"
 
 namespace lathe::cli {
 
-// The chosen subcommand's work, set while arguments are parsed. Returns an exit code.
+// Returns an exit code.
 using Work = std::function<Result<int>()>;
 
-void add_tune(CLI::App& app, Work& work);
-void add_best(CLI::App& app, Work& work);
-void add_trials(CLI::App& app, Work& work);
-void add_show(CLI::App& app, Work& work);
-void add_compile(CLI::App& app, Work& work);
-void add_bench(CLI::App& app, Work& work);
-void add_export(CLI::App& app, Work& work);
-void add_import(CLI::App& app, Work& work);
+struct Command {
+  std::string name, help;
+  // Declares the flags; the work reads what was given.
+  std::function<Work(FlagSet& flags)> declare;
+};
+
+Command tune_command();
+Command best_command();
+Command trials_command();
+Command show_command();
+Command compile_command();
+Command bench_command();
+Command export_command();
+Command import_command();
 
 }  // namespace lathe::cli

@@ -10,13 +10,13 @@ namespace lathe::cli {
 namespace {
 
 struct Flags {
-  WorkloadFlags workload;
+  api::WorkloadRequest workload;
   MachineFlags machine;
   std::string schedule = "best", output, name;
 };
 
 Result<int> perform(const Flags& flags) {
-  const auto workload = LATHE_TRY(api::make_workload(flags.workload.request));
+  const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto chosen =
       LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
@@ -28,18 +28,19 @@ Result<int> perform(const Flags& flags) {
 
 }  // namespace
 
-void add_compile(CLI::App& app, Work& work) {
-  auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("compile", "write a library, its C header and an example");
-  add_workload_flags(*command, flags->workload);
-  command->add_option("-o,--output", flags->output, "the library, NAME.so")->type_name("FILE")->required();
-  command->add_option("--name", flags->name, "of its functions, lathe_NAME_run (default: the file's)");
-  add_schedule_flag(*command, flags->schedule);
-  add_target_flags(*command, flags->machine);
-  add_database_flag(*command, flags->machine.database);
-  add_space_flag(*command, flags->machine);
-  add_cache_flag(*command, flags->machine);
-  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+Command compile_command() {
+  return {"compile", "write a library, its C header and an example", [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    add_workload_flags(set, flags->workload);
+    set.required_text("-o,--output", flags->output, "FILE", "the library, NAME.so");
+    set.text("--name", flags->name, "NAME", "of its functions, lathe_NAME_run (default: the file's)");
+    add_schedule_flag(set, flags->schedule);
+    add_target_flags(set, flags->machine);
+    add_database_flag(set, flags->machine.database);
+    add_space_flag(set, flags->machine);
+    add_cache_flag(set, flags->machine);
+    return [flags] { return perform(*flags); };
+  }};
 }
 
 }  // namespace lathe::cli

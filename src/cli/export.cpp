@@ -10,14 +10,14 @@ namespace lathe::cli {
 namespace {
 
 struct Flags {
-  WorkloadFlags workload;
+  api::WorkloadRequest workload;
   std::string database;
 };
 
 Result<int> perform(const Flags& flags) {
   store::Query query;
-  if (!flags.workload.request.text.empty())
-    query.workload = te::workload_key(LATHE_TRY(api::make_workload(flags.workload.request)).program);
+  if (!flags.workload.text.empty())
+    query.workload = te::workload_key(LATHE_TRY(api::make_workload(flags.workload)).program);
   const auto store = LATHE_TRY(api::open_existing(flags.database));
   LATHE_TRY_STATUS(store::export_lines(*store, query, std::cout));
   return kDone;
@@ -25,12 +25,13 @@ Result<int> perform(const Flags& flags) {
 
 }  // namespace
 
-void add_export(CLI::App& app, Work& work) {
-  auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("export", "write records as JSON lines, all or those of a workload");
-  add_workload_flags(*command, flags->workload, false);
-  add_database_flag(*command, flags->database);
-  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+Command export_command() {
+  return {"export", "write records as JSON lines, all or those of a workload", [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    add_workload_flags(set, flags->workload);
+    add_database_flag(set, flags->database);
+    return [flags] { return perform(*flags); };
+  }};
 }
 
 }  // namespace lathe::cli

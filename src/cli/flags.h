@@ -3,18 +3,14 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "api/schedules.h"
 #include "api/workload.h"
+#include "cli/flag_set.h"
 
 namespace lathe::cli {
 
-struct WorkloadFlags {
-  api::WorkloadRequest request;
-};
 // The workload's own words: the text, an operator's flags, --shape, --dtype, --const, --layout, --max-error.
-void add_workload_flags(CLI::App& command, WorkloadFlags& flags, bool required = true);
+void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request);
 
 struct MachineFlags {
   std::string target = "cpu:host";
@@ -23,17 +19,12 @@ struct MachineFlags {
   std::string cache = "warm";
   std::string space = "default";
 };
-void add_database_flag(CLI::App& command, std::string& database);
-void add_target_flags(CLI::App& command, MachineFlags& flags);
-void add_cache_flag(CLI::App& command, MachineFlags& flags);
-void add_space_flag(CLI::App& command, MachineFlags& flags);
-void add_schedule_flag(CLI::App& command, std::string& schedule);
+void add_database_flag(FlagSet& flags, std::string& database);
+void add_target_flags(FlagSet& flags, MachineFlags& machine);
+void add_cache_flag(FlagSet& flags, MachineFlags& machine);
+void add_space_flag(FlagSet& flags, MachineFlags& machine);
+void add_schedule_flag(FlagSet& flags, std::string& schedule);
 
-Result<api::ScheduleRequest> schedule_request(const std::string& which, const MachineFlags& flags);
-
-// Checks that say what would be right.
-CLI::Validator whole_number(std::int64_t least, std::int64_t most);
-CLI::Validator number_above_zero();
-CLI::Validator one_of(std::vector<std::string> names);
+Result<api::ScheduleRequest> schedule_request(const std::string& which, const MachineFlags& machine);
 
 }  // namespace lathe::cli

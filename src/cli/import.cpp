@@ -39,12 +39,13 @@ Result<int> perform(const Flags& flags) {
 
 }  // namespace
 
-void add_import(CLI::App& app, Work& work) {
-  auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("import", "add records from JSON lines");
-  command->add_option("file", flags->file, "what lathe export wrote; - for standard input")->required();
-  add_database_flag(*command, flags->database);
-  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+Command import_command() {
+  return {"import", "add records from JSON lines", [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    set.positional("file", flags->file, "what lathe export wrote; - for standard input", true);
+    add_database_flag(set, flags->database);
+    return [flags] { return perform(*flags); };
+  }};
 }
 
 }  // namespace lathe::cli

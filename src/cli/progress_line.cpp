@@ -14,10 +14,13 @@ std::size_t columns_of(std::FILE* out) {
   return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 119U;
 }
 
-// A reason in a few words: the line has little room.
+// A reason in a few whole words: the line has little room.
 std::string in_short(const std::string& reason) {
   constexpr std::size_t kRoom = 40;
-  return reason.size() <= kRoom ? reason : cut(reason, kRoom - 3) + "...";
+  if (reason.size() <= kRoom) return reason;
+  const std::string most = cut(reason, kRoom - 3);
+  const auto space = reason.compare(most.size(), 1, " ") == 0 ? most.size() : most.rfind(' ');
+  return most.substr(0, space) + "...";
 }
 
 }  // namespace

@@ -10,13 +10,13 @@ namespace lathe::cli {
 namespace {
 
 struct Flags {
-  WorkloadFlags workload;
+  api::WorkloadRequest workload;
   MachineFlags machine;
   std::string what = "expression", schedule = "default";
 };
 
 Result<int> perform(const Flags& flags) {
-  auto workload = LATHE_TRY(api::make_workload(flags.workload.request));
+  auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::ViewRequest request;
   request.what = flags.what;
   request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
@@ -36,17 +36,18 @@ Result<int> perform(const Flags& flags) {
 
 }  // namespace
 
-void add_show(CLI::App& app, Work& work) {
-  auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("show", "print a workload at any stage: " + api::known_views());
-  add_workload_flags(*command, flags->workload);
-  command->add_option("--what", flags->what, api::known_views())->type_name("STAGE")->capture_default_str();
-  add_schedule_flag(*command, flags->schedule);
-  add_target_flags(*command, flags->machine);
-  add_database_flag(*command, flags->machine.database);
-  add_space_flag(*command, flags->machine);
-  add_cache_flag(*command, flags->machine);
-  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+Command show_command() {
+  return {"show", "print a workload at any stage: " + api::known_views(), [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    add_workload_flags(set, flags->workload);
+    set.text("--what", flags->what, "STAGE", api::known_views());
+    add_schedule_flag(set, flags->schedule);
+    add_target_flags(set, flags->machine);
+    add_database_flag(set, flags->machine.database);
+    add_space_flag(set, flags->machine);
+    add_cache_flag(set, flags->machine);
+    return [flags] { return perform(*flags); };
+  }};
 }
 
 }  // namespace lathe::cli

@@ -12,7 +12,7 @@ namespace lathe::cli {
 namespace {
 
 struct Flags {
-  WorkloadFlags workload;
+  api::WorkloadRequest workload;
   MachineFlags machine;
   int limit = 20;
   bool failed = false, json = false;
@@ -30,7 +30,7 @@ void print_row(const store::Record& r, double flops) {
 }
 
 Result<int> perform(const Flags& flags) {
-  const auto workload = LATHE_TRY(api::make_workload(flags.workload.request));
+  const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto store = LATHE_TRY(api::open_existing(flags.machine.database));
   const double flops = te::flops(workload.program);
@@ -58,17 +58,18 @@ Result<int> perform(const Flags& flags) {
 
 }  // namespace
 
-void add_trials(CLI::App& app, Work& work) {
-  auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("trials", "list what was measured of a workload, best first");
-  add_workload_flags(*command, flags->workload);
-  add_target_flags(*command, flags->machine);
-  add_database_flag(*command, flags->machine.database);
-  add_cache_flag(*command, flags->machine);
-  command->add_option("--limit", flags->limit, "how many")->check(whole_number(1, 100'000'000))->capture_default_str();
-  command->add_flag("--failed", flags->failed, "those that failed, with their reasons");
-  command->add_flag("--json", flags->json, "a JSON object a line");
-  command->callback([flags, &work] { work = [flags] { return perform(*flags); }; });
+Command trials_command() {
+  return {"trials", "list what was measured of a workload, best first", [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    add_workload_flags(set, flags->workload);
+    add_target_flags(set, flags->machine);
+    add_database_flag(set, flags->machine.database);
+    add_cache_flag(set, flags->machine);
+    set.whole("--limit", flags->limit, 1, 100'000'000, "how many");
+    set.flag("--failed", flags->failed, "those that failed, with their reasons");
+    set.flag("--json", flags->json, "a JSON object a line");
+    return [flags] { return perform(*flags); };
+  }};
 }
 
 }  // namespace lathe::cli

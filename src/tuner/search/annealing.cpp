@@ -86,7 +86,7 @@ class Annealing final : public Searcher {
 
   // epsilon * wanted, its fraction by chance: small batches explore too.
   int random_share(int wanted) {
-    const double share = options_.epsilon * wanted;
+    const double share = std::max(options_.epsilon, 1 - scorer_.trust()) * wanted;
     const int whole = static_cast<int>(share);
     return std::min(wanted, whole + (rng_.chance(share - whole) ? 1 : 0));
   }

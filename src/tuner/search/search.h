@@ -35,6 +35,8 @@ class Scorer {
  public:
   virtual ~Scorer() = default;
   virtual bool ready() const = 0;  // false until trained: then searches propose at random
+  // Share of a batch that scores may choose, however small epsilon is: less while they rest on no measurement.
+  virtual double trust() const { return 1; }
   virtual void score(std::span<const Config> configs, std::span<double> scores) = 0;
 };
 

@@ -7,11 +7,42 @@
 namespace lathe::tune {
 namespace {
 
+constexpr double kPriorTrials = 16;            // trials the analytic model is worth
+constexpr double kNegligible = 0.02;           // weight below which it is not worth its time
+constexpr std::size_t kCalibrationRows = 256;
 constexpr std::size_t kSmallestPart = 48;  // configurations for which a thread is worth starting
 
 }  // namespace
 
+search::Scorer* prior_of(const Subject& subject, const Options& options) {
+  if (options.model == "analytic") return subject.prior();
+  return options.prior && options.model != "none" ? subject.prior() : nullptr;
+}
+
+void ModelScorer::calibrate(std::span<const search::Measured> measured, int worked) {
+  if (prior_ == nullptr || !learned()) return;
+  const auto recent = measured.last(std::min<std::size_t>(measured.size(), kCalibrationRows));
+  std::vector<search::Config> configs;
+  for (const auto& m : recent) configs.push_back(m.config);
+  std::vector<double> scores(configs.size());
+  predict(configs, scores);
+  learned_scale_ = search::scale_of(scores);
+  prior_->score(configs, scores);
+  prior_scale_ = search::scale_of(scores);
+  prior_weight_ = kPriorTrials / (kPriorTrials + worked);
+}
+
 void ModelScorer::score(std::span<const search::Config> configs, std::span<double> scores) {
+  if (!learned()) return prior_->score(configs, scores);
+  predict(configs, scores);
+  if (prior_ == nullptr || prior_weight_ < kNegligible) return;
+  prior_scores_.resize(configs.size());
+  prior_->score(configs, prior_scores_);
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    scores[i] = (1 - prior_weight_) * learned_scale_.of(scores[i]) + prior_weight_ * prior_scale_.of(prior_scores_[i]);
+}
+
+void ModelScorer::predict(std::span<const search::Config> configs, std::span<double> scores) {
   const std::size_t parts =
       std::clamp<std::size_t>(configs.size() / kSmallestPart, 1, static_cast<std::size_t>(std::max(1, jobs_)));
   const std::size_t size = (configs.size() + parts - 1) / parts;

@@ -1,27 +1,45 @@
-// Joins features and model to the scores a search asks for. Internal to this room.
+// Joins features and models to the scores a search asks for. Internal to this room.
+//
+// Until the learned model is trained the analytic one scores, and shares the batch with chance; after that both do, in
+// units of their spread over what was measured, the analytic one with a weight that fades.
 #pragma once
 
+#include "tuner/search/spread.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::tune {
 
+// The analytic model, where the options ask for it.
+search::Scorer* prior_of(const Subject& subject, const Options& options);
+
 class ModelScorer final : public search::Scorer {
  public:
-  // `model` may be null: then it is never ready.
-  ModelScorer(const Subject& subject, model::CostModel* model, int jobs)
-      : subject_(subject), model_(model), jobs_(jobs) {}
+  // `model` and `prior` may be null: without both it is never ready.
+  ModelScorer(const Subject& subject, model::CostModel* model, search::Scorer* prior, int jobs)
+      : subject_(subject), model_(model), prior_(prior), jobs_(jobs) {}
 
-  bool ready() const override { return model_ != nullptr && model_->trained() && status_.has_value(); }
+  bool ready() const override { return status_.has_value() && (learned() || prior_ != nullptr); }
+  double trust() const override { return learned() || model_ == nullptr ? 1 : kUnlearnedTrust; }
+  // The learned model was trained anew, on these and others; `worked` trials in all gave a time.
+  void calibrate(std::span<const search::Measured> measured, int worked);
   void score(std::span<const search::Config> configs, std::span<double> scores) override;
   // A failed prediction, remembered: score() has no way to say so.
   const Status& status() const { return status_; }
 
  private:
+  static constexpr double kUnlearnedTrust = 0.5;
+
+  bool learned() const { return model_ != nullptr && model_->trained(); }
+  void predict(std::span<const search::Config> configs, std::span<double> scores);
   Status score_part(std::span<const search::Config> configs, std::span<double> scores) const;
 
   const Subject& subject_;
   model::CostModel* model_;
+  search::Scorer* prior_;
   int jobs_;
+  double prior_weight_ = 0;
+  search::Scale learned_scale_, prior_scale_;
+  std::vector<double> prior_scores_;
   Status status_;
 };
 

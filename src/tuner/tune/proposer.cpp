@@ -11,7 +11,7 @@ class ModelProposer final : public Proposer {
  public:
   ModelProposer(const Subject& subject, std::unique_ptr<model::CostModel> model, const SearcherMaker& make,
                 const Options& options)
-      : subject_(subject), model_(std::move(model)), scorer_(subject, model_.get(), options.jobs),
+      : subject_(subject), model_(std::move(model)), scorer_(subject, model_.get(), prior_of(subject, options), options.jobs),
         searcher_(make(subject.domain(), scorer_, options.seed)) {
     rows_.width = subject.feature_width();
   }
@@ -20,6 +20,7 @@ class ModelProposer final : public Proposer {
     if (model_ && worked_ >= 2 && trained_ < rows_.count()) {
       LATHE_TRY_STATUS(model_->train(rows_));
       trained_ = rows_.count();
+      scorer_.calibrate(told_, worked_);
     }
     auto configs = searcher_->ask(wanted);
     LATHE_TRY_STATUS(scorer_.status());
@@ -29,6 +30,7 @@ class ModelProposer final : public Proposer {
   Status tell(const std::vector<search::Measured>& results) override {
     searcher_->tell(results);
     if (!model_) return {};
+    told_.insert(told_.end(), results.begin(), results.end());
     for (const auto& [config, seconds] : results) {
       const std::size_t width = static_cast<std::size_t>(rows_.width);
       rows_.features.resize(rows_.features.size() + width);
@@ -46,6 +48,7 @@ class ModelProposer final : public Proposer {
   ModelScorer scorer_;
   std::unique_ptr<search::Searcher> searcher_;
   model::Rows rows_;
+  std::vector<search::Measured> told_;
   int worked_ = 0, trained_ = 0;
 };
 

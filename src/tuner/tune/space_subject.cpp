@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "compiler/te/program.h"
 #include "tuner/feature/feature.h"
+#include "tuner/model/analytic.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::tune {
@@ -9,7 +10,8 @@ namespace {
 
 class SpaceSubject final : public Subject {
  public:
-  SpaceSubject(const space::Space& space, feature::Kind kind) : space_(space), extractor_(kind, space) {}
+  SpaceSubject(const space::Space& space, feature::Kind kind, const Target& target)
+      : space_(space), extractor_(kind, space), prior_(space, model::machine_of(target, host_fingerprint())) {}
 
   const search::Domain& domain() const override { return space_; }
   std::string workload() const override { return te::workload_key(space_.program()); }
@@ -24,24 +26,26 @@ class SpaceSubject final : public Subject {
   void features(std::span<const search::Config> configs, std::span<float> out, int jobs) const override {
     extractor_.rows(configs, out, jobs);
   }
+  search::Scorer* prior() const override { return &prior_; }
 
  private:
   const space::Space& space_;
   feature::Extractor extractor_;  // keeps what it worked out about each sketch
+  mutable model::AnalyticScorer prior_;  // likewise
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features) {
-  if (features == "configuration") return std::make_unique<SpaceSubject>(space, feature::Kind::kConfiguration);
-  if (features == "context") return std::make_unique<SpaceSubject>(space, feature::Kind::kContext);
-  if (features == "relation") return std::make_unique<SpaceSubject>(space, feature::Kind::kRelation);
+Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target) {
+  if (features == "configuration") return std::make_unique<SpaceSubject>(space, feature::Kind::kConfiguration, target);
+  if (features == "context") return std::make_unique<SpaceSubject>(space, feature::Kind::kContext, target);
+  if (features == "relation") return std::make_unique<SpaceSubject>(space, feature::Kind::kRelation, target);
   return fail(ErrorKind::kInvalidArgument, "unknown features \"{}\"; known are configuration, context and relation", features);
 }
 
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store, const Target& target,
                      const Options& options, const Listener& listener, const std::function<bool()>& stop) {
-  const auto subject = LATHE_TRY(make_subject(space, options.features));
+  const auto subject = LATHE_TRY(make_subject(space, options.features, target));
   const auto make_searcher = LATHE_TRY(searcher_named(options.search, options.exploration));
   const auto model = LATHE_TRY(model_named(options.model, options.seed, options.jobs));
   return tune(*subject, measurer, store, target, options, make_searcher, model.get(), listener, stop);

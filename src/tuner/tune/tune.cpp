@@ -39,7 +39,7 @@ class Tuner {
         const Options& options, model::CostModel* model, const Listener& listener, const std::function<bool()>& stop)
       : subject_(subject), measurer_(measurer), options_(options), model_(model), stop_(stop),
         reporter_(options, listener), state_(subject, store, target, options, model != nullptr),
-        scorer_(subject, model, options.jobs) {}
+        scorer_(subject, model, prior_of(subject, options), options.jobs) {}
 
   Result<Summary> run(const SearcherMaker& make_searcher) {
     LATHE_TRY_STATUS(state_.load([this](const store::Record& record) { count(record, true); }));
@@ -122,6 +122,7 @@ class Tuner {
     const Stopwatch watch;
     LATHE_TRY_STATUS(model_->train(state_.rows()));
     trained_rows_ = state_.rows().count();
+    scorer_.calibrate(state_.told(), state_.worked());
     summary_.spent.model += watch.seconds();
     return watch.seconds();
   }

@@ -22,7 +22,8 @@ struct Options {
   int batch = 64;                    // b of Algorithm 1
   int first_batch = 16;              // batches grow from this to `batch`, so that the model learns early
   std::string search = "annealing";  // annealing, random, genetic
-  std::string model = "xgb-rank";    // xgb-rank, xgb-reg, none
+  std::string model = "xgb-rank";    // xgb-rank, xgb-reg, analytic, none
+  bool prior = true;                 // a learned model begins from the analytic one, which fades as trials come in
   std::string features = "context";  // configuration, context, relation
   search::Options exploration;
   std::uint64_t seed = 0;
@@ -76,11 +77,15 @@ class Subject {
   virtual Result<search::Config> from_json(const Json& json) const = 0;
   virtual int feature_width() const = 0;
   virtual void features(std::span<const search::Config> configs, std::span<float> out, int jobs) const = 0;
+  // Scores that need no measurement; null if there are none. Used from one thread at a time.
+  virtual search::Scorer* prior() const { return nullptr; }
 };
 // `features` as in Options.
-Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features);
+Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target);
 
-// The parts of a run by name; the error lists the known names. No model for "none".
+// The parts of a run by name; the error lists the known names. Null for "none" and "analytic", which do not learn.
+std::vector<std::string> known_searchers();
+std::vector<std::string> known_models();
 using SearcherMaker =
     std::function<std::unique_ptr<search::Searcher>(const search::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);

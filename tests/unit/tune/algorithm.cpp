@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "unit/tune/fakes.h"
 
@@ -53,6 +54,44 @@ TEST_F(TuneTest, XgboostByItsNameFindsBetterProgramsThanRandom) {
   const auto random = run();
   ASSERT_TRUE(random);
   EXPECT_LT(annealed->best_seconds(), random->best_seconds());
+}
+
+TEST_F(TuneTest, TheAnalyticModelGuidesTheFirstBatchAndHalfOfItIsChance) {
+  search::Oracle oracle;
+  options_.trials = options_.first_batch = 20;
+  const auto by_chance = run();
+  ASSERT_TRUE(by_chance);
+  const double best_by_chance = by_chance->best_seconds();
+  subject_.prior_ = &oracle;
+  for (const auto& [model, least, most] : {std::tuple{"xgb-rank", 8, 12}, {"analytic", 16, 20}, {"none", 0, 1}}) {
+    SCOPED_TRACE(model);
+    store_ = std::move(*store::open_sqlite((folder_ / model).string()));
+    options_.model = model;
+    ASSERT_TRUE(run());
+    const auto all = records();
+    const auto better = std::ranges::count_if(all, [&](const auto& r) { return r.seconds < best_by_chance; });
+    EXPECT_GE(better, least);
+    EXPECT_LE(better, most);
+  }
+}
+
+TEST_F(TuneTest, AWrongAnalyticModelIsOutweighedByMeasurements) {
+  class Wrong final : public search::Scorer {
+   public:
+    bool ready() const override { return true; }
+    void score(std::span<const Config> configs, std::span<double> scores) override {
+      for (std::size_t i = 0; i < configs.size(); ++i) scores[i] = 1e6 * search::structured_seconds(configs[i]);
+    }
+  } wrong;
+  subject_.prior_ = &wrong;
+  options_.trials = 300;
+  options_.race_seconds = 0;
+  const auto misled = run();
+  options_.search = "random";
+  options_.fresh = true;
+  const auto random = run();
+  ASSERT_TRUE(misled && random);
+  EXPECT_LT(misled->best_seconds(), random->best_seconds());
 }
 
 TEST_F(TuneTest, EverythingIsRecorded) {
@@ -142,8 +181,8 @@ TEST_F(TuneTest, SameSeedSameTrials) {
 }
 
 TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
-  EXPECT_EQ(searcher_named("magic", {}).error().message, "unknown search \"magic\"; known are annealing, genetic and random");
-  EXPECT_EQ(model_named("magic", 0, 1).error().message, "unknown model \"magic\"; known are xgb-rank, xgb-reg and none");
+  EXPECT_EQ(searcher_named("magic", {}).error().message, "unknown search \"magic\"; known are annealing, genetic, random");
+  EXPECT_EQ(model_named("magic", 0, 1).error().message, "unknown model \"magic\"; known are xgb-rank, xgb-reg, analytic, none");
   EXPECT_FALSE(model_named("none", 0, 1)->get());
   options_.cache_mode = "tepid";
   EXPECT_EQ(run().error().message, "unknown cache mode \"tepid\"; known are warm and cold");

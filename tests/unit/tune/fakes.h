@@ -46,7 +46,10 @@ class FakeSubject final : public Subject {
       for (const auto value : config) out[i++] = static_cast<float>(value);
   }
 
+  search::Scorer* prior() const override { return prior_; }
+
   std::string workload_ = "C[i] = A[i]";
+  search::Scorer* prior_ = nullptr;
 
  private:
   search::Synthetic domain_;
@@ -170,7 +173,7 @@ class TuneTest : public testing::Test {
   Result<Summary> run(const Listener& listener = {}, const std::function<bool()>& stop = {}) {
     NearestModel model;
     return tune(subject_, measurer_, *store_, target_, options_, *searcher_named(options_.search, options_.exploration),
-                options_.model == "none" ? nullptr : &model, listener, stop);
+                options_.model == "none" || options_.model == "analytic" ? nullptr : &model, listener, stop);
   }
   std::vector<store::Record> records(const store::Query& query = {}) {
     std::vector<store::Record> out;

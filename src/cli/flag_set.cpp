@@ -1,0 +1,106 @@
+#include "cli/flag_set.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
+
+namespace lathe::cli {
+namespace {
+
+template <class T>
+bool parse(const std::string& text, T& value) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size();
+}
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        std::int64_t value = 0;
+        if (parse(text, value) && value >= least && value <= most) return "";
+        return fmt::format("must be a whole number from {} to {}, not \"{}\"", least, most, text);
+      },
+      "");
+}
+
+CLI::Validator number_above_zero() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        double value = 0;
+        if (parse(text, value) && value > 0 && std::isfinite(value)) return "";
+        return fmt::format("must be a number above 0, not \"{}\"", text);
+      },
+      "");
+}
+
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  const std::string list = fmt::format("{}", fmt::join(names, ", "));
+  return CLI::Validator(
+      [names, list](std::string& text) -> std::string {
+        if (std::ranges::find(names, text) != names.end()) return "";
+        return fmt::format("must be one of {}, not \"{}\"", list, text);
+      },
+      "");
+}
+
+void place(CLI::Option& option, const std::string& group) {
+  if (!group.empty()) option.group(group);
+}
+
+}  // namespace
+
+void FlagSet::positional(const std::string& name, std::string& value, const std::string& help, bool required) {
+  command_.add_option(name, value, help)->required(required);
+}
+
+void FlagSet::text(const std::string& name, std::string& value, const std::string& form, const std::string& help) {
+  place(*command_.add_option(name, value, help)->type_name(form)->capture_default_str(), group_);
+}
+
+void FlagSet::required_text(const std::string& name, std::string& value, const std::string& form, const std::string& help) {
+  place(*command_.add_option(name, value, help)->type_name(form)->required(), group_);
+}
+
+void FlagSet::repeated(const std::string& name, std::vector<std::string>& values, const std::string& form,
+                       const std::string& help) {
+  place(*command_.add_option(name, values, help)->type_name(form)->allow_extra_args(false), group_);
+}
+
+void FlagSet::choice(const std::string& name, std::string& value, const std::vector<std::string>& known,
+                     const std::string& help) {
+  place(*command_.add_option(name, value, help)->type_name(fmt::format("{}", fmt::join(known, "|")))->check(one_of(known))->capture_default_str(),
+        group_);
+}
+
+void FlagSet::whole(const std::string& name, int& value, std::int64_t least, std::int64_t most, const std::string& help) {
+  auto* option = command_.add_option(name, value, help)->type_name("N")->check(whole_number(least, most));
+  if (value >= least) option->capture_default_str();
+  place(*option, group_);
+}
+
+void FlagSet::whole(const std::string& name, std::uint64_t& value, const std::string& help) {
+  place(*command_.add_option(name, value, help)->type_name("N")->check(whole_number(0, INT64_MAX))->capture_default_str(), group_);
+}
+
+void FlagSet::number(const std::string& name, double& value, const std::string& form, const std::string& help) {
+  auto* option = command_.add_option(name, value, help)->type_name(form)->check(number_above_zero());
+  if (value > 0) option->capture_default_str();
+  place(*option, group_);
+}
+
+void FlagSet::flag(const std::string& name, bool& value, const std::string& help) {
+  place(*command_.add_flag(name, value, help), group_);
+}
+
+void FlagSet::on_text(const std::string& name, std::function<void(const std::string&)> hear, const std::string& help) {
+  place(*command_.add_option_function<std::string>(name, std::move(hear), help)->type_name(""), group_);
+}
+
+void FlagSet::on_flag(const std::string& name, std::function<void()> hear, const std::string& help) {
+  place(*command_.add_flag_callback(name, std::move(hear), help), group_);
+}
+
+}  // namespace lathe::cli

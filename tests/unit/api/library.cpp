@@ -1,0 +1,147 @@
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "lathe/lathe.h"
+
+namespace lathe {
+namespace {
+
+constexpr int kM = 13, kN = 17, kK = 11;
+
+class Library : public testing::Test {
+ protected:
+  Library() {
+    std::string name = (std::filesystem::temp_directory_path() / "lathe-api-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    setenv("LATHE_LIBEXEC", LATHE_HELPERS, 1);
+    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+    machine_.database = folder_ + "/records.db";
+    for (int i = 0; i < kK * kM; ++i) a_[i] = static_cast<float>(i % 7 - 3);
+    for (int i = 0; i < kK * kN; ++i) b_[i] = static_cast<float>(i % 5 - 2);
+    for (int i = 0; i < kM; ++i)
+      for (int j = 0; j < kN; ++j) {
+        want_[i * kN + j] = 0;
+        for (int k = 0; k < kK; ++k) want_[i * kN + j] += a_[k * kM + i] * b_[k * kN + j];
+      }
+  }
+  ~Library() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  static Workload matmul(std::vector<std::string> constants = {}, bool free_layout = false) {
+    auto made = Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]", {.shapes = {{"A", {kK, kM}}, {"B", {kK, kN}}},
+                                                                  .constants = std::move(constants), .free_layout = free_layout});
+    EXPECT_TRUE(made.has_value()) << made.error().text();
+    return *made;
+  }
+  void expect_right(Program& program) {
+    std::vector<float> c(kM * kN, NAN);
+    const void* inputs[] = {a_, b_};
+    void* outputs[] = {c.data()};
+    const auto ran = program.run(inputs, outputs);
+    ASSERT_TRUE(ran.has_value()) << ran.error().text();
+    for (int i = 0; i < kM * kN; ++i) ASSERT_EQ(c[static_cast<std::size_t>(i)], want_[i]) << "element " << i;
+  }
+
+  std::string folder_;
+  Machine machine_;
+  float a_[kK * kM], b_[kK * kN], want_[kM * kN];
+};
+
+TEST_F(Library, DescribesAWorkload) {
+  const Workload workload = matmul({"B"});
+  EXPECT_DOUBLE_EQ(workload.flops(), 2.0 * kM * kN * kK);
+  const auto inputs = workload.inputs();
+  ASSERT_EQ(inputs.size(), 2U);
+  EXPECT_EQ(inputs[0].name, "A");
+  EXPECT_EQ(inputs[0].shape, (std::vector<std::int64_t>{kK, kM}));
+  EXPECT_FALSE(inputs[0].constant);
+  EXPECT_TRUE(inputs[1].constant);
+  EXPECT_EQ(workload.outputs()[0].name, "C");
+  EXPECT_NE(workload.key(), matmul().key());
+  EXPECT_EQ(Workload::named("C6")->inputs()[0].shape, (std::vector<std::int64_t>{1, 128, 28, 28}));
+  EXPECT_EQ(Workload::named("matmul", {{"m", "3"}, {"n", "4"}, {"k", "5"}})->flops(), 120);
+}
+
+TEST_F(Library, FailuresAreValues) {
+  const auto bad = Workload::parse("C[i] = A[i");
+  ASSERT_FALSE(bad.has_value());
+  EXPECT_EQ(bad.error().kind, "invalid-argument");
+  EXPECT_NE(bad.error().place.find("line 1, column"), std::string::npos);
+  const auto missing = matmul().best(machine_);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(missing.error().kind, "not-found");
+  EXPECT_FALSE(matmul().compile("best", machine_).has_value());
+  EXPECT_FALSE(matmul().compile("fastest", machine_).has_value());
+  EXPECT_FALSE(matmul().compile("[{\"step\": \"none\"}]", machine_).has_value());
+  EXPECT_FALSE(matmul().tune({.trials = 1, .model = "magic", .machine = machine_}).has_value());
+  EXPECT_FALSE(matmul().tune({.trials = 1, .space = "huge", .machine = machine_}).has_value());
+}
+
+TEST_F(Library, ProgramsComputeTheRightThing) {
+  for (const char* schedule : {"naive", "default"})
+    for (const bool free_layout : {false, true}) {
+      SCOPED_TRACE(std::string(schedule) + (free_layout ? ", free" : ", plain"));
+      auto program = matmul({}, free_layout).compile(schedule, machine_);
+      ASSERT_TRUE(program.has_value()) << program.error().text();
+      expect_right(*program);
+    }
+}
+
+TEST_F(Library, ConstantsArePreparedOnce) {
+  auto program = matmul({"B"}).compile("default", machine_);
+  ASSERT_TRUE(program.has_value()) << program.error().text();
+  std::vector<float> c(kM * kN);
+  const void* inputs[] = {a_, b_};
+  void* outputs[] = {c.data()};
+  EXPECT_NE(program->run(inputs, outputs).error().message.find("call prepare() before run()"), std::string::npos);
+  ASSERT_TRUE(program->prepare(inputs).has_value());
+  expect_right(*program);
+  EXPECT_FALSE(program->run(std::span(inputs).first(1), outputs).has_value());
+  EXPECT_FALSE(program->run(inputs, {}).has_value());
+}
+
+TEST_F(Library, TunesCompilesAndRuns) {
+  const Workload workload = matmul();
+  int events = 0;
+  const auto found = workload.tune({.trials = 8, .machine = machine_}, [&](const TuneProgress&) { ++events; });
+  ASSERT_TRUE(found.has_value()) << found.error().text();
+  EXPECT_EQ(found->trials, 8);
+  ASSERT_TRUE(found->best.has_value());
+  EXPECT_GT(events, 0);
+  const auto best = workload.best(machine_);
+  ASSERT_TRUE(best.has_value() && best->has_value());
+  EXPECT_EQ((*best)->trace, found->best->trace);
+  for (const std::string& schedule : {std::string("best"), found->best->trace}) {
+    auto program = workload.compile(schedule, machine_);
+    ASSERT_TRUE(program.has_value()) << program.error().text();
+    expect_right(*program);
+  }
+}
+
+TEST_F(Library, SearchesForThoseWhoMeasureThemselves) {
+  auto search = Search::make(matmul(), {.seed = 3});
+  ASSERT_TRUE(search.has_value()) << search.error().text();
+  std::set<std::string> seen;
+  for (int round = 0; round < 4; ++round) {
+    const auto proposals = search->ask(10);
+    ASSERT_TRUE(proposals.has_value()) << proposals.error().text();
+    ASSERT_EQ(proposals->size(), 10U);
+    for (const auto& proposal : *proposals) {
+      EXPECT_TRUE(seen.insert(proposal.config).second) << "proposed twice";
+      const double seconds = proposal.id % 5 == 0 ? std::numeric_limits<double>::infinity()
+                                                  : 1e-3 * static_cast<double>(1 + proposal.config.size() % 7);
+      EXPECT_TRUE(search->tell(proposal.id, seconds).has_value());
+    }
+  }
+  EXPECT_FALSE(search->tell(0, 1).has_value()) << "told before";
+  EXPECT_FALSE(search->tell(12345, 1).has_value());
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,98 @@
+// kill -9 at random moments of a run: what was finished stays, nothing is done twice, nobody is left behind.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "unit/cli/command.h"
+
+namespace lathe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kKills = 20;
+
+// "37/512 trials": the last such number that a user saw.
+int trials_shown(const std::string& shown) {
+  const auto end = shown.rfind(" trials");
+  if (end == std::string::npos) return 0;
+  const auto line = shown.rfind('\r', end);
+  return std::atoi(shown.c_str() + (line == std::string::npos ? 0 : line + 1));
+}
+
+// What the last line on the terminal says that the run was doing.
+std::string phase_shown(const std::string& shown) {
+  const auto begin = shown.rfind("| ");
+  return begin == std::string::npos ? "starting" : shown.substr(begin + 2, shown.find('\x1b', begin) - begin - 2);
+}
+
+class Kills : public Command {
+ protected:
+  // Trials by index: the configuration and every raw time.
+  std::map<Json, Json> trials() {
+    std::map<Json, Json> out;
+    if (!fs::exists(folder_ + "/records.db")) return out;
+    for (const Json& record : records()) out[record["index"]] = {record["config"], record["visits"]};
+    return out;
+  }
+  // Processes that our killed ones started: they share the environment.
+  int left_behind() const {
+    int count = 0;
+    for (const auto& process : fs::directory_iterator("/proc")) {
+      if (process.path().filename().string() == std::to_string(getpid())) continue;
+      count += content(process.path() / "environ").find("XDG_CACHE_HOME=" + folder_) != std::string::npos;
+    }
+    return count;
+  }
+};
+
+TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
+  constexpr std::uint64_t kSeed = 11;
+  SCOPED_TRACE(kSeed);
+  Rng rng(kSeed);
+  std::map<Json, Json> before;
+  std::map<std::string, int> phases;
+  int kills = 0, with_progress = 0;
+  for (int round = 0; kills < kKills && round < 10 * kKills; ++round) {
+    // Few enough trials that the end of a run, its race, is hit too.
+    const auto wanted = before.size() + 1 + rng.below(200);
+    Terminal terminal;
+    const pid_t child = start(with(with({"tune"}, workload_), {"--trials", std::to_string(wanted)}), terminal.end());
+    terminal.listen(0.02 + 1.8 * rng.uniform());
+    kill(child, SIGKILL);
+    const bool killed = finish(child).code == 128 + SIGKILL;
+    terminal.listen(0);
+    const auto now = trials();
+    for (const auto& [index, trial] : before) {
+      ASSERT_TRUE(now.contains(index)) << "trial " << index << " is lost";
+      EXPECT_EQ(now.at(index), trial);
+    }
+    EXPECT_GE(static_cast<int>(now.size()), trials_shown(terminal.shown())) << "a trial that the user saw is lost";
+    if (killed) {
+      ++kills;
+      with_progress += now.size() > before.size();
+      ++phases[phase_shown(terminal.shown())];
+    }
+    before = now;
+  }
+  for (const auto& [phase, count] : phases) std::printf("%d killed while %s\n", count, phase.c_str());
+  EXPECT_EQ(kills, kKills);
+  EXPECT_GE(with_progress, kKills / 4) << "the kills came too early to be of interest";
+
+  const Json last = json_of(lathe(with(with({"tune"}, workload_), {"--trials", std::to_string(before.size() + 10), "--json"})));
+  EXPECT_EQ(last["resumed"], before.size());
+  EXPECT_EQ(last["trials"], before.size() + 10);
+  EXPECT_EQ(trials().size(), before.size() + 10);
+  for (int i = 0; i < 100 && left_behind() > 0; ++i) usleep(100'000);
+  EXPECT_EQ(left_behind(), 0);
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,140 @@
+// Every wrong input gets one sentence that says what is wrong, where, and what to do, and the right exit code.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "cli/application.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Outcome {
+  int code;
+  std::string out, error;
+};
+
+Outcome lathe(std::vector<const char*> words) {
+  words.insert(words.begin(), "lathe");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int code = run(static_cast<int>(words.size()), words.data());
+  std::fflush(stdout);
+  std::fflush(stderr);
+  return {code, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+}
+
+class Usage : public testing::Test {
+ protected:
+  Usage() {
+    std::string name = (std::filesystem::temp_directory_path() / "lathe-cli-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    setenv("LATHE_DB", (folder_ + "/records.db").c_str(), 1);
+  }
+  ~Usage() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  void refused(const std::vector<const char*>& words, int code, const std::string& part) {
+    const Outcome outcome = lathe(words);
+    EXPECT_EQ(outcome.code, code) << outcome.error;
+    EXPECT_NE(outcome.error.find(part), std::string::npos) << outcome.error;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::ranges::count(outcome.error, '\n'), 1) << "one sentence: " << outcome.error;
+    EXPECT_TRUE(outcome.error.starts_with("lathe: ")) << outcome.error;
+  }
+  std::string folder_;
+};
+
+constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
+
+TEST_F(Usage, Subcommands) {
+  refused({}, kWrongUsage, "a subcommand is missing, one of tune, best, trials, show, compile, bench, export, import");
+  refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
+  refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
+  refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");
+}
+
+TEST_F(Usage, HelpIsNotAnError) {
+  for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "export", "import"}) {
+    const Outcome outcome = lathe({word, "--help"});
+    EXPECT_EQ(outcome.code, kDone);
+    EXPECT_NE(outcome.out.find("--help"), std::string::npos) << word;
+  }
+  EXPECT_NE(lathe({"--help"}).out.find("Exit codes"), std::string::npos);
+}
+
+TEST_F(Usage, Workloads) {
+  refused({"tune"}, kWrongUsage, "no workload is given");
+  refused({"tune", "frob"}, kWrongUsage, "unknown workload \"frob\"");
+  refused({"tune", kMatmul}, kWrongUsage, "there is no tensor A");
+  refused({"tune", kMatmul, "--shape", "A=8,8", "--shape", "B=7,8"}, kWrongUsage, "the expression, line 1, column");
+  refused({"tune", kMatmul, "--shape", "A=8,x"}, kWrongUsage, "--shape: \"x\" is not a size of A");
+  refused({"tune", kMatmul, "--shape", "A"}, kWrongUsage, "--shape: \"A\" is not NAME=VALUE");
+  refused({"tune", "B[i] = A[i", "--shape", "A=8"}, kWrongUsage, "line 1, column");
+  refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--dtype", "f99"}, kWrongUsage, "--dtype: unknown type \"f99\"; known are f32");
+  refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--const", "Q"}, kWrongUsage, "Q");
+  refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--pad", "1"}, kWrongUsage, "--pad: this flag belongs to an operator");
+  refused({"tune", "conv2d", "--input", "1,64,56,56"}, kWrongUsage, "--weight");
+  refused({"tune", "conv2d", "--shape", "A=8"}, kWrongUsage, "--shape: conv2d is an operator");
+  refused({"tune", "C6", "--shape", "A=8"}, kWrongUsage, "--shape: the shapes of C6 are the paper's");
+  refused({"tune", "C6", "--dtype", "f99"}, kWrongUsage, "f99");
+}
+
+TEST_F(Usage, Values) {
+  refused({"tune", "C6", "--trials", "many"}, kWrongUsage, "--trials: must be a whole number from 1 to");
+  refused({"tune", "C6", "--trials", "0"}, kWrongUsage, "not \"0\"");
+  refused({"tune", "C6", "--time", "-1"}, kWrongUsage, "--time: must be a number above 0");
+  refused({"tune", "C6", "--search", "magic"}, kWrongUsage, "--search: must be one of annealing, genetic, random, not \"magic\"");
+  refused({"tune", "C6", "--layout", "loose"}, kWrongUsage, "--layout: must be one of plain, free");
+  refused({"tune", "C6", "--cache", "tepid"}, kWrongUsage, "--cache: must be one of warm, cold");
+  refused({"tune", "C6", "--space", "huge"}, kWrongUsage, "--space: must be one of default, wide");
+  refused({"tune", "C6", "--max-error", "0"}, kWrongUsage, "--max-error: must be a number above 0");
+  refused({"show", "C6", "--what", "everything"}, kWrongUsage, "--what: unknown view \"everything\"; known are expression");
+  refused({"bench", "C6", "--schedule", "fastest"}, kWrongUsage, "--schedule: must be one of best, default, naive");
+}
+
+TEST_F(Usage, Targets) {
+  refused({"tune", "C6", "--target", "gpu"}, kWrongUsage, "unknown target \"gpu\"");
+  refused({"tune", "C6", "--target", "cpu:no-such-cpu"}, kWrongUsage, "no-such-cpu");
+  refused({"tune", "C6", "--target", "cpu:host;threads=2", "--threads", "3"}, kWrongUsage, "--threads: 3 threads here, 2 in the target");
+  refused({"tune", "C6", "--threads", "0"}, kWrongUsage, "--threads: must be a whole number from 1");
+}
+
+TEST_F(Usage, FilesAndDatabases) {
+  refused({"best", "C6"}, kFailed, "there is no database here yet; run lathe tune first");
+  refused({"export"}, kFailed, "there is no database here yet");
+  refused({"import", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
+  refused({"compile", "C6"}, kWrongUsage, "--output is required");
+  refused({"compile", "C6", "--schedule", "default", "-o", "/no/such/folder/x.so"}, kFailed, "the folder /no/such/folder does not exist");
+  refused({"tune", "C6", "--db", folder_.c_str()}, kFailed, "this is a folder, not a database");
+  const std::string letter = folder_ + "/letter.txt";
+  std::ofstream(letter) << "dear aunt, this is not a database, but it is longer than the header of one would be, I think";
+  refused({"best", "C6", "--db", letter.c_str()}, kFailed, "not a Lathe database");
+  refused({"import", letter.c_str()}, kFailed, "letter.txt, line 1: not valid JSON");
+}
+
+TEST_F(Usage, NothingRecorded) {
+  const std::string empty = folder_ + "/empty.jsonl";
+  std::ofstream(empty).flush();
+  EXPECT_EQ(lathe({"import", empty.c_str()}).out, "0 trials imported, 0 were already there\n");
+  refused({"best", "C6"}, kFailed, "no schedule is recorded for this workload");
+  refused({"compile", "C6", "-o", "x.so"}, kFailed, "or give --schedule default");
+  EXPECT_NE(lathe({"trials", "C6"}).out.find("no trials of this workload"), std::string::npos);
+  EXPECT_EQ(lathe({"export"}).out, "");
+}
+
+TEST_F(Usage, ShowsEveryStage) {
+  for (const char* what : {"expression", "space", "nest", "scheduled", "trace", "flat", "llvm", "asm", "features"}) {
+    const Outcome outcome = lathe({"show", kMatmul, "--shape", "A=33,20", "--shape", "B=33,17", "--what", what});
+    EXPECT_EQ(outcome.code, kDone) << what << ": " << outcome.error;
+    EXPECT_GT(outcome.out.size(), 40U) << what;
+  }
+  EXPECT_NE(lathe({"show", "C6"}).out.find("sum("), std::string::npos);
+  EXPECT_EQ(lathe({"show", "matmul", "--m", "5", "--n", "7", "--k", "3", "--trans_a", "--what", "trace", "--schedule", "naive"}).out, "\n");
+}
+
+}  // namespace
+}  // namespace lathe::cli

@@ -1,0 +1,84 @@
+// What a user does with the command, from beginning to end.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+#include "unit/cli/command.h"
+
+namespace lathe {
+namespace {
+
+TEST_F(Command, TunesAndUsesWhatItFound) {
+  const auto tune = with(with({"tune"}, workload_), {"--trials", "12", "--json"});
+  const Outcome first = lathe(tune);
+  ASSERT_EQ(first.code, 0) << first.error;
+  const Json result = json_of(first);
+  EXPECT_EQ(result["trials"], 12);
+  EXPECT_EQ(result["wrong"], 0);
+  EXPECT_EQ(result["failed"], 0);
+  EXPECT_GT(result["best"]["seconds"].get<double>(), 0);
+  EXPECT_GT(result["best"]["gflops"].get<double>(), 0);
+  EXPECT_TRUE(result["best"]["trace"].is_array());
+  EXPECT_TRUE(result["best"]["raced"].get<bool>());
+  for (const char* member : {"workload", "target", "seconds"}) EXPECT_TRUE(result.contains(member)) << member;
+  EXPECT_EQ(records().size(), 12U);
+
+  // The same command goes on: there is nothing left to do.
+  EXPECT_EQ(json_of(lathe(tune))["resumed"], 12);
+  EXPECT_EQ(records().size(), 12U);
+
+  const Json best = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
+  EXPECT_EQ(best["trace"], result["best"]["trace"]);
+  EXPECT_NE(lathe(with({"trials"}, workload_)).out.find("(raced)"), std::string::npos);
+
+  for (const char* schedule : {"naive", "default", "best"}) {
+    const Outcome bench = lathe(with(with({"bench"}, workload_), {"--schedule", schedule, "--json"}));
+    ASSERT_EQ(bench.code, 0) << bench.error;
+    EXPECT_GT(json_of(bench)["gflops"].get<double>(), 0);
+    EXPECT_LT(json_of(bench)["error"].get<double>(), 2e-5);
+  }
+
+  // Export, and import elsewhere: the best is the same.
+  const std::string lines = folder_ + "/records.jsonl";
+  std::ofstream(lines) << lathe({"export"}).out;
+  std::filesystem::remove(folder_ + "/records.db");
+  EXPECT_EQ(lathe({"import", lines}).out, "12 trials imported, 0 were already there\n");
+  EXPECT_EQ(json_of(lathe(with(with({"best"}, workload_), {"--json"})))["trace"], result["best"]["trace"]);
+}
+
+TEST_F(Command, CompilesALibraryWithAnExample) {
+  const std::string library = folder_ + "/my-product.so";
+  const Outcome compiled = lathe(with(with({"compile"}, workload_), {"--schedule", "default", "-o", library}));
+  ASSERT_EQ(compiled.code, 0) << compiled.error;
+  const std::string build = "cd " + folder_ + " && cc my_product_example.c -I. ./my-product.so -o example && ./example > printed";
+  ASSERT_EQ(std::system(build.c_str()), 0) << content(folder_ + "/my_product_example.c");
+  // Input e of a tensor is (e % 17) / 16 - 1/2.
+  double want = 0;
+  for (int k = 0; k < 31; ++k) want += ((k * 37) % 17 / 16.0 - 0.5) * ((k * 29) % 17 / 16.0 - 0.5);
+  std::istringstream printed(content(folder_ + "/printed"));
+  std::string name, equals;
+  double got = 0;
+  printed >> name >> equals >> got;
+  EXPECT_EQ(name, "C[0]");
+  EXPECT_NEAR(got, want, 1e-4);
+}
+
+TEST_F(Command, AnInterruptEndsARunCleanly) {
+  const pid_t child = start(with(with({"tune"}, workload_), {"--trials", "100000", "--json"}));
+  // Until the first trials are reported.
+  for (int i = 0; i < 1200 && content(folder_ + "/err").find("best ") == std::string::npos; ++i) usleep(50'000);
+  kill(child, SIGINT);
+  const Outcome outcome = finish(child);
+  ASSERT_EQ(outcome.code, 0) << outcome.error;
+  const Json result = json_of(outcome);
+  EXPECT_TRUE(result["interrupted"].get<bool>());
+  EXPECT_GT(result["trials"], 0);
+  EXPECT_EQ(records().size(), result["trials"]);
+}
+
+}  // namespace
+}  // namespace lathe
