@@ -50,6 +50,9 @@ void place(CLI::Option& option, const std::string& group) {
   if (!group.empty()) option.group(group);
 }
 
+// Given twice, the last counts: a script's flags can be followed by one's own.
+CLI::Option& once(CLI::Option* option) { return *option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); }
+
 }  // namespace
 
 void FlagSet::positional(const std::string& name, std::string& value, const std::string& help, bool required) {
@@ -57,11 +60,11 @@ void FlagSet::positional(const std::string& name, std::string& value, const std:
 }
 
 void FlagSet::text(const std::string& name, std::string& value, const std::string& form, const std::string& help) {
-  place(*command_.add_option(name, value, help)->type_name(form)->capture_default_str(), group_);
+  place(*once(command_.add_option(name, value, help)).type_name(form)->capture_default_str(), group_);
 }
 
 void FlagSet::required_text(const std::string& name, std::string& value, const std::string& form, const std::string& help) {
-  place(*command_.add_option(name, value, help)->type_name(form)->required(), group_);
+  place(*once(command_.add_option(name, value, help)).type_name(form)->required(), group_);
 }
 
 void FlagSet::repeated(const std::string& name, std::vector<std::string>& values, const std::string& form,
@@ -71,22 +74,22 @@ void FlagSet::repeated(const std::string& name, std::vector<std::string>& values
 
 void FlagSet::choice(const std::string& name, std::string& value, const std::vector<std::string>& known,
                      const std::string& help) {
-  place(*command_.add_option(name, value, help)->type_name(fmt::format("{}", fmt::join(known, "|")))->check(one_of(known))->capture_default_str(),
+  place(*once(command_.add_option(name, value, help)).type_name(fmt::format("{}", fmt::join(known, "|")))->check(one_of(known))->capture_default_str(),
         group_);
 }
 
 void FlagSet::whole(const std::string& name, int& value, std::int64_t least, std::int64_t most, const std::string& help) {
-  auto* option = command_.add_option(name, value, help)->type_name("N")->check(whole_number(least, most));
+  auto* option = once(command_.add_option(name, value, help)).type_name("N")->check(whole_number(least, most));
   if (value >= least) option->capture_default_str();
   place(*option, group_);
 }
 
 void FlagSet::whole(const std::string& name, std::uint64_t& value, const std::string& help) {
-  place(*command_.add_option(name, value, help)->type_name("N")->check(whole_number(0, INT64_MAX))->capture_default_str(), group_);
+  place(*once(command_.add_option(name, value, help)).type_name("N")->check(whole_number(0, INT64_MAX))->capture_default_str(), group_);
 }
 
 void FlagSet::number(const std::string& name, double& value, const std::string& form, const std::string& help) {
-  auto* option = command_.add_option(name, value, help)->type_name(form)->check(number_above_zero());
+  auto* option = once(command_.add_option(name, value, help)).type_name(form)->check(number_above_zero());
   if (value > 0) option->capture_default_str();
   place(*option, group_);
 }
@@ -96,7 +99,7 @@ void FlagSet::flag(const std::string& name, bool& value, const std::string& help
 }
 
 void FlagSet::on_text(const std::string& name, std::function<void(const std::string&)> hear, const std::string& help) {
-  place(*command_.add_option_function<std::string>(name, std::move(hear), help)->type_name(""), group_);
+  place(*once(command_.add_option_function<std::string>(name, std::move(hear), help)).type_name(""), group_);
 }
 
 void FlagSet::on_flag(const std::string& name, std::function<void()> hear, const std::string& help) {

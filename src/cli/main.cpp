@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <filesystem>
 
 #include <unistd.h>
 
@@ -11,7 +12,9 @@ namespace {
 void make_openmp_passive(char** argv) {
   if (getenv("OMP_WAIT_POLICY") != nullptr) return;
   setenv("OMP_WAIT_POLICY", "passive", 1);
-  execv("/proc/self/exe", argv);  // where this fails the threads spin a little
+  std::error_code unknown;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  execv(self.c_str(), argv);  // where this fails the threads spin a little
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ Json to_json(const api::Tuned& tuned) {
                {"peak_gflops", tuned.peak_flops / 1e9}, {"interrupted", s.interrupted}, {"exhausted", s.exhausted}};
   json["main_failure"] = s.main_failure;
   json["spent"] = {{"build", s.spent.build}, {"run", s.spent.run}, {"model", s.spent.model}, {"search", s.spent.search}};
+  json["phases"] = s.phases;
   if (!s.best.ok()) {
     json["best"] = nullptr;
     return json;

@@ -30,8 +30,18 @@ void Reporter::tick() {
 
 void Reporter::phase(const std::string& name) {
   const std::lock_guard lock(mutex_);
+  const double now = elapsed();
+  phases_[state_.phase] += now - phase_began_;
+  phase_began_ = now;
   state_.phase = name;
   send_locked();
+}
+
+std::map<std::string, double> Reporter::phases() const {
+  const std::lock_guard lock(mutex_);
+  auto phases = phases_;
+  phases[state_.phase] += elapsed() - phase_began_;
+  return phases;
 }
 
 void Reporter::trial(const store::Record& record, bool resumed) {

@@ -22,6 +22,8 @@ class Reporter {
   void best(double seconds);
   double elapsed() const;
   Progress now() const;
+  // Seconds spent in each phase until now; their sum is elapsed().
+  std::map<std::string, double> phases() const;
 
  private:
   void tick();
@@ -35,6 +37,8 @@ class Reporter {
   std::condition_variable wake_;
   bool done_ = false;
   Progress state_;
+  std::map<std::string, double> phases_;  // those that are over
+  double phase_began_ = 0;
   std::map<std::string, std::pair<int, std::string>> failures_;  // kind -> how often, the latest message
   std::thread ticker_;
 };

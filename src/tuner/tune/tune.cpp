@@ -239,6 +239,7 @@ class Tuner {
     summary_.resumed = progress.resumed;
     summary_.main_failure = progress.main_failure;
     summary_.seconds = progress.elapsed_seconds;
+    summary_.phases = reporter_.phases();
     summary_.flops = subject_.flops();
     if (state_.best() != nullptr) summary_.best = *state_.best();
     else summary_.best.error_kind = name_of(ErrorKind::kNotFound);

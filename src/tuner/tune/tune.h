@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,7 +58,8 @@ struct Summary {
   double flops = 0;
   store::Record best;                         // ok() false if nothing worked
   bool interrupted = false, exhausted = false;
-  struct { double build = 0, run = 0, model = 0, search = 0, reference = 0; } spent;
+  struct { double build = 0, run = 0, model = 0, search = 0; } spent;  // by all processes together
+  std::map<std::string, double> phases;       // Progress::phase -> its share of `seconds`
   // The time to believe: of the final race where there was one. 0 if nothing worked.
   double best_seconds() const { return !best.ok() ? 0 : best.raced ? best.race_seconds : best.seconds; }
 };

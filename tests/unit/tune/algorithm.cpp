@@ -111,6 +111,11 @@ TEST_F(TuneTest, EverythingIsRecorded) {
   }
   EXPECT_DOUBLE_EQ(summary->spent.build, 25);
   EXPECT_DOUBLE_EQ(summary->spent.run, 50);
+  double seconds = 0;
+  for (const auto& [phase, spent] : summary->phases) seconds += spent;
+  EXPECT_NEAR(seconds, summary->seconds, 0.1 * summary->seconds + 1e-3);
+  for (const char* phase : {"starting", "searching", "training", "measuring", "racing"})
+    EXPECT_TRUE(summary->phases.contains(phase)) << phase;
 }
 
 TEST_F(TuneTest, FailuresAreCountedAndLearntFrom) {

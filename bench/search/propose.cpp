@@ -1,0 +1,150 @@
+// How fast configurations are proposed: to a valid configuration, to features, to scores, and what training costs. Rates
+// are of the whole process on `jobs` threads, the median of several rounds.
+#include <algorithm>
+#include <thread>
+
+#include "search/probe.h"
+#include "tuner/feature/feature.h"
+#include "tuner/model/analytic.h"
+#include "tuner/model/model.h"
+#include "tuner/space/space.h"
+
+namespace lathe::bench {
+namespace {
+
+constexpr int kConfigs = 20'000;
+constexpr int kTrainingRows = 4096;
+
+// The vectors and registers of AVX-512; the space is the same on every machine.
+Target bench_target() {
+  Target target;
+  target.mcpu = "x86-64-v4";
+  target.vector_bits = 512;
+  target.vector_registers = 32;
+  target.has_fma = true;
+  return target;
+}
+
+// Calls work(begin, count) for a share of `total` on each of `jobs` threads.
+template <class Work>
+void on_threads(int jobs, std::size_t total, const Work& work) {
+  const std::size_t share = (total + static_cast<std::size_t>(jobs) - 1) / static_cast<std::size_t>(jobs);
+  std::vector<std::jthread> threads;
+  for (std::size_t begin = 0; begin < total; begin += share)
+    threads.emplace_back(work, begin, std::min(share, total - begin));
+}
+
+class Proposing {
+ public:
+  Proposing(const Workload& workload, const Settings& settings, const space::Space& space)
+      : name_(workload.name), settings_(settings), space_(space),
+        configs_(static_cast<std::size_t>(settings.configs > 0 ? settings.configs : kConfigs)) {}
+
+  Result<std::vector<Row>> rows() {
+    configurations();
+    features();
+    LATHE_TRY_STATUS(scores());
+    return rows_;
+  }
+
+ private:
+  void rate(const std::string& what, const std::function<void()>& work) {
+    rows_.push_back({name_, what, static_cast<double>(configs_.size()) / median_seconds(settings_.rounds, work), "/s"});
+  }
+
+  void configurations() {
+    const auto fill = [&](std::size_t begin, std::size_t count) {
+      Rng rng(begin + 1);
+      for (std::size_t i = begin; i < begin + count; ++i) configs_[i] = space_.random(rng);
+    };
+    const auto step = [&](std::size_t begin, std::size_t count) {
+      Rng rng(begin + 1);
+      for (std::size_t i = begin; i < begin + count; ++i) (void)space_.neighbour(configs_[i], rng);
+    };
+    on_threads(settings_.jobs, configs_.size(), fill);  // sketches are derived once: not part of the rate
+    rate("random configurations", [&] { on_threads(settings_.jobs, configs_.size(), fill); });
+    rate("neighbours", [&] { on_threads(settings_.jobs, configs_.size(), step); });
+  }
+
+  void features() {
+    for (const auto& [name, kind] : {std::pair{"configuration", feature::Kind::kConfiguration},
+                                     {"relation", feature::Kind::kRelation},
+                                     {"context", feature::Kind::kContext}}) {
+      const feature::Extractor extractor(kind, space_);
+      features_.resize(configs_.size() * static_cast<std::size_t>(extractor.width()));
+      rate(fmt::format("configurations to {} features ({} wide)", name, extractor.width()),
+           [&] { extractor.rows(configs_, features_, settings_.jobs); });
+    }
+  }
+
+  // Made-up times that follow from the features, so that trees get their usual depth.
+  model::Rows training_rows(int width) const {
+    model::Rows rows;
+    rows.width = width;
+    const int count = std::min(static_cast<int>(configs_.size()), kTrainingRows);
+    rows.features.assign(features_.begin(), features_.begin() + static_cast<std::ptrdiff_t>(count) * width);
+    Rng rng(1);
+    for (int i = 0; i < count; ++i) {
+      double time = 20;
+      for (int f = 0; f < width; f += 7) time += 0.1 * rows.features[static_cast<std::size_t>(i * width + f)];
+      rows.seconds.push_back(std::max(1.0, time) * (1 + 0.05 * rng.uniform()));
+      rows.workload.push_back(0);
+    }
+    return rows;
+  }
+
+  // Of context features, as a search asks for them: features and prediction, block by block.
+  Status scores() {
+    const feature::Extractor extractor(feature::Kind::kContext, space_);
+    const auto width = static_cast<std::size_t>(extractor.width());
+    const auto model = model::make_xgboost({});
+    const model::Rows training = training_rows(extractor.width());
+    Status status;
+    const auto keep = [&](Status now) { if (!now) status = std::move(now); };
+    rows_.push_back({name_, fmt::format("XGBoost trained on {} rows", training.count()),
+                     1e3 * median_seconds(3, [&] { keep(model->train(training)); }), "ms"});
+    LATHE_TRY_STATUS(status);
+    std::vector<float> out(configs_.size());
+    rate("features to XGBoost scores", [&] {
+      on_threads(settings_.jobs, configs_.size(), [&](std::size_t begin, std::size_t count) {
+        (void)model->predict({features_.data() + begin * width, count * width}, extractor.width(), {out.data() + begin, count});
+      });
+    });
+    rate("configurations to XGBoost scores", [&] {
+      on_threads(settings_.jobs, configs_.size(), [&](std::size_t begin, std::size_t count) {
+        constexpr std::size_t kBlock = 64;
+        std::vector<float> block(kBlock * width);
+        for (std::size_t at = begin; at < begin + count; at += kBlock) {
+          const std::size_t n = std::min(kBlock, begin + count - at);
+          extractor.rows({configs_.data() + at, n}, {block.data(), n * width}, 1);
+          (void)model->predict({block.data(), n * width}, extractor.width(), {out.data() + at, n});
+        }
+      });
+    });
+    model::AnalyticScorer analytic(space_, model::machine_of(bench_target(), host_fingerprint()));
+    std::vector<double> analytic_out(configs_.size());
+    rate("configurations to analytic scores (1 thread)", [&] { analytic.score(configs_, analytic_out); });
+    return {};
+  }
+
+  const std::string name_;
+  const Settings& settings_;
+  const space::Space& space_;
+  std::vector<search::Config> configs_;
+  std::vector<float> features_;  // context features in the end
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+Result<std::vector<Row>> propose(const Settings& settings) {
+  std::vector<Row> rows;
+  for (const Workload& workload : LATHE_TRY(workloads())) {
+    const auto space = LATHE_TRY(space::derive_space(workload.program, bench_target(), space::Flavour::kDefault));
+    const auto own = LATHE_TRY(Proposing(workload, settings, *space).rows());
+    rows.insert(rows.end(), own.begin(), own.end());
+  }
+  return rows;
+}
+
+}  // namespace lathe::bench
