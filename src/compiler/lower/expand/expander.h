@@ -123,6 +123,8 @@ class Expander {
   void plan_layout(BufferId id, Storage& storage);
   void fill_padding(BlockId id);
   void plan_borders();
+  std::vector<BlockId> blocks_of(const ir::Item& item) const;
+  void plan_prepare();
   void allocate();
   bool inside(LoopId loop, LoopId ancestor) const;       // strictly
   bool in_parallel(LoopId loop) const;
@@ -241,6 +243,7 @@ class Expander {
   std::vector<BlockPlan> blocks_;
   std::vector<Storage> storage_;
   std::vector<std::vector<BlockId>> blocks_in_;   // by loop
+  std::vector<char> prepared_;                    // by buffer: prepare() fills it
   std::vector<std::vector<char>> proven_;         // by block and constraint: holds by construction of the loops around
   std::vector<char> keeps_iterations_;            // by loop: first and last iterations have duties, none may be skipped
   std::vector<Binding> bound_;                    // by loop

@@ -300,7 +300,7 @@ void Expander::allocate() {
       case ir::Scope::kOutput: made.scope = flat::Scope::kOutput, made.slot = outputs++; break;
       case ir::Scope::kLiteral: made.scope = flat::Scope::kLiteral, made.literal = buffer.literal; break;
       case ir::Scope::kMemory:
-        if (buffer.constant)
+        if (prepared_[id])
           reserve(flat::Scope::kConstant, program_.constant_bytes);
         else if (in_parallel(buffer.at))
           reserve(flat::Scope::kWorker, program_.worker_bytes);

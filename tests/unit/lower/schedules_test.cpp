@@ -1,0 +1,60 @@
+// Random programs under random legal schedules, lowered through every pass, against the evaluation of the expression and
+// of the nest. What lowering may refuse it must refuse as the schedule's fault, never get wrong.
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "compiler/interp/nest_eval.h"
+#include "compiler/lower/expand/expand.h"
+#include "compiler/lower/pipeline.h"
+#include "support/check_flat.h"
+#include "support/random_program.h"
+#include "support/random_trace.h"
+#include "unit/lower/elementwise.h"
+
+namespace lathe {
+namespace {
+
+std::uint64_t rounds() {
+  const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
+  return asked ? std::strtoull(asked, nullptr, 10) : 150;
+}
+
+// True if it was lowered.
+bool check(std::uint64_t seed, bool open_sizes) {
+  Rng rng(seed);
+  const te::Program program = random_program(rng, {.dtypes = seed % 5 == 0, .max_iterations = 4'000});
+  const RandomSchedule s = random_schedule(program, rng, {.open_sizes = open_sizes});
+  const ir::SizedNest sized(s.nest, s.knobs);
+  const Target target = seed % 2 == 0 ? testing::old_x86() : testing::new_x86();
+  const auto flat = lower::expand(sized, target, {.max_nodes = 20'000});
+  if (!flat) {
+    EXPECT_EQ(flat.error().kind, ErrorKind::kIllegalSchedule) << "seed " << seed << ": " << flat.error().text();
+    return false;
+  }
+  const auto passed = lower::run_passes(*flat, target, {.verify = true});
+  EXPECT_TRUE(passed) << "seed " << seed << ": " << passed.error().text();
+  if (!passed) return false;
+  const std::string wrong = check_flat(program, *passed, seed);
+  EXPECT_EQ(wrong, "") << "seed " << seed << "\n" << describe(program, s);
+  if (wrong.empty()) return true;
+  // Whose fault it is: the nest's own interpretation, then the first pass's output, tell.
+  const auto inputs = interp::random_inputs(program, rng);
+  const auto nest = interp::evaluate(sized, inputs);
+  ADD_FAILURE() << "the nest itself: " << (nest ? "evaluates" : nest.error().text())
+                << "\nbefore the passes: " << check_flat(program, *flat, seed);
+  return true;
+}
+
+void check_all(std::uint64_t first, bool open_sizes) {
+  std::uint64_t lowered = 0;
+  for (std::uint64_t seed = first; seed < first + rounds() && !::testing::Test::HasFailure(); ++seed)
+    lowered += check(seed, open_sizes);
+  EXPECT_GE(lowered * 2, rounds()) << "most schedules should lower";
+}
+
+TEST(LoweredSchedules, WithKnownSizes) { check_all(0, false); }
+TEST(LoweredSchedules, WithOpenSizes) { check_all(1'000'000, true); }
+
+}  // namespace
+}  // namespace lathe
