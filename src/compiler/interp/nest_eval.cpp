@@ -193,7 +193,8 @@ class NestRun final : public Environment {
   }
 
   // False outside the domain.
-  bool set_position(const ir::Block& block) {
+  // Whether the iteration is inside the domain; with `of_result`, as far as the element written is concerned.
+  bool set_position(const ir::Block& block, bool of_result = false) {
     position_.clear();
     for (const ir::BlockIter& iter : block.iters) {
       std::int64_t value = sizes_.or_else(iter.offset, 0);
@@ -203,7 +204,8 @@ class NestRun final : public Environment {
         if (digit.mod != ir::SizeId::kNone) part %= sizes_[digit.mod];
         value += sizes_[digit.weight] * part;
       }
-      if (value < 0 || value >= sizes_[iter.extent]) return false;
+      const bool asked = !of_result || iter.kind == ir::IterKind::kSpatial;
+      if (asked && (value < 0 || value >= sizes_[iter.extent])) return false;
       position_.push_back(value);
     }
     return true;
@@ -213,8 +215,8 @@ class NestRun final : public Environment {
     const ir::Block& block = nest_.blocks[static_cast<std::size_t>(id)];
     for (const ir::LoopId loop : plans_[static_cast<std::size_t>(id)].last_only)
       if (loop_value_[static_cast<std::size_t>(loop)] != sizes_.extent(loop) - 1) return;
-    if (!set_position(block)) return;
     block_ = &block;
+    if (!set_position(block)) return start_without_term(id);
     const auto offset = static_cast<std::size_t>(offset_of(block.writes, block.index, false));
     Value value = interp::evaluate(block.body, *this);
     if (block.reduce != ir::ReduceOp::kNone) {
@@ -225,6 +227,19 @@ class NestRun final : public Environment {
     }
     Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
     storage.elements[offset] = value.value;
+    storage.written[offset] = storage.instance;
+  }
+
+  // An element of a reduction exists also where its iterations add nothing to it.
+  void start_without_term(ir::BlockId id) {
+    const ir::Block& block = *block_;
+    if (block.reduce == ir::ReduceOp::kNone || !starts(id) || !set_position(block, true)) return;
+    const std::int64_t at = offset_of(block.writes, block.index, true);
+    if (at < 0) return;
+    const auto offset = static_cast<std::size_t>(at);
+    Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
+    if (storage.written[offset] == storage.instance) return;
+    storage.elements[offset] = identity(block.reduce, nest_.buffers[static_cast<std::size_t>(block.writes)].dtype).value;
     storage.written[offset] = storage.instance;
   }
 

@@ -21,6 +21,17 @@ std::pair<std::vector<Digit>, std::vector<Digit>> parted(const ir::Nest& nest, c
   return {outer, inner};
 }
 
+namespace {
+
+bool is_fused(const ir::Block& block, LoopId loop) {
+  for (const ir::BlockIter& iter : block.iters)
+    for (const Digit& digit : iter.digits)
+      if (digit.loop == loop && (digit.div != ir::SizeId::kNone || digit.mod != ir::SizeId::kNone)) return true;
+  return false;
+}
+
+}  // namespace
+
 StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId loop) {
   Region region;
   const std::string name = nest.blocks[writer].name;
@@ -35,6 +46,9 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
   for (const ir::BlockIter& iter : nest.blocks[writer].iters) {
     if (!iter.guard || iter.kind == ir::IterKind::kReduce) continue;
     auto [outer, inner] = parted(nest, iter, loop);
+    // Of a fused loop cut short the box knows only that it covers what is computed.
+    for (const Digit& digit : inner)
+      if (is_fused(nest.blocks[writer], digit.loop)) return refuse(Refusal::kBadLayout, name);
     if (outer.empty()) continue;  // the box knows
     RegionGuard guard{-1, iter.extent, std::move(outer)};
     for (std::size_t d = 0; d < inner_of.size() && !inner.empty(); ++d)

@@ -17,7 +17,7 @@ namespace {
 
 std::uint64_t rounds() {
   const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
-  return asked ? std::strtoull(asked, nullptr, 10) : 150;
+  return asked ? std::strtoull(asked, nullptr, 10) : 1'000;
 }
 
 // True if it was lowered.
@@ -27,6 +27,8 @@ bool check(std::uint64_t seed, bool open_sizes) {
   const RandomSchedule s = random_schedule(program, rng, {.open_sizes = open_sizes});
   const ir::SizedNest sized(s.nest, s.knobs);
   const Target target = seed % 2 == 0 ? testing::old_x86() : testing::new_x86();
+  const auto nest = interp::evaluate(sized, interp::random_inputs(program, rng));
+  EXPECT_TRUE(nest) << "seed " << seed << ": " << nest.error().text() << "\n" << describe(program, s);
   const auto flat = lower::expand(sized, target, {.max_nodes = 20'000});
   if (!flat) {
     EXPECT_EQ(flat.error().kind, ErrorKind::kIllegalSchedule) << "seed " << seed << ": " << flat.error().text();
@@ -38,11 +40,8 @@ bool check(std::uint64_t seed, bool open_sizes) {
   const std::string wrong = check_flat(program, *passed, seed);
   EXPECT_EQ(wrong, "") << "seed " << seed << "\n" << describe(program, s);
   if (wrong.empty()) return true;
-  // Whose fault it is: the nest's own interpretation, then the first pass's output, tell.
-  const auto inputs = interp::random_inputs(program, rng);
-  const auto nest = interp::evaluate(sized, inputs);
-  ADD_FAILURE() << "the nest itself: " << (nest ? "evaluates" : nest.error().text())
-                << "\nbefore the passes: " << check_flat(program, *flat, seed);
+  ADD_FAILURE() << "before the passes: " << check_flat(program, *flat, seed)
+                << "\n" << flat::print(*flat);
   return true;
 }
 

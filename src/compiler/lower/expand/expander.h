@@ -116,6 +116,7 @@ class Expander {
   // plan.cpp: what is fixed before emission starts.
   void plan_blocks();
   void plan_reductions(BlockId id);
+  bool leaves_out_terms(BlockId id, LoopId loop) const;
   void plan_consumers(BlockId id);
   void inherit_waits(BlockId id);
   void drop_dead_write_backs();

@@ -126,6 +126,7 @@ std::int64_t Expander::shift_of(LoopId loop, const Pending& p) const {
     if (!d.plain() || (d.loop != loop && !inside(d.loop, loop))) return 0;
     shifts |= d.loop != loop && nest_.loops[d.loop].tail == ir::Tail::kShift;
   }
+  if (plan.init_loop == loop || (plan.init_loop != ir::kRoot && inside(loop, plan.init_loop))) return 0;
   for (const LoopId l : plan.path)
     if (reduces_over(p.block, l) && !inside(l, loop)) return 0;
   for (const Iter& iter : plan.iters)

@@ -84,6 +84,19 @@ void Expander::plan_blocks() {
     for (const LoopId loop : blocks_[id].path) blocks_in_[loop].push_back(static_cast<BlockId>(id));
 }
 
+// Whether elements may get no term in some iteration of a loop that is of the result and of the reduction too (rfactor):
+// they must be started, or fetched again, all the same.
+bool Expander::leaves_out_terms(BlockId id, LoopId loop) const {
+  const BlockPlan& plan = blocks_[id];
+  for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k) {
+    const Constraint& c = plan.constraints[k];
+    if (c.kind == Constraint::Kind::kDomain && plan.iters[c.iter].reduce && involves(plan, c, loop) &&
+        status(plan, k) != Status::kAlways)
+      return true;
+  }
+  return false;
+}
+
 void Expander::plan_reductions(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   BlockPlan& plan = blocks_[id];
@@ -94,10 +107,12 @@ void Expander::plan_reductions(BlockId id) {
     if (!inside(loop, result.at)) {
       plan.resumed_over.push_back(loop);
       keeps_iterations_[loop] = 1;
-    } else if (plan.init_loop == ir::kRoot) {
-      plan.init_loop = loop;
     }
   }
+  const auto starts = [&](LoopId loop) {
+    return inside(loop, result.at) && (reduces_over(id, loop) || leaves_out_terms(id, loop));
+  };
+  if (const auto first = std::ranges::find_if(plan.path, starts); first != plan.path.end()) plan.init_loop = *first;
   if (!plan.resumed_over.empty() && result.cache_of < 0)
     refuse(ErrorKind::kIllegalSchedule,
            "the partial results of {} are lost between iterations of {}: keep {} outside that loop, or cache it there",
@@ -164,7 +179,7 @@ void Expander::plan_storage(BufferId id) {
   storage.is_register = buffer.scope == ir::Scope::kRegister;
   storage.start.resize(buffer.shape.size());
   for (const ir::SizeId size : buffer.shape) storage.extent.push_back(sized_[size]);
-  const bool own_box = storage.is_register || buffer.at != ir::kRoot || buffer.cache_of >= 0;
+  const bool own_box = storage.is_register || buffer.scope == ir::Scope::kMemory;
   const BlockPlan* plan = nullptr;
   const ir::Block* writer = nullptr;
   for (std::size_t b = 0; own_box && b < blocks_.size(); ++b) {
@@ -300,10 +315,10 @@ void Expander::allocate() {
       case ir::Scope::kOutput: made.scope = flat::Scope::kOutput, made.slot = outputs++; break;
       case ir::Scope::kLiteral: made.scope = flat::Scope::kLiteral, made.literal = buffer.literal; break;
       case ir::Scope::kMemory:
-        if (prepared_[id])
-          reserve(flat::Scope::kConstant, program_.constant_bytes);
-        else if (in_parallel(buffer.at))
+        if (in_parallel(buffer.at))
           reserve(flat::Scope::kWorker, program_.worker_bytes);
+        else if (prepared_[id])
+          reserve(flat::Scope::kConstant, program_.constant_bytes);
         else
           reserve(flat::Scope::kWorkspace, program_.workspace_bytes);
         break;

@@ -49,6 +49,18 @@ void cut(ir::Sizes& sizes, analysis::Span& span, std::int64_t low, SizeId domain
   if (sizes.is_constant(span.extent) && sizes.constant_value(span.extent) < 1) span.extent = sizes.constant(1);
 }
 
+// What the loops so far reach of an iterator's domain: what the block reads need not be there beyond.
+void keep_to_reached(ir::Nest& nest, ir::BlockIter& iter) {
+  ir::Sizes& sizes = nest.sizes;
+  SizeId reached = iter.offset == SizeId::kNone ? sizes.constant(1) : sizes.add(iter.offset, sizes.constant(1));
+  for (const ir::Digit& digit : iter.digits) {
+    if (digit.div != SizeId::kNone || digit.mod != SizeId::kNone) return;
+    const SizeId last = sizes.add(nest.loops[digit.loop].extent, sizes.constant(-1));
+    reached = sizes.add(reached, sizes.mul(digit.weight, last));
+  }
+  if (!sizes.at_least(reached, iter.extent)) iter.extent = sizes.min(iter.extent, reached);
+}
+
 StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, LoopId loop, analysis::Box box) {
   ir::Block block = nest.blocks[id];
   std::erase_if(block.iters, [](const ir::BlockIter& iter) { return iter.guard; });
@@ -62,6 +74,7 @@ StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, Loo
   };
   for (std::size_t d = 0; d < block.index.size(); ++d) {
     ir::BlockIter& iter = block.iters[static_cast<std::size_t>(plain_iter(block.index[d]))];
+    keep_to_reached(nest, iter);
     cut(nest.sizes, box[d], block.index[d].offset, iter.extent);
     const ir::Digit inner = LATHE_TRY(new_loop(iter, box[d].extent));
     const SizeId offset = nest.sizes.add(box[d].offset, nest.sizes.constant(-block.index[d].offset));

@@ -120,9 +120,9 @@ StepResult<void> apply_step(ir::Nest& nest, const Inline& step) {
     for (const ir::Read* read : ir::reads_of(block.body))
       if (!nest.is_inside({ir::Item::Kind::kBlock, reader}, nest.buffers[read->tensor].at))
         return refuse(Refusal::kBreaksDependence, step.block);
-    // A cache of the result is from now on computed, not copied.
+    // A cache of the result is from now on computed, not copied, unless the result was a copy itself.
     ir::Buffer& written = nest.buffers[nest.blocks[reader].writes];
-    if (written.cache_of == block.writes) written.cache_of = -1;
+    if (written.cache_of == block.writes) written.cache_of = buffer.cache_of;
     if (auto done = inline_into(nest, block, nest.blocks[reader]); !done) return done;
   }
   for (ir::Loop& loop : nest.loops)

@@ -77,12 +77,19 @@ class Mover {
     return {};
   }
 
+  // The block after which the consumer finds its values: the write-back, unless it can read the cache itself.
+  BlockId there_after(BufferId buffer, BlockId producer) const {
+    const BufferId written = nest_.blocks[producer].writes;
+    if (written == buffer || nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[written].at)) return producer;
+    return analysis::writers_of(nest_, buffer).front();
+  }
+
   // The consumer's iterators over this buffer's dimensions get what one iteration of the loop has computed of it.
   StepResult<void> cover(BufferId buffer, BlockId producer) {
     const ir::BufferId written = nest_.blocks[producer].writes;
     if (written != buffer && nest_.buffers[written].cache_of != buffer)
       return refuse(Refusal::kBreaksDependence, step_.block);
-    const Region region = LATHE_TRY(region_computed(nest_, producer, loop_));
+    const Region region = LATHE_TRY(region_computed(nest_, there_after(buffer, producer), loop_));
     // The last iteration of the loops around must be one that sums.
     if (!idle_limits(nest_, producer, loop_).empty()) return refuse(Refusal::kBreaksDependence, step_.block);
     const ir::Block& block = nest_.blocks[consumer_];

@@ -82,6 +82,18 @@ class Factorer {
     return name;
   }
 
+  // Whether no iteration of the loops leaves the iterator's domain.
+  bool stays_inside(const ir::BlockIter& iter) const {
+    if (iter.kind != ir::IterKind::kReduce) return true;
+    ir::Sizes& s = nest_.sizes;
+    SizeId reached = iter.offset == SizeId::kNone ? s.constant(1) : s.add(iter.offset, s.constant(1));
+    for (const ir::Digit& digit : iter.digits) {
+      if (digit.div != SizeId::kNone || digit.mod != SizeId::kNone) return false;
+      reached = s.add(reached, s.mul(digit.weight, s.add(nest_.loops[digit.loop].extent, s.constant(-1))));
+    }
+    return s.at_least(iter.extent, reached);
+  }
+
   void accumulate_into(BufferId partial, SizeId count) {
     iter_name_ = partial_iter();
     ir::Block& block = nest_.blocks[id_];
@@ -95,7 +107,8 @@ class Factorer {
     block.iters.push_back(std::move(iter));
     const auto around = nest_.loops_around(id_);
     if (std::ranges::any_of(around, [&](LoopId l) { return nest_.is_reduction_loop(id_, l); })) return;
-    // Nothing is left to reduce: each partial result is one value.
+    // Nothing is left to reduce: each partial result is one value, if it has a term at all.
+    if (!std::ranges::all_of(block.iters, [&](const ir::BlockIter& i) { return stays_inside(i); })) return;
     block.reduce = ir::ReduceOp::kNone;
     for (ir::BlockIter& i : block.iters) i.kind = ir::IterKind::kSpatial;
   }
