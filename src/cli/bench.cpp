@@ -1,4 +1,5 @@
 // lathe bench: times one schedule of a workload, checked against the reference; or serves a benchmark.
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -8,6 +9,8 @@
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/live_line.h"
+#include "cli/progress_line.h"
 #include "cli/results.h"
 #include "cli/serve.h"
 
@@ -39,7 +42,13 @@ Result<int> perform(const Flags& flags) {
   if (!chosen.note.empty()) fmt::print(stderr, "lathe: {}\n", chosen.note);
   if (flags.serve) return serve_kernel(workload, target, chosen, flags);
   const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto began = std::chrono::steady_clock::now();
+  LiveLine line(stderr, [&](std::size_t) {
+    const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
+    return fmt::format("timing the {} schedule, {}", flags.schedule, duration_text(past.count()));
+  });
   const auto measured = LATHE_TRY(api::measure_once(workload.program, target, chosen.trace, flags.machine.cache, jobs));
+  line.finish();
   const double share = measured.flops / measured.seconds / measured.peak_flops;
   if (flags.json) {
     const Json json = {{"workload", te::workload_key(workload.program)}, {"target", target.text()},
@@ -50,7 +59,7 @@ Result<int> perform(const Flags& flags) {
     fmt::print("{}\n", dump(json));
     return kDone;
   }
-  fmt::print("{} schedule: {}, {}, {:.1f} % of the measured peak of {:.0f}, error {:.2g}\n", flags.schedule,
+  fmt::print("{} schedule: {}, {}, {:.1f} % of the measured peak of {:.0f} GFLOP/s, error {:.2g}\n", flags.schedule,
              time_text(measured.seconds), rate_text(measured.flops, measured.seconds), 100 * share, measured.peak_flops / 1e9,
              measured.numerical_error);
   return kDone;

@@ -8,6 +8,7 @@
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/results.h"
 
 namespace lathe::cli {
 namespace {
@@ -33,7 +34,7 @@ Result<store::ImportCount> import_file(const Flags& flags) {
 
 Result<int> perform(const Flags& flags) {
   const auto count = LATHE_TRY(import_file(flags));
-  fmt::print("{} trials imported, {} were already there\n", count.added, count.already_there);
+  fmt::print("{} imported, {} were already there\n", counted(count.added, "trial"), count.already_there);
   return kDone;
 }
 

@@ -3,24 +3,37 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace lathe::cli {
 namespace {
 
-std::size_t columns_of(std::FILE* out) {
-  winsize size{};
-  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 119U;
+// How much is said; what matters least goes first.
+enum Detail { kShort, kNoPhase, kPhase, kBriefReason, kAll };
+
+// A failure in a few whole words, or by its kind alone: the line has little room.
+std::string in_short(const std::string& failure, bool by_kind) {
+  constexpr std::size_t kRoom = 40;
+  if (by_kind) return failure.substr(0, failure.find(':'));
+  if (failure.size() <= kRoom) return failure;
+  const std::string most = cut(failure, kRoom - 3);
+  const auto space = failure.compare(most.size(), 1, " ") == 0 ? most.size() : most.rfind(' ');
+  return most.substr(0, space) + "...";
 }
 
-// A reason in a few whole words: the line has little room.
-std::string in_short(const std::string& reason) {
-  constexpr std::size_t kRoom = 40;
-  if (reason.size() <= kRoom) return reason;
-  const std::string most = cut(reason, kRoom - 3);
-  const auto space = reason.compare(most.size(), 1, " ") == 0 ? most.size() : most.rfind(' ');
-  return most.substr(0, space) + "...";
+std::string text_of(const tune::Progress& p, double flops, double peak, Detail detail) {
+  const bool words = detail >= kBriefReason;
+  // A run may have more trials already than this command asked for.
+  std::string text = p.trials > p.wanted ? fmt::format("{} trials", p.trials)
+                                         : fmt::format("{}/{}{}", p.trials, p.wanted, detail > kShort ? " trials" : "");
+  if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
+  if (p.failed > 0 && detail > kShort) text += fmt::format(" ({})", in_short(p.main_failure, detail < kAll));
+  if (p.best_seconds > 0) {
+    text += fmt::format(" | {}{:.1f} GFLOP/s", words ? "best " : "", flops / p.best_seconds / 1e9);
+    if (peak > 0) text += fmt::format(", {:.0f} % of peak", 100 * flops / p.best_seconds / peak);
+  }
+  if (p.trials_per_second > 0) text += fmt::format(" | {:.1f}{}", p.trials_per_second, words ? " trials/s" : "/s");
+  if (p.left_seconds > 0) text += fmt::format(" | {} left", duration_text(p.left_seconds));
+  return detail == kShort || detail == kNoPhase ? text : text + " | " + p.phase;
 }
 
 }  // namespace
@@ -31,33 +44,20 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-std::string cut(const std::string& text, std::size_t columns) {
-  std::size_t used = 0, at = 0;
-  for (; at < text.size(); ++at) {
-    const bool continues = (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
-    if (!continues && used++ == columns) break;
+std::string progress_text(const tune::Progress& p, double flops, double peak, std::size_t columns) {
+  if (p.wanted == 0) return p.phase;
+  std::string text;
+  for (const Detail detail : {kAll, kBriefReason, kPhase, kNoPhase, kShort}) {
+    text = text_of(p, flops, peak, detail);
+    if (cut(text, columns) == text) return text;
   }
-  return text.substr(0, at);
-}
-
-std::string progress_text(const tune::Progress& p, double flops, double peak) {
-  std::string text = fmt::format("{}/{} trials", p.trials, p.wanted);
-  if (p.failed > 0) text += fmt::format(", {} failed ({})", p.failed, in_short(p.main_failure));
-  if (p.best_seconds > 0) {
-    text += fmt::format(" | best {:.1f} GFLOP/s", flops / p.best_seconds / 1e9);
-    if (peak > 0) text += fmt::format(", {:.0f} % of peak", 100 * flops / p.best_seconds / peak);
-  }
-  if (p.trials_per_second > 0) text += fmt::format(" | {:.1f} trials/s", p.trials_per_second);
-  if (p.left_seconds > 0) text += fmt::format(" | {} left", duration_text(p.left_seconds));
-  return text + " | " + p.phase;
+  for (auto bar = text.rfind(" | "); bar != std::string::npos && cut(text, columns) != text; bar = text.rfind(" | "))
+    text.resize(bar);
+  return cut(text, columns);
 }
 
 ProgressLine::ProgressLine(std::FILE* out, double flops)
-    : out_(out), live_(isatty(fileno(out)) != 0), flops_(flops), thread_([this] { loop(); }) {
-  progress_.phase = "starting";
-}
-
-ProgressLine::~ProgressLine() { finish(); }
+    : flops_(flops), progress_{.phase = "starting"}, line_(out, [this](std::size_t columns) { return text(columns); }) {}
 
 void ProgressLine::update(const tune::Progress& progress, double peak) {
   const std::lock_guard lock(mutex_);
@@ -65,34 +65,9 @@ void ProgressLine::update(const tune::Progress& progress, double peak) {
   peak_ = peak;
 }
 
-void ProgressLine::finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (done_) return;
-    done_ = true;
-  }
-  wake_.notify_all();
-  thread_.join();
-  if (live_) fmt::print(out_, "\r\x1b[K");
-  std::fflush(out_);
-}
-
-void ProgressLine::loop() {
-  const auto period = std::chrono::milliseconds(live_ ? 120 : 1800);
-  std::unique_lock lock(mutex_);
-  // The first line comes soon: it shows that the run has started.
-  wake_.wait_for(lock, std::chrono::milliseconds(live_ ? 50 : 1000), [this] { return done_; });
-  while (!done_) {
-    print_locked();
-    wake_.wait_for(lock, period, [this] { return done_; });
-  }
-}
-
-void ProgressLine::print_locked() {
-  const std::string text = progress_text(progress_, flops_, peak_);
-  if (live_) fmt::print(out_, "\r{}\x1b[K", cut(text, columns_of(out_)));
-  else fmt::print(out_, "{}\n", text);
-  std::fflush(out_);
+std::string ProgressLine::text(std::size_t columns) {
+  const std::lock_guard lock(mutex_);
+  return progress_text(progress_, flops_, peak_, columns);
 }
 
 }  // namespace lathe::cli

@@ -1,46 +1,35 @@
-// How a tuning run shows itself while it runs: one live line on a terminal, elsewhere a plain line now and then.
+// How a tuning run shows itself while it runs.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <mutex>
 #include <string>
-#include <thread>
 
+#include "cli/live_line.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::cli {
 
-// "37/512 trials, 2 failed (timeout: ...) | best 198.2 GFLOP/s, 82 % of peak | 14.1 trials/s | 0:33 left | measuring"
-std::string progress_text(const tune::Progress& progress, double flops, double peak);
-// Cut to `columns`, whole UTF-8 characters.
-std::string cut(const std::string& text, std::size_t columns);
+// "37/512 trials, 2 failed (timeout: ...) | best 198.2 GFLOP/s, 82 % of peak | 14.1 trials/s | 0:33 left | measuring", in
+// fewer words where the columns are few.
+std::string progress_text(const tune::Progress& progress, double flops, double peak, std::size_t columns = std::string::npos);
 std::string duration_text(double seconds);  // "0:33", "1:02:03"
 
 class ProgressLine {
  public:
-  // Prints from a thread of its own, so that nothing the caller does makes it silent.
   ProgressLine(std::FILE* out, double flops);
-  ~ProgressLine();
   void update(const tune::Progress& progress, double peak);
-  // Takes the live line away; nothing is printed after.
-  void finish();
+  // Takes the line away; nothing is printed after.
+  void finish() { line_.finish(); }
 
  private:
-  void loop();
-  void print_locked();
+  std::string text(std::size_t columns);
 
-  std::FILE* out_;
-  const bool live_;
   const double flops_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  bool done_ = false;
   tune::Progress progress_;
   double peak_ = 0;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::thread thread_;
+  LiveLine line_;
 };
 
 }  // namespace lathe::cli

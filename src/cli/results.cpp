@@ -14,6 +14,8 @@ std::string time_text(double seconds) {
 
 std::string rate_text(double flops, double seconds) { return fmt::format("{:.1f} GFLOP/s", flops / seconds / 1e9); }
 
+std::string counted(std::int64_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+
 std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
 double believed_seconds(const store::Record& record) { return record.raced ? record.race_seconds : record.seconds; }
@@ -57,15 +59,19 @@ Json to_json(const api::Tuned& tuned) {
 
 std::string text_of(const api::Tuned& tuned) {
   const auto& s = tuned.summary;
-  std::string out = fmt::format("{} trials ({} of them from before), {} failed, {:.1f} s{}\n", s.trials, s.resumed, s.failed,
-                                s.seconds, s.interrupted ? ", interrupted" : s.exhausted ? ", the whole space" : "");
+  std::string out = counted(s.trials, "trial");
+  if (s.resumed > 0) out += fmt::format(" ({} from before)", s.resumed);
+  out += fmt::format(", {} failed, {:.1f} s", s.failed == 0 ? "none" : fmt::format("{}", s.failed), s.seconds);
+  if (s.interrupted) out += "; interrupted, the same command goes on";
+  else if (s.exhausted) out += "; the space has no more";
+  out += "\n";
   if (s.failed > 0) out += fmt::format("main failure: {}\n", s.main_failure);
   if (s.wrong > 0)
     out += fmt::format("{} programs computed a WRONG ANSWER: a bug of Lathe; `lathe trials` names the reproducers\n", s.wrong);
-  if (!s.best.ok()) return out + "no candidate worked\n";
+  if (!s.best.ok()) return out + (s.trials == 0 ? "nothing was measured\n" : "no candidate worked\n");
   out += fmt::format("best: {}, {}", time_text(s.best_seconds()), rate_text(s.flops, s.best_seconds()));
   if (tuned.peak_flops > 0)
-    out += fmt::format(", {:.0f} % of the measured peak of {:.0f}", 100 * s.flops / s.best_seconds() / tuned.peak_flops,
+    out += fmt::format(", {:.0f} % of the measured peak of {:.0f} GFLOP/s", 100 * s.flops / s.best_seconds() / tuned.peak_flops,
                        tuned.peak_flops / 1e9);
   return out + fmt::format("\nschedule: {}\n", tuned.config.empty() ? s.best.config.dump() : tuned.config);
 }

@@ -1,6 +1,7 @@
 // Results as people and programs read them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "api/tuning.h"
@@ -10,6 +11,7 @@ namespace lathe::cli {
 
 std::string time_text(double seconds);      // "12.3 us", "4.56 ms"
 std::string rate_text(double flops, double seconds);  // "198.2 GFLOP/s"
+std::string counted(std::int64_t count, const std::string& noun);  // "1 trial", "12 trials"
 
 Json to_json(const api::Tuned& tuned);
 std::string text_of(const api::Tuned& tuned);

@@ -31,6 +31,14 @@ void add_search_flags(FlagSet& set, tune::Options& options) {
   set.flag("--fresh", options.fresh, "learn nothing from other runs' records");
 }
 
+// That Ctrl-C was heard shows before it has taken effect.
+tune::Progress heeding_interrupts(tune::Progress progress) {
+  if (!interrupted()) return progress;
+  progress.phase = "stopping";
+  progress.left_seconds = 0;
+  return progress;
+}
+
 Result<int> perform(const Flags& flags) {
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::TuneRequest request;
@@ -43,7 +51,7 @@ Result<int> perform(const Flags& flags) {
   catch_interrupts();
   ProgressLine line(stderr, te::flops(request.program));
   const auto tuned = api::run_tuning(
-      request, [&](const tune::Progress& progress, double peak) { line.update(progress, peak); }, interrupted);
+      request, [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
   line.finish();
   if (!tuned) return std::unexpected(tuned.error());
   if (flags.json) fmt::print("{}\n", dump(to_json(*tuned)));

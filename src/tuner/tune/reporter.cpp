@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace lathe::tune {
+namespace {
+
+constexpr const char* kRacing = "racing";
+
+}  // namespace
 
 Reporter::Reporter(const Options& options, const Listener& listener) : options_(options), listener_(listener) {
   state_.wanted = options.trials;
@@ -30,6 +35,16 @@ void Reporter::tick() {
 
 void Reporter::phase(const std::string& name) {
   const std::lock_guard lock(mutex_);
+  enter_locked(name);
+}
+
+void Reporter::race(double seconds) {
+  const std::lock_guard lock(mutex_);
+  race_seconds_ = seconds;
+  enter_locked(kRacing);
+}
+
+void Reporter::enter_locked(const std::string& name) {
   const double now = elapsed();
   phases_[state_.phase] += now - phase_began_;
   phase_began_ = now;
@@ -76,14 +91,15 @@ Progress Reporter::now() const {
 Progress Reporter::now_locked() const {
   Progress progress = state_;
   progress.elapsed_seconds = elapsed();
+  const bool racing = state_.phase == kRacing;
   const int fresh = state_.trials - state_.resumed;
-  if (fresh > 0) {
-    progress.trials_per_second = fresh / progress.elapsed_seconds;
-    progress.left_seconds = std::max(0, state_.wanted - state_.trials) / progress.trials_per_second;
-  }
+  if (fresh > 0) progress.trials_per_second = fresh / (racing ? phase_began_ : progress.elapsed_seconds);
+  if (racing) progress.left_seconds = std::max(0.0, race_seconds_ - (progress.elapsed_seconds - phase_began_));
+  else if (fresh > 0)
+    progress.left_seconds = std::max(0, state_.wanted - state_.trials) / progress.trials_per_second + options_.race_seconds;
   if (options_.seconds > 0) {
     const double left = std::max(0.0, options_.seconds - progress.elapsed_seconds);
-    progress.left_seconds = fresh > 0 ? std::min(progress.left_seconds, left) : left;
+    progress.left_seconds = fresh > 0 || racing ? std::min(progress.left_seconds, left) : left;
   }
   return progress;
 }

@@ -17,6 +17,7 @@ class Reporter {
   ~Reporter();
 
   void phase(const std::string& name);
+  void race(double seconds);  // the last phase, and how long it will take
   // A trial of this run: from the store (`resumed`), or just finished.
   void trial(const store::Record& record, bool resumed);
   void best(double seconds);
@@ -27,6 +28,7 @@ class Reporter {
 
  private:
   void tick();
+  void enter_locked(const std::string& phase);
   Progress now_locked() const;
   void send_locked();
 
@@ -38,7 +40,7 @@ class Reporter {
   bool done_ = false;
   Progress state_;
   std::map<std::string, double> phases_;  // those that are over
-  double phase_began_ = 0;
+  double phase_began_ = 0, race_seconds_ = 0;
   std::map<std::string, std::pair<int, std::string>> failures_;  // kind -> how often, the latest message
   std::thread ticker_;
 };

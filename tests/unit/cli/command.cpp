@@ -77,9 +77,9 @@ std::vector<Json> Command::records() {
   return out;
 }
 
-Terminal::Terminal() : end_(posix_openpt(O_RDWR | O_NOCTTY)) {
+Terminal::Terminal(unsigned short columns) : end_(posix_openpt(O_RDWR | O_NOCTTY)) {
   EXPECT_TRUE(end_ >= 0 && grantpt(end_) == 0 && unlockpt(end_) == 0);
-  const winsize size{.ws_row = 24, .ws_col = 120, .ws_xpixel = 0, .ws_ypixel = 0};
+  const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
   ioctl(end_, TIOCSWINSZ, &size);
 }
 

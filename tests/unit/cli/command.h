@@ -37,10 +37,10 @@ class Command : public testing::Test {
   const std::vector<std::string> workload_ = {"C[i,j] = sum(k) A[k,i] * B[k,j]", "--shape", "A=31,37", "--shape", "B=31,29"};
 };
 
-// The other end of a terminal of 120 columns: what a program shows there is read here.
+// The other end of a terminal: what a program shows there is read here.
 class Terminal {
  public:
-  Terminal();
+  explicit Terminal(unsigned short columns = 120);
   ~Terminal();
   Terminal(const Terminal&) = delete;
   int end() const { return end_; }

@@ -49,6 +49,48 @@ TEST(Texts, Progress) {
             "14.1 trials/s | 0:33 left | measuring");
 }
 
+TEST(Texts, ProgressInFewColumns) {
+  tune::Progress p;
+  EXPECT_EQ(progress_text(p, 2e9, 0), "");
+  p.trials = 37;
+  p.wanted = 512;
+  p.phase = "measuring";
+  p.best_seconds = 0.01;
+  p.trials_per_second = 14.12;
+  p.left_seconds = 33;
+  EXPECT_EQ(progress_text(p, 2e9, 400e9, 79), "37/512 trials | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left | measuring");
+  p.failed = 2;
+  p.main_failure = "timeout: took longer than 5 s and was stopped by the tuner";
+  EXPECT_EQ(progress_text(p, 2e9, 400e9, 119),
+            "37/512 trials, 2 failed (timeout) | best 200.0 GFLOP/s, 50 % of peak | 14.1 trials/s | 0:33 left | measuring");
+  EXPECT_EQ(progress_text(p, 2e9, 400e9, 90), "37/512 trials, 2 failed (timeout) | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, 2e9, 400e9, 79), "37/512, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, 2e9, 400e9, 20), "37/512, 2 failed");
+  p.trials = 600;
+  EXPECT_EQ(progress_text(p, 2e9, 400e9, 60), "600 trials, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s");
+}
+
+TEST(Texts, HowARunEnded) {
+  api::Tuned tuned;
+  tuned.summary.trials = 1;
+  tuned.summary.seconds = 6.44;
+  tuned.summary.flops = 2e9;
+  tuned.summary.best.seconds = 0.01;
+  tuned.peak_flops = 4e11;
+  EXPECT_TRUE(text_of(tuned).starts_with("1 trial, none failed, 6.4 s\nbest: 10 ms, 200.0 GFLOP/s, 50 % of the measured peak of 400 GFLOP/s\n"));
+  tuned.summary.trials = 40;
+  tuned.summary.resumed = 30;
+  tuned.summary.failed = 2;
+  tuned.summary.main_failure = "timeout: took too long";
+  tuned.summary.interrupted = true;
+  EXPECT_TRUE(text_of(tuned).starts_with(
+      "40 trials (30 from before), 2 failed, 6.4 s; interrupted, the same command goes on\nmain failure: timeout: took too long\nbest: "));
+  tuned.summary = {};
+  tuned.summary.interrupted = true;
+  tuned.summary.best.error_kind = "not-found";
+  EXPECT_EQ(text_of(tuned), "0 trials, none failed, 0.0 s; interrupted, the same command goes on\nnothing was measured\n");
+}
+
 TEST(Texts, ResultsAsJson) {
   api::Tuned tuned;
   tuned.peak_flops = 4e11;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit/cli/command.h"
@@ -65,6 +66,22 @@ TEST_F(Command, CompilesALibraryWithAnExample) {
   printed >> name >> equals >> got;
   EXPECT_EQ(name, "C[0]");
   EXPECT_NEAR(got, want, 1e-4);
+}
+
+TEST_F(Command, OnATerminalOneLineLives) {
+  constexpr std::size_t kColumns = 60;
+  Terminal terminal(kColumns);
+  const pid_t child = start(with(with({"tune"}, workload_), {"--trials", "40"}), terminal.end());
+  while (waitpid(child, nullptr, WNOHANG) == 0) terminal.listen(0.02);
+  terminal.listen(0);
+  const std::string& shown = terminal.shown();
+  ASSERT_GT(shown.size(), 0U);
+  EXPECT_EQ(shown.find('\n'), std::string::npos) << "it stays one line: " << shown;
+  EXPECT_TRUE(shown.ends_with("\r\x1b[K")) << "it is gone in the end: " << shown;
+  EXPECT_NE(shown.find("GFLOP/s"), std::string::npos) << shown;
+  std::istringstream lines(shown);
+  for (std::string line; std::getline(lines, line, '\r');) EXPECT_LT(line.substr(0, line.find('\x1b')).size(), kColumns) << line;
+  EXPECT_TRUE(content(folder_ + "/out").starts_with("40 trials, none failed, ")) << content(folder_ + "/out");
 }
 
 TEST_F(Command, AnInterruptEndsARunCleanly) {

@@ -81,8 +81,9 @@ class FakeMeasurer final : public measure::Measurer {
     return {};
   }
   Result<std::vector<double>> race(const std::vector<measure::Candidate>& candidates, measure::CacheMode,
-                                   double) override {
+                                   double seconds_given) override {
     ++races;
+    race_given = seconds_given;
     std::vector<double> out;
     for (const auto& candidate : candidates) {
       raced.push_back(config_of(candidate.trace));
@@ -100,6 +101,7 @@ class FakeMeasurer final : public measure::Measurer {
   std::vector<std::size_t> batches;
   std::vector<double> best_given;
   int races = 0;
+  double race_given = 0;
 
  private:
   measure::Outcome outcome(const measure::Candidate& candidate) {

@@ -106,6 +106,8 @@ TEST_F(TuneTest, TheTimeLimitEndsARun) {
   EXPECT_GT(summary->trials, 0);
   EXPECT_LT(summary->trials, 1000);
   EXPECT_EQ(measurer_.races, 1);
+  EXPECT_GT(measurer_.race_given, 0);
+  EXPECT_LE(measurer_.race_given, 0.2) << "the race takes what is left";
 }
 
 TEST_F(TuneTest, AStoreThatFailsEndsTheRunWithItsSentence) {

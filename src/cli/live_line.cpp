@@ -1,0 +1,65 @@
+#include "cli/live_line.h"
+
+#include <chrono>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace lathe::cli {
+namespace {
+
+// One less than there are: a character in the last column would make some terminals begin a new line.
+std::size_t columns_of(std::FILE* out) {
+  winsize size{};
+  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 79U;
+}
+
+}  // namespace
+
+std::string cut(const std::string& text, std::size_t columns) {
+  std::size_t used = 0, at = 0;
+  for (; at < text.size(); ++at) {
+    const bool continues = (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+    if (!continues && used++ == columns) break;
+  }
+  return text.substr(0, at);
+}
+
+LiveLine::LiveLine(std::FILE* out, Text text)
+    : out_(out), text_(std::move(text)), terminal_(isatty(fileno(out)) != 0), thread_([this] { loop(); }) {}
+
+void LiveLine::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (done_) return;
+    done_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  if (terminal_) std::fputs("\x1b[K", out_);
+  std::fflush(out_);
+}
+
+void LiveLine::loop() {
+  const auto period = std::chrono::milliseconds(terminal_ ? 120 : 1800);
+  std::unique_lock lock(mutex_);
+  // The first line comes soon: it shows that something has started.
+  wake_.wait_for(lock, std::chrono::milliseconds(terminal_ ? 50 : 1000), [this] { return done_; });
+  while (!done_) {
+    lock.unlock();
+    show();
+    lock.lock();
+    wake_.wait_for(lock, period, [this] { return done_; });
+  }
+}
+
+// The cursor waits at the beginning, so that what a terminal echoes (^C) is drawn over. Errors are nobody's business here:
+// the work goes on without its line.
+void LiveLine::show() const {
+  const std::size_t columns = terminal_ ? columns_of(out_) : std::string::npos;
+  const std::string text = cut(text_(columns), columns);
+  std::fputs(terminal_ ? ("\r" + text + "\x1b[K\r").c_str() : (text + "\n").c_str(), out_);
+  std::fflush(out_);
+}
+
+}  // namespace lathe::cli
