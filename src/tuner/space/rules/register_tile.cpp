@@ -101,8 +101,11 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
   const std::int64_t k = extent_of(rule, axes, axes.reduce);
   std::int64_t unit = 1;
   for (const Axes& a : rule.axes) unit = std::max(unit, rule.channel_block(a));
-  Values blocks;
-  for (std::int64_t v = std::max<std::int64_t>(unit, std::min<std::int64_t>(16, k)); v < k; v *= 2) blocks.push_back(v);
+  Values blocks;  // powers of two and halfway between
+  for (std::int64_t v = std::max<std::int64_t>(unit, std::min<std::int64_t>(16, k)); v < k; v *= 2) {
+    blocks.push_back(v);
+    if (const std::int64_t half = v + v / 2; half < k && half % unit == 0 && v >= 32) blocks.push_back(half);
+  }
   blocks.push_back((k + unit - 1) / unit * unit);
   rule.at.block_k = list.size("block.k", blocks);
   rule.at.unroll_k = list.size("unroll.k", up_to(wide ? Values{1, 2, 3, 4, 6, 8, 12, 16} : Values{1, 2, 4}, k));
