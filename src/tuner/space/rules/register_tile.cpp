@@ -129,7 +129,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     rule.at.pack_x = list.choice("padding", {kPackNone, kPackPadded});
   else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) && !axes.pixels.empty() &&
            !rule.program.tensors[axes.input->tensor].constant)
-    rule.at.pack_x = list.choice("pack.input", {kPackNone, kPackBlock});
+    rule.at.pack_x = list.choice("pack.input", {kPackNone, kPackBlock, kPackWhole});
   if (rule.target.threads > 1) {
     std::vector<std::string> loops{"V"};
     if (!axes.pixels.empty()) loops.emplace_back("P");

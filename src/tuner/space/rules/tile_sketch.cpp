@@ -1,5 +1,6 @@
 // The sketch of the register-tile rule: schedule steps applied once, with knobs as sizes.
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/register_tile.h"
@@ -273,14 +274,21 @@ class Builder {
     items.push_back({v, std::int64_t{1}});
     packed_weights_ = tensor(read->tensor) + ".pack";
     const bool whole = choice(rule_.at.pack_w) == kPackWhole;
-    pack(tensor(read->tensor), packed_weights_, whole ? "" : innermost_block("VK"), items);
+    pack(read->tensor, packed_weights_, whole ? "" : innermost_block("VK"), items);
   }
 
-  void pack(const std::string& buffer, const std::string& name, const std::string& loop,
-            const std::vector<LayoutItem>& items) {
-    step(schedule::Cache{buffer, name, loop, ir::Scope::kMemory, items});
-    kind(fmt::format("{}.d{}", name, items.size() - 1), ir::LoopKind::kVectorized);
-    if (loop.empty() && rule_.target.threads > 1) kind(name + ".d0", ir::LoopKind::kParallel);
+  // The copy walks through its source as that lies in memory, vectors along the last digit of its own storage.
+  void pack(int source, const std::string& name, const std::string& loop, const std::vector<LayoutItem>& items) {
+    step(schedule::Cache{tensor(source), name, loop, ir::Scope::kMemory, items});
+    std::vector<int> digits(items.size());
+    std::iota(digits.begin(), digits.end(), 0);
+    if (nest_.buffers[source].layout.empty())
+      std::stable_sort(digits.begin(), digits.end() - 1, [&](int a, int b) { return items[a].dim < items[b].dim; });
+    std::vector<std::string> loops;
+    for (const int digit : digits) loops.push_back(fmt::format("{}.d{}", name, digit));
+    if (!std::ranges::is_sorted(digits)) step(schedule::Reorder{loops});
+    kind(loops.back(), ir::LoopKind::kVectorized);
+    if (loop.empty() && rule_.target.threads > 1) kind(loops.front(), ir::LoopKind::kParallel);
   }
 
   void pack_input() {
@@ -294,7 +302,7 @@ class Builder {
       for (const ir::LayoutDigit& d : layout) items.push_back({d.dim, d.weight});
       for (int d = 0; layout.empty() && d < static_cast<int>(read->index.size()); ++d)
         items.push_back({d, std::int64_t{1}});
-      pack(name, name + ".pad", "", items);
+      pack(read->tensor, name + ".pad", "", items);
       return;
     }
     const int p = axes_.pixels.empty() ? -1 : dim_of(read, axes_.pixels[0]);
@@ -306,7 +314,8 @@ class Builder {
     items.push_back({p, size(rule_.at.tile_p0)});
     items.push_back({k, std::int64_t{1}});
     items.push_back({p, std::int64_t{1}});
-    pack(name, name + ".pack", innermost_block("PK"), items);
+    const bool whole = choice(rule_.at.pack_x) == kPackWhole;
+    pack(read->tensor, name + ".pack", whole ? "" : innermost_block("PK"), items);
   }
 
   void prefetch_weights() {
