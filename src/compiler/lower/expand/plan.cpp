@@ -225,10 +225,11 @@ void Expander::plan_layout(BufferId id, Storage& storage) {
   }
   std::vector<std::int64_t> counts;
   for (StorageDigit& digit : storage.digits) {
-    std::int64_t above = 0;  // next larger weight of this dim
-    for (const StorageDigit& other : storage.digits)
-      if (other.dim == digit.dim && other.weight > digit.weight && (above == 0 || other.weight < above))
-        above = other.weight;
+    std::int64_t above = 0;  // next larger weight of this dim; of equal ones the outer is the larger
+    for (const StorageDigit& other : storage.digits) {
+      const bool larger = other.weight > digit.weight || (other.weight == digit.weight && &other < &digit);
+      if (other.dim == digit.dim && larger && (above == 0 || other.weight < above)) above = other.weight;
+    }
     if (above > 0 && above % digit.weight != 0)
       refuse(ErrorKind::kIllegalSchedule, "layout of {}: weight {} of dimension {} does not divide {}", buffer.name,
              digit.weight, digit.dim, above);
