@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kBurst = 16;               // built before measuring starts, where both may not overlap
 constexpr std::int64_t kGap = 5;                 // visits to others between two visits to one candidate, if there are others
+constexpr std::int64_t kLeastGap = 2;            // the same where nothing was reported for so long
+constexpr double kSilence = 0.5;                 // seconds
 constexpr int kExtraVisits = 2;                  // of one candidate, because of a disturbed machine
 constexpr double kHopeless = 10;                 // times the best: not worth another run
 constexpr double kPatience = 100;                // times the best, for preparing and the first run
@@ -141,22 +143,28 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
 }
 
 // Measuring. Newly built candidates go first; the later visits are drawn at random from those whose last is some visits
-// ago, so that each candidate sees several moods of the machine.
+// ago, so that each candidate sees several moods of the machine. Slow programs do not keep all results back until the last
+// of them was visited once.
 
 void Batch::measure_next() {
+  const bool silent = seconds_since(last_report_) > kSilence;
+  const auto rested = [this](const Item* item) { return turn_ - item->last_turn >= kLeastGap; };
+  if (silent && std::ranges::any_of(to_revisit_, rested)) {
+    if (Item* item = pick_revisit(kLeastGap)) return visit(*item);
+  }
   if (!to_load_.empty()) {
     Item* item = to_load_.front();
     to_load_.pop_front();
     return load(*item);
   }
-  if (Item* item = pick_revisit()) visit(*item);
+  if (Item* item = pick_revisit(kGap)) visit(*item);
 }
 
-Batch::Item* Batch::pick_revisit() {
+Batch::Item* Batch::pick_revisit(std::int64_t gap) {
   std::vector<std::size_t> eligible;
   const bool more_to_come = !to_build_.empty() || building_ > 0;
   for (std::size_t i = 0; i < to_revisit_.size(); ++i)
-    if (turn_ - to_revisit_[i]->last_turn >= kGap) eligible.push_back(i);
+    if (turn_ - to_revisit_[i]->last_turn >= gap) eligible.push_back(i);
   if (eligible.empty() && (more_to_come && session_.overlap)) return nullptr;
   if (eligible.empty()) {                        // the longest ago
     if (to_revisit_.empty()) return nullptr;
@@ -274,6 +282,7 @@ void Batch::complete(Item& item) {
 
 void Batch::report(Item& item) {
   item.final = true;
+  last_report_ = Clock::now();
   session_.runner->forget(item.id);
   const std::string& hash = item.outcome.program_hash;
   const bool own = !hash.empty() && item.outcome.duplicate_of_hash.empty();

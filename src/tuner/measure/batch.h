@@ -48,7 +48,7 @@ class Batch {
   void on_loaded(Item& item, Result<runner::Loaded> loaded);
   void visit(Item& item);
   void on_visited(Item& item, Result<runner::Visited> visited);
-  Item* pick_revisit();
+  Item* pick_revisit(std::int64_t gap);
   // After a failure while measuring: once more if the process died, else the candidate's fault.
   void run_failed(Item& item, const Error& error);
   void fail_item(Item& item, const Error& error);
@@ -64,6 +64,7 @@ class Batch {
   std::vector<Item*> to_revisit_;
   std::map<std::string, Item*> in_flight_;       // by program hash
   int building_ = 0;
+  Clock::time_point last_report_ = Clock::now();
   bool measuring_ = false;                       // a request to the runner is under way
   bool build_phase_ = true;                      // where both may not happen at once
   std::int64_t turn_ = 0;                        // visits so far
