@@ -58,7 +58,12 @@ struct TuneOptions {
   int jobs = 0;                                // processes at work; 0: one a core
   std::uint64_t seed = 0;
   std::string search = "annealing";            // annealing, genetic, random
-  std::string model = "xgb-rank";              // xgb-rank, xgb-reg, analytic, none
+  std::string model = "xgb-rank";              // xgb-rank, xgb-reg, xgb-ensemble, analytic, none
+  std::string features = "context";            // what it sees of a program: context, relation, configuration
+  std::string acquisition = "mean";            // of xgb-ensemble: mean, ei, ucb
+  // Algorithm 1 and equation 3 of the paper.
+  int batch = 64, chains = 128, steps = 500;
+  double epsilon = 0.05, lambda = 2;
   std::string space = "default";               // default, wide
   bool fresh = false;                          // learn nothing from other runs
   Machine machine;

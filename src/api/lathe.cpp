@@ -95,6 +95,13 @@ Result<tune::Options> options_of(const TuneOptions& options) {
   out.seed = options.seed;
   out.search = options.search;
   out.model = options.model;
+  out.features = options.features;
+  out.acquisition = options.acquisition;
+  out.batch = options.batch;
+  out.exploration.chains = options.chains;
+  out.exploration.steps = options.steps;
+  out.exploration.epsilon = options.epsilon;
+  out.exploration.lambda = options.lambda;
   out.fresh = options.fresh;
   out.flavour = LATHE_TRY(api::flavour_named(options.space));
   out.cache_mode = cache_of(options.machine);

@@ -39,7 +39,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   say(starting, 0);
   // The names are checked before anything is started.
   LATHE_TRY(tune::searcher_named(request.options.search, request.options.exploration));
-  LATHE_TRY(tune::model_named(request.options.model, 0, 1));
+  LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   // Records of a key are about the program in the key's own names.
   const te::Program program = te::canonical(request.program);

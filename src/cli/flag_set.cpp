@@ -36,6 +36,16 @@ CLI::Validator number_above_zero() {
       "");
 }
 
+CLI::Validator number_between(double least, double most) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        double value = 0;
+        if (parse(text, value) && value >= least && value <= most) return "";
+        return fmt::format("must be a number from {:g} to {:g}, not \"{}\"", least, most, text);
+      },
+      "");
+}
+
 CLI::Validator one_of(const std::vector<std::string>& names) {
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
   return CLI::Validator(
@@ -92,6 +102,14 @@ void FlagSet::number(const std::string& name, double& value, const std::string& 
   auto* option = once(command_.add_option(name, value, help)).type_name(form)->check(number_above_zero());
   if (value > 0) option->capture_default_str();
   place(*option, group_);
+}
+
+void FlagSet::number(const std::string& name, double& value, double least, double most, const std::string& help) {
+  place(*once(command_.add_option(name, value, help))
+             .type_name("X")
+             ->check(number_between(least, most))
+             ->capture_default_str(),
+        group_);
 }
 
 void FlagSet::flag(const std::string& name, bool& value, const std::string& help) {

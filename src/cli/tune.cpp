@@ -27,8 +27,25 @@ void add_search_flags(FlagSet& set, tune::Options& options) {
   set.whole("--seed", options.seed, "of everything random; another seed is another run");
   set.choice("--search", options.search, tune::known_searchers(), "how candidates are chosen");
   set.choice("--model", options.model, tune::known_models(), "what learns from the trials");
-  set.choice("--features", options.features, {"context", "relation", "configuration"}, "what it sees of a program");
+  set.choice("--features", options.features, tune::known_features(), "what it sees of a program");
+  set.choice("--acquisition", options.acquisition, tune::known_acquisitions(),
+             "what xgb-ensemble makes of its uncertainty: ignores it, expected improvement, upper confidence bound");
   set.flag("--fresh", options.fresh, "learn nothing from other runs' records");
+}
+
+// Algorithm 1 and equation 3 of the paper.
+void add_exploration_flags(FlagSet& set, tune::Options& options) {
+  search::Options& exploration = options.exploration;
+  set.group("Exploration");
+  set.whole("--batch-size", options.batch, 1, 1'000'000, "candidates measured between updates of the model");
+  set.whole("--chains", exploration.chains, 1, 1'000'000, "Markov chains of the annealing");
+  set.whole("--steps", exploration.steps, 1, 1'000'000, "steps of a chain between two batches, at most");
+  set.number("--epsilon", exploration.epsilon, 0, 1, "share of a batch that is chosen at random");
+  set.number("--lambda", exploration.lambda, 1, 1000, "a batch is picked of so many times as many candidates");
+  set.number("--alpha", exploration.alpha, 0, 1000, "weight of diversity in that pick, in units of the scores' spread");
+  set.number("--temperature", exploration.temperature, 0, 1000, "of the annealing at first, in units of the scores' spread");
+  set.number("--elite", exploration.elite, 0, 1, "share of the chains that restart from the best measured; the paper's is 0");
+  set.group("");
 }
 
 // That Ctrl-C was heard shows before it has taken effect.
@@ -67,6 +84,7 @@ Command tune_command() {
     flags->options.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     add_workload_flags(set, flags->workload);
     add_search_flags(set, flags->options);
+    add_exploration_flags(set, flags->options);
     add_target_flags(set, flags->machine);
     add_database_flag(set, flags->machine.database);
     add_space_flag(set, flags->machine);

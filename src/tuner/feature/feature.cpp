@@ -6,12 +6,17 @@
 #include <shared_mutex>
 #include <thread>
 
+#include <fmt/ranges.h>
+
 #include "tuner/feature/log2.h"
 #include "tuner/feature/plan.h"
 
 namespace lathe::feature {
 namespace {
 
+constexpr std::pair<const char*, Kind> kKinds[] = {{"context", Kind::kContext},
+                                                   {"relation", Kind::kRelation},
+                                                   {"configuration", Kind::kConfiguration}};
 constexpr std::size_t kRowsAJob = 256;  // fewer are not worth a thread
 
 // A structural choice as its number, a size as its logarithm.
@@ -80,6 +85,19 @@ void Extractor::rows(std::span<const search::Config> configs, std::span<float> o
   for (std::size_t begin = share; begin < configs.size(); begin += share)
     others.emplace_back(run, begin);
   if (!configs.empty()) run(0);
+}
+
+std::vector<std::string> known_kinds() {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : kKinds) names.emplace_back(name);
+  return names;
+}
+
+Result<Kind> kind_named(const std::string& name) {
+  for (const auto& [known, kind] : kKinds)
+    if (name == known) return kind;
+  return fail(ErrorKind::kInvalidArgument, "unknown features \"{}\"; known are {}", name,
+              fmt::join(known_kinds(), ", "));
 }
 
 int width(Kind kind, const space::Space& space) {

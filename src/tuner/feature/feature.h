@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "compiler/ir/nest/nest.h"
 #include "tuner/feature/version.h"
 #include "tuner/space/space.h"
@@ -17,6 +18,10 @@ enum class Kind {
   kContext,        // flattened loop context of x (Table 2), fixed number of loops and buffers
   kRelation,       // context relation R: touch count vs reuse ratio, touch count vs top-down
 };
+
+// By name: "context", "relation", "configuration"; the error lists them.
+std::vector<std::string> known_kinds();
+Result<Kind> kind_named(const std::string& name);
 
 // Number of floats a row, fixed for a kind (kConfiguration: for a space).
 int width(Kind kind, const space::Space& space);

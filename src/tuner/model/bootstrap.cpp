@@ -29,6 +29,7 @@ Rows resample(const Rows& rows, Rng& rng) {
     drawn.features.insert(drawn.features.end(), begin, begin + rows.width);
     drawn.seconds.push_back(rows.seconds[row]);
     drawn.workload.push_back(rows.workload[row]);
+    if (!rows.spread.empty()) drawn.spread.push_back(rows.spread[row]);
   };
   for (const std::vector<int>& group : group_rows(rows.workload)) {
     int best = group[0];

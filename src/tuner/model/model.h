@@ -24,6 +24,8 @@ struct Rows {
   std::vector<float> features;
   std::vector<double> seconds;   // above 0; infinity: failed, slower than all that worked
   std::vector<int> workload;
+  // What each time was measured to within, relative; empty: nothing is known beyond XgboostOptions::noise.
+  std::vector<double> spread;
   int count() const { return static_cast<int>(seconds.size()); }
 };
 
@@ -50,7 +52,7 @@ struct XgboostOptions {
   int max_bin = 64;
   int threads = 1;               // for training; the result does not depend on it
   int pairs_per_row = 64;        // rank: at most this many pairs a row
-  double noise = 0.01;           // rank: times relatively closer than this form no pair
+  double noise = 0.01;           // rank: times relatively closer than this, or than their spreads, form no pair
   std::uint64_t seed = 0;
 };
 std::unique_ptr<CostModel> make_xgboost(const XgboostOptions& options);

@@ -46,11 +46,11 @@ std::vector<std::vector<int>> group_rows(std::span<const int> workload) {
 }
 
 RankObjective::RankObjective(std::span<const double> seconds, std::span<const int> workload,
-                             int pairs_per_row, double noise)
+                             int pairs_per_row, Resolution resolution)
     : seconds_(seconds.begin(), seconds.end()),
       groups_(group_rows(workload)),
       pairs_per_row_(std::max(pairs_per_row, 2)),
-      noise_(noise) {
+      resolution_(std::move(resolution)) {
   LATHE_CHECK(seconds.size() == workload.size());
   std::erase_if(groups_, [](const auto& rows) { return rows.size() < 2; });
 }
@@ -86,7 +86,7 @@ void RankObjective::gradients(std::span<const float> scores, Rng& rng, Gradients
   for (const std::vector<int>& group : groups_) {
     double pairs = 0;
     each_pair(group, rng, [&](int i, int j) {
-      const int sign = faster(seconds_[i], seconds_[j], noise_);
+      const int sign = faster(seconds_[i], seconds_[j], resolution_.of(i, j));
       if (sign == 0) return;
       pairs += 1;
       // Probability the scores give to the wrong order.
@@ -111,7 +111,7 @@ double RankObjective::loss(std::span<const float> scores, Rng& rng) {
   double sum = 0, pairs = 0;
   for (const std::vector<int>& group : groups_) {
     each_pair(group, rng, [&](int i, int j) {
-      const int sign = faster(seconds_[i], seconds_[j], noise_);
+      const int sign = faster(seconds_[i], seconds_[j], resolution_.of(i, j));
       if (sign == 0) return;
       pairs += 1;
       sum += softplus(-sign * static_cast<double>(scores[i] - scores[j]));

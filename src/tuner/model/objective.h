@@ -2,6 +2,7 @@
 // faster rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,6 +16,21 @@ struct Gradients {
   std::vector<float> first, second;
 };
 
+// How far apart two times must be, relative to the smaller, to be told apart: never closer than
+// `least`, and not where what the two were measured to within overlaps.
+class Resolution {
+ public:
+  explicit Resolution(double least, std::span<const double> spread = {})
+      : least_(least), spread_(spread.begin(), spread.end()) {}
+  double of(int i, int j) const {
+    return spread_.empty() ? least_ : std::max(least_, spread_[i] + spread_[j]);
+  }
+
+ private:
+  double least_;
+  std::vector<double> spread_;  // a row's, or empty
+};
+
 // 1 if a is faster than b, -1 if slower, 0 if their relative difference is within `noise` or both
 // failed (infinity).
 int faster(double a, double b, double noise);
@@ -26,7 +42,7 @@ int faster(double a, double b, double noise);
 class RankObjective {
  public:
   RankObjective(std::span<const double> seconds, std::span<const int> workload, int pairs_per_row,
-                double noise);
+                Resolution resolution);
   void gradients(std::span<const float> scores, Rng& rng, Gradients& out);
   // The mean loss of a pair, over the pairs `rng` draws: for tests and reports.
   double loss(std::span<const float> scores, Rng& rng);
@@ -39,7 +55,7 @@ class RankObjective {
   std::vector<std::vector<int>> groups_;  // rows of each workload with more than one
   std::vector<int> order_, offsets_;      // scratch of each_pair
   int pairs_per_row_;
-  double noise_;
+  Resolution resolution_;
 };
 
 // Squared error of normalised throughput (metrics.h), within each workload.

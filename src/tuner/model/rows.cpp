@@ -38,6 +38,13 @@ Status check(const Rows& rows) {
     if (!(rows.seconds[i] > 0))
       return fail(ErrorKind::kInvalidArgument,
                   "the time of training row {} is {}: it must be above 0", i, rows.seconds[i]);
+  if (!rows.spread.empty() && rows.spread.size() != count)
+    return fail(ErrorKind::kInvalidArgument, "training data disagrees: {} times, {} spreads", count,
+                rows.spread.size());
+  for (std::size_t i = 0; i < rows.spread.size(); ++i)
+    if (!(rows.spread[i] >= 0))
+      return fail(ErrorKind::kInvalidArgument,
+                  "the spread of training row {} is {}: it must be 0 or more", i, rows.spread[i]);
   return {};
 }
 

@@ -1,4 +1,6 @@
 // Searchers and models by name: the lists that the command line, its help and its messages follow.
+#include <algorithm>
+
 #include <fmt/ranges.h>
 
 #include "tuner/tune/tune.h"
@@ -22,23 +24,52 @@ struct NamedSearcher {
 constexpr NamedSearcher kSearchers[] = {
     {"annealing", search::make_annealing}, {"genetic", make_genetic}, {"random", make_random}};
 
-std::unique_ptr<model::CostModel> make_xgboost(model::Objective objective, std::uint64_t seed, int jobs) {
-  model::XgboostOptions options;
-  options.objective = objective;
-  options.seed = seed;
-  options.threads = jobs;
-  return model::make_xgboost(options);
+model::XgboostOptions xgboost_options(const Options& options, model::Objective objective) {
+  return {.objective = objective, .threads = options.jobs, .seed = options.seed};
+}
+std::unique_ptr<model::CostModel> make_rank(const Options& options) {
+  return model::make_xgboost(xgboost_options(options, model::Objective::kRank));
+}
+std::unique_ptr<model::CostModel> make_regression(const Options& options) {
+  return model::make_xgboost(xgboost_options(options, model::Objective::kRegression));
+}
+
+struct NamedAcquisition {
+  const char* name;
+  model::Acquisition acquisition;
+};
+constexpr NamedAcquisition kAcquisitions[] = {{"mean", model::Acquisition::kMean},
+                                              {"ei", model::Acquisition::kExpectedImprovement},
+                                              {"ucb", model::Acquisition::kUpperConfidence}};
+constexpr const char* kEnsemble = "xgb-ensemble";
+
+std::unique_ptr<model::CostModel> make_ensemble(const Options& options) {
+  model::BootstrapOptions bootstrap{.member = xgboost_options(options, model::Objective::kRegression)};
+  for (const auto& named : kAcquisitions)
+    if (options.acquisition == named.name) bootstrap.acquisition = named.acquisition;
+  return model::make_bootstrap(bootstrap);
+}
+
+Status check_acquisition(const Options& options) {
+  const auto known = known_acquisitions();
+  if (std::ranges::find(known, options.acquisition) == known.end())
+    return fail(ErrorKind::kInvalidArgument, "unknown acquisition \"{}\"; known are {}", options.acquisition,
+                fmt::join(known, ", "));
+  if (options.model != kEnsemble && options.acquisition != Options{}.acquisition)
+    return fail(ErrorKind::kInvalidArgument, "acquisition {} needs a model that knows how unsure it is, {}, not {}",
+                options.acquisition, kEnsemble, options.model);
+  return {};
 }
 
 struct NamedModel {
   const char* name;
-  std::unique_ptr<model::CostModel> (*make)(std::uint64_t seed, int jobs);  // null: it does not learn
+  std::unique_ptr<model::CostModel> (*make)(const Options& options);  // null: it does not learn
 };
-constexpr NamedModel kModels[] = {
-    {"xgb-rank", [](std::uint64_t seed, int jobs) { return make_xgboost(model::Objective::kRank, seed, jobs); }},
-    {"xgb-reg", [](std::uint64_t seed, int jobs) { return make_xgboost(model::Objective::kRegression, seed, jobs); }},
-    {"analytic", nullptr},
-    {"none", nullptr}};
+constexpr NamedModel kModels[] = {{"xgb-rank", make_rank},
+                                  {"xgb-reg", make_regression},
+                                  {kEnsemble, make_ensemble},
+                                  {"analytic", nullptr},
+                                  {"none", nullptr}};
 
 }  // namespace
 
@@ -54,6 +85,12 @@ std::vector<std::string> known_models() {
   return names;
 }
 
+std::vector<std::string> known_acquisitions() {
+  std::vector<std::string> names;
+  for (const auto& acquisition : kAcquisitions) names.emplace_back(acquisition.name);
+  return names;
+}
+
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options) {
   for (const auto& searcher : kSearchers)
     if (name == searcher.name)
@@ -63,10 +100,20 @@ Result<SearcherMaker> searcher_named(const std::string& name, const search::Opti
   return fail(ErrorKind::kInvalidArgument, "unknown search \"{}\"; known are {}", name, fmt::join(known_searchers(), ", "));
 }
 
-Result<std::unique_ptr<model::CostModel>> model_named(const std::string& name, std::uint64_t seed, int jobs) {
+Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
+  LATHE_TRY_STATUS(check_acquisition(options));
   for (const auto& model : kModels)
-    if (name == model.name) return model.make == nullptr ? nullptr : model.make(seed, jobs);
-  return fail(ErrorKind::kInvalidArgument, "unknown model \"{}\"; known are {}", name, fmt::join(known_models(), ", "));
+    if (options.model == model.name) return model.make == nullptr ? nullptr : model.make(options);
+  return fail(ErrorKind::kInvalidArgument, "unknown model \"{}\"; known are {}", options.model,
+              fmt::join(known_models(), ", "));
+}
+
+std::string model_identity(const Options& options) {
+  const Options usual;
+  std::string name = options.model;
+  if (options.features != usual.features) name += "/" + options.features;
+  if (options.acquisition != usual.acquisition) name += "/" + options.acquisition;
+  return name;
 }
 
 }  // namespace lathe::tune

@@ -56,7 +56,7 @@ class ModelProposer final : public Proposer {
 
 Result<std::unique_ptr<Proposer>> Proposer::make(const Subject& subject, const Options& options) {
   const auto maker = LATHE_TRY(searcher_named(options.search, options.exploration));
-  auto model = LATHE_TRY(model_named(options.model, options.seed, options.jobs));
+  auto model = LATHE_TRY(model_of(options));
   return std::make_unique<ModelProposer>(subject, std::move(model), maker, options);
 }
 

@@ -36,18 +36,18 @@ class SpaceSubject final : public Subject {
 
 }  // namespace
 
+std::vector<std::string> known_features() { return feature::known_kinds(); }
+
 Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target) {
-  if (features == "configuration") return std::make_unique<SpaceSubject>(space, feature::Kind::kConfiguration, target);
-  if (features == "context") return std::make_unique<SpaceSubject>(space, feature::Kind::kContext, target);
-  if (features == "relation") return std::make_unique<SpaceSubject>(space, feature::Kind::kRelation, target);
-  return fail(ErrorKind::kInvalidArgument, "unknown features \"{}\"; known are configuration, context and relation", features);
+  const feature::Kind kind = LATHE_TRY(feature::kind_named(features));
+  return std::make_unique<SpaceSubject>(space, kind, target);
 }
 
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store, const Target& target,
                      const Options& options, const Listener& listener, const std::function<bool()>& stop) {
   const auto subject = LATHE_TRY(make_subject(space, options.features, target));
   const auto make_searcher = LATHE_TRY(searcher_named(options.search, options.exploration));
-  const auto model = LATHE_TRY(model_named(options.model, options.seed, options.jobs));
+  const auto model = LATHE_TRY(model_of(options));
   return tune(*subject, measurer, store, target, options, make_searcher, model.get(), listener, stop);
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "tuner/learn/spread.h"
+
 namespace lathe::tune {
 namespace {
 
@@ -29,7 +31,7 @@ Status State::load(const std::function<void(const store::Record&)>& resumed) {
   wanted.space = options_.flavour == space::Flavour::kWide ? "wide" : "default";
   wanted.space_hash = subject_.space_hash();
   wanted.search = options_.search;
-  wanted.model = options_.model;
+  wanted.model = model_identity(options_);
   wanted.seed = options_.seed;
   run_ = LATHE_TRY(store_.open_run(wanted));
   LATHE_TRY_STATUS(load_run(resumed));
@@ -97,7 +99,7 @@ void State::remember(const store::Record& record) {
   const auto config = subject_.from_json(record.config);
   // A record of a space that has changed under the same hash would be a bug elsewhere; it teaches nothing.
   if (!config || !subject_.domain().valid(*config)) return;
-  add_row(*config, seconds_of(record), group_of(record));
+  add_row(*config, record);
   if (!comparable(record)) return;  // a hint for the model; it is to be measured anew here
   told_.push_back({*config, seconds_of(record)});
   if (!record.ok()) return;
@@ -106,14 +108,15 @@ void State::remember(const store::Record& record) {
   if (fastest_.size() > kFastest) fastest_.pop_back();
 }
 
-void State::add_row(const search::Config& config, double seconds, int group) {
-  if (seconds < kInfinity) ++worked_;
+void State::add_row(const search::Config& config, const store::Record& record) {
+  if (record.ok()) ++worked_;
   if (!learns_) return;
   const std::size_t width = static_cast<std::size_t>(rows_.width);
   rows_.features.resize(rows_.features.size() + width);
   subject_.features({&config, 1}, std::span(rows_.features).last(width), 1);
-  rows_.seconds.push_back(seconds);
-  rows_.workload.push_back(group);
+  rows_.seconds.push_back(seconds_of(record));
+  rows_.workload.push_back(group_of(record));
+  rows_.spread.push_back(learn::spread_of(record));
 }
 
 const store::Record* State::best() const { return fastest_.empty() ? nullptr : fastest_.data(); }

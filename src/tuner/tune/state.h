@@ -62,7 +62,7 @@ class State {
   Status load_pending();
   bool comparable(const store::Record& record) const;
   void remember(const store::Record& record);
-  void add_row(const search::Config& config, double seconds, int group);
+  void add_row(const search::Config& config, const store::Record& record);
   int group_of(const store::Record& record);
 
   const Subject& subject_;

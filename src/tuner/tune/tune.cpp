@@ -264,6 +264,13 @@ Status check(const Options& options) {
   if (options.trials < 1) return fail(ErrorKind::kInvalidArgument, "the number of trials must be at least 1, not {}", options.trials);
   if (options.batch < 1 || options.first_batch < 1)
     return fail(ErrorKind::kInvalidArgument, "the batch must be at least 1, not {}", std::min(options.batch, options.first_batch));
+  const search::Options& exploration = options.exploration;
+  if (exploration.chains < 1 || exploration.steps < 1)
+    return fail(ErrorKind::kInvalidArgument, "annealing needs at least 1 chain and 1 step, not {} and {}", exploration.chains,
+                exploration.steps);
+  if (!(exploration.epsilon >= 0 && exploration.epsilon <= 1 && exploration.lambda >= 1 && exploration.alpha >= 0))
+    return fail(ErrorKind::kInvalidArgument, "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not {:g}, {:g} and {:g}",
+                exploration.epsilon, exploration.lambda, exploration.alpha);
   if (options.cache_mode != "warm" && options.cache_mode != "cold")
     return fail(ErrorKind::kInvalidArgument, "unknown cache mode \"{}\"; known are warm and cold", options.cache_mode);
   return {};

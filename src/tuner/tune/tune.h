@@ -23,7 +23,8 @@ struct Options {
   int batch = 64;                    // b of Algorithm 1
   int first_batch = 16;              // batches grow from this to `batch`, so that the model learns early
   std::string search = "annealing";  // annealing, random, genetic
-  std::string model = "xgb-rank";    // xgb-rank, xgb-reg, analytic, none
+  std::string model = "xgb-rank";    // xgb-rank, xgb-reg, xgb-ensemble, analytic, none
+  std::string acquisition = "mean";  // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
   bool prior = true;                 // a learned model begins from the analytic one, which fades as trials come in
   std::string features = "context";  // configuration, context, relation
   search::Options exploration;
@@ -83,15 +84,19 @@ class Subject {
   virtual search::Scorer* prior() const { return nullptr; }
 };
 // `features` as in Options.
+std::vector<std::string> known_features();
 Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target);
 
 // The parts of a run by name; the error lists the known names. Null for "none" and "analytic", which do not learn.
 std::vector<std::string> known_searchers();
 std::vector<std::string> known_models();
+std::vector<std::string> known_acquisitions();
 using SearcherMaker =
     std::function<std::unique_ptr<search::Searcher>(const search::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
-Result<std::unique_ptr<model::CostModel>> model_named(const std::string& name, std::uint64_t seed, int jobs);
+Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
+// What tells runs of different models apart in the store: "xgb-rank", "xgb-ensemble/relation/ei".
+std::string model_identity(const Options& options);
 
 // Runs until the trials, the time or the space are used up, or stop() says so. Every finished trial is in the store
 // before the next batch is proposed; what was proposed and not finished is measured first when the run goes on.

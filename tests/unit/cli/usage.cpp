@@ -88,6 +88,13 @@ TEST_F(Usage, Values) {
   refused({"tune", "C6", "--trials", "5", "--trials", "0"}, kWrongUsage, "not \"0\"");
   refused({"tune", "C6", "--time", "-1"}, kWrongUsage, "--time: must be a number above 0");
   refused({"tune", "C6", "--search", "magic"}, kWrongUsage, "--search: must be one of annealing, genetic, random, not \"magic\"");
+  refused({"tune", "C6", "--model", "magic"}, kWrongUsage, "--model: must be one of xgb-rank, xgb-reg, xgb-ensemble, analytic, none");
+  refused({"tune", "C6", "--features", "colour"}, kWrongUsage, "--features: must be one of context, relation, configuration");
+  refused({"tune", "C6", "--acquisition", "luck"}, kWrongUsage, "--acquisition: must be one of mean, ei, ucb");
+  refused({"tune", "C6", "--acquisition", "ei"}, kWrongUsage, "needs a model that knows how unsure it is, xgb-ensemble, not xgb-rank");
+  refused({"tune", "C6", "--epsilon", "1.5"}, kWrongUsage, "--epsilon: must be a number from 0 to 1, not \"1.5\"");
+  refused({"tune", "C6", "--lambda", "nan"}, kWrongUsage, "--lambda: must be a number from 1 to 1000, not \"nan\"");
+  refused({"tune", "C6", "--chains", "0"}, kWrongUsage, "--chains: must be a whole number from 1 to");
   refused({"tune", "C6", "--layout", "loose"}, kWrongUsage, "--layout: must be one of plain, free");
   refused({"tune", "C6", "--cache", "tepid"}, kWrongUsage, "--cache: must be one of warm, cold");
   refused({"tune", "C6", "--space", "huge"}, kWrongUsage, "--space: must be one of default, wide");

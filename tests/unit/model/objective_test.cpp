@@ -27,7 +27,7 @@ TEST(Objective, FasterKnowsNoiseAndFailure) {
 TEST(Objective, RankGradientIsTheLossesSlope) {
   const std::vector<double> seconds = {1, 3, 2, kFailed, 1.001, 5};
   const std::vector<int> workload(6, 4);
-  RankObjective objective(seconds, workload, 64, 0.01);
+  RankObjective objective(seconds, workload, 64, Resolution(0.01));
   std::vector<float> scores = {0.3F, -0.2F, 0.5F, 0.1F, 0.0F, 0.9F};
   Rng rng(1);
   Gradients g;
@@ -49,7 +49,7 @@ TEST(Objective, RankGradientIsTheLossesSlope) {
 TEST(Objective, SecondDerivativeIsOneOnAverage) {
   const std::vector<double> seconds = {1, 2, 3, 4, 5, 6, 7};
   const std::vector<int> workload = {0, 0, 0, 0, 0, 1, 1};
-  RankObjective objective(seconds, workload, 64, 0.01);
+  RankObjective objective(seconds, workload, 64, Resolution(0.01));
   Rng rng(1);
   Gradients g;
   objective.gradients(std::vector<float>(7, 0.25F), rng, g);
@@ -59,12 +59,31 @@ TEST(Objective, SecondDerivativeIsOneOnAverage) {
 TEST(Objective, PairsStayWithinAWorkload) {
   // Alone in their workloads: no pair, no gradient.
   const std::vector<double> seconds = {1, 2, 3};
-  RankObjective objective(seconds, std::vector<int>{0, 1, 2}, 64, 0.01);
+  RankObjective objective(seconds, std::vector<int>{0, 1, 2}, 64, Resolution(0.01));
   Rng rng(1);
   Gradients g;
   objective.gradients(std::vector<float>{3, 2, 1}, rng, g);
   EXPECT_EQ(g.first, std::vector<float>(3, 0));
   EXPECT_EQ(g.second, std::vector<float>(3, 0));
+}
+
+TEST(Objective, PairsWithinTheirMeasuredSpreadAreDropped) {
+  // The first two are 5 % apart and measured to within 2 % and 4 %; the third is far from both.
+  const std::vector<double> seconds = {1, 1.05, 2}, spread = {0.02, 0.04, 0.04};
+  const std::vector<int> workload(3, 0);
+  const std::vector<float> scores(3, 0);
+  Rng rng(1);
+  Gradients vague, sharp;
+  RankObjective(seconds, workload, 64, Resolution(0.01, spread)).gradients(scores, rng, vague);
+  RankObjective(seconds, workload, 64, Resolution(0.01)).gradients(scores, rng, sharp);
+  EXPECT_FLOAT_EQ(vague.first[0], vague.first[1]) << "nothing tells them apart";
+  EXPECT_LT(sharp.first[0], sharp.first[1]);
+  EXPECT_GT(vague.first[2], 0);
+  // A spread below the floor changes nothing.
+  Gradients floor;
+  const std::vector<double> none(3, 0);
+  RankObjective(seconds, workload, 64, Resolution(0.01, none)).gradients(scores, rng, floor);
+  EXPECT_EQ(floor.first, sharp.first);
 }
 
 TEST(Objective, AtMostSixtyFourPairsARow) {
@@ -73,7 +92,7 @@ TEST(Objective, AtMostSixtyFourPairsARow) {
   for (const int n : {66, 67, 101, 500}) {
     std::vector<double> seconds;
     for (int i = 0; i < n; ++i) seconds.push_back(1 + i);
-    RankObjective objective(seconds, std::vector<int>(seconds.size(), 0), 64, 0.0);
+    RankObjective objective(seconds, std::vector<int>(seconds.size(), 0), 64, Resolution(0.0));
     Rng rng(static_cast<std::uint64_t>(n));
     Gradients g;
     objective.gradients(std::vector<float>(seconds.size(), 0), rng, g);
@@ -91,7 +110,7 @@ TEST(Objective, SameSeedSamePairs) {
   const std::vector<int> workload(seconds.size(), 0);
   Gradients a, b, c;
   for (auto [seed, out] : {std::pair{7, &a}, {7, &b}, {8, &c}}) {
-    RankObjective objective(seconds, workload, 64, 0.01);
+    RankObjective objective(seconds, workload, 64, Resolution(0.01));
     Rng rng(static_cast<std::uint64_t>(seed));
     objective.gradients(scores, rng, *out);
   }

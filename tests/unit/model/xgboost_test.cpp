@@ -61,7 +61,7 @@ TEST(Xgboost, FailedRowsRankBelowAll) {
 TEST(Xgboost, ForestPredictsAsTheLibrary) {
   for (const int depth : {1, 3, 6, 9}) {
     const Rows rows = synthetic_rows(611, 2, 5 + static_cast<std::uint64_t>(depth));
-    RankObjective objective(rows.seconds, rows.workload, 64, 0.01);
+    RankObjective objective(rows.seconds, rows.workload, 64, Resolution(0.01));
     Rng rng(1);
     const Result<Boosted> boosted =
         boost(rows.features, rows.count(), rows.width, {.max_depth = depth},
@@ -138,6 +138,16 @@ TEST(Xgboost, RefusesWrongUse) {
   rows = synthetic_rows(50, 1, 10);
   rows.features[23] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(model->train(rows).error().message, "feature 1 of training row 2 is not finite");
+  rows = synthetic_rows(50, 1, 10);
+  rows.spread.assign(49, 0);
+  EXPECT_EQ(model->train(rows).error().message, "training data disagrees: 50 times, 49 spreads");
+  rows.spread.assign(50, 0);
+  rows.spread[3] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(model->train(rows).error().message,
+            "the spread of training row 3 is nan: it must be 0 or more");
+  rows.seconds[3] = rows.spread[3];
+  EXPECT_EQ(model->train(rows).error().message,
+            "the time of training row 3 is nan: it must be above 0");
   ASSERT_TRUE(model->train(synthetic_rows(50, 1, 10)));
   EXPECT_EQ(model->predict(row, 22, scores).error().message,
             "the cost model was trained on rows of 11 features, not 22");

@@ -44,7 +44,7 @@ TEST_F(TuneTest, TheModelFindsBetterProgramsThanRandom) {
 TEST_F(TuneTest, XgboostByItsNameFindsBetterProgramsThanRandom) {
   options_.trials = 200;
   options_.race_seconds = 0;
-  const auto model = model_named("xgb-rank", 0, 1);
+  const auto model = model_of(options_);
   ASSERT_TRUE(model);
   const auto annealed = tune(subject_, measurer_, *store_, target_, options_,
                              *searcher_named("annealing", options_.exploration), model->get(), {}, {});
@@ -54,6 +54,28 @@ TEST_F(TuneTest, XgboostByItsNameFindsBetterProgramsThanRandom) {
   const auto random = run();
   ASSERT_TRUE(random);
   EXPECT_LT(annealed->best_seconds(), random->best_seconds());
+}
+
+TEST_F(TuneTest, EveryModelTunesAndItsRunsAreKeptApart) {
+  options_.trials = 60;
+  options_.race_seconds = 0;
+  std::set<std::int64_t> runs;
+  for (const auto& [name, acquisition] : {std::pair{"xgb-rank", "mean"}, {"xgb-reg", "mean"}, {"xgb-ensemble", "mean"},
+                                          {"xgb-ensemble", "ei"}, {"xgb-ensemble", "ucb"}}) {
+    SCOPED_TRACE(std::string(name) + " " + acquisition);
+    options_.model = name;
+    options_.acquisition = acquisition;
+    const auto model = model_of(options_);
+    ASSERT_TRUE(model);
+    const auto summary = tune(subject_, measurer_, *store_, target_, options_,
+                              *searcher_named("annealing", options_.exploration), model->get(), {}, {});
+    ASSERT_TRUE(summary) << summary.error().text();
+    EXPECT_EQ(summary->trials, 60);
+    EXPECT_TRUE((*model)->trained());
+    EXPECT_TRUE(runs.insert(summary->run).second) << "a run of another model went on";
+  }
+  options_.features = "relation";
+  EXPECT_EQ(model_identity(options_), "xgb-ensemble/relation/ucb");
 }
 
 TEST_F(TuneTest, TheAnalyticModelGuidesTheFirstBatchAndHalfOfItIsChance) {
@@ -187,8 +209,25 @@ TEST_F(TuneTest, SameSeedSameTrials) {
 
 TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_EQ(searcher_named("magic", {}).error().message, "unknown search \"magic\"; known are annealing, genetic, random");
-  EXPECT_EQ(model_named("magic", 0, 1).error().message, "unknown model \"magic\"; known are xgb-rank, xgb-reg, analytic, none");
-  EXPECT_FALSE(model_named("none", 0, 1)->get());
+  options_.model = "magic";
+  EXPECT_EQ(model_of(options_).error().message,
+            "unknown model \"magic\"; known are xgb-rank, xgb-reg, xgb-ensemble, analytic, none");
+  options_.model = "none";
+  EXPECT_FALSE(model_of(options_)->get());
+  options_.acquisition = "luck";
+  EXPECT_EQ(model_of(options_).error().message, "unknown acquisition \"luck\"; known are mean, ei, ucb");
+  options_.model = "xgb-rank";
+  options_.acquisition = "ei";
+  EXPECT_EQ(model_of(options_).error().message,
+            "acquisition ei needs a model that knows how unsure it is, xgb-ensemble, not xgb-rank");
+  options_.acquisition = "mean";
+  options_.exploration.lambda = 0.5;
+  EXPECT_EQ(run().error().message,
+            "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not 0.05, 0.5 and 0.5");
+  options_.exploration.lambda = 2;
+  options_.exploration.chains = 0;
+  EXPECT_EQ(run().error().message, "annealing needs at least 1 chain and 1 step, not 0 and 20");
+  options_.exploration.chains = 16;
   options_.cache_mode = "tepid";
   EXPECT_EQ(run().error().message, "unknown cache mode \"tepid\"; known are warm and cold");
   options_.cache_mode = "warm";
