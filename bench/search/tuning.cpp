@@ -132,7 +132,7 @@ Result<std::vector<Row>> tuning(const Settings& settings) {
   rows.push_back({name, "trials a second, tuning loop with its race", trials / ended.result["seconds"].get<double>(), "/s"});
   rows.push_back({name, "start to the first recorded trial, nothing cached", cold, "s"});
   Tuning again(settings, folder, {"--seed", "1", "--trials", "1"});
-  rows.push_back({name, "start to the first recorded trial, peak and reference cached",
+  rows.push_back({name, "start to the first recorded trial, reference cached",
                   LATHE_TRY(first_record(again, static_cast<std::int64_t>(trials))), "s"});
   LATHE_TRY(again.end());
   add_shares(rows, name, ended);

@@ -1,10 +1,13 @@
 #include "api/artifact.h"
 
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "api/views.h"
 #include "compiler/codegen/package/package.h"
@@ -101,6 +104,22 @@ Status write_text(const fs::path& path, const std::string& text) {
   return {};
 }
 
+// Files are moved to their places when they are complete, over what is there: that must be a file, too.
+Status check_place(const std::string& path) {
+  std::error_code ignored;
+  if (path.empty() || path.ends_with('/') || fs::is_directory(path, ignored))
+    return fail_at(path, ErrorKind::kInvalidArgument, "this is no file name for the library; give one, as in -o {}matmul.so",
+                   path.empty() || path.ends_with('/') ? path : path + "/");
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, ignored))
+    return fail_at(path, ErrorKind::kNotFound, "the folder {} does not exist; make it, or give another file", folder.string());
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
+    return fail_at(path, ErrorKind::kIo, "this is a device or the like, which a library must not replace; give another file");
+  if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+    return fail_at(path, ErrorKind::kIo, "files cannot be written in its folder ({}); give another one", std::strerror(errno));
+  return {};
+}
+
 }  // namespace
 
 std::string example_text(const flat::Program& program, const std::string& name, const std::string& library) {
@@ -126,12 +145,12 @@ std::string example_text(const flat::Program& program, const std::string& name, 
 }
 
 Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule::Trace& trace, const Target& target,
-                                     const std::string& path, const std::string& name) {
+                                     const std::string& given, const std::string& name) {
+  // The linker would take it for a flag.
+  const std::string path = given.starts_with('-') ? "./" + given : given;
   ArtifactFiles files;
   files.name = name.empty() ? default_name(path) : name;
-  const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty() && !fs::is_directory(folder))
-    return fail_at(path, ErrorKind::kNotFound, "the folder {} does not exist; make it, or give another file", folder.string());
+  LATHE_TRY_STATUS(check_place(path));
   const flat::Program flat = LATHE_TRY(flat_program(program, trace, target));
   const auto written = LATHE_TRY(package::write_artifact(files.name, flat, target, path));
   files.library = written.library;

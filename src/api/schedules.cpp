@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "compiler/te/parse.h"
+
 namespace lathe::api {
 
 Result<space::Flavour> flavour_named(const std::string& name) {
@@ -17,6 +19,18 @@ Result<std::unique_ptr<store::Store>> open_existing(const std::string& path) {
   return store::open_sqlite(path);
 }
 
+Status check_trial(const store::Run& run, const store::Record& record) {
+  if (const auto program = te::parse_program(run.workload); !program)
+    return fail_at("member \"workload\"", ErrorKind::kInvalidArgument, "{}", program.error().text());
+  if (const auto target = parse_target(run.target); !target)
+    return fail_at("member \"target\"", ErrorKind::kInvalidArgument, "{}", target.error().text());
+  if (run.cache_mode != "warm" && run.cache_mode != "cold")
+    return fail_at("member \"cache\"", ErrorKind::kInvalidArgument, "must be warm or cold, not \"{}\"", run.cache_mode);
+  if (const auto trace = schedule::trace_from_json(record.trace); !trace)
+    return fail_at("member \"trace\"", ErrorKind::kInvalidArgument, "{}", trace.error().text());
+  return {};
+}
+
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
                                                  const std::string& database, const std::string& cache_mode) {
   const auto store = LATHE_TRY(open_existing(database));
@@ -25,7 +39,9 @@ Result<std::optional<store::Record>> best_record(const te::Program& program, con
   auto here = LATHE_TRY(store->best(query));
   if (here) return here;
   query.cpu.clear();
-  return store->best(query);
+  auto anywhere = LATHE_TRY(store->best(query));
+  if (!anywhere) LATHE_TRY_STATUS(store->check());  // or is it lost?
+  return anywhere;
 }
 
 namespace {

@@ -34,6 +34,9 @@ Result<std::optional<store::Record>> best_record(const te::Program& program, con
                                                  const std::string& database, const std::string& cache_mode);
 Result<Chosen> choose_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request);
 
+// Whether a trial from elsewhere is one that the commands can use: its workload, target, cache mode and trace are read.
+Status check_trial(const store::Run& run, const store::Record& record);
+
 // An existing database, for commands that only read; the error says how to get one.
 Result<std::unique_ptr<store::Store>> open_existing(const std::string& path);
 

@@ -1,8 +1,10 @@
 #include "api/tuning.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
+#include "api/workload.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "tuner/space/space.h"
 #include "tuner/store/store.h"
@@ -14,17 +16,14 @@ measure::CacheMode cache_of(const std::string& name) {
   return name == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
 }
 
-// Measured once a machine and thread count, then kept in the database.
+// The highest that any run on this machine and thread count has measured: a moment's work, and it may have been a busy one.
 Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target) {
   const std::string key = "peak/" + host_fingerprint().text() + "/" + target.text();
-  if (const auto known = LATHE_TRY(store.get(key))) {
-    double peak = 0;
-    const auto [end, code] = std::from_chars(known->data(), known->data() + known->size(), peak);
-    if (code == std::errc() && peak > 0) return peak;
-  }
-  const double peak = LATHE_TRY(measurer.peak_flops());
-  LATHE_TRY_STATUS(store.put(key, fmt::format("{}", peak)));
-  return peak;
+  const double now = LATHE_TRY(measurer.peak_flops());
+  double before = 0;
+  if (const auto known = LATHE_TRY(store.get(key))) std::from_chars(known->data(), known->data() + known->size(), before);
+  if (now > before) LATHE_TRY_STATUS(store.put(key, fmt::format("{}", now)));
+  return std::max(now, before);
 }
 
 }  // namespace
@@ -38,6 +37,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   starting.wanted = request.options.trials;
   say(starting, 0);
   // The names are checked before anything is started.
+  LATHE_TRY_STATUS(check_runs_here(request.target));
   LATHE_TRY(tune::searcher_named(request.options.search, request.options.exploration));
   LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
@@ -68,6 +68,7 @@ Result<Measurement> measure_once(const te::Program& program, const Target& targe
   options.timeout_seconds = 300;
   options.min_seconds = 0.05;
   options.visits = trace.empty() ? 1 : 5;  // the naive loops may take seconds a call, and such long times are steady
+  LATHE_TRY_STATUS(check_runs_here(target));
   const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(program), target, options));
   Measurement out;
   out.flops = te::flops(program);

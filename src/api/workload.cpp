@@ -120,7 +120,7 @@ Result<Workload> from_paper(const WorkloadRequest& request) {
 }
 
 Result<Workload> by_form(const WorkloadRequest& request) {
-  if (request.text.empty())
+  if (request.text.find_first_not_of(" \t\n") == std::string::npos)
     return fail(ErrorKind::kInvalidArgument, "no workload is given; write an expression, an operator ({}) or a workload of "
                 "the paper ({})", known_operators(), known_paper_workloads());
   if (ops::paper_workload(request.text)) return from_paper(request);
@@ -165,6 +165,19 @@ Result<Target> make_target(const std::string& text, int threads) {
                    target.threads);
   if (threads > 0) target.threads = threads;
   return codegen::resolve_target(target);
+}
+
+Status check_runs_here(const Target& target) {
+  const Target host = LATHE_TRY(make_target("cpu:host", 1));
+  const char* lacks = target.isa != host.isa                        ? "is of another kind"
+                      : target.vector_bits > host.vector_bits         ? "has narrower vectors"
+                      : target.has_avx512_masks > host.has_avx512_masks ? "has no AVX-512"
+                      : target.has_fma > host.has_fma                 ? "has no fused multiply-add"
+                                                                      : nullptr;
+  if (lacks == nullptr) return {};
+  return fail_at("--target", ErrorKind::kInvalidArgument,
+                 "programs for {} cannot be timed on this machine, which {}; lathe show and lathe compile --schedule default work",
+                 target.text(), lacks);
 }
 
 std::vector<OperatorFlag> operator_flags() {

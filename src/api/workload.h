@@ -32,6 +32,9 @@ Result<Workload> make_workload(const WorkloadRequest& request);
 // `threads` 0: what the text says, else 1.
 Result<Target> make_target(const std::string& text, int threads);
 
+// Programs for some targets can be made here, but not run.
+Status check_runs_here(const Target& target);
+
 // A flag that some operator takes; what the command line offers beside its own.
 struct OperatorFlag {
   std::string name, help;

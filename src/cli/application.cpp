@@ -1,7 +1,11 @@
 #include "cli/application.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <string>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -33,19 +37,41 @@ std::string known_subcommands(const CLI::App& app) {
   return names;
 }
 
+std::string left_over(const std::string& word) {
+  if (word.find('=') != std::string::npos && !word.starts_with('-'))
+    return fmt::format("{} belongs to no flag; give its flag again, as in --shape A=8,8 --shape B=8,8", word);
+  return fmt::format("nothing here is called {}; quote an expression that has spaces", word);
+}
+
 // What CLI11 found wrong, in our words.
 std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
   const auto* chosen = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !chosen->remaining().empty())
-    return fmt::format("nothing here is called {}; quote an expression that has spaces", chosen->remaining().front());
+    return left_over(chosen->remaining().front());
   std::string message = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)  // "--time: 1 required SECONDS missing"
+    return message.substr(0, message.find(':')) + ": its value is missing";
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)  // "Could not convert: --json = frob"
+    return message.substr(message.find(": ") + 2) + ": it takes no value";
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
   return message;
 }
 
 int wrong_usage(const std::string& sentence, const std::string& help) {
-  fmt::print(stderr, "lathe: {}; see {}\n", sentence, help);
+  complain(fmt::format("{}; see {}", sentence, help));
   return kWrongUsage;
+}
+
+int unwritable_output(int error) {
+  complain(fmt::format("standard output cannot be written ({}); send it elsewhere, no trial is lost", std::strerror(error)));
+  return kFailed;
+}
+
+// Nothing that was to be printed may be missing where the exit code says that all went well.
+int with_output(int code) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return code == kDone ? unwritable_output(errno) : code;
 }
 
 bool is_subcommand(const CLI::App& app, const std::string& word) {
@@ -55,11 +81,13 @@ bool is_subcommand(const CLI::App& app, const std::string& word) {
 int perform(const Work& work) {
   const auto code = work();
   if (code) return *code;
-  fmt::print(stderr, "lathe: {}\n", code.error().text());
+  complain(code.error().text());
   return exit_code(code.error().kind);
 }
 
 }  // namespace
+
+void complain(const std::string& sentence) { std::fputs(("lathe: " + sentence + "\n").c_str(), stderr); }
 
 int run(int argc, const char* const* argv) {
   CLI::App app(kAbout, "lathe");
@@ -77,15 +105,18 @@ int run(int argc, const char* const* argv) {
     return wrong_usage(fmt::format("unknown subcommand \"{}\"; known are {}", argv[1], known_subcommands(app)), "lathe --help");
   try {
     app.parse(argc, argv);
-    return perform(work);
+    return with_output(perform(work));
   } catch (const CLI::Success& help) {
-    return app.exit(help);
+    return with_output(app.exit(help));
   } catch (const CLI::ParseError& error) {
     return wrong_usage(sentence_of(app, error), help_of(app));
   } catch (const InvariantError& broken) {
-    fmt::print(stderr, "lathe: a bug of Lathe: {}; please report it with the command that shows it\n", broken.what());
+    complain(fmt::format("a bug of Lathe: {}; please report it with the command that shows it", broken.what()));
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "lathe: there is not enough memory; use smaller shapes or fewer --jobs\n");
+    complain("there is not enough memory; use smaller shapes or fewer --jobs");
+  } catch (const std::system_error& failure) {
+    if (std::ferror(stdout) != 0) return unwritable_output(failure.code().value());  // fmt's, where it prints
+    complain(fmt::format("the system refused what is needed ({}); end other programs or raise its limits", failure.what()));
   }
   return kFailed;
 }

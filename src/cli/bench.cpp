@@ -39,7 +39,7 @@ Result<int> perform(const Flags& flags) {
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto chosen =
       LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
-  if (!chosen.note.empty()) fmt::print(stderr, "lathe: {}\n", chosen.note);
+  if (!chosen.note.empty()) complain(chosen.note);
   if (flags.serve) return serve_kernel(workload, target, chosen, flags);
   const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const auto began = std::chrono::steady_clock::now();

@@ -21,7 +21,7 @@ Result<int> perform(const Flags& flags) {
   const auto chosen = LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request("best", flags.machine))));
   const store::Record& record = *chosen.record;
   const double flops = te::flops(workload.program);
-  if (!chosen.note.empty()) fmt::print(stderr, "lathe: {}\n", chosen.note);
+  if (!chosen.note.empty()) complain(chosen.note);
   if (flags.json) {
     Json json = {{"workload", record.workload}, {"target", record.target}, {"cache", record.cache_mode}};
     json.update(short_json(record, flops));
@@ -33,7 +33,7 @@ Result<int> perform(const Flags& flags) {
   fmt::print("{}, {}{}, error {:.2g}\n", time_text(seconds), rate_text(flops, seconds),
              record.raced ? " in a final race" : ", measured but not raced", record.numerical_error);
   fmt::print("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index, record.run, record.time, record.fingerprint,
-             dump(record.config), schedule::print(chosen.trace));
+             schedule_text(record.config), schedule::print(chosen.trace));
   return kDone;
 }
 

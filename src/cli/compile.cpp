@@ -20,7 +20,7 @@ Result<int> perform(const Flags& flags) {
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto chosen =
       LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
-  if (!chosen.note.empty()) fmt::print(stderr, "lathe: {}\n", chosen.note);
+  if (!chosen.note.empty()) complain(chosen.note);
   const auto files = LATHE_TRY(api::write_artifact(workload.program, chosen.trace, target, flags.output, flags.name));
   fmt::print("{}\n{}\n{}\n", files.library, files.header, files.example);
   return kDone;

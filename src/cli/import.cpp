@@ -1,6 +1,7 @@
 // lathe import: records from JSON lines.
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -19,16 +20,20 @@ struct Flags {
 
 Result<store::ImportCount> import_file(const Flags& flags) {
   std::ifstream file;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(flags.file, ignored))
+    return fail_at(flags.file, ErrorKind::kIo, "this is a folder; give a file of JSON lines, or - for standard input");
   if (flags.file != "-") {
     file.open(flags.file);
     if (!file) return fail_at(flags.file, ErrorKind::kNotFound, "the file cannot be read ({}); give another one, or - for standard input", std::strerror(errno));
   }
   const auto store = LATHE_TRY(store::open_sqlite(flags.database));
-  auto count = store::import_lines(*store, flags.file == "-" ? std::cin : file);
+  auto count = store::import_lines(*store, flags.file == "-" ? std::cin : file, api::check_trial);
   if (count) return *count;
   Error error = count.error();
   // A wrong line is in the file, not in what was typed.
-  if (error.kind == ErrorKind::kInvalidArgument) error = {ErrorKind::kDataLoss, error.message, flags.file + ", " + error.place};
+  if (error.place.starts_with("line "))
+    error = {ErrorKind::kDataLoss, error.message, (flags.file == "-" ? "standard input" : flags.file) + ", " + error.place};
   return std::unexpected(std::move(error));
 }
 
@@ -43,7 +48,7 @@ Result<int> perform(const Flags& flags) {
 Command import_command() {
   return {"import", "add records from JSON lines", [](FlagSet& set) -> Work {
     auto flags = std::make_shared<Flags>();
-    set.positional("file", flags->file, "what lathe export wrote; - for standard input", true);
+    set.positional("FILE", flags->file, "what lathe export wrote; - for standard input", true);
     add_database_flag(set, flags->database);
     return [flags] { return perform(*flags); };
   }};

@@ -18,6 +18,13 @@ std::string counted(std::int64_t count, const std::string& noun) { return fmt::f
 
 std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
+std::string schedule_text(const Json& config) {
+  std::string out;
+  for (const auto& [knob, value] : config.items())
+    out += (out.empty() ? "" : " ") + knob + "=" + (value.is_string() ? value.get<std::string>() : dump(value));
+  return out;
+}
+
 double believed_seconds(const store::Record& record) { return record.raced ? record.race_seconds : record.seconds; }
 
 Json short_json(const store::Record& r, double flops) {
@@ -73,7 +80,7 @@ std::string text_of(const api::Tuned& tuned) {
   if (tuned.peak_flops > 0)
     out += fmt::format(", {:.0f} % of the measured peak of {:.0f} GFLOP/s", 100 * s.flops / s.best_seconds() / tuned.peak_flops,
                        tuned.peak_flops / 1e9);
-  return out + fmt::format("\nschedule: {}\n", tuned.config.empty() ? s.best.config.dump() : tuned.config);
+  return out + fmt::format("\nschedule: {}\n", tuned.config.empty() ? schedule_text(s.best.config) : tuned.config);
 }
 
 }  // namespace lathe::cli

@@ -16,6 +16,8 @@ std::string counted(std::int64_t count, const std::string& noun);  // "1 trial",
 Json to_json(const api::Tuned& tuned);
 std::string text_of(const api::Tuned& tuned);
 
+// A configuration in a line: "order=VPK.pv tile.v=2"
+std::string schedule_text(const Json& config);
 // A record as `best` and `trials` show it.
 double believed_seconds(const store::Record& record);  // of the race where there was one
 Json short_json(const store::Record& record, double flops);

@@ -24,7 +24,7 @@ Result<int> perform(const Flags& flags) {
   if (api::needs_schedule(flags.what)) {
     auto chosen = LATHE_TRY(
         api::choose_schedule(workload.program, request.target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
-    if (!chosen.note.empty()) fmt::print(stderr, "lathe: {}\n", chosen.note);
+    if (!chosen.note.empty()) complain(chosen.note);
     request.trace = std::move(chosen.trace);
   }
   request.program = std::move(workload.program);

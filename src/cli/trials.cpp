@@ -25,7 +25,7 @@ void print_row(const store::Record& r, double flops) {
     return;
   }
   const double seconds = believed_seconds(r);
-  fmt::print("{}  {:>10} {:>16}  {}{}{}\n", where, time_text(seconds), rate_text(flops, seconds), cut(dump(r.config), 160),
+  fmt::print("{}  {:>10} {:>16}  {}{}{}\n", where, time_text(seconds), rate_text(flops, seconds), schedule_text(r.config),
              r.raced ? " (raced)" : "", r.spills > 0 ? fmt::format(" ({} spills)", r.spills) : "");
 }
 
@@ -43,6 +43,7 @@ Result<int> perform(const Flags& flags) {
     records.back().trace = nullptr;
     return true;
   }));
+  if (records.empty()) LATHE_TRY_STATUS(store->check());  // or are they lost?
   std::ranges::stable_sort(records, {}, [](const store::Record& r) { return r.ok() ? r.standing : 1e300; });
   const std::size_t shown = std::min(records.size(), static_cast<std::size_t>(flags.limit));
   if (flags.json) {

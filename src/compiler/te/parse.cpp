@@ -109,11 +109,13 @@ class ProgramBuilder {
         return fail(ErrorKind::kInvalidArgument,
                     "a type is given for {}, which the expression does not use (known: {})", name,
                     known_names(names, name));
+    std::vector<std::string> inputs(read_.begin(), read_.end());
+    std::erase_if(inputs, [&](const std::string& name) { return written_.contains(name); });
     for (const std::string& name : given_.constants)
       if (!read_.contains(name) || written_.contains(name))
         return fail(ErrorKind::kInvalidArgument,
-                    "{} is declared constant, but is no input of the expression (known: {})", name,
-                    known_names(names, name));
+                    "{} is declared constant, but is no input of the expression (inputs: {})", name,
+                    known_names(inputs, name));
     return {};
   }
 

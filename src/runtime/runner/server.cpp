@@ -202,9 +202,12 @@ Result<Server::Reply> Server::visit(const Message& message) {
   LATHE_TRY_STATUS(candidate.bind(scratch_));
   Visited visited;
   visited.sentinel_before = sentinel_.run();
-  const double warm = time_sample(candidate, 1, request.cold);  // page tables and branches, and a first estimate
-  if (!request.cold && warm < request.min_sample_seconds)
-    visited.calls = static_cast<int>(std::min(1e6, std::ceil(request.min_sample_seconds / std::max(warm, 1e-9))));
+  const auto calls_for = [&](double call) {
+    return static_cast<int>(std::clamp(std::ceil(request.min_sample_seconds / std::max(call, 1e-9)), 1.0, 1e6));
+  };
+  const double first = time_sample(candidate, 1, request.cold);  // page tables and branches, and an estimate, often too long
+  if (!request.cold && first < request.min_sample_seconds)
+    visited.calls = calls_for(std::min(first, time_sample(candidate, calls_for(first), false)));
   const double start = now_seconds();
   do {
     visited.seconds.push_back(time_sample(candidate, visited.calls, request.cold));

@@ -11,6 +11,7 @@ namespace lathe::measure {
 namespace {
 
 constexpr std::size_t kBurst = 16;               // built before measuring starts, where both may not overlap
+constexpr int kSamples = 64;                     // of a visit, about: every one of them is stored
 constexpr std::int64_t kGap = 5;                 // visits to others between two visits to one candidate, if there are others
 constexpr std::int64_t kLeastGap = 2;            // the same where nothing was reported for so long
 constexpr double kSilence = 0.5;                 // seconds
@@ -199,6 +200,11 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
   item.first_seconds = loaded->first_seconds;
   log(LogLevel::kDebug, "candidate {}: prepared in {:.6f} s, first run {:.6f} s, error {:.3g}", item.outcome.tag,
       loaded->prepare_seconds, loaded->first_seconds, loaded->max_error);
+  // What rounding explains is no wrong answer: more was asked for than the types can give.
+  if (loaded->wrong && std::abs(loaded->got - loaded->want) <= loaded->bound)
+    return fail_item(item, {ErrorKind::kInvalidArgument,
+                            fmt::format("the error is {:.2g} of the largest output, as rounding makes it, and --max-error allows "
+                                        "{:.2g}; allow more", loaded->max_error, session_.program.contract.max_error), {}});
   if (loaded->wrong) {
     const auto folder = save_reproducer(session_.options.reproducer_folder, session_.program, session_.target,
                                         item.candidate, item.built, session_.options.seed, *loaded);
@@ -225,6 +231,7 @@ void Batch::visit(Item& item) {
   const bool first = item.outcome.visits.empty();
   const runner::Visit request{.id = item.id,
                               .min_seconds = options.min_seconds,
+                              .min_sample_seconds = std::max(runner::Visit{}.min_sample_seconds, options.min_seconds / kSamples),
                               .drop_above = first && best_ < 1e300 ? options.drop_factor * best_ : 0,
                               .cold = options.cache == CacheMode::kCold};
   const double limit = options.timeout_seconds + options.min_seconds + 4 * item.first_seconds;

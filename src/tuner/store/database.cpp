@@ -1,5 +1,6 @@
 #include "tuner/store/database.h"
 
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -11,6 +12,7 @@ namespace lathe::store {
 namespace {
 
 Status make_folder(const std::string& path) {
+  if (path.empty()) return fail(ErrorKind::kInvalidArgument, "the database has no name; give a file with --db");
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code code;
   if (!folder.empty()) std::filesystem::create_directories(folder, code);
@@ -19,6 +21,8 @@ Status make_folder(const std::string& path) {
                    code.message());
   if (std::filesystem::is_directory(path, code))
     return fail_at(path, ErrorKind::kIo, "this is a folder, not a database; give a file with --db");
+  if (std::filesystem::exists(path, code) && !std::filesystem::is_regular_file(path, code))
+    return fail_at(path, ErrorKind::kIo, "this is a device or the like, not a database; give a file with --db");
   return {};
 }
 
@@ -74,7 +78,9 @@ std::unexpected<Error> Database::error(int code) const {
   const auto say = [this](ErrorKind kind, std::string message) {
     return std::unexpected(Error{kind, std::move(message), path_});
   };
-  switch (code & 0xff) {
+  const int system = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
+  const bool full = (code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT);
+  switch (full ? SQLITE_FULL : code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return say(ErrorKind::kIo, fmt::format("another program has locked the database for more than {:g} s; wait for it or "
@@ -88,7 +94,7 @@ std::unexpected<Error> Database::error(int code) const {
       return say(ErrorKind::kIo, "the database cannot be opened; check that the file and its folder exist and may be read "
                                  "and written, or give another file with --db");
     case SQLITE_FULL:
-      return say(ErrorKind::kIo, "the disk is full: the last trials were not recorded; free some space, then run the same "
+      return say(ErrorKind::kIo, "the disk is full: what came last was not recorded; free some space, then run the same "
                                  "command again");
     case SQLITE_CORRUPT:
       return say(ErrorKind::kDataLoss, "the database is damaged; save what can be read with `sqlite3 FILE .recover`, move "
@@ -101,7 +107,6 @@ std::unexpected<Error> Database::error(int code) const {
       return say(ErrorKind::kIo, "a record is too big for the database (1 GB)");
     default: {
       const char* detail = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
-      const int system = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
       return say(ErrorKind::kIo, fmt::format("the database cannot be read or written: {}{}; check the disk, or give another "
                                              "file with --db", detail,
                                              system == 0 ? "" : fmt::format(" ({})", std::generic_category().message(system))));
@@ -123,6 +128,12 @@ Result<Statement> Database::prepare(std::string_view sql) {
   statement.database_ = this;
   if (code != SQLITE_OK) return error(code);
   return statement;
+}
+
+Status Database::check() {
+  auto statement = LATHE_TRY(prepare("PRAGMA integrity_check(1)"));
+  if (LATHE_TRY(statement.step()) && statement.text(0) != "ok") return error(SQLITE_CORRUPT);
+  return {};
 }
 
 Result<std::int64_t> Database::integer(std::string_view sql) {

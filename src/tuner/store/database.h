@@ -25,6 +25,8 @@ class Database {
   Result<Statement> prepare(std::string_view sql);
   Result<std::int64_t> integer(std::string_view sql);  // first column of the first row
   std::int64_t last_id() const;
+  // Whether the whole file is sound. Reads all of it.
+  Status check();
   // What the last failure means for the user. `code` is SQLite's extended result code.
   std::unexpected<Error> error(int code) const;
   const std::string& path() const { return path_; }

@@ -109,17 +109,21 @@ void place(Record& record, Existing& existing) {
   existing.indices.insert(record.index);
 }
 
-Result<std::pair<Run, Record>> read_line(const std::string& line) { return from_json(LATHE_TRY(parse_json(line))); }
+Result<std::pair<Run, Record>> read_line(const std::string& line, const CheckTrial& check) {
+  auto trial = LATHE_TRY(from_json(LATHE_TRY(parse_json(line))));
+  if (check) LATHE_TRY_STATUS(check(trial.first, trial.second));
+  return trial;
+}
 
-Result<std::vector<std::pair<Run, Record>>> read_lines(std::istream& lines) {
+Result<std::vector<std::pair<Run, Record>>> read_lines(std::istream& lines, const CheckTrial& check) {
   std::vector<std::pair<Run, Record>> out;
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    auto read = read_line(line);
+    auto read = read_line(line, check);
     if (!read)
-      return fail_at(fmt::format("line {}", number), read.error().kind, "{}; nothing was imported", read.error().message);
+      return fail_at(fmt::format("line {}", number), read.error().kind, "{}; nothing was imported", read.error().text());
     out.push_back(std::move(*read));
   }
   if (lines.bad()) return fail_at(fmt::format("line {}", number + 1), ErrorKind::kIo, "reading failed; nothing was imported");
@@ -184,8 +188,8 @@ Result<std::pair<Run, Record>> from_json(const Json& json) {
   return std::pair{std::move(run), std::move(r)};
 }
 
-Result<ImportCount> import_lines(Store& store, std::istream& lines) {
-  auto trials = LATHE_TRY(read_lines(lines));
+Result<ImportCount> import_lines(Store& store, std::istream& lines, const CheckTrial& check) {
+  auto trials = LATHE_TRY(read_lines(lines, check));
   ImportCount count;
   std::map<RunKey, Existing> runs;
   std::vector<Record> fresh;
@@ -207,13 +211,16 @@ Result<ImportCount> import_lines(Store& store, std::istream& lines) {
 Status export_lines(Store& store, const Query& query, std::ostream& lines) {
   std::map<std::int64_t, Run> runs;
   for (auto& run : LATHE_TRY(store.runs())) runs.emplace(run.id, run);
-  LATHE_TRY_STATUS(store.each(query, [&](const Record& record) {
+  std::int64_t written = 0;
+  const Status read = store.each(query, [&](const Record& record) {
     lines << dump(to_json(runs[record.run], record)) << '\n';
+    ++written;
     return lines.good();
-  }));
+  });
   lines.flush();
   if (!lines.good()) return fail(ErrorKind::kIo, "writing the trials failed; check that the disk is not full");
-  return {};
+  LATHE_TRY_STATUS(read);
+  return written == 0 ? store.check() : Status();
 }
 
 }  // namespace lathe::store

@@ -10,10 +10,8 @@ constexpr const char* kColumns =
     "numerical_error, predicted_score, build_seconds, run_seconds, model_seconds, search_seconds, time, ok, standing";
 constexpr int kColumnCount = 31;
 
-std::unexpected<Error> damaged(const Database& database, std::int64_t id, const Error& why) {
-  return fail_at(database.path(), ErrorKind::kDataLoss,
-                 "record {} is damaged ({}); export the others with `lathe export` or give another file with --db", id,
-                 why.message);
+std::unexpected<Error> damaged(std::int64_t id, const Error& why) {
+  return fail(ErrorKind::kDataLoss, "record {} ({})", id, why.message);
 }
 
 Result<std::vector<Visit>> read_visits(const std::string& text) {
@@ -55,7 +53,7 @@ void bind_record(Statement& insert, const Record& r, const NameIds& names) {
   LATHE_CHECK(n == kColumnCount);
 }
 
-Result<Record> read_record(const Statement& row, const Database& database) {
+Result<Record> read_record(const Statement& row) {
   Record r;
   int n = 0;
   r.id = row.integer(n++);
@@ -65,14 +63,14 @@ Result<Record> read_record(const Statement& row, const Database& database) {
   for (auto* text : {&r.workload, &r.target, &r.cache_mode, &r.fingerprint, &r.cpu}) *text = row.text(n++);
   for (auto* json : {&r.trace, &r.config}) {
     auto parsed = parse_json(row.text(n++));
-    if (!parsed) return damaged(database, r.id, parsed.error());
+    if (!parsed) return damaged(r.id, parsed.error());
     *json = std::move(*parsed);
   }
   r.space_hash = row.text(n++);
   r.codegen_version = static_cast<int>(row.integer(n++));
   r.program_hash = row.text(n++);
   auto visits = read_visits(row.text(n++));
-  if (!visits) return damaged(database, r.id, visits.error());
+  if (!visits) return damaged(r.id, visits.error());
   r.visits = std::move(*visits);
   r.seconds = row.number(n++);
   r.dropped_early = row.integer(n++) != 0;

@@ -19,7 +19,8 @@ struct NameIds {
   std::int64_t workload, target, cache_mode, fingerprint, cpu;
 };
 void bind_record(Statement& insert, const Record& record, const NameIds& names);
-Result<Record> read_record(const Statement& row, const Database& database);
+// The error names the record and what is wrong with it: "record 7 (not valid JSON at byte 3)".
+Result<Record> read_record(const Statement& row);
 
 Json visits_to_json(const std::vector<Visit>& visits);
 Result<std::vector<Visit>> visits_from_json(const Json& json);

@@ -113,9 +113,15 @@ class SqliteStore final : public Store {
     const Where where = where_of(query);
     auto select = LATHE_TRY(database_.prepare(select_records_sql(where.sql + " ORDER BY r.id")));
     bind(select, where);
-    while (LATHE_TRY(select.step()))
-      if (!visit(LATHE_TRY(read_record(select, database_)))) break;
-    return {};
+    std::int64_t unreadable = 0;
+    Error first;
+    while (LATHE_TRY(select.step())) {
+      const auto record = read_record(select);
+      if (!record && unreadable++ == 0) first = record.error();
+      if (record && !visit(*record)) return {};
+    }
+    if (unreadable == 0) return {};
+    return damaged(first, unreadable);
   }
 
   Result<std::int64_t> count(const Query& query) override {
@@ -135,7 +141,14 @@ class SqliteStore final : public Store {
     auto select = LATHE_TRY(database_.prepare(best_sql(where)));
     bind(select, where);
     if (!LATHE_TRY(select.step())) return std::nullopt;
-    return LATHE_TRY(read_record(select, database_));
+    const auto record = read_record(select);
+    if (!record) return damaged(record.error(), 1);
+    return *record;
+  }
+
+  Status check() override {
+    const std::lock_guard lock(mutex_);
+    return database_.check();
   }
 
   Result<std::vector<Run>> runs() override {
@@ -183,6 +196,12 @@ class SqliteStore final : public Store {
     return find.integer(0);
   }
 
+  std::unexpected<Error> damaged(const Error& first, std::int64_t count) const {
+    return fail_at(database_.path(), ErrorKind::kDataLoss,
+                   "{} {}; `lathe export` writes the others: import them into a new file, and give it with --db", first.message,
+                   count == 1 ? "is damaged" : fmt::format("and {} more are damaged", count - 1));
+  }
+
   // A sentence instead of a broken constraint: (run, index) is unique, and the run is there.
   Status check_free(Statement& find, const Record& record) {
     find.bind(1, record.run).bind(2, record.index);
@@ -191,11 +210,11 @@ class SqliteStore final : public Store {
     LATHE_TRY_STATUS(find.run());
     if (!known_run)
       return fail_at(database_.path(), ErrorKind::kInvalidArgument, "there is no run {}", record.run);
-    if (taken)
-      return fail_at(database_.path(), ErrorKind::kIo,
-                     "run {} already has trial {}: another tuner is at work on the same run; end one of them, or give "
-                     "another --seed", record.run, record.index);
-    return {};
+    if (!taken) return {};
+    LATHE_TRY_STATUS(database_.check());  // an index that lost its records looks like this, too
+    return fail_at(database_.path(), ErrorKind::kIo,
+                   "run {} already has trial {}: another tuner is at work on the same run; end one of them, or give "
+                   "another --seed", record.run, record.index);
   }
 
   Database database_;

@@ -82,13 +82,16 @@ class Store {
   // The results of one race, all of the same workload, target, cache mode and cpu. Records that were there and did not take
   // part stand behind those that did: the race decides, also where the machine was slower in it than before.
   virtual Status set_race(const std::vector<RaceResult>& results) = 0;
-  // In order of id. The callback returns false to stop.
+  // In order of id. The callback returns false to stop. Records that cannot be read are left out; then it is an error in
+  // the end.
   virtual Status each(const Query& query, const std::function<bool(const Record&)>& visit) = 0;
   virtual Result<std::int64_t> count(const Query& query) = 0;
   // The fastest working record for workload, target and cache mode, on this cpu if given: one indexed look-up. The fastest
   // is the one with the smallest standing: its time in a race, or its measured time with a penalty.
   virtual Result<std::optional<Record>> best(const Query& query) = 0;
   virtual Result<std::vector<Run>> runs() = 0;
+  // Whether the whole database is sound: asked where something that should be there is not. Reads all of it.
+  virtual Status check() { return {}; }
   // Small named values: cached references, the machine's measured peak.
   virtual Status put(const std::string& key, const std::string& value) = 0;
   virtual Result<std::optional<std::string>> get(const std::string& key) = 0;
@@ -104,7 +107,9 @@ std::string default_path();         // $LATHE_DB, else $XDG_DATA_HOME/lathe/reco
 Json to_json(const Run& run, const Record& record);
 Result<std::pair<Run, Record>> from_json(const Json& json);
 struct ImportCount { std::int64_t added = 0, already_there = 0; };
-Result<ImportCount> import_lines(Store& store, std::istream& lines);   // the error's place is "line N"; nothing is added then
+// `check` may refuse a trial for what this room knows nothing about. The error's place is "line N"; nothing is added then.
+using CheckTrial = std::function<Status(const Run&, const Record&)>;
+Result<ImportCount> import_lines(Store& store, std::istream& lines, const CheckTrial& check = {});
 Status export_lines(Store& store, const Query& query, std::ostream& lines);
 
 }  // namespace lathe::store

@@ -44,8 +44,9 @@ Status State::load_run(const std::function<void(const store::Record&)>& resumed)
   LATHE_TRY_STATUS(store_.each({.run = run_.id}, [&](const store::Record& record) {
     next_index_ = std::max(next_index_, record.index + 1);
     next_batch_ = std::max(next_batch_, record.batch + 1);
-    // Trials imported from another machine are not this run's; they are history.
-    if (record.cpu == fingerprint_.cpu()) finished.push_back(record);
+    taken_.insert(record.index);
+    // Trials imported from another machine, or of another code generator, are not this run's; they are history.
+    if (comparable(record)) finished.push_back(record);
     return true;
   }));
   std::ranges::sort(finished, {}, &store::Record::index);
@@ -60,7 +61,7 @@ Status State::load_run(const std::function<void(const store::Record&)>& resumed)
 Status State::load_history() {
   return store_.each({.workload = run_.workload, .target = run_.target, .cache_mode = run_.cache_mode},
                      [&](const store::Record& record) {
-                       const bool own = record.run == run_.id && record.cpu == fingerprint_.cpu();
+                       const bool own = record.run == run_.id && comparable(record);
                        if (!own && record.space_hash == run_.space_hash) remember(record);
                        return true;
                      });
@@ -82,6 +83,9 @@ Status State::load_pending() {
     next_index_ = std::max(next_index_, proposal.index + 1);
     if (!finished.contains(proposal.config)) pending_.proposals.push_back(std::move(proposal));
   }
+  // Measured before, but by another code generator: a trial of its own now.
+  for (auto& proposal : pending_.proposals)
+    if (taken_.contains(proposal.index)) proposal.index = next_index_++;
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,7 @@ class State {
   const Fingerprint fingerprint_ = host_fingerprint();
   store::Run run_;
   int trials_ = 0, next_index_ = 0, next_batch_ = 0, worked_ = 0;
+  std::set<int> taken_;                 // indices of the run's records, comparable or not
   Batch pending_;
   std::vector<search::Measured> told_;
   std::vector<store::Record> fastest_;  // comparable, working, by standing; a few

@@ -5,8 +5,10 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "cli/application.h"
+#include "tuner/store/store.h"
 
 namespace lathe::cli {
 namespace {
@@ -55,6 +57,10 @@ TEST_F(Usage, Subcommands) {
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
   refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");
+  refused({"tune", kMatmul, "--shape", "A=8,8", "B=8,8"}, kWrongUsage, "B=8,8 belongs to no flag; give its flag again");
+  refused({"tune", "C6", "--json=maybe"}, kWrongUsage, "--json = maybe: it takes no value");
+  refused({"tune", "C6", "--time"}, kWrongUsage, "--time: its value is missing");
+  refused({"import"}, kWrongUsage, "FILE is required");
 }
 
 TEST_F(Usage, HelpIsNotAnError) {
@@ -68,6 +74,7 @@ TEST_F(Usage, HelpIsNotAnError) {
 
 TEST_F(Usage, Workloads) {
   refused({"tune"}, kWrongUsage, "no workload is given");
+  refused({"tune", " "}, kWrongUsage, "no workload is given");
   refused({"tune", "frob"}, kWrongUsage, "unknown workload \"frob\"");
   refused({"tune", kMatmul}, kWrongUsage, "there is no tensor A");
   refused({"tune", kMatmul, "--shape", "A=8,8", "--shape", "B=7,8"}, kWrongUsage, "the expression, line 1, column");
@@ -76,6 +83,8 @@ TEST_F(Usage, Workloads) {
   refused({"tune", "B[i] = A[i", "--shape", "A=8"}, kWrongUsage, "line 1, column");
   refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--dtype", "f99"}, kWrongUsage, "--dtype: unknown type \"f99\"; known are f32");
   refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--const", "Q"}, kWrongUsage, "Q");
+  refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--const", "B"}, kWrongUsage, "no input of the expression (inputs: A)");
+  refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--shape", "Q=8"}, kWrongUsage, "does not use (known: A, B)");
   refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--pad", "1"}, kWrongUsage, "--pad: this flag belongs to an operator");
   refused({"tune", "conv2d", "--input", "1,64,56,56"}, kWrongUsage, "--weight");
   refused({"tune", "conv2d", "--shape", "A=8"}, kWrongUsage, "--shape: conv2d is an operator");
@@ -107,6 +116,12 @@ TEST_F(Usage, Targets) {
   refused({"tune", "C6", "--target", "gpu"}, kWrongUsage, "unknown target \"gpu\"");
   refused({"tune", "C6", "--target", "cpu:no-such-cpu"}, kWrongUsage, "no-such-cpu");
   refused({"tune", "C6", "--target", "cpu:host;threads=2", "--threads", "3"}, kWrongUsage, "--threads: 3 threads here, 2 in the target");
+  // Made here, but not timed here; "x86" or "aarch64", whichever this is not.
+#if defined(__x86_64__)
+  refused({"tune", "C6", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage, "cannot be timed on this machine, which is of another kind");
+  refused({"bench", "C6", "--schedule", "default", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage, "lathe compile");
+#endif
+  refused({"tune", "C6", "--threads", "1000"}, kWrongUsage, "1000 threads cannot be timed on");
   refused({"tune", "C6", "--threads", "0"}, kWrongUsage, "--threads: must be a whole number from 1");
 }
 
@@ -114,13 +129,59 @@ TEST_F(Usage, FilesAndDatabases) {
   refused({"best", "C6"}, kFailed, "there is no database here yet; run lathe tune first");
   refused({"export"}, kFailed, "there is no database here yet");
   refused({"import", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
-  refused({"compile", "C6"}, kWrongUsage, "--output is required");
-  refused({"compile", "C6", "--schedule", "default", "-o", "/no/such/folder/x.so"}, kFailed, "the folder /no/such/folder does not exist");
+  refused({"import", folder_.c_str()}, kFailed, "this is a folder; give a file of JSON lines");
   refused({"tune", "C6", "--db", folder_.c_str()}, kFailed, "this is a folder, not a database");
+  refused({"tune", "C6", "--db", ""}, kWrongUsage, "the database has no name; give a file with --db");
   const std::string letter = folder_ + "/letter.txt";
   std::ofstream(letter) << "dear aunt, this is not a database, but it is longer than the header of one would be, I think";
   refused({"best", "C6", "--db", letter.c_str()}, kFailed, "not a Lathe database");
   refused({"import", letter.c_str()}, kFailed, "letter.txt, line 1: not valid JSON");
+}
+
+TEST_F(Usage, Outputs) {
+  const auto to = [this](const std::string& path, int code, const std::string& part) {
+    refused({"compile", kMatmul, "--shape", "A=8,8", "--shape", "B=8,8", "--schedule", "default", "-o", path.c_str()}, code, part);
+  };
+  refused({"compile", "C6"}, kWrongUsage, "--output is required");
+  to("/no/such/folder/x.so", kFailed, "the folder /no/such/folder does not exist");
+  to("", kWrongUsage, "this is no file name for the library; give one, as in -o matmul.so");
+  to(folder_, kWrongUsage, "this is no file name for the library");
+  to(folder_ + "/new.so/", kWrongUsage, "this is no file name for the library");
+  to(folder_ + "/x.h", kWrongUsage, "would be overwritten by its header");
+  const std::string pipe = folder_ + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  to(pipe, kFailed, "this is a device or the like, which a library must not replace");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(Usage, Imports) {
+  store::Run run{0, "A: f32[8]; output B: f32[8]; B[i:8] = A[i]; layout plain; max_error 2e-05", "cpu:x86-64;threads=1", "warm",
+                 "default", "00", "random", "none", 0};
+  store::Record record;
+  record.workload = run.workload;
+  record.target = run.target;
+  record.cache_mode = run.cache_mode;
+  record.seconds = 1;
+  record.trace = Json::array();
+  record.config = Json::object();
+  const Json good = store::to_json(run, record);
+  const std::string file = folder_ + "/lines.jsonl";
+  const auto line = [&](const char* member, const Json& value, const std::string& part) {
+    Json bad = good;
+    bad[member] = value;
+    std::ofstream(file) << good.dump() << '\n' << bad.dump() << '\n';
+    refused({"import", file.c_str()}, kFailed, "lines.jsonl, line 2: " + part);
+  };
+  line("workload", "hello", "member \"workload\": ");
+  line("target", "gpu", "member \"target\": unknown target \"gpu\"");
+  line("cache", "tepid", "member \"cache\": must be warm or cold, not \"tepid\"");
+  line("trace", Json::array({5}), "member \"trace\": ");
+  line("index", -5, "member \"index\" must be from 0");
+  line("seconds", -1, "member \"seconds\" must be positive");
+  line("visits", "none", "member \"visits\"");
+  EXPECT_EQ(lathe({"export"}).out, "") << "nothing of a file with a wrong line is imported";
+  std::ofstream(file) << good.dump() << '\n';
+  EXPECT_EQ(lathe({"import", file.c_str()}).out, "1 trial imported, 0 were already there\n");
 }
 
 TEST_F(Usage, NothingRecorded) {

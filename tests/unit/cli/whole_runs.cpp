@@ -1,4 +1,5 @@
 // What a user does with the command, from beginning to end.
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -66,6 +67,31 @@ TEST_F(Command, CompilesALibraryWithAnExample) {
   printed >> name >> equals >> got;
   EXPECT_EQ(name, "C[0]");
   EXPECT_NEAR(got, want, 1e-4);
+}
+
+TEST_F(Command, OutputsThatCannotBeWritten) {
+  setenv("LATHE", LATHE_COMMAND, 1);
+  setenv("LATHE_DB", (folder_ + "/records.db").c_str(), 1);
+  setenv("FOLDER", folder_.c_str(), 1);
+  // The exit code of "$LATHE" `words`, in a shell that does `then` with what it prints.
+  const auto shell = [this](const std::string& words, const std::string& then) {
+    const std::string line = "cd \"$FOLDER\" && { \"$LATHE\" " + words + " 2>err; echo $? >code; } " + then;
+    EXPECT_EQ(std::system(line.c_str()), 0);
+    return std::atoi(content(folder_ + "/code").c_str());
+  };
+  const std::string workload = "'C[i,j] = sum(k) A[k,i] * B[k,j]' --shape A=31,37 --shape B=31,29";
+  EXPECT_EQ(shell("tune " + workload + " --trials 12 --json", ">/dev/full"), 1);
+  EXPECT_NE(content(folder_ + "/err").find("lathe: standard output cannot be written (No space left on device)"), std::string::npos);
+  EXPECT_EQ(records().size(), 12U) << "no trial is lost";
+  for (const auto& words : {"show " + workload + " --what asm", "trials " + workload, "best " + workload, std::string("export"),
+                            std::string("tune --help")}) {
+    EXPECT_EQ(shell(words, ">/dev/full"), 1) << words;
+    const std::string error = content(folder_ + "/err");
+    EXPECT_EQ(std::ranges::count(error, '\n'), 1) << words << ": " << error;
+  }
+  // A pipe that is closed early ends the command as it ends any other, without a word.
+  EXPECT_EQ(shell("show C6 --what llvm", "| head -n 1 >/dev/null"), 128 + SIGPIPE) << "more than a pipe holds";
+  EXPECT_EQ(content(folder_ + "/err"), "");
 }
 
 TEST_F(Command, OnATerminalOneLineLives) {

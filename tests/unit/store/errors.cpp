@@ -1,8 +1,11 @@
 // Every way a database can be unusable gets its own sentence, with the file and what to do.
+#include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,7 +117,53 @@ TEST_F(StoreTest, ADamagedRecordIsNamed) {
   }
   const auto status = open()->each({}, [](const Record&) { return true; });
   ASSERT_FALSE(status);
-  EXPECT_TRUE(says(status.error(), "record 1 is damaged", path())) << status.error().text();
+  EXPECT_TRUE(says(status.error(), "record 1 (not valid JSON at byte 3) is damaged", path())) << status.error().text();
+  EXPECT_FALSE(open()->best({}));
+}
+
+TEST_F(StoreTest, DamagedRecordsDoNotHideTheOthers) {
+  auto store = open();
+  const auto run = *store->open_run(a_run());
+  std::vector<Record> records;
+  for (int i = 0; i < 5; ++i) records.push_back(a_record(run, i));
+  ASSERT_TRUE(store->add(records));
+  auto database = *Database::open(path(), 1);
+  ASSERT_TRUE(database.exec("UPDATE records SET config = '{' WHERE idx IN (1, 3)"));
+  std::ostringstream lines;
+  const auto status = export_lines(*store, {}, lines);
+  ASSERT_FALSE(status);
+  EXPECT_TRUE(says(status.error(), "and 1 more are damaged; `lathe export` writes the others", path())) << status.error().text();
+  EXPECT_EQ(std::ranges::count(lines.str(), '\n'), 3);
+}
+
+// Records that their table has lost, while an index still knows them: as if nothing had ever been recorded.
+TEST_F(StoreTest, LostRecordsAreNotTakenForNone) {
+  {
+    auto store = open();
+    const auto run = *store->open_run(a_run());
+    std::vector<Record> records = {a_record(run, 0)};
+    ASSERT_TRUE(store->add(records));
+    EXPECT_TRUE(store->check());
+    auto database = *Database::open(path(), 1);
+    ASSERT_TRUE(database.exec("PRAGMA writable_schema = ON; CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'best_anywhere';"
+                              "DELETE FROM sqlite_schema WHERE name = 'best_anywhere'"));
+  }
+  {
+    auto database = *Database::open(path(), 1);  // knows nothing of the index
+    ASSERT_TRUE(database.exec("DELETE FROM records; PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept"));
+  }
+  auto store = open();
+  EXPECT_EQ(*store->count({}), 0);
+  std::ostringstream lines;
+  const auto status = export_lines(*store, {}, lines);
+  ASSERT_FALSE(status);
+  EXPECT_TRUE(says(status.error(), "the database is damaged", path())) << status.error().text();
+}
+
+TEST_F(StoreTest, NoFile) {
+  EXPECT_EQ(open_sqlite("").error().message, "the database has no name; give a file with --db");
+  ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+  EXPECT_TRUE(says(open_sqlite(path("fifo")).error(), "not a database", path("fifo")));
 }
 
 // Runs `body` in a child that is not root; its exit status is the number of failed expectations.

@@ -39,6 +39,19 @@ TEST_F(Lines, RoundTrip) {
   EXPECT_EQ(exported(*to), text);
 }
 
+TEST_F(Lines, ACheckMayRefuseATrial) {
+  auto from = open("from.db");
+  auto to = open("to.db");
+  std::istringstream in(filled(*from));
+  const auto refused = import_lines(*to, in, [](const store::Run&, const Record& record) -> Status {
+    if (record.index < 3) return {};
+    return fail_at("here", ErrorKind::kInvalidArgument, "three is too many");
+  });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(), "line 4: here: three is too many; nothing was imported");
+  EXPECT_EQ(*to->count({}), 0);
+}
+
 TEST_F(Lines, WhatIsThereIsSkipped) {
   auto store = open();
   const std::string text = filled(*store);

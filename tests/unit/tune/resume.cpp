@@ -96,6 +96,23 @@ TEST_F(TuneTest, AnotherMachinesRecordsAreHints) {
   EXPECT_EQ(std::ranges::count(model.rows_.workload, 1), 40);
 }
 
+TEST_F(TuneTest, AnotherCodeGeneratorsTrialsAreMeasuredAnew) {
+  options_.trials = 40;
+  ASSERT_TRUE(run());
+  options_.codegen_version = 7;
+  const auto summary = run();
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(summary->resumed, 0);
+  EXPECT_EQ(summary->trials, 40);
+  EXPECT_TRUE(summary->best.ok());
+  EXPECT_EQ(summary->best.codegen_version, 7);
+  std::set<int> indices;
+  for (const auto& record : records()) indices.insert(record.index);
+  EXPECT_EQ(indices.size(), 80U) << "the old trials stay";
+  // And the same command goes on with the new ones.
+  EXPECT_EQ(run()->resumed, 40);
+}
+
 TEST_F(TuneTest, TheTimeLimitEndsARun) {
   options_.trials = 100000;
   options_.seconds = 0.3;

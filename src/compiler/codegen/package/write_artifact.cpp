@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -32,8 +34,8 @@ class PendingFile {
               static_cast<std::streamsize>(bytes.size()));
     out.close();
     if (!out)
-      return fail_at(pending_, ErrorKind::kIo,
-                     "the file cannot be written; does the folder exist, and is there space?");
+      return fail_at(final_, ErrorKind::kIo, "the file cannot be written ({}); give another one",
+                     std::strerror(errno));
     return {};
   }
   Status move_to_place() const {
@@ -63,7 +65,7 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
                 "compiler for that machine "
                 "installed (g++-aarch64-linux-gnu)",
                 target.text());
-  const PendingFile file(path + ".runtime.o");
+  const PendingFile file(path);
   LATHE_TRY_STATUS(file.write(runtime));
   std::vector<std::string> extra = libc(target.isa);
   extra.insert(extra.begin(), file.path());
