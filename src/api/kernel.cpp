@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/rng.h"
+#include "runtime/module/scratch.h"
 #include "tuner/measure/builder/build_server.h"
 
 namespace lathe::api {
@@ -27,10 +28,17 @@ void Kernel::Free::operator()(std::byte* memory) const { std::free(memory); }
 
 Kernel::Memory Kernel::allocate(std::int64_t bytes) {
   const std::size_t size = (static_cast<std::size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
-  Memory memory(static_cast<std::byte*>(std::aligned_alloc(kAlignment, size)));
-  if (!memory) throw std::bad_alloc();
-  std::memset(memory.get(), 0, size);
-  return memory;
+  return zeroed(std::aligned_alloc(kAlignment, size), size);
+}
+
+Kernel::Memory Kernel::allocate_scratch(std::int64_t bytes) {
+  return zeroed(module::allocate_scratch(bytes), static_cast<std::size_t>(bytes));
+}
+
+Kernel::Memory Kernel::zeroed(void* memory, std::size_t size) {
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memset(memory, 0, size);
+  return Memory(static_cast<std::byte*>(memory));
 }
 
 Kernel::Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs,
@@ -43,7 +51,7 @@ Kernel::Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Borde
     }
   const lathe_module& table = module_->table();
   for (const std::int64_t bytes : {table.constant_bytes, table.workspace_bytes, table.worker_bytes * threads})
-    areas_.push_back(allocate(bytes));
+    areas_.push_back(allocate_scratch(bytes));
 }
 
 Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program, const schedule::Trace& trace, const Target& target) {

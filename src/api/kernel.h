@@ -38,7 +38,9 @@ class Kernel {
     void operator()(std::byte* memory) const;
   };
   using Memory = std::unique_ptr<std::byte, Free>;
-  static Memory allocate(std::int64_t bytes);
+  static Memory allocate(std::int64_t bytes);           // as callers do
+  static Memory allocate_scratch(std::int64_t bytes);
+  static Memory zeroed(void* memory, std::size_t size);
 
   Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs, std::vector<tensor::Border> outputs,
          int threads);

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "runtime/artifact/check.h"
+#include "runtime/module/scratch.h"
 #include "runtime/pool/pool.h"
 
 namespace {
@@ -114,7 +115,7 @@ std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_p
   if (!lathe::artifact::check_cpu(artifact->cpu, create_message)) return LATHE_WRONG_CPU;
   const std::int64_t threads = parallel != nullptr ? parallel->threads : artifact->threads;
   const Sizes sizes = sizes_of(*artifact, threads);
-  void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(sizes.total()));
+  void* memory = lathe::module::allocate_scratch(sizes.total());
   if (memory == nullptr)
     return refuse_create(LATHE_OUT_OF_MEMORY, "there is not enough memory for the handle");
   const lathe::pool::Options options{.threads =

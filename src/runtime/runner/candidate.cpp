@@ -98,7 +98,7 @@ Status Candidate::prepare() {
   std::vector<void*> tensors = tensors_;
   for (std::size_t i = 0; i < tensors.size(); ++i)
     if (i >= inputs_.size() || !inputs_[i].constant) tensors[i] = nullptr;
-  GuardedBuffer workspace, workers;
+  GuardedBuffer workspace = GuardedBuffer::scratch(), workers = GuardedBuffer::scratch();
   LATHE_TRY_STATUS(workspace.resize("workspace", module_->workspace_bytes));
   LATHE_TRY_STATUS(workers.resize("workers' scratch", module_->worker_bytes * pool_->threads()));
   const double start = now_seconds();

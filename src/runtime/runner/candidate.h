@@ -22,7 +22,7 @@ Result<Inputs> read_inputs(const std::vector<tensor::Border>& borders, int file)
 // Memory that whoever runs may use: one candidate runs at a time.
 struct Scratch {
   std::vector<GuardedBuffer> outputs;
-  GuardedBuffer workspace, workers;
+  GuardedBuffer workspace = GuardedBuffer::scratch(), workers = GuardedBuffer::scratch();
 };
 
 class Candidate {
@@ -58,7 +58,7 @@ class Candidate {
   std::vector<tensor::Border> inputs_, outputs_;
   std::vector<GuardedBuffer> packed_;           // inputs not stored plain; empty buffers for the others
   std::vector<std::int64_t> input_bytes_;
-  GuardedBuffer constants_;
+  GuardedBuffer constants_ = GuardedBuffer::scratch();
   std::vector<void*> tensors_;                  // inputs, then outputs
   void* workspace_ = nullptr;
   void* workers_ = nullptr;

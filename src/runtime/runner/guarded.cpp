@@ -10,11 +10,13 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/module/scratch.h"
+
 namespace lathe::runner {
 namespace {
 
 constexpr std::int64_t kPage = 4096;
-constexpr std::int64_t kHuge = 2 << 20;
+constexpr std::int64_t kHuge = module::kHugePage;
 constexpr int kNan = 0xff;           // all ones is a NaN in every float type
 
 // A signal handler has no argument to carry these in, hence the one table of the process.
@@ -55,8 +57,15 @@ GuardedBuffer& GuardedBuffer::operator=(GuardedBuffer&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(first_page_, other.first_page_);
   std::swap(bytes_, other.bytes_);
+  std::swap(scratch_, other.scratch_);
   std::swap(slot_, other.slot_);
   return *this;
+}
+
+GuardedBuffer GuardedBuffer::scratch() {
+  GuardedBuffer buffer;
+  buffer.scratch_ = true;
+  return buffer;
 }
 
 GuardedBuffer::~GuardedBuffer() { release(); }
@@ -100,7 +109,7 @@ Status GuardedBuffer::reserve(std::int64_t bytes) {
     release();
     return fail_at(name_, ErrorKind::kOutOfMemory, "there is no memory for {} bytes of {}", bytes, name_);
   }
-  if (capacity >= kHuge) ::madvise(map_ + page, static_cast<std::size_t>(capacity), MADV_HUGEPAGE);
+  if (scratch_) module::prefer_huge_pages(map_ + page, capacity);
   return {};
 }
 

@@ -16,7 +16,8 @@ namespace lathe::runner {
 
 class GuardedBuffer {
  public:
-  GuardedBuffer() = default;
+  GuardedBuffer() = default;         // a caller's tensor, in the pages the system gives
+  static GuardedBuffer scratch();    // what an artifact allocates itself: in huge pages where it is large
   GuardedBuffer(GuardedBuffer&& other) noexcept;
   GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
   ~GuardedBuffer();
@@ -40,6 +41,7 @@ class GuardedBuffer {
   std::byte* data_ = nullptr;
   std::byte* first_page_ = nullptr;  // with access; the pages of the capacity before it have none
   std::int64_t bytes_ = 0;
+  bool scratch_ = false;
   int slot_ = -1;                    // in the table of regions
 };
 
