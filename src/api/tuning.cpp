@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include "api/learning.h"
 #include "api/workload.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "tuner/space/space.h"
@@ -44,16 +45,22 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   // Records of a key are about the program in the key's own names.
   const te::Program program = te::canonical(request.program);
   const auto space = LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
+  Tuned tuned;
+  tune::Options options = request.options;
+  options.codegen_version = codegen::kVersion;
+  if (const auto global = LATHE_TRY(
+          global_model_for(request.global_model, te::workload_key(program), request.target, *store, options))) {
+    options.global = global->model;
+    tuned.global_records = global->records;
+    tuned.global_workloads = static_cast<int>(global->workloads.size());
+  }
   measure::Options measuring;
   measuring.jobs = request.options.jobs;
   measuring.cache = cache_of(request.options.cache_mode);
   const auto measurer = LATHE_TRY(measure::make_measurer(program, request.target, measuring));
   starting.phase = "measuring the machine's peak";
   say(starting, 0);
-  Tuned tuned;
   tuned.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.target));
-  tune::Options options = request.options;
-  options.codegen_version = codegen::kVersion;
   tuned.summary = LATHE_TRY(tune::tune(*space, *measurer, *store, request.target, options,
                                        [&](const tune::Progress& progress) { say(progress, tuned.peak_flops); }, stop));
   if (const auto config = space->from_json(tuned.summary.best.config)) tuned.config = space->describe(*config);

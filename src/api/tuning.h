@@ -17,6 +17,7 @@ struct TuneRequest {
   te::Program program;
   Target target;
   std::string database;
+  std::string global_model;                    // file of one; empty: what the database teaches, if options.transfer
   tune::Options options;
 };
 
@@ -24,6 +25,8 @@ struct Tuned {
   tune::Summary summary;
   double peak_flops = 0;                       // of the machine, on the target's threads
   std::string config;                          // of the best, as text
+  std::int64_t global_records = 0;             // that the model began from; 0: none
+  int global_workloads = 0;
 };
 
 // Also told the machine's peak in FLOP/s; 0 while it is not known.

@@ -24,10 +24,17 @@ constexpr const char* kFooter =
 // Wrong usage is what the caller wrote; everything else went wrong later.
 int exit_code(ErrorKind kind) { return kind == ErrorKind::kInvalidArgument ? kWrongUsage : kFailed; }
 
-// Names the subcommand whose help answers the question.
-std::string help_of(const CLI::App& app) {
+// The subcommand that was given, or its part.
+const CLI::App& chosen_of(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
-  return chosen.empty() ? "lathe --help" : "lathe " + chosen.front()->get_name() + " --help";
+  return chosen.empty() ? app : chosen_of(*chosen.front());
+}
+
+// Of the subcommand whose help answers the question.
+std::string help_of(const CLI::App& app) {
+  std::string words;
+  for (const auto* at = &chosen_of(app); at != nullptr; at = at->get_parent()) words = at->get_name() + " " + words;
+  return words + "--help";
 }
 
 std::string known_subcommands(const CLI::App& app) {
@@ -45,7 +52,7 @@ std::string left_over(const std::string& word) {
 
 // What CLI11 found wrong, in our words.
 std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
-  const auto* chosen = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
+  const auto* chosen = &chosen_of(app);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !chosen->remaining().empty())
     return left_over(chosen->remaining().front());
   std::string message = error.what();
@@ -74,8 +81,27 @@ int with_output(int code) {
   return code == kDone ? unwritable_output(errno) : code;
 }
 
-bool is_subcommand(const CLI::App& app, const std::string& word) {
-  return !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty();
+void add(CLI::App& app, const Command& command, Work& work) {
+  auto* subcommand = app.add_subcommand(command.name, command.help);
+  for (const auto& part : command.parts) add(*subcommand, part, work);
+  if (!command.parts.empty()) {
+    subcommand->require_subcommand(1);
+    return;
+  }
+  FlagSet flags(*subcommand);
+  subcommand->callback([&work, chosen = command.declare(flags)] { work = chosen; });
+}
+
+// What is wrong with the words that name a subcommand, and its part where it has some; empty: nothing.
+std::string wrong_name(const CLI::App& app, int argc, const char* const* argv, int at) {
+  const std::string known = known_subcommands(app);
+  if (known.empty()) return "";
+  if (at >= argc) return "a subcommand is missing, one of " + known;
+  const std::string word = argv[at];
+  if (word.starts_with('-')) return "";
+  const auto named = app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
+  if (named.empty()) return fmt::format("unknown subcommand \"{}\"; known are {}", word, known);
+  return wrong_name(*named.front(), argc, argv, at + 1);
 }
 
 int perform(const Work& work) {
@@ -95,14 +121,9 @@ int run(int argc, const char* const* argv) {
   app.require_subcommand(1);
   Work work;
   for (const auto& command : {tune_command(), best_command(), trials_command(), show_command(), compile_command(),
-                              bench_command(), export_command(), import_command()}) {
-    auto* subcommand = app.add_subcommand(command.name, command.help);
-    FlagSet flags(*subcommand);
-    subcommand->callback([&work, chosen = command.declare(flags)] { work = chosen; });
-  }
-  if (argc < 2) return wrong_usage("a subcommand is missing, one of " + known_subcommands(app), "lathe --help");
-  if (argv[1][0] != '-' && !is_subcommand(app, argv[1]))
-    return wrong_usage(fmt::format("unknown subcommand \"{}\"; known are {}", argv[1], known_subcommands(app)), "lathe --help");
+                              bench_command(), model_command(), export_command(), import_command()})
+    add(app, command, work);
+  if (const std::string wrong = wrong_name(app, argc, argv, 1); !wrong.empty()) return wrong_usage(wrong, "lathe --help");
   try {
     app.parse(argc, argv);
     return with_output(perform(work));

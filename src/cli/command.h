@@ -17,6 +17,7 @@ struct Command {
   std::string name, help;
   // Declares the flags; the work reads what was given.
   std::function<Work(FlagSet& flags)> declare;
+  std::vector<Command> parts;  // where there are some, one of them follows the name, and `declare` is not called
 };
 
 Command tune_command();
@@ -27,5 +28,6 @@ Command compile_command();
 Command bench_command();
 Command export_command();
 Command import_command();
+Command model_command();
 
 }  // namespace lathe::cli

@@ -52,6 +52,7 @@ Json to_json(const api::Tuned& tuned) {
                {"resumed", s.resumed},   {"seconds", s.seconds}, {"flops", s.flops},
                {"peak_gflops", tuned.peak_flops / 1e9}, {"interrupted", s.interrupted}, {"exhausted", s.exhausted}};
   json["main_failure"] = s.main_failure;
+  json["transfer"] = {{"records", tuned.global_records}, {"workloads", tuned.global_workloads}};
   json["spent"] = {{"build", s.spent.build}, {"run", s.spent.run}, {"model", s.spent.model}, {"search", s.spent.search}};
   json["phases"] = s.phases;
   if (!s.best.ok()) {
@@ -72,6 +73,9 @@ std::string text_of(const api::Tuned& tuned) {
   if (s.interrupted) out += "; interrupted, the same command goes on";
   else if (s.exhausted) out += "; the space has no more";
   out += "\n";
+  if (tuned.global_records > 0)
+    out += fmt::format("the model began from {} of {}\n", counted(tuned.global_records, "trial"),
+                       counted(tuned.global_workloads, "other workload"));
   if (s.failed > 0) out += fmt::format("main failure: {}\n", s.main_failure);
   if (s.wrong > 0)
     out += fmt::format("{} programs computed a WRONG ANSWER: a bug of Lathe; `lathe trials` names the reproducers\n", s.wrong);

@@ -17,7 +17,8 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   tune::Options options;
-  bool json = false;
+  std::string global_model;
+  bool no_transfer = false, json = false;
 };
 
 void add_search_flags(FlagSet& set, tune::Options& options) {
@@ -57,11 +58,15 @@ tune::Progress heeding_interrupts(tune::Progress progress) {
 }
 
 Result<int> perform(const Flags& flags) {
+  if (flags.no_transfer && !flags.global_model.empty())
+    return fail_at("--no-transfer", ErrorKind::kInvalidArgument, "contradicts --global-model; give one of them");
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::TuneRequest request;
   request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   request.database = flags.machine.database;
   request.options = flags.options;
+  request.options.transfer = !flags.no_transfer;
+  request.global_model = flags.global_model;
   request.options.cache_mode = flags.machine.cache;
   request.options.flavour = LATHE_TRY(api::flavour_named(flags.machine.space));
   request.program = std::move(workload.program);
@@ -84,6 +89,9 @@ Command tune_command() {
     flags->options.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     add_workload_flags(set, flags->workload);
     add_search_flags(set, flags->options);
+    set.text("--global-model", flags->global_model, "FILE",
+             "what lathe model train wrote, to begin from; without it, one is trained on the database's other workloads");
+    set.flag("--no-transfer", flags->no_transfer, "learn nothing from other workloads");
     add_exploration_flags(set, flags->options);
     add_target_flags(set, flags->machine);
     add_database_flag(set, flags->machine.database);

@@ -71,15 +71,18 @@ class Bootstrap final : public CostModel {
 
   bool trained() const override {
     const std::shared_lock lock(mutex_);
-    return !forests_.empty();
+    return !forests_.empty() || options_.member.global;
   }
 
   Status predict(std::span<const float> features, int width,
                  std::span<float> scores) const override {
     const std::shared_lock lock(mutex_);
+    const CostModel* global = options_.member.global.get();
+    if (forests_.empty() && global != nullptr) return global->predict(features, width, scores);
     const int own_width = forests_.empty() ? 0 : forests_[0].width();
     LATHE_TRY_STATUS(
         check_prediction(!forests_.empty(), own_width, features.size(), width, scores.size()));
+    LATHE_TRY_STATUS(global_scores(global, features, width, scores));
     constexpr std::size_t kBlock = 64;
     std::array<std::array<float, kBlock>, kMaxMembers> member;
     for (std::size_t row = 0; row < scores.size(); row += kBlock) {
@@ -93,7 +96,7 @@ class Bootstrap final : public CostModel {
           sum += member[m][r];
           squares += static_cast<double>(member[m][r]) * member[m][r];
         }
-        scores[row + r] = acquire(sum, squares);
+        scores[row + r] = acquire(scores[row + r], sum, squares);
       }
     }
     return {};
@@ -101,9 +104,7 @@ class Bootstrap final : public CostModel {
 
   Result<std::string> save() const override {
     const std::shared_lock lock(mutex_);
-    if (forests_.empty())
-      return fail(ErrorKind::kInvalidArgument,
-                  "the cost model has nothing to save before training");
+    LATHE_TRY_STATUS(check_saving(!forests_.empty(), options_.member.global.get()));
     std::string payload;
     append_value(payload, static_cast<std::uint32_t>(forests_.size()));
     for (const Forest& forest : forests_) forest.append_to(payload);
@@ -129,10 +130,11 @@ class Bootstrap final : public CostModel {
   }
 
  private:
-  float acquire(double sum, double squares) const {
+  // `base` is the global model's score, to which every member adds.
+  float acquire(double base, double sum, double squares) const {
     const double n = static_cast<double>(forests_.size());
-    const double mean = sum / n;
-    const double deviation = std::sqrt(std::max(squares / n - mean * mean, 0.0) * n / (n - 1));
+    const double own = sum / n, mean = base + own;
+    const double deviation = std::sqrt(std::max(squares / n - own * own, 0.0) * n / (n - 1));
     switch (options_.acquisition) {
       case Acquisition::kMean: return static_cast<float>(mean);
       case Acquisition::kExpectedImprovement:

@@ -78,6 +78,23 @@ double pairwise_accuracy(std::span<const float> scores, std::span<const double> 
   return pairs > 0 ? right / pairs : kNone;
 }
 
+double fast_pairwise_accuracy(std::span<const float> scores, std::span<const double> seconds,
+                              double noise) {
+  LATHE_CHECK(scores.size() == seconds.size());
+  std::vector<int> rows;
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    if (std::isfinite(seconds[i])) rows.push_back(static_cast<int>(i));
+  std::ranges::stable_sort(rows, {}, [&](int row) { return seconds[row]; });
+  rows.resize(std::min(rows.size(), std::max<std::size_t>(2, (rows.size() + 9) / 10)));
+  std::vector<float> fast_scores;
+  std::vector<double> fast_seconds;
+  for (const int row : rows) {
+    fast_scores.push_back(scores[row]);
+    fast_seconds.push_back(seconds[row]);
+  }
+  return pairwise_accuracy(fast_scores, fast_seconds, noise);
+}
+
 double spearman(std::span<const float> scores, std::span<const double> seconds) {
   LATHE_CHECK(scores.size() == seconds.size());
   if (scores.size() < 2) return kNone;
@@ -130,7 +147,7 @@ double rmse(std::span<const float> scores, std::span<const double> seconds) {
 }
 
 Quality evaluate(std::span<const float> scores, std::span<const double> seconds,
-                 std::span<const int> workload) {
+                 std::span<const int> workload, double noise) {
   LATHE_CHECK(scores.size() == seconds.size() && scores.size() == workload.size());
   struct Group {
     std::vector<float> scores;
@@ -142,18 +159,25 @@ Quality evaluate(std::span<const float> scores, std::span<const double> seconds,
     groups[workload[i]].seconds.push_back(seconds[i]);
   }
   Quality q;
+  int with_fast = 0;
   for (const auto& [id, g] : groups) {
-    const double accuracy = pairwise_accuracy(g.scores, g.seconds);
+    const double accuracy = pairwise_accuracy(g.scores, g.seconds, noise);
     if (std::isnan(accuracy)) continue;  // nothing to tell apart
     const double rank = spearman(g.scores, g.seconds);
     ++q.workloads;
     q.pairwise_accuracy += accuracy;
+    const double fast = fast_pairwise_accuracy(g.scores, g.seconds, noise);
+    if (!std::isnan(fast)) {
+      q.fast_pairwise_accuracy += fast;
+      ++with_fast;
+    }
     q.spearman += std::isnan(rank) ? 0 : rank;
     q.top_1_peak += peak_at_k(g.scores, g.seconds, 1);
     q.top_5_peak += peak_at_k(g.scores, g.seconds, 5);
     q.top_8_recall += top_k_recall(g.scores, g.seconds, 8);
     q.rmse += rmse(g.scores, g.seconds);
   }
+  q.fast_pairwise_accuracy = with_fast > 0 ? q.fast_pairwise_accuracy / with_fast : kNone;
   if (q.workloads == 0) return q;
   for (double* sum :
        {&q.pairwise_accuracy, &q.spearman, &q.top_1_peak, &q.top_5_peak, &q.top_8_recall, &q.rmse})

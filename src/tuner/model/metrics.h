@@ -15,6 +15,10 @@ inline constexpr double kDefaultNoise = 0.01;
 double pairwise_accuracy(std::span<const float> scores, std::span<const double> seconds,
                          double noise = kDefaultNoise);
 
+// The same over the pairs within the fastest tenth of the rows that worked (at least two).
+double fast_pairwise_accuracy(std::span<const float> scores, std::span<const double> seconds,
+                              double noise = kDefaultNoise);
+
 // Rank correlation between scores and speeds, ties at their mean rank; 1 is perfect, 0 is chance.
 // NaN if all are equal.
 double spearman(std::span<const float> scores, std::span<const double> seconds);
@@ -33,13 +37,14 @@ double rmse(std::span<const float> scores, std::span<const double> seconds);
 // Throughput relative to the fastest row: what regression is trained on. Failed rows are 0.
 void normalised_throughput(std::span<const double> seconds, std::span<double> out);
 
-// Means over the workloads with at least two rows, each counting once.
+// Means over the workloads with at least two rows, each counting once where it says something.
+// fast_pairwise_accuracy is NaN where no fastest tenth has two rows to tell apart.
 struct Quality {
-  double pairwise_accuracy = 0, spearman = 0, top_1_peak = 0, top_5_peak = 0, top_8_recall = 0,
-         rmse = 0;
+  double pairwise_accuracy = 0, fast_pairwise_accuracy = 0, spearman = 0, top_1_peak = 0,
+         top_5_peak = 0, top_8_recall = 0, rmse = 0;
   int workloads = 0;
 };
 Quality evaluate(std::span<const float> scores, std::span<const double> seconds,
-                 std::span<const int> workload);
+                 std::span<const int> workload, double noise = kDefaultNoise);
 
 }  // namespace lathe::model

@@ -54,6 +54,9 @@ struct XgboostOptions {
   int pairs_per_row = 64;        // rank: at most this many pairs a row
   double noise = 0.01;           // rank: times relatively closer than this, or than their spreads, form no pair
   std::uint64_t seed = 0;
+  // f_global of section 4: scores are its scores plus f_local, which training fits to what is left over. Predicts from the
+  // start then. Trained with the same objective, so that both are in the same unit; such a model cannot be saved.
+  std::shared_ptr<const CostModel> global;
 };
 std::unique_ptr<CostModel> make_xgboost(const XgboostOptions& options);
 

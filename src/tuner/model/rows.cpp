@@ -1,5 +1,6 @@
 #include "tuner/model/rows.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lathe::model {
@@ -59,6 +60,23 @@ Status check_prediction(bool trained, int model_width, std::size_t features, int
   if (features != scores * static_cast<std::size_t>(width))
     return fail(ErrorKind::kInvalidArgument, "{} features are not {} rows of {}", features, scores,
                 width);
+  return {};
+}
+
+Status global_scores(const CostModel* global, std::span<const float> features, int width,
+                     std::span<float> scores) {
+  if (global != nullptr) return global->predict(features, width, scores);
+  std::ranges::fill(scores, 0.0F);
+  return {};
+}
+
+Status check_saving(bool trained, const CostModel* global) {
+  if (global != nullptr)
+    return fail(ErrorKind::kUnsupported,
+                "a cost model that adds to a global one is not saved: train it again");
+  if (!trained)
+    return fail(ErrorKind::kInvalidArgument,
+                "the cost model has nothing to save before training");
   return {};
 }
 

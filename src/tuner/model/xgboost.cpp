@@ -40,23 +40,27 @@ class Xgboost final : public CostModel {
 
   bool trained() const override {
     const std::shared_lock lock(mutex_);
-    return forest_.trees() > 0;
+    return forest_.trees() > 0 || options_.global;
   }
 
   Status predict(std::span<const float> features, int width,
                  std::span<float> scores) const override {
     const std::shared_lock lock(mutex_);
+    if (forest_.trees() == 0 && options_.global)
+      return options_.global->predict(features, width, scores);
     LATHE_TRY_STATUS(check_prediction(forest_.trees() > 0, forest_.width(), features.size(), width,
                                       scores.size()));
     forest_.predict(features, scores);
+    if (!options_.global) return {};
+    std::vector<float> base(scores.size());
+    LATHE_TRY_STATUS(options_.global->predict(features, width, base));
+    for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += base[i];
     return {};
   }
 
   Result<std::string> save() const override {
     const std::shared_lock lock(mutex_);
-    if (forest_.trees() == 0)
-      return fail(ErrorKind::kInvalidArgument,
-                  "the cost model has nothing to save before training");
+    LATHE_TRY_STATUS(check_saving(forest_.trees() > 0, options_.global.get()));
     std::string payload;
     forest_.append_to(payload);
     return pack(kind_name(options_.objective), payload);
@@ -83,18 +87,26 @@ class Xgboost final : public CostModel {
 
 Result<Forest> train_forest(const Rows& rows, const XgboostOptions& options) {
   Rng rng(options.seed);
+  std::vector<float> base(rows.seconds.size());
+  LATHE_TRY_STATUS(global_scores(options.global.get(), rows.features, rows.width, base));
+  std::vector<float> sums(base.size());
+  // Of both models together: the trees are given the gradient that is left.
+  const auto with_base = [&](std::span<const float> scores) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = base[i] + scores[i];
+    return std::span<const float>(sums);
+  };
   GradientSource source;
   if (options.objective == Objective::kRank) {
     auto objective = std::make_shared<RankObjective>(rows.seconds, rows.workload,
                                                      options.pairs_per_row,
                                                      Resolution(options.noise, rows.spread));
-    source = [objective, &rng](std::span<const float> scores, Gradients& out) {
-      objective->gradients(scores, rng, out);
+    source = [objective, with_base, &rng](std::span<const float> scores, Gradients& out) {
+      objective->gradients(with_base(scores), rng, out);
     };
   } else {
-    source = [objective = RegressionObjective(rows.seconds, rows.workload)](
+    source = [objective = RegressionObjective(rows.seconds, rows.workload), with_base](
                  std::span<const float> scores, Gradients& out) {
-      objective.gradients(scores, out);
+      objective.gradients(with_base(scores), out);
     };
   }
   Boosted boosted =

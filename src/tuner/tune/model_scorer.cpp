@@ -16,7 +16,7 @@ constexpr std::size_t kSmallestPart = 48;  // configurations for which a thread 
 
 search::Scorer* prior_of(const Subject& subject, const Options& options) {
   if (options.model == "analytic") return subject.prior();
-  return options.prior && options.model != "none" ? subject.prior() : nullptr;
+  return options.prior && options.model != "none" && !options.global ? subject.prior() : nullptr;
 }
 
 void ModelScorer::calibrate(std::span<const search::Measured> measured, int worked) {

@@ -25,7 +25,7 @@ constexpr NamedSearcher kSearchers[] = {
     {"annealing", search::make_annealing}, {"genetic", make_genetic}, {"random", make_random}};
 
 model::XgboostOptions xgboost_options(const Options& options, model::Objective objective) {
-  return {.objective = objective, .threads = options.jobs, .seed = options.seed};
+  return {.objective = objective, .threads = options.jobs, .seed = options.seed, .global = options.global};
 }
 std::unique_ptr<model::CostModel> make_rank(const Options& options) {
   return model::make_xgboost(xgboost_options(options, model::Objective::kRank));
@@ -64,10 +64,11 @@ Status check_acquisition(const Options& options) {
 struct NamedModel {
   const char* name;
   std::unique_ptr<model::CostModel> (*make)(const Options& options);  // null: it does not learn
+  model::Objective objective = model::Objective::kRank;
 };
-constexpr NamedModel kModels[] = {{"xgb-rank", make_rank},
-                                  {"xgb-reg", make_regression},
-                                  {kEnsemble, make_ensemble},
+constexpr NamedModel kModels[] = {{"xgb-rank", make_rank, model::Objective::kRank},
+                                  {"xgb-reg", make_regression, model::Objective::kRegression},
+                                  {kEnsemble, make_ensemble, model::Objective::kRegression},
                                   {"analytic", nullptr},
                                   {"none", nullptr}};
 
@@ -106,6 +107,12 @@ Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
     if (options.model == model.name) return model.make == nullptr ? nullptr : model.make(options);
   return fail(ErrorKind::kInvalidArgument, "unknown model \"{}\"; known are {}", options.model,
               fmt::join(known_models(), ", "));
+}
+
+std::optional<model::Objective> objective_of(const Options& options) {
+  for (const auto& model : kModels)
+    if (options.model == model.name && model.make != nullptr) return model.objective;
+  return std::nullopt;
 }
 
 std::string model_identity(const Options& options) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct Options {
   std::string acquisition = "mean";  // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
   bool prior = true;                 // a learned model begins from the analytic one, which fades as trials come in
   std::string features = "context";  // configuration, context, relation
+  // f_global of section 4, under the learned model: chooses the first batch in place of the analytic one.
+  std::shared_ptr<const model::CostModel> global;
+  bool transfer = true;              // where no `global` is given, one may be trained from other workloads' records
   search::Options exploration;
   std::uint64_t seed = 0;
   bool fresh = false;                // do not learn from other runs' records
@@ -95,6 +99,8 @@ using SearcherMaker =
     std::function<std::unique_ptr<search::Searcher>(const search::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
+// Of the model that learns; none where none does.
+std::optional<model::Objective> objective_of(const Options& options);
 // What tells runs of different models apart in the store: "xgb-rank", "xgb-ensemble/relation/ei".
 std::string model_identity(const Options& options);
 

@@ -53,7 +53,7 @@ class Usage : public testing::Test {
 constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
 
 TEST_F(Usage, Subcommands) {
-  refused({}, kWrongUsage, "a subcommand is missing, one of tune, best, trials, show, compile, bench, export, import");
+  refused({}, kWrongUsage, "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, export, import");
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
   refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");
@@ -64,7 +64,7 @@ TEST_F(Usage, Subcommands) {
 }
 
 TEST_F(Usage, HelpIsNotAnError) {
-  for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "export", "import"}) {
+  for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "model", "export", "import"}) {
     const Outcome outcome = lathe({word, "--help"});
     EXPECT_EQ(outcome.code, kDone);
     EXPECT_NE(outcome.out.find("--help"), std::string::npos) << word;
@@ -182,6 +182,27 @@ TEST_F(Usage, Imports) {
   EXPECT_EQ(lathe({"export"}).out, "") << "nothing of a file with a wrong line is imported";
   std::ofstream(file) << good.dump() << '\n';
   EXPECT_EQ(lathe({"import", file.c_str()}).out, "1 trial imported, 0 were already there\n");
+}
+
+TEST_F(Usage, Models) {
+  refused({"model"}, kWrongUsage, "a subcommand is missing, one of train, eval");
+  refused({"model", "frob"}, kWrongUsage, "unknown subcommand \"frob\"; known are train, eval");
+  refused({"model", "eval", "--frob"}, kWrongUsage, "see lathe model eval --help");
+  refused({"model", "train"}, kWrongUsage, "--output is required");
+  refused({"model", "train", "-o", "m.model"}, kFailed, "there is no database here yet");
+  refused({"model", "eval", "--from", "/no/such.db"}, kFailed, "/no/such.db: there is no database here yet");
+  refused({"model", "eval", "--train-rows", "-1"}, kWrongUsage, "--train-rows: must be a whole number from 0");
+  refused({"model", "eval", "--model", "none"}, kWrongUsage, "--model: none does not learn");
+  const std::string letter = folder_ + "/letter.txt", empty = folder_ + "/empty.jsonl";
+  std::ofstream(letter) << "dear aunt";
+  std::ofstream(empty).flush();
+  refused({"tune", "C6", "--global-model", letter.c_str()}, kFailed, "letter.txt: this is not a saved cost model");
+  refused({"tune", "C6", "--global-model", "/no/such/file"}, kFailed, "/no/such/file: the model cannot be read");
+  refused({"tune", "C6", "--global-model", letter.c_str(), "--no-transfer"}, kWrongUsage, "--no-transfer: contradicts --global-model");
+  refused({"tune", "C6", "--global-model", letter.c_str(), "--model", "none"}, kFailed, "not a saved cost model");
+  ASSERT_EQ(lathe({"import", empty.c_str()}).code, kDone);
+  refused({"model", "train", "-o", "m.model"}, kFailed, "the databases hold no records; run lathe tune first");
+  refused({"model", "eval", "--held-out", "frob"}, kFailed, "the databases hold no records");
 }
 
 TEST_F(Usage, NothingRecorded) {

@@ -40,6 +40,24 @@ TEST(Metrics, ByHand) {
   EXPECT_NEAR(spearman(scores, seconds), 3.5 / std::sqrt(4.5 * 5), 1e-12);
 }
 
+TEST(Metrics, TheFastestTenthIsJudgedApart) {
+  // Twenty rows that worked, in the right order but for the fastest two, and one that failed.
+  std::vector<float> scores;
+  std::vector<double> seconds;
+  for (int i = 0; i < 20; ++i) {
+    scores.push_back(static_cast<float>(-i));
+    seconds.push_back(1 + i);
+  }
+  std::swap(scores[0], scores[1]);
+  scores.push_back(50);
+  seconds.push_back(kFailed);
+  EXPECT_DOUBLE_EQ(fast_pairwise_accuracy(scores, seconds), 0);
+  EXPECT_GT(pairwise_accuracy(scores, seconds), 0.85);
+  EXPECT_TRUE(std::isnan(fast_pairwise_accuracy(scores, seconds, 2.0))) << "nothing is so far apart";
+  EXPECT_TRUE(std::isnan(fast_pairwise_accuracy(std::vector<float>{1}, std::vector<double>{1})));
+  EXPECT_TRUE(std::isnan(fast_pairwise_accuracy({}, {})));
+}
+
 TEST(Metrics, ConstantScoresAreNotLucky) {
   const std::vector<float> scores = {7, 7, 7, 7, 7};
   const std::vector<double> seconds = {1, 2, 3, 4, kFailed};

@@ -97,6 +97,45 @@ TEST_F(TuneTest, TheAnalyticModelGuidesTheFirstBatchAndHalfOfItIsChance) {
   }
 }
 
+TEST_F(TuneTest, AGlobalModelChoosesTheFirstBatch) {
+  options_.race_seconds = 0;
+  options_.first_batch = options_.trials = 20;
+  options_.model = "none";
+  const auto by_chance = run();
+  ASSERT_TRUE(by_chance);
+  // Of another workload whose times follow from the same features.
+  model::Rows rows;
+  rows.width = subject_.feature_width();
+  Rng rng(1);
+  for (int i = 0; i < 600; ++i) {
+    const Config config = subject_.domain().random(rng);
+    for (const auto value : config) rows.features.push_back(static_cast<float>(value));
+    rows.seconds.push_back(7 * search::structured_seconds(config));
+    rows.workload.push_back(0);
+  }
+  std::shared_ptr<model::CostModel> global = model::make_xgboost({});
+  ASSERT_TRUE(global->train(rows));
+  class Misleading final : public search::Scorer {
+   public:
+    bool ready() const override { return true; }
+    void score(std::span<const Config> configs, std::span<double> scores) override {
+      for (std::size_t i = 0; i < configs.size(); ++i) scores[i] = 1e6 * search::structured_seconds(configs[i]);
+    }
+  } misleading;
+  subject_.prior_ = &misleading;  // not asked: the global model stands in its place
+  options_.model = "xgb-rank";
+  options_.global = global;
+  options_.fresh = true;
+  const auto model = model_of(options_);
+  ASSERT_TRUE(model);
+  const auto summary = tune(subject_, measurer_, *store_, target_, options_,
+                            *searcher_named("annealing", options_.exploration), model->get(), {}, {});
+  ASSERT_TRUE(summary) << summary.error().text();
+  int better = 0;
+  for (const auto& record : records({.run = summary->run})) better += record.seconds < by_chance->best_seconds();
+  EXPECT_GE(better, 12);
+}
+
 TEST_F(TuneTest, AWrongAnalyticModelIsOutweighedByMeasurements) {
   class Wrong final : public search::Scorer {
    public:

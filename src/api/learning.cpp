@@ -1,0 +1,173 @@
+#include "api/learning.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include <fmt/ranges.h>
+
+#include "api/schedules.h"
+#include "api/workload.h"
+#include "compiler/te/program.h"
+
+namespace lathe::api {
+namespace {
+
+constexpr int kTrainRows = 512;
+
+Result<std::vector<std::string>> shapes_of(const std::vector<std::string>& workloads) {
+  std::vector<std::string> shapes;
+  for (const std::string& text : workloads) {
+    WorkloadRequest request;
+    request.text = text;
+    shapes.push_back(learn::shape_of(te::workload_key(LATHE_TRY(make_workload(request)).program)));
+  }
+  return shapes;
+}
+
+// Classes of targets, with the targets of each that occur in the databases.
+using Classes = std::map<std::string, std::vector<std::string>>;
+
+Status add_classes(store::Store& store, Classes& classes) {
+  for (const store::Run& run : LATHE_TRY(store.runs())) {
+    const auto target = make_target(run.target, 0);
+    if (!target) continue;  // of a newer LLVM
+    auto& texts = classes[learn::target_class(*target)];
+    if (std::ranges::find(texts, run.target) == texts.end()) texts.push_back(run.target);
+  }
+  return {};
+}
+
+struct Records {
+  learn::History history;
+  std::string target_class;
+};
+
+Result<std::string> class_of(const std::string& target, const Classes& classes) {
+  if (!target.empty()) return learn::target_class(LATHE_TRY(make_target(target, 0)));
+  if (classes.empty()) return fail(ErrorKind::kNotFound, "the databases hold no records; run lathe tune first");
+  if (classes.size() == 1) return classes.begin()->first;
+  std::vector<std::string> names;
+  for (const auto& [name, targets] : classes) names.push_back(fmt::format("{} ({})", name, targets[0]));
+  return fail_at("--target", ErrorKind::kInvalidArgument, "the records are of several kinds of targets, {}; choose one",
+                 fmt::join(names, " and "));
+}
+
+Result<Records> read_records(const LearnRequest& request) {
+  Classes classes;
+  std::vector<std::unique_ptr<store::Store>> stores;
+  for (const std::string& path : request.databases) {
+    stores.push_back(LATHE_TRY(open_existing(path)));
+    LATHE_TRY_STATUS(add_classes(*stores.back(), classes));
+  }
+  Records records;
+  records.target_class = LATHE_TRY(class_of(request.target, classes));
+  const auto targets = classes.find(records.target_class);
+  if (targets == classes.end())
+    return fail_at("--target", ErrorKind::kNotFound, "no record is for {}", records.target_class);
+  learn::Selection selection;
+  selection.targets = targets->second;
+  selection.without = LATHE_TRY(shapes_of(request.without));
+  for (const auto& store : stores)
+    LATHE_TRY_STATUS(learn::read_history(*store, selection, request.options.features, records.history));
+  return records;
+}
+
+Result<model::GlobalModel> read_global(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad())
+    return fail_at(path, ErrorKind::kNotFound, "the model cannot be read ({}); lathe model train writes one",
+                   std::strerror(errno));
+  auto global = model::load_global(bytes);
+  if (!global) global.error().place = path;
+  return global;
+}
+
+// Complete under its name, or not there.
+Status write_whole(const std::string& path, const std::string& bytes) {
+  const std::string partial = path + ".partial";
+  std::ofstream file(partial, std::ios::binary);
+  file << bytes << std::flush;
+  if (file && std::rename(partial.c_str(), path.c_str()) == 0) return {};
+  const std::string reason = std::strerror(errno);
+  std::error_code ignored;
+  std::filesystem::remove(partial, ignored);
+  return fail_at(path, ErrorKind::kIo, "the model cannot be written ({}); give another file with -o", reason);
+}
+
+Result<model::Objective> needed_objective(const tune::Options& options) {
+  const auto objective = tune::objective_of(options);
+  if (!objective)
+    return fail_at("--model", ErrorKind::kInvalidArgument, "{} does not learn; choose a model that does", options.model);
+  return *objective;
+}
+
+Result<model::GlobalModel> fitting(const std::string& path, const std::string& target_class, const tune::Options& options) {
+  const auto global = LATHE_TRY(read_global(path));
+  auto fits = model::check_fit(global, options.features, LATHE_TRY(needed_objective(options)), target_class);
+  if (fits) return global;
+  fits.error().place = path;
+  return std::unexpected(fits.error());
+}
+
+Result<learn::GlobalOptions> global_options(const tune::Options& options, const std::string& target_class) {
+  return learn::GlobalOptions{.features = options.features, .objective = LATHE_TRY(needed_objective(options)),
+                              .target_class = target_class, .threads = options.jobs, .seed = options.seed};
+}
+
+}  // namespace
+
+Result<Trained> train_global_model(const LearnRequest& request, const std::string& file) {
+  const Records records = LATHE_TRY(read_records(request));
+  Trained trained;
+  trained.skipped = records.history.skipped;
+  trained.model = LATHE_TRY(learn::train_global(records.history, LATHE_TRY(global_options(request.options, records.target_class))));
+  LATHE_TRY_STATUS(write_whole(file, LATHE_TRY(model::save(trained.model))));
+  return trained;
+}
+
+Result<Judgement> judge_model(const JudgeRequest& request) {
+  LATHE_TRY(needed_objective(request.learn.options));
+  const Records records = LATHE_TRY(read_records(request.learn));
+  learn::EvaluationOptions options;
+  options.seed = request.learn.options.seed;
+  options.in_turn = request.held_out == std::vector<std::string>{"each"};
+  if (!options.in_turn) options.held_out = LATHE_TRY(shapes_of(request.held_out));
+  std::vector<std::string> seen;
+  if (!request.model_file.empty()) {
+    const auto global = LATHE_TRY(fitting(request.model_file, records.target_class, request.learn.options));
+    options.global = global.model;
+    for (const std::string& workload : global.workloads) seen.push_back(learn::shape_of(workload));
+  }
+  const bool alone = request.held_out.empty() && options.global == nullptr;
+  options.train_rows = request.train_rows.value_or(alone ? kTrainRows : 0);
+  const learn::ModelMaker make = [&](std::shared_ptr<const model::CostModel> global) {
+    tune::Options over = request.learn.options;
+    over.global = std::move(global);
+    return *tune::model_of(over);
+  };
+  LATHE_TRY(tune::model_of(request.learn.options));
+  Judgement out;
+  out.skipped = records.history.skipped;
+  out.judged = LATHE_TRY(learn::evaluate(records.history, make, options));
+  for (const learn::Judged& judged : out.judged)
+    out.seen.push_back(std::ranges::find(seen, learn::shape_of(judged.group.workload)) != seen.end());
+  return out;
+}
+
+Result<std::optional<model::GlobalModel>> global_model_for(const std::string& file, const std::string& workload,
+                                                           const Target& target, store::Store& store,
+                                                           const tune::Options& options) {
+  if (!file.empty()) return LATHE_TRY(fitting(file, learn::target_class(target), options));
+  const bool able = tune::objective_of(options).has_value() && options.features != "configuration";
+  if (!able || !options.transfer || options.fresh) return std::nullopt;
+  return learn::global_of_store(store, workload, target.text(), options.cache_mode, host_fingerprint().cpu(),
+                                LATHE_TRY(global_options(options, learn::target_class(target))));
+}
+
+}  // namespace lathe::api

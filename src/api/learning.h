@@ -1,0 +1,49 @@
+// Global models: trained from records, written and read as files, judged.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "tuner/learn/evaluation.h"
+#include "tuner/learn/global.h"
+#include "tuner/tune/tune.h"
+
+namespace lathe::api {
+
+// Which records, and which model.
+struct LearnRequest {
+  std::vector<std::string> databases;
+  std::string target;                 // empty: that of the records, which must be of one class
+  std::vector<std::string> without;   // workloads as on the command line
+  tune::Options options;              // model, features, acquisition, seed, jobs
+};
+
+struct Trained {
+  model::GlobalModel model;
+  std::int64_t skipped = 0;           // records that do not replay
+};
+// Writes `file` whole or not at all.
+Result<Trained> train_global_model(const LearnRequest& request, const std::string& file);
+
+struct JudgeRequest {
+  LearnRequest learn;
+  std::vector<std::string> held_out;  // workloads, or "each": every one in turn
+  std::string model_file;             // empty: a global model is trained where workloads are held out
+  std::optional<int> train_rows;      // default: 512 where configurations are held out, else 0
+};
+struct Judgement {
+  std::vector<learn::Judged> judged;
+  std::vector<bool> seen;             // whether the global model's file was trained on that workload
+  std::int64_t skipped = 0;
+};
+Result<Judgement> judge_model(const JudgeRequest& request);
+
+// The model under a run's own: the file's if one is named, else what the store teaches, or none.
+Result<std::optional<model::GlobalModel>> global_model_for(const std::string& file, const std::string& workload,
+                                                           const Target& target, store::Store& store,
+                                                           const tune::Options& options);
+
+}  // namespace lathe::api

@@ -1,0 +1,150 @@
+// lathe model: global models, trained from records and judged by them.
+#include <cmath>
+#include <memory>
+#include <thread>
+
+#include "api/learning.h"
+#include "cli/application.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/results.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Flags {
+  api::JudgeRequest judge;
+  std::string database, output;
+  int train_rows = -1;
+  bool json = false;
+  api::LearnRequest& learn() { return judge.learn; }
+};
+
+void add_learning_flags(FlagSet& set, Flags& flags) {
+  tune::Options& options = flags.learn().options;
+  options.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  set.repeated("--from", flags.learn().databases, "DB", "database of records; once for each");
+  add_database_flag(set, flags.database);
+  set.text("--target", flags.learn().target, "TARGET", "whose records; needed where the databases hold several kinds");
+  set.choice("--model", options.model, tune::known_models(), "what learns");
+  set.choice("--features", options.features, tune::known_features(), "what it sees of a program");
+  set.whole("--seed", options.seed, "of everything random");
+  set.whole("--jobs", options.jobs, 1, 1024, "threads that may work at once");
+  set.flag("--json", flags.json, "one JSON object on standard output");
+}
+
+void choose_databases(Flags& flags) {
+  if (flags.learn().databases.empty()) flags.learn().databases = {flags.database};
+}
+
+// Skipped records are no reason to fail, but nobody should wonder where they are.
+void print_skipped(std::int64_t skipped) {
+  if (skipped > 0) fmt::print("{} left out: their schedules do not apply any more\n", counted(skipped, "record"));
+}
+
+Result<int> train(Flags& flags) {
+  choose_databases(flags);
+  const auto trained = LATHE_TRY(api::train_global_model(flags.learn(), flags.output));
+  const model::GlobalModel& model = trained.model;
+  if (flags.json) {
+    fmt::print("{}\n", dump({{"file", flags.output}, {"records", model.records}, {"skipped", trained.skipped},
+                             {"workloads", model.workloads}, {"target", model.target_class}, {"features", model.features},
+                             {"objective", model::name_of(model.objective)}}));
+    return kDone;
+  }
+  fmt::print("{}: learned from {} of {}, for {}\n", flags.output, counted(model.records, "record"),
+             counted(static_cast<std::int64_t>(model.workloads.size()), "workload"), model.target_class);
+  print_skipped(trained.skipped);
+  return kDone;
+}
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json quality_json(const model::Quality& q, bool regression) {
+  Json json = {{"pairwise_accuracy", number(q.pairwise_accuracy)},
+               {"pairwise_accuracy_fastest_tenth", number(q.fast_pairwise_accuracy)},
+               {"rank_correlation", number(q.spearman)},
+               {"recall_at_8", number(q.top_8_recall)},
+               {"peak_at_1", number(q.top_1_peak)},
+               {"peak_at_5", number(q.top_5_peak)}};
+  if (regression) json["rmse"] = number(q.rmse);
+  return json;
+}
+
+Json judgement_json(const api::Judgement& judgement, bool regression) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < judgement.judged.size(); ++i) {
+    const learn::Judged& j = judgement.judged[i];
+    Json row = {{"workload", j.group.workload}, {"target", j.group.target}, {"cache", j.group.cache_mode},
+                {"trained_on", j.trained_on},   {"judged_on", j.judged_on}, {"global_trained_on", j.global_trained_on},
+                {"seen", bool(judgement.seen[i])}};
+    row.update(quality_json(j.quality, regression));
+    rows.push_back(std::move(row));
+  }
+  return {{"rows", std::move(rows)}, {"mean", quality_json(learn::mean_of(judgement.judged), regression)},
+          {"skipped", judgement.skipped}};
+}
+
+std::string cell(double x) { return std::isfinite(x) ? fmt::format("{:6.3f}", x) : "     -"; }
+
+void print_quality(const model::Quality& q, bool regression, const std::string& what) {
+  fmt::print("{} {} {} {} {} {} {} {}\n", cell(q.pairwise_accuracy), cell(q.fast_pairwise_accuracy), cell(q.spearman),
+             cell(q.top_8_recall), cell(q.top_1_peak), cell(q.top_5_peak), regression ? cell(q.rmse) : "     -", what);
+}
+
+void print_judgement(const api::Judgement& judgement, bool regression) {
+  fmt::print(" pairs   fast   rank  top-8 peak@1 peak@5   rmse  judged on (trained on), workload\n");
+  bool seen = false;
+  for (std::size_t i = 0; i < judgement.judged.size(); ++i) {
+    const learn::Judged& j = judgement.judged[i];
+    seen = seen || judgement.seen[i];
+    print_quality(j.quality, regression,
+                  fmt::format(" {:>5} ({}){} {}", j.judged_on, j.trained_on, judgement.seen[i] ? " *" : "", j.group.workload));
+  }
+  print_quality(learn::mean_of(judgement.judged), regression, " mean");
+  if (seen) fmt::print("* the model of the file was trained on this workload\n");
+  print_skipped(judgement.skipped);
+}
+
+Result<int> judge(Flags& flags) {
+  choose_databases(flags);
+  if (flags.train_rows >= 0) flags.judge.train_rows = flags.train_rows;
+  const auto judgement = LATHE_TRY(api::judge_model(flags.judge));
+  const bool regression = tune::objective_of(flags.learn().options) == model::Objective::kRegression;
+  if (flags.json) fmt::print("{}\n", dump(judgement_json(judgement, regression)));
+  else print_judgement(judgement, regression);
+  return kDone;
+}
+
+Command train_command() {
+  return {"train", "train a global model from records, for lathe tune --global-model", [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    add_learning_flags(set, *flags);
+    set.repeated("--without", flags->learn().without, "WORKLOAD", "left out, in any layout and on any threads; once for each");
+    set.required_text("-o,--output", flags->output, "FILE", "where to write the model");
+    return [flags] { return train(*flags); };
+  }};
+}
+
+Command eval_command() {
+  return {"eval", "judge a model by records it was not trained on", [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    add_learning_flags(set, *flags);
+    set.choice("--acquisition", flags->learn().options.acquisition, tune::known_acquisitions(), "of xgb-ensemble");
+    set.repeated("--held-out", flags->judge.held_out, "WORKLOAD",
+                 "judged by a model of the others; once for each, or \"each\" for all in turn. Without it, configurations of "
+                 "each workload are held out");
+    set.whole("--train-rows", flags->train_rows, 0, 10'000'000,
+              "rows of the judged workload to learn from, three quarters at most (default 512, with --held-out or --global-model 0)");
+    set.text("--global-model", flags->judge.model_file, "FILE", "what lathe model train wrote, to judge or to begin from");
+    return [flags] { return judge(*flags); };
+  }};
+}
+
+}  // namespace
+
+Command model_command() {
+  return {"model", "train and judge models from records", {}, {train_command(), eval_command()}};
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,122 @@
+#include "tuner/learn/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/rng.h"
+
+namespace lathe::learn {
+namespace {
+
+using Shapes = std::vector<std::string>;
+
+bool contains(const Shapes& shapes, const std::string& shape) {
+  return std::ranges::find(shapes, shape) != shapes.end();
+}
+
+class Evaluation {
+ public:
+  Evaluation(const History& history, const ModelMaker& make, const EvaluationOptions& options)
+      : history_(history), make_(make), options_(options), rows_of_(history.groups.size()) {
+    for (const Group& group : history.groups) shapes_.push_back(shape_of(group.workload));
+    for (int i = 0; i < history.rows.count(); ++i)
+      rows_of_[history.rows.workload[i]].push_back(i);
+  }
+
+  Result<std::vector<Judged>> run() {
+    if (options_.in_turn) {
+      Shapes each = shapes_;
+      std::ranges::sort(each);
+      each.erase(std::unique(each.begin(), each.end()), each.end());
+      for (const std::string& shape : each) LATHE_TRY_STATUS(judge({shape}));
+    } else {
+      LATHE_TRY_STATUS(judge(options_.held_out));
+    }
+    if (judged_.empty())
+      return fail(ErrorKind::kNotFound,
+                  "there is nothing to judge by: no workload has two records whose times are more "
+                  "than {:.0f} % apart beside those that are trained on",
+                  100 * kJudgedApart);
+    return std::move(judged_);
+  }
+
+ private:
+  Status judge(const Shapes& held_out) {
+    std::shared_ptr<const model::CostModel> global = options_.global;
+    std::vector<int> others;
+    if (!held_out.empty() && global == nullptr) {
+      for (int i = 0; i < history_.rows.count(); ++i)
+        if (!contains(held_out, shapes_[history_.rows.workload[i]])) others.push_back(i);
+      std::shared_ptr<model::CostModel> trained = make_(nullptr);
+      if (others.empty())
+        return fail(ErrorKind::kNotFound,
+                    "there are no records of other workloads to learn from; run lathe tune on "
+                    "more of them");
+      LATHE_TRY_STATUS(trained->train(select(history_.rows, others)));
+      global = std::move(trained);
+    }
+    for (std::size_t g = 0; g < rows_of_.size(); ++g)
+      if (held_out.empty() || contains(held_out, shapes_[g]))
+        LATHE_TRY_STATUS(judge_group(static_cast<int>(g), global, others.size()));
+    return {};
+  }
+
+  Status judge_group(int group, const std::shared_ptr<const model::CostModel>& global,
+                     std::size_t global_rows) {
+    std::vector<int> rows = rows_of_[group];
+    Rng rng(options_.seed);
+    for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[rng.below(i)]);
+    const std::size_t local =
+        std::min(static_cast<std::size_t>(std::max(options_.train_rows, 0)), rows.size() * 3 / 4);
+    const auto model = make_(global);
+    if (local > 0)
+      LATHE_TRY_STATUS(model->train(select(
+          history_.rows, {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(local)})));
+    if (!model->trained()) return {};  // a single record
+    const model::Rows fresh = select(
+        history_.rows, {rows.begin() + static_cast<std::ptrdiff_t>(local), rows.end()});
+    std::vector<float> scores(fresh.seconds.size());
+    LATHE_TRY_STATUS(model->predict(fresh.features, fresh.width, scores));
+    const model::Quality quality =
+        model::evaluate(scores, fresh.seconds, fresh.workload, kJudgedApart);
+    if (quality.workloads > 0)
+      judged_.push_back({history_.groups[group], static_cast<int>(local), fresh.count(),
+                         static_cast<std::int64_t>(global_rows), quality});
+    return {};
+  }
+
+  const History& history_;
+  const ModelMaker& make_;
+  const EvaluationOptions& options_;
+  Shapes shapes_;                         // of the groups
+  std::vector<std::vector<int>> rows_of_;  // the groups
+  std::vector<Judged> judged_;
+};
+
+}  // namespace
+
+Result<std::vector<Judged>> evaluate(const History& history, const ModelMaker& make,
+                                     const EvaluationOptions& options) {
+  return Evaluation(history, make, options).run();
+}
+
+model::Quality mean_of(const std::vector<Judged>& judged) {
+  model::Quality mean;
+  mean.workloads = static_cast<int>(judged.size());
+  for (double model::Quality::*member :
+       {&model::Quality::pairwise_accuracy, &model::Quality::fast_pairwise_accuracy,
+        &model::Quality::spearman, &model::Quality::top_1_peak, &model::Quality::top_5_peak,
+        &model::Quality::top_8_recall, &model::Quality::rmse}) {
+    double sum = 0;
+    int count = 0;
+    for (const Judged& j : judged)
+      if (!std::isnan(j.quality.*member)) {
+        sum += j.quality.*member;
+        ++count;
+      }
+    mean.*member = count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN();
+  }
+  return mean;
+}
+
+}  // namespace lathe::learn

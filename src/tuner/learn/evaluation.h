@@ -1,0 +1,52 @@
+// How well models predict what they were not trained on: held-out configurations of a workload, or
+// held-out workloads.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuner/learn/history.h"
+#include "tuner/model/metrics.h"
+#include "tuner/model/model.h"
+
+namespace lathe::learn {
+
+// An untrained model over a global one, which may be null.
+using ModelMaker =
+    std::function<std::unique_ptr<model::CostModel>(std::shared_ptr<const model::CostModel>)>;
+
+// Pairs of times closer than this are not judged.
+inline constexpr double kJudgedApart = 0.05;
+
+struct EvaluationOptions {
+  // Rows of the judged group that the local model learns from, at random, three quarters of them at
+  // most; the others are judged.
+  int train_rows = 512;
+  // Shapes (history.h) that are held out: a global model learns from the others. Empty: each group
+  // by itself.
+  std::vector<std::string> held_out;
+  // Each shape is held out in turn.
+  bool in_turn = false;
+  // In place of one trained here: of a file.
+  std::shared_ptr<const model::CostModel> global;
+  std::uint64_t seed = 0;
+};
+
+struct Judged {
+  Group group;
+  int trained_on = 0, judged_on = 0;     // rows of the group
+  std::int64_t global_trained_on = 0;    // rows of others
+  model::Quality quality;
+};
+
+// One entry a group with something to tell apart. The error says what is missing.
+Result<std::vector<Judged>> evaluate(const History& history, const ModelMaker& make,
+                                     const EvaluationOptions& options);
+
+// Each group counts once.
+model::Quality mean_of(const std::vector<Judged>& judged);
+
+}  // namespace lathe::learn

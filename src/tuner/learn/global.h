@@ -1,0 +1,42 @@
+// Training of global models from records.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/target.h"
+#include "tuner/learn/history.h"
+#include "tuner/model/global_model.h"
+
+namespace lathe::learn {
+
+// What a global model carries over between: instruction set and width of vectors. `target` is
+// resolved.
+std::string target_class(const Target& target);
+
+struct GlobalOptions {
+  std::string features = "context";
+  model::Objective objective = model::Objective::kRank;
+  std::string target_class;
+  int rounds = 64;
+  int threads = 1;
+  std::uint64_t seed = 0;
+};
+
+// The error says what is missing: two records that worked of one workload are the least.
+Result<model::GlobalModel> train_global(const History& history, const GlobalOptions& options);
+
+// Fewer records of other workloads teach less than the analytic model knows.
+inline constexpr int kLeastRecords = 256;
+
+// What tune uses where nobody named a model: trained on what the store has of other workloads on
+// this target and CPU. None where that is less than kLeastRecords. Takes a fraction of a second: it
+// reads and trains on a few thousand records at most.
+Result<std::optional<model::GlobalModel>> global_of_store(store::Store& store,
+                                                          const std::string& workload,
+                                                          const std::string& target,
+                                                          const std::string& cache_mode,
+                                                          const std::string& cpu,
+                                                          const GlobalOptions& options);
+
+}  // namespace lathe::learn

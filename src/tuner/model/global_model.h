@@ -1,0 +1,36 @@
+// f_global of f = f_global + f_local (paper, section 4): a model trained on other workloads, with
+// what it was trained on, as one file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tuner/model/model.h"
+
+namespace lathe::model {
+
+struct GlobalModel {
+  Objective objective = Objective::kRank;
+  std::string features;                // "context", "relation": those that mean the same everywhere
+  std::string target_class;            // "x86, 512-bit vectors"
+  std::vector<std::string> workloads;  // canonical keys
+  std::int64_t records = 0;
+  std::shared_ptr<const CostModel> model;  // trained
+};
+
+std::string_view name_of(Objective objective);  // "rank", "regression"
+
+Result<std::string> save(const GlobalModel& global);
+// The error says whether the bytes are no global model, cut short, damaged, or made for another
+// version of the features.
+Result<GlobalModel> load_global(std::string_view bytes);
+
+// Whether it can stand under a local model with these features, objective and target; the error
+// says what differs and what to do.
+Status check_fit(const GlobalModel& global, const std::string& features, Objective objective,
+                 const std::string& target_class);
+
+}  // namespace lathe::model
