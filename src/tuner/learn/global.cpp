@@ -56,6 +56,7 @@ Result<std::optional<model::GlobalModel>> global_of_store(store::Store& store,
                                .cache_mode = cache_mode,
                                .cpu = cpu,
                                .except = workload,
+                               .like = workload,
                                .rows_a_group = kRowsAGroup,
                                .rows = kRows};
   LATHE_TRY_STATUS(read_history(store, selection, options.features, history));

@@ -18,10 +18,21 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::ranges::find(list, text) != list.end();
 }
 
+std::string without_numbers(const std::string& workload) {
+  std::string text = shape_of(workload);
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
 class Reader {
  public:
   Reader(store::Store& store, const Selection& selection, feature::Kind kind, History& history)
-      : store_(store), selection_(selection), kind_(kind), featurizer_(kind), history_(history) {}
+      : store_(store),
+        selection_(selection),
+        like_(without_numbers(selection.like)),
+        kind_(kind),
+        featurizer_(kind),
+        history_(history) {}
 
   Status read() {
     std::set<std::tuple<std::string, std::string, std::string>> met;
@@ -40,6 +51,7 @@ class Reader {
     if (!s.targets.empty() && !contains(s.targets, run.target)) return false;
     if (!s.cache_mode.empty() && run.cache_mode != s.cache_mode) return false;
     if (run.workload == s.except) return false;
+    if (!s.like.empty() && without_numbers(run.workload) != like_) return false;
     if (s.only.empty() && s.without.empty()) return true;
     const std::string shape = shape_of(run.workload);
     return (s.only.empty() || contains(s.only, shape)) && !contains(s.without, shape);
@@ -99,6 +111,7 @@ class Reader {
 
   store::Store& store_;
   const Selection& selection_;
+  const std::string like_;
   const feature::Kind kind_;
   Featurizer featurizer_;
   History& history_;

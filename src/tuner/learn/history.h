@@ -19,6 +19,7 @@ struct Selection {
   std::vector<std::string> targets;        // any of these
   std::vector<std::string> only, without;  // workloads, compared by shape_of
   std::string except;                      // this canonical key alone
+  std::string like;                        // only what differs from this key in numbers: the same operator
   int rows_a_group = 0;  // at most, spread evenly over the time they were measured; 0: all
   int rows = 0;          // at most in all, the latest runs' first; 0: all
 };

@@ -191,9 +191,11 @@ TEST_F(Histories, GlobalModelsKnowOtherWorkloads) {
   std::vector<float> scores(held_out.rows.seconds.size());
   ASSERT_TRUE((*global)->model->predict(held_out.rows.features, held_out.rows.width, scores));
   EXPECT_GT(model::pairwise_accuracy(scores, held_out.rows.seconds), 0.75);
+  // Another operator learns nothing from products.
+  EXPECT_FALSE(*global_of_store(*store_, "X: f32[7,13]; Y[i,j] = max(X[i,j], 0)", a_target().text(), "warm", "6/1/1", {}));
   // Not enough of other workloads here, none at all there.
-  EXPECT_FALSE(*global_of_store(*store_, "", a_target().text(), "cold", "6/1/1", {}));
-  EXPECT_FALSE(*global_of_store(*store_, "", a_target().text(), "warm", "6/9/9", {}));
+  EXPECT_FALSE(*global_of_store(*store_, c, a_target().text(), "cold", "6/1/1", {}));
+  EXPECT_FALSE(*global_of_store(*store_, c, a_target().text(), "warm", "6/9/9", {}));
 }
 
 TEST_F(Histories, TooLittleForAGlobalModel) {
