@@ -38,7 +38,13 @@ TEST_F(StoreTest, AKilledWriterLosesNothingItFinished) {
     const pid_t child = fork();
     if (child == 0) write_records(path(), 0, first, kNever, pipe_ends[1]);
     close(pipe_ends[1]);
-    usleep(static_cast<useconds_t>(3'000 + rng.below(40'000)));
+    // In the middle of a write, some finished ones after the start, however slow the machine is.
+    for (auto wanted = 1 + rng.below(6); wanted > 0; --wanted) {
+      int written = 0;
+      ASSERT_EQ(read(pipe_ends[0], &written, sizeof written), static_cast<ssize_t>(sizeof written));
+      finished.insert(written);
+    }
+    usleep(static_cast<useconds_t>(rng.below(2'000)));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     for (int index = 0; read(pipe_ends[0], &index, sizeof index) == sizeof index;) finished.insert(index);
