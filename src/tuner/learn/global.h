@@ -26,7 +26,7 @@ struct GlobalOptions {
 // The error says what is missing: two records that worked of one workload are the least.
 Result<model::GlobalModel> train_global(const History& history, const GlobalOptions& options);
 
-// Fewer records of other workloads teach less than the analytic model knows.
+// Four batches: a model of fewer records ranks little better than the analytic one does (not tuned further).
 inline constexpr int kLeastRecords = 256;
 
 // What tune uses where nobody named a model: trained on what the store has of other workloads of the
