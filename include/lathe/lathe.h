@@ -66,6 +66,8 @@ struct TuneOptions {
   double epsilon = 0.05, lambda = 2;
   std::string space = "default";               // default, wide
   bool fresh = false;                          // learn nothing from other runs
+  bool transfer = true;                        // begin from records of other workloads of this operator
+  std::string global_model;                    // file of `lathe model train` to begin from instead
   Machine machine;
 };
 struct TuneProgress {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/rng.h"
+#include "base/statistics.h"
 #include "runtime/module/scratch.h"
 #include "tuner/measure/builder/build_server.h"
 
@@ -16,11 +17,6 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kCacheBytes = 96U << 20;  // more than any last-level cache a core sees here
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
 
 }  // namespace
 
@@ -117,7 +113,7 @@ double Kernel::time(double seconds, bool cold) {
     times.push_back(now() - start);
     spent += times.back();
   } while (spent < seconds);
-  return median(std::move(times));
+  return quantile(std::move(times), 0.5);
 }
 
 }  // namespace lathe::api

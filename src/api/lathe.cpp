@@ -103,6 +103,7 @@ Result<tune::Options> options_of(const TuneOptions& options) {
   out.exploration.epsilon = options.epsilon;
   out.exploration.lambda = options.lambda;
   out.fresh = options.fresh;
+  out.transfer = options.transfer;
   out.flavour = LATHE_TRY(api::flavour_named(options.space));
   out.cache_mode = cache_of(options.machine);
   return out;
@@ -115,6 +116,7 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
   request.target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
   request.database = database_of(options.machine);
   request.options = LATHE_TRY(options_of(options));
+  request.global_model = options.global_model;
   const auto hear = [&](const tune::Progress& p, double) {
     if (listener) listener({p.trials, p.failed, p.best_seconds, p.elapsed_seconds, p.left_seconds, p.phase});
   };

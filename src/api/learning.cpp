@@ -1,17 +1,13 @@
 #include "api/learning.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include <fmt/ranges.h>
 
 #include "api/schedules.h"
 #include "api/workload.h"
+#include "base/file.h"
 #include "compiler/te/program.h"
 
 namespace lathe::api {
@@ -78,26 +74,14 @@ Result<Records> read_records(const LearnRequest& request) {
 }
 
 Result<model::GlobalModel> read_global(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad())
-    return fail_at(path, ErrorKind::kNotFound, "the model cannot be read ({}); lathe model train writes one",
-                   std::strerror(errno));
-  auto global = model::load_global(bytes);
+  auto bytes = read_file(path);
+  if (!bytes) {
+    bytes.error().message += "; lathe model train writes a model";
+    return std::unexpected(bytes.error());
+  }
+  auto global = model::load_global(*bytes);
   if (!global) global.error().place = path;
   return global;
-}
-
-// Complete under its name, or not there.
-Status write_whole(const std::string& path, const std::string& bytes) {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary);
-  file << bytes << std::flush;
-  if (file && std::rename(partial.c_str(), path.c_str()) == 0) return {};
-  const std::string reason = std::strerror(errno);
-  std::error_code ignored;
-  std::filesystem::remove(partial, ignored);
-  return fail_at(path, ErrorKind::kIo, "the model cannot be written ({}); give another file with -o", reason);
 }
 
 Result<model::Objective> needed_objective(const tune::Options& options) {

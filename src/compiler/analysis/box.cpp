@@ -226,15 +226,30 @@ Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop) {
   return box;
 }
 
-bool stays_below(Nest& nest, const std::vector<Digit>& digits, SizeId extent) {
-  Sizes& sizes = nest.sizes;
+namespace {
+
+std::vector<Part> parts_of(Nest& nest, const std::vector<Digit>& digits) {
   std::vector<Part> parts;
   for (const Digit& digit : digits) parts.push_back({digit.weight, count_of(nest, digit)});
-  merge_parts(sizes, parts);
-  if (parts.size() == 1) return sizes.at_least(sizes.ceildiv(extent, parts[0].weight), parts[0].extent);
+  merge_parts(nest.sizes, parts);
+  return parts;
+}
+
+SizeId reach_of(Sizes& sizes, const std::vector<Part>& parts) {
   SizeId reach = sizes.constant(1);
   for (const Part& p : parts) reach = sizes.add(reach, sizes.mul(p.weight, minus_one(sizes, p.extent)));
-  return sizes.at_least(extent, reach);
+  return reach;
+}
+
+}  // namespace
+
+SizeId reach_of(Nest& nest, const std::vector<Digit>& digits) { return reach_of(nest.sizes, parts_of(nest, digits)); }
+
+bool stays_below(Nest& nest, const std::vector<Digit>& digits, SizeId extent) {
+  Sizes& sizes = nest.sizes;
+  const std::vector<Part> parts = parts_of(nest, digits);
+  if (parts.size() == 1) return sizes.at_least(sizes.ceildiv(extent, parts[0].weight), parts[0].extent);
+  return sizes.at_least(extent, reach_of(sizes, parts));
 }
 
 std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const ir::Affine& row, LoopId loop) {

@@ -35,6 +35,8 @@ Span united(ir::Sizes& sizes, const Span& a, const Span& b, const Span& whole);
 // Empty if there is no such read.
 Box box_read(ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop);
 
+// One past the largest sum of weight * digit.
+ir::SizeId reach_of(ir::Nest& nest, const std::vector<ir::Digit>& digits);
 // weight * digit over these digits never reaches the extent: known for all sizes.
 bool stays_below(ir::Nest& nest, const std::vector<ir::Digit>& digits, ir::SizeId extent);
 

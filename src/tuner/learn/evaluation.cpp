@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/rng.h"
 
@@ -9,10 +10,6 @@ namespace lathe::learn {
 namespace {
 
 using Shapes = std::vector<std::string>;
-
-bool contains(const Shapes& shapes, const std::string& shape) {
-  return std::ranges::find(shapes, shape) != shapes.end();
-}
 
 class Evaluation {
  public:
@@ -46,17 +43,17 @@ class Evaluation {
     std::vector<int> others;
     if (!held_out.empty() && global == nullptr) {
       for (int i = 0; i < history_.rows.count(); ++i)
-        if (!contains(held_out, shapes_[history_.rows.workload[i]])) others.push_back(i);
+        if (std::ranges::count(held_out, shapes_[history_.rows.workload[i]]) == 0) others.push_back(i);
       std::shared_ptr<model::CostModel> trained = make_(nullptr);
       if (others.empty())
         return fail(ErrorKind::kNotFound,
                     "there are no records of other workloads to learn from; run lathe tune on "
                     "more of them");
-      LATHE_TRY_STATUS(trained->train(select(history_.rows, others)));
+      LATHE_TRY_STATUS(trained->train(model::select(history_.rows, others)));
       global = std::move(trained);
     }
     for (std::size_t g = 0; g < rows_of_.size(); ++g)
-      if (held_out.empty() || contains(held_out, shapes_[g]))
+      if (held_out.empty() || std::ranges::count(held_out, shapes_[g]) > 0)
         LATHE_TRY_STATUS(judge_group(static_cast<int>(g), global, others.size()));
     return {};
   }
@@ -70,11 +67,9 @@ class Evaluation {
         std::min(static_cast<std::size_t>(std::max(options_.train_rows, 0)), rows.size() * 3 / 4);
     const auto model = make_(global);
     if (local > 0)
-      LATHE_TRY_STATUS(model->train(select(
-          history_.rows, {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(local)})));
+      LATHE_TRY_STATUS(model->train(model::select(history_.rows, std::span(rows).first(local))));
     if (!model->trained()) return {};  // a single record
-    const model::Rows fresh = select(
-        history_.rows, {rows.begin() + static_cast<std::ptrdiff_t>(local), rows.end()});
+    const model::Rows fresh = model::select(history_.rows, std::span(rows).subspan(local));
     std::vector<float> scores(fresh.seconds.size());
     LATHE_TRY_STATUS(model->predict(fresh.features, fresh.width, scores));
     const model::Quality quality =

@@ -143,17 +143,4 @@ Status read_history(store::Store& store, const Selection& selection, const std::
   return Reader(store, selection, kind, history).read();
 }
 
-model::Rows select(const model::Rows& rows, const std::vector<int>& numbers) {
-  model::Rows out;
-  out.width = rows.width;
-  for (const int i : numbers) {
-    const auto begin = rows.features.begin() + static_cast<std::ptrdiff_t>(i) * rows.width;
-    out.features.insert(out.features.end(), begin, begin + rows.width);
-    out.seconds.push_back(rows.seconds[i]);
-    out.workload.push_back(rows.workload[i]);
-    if (!rows.spread.empty()) out.spread.push_back(rows.spread[i]);
-  }
-  return out;
-}
-
 }  // namespace lathe::learn

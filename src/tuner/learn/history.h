@@ -48,7 +48,4 @@ struct History {
 Status read_history(store::Store& store, const Selection& selection, const std::string& features,
                     History& history);
 
-// The rows of these numbers, in order.
-model::Rows select(const model::Rows& rows, const std::vector<int>& numbers);
-
 }  // namespace lathe::learn

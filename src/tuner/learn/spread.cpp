@@ -1,28 +1,16 @@
 #include "tuner/learn/spread.h"
 
-#include <algorithm>
 #include <cmath>
+
+#include "base/statistics.h"
 
 namespace lathe::learn {
 namespace {
 
-// The value below which a share of the others lies; `values` is not empty.
-double quantile(std::vector<double> values, double share) {
-  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::ranges::nth_element(values, values.begin() + place);
-  return values[static_cast<std::size_t>(place)];
-}
-
-double middle(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 double median_deviation(std::vector<double> values) {
-  const double center = middle(values);
+  const double center = quantile(values, 0.5);
   for (double& value : values) value = std::abs(value - center);
-  return middle(std::move(values));
+  return quantile(std::move(values), 0.5);
 }
 
 }  // namespace

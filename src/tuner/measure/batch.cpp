@@ -149,30 +149,26 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
 
 void Batch::measure_next() {
   const bool silent = seconds_since(last_report_) > kSilence;
-  const auto rested = [this](const Item* item) { return turn_ - item->last_turn >= kLeastGap; };
-  if (silent && std::ranges::any_of(to_revisit_, rested)) {
-    if (Item* item = pick_revisit(kLeastGap)) return visit(*item);
-  }
-  if (!to_load_.empty()) {
-    Item* item = to_load_.front();
+  Item* item = silent ? take_rested(kLeastGap) : nullptr;
+  if (item == nullptr && !to_load_.empty()) {
+    item = to_load_.front();
     to_load_.pop_front();
     return load(*item);
   }
-  if (Item* item = pick_revisit(kGap)) visit(*item);
+  if (item == nullptr) item = take_rested(kGap);
+  const bool more_to_come = !to_build_.empty() || building_ > 0;
+  if (item == nullptr && !(more_to_come && session_.overlap)) item = take_rested(0);
+  if (item != nullptr) visit(*item);
 }
 
-Batch::Item* Batch::pick_revisit(std::int64_t gap) {
-  std::vector<std::size_t> eligible;
-  const bool more_to_come = !to_build_.empty() || building_ > 0;
+// One whose last visit is at least `gap` visits ago, at random; with 0 the one whose last is longest ago. Null: none.
+Batch::Item* Batch::take_rested(std::int64_t gap) {
+  std::vector<std::size_t> rested;
   for (std::size_t i = 0; i < to_revisit_.size(); ++i)
-    if (turn_ - to_revisit_[i]->last_turn >= gap) eligible.push_back(i);
-  if (eligible.empty() && (more_to_come && session_.overlap)) return nullptr;
-  if (eligible.empty()) {                        // the longest ago
-    if (to_revisit_.empty()) return nullptr;
-    const auto oldest = std::ranges::min_element(to_revisit_, {}, &Item::last_turn);
-    eligible.push_back(static_cast<std::size_t>(oldest - to_revisit_.begin()));
-  }
-  const std::size_t chosen = eligible[session_.rng.below(eligible.size())];
+    if (turn_ - to_revisit_[i]->last_turn >= gap) rested.push_back(i);
+  if (rested.empty()) return nullptr;
+  const auto longest = std::ranges::min_element(rested, {}, [this](std::size_t i) { return to_revisit_[i]->last_turn; });
+  const std::size_t chosen = gap == 0 ? *longest : rested[session_.rng.below(rested.size())];
   Item* item = to_revisit_[chosen];
   to_revisit_.erase(to_revisit_.begin() + static_cast<std::ptrdiff_t>(chosen));
   return item;

@@ -48,7 +48,7 @@ class Batch {
   void on_loaded(Item& item, Result<runner::Loaded> loaded);
   void visit(Item& item);
   void on_visited(Item& item, Result<runner::Visited> visited);
-  Item* pick_revisit(std::int64_t gap);
+  Item* take_rested(std::int64_t gap);
   // After a failure while measuring: once more if the process died, else the candidate's fault.
   void run_failed(Item& item, const Error& error);
   void fail_item(Item& item, const Error& error);

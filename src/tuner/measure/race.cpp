@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/statistics.h"
 #include "tuner/measure/session.h"
 
 namespace lathe::measure {

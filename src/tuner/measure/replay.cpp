@@ -1,31 +1,18 @@
 #include "tuner/measure/replay.h"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "compiler/te/parse.h"
 
 namespace lathe::measure {
-namespace {
-
-Result<std::string> read_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) return fail_at(path.string(), ErrorKind::kNotFound, "the reproducer's file cannot be read");
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-}  // namespace
-
 Result<Outcome> replay(const std::string& folder, Options options) {
-  const std::filesystem::path path(folder);
-  const Json facts = LATHE_TRY(parse_json(LATHE_TRY(read_file(path / "case.json"))));
-  te::Program program = LATHE_TRY(te::parse_program(LATHE_TRY(read_file(path / "workload.te"))));
+  const Json facts = LATHE_TRY(parse_json(LATHE_TRY(read_file(folder + "/case.json"))));
+  te::Program program = LATHE_TRY(te::parse_program(LATHE_TRY(read_file(folder + "/workload.te"))));
   program.contract.free_layout = LATHE_TRY(json_bool(facts, "free_layout"));
   program.contract.max_error = LATHE_TRY(json_number(facts, "max_error"));
-  const Json trace = LATHE_TRY(parse_json(LATHE_TRY(read_file(path / "trace.json"))));
+  const Json trace = LATHE_TRY(parse_json(LATHE_TRY(read_file(folder + "/trace.json"))));
   const Target target = LATHE_TRY(parse_target(LATHE_TRY(json_string(facts, "target"))));
   options.seed = static_cast<std::uint64_t>(LATHE_TRY(json_int(facts, "seed")));
   const auto measurer = LATHE_TRY(make_measurer(program, target, options));

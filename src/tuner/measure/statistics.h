@@ -10,9 +10,6 @@
 
 namespace lathe::measure {
 
-// Linear between the neighbours; q in [0, 1]. Infinity of nothing.
-double quantile(std::vector<double> values, double q);
-
 // Watches the sentinel kernel. What is normal is the fast end of the recent past, so that a machine that changes its
 // speed for good is soon normal again.
 class SentinelGate {

@@ -22,23 +22,15 @@ constexpr int kMaxMembers = 64;
 // As many rows as there are, drawn with replacement within each workload; the fastest row of each
 // always stays, so that normalised throughput means the same to every member.
 Rows resample(const Rows& rows, Rng& rng) {
-  Rows drawn;
-  drawn.width = rows.width;
-  const auto add = [&](int row) {
-    const auto begin = rows.features.begin() + static_cast<std::ptrdiff_t>(row) * rows.width;
-    drawn.features.insert(drawn.features.end(), begin, begin + rows.width);
-    drawn.seconds.push_back(rows.seconds[row]);
-    drawn.workload.push_back(rows.workload[row]);
-    if (!rows.spread.empty()) drawn.spread.push_back(rows.spread[row]);
-  };
+  std::vector<int> drawn;
   for (const std::vector<int>& group : group_rows(rows.workload)) {
     int best = group[0];
     for (const int row : group)
       if (rows.seconds[row] < rows.seconds[best]) best = row;
-    add(best);
-    for (std::size_t i = 1; i < group.size(); ++i) add(group[rng.below(group.size())]);
+    drawn.push_back(best);
+    for (std::size_t i = 1; i < group.size(); ++i) drawn.push_back(group[rng.below(group.size())]);
   }
-  return drawn;
+  return select(rows, drawn);
 }
 
 // Expected improvement over the best throughput seen, which is 1 by normalisation.

@@ -25,9 +25,10 @@ Result<GlobalModel> parse(std::string_view payload) {
     return fail(ErrorKind::kDataLoss, "the global model is damaged: train it again");
   const Json json = LATHE_TRY(parse_json(payload.substr(0, size)));
   GlobalModel global;
-  global.objective = LATHE_TRY(json_string(json, "objective")) == name_of(Objective::kRank)
-                         ? Objective::kRank
-                         : Objective::kRegression;
+  const std::string objective = LATHE_TRY(json_string(json, "objective"));
+  if (objective == name_of(Objective::kRegression)) global.objective = Objective::kRegression;
+  else if (objective != name_of(Objective::kRank))
+    return fail(ErrorKind::kDataLoss, "the global model has the unknown objective \"{}\"", objective);
   global.features = LATHE_TRY(json_string(json, "features"));
   global.target_class = LATHE_TRY(json_string(json, "target"));
   global.workloads = LATHE_TRY(texts(json, "workloads"));

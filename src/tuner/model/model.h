@@ -28,6 +28,8 @@ struct Rows {
   std::vector<double> spread;
   int count() const { return static_cast<int>(seconds.size()); }
 };
+// The rows of these numbers, in order; a number may come more than once.
+Rows select(const Rows& rows, std::span<const int> numbers);
 
 // Predictions are scores, higher is faster, comparable within one workload.
 class CostModel {

@@ -21,6 +21,19 @@ Status check(const XgboostOptions& options) {
   return {};
 }
 
+Rows select(const Rows& rows, std::span<const int> numbers) {
+  Rows out;
+  out.width = rows.width;
+  for (const int i : numbers) {
+    const auto begin = rows.features.begin() + static_cast<std::ptrdiff_t>(i) * rows.width;
+    out.features.insert(out.features.end(), begin, begin + rows.width);
+    out.seconds.push_back(rows.seconds[i]);
+    out.workload.push_back(rows.workload[i]);
+    if (!rows.spread.empty()) out.spread.push_back(rows.spread[i]);
+  }
+  return out;
+}
+
 Status check(const Rows& rows) {
   const auto count = rows.seconds.size();
   if (count == 0 || rows.width <= 0)

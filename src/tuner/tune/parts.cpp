@@ -8,6 +8,13 @@
 namespace lathe::tune {
 namespace {
 
+template <class Table>
+std::vector<std::string> names_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& entry : table) names.emplace_back(entry.name);
+  return names;
+}
+
 std::unique_ptr<search::Searcher> make_random(const search::Domain& domain, search::Scorer&, const search::Options&,
                                               std::uint64_t seed) {
   return search::make_random(domain, seed);
@@ -74,23 +81,9 @@ constexpr NamedModel kModels[] = {{"xgb-rank", make_rank, model::Objective::kRan
 
 }  // namespace
 
-std::vector<std::string> known_searchers() {
-  std::vector<std::string> names;
-  for (const auto& searcher : kSearchers) names.emplace_back(searcher.name);
-  return names;
-}
-
-std::vector<std::string> known_models() {
-  std::vector<std::string> names;
-  for (const auto& model : kModels) names.emplace_back(model.name);
-  return names;
-}
-
-std::vector<std::string> known_acquisitions() {
-  std::vector<std::string> names;
-  for (const auto& acquisition : kAcquisitions) names.emplace_back(acquisition.name);
-  return names;
-}
+std::vector<std::string> known_searchers() { return names_of(kSearchers); }
+std::vector<std::string> known_models() { return names_of(kModels); }
+std::vector<std::string> known_acquisitions() { return names_of(kAcquisitions); }
 
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options) {
   for (const auto& searcher : kSearchers)

@@ -197,7 +197,7 @@ TEST_F(Usage, Models) {
   std::ofstream(letter) << "dear aunt";
   std::ofstream(empty).flush();
   refused({"tune", "C6", "--global-model", letter.c_str()}, kFailed, "letter.txt: this is not a saved cost model");
-  refused({"tune", "C6", "--global-model", "/no/such/file"}, kFailed, "/no/such/file: the model cannot be read");
+  refused({"tune", "C6", "--global-model", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
   refused({"tune", "C6", "--global-model", letter.c_str(), "--no-transfer"}, kWrongUsage, "--no-transfer: contradicts --global-model");
   refused({"tune", "C6", "--global-model", letter.c_str(), "--model", "none"}, kFailed, "not a saved cost model");
   ASSERT_EQ(lathe({"import", empty.c_str()}).code, kDone);

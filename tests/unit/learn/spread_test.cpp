@@ -16,7 +16,7 @@ store::Record measured(std::vector<std::vector<double>> visits, double seconds) 
 
 TEST(Spread, OfVisits) {
   // Lower quartiles 1, 1.1 and 1.4: around 1.1 the middle deviation is 0.1, whatever the third did.
-  EXPECT_NEAR(spread_of(measured({{1}, {1.1, 9}, {1.4}}, 1)), 0.1, 1e-12);
+  EXPECT_NEAR(spread_of(measured({{1}, {1.1, 1.1, 9}, {1.4}}, 1)), 0.1, 1e-12);
   EXPECT_NEAR(spread_of(measured({{1}, {1.1}, {77}}, 1)), 0.1, 1e-12);
   EXPECT_NEAR(spread_of(measured({{2}, {2.2}}, 2)), 0.05, 1e-12);
 }

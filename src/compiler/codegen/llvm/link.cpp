@@ -9,6 +9,7 @@
 #include <regex>
 #include <span>
 
+#include "base/file.h"
 #include "compiler/codegen/llvm/codegen.h"
 
 extern char** environ;
@@ -89,21 +90,13 @@ Error link_error(const std::vector<std::string>& command, const Finished& finish
   return {ErrorKind::kBuild, fmt::format("{} failed: {}", command[0], finished.errors), "link"};
 }
 
-Status write_file(const std::string& path, std::span<const std::byte> bytes) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(bytes.data()),
-            static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) return fail(ErrorKind::kIo, "cannot write {}; is the disk full?", path);
-  return {};
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Result<std::vector<std::byte>> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in || text.empty()) return fail(ErrorKind::kIo, "cannot read {}", path);
+std::vector<std::byte> bytes_of(std::string_view text) {
   const auto* data = reinterpret_cast<const std::byte*>(text.data());
-  return std::vector<std::byte>(data, data + text.size());
+  return {data, data + text.size()};
 }
 
 }  // namespace
@@ -114,7 +107,7 @@ Result<std::vector<std::byte>> link_shared(const Object& object, const Target& t
   if (folder.path().empty())
     return fail(ErrorKind::kIo, "cannot make a temporary folder; set TMPDIR to a writable one");
   const std::string in = folder.path() + "/code.o", out = folder.path() + "/code.so";
-  LATHE_TRY_STATUS(write_file(in, object.bytes));
+  LATHE_TRY_STATUS(write_whole(in, text_of(object.bytes)));
   std::vector<std::string> linkers = {"ld.lld", "ld.lld-19"};
   if (runs_here(target.isa)) linkers.insert(linkers.begin(), "ld");
   for (const std::string& linker : linkers) {
@@ -137,7 +130,7 @@ Result<std::vector<std::byte>> link_shared(const Object& object, const Target& t
                         (WIFEXITED(finished.status) && WEXITSTATUS(finished.status) == 127);
     if (absent) continue;
     if (finished.status != 0) return std::unexpected(link_error(command, finished));
-    return read_file(out);
+    return bytes_of(LATHE_TRY(read_file(out)));
   }
   return fail(ErrorKind::kNotFound,
               "no linker for {} found; install binutils (for this machine) or lld-19 (for others)",

@@ -1,11 +1,7 @@
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <span>
 
+#include "base/file.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/package/package.h"
 #include "runtime/artifact/embedded.h"
@@ -14,41 +10,6 @@ namespace lathe::package {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A file that is removed unless it is moved to its place.
-class PendingFile {
- public:
-  explicit PendingFile(const std::string& final_path)
-      : final_(final_path), pending_(fmt::format("{}.{}.tmp", final_path, ::getpid())) {}
-  ~PendingFile() {
-    std::error_code ignored;
-    fs::remove(pending_, ignored);
-  }
-  PendingFile(const PendingFile&) = delete;
-  PendingFile& operator=(const PendingFile&) = delete;
-  const std::string& path() const { return pending_; }
-
-  Status write(std::span<const std::byte> bytes) const {
-    std::ofstream out(pending_, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(bytes.size()));
-    out.close();
-    if (!out)
-      return fail_at(final_, ErrorKind::kIo, "the file cannot be written ({}); give another one",
-                     std::strerror(errno));
-    return {};
-  }
-  Status move_to_place() const {
-    std::error_code error;
-    fs::rename(pending_, final_, error);
-    if (error)
-      return fail_at(final_, ErrorKind::kIo, "the file cannot be replaced: {}", error.message());
-    return {};
-  }
-
- private:
-  std::string final_, pending_;
-};
 
 std::vector<std::string> libc(Isa isa) {
   if (isa == Isa::kX86)

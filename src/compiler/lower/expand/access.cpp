@@ -83,6 +83,19 @@ Expander::Address Expander::address(const Instance& at, BufferId buffer, const s
   return out;
 }
 
+void Expander::count_access() {
+  if (++accesses_ > limits_.max_accesses)
+    refuse(ErrorKind::kIllegalSchedule, "the unrolled program reads and writes more than {} elements: unroll less",
+           limits_.max_accesses);
+}
+
+std::int64_t Expander::fixed_element(BufferId buffer, const Address& where) const {
+  if (!where.fixed || where.is_vector)
+    refuse(ErrorKind::kIllegalSchedule, "{} is in registers, so every loop that indexes it must be unrolled or vectorized",
+           nest_.buffers[buffer].name);
+  return *where.fixed;
+}
+
 int Expander::register_of(BufferId buffer, std::int64_t offset, flat::Type type) {
   const auto [it, made] = registers_.try_emplace({buffer, offset}, static_cast<int>(program_.regs.size()));
   if (made) program_.regs.push_back(type);
@@ -107,19 +120,16 @@ flat::Expr Expander::read_element(const Instance& at, BufferId buffer, const std
                                   const flat::Expr& condition, double pad) {
   const Dtype dtype = nest_.buffers[buffer].dtype;
   if (condition && flat::is_imm(condition, 0)) return flat::imm(pad, {dtype, 1});
-  if (++nodes_ > limits_.max_nodes)
-    refuse(ErrorKind::kIllegalSchedule, "the unrolled program has more than {} reads: unroll less", limits_.max_nodes);
+  count_access();
   const Address where = address(at, buffer, index);
   if (storage_[buffer].is_register) {
-    if (!where.fixed || where.is_vector)
-      refuse(ErrorKind::kIllegalSchedule, "{} is in registers, so every loop that indexes it must be unrolled or vectorized",
-             nest_.buffers[buffer].name);
-    const auto found = registers_.find({buffer, *where.fixed});
+    const std::int64_t element = fixed_element(buffer, where);
+    const auto found = registers_.find({buffer, element});
     if (found == registers_.end())
       refuse(ErrorKind::kIllegalSchedule, "{} reads an element of the register tile {} before it is written",
              nest_.blocks[at.id].name, nest_.buffers[buffer].name);
     const flat::Type type = program_.regs[found->second];
-    if (type.lanes != (where.uniform ? 1 : at.lanes)) register_of(buffer, *where.fixed, {type.dtype, where.uniform ? 1 : at.lanes});
+    if (type.lanes != (where.uniform ? 1 : at.lanes)) register_of(buffer, element, {type.dtype, where.uniform ? 1 : at.lanes});
     return flat::reg_read(found->second, type);
   }
   const int lanes = where.uniform ? 1 : at.lanes;
@@ -165,18 +175,14 @@ void Expander::emit_prefetch(BufferId buffer, const Address& where) {
 
 void Expander::emit_write(const Instance& at, BufferId buffer, flat::Expr value) {
   const Address where = address(at, buffer, nest_.blocks[at.id].index);
-  if (++nodes_ > limits_.max_nodes)
-    refuse(ErrorKind::kIllegalSchedule, "the unrolled program has more than {} writes: unroll less", limits_.max_nodes);
+  count_access();
   const int lanes = where.uniform ? 1 : at.lanes;
   if (value->type.lanes > lanes)
     refuse(ErrorKind::kIllegalSchedule, "block {} writes one element of {} from several vector lanes: do not vectorize that loop",
            nest_.blocks[at.id].name, nest_.buffers[buffer].name);
   value = widen(value, lanes);
   if (storage_[buffer].is_register) {
-    if (!where.fixed || where.is_vector)
-      refuse(ErrorKind::kIllegalSchedule, "{} is in registers, so every loop that indexes it must be unrolled or vectorized",
-             nest_.buffers[buffer].name);
-    out_->push_back(flat::reg_write(register_of(buffer, *where.fixed, value->type), value));
+    out_->push_back(flat::reg_write(register_of(buffer, fixed_element(buffer, where), value->type), value));
     return;
   }
   value = flat::cast(value, nest_.buffers[buffer].dtype);

@@ -225,6 +225,8 @@ class Expander {
   };
   Address address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const;
   bool separate(const Lin& coordinate, const StorageDigit& digit, int lanes, Lin& out) const;
+  void count_access();                   // refuses more than the limit
+  std::int64_t fixed_element(BufferId buffer, const Address& where) const;  // of a register tile
   int register_of(BufferId buffer, std::int64_t offset, flat::Type type);
   void emit_prefetch(BufferId buffer, const Address& address);
   flat::Expr lower_mask(const Instance& at, const Address& address, const flat::Expr& condition) const;
@@ -260,7 +262,7 @@ class Expander {
     std::vector<flat::Expr> done;
   };
   std::vector<ActivePrefetch> prefetches_;
-  std::int64_t nodes_ = 0;
+  std::int64_t accesses_ = 0;
 };
 
 }  // namespace lathe::lower

@@ -52,12 +52,8 @@ void cut(ir::Sizes& sizes, analysis::Span& span, std::int64_t low, SizeId domain
 // What the loops so far reach of an iterator's domain: what the block reads need not be there beyond.
 void keep_to_reached(ir::Nest& nest, ir::BlockIter& iter) {
   ir::Sizes& sizes = nest.sizes;
-  SizeId reached = iter.offset == SizeId::kNone ? sizes.constant(1) : sizes.add(iter.offset, sizes.constant(1));
-  for (const ir::Digit& digit : iter.digits) {
-    if (digit.div != SizeId::kNone || digit.mod != SizeId::kNone) return;
-    const SizeId last = sizes.add(nest.loops[digit.loop].extent, sizes.constant(-1));
-    reached = sizes.add(reached, sizes.mul(digit.weight, last));
-  }
+  SizeId reached = analysis::reach_of(nest, iter.digits);
+  if (iter.offset != SizeId::kNone) reached = sizes.add(reached, iter.offset);
   if (!sizes.at_least(reached, iter.extent)) iter.extent = sizes.min(iter.extent, reached);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compiler/analysis/box.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/region.h"
@@ -84,14 +85,8 @@ class Factorer {
 
   // Whether no iteration of the loops leaves the iterator's domain.
   bool stays_inside(const ir::BlockIter& iter) const {
-    if (iter.kind != ir::IterKind::kReduce) return true;
-    ir::Sizes& s = nest_.sizes;
-    SizeId reached = iter.offset == SizeId::kNone ? s.constant(1) : s.add(iter.offset, s.constant(1));
-    for (const ir::Digit& digit : iter.digits) {
-      if (digit.div != SizeId::kNone || digit.mod != SizeId::kNone) return false;
-      reached = s.add(reached, s.mul(digit.weight, s.add(nest_.loops[digit.loop].extent, s.constant(-1))));
-    }
-    return s.at_least(iter.extent, reached);
+    return iter.kind != ir::IterKind::kReduce ||
+           (iter.offset == SizeId::kNone && analysis::stays_below(nest_, iter.digits, iter.extent));
   }
 
   void accumulate_into(BufferId partial, SizeId count) {

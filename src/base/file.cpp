@@ -1,0 +1,63 @@
+#include "base/file.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+namespace lathe {
+
+namespace fs = std::filesystem;
+
+Result<std::string> read_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  std::string bytes;
+  std::array<char, 1 << 16> part;
+  while (file) {
+    const std::size_t count = std::fread(part.data(), 1, part.size(), file.get());
+    if (count == 0) break;
+    bytes.append(part.data(), count);
+  }
+  if (!file || std::ferror(file.get()))
+    return fail_at(path, ErrorKind::kNotFound, "the file cannot be read ({})", std::strerror(errno));
+  return bytes;
+}
+
+PendingFile::PendingFile(const std::string& final_path)
+    : final_(final_path), pending_(fmt::format("{}.{}.tmp", final_path, ::getpid())) {}
+
+PendingFile::~PendingFile() {
+  std::error_code ignored;
+  fs::remove(pending_, ignored);
+}
+
+Status PendingFile::write(std::span<const std::byte> bytes) const {
+  std::ofstream out(pending_, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out)
+    return fail_at(final_, ErrorKind::kIo, "the file cannot be written ({}); give another one",
+                   std::strerror(errno));
+  return {};
+}
+
+Status PendingFile::move_to_place() const {
+  std::error_code error;
+  fs::rename(pending_, final_, error);
+  if (error)
+    return fail_at(final_, ErrorKind::kIo, "the file cannot be replaced: {}", error.message());
+  return {};
+}
+
+Status write_whole(const std::string& path, std::string_view bytes) {
+  const PendingFile file(path);
+  LATHE_TRY_STATUS(file.write(std::as_bytes(std::span(bytes))));
+  return file.move_to_place();
+}
+
+}  // namespace lathe

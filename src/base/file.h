@@ -1,0 +1,35 @@
+// Whole files, in and out.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace lathe {
+
+// kNotFound with the system's reason; the place is the path.
+Result<std::string> read_file(const std::string& path);
+
+// A file that is complete under its name, or not there: written beside it, then renamed; what was not moved is removed.
+class PendingFile {
+ public:
+  explicit PendingFile(const std::string& final_path);
+  ~PendingFile();
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  const std::string& path() const { return pending_; }
+  // kIo with the system's reason; the place is the final path.
+  Status write(std::span<const std::byte> bytes) const;
+  Status move_to_place() const;
+
+ private:
+  std::string final_, pending_;
+};
+
+Status write_whole(const std::string& path, std::string_view bytes);
+
+}  // namespace lathe

@@ -1,0 +1,63 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace lathe {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  Files() { fs::create_directories(folder_); }
+  ~Files() override { fs::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  long entries() const { return std::distance(fs::directory_iterator(folder_), {}); }
+
+  const fs::path folder_ = fs::path(testing::TempDir()) / ("files" + std::to_string(::getpid()));
+};
+
+TEST_F(Files, ComeBackAsTheyWere) {
+  const std::string bytes("a\0b\r\n\xff", 6);
+  ASSERT_TRUE(write_whole(path("a"), bytes));
+  EXPECT_EQ(*read_file(path("a")), bytes);
+  ASSERT_TRUE(write_whole(path("a"), ""));
+  EXPECT_EQ(*read_file(path("a")), "");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(Files, WhatIsNotMovedLeavesNothing) {
+  ASSERT_TRUE(write_whole(path("a"), "old"));
+  {
+    const PendingFile file(path("a"));
+    const std::string bytes = "new";
+    ASSERT_TRUE(file.write(std::as_bytes(std::span(bytes))));
+  }
+  EXPECT_EQ(*read_file(path("a")), "old");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(Files, SayWhyTheyCannotBeRead) {
+  EXPECT_EQ(read_file(path("none")).error().text(),
+            path("none") + ": the file cannot be read (No such file or directory)");
+  EXPECT_EQ(read_file(folder_.string()).error().text(),
+            folder_.string() + ": the file cannot be read (Is a directory)");
+}
+
+TEST_F(Files, SayWhyTheyCannotBeWritten) {
+  const auto written = write_whole(path("none/a"), "x");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind, ErrorKind::kIo);
+  EXPECT_EQ(written.error().text(),
+            path("none/a") + ": the file cannot be written (No such file or directory); give another one");
+  fs::create_directories(path("folder/full"));
+  EXPECT_FALSE(write_whole(path("folder"), "x"));
+  EXPECT_EQ(entries(), 1);
+}
+
+}  // namespace
+}  // namespace lathe
