@@ -124,7 +124,7 @@ class Workload {
                             const std::function<bool()>& stop = {}) const;
   // The best on record.
   Expected<std::optional<Schedule>> best(const Machine& machine = {}) const;
-  // `schedule`: "best" (on record), "default" or "naive", or the JSON of a trace.
+  // `schedule`: "best" (on record), "predicted" (the models' choice, unmeasured), "default" or "naive", or the JSON of a trace.
   Expected<Program> compile(const std::string& schedule = "best", const Machine& machine = {}) const;
   // Writes a shared library, its C header and an example beside it.
   Expected<void> write_library(const std::string& path, const std::string& schedule = "best", const Machine& machine = {}) const;

@@ -145,13 +145,17 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
 }
 
 Result<std::optional<model::GlobalModel>> global_model_for(const std::string& file, const std::string& workload,
-                                                           const Target& target, store::Store& store,
+                                                           const Target& target, store::Store* store,
                                                            const tune::Options& options) {
   if (!file.empty()) return LATHE_TRY(fitting(file, learn::target_class(target), options));
   const bool able = tune::objective_of(options).has_value() && options.features != "configuration";
   if (!able || !options.transfer || options.fresh) return std::nullopt;
-  return learn::global_of_store(store, workload, target.text(), options.cache_mode, host_fingerprint().cpu(),
-                                LATHE_TRY(global_options(options, learn::target_class(target))));
+  const auto training = LATHE_TRY(global_options(options, learn::target_class(target)));
+  if (store != nullptr)
+    if (auto global = LATHE_TRY(learn::global_of_store(*store, workload, target.text(), options.cache_mode,
+                                                       host_fingerprint().cpu(), training)))
+      return global;
+  return std::nullopt;
 }
 
 }  // namespace lathe::api

@@ -41,9 +41,10 @@ struct Judgement {
 };
 Result<Judgement> judge_model(const JudgeRequest& request);
 
-// The model under a run's own: the file's if one is named, else what the store teaches, or none.
+// The model under a run's own: the file's if one is named, else what the store teaches, or none. The
+// store may be null.
 Result<std::optional<model::GlobalModel>> global_model_for(const std::string& file, const std::string& workload,
-                                                           const Target& target, store::Store& store,
+                                                           const Target& target, store::Store* store,
                                                            const tune::Options& options);
 
 }  // namespace lathe::api

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "api/prediction.h"
 #include "compiler/te/parse.h"
 
 namespace lathe::api {
@@ -69,7 +70,13 @@ Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
     const auto space = LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
     return Chosen{space->trace(space->default_config())};
   }
-  return fail_at("--schedule", ErrorKind::kInvalidArgument, "unknown schedule \"{}\"; known are best, default and naive",
+  if (request.which == "predicted") {
+    PredictRequest predict = {program, target, request.database, {}, {}};
+    predict.options.flavour = request.flavour;
+    predict.options.cache_mode = request.cache_mode;
+    return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
+  }
+  return fail_at("--schedule", ErrorKind::kInvalidArgument, "unknown schedule \"{}\"; known are best, predicted, default and naive",
                  request.which);
 }
 

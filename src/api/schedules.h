@@ -1,4 +1,4 @@
-// Which schedule of a workload: the naive loops, the analytic default, or the best on record.
+// Which schedule of a workload: the naive loops, the analytic default, the models' choice, or the best on record.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct Chosen {
 };
 
 struct ScheduleRequest {
-  std::string which = "best";                  // naive, default, best
+  std::string which = "best";                  // naive, default, predicted, best
   std::string database;
   std::string cache_mode = "warm";
   space::Flavour flavour = space::Flavour::kDefault;

@@ -49,7 +49,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   tune::Options options = request.options;
   options.codegen_version = codegen::kVersion;
   if (const auto global = LATHE_TRY(
-          global_model_for(request.global_model, te::workload_key(program), request.target, *store, options))) {
+          global_model_for(request.global_model, te::workload_key(program), request.target, store.get(), options))) {
     options.global = global->model;
     tuned.global_records = global->records;
     tuned.global_workloads = static_cast<int>(global->workloads.size());

@@ -42,7 +42,8 @@ void add_space_flag(FlagSet& flags, MachineFlags& machine) {
 }
 
 void add_schedule_flag(FlagSet& flags, std::string& schedule) {
-  flags.choice("--schedule", schedule, {"best", "default", "naive"}, "the best on record, the analytic default, or the loops as written");
+  flags.choice("--schedule", schedule, {"best", "predicted", "default", "naive"},
+               "the best on record, what the models choose unmeasured, the analytic default, or the loops as written");
 }
 
 Result<api::ScheduleRequest> schedule_request(const std::string& which, const MachineFlags& machine) {

@@ -45,6 +45,29 @@ Json short_json(const store::Record& r, double flops) {
   return json;
 }
 
+namespace {
+
+std::string origin(std::int64_t records, int workloads) {
+  return fmt::format("{} of {}", counted(records, "trial"), counted(workloads, "other workload"));
+}
+
+}  // namespace
+
+Json to_json(const api::Predicted& predicted) {
+  return {{"trials", 0},
+          {"failed", 0},
+          {"transfer", {{"records", predicted.global_records}, {"workloads", predicted.global_workloads}}},
+          {"best", {{"predicted", true}, {"config", predicted.config}, {"trace", schedule::to_json(predicted.trace)}}}};
+}
+
+std::string text_of(const api::Predicted& predicted) {
+  return fmt::format("chosen by {}; nothing was measured\nschedule: {}\n",
+                     predicted.global_records == 0
+                         ? "the analytic model"
+                         : "a model of " + origin(predicted.global_records, predicted.global_workloads),
+                     predicted.text);
+}
+
 Json to_json(const api::Tuned& tuned) {
   const auto& s = tuned.summary;
   Json json = {{"workload", s.workload}, {"target", s.target},   {"run", s.run},
@@ -74,8 +97,7 @@ std::string text_of(const api::Tuned& tuned) {
   else if (s.exhausted) out += "; the space has no more";
   out += "\n";
   if (tuned.global_records > 0)
-    out += fmt::format("the model began from {} of {}\n", counted(tuned.global_records, "trial"),
-                       counted(tuned.global_workloads, "other workload"));
+    out += fmt::format("the model began from {}\n", origin(tuned.global_records, tuned.global_workloads));
   if (s.failed > 0) out += fmt::format("main failure: {}\n", s.main_failure);
   if (s.wrong > 0)
     out += fmt::format("{} programs computed a WRONG ANSWER: a bug of Lathe; `lathe trials` names the reproducers\n", s.wrong);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "api/prediction.h"
 #include "api/tuning.h"
 #include "base/json.h"
 
@@ -15,6 +16,9 @@ std::string counted(std::int64_t count, const std::string& noun);  // "1 trial",
 
 Json to_json(const api::Tuned& tuned);
 std::string text_of(const api::Tuned& tuned);
+// Of a run without trials: the same members, but for times.
+Json to_json(const api::Predicted& predicted);
+std::string text_of(const api::Predicted& predicted);
 
 // A configuration in a line: "order=VPK.pv tile.v=2"
 std::string schedule_text(const Json& config);

@@ -1,4 +1,5 @@
 // lathe tune: searches for the fastest program of a workload.
+#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -22,7 +23,8 @@ struct Flags {
 };
 
 void add_search_flags(FlagSet& set, tune::Options& options) {
-  set.whole("--trials", options.trials, 1, 10'000'000, "trials of the run in all; the same command goes on");
+  set.whole("--trials", options.trials, 0, 10'000'000,
+            "trials of the run in all; the same command goes on; 0: what the models choose, unmeasured");
   set.number("--time", options.seconds, "SECONDS", "time this command may take");
   set.whole("--jobs", options.jobs, 1, 1024, "processes that may work at once");
   set.whole("--seed", options.seed, "of everything random; another seed is another run");
@@ -57,6 +59,23 @@ tune::Progress heeding_interrupts(tune::Progress progress) {
   return progress;
 }
 
+Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto predicted = LATHE_TRY(api::predict_schedule(
+      {request.program, request.target, request.database, request.global_model, request.options}));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  if (flags.json) {
+    Json json = to_json(predicted);
+    json["workload"] = te::workload_key(request.program);
+    json["target"] = request.target.text();
+    json["seconds"] = seconds.count();
+    fmt::print("{}\n", dump(json));
+  } else {
+    fmt::print("{}", text_of(predicted));
+  }
+  return kDone;
+}
+
 Result<int> perform(const Flags& flags) {
   if (flags.no_transfer && !flags.global_model.empty())
     return fail_at("--no-transfer", ErrorKind::kInvalidArgument, "contradicts --global-model; give one of them");
@@ -70,6 +89,7 @@ Result<int> perform(const Flags& flags) {
   request.options.cache_mode = flags.machine.cache;
   request.options.flavour = LATHE_TRY(api::flavour_named(flags.machine.space));
   request.program = std::move(workload.program);
+  if (flags.options.trials == 0) return predict(request, flags);
   catch_interrupts();
   ProgressLine line(stderr, te::flops(request.program));
   const auto tuned = api::run_tuning(

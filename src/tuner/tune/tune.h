@@ -110,6 +110,10 @@ Result<Summary> tune(const Subject& subject, measure::Measurer& measurer, store:
                      const Options& options, const SearcherMaker& make_searcher, model::CostModel* model,
                      const Listener& listener, const std::function<bool()>& stop);
 
+// What is best without measuring anything: of what a search finds by the model's scores, and the default configuration. That
+// one where nothing scores: a model that learns knows nothing without `options.global` or `options.prior`.
+Result<search::Config> predict(const Subject& subject, const Options& options);
+
 // The same over a derived space, with the parts that `options` names.
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store, const Target& target,
                      const Options& options, const Listener& listener, const std::function<bool()>& stop);

@@ -93,8 +93,8 @@ TEST_F(Usage, Workloads) {
 }
 
 TEST_F(Usage, Values) {
-  refused({"tune", "C6", "--trials", "many"}, kWrongUsage, "--trials: must be a whole number from 1 to");
-  refused({"tune", "C6", "--trials", "5", "--trials", "0"}, kWrongUsage, "not \"0\"");
+  refused({"tune", "C6", "--trials", "many"}, kWrongUsage, "--trials: must be a whole number from 0 to");
+  refused({"tune", "C6", "--trials", "5", "--trials", "-1"}, kWrongUsage, "not \"-1\"");
   refused({"tune", "C6", "--time", "-1"}, kWrongUsage, "--time: must be a number above 0");
   refused({"tune", "C6", "--search", "magic"}, kWrongUsage, "--search: must be one of annealing, genetic, random, not \"magic\"");
   refused({"tune", "C6", "--model", "magic"}, kWrongUsage, "--model: must be one of xgb-rank, xgb-reg, xgb-ensemble, analytic, none");
@@ -109,7 +109,7 @@ TEST_F(Usage, Values) {
   refused({"tune", "C6", "--space", "huge"}, kWrongUsage, "--space: must be one of default, wide");
   refused({"tune", "C6", "--max-error", "0"}, kWrongUsage, "--max-error: must be a number above 0");
   refused({"show", "C6", "--what", "everything"}, kWrongUsage, "--what: unknown view \"everything\"; known are expression");
-  refused({"bench", "C6", "--schedule", "fastest"}, kWrongUsage, "--schedule: must be one of best, default, naive");
+  refused({"bench", "C6", "--schedule", "fastest"}, kWrongUsage, "--schedule: must be one of best, predicted, default, naive");
 }
 
 TEST_F(Usage, Targets) {

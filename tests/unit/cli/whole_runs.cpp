@@ -37,7 +37,7 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   EXPECT_EQ(best["trace"], result["best"]["trace"]);
   EXPECT_NE(lathe(with({"trials"}, workload_)).out.find("(raced)"), std::string::npos);
 
-  for (const char* schedule : {"naive", "default", "best"}) {
+  for (const char* schedule : {"naive", "default", "predicted", "best"}) {
     const Outcome bench = lathe(with(with({"bench"}, workload_), {"--schedule", schedule, "--json"}));
     ASSERT_EQ(bench.code, 0) << bench.error;
     EXPECT_GT(json_of(bench)["gflops"].get<double>(), 0);
@@ -50,6 +50,20 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   std::filesystem::remove(folder_ + "/records.db");
   EXPECT_EQ(lathe({"import", lines}).out, "12 trials imported, 0 were already there\n");
   EXPECT_EQ(json_of(lathe(with(with({"best"}, workload_), {"--json"})))["trace"], result["best"]["trace"]);
+}
+
+TEST_F(Command, WithoutTrialsTheModelsChoose) {
+  const auto tune = with(with({"tune"}, workload_), {"--trials", "0"});
+  const Json predicted = json_of(lathe(with(tune, {"--json"})));
+  EXPECT_EQ(predicted["trials"], 0);
+  EXPECT_TRUE(predicted["best"]["predicted"].get<bool>());
+  EXPECT_FALSE(predicted["best"].contains("seconds"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/records.db")) << "nothing was measured";
+  EXPECT_NE(lathe(tune).out.find("nothing was measured"), std::string::npos);
+  EXPECT_NE(lathe(with(tune, {"--no-transfer"})).out.find("chosen by the analytic model"), std::string::npos);
+
+  const Outcome shown = lathe(with(with({"show"}, workload_), {"--schedule", "predicted", "--what", "trace"}));
+  EXPECT_EQ(shown.code, 0) << shown.error;
 }
 
 TEST_F(Command, CompilesALibraryWithAnExample) {

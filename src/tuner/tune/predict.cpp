@@ -1,0 +1,21 @@
+#include <algorithm>
+
+#include "tuner/tune/model_scorer.h"
+
+namespace lathe::tune {
+
+Result<search::Config> predict(const Subject& subject, const Options& options) {
+  const auto make_searcher = LATHE_TRY(searcher_named(options.search, options.exploration));
+  const auto model = LATHE_TRY(model_of(options));
+  ModelScorer scorer(subject, model.get(), prior_of(subject, options), options.jobs);
+  std::vector<search::Config> candidates = {subject.default_config()};
+  if (!scorer.ready()) return candidates[0];
+  for (auto& config : make_searcher(subject.domain(), scorer, options.seed)->ask(options.batch))
+    candidates.push_back(std::move(config));
+  std::vector<double> scores(candidates.size());
+  scorer.score(candidates, scores);
+  LATHE_TRY_STATUS(scorer.status());
+  return candidates[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
+}
+
+}  // namespace lathe::tune
