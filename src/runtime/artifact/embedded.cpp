@@ -1,16 +1,6 @@
 #include "runtime/artifact/embedded.h"
 
-#define LATHE_EMBED(name, path)                                  \
-  asm(".pushsection .rodata\n"                                   \
-      ".balign 16\n"                                             \
-      ".global " #name "_begin\n.hidden " #name "_begin\n" #name \
-      "_begin:\n"                                                \
-      ".incbin \"" path                                          \
-      "\"\n"                                                     \
-      ".global " #name "_end\n.hidden " #name "_end\n" #name     \
-      "_end:\n.byte 0\n"                                         \
-      ".popsection\n");                                          \
-  extern "C" const std::byte name##_begin[], name##_end[];
+#include "base/embed.h"
 
 #ifdef LATHE_ARTIFACT_x86
 LATHE_EMBED(lathe_artifact_x86, LATHE_ARTIFACT_x86)
