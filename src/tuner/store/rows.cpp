@@ -32,14 +32,15 @@ std::string insert_record_sql() {
   return fmt::format("INSERT INTO records ({}) VALUES ({})", kColumns, values);
 }
 
-std::string select_records_sql(const std::string& rest) {
-  return "SELECT r.id, r.run, r.batch, r.idx, w.text, t.text, m.text, f.text, c.text, r.trace, r.config, r.space_hash, "
-         "r.codegen_version, r.program_hash, r.visits, r.seconds, r.dropped_early, r.raced, r.race_seconds, r.spills, "
-         "r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score, r.build_seconds, "
-         "r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.standing "
-         "FROM records r JOIN names w ON w.id = r.workload JOIN names t ON t.id = r.target "
-         "JOIN names m ON m.id = r.cache_mode JOIN names f ON f.id = r.fingerprint JOIN names c ON c.id = r.cpu " +
-         rest;
+std::string select_records_sql(const std::string& rest, bool summary) {
+  return fmt::format(
+      "SELECT r.id, r.run, r.batch, r.idx, w.text, t.text, m.text, f.text, c.text, {}, r.config, r.space_hash, "
+      "r.codegen_version, r.program_hash, {}, r.seconds, r.dropped_early, r.raced, r.race_seconds, r.spills, "
+      "r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score, r.build_seconds, "
+      "r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.standing "
+      "FROM records r JOIN names w ON w.id = r.workload JOIN names t ON t.id = r.target "
+      "JOIN names m ON m.id = r.cache_mode JOIN names f ON f.id = r.fingerprint JOIN names c ON c.id = r.cpu {}",
+      summary ? "'[]'" : "r.trace", summary ? "'[]'" : "r.visits", rest);
 }
 
 void bind_record(Statement& insert, const Record& r, const NameIds& names) {

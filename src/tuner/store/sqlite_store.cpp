@@ -23,13 +23,15 @@ constexpr const char* kStandBehind =
     "UPDATE records SET standing = ?1 WHERE ok = 1 AND standing < ?1 AND (workload, target, cache_mode, cpu) = "
     "(SELECT workload, target, cache_mode, cpu FROM records WHERE id = ?2)";
 
+// To the millisecond: a run tries dozens of programs a second.
 std::string now_utc() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const std::time_t whole = std::chrono::system_clock::to_time_t(now);
   std::tm parts{};
-  gmtime_r(&now, &parts);
+  gmtime_r(&whole, &parts);
   std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  return fmt::format("{}.{:03}Z", text.data(), now.time_since_epoch().count() % 1000);
 }
 
 class SqliteStore final : public Store {
@@ -111,7 +113,7 @@ class SqliteStore final : public Store {
   Status each(const Query& query, const std::function<bool(const Record&)>& visit) override {
     const std::lock_guard lock(mutex_);
     const Where where = where_of(query);
-    auto select = LATHE_TRY(database_.prepare(select_records_sql(where.sql + " ORDER BY r.id")));
+    auto select = LATHE_TRY(database_.prepare(select_records_sql(where.sql + " ORDER BY r.id", query.summary)));
     bind(select, where);
     std::int64_t unreadable = 0;
     Error first;

@@ -51,7 +51,7 @@ struct Record {
   double numerical_error = 0;       // largest, of the largest output
   double predicted_score = 0;
   double build_seconds = 0, run_seconds = 0, model_seconds = 0, search_seconds = 0;
-  std::string time;                 // ISO 8601, UTC
+  std::string time;                 // ISO 8601, UTC: "2026-08-01T10:00:00.125Z"
   double standing = 0;              // set by the store: what best() compares
   bool ok() const { return error_kind.empty(); }
 };
@@ -69,6 +69,7 @@ struct Query {                      // empty members match everything
   std::string workload, target, cache_mode, cpu;
   std::int64_t run = 0;
   std::optional<bool> ok;
+  bool summary = false;             // each() leaves traces and visits out, which are most of a record and of the time to read it
 };
 
 class Store {
