@@ -17,17 +17,28 @@ measure::CacheMode cache_of(const std::string& name) {
   return name == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
 }
 
+// Under which name a store keeps the peak of a machine on a target's threads.
+std::string peak_key(const std::string& fingerprint, const std::string& target) {
+  return "peak/" + fingerprint + "/" + target;
+}
+
 // The highest that any run on this machine and thread count has measured: a moment's work, and it may have been a busy one.
 Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target) {
-  const std::string key = "peak/" + host_fingerprint().text() + "/" + target.text();
+  const std::string machine = host_fingerprint().text();
   const double now = LATHE_TRY(measurer.peak_flops());
-  double before = 0;
-  if (const auto known = LATHE_TRY(store.get(key))) std::from_chars(known->data(), known->data() + known->size(), before);
-  if (now > before) LATHE_TRY_STATUS(store.put(key, fmt::format("{}", now)));
+  const double before = LATHE_TRY(known_peak(store, machine, target.text()));
+  if (now > before) LATHE_TRY_STATUS(store.put(peak_key(machine, target.text()), fmt::format("{}", now)));
   return std::max(now, before);
 }
 
 }  // namespace
+
+Result<double> known_peak(store::Store& store, const std::string& fingerprint, const std::string& target) {
+  double peak = 0;
+  if (const auto text = LATHE_TRY(store.get(peak_key(fingerprint, target))))
+    std::from_chars(text->data(), text->data() + text->size(), peak);
+  return peak;
+}
 
 Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener, const std::function<bool()>& stop) {
   const auto say = [&](const tune::Progress& progress, double peak) {

@@ -34,6 +34,9 @@ using TuneListener = std::function<void(const tune::Progress&, double peak)>;
 
 Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener, const std::function<bool()>& stop);
 
+// Peak of a machine (a fingerprint's text) on a target's threads in FLOP/s, as runs have measured it; 0 if none has.
+Result<double> known_peak(store::Store& store, const std::string& fingerprint, const std::string& target);
+
 struct Measurement {
   double seconds = 0, flops = 0, peak_flops = 0, numerical_error = 0;
 };

@@ -1,0 +1,27 @@
+// Trials as the parts of the report see them. Internal to this room.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "api/report/report.h"
+
+namespace lathe::report {
+
+// A record without its texts, so that many can be kept.
+struct Trial {
+  std::int64_t run = 0;
+  int batch = 0, index = 0;
+  int codegen_version = 0;
+  double seconds = 0;          // infinity: it failed
+  double score = 0;            // predicted
+  double clock = 0;            // when it was finished, seconds since 1970; NaN: unknown
+  Spent spent;
+  std::vector<int> settings;   // of the configuration: ids of a SettingTable, in order of knobs
+};
+
+// Of one run, machine and code generator, in the order they were finished.
+using Trials = std::span<const Trial* const>;
+
+}  // namespace lathe::report
