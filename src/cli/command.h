@@ -29,5 +29,6 @@ Command bench_command();
 Command export_command();
 Command import_command();
 Command model_command();
+Command report_command();
 
 }  // namespace lathe::cli

@@ -53,7 +53,7 @@ class Usage : public testing::Test {
 constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
 
 TEST_F(Usage, Subcommands) {
-  refused({}, kWrongUsage, "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, export, import");
+  refused({}, kWrongUsage, "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, report, export, import");
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
   refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");
@@ -64,7 +64,7 @@ TEST_F(Usage, Subcommands) {
 }
 
 TEST_F(Usage, HelpIsNotAnError) {
-  for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "model", "export", "import"}) {
+  for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "model", "report", "export", "import"}) {
     const Outcome outcome = lathe({word, "--help"});
     EXPECT_EQ(outcome.code, kDone);
     EXPECT_NE(outcome.out.find("--help"), std::string::npos) << word;
@@ -136,6 +136,35 @@ TEST_F(Usage, FilesAndDatabases) {
   std::ofstream(letter) << "dear aunt, this is not a database, but it is longer than the header of one would be, I think";
   refused({"best", "C6", "--db", letter.c_str()}, kFailed, "not a Lathe database");
   refused({"import", letter.c_str()}, kFailed, "letter.txt, line 1: not valid JSON");
+}
+
+TEST_F(Usage, Reports) {
+  refused({"report"}, kFailed, "there is no database here yet; run lathe tune first");
+  refused({"report", "/no/such.db"}, kFailed, "/no/such.db: there is no database here yet");
+  refused({"report", "a.db", "--db", "b.db"}, kWrongUsage, "--db: two databases are given, a.db and b.db; choose one");
+  refused({"report", folder_.c_str()}, kFailed, "this is a folder, not a database");
+  const std::string letter = folder_ + "/letter.txt";
+  std::ofstream(letter) << "dear aunt, this is not a database, but it is longer than the header of one would be, I think";
+  refused({"report", letter.c_str()}, kFailed, "not a Lathe database");
+  const std::string empty = folder_ + "/empty.db";
+  auto store = store::open_sqlite(empty);
+  ASSERT_TRUE(store);
+  refused({"report", empty.c_str()}, kFailed, empty + ": the database holds no trials yet; run lathe tune first");
+  store::Run run;
+  run.workload = run.target = run.cache_mode = run.space = run.search = run.model = "x";
+  run = *(*store)->open_run(run);
+  std::vector<store::Record> records(1);
+  records[0].run = run.id;
+  records[0].workload = records[0].target = records[0].cache_mode = records[0].cpu = "x";
+  records[0].error_kind = "timeout";
+  records[0].trace = records[0].config = Json::array();
+  ASSERT_TRUE((*store)->add(records));
+  refused({"report", empty.c_str(), "-o", folder_.c_str()}, kWrongUsage, "is no file name for the page; give one, as in -o report.html");
+  refused({"report", empty.c_str(), "-o", "/no/such/folder/x.html"}, kFailed, "/no/such/folder/x.html");
+  const std::string page = folder_ + "/x.html";
+  EXPECT_EQ(lathe({"report", empty.c_str(), "-o", page.c_str()}).out, page + ": 1 workload\n");
+  EXPECT_GT(std::filesystem::file_size(page), 100'000U);
+  EXPECT_TRUE(lathe({"report", "--db", empty.c_str(), "-o", "-"}).out.starts_with("<!DOCTYPE html>"));
 }
 
 TEST_F(Usage, Outputs) {

@@ -1,0 +1,74 @@
+#include "cli/report/page.h"
+
+#include <set>
+
+#include "base/embed.h"
+#include "cli/progress_line.h"
+#include "cli/report/html.h"
+#include "cli/report/parts.h"
+#include "cli/results.h"
+
+LATHE_EMBED(lathe_report_page, LATHE_REPORT_FOLDER "/page.html")
+LATHE_EMBED(lathe_report_css, LATHE_REPORT_FOLDER "/page.css")
+LATHE_EMBED(lathe_report_js, LATHE_REPORT_FOLDER "/page.js")
+LATHE_EMBED(lathe_report_chart_js, LATHE_CHART_JS)
+
+namespace lathe::cli {
+namespace {
+
+std::string_view text_between(const std::byte* begin, const std::byte* end) {
+  return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
+}
+
+std::string summary_text(const report::Report& report, const PageInfo& info) {
+  std::int64_t trials = 0, failed = 0;
+  double seconds = 0;
+  std::set<std::string> machines;
+  for (const report::Workload& w : report.workloads) {
+    trials += w.trials;
+    failed += w.failed;
+    machines.insert(w.fingerprint);
+    for (const report::RunReport& run : w.runs) seconds += run.seconds;
+  }
+  std::string out = fmt::format("{}: {} in {}, {} failed, {} at work", escaped(info.database),
+                                counted(static_cast<std::int64_t>(report.workloads.size()), "workload"), counted(trials, "trial"),
+                                failed == 0 ? "none" : std::to_string(failed), duration_text(seconds));
+  if (machines.size() == 1) return out + ", on " + escaped(*machines.begin()) + ".";
+  return out + fmt::format(", on {} machines.", machines.size());
+}
+
+}  // namespace
+
+std::string report_page(const report::Report& report, const PageInfo& info) {
+  std::string sections;
+  for (std::size_t i = 0; i < report.workloads.size(); ++i) sections += workload_section(report.workloads[i], i, info);
+  return filled(text_between(lathe_report_page_begin, lathe_report_page_end),
+                {{"css", std::string(text_between(lathe_report_css_begin, lathe_report_css_end))},
+                 {"chart_js", std::string(text_between(lathe_report_chart_js_begin, lathe_report_chart_js_end))},
+                 {"js", std::string(text_between(lathe_report_js_begin, lathe_report_js_end))},
+                 {"database", escaped(info.database)},
+                 {"written", escaped(info.written)},
+                 {"summary", summary_text(report, info)},
+                 {"workloads", workloads_table(report)},
+                 {"failures", failures_overview(report)},
+                 {"sections", sections}});
+}
+
+std::string speed_text(const report::Work& work, double seconds) {
+  const double speed = work.speed(seconds);
+  return speed >= 10 ? fmt::format("{:.1f} {}", speed, work.unit) : fmt::format("{:.3g} {}", speed, work.unit);
+}
+
+std::string percent_text(double share) {
+  const double percent = 100 * share;
+  return fmt::format("{:.{}f}\u00a0%", percent, percent > 0 && percent < 1 ? 1 : 0);  // never apart
+}
+
+std::string share_text(int part, int whole) { return percent_text(static_cast<double>(part) / whole); }
+
+std::string date_text(const std::string& time) {
+  const bool usual = time.size() >= 20 && time[10] == 'T' && time.back() == 'Z';
+  return usual ? time.substr(0, 10) + " " + time.substr(11, 5) + " UTC" : time;
+}
+
+}  // namespace lathe::cli

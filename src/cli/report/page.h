@@ -1,0 +1,17 @@
+// `lathe report` as one HTML file that needs nothing else.
+#pragma once
+
+#include <string>
+
+#include "api/report/report.h"
+
+namespace lathe::cli {
+
+struct PageInfo {
+  std::string database;  // as people should read it
+  std::string written;   // when
+};
+
+std::string report_page(const report::Report& report, const PageInfo& info);
+
+}  // namespace lathe::cli

@@ -1,0 +1,115 @@
+"""Opens a page of `lathe report` in a real browser: every plot is drawn, nothing complains, and nothing is loaded.
+
+Usage: report.py LATHE [FOLDER]   with a FOLDER, the page and pictures of it are left there."""
+
+import base64
+import os
+import subprocess
+import sys
+import tempfile
+
+import chrome
+import records
+
+SKIPPED = 77  # of CTest
+# Of each canvas: how many of its pixels are drawn on, and in how many colours.
+DRAWN = """
+(async () => {
+  const out = [];
+  for (const figure of document.querySelectorAll('figure[data-chart]')) {
+    for (let box = figure.closest('details'); box; box = box.parentElement.closest('details')) box.open = true;
+    figure.scrollIntoView({block: 'center'});
+    const canvas = figure.querySelector('canvas');
+    for (let i = 0; i < 200 && !Chart.getChart(canvas); ++i) await new Promise(done => setTimeout(done, 10));
+    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
+    copy.drawImage(canvas, 0, 0);
+    const data = copy.getImageData(0, 0, canvas.width, canvas.height).data;
+    const colours = new Set();
+    let pixels = 0;
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 0) { ++pixels; colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]); }
+    out.push({kind: figure.dataset.chart, pixels, colours: colours.size, width: canvas.clientWidth});
+  }
+  return out;
+})()
+"""
+
+
+def check(condition, sentence):
+    if not condition:
+        raise AssertionError(sentence)
+
+
+def make_page(lathe, folder):
+    lines, database, page = (os.path.join(folder, name) for name in ("trials.jsonl", "records.db", "report.html"))
+    records.write(lines,
+                  records.trials(records.MATMUL, records.run_of(), 320, 1),
+                  records.trials(records.MATMUL, records.run_of(seed=1), 320, 2),
+                  records.trials(records.MATMUL, records.run_of("random", "none"), 320, 3),
+                  records.trials(records.COPY, records.run_of(), 40, 4))
+    subprocess.run([lathe, "import", lines, "--db", database], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([lathe, "report", database, "-o", page], check=True, stdout=subprocess.DEVNULL)
+    return page
+
+
+def look(browser, folder, name):
+    check(browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name}: the page is wider than the window")
+    drawn = browser.evaluate(DRAWN)
+    # Both workloads: progress over trials and over time, six knobs, model, time.
+    kinds = sorted(chart["kind"] for chart in drawn)
+    check(kinds == ["bars"] * 12 + ["lines"] * 6 + ["stacked"] * 2, f"{name}: the charts are {kinds}")
+    for number, chart in enumerate(drawn):
+        check(chart["pixels"] > 500 and chart["colours"] > 2, f"{name}: chart {number} ({chart['kind']}) is blank: {chart}")
+        check(chart["width"] > 150, f"{name}: chart {number} is only {chart['width']} pixels wide")
+    if folder:
+        picture = browser.send("Page.captureScreenshot", captureBeyondViewport=True,
+                               clip={"x": 0, "y": 0, "scale": 1, "width": browser.evaluate("innerWidth"),
+                                     "height": browser.evaluate("document.documentElement.scrollHeight")})
+        with open(os.path.join(folder, name + ".png"), "wb") as file:
+            file.write(base64.b64decode(picture["data"]))
+
+
+def sorts(browser):
+    column = "[...document.querySelectorAll('table.sortable tbody')][0].rows[0].cells[0].textContent"
+    header = "document.querySelectorAll('table.sortable th button')[5]"  # trials
+    browser.evaluate(header + ".click()")
+    most = browser.evaluate(column)
+    browser.evaluate(header + ".click()")
+    check(browser.evaluate(column) != most, "a second click on a column does not turn its order")
+    check(most.startswith("C[i,j]"), f"the workload with most trials is {most}")
+
+
+def prints(browser):
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    charts = browser.evaluate("document.documentElement.dataset.charts")
+    check(charts == "20/20", f"on paper, {charts} charts are drawn")
+    check(browser.send("Page.printToPDF")["data"].startswith("JVBERi0"), "printing makes no PDF")
+    browser.evaluate("dispatchEvent(new Event('afterprint'))")
+
+
+def run(lathe, browser_path, folder, keep):
+    page = make_page(lathe, folder)
+    with chrome.Chrome(browser_path) as browser:
+        browser.window(1280, 900)
+        browser.open(page)
+        look(browser, keep, "light")
+        sorts(browser)
+        browser.window(390, 844, dark=True, phone=True)
+        look(browser, keep, "phone-dark")
+        prints(browser)
+        check(not browser.complaints, "the browser complains: " + "; ".join(browser.complaints))
+
+
+def main():
+    lathe, keep = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+    browser_path = chrome.find()
+    if browser_path is None:
+        print("skipped: no Chromium is installed (" + ", ".join(chrome.NAMES) + "); scripts/install installs one")
+        return SKIPPED
+    with tempfile.TemporaryDirectory(prefix="lathe-report-") as folder:
+        run(lathe, browser_path, keep or folder, keep)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

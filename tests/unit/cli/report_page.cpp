@@ -1,0 +1,131 @@
+// The page of `lathe report`: whatever a database holds stays text.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "cli/report/html.h"
+#include "cli/report/page.h"
+#include "cli/report/parts.h"
+
+namespace lathe::cli {
+namespace {
+
+constexpr const char* kHostile = "</script><script>alert('1')</script>\"&<!--\n\xff{{css}}";
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+// Every text is hostile.
+report::Report hostile_report() {
+  report::Workload w;
+  w.key = w.target = w.cache_mode = w.cpu = w.fingerprint = w.title = w.expression = w.shapes = w.latest = kHostile;
+  w.work = {1, "GFLOP/s", true};
+  w.peak_flops = 3e12;
+  w.trials = 10;
+  w.failed = 3;
+  w.wrong = 1;
+  w.first_seconds = 2e-3;
+  w.failures = {{kHostile, 3, {{kHostile, kHostile, 2}}}};
+  w.knobs = {5, 20, {{kHostile, 0.7, {{kHostile, 5, 6}, {"other", 0, 14}}}}};
+  w.best.emplace();
+  w.best->record.config = {{kHostile, kHostile}};
+  w.best->record.time = kHostile;
+  w.best->record.seconds = 1e-3;
+  w.best->trace = w.best->program = kHostile;
+  report::RunReport run;
+  run.run.search = run.run.model = run.run.space = kHostile;
+  run.trials = 10;
+  run.best_seconds = 1e-3;
+  run.over_trials = run.over_seconds = {{1, 500}, {10, 1000}};
+  run.quality = {{10, 10, 0.7, 0.5}};
+  w.runs = {run};
+  report::Workload broken = w;
+  broken.best->program.clear();
+  broken.best->problem = kHostile;
+  report::Workload nothing = w;
+  nothing.best.reset();
+  nothing.knobs = {};
+  nothing.runs[0].over_trials.clear();
+  nothing.runs[0].over_seconds.clear();
+  nothing.runs[0].quality.clear();
+  return {{w, broken, nothing}};
+}
+
+TEST(Html, Escapes) {
+  EXPECT_EQ(escaped("a<b>&\"'c"), "a&lt;b&gt;&amp;&quot;&#39;c");
+  EXPECT_EQ(escaped(std::string_view("a\0b", 3)), "a\xef\xbf\xbd" "b");
+  EXPECT_EQ(embedded({{"a", "</script>\xff"}}), "{\"a\":\"\\u003c/script>\xef\xbf\xbd\"}");
+}
+
+TEST(Html, Fills) {
+  EXPECT_EQ(filled("{{a}}-{{b}}{{a}}", {{"a", "{{b}}"}, {"b", "2"}}), "{{b}}-2{{b}}");
+  EXPECT_EQ(filled("", {}), "");
+  EXPECT_THROW(filled("{{c}}", {}), InvariantError);
+}
+
+TEST(Html, TablesAreWhole) {
+  Table table({{"A"}, {"B", true}});
+  table.text("x");
+  EXPECT_THROW(table.html(), InvariantError);
+  table.number(std::nan(""), "–");
+  EXPECT_NE(table.html().find("<td class=\"number\" data-value=\"0\">–</td>"), std::string::npos);
+}
+
+TEST(ReportPage, TextsOfADatabaseStayTexts) {
+  const report::Report report = hostile_report();
+  const std::string page = report_page(report, {kHostile, kHostile});
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  // Two charts of progress, one each of knobs, quality and time; the last workload has but the one of time.
+  const std::size_t charts = 5 + 5 + 1;
+  EXPECT_EQ(count(page, "<figure data-chart="), charts);
+  EXPECT_EQ(count(page, "<canvas "), charts);
+  EXPECT_EQ(count(page, "</script>"), charts + 2);
+  EXPECT_EQ(count(page, "<script"), count(page, "</script>"));
+}
+
+TEST(ReportPage, EveryChartIsJson) {
+  const std::string page = report_page(hostile_report(), {"records.db", "today"});
+  const std::string begin = "<script type=\"application/json\">";
+  for (std::size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at + 1)) {
+    const std::size_t from = at + begin.size();
+    const auto json = parse_json(page.substr(from, page.find("</script>", from) - from));
+    ASSERT_TRUE(json.has_value()) << json.error().text();
+    EXPECT_TRUE(json->contains("series"));
+  }
+}
+
+TEST(ReportPage, ElementsAreClosed) {
+  const report::Report report = hostile_report();
+  const std::string parts = workloads_table(report) + failures_overview(report) + workload_section(report.workloads[0], 0, {"db", "now"}) +
+                            workload_section(report.workloads[1], 1, {"db", "now"}) + workload_section(report.workloads[2], 2, {"db", "now"});
+  for (const std::string name : {"table", "tr", "td", "th", "div", "figure", "details", "dl", "dd", "dt", "section", "p", "code", "pre", "small", "a"})
+    EXPECT_EQ(count(parts, "<" + name + " ") + count(parts, "<" + name + ">"), count(parts, "</" + name + ">")) << name;
+}
+
+TEST(ReportPage, NeedsNothingElse) {
+  const std::string page = report_page(hostile_report(), {"records.db", "today"});
+  for (const std::string part : {" src=", "@import", "url(", "<link rel=\"stylesheet\""}) EXPECT_EQ(count(page.substr(0, page.find("<script>")), part), 0U) << part;
+}
+
+TEST(ReportPage, NoFailuresNoTable) {
+  report::Report report = hostile_report();
+  for (auto& w : report.workloads) w.failures.clear();
+  EXPECT_EQ(failures_overview(report), "");
+}
+
+TEST(ReportPage, Words) {
+  EXPECT_EQ(percent_text(0), "0\u00a0%");
+  EXPECT_EQ(percent_text(0.004), "0.4\u00a0%");
+  EXPECT_EQ(percent_text(1), "100\u00a0%");
+  EXPECT_EQ(date_text("2026-08-01T10:20:30Z"), "2026-08-01 10:20 UTC");
+  EXPECT_EQ(date_text("2026-08-01T10:20:30.125Z"), "2026-08-01 10:20 UTC");
+  EXPECT_EQ(date_text("then"), "then");
+  EXPECT_EQ(speed_text({2, "GFLOP/s", true}, 0.01), "200.0 GFLOP/s");
+  EXPECT_EQ(speed_text({2e-3, "GB/s"}, 0.01), "0.2 GB/s");
+}
+
+}  // namespace
+}  // namespace lathe::cli
