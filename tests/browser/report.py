@@ -1,8 +1,7 @@
 """Opens a page of `lathe report` in a real browser: every plot is drawn, nothing complains, and nothing is loaded.
 
-Usage: report.py LATHE [FOLDER]   with a FOLDER, the page and pictures of it are left there."""
+Usage: report.py LATHE [FOLDER]   with a FOLDER, the database and the page are left there."""
 
-import base64
 import os
 import subprocess
 import sys
@@ -52,7 +51,7 @@ def make_page(lathe, folder):
     return page
 
 
-def look(browser, folder, name):
+def look(browser, name):
     check(browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name}: the page is wider than the window")
     drawn = browser.evaluate(DRAWN)
     # Both workloads: progress over trials and over time, six knobs, model, time.
@@ -61,17 +60,11 @@ def look(browser, folder, name):
     for number, chart in enumerate(drawn):
         check(chart["pixels"] > 500 and chart["colours"] > 2, f"{name}: chart {number} ({chart['kind']}) is blank: {chart}")
         check(chart["width"] > 150, f"{name}: chart {number} is only {chart['width']} pixels wide")
-    if folder:
-        picture = browser.send("Page.captureScreenshot", captureBeyondViewport=True,
-                               clip={"x": 0, "y": 0, "scale": 1, "width": browser.evaluate("innerWidth"),
-                                     "height": browser.evaluate("document.documentElement.scrollHeight")})
-        with open(os.path.join(folder, name + ".png"), "wb") as file:
-            file.write(base64.b64decode(picture["data"]))
 
 
 def sorts(browser):
     column = "[...document.querySelectorAll('table.sortable tbody')][0].rows[0].cells[0].textContent"
-    header = "document.querySelectorAll('table.sortable th button')[5]"  # trials
+    header = "document.querySelectorAll('table.sortable th button')[4]"  # trials
     browser.evaluate(header + ".click()")
     most = browser.evaluate(column)
     browser.evaluate(header + ".click()")
@@ -87,27 +80,27 @@ def prints(browser):
     browser.evaluate("dispatchEvent(new Event('afterprint'))")
 
 
-def run(lathe, browser_path, folder, keep):
+def run(lathe, browser_path, folder):
     page = make_page(lathe, folder)
     with chrome.Chrome(browser_path) as browser:
         browser.window(1280, 900)
         browser.open(page)
-        look(browser, keep, "light")
+        look(browser, "light")
         sorts(browser)
-        browser.window(390, 844, dark=True, phone=True)
-        look(browser, keep, "phone-dark")
         prints(browser)
+        browser.window(390, 844, dark=True, phone=True)
+        look(browser, "phone, dark")
         check(not browser.complaints, "the browser complains: " + "; ".join(browser.complaints))
 
 
 def main():
-    lathe, keep = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+    lathe, *keep = sys.argv[1:]
     browser_path = chrome.find()
     if browser_path is None:
         print("skipped: no Chromium is installed (" + ", ".join(chrome.NAMES) + "); scripts/install installs one")
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="lathe-report-") as folder:
-        run(lathe, browser_path, keep or folder, keep)
+        run(lathe, browser_path, *keep or [folder])
     return 0
 
 

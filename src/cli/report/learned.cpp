@@ -78,7 +78,7 @@ std::string quality_text(const report::Workload& w) {
   std::vector<double> late;
   for (const report::RunReport& run : w.runs)
     if (const double mean = mean_quality(run.quality, 2, 3, &report::Quality::pairwise_accuracy); std::isfinite(mean)) late.push_back(mean);
-  if (late.empty()) return "No trial was proposed by a model.";
+  if (late.empty()) return "There is nothing to judge by: no batch was scored by a model, or all its programs were equally fast.";
   return fmt::format("In the last third of its batches the model had {}{} of the pairs in the right order before they were measured; chance gives 50 %.",
                      late.size() > 1 ? "in the median run " : "", percent_text(quantile(late, 0.5)));
 }

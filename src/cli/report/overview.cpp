@@ -11,22 +11,22 @@ constexpr std::size_t kDate = std::string_view("2026-08-01").size();
 
 void add_result(Table& table, const report::Workload& w) {
   if (!w.best) {
-    for (int i = 0; i < 3; ++i) table.number(0, "–");
-    table.text("nothing worked");
+    table.number(0, "–<small>nothing worked</small>");
+    for (int i = 0; i < 2; ++i) table.number(0, "–");
     return;
   }
   const double seconds = w.best->seconds();
-  table.number(w.work.speed(seconds), speed_text(w.work, seconds));
+  const char* standing = w.best->record.raced ? "raced" : "measured";
+  table.number(w.work.speed(seconds), fmt::format("{}<small>{}</small>", speed_text(w.work, seconds), standing));
   table.number(seconds, time_text(seconds));
   const double share = w.peak_share(seconds);
   table.number(share, share > 0 ? percent_text(share) : "–");
-  table.text(w.best->record.raced ? "raced" : "measured");
 }
 
 }  // namespace
 
 std::string workloads_table(const report::Report& report) {
-  Table table({{"Workload"}, {"Speed", true}, {"A call", true}, {"Of peak", true}, {"Standing"}, {"Trials", true}, {"Failed", true},
+  Table table({{"Workload"}, {"Speed", true}, {"A call", true}, {"Of peak", true}, {"Trials", true}, {"Failed", true},
                {"Target, caches"}, {"Last tuned"}});
   for (std::size_t i = 0; i < report.workloads.size(); ++i) {
     const report::Workload& w = report.workloads[i];

@@ -14,7 +14,7 @@
     title: {display: Boolean(title), text: title, color: colour('quiet')},
     grid: {color: colour('line'), drawTicks: false},
     border: {display: false},
-    ticks: {color: colour('quiet'), padding: 6, maxRotation: 60, includeBounds: false,
+    ticks: {color: colour('quiet'), padding: 6, maxRotation: 0, includeBounds: false,
       ...(unit === '%' && {callback: value => Math.round(100 * value) + ' %'})},
     ...more,
   });
@@ -62,6 +62,8 @@
     };
   };
 
+  const short = text => text.length > 16 ? text.slice(0, 15) + '…' : text;
+
   // {labels, series: [{label, colour, values}], unit, title}: beside each other, upright.
   const bars = spec => ({
     type: 'bar',
@@ -69,7 +71,10 @@
       label: series.label, data: series.values, backgroundColor: colour('c' + series.colour), categoryPercentage: 0.8, barPercentage: 0.95,
     }))},
     options: options({label: item => item.dataset.label + ': ' + shown(item.parsed.y, spec.unit)}, {display: false}, {
-      scales: {x: axis('', '', {grid: {display: false}}), y: axis('', spec.unit, {min: 0})},
+      scales: {
+        x: axis('', '', {grid: {display: false}, ticks: {color: colour('quiet'), maxRotation: 60, callback: index => short(spec.labels[index])}}),
+        y: axis('', spec.unit, {min: 0, max: 1}),
+      },
     }),
   });
 
