@@ -4,6 +4,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -20,7 +21,7 @@ class Chrome:
     def __init__(self, program, timeout=60):
         self.timeout = timeout
         self.complaints = []  # exceptions, errors and warnings of the page; what it loads beside itself
-        self.folder = tempfile.TemporaryDirectory(prefix="lathe-chrome-")
+        self.folder = tempfile.TemporaryDirectory(prefix="lathe-chrome-", ignore_cleanup_errors=True)
         to_read, self.to_write = os.pipe()
         self.to_read, to_write = os.pipe()
         # The browser reads commands from descriptor 3 and answers on 4. It draws by software and cannot be asked for a
@@ -28,7 +29,7 @@ class Chrome:
         words = [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
                  "--no-first-run", f"--user-data-dir={self.folder.name}", "--remote-debugging-pipe"]
         self.process = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", *words],
-                                        pass_fds=(to_read, to_write), stdin=subprocess.DEVNULL,
+                                        pass_fds=(to_read, to_write), start_new_session=True, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(to_write)
@@ -45,7 +46,7 @@ class Chrome:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)  # its children write to the folder, too
         self.process.wait()
         os.close(self.to_read)
         os.close(self.to_write)
