@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "compiler/ir/nest/nest.h"
+#include "compiler/ir/nest/sizes_json.h"
 
 namespace lathe::schedule {
 
@@ -94,5 +95,8 @@ std::string print(const Step& step);               // "split C.i by 14 into io, 
 std::string print(const Trace& trace);             // a line a step
 Json to_json(const Trace& trace);                  // an array of objects {"step": "split", ...}; concrete traces only
 Result<Trace> trace_from_json(const Json& json);   // the error's place is "step N"
+// The same with open sizes (ir/nest/sizes_json.h), which are read into the table of the nest that the trace is for.
+Json to_json(const Trace& trace, const ir::Sizes& sizes);
+Result<Trace> trace_from_json(const Json& json, ir::Sizes& sizes, const ir::KnobSize& knob);
 
 }  // namespace lathe::schedule

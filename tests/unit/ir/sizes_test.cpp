@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "compiler/ir/nest/sizes.h"
+#include "compiler/ir/nest/sizes_json.h"
 
 namespace lathe::ir {
 namespace {
@@ -75,6 +76,32 @@ TEST_F(SizesTest, RandomFormulasKeepTheirValue) {
         ASSERT_TRUE(!sizes.divides(b, a) || x % y == 0) << sizes.text(b) << " | " << sizes.text(a) << " round " << round;
       }
   }
+}
+
+TEST_F(SizesTest, ComeBackFromJsonInAnyTable) {
+  const SizeId size = s.min(s.ceildiv(n, s.mul(s.add(p, c(-3)), v)), s.max(p, c(7)));
+  const Json json = to_json(s, size);
+  Sizes other;
+  other.constant(5);  // other ids than here
+  const KnobSize by_name = [&](const std::string& name) -> Result<SizeId> {
+    if (name == "p") return other.constant(13);
+    return other.knob(0, name);
+  };
+  const auto read = size_from_json(*parse_json(json.dump()), other, by_name);
+  ASSERT_TRUE(read) << read.error().text();
+  std::vector<std::int64_t> here, there;
+  for (const std::int64_t value : {1, 2, 5, 99}) {
+    s.evaluate(std::vector<std::int64_t>{13, value}, here);
+    other.evaluate(std::vector<std::int64_t>{value}, there);
+    EXPECT_EQ(there[static_cast<std::size_t>(*read)], here[static_cast<std::size_t>(size)]) << value;
+  }
+}
+
+TEST_F(SizesTest, JsonThatIsNoSizeIsRefused) {
+  const KnobSize none = [](const std::string& name) -> Result<SizeId> { return fail(ErrorKind::kInvalidArgument, "no {}", name); };
+  for (const char* text : {"1.5", "null", "[]", "[\"mul\", 1]", "[\"mul\", 1, 2, 3]", "[1, 2, 3]", "[\"pow\", 2, 3]", "\"q\"",
+                           "[\"ceildiv\", 8, 0]", "[\"ceildiv\", 8, [\"add\", 1, -1]]", "18446744073709551615"})
+    EXPECT_FALSE(size_from_json(*parse_json(text), s, none)) << text;
 }
 
 }  // namespace
