@@ -24,5 +24,8 @@ struct Space::Impl {
 
 // The space, its structural knobs indexed, its default checked.
 std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl);
+// The same for a small space, of which nobody promises that the default is valid: if it is not, the first configuration
+// that is becomes it. An error: there is none, or the space is too large to be listed.
+Result<std::unique_ptr<Space>> finish_part(std::unique_ptr<Space::Impl> impl);
 
 }  // namespace lathe::space

@@ -22,6 +22,7 @@ const Result<Sketch>& Space::Impl::sketch(const Config& config) const {
 
 namespace {
 constexpr int kRandomTries = 10'000;
+constexpr double kLargestPart = 1'000'000;
 }
 
 Space::Space(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -149,13 +150,53 @@ Config Space::default_config() const {
   return config;
 }
 
-std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl) {
+namespace {
+
+// The last knob is the fastest; false after the last configuration.
+bool next_config(const Space& space, Config& config) {
+  for (int k = space.knobs(); k-- > 0;) {
+    if (++config[k] < space.values(k)) return true;
+    config[k] = 0;
+  }
+  return false;
+}
+
+std::unique_ptr<Space> make_space(std::unique_ptr<Space::Impl> impl) {
   for (int k = 0; k < static_cast<int>(impl->derived.knobs.size()); ++k)
     if (impl->derived.knobs[k].structural) impl->structural.push_back(k);
-  auto space = std::make_unique<Space>(std::move(impl));
+  return std::make_unique<Space>(std::move(impl));
+}
+
+}  // namespace
+
+std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl) {
+  auto space = make_space(std::move(impl));
   const Config start = space->default_config();
   LATHE_CHECK(space->valid(start), "the default {} is not valid", space->describe(start));
   return space;
+}
+
+Result<std::unique_ptr<Space>> finish_part(std::unique_ptr<Space::Impl> impl) {
+  std::vector<std::int64_t>& start = impl->derived.start;
+  auto space = make_space(std::move(impl));
+  if (space->size() > kLargestPart)
+    return fail(ErrorKind::kInvalidArgument, "{:.0f} configurations are too many to be listed; keep at most {:.0f}", space->size(),
+                kLargestPart);
+  if (space->valid(space->default_config())) return space;
+  Config config(static_cast<std::size_t>(space->knobs()), 0);
+  while (!space->valid(config))
+    if (!next_config(*space, config)) return fail(ErrorKind::kInvalidArgument, "the space has no valid configuration");
+  space->knob_values(config, start);
+  return space;
+}
+
+std::vector<Config> all_configs(const Space& space) {
+  std::vector<Config> out;
+  Config config(static_cast<std::size_t>(space.knobs()), 0);
+  do {
+    if (space.valid(config)) out.push_back(config);
+  } while (next_config(space, config));
+  return out;
 }
 
 Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target, Flavour flavour) {

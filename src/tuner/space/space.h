@@ -57,14 +57,18 @@ class Space : public search::Domain {
   Config random(Rng& rng) const override;
   Config neighbour(const Config& config, Rng& rng) const override;
 
-  struct Impl;
+  struct Impl;  // of this room
   explicit Space(std::unique_ptr<Impl> impl);
   ~Space() override;
+  const Impl& impl() const { return *impl_; }
 
  private:
   std::unique_ptr<Impl> impl_;
 };
 
 Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target, Flavour flavour);
+
+// The valid configurations of a small space, the last knob the fastest.
+std::vector<Config> all_configs(const Space& space);
 
 }  // namespace lathe::space

@@ -1,0 +1,136 @@
+#include "tuner/space/restriction.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/ranges.h>
+
+#include "tuner/space/rebuild.h"
+
+namespace lathe::space {
+namespace {
+
+// What a knob's value is called in JSON: its label, or its number.
+Json name_of(const Knob& knob, std::size_t value) {
+  return knob.labels.empty() ? Json(knob.values[value]) : Json(knob.labels[value]);
+}
+
+Result<std::size_t> value_named(const Knob& knob, const Json& name) {
+  std::vector<std::string> known;
+  for (std::size_t v = 0; v < knob.values.size(); ++v) {
+    if (name_of(knob, v) == name) return v;
+    known.push_back(name_of(knob, v).dump());
+  }
+  return fail_at(knob.name, ErrorKind::kInvalidArgument, "{} is no value of this knob; it has {}", name.dump(),
+                 fmt::join(known, ", "));
+}
+
+// The old knob's values that are kept, in their old order.
+Result<std::vector<std::size_t>> kept_values(const Knob& knob, const Json& kept) {
+  const auto found = kept.find(knob.name);
+  if (found == kept.end())
+    return fail_at(knob.name, ErrorKind::kInvalidArgument, "nothing says which values of this knob are kept; list them, or give one");
+  std::vector<std::size_t> values;
+  for (const Json& name : found->is_array() ? *found : Json::array({*found}))
+    values.push_back(LATHE_TRY(value_named(knob, name)));
+  std::ranges::sort(values);
+  if (values.empty() || std::ranges::adjacent_find(values) != values.end())
+    return fail_at(knob.name, ErrorKind::kInvalidArgument, "a list of kept values has each once, and one at least");
+  return values;
+}
+
+// How a new configuration stands in the old space.
+struct Mapping {
+  std::vector<std::vector<std::size_t>> kept;  // an old knob's values, by number
+  std::vector<int> free;                       // the new knobs' numbers in the old space
+
+  Config old_config(std::span<const std::size_t> chosen) const {
+    Config config;
+    for (const auto& values : kept) config.push_back(static_cast<std::uint16_t>(values.front()));
+    for (std::size_t k = 0; k < free.size(); ++k)
+      config[static_cast<std::size_t>(free[k])] = static_cast<std::uint16_t>(kept[static_cast<std::size_t>(free[k])][chosen[k]]);
+    return config;
+  }
+};
+
+Status refuse_strangers(const std::vector<Knob>& knobs, const Json& kept) {
+  if (!kept.is_object()) return fail(ErrorKind::kInvalidArgument, "the kept values are no object of knobs");
+  for (const auto& [name, values] : kept.items())
+    if (std::ranges::find(knobs, name, &Knob::name) == knobs.end())
+      return fail_at(name, ErrorKind::kInvalidArgument, "this space has no such knob");
+  return {};
+}
+
+Result<Mapping> mapping_of(const std::vector<Knob>& knobs, const Json& kept) {
+  LATHE_TRY_STATUS(refuse_strangers(knobs, kept));
+  Mapping mapping;
+  for (std::size_t k = 0; k < knobs.size(); ++k) {
+    mapping.kept.push_back(LATHE_TRY(kept_values(knobs[k], kept)));
+    if (mapping.kept.back().size() > 1) mapping.free.push_back(static_cast<int>(k));
+  }
+  if (mapping.free.empty()) return fail(ErrorKind::kInvalidArgument, "every knob is settled, so there is nothing to search");
+  return mapping;
+}
+
+// Structural choices keep their place in the list as their value, as everywhere.
+Knob part_of(const Knob& knob, const std::vector<std::size_t>& kept) {
+  Knob part{knob.name, {}, {}, knob.structural};
+  for (const std::size_t value : kept) {
+    part.values.push_back(knob.structural ? static_cast<std::int64_t>(part.values.size()) : knob.values[value]);
+    if (!knob.labels.empty()) part.labels.push_back(knob.labels[value]);
+  }
+  return part;
+}
+
+// Free knobs under their new number, settled ones as constants.
+Naming naming_of(const std::vector<Knob>& old, const Mapping& mapping, const std::vector<Knob>& knobs) {
+  std::map<std::string, std::int64_t> settled;
+  for (std::size_t k = 0; k < old.size(); ++k)
+    if (mapping.kept[k].size() == 1) settled[old[k].name] = old[k].values[mapping.kept[k].front()];
+  return [settled, others = naming_of(knobs)](ir::Sizes& sizes, const std::string& name) -> Result<ir::SizeId> {
+    const auto found = settled.find(name);
+    return found == settled.end() ? others(sizes, name) : sizes.constant(found->second);
+  };
+}
+
+// The kept value nearest to what a person would start from.
+std::int64_t start_of(const Knob& knob, const std::vector<std::size_t>& kept, std::size_t start, const Knob& part) {
+  const auto distance = [&](std::size_t i) {
+    const auto from = knob.structural ? static_cast<std::int64_t>(start) : knob.values[start];
+    const auto to = knob.structural ? static_cast<std::int64_t>(kept[i]) : knob.values[kept[i]];
+    return std::abs(to - from);
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < kept.size(); ++i)
+    if (distance(i) < distance(best)) best = i;
+  return part.values[best];
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Space>> restrict_space(std::shared_ptr<const Space> space, const Json& kept) {
+  const std::vector<Knob>& old = space->knob_list();
+  const Mapping mapping = LATHE_TRY(mapping_of(old, kept));
+  const Config old_start = space->default_config();
+  auto impl = std::make_unique<Space::Impl>();
+  impl->program = space->program();
+  Derived& derived = impl->derived;
+  for (const int k : mapping.free) {
+    derived.knobs.push_back(part_of(old[k], mapping.kept[k]));
+    derived.start.push_back(start_of(old[k], mapping.kept[k], old_start[k], derived.knobs.back()));
+  }
+  const Naming naming = naming_of(old, mapping, derived.knobs);
+  const Derived& whole = space->impl().derived;
+  for (const Constraint& constraint : whole.constraints)
+    derived.constraints.push_back(LATHE_TRY(rebuild(derived.sizes, to_json(whole.sizes, constraint), naming)));
+  derived.build = [space, mapping, naming, knobs = derived.knobs](std::span<const std::int64_t> values) -> Result<Sketch> {
+    std::vector<std::size_t> chosen;
+    for (std::size_t k = 0; k < knobs.size(); ++k)
+      chosen.push_back(knobs[k].structural ? static_cast<std::size_t>(values[k]) : 0);
+    const Sketch sketch = LATHE_TRY(space->impl().sketch(mapping.old_config(chosen)));
+    return rebuild(space->program(), schedule::to_json(sketch.trace, sketch.nest.sizes), naming);
+  };
+  return finish_part(std::move(impl));
+}
+
+}  // namespace lathe::space
