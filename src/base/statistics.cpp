@@ -15,4 +15,26 @@ double quantile(std::vector<double> values, double q) {
   return std::lerp(values[low], values[high], at - static_cast<double>(low));
 }
 
+double mann_whitney(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  std::ranges::sort(all);
+  const double n = static_cast<double>(all.size()), na = static_cast<double>(a.size()), nb = static_cast<double>(b.size());
+  double rank_sum = 0, ties = 0;  // of a; sum of t^3 - t over groups of t equal values
+  for (std::size_t begin = 0; begin < all.size();) {
+    std::size_t end = begin;
+    while (end < all.size() && all[end] == all[begin]) ++end;
+    const double t = static_cast<double>(end - begin);
+    const double rank = static_cast<double>(begin + end + 1) / 2;  // the mean of ranks begin + 1 ... end
+    rank_sum += rank * static_cast<double>(std::ranges::count(a, all[begin]));
+    ties += t * t * t - t;
+    begin = end;
+  }
+  const double u = rank_sum - na * (na + 1) / 2;
+  const double variance = na * nb / 12 * (n + 1 - ties / (n * (n - 1)));
+  if (!(variance > 0)) return 1;  // all are equal, or a group is empty
+  const double distance = std::max(0.0, std::abs(u - na * nb / 2) - 0.5);
+  return std::erfc(distance / std::sqrt(2 * variance));
+}
+
 }  // namespace lathe

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ namespace lathe::measure {
 struct Candidate {
   int tag = 0;                       // the caller's
   schedule::Trace trace;             // concrete
+  std::vector<std::uint16_t> config; // values' numbers in the space it is of, where it is of one: replays look it up
 };
 
 struct Built {

@@ -231,4 +231,6 @@ Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, double busy_
   return std::make_unique<SqliteStore>(std::move(database));
 }
 
+Result<std::unique_ptr<Store>> open_in_memory() { return open_sqlite(":memory:"); }
+
 }  // namespace lathe::store

@@ -101,6 +101,8 @@ class Store {
 // Creates the file and its folder if they do not exist. Errors are sentences a user can act on: locked for longer than
 // `busy_seconds`, read-only, disk full, damaged, written by a newer Lathe, not a database.
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, double busy_seconds = 10);
+// The same for records that need not outlive it.
+Result<std::unique_ptr<Store>> open_in_memory();
 std::string default_path();         // $LATHE_DB, else $XDG_DATA_HOME/lathe/records.db, else ~/.local/share/...
 
 // JSON lines, a line a trial with its run. Import skips trials that are already there and says how many; a trial of the

@@ -32,7 +32,7 @@ Status final_race(State& state, const Subject& subject, measure::Measurer& measu
   std::vector<measure::Candidate> candidates;
   for (const auto& record : finalists) {
     const auto config = LATHE_TRY(subject.from_json(record.config));
-    candidates.push_back({static_cast<int>(candidates.size()), subject.trace(config)});
+    candidates.push_back({static_cast<int>(candidates.size()), subject.trace(config), config});
   }
   const auto cache = options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
   const auto times = LATHE_TRY(measurer.race(candidates, cache, seconds));

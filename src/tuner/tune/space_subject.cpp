@@ -10,8 +10,8 @@ namespace {
 
 class SpaceSubject final : public Subject {
  public:
-  SpaceSubject(const space::Space& space, feature::Kind kind, const Target& target)
-      : space_(space), extractor_(kind, space), prior_(space, model::machine_of(target, host_fingerprint())) {}
+  SpaceSubject(const space::Space& space, feature::Kind kind, const Target& target, const Fingerprint& machine)
+      : space_(space), extractor_(kind, space), prior_(space, model::machine_of(target, machine)) {}
 
   const search::Domain& domain() const override { return space_; }
   std::string workload() const override { return te::workload_key(space_.program()); }
@@ -38,14 +38,15 @@ class SpaceSubject final : public Subject {
 
 std::vector<std::string> known_features() { return feature::known_kinds(); }
 
-Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target) {
+Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target,
+                                              const Fingerprint& machine) {
   const feature::Kind kind = LATHE_TRY(feature::kind_named(features));
-  return std::make_unique<SpaceSubject>(space, kind, target);
+  return std::make_unique<SpaceSubject>(space, kind, target, machine);
 }
 
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store, const Target& target,
                      const Options& options, const Listener& listener, const std::function<bool()>& stop) {
-  const auto subject = LATHE_TRY(make_subject(space, options.features, target));
+  const auto subject = LATHE_TRY(make_subject(space, options.features, target, machine_of(options)));
   const auto make_searcher = LATHE_TRY(searcher_named(options.search, options.exploration));
   const auto model = LATHE_TRY(model_of(options));
   return tune(*subject, measurer, store, target, options, make_searcher, model.get(), listener, stop);

@@ -18,8 +18,11 @@ std::string plan_key(const store::Run& run) { return fmt::format("plan/{}", run.
 
 }  // namespace
 
+Fingerprint machine_of(const Options& options) { return options.machine ? *options.machine : host_fingerprint(); }
+
 State::State(const Subject& subject, store::Store& store, const Target& target, const Options& options, bool learns)
-    : subject_(subject), store_(store), target_(target), options_(options), learns_(learns) {
+    : subject_(subject), store_(store), target_(target), options_(options), learns_(learns),
+      fingerprint_(machine_of(options)) {
   rows_.width = subject.feature_width();
 }
 

@@ -71,7 +71,7 @@ class State {
   const Target& target_;
   const Options& options_;
   const bool learns_;
-  const Fingerprint fingerprint_ = host_fingerprint();
+  const Fingerprint fingerprint_;
   store::Run run_;
   int trials_ = 0, next_index_ = 0, next_batch_ = 0, worked_ = 0;
   std::set<int> taken_;                 // indices of the run's records, comparable or not

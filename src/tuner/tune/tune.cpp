@@ -136,7 +136,7 @@ class Tuner {
     for (const auto& proposal : batch.proposals) {
       if (static_cast<int>(candidates.size()) == room) break;
       by_tag[proposal.index] = &proposal;
-      candidates.push_back({proposal.index, subject_.trace(proposal.config)});
+      candidates.push_back({proposal.index, subject_.trace(proposal.config), proposal.config});
     }
     std::mutex mutex;
     std::vector<store::Record> results;

@@ -40,7 +40,11 @@ struct Options {
   int finalists = 6;                 // of the final interleaved race
   double race_seconds = 3;           // 0: no race
   int codegen_version = 0;           // of the code generator behind the measurer: times compare only between equal ones
+  std::optional<Fingerprint> machine;  // whose times the measurer tells, if not this machine's: a replay's
 };
+
+// Options::machine, or this one.
+Fingerprint machine_of(const Options& options);
 
 // What progress lines, logs and reports subscribe to.
 struct Progress {
@@ -87,9 +91,10 @@ class Subject {
   // Scores that need no measurement; null if there are none. Used from one thread at a time.
   virtual search::Scorer* prior() const { return nullptr; }
 };
-// `features` as in Options.
+// `features` as in Options; `machine` is whose caches the analytic prior reckons with.
 std::vector<std::string> known_features();
-Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target);
+Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target,
+                                              const Fingerprint& machine = host_fingerprint());
 
 // The parts of a run by name; the error lists the known names. Null for "none" and "analytic", which do not learn.
 std::vector<std::string> known_searchers();

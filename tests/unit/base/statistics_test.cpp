@@ -16,5 +16,19 @@ TEST(Quantile, InterpolatesAndSorts) {
   EXPECT_EQ(quantile({}, 0.5), std::numeric_limits<double>::infinity());
 }
 
+// Values of SciPy: mannwhitneyu(a, b, method="asymptotic").
+TEST(MannWhitney, KnownValues) {
+  EXPECT_NEAR(mann_whitney({1, 2, 3, 4, 5, 6, 7, 8}, {9, 10, 11, 12, 13, 14, 15, 16}), 0.0009391056, 1e-9);
+  EXPECT_NEAR(mann_whitney({1, 2, 2, 3, 5, 5, 5, 9}, {2, 3, 5, 6, 8, 9, 9, 10}), 0.0987272987, 1e-9);
+}
+
+TEST(MannWhitney, InfinityIsTheLargestValueAndEqualGroupsDoNotDiffer) {
+  const double never = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(mann_whitney({1, 2, never, never}, {1, 2, never, never}), 1);
+  EXPECT_EQ(mann_whitney({never, never}, {never, never}), 1);
+  EXPECT_EQ(mann_whitney({}, {1}), 1);
+  EXPECT_LT(mann_whitney({1, 2, 3, 4, 5, 6, 7, 8}, std::vector<double>(8, never)), 0.001);
+}
+
 }  // namespace
 }  // namespace lathe

@@ -1,0 +1,19 @@
+// How hard a recorded space is: what random search needs, worked out, not simulated.
+#pragma once
+
+#include "tuner/recorded/recording.h"
+
+namespace lathe::recorded {
+
+struct Difficulty {
+  int configs = 0, worked = 0, raced = 0;
+  int within_5 = 0, within_1 = 0;               // configurations within so many percent of the best
+  int random_trials_95 = 0, random_trials_99 = 0;  // median of random search without repetition to the first of those
+};
+
+Difficulty difficulty_of(const Recording& recording);
+
+// The smallest number of draws, without repetition, after which one of `good` among `all` came up with probability 1/2.
+int median_draws(int all, int good);
+
+}  // namespace lathe::recorded
