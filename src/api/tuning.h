@@ -27,6 +27,7 @@ struct Tuned {
   std::string config;                          // of the best, as text
   std::int64_t global_records = 0;             // that the model began from; 0: none
   int global_workloads = 0;
+  bool replayed = false;                       // times are a recording's: nothing tells of this run's own
 };
 
 // Also told the machine's peak in FLOP/s; 0 while it is not known.

@@ -29,6 +29,7 @@ Command bench_command();
 Command export_command();
 Command import_command();
 Command model_command();
+Command space_command();
 Command report_command();
 
 }  // namespace lathe::cli

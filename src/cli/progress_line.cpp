@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/interrupt.h"
+
 namespace lathe::cli {
 namespace {
 
@@ -54,6 +56,13 @@ std::string progress_text(const tune::Progress& p, double flops, double peak, st
   for (auto bar = text.rfind(" | "); bar != std::string::npos && cut(text, columns) != text; bar = text.rfind(" | "))
     text.resize(bar);
   return cut(text, columns);
+}
+
+tune::Progress heeding_interrupts(tune::Progress progress) {
+  if (!interrupted()) return progress;
+  progress.phase = "stopping";
+  progress.left_seconds = 0;
+  return progress;
 }
 
 ProgressLine::ProgressLine(std::FILE* out, double flops)

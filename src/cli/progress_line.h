@@ -15,6 +15,9 @@ namespace lathe::cli {
 std::string progress_text(const tune::Progress& progress, double flops, double peak, std::size_t columns = std::string::npos);
 std::string duration_text(double seconds);  // "0:33", "1:02:03"
 
+// That Ctrl-C was heard shows before it has taken effect.
+tune::Progress heeding_interrupts(tune::Progress progress);
+
 class ProgressLine {
  public:
   ProgressLine(std::FILE* out, double flops);

@@ -74,16 +74,20 @@ Json to_json(const api::Tuned& tuned) {
                {"trials", s.trials},     {"failed", s.failed},   {"wrong", s.wrong},
                {"resumed", s.resumed},   {"seconds", s.seconds}, {"flops", s.flops},
                {"peak_gflops", tuned.peak_flops / 1e9}, {"interrupted", s.interrupted}, {"exhausted", s.exhausted}};
+  if (tuned.replayed) json.erase("seconds");
   json["main_failure"] = s.main_failure;
   json["transfer"] = {{"records", tuned.global_records}, {"workloads", tuned.global_workloads}};
-  json["spent"] = {{"build", s.spent.build}, {"run", s.spent.run}, {"model", s.spent.model}, {"search", s.spent.search}};
-  json["phases"] = s.phases;
+  if (!tuned.replayed) {
+    json["spent"] = {{"build", s.spent.build}, {"run", s.spent.run}, {"model", s.spent.model}, {"search", s.spent.search}};
+    json["phases"] = s.phases;
+  }
   if (!s.best.ok()) {
     json["best"] = nullptr;
     return json;
   }
   json["best"] = short_json(s.best, s.flops);
   if (tuned.peak_flops > 0) json["best"]["peak_share"] = s.flops / s.best_seconds() / tuned.peak_flops;
+  if (tuned.replayed) json["best"].erase("time");
   json["best"]["trace"] = s.best.trace;
   return json;
 }
@@ -92,7 +96,8 @@ std::string text_of(const api::Tuned& tuned) {
   const auto& s = tuned.summary;
   std::string out = counted(s.trials, "trial");
   if (s.resumed > 0) out += fmt::format(" ({} from before)", s.resumed);
-  out += fmt::format(", {} failed, {:.1f} s", s.failed == 0 ? "none" : fmt::format("{}", s.failed), s.seconds);
+  out += fmt::format(", {} failed, {}", s.failed == 0 ? "none" : fmt::format("{}", s.failed),
+                     tuned.replayed ? "replayed" : fmt::format("{:.1f} s", s.seconds));
   if (s.interrupted) out += "; interrupted, the same command goes on";
   else if (s.exhausted) out += "; the space has no more";
   out += "\n";

@@ -14,6 +14,7 @@ std::string time_text(double seconds);      // "12.3 us", "4.56 ms"
 std::string rate_text(double flops, double seconds);  // "198.2 GFLOP/s"
 std::string counted(std::int64_t count, const std::string& noun);  // "1 trial", "12 trials"
 
+// Of a replay, nothing that another run of the same command would tell otherwise.
 Json to_json(const api::Tuned& tuned);
 std::string text_of(const api::Tuned& tuned);
 // Of a run without trials: the same members, but for times.

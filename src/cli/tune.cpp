@@ -3,6 +3,7 @@
 #include <memory>
 #include <thread>
 
+#include "api/recorded_spaces.h"
 #include "api/tuning.h"
 #include "cli/application.h"
 #include "cli/command.h"
@@ -18,7 +19,7 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   tune::Options options;
-  std::string global_model;
+  std::string global_model, replay;
   bool no_transfer = false, json = false;
 };
 
@@ -51,12 +52,24 @@ void add_exploration_flags(FlagSet& set, tune::Options& options) {
   set.group("");
 }
 
-// That Ctrl-C was heard shows before it has taken effect.
-tune::Progress heeding_interrupts(tune::Progress progress) {
-  if (!interrupted()) return progress;
-  progress.phase = "stopping";
-  progress.left_seconds = 0;
-  return progress;
+int finish(const Flags& flags, const api::Tuned& tuned) {
+  if (flags.json) fmt::print("{}\n", dump(to_json(tuned)));
+  else fmt::print("{}", text_of(tuned));
+  return tuned.summary.best.ok() ? kDone : kFailed;
+}
+
+Result<int> replay(const Flags& flags) {
+  if (!flags.workload.text.empty())
+    return fail_at("--replay", ErrorKind::kInvalidArgument, "the recording says what its workload is; remove \"{}\"", flags.workload.text);
+  const auto recording = LATHE_TRY(recorded::load(flags.replay));
+  catch_interrupts();
+  ProgressLine line(stderr, te::flops(recording.space->program()));
+  const auto tuned = api::replay_tuning(
+      recording, flags.global_model, flags.options,
+      [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
+  line.finish();
+  if (!tuned) return std::unexpected(tuned.error());
+  return finish(flags, *tuned);
 }
 
 Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
@@ -79,6 +92,7 @@ Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
 Result<int> perform(const Flags& flags) {
   if (flags.no_transfer && !flags.global_model.empty())
     return fail_at("--no-transfer", ErrorKind::kInvalidArgument, "contradicts --global-model; give one of them");
+  if (!flags.replay.empty()) return replay(flags);
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::TuneRequest request;
   request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
@@ -96,9 +110,7 @@ Result<int> perform(const Flags& flags) {
       request, [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
   line.finish();
   if (!tuned) return std::unexpected(tuned.error());
-  if (flags.json) fmt::print("{}\n", dump(to_json(*tuned)));
-  else fmt::print("{}", text_of(*tuned));
-  return tuned->summary.best.ok() ? kDone : kFailed;
+  return finish(flags, *tuned);
 }
 
 }  // namespace
@@ -112,6 +124,8 @@ Command tune_command() {
     set.text("--global-model", flags->global_model, "FILE",
              "what lathe model train wrote, to begin from; without it, one is trained on the database's other workloads");
     set.flag("--no-transfer", flags->no_transfer, "learn nothing from other workloads");
+    set.text("--replay", flags->replay, "FILE",
+             "search a recorded space (lathe space record) in place of this machine: workload, target and cache are its own");
     add_exploration_flags(set, flags->options);
     add_target_flags(set, flags->machine);
     add_database_flag(set, flags->machine.database);

@@ -103,7 +103,7 @@ class Tuner {
 
   // The first trial of a run is the configuration a person would start from.
   std::vector<search::Config> first_candidate() {
-    if (state_.trials() > 0) return {};
+    if (state_.trials() > 0 || !options_.default_first) return {};
     const search::Config config = subject_.default_config();
     const auto& told = state_.told();
     if (std::ranges::find(told, config, &search::Measured::config) != told.end()) return {};

@@ -26,6 +26,7 @@ struct Options {
   std::string search = "annealing";  // annealing, random, genetic
   std::string model = "xgb-rank";    // xgb-rank, xgb-reg, xgb-ensemble, analytic, none
   std::string acquisition = "mean";  // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
+  bool default_first = true;         // the first trial is the analytic default; false where searches are compared
   bool prior = true;                 // a learned model begins from the analytic one, which fades as trials come in
   std::string features = "context";  // configuration, context, relation
   // f_global of section 4, under the learned model: chooses the first batch in place of the analytic one.

@@ -25,6 +25,7 @@ Command::Command() {
   std::string name = (std::filesystem::temp_directory_path() / "lathe-command-XXXXXX").string();
   folder_ = mkdtemp(name.data());
   setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+  setenv("LATHE_DB", (folder_ + "/records.db").c_str(), 1);
 }
 
 Command::~Command() {
@@ -34,7 +35,6 @@ Command::~Command() {
 
 pid_t Command::start(std::vector<std::string> words, int terminal) {
   words.insert(words.begin(), LATHE_COMMAND);
-  words.insert(words.end(), {"--db", folder_ + "/records.db"});
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);

@@ -23,7 +23,7 @@ class Command : public testing::Test {
   Command();
   ~Command() override;
 
-  // Adds --db. Errors go to a file, or to the terminal whose other end is `terminal`.
+  // Errors go to a file, or to the terminal whose other end is `terminal`.
   pid_t start(std::vector<std::string> words, int terminal = -1);
   Outcome finish(pid_t child) const;
   Outcome lathe(const std::vector<std::string>& words) { return finish(start(words)); }

@@ -53,7 +53,8 @@ class Usage : public testing::Test {
 constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
 
 TEST_F(Usage, Subcommands) {
-  refused({}, kWrongUsage, "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, report, export, import");
+  refused({}, kWrongUsage,
+          "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, space, report, export, import");
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
   refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");
@@ -232,6 +233,28 @@ TEST_F(Usage, Models) {
   ASSERT_EQ(lathe({"import", empty.c_str()}).code, kDone);
   refused({"model", "train", "-o", "m.model"}, kFailed, "the databases hold no records; run lathe tune first");
   refused({"model", "eval", "--held-out", "frob"}, kFailed, "the databases hold no records");
+}
+
+TEST_F(Usage, SpacesAndRecordings) {
+  refused({"space"}, kWrongUsage, "a subcommand is missing, one of check, record, show, export");
+  refused({"space", "check"}, kWrongUsage, "LIST is required");
+  refused({"space", "show", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
+  refused({"tune", "--replay", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
+  const std::string list = folder_ + "/list.json";
+  const auto wrong = [&](const std::string& text, const std::string& part) {
+    std::ofstream(list) << text;
+    refused({"space", "check", list.c_str()}, kWrongUsage, "list.json");
+    refused({"space", "check", list.c_str()}, kWrongUsage, part);
+  };
+  wrong("", "not valid JSON");
+  wrong("{}", "member \"name\" is missing");
+  const std::string head = R"({"name": "x", "workload": "C6", "layout": "free", "threads": 1, "cache": "warm", "space": "wide")";
+  wrong(head + "}", "member \"knobs\" is missing");
+  wrong(head + R"(, "knobs": {}})", "vector: nothing says which values of this knob are kept");
+  wrong(head + R"(, "knobs": {"tile.q": 1}})", "list.json, tile.q: this space has no such knob");
+  wrong(head + R"(, "cache": "hot", "knobs": {}})", "\"cache\" must be warm or cold, not \"hot\"");
+  refused({"space", "show", list.c_str()}, kFailed, "list.json: this is not a file that Lathe compressed");
+  refused({"tune", "--replay", list.c_str()}, kFailed, "list.json: this is not a file that Lathe compressed");
 }
 
 TEST_F(Usage, NothingRecorded) {
