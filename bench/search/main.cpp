@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "search/probe.h"
+#include "search/replay.h"
 
 namespace {
 
@@ -29,6 +30,7 @@ int usage(const std::string& wrong) {
   std::fprintf(stderr, "bench_search: %s\nusage: bench_search PROBE [--json] [--configs N] [--jobs N] [--rounds N] [--lathe FILE]"
                " [-- WORDS OF LATHE TUNE...]\n", wrong.c_str());
   for (const auto& probe : kProbes) std::fprintf(stderr, "  %-8s %s\n", probe.name, probe.help);
+  std::fprintf(stderr, "or: bench_search --replay ...: trials that each search needs on recorded spaces\n");
   return 2;
 }
 
@@ -82,6 +84,7 @@ void print_json(const std::string& probe, const std::vector<Row>& rows) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) return usage("which probe?");
+  if (words.front() == "--replay") return replay({words.begin() + 1, words.end()});
   Settings settings;
   settings.lathe = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "lathe";
   bool json = false;

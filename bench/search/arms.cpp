@@ -1,0 +1,93 @@
+#include "search/arms.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/ranges.h>
+
+namespace lathe::bench {
+namespace {
+
+using Change = std::function<void(tune::Options&)>;
+
+Arm arm(const std::string& name, const Change& change = [](tune::Options&) {}, int measurements = 1) {
+  Arm arm{name, {}, measurements};
+  arm.options.race_seconds = 0;
+  arm.options.default_first = false;  // every search begins blind
+  arm.options.jobs = 1;  // runs go beside each other instead
+  change(arm.options);
+  return arm;
+}
+
+Change search(const std::string& name) {
+  return [name](tune::Options& options) {
+    options.search = name;
+    options.model = "none";
+  };
+}
+Change model(const std::string& name, const std::string& acquisition = tune::Options{}.acquisition) {
+  return [=](tune::Options& options) {
+    options.model = name;
+    options.acquisition = acquisition;
+  };
+}
+Change features(const std::string& name) {
+  return [name](tune::Options& options) { options.features = name; };
+}
+Change lambda(double value) {
+  return [value](tune::Options& options) { options.exploration.lambda = value; };
+}
+
+Arm transferring(const std::string& name, const Change& change = [](tune::Options&) {}) {
+  Arm made = arm(name, change);
+  made.transfers = true;
+  return made;
+}
+
+// What the paper does not have: a prior, batches that grow, chains that restart from the best measured.
+void as_in_the_paper(tune::Options& options) {
+  options.prior = false;
+  options.first_batch = options.batch;
+  options.exploration.elite = 0;
+}
+
+}  // namespace
+
+std::vector<Arm> known_arms() {
+  return {arm("xgb-rank"),
+          arm("xgb-reg", model("xgb-reg")),
+          arm("xgb-ensemble-mean", model("xgb-ensemble", "mean")),
+          arm("xgb-ensemble-ei", model("xgb-ensemble", "ei")),
+          arm("xgb-ensemble-ucb", model("xgb-ensemble", "ucb")),
+          arm("random", search("random")),
+          arm("random-x2", search("random"), 2),
+          arm("genetic", search("genetic")),
+          arm("genetic-x2", search("genetic"), 2),
+          arm("xgb-rank-lambda1", lambda(1)),
+          arm("xgb-rank-lambda4", lambda(4)),
+          arm("xgb-rank-relation", features("relation")),
+          arm("xgb-rank-configuration", features("configuration")),
+          arm("xgb-rank-no-prior", [](tune::Options& options) { options.prior = false; }),
+          arm("xgb-rank-no-elite", [](tune::Options& options) { options.exploration.elite = 0; }),
+          arm("xgb-rank-paper", as_in_the_paper),
+          arm("analytic", model("analytic")),
+          transferring("xgb-rank-transfer"),
+          transferring("xgb-reg-transfer", model("xgb-reg"))};
+}
+
+Result<std::vector<Arm>> arms_named(const std::vector<std::string>& names) {
+  std::vector<Arm> out;
+  const auto known = known_arms();
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(known, name, &Arm::name);
+    if (found == known.end()) {
+      std::vector<std::string> all;
+      for (const Arm& arm : known) all.push_back(arm.name);
+      return fail(ErrorKind::kInvalidArgument, "unknown arm \"{}\"; known are {}", name, fmt::join(all, ", "));
+    }
+    out.push_back(*found);
+  }
+  return out;
+}
+
+}  // namespace lathe::bench

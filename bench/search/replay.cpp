@@ -1,0 +1,231 @@
+#include "search/replay.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/statistics.h"
+#include "search/probe.h"
+#include "search/race_to_best.h"
+#include "tuner/learn/global.h"
+#include "tuner/recorded/teach.h"
+
+namespace lathe::bench {
+namespace {
+
+constexpr const char* kFolder = "bench/spaces";
+constexpr const char* kRecording = ".json.zst";
+constexpr int kRowsASource = 1000;  // that a global model learns from
+constexpr const char* kUsage =
+    "usage: bench_search --replay [RECORDING...] [--arms NAME,...] [--from RECORDING,...] [--seeds N] [--trials N] [--jobs N] [--rows FILE] [--shuffled] "
+    "[--json]\n";
+
+struct Words {
+  std::vector<std::string> recordings, arms, sources;
+  int seeds = 0, trials = 2000, jobs = 2;  // seeds 0: what suits the question
+  std::string rows;                        // finished rows are kept here, and not worked out again
+  bool shuffled = false, json = false;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+Result<Words> read(const std::vector<std::string>& given) {
+  Words words;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string& word = given[i];
+    if (word == "--json") words.json = true;
+    else if (word == "--shuffled") words.shuffled = true;
+    else if (!word.starts_with("--")) words.recordings.push_back(word);
+    else {
+      const std::string value = i + 1 < given.size() ? given[++i] : "";
+      int* number = word == "--seeds" ? &words.seeds : word == "--trials" ? &words.trials : word == "--jobs" ? &words.jobs : nullptr;
+      if (word == "--arms") words.arms = split(value);
+      else if (word == "--from") words.sources = split(value);
+      else if (word == "--rows") words.rows = value;
+      else if (number == nullptr) return fail(ErrorKind::kInvalidArgument, "nothing here is called {}", word);
+      else if (std::from_chars(value.data(), value.data() + value.size(), *number).ptr != value.data() + value.size() || *number < 1)
+        return fail(ErrorKind::kInvalidArgument, "{}: must be a whole number above 0, not \"{}\"", word, value);
+    }
+  }
+  if (words.seeds == 0) words.seeds = words.shuffled ? 200 : 20;
+  return words;
+}
+
+Result<std::vector<std::string>> recordings_of(const Words& words) {
+  if (!words.recordings.empty()) return words.recordings;
+  std::vector<std::string> found;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder, none))
+    if (entry.path().string().ends_with(kRecording)) found.push_back(entry.path().string());
+  std::ranges::sort(found);
+  if (found.empty())
+    return fail_at(kFolder, ErrorKind::kNotFound, "there are no recordings here; run this where that folder is, or name some");
+  return found;
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+// What tells this row from every other, the recording's bytes included.
+Json identity(const std::string& bytes, const std::string& space, const Arm& arm, const Words& words) {
+  Json out = {{"space", space}, {"arm", arm.name}, {"seeds", words.seeds}, {"trials", words.trials}, {"shuffled", words.shuffled},
+              {"recording", hex(hash_of(bytes))}};
+  if (arm.transfers) out["from"] = words.sources;
+  return out;
+}
+
+// A global model of the sources, those of the same shape left out.
+Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm, const Words& words) {
+  const auto shape_of = [](const recorded::Recording& of) { return learn::shape_of(te::workload_key(of.space->program())); };
+  learn::History history;
+  for (const std::string& path : words.sources) {
+    const auto source = LATHE_TRY(recorded::load(path));
+    if (shape_of(source) != shape_of(recording))
+      LATHE_TRY_STATUS(recorded::add_rows(source, arm.options.features, kRowsASource, 0, history));
+  }
+  const learn::GlobalOptions options{.features = arm.options.features, .objective = *tune::objective_of(arm.options),
+                                     .target_class = learn::target_class(recording.target), .threads = words.jobs};
+  return LATHE_TRY(learn::train_global(history, options)).model;
+}
+
+void add_column(Json& row, const std::string& name, const std::vector<Reached>& reached, double Reached::*column) {
+  std::vector<double> values;
+  Json all = Json::array();
+  for (const Reached& r : reached) {
+    values.push_back(r.*column);
+    all.push_back(number(r.*column));
+  }
+  row["median_" + name] = number(share(values, 0.5));
+  row["quartile1_" + name] = number(share(values, 0.25));
+  row["quartile3_" + name] = number(share(values, 0.75));
+  row["reached_" + name] = std::ranges::count_if(values, [](double v) { return std::isfinite(v); });
+  row[name] = std::move(all);
+}
+
+// Rows that were finished before, with their identities.
+class Kept {
+ public:
+  explicit Kept(std::string file) : file_(std::move(file)) {
+    if (file_.empty()) return;
+    std::ifstream lines(file_);
+    for (std::string line; std::getline(lines, line);)
+      if (auto row = parse_json(line)) rows_.push_back(std::move(*row));  // a line cut short by a kill is worked out again
+  }
+  std::optional<Json> find(const Json& identity) const {
+    const auto found = std::ranges::find_if(rows_, [&](const Json& row) { return holds(row, identity); });
+    return found == rows_.end() ? std::nullopt : std::optional(*found);
+  }
+  Status add(const Json& row) {
+    if (file_.empty()) return {};
+    std::ofstream out(file_, std::ios::app);
+    out << row.dump() << std::endl;
+    return out ? Status{} : fail_at(file_, ErrorKind::kIo, "the row cannot be written; give another file with --rows");
+  }
+
+ private:
+  static bool holds(const Json& row, const Json& identity) {
+    for (const auto& [key, value] : identity.items())
+      if (!row.contains(key) || row[key] != value) return false;
+    return true;
+  }
+
+  const std::string file_;
+  std::vector<Json> rows_;
+};
+
+std::string text_of(const Json& value) { return value.is_null() ? "-" : fmt::format("{:.0f}", value.get<double>()); }
+
+void print_row(const Json& row) {
+  fmt::print("{:16} {:24} {:>6} {:>6} {:>6}   {:>6} {:>6} {:>6}\n", row["space"].get<std::string>(), row["arm"].get<std::string>(),
+             text_of(row["quartile1_trials_95"]), text_of(row["median_trials_95"]), text_of(row["quartile3_trials_95"]),
+             text_of(row["quartile1_trials_99"]), text_of(row["median_trials_99"]), text_of(row["quartile3_trials_99"]));
+  std::fflush(stdout);
+}
+
+std::vector<double> trials_95(const Json& row) {
+  std::vector<double> out;
+  for (const Json& value : row["trials_95"]) out.push_back(value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>());
+  return out;
+}
+
+// Whether the arms of one space differ from the first of them.
+Json comparisons(const std::vector<Json>& rows) {
+  Json out = Json::array();
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    out.push_back({{"space", rows[i]["space"]}, {"arm", rows[0]["arm"]}, {"against", rows[i]["arm"]},
+                   {"p", mann_whitney(trials_95(rows[0]), trials_95(rows[i]))}});
+  return out;
+}
+
+Result<std::vector<Json>> rows_of(const std::string& path, const std::vector<Arm>& arms, const Words& words, Kept& kept) {
+  const std::string bytes = LATHE_TRY(read_file(path));
+  const auto recording = LATHE_TRY(recorded::load(path));
+  std::vector<Json> rows;
+  for (Arm arm : arms) {
+    Json row = identity(bytes, recording.name, arm, words);
+    if (const auto before = kept.find(row)) {
+      row = *before;
+    } else {
+      if (arm.transfers) arm.options.global = LATHE_TRY(global_for(recording, arm, words));
+      const auto reached = LATHE_TRY(race_seeds(recording, arm, words.seeds, words.trials, words.jobs, words.shuffled));
+      add_column(row, "trials_95", reached, &Reached::trials_95);
+      add_column(row, "trials_99", reached, &Reached::trials_99);
+      LATHE_TRY_STATUS(kept.add(row));
+    }
+    if (!words.json) print_row(row);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Status perform(Words words) {
+  if (words.arms.empty() && words.shuffled) words.arms = {"xgb-rank", "random"};
+  if (words.arms.empty())
+    for (const Arm& arm : known_arms())
+      if (!arm.transfers || !words.sources.empty()) words.arms.push_back(arm.name);
+  const auto arms = LATHE_TRY(arms_named(words.arms));
+  const auto recordings = LATHE_TRY(recordings_of(words));
+  Kept kept(words.rows);
+  Json out = {{"rows", Json::array()}};
+  if (!words.json) fmt::print("{:41} trials to 95 % (quartiles)   to 99 %\n", "");
+  for (const std::string& path : recordings) {
+    const auto rows = LATHE_TRY(rows_of(path, arms, words, kept));
+    for (const Json& row : rows) out["rows"].push_back(row);
+    for (const Json& comparison : comparisons(rows)) {
+      if (!words.json && words.shuffled) fmt::print("{}\n", comparison.dump());
+      out["comparisons"].push_back(comparison);
+    }
+  }
+  if (words.json) fmt::print("{}\n", out.dump(1));
+  return {};
+}
+
+}  // namespace
+
+int replay(const std::vector<std::string>& given) {
+  const auto words = read(given);
+  if (!words) {
+    fmt::print(stderr, "bench_search: {}\n{}", words.error().text(), kUsage);
+    return 2;
+  }
+  const auto status = perform(*words);
+  if (status) return 0;
+  fmt::print(stderr, "bench_search: {}\n", status.error().text());
+  return status.error().kind == ErrorKind::kInvalidArgument ? 2 : 1;
+}
+
+}  // namespace lathe::bench

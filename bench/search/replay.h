@@ -1,0 +1,12 @@
+// bench_search --replay: how many trials each search needs on recorded spaces.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lathe::bench {
+
+// The words after --replay; returns an exit code.
+int replay(const std::vector<std::string>& words);
+
+}  // namespace lathe::bench
