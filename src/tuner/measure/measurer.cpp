@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/helper_path.h"
 #include "compiler/te/parse.h"
 #include "tuner/measure/inputs.h"
 #include "tuner/measure/session.h"

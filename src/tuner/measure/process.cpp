@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -18,12 +16,6 @@
 
 namespace lathe::measure {
 namespace {
-
-std::string own_folder() {
-  std::error_code code;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", code);
-  return code ? std::string(".") : self.parent_path().string();
-}
 
 // posix_spawn's two objects, released.
 struct SpawnSetup {
@@ -60,20 +52,6 @@ bool reap(pid_t pid, int patience_ms, int& status) {
 }
 
 }  // namespace
-
-Result<std::string> find_helper(std::string_view name) {
-  std::vector<std::string> folders{own_folder()};
-  if (const char* libexec = std::getenv("LATHE_LIBEXEC")) folders.emplace_back(libexec);
-  folders.push_back((std::filesystem::path(own_folder()) / "../libexec/lathe").lexically_normal().string());
-  std::string looked;
-  for (const auto& folder : folders) {
-    const std::string path = (std::filesystem::path(folder) / name).string();
-    if (::access(path.c_str(), X_OK) == 0) return path;
-    looked += (looked.empty() ? "" : ", ") + folder;
-  }
-  return fail(ErrorKind::kNotFound, "the program {} is not in {}; build or install it, or set LATHE_LIBEXEC to its folder",
-              name, looked);
-}
 
 Result<Process> Process::start(const std::string& path) {
   auto ends = LATHE_TRY(runner::make_pair_of_ends());

@@ -1,4 +1,4 @@
-// Helper processes: found, started by exec, never left behind.
+// Helper processes: started by exec, never left behind.
 #pragma once
 
 #include <sys/types.h>
@@ -9,10 +9,6 @@
 #include "runtime/runner/channel.h"
 
 namespace lathe::measure {
-
-// The path of `lathe-builder` or `lathe-runner`: beside this program, then in $LATHE_LIBEXEC, then where it was installed
-// (../libexec/lathe of this program). kNotFound names every place looked at.
-Result<std::string> find_helper(std::string_view name);
 
 // A running child at the other end of a channel. It is its own process group (Ctrl-C does not reach it), is killed with
 // everything it started when this object goes, and dies with its parent.

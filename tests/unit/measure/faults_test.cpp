@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 
+#include "base/helper_path.h"
 #include "compiler/te/parse.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/process.h"

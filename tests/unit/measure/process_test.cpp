@@ -93,13 +93,5 @@ TEST(Helper, ARunnerOfAnotherVersionIsRefused) {
   EXPECT_NE(reply.error().message.find("another version"), std::string::npos) << reply.error().message;
 }
 
-TEST(FindHelper, NamesThePlacesItLooked) {
-  const auto path = find_helper("lathe-no-such-program");
-  ASSERT_FALSE(path.has_value());
-  EXPECT_EQ(path.error().kind, ErrorKind::kNotFound);
-  EXPECT_NE(path.error().message.find("LATHE_LIBEXEC"), std::string::npos);
-  EXPECT_TRUE(find_helper("lathe-runner").has_value());
-}
-
 }  // namespace
 }  // namespace lathe::measure
