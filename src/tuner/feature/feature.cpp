@@ -9,14 +9,15 @@
 #include <fmt/ranges.h>
 
 #include "tuner/feature/log2.h"
-#include "tuner/feature/plan.h"
+#include "tuner/feature/program_plan.h"
 
 namespace lathe::feature {
 namespace {
 
 constexpr std::pair<const char*, Kind> kKinds[] = {{"context", Kind::kContext},
                                                    {"relation", Kind::kRelation},
-                                                   {"configuration", Kind::kConfiguration}};
+                                                   {"configuration", Kind::kConfiguration},
+                                                   {"tree", Kind::kTree}};
 constexpr std::size_t kRowsAJob = 256;  // fewer are not worth a thread
 
 // A structural choice as its number, a size as its logarithm.
@@ -35,14 +36,14 @@ struct Extractor::Impl {
   const space::Space& space;
   int width;
   mutable std::shared_mutex mutex;
-  mutable std::map<const space::Sketch*, std::unique_ptr<Plan>> plans;
+  mutable std::map<const space::Sketch*, std::unique_ptr<ProgramPlan>> plans;
 
-  const Plan& plan(const space::Sketch& sketch) const {
+  const ProgramPlan& plan(const space::Sketch& sketch) const {
     {
       const std::shared_lock lock(mutex);
       if (const auto found = plans.find(&sketch); found != plans.end()) return *found->second;
     }
-    auto made = std::make_unique<Plan>(sketch.nest);
+    auto made = std::make_unique<ProgramPlan>(kind, sketch.nest);
     const std::unique_lock lock(mutex);
     return *plans.try_emplace(&sketch, std::move(made)).first->second;
   }
@@ -57,7 +58,7 @@ struct Extractor::Impl {
       } else {
         const space::Sketch& sketch = space.sketch(config);
         sketch.nest.sizes.evaluate(knobs, sizes);
-        (kind == Kind::kContext ? context_row : relation_row)(plan(sketch), sizes, out);
+        plan(sketch).row(sizes, out);
       }
       out += width;
     }
@@ -101,17 +102,13 @@ Result<Kind> kind_named(const std::string& name) {
 }
 
 int width(Kind kind, const space::Space& space) {
-  switch (kind) {
-    case Kind::kConfiguration: return space.knobs();
-    case Kind::kContext: return context_width();
-    case Kind::kRelation: return relation_width();
-  }
-  return 0;
+  return kind == Kind::kConfiguration ? space.knobs() : program_width(kind);
 }
 
 std::vector<std::string> names(Kind kind, const space::Space& space) {
   if (kind == Kind::kContext) return context_names();
   if (kind == Kind::kRelation) return relation_names();
+  if (kind == Kind::kTree) return tree_names();
   std::vector<std::string> out;
   for (const space::Knob& knob : space.knob_list()) out.push_back(knob.name);
   return out;

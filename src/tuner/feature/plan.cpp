@@ -12,9 +12,6 @@ namespace {
 using analysis::Footprint;
 using ir::LoopKind;
 
-constexpr int kAnnotations = 5;
-constexpr int kPerSlot = 3;
-constexpr int kLoopWidth = 1 + kAnnotations + 2 + kSlots * kPerSlot;
 constexpr int kPerSlotGlobals = 2;
 constexpr const char* kGlobalNames[] = {
     "accumulators",  "vector_loads", "scalar_loads",  "registers",  "body_fmas",
@@ -24,29 +21,23 @@ constexpr const char* kGlobalNames[] = {
     "copy_work",     "other_work",   "scratch_bytes", "prefetch",   "in_registers"};
 constexpr int kGlobals = static_cast<int>(std::size(kGlobalNames));
 
-float log2_at_least_one(double x) { return log2_of(static_cast<float>(std::max(x, 1.0))); }
-
-// Position in the one-hot, -1 for serial.
-int annotation_of(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::kSerial: return -1;
-    case LoopKind::kVectorized: return 0;
-    case LoopKind::kUnrolled: return 1;
-    case LoopKind::kParallel: return 2;
-    case LoopKind::kBlockX:
-    case LoopKind::kBlockY:
-    case LoopKind::kBlockZ: return 3;
-    case LoopKind::kThreadX:
-    case LoopKind::kThreadY:
-    case LoopKind::kThreadZ: return 4;
-  }
-  return -1;
-}
-
 // Share of the threads' time that is lost when `tasks` equal tasks are dealt to `threads`.
 float idle(double tasks, double threads) {
   const double rounds = std::ceil(tasks / threads);
   return static_cast<float>(1 - tasks / (rounds * threads));
+}
+
+// A loop of length one outside of a chain that has run out of loops.
+void missing_loop(const Footprint& f, float* out) {
+  std::fill_n(out, kLoopContext, 0.0F);
+  out[kLoopHeader + 1] = log2_at_least_one(f.iterations);
+  float* slot = out + kLoopHeader + 2;
+  for (int s = 0; s < kSlots; ++s, slot += kSlotWidth) {
+    slot[2] = kNoStride;
+    if (s >= f.slots) continue;
+    slot[0] = log2_at_least_one(f.whole[s]);
+    slot[1] = log2_of(static_cast<float>(f.iterations / f.whole[s]));
+  }
 }
 
 }  // namespace
@@ -126,35 +117,19 @@ void Plan::globals(const Footprint& f, std::span<const std::int64_t> values, flo
   }
 }
 
-int context_width() { return kLoops * kLoopWidth + kGlobals + kSlots * kPerSlotGlobals; }
+int context_width() { return kLoops * kLoopContext + kGlobals + kSlots * kPerSlotGlobals; }
 int relation_width() { return 2 * kSlots * kThresholds; }
 
 void context_row(const Plan& plan, std::span<const std::int64_t> values, float* out) {
   Footprint f;
   plan.main_.evaluate(values, f);
-  const int slots = std::min(f.slots, kSlots);
-  std::fill_n(out, context_width(), 0.0F);
   // Loops are stored from the outermost; kLoops - 1 is the innermost.
   for (int l = 0; l < kLoops; ++l) {
-    float* loop = out + (kLoops - 1 - l) * kLoopWidth;
-    const bool there = l < f.loops;
-    loop[0] = there ? log2_at_least_one(f.length[l]) : 0;
-    if (there)
-      if (const int a = annotation_of(plan.main_.kinds()[l]); a >= 0) loop[1 + a] = 1;
-    loop[1 + kAnnotations] = there ? log2_at_least_one(f.top_down[l]) : 0;
-    loop[2 + kAnnotations] = log2_at_least_one(there ? f.bottom_up[l] : f.iterations);
-    float* slot = loop + 3 + kAnnotations;
-    for (int s = 0; s < kSlots; ++s, slot += kPerSlot) {
-      slot[2] = kNoStride;
-      if (s >= slots) continue;
-      const double touch = there ? f.touch[l][s] : f.whole[s];
-      const double runs = there ? f.length[l] * f.bottom_up[l] : f.iterations;
-      slot[0] = log2_at_least_one(touch);
-      slot[1] = log2_of(static_cast<float>(runs / touch));
-      if (there && f.stride[l][s] != 0) slot[2] = log2_at_least_one(std::abs(f.stride[l][s]));
-    }
+    float* loop = out + (kLoops - 1 - l) * kLoopContext;
+    if (l < f.loops) loop_context(plan.main_, f, l, loop);
+    else missing_loop(f, loop);
   }
-  plan.globals(f, values, out + kLoops * kLoopWidth);
+  plan.globals(f, values, out + kLoops * kLoopContext);
 }
 
 void relation_row(const Plan& plan, std::span<const std::int64_t> values, float* out) {
@@ -180,18 +155,9 @@ void relation_row(const Plan& plan, std::span<const std::int64_t> values, float*
 }
 
 std::vector<std::string> context_names() {
-  constexpr const char* kAnnotationNames[] = {"vectorize", "unroll", "parallel", "block", "thread"};
   std::vector<std::string> names;
-  for (int l = kLoops; l-- > 0;) {
-    const std::string loop = fmt::format("loop{}.", l);  // 0 is the innermost
-    names.push_back(loop + "length");
-    for (const char* a : kAnnotationNames) names.push_back(loop + a);
-    names.push_back(loop + "top_down");
-    names.push_back(loop + "bottom_up");
-    for (int s = 0; s < kSlots; ++s)
-      for (const char* what : {"touch", "reuse", "stride"})
-        names.push_back(fmt::format("{}buffer{}.{}", loop, s, what));
-  }
+  for (int l = kLoops; l-- > 0;)  // 0 is the innermost
+    for (const std::string& name : loop_context_names()) names.push_back(fmt::format("loop{}.{}", l, name));
   for (const char* name : kGlobalNames) names.emplace_back(name);
   for (int s = 0; s < kSlots; ++s)
     for (const char* what : {"copied", "constant"})

@@ -3,11 +3,8 @@
 //
 // A context row is kLoops loops of the longest chain (analysis/footprint.h), aligned at the
 // innermost, then globals. A longer chain loses its outermost loops; a shorter one is preceded by
-// loops of length one, which is what those would be. A loop is: log2 length; one-hot vectorize,
-// unroll, parallel, block, thread; log2 top-down; log2 bottom-up; then, for each of kSlots buffers
-// (the output or its accumulators first, then reads in order of appearance): log2 touch count, log2
-// reuse ratio, log2 |stride| (kNoStride where the loop does not move the buffer). The globals are
-// what kernels were seen to depend on beyond loops: registers, code size, cache traffic, balance,
+// loops of length one, which is what those would be. A loop is what loop_context.h says. The globals
+// are what kernels were seen to depend on beyond loops: registers, code size, cache traffic, balance,
 // waste, copies.
 //
 // A relation row is R (paper, section 4), per buffer and threshold beta_t, over loops with touch
@@ -24,14 +21,13 @@
 
 #include "compiler/analysis/footprint.h"
 #include "compiler/ir/nest/nest.h"
+#include "tuner/feature/loop_context.h"
 
 namespace lathe::feature {
 
 inline constexpr int kLoops = 16;
-inline constexpr int kSlots = 4;
 inline constexpr int kThresholds = 18;  // beta_t = 2^(1.5 t), t = 1 ...
 inline constexpr double kThresholdStep = 1.5;
-inline constexpr float kNoStride = -1;
 inline constexpr float kNoLoop = -64;  // below every -log2 top-down
 
 // Working sets are held against these, not against the machine's own: a stored model means the same

@@ -6,13 +6,11 @@
 #include "compiler/schedule/step.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
-#include "tuner/feature/plan.h"
+#include "tuner/feature/program_plan.h"
 
 namespace lathe::learn {
 
-int Featurizer::width() const {
-  return kind_ == feature::Kind::kRelation ? feature::relation_width() : feature::context_width();
-}
+int Featurizer::width() const { return feature::program_width(kind_); }
 
 const Featurizer::Naive* Featurizer::naive(const std::string& workload) {
   auto [found, added] = nests_.try_emplace(workload);
@@ -31,9 +29,7 @@ bool Featurizer::append(const store::Record& record, std::vector<float>& out) {
   const ir::SizedNest sized(nest, {});
   const std::size_t begin = out.size();
   out.resize(begin + static_cast<std::size_t>(width()));
-  const feature::Plan plan(nest);
-  (kind_ == feature::Kind::kRelation ? feature::relation_row : feature::context_row)(
-      plan, sized.values, out.data() + begin);
+  feature::ProgramPlan(kind_, nest).row(sized.values, out.data() + begin);
   for (std::size_t i = begin; i < out.size(); ++i) {
     if (std::isfinite(out[i])) continue;
     out.resize(begin);

@@ -48,7 +48,7 @@ TEST(SpaceRows, FiniteOfTheStatedWidthAndTheSameOnEveryThread) {
     for (const space::Flavour flavour : {space::Flavour::kDefault, space::Flavour::kWide}) {
       const auto space = space_of(text, flavour);
       const auto configs = random_configs(*space, 700, 1);
-      for (const Kind kind : {Kind::kConfiguration, Kind::kContext, Kind::kRelation}) {
+      for (const Kind kind : {Kind::kConfiguration, Kind::kContext, Kind::kRelation, Kind::kTree}) {
         const std::size_t w = static_cast<std::size_t>(width(kind, *space));
         EXPECT_EQ(names(kind, *space).size(), w);
         std::vector<float> one(configs.size() * w, NAN), two = one;
@@ -70,7 +70,7 @@ TEST(SpaceRows, TellConfigurationsApart) {
   std::vector<search::Config> configs;
   for (const auto& [config, unused] : distinct) configs.push_back(config);
   for (const auto& [kind, least] :
-       {std::pair{Kind::kConfiguration, 1.0}, {Kind::kContext, 0.9}, {Kind::kRelation, 0.5}}) {
+       {std::pair{Kind::kConfiguration, 1.0}, {Kind::kContext, 0.9}, {Kind::kRelation, 0.5}, {Kind::kTree, 0.9}}) {
     const std::size_t w = static_cast<std::size_t>(width(kind, *space));
     std::vector<float> rows(configs.size() * w);
     extract(kind, *space, configs, rows, 1);

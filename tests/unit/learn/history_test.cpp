@@ -16,6 +16,7 @@
 #include "tuner/learn/evaluation.h"
 #include "tuner/learn/featurizer.h"
 #include "tuner/feature/plan.h"
+#include "tuner/feature/tree.h"
 #include "tuner/learn/global.h"
 #include "tuner/space/space.h"
 
@@ -149,10 +150,11 @@ TEST_F(Histories, SelectsWorkloadsInAnyLayout) {
   EXPECT_EQ(read({.rows_a_group = 7}).rows.count(), 7 + 7 + 5);
   EXPECT_EQ(read({.rows = 22}).rows.count(), 22);
   EXPECT_EQ(read({}, "relation").rows.width, feature::relation_width());
+  EXPECT_EQ(read({}, "tree").rows.width, feature::tree_width());
   EXPECT_EQ(read({}, "configuration").rows.features.size(), 35U * read({}, "configuration").configs[0].size());
   History history;
   EXPECT_EQ(read_history(*store_, {}, "colour", history).error().message,
-            "unknown features \"colour\"; known are context, relation, configuration");
+            "unknown features \"colour\"; known are context, relation, configuration, tree");
 }
 
 TEST_F(Histories, WhatDoesNotReplayIsCountedAndLeftOut) {

@@ -1,0 +1,27 @@
+// Rows of one loop program, of any kind that looks at the program and not at its configuration.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "tuner/feature/feature.h"
+#include "tuner/feature/plan.h"
+#include "tuner/feature/tree.h"
+
+namespace lathe::feature {
+
+class ProgramPlan {
+ public:
+  ProgramPlan(Kind kind, const ir::Nest& nest);  // not kConfiguration
+  // `values` are the sizes of the nest, evaluated; out has room for program_width(kind) floats.
+  void row(std::span<const std::int64_t> values, float* out) const;
+
+ private:
+  Kind kind_;
+  std::variant<Plan, TreePlan> plan_;
+};
+
+int program_width(Kind kind);
+
+}  // namespace lathe::feature
