@@ -58,7 +58,7 @@ struct TuneOptions {
   int jobs = 0;                                // processes at work; 0: one a core
   std::uint64_t seed = 0;
   std::string search = "annealing";            // annealing, genetic, random
-  std::string model = "xgb-rank";              // xgb-rank, xgb-reg, xgb-ensemble, analytic, none
+  std::string model = "xgb-rank";              // xgb-rank, xgb-reg, xgb-ensemble, treegru-rank ... (lathe tune --help lists all)
   std::string features = "context";            // what it sees of a program: context, relation, configuration
   std::string acquisition = "mean";            // of xgb-ensemble: mean, ei, ucb
   // Algorithm 1 and equation 3 of the paper.

@@ -69,7 +69,7 @@ Result<Records> read_records(const LearnRequest& request) {
   selection.targets = targets->second;
   selection.without = LATHE_TRY(shapes_of(request.without));
   for (const auto& store : stores)
-    LATHE_TRY_STATUS(learn::read_history(*store, selection, request.options.features, records.history));
+    LATHE_TRY_STATUS(learn::read_history(*store, selection, tune::features_of(request.options), records.history));
   return records;
 }
 
@@ -93,15 +93,16 @@ Result<model::Objective> needed_objective(const tune::Options& options) {
 
 Result<model::GlobalModel> fitting(const std::string& path, const std::string& target_class, const tune::Options& options) {
   const auto global = LATHE_TRY(read_global(path));
-  auto fits = model::check_fit(global, options.features, LATHE_TRY(needed_objective(options)), target_class);
+  auto fits = model::check_fit(global, tune::features_of(options), LATHE_TRY(needed_objective(options)), target_class);
   if (fits) return global;
   fits.error().place = path;
   return std::unexpected(fits.error());
 }
 
 Result<learn::GlobalOptions> global_options(const tune::Options& options, const std::string& target_class) {
-  return learn::GlobalOptions{.features = options.features, .objective = LATHE_TRY(needed_objective(options)),
-                              .target_class = target_class, .threads = options.jobs, .seed = options.seed};
+  return learn::GlobalOptions{.model = {.features = tune::features_of(options), .objective = LATHE_TRY(needed_objective(options)),
+                                        .threads = options.jobs, .seed = options.seed},
+                              .target_class = target_class};
 }
 
 }  // namespace

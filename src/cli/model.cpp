@@ -27,7 +27,7 @@ void add_learning_flags(FlagSet& set, Flags& flags) {
   add_database_flag(set, flags.database);
   set.text("--target", flags.learn().target, "TARGET", "whose records; needed where the databases hold several kinds");
   set.choice("--model", options.model, tune::known_models(), "what learns");
-  set.choice("--features", options.features, tune::known_features(), "what it sees of a program");
+  set.choice("--features", options.features, tune::known_features(), "what it sees of a program; treegru models see its tree of loops");
   set.whole("--seed", options.seed, "of everything random");
   set.whole("--jobs", options.jobs, 1, 1024, "threads that may work at once");
   set.flag("--json", flags.json, "one JSON object on standard output");

@@ -31,7 +31,7 @@ void add_search_flags(FlagSet& set, tune::Options& options) {
   set.whole("--seed", options.seed, "of everything random; another seed is another run");
   set.choice("--search", options.search, tune::known_searchers(), "how candidates are chosen");
   set.choice("--model", options.model, tune::known_models(), "what learns from the trials");
-  set.choice("--features", options.features, tune::known_features(), "what it sees of a program");
+  set.choice("--features", options.features, tune::known_features(), "what it sees of a program; treegru models see its tree of loops");
   set.choice("--acquisition", options.acquisition, tune::known_acquisitions(),
              "what xgb-ensemble makes of its uncertainty: ignores it, expected improvement, upper confidence bound");
   set.flag("--fresh", options.fresh, "learn nothing from other runs' records");

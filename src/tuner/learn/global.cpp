@@ -27,22 +27,19 @@ std::string target_class(const Target& target) {
 }
 
 Result<model::GlobalModel> train_global(const History& history, const GlobalOptions& options) {
-  if (LATHE_TRY(feature::kind_named(options.features)) == feature::Kind::kConfiguration)
+  if (LATHE_TRY(feature::kind_named(options.model.features)) == feature::Kind::kConfiguration)
     return fail(ErrorKind::kInvalidArgument,
                 "configuration features mean another thing in every space; train a global model "
-                "on context or relation features");
+                "on features of programs");
   if (!teaches(history.rows))
     return fail(ErrorKind::kNotFound,
                 "{} records are left to train on, and no workload has two that worked; run lathe "
                 "tune on more workloads, or leave out fewer",
                 history.rows.count());
-  auto model = model::make_xgboost({.objective = options.objective,
-                                    .rounds = options.rounds,
-                                    .threads = options.threads,
-                                    .seed = options.seed});
+  auto model = model::make_global(options.model);
   LATHE_TRY_STATUS(model->train(history.rows));
-  return model::GlobalModel{options.objective,     options.features,     options.target_class,
-                            history.workloads(),   history.rows.count(), std::move(model)};
+  return model::GlobalModel{options.model.objective, options.model.features, options.target_class,
+                            history.workloads(),     history.rows.count(),   std::move(model)};
 }
 
 Result<std::optional<model::GlobalModel>> global_of_store(store::Store& store,
@@ -59,7 +56,7 @@ Result<std::optional<model::GlobalModel>> global_of_store(store::Store& store,
                                .like = workload,
                                .rows_a_group = kRowsAGroup,
                                .rows = kRows};
-  LATHE_TRY_STATUS(read_history(store, selection, options.features, history));
+  LATHE_TRY_STATUS(read_history(store, selection, options.model.features, history));
   if (history.rows.count() < kLeastRecords || !teaches(history.rows)) return std::nullopt;
   return LATHE_TRY(train_global(history, options));
 }

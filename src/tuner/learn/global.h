@@ -15,12 +15,8 @@ namespace lathe::learn {
 std::string target_class(const Target& target);
 
 struct GlobalOptions {
-  std::string features = "context";
-  model::Objective objective = model::Objective::kRank;
+  model::GlobalOptions model;
   std::string target_class;
-  int rounds = 64;
-  int threads = 1;
-  std::uint64_t seed = 0;
 };
 
 // The error says what is missing: two records that worked of one workload are the least.
@@ -31,8 +27,8 @@ inline constexpr int kLeastRecords = 256;
 
 // What tune uses where nobody named a model: trained on what the store has of other workloads of the
 // same operator on this target and CPU (a model of convolutions led matrix products astray: 53 for 98
-// GFLOP/s after 32 trials). None where that is less than kLeastRecords. Takes a fraction of a second: it
-// reads and trains on a few thousand records at most.
+// GFLOP/s after 32 trials). None where that is less than kLeastRecords. Takes a fraction of a second (TreeGRU:
+// seconds): it reads and trains on a few thousand records at most.
 Result<std::optional<model::GlobalModel>> global_of_store(store::Store& store,
                                                           const std::string& workload,
                                                           const std::string& target,

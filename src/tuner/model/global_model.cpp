@@ -33,7 +33,7 @@ Result<GlobalModel> parse(std::string_view payload) {
   global.target_class = LATHE_TRY(json_string(json, "target"));
   global.workloads = LATHE_TRY(texts(json, "workloads"));
   global.records = LATHE_TRY(json_int(json, "records"));
-  auto model = make_xgboost({.objective = global.objective});
+  auto model = make_global({.features = global.features, .objective = global.objective});
   LATHE_TRY_STATUS(model->load(std::string(payload.substr(size))));
   global.model = std::move(model);
   return global;
@@ -43,6 +43,12 @@ Result<GlobalModel> parse(std::string_view payload) {
 
 std::string_view name_of(Objective objective) {
   return objective == Objective::kRank ? "rank" : "regression";
+}
+
+std::unique_ptr<CostModel> make_global(const GlobalOptions& options) {
+  if (options.features == "tree")
+    return make_treegru({.objective = options.objective, .threads = options.threads, .seed = options.seed});
+  return make_xgboost({.objective = options.objective, .threads = options.threads, .seed = options.seed});
 }
 
 Result<std::string> save(const GlobalModel& global) {
@@ -70,10 +76,13 @@ Status check_fit(const GlobalModel& global, const std::string& features, Objecti
                 "the global model is for {}, the target has {}; train one on records of this "
                 "target with lathe model train",
                 global.target_class, target_class);
-  if (global.features != features)
-    return fail(ErrorKind::kInvalidArgument,
-                "the global model was trained on {} features, not {}; give --features {}",
-                global.features, features, global.features);
+  if (global.features != features) {
+    const std::string advice = global.features == "tree" ? "choose a treegru model"
+                               : features == "tree"      ? "choose an xgb model"
+                                                         : "give --features " + global.features;
+    return fail(ErrorKind::kInvalidArgument, "the global model was trained on {} features, not {}; {}", global.features, features,
+                advice);
+  }
   if (global.objective != objective)
     return fail(ErrorKind::kInvalidArgument,
                 "the global model has the {} objective and cannot be added to one of {}",

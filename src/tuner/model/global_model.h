@@ -14,7 +14,7 @@ namespace lathe::model {
 
 struct GlobalModel {
   Objective objective = Objective::kRank;
-  std::string features;                // "context", "relation": those that mean the same everywhere
+  std::string features;                // "context", "relation", "tree": those that mean the same everywhere
   std::string target_class;            // "x86, 512-bit vectors"
   std::vector<std::string> workloads;  // canonical keys
   std::int64_t records = 0;
@@ -22,6 +22,16 @@ struct GlobalModel {
 };
 
 std::string_view name_of(Objective objective);  // "rank", "regression"
+
+// What global models of these features are made of, untrained: TreeGRU in its context form for trees (loop variables mean
+// something in their own program only), else XGBoost.
+struct GlobalOptions {
+  std::string features = "context";
+  Objective objective = Objective::kRank;
+  int threads = 1;
+  std::uint64_t seed = 0;
+};
+std::unique_ptr<CostModel> make_global(const GlobalOptions& options);
 
 Result<std::string> save(const GlobalModel& global);
 // The error says whether the bytes are no global model, cut short, damaged, or made for another

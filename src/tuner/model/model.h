@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tuner/treegru/weights.h"
 
 namespace lathe::model {
 
@@ -61,6 +62,24 @@ struct XgboostOptions {
   std::shared_ptr<const CostModel> global;
 };
 std::unique_ptr<CostModel> make_xgboost(const XgboostOptions& options);
+
+// TreeGRU (sections 3.1 and 4): reads rows of tree features (feature/tree.h), learns with libtorch, and predicts without it.
+struct TreeGruOptions {
+  Objective objective = Objective::kRank;
+  treegru::Shape shape;
+  int batch = 64;                // programs a step of training
+  int passes = 30;               // over the rows, at most, and
+  int steps = 480;               // steps, at most: training takes seconds however many rows there are
+  double learning_rate = 3e-3;   // at first; falls to nothing over the steps
+  double held_out = 0.125;       // share of each workload's rows that is never trained on: it tells when to stop
+  int patience = 8;              // training ends after so many looks at the held-out rows without a better one
+  int threads = 1;               // for training; the result does not depend on it
+  int pairs_per_row = 64;        // as in XgboostOptions, like all that follows
+  double noise = 0.01;
+  std::uint64_t seed = 0;
+  std::shared_ptr<const CostModel> global;
+};
+std::unique_ptr<CostModel> make_treegru(const TreeGruOptions& options);
 
 // Several models trained on resampled rows; the score is an acquisition function of their predictions (section 3.3).
 enum class Acquisition { kMean, kExpectedImprovement, kUpperConfidence };

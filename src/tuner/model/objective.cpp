@@ -120,19 +120,22 @@ double RankObjective::loss(std::span<const float> scores, Rng& rng) {
   return pairs > 0 ? sum / pairs : 0;
 }
 
-RegressionObjective::RegressionObjective(std::span<const double> seconds,
-                                         std::span<const int> workload)
-    : target_(seconds.size()) {
+std::vector<double> throughput_targets(std::span<const double> seconds, std::span<const int> workload) {
   LATHE_CHECK(seconds.size() == workload.size());
-  std::vector<double> times, target;
+  std::vector<double> times, target, out(seconds.size());
   for (const std::vector<int>& group : group_rows(workload)) {
     times.clear();
     for (const int row : group) times.push_back(seconds[row]);
     target.resize(times.size());
     normalised_throughput(times, target);
-    for (std::size_t i = 0; i < group.size(); ++i) target_[group[i]] = target[i];
+    for (std::size_t i = 0; i < group.size(); ++i) out[group[i]] = target[i];
   }
+  return out;
 }
+
+RegressionObjective::RegressionObjective(std::span<const double> seconds,
+                                         std::span<const int> workload)
+    : target_(throughput_targets(seconds, workload)) {}
 
 void RegressionObjective::gradients(std::span<const float> scores, Gradients& out) const {
   LATHE_CHECK(scores.size() == target_.size());

@@ -3,10 +3,14 @@
 
 #include <fmt/ranges.h>
 
+#include "tuner/feature/feature.h"
+#include "tuner/treegru/trainer.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::tune {
 namespace {
+
+constexpr const char* kTrees = "tree";  // features of models that read nothing else, and not to be chosen for others
 
 template <class Table>
 std::vector<std::string> names_of(const Table& table) {
@@ -68,22 +72,53 @@ Status check_acquisition(const Options& options) {
   return {};
 }
 
+template <model::Objective kObjective, treegru::Form kForm>
+std::unique_ptr<model::CostModel> make_treegru(const Options& options) {
+  return model::make_treegru({.objective = kObjective, .shape = {.form = kForm}, .threads = options.jobs, .seed = options.seed,
+                              .global = options.global});
+}
+
 struct NamedModel {
   const char* name;
   std::unique_ptr<model::CostModel> (*make)(const Options& options);  // null: it does not learn
   model::Objective objective = model::Objective::kRank;
+  bool reads_trees = false;
 };
-constexpr NamedModel kModels[] = {{"xgb-rank", make_rank, model::Objective::kRank},
-                                  {"xgb-reg", make_regression, model::Objective::kRegression},
-                                  {kEnsemble, make_ensemble, model::Objective::kRegression},
+constexpr auto kRank = model::Objective::kRank, kRegression = model::Objective::kRegression;
+constexpr auto kContext = treegru::Form::kContext, kVanilla = treegru::Form::kVanilla;
+constexpr NamedModel kModels[] = {{"xgb-rank", make_rank, kRank},
+                                  {"xgb-reg", make_regression, kRegression},
+                                  {kEnsemble, make_ensemble, kRegression},
+                                  {"treegru-rank", make_treegru<kRank, kContext>, kRank, true},
+                                  {"treegru-reg", make_treegru<kRegression, kContext>, kRegression, true},
+                                  {"treegru-vanilla-rank", make_treegru<kRank, kVanilla>, kRank, true},
+                                  {"treegru-vanilla-reg", make_treegru<kRegression, kVanilla>, kRegression, true},
                                   {"analytic", nullptr},
                                   {"none", nullptr}};
+
+// Null if nothing has that name.
+const NamedModel* find_model(const std::string& name) {
+  const auto found = std::ranges::find_if(kModels, [&](const NamedModel& model) { return name == model.name; });
+  return found == std::end(kModels) ? nullptr : &*found;
+}
+
+Status check_tree_model(const Options& options) {
+  if (options.features != Options{}.features && options.features != kTrees)
+    return fail(ErrorKind::kInvalidArgument, "{} sees programs as trees, not as {} features; leave the choice of features out",
+                options.model, options.features);
+  return treegru::check_trainer();
+}
 
 }  // namespace
 
 std::vector<std::string> known_searchers() { return names_of(kSearchers); }
 std::vector<std::string> known_models() { return names_of(kModels); }
 std::vector<std::string> known_acquisitions() { return names_of(kAcquisitions); }
+std::vector<std::string> known_features() {
+  std::vector<std::string> kinds = feature::known_kinds();
+  std::erase(kinds, kTrees);
+  return kinds;
+}
 
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options) {
   for (const auto& searcher : kSearchers)
@@ -96,16 +131,25 @@ Result<SearcherMaker> searcher_named(const std::string& name, const search::Opti
 
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
   LATHE_TRY_STATUS(check_acquisition(options));
-  for (const auto& model : kModels)
-    if (options.model == model.name) return model.make == nullptr ? nullptr : model.make(options);
-  return fail(ErrorKind::kInvalidArgument, "unknown model \"{}\"; known are {}", options.model,
-              fmt::join(known_models(), ", "));
+  const NamedModel* model = find_model(options.model);
+  if (model == nullptr)
+    return fail(ErrorKind::kInvalidArgument, "unknown model \"{}\"; known are {}", options.model,
+                fmt::join(known_models(), ", "));
+  if (model->reads_trees) LATHE_TRY_STATUS(check_tree_model(options));
+  else if (options.features == kTrees)
+    return fail(ErrorKind::kInvalidArgument, "{} does not read trees; choose other features or a treegru model", options.model);
+  return model->make == nullptr ? nullptr : model->make(options);
+}
+
+std::string features_of(const Options& options) {
+  const NamedModel* model = find_model(options.model);
+  return model != nullptr && model->reads_trees ? kTrees : options.features;
 }
 
 std::optional<model::Objective> objective_of(const Options& options) {
-  for (const auto& model : kModels)
-    if (options.model == model.name && model.make != nullptr) return model.objective;
-  return std::nullopt;
+  const NamedModel* model = find_model(options.model);
+  if (model == nullptr || model->make == nullptr) return std::nullopt;
+  return model->objective;
 }
 
 std::string model_identity(const Options& options) {

@@ -24,11 +24,11 @@ struct Options {
   int batch = 64;                    // b of Algorithm 1
   int first_batch = 16;              // batches grow from this to `batch`, so that the model learns early
   std::string search = "annealing";  // annealing, random, genetic
-  std::string model = "xgb-rank";    // xgb-rank, xgb-reg, xgb-ensemble, analytic, none
+  std::string model = "xgb-rank";    // known_models()
   std::string acquisition = "mean";  // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
   bool default_first = true;         // the first trial is the analytic default; false where searches are compared
   bool prior = true;                 // a learned model begins from the analytic one, which fades as trials come in
-  std::string features = "context";  // configuration, context, relation
+  std::string features = "context";  // configuration, context, relation; treegru models see trees instead (features_of)
   // f_global of section 4, under the learned model: chooses the first batch in place of the analytic one.
   std::shared_ptr<const model::CostModel> global;
   bool transfer = true;              // where no `global` is given, one may be trained from other workloads' records
@@ -92,8 +92,8 @@ class Subject {
   // Scores that need no measurement; null if there are none. Used from one thread at a time.
   virtual search::Scorer* prior() const { return nullptr; }
 };
-// `features` as in Options; `machine` is whose caches the analytic prior reckons with.
 std::vector<std::string> known_features();
+// `features` as features_of() says; `machine` is whose caches the analytic prior reckons with.
 Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target,
                                               const Fingerprint& machine = host_fingerprint());
 
@@ -105,6 +105,8 @@ using SearcherMaker =
     std::function<std::unique_ptr<search::Searcher>(const search::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
+// What the model of these options sees of a program: Options::features, or "tree" where it is a TreeGRU.
+std::string features_of(const Options& options);
 // Of the model that learns; none where none does.
 std::optional<model::Objective> objective_of(const Options& options);
 // What tells runs of different models apart in the store: "xgb-rank", "xgb-ensemble/relation/ei".

@@ -230,6 +230,9 @@ TEST_F(Usage, Models) {
   refused({"tune", "C6", "--global-model", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
   refused({"tune", "C6", "--global-model", letter.c_str(), "--no-transfer"}, kWrongUsage, "--no-transfer: contradicts --global-model");
   refused({"tune", "C6", "--global-model", letter.c_str(), "--model", "none"}, kFailed, "not a saved cost model");
+  refused({"tune", "C6", "--model", "treegru-rank", "--features", "relation"}, kWrongUsage,
+          "treegru-rank sees programs as trees, not as relation features");
+  refused({"tune", "C6", "--features", "tree"}, kWrongUsage, "--features: must be one of context, relation, configuration");
   ASSERT_EQ(lathe({"import", empty.c_str()}).code, kDone);
   refused({"model", "train", "-o", "m.model"}, kFailed, "the databases hold no records; run lathe tune first");
   refused({"model", "eval", "--held-out", "frob"}, kFailed, "the databases hold no records");

@@ -66,6 +66,32 @@ TEST_F(Command, WithoutTrialsTheModelsChoose) {
   EXPECT_EQ(shown.code, 0) << shown.error;
 }
 
+// Beside the command there is what trains TreeGRU, or not.
+TEST_F(Command, TunesWithTreeGru) {
+  const auto tune = with(with({"tune"}, workload_), {"--trials", "40", "--model", "treegru-rank", "--json"});
+  const Outcome outcome = lathe(tune);
+  if (outcome.error.find("was built without") != std::string::npos) GTEST_SKIP() << outcome.error;
+  ASSERT_EQ(outcome.code, 0) << outcome.error;
+  EXPECT_EQ(json_of(outcome)["trials"], 40);
+  EXPECT_EQ(json_of(outcome)["wrong"], 0);
+  // Chosen by a trained model, from the second batch on.
+  const auto all = records();
+  EXPECT_TRUE(std::ranges::any_of(all, [](const Json& record) { return record["model_seconds"].get<double>() > 0; }));
+  const Outcome judged = lathe({"model", "eval", "--model", "treegru-reg", "--json"});
+  ASSERT_EQ(judged.code, 0) << judged.error;
+  EXPECT_TRUE(json_of(judged)["mean"].contains("rmse"));
+}
+
+TEST_F(Command, SaysWhatTreeGruNeeds) {
+  std::filesystem::copy(LATHE_COMMAND, folder_ + "/lathe");  // alone, as in a build without libtorch
+  const std::string line = "env -u LATHE_LIBEXEC " + folder_ + "/lathe tune C6 --model treegru-rank --db " + folder_ + "/x.db 2>" + folder_ + "/err";
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
+  EXPECT_EQ(content(folder_ + "/err"),
+            "lathe: training TreeGRU needs libtorch, which this Lathe was built without: install libtorch-dev (scripts/install "
+            "--torch) and build again, or choose an xgb model\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/x.db"));
+}
+
 TEST_F(Command, CompilesALibraryWithAnExample) {
   const std::string library = folder_ + "/my-product.so";
   const Outcome compiled = lathe(with(with({"compile"}, workload_), {"--schedule", "default", "-o", library}));

@@ -208,7 +208,7 @@ TEST_F(Histories, TooLittleForAGlobalModel) {
   EXPECT_EQ(sentence, "301 records are left to train on, and no workload has two that worked; run lathe tune on more "
                       "workloads, or leave out fewer");
   EXPECT_FALSE(*global_of_store(*store_, "", "cpu:x86-64-v4;threads=1", "warm", "6/1/1", {}));
-  EXPECT_EQ(train_global(read({}, "configuration"), {.features = "configuration"}).error().kind, ErrorKind::kInvalidArgument);
+  EXPECT_EQ(train_global(read({}, "configuration"), {.model = {.features = "configuration"}}).error().kind, ErrorKind::kInvalidArgument);
 }
 
 TEST_F(Histories, JudgesHeldOutConfigurationsAndWorkloads) {

@@ -250,7 +250,8 @@ TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_EQ(searcher_named("magic", {}).error().message, "unknown search \"magic\"; known are annealing, genetic, random");
   options_.model = "magic";
   EXPECT_EQ(model_of(options_).error().message,
-            "unknown model \"magic\"; known are xgb-rank, xgb-reg, xgb-ensemble, analytic, none");
+            "unknown model \"magic\"; known are xgb-rank, xgb-reg, xgb-ensemble, treegru-rank, "
+            "treegru-reg, treegru-vanilla-rank, treegru-vanilla-reg, analytic, none");
   options_.model = "none";
   EXPECT_FALSE(model_of(options_)->get());
   options_.acquisition = "luck";

@@ -1,0 +1,75 @@
+// What a TreeGRU has learnt (paper, sections 3.1 and 4, appendix), as plain matrices: what is saved, scored with, and handed
+// to whatever trains it.
+//
+// With x the input of a loop and h the sum of the states of the loops right inside it (0 if there are none), its state is
+//     r, u = sigmoid(x Wr + h Ur + br), sigmoid(x Wu + h Uu + bu)
+//     c    = tanh(x Wc + bc + r * (h Uc))
+//     u * h + (1 - u) * c
+// kVanilla: x is the learnt embedding of the loop variable and what the loop itself says, its length and annotation; the
+// program's embedding is the sum of the outermost loops' states.
+// kContext: x is the loop's context vector, so that it means the same in every program; the program's embedding is m slots,
+// out_i = sum over all loops of softmax(state S)_i * state.
+// The score is linear in the program's embedding.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/rng.h"
+
+namespace lathe::treegru {
+
+enum class Form { kContext, kVanilla };
+
+struct Shape {
+  Form form = Form::kContext;
+  int embedding = 128;  // of a loop variable; kVanilla only
+  int hidden = 128;     // of a loop's state; a multiple of 16
+  int slots = 8;        // m; kContext only
+};
+Status check(const Shape& shape);
+int inputs_of(Form form);  // floats of a loop's context that the network sees
+
+struct Matrix {
+  int rows = 0, columns = 0;
+  std::vector<float> values;  // row-major
+  Matrix() = default;
+  Matrix(int r, int c) : rows(r), columns(c), values(static_cast<std::size_t>(r) * static_cast<std::size_t>(c)) {}
+  std::span<const float> row(int r) const { return std::span(values).subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns)); }
+  std::span<float> row(int r) { return std::span(values).subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns)); }
+  friend bool operator==(const Matrix&, const Matrix&) = default;
+};
+
+struct Weights {
+  Shape shape;
+  // Taken from the training rows and left alone by training.
+  std::vector<float> variables;   // codes of the loop variables, ascending; kVanilla only
+  std::vector<float> mean, scale;  // an input is (context - mean) * scale
+  // What training changes. The columns of the gates are those of r, then u, then c.
+  Matrix embedding;  // variables x embedding; kVanilla only
+  Matrix input;      // embedding (kVanilla) and inputs x 3 hidden
+  Matrix hidden;     // hidden x 3 hidden
+  Matrix bias;       // 1 x 3 hidden
+  Matrix scatter;    // S: hidden x slots; kContext only
+  Matrix readout;    // slots x hidden; kVanilla: 1 x hidden
+  Matrix offset;     // 1 x 1
+
+  std::array<Matrix*, 7> trained() { return {&embedding, &input, &hidden, &bias, &scatter, &readout, &offset}; }
+  std::array<const Matrix*, 7> trained() const { return {&embedding, &input, &hidden, &bias, &scatter, &readout, &offset}; }
+  // Row of `embedding`; -1 for a variable that no training row had: its embedding is zero.
+  int variable(float code) const;
+  friend bool operator==(const Weights& a, const Weights& b);
+};
+
+// Untrained, for rows like these (feature/tree.h).
+Weights random_weights(const Shape& shape, std::span<const float> features, Rng& rng);
+
+void append_to(std::string& bytes, const Weights& weights);
+// Reads what append_to wrote, all of `bytes`.
+Result<Weights> read_weights(std::string_view bytes);
+
+}  // namespace lathe::treegru
