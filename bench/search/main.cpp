@@ -20,6 +20,7 @@ struct Named {
 };
 constexpr Named kProbes[] = {
     {"propose", propose, "configurations to features and to scores, a second"},
+    {"treegru", treegru, "what TreeGRU costs: features, training, prediction, planning a round"},
     {"build", build, "lowering, code generation and linking of a candidate"},
     {"lookup", lookup, "best record among 100,000"},
     {"tuning", tuning, "trials a second, time to the first trial, where the time goes"},

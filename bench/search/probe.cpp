@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "api/workload.h"
 
@@ -17,6 +18,22 @@ Result<std::vector<Workload>> workloads() {
     out.push_back({name, te::canonical(workload.program)});
   }
   return out;
+}
+
+Target bench_target() {
+  Target target;
+  target.mcpu = "x86-64-v4";
+  target.vector_bits = 512;
+  target.vector_registers = 32;
+  target.has_fma = true;
+  return target;
+}
+
+void on_threads(int jobs, std::size_t total, const std::function<void(std::size_t, std::size_t)>& work) {
+  const std::size_t share = (total + static_cast<std::size_t>(jobs) - 1) / static_cast<std::size_t>(jobs);
+  std::vector<std::jthread> threads;
+  for (std::size_t begin = 0; begin < total; begin += share)
+    threads.emplace_back(work, begin, std::min(share, total - begin));
 }
 
 double share(std::vector<double> values, double q) {

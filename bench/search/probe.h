@@ -28,8 +28,13 @@ struct Workload {
   std::string name;
   te::Program program;
 };
+// The vectors and registers of AVX-512; the space is the same on every machine.
+Target bench_target();
 // The figures are about a convolution; a matmul beside it.
 Result<std::vector<Workload>> workloads();
+
+// Calls work(begin, count) for a share of `total` on each of `jobs` threads.
+void on_threads(int jobs, std::size_t total, const std::function<void(std::size_t begin, std::size_t count)>& work);
 
 double median(std::vector<double> values);
 double share(std::vector<double> values, double q);  // the value that so much of them stays below: 0.9
@@ -37,6 +42,7 @@ double median_seconds(int rounds, const std::function<void()>& work);
 
 using Probe = Result<std::vector<Row>> (*)(const Settings&);
 Result<std::vector<Row>> propose(const Settings& settings);
+Result<std::vector<Row>> treegru(const Settings& settings);
 Result<std::vector<Row>> build(const Settings& settings);
 Result<std::vector<Row>> lookup(const Settings& settings);
 Result<std::vector<Row>> tuning(const Settings& settings);

@@ -1,7 +1,6 @@
 // How fast configurations are proposed: to a valid configuration, to features, to scores, and what training costs. Rates
 // are of the whole process on `jobs` threads, the median of several rounds.
 #include <algorithm>
-#include <thread>
 
 #include "search/probe.h"
 #include "tuner/feature/feature.h"
@@ -14,25 +13,6 @@ namespace {
 
 constexpr int kConfigs = 20'000;
 constexpr int kTrainingRows = 4096;
-
-// The vectors and registers of AVX-512; the space is the same on every machine.
-Target bench_target() {
-  Target target;
-  target.mcpu = "x86-64-v4";
-  target.vector_bits = 512;
-  target.vector_registers = 32;
-  target.has_fma = true;
-  return target;
-}
-
-// Calls work(begin, count) for a share of `total` on each of `jobs` threads.
-template <class Work>
-void on_threads(int jobs, std::size_t total, const Work& work) {
-  const std::size_t share = (total + static_cast<std::size_t>(jobs) - 1) / static_cast<std::size_t>(jobs);
-  std::vector<std::jthread> threads;
-  for (std::size_t begin = 0; begin < total; begin += share)
-    threads.emplace_back(work, begin, std::min(share, total - begin));
-}
 
 class Proposing {
  public:
