@@ -91,14 +91,15 @@ Json identity(const std::string& bytes, const std::string& space, const Arm& arm
 // A global model of the sources, those of the same shape left out.
 Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm, const Words& words) {
   const auto shape_of = [](const recorded::Recording& of) { return learn::shape_of(te::workload_key(of.space->program())); };
+  const std::string features = tune::features_of(arm.options);
   learn::History history;
   for (const std::string& path : words.sources) {
     const auto source = LATHE_TRY(recorded::load(path));
     if (shape_of(source) != shape_of(recording))
-      LATHE_TRY_STATUS(recorded::add_rows(source, arm.options.features, kRowsASource, 0, history));
+      LATHE_TRY_STATUS(recorded::add_rows(source, features, kRowsASource, 0, history));
   }
-  const learn::GlobalOptions options{.features = arm.options.features, .objective = *tune::objective_of(arm.options),
-                                     .target_class = learn::target_class(recording.target), .threads = words.jobs};
+  const learn::GlobalOptions options{.model = {.features = features, .objective = *tune::objective_of(arm.options), .threads = words.jobs},
+                                     .target_class = learn::target_class(recording.target)};
   return LATHE_TRY(learn::train_global(history, options)).model;
 }
 

@@ -149,7 +149,7 @@ Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload, cons
   const tune::Options inner = LATHE_TRY(options_of(options));
   const Target target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
   impl->space = LATHE_TRY(space::derive_space(te::canonical(workload.impl().program), target, inner.flavour));
-  impl->subject = LATHE_TRY(tune::make_subject(*impl->space, tune::features_of(inner), target));
+  impl->subject = LATHE_TRY(tune::make_subject(*impl->space, inner, target));
   impl->proposer = LATHE_TRY(tune::Proposer::make(*impl->subject, inner));
   return impl;
 }

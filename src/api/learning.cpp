@@ -100,7 +100,8 @@ Result<model::GlobalModel> fitting(const std::string& path, const std::string& t
 }
 
 Result<learn::GlobalOptions> global_options(const tune::Options& options, const std::string& target_class) {
-  return learn::GlobalOptions{.model = {.features = tune::features_of(options), .objective = LATHE_TRY(needed_objective(options)),
+  const model::Objective objective = LATHE_TRY(needed_objective(options));
+  return learn::GlobalOptions{.model = {.features = tune::features_of(options), .objective = objective,
                                         .threads = options.jobs, .seed = options.seed},
                               .target_class = target_class};
 }

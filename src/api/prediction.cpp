@@ -20,7 +20,7 @@ Result<Predicted> predict_schedule(const PredictRequest& request) {
     out.global_records = global->records;
     out.global_workloads = static_cast<int>(global->workloads.size());
   }
-  const auto subject = LATHE_TRY(tune::make_subject(*space, options.features, request.target));
+  const auto subject = LATHE_TRY(tune::make_subject(*space, options, request.target));
   const search::Config config = LATHE_TRY(tune::predict(*subject, options));
   out.trace = space->trace(config);
   out.config = space->to_json(config);

@@ -93,9 +93,8 @@ class Subject {
   virtual search::Scorer* prior() const { return nullptr; }
 };
 std::vector<std::string> known_features();
-// `features` as features_of() says; `machine` is whose caches the analytic prior reckons with.
-Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const std::string& features, const Target& target,
-                                              const Fingerprint& machine = host_fingerprint());
+// With the features that the model of the options sees; their machine's caches are what the analytic prior reckons with.
+Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options, const Target& target);
 
 // The parts of a run by name; the error lists the known names. Null for "none" and "analytic", which do not learn.
 std::vector<std::string> known_searchers();
