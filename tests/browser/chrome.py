@@ -21,6 +21,7 @@ class Chrome:
     def __init__(self, program, timeout=60):
         self.timeout = timeout
         self.complaints = []  # exceptions, errors and warnings of the page; what it loads beside itself
+        # The browser's own processes may still write there for a moment when it is told to end.
         self.folder = tempfile.TemporaryDirectory(prefix="lathe-chrome-", ignore_cleanup_errors=True)
         to_read, self.to_write = os.pipe()
         self.to_read, to_write = os.pipe()
@@ -46,7 +47,7 @@ class Chrome:
         return self
 
     def __exit__(self, *_):
-        os.killpg(self.process.pid, signal.SIGKILL)  # its children write to the folder, too
+        os.killpg(self.process.pid, signal.SIGKILL)  # a group of its own: the browser and its helpers
         self.process.wait()
         os.close(self.to_read)
         os.close(self.to_write)

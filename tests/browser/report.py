@@ -40,6 +40,7 @@ def check(condition, sentence):
 
 
 def make_page(lathe, folder):
+    os.makedirs(folder, exist_ok=True)
     lines, database, page = (os.path.join(folder, name) for name in ("trials.jsonl", "records.db", "report.html"))
     records.write(lines,
                   records.trials(records.MATMUL, records.run_of(), 320, 1),
