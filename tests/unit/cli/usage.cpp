@@ -98,7 +98,7 @@ TEST_F(Usage, Values) {
   refused({"tune", "C6", "--trials", "5", "--trials", "-1"}, kWrongUsage, "not \"-1\"");
   refused({"tune", "C6", "--time", "-1"}, kWrongUsage, "--time: must be a number above 0");
   refused({"tune", "C6", "--search", "magic"}, kWrongUsage, "--search: must be one of annealing, genetic, random, not \"magic\"");
-  refused({"tune", "C6", "--model", "magic"}, kWrongUsage, "--model: must be one of xgb-rank, xgb-reg, xgb-ensemble, analytic, none");
+  refused({"tune", "C6", "--model", "magic"}, kWrongUsage, "--model: must be one of xgb-rank, xgb-reg, xgb-ensemble, treegru-rank,");
   refused({"tune", "C6", "--features", "colour"}, kWrongUsage, "--features: must be one of context, relation, configuration");
   refused({"tune", "C6", "--acquisition", "luck"}, kWrongUsage, "--acquisition: must be one of mean, ei, ucb");
   refused({"tune", "C6", "--acquisition", "ei"}, kWrongUsage, "needs a model that knows how unsure it is, xgb-ensemble, not xgb-rank");

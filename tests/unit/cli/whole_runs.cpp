@@ -76,7 +76,7 @@ TEST_F(Command, TunesWithTreeGru) {
   EXPECT_EQ(json_of(outcome)["wrong"], 0);
   // Chosen by a trained model, from the second batch on.
   const auto all = records();
-  EXPECT_TRUE(std::ranges::any_of(all, [](const Json& record) { return record["model_seconds"].get<double>() > 0; }));
+  EXPECT_TRUE(std::ranges::any_of(all, [](const Json& record) { return record["spent"]["model"].get<double>() > 0; }));
   const Outcome judged = lathe({"model", "eval", "--model", "treegru-reg", "--json"});
   ASSERT_EQ(judged.code, 0) << judged.error;
   EXPECT_TRUE(json_of(judged)["mean"].contains("rmse"));

