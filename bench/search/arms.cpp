@@ -59,6 +59,9 @@ std::vector<Arm> known_arms() {
           arm("xgb-ensemble-mean", model("xgb-ensemble", "mean")),
           arm("xgb-ensemble-ei", model("xgb-ensemble", "ei")),
           arm("xgb-ensemble-ucb", model("xgb-ensemble", "ucb")),
+          arm("treegru-rank", model("treegru-rank")),
+          arm("treegru-reg", model("treegru-reg")),
+          arm("treegru-vanilla-rank", model("treegru-vanilla-rank")),
           arm("random", search("random")),
           arm("random-x2", search("random"), 2),
           arm("genetic", search("genetic")),
@@ -72,7 +75,8 @@ std::vector<Arm> known_arms() {
           arm("xgb-rank-paper", as_in_the_paper),
           arm("analytic", model("analytic")),
           transferring("xgb-rank-transfer"),
-          transferring("xgb-reg-transfer", model("xgb-reg"))};
+          transferring("xgb-reg-transfer", model("xgb-reg")),
+          transferring("treegru-rank-transfer", model("treegru-rank"))};
 }
 
 Result<std::vector<Arm>> arms_named(const std::vector<std::string>& names) {
