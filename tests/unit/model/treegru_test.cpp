@@ -108,6 +108,7 @@ TEST_F(Trained, TheSameRowsOptionsAndSeedGiveTheSameModel) {
   std::vector<std::string> saved;
   for (const int threads : {1, 3, 1}) {
     auto options = small();
+    options.steps = 60;
     options.threads = threads;
     options.seed = 7;
     const auto model = make_treegru(options);
@@ -118,6 +119,7 @@ TEST_F(Trained, TheSameRowsOptionsAndSeedGiveTheSameModel) {
   }
   EXPECT_TRUE(saved[0] == saved[1] && saved[0] == saved[2]);
   auto other = small();
+  other.steps = 60;
   other.seed = 8;
   const auto model = make_treegru(other);
   ASSERT_TRUE(model->train(rows));
@@ -169,8 +171,13 @@ TEST_F(Trained, SavedModelPredictsTheSame) {
 
 // The first batches of a run: few rows, all failed, all equal; and a program without loops among them.
 TEST_F(Trained, LearnsFromVeryLittle) {
+  const auto short_course = [](Objective objective) {
+    auto options = small(objective);
+    options.steps = 20;
+    return options;
+  };
   for (const int count : {1, 2, 3, 16}) {
-    const auto model = make_treegru(small());
+    const auto model = make_treegru(short_course(Objective::kRank));
     Rows rows = tree_rows(count, 1, 9);
     rows.features[feature::kNodeParent] = feature::kNoNode;
     ASSERT_TRUE(model->train(rows)) << count;
@@ -181,7 +188,7 @@ TEST_F(Trained, LearnsFromVeryLittle) {
     for (const Objective objective : {Objective::kRank, Objective::kRegression}) {
       Rows rows = tree_rows(40, 1, 10);
       rows.seconds.assign(rows.seconds.size(), seconds);
-      const auto model = make_treegru(small(objective));
+      const auto model = make_treegru(short_course(objective));
       ASSERT_TRUE(model->train(rows));
       for (const float score : scores_of(*model, rows)) EXPECT_TRUE(std::isfinite(score));
     }
