@@ -1,6 +1,7 @@
 // What building a candidate costs on one core: lowering, code generation and linking of random configurations of the
 // default space, with the function that the builder processes call.
 #include "api/workload.h"
+#include "base/statistics.h"
 #include "search/probe.h"
 #include "tuner/measure/builder/build_server.h"
 #include "tuner/space/space.h"
@@ -27,7 +28,7 @@ Result<std::vector<Row>> build(const Workload& workload, const Target& target, i
     both.push_back(lower.back() + codegen.back());
   }
   return std::vector<Row>{{workload.name, "lowering and code generation, median", median(both), "ms"},
-                          {workload.name, "lowering and code generation, nine in ten below", share(both, 0.9), "ms"},
+                          {workload.name, "lowering and code generation, nine in ten below", quantile(both, 0.9), "ms"},
                           {workload.name, "lowering, median", median(lower), "ms"},
                           {workload.name, "code generation, median", median(codegen), "ms"},
                           {workload.name, "linking, median", median(link), "ms"},

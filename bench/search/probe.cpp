@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "api/workload.h"
+#include "base/statistics.h"
 
 namespace lathe::bench {
 
@@ -36,13 +37,7 @@ void on_threads(int jobs, std::size_t total, const std::function<void(std::size_
     threads.emplace_back(work, begin, std::min(share, total - begin));
 }
 
-double share(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
-double median(std::vector<double> values) { return share(std::move(values), 0.5); }
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
 double median_seconds(int rounds, const std::function<void()>& work) {
   std::vector<double> seconds;

@@ -37,7 +37,6 @@ Result<std::vector<Workload>> workloads();
 void on_threads(int jobs, std::size_t total, const std::function<void(std::size_t begin, std::size_t count)>& work);
 
 double median(std::vector<double> values);
-double share(std::vector<double> values, double q);  // the value that so much of them stays below: 0.9
 double median_seconds(int rounds, const std::function<void()>& work);
 
 using Probe = Result<std::vector<Row>> (*)(const Settings&);

@@ -110,9 +110,9 @@ void add_column(Json& row, const std::string& name, const std::vector<Reached>& 
     values.push_back(r.*column);
     all.push_back(number(r.*column));
   }
-  row["median_" + name] = number(share(values, 0.5));
-  row["quartile1_" + name] = number(share(values, 0.25));
-  row["quartile3_" + name] = number(share(values, 0.75));
+  row["median_" + name] = number(quantile(values, 0.5));
+  row["quartile1_" + name] = number(quantile(values, 0.25));
+  row["quartile3_" + name] = number(quantile(values, 0.75));
   row["reached_" + name] = std::ranges::count_if(values, [](double v) { return std::isfinite(v); });
   row[name] = std::move(all);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace lathe {
 
@@ -27,5 +28,11 @@ class Rng {
  private:
   State state_;
 };
+
+// Every order is equally likely.
+template <class Values>
+void shuffle(Values& values, Rng& rng) {
+  for (auto i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
+}
 
 }  // namespace lathe

@@ -12,7 +12,9 @@ double quantile(std::vector<double> values, double q) {
   const double at = q * static_cast<double>(values.size() - 1);
   const auto low = static_cast<std::size_t>(at);
   const std::size_t high = std::min(low + 1, values.size() - 1);
-  return std::lerp(values[low], values[high], at - static_cast<double>(low));
+  const double between = at - static_cast<double>(low);
+  if (between == 0 || values[low] == values[high]) return values[low];  // infinity times nothing is no number
+  return std::lerp(values[low], values[high], between);
 }
 
 double mann_whitney(const std::vector<double>& a, const std::vector<double>& b) {

@@ -108,7 +108,7 @@ class Proposer {
     schedule::Reorder s;
     for (const ir::LoopId loop : path)
       if (rng_.chance(0.7)) s.loops.push_back(nest().loops[static_cast<std::size_t>(loop)].name);
-    for (std::size_t i = s.loops.size(); i > 1; --i) std::swap(s.loops[i - 1], s.loops[rng_.below(i)]);
+    shuffle(s.loops, rng_);
     return s;
   }
 
@@ -127,7 +127,7 @@ class Proposer {
     const auto dims = static_cast<int>(nest().buffers[static_cast<std::size_t>(id)].shape.size());
     std::vector<schedule::LayoutItem> items;
     for (int d = 0; d < dims; ++d) items.push_back({d, std::int64_t{1}});
-    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng_.below(i)]);
+    shuffle(items, rng_);
     if (dims > 0 && rng_.chance(0.6)) {
       const schedule::LayoutItem block{static_cast<int>(rng_.below(static_cast<std::uint64_t>(dims))), size(factor())};
       items.insert(items.begin(), block);

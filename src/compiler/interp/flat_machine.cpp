@@ -172,7 +172,7 @@ class Executor {
     std::vector<std::int64_t> order(static_cast<std::size_t>(end - begin));
     std::iota(order.begin(), order.end(), begin);
     Rng rng(m_.seed ^ m_.last_epoch);
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+    shuffle(order, rng);
     if (m_.reversed) std::ranges::reverse(order);
     m_.loop_epoch = m_.last_epoch + 1;
     for (const std::int64_t i : order) {

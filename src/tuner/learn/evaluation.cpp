@@ -62,7 +62,7 @@ class Evaluation {
                      std::size_t global_rows) {
     std::vector<int> rows = rows_of_[group];
     Rng rng(options_.seed);
-    for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[rng.below(i)]);
+    shuffle(rows, rng);
     const std::size_t local =
         std::min(static_cast<std::size_t>(std::max(options_.train_rows, 0)), rows.size() * 3 / 4);
     const auto model = make_(global);

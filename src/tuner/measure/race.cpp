@@ -89,7 +89,7 @@ Result<std::vector<double>> race(Session& session, const std::vector<Candidate>&
   std::vector<std::size_t> order(racers.size());
   std::iota(order.begin(), order.end(), 0);
   for (int round = 0; round < kFewestRounds || (Clock::now() < end && !winner_is_clear(racers)); ++round) {
-    for (std::size_t i = order.size(); i-- > 1;) std::swap(order[i], order[session.rng.below(i + 1)]);
+    shuffle(order, session.rng);
     for (const std::size_t i : order) race.round(racers[i], cache == CacheMode::kCold);
   }
   for (std::size_t i = 0; i < racers.size(); ++i) {

@@ -1,5 +1,6 @@
 // An ensemble trained on resampled rows: its spread is the model's own uncertainty (paper,
 // section 3.3, figures 7, 16).
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <mutex>
@@ -74,7 +75,8 @@ class Bootstrap final : public CostModel {
     const int own_width = forests_.empty() ? 0 : forests_[0].width();
     LATHE_TRY_STATUS(
         check_prediction(!forests_.empty(), own_width, features.size(), width, scores.size()));
-    LATHE_TRY_STATUS(global_scores(global, features, width, scores));
+    std::ranges::fill(scores, 0.0F);
+    LATHE_TRY_STATUS(add_global_scores(global, features, width, scores));
     constexpr std::size_t kBlock = 64;
     std::array<std::array<float, kBlock>, kMaxMembers> member;
     for (std::size_t row = 0; row < scores.size(); row += kBlock) {

@@ -14,11 +14,6 @@ namespace {
 // log(1 + exp(x)) without overflow.
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
-template <class T>
-void shuffle(std::vector<T>& values, Rng& rng) {
-  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
-}
-
 void round_to_grid(std::vector<float>& values) {
   float largest = 0;
   for (const float v : values) largest = std::max(largest, std::abs(v));

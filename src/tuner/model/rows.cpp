@@ -76,10 +76,12 @@ Status check_prediction(bool trained, int model_width, std::size_t features, int
   return {};
 }
 
-Status global_scores(const CostModel* global, std::span<const float> features, int width,
-                     std::span<float> scores) {
-  if (global != nullptr) return global->predict(features, width, scores);
-  std::ranges::fill(scores, 0.0F);
+Status add_global_scores(const CostModel* global, std::span<const float> features, int width,
+                         std::span<float> scores) {
+  if (global == nullptr) return {};
+  std::vector<float> base(scores.size());
+  LATHE_TRY_STATUS(global->predict(features, width, base));
+  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += base[i];
   return {};
 }
 

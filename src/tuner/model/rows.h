@@ -14,9 +14,9 @@ Status check(const Rows& rows);
 Status check_prediction(bool trained, int model_width, std::size_t features, int width,
                         std::size_t scores);
 
-// The global model's scores of these rows; zeros without one.
-Status global_scores(const CostModel* global, std::span<const float> features, int width,
-                     std::span<float> scores);
+// Adds the global model's scores of these rows; nothing without one.
+Status add_global_scores(const CostModel* global, std::span<const float> features, int width,
+                         std::span<float> scores);
 Status check_saving(bool trained, const CostModel* global);
 
 // Fits what `options.global` leaves over.

@@ -17,11 +17,6 @@ constexpr int kParts = 4;           // of a step's rows, for threads to share
 constexpr int kLooks = 32;          // at the held-out rows, over all steps
 constexpr int kLeastHeldOut = 8;    // fewer rows say nothing about when to stop
 
-template <class T>
-void shuffle(std::vector<T>& values, Rng& rng) {
-  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
-}
-
 // The rows that are trained on, and those that tell when to stop.
 struct Split {
   std::vector<int> taught, held_out;
@@ -129,7 +124,7 @@ class Course {
         weights_(treegru::random_weights(options.shape, rows.features, rng_)) {}
 
   Result<treegru::Weights> run() {
-    LATHE_TRY_STATUS(global_scores(options_.global.get(), rows_.features, rows_.width, base_));
+    LATHE_TRY_STATUS(add_global_scores(options_.global.get(), rows_.features, rows_.width, base_));
     trainer_ = LATHE_TRY(treegru::make_trainer(weights_, options_.threads));
     const std::int64_t a_pass = (static_cast<std::int64_t>(split_.taught.size()) + options_.batch - 1) / options_.batch;
     const int steps = static_cast<int>(std::min<std::int64_t>(options_.steps, options_.passes * a_pass));

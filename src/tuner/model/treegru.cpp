@@ -60,11 +60,7 @@ class TreeGru final : public CostModel {
     LATHE_TRY_STATUS(
         check_prediction(network != nullptr, feature::tree_width(), features.size(), width, scores.size()));
     network->score(features, scores);
-    if (!options_.global) return {};
-    std::vector<float> base(scores.size());
-    LATHE_TRY_STATUS(options_.global->predict(features, width, base));
-    for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += base[i];
-    return {};
+    return add_global_scores(options_.global.get(), features, width, scores);
   }
 
   Result<std::string> save() const override {

@@ -51,11 +51,7 @@ class Xgboost final : public CostModel {
     LATHE_TRY_STATUS(check_prediction(forest_.trees() > 0, forest_.width(), features.size(), width,
                                       scores.size()));
     forest_.predict(features, scores);
-    if (!options_.global) return {};
-    std::vector<float> base(scores.size());
-    LATHE_TRY_STATUS(options_.global->predict(features, width, base));
-    for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += base[i];
-    return {};
+    return add_global_scores(options_.global.get(), features, width, scores);
   }
 
   Result<std::string> save() const override {
@@ -88,7 +84,7 @@ class Xgboost final : public CostModel {
 Result<Forest> train_forest(const Rows& rows, const XgboostOptions& options) {
   Rng rng(options.seed);
   std::vector<float> base(rows.seconds.size());
-  LATHE_TRY_STATUS(global_scores(options.global.get(), rows.features, rows.width, base));
+  LATHE_TRY_STATUS(add_global_scores(options.global.get(), rows.features, rows.width, base));
   std::vector<float> sums(base.size());
   // Of both models together: the trees are given the gradient that is left.
   const auto with_base = [&](std::span<const float> scores) {

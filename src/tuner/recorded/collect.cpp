@@ -42,7 +42,7 @@ Status race_once(const std::vector<measure::Candidate>& candidates, measure::Mea
                  Rng& rng, std::vector<std::vector<double>>& times, const std::function<bool()>& stop) {
   std::vector<std::size_t> order(candidates.size());
   std::iota(order.begin(), order.end(), 0);
-  for (std::size_t i = order.size(); i-- > 1;) std::swap(order[i], order[rng.below(i + 1)]);
+  shuffle(order, rng);
   for (std::size_t begin = 0; begin < order.size() && !stop(); begin += kGroup) {
     const std::size_t end = std::min(begin + kGroup, order.size());
     std::vector<measure::Candidate> group;

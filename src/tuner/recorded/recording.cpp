@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/rng.h"
 #include "base/statistics.h"
@@ -61,10 +62,12 @@ void Recording::believe() {
 Recording Recording::shuffled(std::uint64_t seed) const {
   Recording out = *this;
   Rng rng(seed);
-  for (std::size_t i = out.trials_.size(); i-- > 1;) {
-    const std::size_t j = rng.below(i + 1);
-    std::swap(out.trials_[i], out.trials_[j]);
-    std::swap(out.believed_[i], out.believed_[j]);
+  std::vector<std::size_t> order(trials_.size());
+  std::iota(order.begin(), order.end(), 0);
+  shuffle(order, rng);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    out.trials_[i] = trials_[order[i]];
+    out.believed_[i] = believed_[order[i]];
   }
   return out;
 }

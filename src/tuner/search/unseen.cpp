@@ -41,8 +41,7 @@ void Unseen::enumerate(Rng& rng) {
       if (!more) config[knob] = 0;
     }
   }
-  for (std::size_t i = remaining_.size(); i > 1; --i)
-    std::swap(remaining_[i - 1], remaining_[rng.below(i)]);
+  shuffle(remaining_, rng);
 }
 
 std::optional<Config> Unseen::from_remaining() {

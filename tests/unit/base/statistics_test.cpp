@@ -7,13 +7,23 @@
 namespace lathe {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 TEST(Quantile, InterpolatesAndSorts) {
   EXPECT_EQ(quantile({3, 1, 2}, 0.5), 2);
   EXPECT_EQ(quantile({4, 1, 3, 2}, 0.5), 2.5);
   EXPECT_EQ(quantile({4, 1, 3, 2}, 0), 1);
   EXPECT_EQ(quantile({4, 1, 3, 2}, 1), 4);
   EXPECT_EQ(quantile({7}, 0.25), 7);
-  EXPECT_EQ(quantile({}, 0.5), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(quantile({}, 0.5), kInfinity);
+}
+
+TEST(Quantile, KnowsInfinity) {
+  EXPECT_EQ(quantile({kInfinity, 1, kInfinity}, 0.5), kInfinity);
+  EXPECT_EQ(quantile({kInfinity, 1, 2}, 0.5), 2);
+  EXPECT_EQ(quantile({kInfinity, 1, 2, 3}, 0.5), 2.5);
+  EXPECT_EQ(quantile({kInfinity, 1}, 0.5), kInfinity);
+  EXPECT_EQ(quantile({kInfinity, kInfinity}, 0.25), kInfinity);
 }
 
 // Values of SciPy: mannwhitneyu(a, b, method="asymptotic").
