@@ -104,7 +104,7 @@ Result<tune::Options> options_of(const TuneOptions& options) {
   out.exploration.lambda = options.lambda;
   out.fresh = options.fresh;
   out.transfer = options.transfer;
-  out.flavour = LATHE_TRY(api::flavour_named(options.space));
+  out.flavour = LATHE_TRY(space::flavour_named(options.space));
   out.cache_mode = cache_of(options.machine);
   return out;
 }

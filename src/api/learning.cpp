@@ -106,6 +106,17 @@ Result<learn::GlobalOptions> global_options(const tune::Options& options, const 
                               .target_class = target_class};
 }
 
+// The file's model if one is named, else what the store teaches, or none.
+Result<std::optional<model::GlobalModel>> global_model_for(const std::string& file, const std::string& workload,
+                                                           const Target& target, store::Store* store,
+                                                           const tune::Options& options) {
+  if (!file.empty()) return LATHE_TRY(fitting(file, learn::target_class(target), options));
+  const bool able = tune::objective_of(options).has_value() && options.features != "configuration";
+  if (store == nullptr || !able || !options.transfer || options.fresh) return std::nullopt;
+  return learn::global_of_store(*store, workload, target.text(), options.cache_mode, host_fingerprint().cpu(),
+                                LATHE_TRY(global_options(options, learn::target_class(target))));
+}
+
 }  // namespace
 
 Result<Trained> train_global_model(const LearnRequest& request, const std::string& file) {
@@ -146,18 +157,12 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
   return out;
 }
 
-Result<std::optional<model::GlobalModel>> global_model_for(const std::string& file, const std::string& workload,
-                                                           const Target& target, store::Store* store,
-                                                           const tune::Options& options) {
-  if (!file.empty()) return LATHE_TRY(fitting(file, learn::target_class(target), options));
-  const bool able = tune::objective_of(options).has_value() && options.features != "configuration";
-  if (!able || !options.transfer || options.fresh) return std::nullopt;
-  const auto training = LATHE_TRY(global_options(options, learn::target_class(target)));
-  if (store != nullptr)
-    if (auto global = LATHE_TRY(learn::global_of_store(*store, workload, target.text(), options.cache_mode,
-                                                       host_fingerprint().cpu(), training)))
-      return global;
-  return std::nullopt;
+Result<Origin> begin_from_others(const std::string& file, const std::string& workload, const Target& target,
+                                 store::Store* store, tune::Options& options) {
+  const auto global = LATHE_TRY(global_model_for(file, workload, target, store, options));
+  if (!global) return Origin{};
+  options.global = global->model;
+  return Origin{global->records, static_cast<int>(global->workloads.size())};
 }
 
 }  // namespace lathe::api

@@ -41,10 +41,13 @@ struct Judgement {
 };
 Result<Judgement> judge_model(const JudgeRequest& request);
 
-// The model under a run's own: the file's if one is named, else what the store teaches, or none. The
-// store may be null.
-Result<std::optional<model::GlobalModel>> global_model_for(const std::string& file, const std::string& workload,
-                                                           const Target& target, store::Store* store,
-                                                           const tune::Options& options);
+// What a run's model began from.
+struct Origin {
+  std::int64_t records = 0;                    // of other workloads; 0: nothing
+  int workloads = 0;
+};
+// Sets options.global: the file's model if one is named, else what the store teaches, or none. The store may be null.
+Result<Origin> begin_from_others(const std::string& file, const std::string& workload, const Target& target,
+                                 store::Store* store, tune::Options& options);
 
 }  // namespace lathe::api

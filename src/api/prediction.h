@@ -1,9 +1,9 @@
 // A schedule chosen by models alone.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
+#include "api/learning.h"
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/schedule/step.h"
@@ -24,8 +24,7 @@ struct Predicted {
   schedule::Trace trace;                       // replays on naive_nest(canonical(program))
   Json config;
   std::string text;                            // of the configuration
-  std::int64_t global_records = 0;             // that the model rests on; 0: no records, the analytic model chose
-  int global_workloads = 0;
+  Origin origin;                               // of no records: the analytic model chose
 };
 
 // Measures nothing; some tenths of a second.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "api/learning.h"
 #include "api/schedules.h"
 #include "api/workload.h"
 #include "base/file.h"
@@ -41,19 +40,15 @@ Result<WorkloadRequest> workload_request(const Json& list) {
 Result<SpaceList> list_from(const Json& json, const std::string& target) {
   SpaceList list;
   list.name = LATHE_TRY(json_string(json, "name"));
-  list.flavour = LATHE_TRY(json_string(json, "space"));
+  list.flavour = LATHE_TRY(space::flavour_named(LATHE_TRY(json_string(json, "space"))));
   list.cache_mode = LATHE_TRY(json_string(json, "cache"));
   if (list.cache_mode != "warm" && list.cache_mode != "cold")
     return fail(ErrorKind::kInvalidArgument, "\"cache\" must be warm or cold, not \"{}\"", list.cache_mode);
   list.target = LATHE_TRY(make_target(target, static_cast<int>(LATHE_TRY(json_int(json, "threads")))));
   const auto workload = LATHE_TRY(make_workload(LATHE_TRY(workload_request(json))));
-  auto whole = LATHE_TRY(space::derive_space(te::canonical(workload.program), list.target, LATHE_TRY(flavour_named(list.flavour))));
+  auto whole = LATHE_TRY(space::derive_space(te::canonical(workload.program), list.target, list.flavour));
   list.space = LATHE_TRY(space::restrict_space(std::move(whole), LATHE_TRY(json_member(json, "knobs"))));
   return list;
-}
-
-measure::CacheMode cache_of(const std::string& name) {
-  return name == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
 }
 
 // Random search, to the end of the space.
@@ -67,6 +62,7 @@ tune::Options everything(const RecordRequest& request, const space::Space& space
   options.race_seconds = 0;
   options.jobs = request.jobs;
   options.cache_mode = request.list.cache_mode;
+  options.flavour = request.list.flavour;
   options.codegen_version = codegen::kVersion;
   return options;
 }
@@ -107,7 +103,6 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
   recorded::Recording recording = blank(request.list);
   const space::Space& space = *recording.space;
   tune::Options options = everything(request, space);
-  options.flavour = LATHE_TRY(flavour_named(request.list.flavour));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   measure::Options measuring;
   measuring.jobs = request.jobs;
@@ -139,7 +134,7 @@ tune::Options replay_options(const recorded::Recording& recording, tune::Options
   options.machine = recording.machine;
   options.codegen_version = recording.codegen_version;
   options.cache_mode = recording.cache_mode;
-  options.flavour = recording.flavour == "wide" ? space::Flavour::kWide : space::Flavour::kDefault;
+  options.flavour = recording.flavour;
   return options;
 }
 
@@ -150,12 +145,8 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
   Tuned tuned;
   tuned.replayed = true;
   tuned.peak_flops = recording.peak_flops;
-  if (const auto global = LATHE_TRY(global_model_for(global_model, te::workload_key(recording.space->program()), recording.target,
-                                                     nullptr, own))) {
-    own.global = global->model;
-    tuned.global_records = global->records;
-    tuned.global_workloads = static_cast<int>(global->workloads.size());
-  }
+  tuned.origin = LATHE_TRY(
+      begin_from_others(global_model, te::workload_key(recording.space->program()), recording.target, nullptr, own));
   const auto measurer = recorded::make_replay(recording);
   tuned.summary = LATHE_TRY(tune::tune(*recording.space, *measurer, *store, recording.target, own,
                                        [&](const tune::Progress& progress) { listener(progress, tuned.peak_flops); }, stop));

@@ -19,7 +19,8 @@ namespace lathe::api {
 // and where the workload is an operator or an expression, "flags": {"input": "1,64,56,56"}, "shapes": ["A=64,32"] and
 // "constants": ["B"], as on the command line.
 struct SpaceList {
-  std::string name, flavour, cache_mode;
+  std::string name, cache_mode;
+  space::Flavour flavour = space::Flavour::kWide;
   Target target;
   std::shared_ptr<const space::Space> space;
 };

@@ -7,12 +7,6 @@
 
 namespace lathe::api {
 
-Result<space::Flavour> flavour_named(const std::string& name) {
-  if (name == "default") return space::Flavour::kDefault;
-  if (name == "wide") return space::Flavour::kWide;
-  return fail_at("--space", ErrorKind::kInvalidArgument, "unknown space \"{}\"; known are default and wide", name);
-}
-
 Result<std::unique_ptr<store::Store>> open_existing(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))

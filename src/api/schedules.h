@@ -26,8 +26,6 @@ struct ScheduleRequest {
   space::Flavour flavour = space::Flavour::kDefault;
 };
 
-Result<space::Flavour> flavour_named(const std::string& name);
-
 // The best record of a workload: of this machine, else of another one. None if nothing is recorded. The database must
 // exist.
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,

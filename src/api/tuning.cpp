@@ -13,10 +13,6 @@
 namespace lathe::api {
 namespace {
 
-measure::CacheMode cache_of(const std::string& name) {
-  return name == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
-}
-
 // Under which name a store keeps the peak of a machine on a target's threads.
 std::string peak_key(const std::string& fingerprint, const std::string& target) {
   return "peak/" + fingerprint + "/" + target;
@@ -32,6 +28,10 @@ Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const T
 }
 
 }  // namespace
+
+measure::CacheMode cache_of(const std::string& name) {
+  return name == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
+}
 
 Result<double> known_peak(store::Store& store, const std::string& fingerprint, const std::string& target) {
   double peak = 0;
@@ -59,12 +59,8 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   Tuned tuned;
   tune::Options options = request.options;
   options.codegen_version = codegen::kVersion;
-  if (const auto global = LATHE_TRY(
-          global_model_for(request.global_model, te::workload_key(program), request.target, store.get(), options))) {
-    options.global = global->model;
-    tuned.global_records = global->records;
-    tuned.global_workloads = static_cast<int>(global->workloads.size());
-  }
+  tuned.origin = LATHE_TRY(
+      begin_from_others(request.global_model, te::workload_key(program), request.target, store.get(), options));
   measure::Options measuring;
   measuring.jobs = request.options.jobs;
   measuring.cache = cache_of(request.options.cache_mode);

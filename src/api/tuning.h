@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "api/learning.h"
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/te/program.h"
@@ -25,10 +26,12 @@ struct Tuned {
   tune::Summary summary;
   double peak_flops = 0;                       // of the machine, on the target's threads
   std::string config;                          // of the best, as text
-  std::int64_t global_records = 0;             // that the model began from; 0: none
-  int global_workloads = 0;
+  Origin origin;
   bool replayed = false;                       // times are a recording's: nothing tells of this run's own
 };
+
+// By the name that options and records have, "warm" or "cold".
+measure::CacheMode cache_of(const std::string& name);
 
 // Also told the machine's peak in FLOP/s; 0 while it is not known.
 using TuneListener = std::function<void(const tune::Progress&, double peak)>;

@@ -47,7 +47,7 @@ void add_schedule_flag(FlagSet& flags, std::string& schedule) {
 }
 
 Result<api::ScheduleRequest> schedule_request(const std::string& which, const MachineFlags& machine) {
-  return api::ScheduleRequest{which, machine.database, machine.cache, LATHE_TRY(api::flavour_named(machine.space))};
+  return api::ScheduleRequest{which, machine.database, machine.cache, LATHE_TRY(space::flavour_named(machine.space))};
 }
 
 }  // namespace lathe::cli

@@ -47,24 +47,24 @@ Json short_json(const store::Record& r, double flops) {
 
 namespace {
 
-std::string origin(std::int64_t records, int workloads) {
-  return fmt::format("{} of {}", counted(records, "trial"), counted(workloads, "other workload"));
+std::string text_of(const api::Origin& origin) {
+  return fmt::format("{} of {}", counted(origin.records, "trial"), counted(origin.workloads, "other workload"));
 }
+
+Json to_json(const api::Origin& origin) { return {{"records", origin.records}, {"workloads", origin.workloads}}; }
 
 }  // namespace
 
 Json to_json(const api::Predicted& predicted) {
   return {{"trials", 0},
           {"failed", 0},
-          {"transfer", {{"records", predicted.global_records}, {"workloads", predicted.global_workloads}}},
+          {"transfer", to_json(predicted.origin)},
           {"best", {{"predicted", true}, {"config", predicted.config}, {"trace", schedule::to_json(predicted.trace)}}}};
 }
 
 std::string text_of(const api::Predicted& predicted) {
   return fmt::format("chosen by {}; nothing was measured\nschedule: {}\n",
-                     predicted.global_records == 0
-                         ? "the analytic model"
-                         : "a model of " + origin(predicted.global_records, predicted.global_workloads),
+                     predicted.origin.records == 0 ? "the analytic model" : "a model of " + text_of(predicted.origin),
                      predicted.text);
 }
 
@@ -76,7 +76,7 @@ Json to_json(const api::Tuned& tuned) {
                {"peak_gflops", tuned.peak_flops / 1e9}, {"interrupted", s.interrupted}, {"exhausted", s.exhausted}};
   if (tuned.replayed) json.erase("seconds");
   json["main_failure"] = s.main_failure;
-  json["transfer"] = {{"records", tuned.global_records}, {"workloads", tuned.global_workloads}};
+  json["transfer"] = to_json(tuned.origin);
   if (!tuned.replayed) {
     json["spent"] = {{"build", s.spent.build}, {"run", s.spent.run}, {"model", s.spent.model}, {"search", s.spent.search}};
     json["phases"] = s.phases;
@@ -101,8 +101,7 @@ std::string text_of(const api::Tuned& tuned) {
   if (s.interrupted) out += "; interrupted, the same command goes on";
   else if (s.exhausted) out += "; the space has no more";
   out += "\n";
-  if (tuned.global_records > 0)
-    out += fmt::format("the model began from {}\n", origin(tuned.global_records, tuned.global_workloads));
+  if (tuned.origin.records > 0) out += fmt::format("the model began from {}\n", text_of(tuned.origin));
   if (s.failed > 0) out += fmt::format("main failure: {}\n", s.main_failure);
   if (s.wrong > 0)
     out += fmt::format("{} programs computed a WRONG ANSWER: a bug of Lathe; `lathe trials` names the reproducers\n", s.wrong);

@@ -101,7 +101,7 @@ Result<int> perform(const Flags& flags) {
   request.options.transfer = !flags.no_transfer;
   request.global_model = flags.global_model;
   request.options.cache_mode = flags.machine.cache;
-  request.options.flavour = LATHE_TRY(api::flavour_named(flags.machine.space));
+  request.options.flavour = LATHE_TRY(space::flavour_named(flags.machine.space));
   request.program = std::move(workload.program);
   if (flags.options.trials == 0) return predict(request, flags);
   catch_interrupts();

@@ -29,8 +29,7 @@ int width(Kind kind, const space::Space& space);
 std::vector<std::string> names(Kind kind, const space::Space& space);
 
 // Rows of one space. What a sketch's rows have in common is worked out when the sketch is first met and kept. Safe from
-// several threads; the space must outlive it. 100,000 rows a
-// second a core, of trees a third of that.
+// several threads; the space must outlive it.
 class Extractor {
  public:
   Extractor(Kind kind, const space::Space& space);

@@ -34,7 +34,8 @@ class Recording {
   std::shared_ptr<const space::Space> space;  // complete without the rules that derived it
   Target target;                              // resolved
   Fingerprint machine;
-  std::string cache_mode, flavour;            // "warm", "wide"
+  std::string cache_mode;                     // "warm", "cold"
+  space::Flavour flavour = space::Flavour::kWide;  // of which it is a part
   int codegen_version = 0;
   double peak_flops = 0;                      // of the machine, on the target's threads
   std::vector<Failure> failures;

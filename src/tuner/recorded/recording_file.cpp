@@ -99,7 +99,7 @@ Json to_json(const Recording& r) {
           {"machine", to_json(r.machine)},
           {"codegen_version", r.codegen_version},
           {"peak_flops", rounded(r.peak_flops)},
-          {"flavour", r.flavour},
+          {"flavour", space::name_of(r.flavour)},
           {"space", space::freeze(*r.space)},
           {"failures", std::move(failures)},
           {"trials", trials_json(r.trials())}};
@@ -117,7 +117,7 @@ Result<Recording> recording_from(const Json& json) {
   r.machine = LATHE_TRY(machine_from(LATHE_TRY(json_member(json, "machine"))));
   r.codegen_version = static_cast<int>(LATHE_TRY(json_int(json, "codegen_version")));
   r.peak_flops = LATHE_TRY(json_number(json, "peak_flops"));
-  r.flavour = LATHE_TRY(json_string(json, "flavour"));
+  r.flavour = LATHE_TRY(space::flavour_named(LATHE_TRY(json_string(json, "flavour"))));
   for (const Json& failure : LATHE_TRY(json_array(json, "failures")))
     r.failures.push_back({LATHE_TRY(json_string(failure, "kind")), LATHE_TRY(json_string(failure, "message"))});
   const te::Program program = LATHE_TRY(te::parse_program(LATHE_TRY(json_string(json, "workload"))));

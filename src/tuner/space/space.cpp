@@ -190,6 +190,14 @@ Result<std::unique_ptr<Space>> finish_part(std::unique_ptr<Space::Impl> impl) {
   return space;
 }
 
+std::string_view name_of(Flavour flavour) { return flavour == Flavour::kWide ? "wide" : "default"; }
+
+Result<Flavour> flavour_named(const std::string& name) {
+  for (const Flavour flavour : {Flavour::kDefault, Flavour::kWide})
+    if (name == name_of(flavour)) return flavour;
+  return fail(ErrorKind::kInvalidArgument, "unknown space \"{}\"; known are default and wide", name);
+}
+
 std::vector<Config> all_configs(const Space& space) {
   std::vector<Config> out;
   Config config(static_cast<std::size_t>(space.knobs()), 0);

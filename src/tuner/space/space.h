@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -31,6 +32,8 @@ struct Sketch {
 };
 
 enum class Flavour { kDefault, kWide };
+std::string_view name_of(Flavour flavour);  // "default", "wide"
+Result<Flavour> flavour_named(const std::string& name);
 
 class Space : public search::Domain {
  public:

@@ -31,7 +31,7 @@ Status State::load(const std::function<void(const store::Record&)>& resumed) {
   wanted.workload = subject_.workload();
   wanted.target = target_.text();
   wanted.cache_mode = options_.cache_mode;
-  wanted.space = options_.flavour == space::Flavour::kWide ? "wide" : "default";
+  wanted.space = space::name_of(options_.flavour);
   wanted.space_hash = subject_.space_hash();
   wanted.search = options_.search;
   wanted.model = model_identity(options_);

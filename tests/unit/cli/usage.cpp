@@ -96,6 +96,7 @@ TEST_F(Usage, Workloads) {
 TEST_F(Usage, Values) {
   refused({"tune", "C6", "--trials", "many"}, kWrongUsage, "--trials: must be a whole number from 0 to");
   refused({"tune", "C6", "--trials", "5", "--trials", "-1"}, kWrongUsage, "not \"-1\"");
+  refused({"tune", "C6", "--trials", "0", "--model", "none"}, kWrongUsage, "--model: none chooses nothing");
   refused({"tune", "C6", "--time", "-1"}, kWrongUsage, "--time: must be a number above 0");
   refused({"tune", "C6", "--search", "magic"}, kWrongUsage, "--search: must be one of annealing, genetic, random, not \"magic\"");
   refused({"tune", "C6", "--model", "magic"}, kWrongUsage, "--model: must be one of xgb-rank, xgb-reg, xgb-ensemble, treegru-rank,");

@@ -7,22 +7,15 @@
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
+#include "support/targets.h"
 #include "tuner/recorded/recording.h"
 #include "tuner/space/restriction.h"
 
 namespace lathe::recorded {
 
-inline Target avx512() {
-  Target target = *parse_target("cpu:x86-64-v4");
-  target.vector_bits = 512;
-  target.vector_registers = 32;
-  target.has_fma = target.has_f16c = target.has_avx512_masks = true;
-  return target;
-}
-
 inline std::shared_ptr<const space::Space> small_space() {
   const auto program = te::parse_program("A: f32[23,19]; B: f32[23,37]; C[i,j] = sum(k) A[k,i] * B[k,j]");
-  const std::shared_ptr<const space::Space> whole = std::move(*derive_space(te::canonical(*program), avx512(), space::Flavour::kWide));
+  const std::shared_ptr<const space::Space> whole = std::move(*derive_space(te::canonical(*program), test::avx512(), space::Flavour::kWide));
   Json kept = Json::object();
   for (const space::Knob& knob : whole->knob_list())
     kept[knob.name] = knob.labels.empty() ? Json(knob.values.front()) : Json(knob.labels.front());
@@ -47,11 +40,11 @@ inline Recording made_up() {
   Recording recording;
   recording.name = "small";
   recording.space = small_space();
-  recording.target = avx512();
+  recording.target = test::avx512();
   recording.machine = {.cpu_name = "Nobody's", .family = 6, .model = 1, .stepping = 2, .l1d_bytes = 49152, .l2_bytes = 2097152,
                        .l3_bytes = 33554432, .cores = 4};
   recording.cache_mode = "warm";
-  recording.flavour = "wide";
+  recording.flavour = space::Flavour::kWide;
   recording.codegen_version = 7;
   recording.peak_flops = 1.5e11;
   recording.failures = {{"timeout", "took longer than 5 s"}};

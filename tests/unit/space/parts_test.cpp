@@ -2,26 +2,17 @@
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
+#include "support/targets.h"
 #include "tuner/space/frozen.h"
 #include "tuner/space/restriction.h"
 
 namespace lathe::space {
 namespace {
 
-Target target(int threads = 1) {
-  Target t;
-  t.mcpu = "x86-64-v4";
-  t.threads = threads;
-  t.vector_bits = 512;
-  t.vector_registers = 32;
-  t.has_fma = t.has_f16c = t.has_avx512_masks = true;
-  return t;
-}
-
 std::shared_ptr<const Space> space_of(const std::string& text, Flavour flavour) {
   const auto program = te::parse_program(text);
   EXPECT_TRUE(program) << program.error().text();
-  auto space = derive_space(*program, target(2), flavour);
+  auto space = derive_space(*program, test::avx512(2), flavour);
   EXPECT_TRUE(space) << space.error().text();
   return std::move(*space);
 }

@@ -9,27 +9,12 @@
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
+#include "support/targets.h"
 
 namespace lathe::space {
 namespace {
 
-Target avx512(int threads) {
-  Target t;
-  t.mcpu = "x86-64-v4";
-  t.threads = threads;
-  t.vector_bits = 512;
-  t.vector_registers = 32;
-  t.has_fma = t.has_f16c = t.has_avx512_masks = true;
-  return t;
-}
-Target sse(int threads) {
-  Target t;
-  t.mcpu = "x86-64";
-  t.threads = threads;
-  t.vector_bits = 128;
-  t.vector_registers = 16;
-  return t;
-}
+using test::avx512, test::sse;
 
 std::vector<interp::Bytes> random_inputs(const flat::Program& program, std::uint64_t seed) {
   Rng rng(seed);

@@ -1,0 +1,25 @@
+// Machines as a resolved target describes them, whatever machine the tests run on.
+#pragma once
+
+#include "base/target.h"
+
+namespace lathe::test {
+
+inline Target avx512(int threads = 1) {
+  Target target = *parse_target("cpu:x86-64-v4");
+  target.threads = threads;
+  target.vector_bits = 512;
+  target.vector_registers = 32;
+  target.has_fma = target.has_f16c = target.has_avx512_masks = true;
+  return target;
+}
+
+inline Target sse(int threads = 1) {
+  Target target = *parse_target("cpu:x86-64");
+  target.threads = threads;
+  target.vector_bits = 128;
+  target.vector_registers = 16;
+  return target;
+}
+
+}  // namespace lathe::test
