@@ -6,19 +6,22 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <optional>
 
+#include "api/experiment/run.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/statistics.h"
 #include "search/probe.h"
-#include "search/race_to_best.h"
-#include "tuner/learn/global.h"
-#include "tuner/recorded/teach.h"
 
 namespace lathe::bench {
 namespace {
+
+using experiment::Arm;
+using experiment::arms_named;
+using experiment::known_arms;
 
 constexpr const char* kFolder = "bench/spaces";
 constexpr const char* kRecording = ".json.zst";
@@ -88,27 +91,33 @@ Json identity(const std::string& bytes, const std::string& space, const Arm& arm
   return out;
 }
 
-// A global model of the sources, those of the same shape left out.
 Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm, const Words& words) {
-  const auto shape_of = [](const recorded::Recording& of) { return learn::shape_of(te::workload_key(of.space->program())); };
-  const std::string features = tune::features_of(arm.options);
-  learn::History history;
-  for (const std::string& path : words.sources) {
-    const auto source = LATHE_TRY(recorded::load(path));
-    if (shape_of(source) != shape_of(recording))
-      LATHE_TRY_STATUS(recorded::add_rows(source, features, kRowsASource, 0, history));
-  }
-  const learn::GlobalOptions options{.model = {.features = features, .objective = *tune::objective_of(arm.options), .threads = words.jobs},
-                                     .target_class = learn::target_class(recording.target)};
-  return LATHE_TRY(learn::train_global(history, options)).model;
+  std::vector<recorded::Recording> sources;
+  for (const std::string& path : words.sources) sources.push_back(LATHE_TRY(recorded::load(path)));
+  std::vector<const recorded::Recording*> places;
+  for (const auto& source : sources) places.push_back(&source);
+  return experiment::global_for(recording, arm, places, kRowsASource, words.jobs);
 }
 
-void add_column(Json& row, const std::string& name, const std::vector<Reached>& reached, double Reached::*column) {
+// A curve a seed, of seeds 0, 1, ...; runs end at 99 %.
+Result<std::vector<experiment::Curve>> curves_of(const recorded::Recording& recording, const Arm& arm, const Words& words) {
+  std::vector<experiment::Curve> curves(static_cast<std::size_t>(words.seeds));
+  std::vector<std::uint64_t> seeds(curves.size());
+  std::iota(seeds.begin(), seeds.end(), 0);
+  const experiment::RunOptions options{.trials = words.trials, .enough = 0.99, .shuffled = words.shuffled, .jobs = words.jobs};
+  LATHE_TRY_STATUS(experiment::run_seeds(recording, arm, seeds, options, [&](std::uint64_t seed, const experiment::Curve& curve) {
+    curves[seed] = curve;
+    return Status{};
+  }));
+  return curves;
+}
+
+void add_column(Json& row, const std::string& name, const std::vector<experiment::Curve>& curves, double best, double of_best) {
   std::vector<double> values;
   Json all = Json::array();
-  for (const Reached& r : reached) {
-    values.push_back(r.*column);
-    all.push_back(number(r.*column));
+  for (const auto& curve : curves) {
+    values.push_back(experiment::trials_to(curve, best, of_best));
+    all.push_back(number(values.back()));
   }
   row["median_" + name] = number(quantile(values, 0.5));
   row["quartile1_" + name] = number(quantile(values, 0.25));
@@ -182,9 +191,9 @@ Result<std::vector<Json>> rows_of(const std::string& path, const std::vector<Arm
       row = *before;
     } else {
       if (arm.transfers) arm.options.global = LATHE_TRY(global_for(recording, arm, words));
-      const auto reached = LATHE_TRY(race_seeds(recording, arm, words.seeds, words.trials, words.jobs, words.shuffled));
-      add_column(row, "trials_95", reached, &Reached::trials_95);
-      add_column(row, "trials_99", reached, &Reached::trials_99);
+      const auto curves = LATHE_TRY(curves_of(recording, arm, words));
+      add_column(row, "trials_95", curves, recording.best_seconds(), 0.95);
+      add_column(row, "trials_99", curves, recording.best_seconds(), 0.99);
       LATHE_TRY_STATUS(kept.add(row));
     }
     if (!words.json) print_row(row);

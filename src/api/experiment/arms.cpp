@@ -1,11 +1,11 @@
-#include "search/arms.h"
+#include "api/experiment/arms.h"
 
 #include <algorithm>
 #include <functional>
 
 #include <fmt/ranges.h>
 
-namespace lathe::bench {
+namespace lathe::experiment {
 namespace {
 
 using Change = std::function<void(tune::Options&)>;
@@ -44,11 +44,14 @@ Arm transferring(const std::string& name, const Change& change = [](tune::Option
   return made;
 }
 
-// What the paper does not have: a prior, batches that grow, chains that restart from the best measured.
-void as_in_the_paper(tune::Options& options) {
-  options.prior = false;
-  options.first_batch = options.batch;
-  options.exploration.elite = 0;
+constexpr std::string_view kAsInThePaper = "-paper";
+
+Arm as_in_the_paper(Arm arm) {
+  arm.name += kAsInThePaper;
+  arm.options.prior = false;
+  arm.options.first_batch = arm.options.batch;
+  arm.options.exploration.elite = 0;
+  return arm;
 }
 
 }  // namespace
@@ -72,26 +75,31 @@ std::vector<Arm> known_arms() {
           arm("xgb-rank-configuration", features("configuration")),
           arm("xgb-rank-no-prior", [](tune::Options& options) { options.prior = false; }),
           arm("xgb-rank-no-elite", [](tune::Options& options) { options.exploration.elite = 0; }),
-          arm("xgb-rank-paper", as_in_the_paper),
+          as_in_the_paper(arm("xgb-rank")),
           arm("analytic", model("analytic")),
           transferring("xgb-rank-transfer"),
+          transferring("xgb-rank-relation-transfer", features("relation")),
           transferring("xgb-reg-transfer", model("xgb-reg")),
           transferring("treegru-rank-transfer", model("treegru-rank"))};
 }
 
+Result<Arm> arm_named(const std::string& name) {
+  const auto known = known_arms();
+  if (const auto found = std::ranges::find(known, name, &Arm::name); found != known.end()) return *found;
+  if (name.ends_with(kAsInThePaper)) {
+    const auto found = std::ranges::find(known, name.substr(0, name.size() - kAsInThePaper.size()), &Arm::name);
+    if (found != known.end()) return as_in_the_paper(*found);
+  }
+  std::vector<std::string> all;
+  for (const Arm& arm : known) all.push_back(arm.name);
+  return fail(ErrorKind::kInvalidArgument, "unknown arm \"{}\"; known are {}, and each as NAME{}", name, fmt::join(all, ", "),
+              kAsInThePaper);
+}
+
 Result<std::vector<Arm>> arms_named(const std::vector<std::string>& names) {
   std::vector<Arm> out;
-  const auto known = known_arms();
-  for (const std::string& name : names) {
-    const auto found = std::ranges::find(known, name, &Arm::name);
-    if (found == known.end()) {
-      std::vector<std::string> all;
-      for (const Arm& arm : known) all.push_back(arm.name);
-      return fail(ErrorKind::kInvalidArgument, "unknown arm \"{}\"; known are {}", name, fmt::join(all, ", "));
-    }
-    out.push_back(*found);
-  }
+  for (const std::string& name : names) out.push_back(LATHE_TRY(arm_named(name)));
   return out;
 }
 
-}  // namespace lathe::bench
+}  // namespace lathe::experiment

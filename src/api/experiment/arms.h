@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "tuner/tune/tune.h"
 
-namespace lathe::bench {
+namespace lathe::experiment {
 
 struct Arm {
   std::string name;
@@ -17,7 +17,9 @@ struct Arm {
 };
 
 std::vector<Arm> known_arms();
-// The error lists the known names.
+// NAME-paper is the arm NAME with only what the paper has: no prior, batches that do not grow, no chains that restart from
+// the best measured. The error lists the known names.
+Result<Arm> arm_named(const std::string& name);
 Result<std::vector<Arm>> arms_named(const std::vector<std::string>& names);
 
-}  // namespace lathe::bench
+}  // namespace lathe::experiment

@@ -1,0 +1,27 @@
+// What a run of a search found, trial by trial: the trials at which its best improved.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace lathe::experiment {
+
+struct Improvement {
+  int trial = 0;       // from 1, in the order of measurement
+  double seconds = 0;  // of the best program until then
+  friend bool operator==(const Improvement&, const Improvement&) = default;
+};
+using Curve = std::vector<Improvement>;  // trials do not fall, seconds do
+
+// Trials until a program reached `share` of the speed of one that takes `best` seconds; infinity where none did.
+double trials_to(const Curve& curve, double best, double share);
+// Seconds of the best program after so many trials; infinity where none worked.
+double best_after(const Curve& curve, double trials);
+
+// "3:0.00125 17:0.0011": exactly the same curve when read again.
+std::string text_of(const Curve& curve);
+Result<Curve> parse_curve(const std::string& text);
+
+}  // namespace lathe::experiment

@@ -1,0 +1,36 @@
+// Runs of a search on a recorded space: no hardware, the same curve for the same seed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "api/experiment/arms.h"
+#include "api/experiment/curve.h"
+#include "tuner/recorded/recording.h"
+
+namespace lathe::experiment {
+
+struct RunOptions {
+  int trials = 800;
+  double enough = 1;      // a run ends at this share of the recording's best speed: nothing after it is asked for
+  bool shuffled = false;  // each seed on the recording with its times dealt anew by it
+  int jobs = 1;           // runs at a time
+  std::function<bool()> stop = [] { return false; };
+};
+
+// Hears of each finished run, one at a time; an error of it ends the others.
+using Finished = std::function<Status(std::uint64_t seed, const Curve& curve)>;
+
+// One run a seed, on up to `jobs` threads. Which curve a seed gives depends on none of the others. Runs that were stopped are
+// not heard of.
+Status run_seeds(const recorded::Recording& recording, const Arm& arm, const std::vector<std::uint64_t>& seeds,
+                 const RunOptions& options, const Finished& finished);
+
+// f_global for an arm that transfers: trained on `rows` configurations of each source, those of the recording's own shape left
+// out unless they are of another target.
+Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm,
+                                                           const std::vector<const recorded::Recording*>& sources, int rows, int threads);
+
+}  // namespace lathe::experiment
