@@ -1,0 +1,129 @@
+#include "api/paper/plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "tuner/learn/global.h"
+#include "tuner/treegru/trainer.h"
+
+namespace lathe::paper {
+namespace {
+
+constexpr const char* kEnding = ".json.zst";
+
+using Spaces = std::vector<const Space*>;
+
+std::string device(const Space& space) { return learn::target_class(space.recording.target); }
+
+std::string usual_device(const std::vector<Space>& spaces) {
+  std::map<std::string, int> count;
+  std::string most;
+  for (const Space& space : spaces) ++count[device(space)];
+  for (const Space& space : spaces)  // the first of equals
+    if (count[device(space)] > count[most]) most = device(space);
+  return most;
+}
+
+Spaces named(const Spaces& among, const std::vector<std::string>& names) {
+  Spaces out;
+  for (const Space* space : among)
+    if (names.empty() || std::ranges::count(names, space->recording.name) > 0) out.push_back(space);
+  return out;
+}
+
+// What Algorithm 1 is told for this cell, as text.
+std::string settings_hash(const Cell& cell, const Settings& settings) {
+  const tune::Options& o = cell.arm.options;
+  const search::Options& e = o.exploration;
+  Json told = {o.batch, o.first_batch, o.search, o.model, o.acquisition, o.default_first, o.prior, o.features,
+               e.chains, e.steps, e.epsilon, e.lambda, e.alpha, e.temperature, e.patience, e.elite, cell.arm.measurements_a_trial};
+  if (!cell.sources.empty()) told.push_back(settings.rows_a_source);
+  for (const Space* source : cell.sources) told.push_back(source->hash);
+  return hex(hash_of(told.dump()));
+}
+
+class Planner {
+ public:
+  Planner(const Figure& figure, const std::vector<Space>& spaces, const Settings& settings) : settings_(settings) {
+    plan_.figure = figure;
+    const std::string usual = usual_device(spaces);
+    for (const Space& space : spaces) (device(space) == usual ? here_ : elsewhere_).push_back(&space);
+  }
+
+  Result<Plan> plan() {
+    for (const Setting& setting : plan_.figure.settings) LATHE_TRY_STATUS(add(setting));
+    return plan_;
+  }
+
+ private:
+  Status add(const Setting& setting) {
+    const Spaces targets = named(here_, setting.targets);
+    const Spaces sources = setting.other_device ? elsewhere_ : setting.sources.empty() ? Spaces{} : named(here_, setting.sources);
+    if (targets.empty()) return leave_out(setting, fmt::format("a recording of {}", fmt::join(setting.targets, " or ")));
+    if (setting.other_device && sources.empty()) return leave_out(setting, "recordings of a second target");
+    if (!setting.sources.empty() && sources.empty())
+      return leave_out(setting, fmt::format("a recording of {} to learn from", fmt::join(setting.sources, " or ")));
+    Group group{setting, {}};
+    for (const Space* target : targets) group.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));
+    plan_.groups.push_back(std::move(group));
+    return {};
+  }
+
+  Status leave_out(const Setting& setting, const std::string& missing) {
+    plan_.left_out.push_back(fmt::format("{}{} needs {}, made with lathe space record", plan_.figure.name,
+                                         setting.title.empty() ? "" : ", " + setting.title + ",", missing));
+    return {};
+  }
+
+  Result<Panel> panel(const Setting& setting, const Space& target, const Spaces& sources) {
+    Panel panel{setting.title.empty() ? target.recording.name : fmt::format("{}: {}", target.recording.name, setting.title), &target, {}};
+    for (const Series& series : setting.series) {
+      Cell cell{.space = &target, .arm = LATHE_TRY(experiment::arm_named(series.arm)), .label = series.label, .seeds = settings_.seeds};
+      if (cell.arm.transfers) cell.sources = sources;
+      if (tune::features_of(cell.arm.options) == "tree") cell.seeds = treegru_seeds();
+      cell.settings = settings_hash(cell, settings_);
+      if (cell.seeds > 0) panel.cells.push_back(std::move(cell));
+    }
+    return panel;
+  }
+
+  int treegru_seeds() {
+    if (settings_.treegru_seeds == 0) return 0;
+    const auto able = treegru::check_trainer();
+    if (!able && std::ranges::find(plan_.left_out, able.error().text()) == plan_.left_out.end())
+      plan_.left_out.push_back(able.error().text());
+    return able ? std::min(settings_.treegru_seeds, settings_.seeds) : 0;
+  }
+
+  const Settings settings_;
+  Spaces here_, elsewhere_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Result<std::vector<Space>> spaces_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none))
+    if (entry.path().string().ends_with(kEnding)) files.push_back(entry.path().string());
+  if (files.empty())
+    return fail_at(folder, ErrorKind::kNotFound, "there are no recordings here; make some with lathe space record, or name their folder");
+  std::ranges::sort(files);
+  std::vector<Space> spaces;
+  for (const std::string& file : files)
+    spaces.push_back({hex(hash_of(LATHE_TRY(read_file(file)))), LATHE_TRY(recorded::load(file))});
+  return spaces;
+}
+
+Result<Plan> plan_for(const Figure& figure, const std::vector<Space>& spaces, const Settings& settings) {
+  return Planner(figure, spaces, settings).plan();
+}
+
+}  // namespace lathe::paper

@@ -1,0 +1,55 @@
+// Which runs the figures want, of the recordings that there are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/experiment/arms.h"
+#include "api/paper/figures.h"
+#include "tuner/recorded/recording.h"
+
+namespace lathe::paper {
+
+struct Space {
+  std::string hash;  // of the file's bytes
+  recorded::Recording recording;
+};
+// All *.json.zst of a folder, by file name. The error says that there are none.
+Result<std::vector<Space>> spaces_in(const std::string& folder);
+
+struct Settings {
+  int seeds = 20;
+  int treegru_seeds = 5;  // its runs take minutes; 0: it is left out
+  int trials = 800;
+  int rows_a_source = 1000;  // configurations of each source that a global model learns from
+};
+
+// A search on a space, for some seeds.
+struct Cell {
+  const Space* space = nullptr;
+  std::vector<const Space*> sources;  // empty: the arm does not transfer
+  experiment::Arm arm;
+  std::string label;
+  int seeds = 0;
+  std::string settings;               // hash of all that decides the curve beside space, arm's name, trials and seed
+};
+struct Panel {
+  std::string title;
+  const Space* space = nullptr;
+  std::vector<Cell> cells;
+};
+struct Group {                        // panels of one setting, whose claims are judged over all of them
+  Setting setting;
+  std::vector<Panel> panels;
+};
+struct Plan {
+  Figure figure;
+  std::vector<Group> groups;
+  std::vector<std::string> left_out;  // sentences: what is missing, and what would bring it
+};
+// `spaces` must outlive it. Most recordings are of one target; the others are another device.
+Result<Plan> plan_for(const Figure& figure, const std::vector<Space>& spaces, const Settings& settings);
+
+}  // namespace lathe::paper
