@@ -121,8 +121,8 @@ int run(int argc, const char* const* argv) {
   app.require_subcommand(1);
   Work work;
   for (const auto& command : {tune_command(), best_command(), trials_command(), show_command(), compile_command(),
-                              bench_command(), model_command(), space_command(), report_command(), export_command(),
-                              import_command()})
+                              bench_command(), model_command(), space_command(), report_command(), paper_command(),
+                              export_command(), import_command()})
     add(app, command, work);
   if (const std::string wrong = wrong_name(app, argc, argv, 1); !wrong.empty()) return wrong_usage(wrong, "lathe --help");
   try {

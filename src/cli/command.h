@@ -31,5 +31,6 @@ Command import_command();
 Command model_command();
 Command space_command();
 Command report_command();
+Command paper_command();
 
 }  // namespace lathe::cli

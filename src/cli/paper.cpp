@@ -1,0 +1,180 @@
+// lathe paper: the experiments of the paper again, on recorded spaces.
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "api/paper/runs.h"
+#include "base/file.h"
+#include "cli/application.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/live_line.h"
+#include "cli/paper/live.h"
+#include "cli/paper/page.h"
+#include "cli/progress_line.h"
+#include "cli/results.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Flags {
+  std::string figure, spaces = "bench/spaces", output = "docs/paper", database;
+  paper::Settings settings;
+  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+};
+
+// How far the runs are.
+class Line {
+ public:
+  Line() : line_(stderr, [this](std::size_t) { return text(); }) {}
+  void update(const paper::Progress& progress) {
+    const std::lock_guard lock(mutex_);
+    progress_ = progress;
+  }
+  void finish() { line_.finish(); }
+
+ private:
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    if (progress_.wanted == 0) return "starting";
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const int fresh = progress_.done - progress_.resumed;
+    std::string text = fmt::format("{}/{} runs", progress_.done, progress_.wanted);
+    if (fresh > 0) text += fmt::format(" | {} left", duration_text(elapsed / fresh * (progress_.wanted - progress_.done)));
+    return text + " | " + (interrupted() ? "stopping" : progress_.now);
+  }
+
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  paper::Progress progress_;
+  LiveLine line_;
+};
+
+class PaperRun {
+ public:
+  explicit PaperRun(const Flags& flags) : flags_(flags) {}
+
+  Result<int> perform() {
+    const auto figures = LATHE_TRY(paper::figures_named(flags_.figure));
+    LATHE_TRY_STATUS(make_folder());
+    if (wants_live()) LATHE_TRY_STATUS(live());
+    const auto gnuplot = find_gnuplot();
+    if (!gnuplot) note(gnuplot.error().text());
+    if (live_ && gnuplot) LATHE_TRY_STATUS(draw(live_->picture, *gnuplot, file(paper::kLiveFigure)));
+    if (figures.empty()) {
+      fmt::print("{}: {}\n", file(paper::kLiveFigure) + ".csv", counted(static_cast<std::int64_t>(live_->picture.panels.size()), "workload"));
+      return kDone;
+    }
+
+    const auto spaces = LATHE_TRY(paper::spaces_in(flags_.spaces));
+    auto rows = LATHE_TRY(paper::RawRows::open(file("raw.csv")));
+    const auto plans = LATHE_TRY(plans_of(figures, spaces));
+    for (const paper::Plan& plan : plans)
+      for (const std::string& sentence : plan.left_out) note(sentence);
+    LATHE_TRY_STATUS(run(plans, rows));
+    if (interrupted()) {
+      complain("interrupted; the same command goes on");
+      return kFailed;
+    }
+    LATHE_TRY_STATUS(rows.sort());
+    for (const paper::Plan& plan : plans)
+      if (gnuplot && !plan.groups.empty())
+        LATHE_TRY_STATUS(draw(picture_of(plan, flags_.settings, rows), *gnuplot, file(plan.figure.name)));
+    LATHE_TRY_STATUS(page(spaces, rows));
+    fmt::print("{}: {}\n", page_path(), counted(static_cast<std::int64_t>(plans.size()), "figure"));
+    return kDone;
+  }
+
+ private:
+  bool wants_live() const { return flags_.figure == paper::kLiveFigure || flags_.figure == "all"; }
+  std::string file(const std::string& name) const { return (std::filesystem::path(flags_.output) / name).string(); }
+  std::filesystem::path folder() const {
+    const auto path = std::filesystem::path(flags_.output).lexically_normal();
+    return path.has_filename() ? path : path.parent_path();
+  }
+  std::string page_path() const { return folder().string() + ".md"; }
+
+  Status make_folder() const {
+    std::error_code error;
+    std::filesystem::create_directories(flags_.output, error);
+    if (error) return fail_at(flags_.output, ErrorKind::kIo, "the folder cannot be made ({}); give another with -o", error.message());
+    return {};
+  }
+
+  static void note(const std::string& sentence) { complain(sentence); }
+
+  // What "all" cannot have is said, and left out.
+  Status live() {
+    auto made = live_figure(flags_.database);
+    if (made) {
+      live_ = std::move(*made);
+      return write_whole(file(std::string(paper::kLiveFigure) + ".csv"), live_->csv);
+    }
+    if (flags_.figure != "all") return std::unexpected(made.error());
+    left_out_live_ = fmt::format("{} needs a database of live runs: {}", paper::kLiveFigure, made.error().text());
+    note(left_out_live_);
+    return {};
+  }
+
+  Result<std::vector<paper::Plan>> plans_of(const std::vector<paper::Figure>& figures, const std::vector<paper::Space>& spaces) const {
+    std::vector<paper::Plan> plans;
+    for (const paper::Figure& figure : figures) plans.push_back(LATHE_TRY(paper::plan_for(figure, spaces, flags_.settings)));
+    return plans;
+  }
+
+  Status run(const std::vector<paper::Plan>& plans, paper::RawRows& rows) const {
+    catch_interrupts();
+    Line line;
+    const auto status = paper::perform(plans, flags_.settings, flags_.jobs, rows,
+                                       [&](const paper::Progress& progress) { line.update(progress); }, interrupted);
+    line.finish();
+    return status;
+  }
+
+  // Always of all figures: one that was run before keeps its place.
+  Status page(const std::vector<paper::Space>& spaces, const paper::RawRows& rows) const {
+    const auto plans = LATHE_TRY(plans_of(LATHE_TRY(paper::figures_named("all")), spaces));
+    PaperInfo info{command(), folder().filename().string(), {}, {}};
+    for (const paper::Plan& plan : plans) add_drawn(info, plan.figure.name);
+    add_drawn(info, paper::kLiveFigure);
+    if (!left_out_live_.empty()) info.live.push_back(left_out_live_);
+    else if (!std::filesystem::exists(file(std::string(paper::kLiveFigure) + ".csv"))) info.live.push_back("Not made yet: `lathe paper fig10a --db FILE` makes it");
+    return write_whole(page_path(), paper_page(plans, spaces, flags_.settings, rows, info));
+  }
+  void add_drawn(PaperInfo& info, const std::string& name) const {
+    std::error_code none;
+    if (std::filesystem::exists(file(name + ".svg"), none)) info.pictures.push_back(name);
+  }
+  std::string command() const {
+    return fmt::format("lathe paper all --spaces {} -o {} --seeds {} --treegru-seeds {} --trials {}", flags_.spaces, flags_.output,
+                       flags_.settings.seeds, flags_.settings.treegru_seeds, flags_.settings.trials);
+  }
+
+  const Flags& flags_;
+  std::optional<LiveFigure> live_;
+  std::string left_out_live_;
+};
+
+}  // namespace
+
+Command paper_command() {
+  return {"paper", "run the paper's experiments on recorded spaces, and draw its figures", [](FlagSet& set) -> Work {
+    auto flags = std::make_shared<Flags>();
+    set.positional("FIGURE", flags->figure, "fig4 (and 13), fig5 (14), fig6 (15), fig7 (16), fig8, fig9, fig10a or all", true);
+    set.text("--spaces", flags->spaces, "FOLDER", "recordings, as lathe space record makes them (default bench/spaces)");
+    set.text("-o,--output", flags->output, "FOLDER",
+             "where pictures and raw rows go, and what is there is not run again (default docs/paper); the page is FOLDER.md");
+    set.whole("--seeds", flags->settings.seeds, 1, 10000, "runs of every search");
+    set.whole("--treegru-seeds", flags->settings.treegru_seeds, 0, 10000, "runs of every TreeGRU, which take minutes; 0 leaves them out");
+    set.whole("--trials", flags->settings.trials, 1, 1000000, "trials of a run");
+    set.whole("--jobs", flags->jobs, 1, 1024, "runs at a time");
+    add_database_flag(set, flags->database);
+    return [flags] { return PaperRun(*flags).perform(); };
+  }};
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,107 @@
+#include "cli/paper/page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "api/paper/figures.h"
+
+namespace lathe::cli {
+namespace {
+
+std::string trials_text(double trials, int most) {
+  return std::isfinite(trials) ? fmt::format("{:.0f}", trials) : fmt::format("> {}", most);
+}
+
+class Page {
+ public:
+  Page(const std::vector<paper::Space>& spaces, const paper::Settings& settings, const paper::RawRows& rows, const PaperInfo& info)
+      : spaces_(spaces), settings_(settings), rows_(rows), info_(info) {}
+
+  std::string text(const std::vector<paper::Plan>& plans) {
+    head();
+    for (const paper::Plan& plan : plans) figure(plan);
+    live();
+    return std::move(text_);
+  }
+
+ private:
+  template <class... Args>
+  void say(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  void head() {
+    say("# The paper's experiments\n\nWritten by `{}`; everything here follows from [{}/raw.csv]({}/raw.csv), a finished run a line.\n\n",
+        info_.command, info_.folder, info_.folder);
+    say("{} seeds a search ({} where it is a TreeGRU), {} trials, on recorded spaces: every configuration was measured once, so that a "
+        "search is replayed without hardware. Curves are medians over the seeds, bands their quartiles. Searches are as in the paper "
+        "(no prior model, batches of 64 from the first), but for \"Lathe's default\".\n\n",
+        settings_.seeds, std::min(settings_.seeds, settings_.treegru_seeds), settings_.trials);
+    std::set<std::string> machines;
+    for (const auto& space : spaces_) machines.insert(fmt::format("{}; {}", space.recording.machine.text(), space.recording.target.text()));
+    say("Recorded on:\n\n");
+    for (const auto& machine : machines) say("- {}\n", machine);
+    say("\nWhether a finding holds is decided by this rule. {}\n", paper::kRule);
+  }
+
+  void picture(const std::string& name, const std::string& title) {
+    if (std::ranges::count(info_.pictures, name) > 0) say("![{}]({}/{}.svg)\n\n", title, info_.folder, name);
+  }
+
+  void figure(const paper::Plan& plan) {
+    say("\n## {}\n\nThe paper: {}.\n\n", plan.figure.title, plan.figure.finding);
+    picture(plan.figure.name, plan.figure.title);
+    findings(plan);
+    numbers(plan);
+    for (const std::string& sentence : plan.left_out) say("Left out: {}.\n\n", sentence);
+  }
+
+  void findings(const paper::Plan& plan) {
+    std::string rows;
+    for (const paper::Group& group : plan.groups)
+      for (const Judged& one : judged(group, settings_, rows_)) {
+        std::string outcomes;
+        for (const auto& [space, outcome] : one.outcomes)
+          outcomes += fmt::format("{}{}: {}", outcomes.empty() ? "" : ", ", space, paper::text_of(outcome));
+        rows += fmt::format("| {}{} {} {} | **{}** | {} |\n", one.setting.empty() ? "" : one.setting + ": ", one.arm,
+                            paper::text_of(one.expected), one.against, paper::text_of(one.verdict), outcomes);
+      }
+    if (!rows.empty()) say("| the paper's finding | here | trials to 95 %, space by space |\n|---|---|---|\n{}\n", rows);
+  }
+
+  void numbers(const paper::Plan& plan) {
+    std::string rows;
+    for (const paper::Group& group : plan.groups)
+      for (const paper::Panel& panel : group.panels)
+        for (const ArmNumbers& n : numbers_of(panel, settings_, rows_))
+          rows += fmt::format("| {} | {} | {} | {} | {} to {} | {} | {:.0f} % |\n", n.space, n.label, n.runs,
+                              trials_text(n.median, settings_.trials), trials_text(n.low, settings_.trials),
+                              trials_text(n.high, settings_.trials), n.reached, 100 * n.share_at_end);
+    if (!rows.empty())
+      say("| space | search | runs | trials to 95 %, median | quartiles | runs that got there | speed at the end, of the best |\n"
+          "|---|---|---:|---:|---:|---:|---:|\n{}\n", rows);
+    else say("No run of it is finished.\n\n");
+  }
+
+  void live() {
+    say("\n## Figure 10a: speed over time of live runs\n\n");
+    picture(paper::kLiveFigure, "Figure 10a");
+    for (const std::string& sentence : info_.live) say("{}.\n\n", sentence);
+  }
+
+  const std::vector<paper::Space>& spaces_;
+  const paper::Settings& settings_;
+  const paper::RawRows& rows_;
+  const PaperInfo& info_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string paper_page(const std::vector<paper::Plan>& plans, const std::vector<paper::Space>& spaces, const paper::Settings& settings,
+                       const paper::RawRows& rows, const PaperInfo& info) {
+  return Page(spaces, settings, rows, info).text(plans);
+}
+
+}  // namespace lathe::cli

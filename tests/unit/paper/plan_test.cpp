@@ -1,0 +1,68 @@
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "api/paper/plan.h"
+
+namespace lathe::paper {
+namespace {
+
+const std::vector<Space>& spaces() {
+  static const auto all = *spaces_in(LATHE_RECORDINGS);
+  return all;
+}
+
+TEST(Plans, TakeEveryRecordingWhereTheFigureNamesNone) {
+  const auto plan = plan_for(figures_named("fig7")->front(), spaces(), {.seeds = 3});
+  ASSERT_TRUE(plan) << plan.error().text();
+  ASSERT_EQ(plan->groups.size(), 1U);
+  ASSERT_EQ(plan->groups[0].panels.size(), 2U);
+  EXPECT_EQ(plan->groups[0].panels[0].title, "conv");
+  EXPECT_EQ(plan->groups[0].panels[1].cells.size(), 3U);
+  EXPECT_EQ(plan->groups[0].panels[1].cells[0].seeds, 3);
+  std::set<std::string> settings;
+  for (const Cell& cell : plan->groups[0].panels[0].cells) settings.insert(cell.settings);
+  EXPECT_EQ(settings.size(), 3U) << "other settings, other runs";
+}
+
+TEST(Plans, SayWhatIsMissing) {
+  const auto plan = plan_for(figures_named("fig9")->front(), spaces(), {});
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->groups.empty());
+  ASSERT_EQ(plan->left_out.size(), 4U);
+  EXPECT_EQ(plan->left_out[0], "fig9, in domain, needs a recording of C7, made with lathe space record");
+  Figure devices{"fig", "", "", {{.title = "across devices", .targets = {"conv"}, .other_device = true}}};
+  EXPECT_EQ(plan_for(devices, spaces(), {})->left_out.at(0), "fig, across devices, needs recordings of a second target, made with lathe space record");
+}
+
+TEST(Plans, LearnFromTheRecordingsThatThereAre) {
+  const Figure figure{"fig", "", "", {{.targets = {"matmul"}, .sources = {"C1", "conv"}, .series = {{"xgb-rank-transfer", "with"}, {"xgb-rank", "without"}}}}};
+  const auto plan = plan_for(figure, spaces(), {});
+  ASSERT_TRUE(plan);
+  const auto& cells = plan->groups.at(0).panels.at(0).cells;
+  ASSERT_EQ(cells.at(0).sources.size(), 1U);
+  EXPECT_EQ(cells[0].sources[0]->recording.name, "conv");
+  EXPECT_TRUE(cells.at(1).sources.empty());
+}
+
+TEST(Plans, KnowEveryArmOfEveryFigure) {
+  for (const Figure& figure : known_figures())
+    for (const Setting& setting : figure.settings) {
+      std::set<std::string> arms;
+      for (const Series& series : setting.series) {
+        EXPECT_TRUE(experiment::arm_named(series.arm)) << figure.name << " " << series.arm;
+        arms.insert(series.arm);
+      }
+      for (const Claim& claim : setting.claims) EXPECT_TRUE(arms.contains(claim.arm) && arms.contains(claim.against)) << figure.name;
+    }
+}
+
+TEST(Plans, RefuseUnknownNames) {
+  EXPECT_EQ(figures_named("fig3").error().text(), "unknown figure \"fig3\"; known are fig4, fig5, fig6, fig7, fig8, fig9, fig10a, all");
+  const Figure figure{"fig", "", "", {{.series = {{"guess", "guess"}}}}};
+  EXPECT_TRUE(plan_for(figure, spaces(), {}).error().text().starts_with("unknown arm \"guess\"; known are xgb-rank, "));
+  EXPECT_TRUE(spaces_in("/nowhere").error().text().starts_with("/nowhere: there are no recordings here; "));
+}
+
+}  // namespace
+}  // namespace lathe::paper
