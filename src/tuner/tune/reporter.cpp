@@ -12,7 +12,9 @@ constexpr const char* kRacing = "racing";
 Reporter::Reporter(const Options& options, const Listener& listener) : options_(options), listener_(listener) {
   state_.wanted = options.trials;
   state_.phase = "starting";
-  if (listener_) ticker_ = std::thread([this] { tick(); });
+  if (!listener_) return;
+  send_locked();
+  ticker_ = std::thread([this] { tick(); });
 }
 
 Reporter::~Reporter() {
@@ -26,10 +28,7 @@ Reporter::~Reporter() {
 
 void Reporter::tick() {
   std::unique_lock lock(mutex_);
-  while (!done_) {
-    send_locked();
-    wake_.wait_for(lock, std::chrono::milliseconds(400));
-  }
+  while (!wake_.wait_for(lock, std::chrono::milliseconds(400), [this] { return done_; })) send_locked();
   send_locked();
 }
 
