@@ -60,6 +60,8 @@ std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
     return message.substr(0, message.find(':')) + ": its value is missing";
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)  // "Could not convert: --json = frob"
     return message.substr(message.find(": ") + 2) + ": it takes no value";
+  if (const std::size_t at = message.find(" excludes "); dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return message.substr(0, at) + ": contradicts " + message.substr(at + 10) + "; give one of them";
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
   return message;
 }

@@ -116,6 +116,10 @@ void FlagSet::flag(const std::string& name, bool& value, const std::string& help
   place(*command_.add_flag(name, value, help), group_);
 }
 
+void FlagSet::contradict(const std::string& name, const std::vector<std::string>& others) {
+  for (const std::string& other : others) command_.get_option(name)->excludes(command_.get_option(other));
+}
+
 void FlagSet::on_text(const std::string& name, std::function<void(const std::string&)> hear, const std::string& help) {
   place(*once(command_.add_option_function<std::string>(name, std::move(hear), help)).type_name(""), group_);
 }

@@ -33,6 +33,8 @@ class FlagSet {
   // Heard of where it is given.
   void on_text(const std::string& name, std::function<void(const std::string&)> hear, const std::string& help);
   void on_flag(const std::string& name, std::function<void()> hear, const std::string& help);
+  // Given beside any of `others`, it is refused.
+  void contradict(const std::string& name, const std::vector<std::string>& others);
 
  private:
   CLI::App& command_;

@@ -52,6 +52,12 @@ void add_exploration_flags(FlagSet& set, tune::Options& options) {
   set.group("");
 }
 
+tune::Options options_of(const Flags& flags) {
+  tune::Options options = flags.options;
+  options.transfer = !flags.no_transfer;
+  return options;
+}
+
 int finish(const Flags& flags, const api::Tuned& tuned) {
   if (flags.json) fmt::print("{}\n", dump(to_json(tuned)));
   else fmt::print("{}", text_of(tuned));
@@ -65,7 +71,7 @@ Result<int> replay(const Flags& flags) {
   catch_interrupts();
   ProgressLine line(stderr, te::flops(recording.space->program()));
   const auto tuned = api::replay_tuning(
-      recording, flags.global_model, flags.options,
+      recording, flags.global_model, options_of(flags),
       [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
   line.finish();
   if (!tuned) return std::unexpected(tuned.error());
@@ -90,15 +96,12 @@ Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
 }
 
 Result<int> perform(const Flags& flags) {
-  if (flags.no_transfer && !flags.global_model.empty())
-    return fail_at("--no-transfer", ErrorKind::kInvalidArgument, "contradicts --global-model; give one of them");
   if (!flags.replay.empty()) return replay(flags);
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::TuneRequest request;
   request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   request.database = flags.machine.database;
-  request.options = flags.options;
-  request.options.transfer = !flags.no_transfer;
+  request.options = options_of(flags);
   request.global_model = flags.global_model;
   request.options.cache_mode = flags.machine.cache;
   request.options.flavour = LATHE_TRY(space::flavour_named(flags.machine.space));
@@ -125,12 +128,14 @@ Command tune_command() {
              "what lathe model train wrote, to begin from; without it, one is trained on the database's other workloads");
     set.flag("--no-transfer", flags->no_transfer, "learn nothing from other workloads");
     set.text("--replay", flags->replay, "FILE",
-             "search a recorded space (lathe space record) in place of this machine: workload, target and cache are its own");
+             "search a recorded space (lathe space record) in place of this machine: workload, target, space and cache are its own");
     add_exploration_flags(set, flags->options);
     add_target_flags(set, flags->machine);
     add_database_flag(set, flags->machine.database);
     add_space_flag(set, flags->machine);
     add_cache_flag(set, flags->machine);
+    set.contradict("--no-transfer", {"--global-model"});
+    set.contradict("--replay", {"--target", "--threads", "--db", "--space", "--cache"});
     set.flag("--json", flags->json, "end with one JSON object on standard output");
     return [flags] { return perform(*flags); };
   }};

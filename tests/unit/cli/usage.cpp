@@ -229,7 +229,7 @@ TEST_F(Usage, Models) {
   std::ofstream(empty).flush();
   refused({"tune", "C6", "--global-model", letter.c_str()}, kFailed, "letter.txt: this is not a saved cost model");
   refused({"tune", "C6", "--global-model", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
-  refused({"tune", "C6", "--global-model", letter.c_str(), "--no-transfer"}, kWrongUsage, "--no-transfer: contradicts --global-model");
+  refused({"tune", "C6", "--global-model", letter.c_str(), "--no-transfer"}, kWrongUsage, "--global-model: contradicts --no-transfer; give one of them");
   refused({"tune", "C6", "--global-model", letter.c_str(), "--model", "none"}, kFailed, "not a saved cost model");
   refused({"tune", "C6", "--model", "treegru-rank", "--features", "relation"}, kWrongUsage,
           "treegru-rank sees programs as trees, not as relation features");
@@ -244,6 +244,7 @@ TEST_F(Usage, SpacesAndRecordings) {
   refused({"space", "check"}, kWrongUsage, "LIST is required");
   refused({"space", "show", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
   refused({"tune", "--replay", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
+  refused({"tune", "--replay", "x", "--space", "wide"}, kWrongUsage, "--replay: contradicts --space; give one of them");
   const std::string list = folder_ + "/list.json";
   const auto wrong = [&](const std::string& text, const std::string& part) {
     std::ofstream(list) << text;
