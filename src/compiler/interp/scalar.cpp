@@ -8,7 +8,6 @@
 namespace lathe::interp {
 namespace {
 
-using ir::BinaryOp;
 using ir::UnaryOp;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -106,54 +105,54 @@ struct Evaluator {
 
   Value operator()(const ir::Binary& n) const {
     const Value a = eval(n.a), b = eval(n.b);
-    if (n.op == BinaryOp::kAnd || n.op == BinaryOp::kOr) {
+    if (n.op == ir::BinaryOp::kAnd || n.op == ir::BinaryOp::kOr) {
       const bool both = a.value != 0 && b.value != 0, any = a.value != 0 || b.value != 0;
-      return {(n.op == BinaryOp::kAnd ? both : any) ? 1.0 : 0.0, 1, std::max(a.bound, b.bound)};
+      return {(n.op == ir::BinaryOp::kAnd ? both : any) ? 1.0 : 0.0, 1, std::max(a.bound, b.bound)};
     }
-    if (n.op >= BinaryOp::kLt) return compare(n.op, a, b);
+    if (n.op >= ir::BinaryOp::kLt) return compare(n.op, a, b);
     return is_float(dtype) ? real(n.op, a, b) : integer(n.op, a, b);
   }
 
-  static Value compare(BinaryOp op, const Value& a, const Value& b) {
+  static Value compare(ir::BinaryOp op, const Value& a, const Value& b) {
     const double doubt = kDoubt * (a.bound + b.bound);
     const bool doubtful = doubt > 0 && std::abs(a.value - b.value) <= doubt;
     bool holds = false;
     switch (op) {
-      case BinaryOp::kLt: holds = a.value < b.value; break;
-      case BinaryOp::kLe: holds = a.value <= b.value; break;
-      case BinaryOp::kEq: holds = a.value == b.value; break;
+      case ir::BinaryOp::kLt: holds = a.value < b.value; break;
+      case ir::BinaryOp::kLe: holds = a.value <= b.value; break;
+      case ir::BinaryOp::kEq: holds = a.value == b.value; break;
       default: holds = a.value != b.value;
     }
     return {holds ? 1.0 : 0.0, 1, doubtful ? 1.0 : 0.0};
   }
 
-  Value real(BinaryOp op, const Value& a, const Value& b) const {
+  Value real(ir::BinaryOp op, const Value& a, const Value& b) const {
     const double ma = a.magnitude, mb = b.magnitude;
     switch (op) {
-      case BinaryOp::kAdd: return rounded({a.value + b.value, ma + mb, a.bound + b.bound}, dtype);
-      case BinaryOp::kSub: return rounded({a.value - b.value, ma + mb, a.bound + b.bound}, dtype);
-      case BinaryOp::kMul:
+      case ir::BinaryOp::kAdd: return rounded({a.value + b.value, ma + mb, a.bound + b.bound}, dtype);
+      case ir::BinaryOp::kSub: return rounded({a.value - b.value, ma + mb, a.bound + b.bound}, dtype);
+      case ir::BinaryOp::kMul:
         return rounded({a.value * b.value, ma * mb, a.bound * mb + ma * b.bound}, dtype);
-      case BinaryOp::kDiv: {
+      case ir::BinaryOp::kDiv: {
         const double d = std::abs(b.value);
         return rounded({a.value / b.value, ma / d, a.bound / d + ma / (d * d) * b.bound}, dtype, 2);
       }
-      case BinaryOp::kPow: {
+      case ir::BinaryOp::kPow: {
         const double p = std::pow(a.value, b.value);
         const double by_a = a.bound == 0 ? 0 : std::abs(b.value / a.value) * a.bound;
         const double by_b = b.bound == 0 ? 0 : std::abs(std::log(std::abs(a.value))) * b.bound;
         const double argument = a.value == 0 ? 0 : std::abs(b.value * std::log(std::abs(a.value)));
         return rounded({p, std::abs(p), std::abs(p) * (by_a + by_b)}, dtype, 4 + argument);
       }
-      case BinaryOp::kMin:
+      case ir::BinaryOp::kMin:
         return {std::fmin(a.value, b.value), std::max(ma, mb), std::max(a.bound, b.bound)};
-      case BinaryOp::kMax:
+      case ir::BinaryOp::kMax:
         return {std::fmax(a.value, b.value), std::max(ma, mb), std::max(a.bound, b.bound)};
       default: return {std::fmod(a.value, b.value), ma, a.bound + b.bound};
     }
   }
 
-  Value integer(BinaryOp op, const Value& a, const Value& b) const {
+  Value integer(ir::BinaryOp op, const Value& a, const Value& b) const {
     const std::int64_t x = whole(a.value), y = whole(b.value);
     const auto ux = static_cast<std::uint64_t>(x), uy = static_cast<std::uint64_t>(y);
     const auto wrapped = [&](std::uint64_t v) {
@@ -162,14 +161,14 @@ struct Evaluator {
       return out;
     };
     switch (op) {
-      case BinaryOp::kAdd: return wrapped(ux + uy);
-      case BinaryOp::kSub: return wrapped(ux - uy);
-      case BinaryOp::kMul: return wrapped(ux * uy);
-      case BinaryOp::kDiv:
+      case ir::BinaryOp::kAdd: return wrapped(ux + uy);
+      case ir::BinaryOp::kSub: return wrapped(ux - uy);
+      case ir::BinaryOp::kMul: return wrapped(ux * uy);
+      case ir::BinaryOp::kDiv:
         return wrapped(y == 0 ? 0 : y == -1 ? -ux : static_cast<std::uint64_t>(x / y));
-      case BinaryOp::kMod:
+      case ir::BinaryOp::kMod:
         return wrapped(y == 0 || y == -1 ? 0 : static_cast<std::uint64_t>(x % y));
-      case BinaryOp::kMin: return wrapped(x < y ? ux : uy);
+      case ir::BinaryOp::kMin: return wrapped(x < y ? ux : uy);
       default: return wrapped(x < y ? uy : ux);
     }
   }
@@ -187,7 +186,7 @@ struct Evaluator {
   Value operator()(const ir::Cast& n) const {
     const Value x = eval(n.x);
     const Dtype from = n.x->dtype;
-    if (dtype == Dtype::kBool) return compare(BinaryOp::kNe, x, exact(0));
+    if (dtype == Dtype::kBool) return compare(ir::BinaryOp::kNe, x, exact(0));
     if (is_float(dtype)) {
       const bool widens =
           epsilon_of(dtype) <= epsilon_of(from) && is_float(from) && dtype != Dtype::kF16;

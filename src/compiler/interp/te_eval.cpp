@@ -8,9 +8,9 @@
 namespace lathe::interp {
 namespace {
 
-constexpr std::int64_t kMaxElements = 1 << 28;
+constexpr std::int64_t kMaxTensorElements = 1 << 28;
 
-struct Storage {
+struct StoredTensor {
   const te::Tensor* tensor = nullptr;
   std::vector<Value> elements;
 };
@@ -23,7 +23,7 @@ std::int64_t count_of(const std::vector<std::int64_t>& shape) {
 
 class StageRun final : public Environment {
  public:
-  StageRun(const te::Stage& stage, std::vector<Storage>& tensors)
+  StageRun(const te::Stage& stage, std::vector<StoredTensor>& tensors)
       : stage_(stage), tensors_(tensors), position_(stage.iters.size()) {}
 
   // Spatial iterators are the outer loops, so an element's reduction runs uninterrupted.
@@ -47,7 +47,7 @@ class StageRun final : public Environment {
   }
 
   Value read(const ir::Read& read, Dtype) override {
-    const Storage& storage = tensors_[static_cast<std::size_t>(read.tensor)];
+    const StoredTensor& storage = tensors_[static_cast<std::size_t>(read.tensor)];
     const auto& shape = storage.tensor->shape;
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -74,19 +74,19 @@ class StageRun final : public Environment {
   }
 
   const te::Stage& stage_;
-  std::vector<Storage>& tensors_;
+  std::vector<StoredTensor>& tensors_;
   std::vector<std::int64_t> position_;
 };
 
-Result<std::vector<Storage>> load(const te::Program& program, const std::vector<Tensor>& inputs) {
-  std::vector<Storage> out;
+Result<std::vector<StoredTensor>> load(const te::Program& program, const std::vector<Tensor>& inputs) {
+  std::vector<StoredTensor> out;
   std::size_t next = 0;
   for (const te::Tensor& tensor : program.tensors) {
     const std::int64_t count = count_of(tensor.shape);
-    if (count > kMaxElements)
+    if (count > kMaxTensorElements)
       return fail(ErrorKind::kUnsupported, "{} is too large to interpret: {} elements", tensor.name,
                   count);
-    Storage storage{&tensor, std::vector<Value>(static_cast<std::size_t>(count))};
+    StoredTensor storage{&tensor, std::vector<Value>(static_cast<std::size_t>(count))};
     const std::vector<double>* values =
         tensor.role == te::TensorRole::kLiteral ? &tensor.literal : nullptr;
     if (tensor.role == te::TensorRole::kInput) {
@@ -130,11 +130,11 @@ double random_value(Dtype dtype, Rng& rng) {
 Result<std::vector<Tensor>> evaluate(const te::Program& program,
                                      const std::vector<Tensor>& inputs) {
   LATHE_TRY_STATUS(te::validate(program));
-  std::vector<Storage> tensors = LATHE_TRY(load(program, inputs));
+  std::vector<StoredTensor> tensors = LATHE_TRY(load(program, inputs));
   for (const te::Stage& stage : program.stages) StageRun(stage, tensors).run();
   std::vector<Tensor> out;
   for (const int t : program.outputs()) {
-    const Storage& storage = tensors[static_cast<std::size_t>(t)];
+    const StoredTensor& storage = tensors[static_cast<std::size_t>(t)];
     Tensor tensor{storage.tensor->dtype, storage.tensor->shape, {}, {}};
     for (const Value& v : storage.elements) {
       tensor.values.push_back(v.value);

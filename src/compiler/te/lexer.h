@@ -15,6 +15,11 @@ struct Place {
   std::string text() const;  // "line 1, column 12"
 };
 
+template <class... Args>
+std::unexpected<Error> error_at(Place place, fmt::format_string<Args...> format, Args&&... args) {
+  return fail_at(place.text(), ErrorKind::kInvalidArgument, format, std::forward<Args>(args)...);
+}
+
 struct Token {
   enum class Kind { kName, kNumber, kSymbol, kSeparator, kEnd } kind;
   std::string_view text;  // points into the parsed text

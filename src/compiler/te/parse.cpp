@@ -11,11 +11,6 @@
 namespace lathe::te {
 namespace {
 
-template <class... Args>
-std::unexpected<Error> error(Place place, fmt::format_string<Args...> format, Args&&... args) {
-  return fail_at(place.text(), ErrorKind::kInvalidArgument, format, std::forward<Args>(args)...);
-}
-
 class ProgramBuilder {
  public:
   ProgramBuilder(ProgramSyntax syntax, const Declarations& given)
@@ -24,7 +19,7 @@ class ProgramBuilder {
   Result<Program> run() {
     for (const StageSyntax& stage : syntax_.stages)
       if (!written_.insert(stage.name).second)
-        return error(stage.place, "{} is written twice", stage.name);
+        return error_at(stage.place, "{} is written twice", stage.name);
     for (const DeclarationSyntax& d : syntax_.declarations) LATHE_TRY_STATUS(declare(d));
     for (const auto& [name, shape] : given_.shapes) LATHE_TRY_STATUS(declare_given(name, shape));
     for (StageSyntax& stage : syntax_.stages) {
@@ -41,7 +36,7 @@ class ProgramBuilder {
     for (std::size_t s = 0; s < syntax_.stages.size(); ++s) LATHE_TRY_STATUS(add_stage(s));
     for (const DeclarationSyntax& d : syntax_.declarations)
       if (!read_.contains(d.name) && !written_.contains(d.name))
-        return error(d.place, "{} is declared but not used; leave it out", d.name);
+        return error_at(d.place, "{} is declared but not used; leave it out", d.name);
     return finish();
   }
 
@@ -55,18 +50,18 @@ class ProgramBuilder {
   // A declaration in the text becomes a tensor at once: their order is the order of the tensors.
   Status declare(const DeclarationSyntax& d) {
     LATHE_TRY_STATUS(at(d.place, check_shape(d.name, d.shape)));
-    if (program_.find(d.name) >= 0) return error(d.place, "{} is declared twice", d.name);
+    if (program_.find(d.name) >= 0) return error_at(d.place, "{} is declared twice", d.name);
     if (is_given(d.name) && given_.shapes.find(d.name)->second != d.shape)
-      return error(d.place, "{} is declared [{}] here and [{}] outside the expression", d.name,
+      return error_at(d.place, "{} is declared [{}] here and [{}] outside the expression", d.name,
                    fmt::join(d.shape, ","), fmt::join(given_.shapes.find(d.name)->second, ","));
     const bool is_written = written_.contains(d.name);
     if (d.literal && (is_written || d.constant || d.output))
-      return error(d.place, "{} is a literal: it cannot be written, const or output as well",
+      return error_at(d.place, "{} is a literal: it cannot be written, const or output as well",
                    d.name);
     if (is_written && d.constant)
-      return error(d.place, "{} is computed, so it is no const input", d.name);
+      return error_at(d.place, "{} is computed, so it is no const input", d.name);
     if (d.output && !is_written)
-      return error(d.place, "{} is declared output, but nothing computes it", d.name);
+      return error_at(d.place, "{} is declared output, but nothing computes it", d.name);
     Tensor tensor{d.name, d.dtype, d.shape, TensorRole::kInput};
     tensor.constant = d.constant || (is_constant(d.name) && !is_written && !d.literal);
     if (is_written) tensor.role = TensorRole::kIntermediate;
@@ -77,7 +72,7 @@ class ProgramBuilder {
       std::int64_t elements = 1;
       for (const std::int64_t size : d.shape) elements *= size;
       if (std::cmp_not_equal(tensor.literal.size(), elements))
-        return error(d.place, "{}[{}] needs {} elements, {} are given", d.name,
+        return error_at(d.place, "{}[{}] needs {} elements, {} are given", d.name,
                      fmt::join(d.shape, ","), elements, tensor.literal.size());
     }
     program_.tensors.push_back(std::move(tensor));
@@ -153,10 +148,10 @@ class ProgramBuilder {
 
   Status check_order(std::size_t s, const ReadSyntax& read, Place place) const {
     if (read.tensor == syntax_.stages[s].name)
-      return error(place, "{} cannot read itself; a sum over an axis is written sum(k) ...",
+      return error_at(place, "{} cannot read itself; a sum over an axis is written sum(k) ...",
                    read.tensor);
     if (written_.contains(read.tensor) && !done_.contains(read.tensor))
-      return error(
+      return error_at(
           place, "{0} is computed further down; move the statement that writes {0} before this one",
           read.tensor);
     return {};
@@ -184,7 +179,7 @@ class ProgramBuilder {
     std::vector<std::string> known;
     for (const auto& [name, shape] : shapes_) known.push_back(name);
     const auto unknown = [&] {
-      return error(place,
+      return error_at(place,
                    "there is no tensor {0} (known: {1}); if it is an input, declare its shape, for "
                    "example {0}: "
                    "f32[{2}], or --shape {0}={2}",
@@ -197,7 +192,7 @@ class ProgramBuilder {
       if (read->tensor != first.tensor) continue;
       if (read->pad) return unknown();
       if (read->affine.size() != shape.size())
-        return error(where, "{} is read with {} indices here and {} elsewhere", first.tensor,
+        return error_at(where, "{} is read with {} indices here and {} elsewhere", first.tensor,
                      read->affine.size(), shape.size());
       for (std::size_t d = 0; d < shape.size(); ++d) {
         __int128 high = read->affine[d].offset;

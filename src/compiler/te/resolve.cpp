@@ -8,11 +8,6 @@
 namespace lathe::te {
 namespace {
 
-template <class... Args>
-std::unexpected<Error> error(Place place, fmt::format_string<Args...> format, Args&&... args) {
-  return fail_at(place.text(), ErrorKind::kInvalidArgument, format, std::forward<Args>(args)...);
-}
-
 class Resolver {
  public:
   explicit Resolver(StageSyntax& stage) : stage_(stage) {}
@@ -27,11 +22,11 @@ class Resolver {
   Status enter(std::vector<IterSyntax>& iters, IterKind kind) {
     for (IterSyntax& iter : iters) {
       if (find(iter.name) >= 0)
-        return error(iter.place,
+        return error_at(iter.place,
                      "the iterator {} is already in use here; give this one another name",
                      iter.name);
       if (out_.iters.size() == kMaxIterators)
-        return error(iter.place, "a stage has at most {} iterators", kMaxIterators);
+        return error_at(iter.place, "a stage has at most {} iterators", kMaxIterators);
       iter.id = static_cast<int>(out_.iters.size());
       out_.iters.push_back({iter.name, iter.size, kind, iter.place});
       visible_.push_back(iter.id);
@@ -83,7 +78,7 @@ class Resolver {
   std::unexpected<Error> unknown(const std::string& name, Place place) const {
     std::vector<std::string> names;
     for (const int id : visible_) names.push_back(out_.iters[static_cast<std::size_t>(id)].name);
-    return error(
+    return error_at(
         place, "{0} is no iterator here (known: {1}); if it is a tensor, write its index: {0}[...]",
         name, known_names(names, name));
   }
@@ -93,7 +88,7 @@ class Resolver {
     const auto too_large = [](std::int64_t v) { return v > kMaxElements || v < -kMaxElements; };
     if (too_large(out.offset) ||
         std::ranges::any_of(out.terms, [&](const ir::AffineTerm& t) { return too_large(t.coef); }))
-      return error(e.place, "a number in this index is beyond 2^40");
+      return error_at(e.place, "a number in this index is beyond 2^40");
     return out;
   }
 
@@ -101,7 +96,7 @@ class Resolver {
     if (const auto* n = std::get_if<NumberSyntax>(&e.value)) {
       if (n->value != std::floor(n->value) ||
           std::abs(n->value) > static_cast<double>(kMaxElements))
-        return error(e.place, "an index needs whole numbers up to 2^40");
+        return error_at(e.place, "an index needs whole numbers up to 2^40");
       return ir::Affine::constant(static_cast<std::int64_t>(n->value));
     }
     if (const auto* n = std::get_if<NameSyntax>(&e.value)) {
@@ -121,14 +116,14 @@ class Resolver {
       if (n->op == kMul)
         return product(LATHE_TRY(affine(*n->a)), LATHE_TRY(affine(*n->b)), e.place);
     }
-    return error(e.place,
+    return error_at(e.place,
                  "an index is a sum of iterators times whole numbers, like 2*y + r - 1; this is "
                  "something else");
   }
 
   static Result<ir::Affine> product(const ir::Affine& a, const ir::Affine& b, Place place) {
     if (!a.terms.empty() && !b.terms.empty())
-      return error(place, "an index may not multiply iterators with each other");
+      return error_at(place, "an index may not multiply iterators with each other");
     const ir::Affine& scaled = a.terms.empty() ? b : a;
     const std::int64_t factor = a.terms.empty() ? a.offset : b.offset;
     // Both are at most 2^40, so that the doubles tell overflow from a legal product.
@@ -138,7 +133,7 @@ class Resolver {
     };
     if (!fits(scaled.offset) ||
         !std::ranges::all_of(scaled.terms, [&](auto& t) { return fits(t.coef); }))
-      return error(place, "a number in this index is beyond 2^40");
+      return error_at(place, "a number in this index is beyond 2^40");
     return scaled * factor;
   }
 

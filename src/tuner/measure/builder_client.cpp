@@ -1,12 +1,6 @@
 #include "tuner/measure/builder_client.h"
 
 namespace lathe::measure {
-namespace {
-
-constexpr double kSetupSeconds = 60;
-
-}  // namespace
-
 BuilderClient::BuilderClient(std::string program, Setup setup, const std::vector<std::string>& known)
     : helper_({"builder", std::move(program), ErrorKind::kBuild}), setup_(std::move(setup)), known_(known) {}
 

@@ -13,6 +13,8 @@
 
 namespace lathe::measure {
 
+inline constexpr double kSetupSeconds = 60;  // for what a helper is told first: inputs and the reference are copied
+
 using Clock = std::chrono::steady_clock;
 
 // What a failure of the process itself is called.

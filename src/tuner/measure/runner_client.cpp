@@ -6,7 +6,6 @@
 namespace lathe::measure {
 namespace {
 
-constexpr double kSetupSeconds = 60;                     // copying inputs and the reference
 constexpr std::int64_t kResidentBytes = std::int64_t{96} << 20;  // of candidates' own memory
 constexpr std::size_t kResidentCandidates = 128;
 

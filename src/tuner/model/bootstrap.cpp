@@ -17,7 +17,7 @@
 namespace lathe::model {
 namespace {
 
-constexpr std::string_view kKind = "xgb-bootstrap";
+constexpr std::string_view kBootstrapKind = "xgb-bootstrap";
 constexpr int kMaxMembers = 64;
 
 // As many rows as there are, drawn with replacement within each workload; the fastest row of each
@@ -102,11 +102,11 @@ class Bootstrap final : public CostModel {
     std::string payload;
     append_value(payload, static_cast<std::uint32_t>(forests_.size()));
     for (const Forest& forest : forests_) forest.append_to(payload);
-    return pack(kKind, payload);
+    return pack(kBootstrapKind, payload);
   }
 
   Status load(const std::string& bytes) override {
-    const std::string payload = LATHE_TRY(unpack(bytes, kKind));
+    const std::string payload = LATHE_TRY(unpack(bytes, kBootstrapKind));
     const auto damaged = [] {
       return fail(ErrorKind::kDataLoss, "the cost model's trees are damaged: train it again");
     };

@@ -6,7 +6,7 @@
 namespace lathe::model {
 namespace {
 
-constexpr std::string_view kKind = "global";
+constexpr std::string_view kGlobalKind = "global";
 
 Result<std::vector<std::string>> texts(const Json& json, std::string_view member) {
   std::vector<std::string> out;
@@ -62,11 +62,11 @@ Result<std::string> save(const GlobalModel& global) {
   append_value(payload, static_cast<std::uint64_t>(json.size()));
   payload += json;
   payload += LATHE_TRY(global.model->save());
-  return pack(kKind, payload);
+  return pack(kGlobalKind, payload);
 }
 
 Result<GlobalModel> load_global(std::string_view bytes) {
-  return parse(LATHE_TRY(unpack(bytes, kKind)));
+  return parse(LATHE_TRY(unpack(bytes, kGlobalKind)));
 }
 
 Status check_fit(const GlobalModel& global, const std::string& features, Objective objective,

@@ -9,7 +9,6 @@
 namespace lathe::tune {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kFastest = 32;  // records kept for the final race
 
 double seconds_of(const store::Record& record) { return record.ok() ? record.seconds : kInfinity; }

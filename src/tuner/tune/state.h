@@ -2,6 +2,7 @@
 // room.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,8 @@
 #include "tuner/tune/tune.h"
 
 namespace lathe::tune {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A proposed candidate with its place in the run.
 struct Proposal {

@@ -17,7 +17,6 @@
 namespace lathe::tune {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Stopwatch {
  public:

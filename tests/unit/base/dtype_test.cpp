@@ -15,7 +15,7 @@ namespace {
 
 constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8,
                           Dtype::kU8,  Dtype::kI32, Dtype::kI64, Dtype::kBool};
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 
 // The value of a small binary float by its definition, in double arithmetic.
 double value_of(unsigned bits, int exponent_bits, int fraction_bits) {
@@ -25,7 +25,7 @@ double value_of(unsigned bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const double sign = (bits & 0x8000U) != 0 ? -1 : 1;
   if (exponent == (1 << exponent_bits) - 1)
-    return fraction == 0 ? sign * kInfinity : std::numeric_limits<double>::quiet_NaN();
+    return fraction == 0 ? sign * kFloatInfinity : std::numeric_limits<double>::quiet_NaN();
   if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - fraction_bits);
   return sign * std::ldexp(fraction + fraction_mask + 1, exponent - bias - fraction_bits);
 }
@@ -69,7 +69,7 @@ TEST(Dtype, NarrowingRoundsToNearestEven) {
       if (type.widen(low) / 2 * 2 != type.widen(low)) continue;  // a tie that f32 cannot hold
       ASSERT_EQ(type.narrow(tie), bits % 2 == 0 ? low : high) << type.name << ' ' << bits;
       ASSERT_EQ(type.narrow(std::nextafter(tie, 0.0F)), low) << type.name << ' ' << bits;
-      ASSERT_EQ(type.narrow(std::nextafter(tie, kInfinity)), high) << type.name << ' ' << bits;
+      ASSERT_EQ(type.narrow(std::nextafter(tie, kFloatInfinity)), high) << type.name << ' ' << bits;
       ASSERT_EQ(type.narrow(-tie), type.narrow(tie) | 0x8000U) << type.name << ' ' << bits;
     }
   }
@@ -77,11 +77,11 @@ TEST(Dtype, NarrowingRoundsToNearestEven) {
 
 TEST(Dtype, NarrowingOverflowsToInfinity) {
   EXPECT_EQ(f16_to_f32(f32_to_f16(65519.0F)), 65504.0F);
-  EXPECT_EQ(f16_to_f32(f32_to_f16(65520.0F)), kInfinity);
-  EXPECT_EQ(f16_to_f32(f32_to_f16(-1e30F)), -kInfinity);
-  EXPECT_EQ(f16_to_f32(f32_to_f16(kInfinity)), kInfinity);
-  EXPECT_EQ(bf16_to_f32(f32_to_bf16(std::numeric_limits<float>::max())), kInfinity);
-  EXPECT_EQ(bf16_to_f32(f32_to_bf16(-kInfinity)), -kInfinity);
+  EXPECT_EQ(f16_to_f32(f32_to_f16(65520.0F)), kFloatInfinity);
+  EXPECT_EQ(f16_to_f32(f32_to_f16(-1e30F)), -kFloatInfinity);
+  EXPECT_EQ(f16_to_f32(f32_to_f16(kFloatInfinity)), kFloatInfinity);
+  EXPECT_EQ(bf16_to_f32(f32_to_bf16(std::numeric_limits<float>::max())), kFloatInfinity);
+  EXPECT_EQ(bf16_to_f32(f32_to_bf16(-kFloatInfinity)), -kFloatInfinity);
 }
 
 #ifdef __FLT16_MAX__

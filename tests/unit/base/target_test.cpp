@@ -13,7 +13,7 @@ std::string canonical(std::string_view text) {
   return target ? target->text() : "";
 }
 
-std::string refusal(std::string_view text) {
+std::string refusal_of_target(std::string_view text) {
   const auto target = parse_target(text);
   EXPECT_FALSE(target.has_value()) << text;
   if (target) return "";
@@ -44,21 +44,21 @@ TEST(Target, FieldsAreFilled) {
 }
 
 TEST(Target, RefusalsSayWhatIsWrongAndWhatToWrite) {
-  EXPECT_NE(refusal("gpu:0").find("unknown target \"gpu:0\"; write it as cpu:MCPU"),
+  EXPECT_NE(refusal_of_target("gpu:0").find("unknown target \"gpu:0\"; write it as cpu:MCPU"),
             std::string::npos);
-  EXPECT_NE(refusal("").find("unknown target"), std::string::npos);
-  EXPECT_NE(refusal("cpu:").find("names no cpu"), std::string::npos);
-  EXPECT_NE(refusal("cpu:,+avx2").find("names no cpu"), std::string::npos);
-  EXPECT_NE(refusal("cpu:a,avx2").find("\"avx2\" must start with + or -"), std::string::npos);
-  EXPECT_NE(refusal("cpu:a,").find("must start with + or -"), std::string::npos);
-  EXPECT_NE(refusal("cpu:a,+").find("must start with + or -"), std::string::npos);
+  EXPECT_NE(refusal_of_target("").find("unknown target"), std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:").find("names no cpu"), std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:,+avx2").find("names no cpu"), std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:a,avx2").find("\"avx2\" must start with + or -"), std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:a,").find("must start with + or -"), std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:a,+").find("must start with + or -"), std::string::npos);
   for (const char* threads : {"0", "-1", "1025", "two", "2x", "", "99999999999999999999"})
-    EXPECT_NE(refusal(std::string("cpu:a;threads=") + threads).find("from 1 to 1024"),
+    EXPECT_NE(refusal_of_target(std::string("cpu:a;threads=") + threads).find("from 1 to 1024"),
               std::string::npos)
         << threads;
-  EXPECT_NE(refusal("cpu:a;isa=mips").find("unknown target option \"isa=mips\""),
+  EXPECT_NE(refusal_of_target("cpu:a;isa=mips").find("unknown target option \"isa=mips\""),
             std::string::npos);
-  EXPECT_NE(refusal("cpu:a;").find("unknown target option \"\""), std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:a;").find("unknown target option \"\""), std::string::npos);
 }
 
 TEST(Target, LanesFollowTheVectorWidth) {

@@ -10,13 +10,6 @@
 namespace lathe::model {
 namespace {
 
-std::vector<float> scores_of(const CostModel& model, const Rows& rows) {
-  std::vector<float> scores(rows.seconds.size());
-  const Status status = model.predict(rows.features, rows.width, scores);
-  EXPECT_TRUE(status) << status.error().text();
-  return scores;
-}
-
 TEST(Bootstrap, MeanLearnsThroughput) {
   const auto model = make_bootstrap({});
   ASSERT_TRUE(model->train(synthetic_rows(1200, 3, 1)));

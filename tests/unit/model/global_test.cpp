@@ -8,13 +8,6 @@
 namespace lathe::model {
 namespace {
 
-std::vector<float> scores_of(const CostModel& model, const Rows& rows) {
-  std::vector<float> scores(rows.seconds.size());
-  const Status status = model.predict(rows.features, rows.width, scores);
-  EXPECT_TRUE(status) << status.error().text();
-  return scores;
-}
-
 std::shared_ptr<const CostModel> global_of(Objective objective, std::uint64_t seed) {
   std::shared_ptr<CostModel> global = make_xgboost({.objective = objective});
   EXPECT_TRUE(global->train(synthetic_rows(1200, 3, seed)));

@@ -7,11 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "unit/model/synthetic.h"
 
 namespace lathe::model {
 namespace {
-
-constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 TEST(Metrics, PerfectOrder) {
   const std::vector<float> scores = {4, 3, 2, 1};

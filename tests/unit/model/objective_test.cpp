@@ -8,11 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "tuner/model/metrics.h"
+#include "unit/model/synthetic.h"
 
 namespace lathe::model {
 namespace {
-
-constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 TEST(Objective, FasterKnowsNoiseAndFailure) {
   EXPECT_EQ(faster(1, 2, 0.01), 1);

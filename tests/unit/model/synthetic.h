@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "base/rng.h"
 #include "tuner/model/metrics.h"
 #include "tuner/model/model.h"
@@ -14,6 +16,14 @@
 namespace lathe::model {
 
 inline constexpr int kSyntheticWidth = 11;
+inline constexpr double kFailed = std::numeric_limits<double>::infinity();  // seconds
+
+inline std::vector<float> scores_of(const CostModel& model, const Rows& rows) {
+  std::vector<float> scores(rows.seconds.size());
+  const Status status = model.predict(rows.features, rows.width, scores);
+  EXPECT_TRUE(status) << status.error().text();
+  return scores;
+}
 
 // Seconds of a row of `workload`; every eighth row or so fails, which the last feature gives away.
 inline Rows synthetic_rows(int count, int workloads, std::uint64_t seed, double noise = 0.0) {

@@ -25,13 +25,6 @@ TreeGruOptions small(Objective objective = Objective::kRank, Form form = Form::k
           .steps = 600, .learning_rate = 1e-2};
 }
 
-std::vector<float> scores_of(const CostModel& model, const Rows& rows) {
-  std::vector<float> scores(rows.seconds.size());
-  const Status status = model.predict(rows.features, rows.width, scores);
-  EXPECT_TRUE(status) << status.error().text();
-  return scores;
-}
-
 Rows without_failures(const Rows& rows) {
   std::vector<int> worked;
   for (int i = 0; i < rows.count(); ++i)

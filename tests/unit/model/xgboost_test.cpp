@@ -13,13 +13,6 @@
 namespace lathe::model {
 namespace {
 
-std::vector<float> scores_of(const CostModel& model, const Rows& rows) {
-  std::vector<float> scores(rows.seconds.size());
-  const Status status = model.predict(rows.features, rows.width, scores);
-  EXPECT_TRUE(status) << status.error().text();
-  return scores;
-}
-
 Quality quality_on_fresh_rows(const XgboostOptions& options) {
   const auto model = make_xgboost(options);
   const Status trained = model->train(synthetic_rows(1200, 3, 1));

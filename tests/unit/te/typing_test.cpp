@@ -10,7 +10,7 @@
 namespace lathe::te {
 namespace {
 
-Program parsed(std::string_view text, const Declarations& declarations = {}) {
+Program checked_program(std::string_view text, const Declarations& declarations = {}) {
   auto program = parse_program(text, declarations);
   LATHE_CHECK(program.has_value(), "{}\n{}", text, program.error().text());
   return *std::move(program);
@@ -23,7 +23,7 @@ struct Printed {
 };
 class Typing : public testing::TestWithParam<Printed> {};
 
-TEST_P(Typing, PrintsAs) { EXPECT_EQ(print_program(parsed(GetParam().text)), GetParam().lines); }
+TEST_P(Typing, PrintsAs) { EXPECT_EQ(print_program(checked_program(GetParam().text)), GetParam().lines); }
 
 const Printed kCases[] = {
     // Sums of narrow types are wide; an output that is not declared has the type of the operands
@@ -90,18 +90,18 @@ INSTANTIATE_TEST_SUITE_P(Programs, Typing, testing::ValuesIn(kCases));
 
 TEST(Key, NamesDoNotMatterEverythingElseDoes) {
   const std::string base = "A: f32[4,4]; B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[k,j]";
-  const std::string key = workload_key(parsed(base));
+  const std::string key = workload_key(checked_program(base));
   EXPECT_EQ(key, workload_key(
-                     parsed("name mm; X: f32[4,4]; Y: f32[4,4]; Z[y,x] = sum(r) X[y,r] * Y[r,x]")));
+                     checked_program("name mm; X: f32[4,4]; Y: f32[4,4]; Z[y,x] = sum(r) X[y,r] * Y[r,x]")));
   std::set<std::string> keys = {key};
   for (const char* other : {"A: f32[4,4]; B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[j,k]",
                             "A: f32[4,4]; const B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[k,j]",
                             "A: f16[4,4]; B: f16[4,4]; C[i,j] = sum(k) A[i,k] * B[k,j]",
                             "A: f32[4,5]; B: f32[5,4]; C[i,j] = sum(k) A[i,k] * B[k,j]",
                             "A: f32[4,4]; B: f32[4,4]; C[i,j] = max(k) A[i,k] * B[k,j]"})
-    EXPECT_TRUE(keys.insert(workload_key(parsed(other))).second) << other;
-  EXPECT_TRUE(keys.insert(workload_key(parsed(base + "; layout free"))).second);
-  EXPECT_TRUE(keys.insert(workload_key(parsed(base + "; max_error 1e-6"))).second);
+    EXPECT_TRUE(keys.insert(workload_key(checked_program(other))).second) << other;
+  EXPECT_TRUE(keys.insert(workload_key(checked_program(base + "; layout free"))).second);
+  EXPECT_TRUE(keys.insert(workload_key(checked_program(base + "; max_error 1e-6"))).second);
 }
 
 TEST(RandomPrograms, PrintAndParseBack) {
@@ -180,13 +180,13 @@ TEST(Validate, ProgramsBuiltByHand) {
 }
 
 TEST(Flops, CountsArithmeticAndReductionSteps) {
-  EXPECT_EQ(flops(parsed("A: f32[5]; Y[i] = relu(A[i] * 2 + 1)")), 15);
-  EXPECT_EQ(flops(parsed("A: f32[5,3]; Y[i] = max(k) A[i,k]")), 15);
-  EXPECT_EQ(flops(parsed("A: f32[5]; Y[i] = select(A[i] < 2, exp(A[i]), 1)")), 5);
+  EXPECT_EQ(flops(checked_program("A: f32[5]; Y[i] = relu(A[i] * 2 + 1)")), 15);
+  EXPECT_EQ(flops(checked_program("A: f32[5,3]; Y[i] = max(k) A[i,k]")), 15);
+  EXPECT_EQ(flops(checked_program("A: f32[5]; Y[i] = select(A[i] < 2, exp(A[i]), 1)")), 5);
 }
 
 TEST(NaiveNest, IntermediatesOfConstantsAloneAreConstant) {
-  const Program p = parsed(
+  const Program p = checked_program(
       "const W: f32[4]; G: f32[4] = {1,2,3,4}; A: f32[4]; V[i] = W[i] * G[i]; U[i] = V[i] + 1; "
       "Y[i] = U[i] * A[i]; "
       "output Z: f32[4]; Z[i] = V[i] + 2");

@@ -11,7 +11,7 @@
 namespace lathe::treegru {
 namespace {
 
-const Shape kShapes[] = {{.form = Form::kContext, .hidden = 32, .slots = 3}, {.form = Form::kVanilla, .embedding = 9, .hidden = 32}};
+const Shape kTrainedShapes[] = {{.form = Form::kContext, .hidden = 32, .slots = 3}, {.form = Form::kVanilla, .embedding = 9, .hidden = 32}};
 
 class Trainers : public testing::TestWithParam<Shape> {
  protected:
@@ -105,7 +105,7 @@ TEST_P(Trainers, TheSameWhateverTheThreads) {
   EXPECT_FALSE(trained[0] == start_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Trainers, testing::ValuesIn(kShapes),
+INSTANTIATE_TEST_SUITE_P(Forms, Trainers, testing::ValuesIn(kTrainedShapes),
                          [](const auto& info) { return info.param.form == Form::kContext ? "Context" : "Vanilla"; });
 
 }  // namespace

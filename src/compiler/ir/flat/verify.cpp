@@ -8,7 +8,7 @@
 namespace lathe::flat {
 namespace {
 
-std::string text_of(Type type) {
+std::string described(Type type) {
   return type.lanes == 1 ? std::string(name_of(type.dtype)) : fmt::format("{} x {}", name_of(type.dtype), type.lanes);
 }
 bool is_integer(Dtype dtype) { return !is_float(dtype) && dtype != Dtype::kBool; }
@@ -59,31 +59,31 @@ class Verifier {
     std::visit([&](const auto& n) { check(n, e); }, e->value);
   }
   void check(const IntImm& n, const Expr& e) {
-    require(!is_float(e->type.dtype) && e->type.lanes == 1, e, "an integer immediate of type {}", text_of(e->type));
-    require(wrap(n.value, e->type.dtype) == n.value, e, "{} is not a value of {}", n.value, text_of(e->type));
+    require(!is_float(e->type.dtype) && e->type.lanes == 1, e, "an integer immediate of type {}", described(e->type));
+    require(wrap(n.value, e->type.dtype) == n.value, e, "{} is not a value of {}", n.value, described(e->type));
   }
   void check(const FloatImm&, const Expr& e) {
-    require(is_float(e->type.dtype) && e->type.lanes == 1, e, "a real immediate of type {}", text_of(e->type));
+    require(is_float(e->type.dtype) && e->type.lanes == 1, e, "a real immediate of type {}", described(e->type));
   }
   void check(const Var& n, const Expr& e) {
     if (!require(n.id >= 0 && n.id < static_cast<int>(visible_.size()), e, "variable {} does not exist", n.id)) return;
     require(visible_[static_cast<std::size_t>(n.id)], e, "variable {} is not defined here", n.id);
-    require(e->type == Type{Dtype::kI64, 1}, e, "a variable of type {}", text_of(e->type));
+    require(e->type == Type{Dtype::kI64, 1}, e, "a variable of type {}", described(e->type));
   }
   void check(const Unary& n, const Expr& e) {
     const Dtype dtype = n.x->type.dtype;
-    require(n.x->type == e->type, e, "{} of {} yields {}", ir::name_of(n.op), text_of(n.x->type), text_of(e->type));
+    require(n.x->type == e->type, e, "{} of {} yields {}", ir::name_of(n.op), described(n.x->type), described(e->type));
     const bool fits = n.op == UnaryOp::kNot                             ? dtype == Dtype::kBool
                       : n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs ? dtype != Dtype::kBool
                                                                         : is_float(dtype);
-    require(fits, e, "{} of {}", ir::name_of(n.op), text_of(n.x->type));
+    require(fits, e, "{} of {}", ir::name_of(n.op), described(n.x->type));
   }
   void check(const Binary& n, const Expr& e) {
     const Type type = n.a->type;
-    require(n.b->type == type, e, "{} of {} and {}", name_of(n.op), text_of(type), text_of(n.b->type));
+    require(n.b->type == type, e, "{} of {} and {}", name_of(n.op), described(type), described(n.b->type));
     const Type result{yields_bool(n.op) ? Dtype::kBool : type.dtype, type.lanes};
-    require(e->type == result, e, "{} of {} yields {}", name_of(n.op), text_of(type), text_of(e->type));
-    require(takes(n.op, type.dtype), e, "{} of {}", name_of(n.op), text_of(type));
+    require(e->type == result, e, "{} of {} yields {}", name_of(n.op), described(type), described(e->type));
+    require(takes(n.op, type.dtype), e, "{} of {}", name_of(n.op), described(type));
   }
   static bool takes(BinaryOp op, Dtype dtype) {
     switch (op) {
@@ -115,24 +115,24 @@ class Verifier {
   }
   void check(const Select& n, const Expr& e) {
     require(n.then->type == e->type && n.otherwise->type == e->type, e, "branches of select are {} and {}",
-            text_of(n.then->type), text_of(n.otherwise->type));
+            described(n.then->type), described(n.otherwise->type));
     const Type c = n.condition->type;
     require(c.dtype == Dtype::kBool && (c.lanes == 1 || c.lanes == e->type.lanes), e,
-            "select between {} on a condition of type {}", text_of(e->type), text_of(c));
+            "select between {} on a condition of type {}", described(e->type), described(c));
   }
   void check(const Cast& n, const Expr& e) {
-    require(n.x->type.lanes == e->type.lanes, e, "a cast of {} to {}", text_of(n.x->type), text_of(e->type));
+    require(n.x->type.lanes == e->type.lanes, e, "a cast of {} to {}", described(n.x->type), described(e->type));
   }
   void check(const Bitcast& n, const Expr& e) {
     require(n.x->type.lanes == e->type.lanes && bitcasts(n.x->type.dtype, e->type.dtype), e, "a bitcast of {} to {}",
-            text_of(n.x->type), text_of(e->type));
+            described(n.x->type), described(e->type));
   }
   void check(const Ramp& n, const Expr& e) {
     require(n.base->type == Type{e->type.dtype, 1} && is_integer(e->type.dtype), e, "a ramp of {} from {}",
-            text_of(e->type), text_of(n.base->type));
+            described(e->type), described(n.base->type));
   }
   void check(const Broadcast& n, const Expr& e) {
-    require(n.x->type == Type{e->type.dtype, 1}, e, "a broadcast of {} to {}", text_of(n.x->type), text_of(e->type));
+    require(n.x->type == Type{e->type.dtype, 1}, e, "a broadcast of {} to {}", described(n.x->type), described(e->type));
   }
   void check(const Load& n, const Expr& e) {
     if (!access(n.buffer, n.index, e->type, n.mask, &e)) return;
@@ -145,8 +145,8 @@ class Verifier {
   }
   void check(const RegRead& n, const Expr& e) {
     if (!require(has_reg(n.reg), e, "register {} does not exist", n.reg)) return;
-    require(e->type == reg_type(n.reg), e, "register {} holds {}, not {}", n.reg, text_of(reg_type(n.reg)),
-            text_of(e->type));
+    require(e->type == reg_type(n.reg), e, "register {} holds {}, not {}", n.reg, described(reg_type(n.reg)),
+            described(e->type));
     require(written_[static_cast<std::size_t>(n.reg)], e, "register {} is read before anything here writes it{}", n.reg,
             in_parallel_ ? " (none is carried into a parallel loop)" : "");
   }
@@ -159,12 +159,12 @@ class Verifier {
       return false;
     }
     const Buffer& b = buffer(id);
-    if (b.dtype != type.dtype) refuse("{} {} to {}, which holds {}", what, text_of(type), b.name, name_of(b.dtype));
+    if (b.dtype != type.dtype) refuse("{} {} to {}, which holds {}", what, described(type), b.name, name_of(b.dtype));
     const Type i = index->type;
     if (i.dtype != Dtype::kI64 || (i.lanes != 1 && i.lanes != type.lanes))
-      refuse("{} {} at an index of type {} (of {})", what, text_of(type), text_of(i), b.name);
+      refuse("{} {} at an index of type {} (of {})", what, described(type), described(i), b.name);
     if (mask && mask->type != Type{Dtype::kBool, type.lanes})
-      refuse("{} {} under a mask of type {} (of {})", what, text_of(type), text_of(mask->type), b.name);
+      refuse("{} {} under a mask of type {} (of {})", what, described(type), described(mask->type), b.name);
     return fault_.empty();
   }
 
@@ -235,14 +235,14 @@ class Verifier {
     expression(n.condition);
     if (!fault_.empty()) return;
     if (n.condition->type != Type{Dtype::kBool, 1})
-      return refuse("an if on a condition of type {}", text_of(n.condition->type));
+      return refuse("an if on a condition of type {}", described(n.condition->type));
     scoped(n.then);
     if (n.otherwise) scoped(n.otherwise);
   }
   void check(const Let& n) {
     expression(n.value);
     if (!fault_.empty()) return;
-    if (n.value->type != Type{Dtype::kI64, 1}) return refuse("a let of type {}", text_of(n.value->type));
+    if (n.value->type != Type{Dtype::kI64, 1}) return refuse("a let of type {}", described(n.value->type));
     if (define(n.var)) scope_.push_back(n.var);
   }
   void check(const Store& n) {
@@ -259,7 +259,7 @@ class Verifier {
     if (!fault_.empty()) return;
     if (!has_reg(n.reg)) return refuse("register {} does not exist", n.reg);
     if (n.value->type != reg_type(n.reg))
-      return refuse("register {} holds {}, not {}", n.reg, text_of(reg_type(n.reg)), text_of(n.value->type));
+      return refuse("register {} holds {}, not {}", n.reg, described(reg_type(n.reg)), described(n.value->type));
     written_[static_cast<std::size_t>(n.reg)] = 1;
   }
   void check(const PrefetchAt& n) {

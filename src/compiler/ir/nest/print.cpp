@@ -11,9 +11,9 @@
 namespace lathe::ir {
 namespace {
 
-class Printer {
+class NestPrinter {
  public:
-  Printer(const Nest& nest, std::function<std::string(SizeId)> size) : nest_(nest), size_(std::move(size)) {
+  NestPrinter(const Nest& nest, std::function<std::string(SizeId)> size) : nest_(nest), size_(std::move(size)) {
     for (const Buffer& buffer : nest.buffers) buffer_names_.push_back(buffer.name);
   }
 
@@ -119,11 +119,11 @@ class Printer {
 }  // namespace
 
 std::string print(const Nest& nest) {
-  return Printer(nest, [&](SizeId id) { return nest.sizes.text(id); }).run();
+  return NestPrinter(nest, [&](SizeId id) { return nest.sizes.text(id); }).run();
 }
 
 std::string print(const SizedNest& nest) {
-  return Printer(*nest.nest, [&](SizeId id) { return id == SizeId::kNone ? "none" : std::to_string(nest[id]); }).run();
+  return NestPrinter(*nest.nest, [&](SizeId id) { return id == SizeId::kNone ? "none" : std::to_string(nest[id]); }).run();
 }
 
 }  // namespace lathe::ir

@@ -19,7 +19,6 @@ std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
 std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
 
 // 1 if the terms are equal, -1 if they are each other's negatives, else 0.
 int same_terms(const std::vector<Linear::Term>& a, const std::vector<Linear::Term>& b) {

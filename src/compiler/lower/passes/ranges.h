@@ -9,6 +9,8 @@
 
 namespace lathe::lower {
 
+inline std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+
 // Both ends included. Ends are cut at +-kFar, which stands for "any".
 struct Interval {
   static constexpr std::int64_t kFar = std::int64_t{1} << 62;

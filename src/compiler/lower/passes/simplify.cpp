@@ -16,8 +16,6 @@ bool is_empty(const Stmt& s) {
   return list != nullptr && list->stmts.empty();
 }
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }  // b > 0
-
 Expr sum_of(const std::vector<Linear::Term>& terms, std::int64_t divisor, std::int64_t constant) {
   Expr sum = flat::int_imm(0);
   for (const Linear::Term& t : terms)
