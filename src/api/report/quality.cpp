@@ -10,7 +10,7 @@
 namespace lathe::report {
 namespace {
 
-constexpr std::size_t kMostPoints = 100;
+constexpr std::size_t kMostModels = 100;
 constexpr std::size_t kLeastScored = 4;     // fewer trials say nothing
 constexpr std::size_t kMostCompared = 2000;  // of a batch, evenly spread: pairs grow with the square
 
@@ -80,7 +80,7 @@ std::vector<Quality> model_quality(Trials trials) {
     if (std::isfinite(accuracy) && std::isfinite(rank)) points.push_back({batch.trials, judged, accuracy, rank});
   }
   std::ranges::stable_sort(points, {}, &Quality::trials);
-  const std::size_t joined = (points.size() + kMostPoints - 1) / kMostPoints;
+  const std::size_t joined = (points.size() + kMostModels - 1) / kMostModels;
   std::vector<Quality> out;
   for (std::size_t i = 0; i < points.size(); i += joined)
     out.push_back(mean_of(std::span(points).subspan(i, std::min(joined, points.size() - i))));
