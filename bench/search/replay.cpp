@@ -86,25 +86,22 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 // What tells this row from every other, the recording's bytes included.
 Json identity(const std::string& bytes, const std::string& space, const Arm& arm, const Words& words) {
   Json out = {{"space", space}, {"arm", arm.name}, {"seeds", words.seeds}, {"trials", words.trials}, {"shuffled", words.shuffled},
-              {"recording", hex(hash_of(bytes))}};
+              {"recording", hex(hash_of(bytes))}, {"version", experiment::kVersion}};
   if (arm.transfers) out["from"] = words.sources;
   return out;
 }
 
-Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm, const Words& words) {
-  std::vector<recorded::Recording> sources;
-  for (const std::string& path : words.sources) sources.push_back(LATHE_TRY(recorded::load(path)));
-  std::vector<const recorded::Recording*> places;
-  for (const auto& source : sources) places.push_back(&source);
-  return experiment::global_for(recording, arm, places, kRowsASource, words.jobs);
-}
-
 // A curve a seed, of seeds 0, 1, ...; runs end at 99 %.
-Result<std::vector<experiment::Curve>> curves_of(const recorded::Recording& recording, const Arm& arm, const Words& words) {
+Result<std::vector<experiment::Curve>> curves_of(const recorded::Recording& recording, const Arm& arm, const Words& words,
+                                                const std::vector<recorded::Recording>& sources) {
   std::vector<experiment::Curve> curves(static_cast<std::size_t>(words.seeds));
   std::vector<std::uint64_t> seeds(curves.size());
   std::iota(seeds.begin(), seeds.end(), 0);
-  const experiment::RunOptions options{.trials = words.trials, .enough = 0.99, .shuffled = words.shuffled, .jobs = words.jobs};
+  experiment::RunOptions options{.trials = words.trials, .enough = 0.99, .shuffled = words.shuffled, .jobs = words.jobs};
+  std::vector<const recorded::Recording*> teachers;
+  for (const auto& source : sources) teachers.push_back(&source);
+  if (arm.transfers)
+    options.begin_from = [&](std::uint64_t seed) { return experiment::global_for(recording, arm, teachers, kRowsASource, seed); };
   LATHE_TRY_STATUS(experiment::run_seeds(recording, arm, seeds, options, [&](std::uint64_t seed, const experiment::Curve& curve) {
     curves[seed] = curve;
     return Status{};
@@ -181,17 +178,17 @@ Json comparisons(const std::vector<Json>& rows) {
   return out;
 }
 
-Result<std::vector<Json>> rows_of(const std::string& path, const std::vector<Arm>& arms, const Words& words, Kept& kept) {
+Result<std::vector<Json>> rows_of(const std::string& path, const std::vector<Arm>& arms, const Words& words,
+                                  const std::vector<recorded::Recording>& sources, Kept& kept) {
   const std::string bytes = LATHE_TRY(read_file(path));
   const auto recording = LATHE_TRY(recorded::load(path));
   std::vector<Json> rows;
-  for (Arm arm : arms) {
+  for (const Arm& arm : arms) {
     Json row = identity(bytes, recording.name, arm, words);
     if (const auto before = kept.find(row)) {
       row = *before;
     } else {
-      if (arm.transfers) arm.options.global = LATHE_TRY(global_for(recording, arm, words));
-      const auto curves = LATHE_TRY(curves_of(recording, arm, words));
+      const auto curves = LATHE_TRY(curves_of(recording, arm, words, sources));
       add_column(row, "trials_95", curves, recording.best_seconds(), 0.95);
       add_column(row, "trials_99", curves, recording.best_seconds(), 0.99);
       LATHE_TRY_STATUS(kept.add(row));
@@ -209,11 +206,13 @@ Status perform(Words words) {
       if (!arm.transfers || !words.sources.empty()) words.arms.push_back(arm.name);
   const auto arms = LATHE_TRY(arms_named(words.arms));
   const auto recordings = LATHE_TRY(recordings_of(words));
+  std::vector<recorded::Recording> sources;
+  for (const std::string& path : words.sources) sources.push_back(LATHE_TRY(recorded::load(path)));
   Kept kept(words.rows);
   Json out = {{"rows", Json::array()}};
   if (!words.json) fmt::print("{:41} trials to 95 % (quartiles)   to 99 %\n", "");
   for (const std::string& path : recordings) {
-    const auto rows = LATHE_TRY(rows_of(path, arms, words, kept));
+    const auto rows = LATHE_TRY(rows_of(path, arms, words, sources, kept));
     for (const Json& row : rows) out["rows"].push_back(row);
     for (const Json& comparison : comparisons(rows)) {
       if (!words.json && words.shuffled) fmt::print("{}\n", comparison.dump());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "api/paper/runs.h"
@@ -63,29 +64,27 @@ class PaperRun {
     LATHE_TRY_STATUS(make_folder());
     if (wants_live()) LATHE_TRY_STATUS(live());
     const auto gnuplot = find_gnuplot();
-    if (!gnuplot) note(gnuplot.error().text());
-    if (live_ && gnuplot) LATHE_TRY_STATUS(draw(live_->picture, *gnuplot, file(paper::kLiveFigure)));
-    if (figures.empty()) {
-      fmt::print("{}: {}\n", file(paper::kLiveFigure) + ".csv", counted(static_cast<std::int64_t>(live_->picture.panels.size()), "workload"));
+    if (gnuplot) gnuplot_ = *gnuplot;
+    else note(gnuplot.error().text());
+    if (live_) LATHE_TRY_STATUS(picture(live_->picture, paper::kLiveFigure));
+
+    const auto spaces = paper::spaces_in(flags_.spaces);
+    if (!spaces && figures.empty()) {  // fig10a needs none
+      fmt::print("{}\n", file(paper::kLiveFigure) + ".csv");
       return kDone;
     }
-
-    const auto spaces = LATHE_TRY(paper::spaces_in(flags_.spaces));
+    if (!spaces) return std::unexpected(spaces.error());
     auto rows = LATHE_TRY(paper::RawRows::open(file("raw.csv")));
-    const auto plans = LATHE_TRY(plans_of(figures, spaces));
-    for (const paper::Plan& plan : plans)
-      for (const std::string& sentence : plan.left_out) note(sentence);
+    const auto plans = LATHE_TRY(plans_of(figures, *spaces));
+    for (const std::string& sentence : missing_in(plans)) note(sentence);
     LATHE_TRY_STATUS(run(plans, rows));
     if (interrupted()) {
       complain("interrupted; the same command goes on");
       return kFailed;
     }
     LATHE_TRY_STATUS(rows.sort());
-    for (const paper::Plan& plan : plans)
-      if (gnuplot && !plan.groups.empty())
-        LATHE_TRY_STATUS(draw(picture_of(plan, flags_.settings, rows), *gnuplot, file(plan.figure.name)));
-    LATHE_TRY_STATUS(page(spaces, rows));
-    fmt::print("{}: {}\n", page_path(), counted(static_cast<std::int64_t>(plans.size()), "figure"));
+    LATHE_TRY_STATUS(page(*spaces, rows));
+    fmt::print("{}\n", page_path());
     return kDone;
   }
 
@@ -93,7 +92,7 @@ class PaperRun {
   bool wants_live() const { return flags_.figure == paper::kLiveFigure || flags_.figure == "all"; }
   std::string file(const std::string& name) const { return (std::filesystem::path(flags_.output) / name).string(); }
   std::filesystem::path folder() const {
-    const auto path = std::filesystem::path(flags_.output).lexically_normal();
+    const auto path = std::filesystem::absolute(flags_.output).lexically_normal();
     return path.has_filename() ? path : path.parent_path();
   }
   std::string page_path() const { return folder().string() + ".md"; }
@@ -135,19 +134,37 @@ class PaperRun {
     return status;
   }
 
-  // Always of all figures: one that was run before keeps its place.
-  Status page(const std::vector<paper::Space>& spaces, const paper::RawRows& rows) const {
+  static std::set<std::string> missing_in(const std::vector<paper::Plan>& plans) {
+    std::set<std::string> sentences;
+    for (const paper::Plan& plan : plans) {
+      sentences.insert(plan.left_out.begin(), plan.left_out.end());
+      if (!plan.cannot_run.empty()) sentences.insert(plan.cannot_run);
+    }
+    return sentences;
+  }
+
+  Status picture(const Picture& picture, const std::string& name) {
+    if (gnuplot_.empty()) return {};
+    pictures_.push_back(name);
+    return draw(picture, gnuplot_, file(name));
+  }
+
+  // Of all figures, and of what the rows hold for these very flags: pictures, numbers and words are never of different runs.
+  Status page(const std::vector<paper::Space>& spaces, const paper::RawRows& rows) {
     const auto plans = LATHE_TRY(plans_of(LATHE_TRY(paper::figures_named("all")), spaces));
-    PaperInfo info{command(), folder().filename().string(), {}, {}};
-    for (const paper::Plan& plan : plans) add_drawn(info, plan.figure.name);
-    add_drawn(info, paper::kLiveFigure);
+    for (const paper::Plan& plan : plans)
+      if (const Picture drawn = picture_of(plan, flags_.settings, rows); has_curves(drawn)) LATHE_TRY_STATUS(picture(drawn, plan.figure.name));
+    std::error_code none;
+    if (!live_ && std::filesystem::exists(file(std::string(paper::kLiveFigure) + ".svg"), none)) pictures_.push_back(paper::kLiveFigure);
+    PaperInfo info{command(), folder().filename().string(), pictures_, {}};
     if (!left_out_live_.empty()) info.live.push_back(left_out_live_);
-    else if (!std::filesystem::exists(file(std::string(paper::kLiveFigure) + ".csv"))) info.live.push_back("Not made yet: `lathe paper fig10a --db FILE` makes it");
+    else if (std::ranges::count(pictures_, paper::kLiveFigure) == 0) info.live.push_back("Not made yet: `lathe paper fig10a --db FILE` makes it");
     return write_whole(page_path(), paper_page(plans, spaces, flags_.settings, rows, info));
   }
-  void add_drawn(PaperInfo& info, const std::string& name) const {
-    std::error_code none;
-    if (std::filesystem::exists(file(name + ".svg"), none)) info.pictures.push_back(name);
+  static bool has_curves(const Picture& picture) {
+    return std::ranges::any_of(picture.panels, [](const DrawnPanel& panel) {
+      return std::ranges::any_of(panel.curves, [](const DrawnCurve& curve) { return !curve.steps.empty(); });
+    });
   }
   std::string command() const {
     return fmt::format("lathe paper all --spaces {} -o {} --seeds {} --treegru-seeds {} --trials {}", flags_.spaces, flags_.output,
@@ -156,7 +173,8 @@ class PaperRun {
 
   const Flags& flags_;
   std::optional<LiveFigure> live_;
-  std::string left_out_live_;
+  std::string left_out_live_, gnuplot_;
+  std::vector<std::string> pictures_;  // drawn by this command, or, of live runs, by one before
 };
 
 }  // namespace

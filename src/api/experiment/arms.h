@@ -9,6 +9,10 @@
 
 namespace lathe::experiment {
 
+// Raised with every change of searches, models or their constants that lets a seed find something else: runs of another
+// version are not counted with these.
+inline constexpr int kVersion = 1;
+
 struct Arm {
   std::string name;
   tune::Options options;

@@ -1,7 +1,9 @@
 #include "api/experiment/run.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <mutex>
 #include <thread>
@@ -59,6 +61,7 @@ Result<Curve> run(const recorded::Recording& recording, const Arm& arm, std::uin
   tune::Options options = api::replay_options(recording, arm.options);
   options.seed = seed;
   options.trials = how.trials * arm.measurements_a_trial;
+  if (how.begin_from) options.global = LATHE_TRY(how.begin_from(seed));
   const auto store = LATHE_TRY(store::open_in_memory());
   Watch watch(recording, arm.measurements_a_trial, how.enough);
   LATHE_TRY(tune::tune(*recording.space, watch, *store, recording.target, options, {},
@@ -76,15 +79,23 @@ class Runs {
   Status perform() {
     {
       std::vector<std::jthread> threads;
-      for (int job = 1; job < options_.jobs; ++job) threads.emplace_back([this] { work(); });
+      const int most = std::min(options_.jobs, static_cast<int>(seeds_.size()));
+      for (int job = 1; job < most; ++job) threads.emplace_back([this] { work(); });
       work();
     }
+    if (thrown_) std::rethrow_exception(thrown_);
     return status_;
   }
 
  private:
   void work() {
-    for (std::size_t i = next_++; i < seeds_.size() && !stopped(); i = next_++) hand_in(seeds_[i], curve_of(seeds_[i]));
+    try {
+      for (std::size_t i = next_++; i < seeds_.size() && !stopped(); i = next_++) hand_in(seeds_[i], curve_of(seeds_[i]));
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
+      failed_ = true;
+    }
   }
   Result<Curve> curve_of(std::uint64_t seed) {
     const auto stop = [this] { return stopped(); };
@@ -107,6 +118,7 @@ class Runs {
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;
   Status status_;
+  std::exception_ptr thrown_;
 };
 
 }  // namespace
@@ -117,17 +129,15 @@ Status run_seeds(const recorded::Recording& recording, const Arm& arm, const std
 }
 
 Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm,
-                                                           const std::vector<const recorded::Recording*>& sources, int rows, int threads) {
+                                                           const std::vector<const recorded::Recording*>& sources, int rows,
+                                                           std::uint64_t seed) {
   const auto shape_of = [](const recorded::Recording& of) { return learn::shape_of(te::workload_key(of.space->program())); };
-  const auto same_target = [&](const recorded::Recording& of) {
-    return learn::target_class(of.target) == learn::target_class(recording.target);
-  };
   const std::string features = tune::features_of(arm.options);
   learn::History history;
   for (const recorded::Recording* source : sources)
-    if (!same_target(*source) || shape_of(*source) != shape_of(recording))
-      LATHE_TRY_STATUS(recorded::add_rows(*source, features, rows, 0, history));
-  const learn::GlobalOptions options{.model = {.features = features, .objective = *tune::objective_of(arm.options), .threads = threads},
+    if (shape_of(*source) != shape_of(recording))
+      LATHE_TRY_STATUS(recorded::add_rows(*source, features, rows, seed, history));
+  const learn::GlobalOptions options{.model = {.features = features, .objective = *tune::objective_of(arm.options), .seed = seed},
                                      .target_class = learn::target_class(recording.target)};
   return LATHE_TRY(learn::train_global(history, options)).model;
 }

@@ -18,6 +18,8 @@ struct RunOptions {
   bool shuffled = false;  // each seed on the recording with its times dealt anew by it
   int jobs = 1;           // runs at a time
   std::function<bool()> stop = [] { return false; };
+  // The global model that a seed's run begins from; empty: none. Asked from several threads.
+  std::function<Result<std::shared_ptr<const model::CostModel>>(std::uint64_t seed)> begin_from;
 };
 
 // Hears of each finished run, one at a time; an error of it ends the others.
@@ -28,9 +30,10 @@ using Finished = std::function<Status(std::uint64_t seed, const Curve& curve)>;
 Status run_seeds(const recorded::Recording& recording, const Arm& arm, const std::vector<std::uint64_t>& seeds,
                  const RunOptions& options, const Finished& finished);
 
-// f_global for an arm that transfers: trained on `rows` configurations of each source, those of the recording's own shape left
-// out unless they are of another target.
+// f_global for an arm that transfers: trained on `rows` configurations of each source, drawn by the seed. Sources of the
+// recording's own shape are left out.
 Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm,
-                                                           const std::vector<const recorded::Recording*>& sources, int rows, int threads);
+                                                           const std::vector<const recorded::Recording*>& sources, int rows,
+                                                           std::uint64_t seed);
 
 }  // namespace lathe::experiment

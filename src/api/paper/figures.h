@@ -24,7 +24,7 @@ struct Setting {
   std::string title;                 // "" where the figure has only one
   std::vector<std::string> targets;  // names of recordings; empty: all of them
   std::vector<std::string> sources;  // what searches that transfer learnt from before; empty: nothing
-  bool other_device = false;         // the sources are all recordings of another target instead
+  bool other_target = false;         // the sources are recordings of another target
   std::vector<Series> series;
   std::vector<Claim> claims;
 };

@@ -1,6 +1,7 @@
 #include "api/paper/findings.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/statistics.h"
 
@@ -21,7 +22,9 @@ long balance(const std::vector<double>& a, const std::vector<double>& b) {
 }  // namespace
 
 Outcome compare(const std::vector<double>& arm, const std::vector<double>& against) {
+  const auto arrives = [](double trials) { return std::isfinite(trials); };
   if (std::min(arm.size(), against.size()) < kLeastRuns) return Outcome::kUndecided;
+  if (std::ranges::none_of(arm, arrives) && std::ranges::none_of(against, arrives)) return Outcome::kUndecided;
   if (mann_whitney(arm, against) >= kDifference) return Outcome::kSame;
   return balance(arm, against) > 0 ? Outcome::kFewer : Outcome::kMore;
 }
@@ -33,7 +36,7 @@ Verdict judge(Expected expected, const std::vector<Outcome>& outcomes) {
   const auto verdict = [](bool holds, bool in_part) { return holds ? Verdict::kHolds : in_part ? Verdict::kInPart : Verdict::kFails; };
   if (decided == 0) return Verdict::kUndecided;
   switch (expected) {
-    case Expected::kFewer: return verdict(2 * fewer > decided && more == 0, fewer > 0);
+    case Expected::kFewer: return verdict(2 * fewer > decided && more == 0, fewer > more);
     case Expected::kNotMore: return verdict(more == 0, 2 * more < decided);
     case Expected::kSame: return verdict(2 * same > decided, same > 0);
   }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "tuner/feature/version.h"
 #include "tuner/learn/global.h"
 #include "tuner/treegru/trainer.h"
 
@@ -19,16 +20,7 @@ constexpr const char* kEnding = ".json.zst";
 
 using Spaces = std::vector<const Space*>;
 
-std::string device(const Space& space) { return learn::target_class(space.recording.target); }
-
-std::string usual_device(const std::vector<Space>& spaces) {
-  std::map<std::string, int> count;
-  std::string most;
-  for (const Space& space : spaces) ++count[device(space)];
-  for (const Space& space : spaces)  // the first of equals
-    if (count[device(space)] > count[most]) most = device(space);
-  return most;
-}
+std::string target_of(const Space& space) { return learn::target_class(space.recording.target); }
 
 Spaces named(const Spaces& among, const std::vector<std::string>& names) {
   Spaces out;
@@ -37,11 +29,11 @@ Spaces named(const Spaces& among, const std::vector<std::string>& names) {
   return out;
 }
 
-// What Algorithm 1 is told for this cell, as text.
+// What Algorithm 1 is told for this cell.
 std::string settings_hash(const Cell& cell, const Settings& settings) {
   const tune::Options& o = cell.arm.options;
   const search::Options& e = o.exploration;
-  Json told = {o.batch, o.first_batch, o.search, o.model, o.acquisition, o.default_first, o.prior, o.features,
+  Json told = {experiment::kVersion, feature::kVersion, o.batch, o.first_batch, o.search, o.model, o.acquisition, o.default_first, o.prior, o.features,
                e.chains, e.steps, e.epsilon, e.lambda, e.alpha, e.temperature, e.patience, e.elite, cell.arm.measurements_a_trial};
   if (!cell.sources.empty()) told.push_back(settings.rows_a_source);
   for (const Space* source : cell.sources) told.push_back(source->hash);
@@ -52,8 +44,8 @@ class Planner {
  public:
   Planner(const Figure& figure, const std::vector<Space>& spaces, const Settings& settings) : settings_(settings) {
     plan_.figure = figure;
-    const std::string usual = usual_device(spaces);
-    for (const Space& space : spaces) (device(space) == usual ? here_ : elsewhere_).push_back(&space);
+    const std::string usual = usual_target(spaces);
+    for (const Space& space : spaces) (target_of(space) == usual ? here_ : elsewhere_).push_back(&space);
   }
 
   Result<Plan> plan() {
@@ -63,22 +55,35 @@ class Planner {
 
  private:
   Status add(const Setting& setting) {
+    const Spaces& teachers = setting.other_target ? elsewhere_ : here_;
+    const std::string second = setting.other_target ? " on a second target" : "";
     const Spaces targets = named(here_, setting.targets);
-    const Spaces sources = setting.other_device ? elsewhere_ : setting.sources.empty() ? Spaces{} : named(here_, setting.sources);
+    const Spaces sources = setting.sources.empty() ? Spaces{} : named(teachers, setting.sources);
     if (targets.empty()) return leave_out(setting, fmt::format("a recording of {}", fmt::join(setting.targets, " or ")));
-    if (setting.other_device && sources.empty()) return leave_out(setting, "recordings of a second target");
     if (!setting.sources.empty() && sources.empty())
-      return leave_out(setting, fmt::format("a recording of {} to learn from", fmt::join(setting.sources, " or ")));
+      return leave_out(setting, fmt::format("a recording of {}{} to learn from", fmt::join(setting.sources, " or "), second));
+    miss(setting, setting.targets, here_, "");
+    miss(setting, setting.sources, teachers, second + " to learn from");
     Group group{setting, {}};
     for (const Space* target : targets) group.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));
     plan_.groups.push_back(std::move(group));
     return {};
   }
 
+  std::string name_of(const Setting& setting) const {
+    return plan_.figure.name + (setting.title.empty() ? "" : ", " + setting.title + ",");
+  }
   Status leave_out(const Setting& setting, const std::string& missing) {
-    plan_.left_out.push_back(fmt::format("{}{} needs {}, made with lathe space record", plan_.figure.name,
-                                         setting.title.empty() ? "" : ", " + setting.title + ",", missing));
+    plan_.left_out.push_back(fmt::format("{} needs {}, made with lathe space record", name_of(setting), missing));
     return {};
+  }
+  // What a figure does without.
+  void miss(const Setting& setting, const std::vector<std::string>& wanted, const Spaces& among, const std::string& what_for) {
+    std::vector<std::string> missing;
+    for (const std::string& name : wanted)
+      if (named(among, {name}).empty()) missing.push_back(name);
+    if (!missing.empty())
+      plan_.left_out.push_back(fmt::format("{} does without {}{}: no recording", name_of(setting), fmt::join(missing, ", "), what_for));
   }
 
   Result<Panel> panel(const Setting& setting, const Space& target, const Spaces& sources) {
@@ -86,19 +91,18 @@ class Planner {
     for (const Series& series : setting.series) {
       Cell cell{.space = &target, .arm = LATHE_TRY(experiment::arm_named(series.arm)), .label = series.label, .seeds = settings_.seeds};
       if (cell.arm.transfers) cell.sources = sources;
-      if (tune::features_of(cell.arm.options) == "tree") cell.seeds = treegru_seeds();
+      if (tune::features_of(cell.arm.options) == "tree") as_treegru(cell);
       cell.settings = settings_hash(cell, settings_);
       if (cell.seeds > 0) panel.cells.push_back(std::move(cell));
     }
     return panel;
   }
 
-  int treegru_seeds() {
-    if (settings_.treegru_seeds == 0) return 0;
+  void as_treegru(Cell& cell) {
+    cell.seeds = std::min(settings_.treegru_seeds, settings_.seeds);
     const auto able = treegru::check_trainer();
-    if (!able && std::ranges::find(plan_.left_out, able.error().text()) == plan_.left_out.end())
-      plan_.left_out.push_back(able.error().text());
-    return able ? std::min(settings_.treegru_seeds, settings_.seeds) : 0;
+    cell.can_run = able.has_value();
+    if (!able && cell.seeds > 0) plan_.cannot_run = able.error().text();
   }
 
   const Settings settings_;
@@ -107,6 +111,15 @@ class Planner {
 };
 
 }  // namespace
+
+std::string usual_target(const std::vector<Space>& spaces) {
+  std::map<std::string, int> count;
+  std::string most;
+  for (const Space& space : spaces) ++count[target_of(space)];
+  for (const Space& space : spaces)  // the first of equals
+    if (count[target_of(space)] > count[most]) most = target_of(space);
+  return most;
+}
 
 Result<std::vector<Space>> spaces_in(const std::string& folder) {
   std::vector<std::string> files;

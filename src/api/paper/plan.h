@@ -33,7 +33,8 @@ struct Cell {
   experiment::Arm arm;
   std::string label;
   int seeds = 0;
-  std::string settings;               // hash of all that decides the curve beside space, arm's name, trials and seed
+  std::string settings;               // hash of what else decides the curve: options, sources, versions of search and features
+  bool can_run = true;                // false: what trains its model is not here; rows from elsewhere count all the same
 };
 struct Panel {
   std::string title;
@@ -48,8 +49,11 @@ struct Plan {
   Figure figure;
   std::vector<Group> groups;
   std::vector<std::string> left_out;  // sentences: what is missing, and what would bring it
+  std::string cannot_run;             // why some cells cannot run here; empty: all can
 };
-// `spaces` must outlive it. Most recordings are of one target; the others are another device.
+// Kind of target that most recordings are of, on which figures search; those of others are what is learnt from before.
+std::string usual_target(const std::vector<Space>& spaces);
+// `spaces` must outlive it.
 Result<Plan> plan_for(const Figure& figure, const std::vector<Space>& spaces, const Settings& settings);
 
 }  // namespace lathe::paper

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 
@@ -19,7 +20,8 @@ struct RunKey {
 
 class RawRows {
  public:
-  // Reads what is there. A last line that a kill cut short is dropped; the error names the line that is damaged.
+  // Reads what is there. A last line that a kill cut short is dropped; the error names the line that is damaged, or says that
+  // another process writes in that folder.
   static Result<RawRows> open(const std::string& path);
 
   const experiment::Curve* find(const RunKey& key) const;
@@ -30,9 +32,12 @@ class RawRows {
 
  private:
   explicit RawRows(std::string path) : path_(std::move(path)) {}
+  Status lock();
   Status read(const std::string& text);
+  Status keep_whole_lines();
 
   std::string path_;
+  std::shared_ptr<const int> folder_;  // open and locked until the last copy is gone
   std::map<RunKey, experiment::Curve> rows_;
 };
 

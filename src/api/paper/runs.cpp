@@ -21,7 +21,7 @@ class Work {
 
   Status perform(const std::vector<Plan>& plans) {
     count(plans);
-    return each(plans, [this](const Plan& plan, const Cell& cell) { return stop_() ? Status{} : run(plan, cell); });
+    return each(plans, [this](const Plan& plan, const Cell& cell) { return stop_() || !cell.can_run ? Status{} : run(plan, cell); });
   }
 
  private:
@@ -37,7 +37,7 @@ class Work {
   void count(const std::vector<Plan>& plans) {
     std::set<RunKey> wanted;
     (void)each(plans, [&](const Plan&, const Cell& cell) {
-      for (int seed = 0; seed < cell.seeds; ++seed) wanted.insert(key_of(cell, settings_, static_cast<std::uint64_t>(seed)));
+      for (int seed = 0; cell.can_run && seed < cell.seeds; ++seed) wanted.insert(key_of(cell, settings_, static_cast<std::uint64_t>(seed)));
       return Status{};
     });
     progress_.wanted = static_cast<int>(wanted.size());
@@ -53,10 +53,9 @@ class Work {
     const recorded::Recording& recording = cell.space->recording;
     progress_.now = fmt::format("{}, {}, {}", plan.figure.name, recording.name, cell.label);
     listener_(progress_);
-    experiment::Arm arm = cell.arm;
-    if (arm.transfers) arm.options.global = LATHE_TRY(global_for(cell));
-    const experiment::RunOptions options{.trials = settings_.trials, .jobs = jobs_, .stop = stop_};
-    return experiment::run_seeds(recording, arm, missing, options, [&](std::uint64_t seed, const experiment::Curve& curve) -> Status {
+    experiment::RunOptions options{.trials = settings_.trials, .jobs = jobs_, .stop = stop_};
+    if (cell.arm.transfers) options.begin_from = [&](std::uint64_t seed) { return global_for(cell, seed); };
+    return experiment::run_seeds(recording, cell.arm, missing, options, [&](std::uint64_t seed, const experiment::Curve& curve) -> Status {
       LATHE_TRY_STATUS(rows_.add(key_of(cell, settings_, seed), curve));
       ++progress_.done;
       listener_(progress_);
@@ -64,10 +63,10 @@ class Work {
     });
   }
 
-  Result<std::shared_ptr<const model::CostModel>> global_for(const Cell& cell) const {
+  Result<std::shared_ptr<const model::CostModel>> global_for(const Cell& cell, std::uint64_t seed) const {
     std::vector<const recorded::Recording*> sources;
     for (const Space* source : cell.sources) sources.push_back(&source->recording);
-    return experiment::global_for(cell.space->recording, cell.arm, sources, settings_.rows_a_source, jobs_);
+    return experiment::global_for(cell.space->recording, cell.arm, sources, settings_.rows_a_source, seed);
   }
 
   const Settings& settings_;

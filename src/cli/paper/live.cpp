@@ -1,5 +1,7 @@
 #include "cli/paper/live.h"
 
+#include <algorithm>
+
 #include "api/report/report.h"
 #include "api/schedules.h"
 
@@ -23,7 +25,8 @@ Result<LiveFigure> live_figure(const std::string& database) {
   LiveFigure out{{"Figure 10a: the best program over time", "seconds", "GFLOP/s", {}}, "workload,target,run,search,seconds,gflops\n"};
   for (const report::Workload& workload : report.workloads) {
     if (!workload.work.arithmetic) continue;
-    DrawnPanel panel{workload.title, {}};
+    const bool alone = std::ranges::count(report.workloads, workload.title, &report::Workload::title) == 1;
+    DrawnPanel panel{alone ? workload.title : workload.title + "; " + workload.target, {}};
     for (const report::RunReport& run : workload.runs) {
       DrawnCurve curve{label_of(run.run), {}};
       for (const report::Point& point : run.over_seconds) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+
+#include <fmt/ranges.h>
 
 #include "api/paper/figures.h"
 
@@ -32,16 +35,21 @@ class Page {
   }
 
   void head() {
-    say("# The paper's experiments\n\nWritten by `{}`; everything here follows from [{}/raw.csv]({}/raw.csv), a finished run a line.\n\n",
+    say("# The paper's experiments\n\n`{}` makes this page; everything here follows from [{}/raw.csv]({}/raw.csv), a finished run a line.\n\n",
         info_.command, info_.folder, info_.folder);
-    say("{} seeds a search ({} where it is a TreeGRU), {} trials, on recorded spaces: every configuration was measured once, so that a "
-        "search is replayed without hardware. Curves are medians over the seeds, bands their quartiles. Searches are as in the paper "
-        "(no prior model, batches of 64 from the first), but for \"Lathe's default\".\n\n",
+    say("{} seeds a search ({} where it is a TreeGRU), {} trials, on recorded spaces: parts of the whole spaces, of some thousand "
+        "configurations, each of them measured, the fastest again in races, so that a search is replayed without hardware. The paper's "
+        "own spaces are far larger. Curves are medians over the seeds, bands their quartiles. Searches are as in the paper (no prior "
+        "model, batches of 64 from the first); \"Lathe's default\" has both, and begins blind as all others do.\n\n",
         settings_.seeds, std::min(settings_.seeds, settings_.treegru_seeds), settings_.trials);
-    std::set<std::string> machines;
-    for (const auto& space : spaces_) machines.insert(fmt::format("{}; {}", space.recording.machine.text(), space.recording.target.text()));
+    std::map<std::string, std::string> machines;  // and what was recorded there
+    for (const auto& space : spaces_) {
+      std::string& names = machines[fmt::format("{}; {}", space.recording.machine.text(), space.recording.target.text())];
+      names += (names.empty() ? "" : ", ") + space.recording.name;
+    }
     say("Recorded on:\n\n");
-    for (const auto& machine : machines) say("- {}\n", machine);
+    for (const auto& [machine, names] : machines) say("- {}: {}\n", machine, names);
+    say("\nSearches run on the recordings for {}; those of other targets are learnt from where a figure says so.\n", paper::usual_target(spaces_));
     say("\nWhether a finding holds is decided by this rule. {}\n", paper::kRule);
   }
 
@@ -52,9 +60,20 @@ class Page {
   void figure(const paper::Plan& plan) {
     say("\n## {}\n\nThe paper: {}.\n\n", plan.figure.title, plan.figure.finding);
     picture(plan.figure.name, plan.figure.title);
+    for (const paper::Group& group : plan.groups) sources(group);
     findings(plan);
     numbers(plan);
     for (const std::string& sentence : plan.left_out) say("Left out: {}.\n\n", sentence);
+  }
+
+  void sources(const paper::Group& group) {
+    std::set<std::string> names;
+    for (const paper::Panel& panel : group.panels)
+      for (const paper::Cell& cell : panel.cells)
+        for (const paper::Space* source : cell.sources) names.insert(source->recording.name);
+    if (!names.empty())
+      say("{}Searches with transfer learnt from {} random configurations each of {} before; every seed drew its own.\n\n",
+          group.setting.title.empty() ? "" : group.setting.title + ": ", settings_.rows_a_source, fmt::join(names, ", "));
   }
 
   void findings(const paper::Plan& plan) {

@@ -31,8 +31,9 @@ TEST(Plans, SayWhatIsMissing) {
   EXPECT_TRUE(plan->groups.empty());
   ASSERT_EQ(plan->left_out.size(), 4U);
   EXPECT_EQ(plan->left_out[0], "fig9, in domain, needs a recording of C7, made with lathe space record");
-  Figure devices{"fig", "", "", {{.title = "across devices", .targets = {"conv"}, .other_device = true}}};
-  EXPECT_EQ(plan_for(devices, spaces(), {})->left_out.at(0), "fig, across devices, needs recordings of a second target, made with lathe space record");
+  Figure targets{"fig", "", "", {{.title = "across targets", .targets = {"conv"}, .sources = {"matmul"}, .other_target = true}}};
+  EXPECT_EQ(plan_for(targets, spaces(), {})->left_out.at(0),
+            "fig, across targets, needs a recording of matmul on a second target to learn from, made with lathe space record");
 }
 
 TEST(Plans, LearnFromTheRecordingsThatThereAre) {
@@ -42,6 +43,7 @@ TEST(Plans, LearnFromTheRecordingsThatThereAre) {
   const auto& cells = plan->groups.at(0).panels.at(0).cells;
   ASSERT_EQ(cells.at(0).sources.size(), 1U);
   EXPECT_EQ(cells[0].sources[0]->recording.name, "conv");
+  EXPECT_EQ(plan->left_out, std::vector<std::string>{"fig does without C1 to learn from: no recording"});
   EXPECT_TRUE(cells.at(1).sources.empty());
 }
 

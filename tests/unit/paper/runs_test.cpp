@@ -90,11 +90,20 @@ TEST_F(Runs, StandInRowsOfTheirOwnSettings) {
   EXPECT_EQ(rows->find(other), nullptr);
 }
 
+TEST_F(Runs, AreWrittenByOneProcessAtATime) {
+  const auto rows = RawRows::open(file_);
+  ASSERT_TRUE(rows);
+  const auto second = RawRows::open(file_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().text(), folder_ + ": another lathe paper writes here; wait for its end, or give another folder with -o");
+}
 
 TEST_F(Runs, RefuseDamagedRows) {
   EXPECT_EQ(runs(1, 2), 2);
   const std::string good = content(), advice = "is no run of lathe paper; take it away, or give another folder with -o";
   refused("something else\n", "line 1 " + advice);
+  refused("something else", "line 1 " + advice);
+  refused("something else\nwithout an end", "line 1 " + advice);
   refused(good + "conv,1,random\n", "line 4 " + advice);
   refused(good + "conv,1,random,2,40,x,\n", "line 4 " + advice);
   refused(good + "conv,1,random,2,40,1,3:-1\n", "line 4 " + advice);
