@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/split.h"
 #include "base/statistics.h"
 #include "search/probe.h"
 
@@ -37,16 +38,6 @@ struct Words {
   bool shuffled = false, json = false;
 };
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> out;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    out.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return out;
-}
-
 Result<Words> read(const std::vector<std::string>& given) {
   Words words;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -57,8 +48,8 @@ Result<Words> read(const std::vector<std::string>& given) {
     else {
       const std::string value = i + 1 < given.size() ? given[++i] : "";
       int* number = word == "--seeds" ? &words.seeds : word == "--trials" ? &words.trials : word == "--jobs" ? &words.jobs : nullptr;
-      if (word == "--arms") words.arms = split(value);
-      else if (word == "--from") words.sources = split(value);
+      if (word == "--arms") words.arms = split(value, ',');
+      else if (word == "--from") words.sources = split(value, ',');
       else if (word == "--rows") words.rows = value;
       else if (number == nullptr) return fail(ErrorKind::kInvalidArgument, "nothing here is called {}", word);
       else if (std::from_chars(value.data(), value.data() + value.size(), *number).ptr != value.data() + value.size() || *number < 1)

@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/split.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/ops/operators.h"
 #include "compiler/ops/paper.h"
@@ -28,16 +29,14 @@ Result<Assignment> assignment(const std::string& text, const char* flag, const c
 
 Result<std::vector<std::int64_t>> shape_of(const std::string& name, const std::string& text) {
   std::vector<std::int64_t> shape;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
+  for (const std::string& part : split(text, ',')) {
     std::int64_t size = 0;
-    const auto [stop, code] = std::from_chars(text.data() + begin, text.data() + end, size);
-    if (code != std::errc() || stop != text.data() + end || size < 1)
+    const auto [stop, code] = std::from_chars(part.data(), part.data() + part.size(), size);
+    if (code != std::errc() || stop != part.data() + part.size() || size < 1)
       return fail_at("--shape", ErrorKind::kInvalidArgument,
                      "\"{}\" is not a size of {}; sizes are numbers from 1, separated by commas, e.g. --shape {}=128,64",
-                     text.substr(begin, end - begin), name, name);
+                     part, name, name);
     shape.push_back(size);
-    begin = end + 1;
   }
   return shape;
 }

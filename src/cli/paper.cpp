@@ -119,7 +119,7 @@ class PaperRun {
     return {};
   }
 
-  Result<std::vector<paper::Plan>> plans_of(const std::vector<paper::Figure>& figures, const std::vector<paper::Space>& spaces) const {
+  Result<std::vector<paper::Plan>> plans_of(const std::vector<paper::Figure>& figures, const std::vector<paper::SpaceFile>& spaces) const {
     std::vector<paper::Plan> plans;
     for (const paper::Figure& figure : figures) plans.push_back(LATHE_TRY(paper::plan_for(figure, spaces, flags_.settings)));
     return plans;
@@ -150,7 +150,7 @@ class PaperRun {
   }
 
   // Of all figures, and of what the rows hold for these very flags: pictures, numbers and words are never of different runs.
-  Status page(const std::vector<paper::Space>& spaces, const paper::RawRows& rows) {
+  Status page(const std::vector<paper::SpaceFile>& spaces, const paper::RawRows& rows) {
     const auto plans = LATHE_TRY(plans_of(LATHE_TRY(paper::figures_named("all")), spaces));
     for (const paper::Plan& plan : plans)
       if (const Picture drawn = picture_of(plan, flags_.settings, rows); has_curves(drawn)) LATHE_TRY_STATUS(picture(drawn, plan.figure.name));
@@ -187,7 +187,7 @@ Command paper_command() {
     set.text("-o,--output", flags->output, "FOLDER",
              "where pictures and raw rows go, and what is there is not run again (default docs/paper); the page is FOLDER.md");
     set.whole("--seeds", flags->settings.seeds, 1, 10000, "runs of every search");
-    set.whole("--treegru-seeds", flags->settings.treegru_seeds, 0, 10000, "runs of every TreeGRU, which take minutes; 0 leaves them out");
+    set.whole("--treegru-seeds", flags->settings.treegru_seeds, 0, 10000, "runs of every TreeGRU; 0 leaves them out");
     set.whole("--trials", flags->settings.trials, 1, 1000000, "trials of a run");
     set.whole("--jobs", flags->jobs, 1, 1024, "runs at a time");
     add_database_flag(set, flags->database);

@@ -18,13 +18,13 @@ namespace {
 
 constexpr const char* kEnding = ".json.zst";
 
-using Spaces = std::vector<const Space*>;
+using Spaces = std::vector<const SpaceFile*>;
 
-std::string target_of(const Space& space) { return learn::target_class(space.recording.target); }
+std::string target_of(const SpaceFile& space) { return learn::target_class(space.recording.target); }
 
 Spaces named(const Spaces& among, const std::vector<std::string>& names) {
   Spaces out;
-  for (const Space* space : among)
+  for (const SpaceFile* space : among)
     if (names.empty() || std::ranges::count(names, space->recording.name) > 0) out.push_back(space);
   return out;
 }
@@ -36,16 +36,16 @@ std::string settings_hash(const Cell& cell, const Settings& settings) {
   Json told = {experiment::kVersion, feature::kVersion, o.batch, o.first_batch, o.search, o.model, o.acquisition, o.default_first, o.prior, o.features,
                e.chains, e.steps, e.epsilon, e.lambda, e.alpha, e.temperature, e.patience, e.elite, cell.arm.measurements_a_trial};
   if (!cell.sources.empty()) told.push_back(settings.rows_a_source);
-  for (const Space* source : cell.sources) told.push_back(source->hash);
+  for (const SpaceFile* source : cell.sources) told.push_back(source->hash);
   return hex(hash_of(told.dump()));
 }
 
 class Planner {
  public:
-  Planner(const Figure& figure, const std::vector<Space>& spaces, const Settings& settings) : settings_(settings) {
+  Planner(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings) : settings_(settings) {
     plan_.figure = figure;
     const std::string usual = usual_target(spaces);
-    for (const Space& space : spaces) (target_of(space) == usual ? here_ : elsewhere_).push_back(&space);
+    for (const SpaceFile& space : spaces) (target_of(space) == usual ? here_ : elsewhere_).push_back(&space);
   }
 
   Result<Plan> plan() {
@@ -65,7 +65,7 @@ class Planner {
     miss(setting, setting.targets, here_, "");
     miss(setting, setting.sources, teachers, second + " to learn from");
     Group group{setting, {}};
-    for (const Space* target : targets) group.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));
+    for (const SpaceFile* target : targets) group.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));
     plan_.groups.push_back(std::move(group));
     return {};
   }
@@ -86,7 +86,7 @@ class Planner {
       plan_.left_out.push_back(fmt::format("{} does without {}{}: no recording", name_of(setting), fmt::join(missing, ", "), what_for));
   }
 
-  Result<Panel> panel(const Setting& setting, const Space& target, const Spaces& sources) {
+  Result<Panel> panel(const Setting& setting, const SpaceFile& target, const Spaces& sources) {
     Panel panel{setting.title.empty() ? target.recording.name : fmt::format("{}: {}", target.recording.name, setting.title), &target, {}};
     for (const Series& series : setting.series) {
       Cell cell{.space = &target, .arm = LATHE_TRY(experiment::arm_named(series.arm)), .label = series.label, .seeds = settings_.seeds};
@@ -112,16 +112,16 @@ class Planner {
 
 }  // namespace
 
-std::string usual_target(const std::vector<Space>& spaces) {
+std::string usual_target(const std::vector<SpaceFile>& spaces) {
   std::map<std::string, int> count;
   std::string most;
-  for (const Space& space : spaces) ++count[target_of(space)];
-  for (const Space& space : spaces)  // the first of equals
+  for (const SpaceFile& space : spaces) ++count[target_of(space)];
+  for (const SpaceFile& space : spaces)  // the first of equals
     if (count[target_of(space)] > count[most]) most = target_of(space);
   return most;
 }
 
-Result<std::vector<Space>> spaces_in(const std::string& folder) {
+Result<std::vector<SpaceFile>> spaces_in(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(folder, none))
@@ -129,13 +129,13 @@ Result<std::vector<Space>> spaces_in(const std::string& folder) {
   if (files.empty())
     return fail_at(folder, ErrorKind::kNotFound, "there are no recordings here; make some with lathe space record, or name their folder");
   std::ranges::sort(files);
-  std::vector<Space> spaces;
+  std::vector<SpaceFile> spaces;
   for (const std::string& file : files)
     spaces.push_back({hex(hash_of(LATHE_TRY(read_file(file)))), LATHE_TRY(recorded::load(file))});
   return spaces;
 }
 
-Result<Plan> plan_for(const Figure& figure, const std::vector<Space>& spaces, const Settings& settings) {
+Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings) {
   return Planner(figure, spaces, settings).plan();
 }
 

@@ -12,24 +12,24 @@
 
 namespace lathe::paper {
 
-struct Space {
+struct SpaceFile {
   std::string hash;  // of the file's bytes
   recorded::Recording recording;
 };
 // All *.json.zst of a folder, by file name. The error says that there are none.
-Result<std::vector<Space>> spaces_in(const std::string& folder);
+Result<std::vector<SpaceFile>> spaces_in(const std::string& folder);
 
 struct Settings {
   int seeds = 20;
-  int treegru_seeds = 5;  // its runs take minutes; 0: it is left out
+  int treegru_seeds = 5;  // 0: it is left out
   int trials = 800;
   int rows_a_source = 1000;  // configurations of each source that a global model learns from
 };
 
 // A search on a space, for some seeds.
 struct Cell {
-  const Space* space = nullptr;
-  std::vector<const Space*> sources;  // empty: the arm does not transfer
+  const SpaceFile* space = nullptr;
+  std::vector<const SpaceFile*> sources;  // empty: the arm does not transfer
   experiment::Arm arm;
   std::string label;
   int seeds = 0;
@@ -38,7 +38,7 @@ struct Cell {
 };
 struct Panel {
   std::string title;
-  const Space* space = nullptr;
+  const SpaceFile* space = nullptr;
   std::vector<Cell> cells;
 };
 struct Group {                        // panels of one setting, whose claims are judged over all of them
@@ -52,8 +52,8 @@ struct Plan {
   std::string cannot_run;             // why some cells cannot run here; empty: all can
 };
 // Kind of target that most recordings are of, on which figures search; those of others are what is learnt from before.
-std::string usual_target(const std::vector<Space>& spaces);
+std::string usual_target(const std::vector<SpaceFile>& spaces);
 // `spaces` must outlive it.
-Result<Plan> plan_for(const Figure& figure, const std::vector<Space>& spaces, const Settings& settings);
+Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings);
 
 }  // namespace lathe::paper

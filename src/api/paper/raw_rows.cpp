@@ -1,33 +1,22 @@
 #include "api/paper/raw_rows.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/split.h"
 
 namespace lathe::paper {
 namespace {
 
 constexpr std::string_view kHeader = "space,recording,arm,settings,trials,seed,curve\n";
 constexpr std::size_t kColumns = 7;
-
-std::vector<std::string> split(std::string_view line) {
-  std::vector<std::string> out;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    out.emplace_back(line.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return out;
-}
 
 template <class Number>
 bool whole(const std::string& text, Number& value) {
@@ -94,7 +83,7 @@ Status RawRows::read(const std::string& text) {
   int number = 1;
   for (std::size_t begin = kHeader.size(); begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
-    const auto columns = split(std::string_view(text).substr(begin, end - begin));
+    const auto columns = split(std::string_view(text).substr(begin, end - begin), ',');
     begin = end + 1;
     ++number;
     if (columns.size() != kColumns) return damaged(path_, number);

@@ -65,7 +65,7 @@ class Work {
 
   Result<std::shared_ptr<const model::CostModel>> global_for(const Cell& cell, std::uint64_t seed) const {
     std::vector<const recorded::Recording*> sources;
-    for (const Space* source : cell.sources) sources.push_back(&source->recording);
+    for (const SpaceFile* source : cell.sources) sources.push_back(&source->recording);
     return experiment::global_for(cell.space->recording, cell.arm, sources, settings_.rows_a_source, seed);
   }
 

@@ -18,7 +18,7 @@ std::string trials_text(double trials, int most) {
 
 class Page {
  public:
-  Page(const std::vector<paper::Space>& spaces, const paper::Settings& settings, const paper::RawRows& rows, const PaperInfo& info)
+  Page(const std::vector<paper::SpaceFile>& spaces, const paper::Settings& settings, const paper::RawRows& rows, const PaperInfo& info)
       : spaces_(spaces), settings_(settings), rows_(rows), info_(info) {}
 
   std::string text(const std::vector<paper::Plan>& plans) {
@@ -70,7 +70,7 @@ class Page {
     std::set<std::string> names;
     for (const paper::Panel& panel : group.panels)
       for (const paper::Cell& cell : panel.cells)
-        for (const paper::Space* source : cell.sources) names.insert(source->recording.name);
+        for (const paper::SpaceFile* source : cell.sources) names.insert(source->recording.name);
     if (!names.empty())
       say("{}Searches with transfer learnt from {} random configurations each of {} before; every seed drew its own.\n\n",
           group.setting.title.empty() ? "" : group.setting.title + ": ", settings_.rows_a_source, fmt::join(names, ", "));
@@ -109,7 +109,7 @@ class Page {
     for (const std::string& sentence : info_.live) say("{}.\n\n", sentence);
   }
 
-  const std::vector<paper::Space>& spaces_;
+  const std::vector<paper::SpaceFile>& spaces_;
   const paper::Settings& settings_;
   const paper::RawRows& rows_;
   const PaperInfo& info_;
@@ -118,7 +118,7 @@ class Page {
 
 }  // namespace
 
-std::string paper_page(const std::vector<paper::Plan>& plans, const std::vector<paper::Space>& spaces, const paper::Settings& settings,
+std::string paper_page(const std::vector<paper::Plan>& plans, const std::vector<paper::SpaceFile>& spaces, const paper::Settings& settings,
                        const paper::RawRows& rows, const PaperInfo& info) {
   return Page(spaces, settings, rows, info).text(plans);
 }

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/split.h"
 #include "compiler/te/parse.h"
 
 namespace lathe::ops {

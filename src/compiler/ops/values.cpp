@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/split.h"
+
 namespace lathe::ops {
 namespace {
 
@@ -33,17 +35,6 @@ std::string names_of(const std::vector<Parameter>& parameters) {
 const char* name_of(Parameter::Kind kind) {
   constexpr const char* kNames[] = {"int", "ints", "dims", "flag", "text"};
   return kNames[static_cast<int>(kind)];
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> out(1);
-  for (const char c : text) {
-    if (c == separator)
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
-  return out;
 }
 
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least) {

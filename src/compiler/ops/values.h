@@ -35,7 +35,6 @@ class Values {
   std::map<std::string, std::string, std::less<>> texts_;  // also flags, as "true" and "false"
 };
 
-std::vector<std::string> split(std::string_view text, char separator);
 // One number of the kind a parameter takes: up to 2^31, at least `least`.
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least);
 

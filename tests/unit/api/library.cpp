@@ -1,12 +1,12 @@
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "lathe/lathe.h"
+#include "support/temporary_folder.h"
 
 namespace lathe {
 namespace {
@@ -16,11 +16,9 @@ constexpr int kM = 13, kN = 17, kK = 11;
 class Library : public testing::Test {
  protected:
   Library() {
-    std::string name = (std::filesystem::temp_directory_path() / "lathe-api-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
     setenv("LATHE_LIBEXEC", LATHE_HELPERS, 1);
-    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    machine_.database = folder_ + "/records.db";
+    setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+    machine_.database = folder_.at("records.db");
     for (int i = 0; i < kK * kM; ++i) a_[i] = static_cast<float>(i % 7 - 3);
     for (int i = 0; i < kK * kN; ++i) b_[i] = static_cast<float>(i % 5 - 2);
     for (int i = 0; i < kM; ++i)
@@ -28,10 +26,6 @@ class Library : public testing::Test {
         want_[i * kN + j] = 0;
         for (int k = 0; k < kK; ++k) want_[i * kN + j] += a_[k * kM + i] * b_[k * kN + j];
       }
-  }
-  ~Library() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
   }
   static Workload matmul(std::vector<std::string> constants = {}, bool free_layout = false) {
     auto made = Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]", {.shapes = {{"A", {kK, kM}}, {"B", {kK, kN}}},
@@ -48,7 +42,7 @@ class Library : public testing::Test {
     for (int i = 0; i < kM * kN; ++i) ASSERT_EQ(c[static_cast<std::size_t>(i)], want_[i]) << "element " << i;
   }
 
-  std::string folder_;
+  const test::TemporaryFolder folder_;
   Machine machine_;
   float a_[kK * kM], b_[kK * kN], want_[kM * kN];
 };

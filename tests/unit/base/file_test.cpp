@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
+
+#include "support/temporary_folder.h"
 
 namespace lathe {
 namespace {
@@ -13,12 +13,10 @@ namespace fs = std::filesystem;
 
 class Files : public testing::Test {
  protected:
-  Files() { fs::create_directories(folder_); }
-  ~Files() override { fs::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  long entries() const { return std::distance(fs::directory_iterator(folder_), {}); }
+  std::string path(const std::string& name) const { return folder_.at(name); }
+  long entries() const { return std::distance(fs::directory_iterator(folder_.path()), {}); }
 
-  const fs::path folder_ = fs::path(testing::TempDir()) / ("files" + std::to_string(::getpid()));
+  const test::TemporaryFolder folder_;
 };
 
 TEST_F(Files, ComeBackAsTheyWere) {
@@ -44,8 +42,8 @@ TEST_F(Files, WhatIsNotMovedLeavesNothing) {
 TEST_F(Files, SayWhyTheyCannotBeRead) {
   EXPECT_EQ(read_file(path("none")).error().text(),
             path("none") + ": the file cannot be read (No such file or directory)");
-  EXPECT_EQ(read_file(folder_.string()).error().text(),
-            folder_.string() + ": the file cannot be read (Is a directory)");
+  EXPECT_EQ(read_file(folder_.path().string()).error().text(),
+            folder_.path().string() + ": the file cannot be read (Is a directory)");
 }
 
 TEST_F(Files, SayWhyTheyCannotBeWritten) {

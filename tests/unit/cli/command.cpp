@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -22,15 +21,8 @@ std::string content(const std::string& path) {
 }
 
 Command::Command() {
-  std::string name = (std::filesystem::temp_directory_path() / "lathe-command-XXXXXX").string();
-  folder_ = mkdtemp(name.data());
-  setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-  setenv("LATHE_DB", (folder_ + "/records.db").c_str(), 1);
-}
-
-Command::~Command() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+  setenv("LATHE_DB", folder_.at("records.db").c_str(), 1);
 }
 
 pid_t Command::start(std::vector<std::string> words, int terminal) {
@@ -38,8 +30,8 @@ pid_t Command::start(std::vector<std::string> words, int terminal) {
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  const std::string out = folder_ + "/out";
-  const std::string error = terminal < 0 ? folder_ + "/err" : ptsname(terminal);
+  const std::string out = folder_.at("out");
+  const std::string error = terminal < 0 ? folder_.at("err") : ptsname(terminal);
   const pid_t child = fork();
   if (child != 0) return child;
   dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
@@ -51,7 +43,7 @@ pid_t Command::start(std::vector<std::string> words, int terminal) {
 Outcome Command::finish(pid_t child) const {
   int status = 0;
   waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(folder_ + "/out"), content(folder_ + "/err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(folder_.at("out")), content(folder_.at("err"))};
 }
 
 std::vector<std::string> Command::with(std::vector<std::string> words, const std::vector<std::string>& more) {

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/json.h"
+#include "support/temporary_folder.h"
 
 namespace lathe {
 
@@ -21,7 +22,6 @@ std::string content(const std::string& path);
 class Command : public testing::Test {
  protected:
   Command();
-  ~Command() override;
 
   // Errors go to a file, or to the terminal whose other end is `terminal`.
   pid_t start(std::vector<std::string> words, int terminal = -1);
@@ -32,7 +32,7 @@ class Command : public testing::Test {
   // The records, as exported; no index and no configuration is there twice.
   std::vector<Json> records();
 
-  std::string folder_;
+  const test::TemporaryFolder folder_;
   // Prime sizes: every tile has a tail.
   const std::vector<std::string> workload_ = {"C[i,j] = sum(k) A[k,i] * B[k,j]", "--shape", "A=31,37", "--shape", "B=31,29"};
 };

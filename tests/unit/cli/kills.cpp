@@ -44,7 +44,7 @@ class Kills : public Command {
   // Trials by index: the configuration and every raw time.
   std::map<Json, Json> trials() {
     std::map<Json, Json> out;
-    if (!fs::exists(folder_ + "/records.db")) return out;
+    if (!fs::exists(folder_.at("records.db"))) return out;
     for (const Json& record : records()) out[record["index"]] = {record["config"], record["visits"]};
     return out;
   }
@@ -53,7 +53,7 @@ class Kills : public Command {
     int count = 0;
     for (const auto& process : fs::directory_iterator("/proc")) {
       if (process.path().filename().string() == std::to_string(getpid())) continue;
-      count += content(process.path() / "environ").find("XDG_CACHE_HOME=" + folder_) != std::string::npos;
+      count += content(process.path() / "environ").find("XDG_CACHE_HOME=" + folder_.path().string()) != std::string::npos;
     }
     return count;
   }

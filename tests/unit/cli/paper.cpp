@@ -16,7 +16,7 @@ class Paper : public Command {
   }
   std::string page() const { return content(out_ + ".md"); }
 
-  const std::string out_ = folder_ + "/paper";
+  const std::string out_ = folder_.at("paper");
 };
 
 TEST_F(Paper, RunsOnceAndWritesItsPage) {
@@ -35,7 +35,7 @@ TEST_F(Paper, RunsOnceAndWritesItsPage) {
 
 TEST_F(Paper, WithoutGnuplotHasItsNumbers) {
   const std::string path = getenv("PATH");
-  setenv("PATH", folder_.c_str(), 1);
+  setenv("PATH", folder_.path().c_str(), 1);
   const Outcome outcome = paper("fig7");
   setenv("PATH", path.c_str(), 1);
   EXPECT_EQ(outcome.code, 0);
@@ -47,7 +47,7 @@ TEST_F(Paper, WithoutGnuplotHasItsNumbers) {
 TEST_F(Paper, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(paper("fig3").code, 2);
   EXPECT_EQ(paper("fig3").error, "lathe: unknown figure \"fig3\"; known are fig4, fig5, fig6, fig7, fig8, fig9, fig10a, all\n");
-  EXPECT_EQ(lathe({"paper", "fig7", "--spaces", folder_ + "/none", "-o", out_}).code, 1);
+  EXPECT_EQ(lathe({"paper", "fig7", "--spaces", folder_.at("none"), "-o", out_}).code, 1);
   std::filesystem::create_directories(out_);
   std::ofstream(out_ + "/raw.csv") << "not ours\n";
   const Outcome damaged = paper("fig7");

@@ -1,11 +1,11 @@
 // What gnuplot is told, and, where it is installed, whether it understands.
-#include <cstdlib>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "cli/paper/picture.h"
+#include "support/temporary_folder.h"
 
 namespace lathe::cli {
 namespace {
@@ -31,18 +31,16 @@ TEST(PaperPictures, AreTwoPanelsAndALegend) {
 TEST(PaperPictures, AreDrawn) {
   const auto gnuplot = find_gnuplot();
   if (!gnuplot) GTEST_SKIP() << gnuplot.error().text();
-  std::string folder = (std::filesystem::temp_directory_path() / "lathe-picture-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const auto status = draw(kPicture, *gnuplot, folder + "/fig");
+  const test::TemporaryFolder folder;
+  const auto status = draw(kPicture, *gnuplot, folder.at("fig"));
   EXPECT_TRUE(status) << status.error().text();
-  EXPECT_TRUE(read_file(folder + "/fig.png").value_or("").starts_with("\x89PNG"));
-  const std::string svg = read_file(folder + "/fig.svg").value_or("");
+  EXPECT_TRUE(read_file(folder.at("fig.png")).value_or("").starts_with("\x89PNG"));
+  const std::string svg = read_file(folder.at("fig.svg")).value_or("");
   for (const char* text : {"Figure", "λ", "guided", "never run", "GFLOP/s"}) EXPECT_NE(svg.find(text), std::string::npos) << text;
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 2) << "scripts are left behind";
-  EXPECT_TRUE(draw({"", "", "", {}}, *gnuplot, folder + "/empty"));
-  const auto refused = draw(kPicture, *gnuplot, folder + "/no/such/fig");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2) << "scripts are left behind";
+  EXPECT_TRUE(draw({"", "", "", {}}, *gnuplot, folder.at("empty")));
+  const auto refused = draw(kPicture, *gnuplot, folder.at("no/such/fig"));
   ASSERT_FALSE(refused);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

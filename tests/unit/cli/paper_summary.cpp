@@ -1,12 +1,11 @@
 // Numbers, findings and curves of a figure, from runs whose answer is known.
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "cli/paper/summary.h"
 #include "compiler/te/program.h"
+#include "support/temporary_folder.h"
 
 namespace lathe::cli {
 namespace {
@@ -14,15 +13,9 @@ namespace {
 class PaperSummary : public testing::Test {
  protected:
   PaperSummary() {
-    std::string name = (std::filesystem::temp_directory_path() / "lathe-summary-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    rows_ = *paper::RawRows::open(folder_ + "/raw.csv");
+    rows_ = *paper::RawRows::open(folder_.at("raw.csv"));
     plan_ = *paper::plan_for(figure_, spaces_, settings_);
     best_ = panel().space->recording.best_seconds();
-  }
-  ~PaperSummary() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
   }
 
   const paper::Panel& panel() const { return plan_.groups.at(0).panels.at(0); }
@@ -36,10 +29,10 @@ class PaperSummary : public testing::Test {
   }
 
   const paper::Settings settings_{.seeds = 5, .trials = 100};
-  const std::vector<paper::Space> spaces_ = *paper::spaces_in(LATHE_RECORDINGS);
+  const std::vector<paper::SpaceFile> spaces_ = *paper::spaces_in(LATHE_RECORDINGS);
   const paper::Figure figure_{"fig", "", "", {{.targets = {"conv"}, .series = {{"xgb-rank", "guided"}, {"random", "random"}},
                                               .claims = {{"xgb-rank", "random"}, {"random", "xgb-rank"}}}}};
-  std::string folder_;
+  const test::TemporaryFolder folder_;
   std::optional<paper::RawRows> rows_;
   paper::Plan plan_;
   double best_ = 0;

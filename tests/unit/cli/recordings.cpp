@@ -10,7 +10,7 @@ namespace {
 
 class Recordings : public Command {
  protected:
-  Recordings() : list_(folder_ + "/list.json"), file_(folder_ + "/small.json.zst") {
+  Recordings() : list_(folder_.at("list.json")), file_(folder_.at("small.json.zst")) {
     std::ofstream(list_) << R"({"name": "small", "workload": "C[i,j] = sum(k) A[k,i] * B[k,j]", "shapes": ["A=31,37", "B=31,29"],
       "layout": "plain", "threads": 1, "cache": "warm", "space": "wide",
       "knobs": {"vector": "j", "order": ["VPK.vp", "PVK.vp", "KPV.pv"], "tile.v": 1, "tile.p0": [1, 3, 5, 7], "block.v": 1,
@@ -40,8 +40,8 @@ TEST_F(Recordings, AreMadeShownSearchedAndExported) {
   EXPECT_EQ(outside.code, 2);
   EXPECT_EQ(outside.error, "lathe: --config: 2 is not a value of knob tile.p0 in this space\n");
 
-  ASSERT_EQ(lathe({"space", "export", file_, "-o", folder_ + "/cache.json"}).code, 0);
-  const auto cache = parse_json(content(folder_ + "/cache.json"));
+  ASSERT_EQ(lathe({"space", "export", file_, "-o", folder_.at("cache.json")}).code, 0);
+  const auto cache = parse_json(content(folder_.at("cache.json")));
   ASSERT_TRUE(cache);
   EXPECT_EQ((*cache)["cache"].size(), 24U);
 }
@@ -65,7 +65,7 @@ TEST_F(Recordings, SearchesOnThemAreTheSameToTheByte) {
 
 TEST_F(Recordings, GoOnAfterAnInterrupt) {
   const pid_t child = start({"space", "record", list_, "-o", file_});
-  while (!std::filesystem::exists(folder_ + "/records.db")) usleep(1000);
+  while (!std::filesystem::exists(folder_.at("records.db"))) usleep(1000);
   kill(child, SIGINT);
   const Outcome interrupted = finish(child);
   if (interrupted.code != 0) {

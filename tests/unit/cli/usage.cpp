@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "cli/application.h"
+#include "support/temporary_folder.h"
 #include "tuner/store/store.h"
 
 namespace lathe::cli {
@@ -30,15 +31,7 @@ Outcome lathe(std::vector<const char*> words) {
 
 class Usage : public testing::Test {
  protected:
-  Usage() {
-    std::string name = (std::filesystem::temp_directory_path() / "lathe-cli-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    setenv("LATHE_DB", (folder_ + "/records.db").c_str(), 1);
-  }
-  ~Usage() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
+  Usage() { setenv("LATHE_DB", folder_.at("records.db").c_str(), 1); }
   void refused(const std::vector<const char*>& words, int code, const std::string& part) {
     const Outcome outcome = lathe(words);
     EXPECT_EQ(outcome.code, code) << outcome.error;
@@ -47,7 +40,7 @@ class Usage : public testing::Test {
     EXPECT_EQ(std::ranges::count(outcome.error, '\n'), 1) << "one sentence: " << outcome.error;
     EXPECT_TRUE(outcome.error.starts_with("lathe: ")) << outcome.error;
   }
-  std::string folder_;
+  const test::TemporaryFolder folder_;
 };
 
 constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
@@ -131,10 +124,10 @@ TEST_F(Usage, FilesAndDatabases) {
   refused({"best", "C6"}, kFailed, "there is no database here yet; run lathe tune first");
   refused({"export"}, kFailed, "there is no database here yet");
   refused({"import", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
-  refused({"import", folder_.c_str()}, kFailed, "this is a folder; give a file of JSON lines");
-  refused({"tune", "C6", "--db", folder_.c_str()}, kFailed, "this is a folder, not a database");
+  refused({"import", folder_.path().c_str()}, kFailed, "this is a folder; give a file of JSON lines");
+  refused({"tune", "C6", "--db", folder_.path().c_str()}, kFailed, "this is a folder, not a database");
   refused({"tune", "C6", "--db", ""}, kWrongUsage, "the database has no name; give a file with --db");
-  const std::string letter = folder_ + "/letter.txt";
+  const std::string letter = folder_.at("letter.txt");
   std::ofstream(letter) << "dear aunt, this is not a database, but it is longer than the header of one would be, I think";
   refused({"best", "C6", "--db", letter.c_str()}, kFailed, "not a Lathe database");
   refused({"import", letter.c_str()}, kFailed, "letter.txt, line 1: not valid JSON");
@@ -144,11 +137,11 @@ TEST_F(Usage, Reports) {
   refused({"report"}, kFailed, "there is no database here yet; run lathe tune first");
   refused({"report", "/no/such.db"}, kFailed, "/no/such.db: there is no database here yet");
   refused({"report", "a.db", "--db", "b.db"}, kWrongUsage, "--db: two databases are given, a.db and b.db; choose one");
-  refused({"report", folder_.c_str()}, kFailed, "this is a folder, not a database");
-  const std::string letter = folder_ + "/letter.txt";
+  refused({"report", folder_.path().c_str()}, kFailed, "this is a folder, not a database");
+  const std::string letter = folder_.at("letter.txt");
   std::ofstream(letter) << "dear aunt, this is not a database, but it is longer than the header of one would be, I think";
   refused({"report", letter.c_str()}, kFailed, "not a Lathe database");
-  const std::string empty = folder_ + "/empty.db";
+  const std::string empty = folder_.at("empty.db");
   auto store = store::open_sqlite(empty);
   ASSERT_TRUE(store);
   refused({"report", empty.c_str()}, kFailed, empty + ": the database holds no trials yet; run lathe tune first");
@@ -161,9 +154,9 @@ TEST_F(Usage, Reports) {
   records[0].error_kind = "timeout";
   records[0].trace = records[0].config = Json::array();
   ASSERT_TRUE((*store)->add(records));
-  refused({"report", empty.c_str(), "-o", folder_.c_str()}, kWrongUsage, "is no file name for the page; give one, as in -o report.html");
+  refused({"report", empty.c_str(), "-o", folder_.path().c_str()}, kWrongUsage, "is no file name for the page; give one, as in -o report.html");
   refused({"report", empty.c_str(), "-o", "/no/such/folder/x.html"}, kFailed, "/no/such/folder/x.html");
-  const std::string page = folder_ + "/x.html";
+  const std::string page = folder_.at("x.html");
   EXPECT_EQ(lathe({"report", empty.c_str(), "-o", page.c_str()}).out, page + ": 1 workload\n");
   EXPECT_GT(std::filesystem::file_size(page), 100'000U);
   EXPECT_TRUE(lathe({"report", "--db", empty.c_str(), "-o", "-"}).out.starts_with("<!DOCTYPE html>"));
@@ -176,10 +169,10 @@ TEST_F(Usage, Outputs) {
   refused({"compile", "C6"}, kWrongUsage, "--output is required");
   to("/no/such/folder/x.so", kFailed, "the folder /no/such/folder does not exist");
   to("", kWrongUsage, "this is no file name for the library; give one, as in -o matmul.so");
-  to(folder_, kWrongUsage, "this is no file name for the library");
-  to(folder_ + "/new.so/", kWrongUsage, "this is no file name for the library");
-  to(folder_ + "/x.h", kWrongUsage, "would be overwritten by its header");
-  const std::string pipe = folder_ + "/pipe";
+  to(folder_.path().string(), kWrongUsage, "this is no file name for the library");
+  to(folder_.at("new.so/"), kWrongUsage, "this is no file name for the library");
+  to(folder_.at("x.h"), kWrongUsage, "would be overwritten by its header");
+  const std::string pipe = folder_.at("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   to(pipe, kFailed, "this is a device or the like, which a library must not replace");
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
@@ -196,7 +189,7 @@ TEST_F(Usage, Imports) {
   record.trace = Json::array();
   record.config = Json::object();
   const Json good = store::to_json(run, record);
-  const std::string file = folder_ + "/lines.jsonl";
+  const std::string file = folder_.at("lines.jsonl");
   const auto line = [&](const char* member, const Json& value, const std::string& part) {
     Json bad = good;
     bad[member] = value;
@@ -224,7 +217,7 @@ TEST_F(Usage, Models) {
   refused({"model", "eval", "--from", "/no/such.db"}, kFailed, "/no/such.db: there is no database here yet");
   refused({"model", "eval", "--train-rows", "-1"}, kWrongUsage, "--train-rows: must be a whole number from 0");
   refused({"model", "eval", "--model", "none"}, kWrongUsage, "--model: none does not learn");
-  const std::string letter = folder_ + "/letter.txt", empty = folder_ + "/empty.jsonl";
+  const std::string letter = folder_.at("letter.txt"), empty = folder_.at("empty.jsonl");
   std::ofstream(letter) << "dear aunt";
   std::ofstream(empty).flush();
   refused({"tune", "C6", "--global-model", letter.c_str()}, kFailed, "letter.txt: this is not a saved cost model");
@@ -245,7 +238,7 @@ TEST_F(Usage, SpacesAndRecordings) {
   refused({"space", "show", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
   refused({"tune", "--replay", "/no/such/file"}, kFailed, "/no/such/file: the file cannot be read");
   refused({"tune", "--replay", "x", "--space", "wide"}, kWrongUsage, "--replay: contradicts --space; give one of them");
-  const std::string list = folder_ + "/list.json";
+  const std::string list = folder_.at("list.json");
   const auto wrong = [&](const std::string& text, const std::string& part) {
     std::ofstream(list) << text;
     refused({"space", "check", list.c_str()}, kWrongUsage, "list.json");
@@ -263,7 +256,7 @@ TEST_F(Usage, SpacesAndRecordings) {
 }
 
 TEST_F(Usage, NothingRecorded) {
-  const std::string empty = folder_ + "/empty.jsonl";
+  const std::string empty = folder_.at("empty.jsonl");
   std::ofstream(empty).flush();
   EXPECT_EQ(lathe({"import", empty.c_str()}).out, "0 trials imported, 0 were already there\n");
   refused({"best", "C6"}, kFailed, "no schedule is recorded for this workload");

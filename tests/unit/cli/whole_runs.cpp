@@ -45,9 +45,9 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   }
 
   // Export, and import elsewhere: the best is the same.
-  const std::string lines = folder_ + "/records.jsonl";
+  const std::string lines = folder_.at("records.jsonl");
   std::ofstream(lines) << lathe({"export"}).out;
-  std::filesystem::remove(folder_ + "/records.db");
+  std::filesystem::remove(folder_.at("records.db"));
   EXPECT_EQ(lathe({"import", lines}).out, "12 trials imported, 0 were already there\n");
   EXPECT_EQ(json_of(lathe(with(with({"best"}, workload_), {"--json"})))["trace"], result["best"]["trace"]);
 }
@@ -58,7 +58,7 @@ TEST_F(Command, WithoutTrialsTheModelsChoose) {
   EXPECT_EQ(predicted["trials"], 0);
   EXPECT_TRUE(predicted["best"]["predicted"].get<bool>());
   EXPECT_FALSE(predicted["best"].contains("seconds"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/records.db")) << "nothing was measured";
+  EXPECT_FALSE(std::filesystem::exists(folder_.at("records.db"))) << "nothing was measured";
   EXPECT_NE(lathe(tune).out.find("nothing was measured"), std::string::npos);
   EXPECT_NE(lathe(with(tune, {"--no-transfer"})).out.find("chosen by the analytic model"), std::string::npos);
 
@@ -83,25 +83,25 @@ TEST_F(Command, TunesWithTreeGru) {
 }
 
 TEST_F(Command, SaysWhatTreeGruNeeds) {
-  std::filesystem::copy(LATHE_COMMAND, folder_ + "/lathe");  // alone, as in a build without libtorch
-  const std::string line = "env -u LATHE_LIBEXEC " + folder_ + "/lathe tune C6 --model treegru-rank --db " + folder_ + "/x.db 2>" + folder_ + "/err";
+  std::filesystem::copy(LATHE_COMMAND, folder_.at("lathe"));  // alone, as in a build without libtorch
+  const std::string line = "env -u LATHE_LIBEXEC " + folder_.at("lathe") + " tune C6 --model treegru-rank --db " + folder_.at("x.db") + " 2>" + folder_.at("err");
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
-  EXPECT_EQ(content(folder_ + "/err"),
+  EXPECT_EQ(content(folder_.at("err")),
             "lathe: training TreeGRU needs libtorch, which this Lathe was built without: install libtorch-dev (scripts/install "
             "--torch) and build again, or choose an xgb model\n");
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/x.db"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.at("x.db")));
 }
 
 TEST_F(Command, CompilesALibraryWithAnExample) {
-  const std::string library = folder_ + "/my-product.so";
+  const std::string library = folder_.at("my-product.so");
   const Outcome compiled = lathe(with(with({"compile"}, workload_), {"--schedule", "default", "-o", library}));
   ASSERT_EQ(compiled.code, 0) << compiled.error;
-  const std::string build = "cd " + folder_ + " && cc my_product_example.c -I. ./my-product.so -o example && ./example > printed";
-  ASSERT_EQ(std::system(build.c_str()), 0) << content(folder_ + "/my_product_example.c");
+  const std::string build = "cd " + folder_.path().string() + " && cc my_product_example.c -I. ./my-product.so -o example && ./example > printed";
+  ASSERT_EQ(std::system(build.c_str()), 0) << content(folder_.at("my_product_example.c"));
   // Input e of a tensor is (e % 17) / 16 - 1/2.
   double want = 0;
   for (int k = 0; k < 31; ++k) want += ((k * 37) % 17 / 16.0 - 0.5) * ((k * 29) % 17 / 16.0 - 0.5);
-  std::istringstream printed(content(folder_ + "/printed"));
+  std::istringstream printed(content(folder_.at("printed")));
   std::string name, equals;
   double got = 0;
   printed >> name >> equals >> got;
@@ -111,27 +111,27 @@ TEST_F(Command, CompilesALibraryWithAnExample) {
 
 TEST_F(Command, OutputsThatCannotBeWritten) {
   setenv("LATHE", LATHE_COMMAND, 1);
-  setenv("LATHE_DB", (folder_ + "/records.db").c_str(), 1);
-  setenv("FOLDER", folder_.c_str(), 1);
+  setenv("LATHE_DB", folder_.at("records.db").c_str(), 1);
+  setenv("FOLDER", folder_.path().c_str(), 1);
   // The exit code of "$LATHE" `words`, in a shell that does `then` with what it prints.
   const auto shell = [this](const std::string& words, const std::string& then) {
     const std::string line = "cd \"$FOLDER\" && { \"$LATHE\" " + words + " 2>err; echo $? >code; } " + then;
     EXPECT_EQ(std::system(line.c_str()), 0);
-    return std::atoi(content(folder_ + "/code").c_str());
+    return std::atoi(content(folder_.at("code")).c_str());
   };
   const std::string workload = "'C[i,j] = sum(k) A[k,i] * B[k,j]' --shape A=31,37 --shape B=31,29";
   EXPECT_EQ(shell("tune " + workload + " --trials 12 --json", ">/dev/full"), 1);
-  EXPECT_NE(content(folder_ + "/err").find("lathe: standard output cannot be written (No space left on device)"), std::string::npos);
+  EXPECT_NE(content(folder_.at("err")).find("lathe: standard output cannot be written (No space left on device)"), std::string::npos);
   EXPECT_EQ(records().size(), 12U) << "no trial is lost";
   for (const auto& words : {"show " + workload + " --what asm", "trials " + workload, "best " + workload, std::string("export"),
                             std::string("tune --help")}) {
     EXPECT_EQ(shell(words, ">/dev/full"), 1) << words;
-    const std::string error = content(folder_ + "/err");
+    const std::string error = content(folder_.at("err"));
     EXPECT_EQ(std::ranges::count(error, '\n'), 1) << words << ": " << error;
   }
   // A pipe that is closed early ends the command as it ends any other, without a word.
   EXPECT_EQ(shell("show C6 --what llvm", "| head -n 1 >/dev/null"), 128 + SIGPIPE) << "more than a pipe holds";
-  EXPECT_EQ(content(folder_ + "/err"), "");
+  EXPECT_EQ(content(folder_.at("err")), "");
 }
 
 TEST_F(Command, OnATerminalOneLineLives) {
@@ -147,13 +147,13 @@ TEST_F(Command, OnATerminalOneLineLives) {
   EXPECT_NE(shown.find("GFLOP/s"), std::string::npos) << shown;
   std::istringstream lines(shown);
   for (std::string line; std::getline(lines, line, '\r');) EXPECT_LT(line.substr(0, line.find('\x1b')).size(), kColumns) << line;
-  EXPECT_TRUE(content(folder_ + "/out").starts_with("40 trials, none failed, ")) << content(folder_ + "/out");
+  EXPECT_TRUE(content(folder_.at("out")).starts_with("40 trials, none failed, ")) << content(folder_.at("out"));
 }
 
 TEST_F(Command, AnInterruptEndsARunCleanly) {
   const pid_t child = start(with(with({"tune"}, workload_), {"--trials", "100000", "--json"}));
   // Until the first trials are reported.
-  for (int i = 0; i < 1200 && content(folder_ + "/err").find("best ") == std::string::npos; ++i) usleep(50'000);
+  for (int i = 0; i < 1200 && content(folder_.at("err")).find("best ") == std::string::npos; ++i) usleep(50'000);
   kill(child, SIGINT);
   const Outcome outcome = finish(child);
   ASSERT_EQ(outcome.code, 0) << outcome.error;

@@ -2,16 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
+#include "support/temporary_folder.h"
 #include "unit/codegen/harness.h"
 #include "unit/interp/random_flat.h"
 
 namespace lathe {
 namespace {
-
-namespace fs = std::filesystem;
 
 #ifndef LATHE_EMULATED_DRIVER
 #define LATHE_EMULATED_DRIVER ""
@@ -23,12 +21,6 @@ class Emulated : public ::testing::TestWithParam<const char*> {
     if (std::string(LATHE_EMULATED_DRIVER).empty())
       GTEST_SKIP()
           << "aarch64-linux-gnu-gcc or qemu-aarch64 was not found when this was configured";
-    std::string pattern = fs::temp_directory_path().string() + "/lathe-emulated-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
   }
 
   std::vector<interp::Bytes> run(const flat::Program& p, const std::vector<std::byte>& library,
@@ -44,12 +36,12 @@ class Emulated : public ::testing::TestWithParam<const char*> {
         }
       for (const auto& input : inputs) put(out, input);
     });
-    const std::string at = folder_.string();
+    const std::string at = folder_.path().string();
     const std::string command =
         fmt::format("{} {}/code.so {}/in {}/out", LATHE_EMULATED_DRIVER, at, at, at);
     const int status = std::system(command.c_str());
     EXPECT_EQ(status, 0) << command;
-    std::ifstream in(folder_ / "out", std::ios::binary);
+    std::ifstream in(folder_.at("out"), std::ios::binary);
     std::vector<interp::Bytes> outputs;
     for (const flat::Border& b : p.outputs) {
       outputs.emplace_back(static_cast<std::size_t>(b.size * size_of(b.dtype)));
@@ -63,7 +55,7 @@ class Emulated : public ::testing::TestWithParam<const char*> {
  private:
   template <class Fill>
   void write(const char* name, const Fill& fill) {
-    std::ofstream out(folder_ / name, std::ios::binary);
+    std::ofstream out(folder_.at(name), std::ios::binary);
     fill(out);
     ASSERT_TRUE(out.good());
   }
@@ -75,7 +67,7 @@ class Emulated : public ::testing::TestWithParam<const char*> {
     out.write(reinterpret_cast<const char*>(&number), sizeof number);
   }
 
-  fs::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 TEST_P(Emulated, RandomPrograms) {

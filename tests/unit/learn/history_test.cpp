@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <set>
@@ -12,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
+#include "support/temporary_folder.h"
 #include "tuner/feature/feature.h"
 #include "tuner/learn/evaluation.h"
 #include "tuner/learn/featurizer.h"
@@ -37,15 +36,7 @@ std::string matmul(int m, int n) {
 
 class Histories : public testing::Test {
  protected:
-  Histories() {
-    std::string name = (std::filesystem::temp_directory_path() / "lathe-learn-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    store_ = std::move(*store::open_sqlite((folder_ / "records.db").string()));
-  }
-  ~Histories() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
+  Histories() { store_ = std::move(*store::open_sqlite(folder_.at("records.db"))); }
 
   // Random configurations; the time is the working set's size in the first features, so that it can be learnt.
   std::string fill(const std::string& text, int count, std::uint64_t seed = 1) {
@@ -105,7 +96,7 @@ class Histories : public testing::Test {
     return history;
   }
 
-  std::filesystem::path folder_;
+  const test::TemporaryFolder folder_;
   std::unique_ptr<store::Store> store_;
   std::set<std::vector<float>> rows_;  // as the search saw them
 };

@@ -13,6 +13,7 @@
 
 #include "base/helper_path.h"
 #include "compiler/te/parse.h"
+#include "support/temporary_folder.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/process.h"
 #include "tuner/measure/replay.h"
@@ -24,18 +25,15 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Faults : public testing::Test {
  protected:
-  Faults() : folder_(testing::TempDir() + "/lathe-faults-" + std::to_string(::getpid())) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    ::setenv("LATHE_TEST_FOLDER", folder_.c_str(), 1);
+  Faults() {
+    ::setenv("LATHE_TEST_FOLDER", folder_.path().c_str(), 1);
     options_.builder = *find_helper("fake_builder");
     options_.cache_folder = "-";
-    options_.reproducer_folder = folder_;
+    options_.reproducer_folder = folder_.path().string();
     options_.timeout_seconds = 1;
     options_.min_seconds = 0.0005;
     options_.memory_bytes = std::int64_t{1} << 32;
   }
-  ~Faults() override { std::filesystem::remove_all(folder_); }
 
   std::unique_ptr<Measurer> make() {
     const auto program = te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
@@ -80,7 +78,7 @@ class Faults : public testing::Test {
     EXPECT_TRUE(outcome.visits.empty());
   }
 
-  std::string folder_;
+  const test::TemporaryFolder folder_;
   Options options_;
 };
 
@@ -133,7 +131,7 @@ TEST_F(Faults, WrongAnswersLeaveAReproducer) {
   ASSERT_TRUE(again.has_value()) << again.error().text();
   ASSERT_TRUE(again->error.has_value());
   EXPECT_EQ(again->error->kind, ErrorKind::kWrongAnswer);
-  EXPECT_FALSE(replay(folder_ + "/nowhere", options_).has_value());
+  EXPECT_FALSE(replay(folder_.at("nowhere"), options_).has_value());
 }
 
 TEST_F(Faults, ScratchAndOutputsReadAsNan) {

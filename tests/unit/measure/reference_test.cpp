@@ -8,6 +8,7 @@
 
 #include "compiler/interp/te_eval.h"
 #include "compiler/te/parse.h"
+#include "support/temporary_folder.h"
 #include "tuner/measure/inputs.h"
 
 namespace lathe::measure {
@@ -103,12 +104,9 @@ TEST(RandomInputs, AreNeverZeroAndFollowTheSeed) {
 
 class Cache : public testing::Test {
  protected:
-  Cache() : folder_(testing::TempDir() + "/lathe-cache-" + std::to_string(::getpid())), cache_(folder_) {
-    std::filesystem::remove_all(folder_);
-  }
-  ~Cache() override { std::filesystem::remove_all(folder_); }
-  std::string folder_;
-  ReferenceCache cache_;
+  const test::TemporaryFolder parent_;
+  const std::string folder_ = parent_.at("cache");  // which the cache makes
+  ReferenceCache cache_{folder_};
   te::Program program_ = *te::parse_program(kPrograms[0]);
   Reference reference_{{std::vector<double>(15, 1.5)}, {std::vector<double>(15, 0.25)}};
 };

@@ -1,7 +1,6 @@
 // Artifacts: made, compiled against in C, used and misused.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "runtime/artifact/artifact.h"
+#include "support/temporary_folder.h"
 
 namespace lathe::package {
 namespace {
@@ -39,15 +39,9 @@ flat::Program lowered(const std::string& text, const Target& t) {
 
 class Package : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "lathe-package-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  std::string at(const std::string& name) const { return folder_.at(name); }
 
-  fs::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 std::vector<double> expected_dense() {
@@ -73,7 +67,7 @@ TEST_F(Package, TheExampleInCComputesTheExpression) {
     EXPECT_EQ(artifact->header, at("dense.h"));
     const std::string command = fmt::format(
         "cd {} && {} -std=c99 -pedantic -Wall -Werror {} -I. ./dense.so -o dense && ./dense > out",
-        folder_.string(), LATHE_CC, LATHE_EXAMPLE);
+        folder_.path().string(), LATHE_CC, LATHE_EXAMPLE);
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
     std::ifstream out(at("out"));
     for (const double want : expected_dense()) {
@@ -83,7 +77,7 @@ TEST_F(Package, TheExampleInCComputesTheExpression) {
     }
     // Nothing else was left in the folder.
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_))
+    for (const auto& entry : fs::directory_iterator(folder_.path()))
       names.push_back(entry.path().filename());
     std::ranges::sort(names);
     EXPECT_EQ(names, (std::vector<std::string>{"dense", "dense.h", "dense.so", "out"}));
@@ -247,7 +241,7 @@ TEST_F(Package, RefusesWhatCannotBeWrittenOrNamed) {
   EXPECT_EQ(write_artifact("", p, t, at("x.so")).error().kind, ErrorKind::kInvalidArgument);
   EXPECT_EQ(write_artifact("dense", p, t, at("x.h")).error().kind, ErrorKind::kInvalidArgument);
   EXPECT_EQ(write_artifact("dense", p, t, at("no/such/folder/x.so")).error().kind, ErrorKind::kIo);
-  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST(Header, StatesHowTensorsAreStored) {

@@ -7,7 +7,7 @@
 namespace lathe::paper {
 namespace {
 
-const std::vector<Space>& spaces() {
+const std::vector<SpaceFile>& spaces() {
   static const auto all = *spaces_in(LATHE_RECORDINGS);
   return all;
 }

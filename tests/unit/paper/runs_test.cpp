@@ -1,5 +1,4 @@
 // Runs on two small spaces, stopped and taken up again.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -7,23 +6,13 @@
 
 #include "api/paper/runs.h"
 #include "base/file.h"
+#include "support/temporary_folder.h"
 
 namespace lathe::paper {
 namespace {
 
 class Runs : public testing::Test {
  protected:
-  Runs() {
-    std::string name = (std::filesystem::temp_directory_path() / "lathe-paper-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    file_ = folder_ + "/raw.csv";
-    plans_ = {*plan_for(figure_, spaces_, settings_)};
-  }
-  ~Runs() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   // Runs until so many are finished; how many were not found finished.
   int runs(int jobs, int most = kAll) {
     auto rows = RawRows::open(file_);
@@ -49,10 +38,11 @@ class Runs : public testing::Test {
 
   static constexpr int kAll = -1;
   const Settings settings_{.seeds = 3, .trials = 40, .rows_a_source = 50};
-  const std::vector<Space> spaces_ = *spaces_in(LATHE_RECORDINGS);
+  const std::vector<SpaceFile> spaces_ = *spaces_in(LATHE_RECORDINGS);
   const Figure figure_{"fig", "", "", {{.sources = {"conv", "matmul"}, .series = {{"random-x2", ""}, {"xgb-rank-paper", ""}, {"xgb-rank-transfer", ""}}}}};
-  std::vector<Plan> plans_;
-  std::string folder_, file_;
+  const std::vector<Plan> plans_ = {*plan_for(figure_, spaces_, settings_)};
+  const test::TemporaryFolder folder_;
+  const std::string file_ = folder_.at("raw.csv");
 };
 
 TEST_F(Runs, AreTheSameHoweverManyAtATime) {
@@ -95,7 +85,7 @@ TEST_F(Runs, AreWrittenByOneProcessAtATime) {
   ASSERT_TRUE(rows);
   const auto second = RawRows::open(file_);
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().text(), folder_ + ": another lathe paper writes here; wait for its end, or give another folder with -o");
+  EXPECT_EQ(second.error().text(), folder_.path().string() + ": another lathe paper writes here; wait for its end, or give another folder with -o");
 }
 
 TEST_F(Runs, RefuseDamagedRows) {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cmath>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
 #include "support/targets.h"
+#include "support/temporary_folder.h"
 #include "tuner/recorded/recording.h"
 #include "tuner/space/restriction.h"
 
@@ -64,17 +64,9 @@ inline Recording made_up() {
 
 class RecordedTest : public testing::Test {
  protected:
-  RecordedTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "lathe-recorded-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~RecordedTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.at(name); }
 
-  std::filesystem::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 }  // namespace lathe::recorded

@@ -1,5 +1,6 @@
 // Every way a database can be unusable gets its own sentence, with the file and what to do.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -70,9 +71,9 @@ TEST_F(StoreTest, NewerVersion) {
 }
 
 TEST_F(StoreTest, AFolder) {
-  const auto refused = open_sqlite(folder_.string());
+  const auto refused = open_sqlite(folder_.path().string());
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(says(refused.error(), "this is a folder", folder_.string())) << refused.error().text();
+  EXPECT_TRUE(says(refused.error(), "this is a folder", folder_.path().string())) << refused.error().text();
 }
 
 TEST_F(StoreTest, AFolderThatCannotBeMade) {
@@ -190,7 +191,7 @@ TEST_F(StoreTest, ReadOnlyCanBeReadAndSaysSoWhenWritten) {
     ASSERT_TRUE(store->add(records));
   }
   std::filesystem::permissions(path(), std::filesystem::perms{0444});
-  std::filesystem::permissions(folder_, std::filesystem::perms{0555});
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms{0555});
   unprivileged([this] {
     auto store = open_sqlite(path());
     ASSERT_TRUE(store.has_value()) << store.error().text();
@@ -200,21 +201,21 @@ TEST_F(StoreTest, ReadOnlyCanBeReadAndSaysSoWhenWritten) {
     ASSERT_FALSE(refused);
     EXPECT_TRUE(says(refused.error(), "the database is read-only", path())) << refused.error().text();
   });
-  std::filesystem::permissions(folder_, std::filesystem::perms{0755});
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
 }
 
 TEST_F(StoreTest, AFolderThatMayNotBeWritten) {
-  std::filesystem::permissions(folder_, std::filesystem::perms{0555});
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms{0555});
   unprivileged([this] {
     const auto refused = open_sqlite(path());
     ASSERT_FALSE(refused);
     EXPECT_TRUE(says(refused.error(), "cannot be opened", path())) << refused.error().text();
   });
-  std::filesystem::permissions(folder_, std::filesystem::perms{0755});
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
 }
 
 TEST_F(StoreTest, DiskFull) {
-  if (mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=256k") != 0) GTEST_SKIP() << "cannot mount a small disk here";
+  if (mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, "size=256k") != 0) GTEST_SKIP() << "cannot mount a small disk here";
   Status status;
   std::int64_t written = 0;
   {
@@ -229,7 +230,7 @@ TEST_F(StoreTest, DiskFull) {
   ASSERT_FALSE(status);
   EXPECT_TRUE(says(status.error(), "the disk is full", path())) << status.error().text();
   EXPECT_EQ(*open()->count({}), written) << "what was recorded before the disk was full must stay";
-  EXPECT_EQ(umount(folder_.c_str()), 0);
+  EXPECT_EQ(umount(folder_.path().c_str()), 0);
 }
 
 }  // namespace

@@ -1,35 +1,26 @@
 // A folder of its own for each test, and records to fill databases with.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "support/temporary_folder.h"
 #include "tuner/store/store.h"
 
 namespace lathe::store {
 
 class StoreTest : public testing::Test {
  protected:
-  StoreTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "lathe-store-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~StoreTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string path(const std::string& name = "records.db") const { return (folder_ / name).string(); }
+  std::string path(const std::string& name = "records.db") const { return folder_.at(name); }
   std::unique_ptr<Store> open(const std::string& name = "records.db") {
     auto store = open_sqlite(path(name));
     EXPECT_TRUE(store.has_value()) << store.error().text();
     return std::move(*store);
   }
 
-  std::filesystem::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 inline Run a_run(std::uint64_t seed = 0) {

@@ -87,7 +87,7 @@ TEST_F(TuneTest, TheAnalyticModelGuidesTheFirstBatchAndHalfOfItIsChance) {
   subject_.prior_ = &oracle;
   for (const auto& [model, least, most] : {std::tuple{"xgb-rank", 8, 12}, {"analytic", 16, 20}, {"none", 0, 1}}) {
     SCOPED_TRACE(model);
-    store_ = std::move(*store::open_sqlite((folder_ / model).string()));
+    store_ = std::move(*store::open_sqlite(folder_.at(model)));
     options_.model = model;
     ASSERT_TRUE(run());
     const auto all = records();
@@ -233,7 +233,7 @@ TEST_F(TuneTest, BatchesGrowToB) {
 
 TEST_F(TuneTest, SameSeedSameTrials) {
   const auto trials = [&](std::uint64_t seed, const std::string& database) {
-    store_ = std::move(*store::open_sqlite((folder_ / database).string()));
+    store_ = std::move(*store::open_sqlite(folder_.at(database)));
     options_.seed = seed;
     EXPECT_TRUE(run());
     std::vector<std::pair<int, Json>> out;

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -11,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/temporary_folder.h"
 #include "tuner/tune/tune.h"
 #include "unit/search/synthetic.h"
 
@@ -159,19 +159,13 @@ class NearestModel final : public model::CostModel {
 class TuneTest : public testing::Test {
  protected:
   TuneTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "lathe-tune-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    store_ = std::move(*store::open_sqlite((folder_ / "records.db").string()));
+    store_ = std::move(*store::open_sqlite(folder_.at("records.db")));
     options_.jobs = 1;  // XGBoost's threads would only wait for each other on so few rows
     options_.trials = 100;
     options_.batch = 20;
     options_.first_batch = 10;
     options_.exploration.steps = 20;
     options_.exploration.chains = 16;
-  }
-  ~TuneTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
   }
   Result<Summary> run(const Listener& listener = {}, const std::function<bool()>& stop = {}) {
     NearestModel model;
@@ -200,7 +194,7 @@ class TuneTest : public testing::Test {
     }
   }
 
-  std::filesystem::path folder_;
+  const test::TemporaryFolder folder_;
   std::unique_ptr<store::Store> store_;
   FakeSubject subject_{std::vector<int>(6, 12), 50};
   FakeMeasurer measurer_;

@@ -84,7 +84,7 @@ TEST_F(TuneTest, AnotherMachinesRecordsAreHints) {
     record.raced = false;
     foreign.push_back(record);
   }
-  store_ = std::move(*store::open_sqlite((folder_ / "other.db").string()));
+  store_ = std::move(*store::open_sqlite(folder_.at("other.db")));
   const auto there = *store_->open_run({0, subject_.workload(), target_.text(), "warm", "default", "00aa", "random", "none", 9});
   for (auto& record : foreign) record.run = there.id;
   ASSERT_TRUE(store_->add(foreign));
@@ -160,7 +160,7 @@ TEST_F(TuneTest, AStoreThatFailsEndsTheRunWithItsSentence) {
 
 // A run in a child process, killed at random moments until it ends by itself.
 TEST_F(TuneTest, KilledAtRandomMomentsLosesAndRepeatsNothing) {
-  const std::string path = (folder_ / "killed.db").string();
+  const std::string path = folder_.at("killed.db");
   store_.reset();
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
