@@ -123,6 +123,7 @@ Result<Trained> train_global_model(const LearnRequest& request, const std::strin
   const Records records = LATHE_TRY(read_records(request));
   Trained trained;
   trained.skipped = records.history.skipped;
+  trained.copies = records.history.copies;
   trained.model = LATHE_TRY(learn::train_global(records.history, LATHE_TRY(global_options(request.options, records.target_class))));
   LATHE_TRY_STATUS(write_whole(file, LATHE_TRY(model::save(trained.model))));
   return trained;
@@ -151,6 +152,7 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
   LATHE_TRY(tune::model_of(request.learn.options));
   Judgement out;
   out.skipped = records.history.skipped;
+  out.copies = records.history.copies;
   out.judged = LATHE_TRY(learn::evaluate(records.history, make, options));
   for (const learn::Judged& judged : out.judged)
     out.seen.push_back(std::ranges::find(seen, learn::shape_of(judged.group.workload)) != seen.end());

@@ -24,6 +24,7 @@ struct LearnRequest {
 struct Trained {
   model::GlobalModel model;
   std::int64_t skipped = 0;           // records that do not replay
+  std::int64_t copies = 0;            // records that another database has too
 };
 // Writes `file` whole or not at all.
 Result<Trained> train_global_model(const LearnRequest& request, const std::string& file);
@@ -37,7 +38,7 @@ struct JudgeRequest {
 struct Judgement {
   std::vector<learn::Judged> judged;
   std::vector<bool> seen;             // whether the global model's file was trained on that workload
-  std::int64_t skipped = 0;
+  std::int64_t skipped = 0, copies = 0;
 };
 Result<Judgement> judge_model(const JudgeRequest& request);
 

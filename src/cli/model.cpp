@@ -37,8 +37,9 @@ void choose_databases(Flags& flags) {
   if (flags.learn().databases.empty()) flags.learn().databases = {flags.database};
 }
 
-// Skipped records are no reason to fail, but nobody should wonder where they are.
-void print_skipped(std::int64_t skipped) {
+// Records left out are no reason to fail, but nobody should wonder where they are.
+void print_left_out(std::int64_t skipped, std::int64_t copies) {
+  if (copies > 0) fmt::print("{} left out: several databases have them\n", counted(copies, "record"));
   if (skipped > 0) fmt::print("{} left out: their schedules do not apply any more\n", counted(skipped, "record"));
 }
 
@@ -47,14 +48,14 @@ Result<int> train(Flags& flags) {
   const auto trained = LATHE_TRY(api::train_global_model(flags.learn(), flags.output));
   const model::GlobalModel& model = trained.model;
   if (flags.json) {
-    fmt::print("{}\n", dump({{"file", flags.output}, {"records", model.records}, {"skipped", trained.skipped},
+    fmt::print("{}\n", dump({{"file", flags.output}, {"records", model.records}, {"skipped", trained.skipped}, {"copies", trained.copies},
                              {"workloads", model.workloads}, {"target", model.target_class}, {"features", model.features},
                              {"objective", model::name_of(model.objective)}}));
     return kDone;
   }
   fmt::print("{}: learned from {} of {}, for {}\n", flags.output, counted(model.records, "record"),
              counted(static_cast<std::int64_t>(model.workloads.size()), "workload"), model.target_class);
-  print_skipped(trained.skipped);
+  print_left_out(trained.skipped, trained.copies);
   return kDone;
 }
 
@@ -82,7 +83,7 @@ Json judgement_json(const api::Judgement& judgement, bool regression) {
     rows.push_back(std::move(row));
   }
   return {{"rows", std::move(rows)}, {"mean", quality_json(learn::mean_of(judgement.judged), regression)},
-          {"skipped", judgement.skipped}};
+          {"skipped", judgement.skipped}, {"copies", judgement.copies}};
 }
 
 std::string cell(double x) { return std::isfinite(x) ? fmt::format("{:6.3f}", x) : "     -"; }
@@ -103,7 +104,7 @@ void print_judgement(const api::Judgement& judgement, bool regression) {
   }
   print_quality(learn::mean_of(judgement.judged), regression, " mean");
   if (seen) fmt::print("* the model of the file was trained on this workload\n");
-  print_skipped(judgement.skipped);
+  print_left_out(judgement.skipped, judgement.copies);
 }
 
 Result<int> judge(Flags& flags) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -66,6 +67,7 @@ class Histories : public testing::Test {
       double sum = 0;
       for (std::size_t f = 0; f < row.size(); f += 3) sum += row[f];
       r.seconds = 1e-3 * std::exp(0.02 * sum);
+      r.time = fmt::format("{}.{}", run.id, i);
       records.push_back(std::move(r));
     }
     EXPECT_TRUE(store_->add(records));
@@ -86,6 +88,7 @@ class Histories : public testing::Test {
       r.trace = Json::array();
       r.config = Json::object();
       r.error_kind = "timeout";
+      r.time = fmt::format("{}.{}", run.id, i);
     }
     EXPECT_TRUE(store_->add(records));
   }
@@ -146,6 +149,20 @@ TEST_F(Histories, SelectsWorkloadsInAnyLayout) {
   History history;
   EXPECT_EQ(read_history(*store_, {}, "colour", history).error().message,
             "unknown features \"colour\"; known are context, relation, configuration, tree");
+}
+
+TEST_F(Histories, CopiesOfAnotherStoreCountOnce) {
+  fill(matmul(37, 53), 10);
+  std::stringstream lines;
+  ASSERT_TRUE(store::export_lines(*store_, {}, lines));
+  const auto copy = *store::open_in_memory();
+  ASSERT_TRUE(store::import_lines(*copy, lines));
+  fill(matmul(37, 53), 5, 2);
+  History history = read();
+  EXPECT_EQ(history.copies, 0);
+  ASSERT_TRUE(read_history(*copy, {}, "context", history));
+  EXPECT_EQ(history.rows.count(), 15);
+  EXPECT_EQ(history.copies, 10);
 }
 
 TEST_F(Histories, WhatDoesNotReplayIsCountedAndLeftOut) {
