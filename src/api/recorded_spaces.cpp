@@ -108,7 +108,7 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
   measuring.jobs = request.jobs;
   measuring.cache = cache_of(request.list.cache_mode);
   const auto measurer = LATHE_TRY(measure::make_measurer(space.program(), request.list.target, measuring));
-  recording.peak_flops = LATHE_TRY(measurer->peak_flops());
+  recording.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.list.target));
   RecordedSpace out;
   out.summary = LATHE_TRY(tune::tune(space, *measurer, *store, request.list.target, options,
                                      [&](const tune::Progress& progress) { listener(progress, recording.peak_flops); }, stop));

@@ -18,15 +18,6 @@ std::string peak_key(const std::string& fingerprint, const std::string& target) 
   return "peak/" + fingerprint + "/" + target;
 }
 
-// The highest that any run on this machine and thread count has measured: a moment's work, and it may have been a busy one.
-Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target) {
-  const std::string machine = host_fingerprint().text();
-  const double now = LATHE_TRY(measurer.peak_flops());
-  const double before = LATHE_TRY(known_peak(store, machine, target.text()));
-  if (now > before) LATHE_TRY_STATUS(store.put(peak_key(machine, target.text()), fmt::format("{}", now)));
-  return std::max(now, before);
-}
-
 }  // namespace
 
 measure::CacheMode cache_of(const std::string& name) {
@@ -38,6 +29,14 @@ Result<double> known_peak(store::Store& store, const std::string& fingerprint, c
   if (const auto text = LATHE_TRY(store.get(peak_key(fingerprint, target))))
     std::from_chars(text->data(), text->data() + text->size(), peak);
   return peak;
+}
+
+Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target) {
+  const std::string machine = host_fingerprint().text();
+  const double now = LATHE_TRY(measurer.peak_flops());
+  const double before = LATHE_TRY(known_peak(store, machine, target.text()));
+  if (now > before) LATHE_TRY_STATUS(store.put(peak_key(machine, target.text()), fmt::format("{}", now)));
+  return std::max(now, before);
 }
 
 Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener, const std::function<bool()>& stop) {

@@ -40,6 +40,9 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
 
 // Peak of a machine (a fingerprint's text) on a target's threads in FLOP/s, as runs have measured it; 0 if none has.
 Result<double> known_peak(store::Store& store, const std::string& fingerprint, const std::string& target);
+// FLOP/s: measures it, a moment's work that another program may disturb. The highest that any run of this store on this machine
+// and thread count has seen, this one included; kept in the store.
+Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target);
 
 struct Measurement {
   double seconds = 0, flops = 0, peak_flops = 0, numerical_error = 0;
