@@ -117,6 +117,10 @@ int perform(const Work& work) {
 
 void complain(const std::string& sentence) { std::fputs(("lathe: " + sentence + "\n").c_str(), stderr); }
 
+void complain_unless_alone(const TimingClaim& claim) {
+  if (!claim.alone()) complain("another lathe times programs on this machine: each disturbs the other's times, run one after the other");
+}
+
 int run(int argc, const char* const* argv) {
   CLI::App app(kAbout, "lathe");
   app.footer(kFooter);

@@ -41,6 +41,8 @@ Result<int> perform(const Flags& flags) {
       LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
   if (!chosen.note.empty()) complain(chosen.note);
   if (flags.serve) return serve_kernel(workload, target, chosen, flags);
+  const TimingClaim claim;
+  complain_unless_alone(claim);
   const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const auto began = std::chrono::steady_clock::now();
   LiveLine line(stderr, [&](std::size_t) {

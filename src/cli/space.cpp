@@ -49,6 +49,8 @@ Result<int> check(const Flags& flags) {
 
 Result<int> record(const Flags& flags) {
   api::RecordRequest request{LATHE_TRY(api::read_space_list(flags.file, flags.target)), flags.database, flags.output, flags.jobs};
+  const TimingClaim claim;
+  complain_unless_alone(claim);
   catch_interrupts();
   ProgressLine line(stderr, te::flops(request.list.space->program()));
   const auto recorded =

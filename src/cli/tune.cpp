@@ -107,6 +107,8 @@ Result<int> perform(const Flags& flags) {
   request.options.flavour = LATHE_TRY(space::flavour_named(flags.machine.space));
   request.program = std::move(workload.program);
   if (flags.options.trials == 0) return predict(request, flags);
+  const TimingClaim claim;
+  complain_unless_alone(claim);
   catch_interrupts();
   ProgressLine line(stderr, te::flops(request.program));
   const auto tuned = api::run_tuning(

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "base/alone.h"
 #include "base/hash.h"
 #include "tuner/measure/reference.h"
 
@@ -17,12 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFormat = 0x3130464552544c01;  // changes with what a reference or its inputs are
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
-
-std::string default_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != 0) return std::string(cache) + "/lathe";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != 0) return std::string(home) + "/.cache/lathe";
-  return {};
-}
 
 std::uint64_t checksum(const std::vector<double>& values) {
   Hasher hasher;
@@ -58,7 +52,7 @@ void forget_oldest(const std::string& folder) {
 }  // namespace
 
 ReferenceCache::ReferenceCache(const std::string& folder)
-    : folder_(folder == "-" ? std::string() : folder.empty() ? default_folder() : folder) {}
+    : folder_(folder == "-" ? std::string() : folder.empty() ? cache_folder() : folder) {}
 
 std::string ReferenceCache::path_of(const te::Program& program, std::uint64_t seed) const {
   return folder_ + "/" + hex(Hasher().add(te::workload_key(program)).add(seed).value()) + ".reference";

@@ -31,7 +31,10 @@ Outcome lathe(std::vector<const char*> words) {
 
 class Usage : public testing::Test {
  protected:
-  Usage() { setenv("LATHE_DB", folder_.at("records.db").c_str(), 1); }
+  Usage() {
+    setenv("LATHE_DB", folder_.at("records.db").c_str(), 1);
+    setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+  }
   void refused(const std::vector<const char*>& words, int code, const std::string& part) {
     const Outcome outcome = lathe(words);
     EXPECT_EQ(outcome.code, code) << outcome.error;

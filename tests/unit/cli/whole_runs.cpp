@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alone.h"
 #include "unit/cli/command.h"
 
 namespace lathe {
@@ -64,6 +65,19 @@ TEST_F(Command, WithoutTrialsTheModelsChoose) {
 
   const Outcome shown = lathe(with(with({"show"}, workload_), {"--schedule", "predicted", "--what", "trace"}));
   EXPECT_EQ(shown.code, 0) << shown.error;
+}
+
+TEST_F(Command, SaysWhereAnotherTimesProgramsToo) {
+  const auto tune = with(with({"tune"}, workload_), {"--trials", "2"});
+  const std::string sentence = "lathe: another lathe times programs on this machine: ";
+  EXPECT_EQ(lathe(tune).error.find(sentence), std::string::npos);
+  const TimingClaim claim;
+  EXPECT_TRUE(claim.alone());
+  for (const auto& words : {with(tune, {"--seed", "1"}), with(with({"bench"}, workload_), {"--schedule", "default"})}) {
+    const Outcome beside = lathe(words);
+    EXPECT_EQ(beside.code, 0);
+    EXPECT_NE(beside.error.find(sentence), std::string::npos) << beside.error;
+  }
 }
 
 // Beside the command there is what trains TreeGRU, or not.

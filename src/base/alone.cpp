@@ -1,0 +1,40 @@
+#include "base/alone.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+namespace lathe {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+std::string cache_folder() {
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/lathe";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/lathe";
+  return {};
+}
+
+TimingClaim::TimingClaim() {
+  const std::string folder = cache_folder();
+  if (folder.empty()) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  file_ = ::open((folder + "/timing.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  alone_ = file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+TimingClaim::~TimingClaim() {
+  if (file_ >= 0) ::close(file_);
+}
+
+}  // namespace lathe
