@@ -28,7 +28,8 @@ std::string without_numbers(const std::string& workload) {
 
 // Equal where one store has the trial from the other, by import: runs and indices may differ then.
 std::uint64_t hash_of_trial(const store::Record& r) {
-  return Hasher().add(r.workload).add(r.target).add(r.fingerprint).add(r.time).add(dump(r.config)).add(
+  const std::string config = r.config.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Hasher().add(r.workload).add(r.target).add(r.fingerprint).add(r.time).add(config).add(
       std::bit_cast<std::uint64_t>(r.seconds)).value();
 }
 
