@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/alone.h"
+#include "base/timing_claim.h"
 
 namespace lathe::cli {
 

@@ -16,8 +16,6 @@ std::string rate_text(double flops, double seconds) { return fmt::format("{:.1f}
 
 std::string counted(std::int64_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
-std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
-
 std::string schedule_text(const Json& config) {
   std::string out;
   for (const auto& [knob, value] : config.items())

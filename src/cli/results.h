@@ -27,7 +27,4 @@ std::string schedule_text(const Json& config);
 double believed_seconds(const store::Record& record);  // of the race where there was one
 Json short_json(const store::Record& record, double flops);
 
-// JSON for standard output: never throws, whatever bytes a message holds.
-std::string dump(const Json& json, int indent = -1);
-
 }  // namespace lathe::cli

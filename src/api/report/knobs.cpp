@@ -14,7 +14,7 @@ constexpr std::size_t kLeastFast = 5, kLeastAll = 20;  // configurations; fewer 
 constexpr std::size_t kMostValues = 16;                // of a knob, shown each by itself
 
 std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_string() ? value.get<std::string>() : dump(value);
 }
 
 // The time of each configuration, its smallest where it was measured several times; fastest first.

@@ -1,13 +1,11 @@
 #include "tuner/learn/history.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "base/hash.h"
 #include "compiler/te/parse.h"
 #include "compiler/te/program.h"
 #include "tuner/learn/featurizer.h"
@@ -24,13 +22,6 @@ std::string without_numbers(const std::string& workload) {
   std::string text = shape_of(workload);
   std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
   return text;
-}
-
-// Equal where one store has the trial from the other, by import: runs and indices may differ then.
-std::uint64_t hash_of_trial(const store::Record& r) {
-  const std::string config = r.config.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Hasher().add(r.workload).add(r.target).add(r.fingerprint).add(r.time).add(config).add(
-      std::bit_cast<std::uint64_t>(r.seconds)).value();
 }
 
 class Reader {
@@ -87,7 +78,7 @@ class Reader {
 
   void add(const store::Record& record) {
     if (record.ok() && !(record.seconds > 0)) return;
-    if (!history_.trials.insert(hash_of_trial(record)).second) {
+    if (!history_.trials.insert(store::identity(record)).second) {
       ++history_.copies;
       return;
     }

@@ -41,7 +41,7 @@ struct History {
   std::vector<Json> configs;  // of the rows, where features are configurations
   std::int64_t skipped = 0;   // records whose trace does not replay any more
   std::int64_t copies = 0;    // left out: trials that were read before, of another store say
-  std::unordered_set<std::uint64_t> trials;  // hashes of those that were read
+  std::unordered_set<std::uint64_t> trials;  // identities of those that were read
   std::vector<std::string> workloads() const;  // keys, each once, in order
   std::vector<std::string> targets() const;
 };

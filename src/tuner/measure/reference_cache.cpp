@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/alone.h"
+#include "base/environment.h"
 #include "base/hash.h"
 #include "tuner/measure/reference.h"
 

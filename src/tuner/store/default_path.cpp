@@ -1,17 +1,7 @@
-#include <cstdlib>
-
+#include "base/environment.h"
 #include "tuner/store/store.h"
 
 namespace lathe::store {
-namespace {
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-}  // namespace
-
 std::string default_path() {
   if (const auto path = environment("LATHE_DB"); !path.empty()) return path;
   if (const auto data = environment("XDG_DATA_HOME"); !data.empty()) return data + "/lathe/records.db";

@@ -1,4 +1,5 @@
 // JSON lines: a line a trial with the run it belongs to.
+#include <bit>
 #include <cmath>
 #include <istream>
 #include <limits>
@@ -71,13 +72,6 @@ Result<Run> read_run(const Json& json) {
   return run;
 }
 
-// What a trial is, wherever in a run it stands: the same trial imported twice is one.
-std::uint64_t identity(Record record) {
-  record.batch = record.index = 0;
-  record.raced = false;
-  return hash_of(dump(to_json(Run{}, record)));
-}
-
 using RunKey = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, std::string,
                           std::uint64_t>;
 RunKey key_of(const Run& r) {
@@ -131,6 +125,11 @@ Result<std::vector<std::pair<Run, Record>>> read_lines(std::istream& lines, cons
 }
 
 }  // namespace
+
+std::uint64_t identity(const Record& r) {
+  return Hasher().add(r.workload).add(r.target).add(r.cache_mode).add(r.fingerprint).add(dump(r.config)).add(r.time).add(
+      std::bit_cast<std::uint64_t>(r.seconds)).add(r.error_kind).value();
+}
 
 Json to_json(const Run& run, const Record& r) {
   Json json;

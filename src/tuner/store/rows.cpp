@@ -24,8 +24,6 @@ double first_standing(const Record& record) {
   return record.raced ? record.race_seconds : record.seconds * kUnracedPenalty;
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::string insert_record_sql() {
   std::string values = "?";
   for (int i = 1; i < kColumnCount; ++i) values += ",?";

@@ -26,7 +26,4 @@ Result<Record> read_record(const Statement& row);
 Json visits_to_json(const std::vector<Visit>& visits);
 Result<std::vector<Visit>> visits_from_json(const Json& json);
 
-// Text of JSON that never throws: bytes that are not UTF-8 (say, in an error message) become U+FFFD.
-std::string dump(const Json& json);
-
 }  // namespace lathe::store

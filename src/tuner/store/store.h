@@ -105,6 +105,9 @@ Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, double busy_
 Result<std::unique_ptr<Store>> open_in_memory();
 std::string default_path();         // $LATHE_DB, else $XDG_DATA_HOME/lathe/records.db, else ~/.local/share/...
 
+// What a trial is, wherever it stands in which run of which store: a trial that was imported has that of its original.
+std::uint64_t identity(const Record& record);
+
 // JSON lines, a line a trial with its run. Import skips trials that are already there and says how many; a trial of the
 // same run and index from elsewhere gets the next free index. Infinity is null in JSON.
 Json to_json(const Run& run, const Record& record);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/alone.h"
+#include "base/timing_claim.h"
 #include "unit/cli/command.h"
 
 namespace lathe {

@@ -1,4 +1,4 @@
-#include "base/alone.h"
+#include "base/timing_claim.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/environment.h"
 #include "support/temporary_folder.h"
 
 namespace lathe {

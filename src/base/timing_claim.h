@@ -1,12 +1,7 @@
 // Programs that time something on a machine at once disturb each other.
 #pragma once
 
-#include <string>
-
 namespace lathe {
-
-// $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; empty where neither is known. It need not exist.
-std::string cache_folder();
 
 // Tells other processes of this user that this one times something, for as long as it lives: a lock on a file in the cache
 // folder, which the system drops with the process.

@@ -1,29 +1,15 @@
-#include "base/alone.h"
+#include "base/timing_claim.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 
+#include "base/environment.h"
+
 namespace lathe {
-namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-}  // namespace
-
-std::string cache_folder() {
-  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/lathe";
-  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/lathe";
-  return {};
-}
-
 TimingClaim::TimingClaim() {
   const std::string folder = cache_folder();
   if (folder.empty()) return;

@@ -1,0 +1,12 @@
+// What the environment says.
+#pragma once
+
+#include <string>
+
+namespace lathe {
+
+std::string environment(const char* name);  // empty where it is not set
+// $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; empty where neither is known. It need not exist.
+std::string cache_folder();
+
+}  // namespace lathe
