@@ -127,8 +127,8 @@ Result<std::vector<std::pair<Run, Record>>> read_lines(std::istream& lines, cons
 }  // namespace
 
 std::uint64_t identity(const Record& r) {
-  return Hasher().add(r.workload).add(r.target).add(r.cache_mode).add(r.fingerprint).add(dump(r.config)).add(r.time).add(
-      std::bit_cast<std::uint64_t>(r.seconds)).add(r.error_kind).value();
+  return Hasher().add(r.workload).add(r.target).add(r.cache_mode).add(r.cpu).add(r.fingerprint).add(dump(r.config))
+      .add(r.time).add(std::bit_cast<std::uint64_t>(r.seconds)).add(r.error_kind).value();
 }
 
 Json to_json(const Run& run, const Record& r) {
