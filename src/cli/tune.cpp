@@ -48,6 +48,8 @@ void add_exploration_flags(FlagSet& set, tune::Options& options) {
   set.number("--lambda", exploration.lambda, 1, 1000, "a batch is picked of so many times as many candidates");
   set.number("--alpha", exploration.alpha, 0, 1000, "weight of diversity in that pick, in units of the scores' spread");
   set.number("--temperature", exploration.temperature, 0, 1000, "of the annealing at first, in units of the scores' spread");
+  set.number("--global-trials", options.global_trials, 0.001, 1e9,
+             "trials that a global model is worth: it fades as they come in; the paper's never does (1e9)");
   set.number("--elite", exploration.elite, 0, 1, "share of the chains that restart from the best measured; the paper's is 0");
   set.group("");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include <fmt/ranges.h>
 
@@ -51,6 +52,7 @@ Arm as_in_the_paper(Arm arm) {
   arm.options.prior = false;
   arm.options.first_batch = arm.options.batch;
   arm.options.exploration.elite = 0;
+  arm.options.global_trials = std::numeric_limits<double>::infinity();
   return arm;
 }
 

@@ -33,7 +33,7 @@ Spaces named(const Spaces& among, const std::vector<std::string>& names) {
 std::string settings_hash(const Cell& cell, const Settings& settings) {
   const tune::Options& o = cell.arm.options;
   const search::Options& e = o.exploration;
-  Json told = {experiment::kVersion, feature::kVersion, o.batch, o.first_batch, o.search, o.model, o.acquisition, o.default_first, o.prior, o.features,
+  Json told = {experiment::kVersion, feature::kVersion, o.batch, o.first_batch, o.search, o.model, o.acquisition, o.default_first, o.prior, o.features, o.global_trials,
                e.chains, e.steps, e.epsilon, e.lambda, e.alpha, e.temperature, e.patience, e.elite, cell.arm.measurements_a_trial};
   if (!cell.sources.empty()) told.push_back(settings.rows_a_source);
   for (const SpaceFile* source : cell.sources) told.push_back(source->hash);
@@ -124,7 +124,7 @@ std::string usual_target(const std::vector<SpaceFile>& spaces) {
 Result<std::vector<SpaceFile>> spaces_in(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, none))
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, none))
     if (entry.path().string().ends_with(kEnding)) files.push_back(entry.path().string());
   if (files.empty())
     return fail_at(folder, ErrorKind::kNotFound, "there are no recordings here; make some with lathe space record, or name their folder");

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -90,5 +91,11 @@ struct BootstrapOptions {
   double confidence = 1.0;       // kUpperConfidence: mean + confidence * deviation
 };
 std::unique_ptr<CostModel> make_bootstrap(const BootstrapOptions& options);
+
+// What `make` builds over the global model it is given, which fades: beside n rows of the model's own its scores count
+// rows / (rows + n). In section 4 they count fully for ever, and what they are wrong about is in the way of the last percents.
+// Not to be trained while another thread predicts.
+using MakeOver = std::function<std::unique_ptr<CostModel>(std::shared_ptr<const CostModel> global)>;
+std::unique_ptr<CostModel> make_fading(std::shared_ptr<const CostModel> global, double rows, const MakeOver& make);
 
 }  // namespace lathe::model

@@ -9,14 +9,26 @@ namespace {
 
 constexpr double kPriorTrials = 16;            // trials the analytic model is worth
 constexpr double kNegligible = 0.02;           // weight below which it is not worth its time
+constexpr double kBesideGlobal = 0.5;          // its weight at the beginning, where a global model knows something too
 constexpr std::size_t kCalibrationRows = 256;
+constexpr std::uint64_t kCalibrationSeed = 1;
 constexpr std::size_t kSmallestPart = 48;  // configurations for which a thread is worth starting
 
 }  // namespace
 
 search::Scorer* prior_of(const Subject& subject, const Options& options) {
   if (options.model == "analytic") return subject.prior();
-  return options.prior && options.model != "none" && !options.global ? subject.prior() : nullptr;
+  return options.prior && options.model != "none" ? subject.prior() : nullptr;
+}
+
+ModelScorer::ModelScorer(const Subject& subject, model::CostModel* model, search::Scorer* prior, int jobs)
+    : subject_(subject), model_(model), prior_(prior), jobs_(jobs) {
+  if (prior_ == nullptr || !learned()) return;
+  most_weight_ = prior_weight_ = kBesideGlobal;
+  Rng rng(kCalibrationSeed);
+  std::vector<search::Config> sample(kCalibrationRows);
+  for (auto& config : sample) config = subject_.domain().random(rng);
+  set_scales(sample);
 }
 
 void ModelScorer::calibrate(std::span<const search::Measured> measured, int worked) {
@@ -24,12 +36,16 @@ void ModelScorer::calibrate(std::span<const search::Measured> measured, int work
   const auto recent = measured.last(std::min<std::size_t>(measured.size(), kCalibrationRows));
   std::vector<search::Config> configs;
   for (const auto& m : recent) configs.push_back(m.config);
+  set_scales(configs);
+  prior_weight_ = most_weight_ * kPriorTrials / (kPriorTrials + worked);
+}
+
+void ModelScorer::set_scales(std::span<const search::Config> configs) {
   std::vector<double> scores(configs.size());
   predict(configs, scores);
   learned_scale_ = search::scale_of(scores);
   prior_->score(configs, scores);
   prior_scale_ = search::scale_of(scores);
-  prior_weight_ = kPriorTrials / (kPriorTrials + worked);
 }
 
 void ModelScorer::score(std::span<const search::Config> configs, std::span<double> scores) {

@@ -1,7 +1,8 @@
 // Joins features and models to the scores a search asks for. Internal to this room.
 //
 // Until the learned model is trained the analytic one scores, and shares the batch with chance; after that both do, in
-// units of their spread over what was measured, the analytic one with a weight that fades.
+// units of their spread over what was measured, the analytic one with a weight that fades. A model that begins from a global
+// one is trained from the start: before anything is measured both count the same, in units of their spread over the space.
 #pragma once
 
 #include "tuner/search/spread.h"
@@ -15,8 +16,7 @@ search::Scorer* prior_of(const Subject& subject, const Options& options);
 class ModelScorer final : public search::Scorer {
  public:
   // `model` and `prior` may be null: without both it is never ready.
-  ModelScorer(const Subject& subject, model::CostModel* model, search::Scorer* prior, int jobs)
-      : subject_(subject), model_(model), prior_(prior), jobs_(jobs) {}
+  ModelScorer(const Subject& subject, model::CostModel* model, search::Scorer* prior, int jobs);
 
   bool ready() const override { return status_.has_value() && (learned() || prior_ != nullptr); }
   double trust() const override { return learned() || model_ == nullptr ? 1 : kUnlearnedTrust; }
@@ -30,6 +30,7 @@ class ModelScorer final : public search::Scorer {
   static constexpr double kUnlearnedTrust = 0.5;
 
   bool learned() const { return model_ != nullptr && model_->trained(); }
+  void set_scales(std::span<const search::Config> configs);
   void predict(std::span<const search::Config> configs, std::span<double> scores);
   Status score_part(std::span<const search::Config> configs, std::span<double> scores) const;
 
@@ -37,7 +38,7 @@ class ModelScorer final : public search::Scorer {
   model::CostModel* model_;
   search::Scorer* prior_;
   int jobs_;
-  double prior_weight_ = 0;
+  double most_weight_ = 1, prior_weight_ = 0;  // of the analytic one, at the beginning and now
   search::Scale learned_scale_, prior_scale_;
   std::vector<double> prior_scores_;
   Status status_;

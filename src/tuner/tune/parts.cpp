@@ -1,5 +1,6 @@
 // Searchers and models by name: the lists that the command line, its help and its messages follow.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/ranges.h>
 
@@ -138,7 +139,13 @@ Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
   if (model->reads_trees) LATHE_TRY_STATUS(check_tree_model(options));
   else if (options.features == kTrees)
     return fail(ErrorKind::kInvalidArgument, "{} does not read trees; choose other features or a treegru model", options.model);
-  return model->make == nullptr ? nullptr : model->make(options);
+  if (model->make == nullptr) return nullptr;
+  if (options.global == nullptr || std::isinf(options.global_trials)) return model->make(options);
+  return model::make_fading(options.global, options.global_trials, [&](std::shared_ptr<const model::CostModel> global) {
+    Options over = options;
+    over.global = std::move(global);
+    return model->make(over);
+  });
 }
 
 std::string features_of(const Options& options) {

@@ -263,6 +263,8 @@ Status check(const Options& options) {
   if (options.trials < 1) return fail(ErrorKind::kInvalidArgument, "the number of trials must be at least 1, not {}", options.trials);
   if (options.batch < 1 || options.first_batch < 1)
     return fail(ErrorKind::kInvalidArgument, "the batch must be at least 1, not {}", std::min(options.batch, options.first_batch));
+  if (!(options.global_trials > 0))
+    return fail(ErrorKind::kInvalidArgument, "a global model must be worth more than no trial, not {:g}", options.global_trials);
   const search::Options& exploration = options.exploration;
   if (exploration.chains < 1 || exploration.steps < 1)
     return fail(ErrorKind::kInvalidArgument, "annealing needs at least 1 chain and 1 step, not {} and {}", exploration.chains,

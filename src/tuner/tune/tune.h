@@ -29,8 +29,9 @@ struct Options {
   bool default_first = true;         // the first trial is the analytic default; false where searches are compared
   bool prior = true;                 // a learned model begins from the analytic one, which fades as trials come in
   std::string features = "context";  // configuration, context, relation; treegru models see trees instead (features_of)
-  // f_global of section 4, under the learned model: chooses the first batch in place of the analytic one.
+  // f_global of section 4, under the learned model: chooses the first batch, together with the analytic one if `prior`.
   std::shared_ptr<const model::CostModel> global;
+  double global_trials = 16;         // trials that it is worth: it fades as they come in; infinity: never, as in the paper
   bool transfer = true;              // where no `global` is given, one may be trained from other workloads' records
   search::Options exploration;
   std::uint64_t seed = 0;

@@ -53,6 +53,34 @@ TEST(Transfer, TheLocalModelCorrectsAWrongGlobalOne) {
   EXPECT_GT(pairwise_accuracy(scores_of(*model, fresh), fresh.seconds), 0.8);
 }
 
+// What it is wrong about is no longer in the way where there are rows enough; without rows it counts fully.
+TEST(Transfer, AFadingGlobalModelGivesWayToOwnRows) {
+  Rows backwards = synthetic_rows(600, 1, 5);
+  for (double& seconds : backwards.seconds) seconds = 1 / std::min(1 + seconds, 1e6);
+  std::shared_ptr<CostModel> wrong = make_xgboost({});
+  ASSERT_TRUE(wrong->train(backwards));
+  const MakeOver over = [](std::shared_ptr<const CostModel> global) { return make_xgboost({.global = std::move(global)}); };
+  const auto fading = make_fading(wrong, 16, over), lasting = over(wrong);
+  const Rows rows = synthetic_rows(200, 1, 6), fresh = synthetic_rows(400, 1, 7);
+  EXPECT_TRUE(fading->trained());
+  EXPECT_EQ(scores_of(*fading, fresh), scores_of(*wrong, fresh));
+  ASSERT_TRUE(fading->train(rows) && lasting->train(rows));
+  EXPECT_GT(pairwise_accuracy(scores_of(*fading, fresh), fresh.seconds),
+            pairwise_accuracy(scores_of(*lasting, fresh), fresh.seconds) + 0.02);
+  const auto before = scores_of(*fading, fresh);
+  EXPECT_FALSE(fading->train({}));
+  EXPECT_EQ(scores_of(*fading, fresh), before);
+}
+
+TEST(Transfer, AGlobalModelOfManyTrialsDoesNotFade) {
+  const auto global = global_of(Objective::kRank, 1);
+  const MakeOver over = [](std::shared_ptr<const CostModel> beneath) { return make_xgboost({.global = std::move(beneath)}); };
+  const auto fading = make_fading(global, 1e12, over), lasting = over(global);
+  const Rows rows = synthetic_rows(100, 1, 6);
+  ASSERT_TRUE(fading->train(rows) && lasting->train(rows));
+  EXPECT_EQ(scores_of(*fading, rows), scores_of(*lasting, rows));
+}
+
 TEST(Transfer, AllRowsFailedOrEqualLeaveTheGlobalOrder) {
   const auto global = global_of(Objective::kRank, 1);
   const Rows fresh = synthetic_rows(100, 1, 8);
