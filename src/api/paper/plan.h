@@ -16,7 +16,7 @@ struct SpaceFile {
   std::string hash;  // of the file's bytes
   recorded::Recording recording;
 };
-// All *.json.zst of a folder, by file name. The error says that there are none.
+// All *.json.zst of a folder and the folders in it, by path. The error says that there are none.
 Result<std::vector<SpaceFile>> spaces_in(const std::string& folder);
 
 struct Settings {

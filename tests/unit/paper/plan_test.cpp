@@ -1,8 +1,10 @@
+#include <filesystem>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "api/paper/plan.h"
+#include "support/temporary_folder.h"
 
 namespace lathe::paper {
 namespace {
@@ -57,6 +59,18 @@ TEST(Plans, KnowEveryArmOfEveryFigure) {
       }
       for (const Claim& claim : setting.claims) EXPECT_TRUE(arms.contains(claim.arm) && arms.contains(claim.against)) << figure.name;
     }
+}
+
+TEST(Plans, FindRecordingsInFoldersOfTheirOwn) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "avx2");
+  for (const auto& entry : std::filesystem::directory_iterator(LATHE_RECORDINGS))
+    if (entry.path().string().ends_with(".json.zst"))
+      std::filesystem::copy_file(entry, folder.path() / (entry.path().filename() == "conv.json.zst" ? "avx2" : "") / entry.path().filename());
+  const auto found = spaces_in(folder.path().string());
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_EQ(found->size(), 2U);
+  EXPECT_EQ((*found)[0].recording.name, "conv");
 }
 
 TEST(Plans, RefuseUnknownNames) {
