@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "api/schedules.h"
+#include "api/shipped_models.h"
 #include "api/workload.h"
 #include "base/file.h"
 #include "compiler/te/program.h"
@@ -106,15 +107,34 @@ Result<learn::GlobalOptions> global_options(const tune::Options& options, const 
                               .target_class = target_class};
 }
 
-// The file's model if one is named, else what the store teaches, or none.
-Result<std::optional<model::GlobalModel>> global_model_for(const std::string& file, const std::string& workload,
-                                                           const Target& target, store::Store* store,
-                                                           const tune::Options& options) {
-  if (!file.empty()) return LATHE_TRY(fitting(file, learn::target_class(target), options));
+struct Beginning {
+  model::GlobalModel model;
+  bool shipped = false;
+};
+using MaybeBeginning = std::optional<Beginning>;
+
+// None where none comes for this class of targets, or for these features and this objective.
+Result<MaybeBeginning> shipped_global(const std::string& target_class, const tune::Options& options) {
+  const std::string_view bytes = shipped_model(target_class);
+  if (bytes.empty()) return std::nullopt;
+  auto global = LATHE_TRY(model::load_global(bytes));
+  if (!model::check_fit(global, tune::features_of(options), LATHE_TRY(needed_objective(options)), target_class)) return std::nullopt;
+  return Beginning{std::move(global), true};
+}
+
+// The file's model if one is named, else what the store teaches, else what came with Lathe, or none.
+Result<MaybeBeginning> global_model_for(const std::string& file, const std::string& workload, const Target& target,
+                                        store::Store* store, const tune::Options& options) {
+  const std::string target_class = learn::target_class(target);
+  if (!file.empty()) return Beginning{LATHE_TRY(fitting(file, target_class, options))};
   const bool able = tune::objective_of(options).has_value() && options.features != "configuration";
-  if (store == nullptr || !able || !options.transfer || options.fresh) return std::nullopt;
-  return learn::global_of_store(*store, workload, target.text(), options.cache_mode, host_fingerprint().cpu(),
-                                LATHE_TRY(global_options(options, learn::target_class(target))));
+  if (!able || !options.transfer || options.fresh) return std::nullopt;
+  if (store != nullptr) {
+    auto taught = LATHE_TRY(learn::global_of_store(*store, workload, target.text(), options.cache_mode, host_fingerprint().cpu(),
+                                                   LATHE_TRY(global_options(options, target_class))));
+    if (taught) return Beginning{std::move(*taught)};
+  }
+  return shipped_global(target_class, options);
 }
 
 }  // namespace
@@ -161,10 +181,11 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
 
 Result<Origin> begin_from_others(const std::string& file, const std::string& workload, const Target& target,
                                  store::Store* store, tune::Options& options) {
-  const auto global = LATHE_TRY(global_model_for(file, workload, target, store, options));
-  if (!global) return Origin{};
-  options.global = global->model;
-  return Origin{global->records, static_cast<int>(global->workloads.size())};
+  const auto beginning = LATHE_TRY(global_model_for(file, workload, target, store, options));
+  if (!beginning) return Origin{};
+  const model::GlobalModel& global = beginning->model;
+  options.global = global.model;
+  return Origin{global.records, static_cast<int>(global.workloads.size()), beginning->shipped};
 }
 
 }  // namespace lathe::api

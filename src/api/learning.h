@@ -46,8 +46,10 @@ Result<Judgement> judge_model(const JudgeRequest& request);
 struct Origin {
   std::int64_t records = 0;                    // of other workloads; 0: nothing
   int workloads = 0;
+  bool shipped = false;                        // they were not the store's: the model came with Lathe
 };
-// Sets options.global: the file's model if one is named, else what the store teaches, or none. The store may be null.
+// Sets options.global: the file's model if one is named, else what the store teaches, else the one that came with Lathe for
+// this class of targets, or none. The store may be null.
 Result<Origin> begin_from_others(const std::string& file, const std::string& workload, const Target& target,
                                  store::Store* store, tune::Options& options);
 

@@ -142,6 +142,7 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
                             const TuneListener& listener, const std::function<bool()>& stop) {
   const auto store = LATHE_TRY(store::open_in_memory());
   tune::Options own = replay_options(recording, options);
+  own.transfer = own.transfer && !global_model.empty();  // what else comes with Lathe may change, a replay may not
   Tuned tuned;
   tuned.replayed = true;
   tuned.peak_flops = recording.peak_flops;

@@ -46,10 +46,11 @@ Json short_json(const store::Record& r, double flops) {
 namespace {
 
 std::string text_of(const api::Origin& origin) {
-  return fmt::format("{} of {}", counted(origin.records, "trial"), counted(origin.workloads, "other workload"));
+  return fmt::format("{} of {}{}", counted(origin.records, "trial"), counted(origin.workloads, "other workload"),
+                     origin.shipped ? ", which came with Lathe" : "");
 }
 
-Json to_json(const api::Origin& origin) { return {{"records", origin.records}, {"workloads", origin.workloads}}; }
+Json to_json(const api::Origin& origin) { return {{"records", origin.records}, {"workloads", origin.workloads}, {"shipped", origin.shipped}}; }
 
 }  // namespace
 

@@ -129,7 +129,7 @@ Command tune_command() {
     add_workload_flags(set, flags->workload);
     add_search_flags(set, flags->options);
     set.text("--global-model", flags->global_model, "FILE",
-             "what lathe model train wrote, to begin from; without it, one is trained on the database's other workloads");
+             "what lathe model train wrote, to begin from; without it, one trained on the database's other workloads, or the one that comes with Lathe");
     set.flag("--no-transfer", flags->no_transfer, "learn nothing from other workloads");
     set.text("--replay", flags->replay, "FILE",
              "search a recorded space (lathe space record) in place of this machine: workload, target, space and cache are its own");

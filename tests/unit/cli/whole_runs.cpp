@@ -60,6 +60,8 @@ TEST_F(Command, WithoutTrialsTheModelsChoose) {
   EXPECT_TRUE(predicted["best"]["predicted"].get<bool>());
   EXPECT_FALSE(predicted["best"].contains("seconds"));
   EXPECT_FALSE(std::filesystem::exists(folder_.at("records.db"))) << "nothing was measured";
+  EXPECT_TRUE(predicted["transfer"]["shipped"].get<bool>());
+  EXPECT_GT(predicted["transfer"]["records"].get<int>(), 1000);
   EXPECT_NE(lathe(tune).out.find("nothing was measured"), std::string::npos);
   EXPECT_NE(lathe(with(tune, {"--no-transfer"})).out.find("chosen by the analytic model"), std::string::npos);
 
