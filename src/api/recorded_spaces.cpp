@@ -115,6 +115,7 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
   if (out.summary.interrupted) return out;
 
   tune::Progress racing{.trials = options.trials, .failed = out.summary.failed, .wanted = options.trials,
+                        .main_failure = out.summary.main_failure,
                         .best_seconds = out.summary.best_seconds(), .phase = "racing the fastest"};
   const auto raced = [&](double share) {
     racing.phase = fmt::format("racing the fastest, {:.0f} % done", 100 * share);

@@ -11,7 +11,7 @@ namespace lathe::experiment {
 
 // Raised with every change of searches, models or their constants that lets a seed find something else: runs of another
 // version are not counted with these.
-inline constexpr int kVersion = 1;
+inline constexpr int kVersion = 2;
 
 struct Arm {
   std::string name;

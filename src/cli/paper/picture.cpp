@@ -47,6 +47,18 @@ std::vector<std::string> labels_of(const Picture& picture) {
   return labels;
 }
 
+// "set xtics": so few that their numbers do not touch.
+std::string ticks_of(const DrawnPanel& panel) {
+  double largest = 0;
+  for (const DrawnCurve& curve : panel.curves)
+    for (const Step& step : curve.steps) largest = std::max(largest, step.x);
+  if (!(largest > 0)) return "autofreq";
+  const double least = largest / 5, power = std::pow(10, std::floor(std::log10(least)));
+  for (const double digit : {1, 2, 5})
+    if (digit * power >= least) return fmt::format("{:g}", digit * power);
+  return fmt::format("{:g}", 10 * power);
+}
+
 class Script {
  public:
   Script(const Picture& picture, ImageFormat format, const std::string& output) : picture_(picture), labels_(labels_of(picture)) {
@@ -85,7 +97,8 @@ class Script {
   // Bands first: no curve is under one.
   void plot(std::size_t panel) {
     const auto& curves = picture_.panels[panel].curves;
-    text_ += fmt::format("set title {}\nset xrange [0:*]\nset yrange [0:*]\n", quoted(picture_.panels[panel].title));
+    text_ += fmt::format("set title {}\nset xrange [0:*]\nset yrange [0:*]\nset xtics {}\n",
+                         quoted(picture_.panels[panel].title), ticks_of(picture_.panels[panel]));
     std::string parts;
     for (const char* what : {"band", "line"})
       for (std::size_t curve = 0; curve < curves.size(); ++curve) {

@@ -18,7 +18,7 @@ TEST(PaperPictures, AreTwoPanelsAndALegend) {
   const std::string script = gnuplot_script(kPicture, ImageFormat::kPng, "/tmp/a \"b\".png");
   for (const char* part : {"set terminal pngcairo noenhanced size 840,680 ", "set output \"/tmp/a \\\"b\\\".png\"\n",
                            "set multiplot layout 2,2 title \"Figure \\\"4\\\": λ\\\\1\" ", "$p0c0 << END\n1 0 10 20\n2 5 15 25\nEND\n",
-                           "set xlabel \"trials\"\nset ylabel \"GFLOP/s\"\n", "set title \"C2\"\n", "unset multiplot\n"})
+                           "set xlabel \"trials\"\nset ylabel \"GFLOP/s\"\n", "set title \"C2\"\n", "set xtics 0.5\n", "set xtics 0.2\n", "unset multiplot\n"})
     EXPECT_NE(script.find(part), std::string::npos) << part << "\n" << script;
   // A search has its colour in every panel and in the legend.
   EXPECT_NE(script.find("$p0c1 using 1:3 with steps lw 2 dt 1 lc rgb '#D55E00'"), std::string::npos) << script;
