@@ -78,12 +78,12 @@ class PaperRun {
     const auto plans = LATHE_TRY(plans_of(figures, *spaces));
     for (const std::string& sentence : missing_in(plans)) note(sentence);
     LATHE_TRY_STATUS(run(plans, rows));
-    if (interrupted()) {
-      complain("interrupted; the same command goes on");
-      return kFailed;
-    }
     LATHE_TRY_STATUS(rows.sort());
     LATHE_TRY_STATUS(page(*spaces, rows));
+    if (interrupted()) {
+      complain(fmt::format("interrupted; {} shows what is finished, the same command goes on", page_path()));
+      return kFailed;
+    }
     fmt::print("{}\n", page_path());
     return kDone;
   }

@@ -61,9 +61,21 @@ class Page {
     say("\n## {}\n\nThe paper: {}.\n\n", plan.figure.title, plan.figure.finding);
     picture(plan.figure.name, plan.figure.title);
     for (const paper::Group& group : plan.groups) sources(group);
+    unfinished(plan);
     findings(plan);
     numbers(plan);
     for (const std::string& sentence : plan.left_out) say("Left out: {}.\n\n", sentence);
+  }
+
+  void unfinished(const paper::Plan& plan) {
+    std::size_t wanted = 0, finished = 0;
+    for (const paper::Group& group : plan.groups)
+      for (const paper::Panel& panel : group.panels)
+        for (const paper::Cell& cell : panel.cells) {
+          wanted += static_cast<std::size_t>(cell.seeds);
+          finished += paper::curves_of(cell, settings_, rows_).size();
+        }
+    if (finished > 0 && finished < wanted) say("{} of its {} runs are finished.\n\n", finished, wanted);
   }
 
   void sources(const paper::Group& group) {

@@ -33,6 +33,23 @@ TEST_F(Paper, RunsOnceAndWritesItsPage) {
   EXPECT_EQ(content(out_ + "/raw.csv"), rows);
 }
 
+TEST_F(Paper, TellsWhatIsNotFinished) {
+  ASSERT_EQ(paper("fig6").code, 0);  // which shares a search with figures 4 and 5
+  EXPECT_NE(page().find("10 of its 20 runs are finished."), std::string::npos) << page();
+}
+
+TEST_F(Paper, WritesItsPageWhenInterrupted) {
+  const pid_t child = start({"paper", "fig7", "--spaces", LATHE_RECORDINGS, "-o", out_, "--seeds", "1000", "--treegru-seeds", "0"});
+  const auto finished = [&] { return std::filesystem::exists(out_ + "/raw.csv") ? std::ranges::count(content(out_ + "/raw.csv"), '\n') - 1 : 0; };
+  while (finished() < 2) usleep(1000);
+  kill(child, SIGINT);
+  const Outcome outcome = finish(child);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.error.find("lathe: interrupted; " + out_ + ".md shows what is finished, the same command goes on\n"), std::string::npos)
+      << outcome.error;
+  EXPECT_NE(page().find(" of its 6000 runs are finished."), std::string::npos) << page();
+}
+
 TEST_F(Paper, WithoutGnuplotHasItsNumbers) {
   const std::string path = getenv("PATH");
   setenv("PATH", folder_.path().c_str(), 1);
