@@ -69,11 +69,11 @@ struct TreeGruOptions {
   Objective objective = Objective::kRank;
   treegru::Shape shape;
   int batch = 64;                // programs a step of training
-  int passes = 30;               // over the rows, at most, and
+  int passes = 120;              // over the rows, at most, and
   int steps = 480;               // steps, at most: training takes seconds however many rows there are
   double learning_rate = 3e-3;   // at first; falls to nothing over the steps
   double held_out = 0.125;       // share of each workload's rows that is never trained on: it tells when to stop
-  int patience = 8;              // training ends after so many looks at the held-out rows without a better one
+  int patience = 16;             // training ends after so many looks at the held-out rows without a better one
   int threads = 1;               // for training; the result does not depend on it
   int pairs_per_row = 64;        // as in XgboostOptions, like all that follows
   double noise = 0.01;
