@@ -62,9 +62,8 @@ Json to_json(const api::Predicted& predicted) {
 }
 
 std::string text_of(const api::Predicted& predicted) {
-  return fmt::format("chosen by {}; nothing was measured\nschedule: {}\n",
-                     predicted.origin.records == 0 ? "the analytic model" : "a model of " + text_of(predicted.origin),
-                     predicted.text);
+  return fmt::format("chosen by the analytic model{}; nothing was measured\nschedule: {}\n",
+                     predicted.origin.records == 0 ? "" : " and a model of " + text_of(predicted.origin), predicted.text);
 }
 
 Json to_json(const api::Tuned& tuned) {

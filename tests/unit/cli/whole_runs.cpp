@@ -62,6 +62,7 @@ TEST_F(Command, WithoutTrialsTheModelsChoose) {
   EXPECT_FALSE(std::filesystem::exists(folder_.at("records.db"))) << "nothing was measured";
   EXPECT_TRUE(predicted["transfer"]["shipped"].get<bool>());
   EXPECT_GT(predicted["transfer"]["records"].get<int>(), 1000);
+  EXPECT_TRUE(lathe(tune).out.starts_with("chosen by the analytic model and a model of ")) << lathe(tune).out;
   EXPECT_NE(lathe(tune).out.find("nothing was measured"), std::string::npos);
   EXPECT_NE(lathe(with(tune, {"--no-transfer"})).out.find("chosen by the analytic model"), std::string::npos);
 
