@@ -1,0 +1,46 @@
+"""`lathe` as the comparisons of its own searches run it: tuning, and races between what different runs found."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from contest import Contestant, race
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def add_build_flag(parser):
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="folder with the programs")
+
+
+def add_race_flags(parser):
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--turn-ms", type=float, default=8)
+
+
+def program(options):
+    path = options.build / "bin/lathe"
+    if not path.exists():
+        sys.exit(f"{path} is not there; build it, or name another folder with --build")
+    return str(path)
+
+
+def tune(options, *words):
+    """A run to its end; where it fails, its own sentence ends this program."""
+    command = [program(options), "tune", *words, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+
+
+def raced_seconds(options, workload, programs):
+    """Medians by name, raced in a process each. `workload`: the words that name it; `programs`: by name, those that choose one."""
+    contestants = []
+    try:
+        for name, words in programs.items():
+            contestants.append(Contestant(name, [program(options), "bench", *workload, *words, "--serve"]))
+        race(contestants, options.rounds, options.turn_ms / 1000)
+        return {contestant.name: contestant.median for contestant in contestants}
+    finally:
+        for contestant in contestants:
+            contestant.close()
