@@ -70,7 +70,7 @@ struct TreeGruOptions {
   treegru::Shape shape;
   int batch = 64;                // programs a step of training
   int passes = 120;              // over the rows, at most, and
-  int steps = 240;               // steps, at most: training takes less than measuring a batch, however many rows there are
+  int steps = 240;               // steps, at most: training takes a few seconds however many rows there are
   double learning_rate = 3e-3;   // at first; falls to nothing over the steps
   double held_out = 0.125;       // share of each workload's rows that is never trained on: it tells when to stop
   int patience = 16;             // training ends after so many looks at the held-out rows without a better one
