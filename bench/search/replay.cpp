@@ -77,7 +77,7 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 // What tells this row from every other, the recording's bytes included.
 Json identity(const std::string& bytes, const std::string& space, const Arm& arm, const Words& words) {
   Json out = {{"space", space}, {"arm", arm.name}, {"seeds", words.seeds}, {"trials", words.trials}, {"shuffled", words.shuffled},
-              {"recording", hex(hash_of(bytes))}, {"version", experiment::kVersion}};
+              {"recording", hex(hash_of(bytes))}, {"version", experiment::version_of(arm)}};
   if (arm.transfers) out["from"] = words.sources;
   return out;
 }

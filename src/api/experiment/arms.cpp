@@ -9,6 +9,9 @@
 namespace lathe::experiment {
 namespace {
 
+constexpr int kVersion = 2, kTreeGruVersion = 3;
+constexpr const char* kTrees = "tree";
+
 using Change = std::function<void(tune::Options&)>;
 
 Arm arm(const std::string& name, const Change& change = [](tune::Options&) {}, int measurements = 1) {
@@ -57,6 +60,8 @@ Arm as_in_the_paper(Arm arm) {
 }
 
 }  // namespace
+
+int version_of(const Arm& arm) { return tune::features_of(arm.options) == kTrees ? kTreeGruVersion : kVersion; }
 
 std::vector<Arm> known_arms() {
   return {arm("xgb-rank"),

@@ -9,9 +9,6 @@
 
 namespace lathe::experiment {
 
-// Raised with every change of searches, models or their constants that lets a seed find something else: runs of another
-// version are not counted with these.
-inline constexpr int kVersion = 2;
 
 struct Arm {
   std::string name;
@@ -19,6 +16,10 @@ struct Arm {
   int measurements_a_trial = 1;  // 2: as in the paper's figure 4, for searches without a model
   bool transfers = false;        // begins from a global model of other recordings
 };
+
+// Raised with every change of searches, models or their constants that lets a seed of this arm find something else: runs of
+// another version are not counted with these.
+int version_of(const Arm& arm);
 
 std::vector<Arm> known_arms();
 // NAME-paper is the arm NAME with only what the paper has: no prior, batches that do not grow, no chains that restart from

@@ -33,7 +33,7 @@ Spaces named(const Spaces& among, const std::vector<std::string>& names) {
 std::string settings_hash(const Cell& cell, const Settings& settings) {
   const tune::Options& o = cell.arm.options;
   const search::Options& e = o.exploration;
-  Json told = {experiment::kVersion, feature::kVersion, o.batch, o.first_batch, o.search, o.model, o.acquisition, o.default_first,
+  Json told = {experiment::version_of(cell.arm), feature::kVersion, o.batch, o.first_batch, o.search, o.model, o.acquisition, o.default_first,
                o.prior, o.features, o.global_trials, e.chains, e.steps, e.epsilon, e.lambda, e.alpha, e.temperature, e.patience, e.elite,
                cell.arm.measurements_a_trial};
   if (!cell.sources.empty()) told.push_back(settings.rows_a_source);

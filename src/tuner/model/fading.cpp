@@ -35,11 +35,10 @@ class Fading final : public CostModel {
       : global_(std::move(global)), rows_(rows), whole_(std::move(whole)) {}
 
   Status train(const Rows& rows) override {
-    const float before = global_->share();
-    global_->set_share(static_cast<float>(rows_ / (rows_ + rows.count())));
-    auto status = whole_->train(rows);
-    if (!status) global_->set_share(before);
-    return status;
+    return beside(rows, [&] { return whole_->train(rows); });
+  }
+  Status update(const Rows& rows) override {
+    return beside(rows, [&] { return whole_->update(rows); });
   }
   bool trained() const override { return whole_->trained(); }
   Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
@@ -49,6 +48,15 @@ class Fading final : public CostModel {
   Status load(const std::string& bytes) override { return whole_->load(bytes); }
 
  private:
+  template <class Learn>
+  Status beside(const Rows& rows, const Learn& learn) {
+    const float before = global_->share();
+    global_->set_share(static_cast<float>(rows_ / (rows_ + rows.count())));
+    auto status = learn();
+    if (!status) global_->set_share(before);
+    return status;
+  }
+
   const std::shared_ptr<Faded> global_;
   const double rows_;
   const std::unique_ptr<CostModel> whole_;

@@ -40,6 +40,9 @@ class CostModel {
   // From scratch; the model stays as it was on an error. Equal rows, options and seed give the same model, bit for bit,
   // whatever the number of threads.
   virtual Status train(const Rows& rows) = 0;
+  // In a search, as its trials come in: `rows` are those of the call before and more. May begin from what it knows where that
+  // saves time; equal calls in the same order give the same model.
+  virtual Status update(const Rows& rows) { return train(rows); }
   virtual bool trained() const = 0;
   virtual Status predict(std::span<const float> features, int width, std::span<float> scores) const = 0;  // thread-safe
   virtual Result<std::string> save() const = 0;    // bytes, with versions and a checksum
@@ -72,6 +75,8 @@ struct TreeGruOptions {
   int passes = 120;              // over the rows, at most, and
   int steps = 240;               // steps, at most: training takes a few seconds however many rows there are
   double learning_rate = 3e-3;   // at first; falls to nothing over the steps
+  int update_steps = 64;         // of an update(), at most, which begins from the weights so far
+  double update_rate = 2e-3;     // as learning_rate, of an update()
   double held_out = 0.125;       // share of each workload's rows that is never trained on: it tells when to stop
   int patience = 16;             // training ends after so many looks at the held-out rows without a better one
   int threads = 1;               // for training; the result does not depend on it

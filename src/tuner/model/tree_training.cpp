@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/hash.h"
 #include "tuner/model/objective.h"
 #include "tuner/model/rows.h"
 #include "tuner/treegru/network.h"
@@ -16,20 +17,23 @@ constexpr int kPiece = 16;          // rows of one workload that a step sees tog
 constexpr int kParts = 4;           // of a step's rows, for threads to share
 constexpr int kLooks = 32;          // at the held-out rows, over all steps
 constexpr int kLeastHeldOut = 8;    // fewer rows say nothing about when to stop
+constexpr double kHashes = 0x1p64;
 
-// The rows that are trained on, and those that tell when to stop.
+// The rows that are trained on, and those that tell when to stop. Which a row is follows from its features, so that it stays
+// what it was when more rows come.
 struct Split {
   std::vector<int> taught, held_out;
 
-  Split(const Rows& rows, double share, Rng& rng) {
-    for (std::vector<int>& group : group_rows(rows.workload)) {
-      shuffle(group, rng);
-      const auto aside = static_cast<std::ptrdiff_t>(share * static_cast<double>(group.size()));
-      held_out.insert(held_out.end(), group.begin(), group.begin() + aside);
-      taught.insert(taught.end(), group.begin() + aside, group.end());
+  Split(const Rows& rows, double share, std::uint64_t seed) {
+    const std::size_t bytes = static_cast<std::size_t>(rows.width) * sizeof(float);
+    const char* row = reinterpret_cast<const char*>(rows.features.data());
+    for (int i = 0; i < rows.count(); ++i, row += bytes) {
+      const std::uint64_t drawn = Hasher().add(seed).add(std::string_view(row, bytes)).value();
+      (static_cast<double>(drawn) < share * kHashes ? held_out : taught).push_back(i);
     }
-    if (held_out.size() >= kLeastHeldOut) return;
-    taught.insert(taught.end(), held_out.begin(), held_out.end());
+    if (held_out.size() >= kLeastHeldOut && !taught.empty()) return;
+    taught.resize(rows.seconds.size());
+    std::iota(taught.begin(), taught.end(), 0);
     held_out.clear();
   }
 };
@@ -118,19 +122,24 @@ class PartialObjective {
 
 class Course {
  public:
-  Course(const Rows& rows, const TreeGruOptions& options)
-      : rows_(rows), options_(options), rng_(options.seed), split_(rows, options.held_out, rng_), deck_(rows, split_.taught),
-        objective_(rows, options), base_(rows.seconds.size()),
-        weights_(treegru::random_weights(options.shape, rows.features, rng_)) {}
+  Course(const Rows& rows, const TreeGruOptions& options, const treegru::Weights* learnt)
+      : rows_(rows), options_(options), continued_(learnt != nullptr), rng_(options.seed),
+        split_(rows, options.held_out, options.seed), deck_(rows, split_.taught), objective_(rows, options),
+        base_(rows.seconds.size()),
+        weights_(learnt == nullptr ? treegru::random_weights(options.shape, rows.features, rng_)
+                                   : treegru::adapted(*learnt, rows.features, rng_)) {}
 
   Result<treegru::Weights> run() {
     LATHE_TRY_STATUS(add_global_scores(options_.global.get(), rows_.features, rows_.width, base_));
     trainer_ = LATHE_TRY(treegru::make_trainer(weights_, options_.threads));
     const std::int64_t a_pass = (static_cast<std::int64_t>(split_.taught.size()) + options_.batch - 1) / options_.batch;
-    const int steps = static_cast<int>(std::min<std::int64_t>(options_.steps, options_.passes * a_pass));
+    const int most = continued_ ? options_.update_steps : options_.steps;
+    const double rate = continued_ ? options_.update_rate : options_.learning_rate;
+    const int steps = static_cast<int>(std::min<std::int64_t>(most, options_.passes * a_pass));
     const int between = std::max(1, steps / kLooks);
+    if (continued_) LATHE_TRY_STATUS(look());
     for (int step = 0; step < steps && since_best_ < options_.patience; ++step) {
-      LATHE_TRY_STATUS(take_step(options_.learning_rate * (1 - static_cast<double>(step) / steps)));
+      LATHE_TRY_STATUS(take_step(rate * (1 - static_cast<double>(step) / steps)));
       if ((step + 1) % between == 0) LATHE_TRY_STATUS(look());
     }
     if (split_.held_out.empty()) LATHE_TRY_STATUS(trainer_->read(weights_));
@@ -183,6 +192,7 @@ class Course {
 
   const Rows& rows_;
   const TreeGruOptions& options_;
+  const bool continued_;      // from what was learnt before
   Rng rng_;
   const Split split_;
   Deck deck_;
@@ -196,6 +206,8 @@ class Course {
 
 }  // namespace
 
-Result<treegru::Weights> train_tree(const Rows& rows, const TreeGruOptions& options) { return Course(rows, options).run(); }
+Result<treegru::Weights> train_tree(const Rows& rows, const TreeGruOptions& options, const treegru::Weights* learnt) {
+  return Course(rows, options, learnt).run();
+}
 
 }  // namespace lathe::model

@@ -6,7 +6,8 @@
 
 namespace lathe::model {
 
-// Rows and options are checked. Fits what `options.global` leaves over.
-Result<treegru::Weights> train_tree(const Rows& rows, const TreeGruOptions& options);
+// Rows and options are checked. Fits what `options.global` leaves over. From scratch, or shorter from what `learnt` knows: the
+// rows that only tell when to stop are then still the same.
+Result<treegru::Weights> train_tree(const Rows& rows, const TreeGruOptions& options, const treegru::Weights* learnt = nullptr);
 
 }  // namespace lathe::model

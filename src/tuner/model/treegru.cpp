@@ -26,6 +26,8 @@ Status check(const TreeGruOptions& options) {
   if (options.passes < 1) return bad("passes", options.passes, "1 or more");
   if (options.steps < 1) return bad("steps", options.steps, "1 or more");
   if (!(options.learning_rate > 0)) return bad("learning_rate", options.learning_rate, "above 0");
+  if (options.update_steps < 1) return bad("update_steps", options.update_steps, "1 or more");
+  if (!(options.update_rate > 0)) return bad("update_rate", options.update_rate, "above 0");
   if (!(options.held_out >= 0 && options.held_out <= 0.5)) return bad("held_out", options.held_out, "from 0 to 0.5");
   if (options.patience < 1) return bad("patience", options.patience, "1 or more");
   if (options.threads < 1) return bad("threads", options.threads, "1 or more");
@@ -44,12 +46,10 @@ class TreeGru final : public CostModel {
  public:
   explicit TreeGru(const TreeGruOptions& options) : options_(options) {}
 
-  Status train(const Rows& rows) override {
-    LATHE_TRY_STATUS(check(options_));
-    LATHE_TRY_STATUS(check(rows));
-    LATHE_TRY_STATUS(check_width(rows.width));
-    set(LATHE_TRY(train_tree(rows, options_)));
-    return {};
+  Status train(const Rows& rows) override { return learn(rows, nullptr); }
+  Status update(const Rows& rows) override {
+    const auto network = this->network();
+    return learn(rows, network == nullptr ? nullptr : &network->weights());
   }
 
   bool trained() const override { return network() != nullptr || options_.global; }
@@ -80,6 +80,13 @@ class TreeGru final : public CostModel {
   }
 
  private:
+  Status learn(const Rows& rows, const treegru::Weights* learnt) {
+    LATHE_TRY_STATUS(check(options_));
+    LATHE_TRY_STATUS(check(rows));
+    LATHE_TRY_STATUS(check_width(rows.width));
+    set(LATHE_TRY(train_tree(rows, options_, learnt)));
+    return {};
+  }
   std::shared_ptr<const treegru::Network> network() const {
     const std::shared_lock lock(mutex_);
     return network_;

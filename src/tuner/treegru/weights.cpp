@@ -11,7 +11,8 @@
 namespace lathe::treegru {
 namespace {
 
-constexpr int kMost = 4096;  // of any size of a shape
+constexpr int kMost = 4096;          // of any size of a shape
+constexpr float kMostStretch = 4;    // of an input that hardly varied before: its weights were hardly learnt
 
 // Calls visit(node) for every loop of every row.
 template <class Visit>
@@ -128,6 +129,29 @@ Weights random_weights(const Shape& shape, std::span<const float> features, Rng&
   for (float& v : weights.embedding.values) v *= std::sqrt(static_cast<float>(shape.hidden));  // an input, not a weight
   std::ranges::fill(weights.offset.values, 0.0F);
   return weights;
+}
+
+Weights adapted(const Weights& learnt, std::span<const float> features, Rng& rng) {
+  Weights out = random_weights(learnt.shape, features, rng);
+  for (int v = 0; v < out.embedding.rows; ++v)
+    if (const int known = learnt.variable(out.variables[static_cast<std::size_t>(v)]); known >= 0)
+      std::ranges::copy(learnt.embedding.row(known), out.embedding.row(v).begin());
+  out.input = learnt.input;
+  out.hidden = learnt.hidden;
+  out.bias = learnt.bias;
+  out.scatter = learnt.scatter;
+  out.readout = learnt.readout;
+  out.offset = learnt.offset;
+  for (std::size_t i = 0; i < out.mean.size(); ++i) {
+    const auto row = out.input.row(learnt.embedding.columns + static_cast<int>(i));
+    const float shift = std::clamp((out.mean[i] - learnt.mean[i]) * learnt.scale[i], -kMostStretch, kMostStretch);
+    const float stretch = std::min(learnt.scale[i] / out.scale[i], kMostStretch);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      out.bias.values[c] += shift * row[c];
+      row[c] *= stretch;
+    }
+  }
+  return out;
 }
 
 void append_to(std::string& bytes, const Weights& weights) {

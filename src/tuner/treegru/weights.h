@@ -68,6 +68,10 @@ struct Weights {
 // Untrained, for rows like these (feature/tree.h).
 Weights random_weights(const Shape& shape, std::span<const float> features, Rng& rng);
 
+// The same network for other rows: inputs are brought to the spread of these, variables it did not know (kVanilla) begin at
+// random. Scores stay what they were, but for inputs that hardly varied before.
+Weights adapted(const Weights& learnt, std::span<const float> features, Rng& rng);
+
 void append_to(std::string& bytes, const Weights& weights);
 // Reads what append_to wrote, all of `bytes`.
 Result<Weights> read_weights(std::string_view bytes);

@@ -18,7 +18,7 @@ class ModelProposer final : public Proposer {
 
   Result<std::vector<search::Config>> ask(int wanted) override {
     if (model_ && worked_ >= 2 && trained_ < rows_.count()) {
-      LATHE_TRY_STATUS(model_->train(rows_));
+      LATHE_TRY_STATUS(model_->update(rows_));
       trained_ = rows_.count();
       scorer_.calibrate(told_, worked_);
     }

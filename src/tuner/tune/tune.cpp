@@ -119,7 +119,7 @@ class Tuner {
     if (model_ == nullptr || state_.worked() < 2 || state_.rows().count() == trained_rows_) return 0.0;
     reporter_.phase("training");
     const Stopwatch watch;
-    LATHE_TRY_STATUS(model_->train(state_.rows()));
+    LATHE_TRY_STATUS(model_->update(state_.rows()));
     trained_rows_ = state_.rows().count();
     scorer_.calibrate(state_.told(), state_.worked());
     summary_.spent.model += watch.seconds();

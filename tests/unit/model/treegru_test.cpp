@@ -119,6 +119,46 @@ TEST_F(Trained, TheSameRowsOptionsAndSeedGiveTheSameModel) {
   EXPECT_FALSE(*model->save() == saved[0]);
 }
 
+// In a search: a few steps from what is known, instead of all from nothing.
+TEST_F(Trained, AnUpdateGoesOnFromWhatWasLearnt) {
+  const Rows rows = without_failures(tree_rows(600, 1, 16)), fresh = without_failures(tree_rows(600, 1, 17));
+  const auto after = [&](int count) {
+    std::vector<int> numbers;
+    for (int i = 0; i < count; ++i) numbers.push_back(i);
+    return select(rows, numbers);
+  };
+  for (const Form form : {Form::kContext, Form::kVanilla}) {
+    auto options = small(Objective::kRank, form);
+    options.update_steps = 60;
+    const auto order = [&](const CostModel& model) { return pairwise_accuracy(scores_of(model, fresh), fresh.seconds); };
+    const auto updated = make_treegru(options), again = make_treegru(options), scratch = make_treegru(options);
+    ASSERT_TRUE(updated->update(after(100)) && scratch->train(after(100)));
+    EXPECT_EQ(*updated->save(), *scratch->save()) << "the first is from scratch";
+    const double before = order(*updated);
+    for (int count = 200; count <= 500; count += 100) ASSERT_TRUE(updated->update(after(count)));
+    EXPECT_GT(order(*updated), before + 0.02);
+    options.steps = options.update_steps;
+    const auto short_course = make_treegru(options);
+    ASSERT_TRUE(short_course->train(after(500)));
+    EXPECT_GT(order(*updated), order(*short_course));
+    for (int count = 100; count <= 500; count += 100) ASSERT_TRUE(again->update(after(count)));
+    EXPECT_EQ(*again->save(), *updated->save());
+  }
+}
+
+TEST_F(Trained, AnUpdateWithoutStepsKeepsTheScores) {
+  const Rows rows = without_failures(tree_rows(600, 1, 18));
+  auto options = small();
+  const auto model = make_treegru(options);
+  ASSERT_TRUE(model->update(rows));
+  const auto before = scores_of(*model, rows);
+  options.update_rate = 1e-9;
+  const auto same = make_treegru(options);
+  ASSERT_TRUE(same->load(*model->save()) && same->update(rows));
+  const auto after = scores_of(*same, rows);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-3);
+}
+
 // The held-out rows have times that follow from nothing: training on them would fit them, and stopping by them ends soon.
 TEST_F(Trained, StopsByRowsItDoesNotTrainOn) {
   Rows noise = tree_rows(400, 1, 6, 4);

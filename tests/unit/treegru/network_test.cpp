@@ -204,6 +204,52 @@ TEST(Weights, ComeBackAsTheyWereSaved) {
   }
 }
 
+// Rows of another mean and spread: weights follow, scores stay.
+TEST(Weights, AdaptedToOtherRowsScoreTheSame) {
+  for (const Shape& shape : kShapes) {
+    const auto rows = tree_rows(200, 1, 10);
+    auto others = tree_rows(200, 1, 11).features;
+    for (std::size_t i = 0; i < others.size(); ++i)
+      if (i % feature::kTreeNodeWidth >= feature::kNodeContext) others[i] = 0.5F * others[i] + 1;
+    const Weights weights = weights_for(shape, rows.features);
+    Rng rng(12);
+    const Weights moved = adapted(weights, others, rng);
+    EXPECT_NE(moved.mean, weights.mean);
+    const auto before = scores_of(Network(weights), others), after = scores_of(Network(moved), others);
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-3);
+  }
+}
+
+TEST(Weights, AVariableThatIsNewBeginsAtRandom) {
+  auto rows = tree_rows(50, 1, 13);
+  const Weights weights = weights_for({.form = Form::kVanilla}, rows.features);
+  for (std::size_t i = feature::kNodeVariable; i < rows.features.size(); i += feature::kTreeNodeWidth)
+    if (rows.features[i] == feature::variable_code("i.o")) rows.features[i] = feature::variable_code("another");
+  Rng rng(14);
+  const Weights moved = adapted(weights, rows.features, rng);
+  EXPECT_EQ(moved.variable(feature::variable_code("i.o")), -1);
+  const int added = moved.variable(feature::variable_code("another"));
+  ASSERT_GE(added, 0);
+  EXPECT_NE(moved.embedding.row(added)[0], 0);
+  const auto kept = [](const Weights& w) {
+    const auto row = w.embedding.row(w.variable(feature::variable_code("j.o")));
+    return std::vector<float>(row.begin(), row.end());
+  };
+  EXPECT_EQ(kept(moved), kept(weights));
+}
+
+// An input that did not vary has weights that mean nothing: they do not blow up when it begins to.
+TEST(Weights, AdaptedToAnInputThatBeginsToVary) {
+  auto rows = tree_rows(50, 1, 15), others = tree_rows(50, 1, 16);
+  for (std::size_t i = feature::kNodeContext + 3; i < rows.features.size(); i += feature::kTreeNodeWidth) {
+    rows.features[i] = 1 + 1e-3F * rows.features[i];
+    others.features[i] *= 1000;
+  }
+  const Weights weights = weights_for({}, rows.features);
+  Rng rng(17);
+  for (const float v : adapted(weights, others.features, rng).input.values) EXPECT_LT(std::abs(v), 1);
+}
+
 TEST(Weights, RefusesSizesThatDoNotWork) {
   EXPECT_EQ(check({.hidden = 100}).error().message, "TreeGRU's hidden size is 100, it must be a multiple of 16 up to 4096");
   EXPECT_FALSE(check({.hidden = 0}));

@@ -137,33 +137,44 @@ class TorchTrainer final : public Trainer {
 
   const Tensor& parameter(Parameter which) const { return parameters_[which]; }
 
-  // The states of a level's loops; `inside` are the sums of the states inside them, undefined where nothing is.
-  Tensor states_of(const Level& level, const Tensor& inside) const {
-    const std::int64_t hidden = shape_.hidden;
-    Tensor x = tensor_of(std::span(level.inputs)).reshape({level.count(), -1});
-    if (shape_.form == Form::kVanilla)
-      x = torch::cat({parameter(kEmbedding).index_select(0, tensor_of(level.variable)), x}, 1);
-    const Tensor gates = torch::addmm(parameter(kBias), x, parameter(kInput));
-    if (!inside.defined()) {
-      const Tensor u = torch::sigmoid(gates.narrow(1, hidden, hidden)), c = torch::tanh(gates.narrow(1, 2 * hidden, hidden));
-      return c - u * c;
+  // x W + b of the loops of each level, in one product.
+  std::vector<Tensor> gates_of(const Batch& batch) const {
+    std::vector<float> inputs;
+    std::vector<int> variables;
+    std::vector<std::int64_t> counts;
+    for (const Level& level : batch.levels) {
+      inputs.insert(inputs.end(), level.inputs.begin(), level.inputs.end());
+      variables.insert(variables.end(), level.variable.begin(), level.variable.end());
+      counts.push_back(level.count());
     }
-    const Tensor from_state = torch::mm(inside, parameter(kHidden));
-    const Tensor ru = torch::sigmoid(gates.narrow(1, 0, 2 * hidden) + from_state.narrow(1, 0, 2 * hidden));
-    const Tensor c = torch::tanh(gates.narrow(1, 2 * hidden, hidden) +
-                                 ru.narrow(1, 0, hidden) * from_state.narrow(1, 2 * hidden, hidden));
-    return c + ru.narrow(1, hidden, hidden) * (inside - c);
+    Tensor x = tensor_of(std::span<const float>(inputs)).reshape({static_cast<std::int64_t>(variables.size()), -1});
+    if (shape_.form == Form::kVanilla)
+      x = torch::cat({parameter(kEmbedding).index_select(0, tensor_of(variables)), x}, 1);
+    return torch::addmm(parameter(kBias), x, parameter(kInput)).split_with_sizes(counts);
+  }
+
+  // The states of a level's loops; `inside` are the sums of the states inside them, undefined where nothing is.
+  Tensor states_of(const Tensor& gates, const Tensor& inside) const {
+    const std::vector<Tensor> x = gates.chunk(3, 1);
+    if (!inside.defined()) {
+      const Tensor c = torch::tanh(x[2]);
+      return c - torch::sigmoid(x[1]) * c;
+    }
+    const std::vector<Tensor> h = torch::mm(inside, parameter(kHidden)).chunk(3, 1);
+    const Tensor c = torch::tanh(torch::addcmul(x[2], torch::sigmoid(x[0] + h[0]), h[2]));
+    return torch::lerp(c, inside, torch::sigmoid(x[1] + h[1]));
   }
 
   Tensor scores_of(const Batch& batch) const {
     const Tensor start = parameter(kOffset).reshape({1}).expand({batch.programs});
     if (batch.levels.empty()) return start;
+    const std::vector<Tensor> gates = gates_of(batch);
     std::vector<Tensor> states;
     std::vector<int> programs;
     Tensor inside;
     for (std::size_t l = batch.levels.size(); l-- > 0;) {
       const Level& level = batch.levels[l];
-      const Tensor h = states_of(level, inside);
+      const Tensor h = states_of(gates[l], inside);
       if (l > 0)
         inside = torch::zeros({batch.levels[l - 1].count(), shape_.hidden}, h.options()).index_add(0, tensor_of(level.parent), h);
       if (l > 0 && shape_.form == Form::kVanilla) continue;
