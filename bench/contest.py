@@ -18,11 +18,15 @@ class Refused(Exception):
     """A contestant cannot take part, or not go on; the text says why."""
 
 
+class Declined(Refused):
+    """It says itself that it has nothing for this."""
+
+
 class Contestant:
     """A process that speaks the line protocol of README.md."""
 
     def __init__(self, name, command, setup=None, environment=None, threads=1):
-        self.name, self.times = name, []
+        self.name, self.times, self.ended = name, [], False
         cores = sorted(os.sched_getaffinity(0))
         mine = set(cores[-threads:])  # the same for all contestants; this script keeps to the first core where it can
         self.complaints = tempfile.TemporaryFile("w+")
@@ -38,7 +42,8 @@ class Contestant:
         answer = self.hear()
         if not answer.startswith("ready"):
             self.close()
-            raise Refused(answer.removeprefix("error").strip())
+            why = answer.removeprefix("error").strip()
+            raise Refused(f"{name}: {why}") if self.ended else Declined(why)
         self.detail = answer.removeprefix("ready").strip()
 
     def say(self, line):
@@ -52,6 +57,7 @@ class Contestant:
         line = self.process.stdout.readline()
         if line:
             return line.strip()
+        self.ended = True
         self.process.wait()
         self.complaints.seek(0)
         said = self.complaints.read().strip().splitlines()

@@ -25,12 +25,20 @@ def program(options):
     return str(path)
 
 
+def pass_on_warnings(text):
+    """What a run that worked has to say all the same: that another program was timing something beside it."""
+    for line in text.splitlines():
+        if line.startswith("lathe: "):
+            print(line, file=sys.stderr)
+
+
 def tune(options, *words):
     """A run to its end; where it fails, its own sentence ends this program."""
     command = [program(options), "tune", *words, "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+    pass_on_warnings(done.stderr)
 
 
 def raced_seconds(options, workload, programs):

@@ -11,6 +11,7 @@ package is PyPI's kernel-tuner; strategies whose own packages are missing are le
 
 import argparse
 import contextlib
+import hashlib
 import io
 import json
 import math
@@ -115,8 +116,14 @@ def nearest(values, share):
     return values[math.floor(share * (len(values) - 1) + 0.5)]
 
 
-def row_of(space, strategy, options, runs):
-    row = {"space": space, "arm": f"kernel-tuner-{strategy}", "seeds": options.seeds, "trials": options.trials}
+def identity(recording, space, strategy, options):
+    """What tells a row from every other."""
+    return {"space": space, "arm": f"kernel-tuner-{strategy}", "seeds": options.seeds, "trials": options.trials,
+            "seconds": options.seconds, "recording": hashlib.sha256(recording.read_bytes()).hexdigest()[:16]}
+
+
+def row_of(known, runs):
+    row = dict(known)
     failures = [run["failed"] for run in runs if "failed" in run]
     if failures:
         row["failed"] = {"runs": len(failures), "first": failures[0]}
@@ -152,29 +159,38 @@ def export(options, recording, folder):
 def kept_rows(options):
     if options.rows is None or not options.rows.exists():
         return []
-    return [json.loads(line) for line in options.rows.read_text().splitlines() if line.endswith("}")]
+    rows = []
+    for line in options.rows.read_text().splitlines():
+        with contextlib.suppress(ValueError):  # cut short by a kill: it is worked out again
+            rows.append(json.loads(line))
+    return rows
 
 
-def is_same(row, space, strategy, options):
-    return (row["space"], row["arm"], row["seeds"], row["trials"]) == (
-        space, f"kernel-tuner-{strategy}", options.seeds, options.trials)
+def keep(options, row):
+    if options.rows is None:
+        return
+    cut_short = options.rows.exists() and options.rows.stat().st_size > 0 and not options.rows.read_bytes().endswith(b"\n")
+    with options.rows.open("a") as file:
+        file.write("\n" * cut_short + json.dumps(row) + "\n")
 
 
-def measure(options, pool, cache, strategy):
+def measure(options, pool, cache, strategy, known):
     """The row of one strategy on one space; None where its packages are missing."""
-    space = json.loads(cache.read_text())["kernel_name"]
     limits = {"trials": options.trials, "seconds": options.seconds}
     runs = pool.map(search, [(str(cache), strategy, seed, limits) for seed in range(options.seeds)], chunksize=1)
     missing = [run["missing"] for run in runs if "missing" in run]
     if missing:
         print(f"{strategy} is left out: {missing[0]}", file=sys.stderr)
         return None
-    return row_of(space, strategy, options, runs)
+    return row_of(known, runs)
 
 
 def print_row(row):
     cells = [row[f"{key}_{name}"] for name in ("trials_95", "trials_99") for key in ("quartile1", "median", "quartile3")]
     print(f"{row['space']:16} {row['arm']:36}" + " ".join(f"{'-' if cell is None else cell:>6}" for cell in cells), flush=True)
+    if "failed" in row:
+        print(f"{row['arm']} on {row['space']}: {row['failed']['runs']} of its runs failed, the first with {row['failed']['first']}",
+              file=sys.stderr)
 
 
 def main():
@@ -187,14 +203,13 @@ def main():
             cache = export(options, recording, Path(folder))
             space = json.loads(cache.read_text())["kernel_name"]
             for strategy in strategies_of(options):
-                row = next((row for row in kept if is_same(row, space, strategy, options)), None)
+                known = identity(recording, space, strategy, options)
+                row = next((row for row in kept if known.items() <= row.items()), None)
                 if row is None:
-                    row = measure(options, pool, cache, strategy)
-                    if row is not None and options.rows:
-                        with options.rows.open("a") as file:
-                            file.write(json.dumps(row) + "\n")
-                if row is None:
-                    continue
+                    row = measure(options, pool, cache, strategy, known)
+                    if row is None:
+                        continue
+                    keep(options, row)
                 rows.append(row)
                 if not options.json:
                     print_row(row)

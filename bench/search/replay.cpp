@@ -16,6 +16,7 @@
 #include "base/split.h"
 #include "base/statistics.h"
 #include "search/probe.h"
+#include "tuner/feature/version.h"
 
 namespace lathe::bench {
 namespace {
@@ -74,23 +75,43 @@ Result<std::vector<std::string>> recordings_of(const Words& words) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-// What tells this row from every other, the recording's bytes included.
-Json identity(const std::string& bytes, const std::string& space, const Arm& arm, const Words& words) {
+// What --from names.
+struct Sources {
+  std::vector<recorded::Recording> recordings;
+  std::vector<std::string> hashes;
+
+  std::vector<const recorded::Recording*> pointers() const {
+    std::vector<const recorded::Recording*> out;
+    for (const auto& recording : recordings) out.push_back(&recording);
+    return out;
+  }
+};
+
+Result<Sources> load_sources(const std::vector<std::string>& paths) {
+  Sources out;
+  for (const std::string& path : paths) {
+    out.hashes.push_back(hex(hash_of(LATHE_TRY(read_file(path)))));
+    out.recordings.push_back(LATHE_TRY(recorded::load(path)));
+  }
+  return out;
+}
+
+// What tells this row from every other, the bytes of the recordings included.
+Json identity(const std::string& bytes, const std::string& space, const Arm& arm, const Words& words, const Sources& sources) {
   Json out = {{"space", space}, {"arm", arm.name}, {"seeds", words.seeds}, {"trials", words.trials}, {"shuffled", words.shuffled},
-              {"recording", hex(hash_of(bytes))}, {"version", experiment::version_of(arm)}};
-  if (arm.transfers) out["from"] = words.sources;
+              {"recording", hex(hash_of(bytes))}, {"version", {experiment::version_of(arm), feature::kVersion}}};
+  if (arm.transfers) out["from"] = sources.hashes;
   return out;
 }
 
 // A curve a seed, of seeds 0, 1, ...; runs end at 99 %.
 Result<std::vector<experiment::Curve>> curves_of(const recorded::Recording& recording, const Arm& arm, const Words& words,
-                                                const std::vector<recorded::Recording>& sources) {
+                                                const Sources& sources) {
   std::vector<experiment::Curve> curves(static_cast<std::size_t>(words.seeds));
   std::vector<std::uint64_t> seeds(curves.size());
   std::iota(seeds.begin(), seeds.end(), 0);
   experiment::RunOptions options{.trials = words.trials, .enough = 0.99, .shuffled = words.shuffled, .jobs = words.jobs};
-  std::vector<const recorded::Recording*> teachers;
-  for (const auto& source : sources) teachers.push_back(&source);
+  const auto teachers = sources.pointers();
   if (arm.transfers)
     options.begin_from = [&](std::uint64_t seed) { return experiment::global_for(recording, arm, teachers, kRowsASource, seed); };
   LATHE_TRY_STATUS(experiment::run_seeds(recording, arm, seeds, options, [&](std::uint64_t seed, const experiment::Curve& curve) {
@@ -122,6 +143,7 @@ class Kept {
     std::ifstream lines(file_);
     for (std::string line; std::getline(lines, line);)
       if (auto row = parse_json(line)) rows_.push_back(std::move(*row));  // a line cut short by a kill is worked out again
+    if (const auto text = read_file(file_)) whole_ = text->empty() || text->ends_with('\n');
   }
   std::optional<Json> find(const Json& identity) const {
     const auto found = std::ranges::find_if(rows_, [&](const Json& row) { return holds(row, identity); });
@@ -130,6 +152,8 @@ class Kept {
   Status add(const Json& row) {
     if (file_.empty()) return {};
     std::ofstream out(file_, std::ios::app);
+    if (!whole_) out << '\n';  // what a kill cut short stays a line of its own
+    whole_ = true;
     out << row.dump() << std::endl;
     return out ? Status{} : fail_at(file_, ErrorKind::kIo, "the row cannot be written; give another file with --rows");
   }
@@ -142,6 +166,7 @@ class Kept {
   }
 
   const std::string file_;
+  bool whole_ = true;  // the file ends with a line's end
   std::vector<Json> rows_;
 };
 
@@ -170,12 +195,16 @@ Json comparisons(const std::vector<Json>& rows) {
 }
 
 Result<std::vector<Json>> rows_of(const std::string& path, const std::vector<Arm>& arms, const Words& words,
-                                  const std::vector<recorded::Recording>& sources, Kept& kept) {
+                                  const Sources& sources, Kept& kept) {
   const std::string bytes = LATHE_TRY(read_file(path));
   const auto recording = LATHE_TRY(recorded::load(path));
   std::vector<Json> rows;
   for (const Arm& arm : arms) {
-    Json row = identity(bytes, recording.name, arm, words);
+    if (arm.transfers && !experiment::can_transfer(recording, sources.pointers())) {
+      fmt::print(stderr, "bench_search: {} on {} is left out: --from names nothing of another shape\n", arm.name, recording.name);
+      continue;
+    }
+    Json row = identity(bytes, recording.name, arm, words, sources);
     if (const auto before = kept.find(row)) {
       row = *before;
     } else {
@@ -197,8 +226,7 @@ Status perform(Words words) {
       if (!arm.transfers || !words.sources.empty()) words.arms.push_back(arm.name);
   const auto arms = LATHE_TRY(arms_named(words.arms));
   const auto recordings = LATHE_TRY(recordings_of(words));
-  std::vector<recorded::Recording> sources;
-  for (const std::string& path : words.sources) sources.push_back(LATHE_TRY(recorded::load(path)));
+  const Sources sources = LATHE_TRY(load_sources(words.sources));
   Kept kept(words.rows);
   Json out = {{"rows", Json::array()}};
   if (!words.json) fmt::print("{:41} trials to 95 % (quartiles)   to 99 %\n", "");

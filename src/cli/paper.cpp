@@ -157,8 +157,10 @@ class PaperRun {
     std::error_code none;
     if (!live_ && std::filesystem::exists(file(std::string(paper::kLiveFigure) + ".svg"), none)) pictures_.push_back(paper::kLiveFigure);
     PaperInfo info{command(), folder().filename().string(), pictures_, {}};
-    if (!left_out_live_.empty()) info.live.push_back(left_out_live_);
-    else if (std::ranges::count(pictures_, paper::kLiveFigure) == 0) info.live.push_back("Not made yet: `lathe paper fig10a --db FILE` makes it");
+    if (std::ranges::count(pictures_, paper::kLiveFigure) > 0)
+      info.live.push_back(fmt::format("Of the runs in a database, by `lathe paper {0} --db FILE`; the numbers are in [{1}/{0}.csv]({1}/{0}.csv)",
+                                      paper::kLiveFigure, info.folder));
+    else info.live.push_back(left_out_live_.empty() ? "Not made yet: `lathe paper fig10a --db FILE` makes it" : left_out_live_);
     return write_whole(page_path(), paper_page(plans, spaces, flags_.settings, rows, info));
   }
   static bool has_curves(const Picture& picture) {

@@ -121,6 +121,8 @@ class Runs {
   std::exception_ptr thrown_;
 };
 
+std::string shape_of(const recorded::Recording& of) { return learn::shape_of(te::workload_key(of.space->program())); }
+
 }  // namespace
 
 Status run_seeds(const recorded::Recording& recording, const Arm& arm, const std::vector<std::uint64_t>& seeds,
@@ -128,10 +130,13 @@ Status run_seeds(const recorded::Recording& recording, const Arm& arm, const std
   return Runs(recording, arm, seeds, options, finished).perform();
 }
 
+bool can_transfer(const recorded::Recording& recording, const std::vector<const recorded::Recording*>& sources) {
+  return std::ranges::any_of(sources, [&](const auto* source) { return shape_of(*source) != shape_of(recording); });
+}
+
 Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm,
                                                            const std::vector<const recorded::Recording*>& sources, int rows,
                                                            std::uint64_t seed) {
-  const auto shape_of = [](const recorded::Recording& of) { return learn::shape_of(te::workload_key(of.space->program())); };
   const std::string features = tune::features_of(arm.options);
   learn::History history;
   for (const recorded::Recording* source : sources)

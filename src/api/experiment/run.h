@@ -30,6 +30,9 @@ using Finished = std::function<Status(std::uint64_t seed, const Curve& curve)>;
 Status run_seeds(const recorded::Recording& recording, const Arm& arm, const std::vector<std::uint64_t>& seeds,
                  const RunOptions& options, const Finished& finished);
 
+// Whether there is a source of another shape.
+bool can_transfer(const recorded::Recording& recording, const std::vector<const recorded::Recording*>& sources);
+
 // f_global for an arm that transfers: trained on `rows` configurations of each source, drawn by the seed. Sources of the
 // recording's own shape are left out.
 Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm,

@@ -31,14 +31,14 @@ Outcome compare(const std::vector<double>& arm, const std::vector<double>& again
 
 Verdict judge(Expected expected, const std::vector<Outcome>& outcomes) {
   const auto count = [&](Outcome outcome) { return std::ranges::count(outcomes, outcome); };
-  const auto decided = std::ssize(outcomes) - count(Outcome::kUndecided);
+  const auto spaces = std::ssize(outcomes), decided = spaces - count(Outcome::kUndecided);
   const auto fewer = count(Outcome::kFewer), more = count(Outcome::kMore), same = count(Outcome::kSame);
   const auto verdict = [](bool holds, bool in_part) { return holds ? Verdict::kHolds : in_part ? Verdict::kInPart : Verdict::kFails; };
-  if (decided == 0) return Verdict::kUndecided;
+  if (decided == 0 || 2 * decided < spaces) return Verdict::kUndecided;
   switch (expected) {
-    case Expected::kFewer: return verdict(2 * fewer > decided && more == 0, fewer > more);
-    case Expected::kNotMore: return verdict(more == 0, 2 * more < decided);
-    case Expected::kSame: return verdict(2 * same > decided, same > 0);
+    case Expected::kFewer: return verdict(2 * fewer > spaces && more == 0, fewer > more);
+    case Expected::kNotMore: return verdict(more == 0, 2 * more < spaces);
+    case Expected::kSame: return verdict(2 * same > spaces, same > 0);
   }
   return Verdict::kUndecided;
 }
@@ -48,7 +48,7 @@ std::string_view text_of(Outcome outcome) {
     case Outcome::kFewer: return "fewer";
     case Outcome::kMore: return "more";
     case Outcome::kSame: return "no difference";
-    case Outcome::kUndecided: return "too few runs";
+    case Outcome::kUndecided: return "not decided";
   }
   return "";
 }

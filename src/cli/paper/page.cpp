@@ -35,12 +35,12 @@ class Page {
   }
 
   void head() {
-    say("# The paper's experiments\n\n`{}` makes this page; everything here follows from [{}/raw.csv]({}/raw.csv), a finished run a line.\n\n",
+    say("# The paper's experiments\n\n`{}` makes this page; all but figure 10a follows from [{}/raw.csv]({}/raw.csv), a finished run a line.\n\n",
         info_.command, info_.folder, info_.folder);
     say("{} seeds a search ({} where it is a TreeGRU), {} trials, on recorded spaces: parts of the whole spaces, of some thousand "
         "configurations, each of them measured, the fastest again in races, so that a search is replayed without hardware. The paper's "
-        "own spaces are far larger. Curves are medians over the seeds, bands their quartiles. Searches are as in the paper (no prior "
-        "model, batches of 64 from the first); \"Lathe's default\" has both, and begins blind as all others do.\n\n",
+        "own spaces are far larger. Curves are medians over the seeds, bands their quartiles. Searches are as in the paper: no "
+        "prior model, batches of 64 from the first. \"Lathe's default\" has a prior and batches that grow, and begins blind as all others do.\n\n",
         settings_.seeds, std::min(settings_.seeds, settings_.treegru_seeds), settings_.trials);
     std::map<std::string, std::string> machines;  // and what was recorded there
     for (const auto& space : spaces_) {
@@ -106,7 +106,8 @@ class Page {
     for (const paper::Group& group : plan.groups)
       for (const paper::Panel& panel : group.panels)
         for (const ArmNumbers& n : numbers_of(panel, settings_, rows_))
-          rows += fmt::format("| {} | {} | {} | {} | {} to {} | {} | {:.0f} % |\n", n.space, n.label, n.runs,
+          rows += fmt::format("| {} | {} | {} | {} | {} to {} | {} | {:.0f} % |\n", n.space, n.label,
+                              n.runs < n.wanted ? fmt::format("{} of {}", n.runs, n.wanted) : fmt::format("{}", n.runs),
                               trials_text(n.median, settings_.trials), trials_text(n.low, settings_.trials),
                               trials_text(n.high, settings_.trials), n.reached, 100 * n.share_at_end);
     if (!rows.empty())

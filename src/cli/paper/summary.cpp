@@ -33,6 +33,14 @@ std::vector<double> trials_to_95(const paper::Cell& cell, const paper::Settings&
   return trials;
 }
 
+// A seed that is quick to the best ends early: until all are there, those that are say nothing of the others.
+bool finished(const paper::Cell& cell, const std::vector<double>& runs) { return std::ssize(runs) == cell.seeds; }
+
+paper::Outcome outcome_of(const paper::Cell& arm, const paper::Cell& against, const paper::Settings& settings, const paper::RawRows& rows) {
+  const auto ours = trials_to_95(arm, settings, rows), theirs = trials_to_95(against, settings, rows);
+  return finished(arm, ours) && finished(against, theirs) ? paper::compare(ours, theirs) : paper::Outcome::kUndecided;
+}
+
 const paper::Cell* cell_of(const paper::Panel& panel, const std::string& arm) {
   const auto found = std::ranges::find_if(panel.cells, [&](const paper::Cell& cell) { return cell.arm.name == arm; });
   return found == panel.cells.end() ? nullptr : &*found;
@@ -60,7 +68,7 @@ std::vector<ArmNumbers> numbers_of(const paper::Panel& panel, const paper::Setti
     for (const auto& curve : paper::curves_of(cell, settings, rows))
       ends.push_back(panel.space->recording.best_seconds() / experiment::best_after(curve, settings.trials));
     if (ends.empty()) continue;
-    out.push_back({panel.title, cell.label, static_cast<int>(trials.size()),
+    out.push_back({panel.title, cell.label, cell.seeds, static_cast<int>(trials.size()),
                    static_cast<int>(std::ranges::count_if(trials, [](double t) { return std::isfinite(t); })),
                    quantile(trials, 0.25), quantile(trials, 0.5), quantile(trials, 0.75), quantile(ends, 0.5)});
   }
@@ -77,7 +85,7 @@ std::vector<Judged> judged(const paper::Group& group, const paper::Settings& set
       if (arm == nullptr || against == nullptr) continue;
       one.arm = arm->label;
       one.against = against->label;
-      outcomes.push_back(paper::compare(trials_to_95(*arm, settings, rows), trials_to_95(*against, settings, rows)));
+      outcomes.push_back(outcome_of(*arm, *against, settings, rows));
       one.outcomes.emplace_back(panel.space->recording.name, outcomes.back());
     }
     one.verdict = paper::judge(claim.expected, outcomes);

@@ -16,7 +16,7 @@ Picture picture_of(const paper::Plan& plan, const paper::Settings& settings, con
 
 struct ArmNumbers {
   std::string space, label;
-  int runs = 0, reached = 0;              // reached: within 5 % of the best
+  int wanted = 0, runs = 0, reached = 0;  // reached: within 5 % of the best
   double low = 0, median = 0, high = 0;   // trials until then; infinity: later than the runs lasted
   double share_at_end = 0;                // of the best's speed, in the median
 };

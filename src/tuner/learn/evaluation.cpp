@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/rng.h"
 
@@ -69,7 +71,7 @@ class Evaluation {
     if (local > 0)
       LATHE_TRY_STATUS(model->train(model::select(history_.rows, std::span(rows).first(local))));
     if (!model->trained()) return {};  // a single record
-    const model::Rows fresh = model::select(history_.rows, std::span(rows).subspan(local));
+    const model::Rows fresh = model::select(history_.rows, unseen(rows, local));
     std::vector<float> scores(fresh.seconds.size());
     LATHE_TRY_STATUS(model->predict(fresh.features, fresh.width, scores));
     const model::Quality quality =
@@ -78,6 +80,20 @@ class Evaluation {
       judged_.push_back({history_.groups[group], static_cast<int>(local), fresh.count(),
                          static_cast<std::int64_t>(global_rows), quality});
     return {};
+  }
+
+  // Those after the first `local` whose program is none of these: one measured twice is judged by nothing it was learnt from.
+  std::vector<int> unseen(std::span<const int> rows, std::size_t local) const {
+    const auto program = [&](int row) {
+      const auto bytes = static_cast<std::size_t>(history_.rows.width) * sizeof(float);
+      return std::string_view(reinterpret_cast<const char*>(history_.rows.features.data()) + static_cast<std::size_t>(row) * bytes, bytes);
+    };
+    std::unordered_set<std::string_view> known;
+    for (const int row : rows.first(local)) known.insert(program(row));
+    std::vector<int> out;
+    for (const int row : rows.subspan(local))
+      if (!known.contains(program(row))) out.push_back(row);
+    return out;
   }
 
   const History& history_;

@@ -110,8 +110,11 @@ double top_k_recall(std::span<const float> scores, std::span<const double> secon
   std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(count - 1));
   const double limit = sorted[count - 1];
   const std::vector<int> order = by_score(scores, seconds);
-  const auto hits = std::count_if(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
-                                  [&](int row) { return seconds[row] <= limit; });
+  // Of those as slow as the last of the k there may be more than have a place among them, as where most failed.
+  const auto places = static_cast<std::ptrdiff_t>(count) - std::ranges::count_if(seconds, [&](double s) { return s < limit; });
+  const std::span top(order.data(), count);
+  const auto hits = std::ranges::count_if(top, [&](int row) { return seconds[row] < limit; }) +
+                    std::min(places, std::ranges::count_if(top, [&](int row) { return seconds[row] == limit; }));
   return static_cast<double>(hits) / static_cast<double>(count);
 }
 

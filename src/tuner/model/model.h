@@ -77,7 +77,7 @@ struct TreeGruOptions {
   double learning_rate = 3e-3;   // at first; falls to nothing over the steps
   int update_steps = 64;         // of an update(), at most, which begins from the weights so far
   double update_rate = 2e-3;     // as learning_rate, of an update()
-  double held_out = 0.125;       // share of each workload's rows that is never trained on: it tells when to stop
+  double held_out = 0.125;       // share of the rows, by chance, that is never trained on: it tells when to stop
   int patience = 16;             // training ends after so many looks at the held-out rows without a better one
   int threads = 1;               // for training; the result does not depend on it
   int pairs_per_row = 64;        // as in XgboostOptions, like all that follows

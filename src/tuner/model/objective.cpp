@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -112,7 +113,7 @@ double RankObjective::loss(std::span<const float> scores, Rng& rng) {
       sum += softplus(-sign * static_cast<double>(scores[i] - scores[j]));
     });
   }
-  return pairs > 0 ? sum / pairs : 0;
+  return pairs > 0 ? sum / pairs : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::vector<double> throughput_targets(std::span<const double> seconds, std::span<const int> workload) {

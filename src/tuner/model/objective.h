@@ -44,7 +44,7 @@ class RankObjective {
   RankObjective(std::span<const double> seconds, std::span<const int> workload, int pairs_per_row,
                 Resolution resolution);
   void gradients(std::span<const float> scores, Rng& rng, Gradients& out);
-  // The mean loss of a pair, over the pairs `rng` draws: for tests and reports.
+  // The mean loss of a pair, over the pairs `rng` draws; NaN where no two rows are apart.
   double loss(std::span<const float> scores, Rng& rng);
 
  private:

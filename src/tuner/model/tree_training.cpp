@@ -1,6 +1,7 @@
 #include "tuner/model/tree_training.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -122,14 +123,15 @@ class PartialObjective {
 
 class Course {
  public:
-  Course(const Rows& rows, const TreeGruOptions& options, const treegru::Weights* learnt)
-      : rows_(rows), options_(options), continued_(learnt != nullptr), rng_(options.seed),
-        split_(rows, options.held_out, options.seed), deck_(rows, split_.taught), objective_(rows, options),
-        base_(rows.seconds.size()),
-        weights_(learnt == nullptr ? treegru::random_weights(options.shape, rows.features, rng_)
-                                   : treegru::adapted(*learnt, rows.features, rng_)) {}
+  Course(const Rows& rows, const TreeGruOptions& options, const LearntTree* before)
+      : rows_(rows), options_(options), split_(rows, options.held_out, options.seed),
+        continued_(before != nullptr && before->held_out == !split_.held_out.empty()),
+        rng_(continued_ ? Hasher().add(options.seed).add(static_cast<std::uint64_t>(rows.count())).value() : options.seed),
+        deck_(rows, split_.taught), objective_(rows, options), base_(rows.seconds.size()),
+        weights_(continued_ ? treegru::adapted(before->weights, rows.features, rng_)
+                            : treegru::random_weights(options.shape, rows.features, rng_)) {}
 
-  Result<treegru::Weights> run() {
+  Result<LearntTree> run() {
     LATHE_TRY_STATUS(add_global_scores(options_.global.get(), rows_.features, rows_.width, base_));
     trainer_ = LATHE_TRY(treegru::make_trainer(weights_, options_.threads));
     const std::int64_t a_pass = (static_cast<std::int64_t>(split_.taught.size()) + options_.batch - 1) / options_.batch;
@@ -142,8 +144,9 @@ class Course {
       LATHE_TRY_STATUS(take_step(rate * (1 - static_cast<double>(step) / steps)));
       if ((step + 1) % between == 0) LATHE_TRY_STATUS(look());
     }
-    if (split_.held_out.empty()) LATHE_TRY_STATUS(trainer_->read(weights_));
-    return std::move(weights_);
+    const bool judged = std::isfinite(best_loss_);  // else nothing told when to stop
+    if (!judged) LATHE_TRY_STATUS(trainer_->read(weights_));
+    return LearntTree{std::move(weights_), !split_.held_out.empty()};
   }
 
  private:
@@ -182,6 +185,7 @@ class Course {
     network.score(features_of(split_.held_out), scores);
     add_base(split_.held_out, scores);
     const double loss = objective_.loss(split_.held_out, scores, Rng(options_.seed));
+    if (std::isnan(loss)) return {};  // no two of them are apart
     ++since_best_;
     if (!(loss < best_loss_)) return {};
     best_loss_ = loss;
@@ -192,9 +196,9 @@ class Course {
 
   const Rows& rows_;
   const TreeGruOptions& options_;
+  const Split split_;
   const bool continued_;      // from what was learnt before
   Rng rng_;
-  const Split split_;
   Deck deck_;
   const PartialObjective objective_;
   std::vector<float> base_;   // the global model's scores
@@ -206,8 +210,8 @@ class Course {
 
 }  // namespace
 
-Result<treegru::Weights> train_tree(const Rows& rows, const TreeGruOptions& options, const treegru::Weights* learnt) {
-  return Course(rows, options, learnt).run();
+Result<LearntTree> train_tree(const Rows& rows, const TreeGruOptions& options, const LearntTree* before) {
+  return Course(rows, options, before).run();
 }
 
 }  // namespace lathe::model

@@ -49,7 +49,9 @@ class TreeGru final : public CostModel {
   Status train(const Rows& rows) override { return learn(rows, nullptr); }
   Status update(const Rows& rows) override {
     const auto network = this->network();
-    return learn(rows, network == nullptr ? nullptr : &network->weights());
+    if (network == nullptr) return learn(rows, nullptr);
+    const LearntTree before{network->weights(), held_out_};
+    return learn(rows, &before);
   }
 
   bool trained() const override { return network() != nullptr || options_.global; }
@@ -75,16 +77,19 @@ class TreeGru final : public CostModel {
     treegru::Weights weights = LATHE_TRY(treegru::read_weights(LATHE_TRY(unpack(bytes, kind_name(options_)))));
     if (weights.shape.form != options_.shape.form)
       return fail(ErrorKind::kDataLoss, "the cost model's weights are damaged: train it again");
+    held_out_ = false;  // of which rows, nobody knows
     set(std::move(weights));
     return {};
   }
 
  private:
-  Status learn(const Rows& rows, const treegru::Weights* learnt) {
+  Status learn(const Rows& rows, const LearntTree* before) {
     LATHE_TRY_STATUS(check(options_));
     LATHE_TRY_STATUS(check(rows));
     LATHE_TRY_STATUS(check_width(rows.width));
-    set(LATHE_TRY(train_tree(rows, options_, learnt)));
+    LearntTree learnt = LATHE_TRY(train_tree(rows, options_, before));
+    held_out_ = learnt.held_out;
+    set(std::move(learnt.weights));
     return {};
   }
   std::shared_ptr<const treegru::Network> network() const {
@@ -98,6 +103,7 @@ class TreeGru final : public CostModel {
   }
 
   TreeGruOptions options_;
+  bool held_out_ = false;  // by the last course
   mutable std::shared_mutex mutex_;
   std::shared_ptr<const treegru::Network> network_;
 };

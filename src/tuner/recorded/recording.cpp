@@ -52,7 +52,7 @@ void Recording::believe() {
   double fastest_raced = 0;
   for (const Trial& trial : trials_) {
     const bool raced = trial.raced_seconds > 0 && std::isfinite(trial.raced_seconds);
-    believed_.push_back(raced ? trial.raced_seconds * scale : trial.seconds);
+    believed_.push_back(raced ? trial.raced_seconds * scale : std::max(trial.seconds, trial.raced_seconds));
     if (raced && (fastest_raced == 0 || believed_.back() < fastest_raced)) fastest_raced = believed_.back();
   }
   for (double& seconds : believed_) seconds = std::max(seconds, fastest_raced);

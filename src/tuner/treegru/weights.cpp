@@ -12,7 +12,8 @@ namespace lathe::treegru {
 namespace {
 
 constexpr int kMost = 4096;          // of any size of a shape
-constexpr float kMostStretch = 4;    // of an input that hardly varied before: its weights were hardly learnt
+// Of an input that hardly varied before: its weights were hardly learnt.
+constexpr float kMostStretch = 4, kMostShift = 8;
 
 // Calls visit(node) for every loop of every row.
 template <class Visit>
@@ -144,8 +145,9 @@ Weights adapted(const Weights& learnt, std::span<const float> features, Rng& rng
   out.offset = learnt.offset;
   for (std::size_t i = 0; i < out.mean.size(); ++i) {
     const auto row = out.input.row(learnt.embedding.columns + static_cast<int>(i));
-    const float shift = std::clamp((out.mean[i] - learnt.mean[i]) * learnt.scale[i], -kMostStretch, kMostStretch);
+    // What the old mean gave, it gives still.
     const float stretch = std::min(learnt.scale[i] / out.scale[i], kMostStretch);
+    const float shift = std::clamp((out.mean[i] - learnt.mean[i]) * out.scale[i] * stretch, -kMostShift, kMostShift);
     for (std::size_t c = 0; c < row.size(); ++c) {
       out.bias.values[c] += shift * row[c];
       row[c] *= stretch;

@@ -25,10 +25,14 @@ ModelScorer::ModelScorer(const Subject& subject, model::CostModel* model, search
     : subject_(subject), model_(model), prior_(prior), jobs_(jobs) {
   if (prior_ == nullptr || !learned()) return;
   most_weight_ = prior_weight_ = kBesideGlobal;
+  set_scales(sample());
+}
+
+std::vector<search::Config> ModelScorer::sample() const {
   Rng rng(kCalibrationSeed);
   std::vector<search::Config> sample(kCalibrationRows);
   for (auto& config : sample) config = subject_.domain().random(rng);
-  set_scales(sample);
+  return sample;
 }
 
 void ModelScorer::calibrate(std::span<const search::Measured> measured, int worked) {
@@ -36,7 +40,7 @@ void ModelScorer::calibrate(std::span<const search::Measured> measured, int work
   const auto recent = measured.last(std::min<std::size_t>(measured.size(), kCalibrationRows));
   std::vector<search::Config> configs;
   for (const auto& m : recent) configs.push_back(m.config);
-  set_scales(configs);
+  set_scales(configs.size() < 2 ? sample() : configs);  // all that was learnt may be of another machine or code generator
   prior_weight_ = most_weight_ * kPriorTrials / (kPriorTrials + worked);
 }
 

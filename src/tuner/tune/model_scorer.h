@@ -30,6 +30,7 @@ class ModelScorer final : public search::Scorer {
   static constexpr double kUnlearnedTrust = 0.5;
 
   bool learned() const { return model_ != nullptr && model_->trained(); }
+  std::vector<search::Config> sample() const;  // of the space
   void set_scales(std::span<const search::Config> configs);
   void predict(std::span<const search::Config> configs, std::span<double> scores);
   Status score_part(std::span<const search::Config> configs, std::span<double> scores) const;

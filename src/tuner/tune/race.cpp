@@ -1,6 +1,7 @@
 #include "tuner/tune/race.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lathe::tune {
 namespace {
@@ -37,6 +38,9 @@ Status final_race(State& state, const Subject& subject, measure::Measurer& measu
   const auto cache = options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
   const auto times = LATHE_TRY(measurer.race(candidates, cache, seconds));
   LATHE_CHECK(times.size() == finalists.size());
+  if (std::ranges::none_of(times, [](double t) { return std::isfinite(t); }))
+    return fail(ErrorKind::kRun, "none of the {} fastest programs could be timed again, so what was measured of them stands; the same "
+                "command races them once more", times.size());
   std::vector<store::RaceResult> results;
   for (std::size_t i = 0; i < times.size(); ++i) results.push_back({finalists[i].id, times[i]});
   return state.set_race(results);

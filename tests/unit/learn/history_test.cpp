@@ -247,6 +247,21 @@ TEST_F(Histories, JudgesHeldOutConfigurationsAndWorkloads) {
               (in_turn->front().quality.pairwise_accuracy + in_turn->back().quality.pairwise_accuracy) / 2, 1e-12);
 }
 
+TEST_F(Histories, WhatWasMeasuredTwiceIsNotJudgedByItself) {
+  fill(matmul(37, 53), 60);
+  History history = read();
+  std::vector<int> twice;
+  for (int i = 0; i < 120; ++i) twice.push_back(i / 2);
+  history.rows = model::select(history.rows, twice);
+  const ModelMaker make = [](std::shared_ptr<const model::CostModel> global) {
+    return model::make_xgboost({.global = std::move(global)});
+  };
+  const auto judged = evaluate(history, make, {.train_rows = 60});
+  ASSERT_TRUE(judged && judged->size() == 1);
+  EXPECT_LT(judged->front().judged_on, 60);
+  EXPECT_EQ(judged->front().judged_on % 2, 0) << "both of a pair, or none";
+}
+
 TEST_F(Histories, NothingToJudgeBy) {
   const ModelMaker make = [](std::shared_ptr<const model::CostModel> global) {
     return model::make_xgboost({.global = std::move(global)});

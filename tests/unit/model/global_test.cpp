@@ -72,6 +72,35 @@ TEST(Transfer, AFadingGlobalModelGivesWayToOwnRows) {
   EXPECT_EQ(scores_of(*fading, fresh), before);
 }
 
+// Knows how it was asked to learn.
+class Asked final : public CostModel {
+ public:
+  Asked(int& trainings, int& updates) : trainings_(trainings), updates_(updates) {}
+  Status train(const Rows&) override {
+    ++trainings_;
+    return {};
+  }
+  Status update(const Rows&) override {
+    ++updates_;
+    return {};
+  }
+  bool trained() const override { return true; }
+  Status predict(std::span<const float>, int, std::span<float>) const override { return {}; }
+  Result<std::string> save() const override { return std::string(); }
+  Status load(const std::string&) override { return {}; }
+
+ private:
+  int &trainings_, &updates_;
+};
+
+TEST(Transfer, WhatIsOverAFadingModelMayGoOn) {
+  int trainings = 0, updates = 0;
+  const auto fading = make_fading(global_of(Objective::kRank, 1), 16, [&](const auto&) { return std::make_unique<Asked>(trainings, updates); });
+  ASSERT_TRUE(fading->train(synthetic_rows(20, 1, 6)) && fading->update(synthetic_rows(20, 1, 6)) && fading->update(synthetic_rows(30, 1, 6)));
+  EXPECT_EQ(trainings, 1);
+  EXPECT_EQ(updates, 2);
+}
+
 TEST(Transfer, AGlobalModelOfManyTrialsDoesNotFade) {
   const auto global = global_of(Objective::kRank, 1);
   const MakeOver over = [](std::shared_ptr<const CostModel> beneath) { return make_xgboost({.global = std::move(beneath)}); };

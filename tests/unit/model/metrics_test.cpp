@@ -66,6 +66,12 @@ TEST(Metrics, ConstantScoresAreNotLucky) {
   EXPECT_TRUE(std::isnan(spearman(scores, seconds)));
 }
 
+TEST(Metrics, RecallWhereFewerThanKWorked) {
+  const std::vector<double> seconds = {1, kFailed, kFailed, kFailed, kFailed};
+  EXPECT_DOUBLE_EQ(top_k_recall(std::vector<float>{1, 2, 3, 4, 5}, seconds, 4), 0.75) << "the one that worked is not among them";
+  EXPECT_DOUBLE_EQ(top_k_recall(std::vector<float>{5, 2, 3, 4, 1}, seconds, 4), 1);
+}
+
 TEST(Metrics, NoiseFormsNoPairs) {
   const std::vector<float> scores = {1, 2};
   const std::vector<double> seconds = {1.000, 1.005};

@@ -146,6 +146,33 @@ TEST_F(Trained, AnUpdateGoesOnFromWhatWasLearnt) {
   }
 }
 
+// Rows that once were taught, because there were too few to spare, do not judge what knows them by heart.
+TEST_F(Trained, AnUpdateBeginsAnewWhereRowsAreHeldOutForTheFirstTime) {
+  const Rows rows = tree_rows(400, 1, 19);
+  std::vector<int> few, all;
+  for (int i = 0; i < 400; ++i) (i < 12 ? few : all).push_back(i);
+  all.insert(all.begin(), few.begin(), few.end());
+  auto options = small();
+  options.steps = 20;
+  const auto model = make_treegru(options), scratch = make_treegru(options);
+  ASSERT_TRUE(model->update(select(rows, few)) && model->update(select(rows, all)) && scratch->train(select(rows, all)));
+  EXPECT_EQ(*model->save(), *scratch->save());
+  ASSERT_TRUE(model->update(select(rows, all)));
+  EXPECT_NE(*model->save(), *scratch->save()) << "from then on it goes on";
+}
+
+// Held-out rows of which no two are of one workload tell nothing: training goes to its end.
+TEST_F(Trained, LearnsWhereTheHeldOutRowsFormNoPairs) {
+  Rows rows = without_failures(tree_rows(400, 1, 20));
+  const Rows fresh = without_failures(tree_rows(400, 1, 21));
+  for (std::size_t i = 0; i < rows.seconds.size(); ++i) rows.workload[i] = static_cast<int>(i / 2);  // hardly ever both
+  const auto model = make_treegru(small());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(model->update(rows));
+    EXPECT_GT(pairwise_accuracy(scores_of(*model, fresh), fresh.seconds), 0.7);
+  }
+}
+
 TEST_F(Trained, AnUpdateWithoutStepsKeepsTheScores) {
   const Rows rows = without_failures(tree_rows(600, 1, 18));
   auto options = small();

@@ -33,6 +33,12 @@ TEST(Findings, OfAllSpacesTogether) {
   EXPECT_EQ(judge(Expected::kSame, {kSame, kFewer}), Verdict::kInPart);
   EXPECT_EQ(judge(Expected::kSame, {kFewer}), Verdict::kFails);
   EXPECT_EQ(judge(Expected::kFewer, {kUndecided}), Verdict::kUndecided);
+  // Of all spaces, not of those that are decided.
+  EXPECT_EQ(judge(Expected::kFewer, {kFewer, kFewer, kUndecided, kUndecided}), Verdict::kInPart);
+  EXPECT_EQ(judge(Expected::kSame, {kSame, kSame, kUndecided, kUndecided}), Verdict::kInPart);
+  EXPECT_EQ(judge(Expected::kNotMore, {kMore, kUndecided, kSame}), Verdict::kInPart);
+  EXPECT_EQ(judge(Expected::kFewer, {kFewer, kFewer, kSame, kUndecided, kUndecided, kUndecided, kUndecided}), Verdict::kUndecided);
+  EXPECT_EQ(judge(Expected::kNotMore, {kSame, kUndecided, kUndecided}), Verdict::kUndecided);
   EXPECT_EQ(judge(Expected::kFewer, {}), Verdict::kUndecided);
 }
 

@@ -247,7 +247,24 @@ TEST(Weights, AdaptedToAnInputThatBeginsToVary) {
   }
   const Weights weights = weights_for({}, rows.features);
   Rng rng(17);
-  for (const float v : adapted(weights, others.features, rng).input.values) EXPECT_LT(std::abs(v), 1);
+  const Weights moved = adapted(weights, others.features, rng);
+  for (const float v : moved.input.values) EXPECT_LT(std::abs(v), 1);
+  for (const float v : moved.bias.values) EXPECT_LT(std::abs(v), 4);
+}
+
+// One loop in many had this input set, and now many have: what the others score does not move.
+TEST(Weights, AdaptedToAnInputThatWasRare) {
+  auto rows = tree_rows(100, 1, 18), others = tree_rows(100, 1, 18);
+  std::size_t loop = 0;
+  for (std::size_t i = feature::kNodeContext + 4; i < rows.features.size(); i += feature::kTreeNodeWidth, ++loop) {
+    if (rows.features[i - 4 - feature::kNodeContext] == feature::kNoNode) continue;
+    rows.features[i] = loop == 0 ? 1 : 0;
+    others.features[i] = loop % 3 == 0 ? 1 : 0;
+  }
+  const Weights weights = weights_for({}, rows.features);
+  Rng rng(19);
+  const auto before = scores_of(Network(weights), rows.features), after = scores_of(Network(adapted(weights, others.features, rng)), rows.features);
+  for (std::size_t i = 1; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 0.02);
 }
 
 TEST(Weights, RefusesSizesThatDoNotWork) {

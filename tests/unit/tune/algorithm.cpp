@@ -241,6 +241,23 @@ TEST_F(TuneTest, TheRaceDecides) {
   EXPECT_GT(summary->best_seconds(), 2e-3);
 }
 
+TEST_F(TuneTest, ARaceInWhichAllFailChangesNothing) {
+  measurer_.race_seconds = [](const Config&) { return std::numeric_limits<double>::infinity(); };
+  const auto failed = run();
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().message.find("could be timed again"), std::string::npos) << failed.error().text();
+  EXPECT_EQ(*store_->count({}), 100);
+  const auto best = store_->best({.workload = subject_.workload()});
+  ASSERT_TRUE(best && *best);
+  EXPECT_TRUE(std::isfinite((*best)->standing));
+  // The same command races again.
+  measurer_.race_seconds = {};
+  const auto summary = run();
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(measurer_.races, 2);
+  EXPECT_TRUE(std::isfinite(summary->best_seconds()));
+}
+
 TEST_F(TuneTest, BatchesGrowToB) {
   ASSERT_TRUE(run());
   EXPECT_EQ(measurer_.batches.front(), 10U);

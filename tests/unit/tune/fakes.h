@@ -131,6 +131,10 @@ class NearestModel final : public model::CostModel {
     ++trainings;
     return {};
   }
+  Status update(const model::Rows& rows) override {
+    ++updates;
+    return train(rows);
+  }
   bool trained() const override { return rows_.count() > 0; }
   Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
     for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -153,7 +157,7 @@ class NearestModel final : public model::CostModel {
   Status load(const std::string&) override { return {}; }
 
   model::Rows rows_;
-  int trainings = 0;
+  int trainings = 0, updates = 0;
 };
 
 class TuneTest : public testing::Test {
@@ -169,8 +173,10 @@ class TuneTest : public testing::Test {
   }
   Result<Summary> run(const Listener& listener = {}, const std::function<bool()>& stop = {}) {
     NearestModel model;
-    return tune(subject_, measurer_, *store_, target_, options_, *searcher_named(options_.search, options_.exploration),
-                options_.model == "none" || options_.model == "analytic" ? nullptr : &model, listener, stop);
+    auto summary = tune(subject_, measurer_, *store_, target_, options_, *searcher_named(options_.search, options_.exploration),
+                        options_.model == "none" || options_.model == "analytic" ? nullptr : &model, listener, stop);
+    EXPECT_EQ(model.trainings, model.updates) << "models may go on from what they know";
+    return summary;
   }
   std::vector<store::Record> records(const store::Query& query = {}) {
     std::vector<store::Record> out;
