@@ -74,6 +74,8 @@ class TreeGruCosts {
       Status status;
       add(fmt::format("{}, trained on {} rows", called, count), median_seconds(3, [&] { status = model->train(rows); }), "s");
       LATHE_TRY_STATUS(status);
+      add(fmt::format("{}, updated on {} rows", called, count), median_seconds(3, [&] { status = model->update(rows); }), "s");
+      LATHE_TRY_STATUS(status);
     }
     return {};
   }
