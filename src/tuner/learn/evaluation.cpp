@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
-#include <string_view>
 #include <unordered_set>
 
 #include "base/rng.h"
@@ -84,15 +84,11 @@ class Evaluation {
 
   // Those after the first `local` whose program is none of these: one measured twice is judged by nothing it was learnt from.
   std::vector<int> unseen(std::span<const int> rows, std::size_t local) const {
-    const auto program = [&](int row) {
-      const auto bytes = static_cast<std::size_t>(history_.rows.width) * sizeof(float);
-      return std::string_view(reinterpret_cast<const char*>(history_.rows.features.data()) + static_cast<std::size_t>(row) * bytes, bytes);
-    };
-    std::unordered_set<std::string_view> known;
-    for (const int row : rows.first(local)) known.insert(program(row));
+    std::unordered_set<std::uint64_t> known;
+    for (const int row : rows.first(local)) known.insert(history_.programs[static_cast<std::size_t>(row)]);
     std::vector<int> out;
     for (const int row : rows.subspan(local))
-      if (!known.contains(program(row))) out.push_back(row);
+      if (!known.contains(history_.programs[static_cast<std::size_t>(row)])) out.push_back(row);
     return out;
   }
 

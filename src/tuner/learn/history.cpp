@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/hash.h"
 #include "compiler/te/parse.h"
 #include "compiler/te/program.h"
 #include "tuner/learn/featurizer.h"
@@ -92,6 +93,7 @@ class Reader {
                                                 : std::numeric_limits<double>::infinity());
     history_.rows.spread.push_back(spread_of(record));
     history_.rows.workload.push_back(group_of(record));
+    history_.programs.push_back(hash_of(record.trace.dump()));
   }
 
   int group_of(const store::Record& r) {

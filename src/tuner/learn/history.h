@@ -38,6 +38,7 @@ struct Group {
 struct History {
   model::Rows rows;           // rows.workload: index in `groups`
   std::vector<Group> groups;  // with at least one row
+  std::vector<std::uint64_t> programs;  // of the rows: equal where one program was measured more than once
   std::vector<Json> configs;  // of the rows, where features are configurations
   std::int64_t skipped = 0;   // records whose trace does not replay any more
   std::int64_t copies = 0;    // left out: trials that were read before, of another store say

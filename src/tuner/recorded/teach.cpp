@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/rng.h"
 #include "compiler/te/program.h"
 #include "tuner/feature/feature.h"
@@ -38,6 +39,7 @@ Status add_rows(const Recording& recording, const std::string& features, int row
     all.seconds.push_back(recording.seconds(place));
     all.spread.push_back(recording.trials()[place].spread);
     all.workload.push_back(static_cast<int>(history.groups.size()));
+    history.programs.push_back(Hasher().add(recording.name).add(place).value());
   }
   history.groups.push_back({te::workload_key(recording.space->program()), recording.target.text(), recording.cache_mode,
                             recording.machine.cpu(), recording.codegen_version});

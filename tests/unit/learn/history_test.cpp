@@ -253,6 +253,9 @@ TEST_F(Histories, WhatWasMeasuredTwiceIsNotJudgedByItself) {
   std::vector<int> twice;
   for (int i = 0; i < 120; ++i) twice.push_back(i / 2);
   history.rows = model::select(history.rows, twice);
+  std::vector<std::uint64_t> programs;
+  for (const int i : twice) programs.push_back(history.programs[static_cast<std::size_t>(i)]);
+  history.programs = programs;
   const ModelMaker make = [](std::shared_ptr<const model::CostModel> global) {
     return model::make_xgboost({.global = std::move(global)});
   };
