@@ -140,10 +140,11 @@ class Kept {
  public:
   explicit Kept(std::string file) : file_(std::move(file)) {
     if (file_.empty()) return;
-    std::ifstream lines(file_);
-    for (std::string line; std::getline(lines, line);)
+    const auto text = read_file(file_);
+    if (!text) return;  // none was finished yet
+    for (const std::string& line : split(*text, '\n'))
       if (auto row = parse_json(line)) rows_.push_back(std::move(*row));  // a line cut short by a kill is worked out again
-    if (const auto text = read_file(file_)) whole_ = text->empty() || text->ends_with('\n');
+    whole_ = text->empty() || text->ends_with('\n');
   }
   std::optional<Json> find(const Json& identity) const {
     const auto found = std::ranges::find_if(rows_, [&](const Json& row) { return holds(row, identity); });

@@ -10,7 +10,6 @@ namespace lathe::experiment {
 namespace {
 
 constexpr int kVersion = 2, kTreeGruVersion = 3;
-constexpr const char* kTrees = "tree";
 
 using Change = std::function<void(tune::Options&)>;
 
@@ -61,7 +60,7 @@ Arm as_in_the_paper(Arm arm) {
 
 }  // namespace
 
-int version_of(const Arm& arm) { return tune::features_of(arm.options) == kTrees ? kTreeGruVersion : kVersion; }
+int version_of(const Arm& arm) { return tune::learns_from_trees(arm.options) ? kTreeGruVersion : kVersion; }
 
 std::vector<Arm> known_arms() {
   return {arm("xgb-rank"),

@@ -92,7 +92,7 @@ class Planner {
     for (const Series& series : setting.series) {
       Cell cell{.space = &target, .arm = LATHE_TRY(experiment::arm_named(series.arm)), .label = series.label, .seeds = settings_.seeds};
       if (cell.arm.transfers) cell.sources = sources;
-      if (tune::features_of(cell.arm.options) == "tree") as_treegru(cell);
+      if (tune::learns_from_trees(cell.arm.options)) as_treegru(cell);
       cell.settings = settings_hash(cell, settings_);
       if (cell.seeds > 0) panel.cells.push_back(std::move(cell));
     }

@@ -1,6 +1,7 @@
 #include "tuner/recorded/collect.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -15,19 +16,21 @@ namespace {
 constexpr int kRaces = 5;           // that each candidate takes part in
 constexpr std::size_t kGroup = 20;  // candidates a race: all of them stay in memory
 
-int failure_number(std::vector<Failure>& failures, const store::Record& record) {
-  const auto known = std::ranges::find_if(failures, [&](const Failure& failure) {
-    return failure.kind == record.error_kind && failure.message == record.error_message;
-  });
+int failure_number(std::vector<Failure>& failures, const std::string& kind, const std::string& message) {
+  const auto known = std::ranges::find_if(failures, [&](const Failure& failure) { return failure.kind == kind && failure.message == message; });
   if (known != failures.end()) return static_cast<int>(known - failures.begin());
-  failures.push_back({record.error_kind, record.error_message});
+  failures.push_back({kind, message});
   return static_cast<int>(failures.size()) - 1;
 }
 
 Trial trial_of(const store::Record& record, std::vector<Failure>& failures) {
   Trial trial;
   if (!record.ok()) {
-    trial.failure = failure_number(failures, record);
+    trial.failure = failure_number(failures, record.error_kind, record.error_message);
+    return trial;
+  }
+  if (record.raced && !std::isfinite(record.race_seconds)) {
+    trial.failure = failure_number(failures, std::string(name_of(ErrorKind::kRun)), "failed when the fastest were raced");
     return trial;
   }
   trial.seconds = record.seconds;

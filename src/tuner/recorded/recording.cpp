@@ -14,12 +14,13 @@ namespace {
 double race_scale(const std::vector<Trial>& trials) {
   std::vector<double> ratios;
   for (const Trial& trial : trials)
-    if (trial.raced_seconds > 0 && std::isfinite(trial.raced_seconds)) ratios.push_back(trial.seconds / trial.raced_seconds);
+    if (trial.raced_seconds > 0) ratios.push_back(trial.seconds / trial.raced_seconds);
   return ratios.empty() ? 1 : quantile(std::move(ratios), 0.5);
 }
 
 bool sound(const Trial& trial) {
-  const bool timed = trial.seconds > 0 && trial.raced_seconds >= 0 && trial.spread >= 0 && std::isfinite(trial.spread);
+  const bool timed = trial.seconds > 0 && trial.raced_seconds >= 0 && std::isfinite(trial.raced_seconds) && trial.spread >= 0 &&
+                     std::isfinite(trial.spread);
   return timed && (trial.failure < 0) == std::isfinite(trial.seconds);  // false for NaN
 }
 
@@ -51,8 +52,8 @@ void Recording::believe() {
   believed_.clear();
   double fastest_raced = 0;
   for (const Trial& trial : trials_) {
-    const bool raced = trial.raced_seconds > 0 && std::isfinite(trial.raced_seconds);
-    believed_.push_back(raced ? trial.raced_seconds * scale : std::max(trial.seconds, trial.raced_seconds));
+    const bool raced = trial.raced_seconds > 0;
+    believed_.push_back(raced ? trial.raced_seconds * scale : trial.seconds);
     if (raced && (fastest_raced == 0 || believed_.back() < fastest_raced)) fastest_raced = believed_.back();
   }
   for (double& seconds : believed_) seconds = std::max(seconds, fastest_raced);

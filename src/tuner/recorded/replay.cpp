@@ -1,7 +1,5 @@
 #include "tuner/recorded/replay.h"
 
-#include <cmath>
-
 #include <fmt/ranges.h>
 
 namespace lathe::recorded {
@@ -53,11 +51,6 @@ class Replay final : public measure::Measurer {
       return outcome;
     }
     outcome.seconds = recording_.seconds(place);
-    if (!std::isfinite(outcome.seconds)) {
-      outcome.seconds = 0;
-      outcome.error = Error{ErrorKind::kRun, "failed when the fastest were raced", {}};
-      return outcome;
-    }
     outcome.visits = visits_of(outcome.seconds, trial.spread);
     return outcome;
   }

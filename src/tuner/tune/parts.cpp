@@ -148,10 +148,12 @@ Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
   });
 }
 
-std::string features_of(const Options& options) {
+bool learns_from_trees(const Options& options) {
   const NamedModel* model = find_model(options.model);
-  return model != nullptr && model->reads_trees ? kTrees : options.features;
+  return model != nullptr && model->reads_trees;
 }
+
+std::string features_of(const Options& options) { return learns_from_trees(options) ? kTrees : options.features; }
 
 std::optional<model::Objective> objective_of(const Options& options) {
   const NamedModel* model = find_model(options.model);

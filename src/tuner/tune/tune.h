@@ -105,7 +105,8 @@ using SearcherMaker =
     std::function<std::unique_ptr<search::Searcher>(const search::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
-// What the model of these options sees of a program: Options::features, or "tree" where it is a TreeGRU.
+bool learns_from_trees(const Options& options);  // its model is a TreeGRU
+// What the model of these options sees of a program: Options::features, or "tree" where it learns from trees.
 std::string features_of(const Options& options);
 // Of the model that learns; none where none does.
 std::optional<model::Objective> objective_of(const Options& options);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tuner/recorded/difficulty.h"
 #include "unit/recorded/made_up.h"
 
 namespace lathe::recorded {
@@ -77,6 +78,24 @@ TEST_F(CollectTest, ARunThatMeasuredAllBecomesARecording) {
   ASSERT_EQ(first.size(), 5U);
   EXPECT_EQ(first[0].seconds, 1e-5 * 2);
   EXPECT_EQ(first[4].seconds, 1e-5 * 6);
+}
+
+TEST_F(CollectTest, WhatFailsInTheRacesFailed) {
+  Recording recording = made_up();
+  const std::size_t count = recording.configs().size();
+  for (std::size_t i = 0; i < count; ++i) add(recording, i, 1e-5 * (1 + static_cast<double>(i)));
+  auto records = records_of(*store_, run_, recording);
+  ASSERT_TRUE(records) << records.error().text();
+  for (const int i : {0, 1}) {
+    (*records)[i].raced = true;
+    (*records)[i].race_seconds = i == 0 ? std::numeric_limits<double>::infinity() : 2e-5;
+  }
+  ASSERT_TRUE(collect(*records, recording));
+  ASSERT_EQ(recording.failures.size(), 1U);
+  EXPECT_EQ(recording.failures[0].message, "failed when the fastest were raced");
+  EXPECT_EQ(recording.trials()[0].failure, 0);
+  EXPECT_EQ(recording.best_seconds(), 2e-5);
+  EXPECT_EQ(difficulty_of(recording).worked, static_cast<int>(count) - 1);
 }
 
 TEST_F(CollectTest, SaysHowMuchIsMissing) {
