@@ -4,9 +4,12 @@
 #include <string>
 
 #include "compiler/te/parse.h"
+#include "support/staged_program.h"
 
 namespace lathe {
 namespace {
+
+constexpr double kStaged = 0.4;
 
 class Generator {
  public:
@@ -296,7 +299,7 @@ double iterations(const te::Program& program) {
 
 te::Program random_program(Rng& rng, const RandomProgramOptions& options) {
   for (;;) {
-    const std::string text = Generator(rng, options).text();
+    const std::string text = rng.chance(kStaged) ? staged_text(rng, options.dtypes) : Generator(rng, options).text();
     auto program = te::parse_program(text);
     LATHE_CHECK(program.has_value(), "{}\n{}", program ? "" : program.error().text(), text);
     if (iterations(*program) <= static_cast<double>(options.max_iterations))

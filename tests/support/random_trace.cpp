@@ -140,6 +140,7 @@ class Proposer {
     s.buffer = any_buffer();
     s.name = fresh("c");
     if (rng_.chance(0.8)) s.loop = any_loop();
+    if (rng_.chance(0.2)) s.reader = any_block();
     if (rng_.chance(0.6)) s.layout = layout(s.buffer);
     return s;
   }

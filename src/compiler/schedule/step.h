@@ -36,7 +36,7 @@ struct ReverseComputeAt { std::string block, loop; };
 struct Inline { std::string block; };
 struct LayoutItem { int dim; Size weight; };
 // A copy of `buffer` named `name`, kept in `scope` for one iteration of `loop` (empty: for the whole program), stored in
-// `layout` (empty: row-major), used by every block inside `loop` in place of the buffer. A block named `name` copies
+// `layout` (empty: row-major), used in place of the buffer by every block inside `loop`, or by the block `reader` alone. A block named `name` copies
 // (when read) or writes back (when written), in loops named NAME.d0, NAME.d1 ... in layout order, one a layout digit.
 // A cached reduction result in registers is the accumulator tile: zero in the first block of the outer reduction loops,
 // reloaded in later ones; blocks placed at the same loop that consume it run in the last one only.
@@ -44,6 +44,7 @@ struct Cache {
   std::string buffer, name, loop;
   ir::Scope scope = ir::Scope::kMemory;
   std::vector<LayoutItem> layout;
+  std::string reader = {};  // empty: all
 };
 // Another storage layout for a buffer that is not a plain border: a cache, an intermediate, or, in the free layout mode,
 // an input or output.

@@ -32,8 +32,10 @@ struct Writer {
   }
   Json operator()(const Inline& s) const { return {{"step", "inline"}, {"block", s.block}}; }
   Json operator()(const Cache& s) const {
-    return {{"step", "cache"}, {"buffer", s.buffer}, {"name", s.name}, {"loop", s.loop},
-            {"scope", ir::name_of(s.scope)}, {"layout", layout(s.layout)}};
+    Json out = {{"step", "cache"}, {"buffer", s.buffer}, {"name", s.name}, {"loop", s.loop},
+                {"scope", ir::name_of(s.scope)}, {"layout", layout(s.layout)}};
+    if (!s.reader.empty()) out["reader"] = s.reader;
+    return out;
   }
   Json operator()(const Layout& s) const {
     return {{"step", "layout"}, {"buffer", s.buffer}, {"layout", layout(s.layout)}, {"pad_stride", s.pad_stride}};
@@ -120,8 +122,9 @@ Result<Step> read_reverse_compute_at(const Json& j, const Table*) {
 Result<Step> read_inline(const Json& j, const Table*) { return Inline{LATHE_TRY(json_string(j, "block"))}; }
 Result<Step> read_cache(const Json& j, const Table* table) {
   const std::string scope = LATHE_TRY(json_string(j, "scope"));
+  const std::string reader = j.contains("reader") ? LATHE_TRY(json_string(j, "reader")) : "";
   return Cache{LATHE_TRY(json_string(j, "buffer")), LATHE_TRY(json_string(j, "name")), LATHE_TRY(json_string(j, "loop")),
-               LATHE_TRY(named<ir::Scope>(scope, kScopes, "scope")), LATHE_TRY(layout_of(j, table))};
+               LATHE_TRY(named<ir::Scope>(scope, kScopes, "scope")), LATHE_TRY(layout_of(j, table)), reader};
 }
 Result<Step> read_layout(const Json& j, const Table* table) {
   return Layout{LATHE_TRY(json_string(j, "buffer")), LATHE_TRY(layout_of(j, table)), LATHE_TRY(json_int(j, "pad_stride"))};

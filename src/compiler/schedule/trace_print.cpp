@@ -32,6 +32,7 @@ struct Printer {
   std::string operator()(const Cache& s) const {
     std::string out = fmt::format("cache {} as {} in {}", s.buffer, s.name, ir::name_of(s.scope));
     if (!s.loop.empty()) out += " at " + s.loop;
+    if (!s.reader.empty()) out += " for " + s.reader;
     return s.layout.empty() ? out : out + ", layout " + text(s.layout);
   }
   std::string operator()(const Layout& s) const {

@@ -25,6 +25,11 @@ constexpr int kRandomTries = 10'000;
 constexpr double kLargestPart = 1'000'000;
 }
 
+std::size_t Knob::nearest(std::int64_t wanted) const {
+  const auto found = std::ranges::min_element(values, {}, [&](std::int64_t v) { return std::abs(v - wanted); });
+  return static_cast<std::size_t>(found - values.begin());
+}
+
 Space::Space(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Space::~Space() = default;
 
@@ -141,12 +146,8 @@ Config Space::neighbour(const Config& config, Rng& rng) const {
 
 Config Space::default_config() const {
   Config config(knob_list().size());
-  for (int k = 0; k < knobs(); ++k) {
-    const auto& options = knob_list()[k].values;
-    const auto wanted = impl_->derived.start[k];
-    const auto nearest = std::ranges::min_element(options, {}, [&](std::int64_t v) { return std::abs(v - wanted); });
-    config[k] = static_cast<std::uint16_t>(nearest - options.begin());
-  }
+  for (int k = 0; k < knobs(); ++k)
+    config[k] = static_cast<std::uint16_t>(knob_list()[k].nearest(impl_->derived.start[k]));
   return config;
 }
 
@@ -172,6 +173,8 @@ std::unique_ptr<Space> make_space(std::unique_ptr<Space::Impl> impl) {
 std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl) {
   auto space = make_space(std::move(impl));
   const Config start = space->default_config();
+  const Result<Sketch>& sketch = space->impl().sketch(start);
+  LATHE_CHECK(sketch.has_value(), "the default {} is refused: {}", space->describe(start), sketch.error().text());
   LATHE_CHECK(space->valid(start), "the default {} is not valid", space->describe(start));
   return space;
 }

@@ -23,6 +23,8 @@ struct Knob {
   std::vector<std::int64_t> values;  // ordinal; for structural knobs 0 ... n-1 with labels
   std::vector<std::string> labels;   // structural knobs: what each value means; else empty
   bool structural = false;           // picks another nest, not just another size
+
+  std::size_t nearest(std::int64_t wanted) const;  // the position of the value closest to it
 };
 
 // A nest derived once for given structural choices, sizes open, with the trace that made it.

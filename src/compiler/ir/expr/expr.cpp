@@ -29,23 +29,6 @@ Affine normalised(Affine a) {
 
 bool is_predicate(BinaryOp op) { return op >= BinaryOp::kLt; }
 
-void collect(const Expr& e, std::vector<const Read*>& out) {
-  struct Visitor {
-    std::vector<const Read*>& out;
-    void operator()(const Const&) const {}
-    void operator()(const IterValue&) const {}
-    void operator()(const InRange&) const {}
-    void operator()(const Read& n) const { out.push_back(&n); }
-    void operator()(const Unary& n) const { collect(n.x, out); }
-    void operator()(const Binary& n) const { collect(n.a, out), collect(n.b, out); }
-    void operator()(const Select& n) const {
-      collect(n.condition, out), collect(n.then, out), collect(n.otherwise, out);
-    }
-    void operator()(const Cast& n) const { collect(n.x, out); }
-  };
-  std::visit(Visitor{out}, e->value);
-}
-
 }  // namespace
 
 Affine Affine::iter(int iter, std::int64_t coef) { return normalised({{{iter, coef}}, 0}); }
@@ -146,7 +129,9 @@ double identity_of(ReduceOp op, Dtype dtype) {
 
 std::vector<const Read*> reads_of(const Expr& e) {
   std::vector<const Read*> out;
-  collect(e, out);
+  for_each_node(e, [&](const Expr& node) {
+    if (const auto* read = std::get_if<Read>(&node->value)) out.push_back(read);
+  });
   return out;
 }
 

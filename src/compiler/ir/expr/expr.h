@@ -84,6 +84,9 @@ double identity_of(ReduceOp op, Dtype dtype);
 
 // Every Read in the expression, in order of appearance.
 std::vector<const Read*> reads_of(const Expr& e);
+// Calls visit(node) for e and every expression in it, outer ones first, in order of appearance.
+template <class Visit>
+void for_each_node(const Expr& e, const Visit& visit);
 // Rebuilds e bottom-up; `leaf` maps Read, IterValue and InRange nodes (returns the node itself to keep it). An unchanged
 // subtree keeps its pointer.
 template <class Leaf>
@@ -91,6 +94,25 @@ Expr rewrite_leaves(const Expr& e, const Leaf& leaf);
 bool equal(const Expr& a, const Expr& b);            // structural
 
 // Implementation.
+template <class Visit>
+void for_each_node(const Expr& e, const Visit& visit) {
+  struct Inner {
+    const Visit& visit;
+    void operator()(const Const&) const {}
+    void operator()(const IterValue&) const {}
+    void operator()(const Read&) const {}
+    void operator()(const InRange&) const {}
+    void operator()(const Unary& n) const { for_each_node(n.x, visit); }
+    void operator()(const Binary& n) const { for_each_node(n.a, visit), for_each_node(n.b, visit); }
+    void operator()(const Select& n) const {
+      for_each_node(n.condition, visit), for_each_node(n.then, visit), for_each_node(n.otherwise, visit);
+    }
+    void operator()(const Cast& n) const { for_each_node(n.x, visit); }
+  };
+  visit(e);
+  std::visit(Inner{visit}, e->value);
+}
+
 template <class Leaf>
 Expr rewrite_leaves(const Expr& e, const Leaf& leaf) {
   struct Visitor {

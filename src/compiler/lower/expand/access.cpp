@@ -130,7 +130,10 @@ flat::Expr Expander::read_element(const Instance& at, BufferId buffer, const std
              nest_.blocks[at.id].name, nest_.buffers[buffer].name);
     const flat::Type type = program_.regs[found->second];
     if (type.lanes != (where.uniform ? 1 : at.lanes)) register_of(buffer, element, {type.dtype, where.uniform ? 1 : at.lanes});
-    return flat::reg_read(found->second, type);
+    flat::Expr value = flat::reg_read(found->second, type);
+    if (!condition) return value;
+    const int all = std::max(condition->type.lanes, type.lanes);
+    return flat::select(widen(condition, all), widen(value, all), flat::imm(pad, {dtype, all}));
   }
   const int lanes = where.uniform ? 1 : at.lanes;
   flat::Expr mask = lower_mask(at, where, condition);

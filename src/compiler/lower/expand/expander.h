@@ -47,14 +47,18 @@ struct Iter {
   bool reduce = false, guard = false;
 };
 
+// What may leave a tensor: a padded read (ir::Read), or what inlining its tensor made of one, a choice by whether indices
+// are in range (ir::Select).
+using Border = const void*;
+
 struct Constraint {
   enum class Kind {
     kDomain,  // an iterator inside its domain: else the iteration does not run
-    kKill,    // a padded read inside its tensor: else the iteration adds the reduction's identity, so it is skipped
-    kSelect,  // a padded read inside its tensor: else it reads the pad value
+    kKill,    // a border inside its tensor: else the iteration adds the reduction's identity, so it is skipped
+    kSelect,  // a border inside its tensor: else it has the pad value
   } kind;
   int iter = -1;                   // kDomain
-  const ir::Read* read = nullptr;  // kKill, kSelect
+  Border border = nullptr;         // kKill, kSelect
   std::vector<ir::AffineTerm> terms;  // over the block's iterators
   std::int64_t offset = 0, low = 0, high = 0;  // low <= value < high
   bool beyond_domain = false;      // asked of iterations outside the domain too
@@ -115,6 +119,7 @@ class Expander {
  private:
   // plan.cpp: what is fixed before emission starts.
   void plan_blocks();
+  void add_borders(BlockId id);
   void plan_reductions(BlockId id);
   bool leaves_out_terms(BlockId id, LoopId loop) const;
   void plan_consumers(BlockId id);
@@ -194,9 +199,11 @@ class Expander {
     const BlockPlan* plan;
     int lanes = 1;
     flat::Expr mask;                     // vector lanes that run; null: all
+    flat::Expr adding;                   // of these, lanes that have a term of the reduction; null: all
     flat::Expr condition;                // scalar; null: always
     flat::Expr loads_condition;          // scalar: what is computed outside it is never stored, but must not be loaded
-    std::map<const ir::Read*, flat::Expr> read_conditions;  // padded reads that may leave
+    std::map<Border, flat::Expr> border_conditions;  // those that may leave
+    flat::Expr reached;                  // inside a choice: where its value is used; null: everywhere
   };
   void emit_block(BlockId id);
   void emit_init(BlockId id);
@@ -215,6 +222,7 @@ class Expander {
   Test last_test(const BlockPlan::Progress& progress) const;
   Test at_least(const Lin& a, std::int64_t b) const;
   flat::Expr translate(const Instance& at, const ir::Expr& e);
+  flat::Expr chosen(const Instance& at, const ir::Select& choice);
   flat::Expr read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
                           const flat::Expr& condition, double pad);
   struct Address {

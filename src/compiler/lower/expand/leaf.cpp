@@ -106,15 +106,16 @@ bool Expander::prepare_instance(Instance& at) const {
     if (s == Status::kNever) {
       // Only where the initialisation is a statement of its own may a killed iteration be left out.
       if (domain || (c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot)) return false;
-      at.read_conditions[c.read] = flat::imm(0, {Dtype::kBool, 1});
+      at.border_conditions[c.border] = flat::imm(0, {Dtype::kBool, 1});
       continue;
     }
     const flat::Expr condition = condition_of(plan, c, at.lanes);
     if (!domain) {
-      auto& known = at.read_conditions[c.read];
+      auto& known = at.border_conditions[c.border];
       if (!known || !flat::is_imm(known, 0)) known = both(known, condition);
     } else if (condition->type.lanes > 1) {
       at.mask = both(at.mask, condition);
+      if (plan.iters[c.iter].reduce) at.adding = both(at.adding, condition);
     } else if (to_register && !plan.iters[c.iter].reduce) {
       at.loads_condition = both(at.loads_condition, condition);
     } else {
@@ -189,7 +190,13 @@ void Expander::emit_accumulate(const Instance& at) {
       before = flat::cast(read_element(at, nest_.buffers[block.writes].cache_of, block.index, again, nothing), dtype);
     }
   }
-  emit_write(at, block.writes, accumulated(at, before));
+  flat::Expr after = accumulated(at, before);
+  // A store leaves out lanes by its mask; a register is written whole.
+  if (at.adding && storage_[block.writes].is_register) {
+    const int lanes = std::max(at.adding->type.lanes, after->type.lanes);
+    after = flat::select(widen(at.adding, lanes), widen(after, lanes), widen(before, lanes));
+  }
+  emit_write(at, block.writes, std::move(after));
 }
 
 void Expander::emit_init(BlockId id) {
@@ -214,6 +221,19 @@ void Expander::emit_init(BlockId id) {
   emit_guarded(at, stmt);
 }
 
+// A choice by whether indices are in range: what is read outside the range must not be loaded.
+flat::Expr Expander::chosen(const Instance& at, const ir::Select& choice) {
+  const auto found = at.border_conditions.find(&choice);
+  if (found == at.border_conditions.end()) return translate(at, choice.then);
+  const flat::Expr& inside = found->second;
+  if (flat::is_imm(inside, 0)) return translate(at, choice.otherwise);
+  Instance within = at;
+  within.reached = both(at.reached, inside);
+  flat::Expr then = translate(within, choice.then), otherwise = translate(at, choice.otherwise);
+  const int lanes = std::max({inside->type.lanes, then->type.lanes, otherwise->type.lanes});
+  return flat::select(widen(inside, lanes), widen(then, lanes), widen(otherwise, lanes));
+}
+
 flat::Expr Expander::translate(const Instance& at, const ir::Expr& e) {
   struct Visitor {
     Expander& self;
@@ -222,9 +242,9 @@ flat::Expr Expander::translate(const Instance& at, const ir::Expr& e) {
     flat::Expr operator()(const ir::Const& n) const { return flat::imm(n.value, {e->dtype, 1}); }
     flat::Expr operator()(const ir::IterValue& n) const { return vector_expr(self.iter_lin(*at.plan, n.iter), at.lanes); }
     flat::Expr operator()(const ir::Read& n) const {
-      const auto found = at.read_conditions.find(&n);
-      return self.read_element(at, n.tensor, n.index, found == at.read_conditions.end() ? nullptr : found->second,
-                               n.pad.value_or(0));
+      const auto found = at.border_conditions.find(&n);
+      flat::Expr inside = found == at.border_conditions.end() ? nullptr : found->second;
+      return self.read_element(at, n.tensor, n.index, both(at.reached, inside), n.pad.value_or(0));
     }
     flat::Expr operator()(const ir::Unary& n) const { return flat::unary(n.op, self.translate(at, n.x)); }
     flat::Expr operator()(const ir::Binary& n) const {
@@ -233,6 +253,7 @@ flat::Expr Expander::translate(const Instance& at, const ir::Expr& e) {
       return flat::binary(static_cast<flat::BinaryOp>(n.op), widen(a, lanes), widen(b, lanes));
     }
     flat::Expr operator()(const ir::Select& n) const {
+      if (std::holds_alternative<ir::InRange>(n.condition->value)) return self.chosen(at, n);
       flat::Expr c = self.translate(at, n.condition), t = self.translate(at, n.then), o = self.translate(at, n.otherwise);
       const int lanes = std::max({c->type.lanes, t->type.lanes, o->type.lanes});
       return flat::select(widen(c, lanes), widen(t, lanes), widen(o, lanes));

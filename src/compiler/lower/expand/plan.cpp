@@ -6,21 +6,36 @@
 namespace lathe::lower {
 namespace {
 
-// Whether a `pad` read makes the whole term the identity of the reduction.
-bool is_factor(const ir::Expr& e, const ir::Read* read) {
-  if (const auto* r = std::get_if<ir::Read>(&e->value)) return r == read;
-  if (const auto* c = std::get_if<ir::Cast>(&e->value)) return is_factor(c->x, read);
-  const auto* b = std::get_if<ir::Binary>(&e->value);
-  return b != nullptr && b->op == ir::BinaryOp::kMul && (is_factor(b->a, read) || is_factor(b->b, read));
+// The border an expression is, with the value it has outside; null if it is none.
+struct BorderValue {
+  Border border = nullptr;
+  std::optional<double> outside;  // nothing: not a number known here
+};
+BorderValue border_of(const ir::Expr& e) {
+  if (const auto* read = std::get_if<ir::Read>(&e->value); read != nullptr && read->pad) return {read, read->pad};
+  const auto* select = std::get_if<ir::Select>(&e->value);
+  if (select == nullptr || !std::holds_alternative<ir::InRange>(select->condition->value)) return {};
+  const auto* outside = std::get_if<ir::Const>(&select->otherwise->value);
+  return {select, outside == nullptr ? std::nullopt : std::optional(outside->value)};
 }
 
-bool pad_kills(const ir::Block& block, const ir::Read* read) {
+// Whether the border is a factor of the whole term.
+bool is_factor(const ir::Expr& e, Border border) {
+  if (border_of(e).border == border) return true;
+  if (const auto* c = std::get_if<ir::Cast>(&e->value)) return is_factor(c->x, border);
+  const auto* b = std::get_if<ir::Binary>(&e->value);
+  return b != nullptr && b->op == ir::BinaryOp::kMul && (is_factor(b->a, border) || is_factor(b->b, border));
+}
+
+// Whether the value outside makes the whole term the identity of the reduction.
+bool kills(const ir::Block& block, const BorderValue& value) {
+  if (!value.outside) return false;
   switch (block.reduce) {
-    case ir::ReduceOp::kSum: return *read->pad == 0 && is_factor(block.body, read);
+    case ir::ReduceOp::kSum: return *value.outside == 0 && is_factor(block.body, value.border);
     case ir::ReduceOp::kMax:
     case ir::ReduceOp::kMin:
-      return *read->pad == ir::identity_of(block.reduce, block.body->dtype) &&
-             std::get_if<ir::Read>(&block.body->value) == read;
+      return *value.outside == ir::identity_of(block.reduce, block.body->dtype) &&
+             border_of(block.body).border == value.border;
     case ir::ReduceOp::kProd:
     case ir::ReduceOp::kNone: return false;
   }
@@ -69,19 +84,31 @@ void Expander::plan_blocks() {
     }
     for (int i = 0; i < static_cast<int>(plan.iters.size()); ++i)
       plan.constraints.push_back({Constraint::Kind::kDomain, i, nullptr, {{i, 1}}, 0, 0, plan.iters[i].extent});
-    for (const ir::Read* read : ir::reads_of(block.body)) {
-      if (!read->pad) continue;
-      const auto kind = pad_kills(block, read) ? Constraint::Kind::kKill : Constraint::Kind::kSelect;
-      const auto& shape = nest_.buffers[read->tensor].shape;
-      for (std::size_t d = 0; d < read->index.size(); ++d)
-        plan.constraints.push_back(
-            {kind, -1, read, read->index[d].terms, read->index[d].offset, 0, sized_[shape[d]]});
-    }
+    add_borders(static_cast<BlockId>(id));
     proven_[id].assign(plan.constraints.size(), 0);
   }
   blocks_in_.resize(nest_.loops.size());
   for (std::size_t id = 0; id < nest_.blocks.size(); ++id)
     for (const LoopId loop : blocks_[id].path) blocks_in_[loop].push_back(static_cast<BlockId>(id));
+}
+
+void Expander::add_borders(BlockId id) {
+  const ir::Block& block = nest_.blocks[id];
+  ir::for_each_node(block.body, [&](const ir::Expr& e) {
+    const BorderValue value = border_of(e);
+    if (value.border == nullptr) return;
+    const auto kind = kills(block, value) ? Constraint::Kind::kKill : Constraint::Kind::kSelect;
+    const auto add = [&](const ir::Affine& row, std::int64_t low, std::int64_t high) {
+      blocks_[id].constraints.push_back({kind, -1, value.border, row.terms, row.offset, low, high});
+    };
+    if (const auto* read = std::get_if<ir::Read>(&e->value)) {
+      const auto& shape = nest_.buffers[read->tensor].shape;
+      for (std::size_t d = 0; d < read->index.size(); ++d) add(read->index[d], 0, sized_[shape[d]]);
+    } else {
+      const ir::Expr& condition = std::get<ir::Select>(e->value).condition;
+      for (const auto& row : std::get<ir::InRange>(condition->value).rows) add(row.index, row.low, row.high);
+    }
+  });
 }
 
 // Whether elements may get no term in some iteration of a loop that is of the result and of the reduction too (rfactor):
@@ -268,7 +295,7 @@ void Expander::fill_padding(BlockId id) {
         if (inside(digit.loop, cache.at)) span += free_range(digit).max;
       if (span > storage_[block.writes].extent[d]) continue;
       c.kind = Constraint::Kind::kSelect;
-      c.read = read;
+      c.border = read;
       c.beyond_domain = true;
     }
   }

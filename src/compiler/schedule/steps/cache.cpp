@@ -31,6 +31,7 @@ class Cacher {
     layout_ = LATHE_TRY(resolve_layout(nest_, step_.layout, nest_.buffers[original_].shape.size(), step_.name));
     const std::vector<BlockId> readers = analysis::readers_of(nest_, original_, loop_);
     const std::vector<BlockId> writers = analysis::writers_of(nest_, original_, loop_);
+    if (!step_.reader.empty()) return cache_for(LATHE_TRY(block_named(nest_, step_.reader)), writers);
     if (readers.empty() && writers.empty()) return refuse(Refusal::kNotUsedThere, step_.buffer);
     if (writers.size() > 1) return refuse(Refusal::kMultipleConsumers, step_.buffer);
     return writers.empty() ? cache_read(readers) : cache_written(readers, writers[0]);
@@ -84,6 +85,16 @@ class Cacher {
   }
 
   static std::string iter_name(std::size_t dim) { return "c" + std::to_string(dim); }
+
+  // A copy for one reader, made where the buffer is complete.
+  StepResult<void> cache_for(BlockId reader, const std::vector<BlockId>& writers) {
+    if (!nest_.is_inside({ir::Item::Kind::kBlock, reader}, loop_) || !analysis::reads(nest_.blocks[reader], original_))
+      return refuse(Refusal::kNotUsedThere, step_.buffer);
+    const int position = analysis::child_with(nest_, loop_, reader);
+    for (const BlockId writer : writers)
+      if (analysis::child_with(nest_, loop_, writer) >= position) return refuse(Refusal::kBreaksDependence, step_.buffer);
+    return cache_read({reader});
+  }
 
   StepResult<void> cache_read(const std::vector<BlockId>& readers) {
     if (std::ranges::any_of(readers, [&](BlockId id) { return nest_.is_write_back(id); }))

@@ -100,6 +100,9 @@ class Mover {
       for (std::size_t d = 0; d < iters.size(); ++d) {
         if (iters[d] < 0 || std::ranges::count(iters, iters[d]) > 1)
           return refuse(Refusal::kNotElementwise, step_.block);
+        // A padded read asks for more than is ever computed: those elements of the consumer would be left out.
+        if (!nest_.sizes.at_least(nest_.buffers[buffer].shape[d], block.iters[static_cast<std::size_t>(iters[d])].extent))
+          return refuse(Refusal::kBreaksDependence, step_.block);
         auto& span = spans_[static_cast<std::size_t>(iters[d])];
         if (span && (!analysis::same_start(*span, region.box[d]) || span->offset != region.box[d].offset ||
                      span->extent != region.box[d].extent))

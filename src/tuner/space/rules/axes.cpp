@@ -5,12 +5,6 @@
 namespace lathe::space {
 namespace {
 
-double work_of(const te::Stage& stage) {
-  double work = stage.reduce == ir::ReduceOp::kNone ? 0.5 : 1;
-  for (const te::Iterator& it : stage.iters) work *= static_cast<double>(it.extent);
-  return work;
-}
-
 // Lanes along `iter` touch consecutive elements, or could with a layout of the schedule's choice.
 bool consecutive(const te::Program& program, int tensor, const std::vector<ir::Affine>& index, int iter) {
   if (!touches(index, iter)) return true;
@@ -52,10 +46,19 @@ Axes assign(const te::Program& program, int stage_index, int vector) {
 
 }  // namespace
 
+double work_of(const te::Stage& stage) {
+  double work = stage.reduce == ir::ReduceOp::kNone ? 0.5 : 1;
+  for (const te::Iterator& it : stage.iters) work *= static_cast<double>(it.extent);
+  return work;
+}
+
 int main_stage(const te::Program& program) {
+  const auto work = [&](const te::Stage& stage) {
+    return program.tensors[stage.tensor].constant ? 0.0 : work_of(stage);
+  };
   int best = 0;
   for (int s = 1; s < static_cast<int>(program.stages.size()); ++s)
-    if (work_of(program.stages[s]) > work_of(program.stages[best])) best = s;
+    if (work(program.stages[s]) > work(program.stages[best])) best = s;
   return best;
 }
 

@@ -18,7 +18,9 @@ struct Axes {
   const ir::Read* input = nullptr;    // operand read along the pixels
 };
 
-// The stage with the most work.
+// Iterations, those of a reduction counted double.
+double work_of(const te::Stage& stage);
+// The stage with the most work of those that run every time.
 int main_stage(const te::Program& program);
 
 // One assignment of parts for each axis that can be vectorized with consecutive accesses (given the layouts that the

@@ -9,6 +9,8 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
+constexpr double kWorthATile = 32;  // a reduction with a smaller share of the work than one in so many gets plain loops
+
 Values up_to(Values values, std::int64_t most) {
   std::erase_if(values, [&](std::int64_t v) { return v > most; });
   if (values.empty()) values.push_back(1);
@@ -52,6 +54,10 @@ std::int64_t largest(const TileRule& rule, Get&& get) {
   for (const Axes& axes : rule.axes) most = std::max(most, extent_of(rule, axes, get(axes)));
   return most;
 }
+// A copy would take the place of both reads, though it is laid out for one.
+bool is_both_operands(const Axes& axes) {
+  return axes.weights != nullptr && axes.input != nullptr && axes.weights->tensor == axes.input->tensor;
+}
 int pixel(const Axes& axes, std::size_t which) { return which < axes.pixels.size() ? axes.pixels[which] : -1; }
 
 bool has_pad(const TileRule& rule) {
@@ -79,7 +85,10 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
   const std::int64_t vectors = (v_extent + rule.lanes - 1) / rule.lanes;
   if (rule.axes.size() > 1) {
     std::vector<std::string> names;
-    for (const Axes& a : rule.axes) names.push_back(rule.program.stages[a.stage].iters[a.vector].name);
+    for (const Axes& a : rule.axes) {
+      const std::string& loop = rule.program.stages[a.stage].iters[a.vector].name;  // TENSOR.iterator
+      names.push_back(loop.substr(loop.find('.') + 1));
+    }
     rule.at.vector = list.choice("vector", names);
   }
   rule.at.order = list.choice("order", loop_orders(rule));
@@ -118,7 +127,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   const bool wide = flavour == Flavour::kWide;
   // Some choice of the vector axis reads weights that can be packed; for another the knob does nothing.
   for (const Axes& a : rule.axes) {
-    if (a.reduce < 0 || a.weights == nullptr || !all_plain(a.weights->index) || rule.at.pack_w >= 0) continue;
+    if (a.reduce < 0 || a.weights == nullptr || is_both_operands(a) || !all_plain(a.weights->index) || rule.at.pack_w >= 0) continue;
     const bool constant = rule.program.tensors[a.weights->tensor].constant;
     std::vector<std::string> choices{kPackNone, kPackBlock, kPackWhole};
     if (constant) choices = wide ? std::vector<std::string>{kPackWhole, kPackNone} : std::vector<std::string>{kPackWhole};
@@ -128,7 +137,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   if (has_pad(rule))
     rule.at.pack_x = list.choice("padding", {kPackNone, kPackPadded});
   else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) && !axes.pixels.empty() &&
-           !rule.program.tensors[axes.input->tensor].constant)
+           !is_both_operands(axes) && !rule.program.tensors[axes.input->tensor].constant)
     rule.at.pack_x = list.choice("pack.input", {kPackNone, kPackBlock, kPackWhole});
   if (rule.target.threads > 1) {
     std::vector<std::string> loops{"V"};
@@ -151,13 +160,13 @@ void add_constraints(const TileRule& rule, Derived& derived) {
 }
 
 // The register tile that wastes least of the image and still keeps the multipliers busy.
-void choose_start(const TileRule& rule, Derived& derived) {
-  derived.start.assign(rule.knobs.size(), 0);
+Values start_of(const TileRule& rule) {
+  Values start(rule.knobs.size(), 0);
   const auto set = [&](int knob, std::int64_t value) {
-    if (knob >= 0) derived.start[knob] = value;
+    if (knob >= 0) start[knob] = value;
   };
   for (std::size_t k = 0; k < rule.knobs.size(); ++k)
-    derived.start[k] = rule.knobs[k].structural ? 0 : rule.knobs[k].values.back();
+    start[k] = rule.knobs[k].structural ? 0 : rule.knobs[k].values.back();
   const Axes& axes = rule.axes[0];
   const std::int64_t e0 = extent_of(rule, axes, pixel(axes, 0)), e1 = extent_of(rule, axes, pixel(axes, 1));
   const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
@@ -202,6 +211,40 @@ void choose_start(const TileRule& rule, Derived& derived) {
     set(rule.at.block_v, std::max<std::int64_t>(1, ev / (2 * rule.target.threads)));
     set(rule.at.block_p, 1);
   }
+  return start;
+}
+
+TileRule rule_for(const te::Program& view, int stage, const Target& target, Flavour flavour) {
+  TileRule rule;
+  rule.program = view;
+  rule.target = target;
+  rule.axes = classify(rule.program, stage);
+  rule.lanes = std::max(1, target.lanes(size_of(rule.program.stages[stage].body->dtype)));
+  if (rule.axes.empty()) return rule;
+  // The default space keeps a second vector axis only where the first is no clear winner: a convolution between plain
+  // borders either vectorizes along the row or scatters its stores.
+  if (flavour == Flavour::kDefault && (view.contract.free_layout || rule.axes[0].taps.empty())) rule.axes.resize(1);
+  list_tile_knobs(rule, flavour);
+  list_reduction_knobs(rule, flavour);
+  list_memory_knobs(rule, flavour);
+  return rule;
+}
+
+// Other reductions with a share of the work, tiled as one would begin with.
+std::vector<Tiling::Companion> companions_of(const te::Program& view, int main, const Target& target) {
+  std::vector<Tiling::Companion> out;
+  for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
+    const te::Stage& stage = view.stages[s];
+    if (s == main || stage.reduce == ir::ReduceOp::kNone || view.tensors[stage.tensor].constant ||
+        kWorthATile * work_of(stage) < work_of(view.stages[main]))
+      continue;
+    TileRule rule = rule_for(view, s, target, Flavour::kDefault);
+    if (rule.axes.empty()) continue;
+    Values values = start_of(rule);
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = rule.knobs[k].values[rule.knobs[k].nearest(values[k])];
+    out.push_back({std::move(rule), std::move(values)});
+  }
+  return out;
 }
 
 }  // namespace
@@ -216,26 +259,19 @@ std::int64_t TileRule::channel_block(const Axes& a) const {
 
 Result<Derived> derive_register_tile(const te::Program& program, const Target& target, Flavour flavour) {
   if (program.stages.empty()) return fail(ErrorKind::kInvalidArgument, "the program computes nothing");
-  auto rule = std::make_shared<TileRule>();
-  rule->program = program;
-  rule->target = target;
-  rule->axes = classify(rule->program, main_stage(rule->program));
-  if (rule->axes.empty())
+  auto tiling = std::make_shared<Tiling>();
+  tiling->prepared = prepare(program, target);
+  const te::Program& view = tiling->prepared.view;
+  const int stage = main_stage(view);
+  tiling->main = rule_for(view, stage, target, flavour);
+  if (tiling->main.axes.empty())
     return fail(ErrorKind::kUnsupported, "{} has no axis but reductions: give it a dimension of size 1", program.name);
-  const te::Stage& stage = rule->program.stages[rule->axes[0].stage];
-  rule->lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
-  // The default space keeps a second vector axis only where the first is no clear winner: a convolution between plain
-  // borders either vectorizes along the row or scatters its stores.
-  if (flavour == Flavour::kDefault && (program.contract.free_layout || rule->axes[0].taps.empty()))
-    rule->axes.resize(1);
-  list_tile_knobs(*rule, flavour);
-  list_reduction_knobs(*rule, flavour);
-  list_memory_knobs(*rule, flavour);
+  tiling->companions = companions_of(view, stage, target);
   Derived derived;
-  derived.knobs = rule->knobs;
-  if (flavour == Flavour::kDefault) add_constraints(*rule, derived);
-  choose_start(*rule, derived);
-  derived.build = [rule](std::span<const std::int64_t> values) { return build_tile_sketch(*rule, values); };
+  derived.knobs = tiling->main.knobs;
+  if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
+  derived.start = start_of(tiling->main);
+  derived.build = [tiling](std::span<const std::int64_t> values) { return build_tile_sketch(*tiling, values); };
   return derived;
 }
 

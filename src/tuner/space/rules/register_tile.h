@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/prepare.h"
 #include "tuner/space/rules/rule.h"
 
 namespace lathe::space {
@@ -22,8 +23,9 @@ struct TileKnobs {
   int parallel = -1;
 };
 
+// How one stage is tiled.
 struct TileRule {
-  te::Program program;
+  te::Program program;                // as prepared: stages are what is left to schedule
   Target target;
   std::vector<Axes> axes;             // values of the vector knob
   int lanes = 1;
@@ -34,12 +36,23 @@ struct TileRule {
   std::int64_t channel_block(const Axes& axes) const;
 };
 
+// A program with the stage that the space is about and the other reductions that are worth a tile, whose sizes are fixed.
+struct Tiling {
+  struct Companion {
+    TileRule rule;
+    std::vector<std::int64_t> values;  // of its knobs
+  };
+  Prepared prepared;
+  TileRule main;
+  std::vector<Companion> companions;
+};
+
 // Packing choices.
 inline constexpr const char* kPackNone = "none";
 inline constexpr const char* kPackBlock = "block";
 inline constexpr const char* kPackWhole = "whole";
 inline constexpr const char* kPackPadded = "padded";
 
-Result<Sketch> build_tile_sketch(const TileRule& rule, std::span<const std::int64_t> values);
+Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values);
 
 }  // namespace lathe::space

@@ -1,8 +1,9 @@
 // The sketch of the register-tile rule: schedule steps applied once, with knobs as sizes.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
-#include "compiler/te/naive_nest.h"
+#include "compiler/analysis/dependence.h"
 #include "tuner/space/rules/register_tile.h"
 
 namespace lathe::space {
@@ -16,65 +17,20 @@ struct StepRefused {
   schedule::StepError error;
 };
 
+// The program on its way.
+struct Draft {
+  ir::Nest nest;
+  schedule::Trace trace;
+  std::set<std::string> placed;  // blocks that have their schedule
+};
+
 class Builder {
  public:
-  Builder(const TileRule& rule, std::span<const std::int64_t> values)
-      : rule_(rule), values_(values), axes_(rule.axes[choice_number(rule.at.vector)]),
-        stage_(rule.program.stages[axes_.stage]), nest_(te::naive_nest(rule.program)) {
+  // With open sizes the nest's knobs are the rule's; else `values` are the sizes.
+  Builder(const TileRule& rule, std::span<const std::int64_t> values, bool open_sizes, Draft& draft)
+      : rule_(rule), values_(values), open_sizes_(open_sizes), axes_(rule.axes[choice_number(rule.at.vector)]),
+        stage_(rule.program.stages[axes_.stage]), draft_(draft), nest_(draft.nest) {
     target_ = rule.program.tensors[stage_.tensor].name;
-  }
-
-  Sketch build() {
-    inline_elementwise();
-    free_layouts();
-    split_axes();
-    order_loops();
-    if (axes_.reduce >= 0) cache_accumulators();
-    annotate_tile();
-    fuse_consumers();
-    pack_weights();
-    pack_input();
-    prefetch_weights();
-    parallelise();
-    schedule_other_stages();
-    return {std::move(nest_), std::move(trace_)};
-  }
-
- private:
-  std::size_t choice_number(int knob) const { return knob < 0 ? 0 : static_cast<std::size_t>(values_[knob]); }
-  std::string choice(int knob) const { return knob < 0 ? "" : rule_.knobs[knob].labels[choice_number(knob)]; }
-  SizeId size(int knob) { return knob < 0 ? number(1) : nest_.sizes.knob(knob, rule_.knobs[knob].name); }
-  SizeId number(std::int64_t value) { return nest_.sizes.constant(value); }
-  SizeId times(SizeId a, SizeId b) { return nest_.sizes.mul(a, b); }
-  std::string loop_of(int iter) const { return target_ + "." + stage_.iters[iter].name; }
-  std::string tensor(int id) const { return rule_.program.tensors[id].name; }
-
-  void step(schedule::Step s) {
-    const auto done = schedule::apply(nest_, s, rule_.program.contract.free_layout);
-    if (!done) throw StepRefused{done.error()};
-    trace_.push_back(std::move(s));
-  }
-  void kind(const std::string& loop, ir::LoopKind k) {
-    Annotate a;
-    a.loop = loop;
-    a.kind = k;
-    step(a);
-  }
-
-  bool is_elementwise(const te::Stage& s) const { return s.reduce == ir::ReduceOp::kNone; }
-
-  // Element-wise stages disappear into their readers; those that make an output stay.
-  void inline_elementwise() {
-    for (const te::Stage& s : rule_.program.stages)
-      if (is_elementwise(s) && rule_.program.tensors[s.tensor].role == te::TensorRole::kIntermediate && &s != &stage_)
-        step(schedule::Inline{tensor(s.tensor)});
-  }
-
-  std::vector<LayoutItem> blocked_layout(std::size_t dims, int dim, std::int64_t block) {
-    std::vector<LayoutItem> items;
-    for (int d = 0; d < static_cast<int>(dims); ++d) items.push_back({d, d == dim ? block : std::int64_t{1}});
-    if (block > 1) items.push_back({dim, std::int64_t{1}});
-    return items;
   }
 
   // Free borders get the vector axis (inputs: also the reduction axis) in blocks of a vector at the end.
@@ -89,6 +45,53 @@ class Builder {
       if (dim < 0 || tensor.shape[dim] < rule_.lanes) continue;
       step(schedule::Layout{tensor.name, blocked_layout(tensor.shape.size(), dim, rule_.lanes), 0});
     }
+  }
+
+  void tile() {
+    split_axes();
+    order_loops();
+    if (axes_.reduce >= 0) cache_accumulators();
+    annotate_tile();
+    draft_.placed.insert(target_);
+    fuse_consumers();
+    pack_weights();
+    pack_input();
+    prefetch_weights();
+    parallelise();
+  }
+
+ private:
+  std::size_t choice_number(int knob) const { return knob < 0 ? 0 : static_cast<std::size_t>(values_[knob]); }
+  std::string choice(int knob) const { return knob < 0 ? "" : rule_.knobs[knob].labels[choice_number(knob)]; }
+  SizeId size(int knob) {
+    if (knob < 0) return number(1);
+    return open_sizes_ ? nest_.sizes.knob(knob, rule_.knobs[knob].name) : number(values_[knob]);
+  }
+  SizeId number(std::int64_t value) { return nest_.sizes.constant(value); }
+  SizeId times(SizeId a, SizeId b) { return nest_.sizes.mul(a, b); }
+  const std::string& loop_of(int iter) const { return stage_.iters[iter].name; }
+  std::string tensor(int id) const { return rule_.program.tensors[id].name; }
+
+  void step(schedule::Step s) {
+    const auto done = schedule::apply(nest_, s, rule_.program.contract.free_layout);
+    if (!done) throw StepRefused{done.error()};
+    draft_.trace.push_back(std::move(s));
+  }
+  bool may_step(schedule::Step s) {
+    return try_step(nest_, draft_.trace, std::move(s), rule_.program.contract.free_layout);
+  }
+  void kind(const std::string& loop, ir::LoopKind k) {
+    Annotate a;
+    a.loop = loop;
+    a.kind = k;
+    step(a);
+  }
+
+  std::vector<LayoutItem> blocked_layout(std::size_t dims, int dim, std::int64_t block) {
+    std::vector<LayoutItem> items;
+    for (int d = 0; d < static_cast<int>(dims); ++d) items.push_back({d, d == dim ? block : std::int64_t{1}});
+    if (block > 1) items.push_back({dim, std::int64_t{1}});
+    return items;
   }
 
   int input_block_dim(int t, int output_dim) const {
@@ -133,7 +136,7 @@ class Builder {
     split(together > 1 ? k + ".i" : k + ".r", size(rule_.at.unroll_k), k + ".s", k + ".u");
   }
 
-  // Loops from outside in; cuts_ are the loops a cache block of each part starts at.
+  // Loops from outside in.
   void order_loops() {
     const std::string order = choice(rule_.at.order);
     const auto dot = order.find('.');
@@ -207,39 +210,43 @@ class Builder {
     if (axes_.reduce >= 0) kind(loop_of(axes_.reduce) + ".u", ir::LoopKind::kUnrolled);
   }
 
-  // Element-wise consumers run on the register tile.
+  // Element-wise consumers run on the register tile, if it has all their axes.
   void fuse_consumers() {
     if (axes_.reduce < 0) return;
     const int v = plain_dim(written_index(stage_), axes_.vector);
-    for (std::size_t s = 0; s < rule_.program.stages.size(); ++s) {
-      const te::Stage& consumer = rule_.program.stages[s];
+    for (const te::Stage& consumer : rule_.program.stages) {
       const std::string name = tensor(consumer.tensor);
-      if (&consumer == &stage_ || !is_elementwise(consumer) || nest_.find_block(name) < 0) continue;
-      const auto& block = nest_.blocks[nest_.find_block(name)];
-      bool identity = false;  // after inlining, every read of the result is at this element
-      for (const ir::Read* read : ir::reads_of(block.body)) {
-        if (tensor_of(read->tensor) != stage_.tensor) continue;
-        identity = true;
-        for (int d = 0; d < static_cast<int>(read->index.size()) && identity; ++d)
-          identity = read->index[d] == ir::Affine::iter(d);
-        if (!identity) break;
-      }
-      if (!identity) continue;
-      step(schedule::ReverseComputeAt{name, tile_loop_});
+      if (&consumer == &stage_ || consumer.reduce != ir::ReduceOp::kNone || draft_.placed.contains(name)) continue;
+      const ir::Block& block = nest_.blocks[nest_.find_block(name)];
+      if (!maps_the_result(block)) continue;
+      std::vector<std::string> iters;
+      for (const ir::BlockIter& iter : block.iters) iters.push_back(name + "." + iter.name + "@" + tile_loop_);
+      if (!may_step(schedule::ReverseComputeAt{name, tile_loop_})) continue;
       std::vector<std::string> loops;
-      for (int d = 0; d < static_cast<int>(consumer.iters.size()); ++d) {
-        const std::string l = name + "." + consumer.iters[d].name + "@" + tile_loop_;
-        if (d != v) loops.push_back(l);
-      }
-      const std::string l = name + "." + consumer.iters[v].name + "@" + tile_loop_;
-      split(l, number(rule_.lanes), l + ".v", l + ".l");
-      loops.push_back(l + ".v");
-      loops.push_back(l + ".l");
+      for (int d = 0; d < static_cast<int>(iters.size()); ++d)
+        if (d != v) loops.push_back(iters[d]);
+      split(iters[v], number(rule_.lanes), iters[v] + ".v", iters[v] + ".l");
+      loops.push_back(iters[v] + ".v");
+      loops.push_back(iters[v] + ".l");
       step(schedule::Reorder{loops});
       for (const auto& loop : loops)
         kind(loop, loop == loops.back() ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
-      fused_.push_back(static_cast<int>(s));
+      draft_.placed.insert(name);
     }
+  }
+
+  // The block has the result's axes and no others, and reads it at its own element only.
+  bool maps_the_result(const ir::Block& block) const {
+    const std::size_t dims = rule_.program.tensors[stage_.tensor].shape.size();
+    if (block.iters.size() != dims) return false;
+    bool reads = false;
+    for (const ir::Read* read : ir::reads_of(block.body)) {
+      if (tensor_of(read->tensor) != stage_.tensor) continue;
+      reads = true;
+      for (int d = 0; d < static_cast<int>(dims); ++d)
+        if (read->index[d] != ir::Affine::iter(d) || block.index[d] != ir::Affine::iter(d)) return false;
+    }
+    return reads;
   }
 
   // The tensor a buffer holds or caches.
@@ -272,14 +279,23 @@ class Builder {
     if (k >= 0 && together > 1 && taps_outside) items.push_back({k, together});
     if (k >= 0) items.push_back({k, std::int64_t{1}});
     items.push_back({v, std::int64_t{1}});
-    packed_weights_ = tensor(read->tensor) + ".pack";
     const bool whole = choice(rule_.at.pack_w) == kPackWhole;
-    pack(read->tensor, packed_weights_, whole ? "" : innermost_block("VK"), items);
+    const std::string name = copy_name(read->tensor, ".pack");
+    if (pack(read->tensor, name, whole ? "" : innermost_block("VK"), items)) packed_weights_ = name;
+  }
+
+  // Two stages may each pack the same tensor.
+  std::string copy_name(int source, const std::string& suffix) const {
+    const std::string name = tensor(source) + suffix;
+    return nest_.find_buffer(name) < 0 ? name : name + "." + target_;
   }
 
   // The copy walks through its source as that lies in memory, vectors along the last digit of its own storage.
-  void pack(int source, const std::string& name, const std::string& loop, const std::vector<LayoutItem>& items) {
-    step(schedule::Cache{tensor(source), name, loop, ir::Scope::kMemory, items});
+  bool pack(int source, const std::string& name, const std::string& loop, const std::vector<LayoutItem>& items) {
+    // The copy is laid out for this stage; others that read the tensor do so from where it lies.
+    const bool shared = loop.empty() && analysis::readers_of(nest_, source).size() > 1;
+    if (!may_step(schedule::Cache{tensor(source), name, loop, ir::Scope::kMemory, items, shared ? target_ : ""}))
+      return false;
     std::vector<int> digits(items.size());
     std::iota(digits.begin(), digits.end(), 0);
     if (nest_.buffers[source].layout.empty())
@@ -289,12 +305,12 @@ class Builder {
     if (!std::ranges::is_sorted(digits)) step(schedule::Reorder{loops});
     kind(loops.back(), ir::LoopKind::kVectorized);
     if (loop.empty() && rule_.target.threads > 1) kind(loops.front(), ir::LoopKind::kParallel);
+    return true;
   }
 
   void pack_input() {
     if (rule_.at.pack_x < 0 || axes_.input == nullptr || choice(rule_.at.pack_x) == kPackNone) return;
     const ir::Read* read = axes_.input;
-    const std::string name = tensor(read->tensor);
     if (choice(rule_.at.pack_x) == kPackPadded) {
       if (!read->pad) return;
       std::vector<LayoutItem> items;
@@ -302,7 +318,7 @@ class Builder {
       for (const ir::LayoutDigit& d : layout) items.push_back({d.dim, d.weight});
       for (int d = 0; layout.empty() && d < static_cast<int>(read->index.size()); ++d)
         items.push_back({d, std::int64_t{1}});
-      pack(read->tensor, name + ".pad", "", items);
+      pack(read->tensor, copy_name(read->tensor, ".pad"), "", items);
       return;
     }
     const int p = axes_.pixels.empty() ? -1 : dim_of(read, axes_.pixels[0]);
@@ -315,7 +331,7 @@ class Builder {
     items.push_back({k, std::int64_t{1}});
     items.push_back({p, std::int64_t{1}});
     const bool whole = choice(rule_.at.pack_x) == kPackWhole;
-    pack(read->tensor, name + ".pack", whole ? "" : innermost_block("PK"), items);
+    pack(read->tensor, copy_name(read->tensor, ".pack"), whole ? "" : innermost_block("PK"), items);
   }
 
   void prefetch_weights() {
@@ -338,47 +354,59 @@ class Builder {
     }
   }
 
-  // Stages that are neither worth a space of their own nor fused: vector lanes along the last axis, threads along the
-  // first.
-  void schedule_other_stages() {
-    for (std::size_t s = 0; s < rule_.program.stages.size(); ++s) {
-      const te::Stage& other = rule_.program.stages[s];
-      const std::string name = tensor(other.tensor);
-      if (&other == &stage_ || nest_.find_block(name) < 0 || std::ranges::count(fused_, static_cast<int>(s)) > 0) continue;
-      std::vector<std::string> spatial, reduction;
-      for (const te::Iterator& it : other.iters)
-        (it.kind == te::IterKind::kSpatial ? spatial : reduction).push_back(name + "." + it.name);
-      if (spatial.empty()) continue;
-      const std::string last = spatial.back();
-      split(last, number(rule_.lanes), last + ".o", last + ".l");
-      spatial.back() = last + ".o";
-      std::vector<std::string> order = spatial;
-      order.insert(order.end(), reduction.begin(), reduction.end());
-      order.push_back(last + ".l");
-      step(schedule::Reorder{order});
-      kind(last + ".l", ir::LoopKind::kVectorized);
-      if (rule_.target.threads > 1) kind(spatial[0], ir::LoopKind::kParallel);
-    }
-  }
-
   const TileRule& rule_;
   std::span<const std::int64_t> values_;
+  bool open_sizes_;
   const Axes& axes_;
   const te::Stage& stage_;
-  ir::Nest nest_;
-  schedule::Trace trace_;
+  Draft& draft_;
+  ir::Nest& nest_;
   std::string target_, tile_loop_, block_order_, packed_weights_;
-  std::vector<int> fused_;  // stages
 };
+
+// What is neither tiled nor fused: vector lanes along the last axis, threads along the first.
+void schedule_plainly(const te::Program& view, const te::Stage& stage, const Target& target, Draft& draft) {
+  const auto step = [&](schedule::Step s) { try_step(draft.nest, draft.trace, std::move(s), view.contract.free_layout); };
+  const auto kind = [&](const std::string& loop, ir::LoopKind k) {
+    Annotate a;
+    a.loop = loop;
+    a.kind = k;
+    step(a);
+  };
+  std::vector<std::string> order, reduction;
+  for (const te::Iterator& it : stage.iters) (it.kind == te::IterKind::kSpatial ? order : reduction).push_back(it.name);
+  if (order.empty()) return;
+  const std::int64_t lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
+  const std::string last = order.back();
+  step(schedule::Split{last, lanes, last + ".o", last + ".l", ir::Tail::kPeel});
+  order.back() = last + ".o";
+  const std::string first = order.front();
+  order.insert(order.end(), reduction.begin(), reduction.end());
+  order.push_back(last + ".l");
+  step(schedule::Reorder{order});
+  kind(last + ".l", ir::LoopKind::kVectorized);
+  if (target.threads > 1) kind(first, ir::LoopKind::kParallel);
+}
 
 }  // namespace
 
-Result<Sketch> build_tile_sketch(const TileRule& rule, std::span<const std::int64_t> values) {
+Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values) {
+  Draft draft{tiling.prepared.nest, tiling.prepared.steps, {}};
+  const te::Program& view = tiling.prepared.view;
   try {
-    return Builder(rule, values).build();
+    Builder main(tiling.main, values, true, draft);
+    main.free_layouts();
+    main.tile();
+    for (const Tiling::Companion& other : tiling.companions)
+      if (!draft.placed.contains(view.tensors[view.stages[other.rule.axes[0].stage].tensor].name))
+        Builder(other.rule, other.values, false, draft).tile();
+    for (const te::Stage& stage : view.stages)
+      if (!draft.placed.contains(view.tensors[stage.tensor].name))
+        schedule_plainly(view, stage, tiling.main.target, draft);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
+  return Sketch{std::move(draft.nest), std::move(draft.trace)};
 }
 
 }  // namespace lathe::space

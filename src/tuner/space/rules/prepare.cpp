@@ -1,0 +1,136 @@
+#include "tuner/space/rules/prepare.h"
+
+#include <algorithm>
+
+#include "compiler/analysis/dependence.h"
+#include "compiler/te/naive_nest.h"
+
+namespace lathe::space {
+namespace {
+
+constexpr int kLargestBody = 200;  // nodes of an expression with what was inlined into it
+
+int nodes_in(const ir::Expr& e) {
+  int nodes = 0;
+  ir::for_each_node(e, [&](const ir::Expr&) { ++nodes; });
+  return nodes;
+}
+
+// Computing it again costs more than a load.
+bool is_dear(const ir::Expr& body) {
+  bool dear = false;
+  ir::for_each_node(body, [&](const ir::Expr& e) {
+    if (const auto* u = std::get_if<ir::Unary>(&e->value))
+      dear |= u->op != ir::UnaryOp::kNeg && u->op != ir::UnaryOp::kAbs && u->op != ir::UnaryOp::kNot &&
+              u->op != ir::UnaryOp::kFloor && u->op != ir::UnaryOp::kCeil;
+    if (const auto* b = std::get_if<ir::Binary>(&e->value))
+      dear |= b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow;
+  });
+  return dear;
+}
+
+double iterations_of(const ir::Nest& nest, ir::BlockId id) {
+  double product = 1;
+  for (const ir::LoopId loop : nest.loops_around(id))
+    product *= static_cast<double>(nest.sizes.constant_value(nest.loops[loop].extent));
+  return product;
+}
+
+bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id) {
+  const ir::Block& block = nest.blocks[id];
+  const int nodes = nodes_in(block.body);
+  double evaluations = 0;
+  for (const ir::BlockId reader : analysis::readers_of(nest, block.writes)) {
+    const auto reads = ir::reads_of(nest.blocks[reader].body);
+    const auto times =
+        static_cast<int>(std::ranges::count(reads, block.writes, [](const ir::Read* read) { return read->tensor; }));
+    evaluations += times * iterations_of(nest, reader);
+    if (nodes_in(nest.blocks[reader].body) + times * nodes > kLargestBody) return false;
+  }
+  return !is_dear(block.body) || evaluations <= iterations_of(nest, id);
+}
+
+te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Program& program) {
+  if (id < static_cast<int>(program.tensors.size())) {
+    te::Tensor tensor = program.tensors[id];
+    tensor.constant = nest.buffers[id].constant && tensor.role != te::TensorRole::kLiteral;
+    return tensor;
+  }
+  const ir::Buffer& buffer = nest.buffers[id];
+  te::Tensor tensor{buffer.name, buffer.dtype, {}, te::TensorRole::kIntermediate, buffer.constant, {}};
+  for (const ir::SizeId size : buffer.shape) tensor.shape.push_back(nest.sizes.constant_value(size));
+  return tensor;
+}
+
+te::Stage stage_of(const ir::Nest& nest, ir::BlockId id) {
+  const ir::Block& block = nest.blocks[id];
+  te::Stage stage;
+  stage.tensor = block.writes;
+  stage.reduce = block.reduce;
+  stage.accumulator = block.body->dtype;
+  std::vector<ir::LoopId> loops;
+  const auto add = [&](ir::LoopId loop, te::IterKind kind) {
+    const ir::Loop& l = nest.loops[loop];
+    stage.iters.push_back({l.name, nest.sizes.constant_value(l.extent), kind});
+    loops.push_back(loop);
+  };
+  for (const ir::Affine& row : block.index)
+    add(block.iters[row.terms.at(0).iter].digits.at(0).loop, te::IterKind::kSpatial);
+  for (const ir::LoopId loop : nest.loops_around(id))
+    if (std::ranges::find(loops, loop) == loops.end()) add(loop, te::IterKind::kReduce);
+  std::vector<ir::Affine> of_iter;
+  for (const ir::BlockIter& iter : block.iters) {
+    ir::Affine value;
+    for (const ir::Digit& digit : iter.digits) {
+      const auto position = static_cast<int>(std::ranges::find(loops, digit.loop) - loops.begin());
+      value = value + ir::Affine::iter(position, nest.sizes.constant_value(digit.weight));
+    }
+    of_iter.push_back(std::move(value));
+  }
+  stage.body = ir::rewrite_leaves(block.body, [&](const ir::Expr& leaf) {
+    const auto* read = std::get_if<ir::Read>(&leaf->value);
+    if (read == nullptr) return leaf;
+    std::vector<ir::Affine> index;
+    for (const ir::Affine& row : read->index) index.push_back(ir::substitute(row, of_iter));
+    return ir::read(read->tensor, std::move(index), leaf->dtype, read->pad);
+  });
+  return stage;
+}
+
+}  // namespace
+
+bool try_step(ir::Nest& nest, schedule::Trace& trace, schedule::Step step, bool free_layout) {
+  if (!schedule::apply(nest, step, free_layout)) return false;
+  trace.push_back(std::move(step));
+  return true;
+}
+
+te::Program view_of(const ir::Nest& nest, const te::Program& program) {
+  te::Program view;
+  view.contract = program.contract;
+  view.name = program.name;
+  for (ir::BufferId id = 0; id < static_cast<int>(nest.buffers.size()); ++id)
+    view.tensors.push_back(tensor_of(nest, id, program));
+  for (const ir::BlockId id : nest.blocks_in_order()) view.stages.push_back(stage_of(nest, id));
+  return view;
+}
+
+void inline_stages(Prepared& prepared, const te::Program& program) {
+  ir::Nest& nest = prepared.nest;
+  for (const te::Stage& stage : program.stages) {
+    const te::Tensor& tensor = program.tensors[stage.tensor];
+    if (stage.reduce != ir::ReduceOp::kNone || tensor.role != te::TensorRole::kIntermediate) continue;
+    if (nest.buffers[stage.tensor].constant || !is_worth_inlining(nest, nest.find_block(tensor.name))) continue;
+    try_step(nest, prepared.steps, schedule::Inline{tensor.name}, program.contract.free_layout);
+  }
+}
+
+Prepared prepare(const te::Program& program, const Target& target) {
+  Prepared prepared{te::naive_nest(program), {}, {}};
+  inline_stages(prepared, program);
+  split_reductions(prepared, program, target);
+  prepared.view = view_of(prepared.nest, program);
+  return prepared;
+}
+
+}  // namespace lathe::space

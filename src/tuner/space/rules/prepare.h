@@ -1,0 +1,36 @@
+// A program as rules see it: after the steps that every schedule of it begins with.
+//
+//  - Element-wise stages are inlined into their readers, but for those that depend on constants alone (prepare() computes
+//    them once), those that cost more to compute again than to keep, and those that would make an expression too large.
+//  - A reduction along rows, which no axis of the result can vectorize, gets lanes along the reduction: partial results
+//    NAME.lanes, that a small reduction sums up.
+//  - A long sum is cut into blocks, and blocks of blocks: partial results NAME.part. The rounding error of a chain of n
+//    additions grows at least as the square root of n, and with n itself once the sum is 2^24 times the terms.
+#pragma once
+
+#include "base/target.h"
+#include "compiler/ir/nest/nest.h"
+#include "compiler/schedule/step.h"
+#include "compiler/te/program.h"
+
+namespace lathe::space {
+
+// The nest's blocks as stages, in tree order: tensors are its buffers, iterators the loops around a block, by their names,
+// those of the result's dimensions first. Only what bodies read is meant; positions of iterators in them are not kept.
+te::Program view_of(const ir::Nest& nest, const te::Program& program);
+
+struct Prepared {
+  ir::Nest nest;          // every size a number
+  schedule::Trace steps;  // from the naive nest to it
+  te::Program view;
+};
+Prepared prepare(const te::Program& program, const Target& target);
+
+// Parts of prepare(): each appends its steps.
+void inline_stages(Prepared& prepared, const te::Program& program);
+void split_reductions(Prepared& prepared, const te::Program& program, const Target& target);
+
+// Applies the step and keeps it; false if it was refused.
+bool try_step(ir::Nest& nest, schedule::Trace& trace, schedule::Step step, bool free_layout);
+
+}  // namespace lathe::space

@@ -1,0 +1,131 @@
+// Whatever the program, its default configuration and random ones are schedules that can be built, and compute it: random
+// programs of many stages, the documents' examples and what users tripped over, lowered and interpreted.
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "compiler/lower/lower.h"
+#include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
+#include "support/check_flat.h"
+#include "support/random_program.h"
+#include "support/targets.h"
+#include "tuner/space/space.h"
+
+namespace lathe::space {
+namespace {
+
+using test::avx512, test::sse;
+
+std::uint64_t rounds(std::uint64_t otherwise) {
+  const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
+  return asked ? std::strtoull(asked, nullptr, 10) : otherwise;
+}
+
+// Empty if the configuration computes the program.
+std::string check(const Space& space, const Config& config, const Target& target, std::uint64_t seed) {
+  const te::Program& program = space.program();
+  if (!space.valid(config)) return "not valid";
+  ir::Nest nest = te::naive_nest(program);
+  const schedule::Trace trace = space.trace(config);
+  const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
+  if (!applied) return "its trace does not apply: " + applied.error().text();
+  const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
+  if (!flat) return "it does not lower: " + flat.error().text();
+  const std::string wrong = check_flat(program, *flat, seed);
+  return wrong.empty() ? "" : wrong + "\n" + schedule::print(trace) + ir::print(nest) + flat::print(*flat);
+}
+
+void check_space(const te::Program& program, const Target& target, Flavour flavour, int configurations, std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour), te::print_program(program)));
+  const auto space = derive_space(program, target, flavour);
+  ASSERT_TRUE(space) << space.error().text();
+  Rng rng(seed);
+  for (int i = 0; i < configurations; ++i) {
+    const Config config = i == 0 ? (*space)->default_config() : (*space)->random(rng);
+    const std::string wrong = check(**space, config, target, seed);
+    ASSERT_EQ(wrong, "") << (*space)->describe(config);
+  }
+}
+
+std::uint64_t first_seed() {
+  const char* asked = std::getenv("LATHE_RANDOM_FIRST");
+  return asked ? std::strtoull(asked, nullptr, 10) : 0;
+}
+
+TEST(Programs, RandomOnesHaveSpacesOfRightPrograms) {
+  for (std::uint64_t seed = first_seed(); seed < first_seed() + rounds(120) && !::testing::Test::HasFailure(); ++seed) {
+    Rng rng(seed);
+    te::Program program = random_program(rng, {.dtypes = seed % 3 == 0, .max_iterations = 8'000});
+    program.contract.free_layout = rng.chance(0.3);
+    const Target target = seed % 4 == 0 ? sse(1) : avx512(seed % 4 == 1 ? 2 : 1);
+    try {
+      check_space(program, target, Flavour::kDefault, 4, seed);
+    } catch (const std::exception& broken) {
+      ADD_FAILURE() << "seed " << seed << " " << target.text() << ": " << broken.what() << "\n" << te::print_program(program);
+    }
+  }
+}
+
+struct Case {
+  const char* name;
+  const char* text;
+};
+constexpr Case kCases[] = {
+    {"padded_relu", "X: f32[1,5,14,14]; W: f32[19,5,3,3]; R[n,c,y,x] = relu(X[n,c,y,x])\n"
+                    "Y[n,o,y:14,x:14] = sum(c,r,s) R[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
+    {"padded_exp", "X: f32[1,5,9,9]; const W: f32[19,5,3,3]; R[n,c,y,x] = exp(X[n,c,y,x])\n"
+                   "Y[n,o,y:9,x:9] = sum(c,r,s) R[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
+    {"padded_product", "A: f32[20,7]; B: f32[7,16]; M[i,j] = sum(k) A[i,k] * B[k,j]\n"
+                       "Y[i:32,j:40] = relu(M[i,j else 0])"},
+    {"padded_reduction", "A: f32[20,7]; B: f32[7,16]; M[i,j] = sum(k) A[i,k] * B[k,j]\n"
+                         "Y[i,j:20] = max(s:3) M[i,j+s-2 else -inf]"},
+    {"softmax", "X: f32[13,70]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"},
+    {"log_sum_exp", "X: f32[5,130]; M[i] = max(j) X[i,j]; L[i] = M[i] + log((sum(j) exp(X[i,j] - M[i])))"},
+    {"layer_norm", "X: f32[7,100]; g: f32[100]; b: f32[100]; m[i] = 0.01 * (sum(j) X[i,j])\n"
+                   "v[i] = 0.01 * (sum(j) (X[i,j] - m[i]) * (X[i,j] - m[i]))\n"
+                   "Y[i,j] = (X[i,j] - m[i]) * rsqrt(v[i] + 0.00001) * g[j] + b[j]"},
+    {"sum_over_max", "X: f32[9,65,3]; S[i] = sum(j) (max(k) X[i,j,k])"},
+    {"gram", "A: f32[17,23]; G[i,j] = sum(k) A[i,k] * A[j,k]"},
+    {"gram_columns", "A: f32[17,23]; G[i,j] = sum(k) A[k,i] * A[k,j]"},
+    {"diagonal", "A: f32[9,9,21]; D[i] = sum(k) A[k,k,i]"},
+    {"trace", "A: f32[37,37]; T[one:1] = sum(i) A[i,i]"},
+    {"gated", "X: f32[5,19]; const V: f32[33,19]; const U: f32[33,19]; const W: f32[19,33]\n"
+              "A[b,h] = sum(i) X[b,i] * V[h,i]; B[b,h] = sum(i) X[b,i] * U[h,i]\n"
+              "Y[b,o] = sum(h) (A[b,h] * sigmoid(A[b,h]) * B[b,h]) * W[o,h]"},
+    {"perceptron", "X: f32[6,17]; const V: f32[40,17]; const W: f32[9,40]; const c: f32[40]\n"
+                   "H[b,h] = relu((sum(i) X[b,i] * V[h,i]) + c[h]); Y[b,o] = sum(h) H[b,h] * W[o,h]"},
+    {"perceptron_varying", "X: f32[6,17]; V: f32[40,17]; W: f32[9,40]\n"
+                           "H[b,h] = tanh((sum(i) X[b,i] * V[h,i])); Y[b,o] = sum(h) H[b,h] * W[o,h]"},
+    {"attention", "Q: f32[7,16]; K: f32[19,16]; V: f32[19,16]; S[i,j] = 0.25 * (sum(d) Q[i,d] * K[j,d])\n"
+                  "E[i,j] = exp(S[i,j] - (max(k) S[i,k])); P[i,j] = E[i,j] / (sum(k) E[i,k])\n"
+                  "O[i,d] = sum(j) P[i,j] * V[j,d]"},
+    {"row_share", "X: f32[64,256]; Y[i,j] = X[i,j] / (sum(k) X[i,k])"},
+    {"rms_norm", "X: f32[8,256]; g: f32[256]; Y[i,j] = X[i,j] * rsqrt(0.1 + 0.0039 * (sum(k) X[i,k] * X[i,k])) * g[j]"},
+    {"dot", "x: f32[1000]; y: f32[1000]; D[one:1] = sum(i) x[i] * y[i]"},
+    {"matvec", "A: f32[37,130]; x: f32[130]; y[i] = sum(k) A[i,k] * x[k]"},
+    {"long_sum", "X: f32[100003]; S[one:1] = sum(i) X[i]"},
+    {"long_columns", "X: f32[40009,3]; S[j] = sum(i) X[i,j]"},
+    {"long_sum_of_two", "X: f32[301,211]; S[one:1] = sum(i,j) X[i,j]"},
+    {"constants", "const W: f32[9,7]; const s: f32[9]; X: f32[5,7]; V[o,i] = exp(W[o,i]) * s[o]\n"
+                  "Y[n,o] = sum(i) X[n,i] * V[o,i]"},
+    {"chain_of_maps", "X: f32[50]; A[i] = X[i] * X[i]; B[i] = A[i] + A[i]; C[i] = B[i] * B[i] - A[i]; D[i] = exp(C[i] * 0.01)\n"
+                      "E[i] = D[i] + D[i]; F[i:60] = E[i - 3 else 2] * E[i - 5 else 1]"},
+};
+
+class NamedProgram : public ::testing::TestWithParam<Case> {};
+TEST_P(NamedProgram, HasASpaceOfRightPrograms) {
+  auto program = te::parse_program(GetParam().text);
+  ASSERT_TRUE(program) << program.error().text();
+  const bool large = std::string_view(GetParam().name).starts_with("long");
+  for (const bool free_layout : {false, true}) {
+    program->contract.free_layout = free_layout;
+    for (const Target& target : {avx512(1), sse(1), avx512(2)})
+      check_space(*program, target, Flavour::kDefault, large ? 2 : 6, 1);
+    check_space(*program, avx512(1), Flavour::kWide, 1, 1);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, NamedProgram, ::testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace lathe::space
