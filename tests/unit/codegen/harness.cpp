@@ -5,33 +5,28 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/runner/guarded.h"
+
 namespace lathe::testing {
 namespace {
 
 constexpr int kWorkers = 3;
-constexpr std::size_t kGuard = 64;
-constexpr std::byte kPattern{0xa5};
 
-// 64-byte aligned storage with a guard behind it.
+// Memory that ends at a page without access.
 class Area {
  public:
-  Area(std::size_t bytes, std::byte fill)
-      : bytes_(bytes), storage_(bytes + 2 * kGuard + 64, kPattern) {
-    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
-    data_ = storage_.data() + (64 - address % 64);
-    std::fill_n(data_, bytes, fill);
+  Area(std::size_t bytes, std::byte fill) {
+    const Status room = memory_.resize("an area of the test", static_cast<std::int64_t>(bytes));
+    if (!room) throw std::runtime_error(room.error().text());
+    memory_.fill_nan();
+    std::fill_n(memory_.data(), bytes, fill);
   }
-  std::byte* data() { return data_; }
-  std::size_t size() const { return bytes_; }
-  bool intact() const {
-    return std::all_of(data_ + bytes_, data_ + bytes_ + kGuard,
-                       [](std::byte b) { return b == kPattern; });
-  }
+  std::byte* data() { return memory_.data(); }
+  std::size_t size() const { return static_cast<std::size_t>(memory_.bytes()); }
+  bool intact() const { return !memory_.damage(); }
 
  private:
-  std::size_t bytes_;
-  std::vector<std::byte> storage_;
-  std::byte* data_ = nullptr;
+  runner::GuardedBuffer memory_;
 };
 
 // Slices of uneven lengths, out of order, on changing workers.

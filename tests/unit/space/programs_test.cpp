@@ -4,66 +4,31 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/lower/lower.h"
-#include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
-#include "support/check_flat.h"
 #include "support/random_program.h"
 #include "support/targets.h"
-#include "tuner/space/space.h"
+#include "unit/space/check_space.h"
 
 namespace lathe::space {
 namespace {
 
 using test::avx512, test::sse;
 
-std::uint64_t rounds(std::uint64_t otherwise) {
-  const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
-  return asked ? std::strtoull(asked, nullptr, 10) : otherwise;
-}
-
-// Empty if the configuration computes the program.
-std::string check(const Space& space, const Config& config, const Target& target, std::uint64_t seed) {
-  const te::Program& program = space.program();
-  if (!space.valid(config)) return "not valid";
-  ir::Nest nest = te::naive_nest(program);
-  const schedule::Trace trace = space.trace(config);
-  const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
-  if (!applied) return "its trace does not apply: " + applied.error().text();
-  const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
-  if (!flat) return "it does not lower: " + flat.error().text();
-  const std::string wrong = check_flat(program, *flat, seed);
-  return wrong.empty() ? "" : wrong + "\n" + schedule::print(trace) + ir::print(nest) + flat::print(*flat);
-}
-
-void check_space(const te::Program& program, const Target& target, Flavour flavour, int configurations, std::uint64_t seed) {
-  SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour), te::print_program(program)));
-  const auto space = derive_space(program, target, flavour);
-  ASSERT_TRUE(space) << space.error().text();
-  Rng rng(seed);
-  for (int i = 0; i < configurations; ++i) {
-    const Config config = i == 0 ? (*space)->default_config() : (*space)->random(rng);
-    const std::string wrong = check(**space, config, target, seed);
-    ASSERT_EQ(wrong, "") << (*space)->describe(config);
-  }
-}
-
-std::uint64_t first_seed() {
-  const char* asked = std::getenv("LATHE_RANDOM_FIRST");
-  return asked ? std::strtoull(asked, nullptr, 10) : 0;
+// More of them can be asked for: LATHE_RANDOM_ROUNDS programs, from seed LATHE_RANDOM_FIRST on, LATHE_RANDOM_CONFIGS each.
+std::uint64_t asked(const char* variable, std::uint64_t otherwise) {
+  const char* value = std::getenv(variable);
+  return value ? std::strtoull(value, nullptr, 10) : otherwise;
 }
 
 TEST(Programs, RandomOnesHaveSpacesOfRightPrograms) {
-  for (std::uint64_t seed = first_seed(); seed < first_seed() + rounds(120) && !::testing::Test::HasFailure(); ++seed) {
+  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0), end = first + asked("LATHE_RANDOM_ROUNDS", 120);
+  const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 4));
+  for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) {
     Rng rng(seed);
     te::Program program = random_program(rng, {.dtypes = seed % 3 == 0, .max_iterations = 8'000});
     program.contract.free_layout = rng.chance(0.3);
     const Target target = seed % 4 == 0 ? sse(1) : avx512(seed % 4 == 1 ? 2 : 1);
-    try {
-      check_space(program, target, Flavour::kDefault, 4, seed);
-    } catch (const std::exception& broken) {
-      ADD_FAILURE() << "seed " << seed << " " << target.text() << ": " << broken.what() << "\n" << te::print_program(program);
-    }
+    check_space(program, target, Flavour::kDefault, configurations, seed);
   }
 }
 

@@ -60,6 +60,14 @@ bool is_both_operands(const Axes& axes) {
 }
 int pixel(const Axes& axes, std::size_t which) { return which < axes.pixels.size() ? axes.pixels[which] : -1; }
 
+// Every operand has all axes of the register tile, so that nothing read is used twice in it.
+bool streams(const TileRule& rule, const Axes& axes) {
+  return axes.reduce >= 0 && std::ranges::all_of(ir::reads_of(rule.program.stages[axes.stage].body), [&](const ir::Read* read) {
+    return touches(read->index, axes.vector) &&
+           std::ranges::all_of(axes.pixels, [&](int p) { return touches(read->index, p); });
+  });
+}
+
 bool has_pad(const TileRule& rule) {
   for (const ir::Read* read : ir::reads_of(rule.program.stages[rule.axes[0].stage].body))
     if (read->pad) return true;
@@ -69,7 +77,9 @@ bool has_pad(const TileRule& rule) {
 std::vector<std::string> loop_orders(const TileRule& rule) {
   const Axes& axes = rule.axes[0];
   if (axes.reduce < 0) return axes.pixels.empty() ? std::vector<std::string>{"V.v"} : std::vector<std::string>{"VP.vp", "PV.vp", "VP.pv", "PV.pv"};
-  if (axes.pixels.empty()) return {"VK.v", "KV.v"};
+  const bool stream = streams(rule, axes);
+  if (axes.pixels.empty()) return stream ? std::vector<std::string>{"VK.v"} : std::vector<std::string>{"VK.v", "KV.v"};
+  if (stream) return {"PVK.pv", "PVK.vp", "VPK.pv", "VPK.vp"};
   std::vector<std::string> out;
   for (const char* outer : {"VPK", "PVK", "VKP", "PKV", "KVP", "KPV"})
     for (const char* inner : {"vp", "pv"}) out.push_back(std::string(outer) + "." + inner);
@@ -92,7 +102,9 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
     rule.at.vector = list.choice("vector", names);
   }
   rule.at.order = list.choice("order", loop_orders(rule));
-  rule.at.tile_v = list.size("tile.v", up_to(wide ? Values{1, 2, 3, 4, 5, 6, 7, 8} : Values{1, 2, 3, 4, 5, 6}, vectors));
+  Values tile_v = wide ? Values{1, 2, 3, 4, 5, 6, 7, 8} : Values{1, 2, 3, 4, 5, 6};
+  if (!wide && streams(rule, rule.axes[0])) tile_v.push_back(8);
+  rule.at.tile_v = list.size("tile.v", up_to(tile_v, vectors));
   Values pixels;
   for (std::int64_t p = 1; p <= (wide ? 48 : 28); ++p)
     if (wide || p <= 16 || p % 2 == 0) pixels.push_back(p);
@@ -115,6 +127,7 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
     blocks.push_back(v);
     if (const std::int64_t half = v + v / 2; half < k && half % unit == 0 && v >= 32) blocks.push_back(half);
   }
+  if (streams(rule, axes)) blocks.clear();  // no operand would stay in a cache between blocks
   blocks.push_back((k + unit - 1) / unit * unit);
   rule.at.block_k = list.size("block.k", blocks);
   rule.at.unroll_k = list.size("unroll.k", up_to(wide ? Values{1, 2, 3, 4, 6, 8, 12, 16} : Values{1, 2, 4}, k));
@@ -127,7 +140,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   const bool wide = flavour == Flavour::kWide;
   // Some choice of the vector axis reads weights that can be packed; for another the knob does nothing.
   for (const Axes& a : rule.axes) {
-    if (a.reduce < 0 || a.weights == nullptr || is_both_operands(a) || !all_plain(a.weights->index) || rule.at.pack_w >= 0) continue;
+    if (a.reduce < 0 || a.weights == nullptr || is_both_operands(a) || streams(rule, a) || !all_plain(a.weights->index) || rule.at.pack_w >= 0) continue;
     const bool constant = rule.program.tensors[a.weights->tensor].constant;
     std::vector<std::string> choices{kPackNone, kPackBlock, kPackWhole};
     if (constant) choices = wide ? std::vector<std::string>{kPackWhole, kPackNone} : std::vector<std::string>{kPackWhole};
@@ -137,7 +150,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   if (has_pad(rule))
     rule.at.pack_x = list.choice("padding", {kPackNone, kPackPadded});
   else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) && !axes.pixels.empty() &&
-           !is_both_operands(axes) && !rule.program.tensors[axes.input->tensor].constant)
+           !is_both_operands(axes) && !streams(rule, axes) && !rule.program.tensors[axes.input->tensor].constant)
     rule.at.pack_x = list.choice("pack.input", {kPackNone, kPackBlock, kPackWhole});
   if (rule.target.threads > 1) {
     std::vector<std::string> loops{"V"};
@@ -160,13 +173,7 @@ void add_constraints(const TileRule& rule, Derived& derived) {
 }
 
 // The register tile that wastes least of the image and still keeps the multipliers busy.
-Values start_of(const TileRule& rule) {
-  Values start(rule.knobs.size(), 0);
-  const auto set = [&](int knob, std::int64_t value) {
-    if (knob >= 0) start[knob] = value;
-  };
-  for (std::size_t k = 0; k < rule.knobs.size(); ++k)
-    start[k] = rule.knobs[k].structural ? 0 : rule.knobs[k].values.back();
+void start_of_tile(const TileRule& rule, Values& start) {
   const Axes& axes = rule.axes[0];
   const std::int64_t e0 = extent_of(rule, axes, pixel(axes, 0)), e1 = extent_of(rule, axes, pixel(axes, 1));
   const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
@@ -187,10 +194,35 @@ Values start_of(const TileRule& rule) {
                             0.01 * static_cast<double>(b);
         if (cost >= best) continue;
         best = cost;
-        set(rule.at.tile_v, v), set(rule.at.tile_p0, a), set(rule.at.tile_p1, b);
+        start[rule.at.tile_v] = v;
+        if (rule.at.tile_p0 >= 0) start[rule.at.tile_p0] = a;
+        if (rule.at.tile_p1 >= 0) start[rule.at.tile_p1] = b;
       }
     }
   }
+}
+
+// As many accumulators as hide the latency of an addition, along the memory that is read first.
+void start_of_stream(const TileRule& rule, Values& start) {
+  std::int64_t accumulators = 8;
+  while (2 * accumulators + 1 > rule.target.vector_registers) accumulators /= 2;
+  std::int64_t v = accumulators;
+  while (v > rule.knobs[rule.at.tile_v].values.back()) v /= 2;
+  start[rule.at.tile_v] = v;
+  if (rule.at.tile_p0 >= 0)
+    start[rule.at.tile_p0] = std::min(rule.knobs[rule.at.tile_p0].values.back(), accumulators / v);
+  if (rule.at.tile_p1 >= 0) start[rule.at.tile_p1] = 1;
+}
+
+Values start_of(const TileRule& rule) {
+  Values start(rule.knobs.size(), 0);
+  const auto set = [&](int knob, std::int64_t value) {
+    if (knob >= 0) start[knob] = value;
+  };
+  for (std::size_t k = 0; k < rule.knobs.size(); ++k)
+    start[k] = rule.knobs[k].structural ? 0 : rule.knobs[k].values.back();
+  const Axes& axes = rule.axes[0];
+  streams(rule, axes) ? start_of_stream(rule, start) : start_of_tile(rule, start);
   set(rule.at.unroll_k, 2);
   if (axes.taps.empty()) set(rule.at.block_k, 256);
   const auto choose = [&](int knob, const std::string& label) {
@@ -208,6 +240,7 @@ Values start_of(const TileRule& rule) {
     set(rule.at.block_p, 16);
   }
   if (rule.target.threads > 1) {  // leave several blocks a thread
+    const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
     set(rule.at.block_v, std::max<std::int64_t>(1, ev / (2 * rule.target.threads)));
     set(rule.at.block_p, 1);
   }

@@ -1,0 +1,96 @@
+// Random programs with the schedules that their spaces offer, as machine code between guard pages, against the evaluation
+// of the expression: the default, the one of many that the analytic model likes best, and random ones.
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "compiler/interp/te_eval.h"
+#include "compiler/lower/lower.h"
+#include "compiler/te/parse.h"
+#include "support/random_program.h"
+#include "tuner/model/analytic.h"
+#include "tuner/space/space.h"
+#include "unit/codegen/harness.h"
+
+namespace lathe::space {
+namespace {
+
+constexpr int kScored = 64;
+
+// More of them can be asked for: LATHE_RANDOM_ROUNDS programs, from seed LATHE_RANDOM_FIRST on, LATHE_RANDOM_CONFIGS each.
+std::uint64_t asked(const char* variable, std::uint64_t otherwise) {
+  const char* value = std::getenv(variable);
+  return value ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+Config predicted(const Space& space, const Target& target, Rng& rng) {
+  std::vector<Config> configs{space.default_config()};
+  while (configs.size() < kScored) configs.push_back(space.random(rng));
+  std::vector<double> scores(configs.size());
+  model::AnalyticScorer(space, model::machine_of(target, {})).score(configs, scores);
+  return configs[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
+}
+
+class Candidate {
+ public:
+  Candidate(const te::Program& program, Rng& rng) : inputs_(interp::random_inputs(program, rng)) {
+    const auto evaluated = interp::evaluate(program, inputs_);
+    if (!evaluated) throw std::runtime_error(evaluated.error().text());
+    want_ = *evaluated;
+  }
+
+  // Empty if it was built and computes the program.
+  std::string what_is_wrong(const Space& space, const Config& config, const Target& target) const {
+    std::vector<std::int64_t> values;
+    space.knob_values(config, values);
+    const auto flat = lower::lower(ir::SizedNest(space.sketch(config).nest, values), target);
+    if (!flat) return "it does not lower: " + flat.error().text();
+    const auto module = testing::compile(*flat, target);
+    if (!module) return "it does not compile: " + module.error().text();
+    std::vector<interp::Bytes> stored;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      stored.push_back(interp::to_storage(flat->inputs[i], inputs_[i].values));
+    const auto got = testing::run_module(**module, *flat, stored);
+    if (!got) return got.error().text();
+    for (std::size_t o = 0; o < want_.size(); ++o) {
+      const std::string wrong =
+          interp::compare(want_[o], interp::from_storage(flat->outputs[o], (*got)[o]), 64);
+      if (!wrong.empty()) return flat->outputs[o].name + ": " + wrong;
+    }
+    return "";
+  }
+
+ private:
+  std::vector<interp::Tensor> inputs_, want_;
+};
+
+void check(std::uint64_t seed, int configurations) {
+  Rng rng(seed);
+  te::Program program = random_program(rng, {.dtypes = seed % 3 == 0, .max_iterations = 20'000});
+  program.contract.free_layout = rng.chance(0.3);
+  const auto targets = testing::runnable_targets();
+  const Target& target = targets[seed % targets.size()];
+  SCOPED_TRACE(fmt::format("seed {} {}\n{}", seed, target.text(), te::print_program(program)));
+  try {
+    const auto space = derive_space(program, target, Flavour::kDefault);
+    ASSERT_TRUE(space) << space.error().text();
+    const Candidate candidate(program, rng);
+    for (int i = 0; i < configurations; ++i) {
+      const Config config = i == 0   ? (*space)->default_config()
+                            : i == 1 ? predicted(**space, target, rng)
+                                     : (*space)->random(rng);
+      ASSERT_EQ(candidate.what_is_wrong(**space, config, target), "") << (*space)->describe(config);
+    }
+  } catch (const std::exception& broken) {
+    FAIL() << broken.what();
+  }
+}
+
+TEST(BuiltPrograms, ComputeWhatTheExpressionSays) {
+  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0), end = first + asked("LATHE_RANDOM_ROUNDS", 24);
+  const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 4));
+  for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) check(seed, configurations);
+}
+
+}  // namespace
+}  // namespace lathe::space

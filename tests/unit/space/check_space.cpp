@@ -1,0 +1,45 @@
+#include "unit/space/check_space.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/lower/lower.h"
+#include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
+#include "support/check_flat.h"
+
+namespace lathe::space {
+namespace {
+
+// Empty if the configuration computes the program.
+std::string what_is_wrong(const Space& space, const Config& config, const Target& target, std::uint64_t seed) {
+  const te::Program& program = space.program();
+  if (!space.valid(config)) return "not valid";
+  ir::Nest nest = te::naive_nest(program);
+  const schedule::Trace trace = space.trace(config);
+  const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
+  if (!applied) return "its trace does not apply: " + applied.error().text();
+  const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
+  if (!flat) return "it does not lower: " + flat.error().text();
+  const std::string wrong = check_flat(program, *flat, seed);
+  return wrong.empty() ? "" : wrong + "\n" + schedule::print(trace) + ir::print(nest) + flat::print(*flat);
+}
+
+}  // namespace
+
+void check_space(const te::Program& program, const Target& target, Flavour flavour, int configurations,
+                 std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour), te::print_program(program)));
+  try {
+    const auto space = derive_space(program, target, flavour);
+    ASSERT_TRUE(space) << space.error().text();
+    Rng rng(seed);
+    for (int i = 0; i < configurations; ++i) {
+      const Config config = i == 0 ? (*space)->default_config() : (*space)->random(rng);
+      ASSERT_EQ(what_is_wrong(**space, config, target, seed), "") << (*space)->describe(config);
+    }
+  } catch (const std::exception& broken) {
+    FAIL() << broken.what();
+  }
+}
+
+}  // namespace lathe::space

@@ -1,0 +1,15 @@
+// Whether the configurations of a program's space compute it, as the checked interpreter of lowered programs sees it.
+#pragma once
+
+#include <cstdint>
+
+#include "tuner/space/space.h"
+
+namespace lathe::space {
+
+// Derives the space and tries its default and random configurations, `configurations` in all: each must be valid, its
+// trace must apply to the naive nest and lower, and the outcome be that of the expression on random inputs. Failures are
+// reported to the running test.
+void check_space(const te::Program& program, const Target& target, Flavour flavour, int configurations, std::uint64_t seed);
+
+}  // namespace lathe::space
