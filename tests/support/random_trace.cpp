@@ -86,7 +86,8 @@ class Proposer {
       case 8:
       case 9: return cache();
       case 10:
-        if (rng_.chance(0.5)) return schedule::Rfactor{any_block(), any_loop(), fresh("rf")};
+        if (rng_.chance(0.5))
+          return schedule::Rfactor{any_block(), any_loop(), fresh("rf"), static_cast<int>(rng_.between(-1, 2))};
         return schedule::Layout{any_buffer(), layout(any_buffer()), rng_.between(0, 2) * 4};
       default: return annotate();
     }

@@ -50,8 +50,9 @@ struct Cache {
 // an input or output.
 struct Layout { std::string buffer; std::vector<LayoutItem> layout; std::int64_t pad_stride = 0; };
 // Splits the reduction of the block over a reduction `loop`: a buffer `name` with one more dimension holds partial
-// results, the block accumulates into it, a block named like the old one reduces it.
-struct Rfactor { std::string block, loop, name; };
+// results, the block accumulates into it, a block named like the old one reduces it. The new dimension is number `dim` of
+// the buffer; -1: the last.
+struct Rfactor { std::string block, loop, name; int dim = -1; };
 // The loops from `loop` inwards are replaced by an intrinsic (lower/intrinsics.h) that computes the same.
 struct Tensorize { std::string loop, intrinsic; };
 // Sets a loop's attributes.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "compiler/schedule/step.h"
 
@@ -41,7 +42,9 @@ struct Writer {
     return {{"step", "layout"}, {"buffer", s.buffer}, {"layout", layout(s.layout)}, {"pad_stride", s.pad_stride}};
   }
   Json operator()(const Rfactor& s) const {
-    return {{"step", "rfactor"}, {"block", s.block}, {"loop", s.loop}, {"name", s.name}};
+    Json out = {{"step", "rfactor"}, {"block", s.block}, {"loop", s.loop}, {"name", s.name}};
+    if (s.dim >= 0) out["dim"] = s.dim;
+    return out;
   }
   Json operator()(const Tensorize& s) const {
     return {{"step", "tensorize"}, {"loop", s.loop}, {"intrinsic", s.intrinsic}};
@@ -130,7 +133,9 @@ Result<Step> read_layout(const Json& j, const Table* table) {
   return Layout{LATHE_TRY(json_string(j, "buffer")), LATHE_TRY(layout_of(j, table)), LATHE_TRY(json_int(j, "pad_stride"))};
 }
 Result<Step> read_rfactor(const Json& j, const Table*) {
-  return Rfactor{LATHE_TRY(json_string(j, "block")), LATHE_TRY(json_string(j, "loop")), LATHE_TRY(json_string(j, "name"))};
+  const std::int64_t dim = j.contains("dim") ? LATHE_TRY(json_int(j, "dim")) : -1;
+  return Rfactor{LATHE_TRY(json_string(j, "block")), LATHE_TRY(json_string(j, "loop")), LATHE_TRY(json_string(j, "name")),
+                 static_cast<int>(std::clamp<std::int64_t>(dim, -1, std::numeric_limits<int>::max()))};
 }
 Result<Step> read_tensorize(const Json& j, const Table*) {
   return Tensorize{LATHE_TRY(json_string(j, "loop")), LATHE_TRY(json_string(j, "intrinsic"))};

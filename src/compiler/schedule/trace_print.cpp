@@ -40,7 +40,8 @@ struct Printer {
     return s.pad_stride == 0 ? out : out + fmt::format(", rows padded by {}", s.pad_stride);
   }
   std::string operator()(const Rfactor& s) const {
-    return fmt::format("rfactor {} over {} into {}", s.block, s.loop, s.name);
+    const std::string out = fmt::format("rfactor {} over {} into {}", s.block, s.loop, s.name);
+    return s.dim < 0 ? out : out + fmt::format(", dimension {}", s.dim);
   }
   std::string operator()(const Tensorize& s) const { return fmt::format("tensorize {} by {}", s.loop, s.intrinsic); }
   std::string operator()(const Annotate& s) const {

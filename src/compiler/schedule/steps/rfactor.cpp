@@ -25,6 +25,9 @@ class Factorer {
     if (!nest_.is_reduction_loop(id_, loop_)) return refuse(Refusal::kNotAReduction, step_.block);
     if (auto is_free = check_new_name(nest_, step_.name); !is_free) return is_free;
     home_ = nest_.buffers[nest_.blocks[id_].writes].at;
+    const std::size_t dims = nest_.blocks[id_].index.size();
+    if (step_.dim > static_cast<int>(dims)) return refuse(Refusal::kBadValue, step_.block);
+    dim_ = step_.dim < 0 ? static_cast<std::ptrdiff_t>(dims) : step_.dim;
     if (auto legal = check(); !legal) return legal;
     const Region region = LATHE_TRY(region_computed(nest_, id_, home_));
     const SizeId count = LATHE_TRY(count_partials());
@@ -68,7 +71,7 @@ class Factorer {
     partial.name = step_.name;
     partial.dtype = nest_.blocks[id_].body->dtype;
     partial.shape = result.shape;
-    partial.shape.push_back(count);
+    partial.shape.insert(partial.shape.begin() + dim_, count);
     partial.at = home_;
     nest_.buffers.push_back(std::move(partial));
     return static_cast<BufferId>(nest_.buffers.size() - 1);
@@ -94,7 +97,7 @@ class Factorer {
     ir::Block& block = nest_.blocks[id_];
     block.name = step_.name;
     block.writes = partial;
-    block.index.push_back(ir::Affine::iter(static_cast<int>(block.iters.size())));
+    block.index.insert(block.index.begin() + dim_, ir::Affine::iter(static_cast<int>(block.iters.size())));
     ir::BlockIter iter;
     iter.name = iter_name_;
     iter.extent = count;
@@ -116,6 +119,7 @@ class Factorer {
       return ir::Digit{parent, nest_.sizes.constant(1)};
     };
     const std::vector<ir::BlockIter> old = std::move(block.iters);
+    std::vector<std::pair<LoopId, LoopId>> moved;  // old loops of the result and new ones
     std::vector<std::vector<ir::Digit>> inner;
     std::vector<ir::Affine> index, read_index;
     block.iters.clear();
@@ -123,6 +127,7 @@ class Factorer {
       const ir::BlockIter& iter = old[static_cast<std::size_t>(plain_iter(block.index[d]))];
       const std::int64_t low = block.index[d].offset;
       inner.push_back({LATHE_TRY(add(iter.name, region.box[d].extent))});
+      if (iter.digits.size() == 1 && iter.offset == SizeId::kNone) moved.emplace_back(iter.digits[0].loop, parent);
       block.iters.push_back(region_iter(nest_, iter.name, region.box[d], low, iter.extent, inner.back()));
       index.push_back(ir::Affine::iter(static_cast<int>(d)) + ir::Affine::constant(low));
     }
@@ -133,19 +138,38 @@ class Factorer {
     over.digits = {LATHE_TRY(add(iter_name_, count))};
     block.iters.push_back(std::move(over));
     read_index = index;
-    read_index.push_back(ir::Affine::iter(static_cast<int>(index.size())));
+    read_index.insert(read_index.begin() + dim_, ir::Affine::iter(static_cast<int>(index.size())));
     block.index = std::move(index);
     block.body = ir::read(partial, std::move(read_index), nest_.buffers[partial].dtype);
     add_guards(block, region, inner);
+    moved.emplace_back(loop_, parent);
+    for (const ir::BlockIter& iter : old) keep_to_terms(block, iter, moved);
     add_block(nest_, std::move(block), parent, parent == home_ ? position : -1);
     return {};
+  }
+
+  // Where an earlier rfactor has cut the same reduction, the last of its blocks may have fewer partial results than the
+  // others: those without any term are not read.
+  void keep_to_terms(ir::Block& block, const ir::BlockIter& iter, const std::vector<std::pair<LoopId, LoopId>>& moved) {
+    if (iter.kind != ir::IterKind::kReduce || iter.guard) return;
+    ir::BlockIter guard{"guard", iter.extent, ir::IterKind::kReduce, {}, iter.offset, true};
+    for (ir::Digit digit : iter.digits) {
+      const auto found = std::ranges::find(moved, digit.loop, &std::pair<LoopId, LoopId>::first);
+      const bool outside = home_ != ir::kRoot && nest_.is_inside({ir::Item::Kind::kLoop, home_}, digit.loop);
+      if (found == moved.end() && !outside) continue;
+      if (found != moved.end()) digit.loop = found->second;
+      guard.digits.push_back(digit);
+    }
+    if (guard.digits.size() > 1 && !analysis::stays_below(nest_, guard.digits, guard.extent))
+      block.iters.push_back(std::move(guard));
   }
 
   ir::Nest& nest_;
   const Rfactor& step_;
   BlockId id_ = -1;
   LoopId loop_ = ir::kRoot, home_ = ir::kRoot;
-  std::string iter_name_;  // over the partial results
+  std::ptrdiff_t dim_ = 0;  // of the partial results
+  std::string iter_name_;   // over them
 };
 
 }  // namespace

@@ -7,11 +7,18 @@
 namespace lathe::space {
 namespace {
 
-constexpr std::int64_t kShortRow = 4;         // vectors; a shorter row is not worth lanes of its own
-constexpr std::int64_t kEnoughChains = 8;     // vectors under way that hide the latency of an addition
-constexpr std::int64_t kLongestChain = 1 << 15;
-constexpr std::int64_t kBlock = 1 << 12;      // additions of an innermost block
-constexpr std::int64_t kBlocks = 1 << 9;      // of one level that are summed up in turn
+constexpr std::int64_t kShortRow = 4;      // vectors; a shorter row is not worth lanes of its own
+constexpr std::int64_t kEnoughChains = 8;  // vectors under way that hide the latency of an addition
+
+// How a chain of additions is cut: one longer than `longest` into blocks of `inner`, those into blocks of `outer` and so on.
+struct Cuts {
+  std::int64_t longest, inner, outer;
+};
+// What is read once can be summed up in short blocks at no cost: a block of as many vectors as there are chains fills the
+// first cache's lines many times over.
+constexpr Cuts kStream{512, 16, 16};
+// Partial results of a product are as many as the result's elements a block.
+constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9};
 
 // Reads that each leave out an axis of the result: elements are used again, which a register tile is for.
 bool has_reuse(const te::Stage& stage) {
@@ -60,26 +67,23 @@ class Splitter {
   void split(const std::string& name) {
     const ir::BlockId id = prepared_.nest.find_block(name);
     const te::Program view = view_of(prepared_.nest, program_);
-    const auto found = std::ranges::find(view.stages, prepared_.nest.blocks[id].writes, &te::Stage::tensor);
-    const te::Stage& stage = *found;
+    const te::Stage stage = *std::ranges::find(view.stages, prepared_.nest.blocks[id].writes, &te::Stage::tensor);
     if (stage.reduce == ir::ReduceOp::kNone) return;
     const std::int64_t lanes = target_.lanes(size_of(stage.body->dtype));
     const int row = row_axis(view, stage, lanes);
     std::vector<Chain> chain;
     for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
       if (stage.iters[i].kind == te::IterKind::kReduce && i != row) chain.push_back({stage.iters[i].name, stage.iters[i].extent});
-    std::string lanes_loop;
+    std::string block = name;
     if (row >= 0) {
       const te::Iterator& it = stage.iters[row];
-      const std::int64_t width = lanes * chains_of(stage, it.extent / lanes);
-      lanes_loop = it.name + ".w";
-      if (!step(schedule::Split{it.name, width, it.name + ".k", lanes_loop, ir::Tail::kPeel})) return;
-      chain.push_back({it.name + ".k", (it.extent + width - 1) / width});
+      const std::int64_t chains = chains_of(stage, it.extent / lanes);
+      if (!give_lanes(block, it.name, lanes, chains)) return;
+      chain.push_back({it.name + ".k", (it.extent + lanes * chains - 1) / (lanes * chains)});
     }
-    std::string inner = name;
+    const Cuts& cuts = has_reuse(stage) ? kProduct : kStream;
     const bool rounds = stage.reduce == ir::ReduceOp::kSum && is_float(stage.body->dtype);
-    if (rounds && fits(view, stage)) inner = cut(name, chain);
-    if (row >= 0) step(schedule::Rfactor{inner, lanes_loop, name + ".lanes"});
+    if (rounds && fits(view, stage, cuts)) cut(name, std::move(block), chain, cuts);
   }
 
  private:
@@ -101,8 +105,27 @@ class Splitter {
     return chains;
   }
 
+  // Partial results NAME.lanes, one a lane, and NAME.vectors, one a lane of each vector under way; `block` becomes the
+  // block that computes the last of them.
+  bool give_lanes(std::string& block, const std::string& loop, std::int64_t lanes, std::int64_t chains) {
+    const std::string name = block;
+    if (!step(schedule::Split{loop, lanes * chains, loop + ".k", loop + ".w", ir::Tail::kPeel})) return false;
+    std::string lane = loop + ".w";
+    if (chains > 1) {
+      if (!step(schedule::Split{lane, lanes, loop + ".u", loop + ".l", ir::Tail::kPeel})) return false;
+      lane = loop + ".l";
+    }
+    if (!step(schedule::Rfactor{block, lane, name + ".lanes"})) return false;
+    block = name + ".lanes";
+    if (chains == 1) return true;
+    const auto last = static_cast<int>(prepared_.nest.buffers[prepared_.nest.find_buffer(block)].shape.size()) - 1;
+    if (!step(schedule::Rfactor{block, loop + ".u", name + ".vectors", last})) return false;
+    block = name + ".vectors";
+    return true;
+  }
+
   // The partial results are few beside what is summed up.
-  static bool fits(const te::Program& view, const te::Stage& stage) {
+  static bool fits(const te::Program& view, const te::Stage& stage, const Cuts& cuts) {
     double read = 0, partial = 1;
     for (const ir::Read* r : ir::reads_of(stage.body)) {
       double elements = 1;
@@ -110,44 +133,50 @@ class Splitter {
       read += elements;
     }
     for (const te::Iterator& it : stage.iters) partial *= static_cast<double>(it.extent);
-    return partial / kBlock <= read;
+    return partial / static_cast<double>(cuts.inner) <= read;
   }
 
-  // Cuts the chain into blocks; the name of the block that is left with one of them.
-  std::string cut(const std::string& name, const std::vector<Chain>& chain) {
-    std::int64_t length = 1;
-    for (const Chain& c : chain) length *= c.extent;
-    if (length <= kLongestChain) return name;
-    std::vector<std::string> outer;  // loops over blocks, the outermost last
+  // The loops over blocks of the chain, the outermost last.
+  std::vector<std::string> block_loops(const std::vector<Chain>& chain, const Cuts& cuts) {
+    std::vector<std::string> outer;
     std::int64_t inside = 1;
     for (std::size_t k = chain.size(); k-- > 0;) {
       std::string loop = chain[k].loop;
       std::int64_t extent = chain[k].extent;
-      if (inside * extent <= kBlock) {
+      if (inside * extent <= cuts.inner) {
         inside *= extent;
         continue;
       }
-      if (const std::int64_t part = kBlock / inside; part > 1) {
-        if (!step(schedule::Split{loop, part, loop + ".b", loop + ".a", ir::Tail::kPeel})) return name;
-        loop += ".b";
+      const auto halve = [&](std::int64_t part) {
+        const bool done = step(schedule::Split{loop, part, loop + ".b", loop + ".a", ir::Tail::kPeel});
         extent = (extent + part - 1) / part;
-      }
-      inside = kBlock;
-      while (extent > kBlocks) {
-        if (!step(schedule::Split{loop, kBlocks, loop + ".b", loop + ".a", ir::Tail::kPeel})) return name;
-        outer.push_back(loop + ".a");
+        return done;
+      };
+      if (const std::int64_t part = cuts.inner / inside; part > 1) {
+        if (!halve(part)) return {};
         loop += ".b";
-        extent = (extent + kBlocks - 1) / kBlocks;
+      }
+      inside = cuts.inner;
+      for (; extent > cuts.outer; loop += ".b") {
+        if (!halve(cuts.outer)) return {};
+        outer.push_back(loop + ".a");
       }
       outer.push_back(loop);
     }
-    std::string block = name;
+    return outer;
+  }
+
+  // The loop over the largest blocks is the outermost dimension of the partial results.
+  void cut(const std::string& name, std::string block, const std::vector<Chain>& chain, const Cuts& cuts) {
+    std::int64_t length = 1;
+    for (const Chain& c : chain) length *= c.extent;
+    if (length <= cuts.longest) return;
+    const std::vector<std::string> outer = block_loops(chain, cuts);
     for (std::size_t k = outer.size(); k-- > 0;) {
       const std::string partial = name + ".part" + (k == 0 ? "" : std::to_string(k));
-      if (!step(schedule::Rfactor{block, outer[k], partial})) return block;
+      if (!step(schedule::Rfactor{block, outer[k], partial, static_cast<int>(outer.size() - 1 - k)})) return;
       block = partial;
     }
-    return block;
   }
 
   Prepared& prepared_;
