@@ -26,6 +26,7 @@ Result<int> perform(const Flags& flags) {
     Json json = {{"workload", record.workload}, {"target", record.target}, {"cache", record.cache_mode}};
     json.update(short_json(record, flops));
     json["trace"] = record.trace;
+    json["tensors"] = tensor_names(workload.program);
     fmt::print("{}\n", dump(json));
     return kDone;
   }
