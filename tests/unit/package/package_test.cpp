@@ -136,6 +136,27 @@ TEST_F(Package, MisuseIsAnsweredWithAStatusAndAMessage) {
   EXPECT_NE(std::string(library.message(nullptr)).find("at least one thread"), std::string::npos);
 }
 
+TEST_F(Package, AfterAFailedPrepareNothingRuns) {
+  const Target t = target("cpu:host");
+  ASSERT_TRUE(write_artifact("dense", lowered(kDense, t), t, at("dense.so")));
+  const Library library(at("dense.so"), "dense");
+  Tensors tensors;
+  lathe_handle* handle = nullptr;
+  ASSERT_EQ(library.create(nullptr, &handle), LATHE_OK);
+  const auto fails = [&](const DLTensor* const* inputs) {
+    ASSERT_EQ(library.prepare(handle, tensors.inputs), LATHE_OK);
+    ASSERT_EQ(library.run(handle, tensors.inputs, tensors.outputs), LATHE_OK);
+    ASSERT_EQ(library.prepare(handle, inputs), LATHE_INVALID_ARGUMENT);
+    EXPECT_EQ(library.run(handle, tensors.inputs, tensors.outputs), LATHE_NOT_PREPARED);
+  };
+  fails(nullptr);
+  const DLTensor* missing[] = {&tensors.tx, &tensors.tw, nullptr};
+  fails(missing);
+  ASSERT_EQ(library.prepare(handle, tensors.inputs), LATHE_OK);
+  EXPECT_EQ(library.run(handle, tensors.inputs, tensors.outputs), LATHE_OK);
+  library.destroy(handle);
+}
+
 TEST_F(Package, ACallersParallelForRunsTheLoops) {
   const Target t = target("cpu:host;threads=2");
   const flat::Program p = doubled_in_parallel(t, 35);
@@ -190,6 +211,10 @@ TEST_F(Package, RefusesWhatCannotBeWrittenOrNamed) {
   const flat::Program p = lowered(kDense, t);
   EXPECT_EQ(write_artifact("a-b", p, t, at("x.so")).error().kind, ErrorKind::kInvalidArgument);
   EXPECT_EQ(write_artifact("", p, t, at("x.so")).error().kind, ErrorKind::kInvalidArgument);
+  // Names that every header or library has.
+  for (const char* name : {"parallel", "artifact"})
+    EXPECT_EQ(write_artifact(name, p, t, at("x.so")).error().message,
+              fmt::format("\"{0}\" cannot name an artifact: lathe_{0} has a meaning of its own; give another name", name));
   EXPECT_EQ(write_artifact("dense", p, t, at("x.h")).error().kind, ErrorKind::kInvalidArgument);
   EXPECT_EQ(write_artifact("dense", p, t, at("no/such/folder/x.so")).error().kind, ErrorKind::kIo);
   EXPECT_TRUE(fs::is_empty(folder_.path()));
@@ -206,10 +231,16 @@ TEST(Header, StatesHowTensorsAreStored) {
                        .shape = {3, 1},
                        .layout = {{0, 1, 3, 1}, {1, 1, 1, 1}},
                        .size = 3});
-  const std::string text = header_text("net", p, target("cpu:host"));
+  const std::string remark = "The program is a test, and this sentence is long enough to need a second "
+                             "line of the comment that it stands in.";
+  const std::string text = header_text("net", p, target("cpu:host"), {"First.", remark});
   EXPECT_NE(text.find("inputs[0]  X: f32 [3, 32],"), std::string::npos) << text;
   EXPECT_NE(text.find("48 * (i1 / 16) + 16 * i0 + (i1 % 16);"), std::string::npos) << text;
   EXPECT_NE(text.find("outputs[0]  Y: f16 [3, 1], row-major"), std::string::npos) << text;
+  EXPECT_NE(text.find(" *\n * First.\n *\n * The program is a test, and this sentence is long enough to "
+                      "need a second line of the comment that\n * it stands in.\n */\n#ifndef LATHE_ARTIFACT_net_H_\n"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

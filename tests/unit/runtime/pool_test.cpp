@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <memory>
 #include <vector>
 
 namespace lathe::pool {
@@ -77,15 +76,6 @@ TEST(Pool, AForkedChildStartsThreadsOfItsOwn) {
     EXPECT_EQ(in_a_child([&] { return works() && works() && in_a_child(works) == 0 && works(); }), 0);
     expect_once(run(pool, 100), threads);
   }
-}
-
-TEST(Pool, AForkedChildEndsAPoolThatItNeverUsed) {
-  auto pool = std::make_unique<Pool>(Options{.threads = 2});
-  EXPECT_EQ(in_a_child([&] {
-    pool.reset();
-    return true;
-  }), 0);
-  expect_once(run(*pool, 100), 2);
 }
 
 TEST(Pool, ManyShortLoops) {
