@@ -78,7 +78,7 @@ struct TuneProgress {
 };
 struct Schedule {
   double seconds = 0, gflops = 0;              // as measured
-  std::string trace;                           // JSON, replays without the space
+  std::string trace;                           // JSON, replays without the space; its names are those of Workload::key()
   std::string config;                          // JSON
 };
 struct TuneResult {

@@ -25,6 +25,7 @@ class PassedPrograms {
 
   // The largest error that was found.
   std::optional<double> find(const std::string& hash) const {
+    if (folder_.empty()) return std::nullopt;
     std::ifstream file(path());
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);
@@ -71,7 +72,7 @@ Checked passed(const te::Program& program, double error) {
 std::unexpected<Error> refused(Error error) {
   const bool faulty = error.kind == ErrorKind::kWrongAnswer || error.kind == ErrorKind::kRun;
   error.message = fmt::format("the program is not given out, as its check failed: {}{}", error.message,
-                              faulty ? "" : "; --no-check gives it out unchecked");
+                              faulty ? "" : "; without the check (--no-check, Check::kSkip) it is given out");
   return std::unexpected(std::move(error));
 }
 
