@@ -71,8 +71,8 @@ Checked passed(const te::Program& program, double error) {
 
 std::unexpected<Error> refused(Error error) {
   const bool faulty = error.kind == ErrorKind::kWrongAnswer || error.kind == ErrorKind::kRun;
-  error.message = fmt::format("the program is not given out, as its check failed: {}{}", error.message,
-                              faulty ? "" : "; without the check (--no-check, Check::kSkip) it is given out");
+  error.message = fmt::format("the program is not given out, as its check failed: {}; {}", error.message,
+                              faulty ? "another schedule may be right" : "without the check (--no-check, Check::kSkip) it is given out");
   return std::unexpected(std::move(error));
 }
 

@@ -61,14 +61,18 @@ bool spin(std::int64_t spin_ns, const Done& done) {
 }
 
 // Knows the process that it was set in from a child forked later, without a system call: the kernel empties its page
-// there. A kernel that cannot (before Linux 4.14) is asked for the number of the process instead.
+// there. A kernel that cannot (before Linux 4.14) is asked for the number of the process instead. So are emulators that
+// agree to any advice and follow none: they are known by agreeing to nonsense.
 class ProcessMark {
  public:
   ProcessMark() {
     void* page = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return;
-    if (madvise(page, kBytes, MADV_WIPEONFORK) == 0) page_ = static_cast<volatile char*>(page);
-    else munmap(page, kBytes);
+    constexpr int kNonsense = -1;
+    if (madvise(page, kBytes, kNonsense) != 0 && madvise(page, kBytes, MADV_WIPEONFORK) == 0)
+      page_ = static_cast<volatile char*>(page);
+    else
+      munmap(page, kBytes);
   }
   ~ProcessMark() {
     if (page_ != nullptr) munmap(const_cast<char*>(page_), kBytes);

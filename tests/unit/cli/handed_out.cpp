@@ -72,6 +72,7 @@ TEST_F(HandedOut, AWrongProgramIsNot) {
     const Outcome outcome = alone(wrong, words);
     EXPECT_EQ(outcome.code, 1) << words.front();
     EXPECT_NE(outcome.error.find("the program computed "), std::string::npos) << outcome.error;
+    EXPECT_NE(outcome.error.find("; please report it with "), std::string::npos) << outcome.error;
     EXPECT_EQ(outcome.out, "");
   }
   EXPECT_FALSE(fs::exists(folder_.at("wrong.so")));
