@@ -40,18 +40,6 @@ Status check_place(const std::string& path) {
   return {};
 }
 
-// Where the tensors' names are not those of the records, which a user also sees.
-std::vector<std::string> remarks_on_names(const te::Program& program) {
-  std::string list;
-  bool differ = false;
-  for (const auto& [name, recorded] : names_in_records(program)) {
-    list += fmt::format("{}{} for {}", list.empty() ? "" : ", ", recorded, name);
-    differ |= name != recorded;
-  }
-  if (!differ) return {};
-  return {fmt::format("Lathe's records and traces say {}.", list)};
-}
-
 }  // namespace
 
 Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule::Trace& trace, const Target& target,
@@ -64,8 +52,8 @@ Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule:
   LATHE_TRY_STATUS(package::check_names(files.name, path));
   const flat::Program flat = LATHE_TRY(flat_program(program, trace, target));
   files.checked = LATHE_TRY(check_program(program, trace, target, request.checking));
-  std::vector<std::string> remarks = remarks_on_names(program);
-  remarks.push_back("The program " + files.checked.sentence + ".");
+  std::vector<std::string> remarks = {"The program " + files.checked.sentence + "."};
+  if (const std::string names = names_sentence(program); !names.empty()) remarks.insert(remarks.begin(), names);
   const auto written = LATHE_TRY(package::write_artifact(files.name, flat, target, path, remarks));
   files.library = written.library;
   files.header = written.header;

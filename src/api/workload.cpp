@@ -174,6 +174,16 @@ std::vector<std::pair<std::string, std::string>> names_in_records(const te::Prog
   return names;
 }
 
+std::string names_sentence(const te::Program& program) {
+  std::string list;
+  bool differ = false;
+  for (const auto& [name, recorded] : names_in_records(program)) {
+    list += fmt::format("{}{} for {}", list.empty() ? "" : ", ", recorded, name);
+    differ |= name != recorded;
+  }
+  return differ ? fmt::format("Lathe's records and traces say {}.", list) : "";
+}
+
 Status check_runs_here(const Target& target) {
   const Target host = LATHE_TRY(make_target("cpu:host", 1));
   const char* lacks = target.isa != host.isa                        ? "is of another kind"

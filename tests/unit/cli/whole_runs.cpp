@@ -37,6 +37,12 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   const Json best = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
   EXPECT_EQ(best["trace"], result["best"]["trace"]);
   for (const Json& json : {result, best}) EXPECT_EQ(json["tensors"], (Json{{"A", "A"}, {"B", "B"}, {"C", "C"}}));
+  // The same work under other names has the same record, and it is said which tensor is which there.
+  const std::vector<std::string> renamed = {"best", "Z[p,q] = sum(r) X[r,p] * W[r,q]", "--shape", "X=31,37", "--shape", "W=31,29"};
+  const Json other = json_of(lathe(with(renamed, {"--json"})));
+  EXPECT_EQ(other["trace"], best["trace"]);
+  EXPECT_EQ(other["tensors"], (Json{{"X", "A"}, {"W", "B"}, {"Z", "C"}}));
+  EXPECT_TRUE(lathe(renamed).out.ends_with("\nLathe's records and traces say A for X, B for W, C for Z.\n"));
   EXPECT_NE(lathe(with({"trials"}, workload_)).out.find("(raced)"), std::string::npos);
 
   for (const char* schedule : {"naive", "default", "predicted", "best"}) {
