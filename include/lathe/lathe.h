@@ -78,7 +78,7 @@ struct TuneProgress {
 };
 struct Schedule {
   double seconds = 0, gflops = 0;              // as measured
-  std::string trace;                           // JSON, replays without the space
+  std::string trace;                           // JSON, replays without the space; its names are those of Workload::key()
   std::string config;                          // JSON
 };
 struct TuneResult {
@@ -88,11 +88,11 @@ struct TuneResult {
   std::optional<Schedule> best;                // none: nothing worked
 };
 
-// A program in this process.
+// A program in this process. A forked child may use it, too.
 class Program {
  public:
   // Row-major tensors, in the workload's order. Constant inputs are read by prepare(), which comes first where there are
-  // any, and ignored by run().
+  // any, and ignored by run(). After a prepare() that failed, run() refuses until one succeeds.
   Expected<void> prepare(std::span<const void* const> inputs);
   Expected<void> run(std::span<const void* const> inputs, std::span<void* const> outputs);
 
@@ -105,6 +105,12 @@ class Program {
  private:
   std::unique_ptr<Impl> impl_;
 };
+
+// Whether a program is checked before it is given out: run on random inputs between guard pages, in processes of its own
+// (lathe-builder, lathe-runner), its outputs compared with a reference answer. kOnce: once for each program and machine;
+// what passed is remembered in $XDG_CACHE_HOME/lathe (~/.cache/lathe). One that fails is not given out: the error's kind is
+// "wrong-answer", or says what kept the check from its end.
+enum class Check { kOnce, kSkip };
 
 // What to compute, with every shape known.
 class Workload {
@@ -125,9 +131,12 @@ class Workload {
   // The best on record.
   Expected<std::optional<Schedule>> best(const Machine& machine = {}) const;
   // `schedule`: "best" (on record), "predicted" (the models' choice, unmeasured), "default" or "naive", or the JSON of a trace.
-  Expected<Program> compile(const std::string& schedule = "best", const Machine& machine = {}) const;
-  // Writes a shared library, its C header and an example beside it.
-  Expected<void> write_library(const std::string& path, const std::string& schedule = "best", const Machine& machine = {}) const;
+  // The machine must be this one.
+  Expected<Program> compile(const std::string& schedule = "best", const Machine& machine = {}, Check check = Check::kOnce) const;
+  // Writes a shared library, its C header and an example beside it: STEM.so, STEM.h, STEM_example.c. The header says whether
+  // the program was checked; one for another machine cannot be, and is written all the same.
+  Expected<void> write_library(const std::string& path, const std::string& schedule = "best", const Machine& machine = {},
+                               Check check = Check::kOnce) const;
 
   struct Impl;
   explicit Workload(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}

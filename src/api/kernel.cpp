@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/workload.h"
 #include "base/rng.h"
 #include "base/statistics.h"
 #include "runtime/module/scratch.h"
@@ -50,8 +51,11 @@ Kernel::Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Borde
     areas_.push_back(allocate_scratch(bytes));
 }
 
-Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program, const schedule::Trace& trace, const Target& target) {
+Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program, const schedule::Trace& trace, const Target& target,
+                                             Checking checking) {
+  LATHE_TRY_STATUS(check_runs_here(target));
   auto built = LATHE_TRY(builder::build(te::canonical(program), trace, target));
+  LATHE_TRY(check_library(program, trace, target, built.library, checking));
   auto module = LATHE_TRY(module::load_module(built.library));
   return std::unique_ptr<Kernel>(
       new Kernel(std::move(module), std::move(built.inputs), std::move(built.outputs), target.threads));

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "api/checked.h"
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/schedule/step.h"
@@ -17,8 +18,9 @@ namespace lathe::api {
 
 class Kernel {
  public:
-  // The target must be this machine's.
-  static Result<std::unique_ptr<Kernel>> make(const te::Program& program, const schedule::Trace& trace, const Target& target);
+  // The target must be this machine's. Errors are also those of the check (checked.h).
+  static Result<std::unique_ptr<Kernel>> make(const te::Program& program, const schedule::Trace& trace, const Target& target,
+                                              Checking checking);
 
   // Plain row-major tensors in declared order. Constant inputs are read again only after set_constants().
   void set_constants(std::span<const void* const> inputs);

@@ -133,14 +133,19 @@ Result<schedule::Trace> trace_of(const te::Program& program, const Target& targe
   return LATHE_TRY(api::choose_schedule(program, target, {which, database_of(machine), cache_of(machine)})).trace;
 }
 
-Result<std::unique_ptr<api::Kernel>> make_kernel(const te::Program& program, const std::string& which, const Machine& machine) {
+api::Checking checking_of(Check check) { return check == Check::kOnce ? api::Checking::kOnce : api::Checking::kSkip; }
+
+Result<std::unique_ptr<api::Kernel>> make_kernel(const te::Program& program, const std::string& which, const Machine& machine,
+                                                 Check check) {
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
-  return api::Kernel::make(program, LATHE_TRY(trace_of(program, target, which, machine)), target);
+  return api::Kernel::make(program, LATHE_TRY(trace_of(program, target, which, machine)), target, checking_of(check));
 }
 
-Status write_files(const te::Program& program, const std::string& path, const std::string& which, const Machine& machine) {
+Status write_files(const te::Program& program, const std::string& path, const std::string& which, const Machine& machine,
+                   Check check) {
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
-  LATHE_TRY(api::write_artifact(program, LATHE_TRY(trace_of(program, target, which, machine)), target, path, ""));
+  const api::ArtifactRequest request{path, "", checking_of(check)};
+  LATHE_TRY(api::write_artifact(program, LATHE_TRY(trace_of(program, target, which, machine)), target, request));
   return {};
 }
 
@@ -194,6 +199,7 @@ Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
 Expected<void> Program::prepare(std::span<const void* const> inputs) {
+  impl_->prepared = false;
   if (inputs.size() != impl_->kernel->inputs().size())
     return std::unexpected(count_failure("inputs", impl_->kernel->inputs().size(), inputs.size()));
   impl_->kernel->set_constants(inputs);
@@ -219,14 +225,15 @@ Expected<void> Program::run(std::span<const void* const> inputs, std::span<void*
   return {};
 }
 
-Expected<Program> Workload::compile(const std::string& schedule, const Machine& machine) const {
-  auto kernel = make_kernel(impl_->program, schedule, machine);
+Expected<Program> Workload::compile(const std::string& schedule, const Machine& machine, Check check) const {
+  auto kernel = make_kernel(impl_->program, schedule, machine, check);
   if (!kernel) return failure(kernel.error());
   return Program(std::make_unique<Program::Impl>(Program::Impl{std::move(*kernel)}));
 }
 
-Expected<void> Workload::write_library(const std::string& path, const std::string& schedule, const Machine& machine) const {
-  return outward(write_files(impl_->program, path, schedule, machine));
+Expected<void> Workload::write_library(const std::string& path, const std::string& schedule, const Machine& machine,
+                                       Check check) const {
+  return outward(write_files(impl_->program, path, schedule, machine, check));
 }
 
 Search::Search(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -166,6 +166,24 @@ Result<Target> make_target(const std::string& text, int threads) {
   return codegen::resolve_target(target);
 }
 
+std::vector<std::pair<std::string, std::string>> names_in_records(const te::Program& program) {
+  const te::Program recorded = te::canonical(program);
+  std::vector<std::pair<std::string, std::string>> names;
+  for (std::size_t t = 0; t < program.tensors.size(); ++t)
+    names.emplace_back(program.tensors[t].name, recorded.tensors[t].name);
+  return names;
+}
+
+std::string names_sentence(const te::Program& program) {
+  std::string list;
+  bool differ = false;
+  for (const auto& [name, recorded] : names_in_records(program)) {
+    list += fmt::format("{}{} for {}", list.empty() ? "" : ", ", recorded, name);
+    differ |= name != recorded;
+  }
+  return differ ? fmt::format("Lathe's records and traces say {}.", list) : "";
+}
+
 Status check_runs_here(const Target& target) {
   const Target host = LATHE_TRY(make_target("cpu:host", 1));
   const char* lacks = target.isa != host.isa                        ? "is of another kind"

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +29,12 @@ struct Workload {
 
 // The error says what is wrong, where, and what would be right.
 Result<Workload> make_workload(const WorkloadRequest& request);
+
+// Records, traces and workload keys call tensors A, B ..., so that equal work has equal records, however it is written.
+// For each tensor of the program its own name, which borders, headers and messages have, and that one.
+std::vector<std::pair<std::string, std::string>> names_in_records(const te::Program& program);
+// The same for people; empty where no name differs.
+std::string names_sentence(const te::Program& program);
 
 // `threads` 0: what the text says, else 1.
 Result<Target> make_target(const std::string& text, int threads);

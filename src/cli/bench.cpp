@@ -21,16 +21,38 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   std::string schedule = "best";
-  bool serve = false, json = false;
+  bool serve = false, json = false, no_check = false;
+  api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
 };
 
 Result<int> serve_kernel(const api::Workload& workload, const Target& target, const api::Chosen& chosen, const Flags& flags) {
-  auto kernel = LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target));
+  auto kernel = LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
   kernel->fill_random(1);
   Json about = {{"algorithm", workload.algorithm}};
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
   const bool cold = flags.machine.cache == "cold";
   serve(std::cin, std::cout, dump(about), [&](double seconds) { return kernel->time(seconds, cold); });
+  return kDone;
+}
+
+// In this process and compared with nothing.
+Result<int> time_unchecked(const api::Workload& workload, const Target& target, const api::Chosen& chosen, const Flags& flags) {
+  constexpr double kSeconds = 0.5;
+  const TimingClaim claim;
+  complain_unless_alone(claim);
+  auto kernel = LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
+  kernel->fill_random(1);
+  kernel->call();  // the first touches its memory
+  const double seconds = kernel->time(kSeconds, flags.machine.cache == "cold"), flops = te::flops(workload.program);
+  if (flags.json) {
+    const Json json = {{"workload", te::workload_key(workload.program)}, {"tensors", tensor_names(workload.program)},
+                       {"target", target.text()}, {"schedule", flags.schedule}, {"cache", flags.machine.cache},
+                       {"algorithm", workload.algorithm}, {"seconds", seconds}, {"gflops", flops / seconds / 1e9},
+                       {"checked", false}, {"error", nullptr}};
+    fmt::print("{}\n", dump(json));
+    return kDone;
+  }
+  fmt::print("{} schedule: {}, {}, not checked\n", flags.schedule, time_text(seconds), rate_text(flops, seconds));
   return kDone;
 }
 
@@ -41,6 +63,7 @@ Result<int> perform(const Flags& flags) {
       LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
   if (!chosen.note.empty()) complain(chosen.note);
   if (flags.serve) return serve_kernel(workload, target, chosen, flags);
+  if (flags.no_check) return time_unchecked(workload, target, chosen, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
   const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -57,7 +80,8 @@ Result<int> perform(const Flags& flags) {
                        {"schedule", flags.schedule}, {"cache", flags.machine.cache}, {"algorithm", workload.algorithm},
                        {"seconds", measured.seconds}, {"gflops", measured.flops / measured.seconds / 1e9},
                        {"peak_gflops", measured.peak_flops / 1e9}, {"peak_share", share},
-                       {"error", measured.numerical_error}};
+                       {"checked", true}, {"error", measured.numerical_error},
+                       {"tensors", tensor_names(workload.program)}};
     fmt::print("{}\n", dump(json));
     return kDone;
   }
@@ -79,6 +103,7 @@ Command bench_command() {
     add_space_flag(set, flags->machine);
     add_cache_flag(set, flags->machine);
     set.flag("--serve", flags->serve, "answer \"run SECONDS\" on standard input with seconds a call, until \"quit\"");
+    set.flag("--no-check", flags->no_check, "time it without comparing its outputs with a reference answer");
     set.flag("--json", flags->json, "one JSON object on standard output");
     return [flags] { return perform(*flags); };
   }};

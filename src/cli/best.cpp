@@ -26,6 +26,7 @@ Result<int> perform(const Flags& flags) {
     Json json = {{"workload", record.workload}, {"target", record.target}, {"cache", record.cache_mode}};
     json.update(short_json(record, flops));
     json["trace"] = record.trace;
+    json["tensors"] = tensor_names(workload.program);
     fmt::print("{}\n", dump(json));
     return kDone;
   }
@@ -34,6 +35,7 @@ Result<int> perform(const Flags& flags) {
              record.raced ? " in a final race" : ", measured but not raced", record.numerical_error);
   fmt::print("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index, record.run, record.time, record.fingerprint,
              schedule_text(record.config), schedule::print(chosen.trace));
+  if (const std::string names = api::names_sentence(workload.program); !names.empty()) fmt::print("{}\n", names);
   return kDone;
 }
 

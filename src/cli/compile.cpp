@@ -1,10 +1,13 @@
 // lathe compile: a workload as a shared library with a C header and an example that calls it.
+#include <chrono>
 #include <memory>
 
 #include "api/artifact.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/live_line.h"
+#include "cli/progress_line.h"
 
 namespace lathe::cli {
 namespace {
@@ -13,6 +16,8 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   std::string schedule = "best", output, name;
+  bool no_check = false;
+  api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
 };
 
 Result<int> perform(const Flags& flags) {
@@ -21,8 +26,16 @@ Result<int> perform(const Flags& flags) {
   const auto chosen =
       LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
   if (!chosen.note.empty()) complain(chosen.note);
-  const auto files = LATHE_TRY(api::write_artifact(workload.program, chosen.trace, target, flags.output, flags.name));
-  fmt::print("{}\n{}\n{}\n", files.library, files.header, files.example);
+  const auto began = std::chrono::steady_clock::now();
+  LiveLine line(stderr, [&](std::size_t) {
+    const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
+    return fmt::format("building and checking the {} schedule, {}", flags.schedule, duration_text(past.count()));
+  });
+  const auto files = api::write_artifact(workload.program, chosen.trace, target, {flags.output, flags.name, flags.checking()});
+  line.finish();
+  if (!files) return std::unexpected(files.error());
+  if (!files->checked.done && !files->checked.skipped) complain("the program " + files->checked.sentence);
+  fmt::print("{}\n{}\n{}\n", files->library, files->header, files->example);
   return kDone;
 }
 
@@ -32,8 +45,9 @@ Command compile_command() {
   return {"compile", "write a library, its C header and an example", [](FlagSet& set) -> Work {
     auto flags = std::make_shared<Flags>();
     add_workload_flags(set, flags->workload);
-    set.required_text("-o,--output", flags->output, "FILE", "the library, NAME.so");
-    set.text("--name", flags->name, "NAME", "of its functions, lathe_NAME_run (default: the file's)");
+    set.required_text("-o,--output", flags->output, "FILE", "the library, STEM.so; STEM.h and STEM_example.c are written beside it");
+    set.text("--name", flags->name, "NAME", "of its functions, lathe_NAME_run (default: the file's STEM); files are not named after it");
+    set.flag("--no-check", flags->no_check, "write it without the check: one run beside a reference answer, once for each program and machine");
     add_schedule_flag(set, flags->schedule);
     add_target_flags(set, flags->machine);
     add_database_flag(set, flags->machine.database);

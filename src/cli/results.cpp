@@ -23,6 +23,12 @@ std::string schedule_text(const Json& config) {
   return out;
 }
 
+Json tensor_names(const te::Program& program) {
+  Json names = Json::object();
+  for (const auto& [name, recorded] : api::names_in_records(program)) names[name] = recorded;
+  return names;
+}
+
 double believed_seconds(const store::Record& record) { return record.raced ? record.race_seconds : record.seconds; }
 
 Json short_json(const store::Record& r, double flops) {

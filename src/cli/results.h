@@ -6,6 +6,7 @@
 
 #include "api/prediction.h"
 #include "api/tuning.h"
+#include "api/workload.h"
 #include "base/json.h"
 
 namespace lathe::cli {
@@ -20,6 +21,10 @@ std::string text_of(const api::Tuned& tuned);
 // Of a run without trials: the same members, but for times.
 Json to_json(const api::Predicted& predicted);
 std::string text_of(const api::Predicted& predicted);
+
+// The tensors as the expression and an exported header name them, each with its name in "workload" and "trace", which are
+// the records': {"X": "A", "W": "B"}.
+Json tensor_names(const te::Program& program);
 
 // A configuration in a line: "order=VPK.pv tile.v=2"
 std::string schedule_text(const Json& config);

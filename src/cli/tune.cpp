@@ -60,9 +60,14 @@ tune::Options options_of(const Flags& flags) {
   return options;
 }
 
-int finish(const Flags& flags, const api::Tuned& tuned) {
-  if (flags.json) fmt::print("{}\n", dump(to_json(tuned)));
-  else fmt::print("{}", text_of(tuned));
+int finish(const Flags& flags, const te::Program& program, const api::Tuned& tuned) {
+  if (flags.json) {
+    Json json = to_json(tuned);
+    json["tensors"] = tensor_names(program);
+    fmt::print("{}\n", dump(json));
+  } else {
+    fmt::print("{}", text_of(tuned));
+  }
   return tuned.summary.best.ok() ? kDone : kFailed;
 }
 
@@ -77,7 +82,7 @@ Result<int> replay(const Flags& flags) {
       [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
   line.finish();
   if (!tuned) return std::unexpected(tuned.error());
-  return finish(flags, *tuned);
+  return finish(flags, recording.space->program(), *tuned);
 }
 
 Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
@@ -88,6 +93,7 @@ Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
   if (flags.json) {
     Json json = to_json(predicted);
     json["workload"] = te::workload_key(request.program);
+    json["tensors"] = tensor_names(request.program);
     json["target"] = request.target.text();
     json["seconds"] = seconds.count();
     fmt::print("{}\n", dump(json));
@@ -117,7 +123,7 @@ Result<int> perform(const Flags& flags) {
       request, [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
   line.finish();
   if (!tuned) return std::unexpected(tuned.error());
-  return finish(flags, *tuned);
+  return finish(flags, request.program, *tuned);
 }
 
 }  // namespace

@@ -131,8 +131,8 @@ std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_p
 std::int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inputs) {
   if (handle == nullptr) return LATHE_INVALID_ARGUMENT;
   if (!handle->has_constants()) return LATHE_OK;
-  if (inputs == nullptr) return handle->refuse(LATHE_INVALID_ARGUMENT, "there are no inputs");
   handle->prepared = false;
+  if (inputs == nullptr) return handle->refuse(LATHE_INVALID_ARGUMENT, "there are no inputs");
   for (std::int64_t i = 0; i < handle->inputs(); ++i) {
     const lathe_artifact_tensor& want = handle->artifact->tensors[i];
     if (!want.constant) continue;

@@ -1,7 +1,8 @@
 /* The interface between generated code and whoever runs it: the runner process, the JIT of tests, the shipped artifact.
  * Plain C, versioned, no allocation, no imports: generated code gets everything it needs through arguments.
  *
- * A generated object exports one symbol, LATHE_MODULE_SYMBOL, of type lathe_module. */
+ * A generated object exports one symbol, LATHE_MODULE_SYMBOL, of type lathe_module. One that is an artifact keeps its
+ * table to itself and exports the functions of its header (runtime/artifact). */
 #ifndef LATHE_RUNTIME_MODULE_ABI_H_
 #define LATHE_RUNTIME_MODULE_ABI_H_
 

@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,16 +60,51 @@ bool spin(std::int64_t spin_ns, const Done& done) {
   return false;
 }
 
+// Knows the process that it was set in from a child forked later, without a system call: the kernel empties its page
+// there. A kernel that cannot (before Linux 4.14) is asked for the number of the process instead. So are emulators that
+// agree to any advice and follow none: they are known by agreeing to nonsense.
+class ProcessMark {
+ public:
+  ProcessMark() {
+    void* page = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return;
+    constexpr int kNonsense = -1;
+    if (madvise(page, kBytes, kNonsense) != 0 && madvise(page, kBytes, MADV_WIPEONFORK) == 0)
+      page_ = static_cast<volatile char*>(page);
+    else
+      munmap(page, kBytes);
+  }
+  ~ProcessMark() {
+    if (page_ != nullptr) munmap(const_cast<char*>(page_), kBytes);
+  }
+  ProcessMark(const ProcessMark&) = delete;
+  ProcessMark& operator=(const ProcessMark&) = delete;
+
+  void set() {
+    process_ = getpid();
+    if (page_ != nullptr) *page_ = 1;
+  }
+  bool here() const { return page_ != nullptr ? *page_ != 0 : getpid() == process_; }
+
+ private:
+  static constexpr std::size_t kBytes = 1;  // the kernel rounds up to a page
+  volatile char* page_ = nullptr;
+  pid_t process_ = 0;
+};
+
 }  // namespace
 
 struct Pool::State {
   struct Worker {
     State* state;
     int index;                        // 1 ... threads-1
+    int cpu;                          // it is pinned to; -1: to none
     pthread_t thread;
   };
 
   int threads = 1;                    // that run, the caller included
+  int wanted = 1;                     // threads that were asked for
+  ProcessMark home;                   // where the threads run: a forked child has this memory, but only its own thread
   std::int64_t spin_ns = 0;
   Worker* workers = nullptr;
 
@@ -134,17 +170,28 @@ struct Pool::State {
     return nullptr;
   }
 
-  void start(const Options& options) {
+  explicit State(const Options& options) {
+    spin_ns = options.threads > processors() && options.cpus == nullptr ? 0 : options.spin_ns;
     workers = static_cast<Worker*>(std::calloc(static_cast<std::size_t>(options.threads), sizeof(Worker)));
-    if (workers == nullptr) return;
-    int started = 1;
-    for (; started < options.threads; ++started) {
-      Worker& worker = workers[started];
-      worker = {this, started, {}};
+    if (workers != nullptr) wanted = options.threads;
+    for (int t = 1; t < wanted; ++t) workers[t] = {this, t, options.cpus != nullptr ? options.cpus[t] : -1, {}};
+    start();
+  }
+
+  void start() {
+    home.set();
+    threads = 1;
+    for (; threads < wanted; ++threads) {  // read by workers only after the first epoch is published
+      Worker& worker = workers[threads];
       if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) break;
-      if (options.cpus != nullptr) pin(worker.thread, options.cpus[started]);
+      if (worker.cpu >= 0) pin(worker.thread, worker.cpu);
     }
-    threads = started;  // read by workers only after the first epoch is published
+  }
+
+  // In a forked child: the parent's threads are not here, whatever they were doing.
+  void start_again() {
+    for (Word* word : {&epoch, &sleepers, &pending, &caller_sleeps}) word->store(0, std::memory_order_relaxed);
+    start();
   }
 
   static void pin(pthread_t thread, int cpu) {
@@ -165,16 +212,16 @@ Pool::Pool(const Options& options) : state_(nullptr), runtime_{parallel_for_entr
   if (options.threads <= 1) return;
   void* memory = std::aligned_alloc(alignof(State), sizeof(State));
   if (memory == nullptr) return;
-  state_ = new (memory) State;
-  state_->spin_ns = options.threads > processors() && options.cpus == nullptr ? 0 : options.spin_ns;
-  state_->start(options);
+  state_ = new (memory) State(options);
 }
 
 Pool::~Pool() {
   if (state_ == nullptr) return;
-  state_->stop = true;
-  state_->publish();
-  for (int t = 1; t < state_->threads; ++t) pthread_join(state_->workers[t].thread, nullptr);
+  if (state_->home.here()) {
+    state_->stop = true;
+    state_->publish();
+    for (int t = 1; t < state_->threads; ++t) pthread_join(state_->workers[t].thread, nullptr);
+  }
   std::free(state_->workers);
   state_->~State();
   std::free(state_);
@@ -184,7 +231,9 @@ int Pool::threads() const { return state_ == nullptr ? 1 : state_->threads; }
 
 void Pool::parallel_for(std::int64_t count, lathe_body body, void* context) {
   if (count <= 0) return;
-  if (state_ == nullptr || state_->threads == 1 || count == 1) return body(context, 0, count, 0);
+  if (state_ == nullptr || count == 1) return body(context, 0, count, 0);
+  if (!state_->home.here()) state_->start_again();
+  if (state_->threads == 1) return body(context, 0, count, 0);
   state_->body = body;
   state_->context = context;
   state_->count = count;

@@ -3,6 +3,8 @@
 // Workers wait for a loop by spinning for some tens of microseconds, then sleep on a futex, so loops that follow each
 // other start in well under a microsecond and an idle pool costs nothing. Iterations are cut into one contiguous slice a
 // thread, always the same one, so that a worker finds its data in its own cache again; the caller runs slice 0.
+//
+// A forked child may use and destroy the pool of its parent: its first loop there starts threads of its own.
 #pragma once
 
 #include <cstdint>

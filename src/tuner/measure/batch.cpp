@@ -211,6 +211,7 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
                                         folder ? *folder : "its trace (" + folder.error().message + ")"),
                             folder ? *folder : std::string()});
   }
+  if (session_.options.visits == 0) return report(item);
   if (item.first_seconds > kHopelessSeconds && item.first_seconds > kHopeless * best_) {
     item.outcome.visits.push_back({{item.first_seconds}, 0});
     item.outcome.dropped_early = true;

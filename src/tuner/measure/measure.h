@@ -62,7 +62,7 @@ struct Options {
   int jobs = 2;                      // processes the tuner may keep busy, builders and runner together
   CacheMode cache = CacheMode::kWarm;
   double min_seconds = 0.008;        // timed, a visit
-  int visits = 3;                    // spread over the batch
+  int visits = 3;                    // spread over the batch; 0: candidates are run once and checked, not timed
   double drop_factor = 3;            // dropped early past this times the best
   double sentinel_tolerance = 0.03;  // a visit whose sentinel drifts further is repeated
   double timeout_seconds = 5;        // a candidate, all visits' first run included

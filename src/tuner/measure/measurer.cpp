@@ -31,7 +31,7 @@ class ProcessMeasurer final : public Measurer {
 Status check_options(const Target& target, const Options& options) {
   if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
   const auto cpus = static_cast<int>(allowed_cpus().size());
-  if (target.threads > cpus)
+  if (target.threads > cpus && options.visits > 0)
     return fail(ErrorKind::kInvalidArgument, "{} threads cannot be timed on {} processors; use --threads {}",
                 target.threads, cpus, cpus);
   return {};

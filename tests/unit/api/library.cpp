@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <set>
 
@@ -96,8 +97,30 @@ TEST_F(Library, ConstantsArePreparedOnce) {
   EXPECT_NE(program->run(inputs, outputs).error().message.find("call prepare() before run()"), std::string::npos);
   ASSERT_TRUE(program->prepare(inputs).has_value());
   expect_right(*program);
+  // After one that failed, too.
+  EXPECT_FALSE(program->prepare(std::span(inputs).first(1)).has_value());
+  EXPECT_NE(program->run(inputs, outputs).error().message.find("call prepare() before run()"), std::string::npos);
+  ASSERT_TRUE(program->prepare(inputs).has_value());
   EXPECT_FALSE(program->run(std::span(inputs).first(1), outputs).has_value());
   EXPECT_FALSE(program->run(inputs, {}).has_value());
+}
+
+TEST_F(Library, WhatIsGivenOutWasChecked) {
+  // More than f32 can give.
+  const auto strict = Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]",
+                                      {.shapes = {{"A", {kK, kM}}, {"B", {kK, kN}}}, .max_error = 1e-12});
+  ASSERT_TRUE(strict.has_value());
+  const std::string path = folder_.at("strict.so");
+  const auto program = strict->compile("default", machine_);
+  ASSERT_FALSE(program.has_value());
+  EXPECT_NE(program.error().message.find("the program is not given out, as its check failed: "), std::string::npos);
+  EXPECT_FALSE(strict->write_library(path, "default", machine_).has_value());
+  EXPECT_FALSE(std::filesystem::exists(path));
+  auto unchecked = strict->compile("default", machine_, Check::kSkip);
+  ASSERT_TRUE(unchecked.has_value()) << unchecked.error().text();
+  expect_right(*unchecked);
+  EXPECT_TRUE(strict->write_library(path, "default", machine_, Check::kSkip).has_value());
+  EXPECT_TRUE(std::filesystem::exists(path));
 }
 
 TEST_F(Library, TunesCompilesAndRuns) {

@@ -36,6 +36,13 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
 
   const Json best = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
   EXPECT_EQ(best["trace"], result["best"]["trace"]);
+  for (const Json& json : {result, best}) EXPECT_EQ(json["tensors"], (Json{{"A", "A"}, {"B", "B"}, {"C", "C"}}));
+  // The same work under other names has the same record, and it is said which tensor is which there.
+  const std::vector<std::string> renamed = {"best", "Z[p,q] = sum(r) X[r,p] * W[r,q]", "--shape", "X=31,37", "--shape", "W=31,29"};
+  const Json other = json_of(lathe(with(renamed, {"--json"})));
+  EXPECT_EQ(other["trace"], best["trace"]);
+  EXPECT_EQ(other["tensors"], (Json{{"X", "A"}, {"W", "B"}, {"Z", "C"}}));
+  EXPECT_TRUE(lathe(renamed).out.ends_with("\nLathe's records and traces say A for X, B for W, C for Z.\n"));
   EXPECT_NE(lathe(with({"trials"}, workload_)).out.find("(raced)"), std::string::npos);
 
   for (const char* schedule : {"naive", "default", "predicted", "best"}) {
@@ -113,8 +120,8 @@ TEST_F(Command, CompilesALibraryWithAnExample) {
   const std::string library = folder_.at("my-product.so");
   const Outcome compiled = lathe(with(with({"compile"}, workload_), {"--schedule", "default", "-o", library}));
   ASSERT_EQ(compiled.code, 0) << compiled.error;
-  const std::string build = "cd " + folder_.path().string() + " && cc my_product_example.c -I. ./my-product.so -o example && ./example > printed";
-  ASSERT_EQ(std::system(build.c_str()), 0) << content(folder_.at("my_product_example.c"));
+  const std::string build = "cd " + folder_.path().string() + " && cc my-product_example.c -I. ./my-product.so -o example && ./example > printed";
+  ASSERT_EQ(std::system(build.c_str()), 0) << content(folder_.at("my-product_example.c"));
   // Input e of a tensor is (e % 17) / 16 - 1/2.
   double want = 0;
   for (int k = 0; k < 31; ++k) want += ((k * 37) % 17 / 16.0 - 0.5) * ((k * 29) % 17 / 16.0 - 0.5);

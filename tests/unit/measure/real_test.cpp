@@ -124,6 +124,25 @@ TEST(RealMeasurer, DefaultCodeOfEveryProgramIsRight) {
   }
 }
 
+TEST(RealMeasurer, WithoutVisitsProgramsAreCheckedAndNotTimed) {
+  const auto program = te::parse_program(kMatmul);
+  Options untimed = options();
+  untimed.visits = 0;
+  // More threads than anything could be timed on.
+  Target target = host();
+  target.threads = 64;
+  const auto measurer = make_measurer(*program, target, untimed);
+  ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
+  const schedule::Trace nowhere{schedule::Split{"no.loop", std::int64_t{4}, "o", "i"}};
+  const auto outcomes = measure(**measurer, {{}, nowhere});
+  ASSERT_EQ(outcomes.size(), 2U);
+  EXPECT_FALSE(outcomes.at(0).error) << outcomes.at(0).error->text();
+  EXPECT_TRUE(outcomes.at(0).visits.empty());
+  EXPECT_EQ(outcomes.at(0).seconds, 0);
+  EXPECT_GT(outcomes.at(0).numerical_error, 0) << "compared";
+  EXPECT_EQ(outcomes.at(1).error->kind, ErrorKind::kIllegalSchedule);
+}
+
 TEST(RealMeasurer, RefusedTracesAndEqualProgramsCostOneTrialEach) {
   const auto program = te::parse_program(kMatmul);
   const auto measurer = make_measurer(*program, host(), options());

@@ -1,5 +1,4 @@
 // Artifacts: made, compiled against in C, used and misused.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,14 +7,11 @@
 #include <fstream>
 #include <numeric>
 
-#include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/package/package.h"
 #include "compiler/interp/te_eval.h"
-#include "compiler/lower/lower.h"
-#include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
-#include "runtime/artifact/artifact.h"
 #include "support/temporary_folder.h"
+#include "unit/package/exported.h"
 
 namespace lathe::package {
 namespace {
@@ -25,17 +21,6 @@ namespace fs = std::filesystem;
 constexpr const char* kDense =
     "X: f32[5,7]; const W: f32[7,19]; const B: f32[19]; Y[i,j] = max(sum(k) X[i,k] * W[k,j] + "
     "B[j], 0)";
-
-Target target(const std::string& text) { return *codegen::resolve_target(*parse_target(text)); }
-
-flat::Program lowered(const std::string& text, const Target& t) {
-  const auto program = te::parse_program(text);
-  if (!program) throw std::runtime_error(program.error().text());
-  const ir::Nest nest = te::naive_nest(*program);
-  auto out = lower::lower(ir::SizedNest(nest, {}), t);
-  if (!out) throw std::runtime_error(out.error().text());
-  return *out;
-}
 
 class Package : public ::testing::Test {
  protected:
@@ -84,31 +69,6 @@ TEST_F(Package, TheExampleInCComputesTheExpression) {
   }
 }
 
-// The functions of an artifact, looked up.
-struct Library {
-  explicit Library(const std::string& path) : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (!handle) throw std::runtime_error(dlerror());
-    find(create, "lathe_dense_create");
-    find(prepare, "lathe_dense_prepare");
-    find(run, "lathe_dense_run");
-    find(destroy, "lathe_dense_destroy");
-    find(message, "lathe_dense_message");
-  }
-  ~Library() { dlclose(handle); }
-  template <class F>
-  void find(F& f, const char* name) {
-    f = reinterpret_cast<F>(dlsym(handle, name));
-    if (!f) throw std::runtime_error(name);
-  }
-
-  void* handle;
-  int (*create)(const lathe_parallel*, lathe_handle**) = nullptr;
-  int (*prepare)(lathe_handle*, const DLTensor* const*) = nullptr;
-  int (*run)(lathe_handle*, const DLTensor* const*, DLTensor* const*) = nullptr;
-  void (*destroy)(lathe_handle*) = nullptr;
-  const char* (*message)(const lathe_handle*) = nullptr;
-};
-
 // The tensors of kDense.
 struct Tensors {
   std::vector<float> x = std::vector<float>(35, 0.5F), w = std::vector<float>(133, 2),
@@ -119,15 +79,12 @@ struct Tensors {
   const DLTensor* inputs[3] = {&tx, &tw, &tb};
   DLTensor* outputs[1] = {&ty};
 
-  static DLTensor view(std::vector<float>& data, std::int64_t* shape, int ndim) {
-    return {data.data(), {kDLCPU, 0}, ndim, {kDLFloat, 32, 1}, shape, nullptr, 0};
-  }
 };
 
 TEST_F(Package, MisuseIsAnsweredWithAStatusAndAMessage) {
   const Target t = target("cpu:host");
   ASSERT_TRUE(write_artifact("dense", lowered(kDense, t), t, at("dense.so")));
-  const Library library(at("dense.so"));
+  const Library library(at("dense.so"), "dense");
   Tensors tensors;
   lathe_handle* handle = nullptr;
   ASSERT_EQ(library.create(nullptr, &handle), LATHE_OK);
@@ -137,8 +94,8 @@ TEST_F(Package, MisuseIsAnsweredWithAStatusAndAMessage) {
     EXPECT_EQ(library.run(handle, tensors.inputs, tensors.outputs), LATHE_INVALID_ARGUMENT) << part;
     EXPECT_NE(std::string(library.message(handle)).find(part), std::string::npos)
         << library.message(handle);
-    tensors.tx = Tensors::view(tensors.x, tensors.x_shape, 2);
-    tensors.ty = Tensors::view(tensors.y, tensors.y_shape, 2);
+    tensors.tx = view(tensors.x, tensors.x_shape, 2);
+    tensors.ty = view(tensors.y, tensors.y_shape, 2);
     tensors.inputs[0] = &tensors.tx;
   };
   tensors.tw.data = nullptr;
@@ -179,17 +136,32 @@ TEST_F(Package, MisuseIsAnsweredWithAStatusAndAMessage) {
   EXPECT_NE(std::string(library.message(nullptr)).find("at least one thread"), std::string::npos);
 }
 
+TEST_F(Package, AfterAFailedPrepareNothingRuns) {
+  const Target t = target("cpu:host");
+  ASSERT_TRUE(write_artifact("dense", lowered(kDense, t), t, at("dense.so")));
+  const Library library(at("dense.so"), "dense");
+  Tensors tensors;
+  lathe_handle* handle = nullptr;
+  ASSERT_EQ(library.create(nullptr, &handle), LATHE_OK);
+  const auto fails = [&](const DLTensor* const* inputs) {
+    ASSERT_EQ(library.prepare(handle, tensors.inputs), LATHE_OK);
+    ASSERT_EQ(library.run(handle, tensors.inputs, tensors.outputs), LATHE_OK);
+    ASSERT_EQ(library.prepare(handle, inputs), LATHE_INVALID_ARGUMENT);
+    EXPECT_EQ(library.run(handle, tensors.inputs, tensors.outputs), LATHE_NOT_PREPARED);
+  };
+  fails(nullptr);
+  const DLTensor* missing[] = {&tensors.tx, &tensors.tw, nullptr};
+  fails(missing);
+  ASSERT_EQ(library.prepare(handle, tensors.inputs), LATHE_OK);
+  EXPECT_EQ(library.run(handle, tensors.inputs, tensors.outputs), LATHE_OK);
+  library.destroy(handle);
+}
+
 TEST_F(Package, ACallersParallelForRunsTheLoops) {
   const Target t = target("cpu:host;threads=2");
-  flat::Program p = lowered("X: f32[5,7]; Y[i,j] = X[i,j] + X[i,j]", t);
-  // The outermost loop by hand, as an annotation would.
-  using namespace flat;
-  p.vars = {"i"};
-  const Expr x = load(0, var(0), {});
-  p.run = for_loop(0, int_imm(0), int_imm(35), ForKind::kParallel,
-                   store(1, var(0), binary(flat::BinaryOp::kAdd, x, x)));
+  const flat::Program p = doubled_in_parallel(t, 35);
   ASSERT_TRUE(write_artifact("dense", p, t, at("dense.so")));
-  const Library library(at("dense.so"));
+  const Library library(at("dense.so"), "dense");
   std::int64_t calls = 0;
   const lathe_parallel parallel{[](void* self, std::int64_t count, lathe_body body, void* context) {
                                   ++*static_cast<std::int64_t*>(self);
@@ -199,9 +171,9 @@ TEST_F(Package, ACallersParallelForRunsTheLoops) {
                                 &calls, 2};
   std::vector<float> in(35), out(35);
   std::iota(in.begin(), in.end(), 0.F);
-  std::int64_t shape[2] = {5, 7};
-  const DLTensor x_view = Tensors::view(in, shape, 2);
-  DLTensor y_view = Tensors::view(out, shape, 2);
+  std::int64_t shape[1] = {35};
+  const DLTensor x_view = view(in, shape, 1);
+  DLTensor y_view = view(out, shape, 1);
   const DLTensor* inputs[] = {&x_view};
   DLTensor* outputs[] = {&y_view};
   lathe_handle* handle = nullptr;
@@ -239,6 +211,10 @@ TEST_F(Package, RefusesWhatCannotBeWrittenOrNamed) {
   const flat::Program p = lowered(kDense, t);
   EXPECT_EQ(write_artifact("a-b", p, t, at("x.so")).error().kind, ErrorKind::kInvalidArgument);
   EXPECT_EQ(write_artifact("", p, t, at("x.so")).error().kind, ErrorKind::kInvalidArgument);
+  // Names that every header or library has.
+  for (const char* name : {"parallel", "artifact"})
+    EXPECT_EQ(write_artifact(name, p, t, at("x.so")).error().message,
+              fmt::format("\"{0}\" cannot name an artifact: lathe_{0} has a meaning of its own; give another name", name));
   EXPECT_EQ(write_artifact("dense", p, t, at("x.h")).error().kind, ErrorKind::kInvalidArgument);
   EXPECT_EQ(write_artifact("dense", p, t, at("no/such/folder/x.so")).error().kind, ErrorKind::kIo);
   EXPECT_TRUE(fs::is_empty(folder_.path()));
@@ -255,10 +231,16 @@ TEST(Header, StatesHowTensorsAreStored) {
                        .shape = {3, 1},
                        .layout = {{0, 1, 3, 1}, {1, 1, 1, 1}},
                        .size = 3});
-  const std::string text = header_text("net", p, target("cpu:host"));
+  const std::string remark = "The program is a test, and this sentence is long enough to need a second "
+                             "line of the comment that it stands in.";
+  const std::string text = header_text("net", p, target("cpu:host"), {"First.", remark});
   EXPECT_NE(text.find("inputs[0]  X: f32 [3, 32],"), std::string::npos) << text;
   EXPECT_NE(text.find("48 * (i1 / 16) + 16 * i0 + (i1 % 16);"), std::string::npos) << text;
   EXPECT_NE(text.find("outputs[0]  Y: f16 [3, 1], row-major"), std::string::npos) << text;
+  EXPECT_NE(text.find(" *\n * First.\n *\n * The program is a test, and this sentence is long enough to "
+                      "need a second line of the comment that\n * it stands in.\n */\n#ifndef LATHE_ARTIFACT_net_H_\n"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "runtime/pool/pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <vector>
 
 namespace lathe::pool {
@@ -44,6 +47,34 @@ TEST(Pool, EveryIterationRunsOnce) {
     Pool pool({.threads = threads});
     EXPECT_EQ(pool.threads(), threads);
     for (const std::int64_t count : {0, 1, 2, 3, 6, 7, 8, 101, 1000}) expect_once(run(pool, count), threads);
+  }
+}
+
+// What ended a forked child that does `work`: 0 if it returned true. It is killed where it hangs.
+int in_a_child(const std::function<bool()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(work() ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(Pool, AForkedChildStartsThreadsOfItsOwn) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer ends a forked child that starts a thread";
+#endif
+  for (const int threads : {2, 3}) {
+    Pool pool({.threads = threads});
+    expect_once(run(pool, 100), threads);
+    const auto works = [&] {
+      const Loop loop = run(pool, 100);
+      return std::ranges::count(loop.visits, 1) == 100 && loop.worker.back() == threads - 1;
+    };
+    EXPECT_EQ(in_a_child([&] { return works() && works() && in_a_child(works) == 0 && works(); }), 0);
+    expect_once(run(pool, 100), threads);
   }
 }
 

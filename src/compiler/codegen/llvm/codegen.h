@@ -20,8 +20,9 @@ inline constexpr int kVersion = 2;  // in every record: times compare only betwe
 Result<Target> resolve_target(const Target& target);
 
 struct Object {
-  std::vector<std::byte>
-      bytes;       // a relocatable ELF object exporting `lathe_module` (runtime/module/abi.h)
+  // A relocatable ELF object. It exports `lathe_module` (runtime/module/abi.h), or the functions of
+  // an artifact and nothing else.
+  std::vector<std::byte> bytes;
   int spills = 0;  // vector stack slots after register allocation, all functions
   std::int64_t code_bytes = 0;
   double emit_seconds = 0, llvm_seconds = 0;

@@ -47,7 +47,8 @@ struct ModuleContext {
   llvm::GlobalVariable* zeros_ = nullptr;
 };
 
-// The module with `lathe_module` in it; with a name, also what makes it that artifact.
+// The module with `lathe_module` in it; with a name, what makes it that artifact instead of the
+// export of that table.
 Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   const flat::Program& program,
                                                   const Target& target,

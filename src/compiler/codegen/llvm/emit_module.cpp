@@ -59,7 +59,10 @@ llvm::Function* emit_entry(ModuleContext& m, const std::string& name, const Stmt
   return function;
 }
 
-llvm::Constant* emit_table(ModuleContext& m, llvm::Function* prepare, llvm::Function* run) {
+// Exported where it is what the library is opened for. An artifact is called through its functions,
+// and several of them may be in one program: there the table is nobody else's.
+llvm::Constant* emit_table(ModuleContext& m, llvm::Function* prepare, llvm::Function* run,
+                           bool exported) {
   llvm::Type* i64 = llvm::Type::getInt64Ty(m.context);
   llvm::PointerType* pointer = llvm::PointerType::get(m.context, 0);
   const auto number = [&](std::int64_t value) {
@@ -72,8 +75,10 @@ llvm::Constant* emit_table(ModuleContext& m, llvm::Function* prepare, llvm::Func
        number(static_cast<std::int64_t>(p.outputs.size())), number(p.constant_bytes),
        number(p.workspace_bytes), number(p.worker_bytes),
        prepare ? static_cast<llvm::Constant*>(prepare) : no_prepare, run});
-  return new llvm::GlobalVariable(*m.module, table->getType(), true,
-                                  llvm::GlobalValue::ExternalLinkage, table, LATHE_MODULE_SYMBOL);
+  const auto linkage =
+      exported ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::PrivateLinkage;
+  return new llvm::GlobalVariable(*m.module, table->getType(), true, linkage, table,
+                                  LATHE_MODULE_SYMBOL);
 }
 
 bool has_round_instruction(llvm::TargetMachine& machine, Isa isa) {
@@ -167,7 +172,7 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
   llvm::Function* prepare =
       program.prepare ? emit_entry(m, "lathe_prepare", program.prepare) : nullptr;
   llvm::Function* run = emit_entry(m, "lathe_run", program.run);
-  llvm::Constant* table = emit_table(m, prepare, run);
+  llvm::Constant* table = emit_table(m, prepare, run, artifact.empty());
   if (!artifact.empty()) emit_artifact(m, artifact, table, *machine.getMCSubtargetInfo());
   if (m.error) return std::unexpected(*m.error);
   return std::move(m.module);

@@ -1,5 +1,5 @@
-#include <algorithm>
-#include <cctype>
+#include <sstream>
+#include <utility>
 
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/package/package.h"
@@ -22,9 +22,10 @@ constexpr const char* kHead = R"(/* {name}: made by lathe for {target}. Do not e
  *
 {tensors} *
  * A tensor's data begins at a multiple of its element size, better of 64. Outputs overlap nothing.
-{constants} */
-#ifndef LATHE_ARTIFACT_{upper}_H_
-#define LATHE_ARTIFACT_{upper}_H_
+ * A forked child may use the handles of its parent.
+{constants}{remarks} */
+#ifndef LATHE_ARTIFACT_{name}_H_
+#define LATHE_ARTIFACT_{name}_H_
 
 #include <stdint.h>
 )";
@@ -131,6 +132,17 @@ std::string tensor_text(const char* kind, std::size_t at, const Border& border) 
                     border.size, layout_text(border));
 }
 
+// A sentence as lines of a comment.
+std::string comment_lines(const std::string& sentence) {
+  constexpr std::size_t kColumns = 100;
+  std::istringstream words(sentence);
+  std::string text, line;
+  for (std::string word; words >> word; line += " " + word)
+    if (!line.empty() && line.size() + word.size() + 3 > kColumns)
+      text += " *" + std::exchange(line, "") + "\n";
+  return text + " *" + line + "\n";
+}
+
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
     text.replace(at, what.size(), by);
@@ -139,16 +151,8 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 }  // namespace
 
-std::string fault_of_name(const std::string& name) {
-  if (name.empty()) return "it is empty";
-  for (const char c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_')
-      return fmt::format("\"{}\" is neither a letter nor a digit nor _", c);
-  return "";
-}
-
-std::string header_text(const std::string& name, const flat::Program& program,
-                        const Target& target) {
+std::string header_text(const std::string& name, const flat::Program& program, const Target& target,
+                        const std::vector<std::string>& remarks) {
   std::string tensors;
   bool constants = false;
   for (std::size_t i = 0; i < program.inputs.size(); ++i) {
@@ -157,21 +161,20 @@ std::string header_text(const std::string& name, const flat::Program& program,
   }
   for (std::size_t i = 0; i < program.outputs.size(); ++i)
     tensors += tensor_text("outputs", i, program.outputs[i]);
-  std::string upper = name;
-  std::ranges::transform(upper, upper.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-
   std::string head = replaced(kHead, "{name}", name);
   head = replaced(head, "{target}", target.text());
-  head = replaced(head, "{upper}", upper);
   head = replaced(head, "{inputs}", std::to_string(program.inputs.size()));
   head = replaced(head, "{outputs}", std::to_string(program.outputs.size()));
   head = replaced(head, "{tensors}", tensors);
   head = replaced(head, "{constants}",
                   constants ? " * Constant inputs are given to prepare and must stay where they "
                               "are until destroy; run takes "
-                              "NULL for them.\n"
+                              "NULL for them.\n * After a prepare that failed, run refuses until one "
+                              "succeeds.\n"
                             : "");
+  std::string said;
+  for (const std::string& remark : remarks) said += " *\n" + comment_lines(remark);
+  head = replaced(head, "{remarks}", said);
   const std::string threads =
       target.threads == 1 ? "1 thread" : fmt::format("{} threads", target.threads);
   return head +

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/target.h"
@@ -9,19 +10,22 @@
 
 namespace lathe::package {
 
-// "" if `name` can be part of a C identifier, else what is wrong with it.
-std::string fault_of_name(const std::string& name);
+// Whether `name` can be part of C identifiers and meets none that every header has, and whether the
+// library `path` is no file that is written beside it.
+Status check_names(const std::string& name, const std::string& path);
 
 // The C header of the artifact: its functions, and what each tensor is and how it is stored.
-std::string header_text(const std::string& name, const flat::Program& program,
-                        const Target& target);
+// `remarks` are paragraphs about the program, for the header's first comment.
+std::string header_text(const std::string& name, const flat::Program& program, const Target& target,
+                        const std::vector<std::string>& remarks);
 
 struct Artifact {
   std::string library, header;  // paths
 };
 // Writes `path` (say, resnet18.so) and the header beside it (resnet18.h). Both appear whole or not
-// at all.
+// at all. The library exports the functions of the header and nothing else.
 Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
-                                const Target& target, const std::string& path);
+                                const Target& target, const std::string& path,
+                                const std::vector<std::string>& remarks = {});
 
 }  // namespace lathe::package

@@ -1,3 +1,4 @@
+#include <cctype>
 #include <filesystem>
 #include <span>
 
@@ -33,19 +34,41 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
   return codegen::link_shared(object, target, extra);
 }
 
+std::string header_of(const std::string& path) {
+  return fs::path(path).replace_extension(".h").string();
+}
+
+// "" if `name` can be part of a C identifier, else what is wrong with it.
+std::string fault_of_name(const std::string& name) {
+  if (name.empty()) return "it is empty";
+  for (const char c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_')
+      return fmt::format("\"{}\" is neither a letter nor a digit nor _", c);
+  // lathe_parallel is a type of every header, lathe_artifact_run a function of every library.
+  if (name == "parallel" || name == "artifact")
+    return fmt::format("lathe_{} has a meaning of its own; give another name", name);
+  return "";
+}
+
 }  // namespace
 
-Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
-                                const Target& target, const std::string& path) {
+Status check_names(const std::string& name, const std::string& path) {
   if (const std::string fault = fault_of_name(name); !fault.empty())
     return fail(ErrorKind::kInvalidArgument, "\"{}\" cannot name an artifact: {}", name, fault);
-  const Artifact artifact{path, fs::path(path).replace_extension(".h").string()};
-  if (artifact.library == artifact.header)
+  if (path == header_of(path))
     return fail(ErrorKind::kInvalidArgument,
                 "the library {} would be overwritten by its header; call it .so", path);
+  return {};
+}
+
+Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
+                                const Target& target, const std::string& path,
+                                const std::vector<std::string>& remarks) {
+  LATHE_TRY_STATUS(check_names(name, path));
+  const Artifact artifact{path, header_of(path)};
   const codegen::Object object = LATHE_TRY(codegen::generate(program, target, name));
   const std::vector<std::byte> library = LATHE_TRY(link(object, target, path));
-  const std::string text = header_text(name, program, target);
+  const std::string text = header_text(name, program, target, remarks);
   const PendingFile library_file(artifact.library), header_file(artifact.header);
   LATHE_TRY_STATUS(library_file.write(library));
   LATHE_TRY_STATUS(header_file.write(std::as_bytes(std::span(text))));
