@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -50,7 +51,7 @@ constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
 
 TEST_F(Usage, Subcommands) {
   refused({}, kWrongUsage,
-          "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, space, report, paper, export, import");
+          "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, space, report, paper, export, import, reproduce");
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
   refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");
@@ -61,12 +62,51 @@ TEST_F(Usage, Subcommands) {
 }
 
 TEST_F(Usage, HelpIsNotAnError) {
-  for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "model", "report", "export", "import"}) {
+  for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "model", "report", "export", "import", "reproduce"}) {
     const Outcome outcome = lathe({word, "--help"});
     EXPECT_EQ(outcome.code, kDone);
     EXPECT_NE(outcome.out.find("--help"), std::string::npos) << word;
   }
   EXPECT_NE(lathe({"--help"}).out.find("Exit codes"), std::string::npos);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST_F(Usage, HelpIsOfTheOperator) {
+  const std::string conv = lathe({"tune", "conv2d", "--help"}).out;
+  for (const char* part : {"conv2d: 2-D convolution", "\n  --input N,N,...", "shape of the input: n,c,h,w; needed\n", "--stride N[,N...]", "; default 1\n"})
+    EXPECT_TRUE(has(conv, part)) << part << conv;
+  EXPECT_FALSE(has(conv, "--trans-a") || has(conv, "--batch N")) << conv;
+  const std::string product = lathe({"show", "--what", "space", "batch_matmul", "--m", "3", "--help"}).out;
+  for (const char* part : {"\n  --batch N ", "--trans-a  ", "A is stored transposed: [b,k,m]\n"}) EXPECT_TRUE(has(product, part)) << part << product;
+  EXPECT_FALSE(has(product, "--weight")) << product;
+  const std::string general = lathe({"tune", "--help"}).out;
+  for (const char* part : {"(lathe tune OPERATOR --help)", "\n  matmul  ", "\n  dense  ", "\n  batch_matmul  ", "\n  conv2d  ", "--trials N"})
+    EXPECT_TRUE(has(general, part)) << part << general;
+  for (const char* part : {"--trans-a", "--weight", "--groups", "rows of C"}) EXPECT_FALSE(has(general, part)) << part << general;
+  EXPECT_TRUE(has(lathe({"best", "c7", "--help"}).out, "C7: conv2d --input 1,128,28,28 --pad 1 --stride 2 --weight 256,128,3,3\n"));
+  // One way to write a flag of several words.
+  for (const char* command : {"tune", "best", "trials", "show", "compile", "bench", "paper"}) {
+    const std::string help = lathe({command, "--help"}).out + lathe({command, "matmul", "--help"}).out;
+    for (std::size_t at = 0; (at = help.find("--", at)) != std::string::npos; at += 2)
+      EXPECT_FALSE(has(help.substr(at, help.find_first_of(" ,\n=", at) - at), "_")) << help.substr(at, 40);
+  }
+  refused({"tune", "matmul", "--m", "8", "--n", "8", "--k", "8", "--trans_a"}, kWrongUsage, "nothing here is called --trans_a, but --trans-a is");
+  const std::string eval = lathe({"model", "eval", "--help"}).out;
+  for (const char* column : {"pairs", "fast", "rank", "top-8", "peak@1, peak@5", "rmse", "judged on (trained on)"})
+    EXPECT_TRUE(has(eval, std::string("\n  ") + column)) << column << eval;
+}
+
+TEST_F(Usage, LayoutAndErrorAreOfTheExpressionUnlessAFlagSaysOtherwise) {
+  const auto key = [&](std::vector<const char*> more) {
+    std::vector<const char*> words = {"show", "A: f32[8,8]; B[i,j] = A[j,i]; layout free; max_error 1e-3"};
+    words.insert(words.end(), more.begin(), more.end());
+    return lathe(words).out;
+  };
+  EXPECT_TRUE(has(key({}), "; layout free; max_error 0.001\n")) << key({});
+  EXPECT_TRUE(has(key({"--layout", "plain", "--max-error", "0.5"}), "; layout plain; max_error 0.5\n"));
+  EXPECT_TRUE(has(lathe({"show", "C6"}).out, "; layout plain; max_error 2e-05\n"));
+  refused({"show", "C6", "--max-error", "1.5"}, kWrongUsage, "--max-error: the largest error must be above 0 and at most 1, not 1.5");
 }
 
 TEST_F(Usage, Workloads) {
@@ -119,6 +159,8 @@ TEST_F(Usage, Targets) {
   refused({"tune", "C6", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage, "cannot be timed on this machine, which is of another kind");
   refused({"bench", "C6", "--schedule", "default", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage, "lathe compile");
 #endif
+  refused({"tune", "C6", "--target", "cpu:host;threads=2;threads=3"}, kWrongUsage, "the target gives threads twice; give it once");
+  EXPECT_EQ(lathe({"show", "C6", "--what", "asm", "--target", "cpu:cortex-a76"}).code, kDone);
   refused({"tune", "C6", "--threads", "1000"}, kWrongUsage, "1000 threads cannot be timed on");
   refused({"tune", "C6", "--threads", "0"}, kWrongUsage, "--threads: must be a whole number from 1");
 }
@@ -130,6 +172,16 @@ TEST_F(Usage, FilesAndDatabases) {
   refused({"import", folder_.path().c_str()}, kFailed, "this is a folder; give a file of JSON lines");
   refused({"tune", "C6", "--db", folder_.path().c_str()}, kFailed, "this is a folder, not a database");
   refused({"tune", "C6", "--db", ""}, kWrongUsage, "the database has no name; give a file with --db");
+  refused({"tune", "C6", "--db", "no/such/folder/x.db"}, kFailed, "no/such/folder/x.db: there is no folder no/such/folder; make it, or");
+  EXPECT_FALSE(std::filesystem::exists("no"));
+  for (const char* device : {"/dev/full", "/dev/zero"}) {
+    refused({"import", device}, kFailed, std::string(device) + ": this is a device, which may never end; give a file");
+    refused({"tune", "C6", "--global-model", device}, kFailed, "this is a device, which may never end; give a file");
+    refused({"tune", "--replay", device}, kFailed, "this is a device, which may never end; give a file");
+    refused({"space", "check", device}, kFailed, "this is a device, which may never end; give a file");
+    refused({"report", device}, kFailed, "this is a device or the like, not a database");
+    refused({"model", "eval", "--from", device}, kFailed, "this is a device or the like, not a database");
+  }
   const std::string letter = folder_.at("letter.txt");
   std::ofstream(letter) << "dear aunt, this is not a database, but it is longer than the header of one would be, I think";
   refused({"best", "C6", "--db", letter.c_str()}, kFailed, "not a Lathe database");
@@ -263,9 +315,81 @@ TEST_F(Usage, NothingRecorded) {
   std::ofstream(empty).flush();
   EXPECT_EQ(lathe({"import", empty.c_str()}).out, "0 trials imported, 0 were already there\n");
   refused({"best", "C6"}, kFailed, "no schedule is recorded for this workload");
+  EXPECT_FALSE(has(lathe({"best", "C6"}).error, "--schedule")) << "best does not take it";
+  refused({"trials"}, kFailed, "the database holds no trials yet; run lathe tune first");
   refused({"compile", "C6", "-o", "x.so"}, kFailed, "or give --schedule default");
   EXPECT_NE(lathe({"trials", "C6"}).out.find("no trials of this workload"), std::string::npos);
   EXPECT_EQ(lathe({"export"}).out, "");
+}
+
+// A trial of C6 that worked, under these conditions.
+void add_trial(const std::string& database, bool free_layout, const char* target, const char* cache, const char* error = "") {
+  auto store = store::open_sqlite(database);
+  ASSERT_TRUE(store);
+  store::Run run;
+  const std::string key = lathe({"show", "C6", "--layout", free_layout ? "free" : "plain"}).out;
+  run.workload = key.substr(key.find("# key: ") + 7);
+  run.workload.pop_back();
+  run.target = target;
+  run.cache_mode = cache;
+  run.space = run.search = run.model = "x";
+  run.seed = static_cast<std::uint64_t>(*(*store)->count({}));
+  run = *(*store)->open_run(run);
+  std::vector<store::Record> records(1);
+  records[0].run = run.id;
+  records[0].workload = run.workload;
+  records[0].target = target;
+  records[0].cache_mode = cache;
+  records[0].cpu = records[0].fingerprint = "x";
+  records[0].error_kind = error;
+  records[0].seconds = *error == '\0' ? 1e-3 : 0;
+  records[0].trace = records[0].config = Json::array();
+  ASSERT_TRUE((*store)->add(records));
+}
+
+TEST_F(Usage, WhatIsRecordedElsewhereIsSaid) {
+  const std::string database = folder_.at("elsewhere.db");
+  const auto best = [&](std::vector<const char*> more) {
+    std::vector<const char*> words = {"best", "C6", "--target", "cpu:znver3", "--db", database.c_str()};
+    words.insert(words.end(), more.begin(), more.end());
+    return lathe(words).error;
+  };
+  add_trial(database, true, "cpu:znver3;threads=2", "cold", "timeout");
+  EXPECT_FALSE(has(best({}), "but one is")) << "it failed";
+  add_trial(database, true, "cpu:znver3;threads=2", "cold");
+  EXPECT_TRUE(has(best({}), "with a warm cache, but one is with --layout free --threads 2 --cache cold; run lathe tune")) << best({});
+  add_trial(database, true, "cpu:znver3;threads=1", "warm");
+  EXPECT_TRUE(has(best({}), ", but one is with --layout free; run lathe tune")) << best({});
+  EXPECT_TRUE(has(best({"--layout", "free", "--cache", "cold"}), "but one is with --threads 2;"));
+  EXPECT_EQ(best({"--layout", "free"}).find("no schedule"), std::string::npos);
+  add_trial(database, false, "cpu:znver4;threads=1", "warm");
+  EXPECT_TRUE(has(best({"--max-error", "0.01", "--layout", "free", "--cache", "cold", "--threads", "3"}), "but one is with --")) << "any is better than none";
+  const char* words[] = {"trials", "C6", "--target", "cpu:znver3", "--db", database.c_str()};
+  EXPECT_EQ(lathe({std::begin(words), std::end(words)}).out, "no trials of this workload on cpu:znver3;threads=1 with a warm cache, but there are some with --layout free\n");
+  refused({"compile", "C6", "--target", "cpu:znver3", "--db", database.c_str(), "-o", "x.so"}, kFailed, "or give --schedule default");
+}
+
+TEST_F(Usage, TrialsOfADatabase) {
+  const std::string database = folder_.at("trials.db");
+  add_trial(database, false, "cpu:znver3;threads=1", "warm");
+  add_trial(database, true, "cpu:znver4;threads=2", "cold", "timeout");
+  EXPECT_EQ(lathe({"trials", "C6", "--failed", "--target", "cpu:znver3", "--db", database.c_str()}).out,
+            "none of 1 trial of this workload on cpu:znver3;threads=1 with a warm cache failed\n");
+  EXPECT_TRUE(has(lathe({"trials", "C6", "--layout", "free", "--failed", "--target", "cpu:znver4", "--threads", "2", "--cache", "cold", "--db", database.c_str()}).out, "timeout"));
+  const std::string list = lathe({"trials", "--db", database.c_str()}).out;
+  EXPECT_TRUE(has(list, "     1      0       1 ms    231.2 GFLOP/s  C6 (f32 A 1x128x28x28, ")) << list;
+  EXPECT_TRUE(has(list, "     1      1          -                -  C6 (")) << list;
+  EXPECT_TRUE(has(list, "cpu:znver4;threads=2, cold caches, CPU x\n")) << list;
+  // The key of a line is a workload that has these trials.
+  std::istringstream lines(lathe({"trials", "--json", "--db", database.c_str()}).out);
+  int found = 0;
+  for (std::string line; std::getline(lines, line); ++found) {
+    const Json json = *parse_json(line);
+    const std::string key = json["workload"], target = json["target"], cache = json["cache"];
+    const Outcome of_one = lathe({"trials", key.c_str(), "--target", target.c_str(), "--cache", cache.c_str(), "--json", "--db", database.c_str()});
+    EXPECT_EQ(std::ranges::count(of_one.out, '\n'), 1) << of_one.out << of_one.error;
+  }
+  EXPECT_EQ(found, 2);
 }
 
 TEST_F(Usage, ShowsEveryStage) {
@@ -275,7 +399,7 @@ TEST_F(Usage, ShowsEveryStage) {
     EXPECT_GT(outcome.out.size(), 40U) << what;
   }
   EXPECT_NE(lathe({"show", "C6"}).out.find("sum("), std::string::npos);
-  EXPECT_EQ(lathe({"show", "matmul", "--m", "5", "--n", "7", "--k", "3", "--trans_a", "--what", "trace", "--schedule", "naive"}).out, "\n");
+  EXPECT_EQ(lathe({"show", "matmul", "--m", "5", "--n", "7", "--k", "3", "--trans-a", "--what", "trace", "--schedule", "naive"}).out, "\n");
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "compiler/te/inlining.h"
 #include "compiler/te/naive_nest.h"
 
 namespace lathe::te {
@@ -53,6 +56,51 @@ TEST(Parse, PaddedConvolution) {
 TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
   const Program p = parsed("Y[y] = sum(r) X[2*y + r] * W[r]", {{{"X", {14}}, {"W", {3}}}, {}, {}});
   EXPECT_EQ(p.stages[0].iters[0].extent, 6);
+}
+
+TEST(Parse, CallersMaySeeDimensionsMerged) {
+  const Program p = parsed(
+      "X: f32[2,3,4] as [6,4]; output Y: f32[2,3,4] as [2,12]; Y[g,o,x] = X[g,o,x] * 2");
+  EXPECT_EQ(p.tensors[0].shape_at_border(), (std::vector<std::int64_t>{6, 4}));
+  EXPECT_EQ(p.tensors[1].shape_at_border(), (std::vector<std::int64_t>{2, 12}));
+  EXPECT_EQ(p.tensors[1].shape, (std::vector<std::int64_t>{2, 3, 4}));
+  expect_round_trip(p);
+  EXPECT_NE(workload_key(p), workload_key(parsed("X: f32[2,3,4]; Y[g,o,x] = X[g,o,x] * 2")));
+}
+
+TEST(MergedDims, AreNeighbours) {
+  using Shape = std::vector<std::int64_t>;
+  const auto dims = [](const Shape& shape, const Shape& merged) {
+    return merged_dims(shape, merged).value_or(std::vector<int>{-1});
+  };
+  EXPECT_EQ(dims({1, 4, 32, 7, 5}, {1, 128, 7, 5}), (std::vector<int>{0, 1, 1, 2, 3}));
+  EXPECT_EQ(dims({2, 3}, {6}), (std::vector<int>{0, 0}));
+  EXPECT_EQ(dims({2, 3}, {2, 3}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(dims({1, 1, 5, 1, 1}, {1, 5, 1}), (std::vector<int>{0, 1, 1, 2, 2}));
+  for (const Shape& wrong : {Shape{3, 2}, Shape{5}, Shape{}, Shape{2, 3, 1}, Shape{12}, Shape{1, 6}})
+    EXPECT_FALSE(merged_dims({2, 3}, wrong)) << fmt::format("{}", fmt::join(wrong, ","));
+}
+
+// The result of the last statement, and how many of the others stay stages, if all that may be inlined is.
+std::size_t stages_left(const Program& p) {
+  const std::vector<bool> inlined = stages_to_inline(p);
+  return static_cast<std::size_t>(std::ranges::count(inlined, false));
+}
+
+TEST(Inlining, EndsBeforeExpressionsGrowWithoutEnd) {
+  EXPECT_EQ(stages_left(parsed("A: f32[8]; B[i] = A[i] + 1; C[i] = B[i] * B[i]; D[i] = relu(C[i])")), 1u);
+  EXPECT_EQ(stages_left(parsed("A: f32[8]; B[i] = exp(A[i]); C[one:1] = sum(i) B[i]; D[i] = B[i] / C[0]")), 2u);
+  EXPECT_EQ(stages_left(parsed("A: f32[8]; output B: f32[8]; B[i] = A[i] + 1; C[i] = B[i] * 2")), 2u);
+  // Each reads the two before it: 2^n reads of A, were all inlined.
+  std::string doubling = "A: f32[8]; T0[i] = A[i]; T1[i] = A[i] * 2", chain = "A: f32[8]; T0[i] = A[i]";
+  for (int i = 2; i < 200; ++i) doubling += fmt::format("; T{}[i] = T{}[i] + T{}[i]", i, i - 1, i - 2);
+  for (int i = 1; i < 200; ++i) chain += fmt::format("; T{}[i] = T{}[i] + 1", i, i - 1);
+  for (const std::string& text : {doubling, chain}) {
+    const Program p = parsed(text);
+    const std::size_t left = stages_left(p);
+    EXPECT_GT(left, 2u) << text;
+    EXPECT_LT(left, p.stages.size()) << text;
+  }
 }
 
 TEST(NaiveNest, OneLoopAnIteratorAndBuffersAreTensors) {

@@ -72,11 +72,29 @@ Status resolve_host(Target& target) {
   return {};
 }
 
-Status check_names(const Target& target) {
+// A machine whose tables name every cpu and feature of the isa.
+Result<std::unique_ptr<llvm::TargetMachine>> generic_machine(const Target& target) {
   Target generic = target;
   generic.mcpu = target.isa == Isa::kX86 ? "x86-64" : "generic";
   generic.features.clear();
-  const auto machine = LATHE_TRY(make_machine(generic));
+  return make_machine(generic);
+}
+
+// Where the text names none: x86, unless only AArch64 has a cpu of this name.
+Status find_isa(Target& target) {
+  if (target.isa_given) return {};
+  const auto known = [&](Isa isa) -> Result<bool> {
+    Target of = target;
+    of.isa = isa;
+    const auto machine = LATHE_TRY(generic_machine(of));
+    return machine->getMCSubtargetInfo()->isCPUStringValid(target.mcpu);
+  };
+  if (!LATHE_TRY(known(Isa::kX86)) && LATHE_TRY(known(Isa::kAArch64))) target.isa = Isa::kAArch64;
+  return {};
+}
+
+Status check_names(const Target& target) {
+  const auto machine = LATHE_TRY(generic_machine(target));
   const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
   // isCPUStringValid() also accepts names of other modes of the ISA family; the table is what
   // codegen can use.
@@ -116,7 +134,7 @@ void derive_aarch64(Target& target) {
 
 Result<Target> resolve_target(const Target& asked) {
   Target target = asked;
-  if (target.mcpu == "host") LATHE_TRY_STATUS(resolve_host(target));
+  LATHE_TRY_STATUS(target.mcpu == "host" ? resolve_host(target) : find_isa(target));
   LATHE_TRY_STATUS(check_names(target));
   const auto machine = LATHE_TRY(make_machine(target));
   const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();

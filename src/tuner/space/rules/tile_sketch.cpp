@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/te/inlining.h"
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/register_tile.h"
 
@@ -63,11 +64,13 @@ class Builder {
 
   bool is_elementwise(const te::Stage& s) const { return s.reduce == ir::ReduceOp::kNone; }
 
-  // Element-wise stages disappear into their readers; those that make an output stay.
+  // Element-wise stages disappear into their readers; those that make an output stay, and those that would grow them
+  // too far.
   void inline_elementwise() {
-    for (const te::Stage& s : rule_.program.stages)
-      if (is_elementwise(s) && rule_.program.tensors[s.tensor].role == te::TensorRole::kIntermediate && &s != &stage_)
-        step(schedule::Inline{tensor(s.tensor)});
+    const std::vector<bool> inlined = te::stages_to_inline(rule_.program);
+    for (std::size_t s = 0; s < inlined.size(); ++s)
+      if (inlined[s] && &rule_.program.stages[s] != &stage_)
+        step(schedule::Inline{tensor(rule_.program.stages[s].tensor)});
   }
 
   std::vector<LayoutItem> blocked_layout(std::size_t dims, int dim, std::int64_t block) {
