@@ -52,7 +52,8 @@ class Page {
     }
     say("Recorded on:\n\n");
     for (const auto& [machine, names] : machines) say("- {}: {}\n", machine, names);
-    say("\nSearches run on the recordings for {}; those of other targets are learnt from where a figure says so.\n", paper::usual_target(spaces_));
+    say("\nSearches run on the recordings for {}; those of other targets are searched or learnt from where a figure says so.\n",
+        paper::usual_target(spaces_));
     say("\nWhether a finding holds is decided by this rule. {}\n", paper::kRule);
   }
 
