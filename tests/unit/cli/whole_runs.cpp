@@ -59,12 +59,7 @@ TEST_F(Command, ReproducesWhatWentWrong) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "workload.te") << "A: f32[11,13]; B: f32[11,17]; C[i,j] = sum(k) A[k,i] * B[k,j]\n";
   std::ofstream(folder / "trace.json") << "[]\n";
-  const auto facts = [&](const Json& more) {
-    Json json = {{"target", target}, {"seed", 3}, {"free_layout", false}, {"max_error", 2e-5}};
-    json.update(more);
-    std::ofstream(folder / "case.json") << json.dump();
-  };
-  facts({});
+  std::ofstream(folder / "case.json") << Json{{"target", target}, {"seed", 3}, {"free_layout", false}, {"max_error", 2e-5}}.dump();
   const Outcome right = lathe({"reproduce", folder.string()});
   EXPECT_EQ(right.code, 0) << right.error;
   EXPECT_TRUE(right.out.starts_with("right: the error is ")) << right.out;
@@ -86,8 +81,7 @@ TEST_F(Command, GroupsAreNoDimensionForCallers) {
     const std::string header = content(folder_.at("grouped.h"));
     for (const char* tensor : {": f32 [1, 20, 7, 6]", ": f32 [72, 5, 3, 3], constant", ": f32 [72], constant", ": f32 [1, 72, 7, 6]"})
       EXPECT_NE(header.find(tensor), std::string::npos) << tensor << header;
-    const std::string line = header.substr(header.find("outputs[0]  Y"));
-    EXPECT_EQ(line.substr(0, line.find('\n')), std::string("outputs[0]  Y: f32 [1, 72, 7, 6], ") + (layout[0] == 'p' ? "row-major" : "")) << header;
+    EXPECT_NE(header.find("outputs[0]  Y: f32 [1, 72, 7, 6], row-major\n"), std::string::npos) << header;
     const std::string build = "cd " + folder_.path().string() + " && cc grouped_example.c -I. ./grouped.so -o example 2>&1 && ./example >/dev/null";
     EXPECT_EQ(std::system(build.c_str()), 0);
   }

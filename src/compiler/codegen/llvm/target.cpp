@@ -22,15 +22,19 @@ bool is_code_feature(llvm::StringRef name) {
   return std::ranges::any_of(kCodeFeatures, [&](const char* f) { return name.starts_with(f); });
 }
 
+using Ranked = std::vector<std::pair<unsigned, std::string>>;
+
 template <class Table>
-std::string similar_names(const Table& table, const std::string& name) {
-  std::vector<std::pair<unsigned, std::string>> found;
+void rank(const Table& table, const std::string& name, Ranked& found) {
   for (const auto& entry : table) {
     const llvm::StringRef key(entry.Key);
     unsigned distance = key.edit_distance(name);
     if (key.starts_with(name) || llvm::StringRef(name).starts_with(key)) distance /= 3;
     found.emplace_back(distance, entry.Key);
   }
+}
+
+std::string nearest(Ranked found) {
   std::ranges::sort(found);
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(5, found.size()); ++i)
@@ -93,6 +97,25 @@ Status find_isa(Target& target) {
   return {};
 }
 
+// Of every isa that may be meant.
+Result<std::string> similar_cpus(const Target& target) {
+  Ranked found;
+  for (const Isa isa : {Isa::kX86, Isa::kAArch64}) {
+    if (target.isa_given && isa != target.isa) continue;
+    Target of = target;
+    of.isa = isa;
+    const auto machine = LATHE_TRY(generic_machine(of));
+    rank(machine->getMCSubtargetInfo()->getAllProcessorDescriptions(), target.mcpu, found);
+  }
+  return nearest(std::move(found));
+}
+
+std::string similar_features(const llvm::MCSubtargetInfo& info, const std::string& name) {
+  Ranked found;
+  rank(info.getAllProcessorFeatures(), name, found);
+  return nearest(std::move(found));
+}
+
 Status check_names(const Target& target) {
   const auto machine = LATHE_TRY(generic_machine(target));
   const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
@@ -100,14 +123,13 @@ Status check_names(const Target& target) {
   // codegen can use.
   if (!info.isCPUStringValid(target.mcpu))
     return fail(ErrorKind::kInvalidArgument, "unknown cpu \"{}\"; similar ones are {}", target.mcpu,
-                similar_names(info.getAllProcessorDescriptions(), target.mcpu));
+                LATHE_TRY(similar_cpus(target)));
   for (const auto& feature : target.features) {
     const bool known = std::ranges::any_of(
         info.getAllProcessorFeatures(), [&](const auto& f) { return feature.substr(1) == f.Key; });
     if (!known)
       return fail(ErrorKind::kInvalidArgument, "unknown cpu feature \"{}\"; similar ones are {}",
-                  feature.substr(1),
-                  similar_names(info.getAllProcessorFeatures(), feature.substr(1)));
+                  feature.substr(1), similar_features(info, feature.substr(1)));
   }
   return {};
 }
