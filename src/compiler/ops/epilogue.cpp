@@ -102,8 +102,12 @@ Result<te::Program> program_with_epilogue(const Values& values, std::string_view
   text += fmt::format("{}[{}] = {}\n", output.name, fmt::join(output.iters, ","), chain.value);
   auto program = te::parse_program(text);
   // The text is ours: its lines mean nothing to the caller.
-  if (!program) program.error().place = name;
-  else program->tensors[static_cast<std::size_t>(program->outputs().front())].border_shape = output.border_shape;
+  if (!program) {
+    program.error().place = name;
+    return program;
+  }
+  const auto written = static_cast<std::size_t>(program->outputs().front());
+  program->tensors[written].border_shape = output.border_shape;
   return program;
 }
 

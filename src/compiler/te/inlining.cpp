@@ -27,7 +27,8 @@ std::vector<bool> stages_to_inline(const Program& program) {
   std::vector<int> writer(program.tensors.size(), -1);
   for (std::size_t s = 0; s < count; ++s)
     writer[static_cast<std::size_t>(program.stages[s].tensor)] = static_cast<int>(s);
-  // Nodes of each stage's expression, and how often each later stage reads it; what is inlined passes both on.
+  // Nodes of each stage's expression, and how often each later stage reads it; what is inlined
+  // passes both on.
   std::vector<double> nodes;
   std::vector<std::vector<double>> reads(count, std::vector<double>(count));
   for (std::size_t s = 0; s < count; ++s) {
@@ -44,7 +45,8 @@ std::vector<bool> stages_to_inline(const Program& program) {
       continue;
     const auto grown = [&](std::size_t r) { return nodes[r] + reads[s][r] * (nodes[s] + kAround); };
     bool fits = true;
-    for (std::size_t r = s + 1; r < count; ++r) fits = fits && (reads[s][r] == 0 || grown(r) <= kMaxInlined);
+    for (std::size_t r = s + 1; r < count; ++r)
+      fits = fits && (reads[s][r] == 0 || grown(r) <= kMaxInlined);
     if (!fits) continue;
     inlined[s] = true;
     for (std::size_t r = s + 1; r < count; ++r) {

@@ -125,7 +125,8 @@ Status check_tensor(const Tensor& tensor) {
     return fail(ErrorKind::kInvalidArgument, "'{}' is no name for a tensor", tensor.name);
   LATHE_TRY_STATUS(check_shape(tensor.name, tensor.shape));
   LATHE_TRY_STATUS(check_border_shape(tensor));
-  const bool inside = tensor.role == TensorRole::kIntermediate || tensor.role == TensorRole::kLiteral;
+  const bool inside =
+      tensor.role == TensorRole::kIntermediate || tensor.role == TensorRole::kLiteral;
   if (inside && !tensor.border_shape.empty())
     return fail(ErrorKind::kInvalidArgument,
                 "{} is neither input nor output, so no caller sees it as [{}]; leave that out",
