@@ -55,7 +55,7 @@ api::WorkloadRequest request_of(const std::string& text, const Inputs& inputs) {
   }
   for (const auto& [name, dtype] : inputs.dtypes) request.dtypes.push_back(name + "=" + dtype);
   request.constants = inputs.constants;
-  request.layout = inputs.free_layout ? "free" : "plain";
+  if (inputs.free_layout) request.layout = "free";
   request.max_error = inputs.max_error;
   return request;
 }
@@ -73,7 +73,7 @@ std::vector<TensorInfo> infos(const te::Program& program, const std::vector<int>
   std::vector<TensorInfo> out;
   for (const int t : tensors) {
     const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(t)];
-    out.push_back({tensor.name, std::string(name_of(tensor.dtype)), tensor.shape, tensor.constant});
+    out.push_back({tensor.name, std::string(name_of(tensor.dtype)), tensor.shape_at_border(), tensor.constant});
   }
   return out;
 }

@@ -41,12 +41,49 @@ Result<std::optional<store::Record>> best_record(const te::Program& program, con
 
 namespace {
 
-Result<Chosen> best_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request) {
+// Flags that lead from what was asked for to this run; "" where none do.
+std::string flags_between(const te::Program& program, const Target& target, const std::string& cache_mode, const store::Run& run) {
+  const auto other = te::parse_program(run.workload);
+  const auto on = parse_target(run.target);
+  if (!other || !on) return "";
+  te::Program same = program;
+  same.contract = other->contract;
+  if (te::workload_key(same) != run.workload) return "";
+  std::string flags;
+  const auto add = [&](const std::string& flag) { flags += (flags.empty() ? "" : " ") + flag; };
+  if (other->contract.free_layout != program.contract.free_layout)
+    add(fmt::format("--layout {}", other->contract.free_layout ? "free" : "plain"));
+  if (other->contract.max_error != program.contract.max_error) add(fmt::format("--max-error {}", other->contract.max_error));
+  Target alike = target;
+  alike.threads = on->threads;
+  if (alike != *on) add("--target '" + run.target + "'");
+  else if (target.threads != on->threads) add(fmt::format("--threads {}", on->threads));
+  if (run.cache_mode != cache_mode) add("--cache " + run.cache_mode);
+  return flags;
+}
+
+}  // namespace
+
+Result<std::string> other_flags(store::Store& store, const te::Program& program, const Target& target, const std::string& cache_mode) {
+  std::string nearest;  // few flags before many
+  for (const store::Run& run : LATHE_TRY(store.runs())) {
+    const std::string flags = flags_between(program, target, cache_mode, run);
+    if (flags.empty() || (!nearest.empty() && nearest.size() <= flags.size())) continue;
+    const store::Query query = {.workload = run.workload, .target = run.target, .cache_mode = run.cache_mode, .ok = true};
+    if (LATHE_TRY(store.count(query)) > 0) nearest = flags;
+  }
+  return nearest;
+}
+
+Result<Chosen> recorded_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request) {
   const auto record = LATHE_TRY(best_record(program, target, request.database, request.cache_mode));
-  if (!record)
+  if (!record) {
+    const auto store = LATHE_TRY(open_existing(request.database));
+    const std::string others = LATHE_TRY(other_flags(*store, program, target, request.cache_mode));
     return fail_at(request.database, ErrorKind::kNotFound,
-                   "no schedule is recorded for this workload on {} with a {} cache; run lathe tune with the same arguments, "
-                   "or give --schedule default", target.text(), request.cache_mode);
+                   "no schedule is recorded for this workload on {} with a {} cache{}; run lathe tune with the same arguments",
+                   target.text(), request.cache_mode, others.empty() ? "" : ", but one is with " + others);
+  }
   Chosen chosen;
   chosen.trace = LATHE_TRY(schedule::trace_from_json(record->trace));
   chosen.record = *record;
@@ -55,11 +92,13 @@ Result<Chosen> best_schedule(const te::Program& program, const Target& target, c
   return chosen;
 }
 
-}  // namespace
-
 Result<Chosen> choose_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request) {
   if (request.which == "naive") return Chosen{};
-  if (request.which == "best") return best_schedule(program, target, request);
+  if (request.which == "best") {
+    auto chosen = recorded_schedule(program, target, request);
+    if (!chosen && chosen.error().kind == ErrorKind::kNotFound) chosen.error().message += ", or give --schedule default";
+    return chosen;
+  }
   if (request.which == "default") {
     const auto space = LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
     return Chosen{space->trace(space->default_config())};

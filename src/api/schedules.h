@@ -30,7 +30,13 @@ struct ScheduleRequest {
 // exist.
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
                                                  const std::string& database, const std::string& cache_mode);
+// That of "best"; the error says with which other flags the workload is recorded.
+Result<Chosen> recorded_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request);
 Result<Chosen> choose_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request);
+
+// What `lathe` has to be told to find records of the same workload in another layout, on another target or for other
+// caches: "--layout free", "--threads 2 --cache cold"; "" where there are none.
+Result<std::string> other_flags(store::Store& store, const te::Program& program, const Target& target, const std::string& cache_mode);
 
 // Whether a trial from elsewhere is one that the commands can use: its workload, target, cache mode and trace are read.
 Status check_trial(const store::Run& run, const store::Record& record);

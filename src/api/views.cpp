@@ -4,6 +4,8 @@
 
 #include <fmt/ranges.h>
 
+#include "api/borders.h"
+#include "api/knob_meaning.h"
 #include "base/hash.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/ir/nest/nest.h"
@@ -49,8 +51,10 @@ Result<std::string> show_space(const ViewRequest& request) {
                                 hex(space->hash()));
   std::size_t widest = 0;
   for (const auto& knob : space->knob_list()) widest = std::max(widest, knob.name.size());
-  for (const auto& knob : space->knob_list())
+  for (const auto& knob : space->knob_list()) {
     out += fmt::format("  {:<{}} {:>4} values: {}\n", knob.name, widest, knob.values.size(), values_of(knob));
+    if (const auto meaning = knob_meaning(knob.name); !meaning.empty()) out += fmt::format("  {:<{}}   {}\n", "", widest, meaning);
+  }
   return out + "default: " + space->describe(space->default_config()) + "\n";
 }
 
@@ -98,10 +102,13 @@ constexpr View kViews[] = {
 Result<flat::Program> flat_program(const te::Program& program, const schedule::Trace& trace, const Target& target) {
   const ir::Nest nest = LATHE_TRY(scheduled_nest(program, trace));
   flat::Program flat = LATHE_TRY(lower::lower(ir::SizedNest(nest, {}), target));
-  // The borders have the names of the expression as written.
+  // The borders have the names of the expression as written, and the dimensions that its callers see.
   const auto rename = [&](std::vector<flat::Border>& borders, const std::vector<int>& tensors) {
-    for (std::size_t i = 0; i < borders.size() && i < tensors.size(); ++i)
-      borders[i].name = program.tensors[static_cast<std::size_t>(tensors[i])].name;
+    for (std::size_t i = 0; i < borders.size() && i < tensors.size(); ++i) {
+      const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(tensors[i])];
+      borders[i].name = tensor.name;
+      merge_dimensions(borders[i], tensor);
+    }
   };
   rename(flat.inputs, program.inputs());
   rename(flat.outputs, program.outputs());

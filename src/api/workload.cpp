@@ -146,14 +146,14 @@ Status mark_constants(te::Program& program, const std::vector<std::string>& name
 }  // namespace
 
 Result<Workload> make_workload(const WorkloadRequest& request) {
-  if (request.layout != "plain" && request.layout != "free")
+  if (!request.layout.empty() && request.layout != "plain" && request.layout != "free")
     return fail_at("--layout", ErrorKind::kInvalidArgument, "unknown layout mode \"{}\"; known are plain and free", request.layout);
-  if (!(request.max_error > 0))
-    return fail_at("--max-error", ErrorKind::kInvalidArgument, "the largest error must be above 0, not {:g}", request.max_error);
+  if (!(request.max_error >= 0 && request.max_error <= 1))
+    return fail_at("--max-error", ErrorKind::kInvalidArgument, "the largest error must be above 0 and at most 1, not {:g}", request.max_error);
   Workload workload = LATHE_TRY(by_form(request));
   LATHE_TRY_STATUS(mark_constants(workload.program, request.constants));
-  workload.program.contract.free_layout = request.layout == "free";
-  workload.program.contract.max_error = request.max_error;
+  if (!request.layout.empty()) workload.program.contract.free_layout = request.layout == "free";
+  if (request.max_error > 0) workload.program.contract.max_error = request.max_error;
   return workload;
 }
 
@@ -201,14 +201,50 @@ std::vector<OperatorFlag> operator_flags() {
   std::vector<OperatorFlag> flags;
   for (const auto& op : ops::operators())
     for (const auto& parameter : op.parameters) {
-      const auto known = std::ranges::find(flags, parameter.name, &OperatorFlag::name);
-      const std::string help = op.name + ": " + parameter.help;
-      if (known == flags.end())
-        flags.push_back({parameter.name, help, parameter.kind != ops::Parameter::Kind::kFlag});
-      else
-        known->help += "; " + help;
+      if (std::ranges::find(flags, parameter.name, &OperatorFlag::name) == flags.end())
+        flags.push_back({parameter.name, parameter.kind != ops::Parameter::Kind::kFlag});
     }
   return flags;
+}
+
+namespace {
+
+// As the rest of the help has them.
+std::string help_line(const std::string& left, const std::string& right) { return fmt::format("  {:<28}{}\n", left, right); }
+
+const char* form_of(ops::Parameter::Kind kind) {
+  switch (kind) {
+    case ops::Parameter::Kind::kInt: return " N";
+    case ops::Parameter::Kind::kInts: return " N[,N...]";
+    case ops::Parameter::Kind::kDims: return " N,N,...";
+    case ops::Parameter::Kind::kFlag: return "";
+    case ops::Parameter::Kind::kText: return " WORDS";
+  }
+  return "";
+}
+
+std::string flags_help(const ops::Operator& op) {
+  std::string out = fmt::format("{}: {}\n", op.name, op.help);
+  for (const auto& p : op.parameters) {
+    const bool flag = p.kind == ops::Parameter::Kind::kFlag, text = p.kind == ops::Parameter::Kind::kText;
+    const std::string standing = flag || (text && p.fallback.empty()) ? "" : p.fallback.empty() ? "; needed" : "; default " + p.fallback;
+    out += help_line("--" + p.name + form_of(p.kind), p.help + standing);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string operator_help(const std::string& word, const std::string& command) {
+  if (const auto op = ops::find_operator(word)) return flags_help(*op);
+  if (const auto paper = ops::paper_workload(word)) {
+    std::string out = fmt::format("{}: {}", paper->name, paper->op);
+    for (const auto& [name, value] : paper->arguments) out += " --" + name + (value == "true" ? "" : " " + value);
+    return out + "\n";
+  }
+  std::string out = fmt::format("Operators, each with flags of its own (lathe {} OPERATOR --help):\n", command);
+  for (const auto& op : ops::operators()) out += help_line(op.name, op.help);
+  return out;
 }
 
 std::string known_operators() {

@@ -18,8 +18,8 @@ struct WorkloadRequest {
   std::vector<std::string> shapes;             // of an expression's tensors: "A=1024,1024"
   std::vector<std::string> dtypes;             // "A=f16"; "f16" for all
   std::vector<std::string> constants;          // names of inputs known beforehand
-  std::string layout = "plain";                // plain, free
-  double max_error = 2e-5;
+  std::string layout;                          // plain, free; empty: what the text says, else plain
+  double max_error = 0;                        // 0: what the text says, else 2e-5
 };
 
 struct Workload {
@@ -44,10 +44,13 @@ Status check_runs_here(const Target& target);
 
 // A flag that some operator takes; what the command line offers beside its own.
 struct OperatorFlag {
-  std::string name, help;
+  std::string name;
   bool takes_value = true;
 };
 std::vector<OperatorFlag> operator_flags();
+// What help says of a workload that has a name: an operator with its flags, or what a workload of the paper stands for. Of
+// anything else: all operators in a line each; `command` is whose help it is.
+std::string operator_help(const std::string& word, const std::string& command);
 // "matmul, dense, conv2d, ..." and "C1, ...": for help and messages.
 std::string known_operators();
 std::string known_paper_workloads();

@@ -14,13 +14,23 @@ namespace lathe {
 
 namespace fs = std::filesystem;
 
-Result<std::string> read_file(const std::string& path) {
+Status check_readable(const std::string& path) {
+  std::error_code none;
+  const fs::file_type type = fs::status(path, none).type();
+  if (type != fs::file_type::character && type != fs::file_type::block) return {};
+  return fail_at(path, ErrorKind::kIo, "this is a device, which may never end; give a file");
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t most) {
+  LATHE_TRY_STATUS(check_readable(path));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   std::string bytes;
   std::array<char, 1 << 16> part;
   while (file) {
     const std::size_t count = std::fread(part.data(), 1, part.size(), file.get());
     if (count == 0) break;
+    if (count > most - bytes.size())
+      return fail_at(path, ErrorKind::kIo, "this holds more than {} bytes, the most that is read; give another file", most);
     bytes.append(part.data(), count);
   }
   if (!file || std::ferror(file.get()))

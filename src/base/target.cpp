@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -29,10 +30,23 @@ Status set_option(Target& target, const std::string& option) {
     return {};
   }
   if (key == "isa" && (value == "x86" || value == "aarch64")) {
+    target.isa_given = true;
     target.isa = value == "x86" ? Isa::kX86 : Isa::kAArch64;
     return {};
   }
   return fail(ErrorKind::kInvalidArgument, "unknown target option \"{}\"; {}", option, kForm);
+}
+
+// A feature and an option are given once, so that none of two values is dropped in silence.
+Status refuse_twice(const std::vector<std::string>& words, const std::vector<std::string>& options) {
+  std::set<std::string> met;
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (!words[i].empty() && !met.insert(words[i].substr(1)).second)
+      return fail(ErrorKind::kInvalidArgument, "the target gives the feature {} twice; give it once", words[i].substr(1));
+  for (std::size_t i = 1; i < options.size(); ++i)
+    if (const std::string key = options[i].substr(0, options[i].find('=')); !met.insert(";" + key).second)
+      return fail(ErrorKind::kInvalidArgument, "the target gives {} twice; give it once", key);
+  return {};
 }
 
 std::string first_line(const std::string& path) {
@@ -72,6 +86,7 @@ Result<Target> parse_target(std::string_view text) {
   Target target;
   const auto options = split(text.substr(4), ';');
   const auto words = split(options[0], ',');
+  LATHE_TRY_STATUS(refuse_twice(words, options));
   target.mcpu = words[0];
   if (target.mcpu.empty())
     return fail(ErrorKind::kInvalidArgument, "target \"{}\" names no cpu; {}", text, kForm);

@@ -1,6 +1,7 @@
 // What a program is generated for. Text form: `cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N]`, e.g.
-// "cpu:znver5;threads=2", "cpu:x86-64,+avx2,+fma", "cpu:cortex-a72;isa=aarch64", "cpu:host".
-// parse() turns "host" into this machine's LLVM cpu name, so that stored targets are never "host".
+// "cpu:znver5;threads=2", "cpu:x86-64,+avx2,+fma", "cpu:cortex-a72", "cpu:host".
+// resolve_target() turns "host" into this machine's LLVM cpu name, so that stored targets are never "host", and finds the
+// isa of a cpu where none is given.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct Target {
   std::string mcpu;                   // LLVM's name
   std::vector<std::string> features;  // "+avx2", "-avx512f", sorted
   Isa isa = Isa::kX86;
+  bool isa_given = false;             // by the text; canonical text gives it wherever it is not x86
   int threads = 1;  // of the measured program
 
   // Derived from mcpu and features by resolve_target() in compiler/codegen, which asks LLVM; zero until then.

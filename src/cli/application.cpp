@@ -1,5 +1,6 @@
 #include "cli/application.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -44,7 +45,10 @@ std::string known_subcommands(const CLI::App& app) {
   return names;
 }
 
-std::string left_over(const std::string& word) {
+std::string left_over(const CLI::App& command, const std::string& word) {
+  std::string dashes = word.substr(0, word.find('='));
+  std::ranges::replace(dashes, '_', '-');
+  if (word.starts_with("--") && command.get_option_no_throw(dashes) != nullptr) return fmt::format("nothing here is called {}, but {} is", word, dashes);
   if (word.find('=') != std::string::npos && !word.starts_with('-'))
     return fmt::format("{} belongs to no flag; give its flag again, as in --shape A=8,8 --shape B=8,8", word);
   return fmt::format("nothing here is called {}; quote an expression that has spaces", word);
@@ -54,7 +58,7 @@ std::string left_over(const std::string& word) {
 std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
   const auto* chosen = &chosen_of(app);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !chosen->remaining().empty())
-    return left_over(chosen->remaining().front());
+    return left_over(*chosen, chosen->remaining().front());
   std::string message = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)  // "--time: 1 required SECONDS missing"
     return message.substr(0, message.find(':')) + ": its value is missing";
@@ -128,7 +132,7 @@ int run(int argc, const char* const* argv) {
   Work work;
   for (const auto& command : {tune_command(), best_command(), trials_command(), show_command(), compile_command(),
                               bench_command(), model_command(), space_command(), report_command(), paper_command(),
-                              export_command(), import_command()})
+                              export_command(), import_command(), reproduce_command()})
     add(app, command, work);
   if (const std::string wrong = wrong_name(app, argc, argv, 1); !wrong.empty()) return wrong_usage(wrong, "lathe --help");
   try {

@@ -18,7 +18,7 @@ struct Flags {
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
-  const auto chosen = LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request("best", flags.machine))));
+  const auto chosen = LATHE_TRY(api::recorded_schedule(workload.program, target, LATHE_TRY(schedule_request("best", flags.machine))));
   const store::Record& record = *chosen.record;
   const double flops = te::flops(workload.program);
   if (!chosen.note.empty()) complain(chosen.note);

@@ -28,6 +28,7 @@ Command compile_command();
 Command bench_command();
 Command export_command();
 Command import_command();
+Command reproduce_command();
 Command model_command();
 Command space_command();
 Command report_command();

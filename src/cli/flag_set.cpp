@@ -69,6 +69,16 @@ void FlagSet::positional(const std::string& name, std::string& value, const std:
   command_.add_option(name, value, help)->required(required);
 }
 
+const std::string& FlagSet::command() const { return command_.get_name(); }
+
+void FlagSet::footer(const std::string& text) { command_.footer(text); }
+
+void FlagSet::footer(const std::string& positional, std::function<std::string(const std::string&)> text) {
+  command_.footer([option = command_.get_option(positional), text = std::move(text)] {
+    return text(option->count() == 0 ? "" : option->results().front());
+  });
+}
+
 void FlagSet::text(const std::string& name, std::string& value, const std::string& form, const std::string& help) {
   place(*once(command_.add_option(name, value, help)).type_name(form)->capture_default_str(), group_);
 }
@@ -120,12 +130,12 @@ void FlagSet::contradict(const std::string& name, const std::vector<std::string>
   for (const std::string& other : others) command_.get_option(name)->excludes(command_.get_option(other));
 }
 
-void FlagSet::on_text(const std::string& name, std::function<void(const std::string&)> hear, const std::string& help) {
-  place(*once(command_.add_option_function<std::string>(name, std::move(hear), help)).type_name(""), group_);
+void FlagSet::on_text(const std::string& name, std::function<void(const std::string&)> hear) {
+  once(command_.add_option_function<std::string>(name, std::move(hear))).group("");
 }
 
-void FlagSet::on_flag(const std::string& name, std::function<void()> hear, const std::string& help) {
-  place(*command_.add_flag_callback(name, std::move(hear), help), group_);
+void FlagSet::on_flag(const std::string& name, std::function<void()> hear) {
+  command_.add_flag_callback(name, std::move(hear))->group("");
 }
 
 }  // namespace lathe::cli

@@ -10,16 +10,17 @@ void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request) {
   flags.repeated("--shape", request.shapes, "NAME=SIZES", "shape of an expression's input, e.g. A=1024,1024; once for each");
   flags.repeated("--dtype", request.dtypes, "[NAME=]TYPE", "element type, of one input or of all (default f32)");
   flags.repeated("--const", request.constants, "NAME", "input known beforehand, e.g. weights: packed once, not in every call");
-  flags.choice("--layout", request.layout, {"plain", "free"}, "borders keep their layouts, or the schedule chooses them");
-  flags.number("--max-error", request.max_error, "X", "largest error that passes, of the largest output");
-  flags.group("Operator");
+  flags.choice("--layout", request.layout, {"plain", "free"},
+               "borders keep their layouts, or the schedule chooses them (default: what the expression says, else plain)");
+  flags.number("--max-error", request.max_error, "X", "largest error that passes, of the largest output (default: what the expression says, else 2e-5)");
   for (const auto& flag : api::operator_flags()) {
     if (flag.name == "dtype") continue;  // the one above
     if (flag.takes_value)
-      flags.on_text("--" + flag.name, [&request, name = flag.name](const std::string& value) { request.flags[name] = value; }, flag.help);
+      flags.on_text("--" + flag.name, [&request, name = flag.name](const std::string& value) { request.flags[name] = value; });
     else
-      flags.on_flag("--" + flag.name, [&request, name = flag.name] { request.flags[name] = "true"; }, flag.help);
+      flags.on_flag("--" + flag.name, [&request, name = flag.name] { request.flags[name] = "true"; });
   }
+  flags.footer("workload", [command = flags.command()](const std::string& given) { return api::operator_help(given, command); });
   flags.group("");
 }
 

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/file.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -24,6 +25,7 @@ Result<store::ImportCount> import_file(const Flags& flags) {
   if (std::filesystem::is_directory(flags.file, ignored))
     return fail_at(flags.file, ErrorKind::kIo, "this is a folder; give a file of JSON lines, or - for standard input");
   if (flags.file != "-") {
+    LATHE_TRY_STATUS(check_readable(flags.file));
     file.open(flags.file);
     if (!file) return fail_at(flags.file, ErrorKind::kNotFound, "the file cannot be read ({}); give another one, or - for standard input", std::strerror(errno));
   }

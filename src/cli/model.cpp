@@ -107,6 +107,16 @@ void print_judgement(const api::Judgement& judgement, bool regression) {
   print_left_out(judgement.skipped, judgement.copies);
 }
 
+constexpr const char* kColumns =
+    "Columns, of programs that the model has not learnt from; higher is better, but for rmse (more in docs/reading.md):\n"
+    "  pairs           share of pairs of programs in the right order; 0.5 is chance\n"
+    "  fast            the same among the fastest tenth\n"
+    "  rank            rank correlation of scores and speeds; 0 is chance\n"
+    "  top-8           share of the 8 fastest among the 8 best scored\n"
+    "  peak@1, peak@5  speed of the best scored, and of the fastest of the five best scored, of the fastest of all\n"
+    "  rmse            error of predicted speeds, as a share of the fastest\n"
+    "  judged on (trained on)  how many programs; * where the file's model was trained on the workload\n";
+
 Result<int> judge(Flags& flags) {
   choose_databases(flags);
   if (flags.train_rows >= 0) flags.judge.train_rows = flags.train_rows;
@@ -138,6 +148,7 @@ Command eval_command() {
     set.whole("--train-rows", flags->train_rows, 0, 10'000'000,
               "rows of the judged workload to learn from, three quarters at most (default 512, with --held-out or --global-model 0)");
     set.text("--global-model", flags->judge.model_file, "FILE", "what lathe model train wrote, to judge or to begin from");
+    set.footer(kColumns);
     return [flags] { return judge(*flags); };
   }};
 }

@@ -1,11 +1,13 @@
-// lathe trials: what was measured of a workload.
+// lathe trials: what was measured of a workload, or of which workloads there is something.
 #include <algorithm>
 #include <memory>
 
+#include "api/report/report.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/progress_line.h"
+#include "cli/report/parts.h"
 #include "cli/results.h"
 
 namespace lathe::cli {
@@ -29,7 +31,48 @@ void print_row(const store::Record& r, double flops) {
              r.raced ? " (raced)" : "", r.spills > 0 ? fmt::format(" ({} spills)", r.spills) : "");
 }
 
+bool names_no_workload(const api::WorkloadRequest& request) {
+  return request.text.empty() && request.flags.empty() && request.shapes.empty() && request.dtypes.empty();
+}
+
+Json overview_json(const report::Workload& w) {
+  Json json = {{"workload", w.key}, {"title", w.title}, {"target", w.target}, {"cache", w.cache_mode}, {"cpu", w.cpu},
+               {"trials", w.trials}, {"failed", w.failed}, {"best_seconds", nullptr}};
+  if (w.best) json["best_seconds"] = w.best->seconds();
+  return json;
+}
+
+Result<int> list_workloads(const Flags& flags) {
+  const auto store = LATHE_TRY(api::open_existing(flags.machine.database));
+  auto report = report::gather(*store);
+  if (!report && report.error().place.empty()) report.error().place = flags.machine.database;
+  if (!report) return std::unexpected(report.error());
+  if (!flags.json) fmt::print("trials failed  best time             rate  workload\n");
+  for (const report::Workload& w : report->workloads) {
+    if (flags.json) {
+      fmt::print("{}\n", dump(overview_json(w)));
+      continue;
+    }
+    const double seconds = w.best ? w.best->seconds() : 0;
+    fmt::print("{:>6} {:>6} {:>10} {:>16}  {} ({}), {}, {} caches, CPU {}\n", w.trials, w.failed, w.best ? time_text(seconds) : "-",
+               w.best ? speed_text(w.work, seconds) : "-", w.title, w.shapes, w.target, w.cache_mode, w.cpu);
+  }
+  if (!flags.json) fmt::print("lathe trials WORKLOAD lists those of one; the keys that --json gives are workloads, too\n");
+  return kDone;
+}
+
+// Why there is nothing to list.
+Result<std::string> nothing_to_list(store::Store& store, const te::Program& program, const Target& target, const Flags& flags) {
+  const std::string where = fmt::format("on {} with a {} cache", target.text(), flags.machine.cache);
+  const store::Query all = {.workload = te::workload_key(program), .target = target.text(), .cache_mode = flags.machine.cache};
+  if (const auto count = LATHE_TRY(store.count(all)); count > 0)
+    return fmt::format("none of {} of this workload {} failed", counted(count, "trial"), where);
+  const std::string others = LATHE_TRY(api::other_flags(store, program, target, flags.machine.cache));
+  return fmt::format("no trials of this workload {}{}", where, others.empty() ? "" : ", but there are some with " + others);
+}
+
 Result<int> perform(const Flags& flags) {
+  if (names_no_workload(flags.workload)) return list_workloads(flags);
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto store = LATHE_TRY(api::open_existing(flags.machine.database));
@@ -50,17 +93,17 @@ Result<int> perform(const Flags& flags) {
     for (std::size_t i = 0; i < shown; ++i) fmt::print("{}\n", dump(short_json(records[i], flops)));
     return kDone;
   }
-  fmt::print(" run  trial        time             rate  schedule\n");
+  if (!records.empty()) fmt::print(" run  trial        time             rate  schedule\n");
   for (std::size_t i = 0; i < shown; ++i) print_row(records[i], flops);
   if (shown < records.size()) fmt::print("... and {} more; see --limit\n", records.size() - shown);
-  if (records.empty()) fmt::print("no trials of this workload on {} with a {} cache\n", target.text(), flags.machine.cache);
+  if (records.empty()) fmt::print("{}\n", LATHE_TRY(nothing_to_list(*store, workload.program, target, flags)));
   return kDone;
 }
 
 }  // namespace
 
 Command trials_command() {
-  return {"trials", "list what was measured of a workload, best first", [](FlagSet& set) -> Work {
+  return {"trials", "list what was measured of a workload, best first; without one, what the database holds", [](FlagSet& set) -> Work {
     auto flags = std::make_shared<Flags>();
     add_workload_flags(set, flags->workload);
     add_target_flags(set, flags->machine);

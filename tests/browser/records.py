@@ -9,6 +9,9 @@ HOSTILE = "</script><img src=x onerror=alert(1)>\"'&amp;<!--"
 MATMUL = ("A: f32[512,384]; B: f32[512,200]; output C: f32[384,200]; C[i:384,j:200] = sum(k:512) A[k,i] * B[k,j]; "
           "layout plain; max_error 2e-05")
 COPY = "A: f32[1031]; output B: f32[1031]; B[i:1031] = A[i]; layout plain; max_error 2e-05"
+# As a virtual machine has it that hides some of its processor.
+LONG_TARGET = ("cpu:rocketlake,+amx-bf16,+amx-int8,+amx-tile,+avx10.1-256,+avx512bf16,+avx512fp16,+avxvnni,-adx,-lzcnt;"
+               "threads=2")
 ORDERS = ("KPV.pv", "PKV.pv", "PVK.vp", "VPK.pv")
 
 

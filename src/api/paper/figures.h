@@ -25,6 +25,7 @@ struct Setting {
   std::vector<std::string> targets;  // names of recordings; empty: all of them
   std::vector<std::string> sources;  // what searches that transfer learnt from before; empty: nothing
   bool other_target = false;         // the sources are recordings of another target
+  bool on_other_target = false;      // the targets are
   std::vector<Series> series;
   std::vector<Claim> claims;
 };

@@ -58,12 +58,14 @@ class Planner {
   Status add(const Setting& setting) {
     const Spaces& teachers = setting.other_target ? elsewhere_ : here_;
     const std::string second = setting.other_target ? " on a second target" : "";
-    const Spaces targets = named(here_, setting.targets);
+    const Spaces& home = setting.on_other_target ? elsewhere_ : here_;
+    const Spaces targets = named(home, setting.targets);
     const Spaces sources = setting.sources.empty() ? Spaces{} : named(teachers, setting.sources);
+    if (targets.empty() && setting.targets.empty()) return leave_out(setting, "a recording of another target");
     if (targets.empty()) return leave_out(setting, fmt::format("a recording of {}", fmt::join(setting.targets, " or ")));
     if (!setting.sources.empty() && sources.empty())
       return leave_out(setting, fmt::format("a recording of {}{} to learn from", fmt::join(setting.sources, " or "), second));
-    miss(setting, setting.targets, here_, "");
+    miss(setting, setting.targets, home, "");
     miss(setting, setting.sources, teachers, second + " to learn from");
     Group group{setting, {}};
     for (const SpaceFile* target : targets) group.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));

@@ -23,7 +23,7 @@ std::string shapes_of(const te::Program& program) {
     if (tensor.role != te::TensorRole::kInput && tensor.role != te::TensorRole::kOutput) continue;
     const std::string type = dtype == tensor.dtype ? "" : fmt::format("{} ", name_of(tensor.dtype));
     dtype = tensor.dtype;
-    texts.push_back(fmt::format("{}{}{} {}", type, tensor.constant ? "const " : "", tensor.name, fmt::join(tensor.shape, "x")));
+    texts.push_back(fmt::format("{}{}{} {}", type, tensor.constant ? "const " : "", tensor.name, fmt::join(tensor.shape_at_border(), "x")));
   }
   return fmt::format("{}{}", fmt::join(texts, ", "), program.contract.free_layout ? ", free layout" : "");
 }

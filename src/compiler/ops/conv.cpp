@@ -99,6 +99,7 @@ Result<std::vector<Algorithm>> build_conv2d(const Values& values) {
     sum = fmt::format("sum(r,s) X[n,o,{}] * W[o,0,r,s]", window(conv));
   } else {
     output.iters = {"n", fmt::format("g:{}", conv.groups), fmt::format("o:{}", group_oc), y, x};
+    output.border_shape = output.shape;
     output.shape = {conv.n, conv.groups, group_oc, conv.y.out, conv.x.out};
     output.channel = fmt::format("{}*g + o", group_oc);
     sum = conv.group_ic == 1

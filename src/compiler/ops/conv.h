@@ -5,8 +5,9 @@
 
 namespace lathe::ops {
 
-// With several groups that are not depthwise the output is [n, groups, o/groups, y, x]: in memory
-// the same as [n,o,y,x].
+// Input, weight and output are n,c,h,w, o,c/groups,kh,kw and n,o,h,w for callers. Inside, with
+// several groups that are not depthwise, the output is [n, groups, o/groups, h, w], so that a
+// group is a loop of its own.
 Operator conv2d();
 
 }  // namespace lathe::ops

@@ -1,6 +1,7 @@
 #include "compiler/ops/epilogue.h"
 
 #include <charconv>
+#include <optional>
 #include <set>
 
 #include "base/split.h"
@@ -15,17 +16,21 @@ struct Chain {
   std::vector<std::string> declarations;
 };
 
-bool is_number(const std::string& text) {
+std::optional<double> number_of(const std::string& text) {
   double value = 0;
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return code == std::errc() && rest == text.data() + text.size() && value - value == 0;
+  const bool whole = code == std::errc() && rest == text.data() + text.size();
+  return whole && value - value == 0 ? std::optional(value) : std::nullopt;
 }
 
 Status add(Chain& chain, const std::string& step, const Output& output) {
   const std::vector<std::string> parts = split(step, ':');
   if (parts[0] == "clip") {
-    if (parts.size() != 3 || !is_number(parts[1]) || !is_number(parts[2]))
+    if (parts.size() != 3 || !number_of(parts[1]) || !number_of(parts[2]))
       return Values::error("epilogue", "clip needs two numbers, as in clip:0:6, not '{}'", step);
+    if (number_of(parts[1]) > number_of(parts[2]))
+      return Values::error("epilogue", "clip needs the lower number first, as in clip:0:6, not '{}'",
+                           step);
     chain.value = fmt::format("min(max({}, {}), {})", chain.value, parts[1], parts[2]);
     return {};
   }
@@ -38,7 +43,10 @@ Status add(Chain& chain, const std::string& step, const Output& output) {
     std::vector<std::string> index;
     for (const std::string& iter : output.iters) index.push_back(iter.substr(0, iter.find(':')));
     chain.value += fmt::format(" + residual[{}]", fmt::join(index, ","));
-    chain.declarations.push_back(shaped("residual", output.shape));
+    std::string residual = shaped("residual", output.shape);
+    if (!output.border_shape.empty())
+      residual += fmt::format(" as [{}]", fmt::join(output.border_shape, ","));
+    chain.declarations.push_back(std::move(residual));
   } else {
     return Values::error(
         "epilogue", "there is no step '{}'; known are bias, residual, relu, clip:LOW:HIGH", step);
@@ -94,7 +102,12 @@ Result<te::Program> program_with_epilogue(const Values& values, std::string_view
   text += fmt::format("{}[{}] = {}\n", output.name, fmt::join(output.iters, ","), chain.value);
   auto program = te::parse_program(text);
   // The text is ours: its lines mean nothing to the caller.
-  if (!program) program.error().place = name;
+  if (!program) {
+    program.error().place = name;
+    return program;
+  }
+  const auto written = static_cast<std::size_t>(program->outputs().front());
+  program->tensors[written].border_shape = output.border_shape;
   return program;
 }
 

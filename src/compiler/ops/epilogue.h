@@ -13,6 +13,7 @@ struct Output {
   std::vector<std::int64_t> shape;
   std::string channel;  // index of the bias: "o"
   std::int64_t channels = 0;
+  std::vector<std::int64_t> border_shape;  // what callers see; empty: the shape
 };
 
 Parameter epilogue_parameter();

@@ -10,7 +10,9 @@ using Kind = Parameter::Kind;
 Parameter size_parameter(const char* name, const char* help) {
   return {Kind::kInt, name, "", help};
 }
-Parameter flag(const char* name, const char* help) { return {Kind::kFlag, name, "false", help}; }
+Parameter flag(const char* name, const std::string& help) {
+  return {Kind::kFlag, name, "false", help};
+}
 
 Status check_sizes(const Values& values, std::initializer_list<const char*> names) {
   for (const char* name : names)
@@ -40,10 +42,10 @@ Result<std::vector<Algorithm>> build_product(const Values& values, const char* n
                                              std::int64_t batch) {
   LATHE_TRY_STATUS(check_sizes(values, {"m", "n", "k"}));
   const std::int64_t m = values.integer("m"), n = values.integer("n"), k = values.integer("k");
-  Operand a = operand("A", values.flag("trans_a"), m, k, "i", "k", batch);
-  Operand b = operand("B", values.flag("trans_b"), k, n, "k", "j", batch);
-  if (values.flag("const_a")) a.declaration = "const " + a.declaration;
-  if (values.flag("const_b")) b.declaration = "const " + b.declaration;
+  Operand a = operand("A", values.flag("trans-a"), m, k, "i", "k", batch);
+  Operand b = operand("B", values.flag("trans-b"), k, n, "k", "j", batch);
+  if (values.flag("const-a")) a.declaration = "const " + a.declaration;
+  if (values.flag("const-b")) b.declaration = "const " + b.declaration;
   Output output{"C", {"i", "j"}, {m, n}, "j", n};
   if (batch > 0) {
     output.iters.insert(output.iters.begin(), "b");
@@ -73,14 +75,15 @@ Result<std::vector<Algorithm>> build_dense(const Values& values) {
       {"Y", {"b", "o"}, {input[0], weight[0]}, "o", weight[0]}, "sum(i) X[b,i] * W[o,i]"));
 }
 
-std::vector<Parameter> product_parameters() {
+// `batch` is what comes before the two dimensions of a matrix: "b,".
+std::vector<Parameter> product_parameters(const std::string& batch) {
   return {size_parameter("m", "rows of C"),
           size_parameter("n", "columns of C"),
           size_parameter("k", "length of the sums"),
-          flag("trans_a", "A is stored transposed: [k,m]"),
-          flag("trans_b", "B is stored transposed: [n,k]"),
-          flag("const_a", "A is constant: it may be packed beforehand"),
-          flag("const_b", "B is constant: it may be packed beforehand"),
+          flag("trans-a", "A is stored transposed: [" + batch + "k,m]"),
+          flag("trans-b", "B is stored transposed: [" + batch + "n,k]"),
+          flag("const-a", "A is constant: it may be packed beforehand"),
+          flag("const-b", "B is constant: it may be packed beforehand"),
           dtype_parameter(),
           epilogue_parameter()};
 }
@@ -88,11 +91,11 @@ std::vector<Parameter> product_parameters() {
 }  // namespace
 
 Operator matmul() {
-  return {"matmul", "C[m,n] = A[m,k] * B[k,n]", product_parameters(), build_matmul};
+  return {"matmul", "C[m,n] = A[m,k] * B[k,n]", product_parameters(""), build_matmul};
 }
 
 Operator batch_matmul() {
-  std::vector<Parameter> parameters = product_parameters();
+  std::vector<Parameter> parameters = product_parameters("b,");
   parameters.insert(parameters.begin(), size_parameter("batch", "number of products"));
   return {"batch_matmul", "C[b,m,n] = A[b,m,k] * B[b,k,n] for every b", std::move(parameters),
           build_batch_matmul};

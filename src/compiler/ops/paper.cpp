@@ -36,7 +36,7 @@ std::vector<NamedWorkload> paper_workloads() {
                     {"stride", std::to_string(r.stride)}}});
   out.push_back({"matmul-1024",
                  "matmul",
-                 {{"m", "1024"}, {"n", "1024"}, {"k", "1024"}, {"trans_a", "true"}}});
+                 {{"m", "1024"}, {"n", "1024"}, {"k", "1024"}, {"trans-a", "true"}}});
   return out;
 }
 

@@ -17,6 +17,7 @@ class ProgramBuilder {
       : syntax_(std::move(syntax)), given_(given) {}
 
   Result<Program> run() {
+    LATHE_TRY_STATUS(check_count(syntax_.stages.size(), syntax_.declarations.size()));
     for (const StageSyntax& stage : syntax_.stages)
       if (!written_.insert(stage.name).second)
         return error_at(stage.place, "{} is written twice", stage.name);
@@ -64,6 +65,8 @@ class ProgramBuilder {
       return error_at(d.place, "{} is declared output, but nothing computes it", d.name);
     Tensor tensor{d.name, d.dtype, d.shape, TensorRole::kInput};
     tensor.constant = d.constant || (is_constant(d.name) && !is_written && !d.literal);
+    tensor.border_shape = d.border_shape;
+    LATHE_TRY_STATUS(at(d.place, check_border_shape(tensor)));
     if (is_written) tensor.role = TensorRole::kIntermediate;
     if (d.literal) {
       tensor.role = TensorRole::kLiteral;

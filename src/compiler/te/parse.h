@@ -3,6 +3,7 @@
 //   program     := item ((';' | newline) item)*
 //   item        := declaration | stage | setting
 //   declaration := ['const'] ['output'] NAME ':' DTYPE '[' size (',' size)* ']'
+//                  ['as' '[' size (',' size)* ']']   callers see neighbouring dimensions merged
 //                  ['=' '{' number (',' number)* '}']
 //   stage       := NAME '[' iter (',' iter)* ']' '=' expr
 //   setting     := 'layout' ('plain' | 'free') | 'max_error' number | 'name' NAME

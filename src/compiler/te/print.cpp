@@ -208,6 +208,8 @@ std::string declaration_text(const Tensor& tensor) {
   std::string out =
       fmt::format("{}{}{}: {}[{}]", tensor.constant ? "const " : "", output ? "output " : "",
                   tensor.name, name_of(tensor.dtype), fmt::join(tensor.shape, ","));
+  if (!tensor.border_shape.empty())
+    out += fmt::format(" as [{}]", fmt::join(tensor.border_shape, ","));
   if (tensor.role != TensorRole::kLiteral) return out;
   std::vector<std::string> values;
   for (const double value : tensor.literal) values.push_back(number_text(value, tensor.dtype));
@@ -266,7 +268,8 @@ std::string workload_key(const Program& program) {
 bool equal(const Program& a, const Program& b) {
   const auto same_tensor = [](const Tensor& x, const Tensor& y) {
     return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape && x.role == y.role &&
-           x.constant == y.constant && x.literal == y.literal;
+           x.constant == y.constant && x.literal == y.literal &&
+           x.border_shape == y.border_shape;
   };
   const auto same_iter = [](const Iterator& x, const Iterator& y) {
     return x.name == y.name && x.extent == y.extent && x.kind == y.kind;

@@ -45,6 +45,24 @@ const Stage* Program::writer(int tensor) const {
   return found == stages.end() ? nullptr : &*found;
 }
 
+std::optional<std::vector<int>> merged_dims(const std::vector<std::int64_t>& shape,
+                                            const std::vector<std::int64_t>& merged) {
+  std::vector<int> dims;
+  for (std::size_t m = 0; m < merged.size(); ++m) {
+    std::int64_t product = 1;
+    do {
+      if (dims.size() == shape.size()) return std::nullopt;
+      product *= shape[dims.size()];
+      dims.push_back(static_cast<int>(m));
+    } while (product < merged[m]);
+    if (product != merged[m]) return std::nullopt;
+  }
+  while (!merged.empty() && dims.size() < shape.size() && shape[dims.size()] == 1)
+    dims.push_back(static_cast<int>(merged.size()) - 1);
+  if (dims.size() != shape.size()) return std::nullopt;
+  return dims;
+}
+
 double flops(const Program& program) {
   double total = 0;
   for (const Stage& stage : program.stages) {

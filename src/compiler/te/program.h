@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct Tensor {
   TensorRole role = TensorRole::kInput;
   bool constant = false;        // an input known when prepare() runs: weights
   std::vector<double> literal;  // row-major, for kLiteral
+  // What callers see of an input or output: `shape` with neighbouring dimensions merged, the same
+  // elements in the same order. Empty: `shape`.
+  std::vector<std::int64_t> border_shape;
+
+  const std::vector<std::int64_t>& shape_at_border() const {
+    return border_shape.empty() ? shape : border_shape;
+  }
 };
 
 enum class IterKind { kSpatial, kReduce };
@@ -86,5 +94,10 @@ std::string workload_key(const Program& program);
 Program canonical(const Program& program);
 
 bool equal(const Program& a, const Program& b);  // names included
+
+// For each dimension of `shape` the dimension of `merged` that it is part of: neighbours taken
+// together, their sizes multiplied. None if `merged` is not made so.
+std::optional<std::vector<int>> merged_dims(const std::vector<std::int64_t>& shape,
+                                            const std::vector<std::int64_t>& merged);
 
 }  // namespace lathe::te

@@ -81,14 +81,24 @@ class ItemParser {
       return in_.error(dtype.place, "{} is no element type; known are {}", dtype.shown(),
                        known_dtypes());
     d.dtype = *known;
-    LATHE_TRY_STATUS(in_.expect("["));
-    do {
-      d.shape.push_back(LATHE_TRY(in_.size()));
-    } while (in_.accept(","));
-    LATHE_TRY_STATUS(in_.expect("]"));
+    d.shape = LATHE_TRY(sizes());
+    if (in_.peek().kind == Token::Kind::kName && in_.peek().text == "as") {
+      in_.next();
+      d.border_shape = LATHE_TRY(sizes());
+    }
     if (in_.accept("=")) d.literal = LATHE_TRY(literal());
     out_.declarations.push_back(std::move(d));
     return {};
+  }
+
+  Result<std::vector<std::int64_t>> sizes() {
+    std::vector<std::int64_t> out;
+    LATHE_TRY_STATUS(in_.expect("["));
+    do {
+      out.push_back(LATHE_TRY(in_.size()));
+    } while (in_.accept(","));
+    LATHE_TRY_STATUS(in_.expect("]"));
+    return out;
   }
 
   Result<std::vector<double>> literal() {

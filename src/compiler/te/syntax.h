@@ -72,7 +72,7 @@ struct DeclarationSyntax {
   bool constant = false, output = false;
   std::string name;
   Dtype dtype = Dtype::kF32;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape, border_shape;
   std::optional<std::vector<double>> literal;
   Place place;
 };

@@ -124,6 +124,13 @@ Status check_tensor(const Tensor& tensor) {
   if (!is_name(tensor.name))
     return fail(ErrorKind::kInvalidArgument, "'{}' is no name for a tensor", tensor.name);
   LATHE_TRY_STATUS(check_shape(tensor.name, tensor.shape));
+  LATHE_TRY_STATUS(check_border_shape(tensor));
+  const bool inside =
+      tensor.role == TensorRole::kIntermediate || tensor.role == TensorRole::kLiteral;
+  if (inside && !tensor.border_shape.empty())
+    return fail(ErrorKind::kInvalidArgument,
+                "{} is neither input nor output, so no caller sees it as [{}]; leave that out",
+                tensor.name, fmt::join(tensor.border_shape, ","));
   if (tensor.constant && tensor.role != TensorRole::kInput)
     return fail(ErrorKind::kInvalidArgument, "{} is declared const, but only inputs can be",
                 tensor.name);
@@ -193,6 +200,15 @@ Status check_stage(const Program& program, const Stage& stage) {
 
 }  // namespace
 
+Status check_count(std::size_t stages, std::size_t tensors) {
+  const bool many_stages = stages > kMaxStages;
+  if (!many_stages && tensors <= kMaxTensors) return {};
+  return fail(ErrorKind::kInvalidArgument,
+              "the expression has {} {}, {} are possible; split it into several workloads",
+              many_stages ? stages : tensors, many_stages ? "stages" : "tensors",
+              many_stages ? kMaxStages : kMaxTensors);
+}
+
 Status check_shape(const std::string& name, const std::vector<std::int64_t>& shape) {
   if (shape.empty() || shape.size() > kMaxRank)
     return fail(ErrorKind::kInvalidArgument, "{} has {} dimensions; from 1 to {} are possible",
@@ -208,6 +224,14 @@ Status check_shape(const std::string& name, const std::vector<std::int64_t>& sha
                   fmt::join(shape, ","));
   }
   return {};
+}
+
+Status check_border_shape(const Tensor& tensor) {
+  if (tensor.border_shape.empty() || merged_dims(tensor.shape, tensor.border_shape)) return {};
+  return fail(ErrorKind::kInvalidArgument,
+              "{}[{}] cannot be seen as [{}]: only neighbouring dimensions may be merged, their "
+              "sizes multiplied",
+              tensor.name, fmt::join(tensor.shape, ","), fmt::join(tensor.border_shape, ","));
 }
 
 Status check_depth(const ir::Expr& e) {
@@ -262,6 +286,7 @@ Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<
 }
 
 Status validate(const Program& program) {
+  LATHE_TRY_STATUS(check_count(program.stages.size(), program.tensors.size()));
   std::set<std::string> names;
   for (const Tensor& tensor : program.tensors) {
     LATHE_TRY_STATUS(check_tensor(tensor));

@@ -118,7 +118,7 @@ bool check_cpu(std::int64_t needed, Message& message) {
   int first = 0;
   while ((absent >> first & 1) == 0) ++first;
   message.clear();
-  message.add("this processor lacks ").add(kNames[first]).add("; compile the model for it");
+  message.add("this processor lacks ").add(kNames[first]).add("; run lathe compile for it");
   return false;
 }
 

@@ -19,6 +19,13 @@ std::string index_text(const te::Program& program, int output, std::int64_t inde
   return tensor.name + "[" + text + "]";
 }
 
+// As one word of a shell.
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 }  // namespace
 
 Result<std::string> save_reproducer(const std::string& where, const te::Program& program, const Target& target,
@@ -39,9 +46,9 @@ Result<std::string> save_reproducer(const std::string& where, const te::Program&
       "A program that Lathe generated computed a wrong answer: a bug of its compiler.\n\n"
       "target   {}\nseed     {}\nelement  {}\ngot      {:.9g}\nwant     {:.9g}\nbound    {:.3g}\n"
       "error    {:.3g} of the largest output\n\n"
-      "To see it again: lathe-replay {}\n",
+      "To see it again: lathe reproduce {}\n",
       target.text(), seed, index_text(program, finding.output, finding.index), finding.got, finding.want, finding.bound,
-      finding.max_error, folder.string());
+      finding.max_error, quoted(folder.string()));
   std::ofstream(folder / "case.json") << Json{{"target", target.text()},
                                               {"seed", seed},
                                               {"free_layout", program.contract.free_layout},

@@ -1,6 +1,7 @@
 #include "tuner/recorded/difficulty.h"
 
 #include <cmath>
+#include <limits>
 
 namespace lathe::recorded {
 
@@ -14,10 +15,15 @@ int median_draws(int all, int good) {
 
 Difficulty difficulty_of(const Recording& recording) {
   Difficulty d;
+  const auto start = recording.find(recording.space->default_config());
+  const double start_seconds = start ? recording.seconds(*start) : std::numeric_limits<double>::infinity();
+  d.default_share = recording.best_seconds() / start_seconds;
+  d.default_place = 1;
   d.configs = static_cast<int>(recording.configs().size());
   for (std::size_t i = 0; i < recording.configs().size(); ++i) {
     const double seconds = recording.seconds(i);
     d.worked += std::isfinite(seconds);
+    d.default_place += seconds < start_seconds;
     d.raced += recording.trials()[i].raced_seconds > 0;
     d.within_5 += seconds <= recording.best_seconds() / 0.95;
     d.within_1 += seconds <= recording.best_seconds() / 0.99;

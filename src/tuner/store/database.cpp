@@ -8,6 +8,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include "tuner/store/store.h"
+
 namespace lathe::store {
 namespace {
 
@@ -15,10 +17,13 @@ Status make_folder(const std::string& path) {
   if (path.empty()) return fail(ErrorKind::kInvalidArgument, "the database has no name; give a file with --db");
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code code;
-  if (!folder.empty()) std::filesystem::create_directories(folder, code);
+  // Only the user's data folder is ours to make; another that is not there was most likely mistyped.
+  if (path == path_in_data_folder()) std::filesystem::create_directories(folder, code);
   if (code)
     return fail_at(path, ErrorKind::kIo, "the database's folder cannot be made ({}); give another file with --db",
                    code.message());
+  if (!folder.empty() && !std::filesystem::is_directory(folder, code))
+    return fail_at(path, ErrorKind::kIo, "there is no folder {}; make it, or give another file with --db", folder.string());
   if (std::filesystem::is_directory(path, code))
     return fail_at(path, ErrorKind::kIo, "this is a folder, not a database; give a file with --db");
   if (std::filesystem::exists(path, code) && !std::filesystem::is_regular_file(path, code))

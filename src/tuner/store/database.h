@@ -18,7 +18,7 @@ class Statement;
 
 class Database {
  public:
-  // Creates file and folder if there are none. A file nobody may write is opened for reading.
+  // Creates the file if there is none, and the user's data folder. A file nobody may write is opened for reading.
   static Result<Database> open(const std::string& path, double busy_seconds);
 
   Status exec(const char* sql);

@@ -1,4 +1,5 @@
 // JSON lines: a line a trial with the run it belongs to.
+#include <array>
 #include <bit>
 #include <cmath>
 #include <istream>
@@ -17,6 +18,8 @@ namespace {
 
 // JSON has no infinity: it is null there.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+constexpr std::size_t kMostLine = std::size_t{64} << 20;
 
 Result<double> read_number(const Json& object, const char* member) {
   if (LATHE_TRY(json_member(object, member)).is_null()) return std::numeric_limits<double>::infinity();
@@ -109,10 +112,30 @@ Result<std::pair<Run, Record>> read_line(const std::string& line, const CheckTri
   return trial;
 }
 
+// The next line, without its end. False after the last one. What has no lines ends here, too.
+Result<bool> next_line(std::istream& lines, std::string& line) {
+  std::array<char, 1 << 14> part;
+  line.clear();
+  while (lines.getline(part.data(), part.size()), lines.gcount() > 0 || !lines.fail()) {
+    const bool whole = lines.good();  // up to its end, which is counted and not stored
+    line.append(part.data(), static_cast<std::size_t>(lines.gcount()) - (whole ? 1 : 0));
+    if (whole || lines.eof()) return true;
+    if (lines.bad()) break;
+    if (line.size() > kMostLine)
+      return fail(ErrorKind::kInvalidArgument, "longer than {} MiB, which no trial is", kMostLine >> 20);
+    lines.clear();  // only the part was full
+  }
+  return !line.empty() && !lines.bad();
+}
+
 Result<std::vector<std::pair<Run, Record>>> read_lines(std::istream& lines, const CheckTrial& check) {
   std::vector<std::pair<Run, Record>> out;
   int number = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line;;) {
+    const auto more = next_line(lines, line);
+    if (!more)
+      return fail_at(fmt::format("line {}", number + 1), more.error().kind, "{}; nothing was imported", more.error().message);
+    if (!*more) break;
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     auto read = read_line(line, check);

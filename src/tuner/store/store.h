@@ -98,12 +98,13 @@ class Store {
   virtual Result<std::optional<std::string>> get(const std::string& key) = 0;
 };
 
-// Creates the file and its folder if they do not exist. Errors are sentences a user can act on: locked for longer than
+// Creates the file if it does not exist, and the user's data folder; any other folder must be there. Errors are sentences a user can act on: locked for longer than
 // `busy_seconds`, read-only, disk full, damaged, written by a newer Lathe, not a database.
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, double busy_seconds = 10);
 // The same for records that need not outlive it.
 Result<std::unique_ptr<Store>> open_in_memory();
-std::string default_path();         // $LATHE_DB, else $XDG_DATA_HOME/lathe/records.db, else ~/.local/share/...
+std::string path_in_data_folder();  // $XDG_DATA_HOME/lathe/records.db, else ~/.local/share/...
+std::string default_path();         // $LATHE_DB, else that
 
 // What a trial is, wherever it stands in which run of which store: a trial that was imported has that of its original.
 std::uint64_t identity(const Record& record);

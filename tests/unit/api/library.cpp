@@ -63,6 +63,30 @@ TEST_F(Library, DescribesAWorkload) {
   EXPECT_EQ(Workload::named("matmul", {{"m", "3"}, {"n", "4"}, {"k", "5"}})->flops(), 120);
 }
 
+TEST_F(Library, BordersAreAsCallersExpectThem) {
+  using Shape = std::vector<std::int64_t>;
+  const auto grouped = Workload::named("conv2d", {{"input", "1,8,5,7"}, {"weight", "12,2,3,3"}, {"groups", "4"}, {"epilogue", "residual"}});
+  ASSERT_TRUE(grouped.has_value()) << grouped.error().text();
+  EXPECT_EQ(grouped->inputs()[0].shape, (Shape{1, 8, 5, 7}));
+  EXPECT_EQ(grouped->inputs()[1].shape, (Shape{12, 2, 3, 3}));
+  EXPECT_EQ(grouped->inputs()[2].shape, (Shape{1, 12, 3, 5}));
+  EXPECT_EQ(grouped->outputs()[0].shape, (Shape{1, 12, 3, 5}));
+  // Group g of the output is of group g of the input: with X and W all ones but for what tells the channels apart.
+  auto program = grouped->compile("default", machine_);
+  ASSERT_TRUE(program.has_value()) << program.error().text();
+  std::vector<float> x(8 * 35), w(12 * 18, 1), residual(12 * 15), y(12 * 15);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(1 << (i / 35));
+  for (std::size_t i = 0; i < residual.size(); ++i) residual[i] = static_cast<float>(i);
+  const void* inputs[] = {x.data(), w.data(), residual.data()};
+  void* outputs[] = {y.data()};
+  ASSERT_TRUE(program->prepare(inputs).has_value());
+  ASSERT_TRUE(program->run(inputs, outputs).has_value());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const std::size_t group = i / 15 / 3;
+    ASSERT_EQ(y[i], static_cast<float>(9 * (3 << (2 * group)) + static_cast<int>(i))) << "element " << i;
+  }
+}
+
 TEST_F(Library, FailuresAreValues) {
   const auto bad = Workload::parse("C[i] = A[i");
   ASSERT_FALSE(bad.has_value());

@@ -46,6 +46,19 @@ TEST_F(Files, SayWhyTheyCannotBeRead) {
             folder_.path().string() + ": the file cannot be read (Is a directory)");
 }
 
+TEST_F(Files, ThatNeverEndAreRefused) {
+  for (const char* device : {"/dev/full", "/dev/zero", "/dev/urandom"}) {
+    const auto refused = read_file(device);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::kIo);
+    EXPECT_EQ(refused.error().text(), std::string(device) + ": this is a device, which may never end; give a file");
+  }
+  ASSERT_TRUE(write_whole(path("a"), std::string(100'000, 'x')));
+  EXPECT_EQ(read_file(path("a"), 100'000)->size(), 100'000U);
+  EXPECT_EQ(read_file(path("a"), 99'999).error().message,
+            "this holds more than 99999 bytes, the most that is read; give another file");
+}
+
 TEST_F(Files, SayWhyTheyCannotBeWritten) {
   const auto written = write_whole(path("none/a"), "x");
   ASSERT_FALSE(written);

@@ -1,56 +1,22 @@
 // Every wrong input gets one sentence that says what is wrong, where, and what to do, and the right exit code.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "cli/application.h"
-#include "support/temporary_folder.h"
 #include "tuner/store/store.h"
+#include "unit/cli/in_process.h"
 
 namespace lathe::cli {
 namespace {
-
-struct Outcome {
-  int code;
-  std::string out, error;
-};
-
-Outcome lathe(std::vector<const char*> words) {
-  words.insert(words.begin(), "lathe");
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int code = run(static_cast<int>(words.size()), words.data());
-  std::fflush(stdout);
-  std::fflush(stderr);
-  return {code, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
-}
-
-class Usage : public testing::Test {
- protected:
-  Usage() {
-    setenv("LATHE_DB", folder_.at("records.db").c_str(), 1);
-    setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
-  }
-  void refused(const std::vector<const char*>& words, int code, const std::string& part) {
-    const Outcome outcome = lathe(words);
-    EXPECT_EQ(outcome.code, code) << outcome.error;
-    EXPECT_NE(outcome.error.find(part), std::string::npos) << outcome.error;
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_EQ(std::ranges::count(outcome.error, '\n'), 1) << "one sentence: " << outcome.error;
-    EXPECT_TRUE(outcome.error.starts_with("lathe: ")) << outcome.error;
-  }
-  const test::TemporaryFolder folder_;
-};
 
 constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
 
 TEST_F(Usage, Subcommands) {
   refused({}, kWrongUsage,
-          "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, space, report, paper, export, import");
+          "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, space, report, paper, export, import, reproduce");
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
   refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");
@@ -61,7 +27,7 @@ TEST_F(Usage, Subcommands) {
 }
 
 TEST_F(Usage, HelpIsNotAnError) {
-  for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "model", "report", "export", "import"}) {
+  for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "model", "report", "export", "import", "reproduce"}) {
     const Outcome outcome = lathe({word, "--help"});
     EXPECT_EQ(outcome.code, kDone);
     EXPECT_NE(outcome.out.find("--help"), std::string::npos) << word;
@@ -119,6 +85,8 @@ TEST_F(Usage, Targets) {
   refused({"tune", "C6", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage, "cannot be timed on this machine, which is of another kind");
   refused({"bench", "C6", "--schedule", "default", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage, "lathe compile");
 #endif
+  refused({"tune", "C6", "--target", "cpu:host;threads=2;threads=3"}, kWrongUsage, "the target gives threads twice; give it once");
+  EXPECT_EQ(lathe({"show", "C6", "--what", "asm", "--target", "cpu:cortex-a76"}).code, kDone);
   refused({"tune", "C6", "--threads", "1000"}, kWrongUsage, "1000 threads cannot be timed on");
   refused({"tune", "C6", "--threads", "0"}, kWrongUsage, "--threads: must be a whole number from 1");
 }
@@ -130,6 +98,16 @@ TEST_F(Usage, FilesAndDatabases) {
   refused({"import", folder_.path().c_str()}, kFailed, "this is a folder; give a file of JSON lines");
   refused({"tune", "C6", "--db", folder_.path().c_str()}, kFailed, "this is a folder, not a database");
   refused({"tune", "C6", "--db", ""}, kWrongUsage, "the database has no name; give a file with --db");
+  refused({"tune", "C6", "--db", "no/such/folder/x.db"}, kFailed, "no/such/folder/x.db: there is no folder no/such/folder; make it, or");
+  EXPECT_FALSE(std::filesystem::exists("no"));
+  for (const char* device : {"/dev/full", "/dev/zero"}) {
+    refused({"import", device}, kFailed, std::string(device) + ": this is a device, which may never end; give a file");
+    refused({"tune", "C6", "--global-model", device}, kFailed, "this is a device, which may never end; give a file");
+    refused({"tune", "--replay", device}, kFailed, "this is a device, which may never end; give a file");
+    refused({"space", "check", device}, kFailed, "this is a device, which may never end; give a file");
+    refused({"report", device}, kFailed, "this is a device or the like, not a database");
+    refused({"model", "eval", "--from", device}, kFailed, "this is a device or the like, not a database");
+  }
   const std::string letter = folder_.at("letter.txt");
   std::ofstream(letter) << "dear aunt, this is not a database, but it is longer than the header of one would be, I think";
   refused({"best", "C6", "--db", letter.c_str()}, kFailed, "not a Lathe database");
@@ -263,6 +241,8 @@ TEST_F(Usage, NothingRecorded) {
   std::ofstream(empty).flush();
   EXPECT_EQ(lathe({"import", empty.c_str()}).out, "0 trials imported, 0 were already there\n");
   refused({"best", "C6"}, kFailed, "no schedule is recorded for this workload");
+  EXPECT_FALSE(has(lathe({"best", "C6"}).error, "--schedule")) << "best does not take it";
+  refused({"trials"}, kFailed, "the database holds no trials yet; run lathe tune first");
   refused({"compile", "C6", "-o", "x.so"}, kFailed, "or give --schedule default");
   EXPECT_NE(lathe({"trials", "C6"}).out.find("no trials of this workload"), std::string::npos);
   EXPECT_EQ(lathe({"export"}).out, "");
@@ -275,7 +255,7 @@ TEST_F(Usage, ShowsEveryStage) {
     EXPECT_GT(outcome.out.size(), 40U) << what;
   }
   EXPECT_NE(lathe({"show", "C6"}).out.find("sum("), std::string::npos);
-  EXPECT_EQ(lathe({"show", "matmul", "--m", "5", "--n", "7", "--k", "3", "--trans_a", "--what", "trace", "--schedule", "naive"}).out, "\n");
+  EXPECT_EQ(lathe({"show", "matmul", "--m", "5", "--n", "7", "--k", "3", "--trans-a", "--what", "trace", "--schedule", "naive"}).out, "\n");
 }
 
 }  // namespace

@@ -60,6 +60,40 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   EXPECT_EQ(json_of(lathe(with(with({"best"}, workload_), {"--json"})))["trace"], result["best"]["trace"]);
 }
 
+TEST_F(Command, ReproducesWhatWentWrong) {
+  const std::string target = json_of(lathe(with(with({"tune"}, workload_), {"--trials", "0", "--json"})))["target"];
+  const std::filesystem::path folder = folder_.at("lathe-wrong-answer 'x'");
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "workload.te") << "A: f32[11,13]; B: f32[11,17]; C[i,j] = sum(k) A[k,i] * B[k,j]\n";
+  std::ofstream(folder / "trace.json") << "[]\n";
+  std::ofstream(folder / "case.json") << Json{{"target", target}, {"seed", 3}, {"free_layout", false}, {"max_error", 2e-5}}.dump();
+  const Outcome right = lathe({"reproduce", folder.string()});
+  EXPECT_EQ(right.code, 0) << right.error;
+  EXPECT_TRUE(right.out.starts_with("right: the error is ")) << right.out;
+  // A schedule that does not apply is no right answer.
+  std::ofstream(folder / "trace.json") << R"([{"step": "inline", "block": "no such block"}])";
+  const Outcome wrong = lathe({"reproduce", folder.string()});
+  EXPECT_EQ(wrong.code, 1) << wrong.out;
+  const Outcome none = lathe({"reproduce", folder_.at("nowhere")});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.error.find("; give the folder that a wrong answer left behind\n"), std::string::npos) << none.error;
+}
+
+// A grouped convolution is of [n,c,h,w], [o,c/groups,kh,kw] and [n,o,h,w] for those who call its library.
+TEST_F(Command, GroupsAreNoDimensionForCallers) {
+  for (const char* layout : {"plain", "free"}) {
+    const Outcome made = lathe({"compile", "conv2d", "--input", "1,20,7,6", "--weight", "72,5,3,3", "--groups", "4", "--pad", "1", "--epilogue",
+                                "bias,residual,relu", "--layout", layout, "--schedule", "default", "-o", folder_.at("grouped.so")});
+    ASSERT_EQ(made.code, 0) << made.error;
+    const std::string header = content(folder_.at("grouped.h"));
+    for (const char* tensor : {": f32 [1, 20, 7, 6]", ": f32 [72, 5, 3, 3], constant", ": f32 [72], constant", ": f32 [1, 72, 7, 6]"})
+      EXPECT_NE(header.find(tensor), std::string::npos) << tensor << header;
+    EXPECT_NE(header.find("outputs[0]  Y: f32 [1, 72, 7, 6], row-major\n"), std::string::npos) << header;
+    const std::string build = "cd " + folder_.path().string() + " && cc grouped_example.c -I. ./grouped.so -o example 2>&1 && ./example >/dev/null";
+    EXPECT_EQ(std::system(build.c_str()), 0);
+  }
+}
+
 TEST_F(Command, WithoutTrialsTheModelsChoose) {
   const auto tune = with(with({"tune"}, workload_), {"--trials", "0"});
   const Json predicted = json_of(lathe(with(tune, {"--json"})));

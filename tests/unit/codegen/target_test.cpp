@@ -24,6 +24,8 @@ TEST(ResolveTarget, DerivesWidthRegistersAndFeatures) {
       {"cpu:skylake-avx512,-avx512f", 256, 16, true, true, false},
       {"cpu:cortex-a72;isa=aarch64", 128, 32, true, true, false},
       {"cpu:neoverse-v2;isa=aarch64", 128, 32, true, true, false},
+      {"cpu:cortex-a76", 128, 32, true, true, false},
+      {"cpu:neoverse-n1,+sve;threads=2", 128, 32, true, true, false},
   };
   for (const Case& c : cases) {
     const auto target = resolve(c.text);
@@ -34,6 +36,14 @@ TEST(ResolveTarget, DerivesWidthRegistersAndFeatures) {
     EXPECT_EQ(target->has_f16c, c.f16c) << c.text;
     EXPECT_EQ(target->has_avx512_masks, c.masks) << c.text;
   }
+}
+
+TEST(ResolveTarget, TheIsaFollowsFromTheCpu) {
+  const auto target = resolve("cpu:cortex-a76;threads=2");
+  ASSERT_TRUE(target) << target.error().text();
+  EXPECT_EQ(target->isa, Isa::kAArch64);
+  EXPECT_EQ(target->text(), "cpu:cortex-a76;isa=aarch64;threads=2");
+  EXPECT_EQ(resolve("cpu:znver3")->isa, Isa::kX86);
 }
 
 TEST(ResolveTarget, HostIsNeverStoredAsHost) {
@@ -61,11 +71,15 @@ TEST(ResolveTarget, UnknownNamesAreAnsweredWithSimilarOnes) {
   EXPECT_EQ(cpu.error().kind, ErrorKind::kInvalidArgument);
   EXPECT_NE(cpu.error().message.find("znver5,"), std::string::npos) << cpu.error().message;
 
+  EXPECT_NE(resolve("cpu:cortex-a766").error().message.find("cortex-a76,"), std::string::npos);
+  EXPECT_EQ(resolve("cpu:cortex-a766;isa=x86").error().message.find("cortex-a76,"), std::string::npos);
+
   const auto feature = resolve("cpu:x86-64,+avx22");
   ASSERT_FALSE(feature);
   EXPECT_NE(feature.error().message.find("avx2"), std::string::npos) << feature.error().message;
 
   EXPECT_FALSE(resolve("cpu:znver5;isa=aarch64"));
+  EXPECT_FALSE(resolve("cpu:cortex-a76;isa=x86"));
   EXPECT_FALSE(resolve("cpu:i486"));
 }
 

@@ -127,6 +127,8 @@ TEST_F(Faults, WrongAnswersLeaveAReproducer) {
   std::ifstream file(folder / "README");
   const std::string readme((std::istreambuf_iterator<char>(file)), {});
   EXPECT_NE(readme.find("C[5,7]"), std::string::npos) << readme;
+  // tests/unit/cli runs this command.
+  EXPECT_NE(readme.find("To see it again: lathe reproduce '" + folder.string() + "'\n"), std::string::npos) << readme;
   const auto again = replay(folder.string(), options_);
   ASSERT_TRUE(again.has_value()) << again.error().text();
   ASSERT_TRUE(again->error.has_value());

@@ -51,8 +51,8 @@ TEST(Matmul, AllTransposes) {
       const Evaluation r = run(built("matmul", {{"m", "5"},
                                                 {"n", "7"},
                                                 {"k", "3"},
-                                                {"trans_a", ta ? "true" : "false"},
-                                                {"trans_b", tb ? "" : "false"}}),
+                                                {"trans-a", ta ? "true" : "false"},
+                                                {"trans-b", tb ? "" : "false"}}),
                                3);
       for (std::int64_t i = 0; i < 5; ++i)
         for (std::int64_t j = 0; j < 7; ++j) {
@@ -68,7 +68,7 @@ TEST(Matmul, AllTransposes) {
 TEST(BatchMatmul, TransposesBoth) {
   const Evaluation r = run(
       built("batch_matmul",
-            {{"batch", "2"}, {"m", "3"}, {"n", "4"}, {"k", "5"}, {"trans_a", ""}, {"trans_b", ""}}),
+            {{"batch", "2"}, {"m", "3"}, {"n", "4"}, {"k", "5"}, {"trans-a", ""}, {"trans-b", ""}}),
       4);
   for (std::int64_t b = 0; b < 2; ++b)
     for (std::int64_t i = 0; i < 3; ++i)
@@ -115,6 +115,8 @@ void check_conv(const ConvCase& t) {
   const Evaluation r = run(p, 6);
   const std::int64_t oh = (t.h + t.top + t.bottom - t.dy * (t.kh - 1) - 1) / t.sy + 1;
   const std::int64_t ow = (t.w + t.left + t.right - t.dx * (t.kw - 1) - 1) / t.sx + 1;
+  const te::Tensor& output = p.tensors[static_cast<std::size_t>(p.outputs()[0])];
+  EXPECT_EQ(output.shape_at_border(), (std::vector<std::int64_t>{t.n, t.o, oh, ow}));
   ASSERT_EQ(r.output.values.size(), static_cast<std::size_t>(t.n * t.o * oh * ow));
   std::size_t element = 0;
   for (std::int64_t n = 0; n < t.n; ++n)
@@ -160,7 +162,11 @@ TEST(Conv2d, EpilogueOfGroupsAndOtherTypes) {
                                          {"dtype", "f16"}});
   const te::Tensor& y = p.tensors[static_cast<std::size_t>(p.outputs()[0])];
   EXPECT_EQ(y.dtype, Dtype::kF16);
-  EXPECT_EQ(y.shape, (std::vector<std::int64_t>{1, 2, 3, 3, 3}));
+  EXPECT_EQ(y.shape_at_border(), (std::vector<std::int64_t>{1, 6, 3, 3}));
+  EXPECT_EQ(p.tensors[static_cast<std::size_t>(p.find("residual"))].shape_at_border(), y.shape_at_border());
+  const auto again = te::parse_program(te::print_program(p));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_TRUE(te::equal(p, *again)) << te::print_program(p);
   EXPECT_EQ(p.name, "conv2d");
   const te::Program q =
       built("conv2d", {{"input", "1,4,5,5"}, {"weight", "6,4,3,3"}, {"dtype", "i8"}});
@@ -193,6 +199,12 @@ TEST(Operators, WrongArgumentsSayWhatIsKnown) {
   EXPECT_NE(refusal("matmul", {{"m", "2"}, {"n", "2"}, {"k", "2"}, {"epilogue", "clip:0"}})
                 .find("clip:0:6"),
             std::string::npos);
+  for (const char* clip : {"clip:2:1", "bias,clip:0.5:-0.5", "clip:1e-3:0"})
+    EXPECT_NE(refusal("matmul", {{"m", "2"}, {"n", "2"}, {"k", "2"}, {"epilogue", clip}})
+                  .find("clip needs the lower number first, as in clip:0:6, not 'clip:"),
+              std::string::npos)
+        << clip;
+  EXPECT_EQ(refusal("matmul", {{"m", "2"}, {"n", "2"}, {"k", "2"}, {"epilogue", "clip:1:1"}}), "");
   EXPECT_NE(
       refusal("matmul", {{"m", "2"}, {"n", "2"}, {"k", "2"}, {"dtype", "f8"}}).find("f32, f64"),
       std::string::npos);

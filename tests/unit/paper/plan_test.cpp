@@ -38,6 +38,23 @@ TEST(Plans, SayWhatIsMissing) {
             "fig, across targets, needs a recording of matmul on a second target to learn from, made with lathe space record");
 }
 
+TEST(Plans, SearchOnAnotherTargetToo) {
+  auto two = spaces();
+  ASSERT_EQ(two.size(), 2U);
+  two[1].recording.target = *parse_target("cpu:haswell");
+  two[1].recording.target.vector_bits = two[0].recording.target.vector_bits == 128 ? 256 : 128;
+  const auto plan = plan_for(figures_named("fig4")->front(), two, {});
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->groups.size(), 2U);
+  ASSERT_EQ(plan->groups[1].panels.size(), 1U);
+  EXPECT_EQ(plan->groups[0].panels.size(), 1U);
+  EXPECT_EQ(plan->groups[1].panels[0].title, two[1].recording.name + ": on another target");
+  EXPECT_EQ(plan->groups[1].panels[0].space, &two[1]);
+  EXPECT_TRUE(plan->left_out.empty());
+  EXPECT_EQ(plan_for(figures_named("fig4")->front(), spaces(), {})->left_out,
+            std::vector<std::string>{"fig4, on another target, needs a recording of another target, made with lathe space record"});
+}
+
 TEST(Plans, LearnFromTheRecordingsThatThereAre) {
   const Figure figure{"fig", "", "", {{.targets = {"matmul"}, .sources = {"C1", "conv"}, .series = {{"xgb-rank-transfer", "with"}, {"xgb-rank", "without"}}}}};
   const auto plan = plan_for(figure, spaces(), {});

@@ -145,6 +145,11 @@ TEST(HowHard, CountsWhatIsNearTheBest) {
   EXPECT_GE(d.within_5, d.within_1);
   EXPECT_GE(d.within_1, 1);
   EXPECT_LE(d.random_trials_95, d.random_trials_99);
+  const double start = recording.seconds(*recording.find(recording.space->default_config()));
+  EXPECT_DOUBLE_EQ(d.default_share, recording.best_seconds() / start);
+  int faster = 0;
+  for (std::size_t i = 0; i < recording.configs().size(); ++i) faster += recording.seconds(i) < start;
+  EXPECT_EQ(d.default_place, faster + 1);
 }
 
 TEST(KernelTuner, HasEveryConfigurationUnderItsValues) {

@@ -78,6 +78,18 @@ constexpr Case kCases[] = {
                       "E[i] = D[i] + D[i]; F[i:60] = E[i - 3 else 2] * E[i - 5 else 1]"},
 };
 
+// Inlined without end the first would read A 2^200 times, the second be one expression of 200 additions.
+TEST(Programs, LongChainsOfMapsStayShort) {
+  std::string doubling = "A: f32[8]; T0[i] = A[i]; T1[i] = A[i] * 2", chain = "A: f32[8]; T0[i] = A[i]";
+  for (int i = 2; i < 200; ++i) doubling += fmt::format("; T{}[i] = T{}[i] * 0.5 + T{}[i] * 0.5", i, i - 1, i - 2);
+  for (int i = 1; i < 200; ++i) chain += fmt::format("; T{}[i] = T{}[i] + 1", i, i - 1);
+  for (const std::string& text : {doubling, chain}) {
+    const auto program = te::parse_program(text);
+    ASSERT_TRUE(program) << program.error().text();
+    check_space(*program, avx512(1), Flavour::kDefault, 1, 1);
+  }
+}
+
 class NamedProgram : public ::testing::TestWithParam<Case> {};
 TEST_P(NamedProgram, HasASpaceOfRightPrograms) {
   auto program = te::parse_program(GetParam().text);

@@ -47,6 +47,13 @@ struct Case {
 constexpr Case kCases[] = {
     {"matmul", "A: f32[23,19]; B: f32[23,37]; C[i,j] = sum(k) A[k,i] * B[k,j]"},
     {"matmul_square", "A: f32[32,64]; B: f32[64,48]; C[i,j] = sum(k) A[i,k] * B[k,j]"},
+    // Each stage reads the two before it: not all of them can be inlined.
+    {"doubling", "A: f32[7,19]; T0[i,j] = A[i,j] + 1; T1[i,j] = A[i,j] * 2; "
+                 "T2[i,j] = T1[i,j] * 0.5 + T0[i,j] * 0.5; T3[i,j] = T2[i,j] * 0.5 + T1[i,j] * 0.5; "
+                 "T4[i,j] = T3[i,j] * 0.5 + T2[i,j] * 0.5; T5[i,j] = T4[i,j] * 0.5 + T3[i,j] * 0.5; "
+                 "T6[i,j] = T5[i,j] * 0.5 + T4[i,j] * 0.5; T7[i,j] = T6[i,j] * 0.5 + T5[i,j] * 0.5; "
+                 "T8[i,j] = T7[i,j] * 0.5 + T6[i,j] * 0.5; T9[i,j] = T8[i,j] * 0.5 + T7[i,j] * 0.5; "
+                 "T10[i,j] = T9[i,j] * 0.5 + T8[i,j] * 0.5; T11[i,j] = T10[i,j] * 0.5 + T9[i,j] * 0.5"},
     {"matvec", "A: f32[31,17]; B: f32[17]; C[i] = sum(k) A[i,k] * B[k]"},
     {"dense", "X: f32[3,29]; const W: f32[35,29]; const B: f32[35]; Y[n,o] = max(sum(k) X[n,k]*W[o,k] + B[o], 0)"},
     {"conv3x3", "X: f32[1,19,7,9]; const W: f32[33,19,3,3]; "

@@ -39,6 +39,38 @@ TEST_F(Lines, RoundTrip) {
   EXPECT_EQ(exported(*to), text);
 }
 
+TEST_F(Lines, OfAnyLengthThatATrialHas) {
+  auto from = open("from.db");
+  const std::string text = filled(*from, 1);
+  const std::string line = text.substr(0, text.size() - 1);
+  // Around the size in which a line is read, with and without an end.
+  for (const std::size_t length : {line.size(), std::size_t{16382}, std::size_t{16383}, std::size_t{16384}, std::size_t{70000}})
+    for (const char* end : {"", "\n", "\n\n"}) {
+      auto to = open(fmt::format("{}{}.db", length, std::string_view(end).size()));
+      const auto count = import_text(*to, line + std::string(length - std::min(length, line.size()), ' ') + end);
+      ASSERT_TRUE(count) << length << count.error().text();
+      EXPECT_EQ(count->added, 1);
+    }
+}
+
+// A stream that never ends and never ends a line, as a device has it.
+class Endless : public std::streambuf {
+  int_type underflow() override {
+    setg(part_, part_, part_ + sizeof part_);
+    return 0;
+  }
+  char part_[4096] = {};
+};
+
+TEST_F(Lines, WithoutAnEndAreRefused) {
+  auto store = open();
+  Endless endless;
+  std::istream in(&endless);
+  const auto refused = import_lines(*store, in);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(), "line 1: longer than 64 MiB, which no trial is; nothing was imported");
+}
+
 TEST_F(Lines, ACheckMayRefuseATrial) {
   auto from = open("from.db");
   auto to = open("to.db");

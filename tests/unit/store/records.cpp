@@ -136,8 +136,19 @@ TEST_F(StoreTest, NamedValues) {
   EXPECT_EQ(**store->get("peak"), "250e9");
 }
 
-TEST_F(StoreTest, FoldersAreMade) {
-  EXPECT_TRUE(open_sqlite(path("a/b/records.db")).has_value());
+TEST_F(StoreTest, OnlyTheDataFolderIsMade) {
+  const auto refused = open_sqlite(path("a/b/records.db"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(),
+            path("a/b/records.db") + ": there is no folder " + path("a/b") + "; make it, or give another file with --db");
+  EXPECT_FALSE(std::filesystem::exists(path("a")));
+  setenv("XDG_DATA_HOME", path("data").c_str(), 1);
+  EXPECT_TRUE(open_sqlite(path_in_data_folder()).has_value());
+  EXPECT_TRUE(std::filesystem::exists(path("data/lathe/records.db")));
+  unsetenv("XDG_DATA_HOME");
+}
+
+TEST_F(StoreTest, NamesMayHoldAnyCharacter) {
   EXPECT_TRUE(open_sqlite(path("odd %41?name#.db")).has_value());
   EXPECT_TRUE(std::filesystem::exists(path("odd %41?name#.db")));
 }

@@ -141,6 +141,11 @@ const Case kSyntax[] = {
     {"A: f32[4]\nC[i] = A[i]\nD[i] = A[i] *", "line 3, column 14", {"the end of the text"}},
     {"layout diagonal; C[i:4] = 1", "line 1, column 8", {"plain or free"}},
     {"max_error 2; C[i:4] = 1", "line 1, column 1", {"at most 1"}},
+    {"A: f32[4,6] as [6,4]; C[i,j] = A[i,j]", "line 1, column 1", {"A[4,6] cannot be seen as [6,4]", "neighbouring"}},
+    {"A: f32[4,6] as [25]; C[i,j] = A[i,j]", "line 1, column 1", {"cannot be seen as [25]"}},
+    {"A: f32[4,6] as; C[i,j] = A[i,j]", "line 1, column 15", {"expected '['"}},
+    {"A: f32[4,6]; B: f32[4,6] as [24]; B[i,j] = A[i,j]; C[i,j] = B[i,j] * 2", "", {"B is neither input nor output", "[24]"}},
+    {"L: f32[2,2] as [4] = {1,2,3,4}; C[i,j] = L[i,j]", "", {"L is neither input nor output"}},
 };
 INSTANTIATE_TEST_SUITE_P(Syntax, Refusal, testing::ValuesIn(kSyntax));
 
@@ -163,6 +168,26 @@ TEST(Nesting, IsLimitedNotCrashed) {
   EXPECT_NE(refusal("C[i:2] = " + repeat("sum(k:2) ", 100000)).find("nested deeper"),
             std::string::npos);
   EXPECT_NE(refusal(repeat(" ", 1 << 21)).find("longer than"), std::string::npos);
+}
+
+TEST(Size, IsLimitedWithASentence) {
+  const auto repeat = [](int times, const char* statement) {
+    std::string out = "A: f32[8]";
+    for (int i = 0; i < times; ++i) out += fmt::format(fmt::runtime(statement), i);
+    return out;
+  };
+  const auto refusal = [](const std::string& text) {
+    const auto program = parse_program(text);
+    return program ? std::string() : program.error().text();
+  };
+  EXPECT_EQ(refusal(repeat(2000, "; T{}[i] = A[i]")),
+            "the expression has 2000 stages, 256 are possible; split it into several workloads");
+  EXPECT_EQ(refusal(repeat(256, "; T{}[i] = A[i]")), "");
+  // A reduction inside an expression is a stage of its own.
+  EXPECT_EQ(refusal(repeat(129, "; T{}[i] = A[i] + (sum(k) A[k])")),
+            "the expression has 258 stages, 256 are possible; split it into several workloads");
+  EXPECT_EQ(refusal(repeat(30'000, "; B{}: f32[8]")),
+            "the expression has 30001 tensors, 1024 are possible; split it into several workloads");
 }
 
 TEST(Given, MustBelongToTheExpression) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/te/naive_nest.h"
 
 namespace lathe::te {
@@ -53,6 +55,29 @@ TEST(Parse, PaddedConvolution) {
 TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
   const Program p = parsed("Y[y] = sum(r) X[2*y + r] * W[r]", {{{"X", {14}}, {"W", {3}}}, {}, {}});
   EXPECT_EQ(p.stages[0].iters[0].extent, 6);
+}
+
+TEST(Parse, CallersMaySeeDimensionsMerged) {
+  const Program p = parsed(
+      "X: f32[2,3,4] as [6,4]; output Y: f32[2,3,4] as [2,12]; Y[g,o,x] = X[g,o,x] * 2");
+  EXPECT_EQ(p.tensors[0].shape_at_border(), (std::vector<std::int64_t>{6, 4}));
+  EXPECT_EQ(p.tensors[1].shape_at_border(), (std::vector<std::int64_t>{2, 12}));
+  EXPECT_EQ(p.tensors[1].shape, (std::vector<std::int64_t>{2, 3, 4}));
+  expect_round_trip(p);
+  EXPECT_NE(workload_key(p), workload_key(parsed("X: f32[2,3,4]; Y[g,o,x] = X[g,o,x] * 2")));
+}
+
+TEST(MergedDims, AreNeighbours) {
+  using Shape = std::vector<std::int64_t>;
+  const auto dims = [](const Shape& shape, const Shape& merged) {
+    return merged_dims(shape, merged).value_or(std::vector<int>{-1});
+  };
+  EXPECT_EQ(dims({1, 4, 32, 7, 5}, {1, 128, 7, 5}), (std::vector<int>{0, 1, 1, 2, 3}));
+  EXPECT_EQ(dims({2, 3}, {6}), (std::vector<int>{0, 0}));
+  EXPECT_EQ(dims({2, 3}, {2, 3}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(dims({1, 1, 5, 1, 1}, {1, 5, 1}), (std::vector<int>{0, 1, 1, 2, 2}));
+  for (const Shape& wrong : {Shape{3, 2}, Shape{5}, Shape{}, Shape{2, 3, 1}, Shape{12}, Shape{1, 6}})
+    EXPECT_FALSE(merged_dims({2, 3}, wrong)) << fmt::format("{}", fmt::join(wrong, ","));
 }
 
 TEST(NaiveNest, OneLoopAnIteratorAndBuffersAreTensors) {

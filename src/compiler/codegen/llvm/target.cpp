@@ -22,15 +22,19 @@ bool is_code_feature(llvm::StringRef name) {
   return std::ranges::any_of(kCodeFeatures, [&](const char* f) { return name.starts_with(f); });
 }
 
+using Ranked = std::vector<std::pair<unsigned, std::string>>;
+
 template <class Table>
-std::string similar_names(const Table& table, const std::string& name) {
-  std::vector<std::pair<unsigned, std::string>> found;
+void rank(const Table& table, const std::string& name, Ranked& found) {
   for (const auto& entry : table) {
     const llvm::StringRef key(entry.Key);
     unsigned distance = key.edit_distance(name);
     if (key.starts_with(name) || llvm::StringRef(name).starts_with(key)) distance /= 3;
     found.emplace_back(distance, entry.Key);
   }
+}
+
+std::string nearest(Ranked found) {
   std::ranges::sort(found);
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(5, found.size()); ++i)
@@ -72,24 +76,60 @@ Status resolve_host(Target& target) {
   return {};
 }
 
-Status check_names(const Target& target) {
+// A machine whose tables name every cpu and feature of the isa.
+Result<std::unique_ptr<llvm::TargetMachine>> generic_machine(const Target& target) {
   Target generic = target;
   generic.mcpu = target.isa == Isa::kX86 ? "x86-64" : "generic";
   generic.features.clear();
-  const auto machine = LATHE_TRY(make_machine(generic));
+  return make_machine(generic);
+}
+
+// Where the text names none: x86, unless only AArch64 has a cpu of this name.
+Status find_isa(Target& target) {
+  if (target.isa_given) return {};
+  const auto known = [&](Isa isa) -> Result<bool> {
+    Target of = target;
+    of.isa = isa;
+    const auto machine = LATHE_TRY(generic_machine(of));
+    return machine->getMCSubtargetInfo()->isCPUStringValid(target.mcpu);
+  };
+  if (!LATHE_TRY(known(Isa::kX86)) && LATHE_TRY(known(Isa::kAArch64))) target.isa = Isa::kAArch64;
+  return {};
+}
+
+// Of every isa that may be meant.
+Result<std::string> similar_cpus(const Target& target) {
+  Ranked found;
+  for (const Isa isa : {Isa::kX86, Isa::kAArch64}) {
+    if (target.isa_given && isa != target.isa) continue;
+    Target of = target;
+    of.isa = isa;
+    const auto machine = LATHE_TRY(generic_machine(of));
+    rank(machine->getMCSubtargetInfo()->getAllProcessorDescriptions(), target.mcpu, found);
+  }
+  return nearest(std::move(found));
+}
+
+std::string similar_features(const llvm::MCSubtargetInfo& info, const std::string& name) {
+  Ranked found;
+  rank(info.getAllProcessorFeatures(), name, found);
+  return nearest(std::move(found));
+}
+
+Status check_names(const Target& target) {
+  const auto machine = LATHE_TRY(generic_machine(target));
   const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
   // isCPUStringValid() also accepts names of other modes of the ISA family; the table is what
   // codegen can use.
   if (!info.isCPUStringValid(target.mcpu))
     return fail(ErrorKind::kInvalidArgument, "unknown cpu \"{}\"; similar ones are {}", target.mcpu,
-                similar_names(info.getAllProcessorDescriptions(), target.mcpu));
+                LATHE_TRY(similar_cpus(target)));
   for (const auto& feature : target.features) {
     const bool known = std::ranges::any_of(
         info.getAllProcessorFeatures(), [&](const auto& f) { return feature.substr(1) == f.Key; });
     if (!known)
       return fail(ErrorKind::kInvalidArgument, "unknown cpu feature \"{}\"; similar ones are {}",
-                  feature.substr(1),
-                  similar_names(info.getAllProcessorFeatures(), feature.substr(1)));
+                  feature.substr(1), similar_features(info, feature.substr(1)));
   }
   return {};
 }
@@ -116,7 +156,7 @@ void derive_aarch64(Target& target) {
 
 Result<Target> resolve_target(const Target& asked) {
   Target target = asked;
-  if (target.mcpu == "host") LATHE_TRY_STATUS(resolve_host(target));
+  LATHE_TRY_STATUS(target.mcpu == "host" ? resolve_host(target) : find_isa(target));
   LATHE_TRY_STATUS(check_names(target));
   const auto machine = LATHE_TRY(make_machine(target));
   const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();

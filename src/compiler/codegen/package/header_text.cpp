@@ -111,9 +111,11 @@ std::string layout_text(const Border& border) {
   for (const Border::Digit& digit : border.layout) {
     if (digit.extent == 1) continue;
     std::string index = fmt::format("i{}", digit.dim);
+    if (digit.within > 0) index = fmt::format("({} % {})", index, digit.within);
     if (digit.weight != 1) index = fmt::format("({} / {})", index, digit.weight);
-    const bool whole =
-        digit.weight * digit.extent >= border.shape[static_cast<std::size_t>(digit.dim)];
+    const std::int64_t below =
+        digit.within > 0 ? digit.within : border.shape[static_cast<std::size_t>(digit.dim)];
+    const bool whole = digit.weight * digit.extent >= below;
     if (!whole) index = fmt::format("({} % {})", index, digit.extent);
     text += (text.empty() ? "" : " + ") +
             (digit.stride == 1 ? index : fmt::format("{} * {}", digit.stride, index));

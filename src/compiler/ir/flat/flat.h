@@ -113,7 +113,8 @@ struct Border {
   std::string name;
   Dtype dtype = Dtype::kF32;
   std::vector<std::int64_t> shape;
-  struct Digit { int dim; std::int64_t weight, extent, stride; };  // storage offset = sum stride * ((x[dim]/weight) % extent)
+  // storage offset = sum stride * ((x[dim]/weight) % extent); where `within` is above 0, of x[dim] % within instead of x[dim]
+  struct Digit { int dim; std::int64_t weight, extent, stride, within = 0; };
   std::vector<Digit> layout;      // outermost first
   std::int64_t size = 0;          // elements of storage
   bool constant = false;
