@@ -29,7 +29,7 @@ std::string difference(const te::Program& program, const Target& target, std::ui
   if (!got) return got.error().text();
   for (std::size_t o = 0; o < want->size(); ++o) {
     const std::string wrong =
-        interp::compare((*want)[o], interp::from_storage(p->outputs[o], (*got)[o]), 64);
+        interp::compare((*want)[o], interp::from_storage(p->outputs[o], (*got)[o]));
     if (!wrong.empty()) return p->outputs[o].name + ": " + wrong;
   }
   return "";
