@@ -10,9 +10,9 @@ int main(int count, char** arguments) {
     return 2;
   }
   const auto outcome = lathe::measure::replay(arguments[1], {.cache_folder = "-"});
-  if (!outcome) {
+  if (!outcome) {                    // the reference may be what is wrong
     std::fprintf(stderr, "%s\n", outcome.error().text().c_str());
-    return 2;
+    return outcome.error().kind == lathe::ErrorKind::kWrongAnswer ? 1 : 2;
   }
   if (outcome->error) {
     std::printf("%s\n", outcome->error->text().c_str());
