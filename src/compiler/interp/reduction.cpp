@@ -24,7 +24,7 @@ void Reduction::add(const Value& term) {
   value_ = real_sum ? value_ + term.value : accumulate(op_, value_, term.value, dtype_);
   if (op_ == ir::ReduceOp::kSum) {
     bound_ += term.bound;
-    size_ += std::abs(term.value);
+    if (std::isfinite(term.value)) size_ += std::abs(term.value);
     return;
   }
   bound_ = std::max(bound_, term.bound);
@@ -37,7 +37,8 @@ void Reduction::add(const Value& term) {
 Value Reduction::sum() const {
   if (!(bound_ < kFar)) return {value_, kFar};
   if (!is_float(dtype_)) return apply(ir::BinaryOp::kAdd, {value_, bound_}, exact(0), dtype_);
-  if (!std::isfinite(value_)) return {value_, 0};
+  // What is finite may overflow on the way, also against an infinity of the other sign.
+  if (!std::isfinite(value_)) return {value_, std::isnan(value_) || size_ <= largest_of(dtype_) / 2 ? 0 : kFar};
   const double bound = bound_ + sum_units(terms_, dtype_) * 2 * epsilon_of(dtype_) * size_;
   return {value_, size_ + bound <= largest_of(dtype_) ? bound : kFar};
 }

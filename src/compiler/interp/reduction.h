@@ -25,7 +25,7 @@ class Reduction {
   double value_;
   double terms_ = 0;
   double bound_ = 0;  // of terms: their sum, or the largest for min and max
-  double size_ = 0;   // sum: of |term|
+  double size_ = 0;   // sum: of |term|, the finite ones
   double upper_ = 1, large_ = 1,
          small_ = 1;  // product: of |term| + bound, of those above 1, of those below
 };

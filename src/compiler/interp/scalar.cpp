@@ -10,15 +10,18 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// The distance of the smallest numbers of the type.
-double smallest_step_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kF16: return 0x1p-24;
-    case Dtype::kBF16: return 0x1p-133;
-    case Dtype::kF32: return 0x1p-149;
-    default: return 0x1p-1074;
-  }
-}
+// Of the floating-point types, in the order of Dtype: twice the round-off, the distance of the
+// smallest numbers and the largest number.
+struct Format {
+  double relative, step, largest;
+};
+constexpr Format kFormats[] = {{0x1p-23, 0x1p-149, 0x1.fffffep127},
+                               {0x1p-52, 0x1p-1074, std::numeric_limits<double>::max()},
+                               {0x1p-10, 0x1p-24, 65504},
+                               {0x1p-7, 0x1p-133, 0x1.fep127}};
+static_assert(static_cast<int>(Dtype::kF32) == 0 && static_cast<int>(Dtype::kF64) == 1 &&
+              static_cast<int>(Dtype::kF16) == 2 && static_cast<int>(Dtype::kBF16) == 3);
+const Format& format_of(Dtype dtype) { return kFormats[static_cast<int>(dtype)]; }
 
 struct Range {
   double low, high;
@@ -39,9 +42,10 @@ double times(double x, double d) { return d == 0 ? 0 : x * d; }
 // A real result whose operands' errors move it by `moved`.
 Value rounded(double value, double moved, Dtype dtype, double units = 1) {
   if (!(moved < kInf)) return {value, kInf};
-  if (!std::isfinite(value)) return {value, 0};
-  const double bound = moved + units * unit_of(value, dtype);
-  return {value, std::abs(value) + bound <= largest_of(dtype) ? bound : kInf};
+  const Format& format = format_of(dtype);
+  const double bound = moved + units * (format.relative * std::abs(value) + format.step);
+  if (std::abs(value) + bound <= format.largest) return {value, bound};
+  return {value, std::isfinite(value) ? kInf : 0};
 }
 
 // An integer result; where an error may wrap it around, anything is possible.
@@ -237,16 +241,11 @@ struct Evaluator {
 }  // namespace
 
 double unit_of(double size, Dtype dtype) {
-  return is_float(dtype) ? 2 * epsilon_of(dtype) * std::abs(size) + smallest_step_of(dtype) : 0;
+  return is_float(dtype) ? format_of(dtype).relative * std::abs(size) + format_of(dtype).step : 0;
 }
 
 double largest_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kF16: return 65504;
-    case Dtype::kBF16: return 0x1.fep127;
-    case Dtype::kF32: return std::numeric_limits<float>::max();
-    default: return std::numeric_limits<double>::max();
-  }
+  return is_float(dtype) ? format_of(dtype).largest : range_of(dtype).high;
 }
 
 Value apply(ir::UnaryOp op, const Value& x, Dtype dtype) {
