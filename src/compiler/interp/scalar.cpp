@@ -64,6 +64,11 @@ std::int64_t to_integer(double value, Dtype dtype) {
   return static_cast<std::int64_t>(std::clamp(value, low, high));
 }
 
+// Holds every number of the other type.
+bool is_wider(Dtype dtype, Dtype other) {
+  return dtype == Dtype::kF64 || (dtype == Dtype::kF32 && other != Dtype::kF64);
+}
+
 // How far a rising function moves within the bound of x.
 template <class F>
 Value stepped(const Value& x, const F& f) {
@@ -274,12 +279,11 @@ Value convert(const Value& x, Dtype from, Dtype to) {
   if (from == to) return x;
   if (to == Dtype::kBool) return compare(ir::BinaryOp::kNe, x, exact(0));
   if (is_float(to)) {
+    if (is_float(from) && is_wider(to, from)) return x;
     std::uint64_t bits = 0;
     store_element(to, &bits, x.value);
-    const bool widens =
-        is_float(from) && (to == Dtype::kF64 || (to == Dtype::kF32 && from != Dtype::kF64));
-    if (widens || (x.bound == 0 && load_element(to, &bits) == x.value)) return x;
-    Value out = rounded(x.value, x.bound, to);
+    Value out = x.bound == 0 ? x : rounded(x.value, x.bound, to);
+    out.value = load_element(to, &bits);
     out.filler = x.filler;
     return out;
   }

@@ -1,7 +1,7 @@
 // One element of a te stage or a nest block, computed in f64, with a bound on the rounding a real
 // program may show.
 //
-// Floating-point values are not rounded to their types. Integers are exact and wrap like two's
+// Floating-point values are not rounded to their types but where a cast says so. Integers are exact and wrap like two's
 // complement after every operation (of i64 nothing is said beyond 2^53). A cast from a float to an
 // integer rounds towards zero and stops at the ends of the range; NaN becomes 0. A cast to bool
 // asks whether the value is not 0. min and max are NaN if an operand is.
@@ -20,7 +20,8 @@ namespace lathe::interp {
 //   a / b           (d(a) + |a/b| d(b)) / (|b| - d(b)) + u
 //   exp, log, ...   how far f moves between x - d(x) and x + d(x), and kFunctionUnits u
 //   min, max        the larger bound, less what an operand lies beyond the other
-//   floor, casts    how far the result moves between x - d(x) and x + d(x)
+//   floor, casts to integers  how far the result moves between x - d(x) and x + d(x)
+//   a narrowing cast          d(x) + u, nothing where x is exact: the nearest number of the type
 //   a comparison    1, which is "either", if |a - b| <= d(a) + d(b)
 //   select          where the condition is "either", both results
 // Infinite: nothing is known, as where rounding may leave the range of the type.

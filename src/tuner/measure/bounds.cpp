@@ -48,8 +48,12 @@ Ends ends_of(Dtype dtype) {
   }
 }
 
-// Whole numbers up to here have no error in the type.
-double exact_up_to(Dtype dtype) { return 1 / epsilon_of(dtype); }
+// Whether a cast to a floating-point type rounds.
+bool narrows(Dtype from, Dtype to) {
+  if (!is_float(to) || to == Dtype::kF64 || from == Dtype::kBool) return to == Dtype::kF64 && from == Dtype::kI64;
+  if (is_float(from)) return to != Dtype::kF32 || from == Dtype::kF64;
+  return size_of(from) > 1;          // 8 bits fit into every type
+}
 
 }  // namespace
 
@@ -68,7 +72,10 @@ Expr Bounds::value(const Expr& e) const {
     Expr operator()(const ir::Select& n) const {
       return ir::select(self.value(n.condition), self.value(n.then), self.value(n.otherwise));
     }
-    Expr operator()(const ir::Cast& n) const { return ir::cast(self.value(n.x), widened(e->dtype)); }
+    Expr operator()(const ir::Cast& n) const {
+      Expr x = self.value(n.x);
+      return ir::cast(narrows(n.x->dtype, e->dtype) ? ir::cast(std::move(x), e->dtype) : std::move(x), widened(e->dtype));
+    }
   };
   return std::visit(Visitor{*this, e}, e->value);
 }
@@ -196,18 +203,8 @@ Expr Bounds::bound_of(const Expr& e, const ir::Cast& n) {
   if (from == Dtype::kBool) return bound(n.x);
   if (!is_float(to)) return is_float(from) ? truncated_bound(n, to) : wrapped(value(e), bound(n.x), to);
   const Expr d = bound(n.x);
-  if (is_float(from)) {
-    const Expr x = value(n.x);
-    if (to == Dtype::kF64 || (to == Dtype::kF32 && from != Dtype::kF64)) return d;
-    if (d) return plus(d, rounding(x, to));
-    const Expr back = ir::cast(ir::cast(x, to), Dtype::kF64);  // what came from the type is exact
-    return where(ir::binary(BinaryOp::kEq, x, back), nullptr, rounding(x, to));
-  }
-  const auto [low, high] = ends_of(from);
-  if (std::max(-low, high) <= exact_up_to(to)) return d;
-  const Expr x = value(e);
-  const Expr error = where(at_most(size(x), number(exact_up_to(to))), nullptr, rounding(x, to));
-  return plus(d, error);
+  if (!d || !narrows(from, to)) return d;
+  return plus(d, rounding(ir::cast(value(n.x), Dtype::kF64), to));
 }
 
 // Steps are at every whole number but 0, and none beyond the ends of the range.

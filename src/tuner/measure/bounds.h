@@ -20,7 +20,7 @@ class Bounds {
   // by_tensor[t]: the tensor that holds the bounds of t, or -1 where t is exact; of a bool 1 where it may be either.
   explicit Bounds(const std::vector<int>& by_tensor) : by_tensor_(by_tensor) {}
 
-  // The expression in f64.
+  // The expression in f64, rounded only by its casts.
   ir::Expr value(const ir::Expr& e) const;
   // Null: exact.
   ir::Expr bound(const ir::Expr& e);
