@@ -218,6 +218,41 @@ TEST_P(Arithmetic, OfConstants) {
 INSTANTIATE_TEST_SUITE_P(Sentences, Arithmetic, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
+int count(const std::string& text, const std::string& word) {
+  int found = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    ++found;
+  return found;
+}
+
+// The code of an elementwise body, four lanes at a time.
+std::string assembly_of(const std::string& body, const char* target) {
+  const auto program = te::parse_program("A: f32[64]; B: f32[64]; Y[i] = " + body);
+  ir::Nest nest = te::naive_nest(*program);
+  const schedule::Trace trace{
+      schedule::Split{"Y.i", std::int64_t{4}, "Y.o", "Y.v", ir::Tail::kPeel},
+      schedule::Annotate{.loop = "Y.v", .kind = ir::LoopKind::kVectorized}};
+  EXPECT_TRUE(schedule::apply(nest, trace));
+  const Target resolved = testing::resolved(target);
+  const auto text = codegen::assembly(*lower::lower(ir::SizedNest(nest, {}), resolved), resolved);
+  EXPECT_TRUE(text) << text.error().text();
+  return text.value_or("");
+}
+
+// NaN costs relu nothing, and a maximum of two unknown numbers a comparison and a blend on x86.
+TEST(ArithmeticCost, OfNan) {
+  const std::string relu = assembly_of("relu(A[i]) + B[i]", "cpu:x86-64-v3");
+  EXPECT_EQ(count(relu, "vmaxps"), 1) << relu;
+  EXPECT_EQ(count(relu, "vcmp") + count(relu, "vblend"), 0) << relu;
+  const std::string two = assembly_of("max(A[i], B[i])", "cpu:x86-64-v3");
+  EXPECT_EQ(count(two, "vmaxps"), 1) << two;
+  EXPECT_EQ(count(two, "vcmpunordps"), 1) << two;
+  EXPECT_EQ(count(two, "vblendvps"), 1) << two;
+  const std::string arm = assembly_of("max(A[i], B[i])", "cpu:cortex-a72;isa=aarch64");
+  EXPECT_EQ(count(arm, "fmax\t"), 1) << arm;
+  EXPECT_EQ(count(arm, "fcm"), 0) << arm;
+}
+
 TEST(ArithmeticRefusals, DivisorsThatAreNotPositiveNumbers) {
   for (const char* text : {"A: i32[3]; Y[i] = A[i] / 0", "A: i32[3]; Y[i] = A[i] % -2",
                            "A: i32[3]; Y[i] = A[i] / A[i]"}) {
