@@ -4,12 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <variant>
 
 #include "base/dtype.h"
 #include "compiler/interp/reduction.h"
 #include "tuner/measure/arithmetic.h"
 #include "tuner/measure/bounds.h"
+#include "tuner/measure/shallow.h"
 
 namespace lathe::measure {
 namespace {
@@ -22,9 +24,10 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // Writes the stages of a reference: each stage of the program in f64, and what computes its bound beside it.
 class ReferenceWriter {
  public:
-  explicit ReferenceWriter(const te::Program& program) : program_(program), by_tensor_(program.tensors.size(), -1), bounds_(by_tensor_) {
+  explicit ReferenceWriter(te::Program program)
+      : program_(std::move(program)), by_tensor_(program_.tensors.size(), -1), bounds_(by_tensor_) {
     result_.name = "reference";
-    result_.tensors = program.tensors;
+    result_.tensors = program_.tensors;
     for (te::Tensor& tensor : result_.tensors) {
       tensor.dtype = widened(tensor.dtype);
       tensor.constant = false;       // nothing is worth preparing for one run
@@ -152,7 +155,7 @@ class ReferenceWriter {
     return where(at_most(worst, number(0)), nullptr, number(kUnbounded));
   }
 
-  const te::Program& program_;
+  te::Program program_;
   std::vector<int> by_tensor_;
   Bounds bounds_;
   te::Program result_;
@@ -214,7 +217,7 @@ void keep_needed(te::Program& program) {
 }  // namespace
 
 ReferenceProgram reference_program(const te::Program& program) {
-  ReferenceProgram out = ReferenceWriter(program).write();
+  ReferenceProgram out = ReferenceWriter(shallow(program)).write();
   keep_needed(out.program);
   return out;
 }

@@ -254,13 +254,17 @@ TEST(Bounds, OfASumOfProductsCostOneMoreSum) {
   EXPECT_EQ(sums, 2);
 }
 
-// A body is written again for its bound, but not twice for each of its operations.
+// A body is written again for its bound, but not twice for each of its operations; what is deep is cut.
 TEST(Bounds, GrowWithTheirExpressions) {
-  std::string body = "X[i]";
-  for (int depth = 0; depth < 30; ++depth) body = fmt::format("tanh({} * X[i] + 0.1)", body);
-  const ReferenceProgram reference = reference_program(parsed("X: f32[3]; Y[i] = " + body));
-  EXPECT_LT(te::print_program(reference.program).size(), 200'000U);
-  expect_bounds_of_the_evaluator(parsed("X: f32[3]; Y[i] = " + body), 1);
+  std::string nested = "X[i]", chain = "X[i]", steps = "X[i]";
+  for (int depth = 0; depth < 60; ++depth) nested = fmt::format("tanh({} * X[i] + 0.1)", nested);
+  for (int terms = 0; terms < 240; ++terms) chain += fmt::format(" - X[i] * {}", terms % 7);
+  for (int depth = 0; depth < 40; ++depth) steps = fmt::format("select(X[i] * 1.1 > 0.3, floor({} * 1.5), X[i])", steps);
+  for (const std::string& body : {nested, chain, steps, "sum(k:5) (" + nested + ")"}) {
+    const te::Program program = parsed("X: f32[3]; Y[i] = " + body);
+    EXPECT_LT(te::print_program(reference_program(program).program).size(), 400'000U);
+    expect_bounds_of_the_evaluator(program, 1);
+  }
 }
 
 TEST(Bounds, OfExactProgramsAreNone) {

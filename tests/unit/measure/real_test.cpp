@@ -11,6 +11,8 @@
 #include "runtime/module/module.h"
 #include "runtime/pool/pool.h"
 #include "runtime/tensor/tensor.h"
+#include "support/random_program.h"
+#include "support/random_trace.h"
 #include "tuner/measure/builder/build_server.h"
 #include "tuner/measure/builder/plain_schedule.h"
 #include "tuner/measure/inputs.h"
@@ -133,6 +135,19 @@ TEST(RealMeasurer, DefaultCodeOfEveryProgramIsRight) {
       EXPECT_FALSE(outcome.error.has_value()) << tag << ": " << outcome.error->text();
       EXPECT_GT(outcome.seconds, 0);
     }
+  }
+}
+
+// Of every form and type: what the compiler makes of a program is right, and so is what it is compared with.
+TEST(RealMeasurer, RandomProgramsAreNotCalledWrong) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    Rng rng(seed);
+    const te::Program program = random_program(rng, {.dtypes = seed % 2 == 0});
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_program(program)));
+    const auto measurer = make_measurer(program, host(), options());
+    ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
+    for (const auto& [tag, outcome] : measure(**measurer, {{}, random_trace(program, rng)}))
+      EXPECT_TRUE(!outcome.error || outcome.error->kind == ErrorKind::kIllegalSchedule) << outcome.error->text();
   }
 }
 
