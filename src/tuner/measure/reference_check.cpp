@@ -77,7 +77,8 @@ std::vector<std::int64_t> elements_to_check(const std::vector<std::int64_t>& sha
   }
   shuffle(inner, rng);
   corners.insert(corners.end(), inner.begin(), inner.end());
-  for (std::int64_t i = 0; i < kAnywhere; ++i) corners.push_back(rng.between(0, elements - 1));
+  for (std::int64_t i = 0; i < kAnywhere && elements > kCheckedElements; ++i)
+    corners.push_back(rng.between(0, elements - 1));
   return corners;
 }
 
