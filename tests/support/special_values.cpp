@@ -26,8 +26,15 @@ double special(Dtype dtype, Rng& rng, bool with_infinities) {
   const bool half = dtype == Dtype::kF16;
   switch (rng.below(with_infinities ? 6 : 4)) {
     case 0: return sign * 0.0;
-    case 1: return sign * in_type(dtype, half ? 0x1p-24 : dtype == Dtype::kF64 ? 0x1p-1074 : dtype == Dtype::kF32 ? 0x1p-149 : 0x1p-133);
-    case 2: return sign * in_type(dtype, half ? 0x1.4p-15 : dtype == Dtype::kF64 ? 0x1.4p-1023 : 0x1.4p-127);
+    case 1:
+      return sign * in_type(dtype, half                   ? 0x1p-24
+                                   : dtype == Dtype::kF64 ? 0x1p-1074
+                                   : dtype == Dtype::kF32 ? 0x1p-149
+                                                          : 0x1p-133);
+    case 2:
+      return sign * in_type(dtype, half                   ? 0x1.4p-15
+                                   : dtype == Dtype::kF64 ? 0x1.4p-1023
+                                                          : 0x1.4p-127);
     case 3: return sign * in_type(dtype, half ? 60000 : dtype == Dtype::kF64 ? 1e308 : 3e38);
     case 4: return sign * kInf;
     default: return std::numeric_limits<double>::quiet_NaN();
@@ -36,7 +43,8 @@ double special(Dtype dtype, Rng& rng, bool with_infinities) {
 
 }  // namespace
 
-std::vector<interp::Tensor> special_inputs(const te::Program& program, Rng& rng, bool with_infinities) {
+std::vector<interp::Tensor> special_inputs(const te::Program& program, Rng& rng,
+                                           bool with_infinities) {
   std::vector<interp::Tensor> inputs = interp::random_inputs(program, rng);
   for (interp::Tensor& tensor : inputs)
     for (double& value : tensor.values)

@@ -1,9 +1,10 @@
-// The rounding bound of an expression as an expression: the rules of compiler/interp/scalar.h, so that a compiled program
-// computes for every element what the evaluator computes for one.
+// The rounding bound of an expression as an expression: the rules of compiler/interp/scalar.h, so
+// that a compiled program computes for every element what the evaluator computes for one.
 //
-// Everything is f64 and says how far a program may be off; no expression where it is exact. The bound of an operand is
-// written once, so that bounds grow with their expressions: where scalar.h looks at both sides of x, this takes the side
-// on which the function moves further. NaN and infinity: nothing is known.
+// Everything is f64 and says how far a program may be off; no expression where it is exact. The
+// bound of an operand is written once, so that bounds grow with their expressions: where scalar.h
+// looks at both sides of x, this takes the side on which the function moves further. NaN and
+// infinity: nothing is known.
 #pragma once
 
 #include <vector>
@@ -17,7 +18,8 @@ Dtype widened(Dtype dtype);
 
 class Bounds {
  public:
-  // by_tensor[t]: the tensor that holds the bounds of t, or -1 where t is exact; of a bool 1 where it may be either.
+  // by_tensor[t]: the tensor that holds the bounds of t, or -1 where t is exact; of a bool 1 where
+  // it may be either.
   explicit Bounds(const std::vector<int>& by_tensor) : by_tensor_(by_tensor) {}
 
   // The expression in f64, rounded only by its casts.

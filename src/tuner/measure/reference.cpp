@@ -21,7 +21,8 @@ using namespace f64;
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Writes the stages of a reference: each stage of the program in f64, and what computes its bound beside it.
+// Writes the stages of a reference: each stage of the program in f64, and what computes its bound
+// beside it.
 class ReferenceWriter {
  public:
   explicit ReferenceWriter(te::Program program)
@@ -30,7 +31,7 @@ class ReferenceWriter {
     result_.tensors = program_.tensors;
     for (te::Tensor& tensor : result_.tensors) {
       tensor.dtype = widened(tensor.dtype);
-      tensor.constant = false;       // nothing is worth preparing for one run
+      tensor.constant = false;  // nothing is worth preparing for one run
     }
   }
 
@@ -39,20 +40,24 @@ class ReferenceWriter {
     ReferenceProgram out{std::move(result_), {}, bounds_.jumps()};
     for (const int t : program_.outputs()) {
       const int bound = by_tensor_[static_cast<std::size_t>(t)];
-      out.names.push_back({program_.tensors[static_cast<std::size_t>(t)].name,
-                           bound < 0 ? std::string() : out.program.tensors[static_cast<std::size_t>(bound)].name});
+      out.names.push_back(
+          {program_.tensors[static_cast<std::size_t>(t)].name,
+           bound < 0 ? std::string() : out.program.tensors[static_cast<std::size_t>(bound)].name});
     }
     return out;
   }
 
  private:
-  const te::Tensor& tensor_of(const te::Stage& stage) const { return program_.tensors[static_cast<std::size_t>(stage.tensor)]; }
+  const te::Tensor& tensor_of(const te::Stage& stage) const {
+    return program_.tensors[static_cast<std::size_t>(stage.tensor)];
+  }
 
   // A new tensor beside that of the stage.
   int tensor_beside(const te::Stage& stage, const char* what, te::TensorRole role) {
     std::string name = tensor_of(stage).name + "_" + what;
     while (result_.find(name) >= 0) name += "_";
-    result_.tensors.push_back({.name = name, .dtype = Dtype::kF64, .shape = tensor_of(stage).shape, .role = role});
+    result_.tensors.push_back(
+        {.name = name, .dtype = Dtype::kF64, .shape = tensor_of(stage).shape, .role = role});
     return static_cast<int>(result_.tensors.size()) - 1;
   }
 
@@ -68,7 +73,8 @@ class ReferenceWriter {
   }
   Expr element(const te::Stage& stage, int tensor, Dtype dtype) const {
     std::vector<ir::Affine> index;
-    for (std::size_t d = 0; d < tensor_of(stage).shape.size(); ++d) index.push_back(ir::Affine::iter(static_cast<int>(d)));
+    for (std::size_t d = 0; d < tensor_of(stage).shape.size(); ++d)
+      index.push_back(ir::Affine::iter(static_cast<int>(d)));
     return ir::read(tensor, std::move(index), dtype);
   }
 
@@ -95,11 +101,13 @@ class ReferenceWriter {
     switch (stage.reduce) {
       case ir::ReduceOp::kNone: return bounds_.bound(stage.body);
       case ir::ReduceOp::kSum: return is_float(dtype) ? sum_bound(stage) : integer_sum_bound(stage);
-      case ir::ReduceOp::kProd: return is_float(dtype) ? product_bound(stage) : integer_product_bound(stage);
+      case ir::ReduceOp::kProd:
+        return is_float(dtype) ? product_bound(stage) : integer_product_bound(stage);
       case ir::ReduceOp::kMax:
       case ir::ReduceOp::kMin: {
         Expr terms = bounds_.bound(stage.body);
-        return terms ? reduced(stage, "bound_terms", ir::ReduceOp::kMax, std::move(terms)) : nullptr;
+        return terms ? reduced(stage, "bound_terms", ir::ReduceOp::kMax, std::move(terms))
+                     : nullptr;
       }
     }
     return nullptr;
@@ -112,18 +120,23 @@ class ReferenceWriter {
     return terms;
   }
 
-  // units eps sum |term| and the terms' own bounds, as one sum. Where the terms are exact but for a last product, the
-  // products' unit is one of the sum's, so that a sum of products costs no more than a second one.
+  // units eps sum |term| and the terms' own bounds, as one sum. Where the terms are exact but for a
+  // last product, the products' unit is one of the sum's, so that a sum of products costs no more
+  // than a second one.
   Expr sum_bound(const te::Stage& stage) {
     const Dtype dtype = stage.body->dtype;
     const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step;
     double units = interp::sum_units(terms_of(stage), dtype);
     const auto* product = std::get_if<ir::Binary>(&stage.body->value);
-    const bool plain = product != nullptr && product->op == ir::BinaryOp::kMul && !bounds_.bound(product->a) && !bounds_.bound(product->b);
+    const bool plain = product != nullptr && product->op == ir::BinaryOp::kMul &&
+                       !bounds_.bound(product->a) && !bounds_.bound(product->b);
     if (plain) units += 1;
     const Expr own = plain ? nullptr : bounds_.bound(stage.body);
-    const Expr total = reduced(stage, "size", ir::ReduceOp::kSum, plus(size(bounds_.value(stage.body)), times(own, 1 / (units * unit))));
-    return where(at_most(total, number(interp::largest_of(dtype))), plus(times(total, units * unit), number(terms_of(stage) * step)),
+    const Expr total =
+        reduced(stage, "size", ir::ReduceOp::kSum,
+                plus(size(bounds_.value(stage.body)), times(own, 1 / (units * unit))));
+    return where(at_most(total, number(interp::largest_of(dtype))),
+                 plus(times(total, units * unit), number(terms_of(stage) * step)),
                  number(kUnbounded));
   }
 
@@ -131,21 +144,24 @@ class ReferenceWriter {
     Expr own = bounds_.bound(stage.body);
     if (!own) return nullptr;
     const Expr total = reduced(stage, "bound_terms", ir::ReduceOp::kSum, std::move(own));
-    return Bounds::wrapped(element(stage, stage.tensor, stage.body->dtype), total, stage.body->dtype);
+    return Bounds::wrapped(element(stage, stage.tensor, stage.body->dtype), total,
+                           stage.body->dtype);
   }
 
-  // In another order a product may leave the range of the type on the way: below, and what follows makes much of it, or
-  // above, and nothing is known.
+  // In another order a product may leave the range of the type on the way: below, and what follows
+  // makes much of it, or above, and nothing is known.
   Expr product_bound(const te::Stage& stage) {
     const Dtype dtype = stage.body->dtype;
-    const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step, terms = terms_of(stage);
+    const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step,
+                 terms = terms_of(stage);
     const Expr own = bounds_.bound(stage.body), factor = plus(size(bounds_.value(stage.body)), own);
     const Expr value = size(element(stage, stage.tensor, Dtype::kF64));
     const Expr upper = own ? reduced(stage, "upper", ir::ReduceOp::kProd, factor) : value;
     const Expr large = reduced(stage, "large", ir::ReduceOp::kProd, larger(number(1), factor));
     Expr rounded = times(upper, (terms + 1) * unit);
     if (own) rounded = plus(minus(upper, value), rounded);
-    return where(at_most(large, number(interp::largest_of(dtype))), plus(rounded, times(large, (terms + 1) * step)), number(kUnbounded));
+    return where(at_most(large, number(interp::largest_of(dtype))),
+                 plus(rounded, times(large, (terms + 1) * step)), number(kUnbounded));
   }
 
   Expr integer_product_bound(const te::Stage& stage) {
@@ -170,7 +186,9 @@ double coarsest_of(const Expr& e) {
     double operator()(const ir::Read&) const { return 0; }
     double operator()(const ir::InRange&) const { return 0; }
     double operator()(const ir::Unary& n) const { return std::max(own, coarsest_of(n.x)); }
-    double operator()(const ir::Binary& n) const { return std::max({own, coarsest_of(n.a), coarsest_of(n.b)}); }
+    double operator()(const ir::Binary& n) const {
+      return std::max({own, coarsest_of(n.a), coarsest_of(n.b)});
+    }
     double operator()(const ir::Select& n) const {
       return std::max({coarsest_of(n.condition), coarsest_of(n.then), coarsest_of(n.otherwise)});
     }
@@ -182,7 +200,8 @@ double coarsest_of(const te::Program& program) {
   double coarsest = 0;
   for (const te::Stage& stage : program.stages) {
     const bool adds = stage.reduce == ir::ReduceOp::kSum || stage.reduce == ir::ReduceOp::kProd;
-    coarsest = std::max({coarsest, coarsest_of(stage.body), adds ? epsilon_of(stage.body->dtype) : 0});
+    coarsest =
+        std::max({coarsest, coarsest_of(stage.body), adds ? epsilon_of(stage.body->dtype) : 0});
   }
   return coarsest;
 }
@@ -209,7 +228,8 @@ void keep_needed(te::Program& program) {
     stage.tensor = moved[stage.tensor];
     stage.body = ir::rewrite_leaves(stage.body, [&](const Expr& leaf) {
       const auto* read = std::get_if<ir::Read>(&leaf->value);
-      return read == nullptr ? leaf : ir::read(moved[read->tensor], read->index, leaf->dtype, read->pad);
+      return read == nullptr ? leaf
+                             : ir::read(moved[read->tensor], read->index, leaf->dtype, read->pad);
     });
   }
 }
@@ -232,8 +252,10 @@ double allowed_error(const te::Program& program, bool jumps, const Reference& re
       if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
     if (largest > 0) smallest = std::min(smallest, largest);
   }
-  const double step = interp::unit_of(0, coarsest == epsilon_of(Dtype::kF32) ? Dtype::kF32 : Dtype::kF64);
-  return smallest * program.contract.max_error < 1e3 * step ? kUnbounded : program.contract.max_error;
+  const double step =
+      interp::unit_of(0, coarsest == epsilon_of(Dtype::kF32) ? Dtype::kF32 : Dtype::kF64);
+  return smallest * program.contract.max_error < 1e3 * step ? kUnbounded
+                                                            : program.contract.max_error;
 }
 
 Result<runner::Fd> reference_file(const Reference& reference) {

@@ -13,7 +13,7 @@ namespace lathe::measure {
 namespace {
 
 constexpr std::int64_t kMostTerms = 30'000'000;
-constexpr std::int64_t kAnywhere = 64;           // elements besides the grid's
+constexpr std::int64_t kAnywhere = 64;  // elements besides the grid's
 
 // `count` coordinates of a dimension: both ends and what is beside them, the rest at random.
 std::vector<std::int64_t> coordinates(std::int64_t extent, std::int64_t count, Rng& rng) {
@@ -23,7 +23,8 @@ std::vector<std::int64_t> coordinates(std::int64_t extent, std::int64_t count, R
     return out;
   }
   const auto add = [&](std::int64_t i) {
-    if (static_cast<std::int64_t>(out.size()) < count && std::ranges::find(out, i) == out.end()) out.push_back(i);
+    if (static_cast<std::int64_t>(out.size()) < count && std::ranges::find(out, i) == out.end())
+      out.push_back(i);
   };
   add(0);
   add(extent - 1);
@@ -39,21 +40,25 @@ std::vector<std::vector<std::int64_t>> grid_of(const std::vector<std::int64_t>& 
   std::vector<std::vector<std::int64_t>> grid(shape.size());
   double left = static_cast<double>(kCheckedElements);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const double share = std::ceil(std::pow(left, 1 / static_cast<double>(order.size() - i)) - 1e-9);
-    grid[order[i]] = coordinates(shape[order[i]], std::max<std::int64_t>(2, static_cast<std::int64_t>(share)), rng);
+    const double share =
+        std::ceil(std::pow(left, 1 / static_cast<double>(order.size() - i)) - 1e-9);
+    grid[order[i]] = coordinates(shape[order[i]],
+                                 std::max<std::int64_t>(2, static_cast<std::int64_t>(share)), rng);
     left = std::max(1.0, left / static_cast<double>(grid[order[i]].size()));
   }
   return grid;
 }
 
 bool agree(double got, const interp::Value& want) {
-  if (!(want.bound < INFINITY) || got == want.value || (std::isnan(got) && std::isnan(want.value))) return true;
+  if (!(want.bound < INFINITY) || got == want.value || (std::isnan(got) && std::isnan(want.value)))
+    return true;
   return std::abs(got - want.value) <= want.bound;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> elements_to_check(const std::vector<std::int64_t>& shape, std::uint64_t seed) {
+std::vector<std::int64_t> elements_to_check(const std::vector<std::int64_t>& shape,
+                                            std::uint64_t seed) {
   Rng rng(seed ^ 0x636865636bU);
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) elements *= extent;
@@ -82,31 +87,38 @@ std::vector<std::int64_t> elements_to_check(const std::vector<std::int64_t>& sha
   return corners;
 }
 
-std::optional<Disagreement> check_reference(const te::Program& program, const std::vector<std::vector<double>>& inputs,
+std::optional<Disagreement> check_reference(const te::Program& program,
+                                            const std::vector<std::vector<double>>& inputs,
                                             const Reference& reference, std::uint64_t seed) {
   const auto outputs = program.outputs();
   std::int64_t compared = 0;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    interp::Elements elements(program, {inputs.begin(), inputs.end()}, kMostTerms / static_cast<std::int64_t>(outputs.size()));
-    bool blind = true;               // bounds so wide that anything would pass
+    interp::Elements elements(program, {inputs.begin(), inputs.end()},
+                              kMostTerms / static_cast<std::int64_t>(outputs.size()));
+    bool blind = true;  // bounds so wide that anything would pass
     interp::Value seen;
     std::int64_t last = -1;
-    for (const std::int64_t index : elements_to_check(program.tensors[static_cast<std::size_t>(outputs[o])].shape, seed)) {
+    for (const std::int64_t index :
+         elements_to_check(program.tensors[static_cast<std::size_t>(outputs[o])].shape, seed)) {
       const auto want = elements.at(outputs[o], index);
       if (!want) break;
       ++compared;
       const auto i = static_cast<std::size_t>(index);
       const double got = reference.values[o][i], bound = reference.bounds[o][i];
-      if (!agree(got, *want)) return Disagreement{static_cast<int>(o), index, got, want->value, want->bound};
+      if (!agree(got, *want))
+        return Disagreement{static_cast<int>(o), index, got, want->value, want->bound};
       if (!(want->bound < INFINITY)) continue;
       blind = blind && std::isinf(bound);
       seen = *want;
       last = index;
     }
     if (blind && last >= 0)
-      return Disagreement{static_cast<int>(o), last, reference.bounds[o][static_cast<std::size_t>(last)], seen.value, seen.bound, true};
+      return Disagreement{
+          static_cast<int>(o), last,       reference.bounds[o][static_cast<std::size_t>(last)],
+          seen.value,          seen.bound, true};
   }
-  log(LogLevel::kDebug, "{} elements of the reference agree with the expression evaluator", compared);
+  log(LogLevel::kDebug, "{} elements of the reference agree with the expression evaluator",
+      compared);
   return std::nullopt;
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 using ir::Expr;
 
-constexpr int kDeepest = 16;                     // of a part
-constexpr double kMostIterations = 1 << 25;      // of a stage that is cut
+constexpr int kDeepest = 16;                 // of a part
+constexpr double kMostIterations = 1 << 25;  // of a stage that is cut
 
 class Cutter {
  public:
@@ -75,8 +75,10 @@ class Cutter {
       tensor.shape.push_back(iter.extent);
       index.push_back(ir::Affine::iter(static_cast<int>(index.size())));
     }
-    const std::string base = program_.tensors[static_cast<std::size_t>(stage_.tensor)].name + "_part";
-    for (int i = 1; tensor.name.empty() || program_.find(tensor.name) >= 0; ++i) tensor.name = base + std::to_string(i);
+    const std::string base =
+        program_.tensors[static_cast<std::size_t>(stage_.tensor)].name + "_part";
+    for (int i = 1; tensor.name.empty() || program_.find(tensor.name) >= 0; ++i)
+      tensor.name = base + std::to_string(i);
     program_.tensors.push_back(std::move(tensor));
     Expr read = ir::read(made.tensor, std::move(index), e->dtype);
     made.body = std::move(e);
@@ -97,7 +99,8 @@ te::Program shallow(const te::Program& program) {
     double iterations = 1;
     for (const te::Iterator& iter : stage.iters) iterations *= static_cast<double>(iter.extent);
     te::Stage cut = stage;
-    if (iterations <= kMostIterations && stage.iters.size() <= te::kMaxRank) cut.body = Cutter(out, stage)(stage.body);
+    if (iterations <= kMostIterations && stage.iters.size() <= te::kMaxRank)
+      cut.body = Cutter(out, stage)(stage.body);
     out.stages.push_back(std::move(cut));
   }
   return out;

@@ -23,12 +23,14 @@ std::int64_t count_of(const std::vector<std::int64_t>& shape) {
 }
 
 TEST(ElementsToCheck, AreCornersBordersAndOthers) {
-  const std::vector<std::vector<std::int64_t>> shapes = {{1}, {7}, {300}, {100'003}, {13, 17}, {1, 512, 56, 57}, {3, 1, 211}, {2, 2, 2, 2, 2, 2}};
+  const std::vector<std::vector<std::int64_t>> shapes = {
+      {1}, {7}, {300}, {100'003}, {13, 17}, {1, 512, 56, 57}, {3, 1, 211}, {2, 2, 2, 2, 2, 2}};
   for (const auto& shape : shapes) {
     const auto offsets = elements_to_check(shape, 1);
     const std::int64_t elements = count_of(shape);
     const std::set<std::int64_t> different(offsets.begin(), offsets.end());
-    EXPECT_GE(static_cast<std::int64_t>(different.size()), std::min(kCheckedElements, elements)) << fmt::format("{}", fmt::join(shape, ","));
+    EXPECT_GE(static_cast<std::int64_t>(different.size()), std::min(kCheckedElements, elements))
+        << fmt::format("{}", fmt::join(shape, ","));
     EXPECT_TRUE(different.contains(0));
     EXPECT_TRUE(different.contains(elements - 1));
     EXPECT_TRUE(different.contains(shape.back() - 1));
@@ -60,7 +62,8 @@ Reference evaluated(const te::Program& program, const std::vector<std::vector<do
 TEST(Elements, AreThoseOfTheWholeProgram) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     Rng rng(seed);
-    const te::Program program = random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 2'000});
+    const te::Program program =
+        random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 2'000});
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_program(program)));
     const auto values = random_inputs(program, seed);
     const Reference want = evaluated(program, values);
@@ -69,7 +72,8 @@ TEST(Elements, AreThoseOfTheWholeProgram) {
       for (std::size_t i = want.values[o].size(); i-- > 0;) {
         const auto got = elements.at(program.outputs()[o], static_cast<std::int64_t>(i));
         ASSERT_TRUE(got.has_value());
-        ASSERT_TRUE(got->value == want.values[o][i] || (got->value != got->value && want.values[o][i] != want.values[o][i]));
+        ASSERT_TRUE(got->value == want.values[o][i] ||
+                    (got->value != got->value && want.values[o][i] != want.values[o][i]));
         ASSERT_EQ(got->bound, want.bounds[o][i]);
       }
     }
@@ -78,7 +82,9 @@ TEST(Elements, AreThoseOfTheWholeProgram) {
 }
 
 TEST(Elements, TakeOnlyWhatTheyNeed) {
-  const auto program = te::parse_program("A: f32[999,501]; B: f32[501,800]; C: f32[800,703]; D[i,j] = sum(k) A[i,k] * B[k,j]; E[i,j] = sum(k) D[i,k] * C[k,j]");
+  const auto program = te::parse_program(
+      "A: f32[999,501]; B: f32[501,800]; C: f32[800,703]; D[i,j] = sum(k) A[i,k] * B[k,j]; E[i,j] "
+      "= sum(k) D[i,k] * C[k,j]");
   const auto values = random_inputs(*program, 1);
   interp::Elements elements(*program, {values.begin(), values.end()}, 10'000'000);
   ASSERT_TRUE(elements.at(program->outputs()[0], 5).has_value());
@@ -91,7 +97,9 @@ TEST(Elements, TakeOnlyWhatTheyNeed) {
 
 // One element of ten million terms, and one that needs a stage as long.
 TEST(CheckReference, LongSums) {
-  for (const char* text : {"X: f32[10000000]; S[one:1] = sum(i) X[i] * X[i]", "X: f32[3000000]; S[one:1] = sum(i) exp(X[i]); Y[i] = exp(X[i]) / S[0]"}) {
+  for (const char* text :
+       {"X: f32[10000000]; S[one:1] = sum(i) X[i] * X[i]",
+        "X: f32[3000000]; S[one:1] = sum(i) exp(X[i]); Y[i] = exp(X[i]) / S[0]"}) {
     const auto program = te::parse_program(text);
     ASSERT_TRUE(program.has_value()) << program.error().text();
     const auto values = random_inputs(*program, 1);
@@ -103,7 +111,8 @@ TEST(CheckReference, LongSums) {
 }
 
 TEST(CheckReference, FindsWhatIsWrongEverywhereAtABorderOrInTheBounds) {
-  const auto program = te::parse_program("A: f32[40,50]; B: f32[40,60]; C[i,j] = sum(k) A[k,i] * B[k,j]; D[i,j] = relu(C[i,j])");
+  const auto program = te::parse_program(
+      "A: f32[40,50]; B: f32[40,60]; C[i,j] = sum(k) A[k,i] * B[k,j]; D[i,j] = relu(C[i,j])");
   const auto values = random_inputs(*program, 1);
   const Reference right = evaluated(*program, values);
   EXPECT_EQ(check_reference(*program, values, right, 1), std::nullopt);
