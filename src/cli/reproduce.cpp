@@ -12,6 +12,10 @@ Result<int> reproduce(const std::string& folder) {
   auto outcome = measure::replay(folder, {.cache_folder = "-"});
   if (!outcome && outcome.error().kind == ErrorKind::kNotFound)
     outcome.error().message += "; give the folder that a wrong answer left behind";
+  if (!outcome && outcome.error().kind == ErrorKind::kWrongAnswer) {  // the reference is what is wrong
+    fmt::print("{}\n", outcome.error().text());
+    return kFailed;
+  }
   if (!outcome) return std::unexpected(outcome.error());
   if (outcome->error) {
     fmt::print("{}\n", outcome->error->text());

@@ -17,7 +17,7 @@ std::string check_flat(const te::Program& program, const flat::Program& flat, st
   const auto got = interp::eval_flat(flat, stored, {.seed = seed});
   if (!got) return got.error().text();
   for (std::size_t o = 0; o < want->size(); ++o) {
-    const std::string wrong = interp::compare((*want)[o], interp::from_storage(flat.outputs[o], (*got)[o]), 64);
+    const std::string wrong = interp::compare((*want)[o], interp::from_storage(flat.outputs[o], (*got)[o]));
     if (!wrong.empty()) return flat.outputs[o].name + ": " + wrong;
   }
   return "";

@@ -55,8 +55,8 @@ double apply(BinaryOp op, double a, double b) {
     case BinaryOp::kSub: return a - b;
     case BinaryOp::kMul: return a * b;
     case BinaryOp::kDiv: return a / b;
-    case BinaryOp::kMin: return a < b ? a : b;
-    case BinaryOp::kMax: return a > b ? a : b;
+    case BinaryOp::kMin: return std::isnan(a) || a < b ? a : b;
+    case BinaryOp::kMax: return std::isnan(a) || a > b ? a : b;
     case BinaryOp::kPow: return std::pow(a, b);
     default: throw Fault{"an operation on a type it does not have"};
   }

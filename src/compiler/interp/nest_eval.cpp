@@ -218,15 +218,14 @@ class NestRun final : public Environment {
     block_ = &block;
     if (!set_position(block)) return start_without_term(id);
     const auto offset = static_cast<std::size_t>(offset_of(block.writes, block.index, false));
-    Value value = interp::evaluate(block.body, *this);
+    double value = interp::evaluate(block.body, *this).value;
     if (block.reduce != ir::ReduceOp::kNone) {
       const Dtype dtype = nest_.buffers[static_cast<std::size_t>(block.writes)].dtype;
-      const Value so_far =
-          starts(id) ? identity(block.reduce, dtype) : exact(load(block.writes, offset));
+      const double so_far = starts(id) ? ir::identity_of(block.reduce, dtype) : load(block.writes, offset);
       value = accumulate(block.reduce, so_far, value, dtype);
     }
     Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
-    storage.elements[offset] = value.value;
+    storage.elements[offset] = value;
     storage.written[offset] = storage.instance;
   }
 
@@ -239,7 +238,7 @@ class NestRun final : public Environment {
     const auto offset = static_cast<std::size_t>(at);
     Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
     if (storage.written[offset] == storage.instance) return;
-    storage.elements[offset] = identity(block.reduce, nest_.buffers[static_cast<std::size_t>(block.writes)].dtype).value;
+    storage.elements[offset] = ir::identity_of(block.reduce, nest_.buffers[static_cast<std::size_t>(block.writes)].dtype);
     storage.written[offset] = storage.instance;
   }
 

@@ -3,38 +3,211 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
+#include <utility>
 
 namespace lathe::interp {
 namespace {
 
-using ir::UnaryOp;
-
 constexpr double kInf = std::numeric_limits<double>::infinity();
-// Conditions and steps closer than this many bounds may fall either way in a real program.
-constexpr double kDoubt = 64;
 
-// Half the distance between the smallest numbers of the type.
-double tiny_of(Dtype dtype) {
+// Of the floating-point types, in the order of Dtype: twice the round-off, the distance of the
+// smallest numbers and the largest number.
+struct Format {
+  double relative, step, largest;
+};
+constexpr Format kFormats[] = {{0x1p-23, 0x1p-149, 0x1.fffffep127},
+                               {0x1p-52, 0x1p-1074, std::numeric_limits<double>::max()},
+                               {0x1p-10, 0x1p-24, 65504},
+                               {0x1p-7, 0x1p-133, 0x1.fep127}};
+static_assert(static_cast<int>(Dtype::kF32) == 0 && static_cast<int>(Dtype::kF64) == 1 &&
+              static_cast<int>(Dtype::kF16) == 2 && static_cast<int>(Dtype::kBF16) == 3);
+const Format& format_of(Dtype dtype) { return kFormats[static_cast<int>(dtype)]; }
+
+struct Range {
+  double low, high;
+};
+Range range_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kF16: return 0x1p-25;
-    case Dtype::kF32:
-    case Dtype::kBF16: return 0x1p-126;  // a machine may flush subnormals
-    default: return 0;
+    case Dtype::kI8: return {-128, 127};
+    case Dtype::kU8: return {0, 255};
+    case Dtype::kI32: return {-0x1p31, 0x1p31 - 1};
+    case Dtype::kBool: return {0, 1};
+    default: return {-0x1p53, 0x1p53};  // beyond, f64 does not hold every integer
   }
 }
 
-// NaN and infinity as bounds would say nothing; a value that is not finite must be met exactly in
-// kind.
-Value rounded(Value v, Dtype dtype, double roundings = 1) {
-  v.bound += roundings * epsilon_of(dtype) * v.magnitude + tiny_of(dtype);
-  return v;
+// x * d where no error times anything is none.
+double times(double x, double d) { return d == 0 ? 0 : x * d; }
+
+// A real result whose operands' errors move it by `moved`.
+Value rounded(double value, double moved, Dtype dtype, double units = 1) {
+  if (!(moved < kInf)) return {value, kInf};
+  const Format& format = format_of(dtype);
+  const double bound = moved + units * (format.relative * std::abs(value) + format.step);
+  if (std::abs(value) + bound <= format.largest) return {value, bound};
+  return {value, std::isfinite(value) ? kInf : 0};
 }
 
-std::int64_t whole(double value) {
-  if (value >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
-  return value < -0x1p63 ? std::numeric_limits<std::int64_t>::min()
-                         : static_cast<std::int64_t>(value);
+// An integer result; where an error may wrap it around, anything is possible.
+Value integer(std::int64_t value, double bound, Dtype dtype) {
+  const double v = wrap(value, dtype);
+  const auto [low, high] = range_of(dtype);
+  const bool known = bound == 0 ? dtype != Dtype::kI64 || std::abs(v) <= high
+                                : v - bound >= low && v + bound <= high;
+  return {v, known ? bound : kInf};
+}
+
+std::int64_t to_integer(double value, Dtype dtype) {
+  if (std::isnan(value)) return 0;
+  if (dtype == Dtype::kI64) return whole(value);
+  const auto [low, high] = range_of(dtype);
+  return static_cast<std::int64_t>(std::clamp(value, low, high));
+}
+
+// Holds every number of the other type.
+bool is_wider(Dtype dtype, Dtype other) {
+  return dtype == Dtype::kF64 || (dtype == Dtype::kF32 && other != Dtype::kF64);
+}
+
+// How far a rising function moves within the bound of x.
+template <class F>
+Value stepped(const Value& x, const F& f) {
+  const double at = f(x.value);
+  if (x.bound == 0) return {at, 0};
+  const double moved = std::max(f(x.value + x.bound) - at, at - f(x.value - x.bound));
+  return {at, std::isnan(moved) ? kInf : moved};
+}
+
+Value real_unary(ir::UnaryOp op, const Value& x, Dtype dtype) {
+  const double v = x.value, d = x.bound;
+  const auto function = [&](double f, double moved) {
+    return rounded(f, d == 0 ? 0 : moved, dtype, kFunctionUnits);
+  };
+  switch (op) {
+    case ir::UnaryOp::kNeg: return {-v, d};
+    case ir::UnaryOp::kAbs: return {std::abs(v), d};
+    case ir::UnaryOp::kExp: return function(std::exp(v), std::exp(v + d) - std::exp(v));
+    case ir::UnaryOp::kLog: return function(std::log(v), std::log(v) - std::log(v - d));
+    case ir::UnaryOp::kSqrt: return function(std::sqrt(v), std::sqrt(v) - std::sqrt(v - d));
+    case ir::UnaryOp::kRsqrt:
+      return function(1 / std::sqrt(v), 1 / std::sqrt(v - d) - 1 / std::sqrt(v));
+    case ir::UnaryOp::kTanh: return function(std::tanh(v), d);
+    case ir::UnaryOp::kErf: return function(std::erf(v), 1.13 * d);  // 2 / sqrt(pi)
+    case ir::UnaryOp::kSigmoid: return function(1 / (1 + std::exp(-v)), 0.25 * d);
+    case ir::UnaryOp::kFloor: return stepped(x, [](double y) { return std::floor(y); });
+    case ir::UnaryOp::kCeil: return stepped(x, [](double y) { return std::ceil(y); });
+    case ir::UnaryOp::kNot: break;
+  }
+  return x;
+}
+
+Value product(const Value& a, const Value& b, Dtype dtype) {
+  const double v = a.value * b.value;
+  const bool open = (a.filler && !std::isfinite(b.value)) || (b.filler && !std::isfinite(a.value));
+  const double moved =
+      times(std::abs(a.value), b.bound) + times(std::abs(b.value) + b.bound, a.bound);
+  Value out = rounded(v, open ? kInf : moved, dtype);
+  out.filler = a.filler || b.filler;
+  return out;
+}
+
+Value quotient(const Value& a, const Value& b, Dtype dtype) {
+  const double v = a.value / b.value;
+  if (a.bound == 0 && b.bound == 0) return rounded(v, 0, dtype);
+  const double room = std::abs(b.value) - b.bound;
+  return rounded(v, room > 0 ? (a.bound + times(std::abs(v), b.bound)) / room : kInf, dtype);
+}
+
+// e^(y log x): in f64 the error of the exponent shows, f32 is computed through f64.
+Value power(const Value& a, const Value& b, Dtype dtype) {
+  const double v = std::pow(a.value, b.value), size = std::abs(a.value);
+  const double log = size > 0 ? std::log(size) : 0;
+  const double units =
+      kFunctionUnits +
+      (dtype == Dtype::kF64 && std::isfinite(log * b.value) ? 2 * std::abs(log * b.value) : 0);
+  if (a.bound == 0 && b.bound == 0) return rounded(v, 0, dtype, units);
+  if (!(size > a.bound)) return {v, kInf};
+  const double base = std::log(size) - std::log(size - a.bound);
+  const double exponent = times(std::abs(b.value) + b.bound, base) + times(std::abs(log), b.bound);
+  return rounded(v, std::abs(v) * std::expm1(exponent), dtype, units);
+}
+
+// The larger; for the smaller with both operands negated.
+Value largest(const Value& a, const Value& b) {
+  const double v = std::isnan(a.value) || a.value > b.value ? a.value : b.value;
+  const double by_a = a.bound == 0 ? 0 : a.bound - std::max(0.0, b.value - a.value);
+  const double by_b = b.bound == 0 ? 0 : b.bound - std::max(0.0, a.value - b.value);
+  const double bound = std::max({0.0, by_a, by_b});
+  return {v, std::isnan(by_a) || std::isnan(by_b) ? kInf : bound};
+}
+
+Value real_binary(ir::BinaryOp op, const Value& a, const Value& b, Dtype dtype) {
+  switch (op) {
+    case ir::BinaryOp::kAdd: return rounded(a.value + b.value, a.bound + b.bound, dtype);
+    case ir::BinaryOp::kSub: return rounded(a.value - b.value, a.bound + b.bound, dtype);
+    case ir::BinaryOp::kMul: return product(a, b, dtype);
+    case ir::BinaryOp::kDiv: return quotient(a, b, dtype);
+    case ir::BinaryOp::kPow: return power(a, b, dtype);
+    case ir::BinaryOp::kMax: return largest(a, b);
+    case ir::BinaryOp::kMin: {
+      const Value v = largest({-a.value, a.bound}, {-b.value, b.bound});
+      return {-v.value, v.bound};
+    }
+    default: return {std::fmod(a.value, b.value), kInf};
+  }
+}
+
+Value integer_binary(ir::BinaryOp op, const Value& a, const Value& b, Dtype dtype) {
+  const std::int64_t x = whole(a.value), y = whole(b.value);
+  const auto ux = static_cast<std::uint64_t>(x), uy = static_cast<std::uint64_t>(y);
+  const auto wrapped = [&](std::uint64_t v, double bound) {
+    return integer(static_cast<std::int64_t>(v), bound, dtype);
+  };
+  switch (op) {
+    case ir::BinaryOp::kAdd: return wrapped(ux + uy, a.bound + b.bound);
+    case ir::BinaryOp::kSub: return wrapped(ux - uy, a.bound + b.bound);
+    case ir::BinaryOp::kMul:
+      return wrapped(
+          ux * uy, times(std::abs(a.value), b.bound) + times(std::abs(b.value) + b.bound, a.bound));
+    case ir::BinaryOp::kDiv:
+      return wrapped(y == 0    ? 0
+                     : y == -1 ? -ux
+                               : static_cast<std::uint64_t>(x / y),
+                     b.bound > 0 ? kInf : std::ceil(a.bound / std::abs(b.value)));
+    case ir::BinaryOp::kMod:
+      return wrapped(y == 0 || y == -1 ? 0 : static_cast<std::uint64_t>(x % y),
+                     b.bound > 0   ? kInf
+                     : a.bound > 0 ? 2 * std::abs(b.value)
+                                   : 0);
+    case ir::BinaryOp::kMin: return wrapped(x < y ? ux : uy, std::max(a.bound, b.bound));
+    default: return wrapped(x < y ? uy : ux, std::max(a.bound, b.bound));
+  }
+}
+
+Value compare(ir::BinaryOp op, const Value& a, const Value& b) {
+  const double doubt = a.bound + b.bound;
+  const bool either = doubt > 0 && (!(doubt < kInf) || std::abs(a.value - b.value) <= doubt);
+  bool holds = false;
+  switch (op) {
+    case ir::BinaryOp::kLt: holds = a.value < b.value; break;
+    case ir::BinaryOp::kLe: holds = a.value <= b.value; break;
+    case ir::BinaryOp::kEq: holds = a.value == b.value; break;
+    default: holds = a.value != b.value;
+  }
+  return {holds ? 1.0 : 0.0, either ? 1.0 : 0.0};
+}
+
+Value logic(ir::BinaryOp op, const Value& a, const Value& b) {
+  const auto may_be = [](const Value& x, bool what) {
+    return (x.value != 0) == what || x.bound > 0;
+  };
+  const bool yes =
+      op == ir::BinaryOp::kAnd ? a.value != 0 && b.value != 0 : a.value != 0 || b.value != 0;
+  const bool may_hold = op == ir::BinaryOp::kAnd ? may_be(a, true) && may_be(b, true)
+                                                 : may_be(a, true) || may_be(b, true);
+  const bool may_fail = op == ir::BinaryOp::kAnd ? may_be(a, false) || may_be(b, false)
+                                                 : may_be(a, false) && may_be(b, false);
+  return {yes ? 1.0 : 0.0, may_hold && may_fail ? 1.0 : 0.0};
 }
 
 struct Evaluator {
@@ -57,161 +230,66 @@ struct Evaluator {
     });
     return exact(inside ? 1 : 0);
   }
-
-  Value operator()(const ir::Unary& n) const {
-    const Value x = eval(n.x);
-    if (n.op == UnaryOp::kNot) return {x.value == 0 ? 1.0 : 0.0, 1, x.bound};
-    if (is_float(dtype)) return real_function(n.op, x);
-    const auto value = static_cast<std::uint64_t>(whole(x.value));
-    const bool negate = n.op == UnaryOp::kNeg || x.value < 0;
-    return exact(wrap(static_cast<std::int64_t>(negate ? -value : value), dtype));
-  }
-
-  // value f(x); slope bounds |f'| near x.
-  Value function(double f, double slope, const Value& x) const {
-    return rounded({f, std::abs(f), slope * x.bound}, dtype, 4);
-  }
-
-  Value real_function(UnaryOp op, const Value& x) const {
-    const double v = x.value;
-    switch (op) {
-      case UnaryOp::kNeg: return {-v, x.magnitude, x.bound};
-      case UnaryOp::kAbs: return {std::abs(v), x.magnitude, x.bound};
-      case UnaryOp::kExp: return function(std::exp(v), std::exp(v + std::min(x.bound, 1.0)), x);
-      case UnaryOp::kLog:
-        return function(std::log(v), 1 / std::max(std::abs(v) - x.bound, tiny_of(dtype)), x);
-      case UnaryOp::kSqrt: {
-        Value out = function(std::sqrt(v), 0, x);
-        out.bound +=
-            v > 0 ? std::min(x.bound / std::sqrt(v), std::sqrt(x.bound)) : std::sqrt(x.bound);
-        return out;
-      }
-      case UnaryOp::kRsqrt: return function(1 / std::sqrt(v), 1 / (v * std::sqrt(v)), x);
-      case UnaryOp::kTanh: return function(std::tanh(v), 1, x);
-      case UnaryOp::kErf: return function(std::erf(v), 2 / std::sqrt(std::numbers::pi), x);
-      case UnaryOp::kSigmoid: return function(1 / (1 + std::exp(-v)), 0.25, x);
-      case UnaryOp::kFloor: return step(std::floor(v), x);
-      case UnaryOp::kCeil: return step(std::ceil(v), x);
-      case UnaryOp::kNot: break;
-    }
-    return x;
-  }
-
-  static Value step(double v, const Value& x) {
-    const bool doubtful =
-        std::abs(x.value - std::nearbyint(x.value)) <= kDoubt * x.bound && x.bound > 0;
-    return {v, std::abs(v), doubtful ? 1.0 : 0.0};
-  }
-
+  Value operator()(const ir::Unary& n) const { return apply(n.op, eval(n.x), n.x->dtype); }
   Value operator()(const ir::Binary& n) const {
-    const Value a = eval(n.a), b = eval(n.b);
-    if (n.op == ir::BinaryOp::kAnd || n.op == ir::BinaryOp::kOr) {
-      const bool both = a.value != 0 && b.value != 0, any = a.value != 0 || b.value != 0;
-      return {(n.op == ir::BinaryOp::kAnd ? both : any) ? 1.0 : 0.0, 1, std::max(a.bound, b.bound)};
-    }
-    if (n.op >= ir::BinaryOp::kLt) return compare(n.op, a, b);
-    return is_float(dtype) ? real(n.op, a, b) : integer(n.op, a, b);
+    return apply(n.op, eval(n.a), eval(n.b), n.a->dtype);
   }
-
-  static Value compare(ir::BinaryOp op, const Value& a, const Value& b) {
-    const double doubt = kDoubt * (a.bound + b.bound);
-    const bool doubtful = doubt > 0 && std::abs(a.value - b.value) <= doubt;
-    bool holds = false;
-    switch (op) {
-      case ir::BinaryOp::kLt: holds = a.value < b.value; break;
-      case ir::BinaryOp::kLe: holds = a.value <= b.value; break;
-      case ir::BinaryOp::kEq: holds = a.value == b.value; break;
-      default: holds = a.value != b.value;
-    }
-    return {holds ? 1.0 : 0.0, 1, doubtful ? 1.0 : 0.0};
-  }
-
-  Value real(ir::BinaryOp op, const Value& a, const Value& b) const {
-    const double ma = a.magnitude, mb = b.magnitude;
-    switch (op) {
-      case ir::BinaryOp::kAdd: return rounded({a.value + b.value, ma + mb, a.bound + b.bound}, dtype);
-      case ir::BinaryOp::kSub: return rounded({a.value - b.value, ma + mb, a.bound + b.bound}, dtype);
-      case ir::BinaryOp::kMul:
-        return rounded({a.value * b.value, ma * mb, a.bound * mb + ma * b.bound}, dtype);
-      case ir::BinaryOp::kDiv: {
-        const double d = std::abs(b.value);
-        return rounded({a.value / b.value, ma / d, a.bound / d + ma / (d * d) * b.bound}, dtype, 2);
-      }
-      case ir::BinaryOp::kPow: {
-        const double p = std::pow(a.value, b.value);
-        const double by_a = a.bound == 0 ? 0 : std::abs(b.value / a.value) * a.bound;
-        const double by_b = b.bound == 0 ? 0 : std::abs(std::log(std::abs(a.value))) * b.bound;
-        const double argument = a.value == 0 ? 0 : std::abs(b.value * std::log(std::abs(a.value)));
-        return rounded({p, std::abs(p), std::abs(p) * (by_a + by_b)}, dtype, 4 + argument);
-      }
-      case ir::BinaryOp::kMin:
-        return {std::fmin(a.value, b.value), std::max(ma, mb), std::max(a.bound, b.bound)};
-      case ir::BinaryOp::kMax:
-        return {std::fmax(a.value, b.value), std::max(ma, mb), std::max(a.bound, b.bound)};
-      default: return {std::fmod(a.value, b.value), ma, a.bound + b.bound};
-    }
-  }
-
-  Value integer(ir::BinaryOp op, const Value& a, const Value& b) const {
-    const std::int64_t x = whole(a.value), y = whole(b.value);
-    const auto ux = static_cast<std::uint64_t>(x), uy = static_cast<std::uint64_t>(y);
-    const auto wrapped = [&](std::uint64_t v) {
-      Value out = exact(wrap(static_cast<std::int64_t>(v), dtype));
-      out.bound = a.bound + b.bound > 0 ? kInf : 0;  // after a doubtful rounding to an integer
-      return out;
-    };
-    switch (op) {
-      case ir::BinaryOp::kAdd: return wrapped(ux + uy);
-      case ir::BinaryOp::kSub: return wrapped(ux - uy);
-      case ir::BinaryOp::kMul: return wrapped(ux * uy);
-      case ir::BinaryOp::kDiv:
-        return wrapped(y == 0 ? 0 : y == -1 ? -ux : static_cast<std::uint64_t>(x / y));
-      case ir::BinaryOp::kMod:
-        return wrapped(y == 0 || y == -1 ? 0 : static_cast<std::uint64_t>(x % y));
-      case ir::BinaryOp::kMin: return wrapped(x < y ? ux : uy);
-      default: return wrapped(x < y ? uy : ux);
-    }
-  }
-
   // Only the branch taken is evaluated: the other may read outside its tensor.
   Value operator()(const ir::Select& n) const {
     const Value condition = eval(n.condition);
     if (condition.bound == 0) return eval(condition.value != 0 ? n.then : n.otherwise);
-    const Value then = eval(n.then), otherwise = eval(n.otherwise);
-    Value out = condition.value != 0 ? then : otherwise;
-    out.bound = std::max(then.bound, otherwise.bound) + std::abs(then.value - otherwise.value);
-    return out;
+    return choose(condition, eval(n.then), eval(n.otherwise));
   }
-
-  Value operator()(const ir::Cast& n) const {
-    const Value x = eval(n.x);
-    const Dtype from = n.x->dtype;
-    if (dtype == Dtype::kBool) return compare(ir::BinaryOp::kNe, x, exact(0));
-    if (is_float(dtype)) {
-      const bool widens =
-          epsilon_of(dtype) <= epsilon_of(from) && is_float(from) && dtype != Dtype::kF16;
-      return widens || size_of(from) == 1 ? x : rounded(x, dtype);
-    }
-    if (!is_float(from)) {
-      Value out = exact(wrap(whole(x.value), dtype));
-      out.bound = x.bound;
-      return out;
-    }
-    Value out = step(std::trunc(x.value), x);
-    const double low = dtype == Dtype::kI8    ? -128
-                       : dtype == Dtype::kU8  ? 0
-                       : dtype == Dtype::kI32 ? -0x1p31
-                                              : -0x1p63;
-    const double high = dtype == Dtype::kI8    ? 127
-                        : dtype == Dtype::kU8  ? 255
-                        : dtype == Dtype::kI32 ? 0x1p31 - 1
-                                               : 0x1p63;
-    out.value = std::isnan(out.value) ? 0 : std::clamp(out.value, low, high);
-    return out;
-  }
+  Value operator()(const ir::Cast& n) const { return convert(eval(n.x), n.x->dtype, dtype); }
 };
 
 }  // namespace
+
+double unit_of(double size, Dtype dtype) {
+  return is_float(dtype) ? format_of(dtype).relative * std::abs(size) + format_of(dtype).step : 0;
+}
+
+double largest_of(Dtype dtype) {
+  return is_float(dtype) ? format_of(dtype).largest : range_of(dtype).high;
+}
+
+Value apply(ir::UnaryOp op, const Value& x, Dtype dtype) {
+  if (op == ir::UnaryOp::kNot) return {x.value == 0 ? 1.0 : 0.0, x.bound};
+  if (is_float(dtype)) return real_unary(op, x, dtype);
+  const auto value = static_cast<std::uint64_t>(whole(x.value));
+  const bool negate = op == ir::UnaryOp::kNeg || x.value < 0;
+  return integer(static_cast<std::int64_t>(negate ? -value : value), x.bound, dtype);
+}
+
+Value apply(ir::BinaryOp op, const Value& a, const Value& b, Dtype dtype) {
+  if (op == ir::BinaryOp::kAnd || op == ir::BinaryOp::kOr) return logic(op, a, b);
+  if (op >= ir::BinaryOp::kLt) return compare(op, a, b);
+  return is_float(dtype) ? real_binary(op, a, b, dtype) : integer_binary(op, a, b, dtype);
+}
+
+Value choose(const Value& condition, const Value& then, const Value& otherwise) {
+  const Value& chosen = condition.value != 0 ? then : otherwise;
+  if (condition.bound == 0) return chosen;
+  const Value& other = condition.value != 0 ? otherwise : then;
+  const double bound = std::max(chosen.bound, std::abs(then.value - otherwise.value) + other.bound);
+  return {chosen.value, std::isnan(bound) ? kInf : bound};
+}
+
+Value convert(const Value& x, Dtype from, Dtype to) {
+  if (from == to) return x;
+  if (to == Dtype::kBool) return compare(ir::BinaryOp::kNe, x, exact(0));
+  if (is_float(to)) {
+    if (is_float(from) && is_wider(to, from)) return x;
+    std::uint64_t bits = 0;
+    store_element(to, &bits, x.value);
+    Value out = x.bound == 0 ? x : rounded(x.value, x.bound, to);
+    out.value = load_element(to, &bits);
+    out.filler = x.filler;
+    return out;
+  }
+  if (!is_float(from)) return integer(whole(x.value), x.bound, to);
+  return stepped(x, [&](double v) { return static_cast<double>(to_integer(v, to)); });
+}
 
 std::int64_t Environment::at(const ir::Affine& index) {
   std::int64_t out = index.offset;
@@ -223,39 +301,27 @@ Value evaluate(const ir::Expr& e, Environment& environment) {
   return Evaluator{environment, e->dtype}.eval(e);
 }
 
-Value exact(double value) { return {value, std::abs(value), 0}; }
+Value exact(double value) { return {value, 0}; }
 
-Value identity(ir::ReduceOp op, Dtype dtype) {
-  // The identity of min and max is no term: its magnitude must not count.
-  const bool term = op == ir::ReduceOp::kProd;
-  return {ir::identity_of(op, dtype), term ? 1.0 : 0.0, 0};
-}
-
-Value accumulate(ir::ReduceOp op, const Value& so_far, const Value& term, Dtype dtype) {
-  struct None final : Environment {
-    Value read(const ir::Read&, Dtype) override { return {}; }
-    std::int64_t iter(int) override { return 0; }
-  } none;
-  const Evaluator evaluator{none, dtype};
-  const auto combine = [&](ir::BinaryOp binary) {
-    return is_float(dtype) ? evaluator.real(binary, so_far, term)
-                           : evaluator.integer(binary, so_far, term);
-  };
+double accumulate(ir::ReduceOp op, double so_far, double term, Dtype dtype) {
   switch (op) {
     case ir::ReduceOp::kNone: return term;
-    case ir::ReduceOp::kSum: {
-      // One rounding for each term rather than for each partial sum: the order of the sum is the
-      // schedule's.
-      if (!is_float(dtype)) return combine(ir::BinaryOp::kAdd);
-      Value out{so_far.value + term.value, so_far.magnitude + term.magnitude, so_far.bound};
-      out.bound += rounded(term, dtype).bound;
-      return out;
-    }
-    case ir::ReduceOp::kMax: return combine(ir::BinaryOp::kMax);
-    case ir::ReduceOp::kMin: return combine(ir::BinaryOp::kMin);
-    case ir::ReduceOp::kProd: return combine(ir::BinaryOp::kMul);
+    case ir::ReduceOp::kSum:
+      return apply(ir::BinaryOp::kAdd, exact(so_far), exact(term), dtype).value;
+    case ir::ReduceOp::kMax:
+      return apply(ir::BinaryOp::kMax, exact(so_far), exact(term), dtype).value;
+    case ir::ReduceOp::kMin:
+      return apply(ir::BinaryOp::kMin, exact(so_far), exact(term), dtype).value;
+    case ir::ReduceOp::kProd:
+      return apply(ir::BinaryOp::kMul, exact(so_far), exact(term), dtype).value;
   }
   return term;
+}
+
+std::int64_t whole(double value) {
+  if (value >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
+  return value < -0x1p63 ? std::numeric_limits<std::int64_t>::min()
+                         : static_cast<std::int64_t>(value);
 }
 
 double wrap(std::int64_t value, Dtype dtype) {

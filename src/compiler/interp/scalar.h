@@ -1,32 +1,40 @@
 // One element of a te stage or a nest block, computed in f64, with a bound on the rounding a real
 // program may show.
 //
-// Floating-point values are not rounded to their types. Integers are exact and wrap like two's
-// complement after every operation (i64 loses precision beyond 2^53). A cast from a float to an
+// Floating-point values are not rounded to their types but where a cast says so. Integers are exact and wrap like two's
+// complement after every operation (of i64 nothing is said beyond 2^53). A cast from a float to an
 // integer rounds towards zero and stops at the ends of the range; NaN becomes 0. A cast to bool
-// asks whether the value is not 0.
+// asks whether the value is not 0. min and max are NaN if an operand is.
 #pragma once
 
 #include "compiler/ir/expr/expr.h"
 
 namespace lathe::interp {
 
-// `magnitude` is the same expression with the absolute value of every term, so that x - x is no
-// excuse for a large error. `bound` is the largest error to first order if every operation rounds
-// once in its type: a program that adds up n terms in any order stays within a small multiple of
-// it. Inputs have no error, integers neither. Where a condition is so close that rounding may turn
-// it, the bound covers both outcomes.
-//
-// With m(x) the magnitude of x, d(x) its bound and eps the round-off of the type:
-//   a + b, a - b   m = m(a) + m(b)       d = d(a) + d(b) + eps m
-//   a * b          m = m(a) m(b)         d = m(a) d(b) + m(b) d(a) + eps m
-//   a / b          m = m(a) / |b|        d = d(a) / |b| + m(a) d(b) / b^2 + 2 eps m
-//   f(x)           m = |f(x)|            d = max |f'| d(x) + 4 eps m; for sqrt at most sqrt(d(x))
-//   min, max       the larger m          the larger d
-//   floor, ceil, float to integer        d = 1 where x is within a few bounds of a step, else 0
+// A program that computes in its types is within `bound` of `value`: running error analysis. Every
+// rounding adds a unit in the last place of its type, 2 eps |x| and the distance of its smallest
+// numbers: twice what it can be off, so that what this file rounds in f64 is covered. With d(x) the
+// bound of x and u(x) that unit of the result x:
+//   a + b, a - b    d(a) + d(b) + u
+//   a * b           |a| d(b) + |b| d(a) + d(a) d(b) + u
+//   a / b           (d(a) + |a/b| d(b)) / (|b| - d(b)) + u
+//   exp, log, ...   how far f moves between x - d(x) and x + d(x), and kFunctionUnits u
+//   min, max        the larger bound, less what an operand lies beyond the other
+//   floor, casts to integers  how far the result moves between x - d(x) and x + d(x)
+//   a narrowing cast          d(x) + u, nothing where x is exact: the nearest number of the type
+//   a comparison    1, which is "either", if |a - b| <= d(a) + d(b)
+//   select          where the condition is "either", both results
+// Infinite: nothing is known, as where rounding may leave the range of the type.
 struct Value {
-  double value = 0, magnitude = 0, bound = 0;
+  double value = 0, bound = 0;
+  bool filler = false;  // a 0 read outside of a tensor, or a product with one: it may be left out
+                        // of a sum, so that what it gives with an infinity or NaN is open
 };
+
+inline constexpr double kFunctionUnits = 6;
+// One unit in the last place of a number of that size, and the largest number of the type.
+double unit_of(double size, Dtype dtype);
+double largest_of(Dtype dtype);
 
 struct Environment {
   virtual ~Environment() = default;
@@ -38,13 +46,19 @@ struct Environment {
 
 Value evaluate(const ir::Expr& e, Environment& environment);
 
-// One step of a reduction, on accumulators of that type.
-Value accumulate(ir::ReduceOp op, const Value& so_far, const Value& term, Dtype dtype);
-Value identity(ir::ReduceOp op, Dtype dtype);
+// The operations themselves; `dtype` is that of the operands.
+Value apply(ir::UnaryOp op, const Value& x, Dtype dtype);
+Value apply(ir::BinaryOp op, const Value& a, const Value& b, Dtype dtype);
+Value choose(const Value& condition, const Value& then, const Value& otherwise);
+Value convert(const Value& x, Dtype from, Dtype to);
+
+// One step of a reduction, without bounds.
+double accumulate(ir::ReduceOp op, double so_far, double term, Dtype dtype);
 // An exact value: an input, a number.
 Value exact(double value);
 
 // Two's complement in the integer type.
 double wrap(std::int64_t value, Dtype dtype);
+std::int64_t whole(double value);  // to the nearest end of i64 beyond it
 
 }  // namespace lathe::interp

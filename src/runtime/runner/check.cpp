@@ -17,7 +17,7 @@ double difference(double got, double want) {
 }
 
 struct Worst {
-  double excess = -kInfinity;        // of difference over bound
+  double excess = -kInfinity;        // of difference over bound; of no element where nothing is known of any
   std::int64_t index = 0;
   double largest_difference = 0, largest_want = 0;
   std::int64_t largest_index = 0;
@@ -27,6 +27,7 @@ template <class Value>
 Worst scan(const Comparison& c, const Value& value) {
   Worst worst;
   for (std::size_t i = 0; i < c.want.size(); ++i) {
+    if (!(c.bound[i] < kInfinity)) continue;
     const double want = c.want[i];
     const double d = difference(value(i), want);
     if (d - c.bound[i] > worst.excess) worst.excess = d - c.bound[i], worst.index = static_cast<std::int64_t>(i);

@@ -17,7 +17,7 @@ struct Comparison {
 };
 
 // Fills max_error, wrong and the worst element of `result`. An element is right if |got - want| <= bound, or if both are
-// the same infinity or NaN. The whole is wrong if an element is, or if the largest difference is over `max_error` times
+// the same infinity or NaN; where the bound is infinite nothing is known, and the element does not count. The whole is wrong if an element is, or if the largest difference is over `max_error` times
 // the largest value of its output.
 void compare(std::span<const Comparison> outputs, double max_error, Loaded& result);
 

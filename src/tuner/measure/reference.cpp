@@ -4,111 +4,209 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <variant>
 
 #include "base/dtype.h"
+#include "compiler/interp/reduction.h"
+#include "tuner/measure/arithmetic.h"
+#include "tuner/measure/bounds.h"
+#include "tuner/measure/shallow.h"
 
 namespace lathe::measure {
 namespace {
 
-using ir::BinaryOp;
 using ir::Expr;
-using ir::UnaryOp;
+using namespace f64;
 
-Dtype widened(Dtype dtype) { return is_float(dtype) ? Dtype::kF64 : dtype; }
-Expr real(double value) { return ir::constant(value, Dtype::kF64); }
-Expr add(Expr a, Expr b) { return ir::binary(BinaryOp::kAdd, std::move(a), std::move(b)); }
-Expr mul(Expr a, Expr b) { return ir::binary(BinaryOp::kMul, std::move(a), std::move(b)); }
-Expr div(Expr a, Expr b) { return ir::binary(BinaryOp::kDiv, std::move(a), std::move(b)); }
-Expr max(Expr a, Expr b) { return ir::binary(BinaryOp::kMax, std::move(a), std::move(b)); }
-Expr abs(Expr x) { return ir::unary(UnaryOp::kAbs, std::move(x)); }
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Rewrites bodies: the value in f64, and its magnitude.
-class Rewriter {
+// Writes the stages of a reference: each stage of the program in f64, and what computes its bound
+// beside it.
+class ReferenceWriter {
  public:
-  // magnitudes[t]: the tensor of t's magnitudes; -1 where it is |t|.
-  Rewriter(const std::vector<int>& magnitudes) : magnitudes_(magnitudes) {}
-
-  Expr value(const Expr& e) const {
-    return std::visit([&](const auto& node) { return value_of(e, node); }, e->value);
+  explicit ReferenceWriter(te::Program program)
+      : program_(std::move(program)), by_tensor_(program_.tensors.size(), -1), bounds_(by_tensor_) {
+    result_.name = "reference";
+    result_.tensors = program_.tensors;
+    for (te::Tensor& tensor : result_.tensors) {
+      tensor.dtype = widened(tensor.dtype);
+      tensor.constant = false;  // nothing is worth preparing for one run
+    }
   }
-  Expr magnitude(const Expr& e) const {
-    if (!is_float(e->dtype)) return abs(ir::cast(value(e), Dtype::kF64));
-    return std::visit([&](const auto& node) { return magnitude_of(e, node); }, e->value);
+
+  ReferenceProgram write() {
+    for (const te::Stage& stage : program_.stages) add(stage);
+    ReferenceProgram out{std::move(result_), {}, bounds_.jumps()};
+    for (const int t : program_.outputs()) {
+      const int bound = by_tensor_[static_cast<std::size_t>(t)];
+      out.names.push_back(
+          {program_.tensors[static_cast<std::size_t>(t)].name,
+           bound < 0 ? std::string() : out.program.tensors[static_cast<std::size_t>(bound)].name});
+    }
+    return out;
   }
 
  private:
-  Expr value_of(const Expr& e, const ir::Const& n) const { return ir::constant(n.value, widened(e->dtype)); }
-  Expr value_of(const Expr& e, const ir::IterValue&) const { return e; }
-  Expr value_of(const Expr& e, const ir::Read& n) const { return ir::read(n.tensor, n.index, widened(e->dtype), n.pad); }
-  Expr value_of(const Expr&, const ir::Unary& n) const { return ir::unary(n.op, value(n.x)); }
-  Expr value_of(const Expr&, const ir::Binary& n) const { return ir::binary(n.op, value(n.a), value(n.b)); }
-  Expr value_of(const Expr&, const ir::Select& n) const {
-    return ir::select(value(n.condition), value(n.then), value(n.otherwise));
+  const te::Tensor& tensor_of(const te::Stage& stage) const {
+    return program_.tensors[static_cast<std::size_t>(stage.tensor)];
   }
-  Expr value_of(const Expr& e, const ir::Cast& n) const { return ir::cast(value(n.x), widened(e->dtype)); }
-  Expr value_of(const Expr& e, const ir::InRange&) const { return e; }
 
-  Expr magnitude_of(const Expr&, const ir::Const& n) const { return real(std::abs(n.value)); }
-  Expr magnitude_of(const Expr& e, const ir::IterValue&) const { return abs(ir::cast(e, Dtype::kF64)); }
-  Expr magnitude_of(const Expr& e, const ir::Read& n) const {
-    if (magnitudes_[n.tensor] < 0) return abs(value(e));
-    const auto pad = n.pad ? std::optional(std::abs(*n.pad)) : std::nullopt;
-    return ir::read(magnitudes_[n.tensor], n.index, Dtype::kF64, pad);
+  // A new tensor beside that of the stage.
+  int tensor_beside(const te::Stage& stage, const char* what, te::TensorRole role) {
+    std::string name = tensor_of(stage).name + "_" + what;
+    while (result_.find(name) >= 0) name += "_";
+    result_.tensors.push_back(
+        {.name = name, .dtype = Dtype::kF64, .shape = tensor_of(stage).shape, .role = role});
+    return static_cast<int>(result_.tensors.size()) - 1;
   }
-  Expr magnitude_of(const Expr& e, const ir::Unary& n) const {
-    const Expr m = magnitude(n.x), size = abs(value(e));
-    switch (n.op) {
-      case UnaryOp::kNeg:
-      case UnaryOp::kAbs: return m;
-      case UnaryOp::kExp: return mul(size, add(real(2), m));                       // f' = f
-      case UnaryOp::kLog: return add(size, div(m, abs(value(n.x))));               // f' = 1/x
-      case UnaryOp::kSqrt: return div(m, max(size, real(1e-150)));                 // f' = f/2x
-      case UnaryOp::kRsqrt: return mul(size, add(real(1), div(m, abs(value(n.x)))));
-      case UnaryOp::kTanh:
-      case UnaryOp::kErf:
-      case UnaryOp::kSigmoid: return add(mul(real(2), size), mul(real(1.2), m));   // |f'| <= 1.13
-      case UnaryOp::kFloor:
-      case UnaryOp::kCeil: return m;
-      case UnaryOp::kNot: return size;
-    }
-    broken_invariant(__FILE__, __LINE__, "unary operator out of range");
+
+  // The same loops, another body.
+  Expr reduced(const te::Stage& stage, const char* what, ir::ReduceOp op, Expr body) {
+    te::Stage made = stage;
+    made.tensor = tensor_beside(stage, what, te::TensorRole::kIntermediate);
+    made.reduce = op;
+    made.accumulator = Dtype::kF64;
+    made.body = std::move(body);
+    result_.stages.push_back(std::move(made));
+    return element(stage, result_.stages.back().tensor, Dtype::kF64);
   }
-  Expr magnitude_of(const Expr& e, const ir::Binary& n) const {
-    const Expr a = magnitude(n.a), b = magnitude(n.b);
-    switch (n.op) {
-      case BinaryOp::kAdd:
-      case BinaryOp::kSub: return add(a, b);
-      case BinaryOp::kMul: return mul(a, b);
-      case BinaryOp::kDiv: return div(mul(a, b), mul(value(n.b), value(n.b)));
-      case BinaryOp::kMod: return add(a, b);
-      case BinaryOp::kMin:
-      case BinaryOp::kMax: return max(a, b);
-      case BinaryOp::kPow: {                                                       // x^y (1 + |y| dx/x + dy |ln x|)
-        const Expr base = abs(value(n.a));
-        const Expr by_base = mul(abs(value(n.b)), div(a, base));
-        const Expr by_exponent = mul(b, abs(ir::unary(UnaryOp::kLog, base)));
-        return mul(abs(value(e)), add(real(2), add(by_base, by_exponent)));
+  Expr element(const te::Stage& stage, int tensor, Dtype dtype) const {
+    std::vector<ir::Affine> index;
+    for (std::size_t d = 0; d < tensor_of(stage).shape.size(); ++d)
+      index.push_back(ir::Affine::iter(static_cast<int>(d)));
+    return ir::read(tensor, std::move(index), dtype);
+  }
+
+  void add(const te::Stage& stage) {
+    te::Stage value = stage;
+    value.accumulator = widened(stage.accumulator);
+    value.body = bounds_.value(stage.body);
+    result_.stages.push_back(std::move(value));
+    Expr bound = bound_of(stage);
+    if (!bound) return;
+    te::Stage made;
+    made.tensor = tensor_beside(stage, "bound", tensor_of(stage).role);
+    made.accumulator = Dtype::kF64;
+    for (const te::Iterator& iter : stage.iters)
+      if (iter.kind == te::IterKind::kSpatial) made.iters.push_back(iter);
+    made.body = std::move(bound);
+    by_tensor_[static_cast<std::size_t>(stage.tensor)] = made.tensor;
+    result_.stages.push_back(std::move(made));
+  }
+
+  // Of an element of the stage's tensor, over its spatial iterators.
+  Expr bound_of(const te::Stage& stage) {
+    const Dtype dtype = stage.body->dtype;
+    switch (stage.reduce) {
+      case ir::ReduceOp::kNone: return bounds_.bound(stage.body);
+      case ir::ReduceOp::kSum: return is_float(dtype) ? sum_bound(stage) : integer_sum_bound(stage);
+      case ir::ReduceOp::kProd:
+        return is_float(dtype) ? product_bound(stage) : integer_product_bound(stage);
+      case ir::ReduceOp::kMax:
+      case ir::ReduceOp::kMin: {
+        Expr terms = bounds_.bound(stage.body);
+        return terms ? reduced(stage, "bound_terms", ir::ReduceOp::kMax, std::move(terms))
+                     : nullptr;
       }
-      default: return abs(value(e));
     }
+    return nullptr;
   }
-  Expr magnitude_of(const Expr&, const ir::Select& n) const {
-    return ir::select(value(n.condition), magnitude(n.then), magnitude(n.otherwise));
-  }
-  Expr magnitude_of(const Expr&, const ir::Cast& n) const { return magnitude(n.x); }
-  Expr magnitude_of(const Expr& e, const ir::InRange&) const { return e; }
 
-  const std::vector<int>& magnitudes_;
+  double terms_of(const te::Stage& stage) const {
+    double terms = 1;
+    for (const te::Iterator& iter : stage.iters)
+      if (iter.kind == te::IterKind::kReduce) terms *= static_cast<double>(iter.extent);
+    return terms;
+  }
+
+  // units eps sum |term| and the terms' own bounds, as one sum. Where the terms are exact but for a
+  // last product, the products' unit is one of the sum's, so that a sum of products costs no more
+  // than a second one.
+  Expr sum_bound(const te::Stage& stage) {
+    const Dtype dtype = stage.body->dtype;
+    const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step;
+    double units = interp::sum_units(terms_of(stage), dtype);
+    const auto* product = std::get_if<ir::Binary>(&stage.body->value);
+    const bool plain = product != nullptr && product->op == ir::BinaryOp::kMul &&
+                       !bounds_.bound(product->a) && !bounds_.bound(product->b);
+    if (plain) units += 1;
+    const Expr own = plain ? nullptr : bounds_.bound(stage.body);
+    const Expr total =
+        reduced(stage, "size", ir::ReduceOp::kSum,
+                plus(size(bounds_.value(stage.body)), times(own, 1 / (units * unit))));
+    return where(at_most(total, number(interp::largest_of(dtype))),
+                 plus(times(total, units * unit), number(terms_of(stage) * step)),
+                 number(kUnbounded));
+  }
+
+  Expr integer_sum_bound(const te::Stage& stage) {
+    Expr own = bounds_.bound(stage.body);
+    if (!own) return nullptr;
+    const Expr total = reduced(stage, "bound_terms", ir::ReduceOp::kSum, std::move(own));
+    return Bounds::wrapped(element(stage, stage.tensor, stage.body->dtype), total,
+                           stage.body->dtype);
+  }
+
+  // In another order a product may leave the range of the type on the way: below, and what follows
+  // makes much of it, or above, and nothing is known.
+  Expr product_bound(const te::Stage& stage) {
+    const Dtype dtype = stage.body->dtype;
+    const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step,
+                 terms = terms_of(stage);
+    const Expr own = bounds_.bound(stage.body), factor = plus(size(bounds_.value(stage.body)), own);
+    const Expr value = size(element(stage, stage.tensor, Dtype::kF64));
+    const Expr upper = own ? reduced(stage, "upper", ir::ReduceOp::kProd, factor) : value;
+    const Expr large = reduced(stage, "large", ir::ReduceOp::kProd, larger(number(1), factor));
+    Expr rounded = times(upper, (terms + 1) * unit);
+    if (own) rounded = plus(minus(upper, value), rounded);
+    return where(at_most(large, number(interp::largest_of(dtype))),
+                 plus(rounded, times(large, (terms + 1) * step)), number(kUnbounded));
+  }
+
+  Expr integer_product_bound(const te::Stage& stage) {
+    Expr own = bounds_.bound(stage.body);
+    if (!own) return nullptr;
+    const Expr worst = reduced(stage, "bound_terms", ir::ReduceOp::kMax, std::move(own));
+    return where(at_most(worst, number(0)), nullptr, number(kUnbounded));
+  }
+
+  te::Program program_;
+  std::vector<int> by_tensor_;
+  Bounds bounds_;
+  te::Program result_;
 };
 
-std::string magnitude_name(const te::Program& program, const std::string& tensor) {
-  std::string name = tensor + "_magnitude";
-  while (program.find(name) >= 0) name += "_";
-  return name;
+// The round-off of the coarsest type that anything is rounded to.
+double coarsest_of(const Expr& e) {
+  struct Visitor {
+    double own;
+    double operator()(const ir::Const&) const { return 0; }
+    double operator()(const ir::IterValue&) const { return 0; }
+    double operator()(const ir::Read&) const { return 0; }
+    double operator()(const ir::InRange&) const { return 0; }
+    double operator()(const ir::Unary& n) const { return std::max(own, coarsest_of(n.x)); }
+    double operator()(const ir::Binary& n) const {
+      return std::max({own, coarsest_of(n.a), coarsest_of(n.b)});
+    }
+    double operator()(const ir::Select& n) const {
+      return std::max({coarsest_of(n.condition), coarsest_of(n.then), coarsest_of(n.otherwise)});
+    }
+    double operator()(const ir::Cast& n) const { return std::max(own, coarsest_of(n.x)); }
+  };
+  return std::visit(Visitor{epsilon_of(e->dtype)}, e->value);
+}
+double coarsest_of(const te::Program& program) {
+  double coarsest = 0;
+  for (const te::Stage& stage : program.stages) {
+    const bool adds = stage.reduce == ir::ReduceOp::kSum || stage.reduce == ir::ReduceOp::kProd;
+    coarsest =
+        std::max({coarsest, coarsest_of(stage.body), adds ? epsilon_of(stage.body->dtype) : 0});
+  }
+  return coarsest;
 }
 
-// Leaves out stages that no output needs: the magnitude of a tensor that only integers read.
+// Leaves out stages that no output needs: the bound of a tensor that nothing inexact is made of.
 void keep_needed(te::Program& program) {
   std::vector<bool> needed(program.tensors.size(), false);
   for (const int t : program.outputs()) needed[t] = true;
@@ -130,76 +228,34 @@ void keep_needed(te::Program& program) {
     stage.tensor = moved[stage.tensor];
     stage.body = ir::rewrite_leaves(stage.body, [&](const Expr& leaf) {
       const auto* read = std::get_if<ir::Read>(&leaf->value);
-      return read == nullptr ? leaf : ir::read(moved[read->tensor], read->index, leaf->dtype, read->pad);
+      return read == nullptr ? leaf
+                             : ir::read(moved[read->tensor], read->index, leaf->dtype, read->pad);
     });
   }
 }
 
 }  // namespace
 
-te::Program reference_program(const te::Program& program) {
-  te::Program result;
-  result.name = "reference";
-  result.tensors = program.tensors;
-  for (te::Tensor& tensor : result.tensors) {
-    tensor.dtype = widened(tensor.dtype);
-    tensor.constant = false;         // nothing is worth preparing for one run
-  }
-  std::vector<int> magnitudes(program.tensors.size(), -1);
-  for (const te::Stage& stage : program.stages) {
-    const te::Tensor& tensor = program.tensors[stage.tensor];
-    if (!is_float(tensor.dtype)) continue;
-    magnitudes[stage.tensor] = static_cast<int>(result.tensors.size());
-    result.tensors.push_back({.name = magnitude_name(program, tensor.name), .dtype = Dtype::kF64,
-                              .shape = tensor.shape, .role = tensor.role});
-  }
-  const Rewriter rewriter(magnitudes);
-  for (const te::Stage& stage : program.stages) {
-    te::Stage value = stage;
-    value.accumulator = widened(stage.accumulator);
-    value.body = rewriter.value(stage.body);
-    result.stages.push_back(std::move(value));
-    if (magnitudes[stage.tensor] < 0) continue;
-    te::Stage magnitude = stage;
-    magnitude.tensor = magnitudes[stage.tensor];
-    magnitude.accumulator = Dtype::kF64;
-    magnitude.body = rewriter.magnitude(stage.body);
-    if (stage.reduce == ir::ReduceOp::kMin) magnitude.reduce = ir::ReduceOp::kMax;
-    result.stages.push_back(std::move(magnitude));
-  }
-  keep_needed(result);
-  return result;
+ReferenceProgram reference_program(const te::Program& program) {
+  ReferenceProgram out = ReferenceWriter(shallow(program)).write();
+  keep_needed(out.program);
+  return out;
 }
 
-std::vector<ReferenceNames> reference_names(const te::Program& program) {
-  std::vector<ReferenceNames> names;
-  for (const int t : program.outputs()) {
-    const te::Tensor& tensor = program.tensors[t];
-    const bool computed = program.writer(t) != nullptr && is_float(tensor.dtype);
-    names.push_back({tensor.name, computed ? magnitude_name(program, tensor.name) : std::string()});
+double allowed_error(const te::Program& program, bool jumps, const Reference& reference) {
+  const double coarsest = coarsest_of(program);
+  double smallest = kUnbounded;
+  if (jumps || coarsest > epsilon_of(Dtype::kF32)) return kUnbounded;
+  for (const auto& values : reference.values) {
+    double largest = 0;
+    for (const double value : values)
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    if (largest > 0) smallest = std::min(smallest, largest);
   }
-  return names;
-}
-
-double error_factor(const te::Program& program) {
-  double eps = 0, terms = 0;
-  for (const te::Stage& stage : program.stages) {
-    double own = 1;
-    for (const te::Iterator& iter : stage.iters)
-      if (iter.kind == te::IterKind::kReduce) own *= static_cast<double>(iter.extent);
-    if (stage.reduce == ir::ReduceOp::kSum || stage.reduce == ir::ReduceOp::kProd) terms += own;
-    terms += 1;
-    eps = std::max({eps, epsilon_of(program.tensors[stage.tensor].dtype), epsilon_of(stage.accumulator)});
-  }
-  return eps * (16 + 2 * std::sqrt(terms));
-}
-
-double allowed_error(const te::Program& program) {
-  double eps = 0;
-  for (const te::Stage& stage : program.stages)
-    eps = std::max({eps, epsilon_of(program.tensors[stage.tensor].dtype), epsilon_of(stage.accumulator)});
-  const bool coarse = eps > epsilon_of(Dtype::kF32);
-  return coarse ? std::max(program.contract.max_error, error_factor(program)) : program.contract.max_error;
+  const double step =
+      interp::unit_of(0, coarsest == epsilon_of(Dtype::kF32) ? Dtype::kF32 : Dtype::kF64);
+  return smallest * program.contract.max_error < 1e3 * step ? kUnbounded
+                                                            : program.contract.max_error;
 }
 
 Result<runner::Fd> reference_file(const Reference& reference) {

@@ -1,9 +1,8 @@
 // What a workload's outputs should be, and by how much a candidate may differ.
 //
-// Both come from one program derived from the workload's: every stage in f64, and beside each stage of floating-point
-// numbers a second one that computes its magnitude, the sum |a||b| of the rounding bound carried through the whole
-// expression. Compiled under a plain schedule, it takes as long as a decent implementation of the operator, not as long
-// as an interpreter.
+// Both come from one program derived from the workload's: every stage in f64, and beside each that rounds one that
+// computes its bound (bounds.h). Compiled under a plain schedule, it takes as long as a decent implementation of the
+// operator, not as long as an interpreter; reference_check.h compares some of it with the interpreter.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +16,24 @@
 
 namespace lathe::measure {
 
-// Inputs as in `program`, those of floating-point types as f64. Its outputs are, for every output of `program`, a tensor
-// of the same name and, after all of these, one of its magnitudes (reference_names).
-te::Program reference_program(const te::Program& program);
 struct ReferenceNames {
-  std::string value, magnitude;      // magnitude empty: exact
+  std::string value, bound;          // of tensors of the reference; bound empty: exact
 };
-std::vector<ReferenceNames> reference_names(const te::Program& program);
-
-// The factor c * eps that turns a magnitude into the bound of an element: eps is the coarsest type's the program rounds
-// to, c grows with the square root of the terms that are added up, as errors of random sign do.
-double error_factor(const te::Program& program);
-// The largest error of the largest output that passes: the contract's, or what the output's type can hold at all.
-double allowed_error(const te::Program& program);
+struct ReferenceProgram {
+  // Inputs as in the workload, those of floating-point types as f64. Its outputs are, for every output of the workload, a
+  // tensor of the same name and one of its bounds.
+  te::Program program;
+  std::vector<ReferenceNames> names; // an entry an output of the workload
+  bool jumps = false;                // rounding may turn a condition or a step, so that an error is a whole step
+};
+ReferenceProgram reference_program(const te::Program& program);
 
 struct Reference {
-  std::vector<std::vector<double>> values, bounds;   // an entry an output, row-major
+  std::vector<std::vector<double>> values, bounds;   // an entry an output, row-major; bound infinite: nothing is known
 };
+// The largest error of the largest output that passes beside the bounds: the contract's. Infinite where no schedule could
+// keep it: types coarser than f32, jumps, numbers near the smallest of their type.
+double allowed_error(const te::Program& program, bool jumps, const Reference& reference);
 // The file `lathe-runner` takes.
 Result<runner::Fd> reference_file(const Reference& reference);
 

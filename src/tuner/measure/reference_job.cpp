@@ -1,11 +1,15 @@
 #include <unistd.h>
 
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/log.h"
 #include "compiler/te/parse.h"
 #include "tuner/measure/inputs.h"
 #include "tuner/measure/reference.h"
+#include "tuner/measure/reference_check.h"
+#include "tuner/measure/reproducer.h"
 #include "tuner/measure/session.h"
 
 namespace lathe::measure {
@@ -29,14 +33,14 @@ Result<std::vector<double>> read_output(const Built& built, const runner::Fd& fi
   return fail(ErrorKind::kInternal, "the reference program has no output {}", name);
 }
 
-Result<Reference> read_reference(const te::Program& program, const Built& built, const runner::Fd& file) {
+Result<Reference> read_reference(const std::vector<ReferenceNames>& outputs, const Built& built, const runner::Fd& file) {
   Reference reference;
-  const double factor = error_factor(program);
-  for (const ReferenceNames& names : reference_names(program)) {
+  for (const ReferenceNames& names : outputs) {
     reference.values.push_back(LATHE_TRY(read_output(built, file, names.value)));
     std::vector<double> bounds(reference.values.back().size(), 0);
-    if (!names.magnitude.empty()) bounds = LATHE_TRY(read_output(built, file, names.magnitude));
-    for (double& bound : bounds) bound *= factor;
+    if (!names.bound.empty()) bounds = LATHE_TRY(read_output(built, file, names.bound));
+    for (double& bound : bounds)
+      if (std::isnan(bound)) bound = std::numeric_limits<double>::infinity();
     reference.bounds.push_back(std::move(bounds));
   }
   return reference;
@@ -45,6 +49,7 @@ Result<Reference> read_reference(const te::Program& program, const Built& built,
 }  // namespace
 
 struct ReferenceJob::Run {
+  ReferenceProgram reference;
   Built built;
   runner::Fd inputs, outputs;
 };
@@ -58,13 +63,13 @@ void ReferenceJob::start() {
   Session& session = session_;
   const ReferenceCache cache(session.options.cache_folder);
   if (const auto cached = cache.load(session.program, session.options.seed)) return finish(tell(*cached));
-  const te::Program program = reference_program(session.program);
-  auto inputs = inputs_file(plain_inputs(program), session.inputs);
-  auto outputs = runner::make_memory_file("lathe-outputs", runner::file_offsets(plain_outputs(program)).back());
+  ReferenceProgram reference = reference_program(session.program);
+  auto inputs = inputs_file(plain_inputs(reference.program), session.inputs);
+  auto outputs = runner::make_memory_file("lathe-outputs", runner::file_offsets(plain_outputs(reference.program)).back());
   if (!inputs) return finish(std::unexpected(inputs.error()));
   if (!outputs) return finish(std::unexpected(outputs.error()));
-  run_ = std::make_unique<Run>(Built{}, std::move(*inputs), std::move(*outputs));
-  session.builders[0]->build_program(te::print_program(program), kReferenceSeconds,
+  run_ = std::make_unique<Run>(std::move(reference), Built{}, std::move(*inputs), std::move(*outputs));
+  session.builders[0]->build_program(te::print_program(run_->reference.program), kReferenceSeconds,
                                      [this](Result<Built> built) { on_built(std::move(built)); });
 }
 
@@ -80,14 +85,39 @@ void ReferenceJob::on_built(Result<Built> built) {
 void ReferenceJob::on_executed(Result<runner::Executed> executed) {
   if (!executed) return finish(std::unexpected(executed.error()));
   log(LogLevel::kDebug, "reference computed in {:.6f} s", executed->seconds.empty() ? 0.0 : executed->seconds[0]);
-  const auto reference = read_reference(session_.program, run_->built, run_->outputs);
+  const auto reference = read_reference(run_->reference.names, run_->built, run_->outputs);
   if (!reference) return finish(std::unexpected(reference.error()));
+  if (const Status right = check(*reference); !right) {
+    finished_ = true;
+    result_ = right;
+    return;
+  }
   ReferenceCache(session_.options.cache_folder).save(session_.program, session_.options.seed, *reference);
   finish(tell(*reference));
 }
 
+// Reference and candidates go through one compiler: before it judges them, some of it is computed without one.
+Status ReferenceJob::check(const Reference& reference) {
+  const Session& session = session_;
+  const auto wrong = check_reference(session.program, session.inputs, reference, session.options.seed);
+  if (!wrong) return {};
+  const auto folder = save_reference_reproducer(session.options.reproducer_folder, session.program, session.target,
+                                                run_->reference.program, run_->built, session.options.seed, *wrong);
+  const std::string element = element_text(session.program, wrong->output, wrong->index);
+  constexpr const char* kAsk = "a bug of Lathe's compiler; please report it with the folder named here";
+  if (wrong->blind)
+    return fail_at(folder.value_or(""), ErrorKind::kWrongAnswer,
+                   "the program that candidates are compared with would let any error of {} pass, where the expression "
+                   "evaluator allows {:.2g}: {}", element, wrong->bound, kAsk);
+  return fail_at(folder.value_or(""), ErrorKind::kWrongAnswer,
+                 "the program that candidates are compared with computed {:.7g} for {} where the expression evaluator "
+                 "says {:.7g} (within {:.2g}): {}", wrong->got, element, wrong->want, wrong->bound, kAsk);
+}
+
 Status ReferenceJob::tell(const Reference& reference) {
-  session_.runner->set_reference(LATHE_TRY(reference_file(reference)), allowed_error(session_.program));
+  const bool jumps = reference_program(session_.program).jumps;
+  session_.runner->set_reference(LATHE_TRY(reference_file(reference)),
+                                 allowed_error(session_.program, jumps, reference));
   session_.inputs = {};
   return {};
 }

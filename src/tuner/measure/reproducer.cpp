@@ -9,15 +9,12 @@
 namespace lathe::measure {
 namespace {
 
-std::string index_text(const te::Program& program, int output, std::int64_t index) {
-  const te::Tensor& tensor = program.tensors[program.outputs().at(static_cast<std::size_t>(output))];
-  std::string text;
-  for (std::size_t d = tensor.shape.size(); d-- > 0;) {
-    text = std::to_string(index % tensor.shape[d]) + (text.empty() ? "" : ",") + text;
-    index /= tensor.shape[d];
-  }
-  return tensor.name + "[" + text + "]";
-}
+struct Finding {
+  const char* what;
+  int output;
+  std::int64_t index;
+  double got, want, bound;
+};
 
 // As one word of a shell.
 std::string quoted(const std::string& word) {
@@ -26,14 +23,10 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-}  // namespace
-
-Result<std::string> save_reproducer(const std::string& where, const te::Program& program, const Target& target,
-                                    const Candidate& candidate, const Built& built, std::uint64_t seed,
-                                    const runner::Loaded& finding) {
+Result<std::string> save(const std::string& where, const te::Program& program, const Target& target, const std::string& trace,
+                         const Built& built, std::uint64_t seed, const Finding& finding) {
   std::error_code code;
   const auto parent = where.empty() ? std::filesystem::temp_directory_path(code) : std::filesystem::path(where);
-  const std::string trace = schedule::to_json(candidate.trace).dump(1);
   const std::string name = "lathe-wrong-answer-" + hex(Hasher().add(te::print_program(program)).add(trace).value());
   const auto folder = parent / name;
   std::filesystem::create_directories(folder, code);
@@ -43,12 +36,11 @@ Result<std::string> save_reproducer(const std::string& where, const te::Program&
       .write(reinterpret_cast<const char*>(built.library.data()), static_cast<std::streamsize>(built.library.size()));
   std::ofstream readme(folder / "README");
   readme << fmt::format(
-      "A program that Lathe generated computed a wrong answer: a bug of its compiler.\n\n"
-      "target   {}\nseed     {}\nelement  {}\ngot      {:.9g}\nwant     {:.9g}\nbound    {:.3g}\n"
-      "error    {:.3g} of the largest output\n\n"
+      "{}: a bug of its compiler.\n\n"
+      "target   {}\nseed     {}\nelement  {}\ngot      {:.9g}\nwant     {:.9g}\nbound    {:.3g}\n\n"
       "To see it again: lathe reproduce {}\n",
-      target.text(), seed, index_text(program, finding.output, finding.index), finding.got, finding.want, finding.bound,
-      finding.max_error, quoted(folder.string()));
+      finding.what, target.text(), seed, element_text(program, finding.output, finding.index), finding.got, finding.want,
+      finding.bound, quoted(folder.string()));
   std::ofstream(folder / "case.json") << Json{{"target", target.text()},
                                               {"seed", seed},
                                               {"free_layout", program.contract.free_layout},
@@ -61,6 +53,39 @@ Result<std::string> save_reproducer(const std::string& where, const te::Program&
                                       << '\n';
   if (!readme.flush()) return fail_at(folder.string(), ErrorKind::kIo, "cannot write the reproducer");
   return folder.string();
+}
+
+}  // namespace
+
+std::string element_text(const te::Program& program, int output, std::int64_t index) {
+  const te::Tensor& tensor = program.tensors[program.outputs().at(static_cast<std::size_t>(output))];
+  std::string text;
+  for (std::size_t d = tensor.shape.size(); d-- > 0;) {
+    text = std::to_string(index % tensor.shape[d]) + (text.empty() ? "" : ",") + text;
+    index /= tensor.shape[d];
+  }
+  return tensor.name + "[" + text + "]";
+}
+
+Result<std::string> save_reproducer(const std::string& where, const te::Program& program, const Target& target,
+                                    const Candidate& candidate, const Built& built, std::uint64_t seed,
+                                    const runner::Loaded& finding) {
+  return save(where, program, target, schedule::to_json(candidate.trace).dump(1), built, seed,
+              {"A program that Lathe generated computed a wrong answer", finding.output, finding.index, finding.got, finding.want,
+               finding.bound});
+}
+
+Result<std::string> save_reference_reproducer(const std::string& where, const te::Program& program, const Target& target,
+                                              const te::Program& reference, const Built& built, std::uint64_t seed,
+                                              const Disagreement& finding) {
+  const std::string folder = LATHE_TRY(
+      save(where, program, target, "[]", built, seed,
+           {"The program that Lathe generated to compare others with (reference.te) does not compute what the expression says",
+            finding.output, finding.index, finding.got, finding.want, finding.bound}));
+  std::ofstream text(std::filesystem::path(folder) / "reference.te");
+  text << te::print_program(reference) << '\n';
+  if (!text.flush()) return fail_at(folder, ErrorKind::kIo, "cannot write the reproducer");
+  return folder;
 }
 
 }  // namespace lathe::measure

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "runtime/runner/protocol.h"
 #include "tuner/measure/measure.h"
+#include "tuner/measure/reference_check.h"
 
 namespace lathe::measure {
 
@@ -14,5 +15,13 @@ namespace lathe::measure {
 Result<std::string> save_reproducer(const std::string& where, const te::Program& program, const Target& target,
                                     const Candidate& candidate, const Built& built, std::uint64_t seed,
                                     const runner::Loaded& finding);
+
+// The same of a reference that is itself wrong: reference.te is the program that was built, candidate.so its code, the trace
+// is empty, so that a replay computes the reference again.
+Result<std::string> save_reference_reproducer(const std::string& where, const te::Program& program, const Target& target,
+                                              const te::Program& reference, const Built& built, std::uint64_t seed,
+                                              const Disagreement& finding);
+
+std::string element_text(const te::Program& program, int output, std::int64_t index);  // "C[5,7]"
 
 }  // namespace lathe::measure

@@ -36,7 +36,7 @@ struct Session {
   EventLoop loop() const { return EventLoop(helpers()); }
 };
 
-// Makes the workload's reference known to the runner: from the cache, or built, run and cached. Builders are free for
+// Makes the workload's reference known to the runner: from the cache, or built, run, checked and cached. Builders are free for
 // candidates while it runs.
 class ReferenceJob {
  public:
@@ -51,6 +51,7 @@ class ReferenceJob {
   void on_built(Result<Built> built);
   void on_executed(Result<runner::Executed> executed);
   void finish(Status result);
+  Status check(const Reference& reference);
   Status tell(const Reference& reference);
 
   Session& session_;

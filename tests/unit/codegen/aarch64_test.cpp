@@ -1,9 +1,15 @@
-// Random flat programs as AArch64 code under an emulator, against the interpreter.
+// Random programs as AArch64 code under an emulator, against the interpreter.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
 
+#include "compiler/interp/te_eval.h"
+#include "compiler/lower/lower.h"
+#include "compiler/te/naive_nest.h"
+#include "support/random_program.h"
+#include "support/random_trace.h"
+#include "support/special_values.h"
 #include "support/temporary_folder.h"
 #include "unit/codegen/harness.h"
 #include "unit/interp/random_flat.h"
@@ -84,6 +90,35 @@ TEST_P(Emulated, RandomPrograms) {
     ASSERT_TRUE(library) << "seed " << seed << ": " << library.error().text();
     const std::string wrong = testing::difference(p, *want, run(p, *library, inputs), 4);
     ASSERT_EQ(wrong, "") << "seed " << seed << " " << target.text() << "\n" << print(p);
+  }
+}
+
+TEST_P(Emulated, ExpressionsOfSpecialValues) {
+  const Target target = testing::resolved(GetParam());
+  for (std::uint64_t seed = 600; seed < 612; ++seed) {
+    Rng rng(seed);
+    const te::Program program =
+        random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 5'000});
+    const RandomSchedule s = random_schedule(program, rng);
+    const auto inputs = special_inputs(program, rng);
+    const auto want = interp::evaluate(program, inputs);
+    ASSERT_TRUE(want) << want.error().text();
+    for (const bool naive : {true, false}) {
+      const ir::Nest plain = te::naive_nest(program);
+      const auto p = lower::lower(
+          naive ? ir::SizedNest(plain, {}) : ir::SizedNest(s.nest, s.knobs), target);
+      if (!p) continue;  // schedules may be refused
+      std::vector<interp::Bytes> stored;
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        stored.push_back(interp::to_storage(p->inputs[i], inputs[i].values));
+      const auto object = codegen::generate(*p, target);
+      ASSERT_TRUE(object) << "seed " << seed << ": " << object.error().text();
+      const auto library = codegen::link_shared(*object, target);
+      ASSERT_TRUE(library) << "seed " << seed << ": " << library.error().text();
+      ASSERT_EQ(testing::difference(*p, *want, run(*p, *library, stored)), "")
+          << "seed " << seed << (naive ? " naive " : " ") << target.text() << "\n"
+          << describe(program, s);
+    }
   }
 }
 

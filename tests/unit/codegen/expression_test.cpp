@@ -1,5 +1,5 @@
-// From index expressions to machine code: the naive nest of random expressions, lowered, against
-// the oracle.
+// From index expressions to machine code: the naive nest and a random schedule of random expressions,
+// lowered, against the oracle, also on inputs that are not like most numbers.
 #include <gtest/gtest.h>
 
 #include "compiler/interp/te_eval.h"
@@ -7,44 +7,54 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "support/random_program.h"
+#include "support/random_trace.h"
+#include "support/special_values.h"
 #include "unit/codegen/harness.h"
 
 namespace lathe {
 namespace {
 
-std::string difference(const te::Program& program, const Target& target, std::uint64_t seed) {
-  const ir::Nest nest = te::naive_nest(program);
-  const auto p = lower::lower(ir::SizedNest(nest, {}), target);
-  if (!p) return p.error().text();
-  Rng rng(seed);
-  const auto inputs = interp::random_inputs(program, rng);
-  const auto want = interp::evaluate(program, inputs);
-  if (!want) return want.error().text();
+std::string difference(const flat::Program& p, const Target& target,
+                       const std::vector<interp::Tensor>& inputs,
+                       const std::vector<interp::Tensor>& want) {
   std::vector<interp::Bytes> stored;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    stored.push_back(interp::to_storage(p->inputs[i], inputs[i].values));
-  const auto module = testing::compile(*p, target);
+    stored.push_back(interp::to_storage(p.inputs[i], inputs[i].values));
+  const auto module = testing::compile(p, target);
   if (!module) return module.error().text();
-  const auto got = testing::run_module(**module, *p, stored);
+  const auto got = testing::run_module(**module, p, stored);
   if (!got) return got.error().text();
-  for (std::size_t o = 0; o < want->size(); ++o) {
-    const std::string wrong =
-        interp::compare((*want)[o], interp::from_storage(p->outputs[o], (*got)[o]), 64);
-    if (!wrong.empty()) return p->outputs[o].name + ": " + wrong;
-  }
-  return "";
+  return testing::difference(p, want, *got);
+}
+
+void check(std::uint64_t seed, bool special) {
+  const auto targets = testing::runnable_targets();
+  Rng rng(seed);
+  const te::Program program =
+      random_program(rng, {.dtypes = seed % 3 == 0, .max_iterations = special ? 10'000 : 30'000});
+  const Target& target = targets[seed % targets.size()];
+  const auto inputs = special ? special_inputs(program, rng) : interp::random_inputs(program, rng);
+  const auto want = interp::evaluate(program, inputs);
+  ASSERT_TRUE(want.has_value()) << want.error().text();
+  const auto naive = lower::lower(ir::SizedNest(te::naive_nest(program), {}), target);
+  ASSERT_TRUE(naive.has_value()) << naive.error().text();
+  ASSERT_EQ(difference(*naive, target, inputs, *want), "")
+      << "seed " << seed << " " << target.text() << "\n"
+      << te::print_program(program);
+  const RandomSchedule s = random_schedule(program, rng);
+  const auto scheduled = lower::lower(ir::SizedNest(s.nest, s.knobs), target);
+  if (!scheduled) return;
+  ASSERT_EQ(difference(*scheduled, target, inputs, *want), "")
+      << "seed " << seed << " " << target.text() << "\n"
+      << describe(program, s);
 }
 
 TEST(Expression, RandomProgramsOnEveryTarget) {
-  const auto targets = testing::runnable_targets();
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    Rng rng(seed);
-    const te::Program program = random_program(rng, {.dtypes = seed % 3 == 0});
-    const Target& target = targets[seed % targets.size()];
-    ASSERT_EQ(difference(program, target, seed), "")
-        << "seed " << seed << " " << target.text() << "\n"
-        << te::print_program(program);
-  }
+  for (std::uint64_t seed = 1; seed <= 40 && !HasFatalFailure(); ++seed) check(seed, false);
+}
+
+TEST(Expression, SpecialValuesOnEveryTarget) {
+  for (std::uint64_t seed = 1001; seed <= 1040 && !HasFatalFailure(); ++seed) check(seed, true);
 }
 
 }  // namespace

@@ -144,4 +144,14 @@ std::string difference(const flat::Program& program, const std::vector<interp::B
   return "";
 }
 
+std::string difference(const flat::Program& program, const std::vector<interp::Tensor>& want,
+                       const std::vector<interp::Bytes>& got) {
+  for (std::size_t o = 0; o < want.size(); ++o) {
+    const flat::Border& border = program.outputs[o];
+    const std::string wrong = interp::compare(want[o], interp::from_storage(border, got[o]));
+    if (!wrong.empty()) return border.name + ": " + wrong;
+  }
+  return "";
+}
+
 }  // namespace lathe::testing

@@ -7,6 +7,7 @@
 #include "base/target.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/interp/flat_eval.h"
+#include "compiler/interp/te_eval.h"
 #include "runtime/module/module.h"
 
 namespace lathe::testing {
@@ -27,5 +28,9 @@ Result<std::vector<interp::Bytes>> run_module(const module::Module& module,
 // `ulps` of the type. Returns an explanation of the first difference, or nothing.
 std::string difference(const flat::Program& program, const std::vector<interp::Bytes>& want,
                        const std::vector<interp::Bytes>& got, double ulps);
+
+// The same for what interp::evaluate says, within its bounds.
+std::string difference(const flat::Program& program, const std::vector<interp::Tensor>& want,
+                       const std::vector<interp::Bytes>& got);
 
 }  // namespace lathe::testing

@@ -86,7 +86,10 @@ TEST(FlatEval, RoundsToTheType) {
   EXPECT_EQ(evaluate_one(unary(UnaryOp::kExp, real(1, Dtype::kF32))), std::exp(1.0F));
   EXPECT_EQ(evaluate_one(fma(real(1 + 0x1p-12, Dtype::kF32), real(1 + 0x1p-12, Dtype::kF32), real(-1, Dtype::kF32))),
             0x1p-11 + 0x1p-24);
-  EXPECT_EQ(evaluate_one(binary(kMin, real(NAN, Dtype::kF32), real(3, Dtype::kF32))), 3);
+  for (const BinaryOp op : {kMin, kMax}) {
+    EXPECT_TRUE(std::isnan(evaluate_one(binary(op, real(NAN, Dtype::kF32), real(3, Dtype::kF32)))));
+    EXPECT_TRUE(std::isnan(evaluate_one(binary(op, real(3, Dtype::kF32), real(NAN, Dtype::kF32)))));
+  }
 }
 
 TEST(FlatEval, IntegersWrapAndCastsSaturate) {

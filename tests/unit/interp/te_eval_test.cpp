@@ -79,13 +79,14 @@ TEST(TeEval, StagesSplitOffComputeTheSame) {
   EXPECT_NEAR(y[3], 0.75, 1e-15);
 }
 
-TEST(TeEval, BoundOfASumIsItsMagnitudeInRoundOffs) {
+TEST(TeEval, BoundOfASumIsItsMagnitudeInUnits) {
   const te::Program p = parsed("A: f32[3]; B: f32[3]; C[one:1] = sum(k) A[k] * B[k]");
   const auto out =
       evaluate(p, {{Dtype::kF32, {3}, {1, -2, 3}, {}}, {Dtype::kF32, {3}, {4, 5, 2}, {}}});
   ASSERT_TRUE(out);
   EXPECT_EQ(out->front().values[0], 0);
-  EXPECT_NEAR(out->front().bounds[0], 2 * 20 * 0x1p-24, 1e-12);
+  const double units = 1 + 8 + std::sqrt(3.0);  // of the products, and of the sum
+  EXPECT_NEAR(out->front().bounds[0], units * 20 * 0x1p-23, 1e-12);
 }
 
 TEST(TeEval, CompareFindsTheElement) {

@@ -27,6 +27,7 @@ class Faults : public testing::Test {
  protected:
   Faults() {
     ::setenv("LATHE_TEST_FOLDER", folder_.path().c_str(), 1);
+    ::unsetenv("LATHE_TEST_REFERENCE");
     options_.builder = *find_helper("fake_builder");
     options_.cache_folder = "-";
     options_.reproducer_folder = folder_.path().string();
@@ -134,6 +135,29 @@ TEST_F(Faults, WrongAnswersLeaveAReproducer) {
   ASSERT_TRUE(again->error.has_value());
   EXPECT_EQ(again->error->kind, ErrorKind::kWrongAnswer);
   EXPECT_FALSE(replay(folder_.at("nowhere"), options_).has_value());
+}
+
+// A fault of the compiler that hits the reference as it hits the candidates: they agree, and both are wrong.
+TEST_F(Faults, OfTheReferenceAndTheCandidatesAlike) {
+  for (const std::string kind : {"wrong_reference", "blind_reference"}) {
+    ::setenv("LATHE_TEST_REFERENCE", kind.c_str(), 1);
+    const auto measurer = make();
+    int finished = 0;
+    const auto status = measurer->measure({candidate(0, "wrong")}, kInfinity, [&](Outcome) { ++finished; }, {});
+    EXPECT_EQ(finished, 0) << "nothing may be said of candidates";
+    ASSERT_FALSE(status.has_value());
+    EXPECT_EQ(status.error().kind, ErrorKind::kWrongAnswer) << status.error().text();
+    EXPECT_NE(status.error().message.find("a bug of Lathe's compiler"), std::string::npos) << status.error().text();
+    const std::filesystem::path folder = status.error().place;
+    for (const char* name : {"workload.te", "reference.te", "trace.json", "candidate.so", "README", "case.json"})
+      EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+    EXPECT_EQ(kind == "wrong_reference", status.error().message.find("C[5,7]") != std::string::npos) << status.error().text();
+    const auto again = replay(folder.string(), options_);
+    ASSERT_FALSE(again.has_value());
+    EXPECT_EQ(again.error().kind, ErrorKind::kWrongAnswer);
+    ASSERT_FALSE(measurer->race({candidate(0, "wrong")}, CacheMode::kWarm, 0.1).has_value());
+  }
+  ::unsetenv("LATHE_TEST_REFERENCE");
 }
 
 TEST_F(Faults, ScratchAndOutputsReadAsNan) {

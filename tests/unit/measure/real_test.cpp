@@ -11,6 +11,8 @@
 #include "runtime/module/module.h"
 #include "runtime/pool/pool.h"
 #include "runtime/tensor/tensor.h"
+#include "support/random_program.h"
+#include "support/random_trace.h"
 #include "tuner/measure/builder/build_server.h"
 #include "tuner/measure/builder/plain_schedule.h"
 #include "tuner/measure/inputs.h"
@@ -33,6 +35,18 @@ const char* const kPrograms[] = {
     "X: f32[101]; Y[i] = select(X[i] > 0.3, sqrt(abs(X[i])), tanh(X[i]) - 2)",
     "X: f16[23, 5]; Y[i] = sum(k) f32(X[i,k]) * f32(X[i,k])",
     "X: i8[23, 5]; Y[i] = sum(k) i32(X[i,k]) * i32(X[i,k])",
+    // Rounded where the program rounds.
+    "X: f32[997]; Y[i] = i8(X[i] * 100)",
+    "A: f16[64,64]; B: f16[64,64]; X: u8[64,64]; W: i8[64,64]\n"
+    "C[i,j] = sum(k) A[i,k] * B[k,j]; D[i,j] = sum(k) f64(A[i,k] * B[k,j]); E[i,j] = sum(k) X[i,k] * W[j,k]\n"
+    "F[i,j] = i8(min(max(f32(E[i,j]) * 0.02, -128), 127))",
+    "A: f32[13, 31]; B: f32[31, 17]; C[i,j] = sum(k) f64(A[i,k] * B[k,j])",
+    "X: f32[7, 1009]; P[i] = prod(k) X[i,k]",
+    "X: f32[31, 17]; M[i] = (sum(k) X[i,k]) / 17; V[i] = sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i])\n"
+    "Y[i,j] = (X[i,j] - M[i]) * rsqrt(V[i] / 17 + 1e-5)",
+    "X: f32[8, 17]; Y[i,j] = select(j <= i, floor(X[i,j] * 10) * 0.1, -inf); Z[i] = max(j) Y[i,j]",
+    "X: f32[101]; Y[i] = f32(bool(X[i] * 3 - 1.5)) + ceil(X[i] * 3)",
+    "X: bf16[101]; Y[i] = X[i] * X[i] + exp(X[i]) - 3",
 };
 
 Target host() { return *codegen::resolve_target(*parse_target("cpu:host")); }
@@ -73,7 +87,7 @@ TEST(CompiledReference, AgreesWithTheInterpreter) {
     SCOPED_TRACE(text);
     const auto program = te::parse_program(text);
     ASSERT_TRUE(program.has_value()) << program.error().text();
-    const te::Program reference = reference_program(*program);
+    const te::Program reference = reference_program(*program).program;
     const auto built = builder::build(reference, builder::plain_schedule(reference, host()), host());
     ASSERT_TRUE(built.has_value()) << built.error().text();
     const auto values = random_inputs(*program, 5);
@@ -141,6 +155,19 @@ TEST(RealMeasurer, WithoutVisitsProgramsAreCheckedAndNotTimed) {
   EXPECT_EQ(outcomes.at(0).seconds, 0);
   EXPECT_GT(outcomes.at(0).numerical_error, 0) << "compared";
   EXPECT_EQ(outcomes.at(1).error->kind, ErrorKind::kIllegalSchedule);
+}
+
+// Of every form and type: what the compiler makes of a program is right, and so is what it is compared with.
+TEST(RealMeasurer, RandomProgramsAreNotCalledWrong) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    Rng rng(seed);
+    const te::Program program = random_program(rng, {.dtypes = seed % 2 == 0});
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_program(program)));
+    const auto measurer = make_measurer(program, host(), options());
+    ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
+    for (const auto& [tag, outcome] : measure(**measurer, {{}, random_trace(program, rng)}))
+      EXPECT_TRUE(!outcome.error || outcome.error->kind == ErrorKind::kIllegalSchedule) << outcome.error->text();
+  }
 }
 
 TEST(RealMeasurer, RefusedTracesAndEqualProgramsCostOneTrialEach) {

@@ -47,6 +47,14 @@ TEST(Check, NanNeverPassesForANumber) {
   EXPECT_TRUE(check({static_cast<float>(-kInf)}, {kInf}, {0}).wrong);
 }
 
+TEST(Check, WhereNothingIsKnownAnythingPasses) {
+  EXPECT_FALSE(check({static_cast<float>(kNan), 7, 1}, {1, 2, 1}, {kInf, kInf, 0}, 0).wrong);
+  const Loaded result = check({100, 3}, {1, 2}, {kInf, 0.1}, 1e9);
+  EXPECT_TRUE(result.wrong);
+  EXPECT_EQ(result.index, 1);
+  EXPECT_EQ(result.max_error, 0.5) << "the first does not count";
+}
+
 TEST(Check, AllZerosAreRightWhereZerosAreWanted) {
   EXPECT_FALSE(check({0, 0}, {0, 0}, {0, 0}).wrong);
   EXPECT_TRUE(check({0, 1e-30F}, {0, 0}, {0, 0}).wrong);

@@ -17,7 +17,7 @@ std::string difference(const std::vector<interp::Tensor>& want, const ir::SizedN
   const auto got = interp::evaluate(nest, inputs);
   if (!got) return got.error().text();
   for (std::size_t i = 0; i < want.size(); ++i) {
-    const std::string text = interp::compare(want[i], (*got)[i].values, 32);
+    const std::string text = interp::compare(want[i], (*got)[i].values);
     if (!text.empty()) return text;
   }
   return "";

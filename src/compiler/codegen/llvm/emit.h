@@ -120,6 +120,7 @@ class FunctionEmitter {
   Value* pure(int operation, const void* type, std::initializer_list<Value*> operands, bool movable,
               Make&& make, std::uint64_t immediate = 0);
   Value* float_binary(flat::BinaryOp op, Value* a, Value* b);
+  Value* extreme(unsigned intrinsic, Value* a, Value* b);
   Value* int_binary(flat::BinaryOp op, Dtype dtype, Value* a, Value* b);
   Value* float_unary(flat::UnaryOp op, Value* x);
   Value* round_without_hardware(Value* x, bool up);

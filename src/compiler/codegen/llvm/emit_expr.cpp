@@ -186,8 +186,8 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, llvm::Value* a, llvm::Va
     case BinaryOp::kSub: return b_.CreateFSub(a, b);
     case BinaryOp::kMul: return b_.CreateFMul(a, b);
     case BinaryOp::kDiv: return b_.CreateFDiv(a, b);
-    case BinaryOp::kMin: return b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b);
-    case BinaryOp::kMax: return b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+    case BinaryOp::kMin: return extreme(llvm::Intrinsic::minimum, a, b);
+    case BinaryOp::kMax: return extreme(llvm::Intrinsic::maximum, a, b);
     case BinaryOp::kLt: return b_.CreateFCmpOLT(a, b);
     case BinaryOp::kLe: return b_.CreateFCmpOLE(a, b);
     case BinaryOp::kEq: return b_.CreateFCmpOEQ(a, b);
@@ -204,6 +204,15 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, llvm::Value* a, llvm::Va
   }
   m_.refuse(fmt::format("{} of floating point numbers", flat::name_of(op)));
   return a;
+}
+
+// NaN where either is. One instruction on AArch64, and on x86 where an operand is a number (relu); else x86 takes a
+// minimum, a comparison of the first operand with itself and a blend, so that operand is the newer one, b: then only the
+// minimum and the blend are in the chain of a reduction. Which zero of two is left open.
+llvm::Value* FunctionEmitter::extreme(unsigned intrinsic, llvm::Value* a, llvm::Value* b) {
+  llvm::CallInst* call = b_.CreateIntrinsic(static_cast<ID>(intrinsic), {a->getType()}, {b, a});
+  call->setHasNoSignedZeros(true);
+  return call;
 }
 
 llvm::Value* FunctionEmitter::int_binary(BinaryOp op, Dtype dtype, llvm::Value* a, llvm::Value* b) {

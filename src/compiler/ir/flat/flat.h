@@ -7,10 +7,10 @@
 // it. Vars are defined once, by a For or a Let, and seen in what follows inside the same statement list.
 //
 // Values. f32, f16 and bf16 arithmetic rounds to the type after every operation (passes/expand_conversions trades the
-// f16 and bf16 part for f32 arithmetic that rounds when stored); integers wrap. kMin is `a < b ? a : b`, kMax is
-// `a > b ? a : b`: b if either is NaN. A Cast of a real number to an integer truncates; what it yields for NaN and
-// beyond the range is not defined, but it does not trap (the interpreter saturates, NaN gives 0). A Cast to bool is
-// `!= 0`. Integer division by 0 and shifts by the width or more are errors of the program.
+// f16 and bf16 part for f32 arithmetic that rounds when stored); integers wrap. kMin and
+// kMax of reals are NaN if either operand is; which of -0 and 0 is smaller is open. A Cast of a real number to an integer
+// truncates and stops at the ends of the range, NaN gives 0; of an integer to a narrower one it keeps the low bits. A Cast
+// to bool is `!= 0`. Integer division by 0 and shifts by the width or more are errors of the program.
 #pragma once
 
 #include <cstdint>

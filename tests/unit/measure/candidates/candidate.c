@@ -9,7 +9,7 @@ enum { M = 13, N = 17, K = 11 };
 
 enum Kind {
   GOOD, SLOW, REFERENCE, CRASH, HANG, EXIT, OVERRUN, FAR_OVERRUN, WRITE_INPUT, WRONG, PARTIAL, HOG, OVERFLOW_STACK,
-  ILLEGAL, GARBAGE, OTHER_ABI, HANG_LATER, BAD_PREPARE, READS_SCRATCH
+  ILLEGAL, GARBAGE, OTHER_ABI, HANG_LATER, BAD_PREPARE, READS_SCRATCH, WRONG_REFERENCE, BLIND_REFERENCE
 };
 
 static volatile int64_t sink;
@@ -24,8 +24,8 @@ static void matmul(const float* a, const float* b, float* c) {
     }
 }
 
-/* What the reference program computes: the value and its magnitude, in f64. */
-static void reference(const double* a, const double* b, double* value, double* magnitude) {
+/* What the reference program computes: the value and its bound, in f64. */
+static void reference(const double* a, const double* b, double* value, double* bound) {
   for (int i = 0; i < M; ++i)
     for (int j = 0; j < N; ++j) {
       double sum = 0, size = 0;
@@ -35,7 +35,7 @@ static void reference(const double* a, const double* b, double* value, double* m
         size += term < 0 ? -term : term;
       }
       value[i * N + j] = sum;
-      magnitude[i * N + j] = size;
+      bound[i * N + j] = 13 * 0x1p-23 * size;
     }
 }
 
@@ -63,6 +63,14 @@ static void run(const lathe_runtime* runtime, void* const* tensors, void* consta
   ++runs;
   switch (KIND) {
     case REFERENCE: reference(tensors[0], tensors[1], tensors[2], tensors[3]); return;
+    case WRONG_REFERENCE: /* as WRONG is */
+      reference(tensors[0], tensors[1], tensors[2], tensors[3]);
+      ((double*)tensors[2])[5 * N + 7] += 0.01;
+      return;
+    case BLIND_REFERENCE:
+      reference(tensors[0], tensors[1], tensors[2], tensors[3]);
+      for (int i = 0; i < M * N; ++i) ((double*)tensors[3])[i] = 1.0 / 0.0;
+      return;
     case SLOW: for (int i = 0; i < 20000; ++i) sink += i; break;
     case CRASH: *(volatile int*)8 = 1; break;
     case HANG: for (;;) sink += 1;
@@ -89,7 +97,7 @@ static void prepare(const lathe_runtime* runtime, void* const* tensors, void* co
 __attribute__((visibility("default"))) const lathe_module lathe_module_object __asm__(LATHE_MODULE_SYMBOL) = {
     KIND == OTHER_ABI ? LATHE_MODULE_ABI + 1 : LATHE_MODULE_ABI,
     2,
-    KIND == REFERENCE ? 2 : 1,
+    KIND == REFERENCE || KIND == WRONG_REFERENCE || KIND == BLIND_REFERENCE ? 2 : 1,
     KIND == BAD_PREPARE ? 64 : 0,
     KIND == HOG ? (int64_t)1 << 42 : 64,
     0,

@@ -1,0 +1,251 @@
+#include "compiler/interp/te_elements.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+#include "compiler/interp/reduction.h"
+
+namespace lathe::interp {
+namespace {
+
+constexpr std::int64_t kLanes = 256;                           // evaluated together
+constexpr std::size_t kMostRemembered = std::size_t{1} << 18;  // of a stage without a reduction
+
+struct Exhausted {};
+
+void decode(std::int64_t offset, const std::vector<std::int64_t>& shape,
+            std::vector<std::int64_t>& at) {
+  at.resize(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    at[d] = offset % shape[d];
+    offset /= shape[d];
+  }
+}
+
+template <class F>
+std::vector<Value> by_lane(std::size_t lanes, const F& f) {
+  std::vector<Value> out(lanes);
+  for (std::size_t l = 0; l < lanes; ++l) out[l] = f(l);
+  return out;
+}
+
+}  // namespace
+
+// Positions of the iterators of a stage, `lanes` of them.
+struct Elements::Block {
+  const te::Stage& stage;
+  std::size_t lanes;
+  std::vector<std::vector<std::int64_t>> position;  // by iterator, then lane
+
+  std::int64_t at(const ir::Affine& index, std::size_t lane) const {
+    std::int64_t out = index.offset;
+    for (const ir::AffineTerm& term : index.terms)
+      out += term.coef * position[static_cast<std::size_t>(term.iter)][lane];
+    return out;
+  }
+};
+
+Elements::Elements(const te::Program& program, std::vector<std::span<const double>> inputs,
+                   std::int64_t most_terms)
+    : program_(program),
+      values_(program.tensors.size()),
+      writers_(program.tensors.size()),
+      known_(program.tensors.size()),
+      most_terms_(most_terms) {
+  const auto order = program.inputs();
+  LATHE_CHECK(order.size() == inputs.size(), "{} inputs are given, {} are needed", inputs.size(),
+              order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    values_[static_cast<std::size_t>(order[i])] = inputs[i];
+  for (std::size_t t = 0; t < program.tensors.size(); ++t)
+    if (program.tensors[t].role == te::TensorRole::kLiteral)
+      values_[t] = program.tensors[t].literal;
+  for (const te::Stage& stage : program.stages)
+    writers_[static_cast<std::size_t>(stage.tensor)] = &stage;
+}
+
+std::optional<Value> Elements::at(int tensor, std::int64_t offset) {
+  try {
+    return read(tensor, {offset}).front();
+  } catch (const Exhausted&) {
+    return std::nullopt;
+  }
+}
+
+void Elements::count(std::size_t terms) {
+  terms_ += static_cast<std::int64_t>(terms);
+  if (terms_ > most_terms_) throw Exhausted{};
+}
+
+Elements::Lanes Elements::read(int tensor, const std::vector<std::int64_t>& offsets) {
+  const auto t = static_cast<std::size_t>(tensor);
+  Lanes out(offsets.size());
+  const te::Stage* writer = writers_[t];
+  if (writer == nullptr) {
+    for (std::size_t l = 0; l < offsets.size(); ++l)
+      out[l] = exact(values_[t][static_cast<std::size_t>(offsets[l])]);
+    return out;
+  }
+  std::vector<std::int64_t> unknown;
+  std::vector<std::size_t> lanes;
+  for (std::size_t l = 0; l < offsets.size(); ++l) {
+    const auto known = known_[t].find(offsets[l]);
+    if (known != known_[t].end()) {
+      out[l] = known->second;
+    } else {
+      unknown.push_back(offsets[l]);
+      lanes.push_back(l);
+    }
+  }
+  const bool reduces = writer->reduce != ir::ReduceOp::kNone;
+  Lanes made = reduces || unknown.empty() ? Lanes{} : element_wise(*writer, unknown);
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    if (reduces) {
+      const bool again = i > 0 && unknown[i] == unknown[i - 1];  // lanes often share an element
+      made.push_back(again ? made.back() : reduced(*writer, unknown[i]));
+    }
+    out[lanes[i]] = made[i];
+    if (reduces || known_[t].size() < kMostRemembered) known_[t].emplace(unknown[i], made[i]);
+  }
+  return out;
+}
+
+Elements::Lanes Elements::element_wise(const te::Stage& stage,
+                                       const std::vector<std::int64_t>& offsets) {
+  count(offsets.size());
+  Block block{stage, offsets.size(), {}};
+  block.position.assign(stage.iters.size(), std::vector<std::int64_t>(offsets.size()));
+  std::vector<std::int64_t> at;
+  for (std::size_t l = 0; l < offsets.size(); ++l) {
+    decode(offsets[l], program_.tensors[static_cast<std::size_t>(stage.tensor)].shape, at);
+    for (std::size_t d = 0; d < at.size(); ++d) block.position[d][l] = at[d];
+  }
+  return evaluate(stage.body, block);
+}
+
+Value Elements::reduced(const te::Stage& stage, std::int64_t offset) {
+  std::vector<std::int64_t> at;
+  decode(offset, program_.tensors[static_cast<std::size_t>(stage.tensor)].shape, at);
+  const std::size_t first = at.size();
+  at.resize(stage.iters.size(), 0);
+  std::int64_t left = 1;
+  for (std::size_t i = first; i < at.size(); ++i) left *= stage.iters[i].extent;
+  Block block{stage, 0, std::vector<std::vector<std::int64_t>>(at.size())};
+  Reduction reduction(stage.reduce, stage.body->dtype);
+  while (left > 0) {
+    block.lanes = static_cast<std::size_t>(std::min(left, kLanes));
+    left -= static_cast<std::int64_t>(block.lanes);
+    count(block.lanes);
+    for (auto& position : block.position) position.resize(block.lanes);
+    for (std::size_t l = 0; l < block.lanes; ++l) {
+      for (std::size_t i = 0; i < at.size(); ++i) block.position[i][l] = at[i];
+      for (std::size_t i = at.size(); i-- > first;) {
+        if (++at[i] < stage.iters[i].extent) break;
+        at[i] = 0;
+      }
+    }
+    for (const Value& term : evaluate(stage.body, block)) reduction.add(term);
+  }
+  return reduction.result();
+}
+
+const Elements::Address& Elements::address(const ir::Read& read, std::size_t iterators) {
+  const auto [found, added] = addresses_.try_emplace(&read);
+  Address& out = found->second;
+  if (!added) return out;
+  out.factors.assign(iterators, 0);
+  std::int64_t stride = 1;
+  const auto& shape = program_.tensors[static_cast<std::size_t>(read.tensor)].shape;
+  for (std::size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+    out.offset += stride * read.index[d].offset;
+    for (const ir::AffineTerm& term : read.index[d].terms)
+      out.factors[static_cast<std::size_t>(term.iter)] += stride * term.coef;
+  }
+  return out;
+}
+
+Elements::Lanes Elements::evaluate(const ir::Read& read, const Block& block) {
+  const Address& where = address(read, block.position.size());
+  std::vector<std::int64_t> offsets(block.lanes, where.offset);
+  for (std::size_t i = 0; i < where.factors.size(); ++i)
+    if (where.factors[i] != 0)
+      for (std::size_t l = 0; l < block.lanes; ++l)
+        offsets[l] += where.factors[i] * block.position[i][l];
+  if (!read.pad) return this->read(read.tensor, offsets);
+  const auto& shape = program_.tensors[static_cast<std::size_t>(read.tensor)].shape;
+  std::vector<std::int64_t> inside;
+  std::vector<std::size_t> lanes;
+  Lanes out(block.lanes, Value{*read.pad, 0, *read.pad == 0});
+  for (std::size_t l = 0; l < block.lanes; ++l) {
+    bool in = true;
+    for (std::size_t d = 0; d < shape.size() && in; ++d) {
+      const std::int64_t index = block.at(read.index[d], l);
+      in = index >= 0 && index < shape[d];
+    }
+    if (!in) continue;
+    inside.push_back(offsets[l]);
+    lanes.push_back(l);
+  }
+  const Lanes values = inside.empty() ? Lanes{} : this->read(read.tensor, inside);
+  for (std::size_t i = 0; i < values.size(); ++i) out[lanes[i]] = values[i];
+  return out;
+}
+
+Elements::Lanes Elements::evaluate(const ir::Select& select, const Block& block) {
+  const Lanes condition = evaluate(select.condition, block);
+  const auto wanted = [&](bool which) {
+    return std::ranges::any_of(
+        condition, [&](const Value& c) { return c.bound > 0 || (c.value != 0) == which; });
+  };
+  const Lanes then = wanted(true) ? evaluate(select.then, block) : Lanes(block.lanes);
+  const Lanes otherwise = wanted(false) ? evaluate(select.otherwise, block) : Lanes(block.lanes);
+  Lanes out(block.lanes);
+  for (std::size_t l = 0; l < block.lanes; ++l)
+    out[l] = choose(condition[l], then[l], otherwise[l]);
+  return out;
+}
+
+Elements::Lanes Elements::evaluate(const ir::Expr& e, const Block& block) {
+  struct Visitor {
+    Elements& self;
+    const Block& block;
+    const ir::Expr& e;
+
+    Lanes operator()(const ir::Const& n) const { return Lanes(block.lanes, exact(n.value)); }
+    Lanes operator()(const ir::IterValue& n) const {
+      const auto& position = block.position[static_cast<std::size_t>(n.iter)];
+      return by_lane(block.lanes,
+                     [&](std::size_t l) { return exact(static_cast<double>(position[l])); });
+    }
+    Lanes operator()(const ir::Read& n) const { return self.evaluate(n, block); }
+    Lanes operator()(const ir::Select& n) const { return self.evaluate(n, block); }
+    Lanes operator()(const ir::Unary& n) const {
+      Lanes x = self.evaluate(n.x, block);
+      for (Value& value : x) value = apply(n.op, value, n.x->dtype);
+      return x;
+    }
+    Lanes operator()(const ir::Binary& n) const {
+      Lanes a = self.evaluate(n.a, block);
+      const Lanes b = self.evaluate(n.b, block);
+      for (std::size_t l = 0; l < a.size(); ++l) a[l] = apply(n.op, a[l], b[l], n.a->dtype);
+      return a;
+    }
+    Lanes operator()(const ir::Cast& n) const {
+      Lanes x = self.evaluate(n.x, block);
+      for (Value& value : x) value = convert(value, n.x->dtype, e->dtype);
+      return x;
+    }
+    Lanes operator()(const ir::InRange& n) const {
+      return by_lane(block.lanes, [&](std::size_t l) {
+        const bool inside = std::ranges::all_of(n.rows, [&](const ir::InRange::Row& row) {
+          const std::int64_t index = block.at(row.index, l);
+          return index >= row.low && index < row.high;
+        });
+        return exact(inside ? 1 : 0);
+      });
+    }
+  };
+  return std::visit(Visitor{*this, block, e}, e->value);
+}
+
+}  // namespace lathe::interp

@@ -1,0 +1,52 @@
+// The rounding bound of an expression as an expression: the rules of compiler/interp/scalar.h, so
+// that a compiled program computes for every element what the evaluator computes for one.
+//
+// Everything is f64 and says how far a program may be off; no expression where it is exact. The
+// bound of an operand is written once, so that bounds grow with their expressions: where scalar.h
+// looks at both sides of x, this takes the side on which the function moves further. NaN and
+// infinity: nothing is known.
+#pragma once
+
+#include <vector>
+
+#include "compiler/te/program.h"
+
+namespace lathe::measure {
+
+// In f64 what is in a floating-point type.
+Dtype widened(Dtype dtype);
+
+class Bounds {
+ public:
+  // by_tensor[t]: the tensor that holds the bounds of t, or -1 where t is exact; of a bool 1 where
+  // it may be either.
+  explicit Bounds(const std::vector<int>& by_tensor) : by_tensor_(by_tensor) {}
+
+  // The expression in f64, rounded only by its casts.
+  ir::Expr value(const ir::Expr& e) const;
+  // Null: exact.
+  ir::Expr bound(const ir::Expr& e);
+  // Rounding may turn a condition or a step in what was asked for.
+  bool jumps() const { return jumps_; }
+
+  // Where an error of an integer may wrap it around, anything is possible.
+  static ir::Expr wrapped(const ir::Expr& value, ir::Expr bound, Dtype dtype);
+
+ private:
+  // Of a bool: whether it may be either. Null: it may not.
+  ir::Expr doubt(const ir::Expr& e);
+  ir::Expr doubtful(const ir::Expr& a, const ir::Expr& b);
+  ir::Expr bound_of(const ir::Expr& e, const ir::Unary& n);
+  ir::Expr bound_of(const ir::Expr& e, const ir::Binary& n);
+  ir::Expr bound_of(const ir::Expr& e, const ir::Select& n);
+  ir::Expr bound_of(const ir::Expr& e, const ir::Cast& n);
+  ir::Expr integer_bound(const ir::Expr& e, const ir::Binary& n);
+  ir::Expr power_bound(const ir::Expr& e, const ir::Binary& n);
+  ir::Expr largest_bound(const ir::Expr& a, const ir::Expr& b, bool smallest);
+  ir::Expr truncated_bound(const ir::Cast& n, Dtype to);
+
+  const std::vector<int>& by_tensor_;
+  bool jumps_ = false;
+};
+
+}  // namespace lathe::measure

@@ -1,0 +1,319 @@
+// What the judge accepts: every program that computes in its own types and whatever order, and no
+// other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "compiler/interp/scalar.h"
+#include "compiler/interp/te_eval.h"
+#include "compiler/te/parse.h"
+#include "runtime/runner/check.h"
+#include "support/random_program.h"
+#include "tuner/measure/inputs.h"
+#include "tuner/measure/reference.h"
+
+namespace lathe::measure {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+te::Program parsed(const std::string& text) {
+  const auto program = te::parse_program(text);
+  LATHE_CHECK(program.has_value(), "{}\n{}", text, program ? "" : program.error().text());
+  return *program;
+}
+
+std::vector<interp::Tensor> as_inputs(const te::Program& program,
+                                      const std::vector<std::vector<double>>& values) {
+  std::vector<interp::Tensor> inputs;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(program.inputs()[i])];
+    inputs.push_back({tensor.dtype, tensor.shape, values[i], {}});
+  }
+  return inputs;
+}
+
+// The reference of a program on given inputs, computed by the interpreter; it is printed and parsed
+// as on its way to the builder.
+Reference reference_of(const te::Program& program, const std::vector<std::vector<double>>& values) {
+  const ReferenceProgram made = reference_program(program);
+  const te::Program reference = parsed(te::print_program(made.program));
+  EXPECT_TRUE(te::equal(reference, made.program)) << te::print_program(made.program);
+  const auto results = interp::evaluate(reference, as_inputs(reference, values));
+  LATHE_CHECK(results.has_value(), "{}", results ? "" : results.error().text());
+  const auto output = [&](const std::string& name) {
+    for (std::size_t o = 0; o < reference.outputs().size(); ++o)
+      if (reference.tensors[static_cast<std::size_t>(reference.outputs()[o])].name == name)
+        return (*results)[o].values;
+    throw std::logic_error(name);
+  };
+  Reference out;
+  for (const ReferenceNames& names : made.names) {
+    out.values.push_back(output(names.value));
+    out.bounds.push_back(names.bound.empty() ? std::vector<double>(out.values.back().size(), 0)
+                                             : output(names.bound));
+    for (double& bound : out.bounds.back())
+      if (std::isnan(bound)) bound = kUnknown;
+  }
+  return out;
+}
+
+// What the runner says of f32 results (integers are small here).
+bool is_right(const te::Program& program, const Reference& reference,
+              const std::vector<std::vector<double>>& got) {
+  std::vector<std::vector<std::byte>> stored;
+  std::vector<runner::Comparison> outputs;
+  for (std::size_t o = 0; o < got.size(); ++o) {
+    const Dtype dtype = program.tensors[static_cast<std::size_t>(program.outputs()[o])].dtype;
+    const auto step = static_cast<std::size_t>(size_of(dtype));
+    stored.emplace_back(got[o].size() * step);
+    for (std::size_t i = 0; i < got[o].size(); ++i)
+      store_element(dtype, &stored.back()[i * step], got[o][i]);
+  }
+  for (std::size_t o = 0; o < got.size(); ++o)
+    outputs.push_back({program.tensors[static_cast<std::size_t>(program.outputs()[o])].dtype,
+                       stored[o].data(), reference.values[o], reference.bounds[o]});
+  runner::Loaded result;
+  runner::compare(outputs, allowed_error(program, reference_program(program).jumps, reference),
+                  result);
+  return !result.wrong;
+}
+
+// Value and bound as the evaluator has them, element by element, for a program written twice.
+void expect_bounds_of_the_evaluator(const te::Program& program, std::uint64_t seed) {
+  const auto values = random_inputs(program, seed);
+  const auto want = interp::evaluate(program, as_inputs(program, values));
+  ASSERT_TRUE(want.has_value()) << want.error().text();
+  const Reference reference = reference_of(program, values);
+  const bool jumps = reference_program(program).jumps;
+  for (std::size_t o = 0; o < want->size(); ++o)
+    for (std::size_t i = 0; i < (*want)[o].values.size(); ++i) {
+      const double value = (*want)[o].values[i], bound = (*want)[o].bounds[i];
+      const double got = reference.values[o][i], got_bound = reference.bounds[o][i];
+      if (bound == kUnknown) {
+        ASSERT_EQ(got_bound, kUnknown) << o << " " << i;
+        continue;
+      }
+      ASSERT_TRUE(got == value || std::abs(got - value) <= bound)
+          << got << " for " << value << " within " << bound;
+      ASSERT_GE(got_bound, 0.9 * bound) << "of " << value << ", output " << o << " element " << i;
+      // Much wider only where a step is a guess away.
+      if (jumps) continue;
+      ASSERT_LE(got_bound,
+                4 * bound + 1e-6 * std::abs(value) + 2 * interp::unit_of(0, (*want)[o].dtype))
+          << "of " << value;
+    }
+}
+
+const char* const kPrograms[] = {
+    "A: f32[7, 5]; B: f32[7, 3]; C[i,j] = sum(k) A[k,i] * B[k,j]",
+    "X: f32[1, 3, 5, 7]; W: f32[2, 3, 3, 3]; b: f32[2]\n"
+    "Y[n,o,y:5,x:7] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]\nZ[n,o,y,x] = "
+    "relu(Y[n,o,y,x] + b[o])",
+    "X: f32[4, 9]; S[i] = max(k) X[i,k]; E[i,j] = exp(X[i,j] - S[i]); T[i] = sum(k) E[i,k]; Y[i,j] "
+    "= E[i,j] / T[i]",
+    "X: f32[4, 9]; V[i] = sum(k) X[i,k] * X[i,k]; Y[i,j] = X[i,j] * rsqrt(V[i] / 9 + 0.001)",
+    "X: f32[4, 9]; M[i] = (sum(k) X[i,k]) / 9; V[i] = sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i]); "
+    "Y[i,j] = (X[i,j] - M[i]) / sqrt(V[i])",
+    "X: f32[11]; Y[i] = select(X[i] > 0.3, sqrt(abs(X[i])), tanh(X[i]) - 2)",
+    "X: f32[11]; Y[i] = select(X[i] * 3 > 0.9, erf(X[i] * 2), -sigmoid(X[i] + 1))",
+    "X: f32[11]; Y[i] = min(max(X[i] * 3, -0.5), 1.5) + floor(X[i] * 7) - ceil(X[i] * 5)",
+    "X: f16[6, 5]; Y[i] = sum(k) f32(X[i,k]) * f32(X[i,k])",
+    "X: f16[6, 50]; Y[i] = sum(k) f16(X[i,k] * 2)",
+    "X: bf16[6, 5]; Y[i,j] = exp(X[i,j]) / 3",
+    "X: i8[6, 5]; Y[i] = sum(k) i32(X[i,k]) * i32(X[i,k])",
+    "X: f32[5]; Y[i] = min(log(abs(X[i])), 3 * X[i])",
+    "X: f32[6, 31]; P[i] = prod(k) X[i,k]; Y[i] = P[i] + prod(k) (X[i,k] * 1.5)",
+    "X: f32[9]; Y[i] = pow(abs(X[i]) + 0.1, 2.5) + pow(X[i] * X[i] + 0.1, X[i] - 0.3)",
+    "X: f64[9]; Y[i] = pow(abs(X[i]), X[i]) * exp(X[i] * X[i]) - log(abs(X[i]))",
+    "X: f32[50]; Y[i] = i8(X[i] * 100)",
+    "X: f32[50]; Q[i] = i8(X[i] * 100); Y[i] = Q[i] / 3 + Q[i] % 5 * 2 - abs(Q[i]); Z[i] = "
+    "f32(Q[i]) * 0.3",
+    "X: f32[50]; Y[i] = u8(X[i] * 300 + 100); Z[i] = i32(X[i] * 100 + 0.5) * 2",
+    "X: f32[20]; B[i] = X[i] * 2 > 1; C[i] = B[i] && X[i] < 0.9 || !B[i]; Y[i] = select(C[i], "
+    "X[i], 5); Z[i] = i32(B[i])",
+    "X: f32[20]; Y[one:1] = sum(i) i32(X[i] * 10); Z[one:1] = max(i) i32(X[i] * 10)",
+    "A: f32[7, 5]; B: f32[7, 3]; C[i,j] = sum(k) f64(A[k,i] * B[k,j])",
+    "A: f32[7, 5]; B: f32[5, 9]; C: f32[9, 3]; D[i,j] = sum(k) A[i,k] * B[k,j]; E[i,j] = sum(k) "
+    "D[i,k] * C[k,j]",
+};
+
+TEST(Bounds, AreThoseOfTheEvaluator) {
+  for (const char* text : kPrograms) {
+    SCOPED_TRACE(text);
+    for (std::uint64_t seed = 1; seed < 20; ++seed)
+      expect_bounds_of_the_evaluator(parsed(text), seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Bounds, AreThoseOfTheEvaluatorForRandomPrograms) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Rng rng(seed);
+    const te::Program program =
+        random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 3'000});
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_program(program)));
+    expect_bounds_of_the_evaluator(program, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Every operation rounded to f32, as a plain C program does.
+struct Floats {
+  float operator()(double x) const { return static_cast<float>(x); }
+};
+const Floats f32;
+
+TEST(Judge, AcceptsBothSidesOfAStepWithinRounding) {
+  const te::Program program = parsed("X: f32[4]; Y[i] = i8(X[i] * 100)");
+  const double x = f32(0.29);  // 28.999999 in f64, 29 in f32
+  const Reference reference = reference_of(program, {{x, 0.5, -0.005, 2}});
+  ASSERT_EQ(static_cast<float>(x) * 100.0F, 29);
+  EXPECT_EQ(reference.values[0][0], 28);
+  EXPECT_TRUE(is_right(program, reference, {{29, 50, 0, 127}}));
+  EXPECT_TRUE(is_right(program, reference, {{28, 50, 0, 127}}));
+  EXPECT_TRUE(is_right(program, reference, {{29, 49, 0, 127}})) << "50 is a step";
+  EXPECT_FALSE(is_right(program, reference, {{30, 50, 0, 127}}));
+  EXPECT_FALSE(is_right(program, reference, {{29, 52, 0, 127}}));
+  EXPECT_FALSE(is_right(program, reference, {{29, 50, 1, 127}}));
+  EXPECT_FALSE(is_right(program, reference, {{29, 50, 0, 126}}))
+      << "far beyond the end of the range";
+}
+
+TEST(Judge, FollowsTheTypesWithinAnExpression) {
+  const te::Program program =
+      parsed("A: f32[1,3]; B: f32[3,1]; C[i,j] = sum(k) f64(A[i,k] * B[k,j])");
+  const std::vector<double> a{f32(0.1), f32(0.7), f32(-0.3)}, b{f32(0.9), f32(0.6), f32(0.11)};
+  const Reference reference = reference_of(program, {a, b});
+  double sum = 0, exact = 0;
+  for (int k = 0; k < 3; ++k) sum += f32(f32(a[k]) * f32(b[k])), exact += a[k] * b[k];
+  ASSERT_NE(sum, exact);
+  EXPECT_TRUE(is_right(program, reference, {{sum}}));
+  EXPECT_FALSE(is_right(program, reference, {{sum + 2e-6}}));
+  const te::Program precise =
+      parsed("A: f32[1,3]; B: f32[3,1]; C[i,j] = sum(k) f64(A[i,k]) * f64(B[k,j])");
+  EXPECT_FALSE(is_right(precise, reference_of(precise, {a, b}), {{sum}}))
+      << "here the products are f64";
+}
+
+TEST(Judge, AcceptsProductsThatVanishAndThoseThatOverflowOnTheWay) {
+  const te::Program program = parsed("X: f32[2,1009]; P[i] = prod(k) X[i,k]");
+  const auto values = random_inputs(program, 3);
+  EXPECT_TRUE(is_right(program, reference_of(program, values), {{0, 0}}));
+  EXPECT_FALSE(is_right(program, reference_of(program, values), {{0, 1e-30}}));
+  const te::Program four = parsed("X: f32[4]; P[one:1] = prod(k) X[k]");
+  const Reference reference = reference_of(four, {{f32(1e-30), f32(1e-30), f32(1e30), f32(1e30)}});
+  EXPECT_TRUE(is_right(four, reference, {{0}})) << "in this order";
+  EXPECT_TRUE(is_right(four, reference, {{1}})) << "in another";
+  const te::Program masked = parsed("X: f32[4]; Y[i] = exp(X[i] * 100)");
+  EXPECT_TRUE(
+      is_right(masked, reference_of(masked, {{2, -2, 0, 1}}), {{kUnknown, 0, 1, std::exp(100.0)}}));
+}
+
+TEST(Judge, KeepsMasksWithInfinity) {
+  const te::Program program = parsed(
+      "X: f32[3,5]; S[i,j] = select(j <= i, X[i,j] * 0.5, -inf); M[i] = max(k) S[i,k]; E[i,j] = "
+      "exp(S[i,j] - M[i])\n"
+      "T[i] = sum(k) E[i,k]; Y[i,j] = E[i,j] / T[i]");
+  const auto values = random_inputs(program, 1);
+  const Reference reference = reference_of(program, values);
+  for (const double bound : reference.bounds[0]) EXPECT_LT(bound, 1e-5);
+  auto wrong = reference.values;
+  EXPECT_TRUE(is_right(program, reference, wrong));
+  wrong[0][4] = 1e-3;
+  EXPECT_FALSE(is_right(program, reference, wrong));
+}
+
+struct Mistake {
+  const char *right, *wrong;
+};
+const Mistake kMistakes[] = {
+    // One term less.
+    {"A: f32[5,1000]; B: f32[1000,5]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+     "A: f32[5,1000]; B: f32[1000,5]; C[i,j] = sum(k:999) A[i,k] * B[k,j]"},
+    {"X: f32[5,20000]; Y[i] = sum(k) X[i,k]", "X: f32[5,20000]; Y[i] = sum(k:19999) X[i,k]"},
+    {"X: f32[5,31]; Y[i] = prod(k) X[i,k]", "X: f32[5,31]; Y[i] = prod(k:30) X[i,k]"},
+    // A neighbour.
+    {"X: f32[100]; Y[i:99] = exp(X[i])", "X: f32[100]; Y[i:99] = exp(X[i+1])"},
+    {"X: f16[100]; Y[i:99] = X[i] * 2", "X: f16[100]; Y[i:99] = X[i+1] * 2"},
+    {"A: f32[50,9]; B: f32[9,6]; C[i:49,j] = sum(k) f64(A[i,k] * B[k,j])",
+     "A: f32[50,9]; B: f32[9,6]; C[i:49,j] = sum(k) f64(A[i+1,k] * B[k,j])"},
+    // A tap less at the border.
+    {"X: f32[40]; w: f32[3]; Y[x:40] = sum(s) X[x+s-1 else 0] * w[s]",
+     "X: f32[40]; w: f32[3]; Y[x:40] = sum(s) X[x+s-2 else 0] * w[s]"},
+    {"X: f32[40]; w: f32[3]; Y[x:40] = sum(s) X[x+s-1 else 0] * w[s]",
+     "X: f32[40]; w: f32[3]; Y[x:40] = sum(s:2) X[x+s-1 else 0] * w[s]"},
+    // Another condition, step, stage.
+    {"X: f32[90]; Y[i] = i8(X[i] * 100)", "X: f32[90]; Y[i] = i8(X[i] * 100 + 0.5)"},
+    {"X: f32[90]; Y[i] = select(X[i] * 2 > 0.5, X[i], 0)",
+     "X: f32[90]; Y[i] = select(X[i] * 2 > 0.7, X[i], 0)"},
+    {"X: f32[4,90]; S[i] = max(k) X[i,k]; Y[i,j] = exp(X[i,j] - S[i])",
+     "X: f32[4,90]; S[i] = max(k:7) X[i,k]; Y[i,j] = exp(X[i,j] - S[i])"},
+    {"X: f32[4,90]; Y[i,j] = X[i,j] / (sum(k) abs(X[i,k]))",
+     "X: f32[4,90]; Y[i,j] = X[i,j] / (sum(k:89) abs(X[i,k]))"},
+};
+
+TEST(Judge, CatchesPlantedMistakes) {
+  for (const Mistake& mistake : kMistakes) {
+    SCOPED_TRACE(mistake.right);
+    const te::Program right = parsed(mistake.right), wrong = parsed(mistake.wrong);
+    int caught = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const auto values = random_inputs(right, seed);
+      const Reference reference = reference_of(right, values);
+      const auto as_values = [](const std::vector<interp::Tensor>& tensors) {
+        std::vector<std::vector<double>> out;
+        for (const auto& tensor : tensors) out.push_back(tensor.values);
+        return out;
+      };
+      EXPECT_TRUE(is_right(right, reference,
+                           as_values(*interp::evaluate(right, as_inputs(right, values)))));
+      caught +=
+          is_right(right, reference, as_values(*interp::evaluate(wrong, as_inputs(wrong, values))))
+              ? 0
+              : 1;
+    }
+    EXPECT_EQ(caught, 10);
+  }
+}
+
+TEST(Bounds, OfASumOfProductsCostOneMoreSum) {
+  const ReferenceProgram reference = reference_program(parsed(kPrograms[0]));
+  int sums = 0;
+  for (const te::Stage& stage : reference.program.stages) {
+    if (stage.reduce != ir::ReduceOp::kSum) continue;
+    ++sums;
+    EXPECT_LE(te::print_program(reference.program).size(), 400U)
+        << te::print_program(reference.program);
+  }
+  EXPECT_EQ(sums, 2);
+}
+
+// A body is written again for its bound, but not twice for each of its operations; what is deep is
+// cut.
+TEST(Bounds, GrowWithTheirExpressions) {
+  std::string nested = "X[i]", chain = "X[i]", steps = "X[i]";
+  for (int depth = 0; depth < 60; ++depth) nested = fmt::format("tanh({} * X[i] + 0.1)", nested);
+  for (int terms = 0; terms < 240; ++terms) chain += fmt::format(" - X[i] * {}", terms % 7);
+  for (int depth = 0; depth < 40; ++depth)
+    steps = fmt::format("select(X[i] * 1.1 > 0.3, floor({} * 1.5), X[i])", steps);
+  for (const std::string& body : {nested, chain, steps, "sum(k:5) (" + nested + ")"}) {
+    const te::Program program = parsed("X: f32[3]; Y[i] = " + body);
+    EXPECT_LT(te::print_program(reference_program(program).program).size(), 400'000U);
+    expect_bounds_of_the_evaluator(program, 1);
+  }
+}
+
+TEST(Bounds, OfExactProgramsAreNone) {
+  for (const char* text :
+       {"X: i8[6, 5]; Y[i] = sum(k) i32(X[i,k]) * i32(X[i,k])", "X: f32[9]; Y[i] = relu(X[8 - i])",
+        "X: f32[9,9]; Y[i] = max(k) X[i,k]", "X: f16[9]; Y[i] = f32(X[i])"}) {
+    const ReferenceProgram reference = reference_program(parsed(text));
+    EXPECT_TRUE(reference.names[0].bound.empty()) << text;
+    EXPECT_FALSE(reference.jumps);
+  }
+}
+
+}  // namespace
+}  // namespace lathe::measure
