@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
+#include "compiler/te/work.h"
 
 namespace lathe::cli {
 namespace {
@@ -63,7 +64,8 @@ tune::Options options_of(const Flags& flags) {
 int finish(const Flags& flags, const api::Tuned& tuned) {
   if (flags.json) fmt::print("{}\n", dump(to_json(tuned)));
   else fmt::print("{}", text_of(tuned));
-  return tuned.summary.best.ok() ? kDone : kFailed;
+  const int code = tuned.summary.best.ok() ? kDone : kFailed;
+  return tuned.summary.interrupted ? interrupted_code(code) : code;
 }
 
 Result<int> replay(const Flags& flags) {
@@ -71,7 +73,8 @@ Result<int> replay(const Flags& flags) {
     return fail_at("--replay", ErrorKind::kInvalidArgument, "the recording says what its workload is; remove \"{}\"", flags.workload.text);
   const auto recording = LATHE_TRY(recorded::load(flags.replay));
   catch_interrupts();
-  ProgressLine line(stderr, te::flops(recording.space->program()));
+  const te::Program& program = recording.space->program();
+  ProgressLine line(stderr, {label_of(recording.name, recording.target), te::flops(program), te::done_flops(program)});
   const auto tuned = api::replay_tuning(
       recording, flags.global_model, options_of(flags),
       [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
@@ -112,7 +115,7 @@ Result<int> perform(const Flags& flags) {
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
-  ProgressLine line(stderr, te::flops(request.program));
+  ProgressLine line(stderr, {label_of(flags.workload.text, request.target), te::flops(request.program), te::done_flops(request.program)});
   const auto tuned = api::run_tuning(
       request, [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
   line.finish();

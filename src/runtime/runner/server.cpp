@@ -11,6 +11,7 @@
 #include <fstream>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "runtime/runner/check.h"
 #include "runtime/runner/wire.h"
@@ -19,6 +20,7 @@ namespace lathe::runner {
 namespace {
 
 constexpr std::size_t kMostSamples = 10'000;
+constexpr double kPatience = 4;      // times the time that was asked for, where samples are disturbed
 
 Status read_doubles(int file, std::int64_t& offset, std::vector<double>& values) {
   const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(double));
@@ -92,6 +94,7 @@ void Server::use_threads(int threads, const std::vector<int>& cpus) {
   pool_ = std::make_unique<pool::Pool>(pool::Options{.threads = threads, .cpus = pinned ? cpus.data() : nullptr});
   threads_ = threads;
   cpus_ = cpus;
+  lost_ = std::make_unique<LostTime>(threads);
 }
 
 Status Server::limit_memory([[maybe_unused]] std::int64_t bytes) {
@@ -152,9 +155,11 @@ Result<Server::Reply> Server::load(Message& message) {
   LATHE_TRY_STATUS(candidate->bind(scratch_));
   candidate->fill_scratch(scratch_);
   Loaded loaded;
+  lost_->start();
   const double start = now_seconds();
   candidate->run();
-  loaded.first_seconds = now_seconds() - start;
+  const double wall = now_seconds() - start;
+  loaded.first_seconds = wall - lost_->since(wall);
   loaded.prepare_seconds = candidate->prepare_seconds();
   loaded.resident_bytes = candidate->resident_bytes();
   if (const auto damage = candidate->damage(scratch_))
@@ -187,11 +192,15 @@ Status Server::check(Candidate& candidate, Loaded& loaded) {
   return {};
 }
 
-double Server::time_sample(Candidate& candidate, int calls, bool cold) {
+Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
   if (cold) candidate.flush(scratch_);
+  lost_->start();
   const double start = now_seconds();
   for (int i = 0; i < calls; ++i) candidate.run();
-  return (now_seconds() - start) / calls;
+  const double wall = now_seconds() - start;
+  const double lost = lost_->since(wall);
+  const bool disturbed = LostTime::matters(lost, wall);
+  return {(disturbed ? wall - lost : wall) / calls, disturbed};
 }
 
 Result<Server::Reply> Server::visit(const Message& message) {
@@ -205,14 +214,20 @@ Result<Server::Reply> Server::visit(const Message& message) {
   const auto calls_for = [&](double call) {
     return static_cast<int>(std::clamp(std::ceil(request.min_sample_seconds / std::max(call, 1e-9)), 1.0, 1e6));
   };
-  const double first = time_sample(candidate, 1, request.cold);  // page tables and branches, and an estimate, often too long
+  // Page tables and branches, and an estimate, often too long.
+  const double first = time_sample(candidate, 1, request.cold).seconds;
   if (!request.cold && first < request.min_sample_seconds)
-    visited.calls = calls_for(std::min(first, time_sample(candidate, calls_for(first), false)));
+    visited.calls = calls_for(std::min(first, time_sample(candidate, calls_for(first), false).seconds));
+  double disturbed = 0;                // of the time since `start`
   const double start = now_seconds();
-  do {
-    visited.seconds.push_back(time_sample(candidate, visited.calls, request.cold));
-    if (request.drop_above > 0 && visited.seconds.back() > request.drop_above) break;
-  } while (now_seconds() - start < request.min_seconds && visited.seconds.size() < kMostSamples);
+  for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
+    const Sample sample = time_sample(candidate, visited.calls, request.cold);
+    const double before = std::exchange(now, now_seconds());
+    (sample.disturbed ? visited.disturbed : visited.seconds).push_back(sample.seconds);
+    if (sample.disturbed) disturbed += now - before;
+    const bool enough = now - start - disturbed >= request.min_seconds || now - start >= kPatience * request.min_seconds;
+    if (enough || (request.drop_above > 0 && sample.seconds > request.drop_above)) break;
+  }
   visited.sentinel_after = sentinel_.run();
   return Reply{kVisited, encode(visited)};
 }
@@ -230,6 +245,7 @@ Result<Server::Reply> Server::execute(Message& message) {
   candidate->fill_scratch(scratch);
   Executed executed;
   for (int i = 0; i < std::max(1, request.repeats); ++i) {
+    if (request.cold) candidate->flush(scratch);
     const double start = now_seconds();
     candidate->run();
     executed.seconds.push_back(now_seconds() - start);

@@ -212,7 +212,7 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
                             folder ? *folder : std::string()});
   }
   if (item.first_seconds > kHopelessSeconds && item.first_seconds > kHopeless * best_) {
-    item.outcome.visits.push_back({{item.first_seconds}, 0});
+    item.outcome.visits.push_back({{item.first_seconds}, 0, {}});
     item.outcome.dropped_early = true;
     return complete(item);
   }
@@ -240,17 +240,19 @@ void Batch::visit(Item& item) {
 
 void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   if (!visited) return run_failed(item, visited.error());
-  if (visited->seconds.empty())
+  const bool counts = !visited->seconds.empty();  // the scheduler left at least one call alone
+  if (!counts && visited->disturbed.empty())
     return fail_item(item, {ErrorKind::kInternal, "the runner reported a visit without times", {}});
   const double sentinel = std::max(visited->sentinel_before, visited->sentinel_after);
-  const double fastest = *std::ranges::min_element(visited->seconds);
+  const double fastest = std::ranges::min(counts ? visited->seconds : visited->disturbed);
   const bool first = item.outcome.visits.empty();
-  item.outcome.visits.push_back({std::move(visited->seconds), sentinel});
+  item.outcome.visits.push_back({std::move(visited->seconds), sentinel, std::move(visited->disturbed)});
   if (first && fastest > session_.options.drop_factor * best_) {
     item.outcome.dropped_early = true;
     return complete(item);
   }
-  const bool repeat = session_.gate.disturbed(sentinel) && item.extra_visits < kExtraVisits && extra_visits_left_ > 0;
+  const bool disturbed = session_.gate.disturbed(sentinel) || !counts;
+  const bool repeat = disturbed && item.extra_visits < kExtraVisits && extra_visits_left_ > 0;
   if (repeat) {
     ++item.extra_visits;
     --extra_visits_left_;

@@ -1,4 +1,5 @@
 // kill -9 at random moments of a run: what was finished stays, nothing is done twice, nobody is left behind.
+#include <cctype>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -19,12 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr int kKills = 20;
 
-// "37/512 trials": the last such number that a user saw.
+// "C6, 1 thread: 37/512 trials": the last such number that a user saw.
 int trials_shown(const std::string& shown) {
   const auto end = shown.rfind(" trials");
-  if (end == std::string::npos) return 0;
-  const auto line = shown.rfind('\r', end);
-  return std::atoi(shown.c_str() + (line == std::string::npos ? 0 : line + 1));
+  const auto slash = end == std::string::npos ? end : shown.rfind('/', end);
+  if (slash == std::string::npos) return 0;
+  auto begin = slash;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(shown[begin - 1]))) --begin;
+  return std::atoi(shown.c_str() + begin);
 }
 
 // What the last line on the terminal says that the run was doing.

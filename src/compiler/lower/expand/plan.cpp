@@ -1,31 +1,13 @@
 // Before emission: sizes as numbers, constraints, where accumulators start, and where every buffer is stored.
 #include <algorithm>
 
+#include "compiler/ir/expr/padding.h"
 #include "compiler/lower/expand/expander.h"
 
 namespace lathe::lower {
 namespace {
 
-// Whether a `pad` read makes the whole term the identity of the reduction.
-bool is_factor(const ir::Expr& e, const ir::Read* read) {
-  if (const auto* r = std::get_if<ir::Read>(&e->value)) return r == read;
-  if (const auto* c = std::get_if<ir::Cast>(&e->value)) return is_factor(c->x, read);
-  const auto* b = std::get_if<ir::Binary>(&e->value);
-  return b != nullptr && b->op == ir::BinaryOp::kMul && (is_factor(b->a, read) || is_factor(b->b, read));
-}
-
-bool pad_kills(const ir::Block& block, const ir::Read* read) {
-  switch (block.reduce) {
-    case ir::ReduceOp::kSum: return *read->pad == 0 && is_factor(block.body, read);
-    case ir::ReduceOp::kMax:
-    case ir::ReduceOp::kMin:
-      return *read->pad == ir::identity_of(block.reduce, block.body->dtype) &&
-             std::get_if<ir::Read>(&block.body->value) == read;
-    case ir::ReduceOp::kProd:
-    case ir::ReduceOp::kNone: return false;
-  }
-  return false;
-}
+bool pad_kills(const ir::Block& block, const ir::Read* read) { return ir::pad_kills(block.reduce, block.body, read); }
 
 }  // namespace
 

@@ -9,7 +9,7 @@ enum { M = 13, N = 17, K = 11 };
 
 enum Kind {
   GOOD, SLOW, REFERENCE, CRASH, HANG, EXIT, OVERRUN, FAR_OVERRUN, WRITE_INPUT, WRONG, PARTIAL, HOG, OVERFLOW_STACK,
-  ILLEGAL, GARBAGE, OTHER_ABI, HANG_LATER, BAD_PREPARE, READS_SCRATCH
+  ILLEGAL, GARBAGE, OTHER_ABI, HANG_LATER, BAD_PREPARE, READS_SCRATCH, SLEEPY, DOZING
 };
 
 static volatile int64_t sink;
@@ -50,6 +50,16 @@ static long system_call(long number, long a, long b, long c) {
 #endif
 }
 
+/* Time that the scheduler gives to others. */
+static void give_away(long nanoseconds) {
+#if defined(__x86_64__)
+  const long duration[2] = {0, nanoseconds};
+  system_call(35, (long)duration, 0, 0);
+#else
+  (void)nanoseconds;
+#endif
+}
+
 static int64_t deep(int64_t depth) {
   volatile char frame[4096];
   frame[depth % 4096] = 1;
@@ -64,6 +74,8 @@ static void run(const lathe_runtime* runtime, void* const* tensors, void* consta
   switch (KIND) {
     case REFERENCE: reference(tensors[0], tensors[1], tensors[2], tensors[3]); return;
     case SLOW: for (int i = 0; i < 20000; ++i) sink += i; break;
+    case SLEEPY: give_away(20000000); break;
+    case DOZING: for (int i = 0; i < 100000; ++i) sink += i; if (runs % 3 == 0) give_away(20000000); break;
     case CRASH: *(volatile int*)8 = 1; break;
     case HANG: for (;;) sink += 1;
     case HANG_LATER: while (runs > 1) sink += 1; break;
