@@ -42,7 +42,9 @@ bool is_gone(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; 
 
 TemporaryFolder::TemporaryFolder() {
   std::error_code error;
-  std::string pattern = fs::temp_directory_path(error).string() + "/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
+  const fs::path place = fs::temp_directory_path(error);
+  if (error) return;
+  std::string pattern = place.string() + "/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) return;
   path_ = pattern;
   lock_ = locked(path_);

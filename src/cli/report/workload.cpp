@@ -22,10 +22,14 @@ std::string figure(const std::string& value, const std::string& name) {
 
 constexpr double kPadded = 0.995;  // of the operations, fewer have to be done
 
-std::string bandwidth_words(const report::Workload& w, double seconds) {
+// Bytes a second and their share; the rate alone is the speed of what computes nothing.
+std::string memory_figure(const report::Workload& w, double seconds) {
+  if (w.work.gigabytes <= 0) return "";
   const double share = w.bandwidth_share(seconds);
-  return share > 0 ? fmt::format(", {} of the {:.1f} GB/s that reading and writing as much reaches", percent_text(share), w.bandwidth / 1e9)
-                   : "";
+  const std::string of = fmt::format("of the {:.1f} GB/s that reading and writing as much reaches", w.bandwidth / 1e9);
+  if (!w.work.arithmetic) return share > 0 ? figure(percent_text(share), of) : "";
+  return figure(fmt::format("{:.1f} GB/s", w.work.gigabytes / seconds),
+                "of inputs and outputs" + (share > 0 ? fmt::format(", {} {}", percent_text(share), of) : ""));
 }
 
 std::string sureness_text(const report::Best& best) {
@@ -61,8 +65,7 @@ std::string result_html(const report::Workload& w) {
   if (const double share = w.peak_share(seconds); share > 0)
     out += figure(percent_text(share), fmt::format("of the peak of {:.0f} GFLOP/s{}", w.peak_flops / 1e9,
                                                    w.work.done < kPadded ? ", padding not counted" : ""));
-  if (w.work.gigabytes > 0)
-    out += figure(fmt::format("{:.1f} GB/s", w.work.gigabytes / seconds), "of inputs and outputs" + bandwidth_words(w, seconds));
+  out += memory_figure(w, seconds);
   // As both were measured: a race is another situation.
   if (w.first_seconds > 0)
     out += figure(fmt::format("{:.2f} ×", w.first_seconds / w.best->record.seconds), "as fast as the first trial, the default");

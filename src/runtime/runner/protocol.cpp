@@ -114,7 +114,7 @@ Result<Visited> decode(std::string_view body) {
 }
 
 std::string encode(const Execute& m) {
-  return Writer().borders(m.inputs).borders(m.outputs).put(m.repeats).put(static_cast<std::uint8_t>(m.cold)).take();
+  return Writer().borders(m.inputs).borders(m.outputs).put(m.repeats).put(m.min_sample_seconds).put(static_cast<std::uint8_t>(m.cold)).take();
 }
 template <>
 Result<Execute> decode(std::string_view body) {
@@ -123,6 +123,7 @@ Result<Execute> decode(std::string_view body) {
   m.inputs = r.borders();
   m.outputs = r.borders();
   m.repeats = r.get<int>();
+  m.min_sample_seconds = r.get<double>();
   m.cold = r.flag();
   return checked(r, std::move(m));
 }

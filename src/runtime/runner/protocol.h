@@ -79,6 +79,7 @@ struct Visited {
 struct Execute {
   std::vector<tensor::Border> inputs, outputs;
   int repeats = 1;
+  double min_sample_seconds = 0;                 // runs shorter than this are timed several at a time
   bool cold = false;                             // all data out of the caches before each
 };
 struct Executed {

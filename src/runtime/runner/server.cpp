@@ -51,6 +51,9 @@ void pin_caller(const std::vector<int>& cpus) {
   ::sched_setaffinity(0, sizeof set, &set);  // a container may refuse: then it is not pinned
 }
 
+// Of so many seconds each that take as long as a sample should.
+int calls_for(double call, double sample) { return static_cast<int>(std::clamp(std::ceil(sample / std::max(call, 1e-9)), 1.0, 1e6)); }
+
 Status same_count(std::size_t got, std::size_t wanted) {
   if (got < wanted) return fail(ErrorKind::kDataLoss, "a request came without its {} descriptors", wanted);
   return {};
@@ -211,13 +214,10 @@ Result<Server::Reply> Server::visit(const Message& message) {
   LATHE_TRY_STATUS(candidate.bind(scratch_));
   Visited visited;
   visited.sentinel_before = sentinel_.run();
-  const auto calls_for = [&](double call) {
-    return static_cast<int>(std::clamp(std::ceil(request.min_sample_seconds / std::max(call, 1e-9)), 1.0, 1e6));
-  };
   // Page tables and branches, and an estimate, often too long.
-  const double first = time_sample(candidate, 1, request.cold).seconds;
-  if (!request.cold && first < request.min_sample_seconds)
-    visited.calls = calls_for(std::min(first, time_sample(candidate, calls_for(first), false).seconds));
+  const double first = time_sample(candidate, 1, request.cold).seconds, least = request.min_sample_seconds;
+  if (!request.cold && first < least)
+    visited.calls = calls_for(std::min(first, time_sample(candidate, calls_for(first, least), false).seconds), least);
   double disturbed = 0;                // of the time since `start`
   const double start = now_seconds();
   for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
@@ -244,11 +244,14 @@ Result<Server::Reply> Server::execute(Message& message) {
   LATHE_TRY_STATUS(candidate->bind(scratch));
   candidate->fill_scratch(scratch);
   Executed executed;
+  int calls = 1;
   for (int i = 0; i < std::max(1, request.repeats); ++i) {
     if (request.cold) candidate->flush(scratch);
     const double start = now_seconds();
-    candidate->run();
-    executed.seconds.push_back(now_seconds() - start);
+    for (int call = 0; call < calls; ++call) candidate->run();
+    const double seconds = (now_seconds() - start) / calls;
+    executed.seconds.push_back(seconds);
+    if (i == 0 && !request.cold) calls = calls_for(seconds, request.min_sample_seconds);
   }
   const auto offsets = file_offsets(request.outputs);
   for (std::size_t o = 0; o < request.outputs.size(); ++o)

@@ -8,6 +8,7 @@ namespace lathe::measure {
 namespace {
 
 constexpr double kLimitSeconds = 60;
+constexpr double kSampleSeconds = 50e-6;
 constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;  // of each direction; more is no other memory
 constexpr double kStreamedBytes = 2e9;                           // in all, where that is not too few or too many runs
 
@@ -15,7 +16,8 @@ constexpr double kStreamedBytes = 2e9;                           // in all, wher
 Result<double> fastest_run(Session& session, const Built& kernel, const runner::Fd& inputs, const runner::Fd& outputs,
                            int repeats, bool cold) {
   Result<double> fastest = fail(ErrorKind::kInternal, "nothing was executed");
-  session.runner->execute(kernel, inputs, outputs, repeats, cold, kLimitSeconds, [&](Result<runner::Executed> executed) {
+  const runner::Execute how{.repeats = repeats, .min_sample_seconds = kSampleSeconds, .cold = cold};
+  session.runner->execute(kernel, inputs, outputs, how, kLimitSeconds, [&](Result<runner::Executed> executed) {
     if (!executed) fastest = std::unexpected(executed.error());
     else fastest = std::ranges::min(executed->seconds);
   });

@@ -193,6 +193,14 @@ class Race {
     finish(session_.runner->helper());
   }
 
+  // FLOP/s; 0 where it cannot be measured, which is not tried again.
+  double probe() {
+    if (peak_unknown_) return 0;
+    const auto peak = measure_peak(session_, kProbes);
+    peak_unknown_ = !peak;
+    return peak.value_or(0);
+  }
+
   void race() {
     const auto start = Clock::now();
     double before = 0;
@@ -200,7 +208,7 @@ class Race {
     std::iota(order.begin(), order.end(), 0);
     for (double rest = kNap; !stopped();) {
       shuffle(order, session_.rng);
-      const double peak = measure_peak(session_, kProbes).value_or(0);
+      const double peak = probe();
       for (const std::size_t i : order)
         if (!stopped()) visit(i, peak);
       const Speed known = track_.fastest(known_);
@@ -226,7 +234,7 @@ class Race {
   Track track_;
   Speed known_;
   const Clock::time_point start_ = Clock::now();
-  bool stopped_ = false;
+  bool stopped_ = false, peak_unknown_ = false;
 };
 
 }  // namespace

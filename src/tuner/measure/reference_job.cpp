@@ -73,7 +73,7 @@ ReferenceJob::~ReferenceJob() = default;
 void ReferenceJob::on_built(Result<Built> built) {
   if (!built) return finish(std::unexpected(built.error()));
   run_->built = std::move(*built);
-  session_.runner->execute(run_->built, run_->inputs, run_->outputs, 1, false, kReferenceSeconds,
+  session_.runner->execute(run_->built, run_->inputs, run_->outputs, {}, kReferenceSeconds,
                            [this](Result<runner::Executed> executed) { on_executed(std::move(executed)); });
 }
 

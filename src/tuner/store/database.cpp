@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +33,19 @@ std::pair<std::uint64_t, std::uint64_t> file_number(const std::string& path) {
   struct stat status {};
   if (path == ":memory:" || ::stat(path.c_str(), &status) != 0) return {};
   return {status.st_dev, status.st_ino};
+}
+
+// One of the database's files can grow no further: SQLite does not always keep the system's reason.
+bool near_size_limit(const std::string& path) {
+  constexpr std::uintmax_t kNear = 64 << 10;  // that is written at once
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  for (const char* end : {"", "-wal", "-shm"}) {
+    std::error_code none;
+    const std::uintmax_t size = std::filesystem::file_size(path + end, none);
+    if (!none && size + kNear > limit.rlim_cur) return true;
+  }
+  return false;
 }
 
 bool read_only_at_rest(const std::string& path) {
@@ -88,7 +102,7 @@ std::unexpected<Error> Database::error(int code) const {
     return std::unexpected(Error{kind, std::move(message), path_});
   };
   const int system = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
-  if ((code & 0xff) == SQLITE_IOERR && system == EFBIG)
+  if ((code & 0xff) == SQLITE_IOERR && (system == EFBIG || near_size_limit(path_)))
     return say(ErrorKind::kIo, "the file may not grow beyond the limit of this shell (ulimit -f): what came last was not recorded; "
                                "raise the limit, then run the same command again");
   const bool full = (code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT);

@@ -51,6 +51,12 @@ class Kills : public Command {
     for (const Json& record : records()) out[record["index"]] = {record["config"], record["visits"]};
     return out;
   }
+  // Folders in the temporary folder, which is our own.
+  static int folders_left(const std::string& place) {
+    int count = 0;
+    for (const auto& entry : fs::directory_iterator(place)) count += entry.path().filename().string().starts_with("lathe-");
+    return count;
+  }
   // Processes that our killed ones started: they share the environment.
   int left_behind() const {
     int count = 0;
@@ -65,6 +71,9 @@ class Kills : public Command {
 TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
   constexpr std::uint64_t kSeed = 11;
   SCOPED_TRACE(kSeed);
+  const std::string place = folder_.at("temporary");
+  fs::create_directory(place);
+  setenv("TMPDIR", place.c_str(), 1);
   Rng rng(kSeed);
   std::map<Json, Json> before;
   std::map<std::string, int> phases;
@@ -101,6 +110,7 @@ TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
   EXPECT_EQ(last["resumed"], before.size());
   EXPECT_EQ(last["trials"], before.size() + 10);
   EXPECT_EQ(trials().size(), before.size() + 10);
+  EXPECT_EQ(folders_left(place), 0) << "the last run removed what the killed ones had left";
   for (int i = 0; i < 100 && left_behind() > 0; ++i) usleep(100'000);
   EXPECT_EQ(left_behind(), 0);
 }

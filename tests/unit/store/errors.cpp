@@ -228,7 +228,9 @@ TEST_F(StoreTest, AFileThatIsRemovedWhileItIsInUse) {
     ASSERT_TRUE(store->add(first));
     EXPECT_TRUE(store->still_there());
     std::filesystem::remove_all(std::filesystem::path(file).parent_path());
-    if (replaced) ASSERT_TRUE(open_sqlite(file));
+    if (replaced) {
+      ASSERT_TRUE(open_sqlite(file));
+    }
     const auto refused = store->add(second);
     ASSERT_FALSE(refused);
     EXPECT_TRUE(says(refused.error(), "was removed or replaced while it was in use; all that it held and what came since is in " + file +

@@ -75,7 +75,7 @@ static void run(const lathe_runtime* runtime, void* const* tensors, void* consta
     case REFERENCE: reference(tensors[0], tensors[1], tensors[2], tensors[3]); return;
     case SLOW: for (int i = 0; i < 20000; ++i) sink += i; break;
     case SLEEPY: give_away(20000000); break;
-    case DOZING: for (int i = 0; i < 100000; ++i) sink += i; if (runs % 3 == 0) give_away(20000000); break;
+    case DOZING: for (int i = 0; i < 100000; ++i) sink += i; if (runs % 40 == 0) give_away(20000000); break;
     case CRASH: *(volatile int*)8 = 1; break;
     case HANG: for (;;) sink += 1;
     case HANG_LATER: while (runs > 1) sink += 1; break;
