@@ -13,7 +13,7 @@ namespace lathe::api {
 namespace {
 
 constexpr double kRaceSeconds = 3;             // of a race on a quiet machine, at most
-constexpr double kLeastSeconds = 1;            // for a race, however long it took to begin it
+constexpr double kLeastRace = 1;            // for a race, however long it took to begin it
 
 // Working records of this machine and code generator, a configuration each, the best first.
 Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequest& request) {
@@ -80,7 +80,7 @@ Result<Raced> race_best(const RaceRequest& request, const std::function<void(con
 
   tune::RaceRequest race;
   race.cache = measuring.cache;
-  race.limit = std::max(kLeastSeconds, request.seconds - past());
+  race.limit = std::max(kLeastRace, request.seconds - past());
   race.seconds = std::min(kRaceSeconds, race.limit);
   race.patience = race.limit;
   const double end = past() + race.limit;

@@ -18,7 +18,7 @@ constexpr int kProbes = 10;                      // runs of the peak's kernel in
 constexpr double kNap = 0.05;                    // seconds between two looks at a stop flag
 constexpr double kLongestRest = 0.4;             // between two rounds on a disturbed machine
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double race_seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
 
@@ -146,7 +146,7 @@ class Race {
         }
         busy |= builder->busy();
       }
-      const bool late = options_.limit > 0 && seconds_since(start_) > options_.limit / 2;
+      const bool late = options_.limit > 0 && race_seconds_since(start_) > options_.limit / 2;
       if ((!busy && waiting.empty()) || late || stopped()) break;
       loop_.wait(kNap);
     }
@@ -212,9 +212,9 @@ class Race {
       for (const std::size_t i : order)
         if (!stopped()) visit(i, peak);
       const Speed known = track_.fastest(known_);
-      const double past = seconds_since(start);
+      const double past = race_seconds_since(start);
       const double round = past - std::exchange(before, past);
-      if (options_.limit > 0 && seconds_since(start_) + round > options_.limit) return;
+      if (options_.limit > 0 && race_seconds_since(start_) + round > options_.limit) return;
       if (track_.all_have(kFewestRounds, true, known)) {
         if (past >= options_.seconds || track_.winner_is_clear(known)) return;
       } else if (track_.all_have(kFewestRounds, false, known)) {

@@ -10,7 +10,11 @@ constexpr double kHopeless = 1.3;
 // However late it is: a race of a few rounds.
 constexpr double kShortestRace = 0.2;
 
-bool stands(const store::Record& record) { return record.raced && !record.race.disturbed; }
+// Its race was undisturbed, also by what is known of the machine today.
+bool stands(const store::Record& record, const store::MachineSpeed& known) {
+  const double share = measure::share_of({record.race.peak_flops, record.race.sentinel_seconds}, {known.peak_flops, known.sentinel_seconds});
+  return record.raced && !record.race.disturbed && share >= measure::kSameSpeed;
+}
 
 }  // namespace
 
@@ -22,7 +26,8 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
   const double fastest = std::ranges::min(finalists, {}, &store::Record::seconds).seconds;
   const std::int64_t defender = finalists.front().id;
   std::erase_if(finalists, [&](const store::Record& r) { return r.id != defender && r.seconds > fastest * kHopeless; });
-  if (std::ranges::all_of(finalists, stands)) return std::nullopt;
+  const auto known = LATHE_TRY(store::machine_speed(state.store(), state.fingerprint().text(), state.run().target));
+  if (std::ranges::all_of(finalists, [&](const store::Record& record) { return stands(record, known); })) return std::nullopt;
 
   RaceRequest request;
   request.cache = options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;

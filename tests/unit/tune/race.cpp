@@ -79,6 +79,20 @@ TEST_F(RaceTest, ADisturbedRaceIsRepeatedByTheSameCommand) {
   EXPECT_EQ(measurer_.races, 2) << "now the winner stands";
 }
 
+TEST_F(RaceTest, AMachineThatTurnsOutFasterRacesAgain) {
+  measurer_.race_speed = {1e11, 1e-4};
+  ASSERT_TRUE(run());
+  ASSERT_TRUE(run());
+  EXPECT_EQ(measurer_.races, 1);
+  ASSERT_TRUE(store::note_speed(*store_, host_fingerprint().text(), target_.text(), {1.3e11, 0.77e-4}));
+  measurer_.race_speed = {1.3e11, 0.77e-4};
+  measurer_.race_seconds = [](const Config& c) { return search::structured_seconds(c) / 1.3; };
+  const auto summary = run();
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(measurer_.races, 2) << "all of the first race was slow, as is known now";
+  EXPECT_DOUBLE_EQ(summary->best.race.peak_flops, 1.3e11);
+}
+
 // A program that a neighbour slowed while it was measured, and the sentinel with it, is not left out of the race.
 TEST_F(RaceTest, WhatWasMeasuredOnASlowedMachineReachesTheRace) {
   options_.finalists = 2;
