@@ -1,5 +1,6 @@
 #include "cli/results.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -25,12 +26,19 @@ std::string peak_text(const api::Traffic& traffic, double flops, double seconds,
                      peak_flops / 1e9, padded ? " by the operations done (padding is not multiplied)" : "");
 }
 
+namespace {
+
+// What a program reaches, the machine can: where its data stay in the caches, the kernel that does nothing else may be slower.
+double reached_bandwidth(const api::Traffic& traffic, double seconds) { return std::max(traffic.bandwidth, traffic.bytes / seconds); }
+
+}  // namespace
+
 std::string traffic_text(const api::Traffic& traffic, double seconds) {
   const double rate = traffic.bytes / seconds;
   std::string text = fmt::format("{:.1f} GB/s of inputs and outputs", rate / 1e9);
+  const double most = reached_bandwidth(traffic, seconds);
   if (traffic.bandwidth > 0)
-    text += fmt::format(", {:.0f} % of the {:.1f} GB/s that reading and writing as much reaches", 100 * rate / traffic.bandwidth,
-                        traffic.bandwidth / 1e9);
+    text += fmt::format(", {:.0f} % of the {:.1f} GB/s that reading and writing as much reaches", 100 * rate / most, most / 1e9);
   return text;
 }
 
@@ -38,8 +46,9 @@ void add_traffic(Json& json, const api::Traffic& traffic, double seconds) {
   if (traffic.bytes <= 0) return;
   json["gigabytes_per_second"] = traffic.bytes / seconds / 1e9;
   if (traffic.bandwidth <= 0) return;
-  json["bandwidth_gigabytes_per_second"] = traffic.bandwidth / 1e9;
-  json["bandwidth_share"] = traffic.bytes / seconds / traffic.bandwidth;
+  const double most = reached_bandwidth(traffic, seconds);
+  json["bandwidth_gigabytes_per_second"] = most / 1e9;
+  json["bandwidth_share"] = traffic.bytes / seconds / most;
 }
 
 std::string race_note(const store::Record& record) {

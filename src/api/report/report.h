@@ -2,6 +2,7 @@
 // follows from what can be seen, not from the number of trials.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -114,9 +115,11 @@ struct Workload {
   double peak_share(double seconds) const {
     return work.arithmetic && peak_flops > 0 ? work.speed(seconds) * work.done * 1e9 / peak_flops : 0;
   }
+  // What a program reaches, the machine can.
+  double reached_bandwidth(double seconds) const { return std::max(bandwidth, work.gigabytes * 1e9 / seconds); }
   // Of the bandwidth; 0 where that is not known.
   double bandwidth_share(double seconds) const {
-    return bandwidth > 0 && seconds > 0 ? work.gigabytes * 1e9 / seconds / bandwidth : 0;
+    return bandwidth > 0 && seconds > 0 ? work.gigabytes * 1e9 / seconds / reached_bandwidth(seconds) : 0;
   }
 };
 

@@ -26,7 +26,7 @@ constexpr double kPadded = 0.995;  // of the operations, fewer have to be done
 std::string memory_figure(const report::Workload& w, double seconds) {
   if (w.work.gigabytes <= 0) return "";
   const double share = w.bandwidth_share(seconds);
-  const std::string of = fmt::format("of the {:.1f} GB/s that reading and writing as much reaches", w.bandwidth / 1e9);
+  const std::string of = fmt::format("of the {:.1f} GB/s that reading and writing as much reaches", w.reached_bandwidth(seconds) / 1e9);
   if (!w.work.arithmetic) return share > 0 ? figure(percent_text(share), of) : "";
   return figure(fmt::format("{:.1f} GB/s", w.work.gigabytes / seconds),
                 "of inputs and outputs" + (share > 0 ? fmt::format(", {} {}", percent_text(share), of) : ""));

@@ -144,6 +144,7 @@ TEST_F(Gather, SharesAreOfWhatIsDoneAndOfWhatIsMoved) {
   const Workload w = gather(*store)->workloads[0];
   EXPECT_NEAR(w.peak_share(1e-6), 2.0 * 25 / 1e-6 / 1e9, 1e-9) << "25 products of 27 are no padding";
   EXPECT_NEAR(w.bandwidth_share(1e-6), 84 / 1e-6 / 1e9, 1e-9);
+  EXPECT_NEAR(w.bandwidth_share(1e-8), 1, 1e-9) << "what a program reaches, the machine can";
 }
 
 TEST_F(Gather, TunedLastComesFirst) {
