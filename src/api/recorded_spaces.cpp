@@ -147,6 +147,7 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
   Tuned tuned;
   tuned.replayed = true;
   tuned.peak_flops = recording.peak_flops;
+  tuned.traffic = traffic_of(recording.space->program());
   tuned.origin = LATHE_TRY(
       begin_from_others(global_model, te::workload_key(recording.space->program()), recording.target, nullptr, own));
   const auto measurer = recorded::make_replay(recording);

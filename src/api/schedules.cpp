@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "api/prediction.h"
+#include "compiler/codegen/llvm/codegen.h"
 #include "compiler/te/parse.h"
 
 namespace lathe::api {
@@ -26,15 +27,22 @@ Status check_trial(const store::Run& run, const store::Record& record) {
   return {};
 }
 
+Result<std::optional<store::Record>> best_comparable(store::Store& store, store::Query query) {
+  query.codegen_version = codegen::kVersion;
+  if (auto own = LATHE_TRY(store.best(query))) return own;
+  query.codegen_version.reset();
+  return store.best(query);
+}
+
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
                                                  const std::string& database, const std::string& cache_mode) {
   const auto store = LATHE_TRY(open_existing(database));
   store::Query query = {.workload = te::workload_key(program), .target = target.text(), .cache_mode = cache_mode,
                         .cpu = host_fingerprint().cpu()};
-  auto here = LATHE_TRY(store->best(query));
+  auto here = LATHE_TRY(best_comparable(*store, query));
   if (here) return here;
   query.cpu.clear();
-  auto anywhere = LATHE_TRY(store->best(query));
+  auto anywhere = LATHE_TRY(best_comparable(*store, query));
   if (!anywhere) LATHE_TRY_STATUS(store->check());  // or is it lost?
   return anywhere;
 }

@@ -26,6 +26,10 @@ struct ScheduleRequest {
   space::Flavour flavour = space::Flavour::kDefault;
 };
 
+// What the store calls best for the query: of this code generator, else, where that has none, of another. Times of two compare
+// badly, so that a record of an old one must not hide the present's.
+Result<std::optional<store::Record>> best_comparable(store::Store& store, store::Query query);
+
 // The best record of a workload: of this machine, else of another one. None if nothing is recorded. The database must
 // exist.
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,

@@ -1,21 +1,31 @@
 #include "api/tuning.h"
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 #include <limits>
 
 #include "api/learning.h"
 #include "api/workload.h"
 #include "compiler/codegen/llvm/codegen.h"
+#include "compiler/te/work.h"
 #include "tuner/space/space.h"
 #include "tuner/store/store.h"
 
 namespace lathe::api {
 namespace {
 
-// Under which name a store keeps the peak of a machine on a target's threads.
-std::string peak_key(const std::string& fingerprint, const std::string& target) {
-  return "peak/" + fingerprint + "/" + target;
+constexpr double kLeastSeconds = 0.01;  // left of a time limit
+
+// Programs that move as much have one bandwidth.
+std::string traffic_name(const te::Program& program, const std::string& cache_mode) {
+  double read = 0, written = 0;
+  for (const te::Tensor& tensor : program.tensors) {
+    double bytes = size_of(tensor.dtype);
+    for (const std::int64_t size : tensor.shape) bytes *= static_cast<double>(size);
+    if (tensor.role == te::TensorRole::kInput) read += bytes;
+    if (tensor.role == te::TensorRole::kOutput) written += bytes;
+  }
+  return fmt::format("{}/{:.0f}/{:.0f}", cache_mode, read, written);
 }
 
 }  // namespace
@@ -24,22 +34,29 @@ measure::CacheMode cache_of(const std::string& name) {
   return name == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
 }
 
-Result<double> known_peak(store::Store& store, const std::string& fingerprint, const std::string& target) {
-  double peak = 0;
-  if (const auto text = LATHE_TRY(store.get(peak_key(fingerprint, target))))
-    std::from_chars(text->data(), text->data() + text->size(), peak);
-  return peak;
-}
+Traffic traffic_of(const te::Program& program) { return {te::done_flops(program), te::io_bytes(program), 0}; }
 
 Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target) {
   const std::string machine = host_fingerprint().text();
-  const double now = LATHE_TRY(measurer.peak_flops());
-  const double before = LATHE_TRY(known_peak(store, machine, target.text()));
-  if (now > before) LATHE_TRY_STATUS(store.put(peak_key(machine, target.text()), fmt::format("{}", now)));
-  return std::max(now, before);
+  LATHE_TRY_STATUS(store::note_speed(store, machine, target.text(), {.peak_flops = LATHE_TRY(measurer.peak_flops())}));
+  return LATHE_TRY(store::machine_speed(store, machine, target.text())).peak_flops;
+}
+
+Result<double> known_bandwidth(store::Store& store, const std::string& fingerprint, const std::string& target,
+                               const te::Program& program, const std::string& cache_mode) {
+  return store::note_bandwidth(store, fingerprint, target, traffic_name(program, cache_mode), 0);
+}
+
+Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer, const te::Program& program, const Target& target,
+                            const std::string& cache_mode) {
+  const std::string machine = host_fingerprint().text();
+  const double known = LATHE_TRY(known_bandwidth(store, machine, target.text(), program, cache_mode));
+  if (known > 0) return known;
+  return store::note_bandwidth(store, machine, target.text(), traffic_name(program, cache_mode), LATHE_TRY(measurer.bandwidth()));
 }
 
 Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener, const std::function<bool()>& stop) {
+  const auto began = std::chrono::steady_clock::now();
   const auto say = [&](const tune::Progress& progress, double peak) {
     if (listener) listener(progress, peak);
   };
@@ -67,8 +84,16 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   starting.phase = "measuring the machine's peak";
   say(starting, 0);
   tuned.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.target));
+  tuned.traffic = traffic_of(program);
+  tuned.traffic.bandwidth = LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, options.cache_mode));
+  // The limit is the command's, and what came before the first trial is part of it.
+  const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
+  if (options.seconds > 0) options.seconds = std::max(kLeastSeconds, options.seconds - past.count());
   tuned.summary = LATHE_TRY(tune::tune(*space, *measurer, *store, request.target, options,
                                        [&](const tune::Progress& progress) { say(progress, tuned.peak_flops); }, stop));
+  // A race may have seen more of the machine.
+  const std::string machine = host_fingerprint().text();
+  tuned.peak_flops = LATHE_TRY(store::machine_speed(*store, machine, request.target.text())).peak_flops;
   if (const auto config = space->from_json(tuned.summary.best.config)) tuned.config = space->describe(*config);
   return tuned;
 }
@@ -85,7 +110,9 @@ Result<Measurement> measure_once(const te::Program& program, const Target& targe
   const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(program), target, options));
   Measurement out;
   out.flops = te::flops(program);
+  out.traffic = traffic_of(program);
   out.peak_flops = LATHE_TRY(measurer->peak_flops());
+  out.traffic.bandwidth = LATHE_TRY(measurer->bandwidth());
   Status status = fail(ErrorKind::kInternal, "nothing was measured");
   const auto done = [&](measure::Outcome outcome) {
     if (outcome.error) {
@@ -98,6 +125,9 @@ Result<Measurement> measure_once(const te::Program& program, const Target& targe
   };
   LATHE_TRY_STATUS(measurer->measure({{0, trace}}, std::numeric_limits<double>::infinity(), done, [] { return false; }));
   LATHE_TRY_STATUS(status);
+  // The machine may have been slower before than while the program ran.
+  out.peak_flops = std::max(out.peak_flops, LATHE_TRY(measurer->peak_flops()));
+  out.traffic.bandwidth = std::max(out.traffic.bandwidth, LATHE_TRY(measurer->bandwidth()));
   return out;
 }
 

@@ -20,7 +20,7 @@ constexpr const char* kAbout = "Finds the fastest program for a tensor operator 
 constexpr const char* kFooter =
     "A workload is an expression ('C[i,j] = sum(k) A[k,i] * B[k,j]' with --shape A=64,32 --shape B=64,16), an operator with\n"
     "its flags (conv2d --input 1,64,56,56 --weight 64,64,3,3 --pad 1), or one of the paper's (C1 to C12, matmul-1024).\n"
-    "Exit codes: 0 done, 1 failed, 2 wrong usage.";
+    "Exit codes: 0 done, 1 failed, 2 wrong usage; 130, 143 and 129 where SIGINT, SIGTERM or SIGHUP ended a run early.";
 
 // Wrong usage is what the caller wrote; everything else went wrong later.
 int exit_code(ErrorKind kind) { return kind == ErrorKind::kInvalidArgument ? kWrongUsage : kFailed; }
@@ -130,7 +130,7 @@ int run(int argc, const char* const* argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   Work work;
-  for (const auto& command : {tune_command(), best_command(), trials_command(), show_command(), compile_command(),
+  for (const auto& command : {tune_command(), race_command(), best_command(), trials_command(), show_command(), compile_command(),
                               bench_command(), model_command(), space_command(), report_command(), paper_command(),
                               export_command(), import_command(), reproduce_command()})
     add(app, command, work);

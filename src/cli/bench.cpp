@@ -74,20 +74,22 @@ Result<int> perform(const Flags& flags) {
   });
   const auto measured = LATHE_TRY(api::measure_once(workload.program, target, chosen.trace, flags.machine.cache, jobs));
   line.finish();
-  const double share = measured.flops / measured.seconds / measured.peak_flops;
+  const double share = peak_share(measured.traffic, measured.flops, measured.seconds, measured.peak_flops);
   if (flags.json) {
-    const Json json = {{"workload", te::workload_key(workload.program)}, {"target", target.text()},
+    Json json = {{"workload", te::workload_key(workload.program)}, {"target", target.text()},
                        {"schedule", flags.schedule}, {"cache", flags.machine.cache}, {"algorithm", workload.algorithm},
                        {"seconds", measured.seconds}, {"gflops", measured.flops / measured.seconds / 1e9},
                        {"peak_gflops", measured.peak_flops / 1e9}, {"peak_share", share},
                        {"checked", true}, {"error", measured.numerical_error},
                        {"tensors", tensor_names(workload.program)}};
+    add_traffic(json, measured.traffic, measured.seconds);
     fmt::print("{}\n", dump(json));
     return kDone;
   }
-  fmt::print("{} schedule: {}, {}, {:.1f} % of the measured peak of {:.0f} GFLOP/s, error {:.2g}\n", flags.schedule,
-             time_text(measured.seconds), rate_text(measured.flops, measured.seconds), 100 * share, measured.peak_flops / 1e9,
-             measured.numerical_error);
+  fmt::print("{} schedule: {}, {}, {}, error {:.2g}\nmemory: {}\n", flags.schedule, time_text(measured.seconds),
+             rate_text(measured.flops, measured.seconds),
+             peak_text(measured.traffic, measured.flops, measured.seconds, measured.peak_flops), measured.numerical_error,
+             traffic_text(measured.traffic, measured.seconds));
   return kDone;
 }
 

@@ -33,6 +33,7 @@ Result<int> perform(const Flags& flags) {
   const double seconds = believed_seconds(record);
   fmt::print("{}, {}{}, error {:.2g}\n", time_text(seconds), rate_text(flops, seconds),
              record.raced ? " in a final race" : ", measured but not raced", record.numerical_error);
+  if (const std::string note = race_note(record); !note.empty()) fmt::print("{}\n", note);
   fmt::print("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index, record.run, record.time, record.fingerprint,
              schedule_text(record.config), schedule::print(chosen.trace));
   if (const std::string names = api::names_sentence(workload.program); !names.empty()) fmt::print("{}\n", names);

@@ -21,6 +21,7 @@ struct Command {
 };
 
 Command tune_command();
+Command race_command();
 Command best_command();
 Command trials_command();
 Command show_command();

@@ -6,11 +6,11 @@
 namespace lathe::cli {
 namespace {
 
-// A signal handler can reach nothing else.
+// A signal handler can reach nothing else. The number of the signal that came.
 volatile std::sig_atomic_t g_interrupted = 0;
 
 void on_signal(int signal) {
-  g_interrupted = 1;
+  g_interrupted = signal;
   std::signal(signal, SIG_DFL);
 }
 
@@ -20,9 +20,14 @@ void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    const bool ignored = sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
+    if (!ignored) sigaction(signal, &action, nullptr);
+  }
 }
 
 bool interrupted() { return g_interrupted != 0; }
+int interrupted_code(int otherwise) { return interrupted() ? 128 + g_interrupted : otherwise; }
 
 }  // namespace lathe::cli

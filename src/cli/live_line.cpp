@@ -36,7 +36,7 @@ void LiveLine::finish() {
   }
   wake_.notify_all();
   thread_.join();
-  if (terminal_) std::fputs("\x1b[K", out_);
+  if (terminal_) std::fputs("\r\x1b[K", out_);  // the cursor may stand behind what the terminal echoed
   std::fflush(out_);
 }
 

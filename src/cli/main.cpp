@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
@@ -21,5 +22,6 @@ void make_openmp_passive(char** argv) {
 
 int main(int argc, char** argv) {
   make_openmp_passive(argv);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, which has a sentence
   return lathe::cli::run(argc, argv);
 }

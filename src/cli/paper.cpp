@@ -82,7 +82,7 @@ class PaperRun {
     LATHE_TRY_STATUS(page(*spaces, rows));
     if (interrupted()) {
       complain(fmt::format("interrupted; {} shows what is finished, the same command goes on", page_path()));
-      return kFailed;
+      return interrupted_code(kFailed);
     }
     fmt::print("{}\n", page_path());
     return kDone;

@@ -22,7 +22,7 @@ std::string in_short(const std::string& failure, bool by_kind) {
   return most.substr(0, space) + "...";
 }
 
-std::string text_of(const tune::Progress& p, double flops, double peak, Detail detail) {
+std::string text_of(const tune::Progress& p, const Subject& subject, double peak, Detail detail) {
   const bool words = detail >= kBriefReason;
   // A run may have more trials already than this command asked for.
   std::string text = p.trials > p.wanted ? fmt::format("{} trials", p.trials)
@@ -30,8 +30,8 @@ std::string text_of(const tune::Progress& p, double flops, double peak, Detail d
   if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
   if (p.failed > 0 && detail > kShort) text += fmt::format(" ({})", in_short(p.main_failure, detail < kAll));
   if (p.best_seconds > 0) {
-    text += fmt::format(" | {}{:.1f} GFLOP/s", words ? "best " : "", flops / p.best_seconds / 1e9);
-    if (peak > 0) text += fmt::format(", {:.0f} % of peak", 100 * flops / p.best_seconds / peak);
+    text += fmt::format(" | {}{:.1f} GFLOP/s", words ? "best " : "", subject.flops / p.best_seconds / 1e9);
+    if (peak > 0) text += fmt::format(", {:.0f} % of peak", 100 * subject.done_flops / p.best_seconds / peak);
   }
   if (p.trials_per_second > 0) text += fmt::format(" | {:.1f}{}", p.trials_per_second, words ? " trials/s" : "/s");
   if (p.left_seconds > 0) text += fmt::format(" | {} left", duration_text(p.left_seconds));
@@ -46,13 +46,22 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-std::string progress_text(const tune::Progress& p, double flops, double peak, std::size_t columns) {
-  if (p.wanted == 0) return p.phase;
-  std::string text;
-  for (const Detail detail : {kAll, kBriefReason, kPhase, kNoPhase, kShort}) {
-    text = text_of(p, flops, peak, detail);
-    if (cut(text, columns) == text) return text;
-  }
+std::string label_of(const std::string& workload, const Target& target) {
+  constexpr std::size_t kRoom = 30;
+  const std::string name = cut(workload, kRoom) == workload ? workload : cut(workload, kRoom - 3) + "...";
+  return fmt::format("{}, {} thread{}", name, target.threads, target.threads == 1 ? "" : "s");
+}
+
+std::string progress_text(const tune::Progress& p, const Subject& subject, double peak, std::size_t columns) {
+  const std::string label = subject.label.empty() ? "" : subject.label + ": ";
+  if (p.wanted == 0) return cut(label + p.phase, columns);
+  // With its label in as many words as fit; without it where that is only possible in the fewest.
+  for (const std::string& begin : {label, std::string()})
+    for (const Detail detail : {kAll, kBriefReason, kPhase, kNoPhase, kShort}) {
+      const std::string text = begin + text_of(p, subject, peak, detail);
+      if (cut(text, columns) == text) return text;
+    }
+  std::string text = text_of(p, subject, peak, kShort);
   for (auto bar = text.rfind(" | "); bar != std::string::npos && cut(text, columns) != text; bar = text.rfind(" | "))
     text.resize(bar);
   return cut(text, columns);
@@ -65,8 +74,8 @@ tune::Progress heeding_interrupts(tune::Progress progress) {
   return progress;
 }
 
-ProgressLine::ProgressLine(std::FILE* out, double flops)
-    : flops_(flops), progress_{.phase = "starting"}, line_(out, [this](std::size_t columns) { return text(columns); }) {}
+ProgressLine::ProgressLine(std::FILE* out, Subject subject)
+    : subject_(std::move(subject)), progress_{.phase = "starting"}, line_(out, [this](std::size_t columns) { return text(columns); }) {}
 
 void ProgressLine::update(const tune::Progress& progress, double peak) {
   const std::lock_guard lock(mutex_);
@@ -76,7 +85,7 @@ void ProgressLine::update(const tune::Progress& progress, double peak) {
 
 std::string ProgressLine::text(std::size_t columns) {
   const std::lock_guard lock(mutex_);
-  return progress_text(progress_, flops_, peak_, columns);
+  return progress_text(progress_, subject_, peak_, columns);
 }
 
 }  // namespace lathe::cli

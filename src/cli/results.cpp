@@ -1,5 +1,6 @@
 #include "cli/results.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,6 +14,47 @@ std::string time_text(double seconds) {
 }
 
 std::string rate_text(double flops, double seconds) { return fmt::format("{:.1f} GFLOP/s", flops / seconds / 1e9); }
+
+double peak_share(const api::Traffic& traffic, double flops, double seconds, double peak_flops) {
+  return (traffic.done_flops > 0 ? traffic.done_flops : flops) / seconds / peak_flops;
+}
+
+std::string peak_text(const api::Traffic& traffic, double flops, double seconds, double peak_flops) {
+  constexpr double kPadded = 0.995;
+  const bool padded = traffic.done_flops > 0 && traffic.done_flops < kPadded * flops;
+  return fmt::format("{:.0f} % of the measured peak of {:.0f} GFLOP/s{}", 100 * peak_share(traffic, flops, seconds, peak_flops),
+                     peak_flops / 1e9, padded ? " by the operations done (padding is not multiplied)" : "");
+}
+
+namespace {
+
+// What a program reaches, the machine can: where its data stay in the caches, the kernel that does nothing else may be slower.
+double reached_bandwidth(const api::Traffic& traffic, double seconds) { return std::max(traffic.bandwidth, traffic.bytes / seconds); }
+
+}  // namespace
+
+std::string traffic_text(const api::Traffic& traffic, double seconds) {
+  const double rate = traffic.bytes / seconds;
+  std::string text = fmt::format("{:.1f} GB/s of inputs and outputs", rate / 1e9);
+  const double most = reached_bandwidth(traffic, seconds);
+  if (traffic.bandwidth > 0)
+    text += fmt::format(", {:.0f} % of the {:.1f} GB/s that reading and writing as much reaches", 100 * rate / most, most / 1e9);
+  return text;
+}
+
+void add_traffic(Json& json, const api::Traffic& traffic, double seconds) {
+  if (traffic.bytes <= 0) return;
+  json["gigabytes_per_second"] = traffic.bytes / seconds / 1e9;
+  if (traffic.bandwidth <= 0) return;
+  const double most = reached_bandwidth(traffic, seconds);
+  json["bandwidth_gigabytes_per_second"] = most / 1e9;
+  json["bandwidth_share"] = traffic.bytes / seconds / most;
+}
+
+std::string race_note(const store::Record& record) {
+  if (!record.raced || !record.race.disturbed) return "";
+  return "this time is of a race on a disturbed machine, so the program may be faster; lathe race repeats it";
+}
 
 std::string counted(std::int64_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
@@ -37,6 +79,9 @@ Json short_json(const store::Record& r, double flops) {
     json["seconds"] = believed_seconds(r);
     json["gflops"] = flops / believed_seconds(r) / 1e9;
     json["raced"] = r.raced;
+    if (r.raced)
+      json["race"] = {{"spread", r.race.spread}, {"peak_gflops", r.race.peak_flops / 1e9}, {"sentinel", r.race.sentinel_seconds},
+                      {"disturbed", r.race.disturbed}, {"time", r.race.time}};
     json["dropped_early"] = r.dropped_early;
     json["spills"] = r.spills;
     json["numerical_error"] = r.numerical_error;
@@ -80,6 +125,8 @@ Json to_json(const api::Tuned& tuned) {
                {"peak_gflops", tuned.peak_flops / 1e9}, {"interrupted", s.interrupted}, {"exhausted", s.exhausted}};
   if (tuned.replayed) json.erase("seconds");
   json["main_failure"] = s.main_failure;
+  json["race"] = nullptr;
+  if (s.race && !tuned.replayed) json["race"] = {{"disturbed", s.race->disturbed}, {"speed", s.race->speed}};
   json["transfer"] = to_json(tuned.origin);
   if (!tuned.replayed) {
     json["spent"] = {{"build", s.spent.build}, {"run", s.spent.run}, {"model", s.spent.model}, {"search", s.spent.search}};
@@ -90,11 +137,26 @@ Json to_json(const api::Tuned& tuned) {
     return json;
   }
   json["best"] = short_json(s.best, s.flops);
-  if (tuned.peak_flops > 0) json["best"]["peak_share"] = s.flops / s.best_seconds() / tuned.peak_flops;
+  if (tuned.peak_flops > 0) json["best"]["peak_share"] = peak_share(tuned.traffic, s.flops, s.best_seconds(), tuned.peak_flops);
+  add_traffic(json["best"], tuned.traffic, s.best_seconds());
   if (tuned.replayed) json["best"].erase("time");
+  if (tuned.replayed) json["best"].erase("race");
   json["best"]["trace"] = s.best.trace;
   return json;
 }
+
+namespace {
+
+// What the reader should know about the race, if anything.
+std::string race_text(const tune::Summary& s) {
+  if (const std::string note = race_note(s.best); !note.empty())
+    return s.race ? fmt::format("{} ({:.0f} % of the speed it has shown)", note, 100 * s.race->speed) : note;
+  if (!s.race || !s.race->disturbed) return "";
+  return fmt::format("the race of this run was disturbed (the machine ran at {:.0f} % of the speed it has shown), so the best is that of "
+                     "an earlier one; lathe race repeats it", 100 * s.race->speed);
+}
+
+}  // namespace
 
 std::string text_of(const api::Tuned& tuned) {
   const auto& s = tuned.summary;
@@ -111,9 +173,9 @@ std::string text_of(const api::Tuned& tuned) {
     out += fmt::format("{} programs computed a WRONG ANSWER: a bug of Lathe; `lathe trials` names the reproducers\n", s.wrong);
   if (!s.best.ok()) return out + (s.trials == 0 ? "nothing was measured\n" : "no candidate worked\n");
   out += fmt::format("best: {}, {}", time_text(s.best_seconds()), rate_text(s.flops, s.best_seconds()));
-  if (tuned.peak_flops > 0)
-    out += fmt::format(", {:.0f} % of the measured peak of {:.0f} GFLOP/s", 100 * s.flops / s.best_seconds() / tuned.peak_flops,
-                       tuned.peak_flops / 1e9);
+  if (tuned.peak_flops > 0) out += ", " + peak_text(tuned.traffic, s.flops, s.best_seconds(), tuned.peak_flops);
+  if (tuned.traffic.bytes > 0) out += "\nmemory: " + traffic_text(tuned.traffic, s.best_seconds());
+  if (const std::string note = race_text(s); !note.empty()) out += "\n" + note;
   return out + fmt::format("\nschedule: {}\n", tuned.config.empty() ? schedule_text(s.best.config) : tuned.config);
 }
 

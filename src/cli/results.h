@@ -13,6 +13,15 @@ namespace lathe::cli {
 
 std::string time_text(double seconds);      // "12.3 us", "4.56 ms"
 std::string rate_text(double flops, double seconds);  // "198.2 GFLOP/s"
+// Of what moves between program and memory: "12.0 GB/s, 40 % of the 30 GB/s ..."; the share where the bandwidth is known.
+std::string traffic_text(const api::Traffic& traffic, double seconds);
+// "50 % of the measured peak of 400 GFLOP/s", by the operations that have to be done. `flops` is as the field counts.
+std::string peak_text(const api::Traffic& traffic, double flops, double seconds, double peak_flops);
+double peak_share(const api::Traffic& traffic, double flops, double seconds, double peak_flops);
+// Bytes a second and their share, as members beside "gflops".
+void add_traffic(Json& json, const api::Traffic& traffic, double seconds);
+// What a race on a disturbed machine leaves open; empty where it was none.
+std::string race_note(const store::Record& record);
 std::string counted(std::int64_t count, const std::string& noun);  // "1 trial", "12 trials"
 
 // Of a replay, nothing that another run of the same command would tell otherwise.

@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
+#include "compiler/te/work.h"
 #include "tuner/recorded/kernel_tuner.h"
 
 namespace lathe::cli {
@@ -54,7 +55,8 @@ Result<int> record(const Flags& flags) {
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
-  ProgressLine line(stderr, te::flops(request.list.space->program()));
+  ProgressLine line(stderr, {label_of(request.list.name, request.list.target), te::flops(request.list.space->program()),
+                             te::done_flops(request.list.space->program())});
   const auto recorded =
       api::record_space(request, [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); },
                         interrupted);
@@ -63,7 +65,7 @@ Result<int> record(const Flags& flags) {
   const auto& summary = recorded->summary;
   if (summary.interrupted) {
     complain(fmt::format("interrupted after {}; the same command goes on", counted(summary.trials, "trial")));
-    return kFailed;
+    return interrupted_code(kFailed);
   }
   if (flags.json) fmt::print("{}\n", dump({{"file", flags.output}, {"failed", summary.failed}, {"wrong", summary.wrong},
                                            {"resumed", summary.resumed}, {"difficulty", to_json(recorded->difficulty)}}));

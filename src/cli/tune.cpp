@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
+#include "compiler/te/work.h"
 
 namespace lathe::cli {
 namespace {
@@ -68,7 +69,8 @@ int finish(const Flags& flags, const te::Program& program, const api::Tuned& tun
   } else {
     fmt::print("{}", text_of(tuned));
   }
-  return tuned.summary.best.ok() ? kDone : kFailed;
+  const int code = tuned.summary.best.ok() ? kDone : kFailed;
+  return tuned.summary.interrupted ? interrupted_code(code) : code;
 }
 
 Result<int> replay(const Flags& flags) {
@@ -76,7 +78,8 @@ Result<int> replay(const Flags& flags) {
     return fail_at("--replay", ErrorKind::kInvalidArgument, "the recording says what its workload is; remove \"{}\"", flags.workload.text);
   const auto recording = LATHE_TRY(recorded::load(flags.replay));
   catch_interrupts();
-  ProgressLine line(stderr, te::flops(recording.space->program()));
+  const te::Program& program = recording.space->program();
+  ProgressLine line(stderr, {label_of(recording.name, recording.target), te::flops(program), te::done_flops(program)});
   const auto tuned = api::replay_tuning(
       recording, flags.global_model, options_of(flags),
       [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
@@ -118,7 +121,7 @@ Result<int> perform(const Flags& flags) {
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
-  ProgressLine line(stderr, te::flops(request.program));
+  ProgressLine line(stderr, {label_of(flags.workload.text, request.target), te::flops(request.program), te::done_flops(request.program)});
   const auto tuned = api::run_tuning(
       request, [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
   line.finish();

@@ -32,9 +32,8 @@ class Watch final : public measure::Measurer {
       done(std::move(outcome));
     }, stop);
   }
-  Result<std::vector<double>> race(const std::vector<measure::Candidate>& candidates, measure::CacheMode cache,
-                                   double seconds) override {
-    return replay_->race(candidates, cache, seconds);
+  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates, const measure::RaceOptions& options) override {
+    return replay_->race(candidates, options);
   }
   Result<double> peak_flops() override { return replay_->peak_flops(); }
 

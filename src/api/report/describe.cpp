@@ -5,14 +5,17 @@
 #include "compiler/ops/paper.h"
 #include "compiler/te/parse.h"
 #include "compiler/te/program.h"
+#include "compiler/te/work.h"
 #include "tuner/learn/history.h"
 
 namespace lathe::report {
 namespace {
 
 Work work_of(const te::Program& program) {
-  if (const double flops = te::flops(program); flops > 0) return {flops / 1e9, "GFLOP/s", true};
-  return {te::io_bytes(program) / 1e9, "GB/s"};
+  const double gigabytes = te::io_bytes(program) / 1e9;
+  if (const double flops = te::flops(program); flops > 0)
+    return {flops / 1e9, "GFLOP/s", true, te::done_flops(program) / flops, gigabytes};
+  return {gigabytes, "GB/s", false, 1, gigabytes};
 }
 
 // "f32 A 1x64x56x56, const B 64x64x3x3": a type holds for what follows it.

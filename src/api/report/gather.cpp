@@ -10,6 +10,7 @@
 #include "api/report/knobs.h"
 #include "api/report/progress.h"
 #include "api/report/quality.h"
+#include "api/schedules.h"
 #include "api/tuning.h"
 #include "api/views.h"
 #include "compiler/schedule/step.h"
@@ -144,8 +145,11 @@ double first_seconds(const std::vector<const Trial*>& latest) {
 Status finish(store::Store& store, Section& section, const std::map<std::int64_t, store::Run>& runs) {
   Workload& w = section.workload;
   w.failures = section.failures.summary();
-  w.peak_flops = LATHE_TRY(api::known_peak(store, w.fingerprint, w.target));
-  if (auto record = LATHE_TRY(store.best({.workload = w.key, .target = w.target, .cache_mode = w.cache_mode, .cpu = w.cpu})))
+  w.peak_flops = LATHE_TRY(store::machine_speed(store, w.fingerprint, w.target)).peak_flops;
+  if (const auto program = te::parse_program(w.key))
+    w.bandwidth = LATHE_TRY(api::known_bandwidth(store, w.fingerprint, w.target, *program, w.cache_mode));
+  if (auto record = LATHE_TRY(api::best_comparable(
+          store, {.workload = w.key, .target = w.target, .cache_mode = w.cache_mode, .cpu = w.cpu})))
     w.best = best_of(std::move(*record));
   for (const auto& [id, trials] : by_run(section.trials)) {
     const auto run = runs.find(id.first);

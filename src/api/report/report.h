@@ -2,6 +2,7 @@
 // follows from what can be seen, not from the number of trials.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,6 +81,8 @@ struct Work {
   double amount = 0;
   std::string unit;                // "GFLOP/s", "GB/s" where nothing is computed, "calls/s" for a key that is no program
   bool arithmetic = false;         // amount is in GFLOP
+  double done = 1;                 // share of the arithmetic that has to be done: padding is not multiplied
+  double gigabytes = 0;            // inputs read once, outputs written once; 0: not known
   double speed(double seconds) const { return seconds > 0 ? amount / seconds : 0; }
 };
 
@@ -99,6 +102,7 @@ struct Workload {
   std::string expression, shapes;  // without iterators' sizes: "C[i,j] = ...", "f32 A 31x37, const B 31x29 ..."
   Work work;
   double peak_flops = 0;           // of the machine on the target's threads, as measured; 0: unknown
+  double bandwidth = 0;            // bytes a second that it moves when it only reads and writes so much; 0: unknown
   int trials = 0, failed = 0, wrong = 0;
   std::string latest;              // time of the last trial
   std::optional<Best> best;        // none: nothing worked
@@ -107,9 +111,15 @@ struct Workload {
   Knobs knobs;                     // of the latest code generator's trials
   std::vector<Failure> failures;   // most frequent first
 
-  // Of the peak; 0 where that is not known or nothing is computed.
+  // Of the peak, by the operations that have to be done; 0 where that is not known or nothing is computed.
   double peak_share(double seconds) const {
-    return work.arithmetic && peak_flops > 0 ? work.speed(seconds) * 1e9 / peak_flops : 0;
+    return work.arithmetic && peak_flops > 0 ? work.speed(seconds) * work.done * 1e9 / peak_flops : 0;
+  }
+  // What a program reaches, the machine can.
+  double reached_bandwidth(double seconds) const { return std::max(bandwidth, work.gigabytes * 1e9 / seconds); }
+  // Of the bandwidth; 0 where that is not known.
+  double bandwidth_share(double seconds) const {
+    return bandwidth > 0 && seconds > 0 ? work.gigabytes * 1e9 / seconds / reached_bandwidth(seconds) : 0;
   }
 };
 

@@ -23,11 +23,12 @@ void add_result(Table& table, const report::Workload& w) {
     return;
   }
   const double seconds = w.best->seconds();
-  const char* standing = w.best->record.raced ? "raced" : "measured";
+  const char* standing = w.best->record.race.disturbed ? "raced, disturbed" : w.best->record.raced ? "raced" : "measured";
   table.number(w.work.speed(seconds), fmt::format("{}<small>{}</small>", speed_text(w.work, seconds), standing));
   table.number(seconds, time_text(seconds));
-  const double share = w.peak_share(seconds);
-  table.number(share, share > 0 ? percent_text(share) : "–");
+  const double share = w.peak_share(seconds), moved = w.bandwidth_share(seconds);
+  const std::string memory = moved > 0 ? fmt::format("<small>{} of bandwidth</small>", percent_text(moved)) : "";
+  table.number(share, (share > 0 ? percent_text(share) : "–") + memory);
 }
 
 }  // namespace

@@ -20,9 +20,22 @@ std::string figure(const std::string& value, const std::string& name) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
 }
 
+constexpr double kPadded = 0.995;  // of the operations, fewer have to be done
+
+// Bytes a second and their share; the rate alone is the speed of what computes nothing.
+std::string memory_figure(const report::Workload& w, double seconds) {
+  if (w.work.gigabytes <= 0) return "";
+  const double share = w.bandwidth_share(seconds);
+  const std::string of = fmt::format("of the {:.1f} GB/s that reading and writing as much reaches", w.reached_bandwidth(seconds) / 1e9);
+  if (!w.work.arithmetic) return share > 0 ? figure(percent_text(share), of) : "";
+  return figure(fmt::format("{:.1f} GB/s", w.work.gigabytes / seconds),
+                "of inputs and outputs" + (share > 0 ? fmt::format(", {} {}", percent_text(share), of) : ""));
+}
+
 std::string sureness_text(const report::Best& best) {
   std::string out = best.record.raced ? "The best program won a final race"
                                       : "The best program was measured but not raced, so part of its speed may be luck";
+  if (best.record.race.disturbed) out += " on a disturbed machine, so it may be faster (<code>lathe race</code> repeats it)";
   if (best.spread > 0) out += fmt::format("; its times varied by {} between visits", percent_text(std::max(best.spread, 0.001)));
   return out + fmt::format(". Its largest error was {:.2g} of the largest output. Trial {} of run {}, {}.", best.record.numerical_error,
                            best.record.index, best.record.run, escaped(date_text(best.record.time)));
@@ -50,7 +63,9 @@ std::string result_html(const report::Workload& w) {
   const double seconds = w.best->seconds();
   out += "<dl class=\"figures\">\n" + figure(speed_text(w.work, seconds), "speed") + figure(time_text(seconds), "a call");
   if (const double share = w.peak_share(seconds); share > 0)
-    out += figure(percent_text(share), fmt::format("of the peak of {:.0f} GFLOP/s", w.peak_flops / 1e9));
+    out += figure(percent_text(share), fmt::format("of the peak of {:.0f} GFLOP/s{}", w.peak_flops / 1e9,
+                                                   w.work.done < kPadded ? ", padding not counted" : ""));
+  out += memory_figure(w, seconds);
   // As both were measured: a race is another situation.
   if (w.first_seconds > 0)
     out += figure(fmt::format("{:.2f} ×", w.first_seconds / w.best->record.seconds), "as fast as the first trial, the default");

@@ -99,13 +99,14 @@ Result<Visit> decode(std::string_view body) {
 }
 
 std::string encode(const Visited& m) {
-  return Writer().list(m.seconds).put(m.calls).put(m.sentinel_before).put(m.sentinel_after).take();
+  return Writer().list(m.seconds).list(m.disturbed).put(m.calls).put(m.sentinel_before).put(m.sentinel_after).take();
 }
 template <>
 Result<Visited> decode(std::string_view body) {
   Reader r(body);
   Visited m;
   m.seconds = r.list<double>();
+  m.disturbed = r.list<double>();
   m.calls = r.get<int>();
   m.sentinel_before = r.get<double>();
   m.sentinel_after = r.get<double>();
@@ -113,7 +114,7 @@ Result<Visited> decode(std::string_view body) {
 }
 
 std::string encode(const Execute& m) {
-  return Writer().borders(m.inputs).borders(m.outputs).put(m.repeats).take();
+  return Writer().borders(m.inputs).borders(m.outputs).put(m.repeats).put(m.min_sample_seconds).put(static_cast<std::uint8_t>(m.cold)).take();
 }
 template <>
 Result<Execute> decode(std::string_view body) {
@@ -122,6 +123,8 @@ Result<Execute> decode(std::string_view body) {
   m.inputs = r.borders();
   m.outputs = r.borders();
   m.repeats = r.get<int>();
+  m.min_sample_seconds = r.get<double>();
+  m.cold = r.flag();
   return checked(r, std::move(m));
 }
 

@@ -46,7 +46,8 @@ struct Load {
   std::vector<std::int64_t> drop;                // candidates to let go of first
 };
 struct Loaded {
-  double prepare_seconds = 0, first_seconds = 0; // of the first, checked run: caches and pages are cold
+  double prepare_seconds = 0;
+  double first_seconds = 0;                      // of the first, checked run: caches and pages are cold; without lost time
   std::int64_t resident_bytes = 0;               // that this candidate keeps until it is dropped
   // Of the check: the largest |got - want| over the largest |want|, and the element furthest beyond its bound.
   double max_error = 0;
@@ -61,11 +62,14 @@ struct Visit {
   std::int64_t id = 0;
   double min_seconds = 0.008;                    // timed
   double min_sample_seconds = 50e-6;             // calls shorter than this are timed several at a time
-  double drop_above = 0;                         // stop after one sample slower than this; 0: never
+  double drop_above = 0;                         // stop after one sample slower than this, lost time aside; 0: never
   bool cold = false;                             // all data out of the caches before every timed call
 };
 struct Visited {
   std::vector<double> seconds;                   // of a call, an entry a sample
+  // Of samples that the scheduler disturbed, without the time that was lost: they do not count. Sampling goes on for some
+  // times `min_seconds` to get others.
+  std::vector<double> disturbed;
   int calls = 1;                                 // a sample
   double sentinel_before = 0, sentinel_after = 0;
 };
@@ -75,6 +79,8 @@ struct Visited {
 struct Execute {
   std::vector<tensor::Border> inputs, outputs;
   int repeats = 1;
+  double min_sample_seconds = 0;                 // runs shorter than this are timed several at a time
+  bool cold = false;                             // all data out of the caches before each
 };
 struct Executed {
   std::vector<double> seconds;

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "runtime/runner/check.h"
 #include "runtime/runner/wire.h"
@@ -19,6 +20,7 @@ namespace lathe::runner {
 namespace {
 
 constexpr std::size_t kMostSamples = 10'000;
+constexpr double kPatience = 4;      // times the time that was asked for, where samples are disturbed
 
 Status read_doubles(int file, std::int64_t& offset, std::vector<double>& values) {
   const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(double));
@@ -48,6 +50,9 @@ void pin_caller(const std::vector<int>& cpus) {
   CPU_SET(cpus[0], &set);
   ::sched_setaffinity(0, sizeof set, &set);  // a container may refuse: then it is not pinned
 }
+
+// Of so many seconds each that take as long as a sample should.
+int calls_for(double call, double sample) { return static_cast<int>(std::clamp(std::ceil(sample / std::max(call, 1e-9)), 1.0, 1e6)); }
 
 Status same_count(std::size_t got, std::size_t wanted) {
   if (got < wanted) return fail(ErrorKind::kDataLoss, "a request came without its {} descriptors", wanted);
@@ -92,6 +97,7 @@ void Server::use_threads(int threads, const std::vector<int>& cpus) {
   pool_ = std::make_unique<pool::Pool>(pool::Options{.threads = threads, .cpus = pinned ? cpus.data() : nullptr});
   threads_ = threads;
   cpus_ = cpus;
+  lost_ = std::make_unique<LostTime>(threads);
 }
 
 Status Server::limit_memory([[maybe_unused]] std::int64_t bytes) {
@@ -152,9 +158,11 @@ Result<Server::Reply> Server::load(Message& message) {
   LATHE_TRY_STATUS(candidate->bind(scratch_));
   candidate->fill_scratch(scratch_);
   Loaded loaded;
+  lost_->start();
   const double start = now_seconds();
   candidate->run();
-  loaded.first_seconds = now_seconds() - start;
+  const double wall = now_seconds() - start;
+  loaded.first_seconds = wall - lost_->since(wall);
   loaded.prepare_seconds = candidate->prepare_seconds();
   loaded.resident_bytes = candidate->resident_bytes();
   if (const auto damage = candidate->damage(scratch_))
@@ -187,11 +195,15 @@ Status Server::check(Candidate& candidate, Loaded& loaded) {
   return {};
 }
 
-double Server::time_sample(Candidate& candidate, int calls, bool cold) {
+Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
   if (cold) candidate.flush(scratch_);
+  lost_->start();
   const double start = now_seconds();
   for (int i = 0; i < calls; ++i) candidate.run();
-  return (now_seconds() - start) / calls;
+  const double wall = now_seconds() - start;
+  const double lost = lost_->since(wall);
+  const bool disturbed = LostTime::matters(lost, wall);
+  return {(disturbed ? wall - lost : wall) / calls, disturbed};
 }
 
 Result<Server::Reply> Server::visit(const Message& message) {
@@ -202,17 +214,20 @@ Result<Server::Reply> Server::visit(const Message& message) {
   LATHE_TRY_STATUS(candidate.bind(scratch_));
   Visited visited;
   visited.sentinel_before = sentinel_.run();
-  const auto calls_for = [&](double call) {
-    return static_cast<int>(std::clamp(std::ceil(request.min_sample_seconds / std::max(call, 1e-9)), 1.0, 1e6));
-  };
-  const double first = time_sample(candidate, 1, request.cold);  // page tables and branches, and an estimate, often too long
-  if (!request.cold && first < request.min_sample_seconds)
-    visited.calls = calls_for(std::min(first, time_sample(candidate, calls_for(first), false)));
+  // Page tables and branches, and an estimate, often too long.
+  const double first = time_sample(candidate, 1, request.cold).seconds, least = request.min_sample_seconds;
+  if (!request.cold && first < least)
+    visited.calls = calls_for(std::min(first, time_sample(candidate, calls_for(first, least), false).seconds), least);
+  double disturbed = 0;                // of the time since `start`
   const double start = now_seconds();
-  do {
-    visited.seconds.push_back(time_sample(candidate, visited.calls, request.cold));
-    if (request.drop_above > 0 && visited.seconds.back() > request.drop_above) break;
-  } while (now_seconds() - start < request.min_seconds && visited.seconds.size() < kMostSamples);
+  for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
+    const Sample sample = time_sample(candidate, visited.calls, request.cold);
+    const double before = std::exchange(now, now_seconds());
+    (sample.disturbed ? visited.disturbed : visited.seconds).push_back(sample.seconds);
+    if (sample.disturbed) disturbed += now - before;
+    const bool enough = now - start - disturbed >= request.min_seconds || now - start >= kPatience * request.min_seconds;
+    if (enough || (request.drop_above > 0 && sample.seconds > request.drop_above)) break;
+  }
   visited.sentinel_after = sentinel_.run();
   return Reply{kVisited, encode(visited)};
 }
@@ -229,10 +244,14 @@ Result<Server::Reply> Server::execute(Message& message) {
   LATHE_TRY_STATUS(candidate->bind(scratch));
   candidate->fill_scratch(scratch);
   Executed executed;
+  int calls = 1;
   for (int i = 0; i < std::max(1, request.repeats); ++i) {
+    if (request.cold) candidate->flush(scratch);
     const double start = now_seconds();
-    candidate->run();
-    executed.seconds.push_back(now_seconds() - start);
+    for (int call = 0; call < calls; ++call) candidate->run();
+    const double seconds = (now_seconds() - start) / calls;
+    executed.seconds.push_back(seconds);
+    if (i == 0 && !request.cold) calls = calls_for(seconds, request.min_sample_seconds);
   }
   const auto offsets = file_offsets(request.outputs);
   for (std::size_t o = 0; o < request.outputs.size(); ++o)

@@ -11,6 +11,7 @@ namespace lathe::measure {
 namespace {
 
 constexpr std::size_t kBurst = 16;               // built before measuring starts, where both may not overlap
+constexpr double kLongestBurst = 2;              // seconds
 constexpr int kSamples = 64;                     // of a visit, about: every one of them is stored
 constexpr std::int64_t kGap = 5;                 // visits to others between two visits to one candidate, if there are others
 constexpr std::int64_t kLeastGap = 2;            // the same where nothing was reported for so long
@@ -46,21 +47,28 @@ bool Batch::finished() const {
 bool Batch::may_build() const { return session_.overlap || build_phase_; }
 bool Batch::may_measure() const { return session_.overlap || !build_phase_; }
 
+// Few where each takes long, so that something is measured soon.
+bool Batch::burst_built() const {
+  const bool long_enough = !to_load_.empty() && seconds_since(phase_began_) > kLongestBurst;
+  return to_load_.size() >= kBurst || long_enough;
+}
+
 void Batch::change_phase() {
   if (session_.overlap) return;
+  const bool before = build_phase_;
   if (build_phase_) {
-    const bool enough = to_load_.size() >= kBurst || to_build_.empty();
-    if (enough && building_ == 0) build_phase_ = false;
+    if ((burst_built() || to_build_.empty()) && building_ == 0) build_phase_ = false;
   } else if (!measuring_ && to_load_.empty() && to_revisit_.empty()) {
     build_phase_ = true;
   }
+  if (before != build_phase_) phase_began_ = Clock::now();
 }
 
 void Batch::feed() {
   change_phase();
   if (may_build())
     for (const auto& builder : session_.builders) {
-      if (to_build_.empty() || (!session_.overlap && to_load_.size() >= kBurst)) break;
+      if (to_build_.empty() || (!session_.overlap && burst_built())) break;
       if (builder->busy()) continue;
       Item* item = to_build_.front();
       to_build_.pop_front();
@@ -213,7 +221,7 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
   }
   if (session_.options.visits == 0) return report(item);
   if (item.first_seconds > kHopelessSeconds && item.first_seconds > kHopeless * best_) {
-    item.outcome.visits.push_back({{item.first_seconds}, 0});
+    item.outcome.visits.push_back({{item.first_seconds}, 0, {}});
     item.outcome.dropped_early = true;
     return complete(item);
   }
@@ -241,17 +249,19 @@ void Batch::visit(Item& item) {
 
 void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   if (!visited) return run_failed(item, visited.error());
-  if (visited->seconds.empty())
+  const bool counts = !visited->seconds.empty();  // the scheduler left at least one call alone
+  if (!counts && visited->disturbed.empty())
     return fail_item(item, {ErrorKind::kInternal, "the runner reported a visit without times", {}});
   const double sentinel = std::max(visited->sentinel_before, visited->sentinel_after);
-  const double fastest = *std::ranges::min_element(visited->seconds);
+  const double fastest = std::ranges::min(counts ? visited->seconds : visited->disturbed);
   const bool first = item.outcome.visits.empty();
-  item.outcome.visits.push_back({std::move(visited->seconds), sentinel});
+  item.outcome.visits.push_back({std::move(visited->seconds), sentinel, std::move(visited->disturbed)});
   if (first && fastest > session_.options.drop_factor * best_) {
     item.outcome.dropped_early = true;
     return complete(item);
   }
-  const bool repeat = session_.gate.disturbed(sentinel) && item.extra_visits < kExtraVisits && extra_visits_left_ > 0;
+  const bool disturbed = session_.gate.disturbed(sentinel) || !counts;
+  const bool repeat = disturbed && item.extra_visits < kExtraVisits && extra_visits_left_ > 0;
   if (repeat) {
     ++item.extra_visits;
     --extra_visits_left_;

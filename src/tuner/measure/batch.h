@@ -36,6 +36,7 @@ class Batch {
   bool finished() const;
   bool may_build() const;
   bool may_measure() const;
+  bool burst_built() const;
   void change_phase();
   void feed();
   void abandon();
@@ -67,6 +68,7 @@ class Batch {
   Clock::time_point last_report_ = Clock::now();
   bool measuring_ = false;                       // a request to the runner is under way
   bool build_phase_ = true;                      // where both may not happen at once
+  Clock::time_point phase_began_ = Clock::now();
   std::int64_t turn_ = 0;                        // visits so far
   int extra_visits_left_ = 0;
 };

@@ -54,10 +54,17 @@ Result<BuildProgram> decode_program(std::string_view body) {
   return checked(r, std::move(m));
 }
 
+std::string encode(const BuildStream& m) { return runner::Writer().put(m.read).put(m.written).take(); }
+Result<BuildStream> decode_stream(std::string_view body) {
+  runner::Reader r(body);
+  const auto read = r.get<std::int64_t>();
+  return checked(r, BuildStream{read, r.get<std::int64_t>()});
+}
+
 std::string encode(const Built& m) {
   const std::string_view library(reinterpret_cast<const char*>(m.library.data()), m.library.size());
   return runner::Writer().text(library).put(static_cast<std::uint8_t>(m.known)).text(m.program_hash).put(m.spills)
-      .put(m.code_bytes).put(m.lower_seconds).put(m.codegen_seconds).put(m.link_seconds)
+      .put(m.loads_per_multiply).put(m.code_bytes).put(m.lower_seconds).put(m.codegen_seconds).put(m.link_seconds)
       .borders(m.inputs).borders(m.outputs).take();
 }
 Result<Built> decode_built(std::string_view body) {
@@ -69,6 +76,7 @@ Result<Built> decode_built(std::string_view body) {
   m.known = r.flag();
   m.program_hash = r.text();
   m.spills = r.get<int>();
+  m.loads_per_multiply = r.get<double>();
   m.code_bytes = r.get<std::int64_t>();
   m.lower_seconds = r.get<double>();
   m.codegen_seconds = r.get<double>();

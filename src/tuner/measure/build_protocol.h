@@ -12,7 +12,7 @@
 namespace lathe::measure {
 
 enum BuildType : std::uint32_t {
-  kSetup = 20, kBuild, kBuildProgram, kBuildPeak,   // to the builder
+  kSetup = 20, kBuild, kBuildProgram, kBuildPeak, kBuildStream,  // to the builder
   kSetUp = 120, kBuilt,                               // from it
 };
 
@@ -40,15 +40,21 @@ struct BuiltPeak {
   Built built;
   double flops = 0;                  // of one run
 };
+// kBuildStream: a kernel that reads and writes so many bytes, rounded to vectors, on all of the target's threads. Reply: kBuilt.
+struct BuildStream {
+  std::int64_t read = 0, written = 0;
+};
 
 std::string encode(const Setup& message);
 std::string encode(const BuildRequest& message);
 std::string encode(const BuildProgram& message);
+std::string encode(const BuildStream& message);
 std::string encode(const Built& message);
 std::string encode(const BuiltPeak& message);
 Result<Setup> decode_setup(std::string_view body);
 Result<BuildRequest> decode_build(std::string_view body);
 Result<BuildProgram> decode_program(std::string_view body);
+Result<BuildStream> decode_stream(std::string_view body);
 Result<Built> decode_built(std::string_view body);
 Result<BuiltPeak> decode_peak(std::string_view body);
 

@@ -48,4 +48,14 @@ void BuilderClient::build_peak(double seconds, const Then<BuiltPeak>& then) {
   });
 }
 
+void BuilderClient::build_stream(const BuildStream& stream, double seconds, const Then<Built>& then) {
+  prepare([=, this](Status ready) {
+    if (!ready) return then(std::unexpected(ready.error()));
+    helper_.request(kBuildStream, encode(stream), {}, seconds, [then](Helper::Reply reply) {
+      if (!reply) return then(std::unexpected(reply.error()));
+      then(decode_built(reply->body));
+    });
+  });
+}
+
 }  // namespace lathe::measure

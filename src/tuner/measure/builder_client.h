@@ -29,6 +29,7 @@ class BuilderClient {
   // The program under a plain schedule, for its result.
   void build_program(const std::string& text, double seconds, const Then<Built>& then);
   void build_peak(double seconds, const Then<BuiltPeak>& then);
+  void build_stream(const BuildStream& stream, double seconds, const Then<Built>& then);
 
  private:
   void build(const std::string& trace_json, bool anew, double seconds, const Then<Built>& then);

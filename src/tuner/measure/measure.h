@@ -34,6 +34,7 @@ struct Built {
   std::vector<tensor::Border> inputs, outputs;  // as the candidate stores them
   std::string program_hash;          // of the flat program
   int spills = 0;
+  double loads_per_multiply = 0;     // of vectors, in all of the program; 0: it does not multiply
   std::int64_t code_bytes = 0;
   double lower_seconds = 0, codegen_seconds = 0, link_seconds = 0;
 };
@@ -41,6 +42,8 @@ struct Built {
 struct Visit {
   std::vector<double> seconds;       // one entry a timed call (a batch of calls where one is too short: its mean)
   double sentinel_seconds = 0;
+  // Of calls that the scheduler disturbed, without the time that they did not run. They do not count.
+  std::vector<double> disturbed;
 };
 
 struct Outcome {
@@ -57,6 +60,37 @@ struct Outcome {
 };
 
 enum class CacheMode { kWarm, kCold };
+
+// How fast the machine is, or was beside a race; 0: not known. A neighbour on the same machine slows both without a trace in
+// the scheduler.
+struct Speed {
+  double peak_flops = 0;             // multiply-adds in f32, FLOP/s, on the target's threads
+  double sentinel_seconds = 0;       // of the sentinel kernel
+};
+// Of the speed `known`, at most 1: what the slower of the two kernels says.
+double share_of(const Speed& now, const Speed& known);
+inline constexpr double kSameSpeed = 0.95;  // a smaller share is a disturbed machine
+
+struct RaceOptions {
+  CacheMode cache = CacheMode::kWarm;
+  double seconds = 3;                // until the winner is clear, or so long
+  double patience = 0;               // longest where the machine is disturbed: waits for it, races again
+  double limit = 0;                  // for all of it; who is not built after half of that does not take part; 0: none
+  Speed known;                       // the fastest that this machine was seen; 0: what it is while it races
+  std::function<bool()> stop;        // ends it at once, with what it knows
+};
+struct Racer {
+  bool ran = false;                  // often enough to say something, or it failed; else it was not built in time, or stopped
+  bool failed = false;
+  double seconds = 0;                // median of its rounds; infinity where it failed
+  double spread = 0;                 // half of their interquartile range, over that
+  double loads_per_multiply = 0;     // as Built has it
+};
+struct RaceOutcome {
+  std::vector<Racer> racers;         // in the order of the candidates
+  Speed speed;                       // beside the rounds that count
+  bool disturbed = false;            // there were too few quiet rounds, so all of them count
+};
 
 struct Options {
   int jobs = 2;                      // processes the tuner may keep busy, builders and runner together
@@ -82,11 +116,14 @@ class Measurer {
   virtual ~Measurer() = default;
   virtual Status measure(std::vector<Candidate> batch, double best_seconds, const std::function<void(Outcome)>& done,
                          const std::function<bool()>& stop) = 0;
-  // Final race: candidates interleaved, round by round, until the winner is clear or `seconds` are spent. Returns the
-  // median seconds of each, in order; infinity where one failed.
-  virtual Result<std::vector<double>> race(const std::vector<Candidate>& candidates, CacheMode cache, double seconds) = 0;
-  // Machine's peak of fused multiply-adds in f32, FLOP/s, for target.threads threads; measured once, cached.
+  // Final race: candidates interleaved, round by round. Peak and sentinel are measured in every round: one in which the machine
+  // is disturbed does not count, as long as time is left for others.
+  virtual Result<RaceOutcome> race(const std::vector<Candidate>& candidates, const RaceOptions& options) = 0;
+  // Machine's peak of fused multiply-adds in f32, FLOP/s, for target.threads threads, as it is now.
   virtual Result<double> peak_flops() = 0;
+  // Bytes a second that the machine moves on target.threads threads when it only reads as much as the workload's inputs and
+  // writes as much as its outputs, once each; warm or cold as the options say, as it is now. 0: not known.
+  virtual Result<double> bandwidth() { return 0.0; }
 };
 
 Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, const Target& target, const Options& options);

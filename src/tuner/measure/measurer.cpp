@@ -9,6 +9,8 @@
 namespace lathe::measure {
 namespace {
 
+constexpr int kPeakRuns = 40;
+
 class ProcessMeasurer final : public Measurer {
  public:
   explicit ProcessMeasurer(Session session) : session_(std::move(session)) {}
@@ -17,12 +19,14 @@ class ProcessMeasurer final : public Measurer {
                  const std::function<bool()>& stop) override {
     return measure_batch(session_, std::move(batch), best_seconds, done, stop);
   }
-  Result<std::vector<double>> race(const std::vector<Candidate>& candidates, CacheMode cache, double seconds) override {
-    return measure::race(session_, candidates, cache, seconds);
+  Result<RaceOutcome> race(const std::vector<Candidate>& candidates, const RaceOptions& options) override {
+    return measure::race(session_, candidates, options);
   }
   Result<double> peak_flops() override {
-    if (session_.peak == 0) session_.peak = LATHE_TRY(measure_peak(session_));
-    return session_.peak;
+    return measure_peak(session_, kPeakRuns);
+  }
+  Result<double> bandwidth() override {
+    return measure_bandwidth(session_);
   }
 
   Session session_;

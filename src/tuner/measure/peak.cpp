@@ -1,37 +1,83 @@
+// How fast the machine is: multiply-adds, and memory.
 #include <algorithm>
 
+#include "tuner/measure/inputs.h"
 #include "tuner/measure/session.h"
 
 namespace lathe::measure {
 namespace {
 
-constexpr int kRepeats = 40;
 constexpr double kLimitSeconds = 60;
+constexpr double kSampleSeconds = 50e-6;
+constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;  // of each direction; more is no other memory
+constexpr double kStreamedBytes = 2e9;                           // in all, where that is not too few or too many runs
+
+// Seconds of the fastest of `repeats` runs.
+Result<double> fastest_run(Session& session, const Built& kernel, const runner::Fd& inputs, const runner::Fd& outputs,
+                           int repeats, bool cold) {
+  Result<double> fastest = fail(ErrorKind::kInternal, "nothing was executed");
+  const runner::Execute how{.repeats = repeats, .min_sample_seconds = kSampleSeconds, .cold = cold};
+  session.runner->execute(kernel, inputs, outputs, how, kLimitSeconds, [&](Result<runner::Executed> executed) {
+    if (!executed) fastest = std::unexpected(executed.error());
+    else fastest = std::ranges::min(executed->seconds);
+  });
+  EventLoop loop = session.loop();
+  loop.finish(session.runner->helper());
+  return fastest;
+}
+
+// In memory, of the size that the kernel's tensors take there.
+Result<runner::Fd> file_for(const std::vector<tensor::Border>& borders) {
+  return runner::make_memory_file("lathe-tensors", runner::file_offsets(borders).back());
+}
+
+Status build_peak_kernel(Session& session) {
+  if (session.peak_kernel) return {};
+  Status status;
+  BuilderClient& builder = *session.builders[0];
+  builder.build_peak(kLimitSeconds, [&](Result<BuiltPeak> built) {
+    if (built) session.peak_kernel = std::move(*built);
+    else status = std::unexpected(built.error());
+  });
+  EventLoop loop = session.loop();
+  loop.finish(builder.helper());
+  return status;
+}
+
+std::int64_t bytes_of(const std::vector<tensor::Border>& borders) {
+  std::int64_t bytes = 0;
+  for (const tensor::Border& border : borders) bytes += border.bytes();
+  return std::min(bytes, kMostStreamed);
+}
 
 }  // namespace
 
-Result<double> measure_peak(Session& session) {
+Result<double> measure_peak(Session& session, int repeats) {
   const KeepOff keep_off(session);
-  Result<double> peak = fail(ErrorKind::kInternal, "the machine's peak was not measured");
-  const runner::Fd inputs = LATHE_TRY(runner::make_memory_file("lathe-inputs", std::int64_t{1} << 16));
-  const runner::Fd outputs = LATHE_TRY(runner::make_memory_file("lathe-outputs", std::int64_t{1} << 16));
-  BuiltPeak kernel;
+  LATHE_TRY_STATUS(build_peak_kernel(session));
+  const BuiltPeak& kernel = *session.peak_kernel;
+  const runner::Fd inputs = LATHE_TRY(file_for(kernel.built.inputs)), outputs = LATHE_TRY(file_for(kernel.built.outputs));
+  return kernel.flops / LATHE_TRY(fastest_run(session, kernel.built, inputs, outputs, repeats, false));
+}
+
+Result<double> measure_bandwidth(Session& session) {
+  const KeepOff keep_off(session);
+  const BuildStream stream{bytes_of(plain_inputs(session.program)), bytes_of(plain_outputs(session.program))};
+  Built kernel;
+  Status status;
   BuilderClient& builder = *session.builders[0];
-  builder.build_peak(kLimitSeconds, [&](Result<BuiltPeak> built) {
-    if (!built) {
-      peak = std::unexpected(built.error());
-      return;
-    }
-    kernel = std::move(*built);
-    session.runner->execute(kernel.built, inputs, outputs, kRepeats, kLimitSeconds,
-                            [&](Result<runner::Executed> executed) {
-                              if (!executed) peak = std::unexpected(executed.error());
-                              else peak = kernel.flops / *std::ranges::min_element(executed->seconds);
-                            });
+  builder.build_stream(stream, kLimitSeconds, [&](Result<Built> built) {
+    if (built) kernel = std::move(*built);
+    else status = std::unexpected(built.error());
   });
   EventLoop loop = session.loop();
-  while (builder.busy() || session.runner->busy()) loop.wait(1);
-  return peak;
+  loop.finish(builder.helper());
+  LATHE_TRY_STATUS(status);
+  const runner::Fd inputs = LATHE_TRY(file_for(kernel.inputs)), outputs = LATHE_TRY(file_for(kernel.outputs));
+  const auto bytes = static_cast<double>(stream.read + stream.written);
+  const int repeats = static_cast<int>(std::clamp(kStreamedBytes / std::max(1.0, bytes), 5.0, 200.0));
+  const bool cold = session.options.cache == CacheMode::kCold;
+  return bytes / LATHE_TRY(fastest_run(session, kernel, inputs, outputs, repeats, cold));
 }
 
 }  // namespace lathe::measure

@@ -1,102 +1,249 @@
-// The final race: candidates interleaved round by round, so that a disturbance hits all of them alike.
+// The final race: candidates interleaved round by round, so that a disturbance hits all of them alike, with the machine's own
+// speed measured in every round.
+#include "tuner/measure/race.h"
+
 #include <algorithm>
-#include <limits>
 #include <numeric>
+#include <thread>
+#include <utility>
 
 #include "base/statistics.h"
-#include "tuner/measure/session.h"
 
 namespace lathe::measure {
 namespace {
 
-constexpr int kFewestRounds = 5;
 constexpr double kRoundSeconds = 0.004;          // timed, a candidate and round
 constexpr double kClear = 0.01;                  // a lead the quartiles must not overlap by
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kProbes = 10;                      // runs of the peak's kernel in a round
+constexpr double kNap = 0.05;                    // seconds between two looks at a stop flag
+constexpr double kLongestRest = 0.4;             // between two rounds on a disturbed machine
 
-struct Racer {
+double race_seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+bool Track::quiet(const Lap& lap, const Speed& known) const {
+  return lap.counts && share_of(lap.speed, known) >= kSameSpeed;
+}
+
+Speed Track::fastest(const Speed& known) const {
+  Speed fastest = known;
+  std::vector<double> sentinels;
+  for (const auto& laps : laps_)
+    for (const Lap& lap : laps) {
+      fastest.peak_flops = std::max(fastest.peak_flops, lap.speed.peak_flops);
+      if (lap.speed.sentinel_seconds > 0) sentinels.push_back(lap.speed.sentinel_seconds);
+    }
+  // The least of many short runs says more of chance than of the machine.
+  const double least = quantile(std::move(sentinels), 0.2);
+  if (least < 1e300 && (fastest.sentinel_seconds == 0 || least < fastest.sentinel_seconds)) fastest.sentinel_seconds = least;
+  return fastest;
+}
+
+std::vector<double> Track::times(std::size_t racer, bool only_quiet, const Speed& known) const {
+  std::vector<double> times;
+  for (const Lap& lap : laps_[racer])
+    if (!only_quiet || quiet(lap, known)) times.push_back(lap.seconds);
+  return times;
+}
+
+bool Track::all_have(std::size_t laps, bool only_quiet, const Speed& known) const {
+  for (std::size_t i = 0; i < laps_.size(); ++i)
+    if (runs(i) && times(i, only_quiet, known).size() < laps) return false;
+  return true;
+}
+
+// The fastest by medians leads the second so far that their middle halves do not meet.
+bool Track::winner_is_clear(const Speed& known) const {
+  std::vector<std::vector<double>> running;
+  for (std::size_t i = 0; i < laps_.size(); ++i)
+    if (runs(i)) running.push_back(times(i, true, known));
+  if (running.size() < 2) return true;
+  std::ranges::sort(running, {}, [](const auto& of_one) { return quantile(of_one, 0.5); });
+  return quantile(running[0], 0.75) * (1 + kClear) < quantile(running[1], 0.25);
+}
+
+RaceOutcome Track::outcome(const Speed& before) const {
+  const Speed known = fastest(before);
+  RaceOutcome out;
+  out.disturbed = !all_have(kFewestQuiet, true, known);
+  std::vector<double> peaks, sentinels;
+  for (std::size_t i = 0; i < laps_.size(); ++i) {
+    Racer racer;
+    racer.failed = failed_[i];
+    const auto of_it = times(i, !out.disturbed, known);
+    racer.ran = racer.failed || (!absent_[i] && of_it.size() >= kFewestQuiet);
+    racer.seconds = quantile(racer.failed ? std::vector<double>() : of_it, 0.5);
+    if (racer.ran && !racer.failed) racer.spread = (quantile(of_it, 0.75) - quantile(of_it, 0.25)) / 2 / racer.seconds;
+    out.racers.push_back(racer);
+    for (const Lap& lap : laps_[i]) {
+      if (!out.disturbed && !quiet(lap, known)) continue;
+      if (lap.speed.peak_flops > 0) peaks.push_back(lap.speed.peak_flops);
+      if (lap.speed.sentinel_seconds > 0) sentinels.push_back(lap.speed.sentinel_seconds);
+    }
+  }
+  if (!peaks.empty()) out.speed.peak_flops = quantile(peaks, 0.5);
+  if (!sentinels.empty()) out.speed.sentinel_seconds = quantile(sentinels, 0.5);
+  return out;
+}
+
+namespace {
+
+struct Entrant {
+  const Candidate* candidate = nullptr;
   Built built;
   std::int64_t id = 0;
   double limit = 0;
-  std::vector<double> rounds;                    // median of each
-  bool out = false;
+  int attempts = 0;
 };
 
 class Race {
  public:
-  explicit Race(Session& session) : session_(session), loop_(session.loop()) {}
-
-  void enter(Racer& racer, const Candidate& candidate) {
-    racer.id = session_.next_id++;
-    racer.limit = session_.options.timeout_seconds;
-    BuilderClient& builder = *session_.builders[0];
-    bool died = false;
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      builder.build_anew(schedule::to_json(candidate.trace).dump(), racer.limit, [&](Result<Built> built) {
-        racer.out = !built.has_value();
-        died = racer.out && !builder.helper().running();
-        if (built) racer.built = std::move(*built);
-      });
-      loop_.finish(builder.helper());
-      if (!died) break;
+  Race(Session& session, const std::vector<Candidate>& candidates, const RaceOptions& options)
+      : session_(session), options_(options), loop_(session.loop()), entrants_(candidates.size()), track_(candidates.size()) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      entrants_[i].candidate = &candidates[i];
+      entrants_[i].id = session.next_id++;
+      entrants_[i].limit = session.options.timeout_seconds;
     }
-    if (racer.out) return;
-    session_.runner->load(racer.id, racer.built, racer.limit, [&](Result<runner::Loaded> loaded) {
-      racer.out = !loaded || loaded->wrong;
-      if (loaded) racer.limit += 4 * loaded->first_seconds;
-    });
-    loop_.finish(session_.runner->helper());
+    known_ = options.known;
+    if (known_.sentinel_seconds == 0) known_.sentinel_seconds = session.gate.fastest();
   }
 
-  void round(Racer& racer, bool cold) {
-    if (racer.out) return;
-    const runner::Visit visit{.id = racer.id, .min_seconds = kRoundSeconds, .cold = cold};
-    session_.runner->visit(racer.built, visit, racer.limit, [&](Result<runner::Visited> visited) {
-      racer.out = !visited;
-      if (visited) racer.rounds.push_back(quantile(visited->seconds, 0.5));
-    });
-    loop_.finish(session_.runner->helper());
+  RaceOutcome run() {
+    build_all();
+    for (std::size_t i = 0; i < entrants_.size() && !stopped(); ++i) load(i);
+    if (!stopped()) race();
+    RaceOutcome out = track_.outcome(known_);
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      out.racers[i].loads_per_multiply = entrants_[i].built.loads_per_multiply;
+      session_.runner->forget(entrants_[i].id);
+    }
+    return out;
   }
 
  private:
-  Session& session_;
-  EventLoop loop_;
-};
+  bool stopped() {
+    if (!stopped_ && options_.stop && options_.stop()) stopped_ = true;
+    return stopped_;
+  }
 
-// The fastest by medians leads the second so far that their middle halves do not meet.
-bool winner_is_clear(const std::vector<Racer>& racers) {
-  std::vector<const Racer*> running;
-  for (const Racer& racer : racers)
-    if (!racer.out && !racer.rounds.empty()) running.push_back(&racer);
-  if (running.size() < 2) return true;
-  std::ranges::sort(running, {}, [](const Racer* racer) { return quantile(racer->rounds, 0.5); });
-  return quantile(running[0]->rounds, 0.75) * (1 + kClear) < quantile(running[1]->rounds, 0.25);
-}
+  // What this helper does is given up where the race is stopped.
+  void finish(Helper& helper) {
+    while (helper.busy() && !stopped()) loop_.wait(kNap);
+    if (helper.busy()) helper.stop();
+  }
+
+  void build_all() {
+    std::vector<std::size_t> waiting(entrants_.size());
+    std::iota(waiting.rbegin(), waiting.rend(), 0);
+    for (;;) {
+      bool busy = false;
+      for (const auto& builder : session_.builders) {
+        if (!builder->busy() && !waiting.empty()) {
+          build(*builder, waiting.back(), waiting);
+          waiting.pop_back();
+        }
+        busy |= builder->busy();
+      }
+      const bool late = options_.limit > 0 && race_seconds_since(start_) > options_.limit / 2;
+      if ((!busy && waiting.empty()) || late || stopped()) break;
+      loop_.wait(kNap);
+    }
+    for (const auto& builder : session_.builders)
+      if (builder->busy()) builder->helper().stop();
+    for (std::size_t i = 0; i < entrants_.size(); ++i)
+      if (entrants_[i].built.library.empty()) track_.leave_out(i);
+  }
+
+  void build(BuilderClient& builder, std::size_t i, std::vector<std::size_t>& waiting) {
+    Entrant& entrant = entrants_[i];
+    builder.build_anew(schedule::to_json(entrant.candidate->trace).dump(), entrant.limit, [=, &entrant, &builder, &waiting, this](
+                                                                                             Result<Built> built) {
+      if (built) {
+        entrant.built = std::move(*built);
+        return;
+      }
+      const bool died = !builder.helper().running();
+      if (died && entrant.attempts++ == 0) waiting.push_back(i);
+      else track_.fail(i);
+    });
+  }
+
+  void load(std::size_t i) {
+    Entrant& entrant = entrants_[i];
+    if (!track_.runs(i)) return;
+    session_.runner->load(entrant.id, entrant.built, entrant.limit, [&](Result<runner::Loaded> loaded) {
+      if (!loaded || loaded->wrong) track_.fail(i);
+      if (loaded) entrant.limit += 4 * loaded->first_seconds;
+    });
+    finish(session_.runner->helper());
+  }
+
+  void visit(std::size_t i, double peak) {
+    Entrant& entrant = entrants_[i];
+    if (!track_.runs(i)) return;
+    const runner::Visit visit{.id = entrant.id, .min_seconds = kRoundSeconds, .cold = options_.cache == CacheMode::kCold};
+    session_.runner->visit(entrant.built, visit, entrant.limit, [&](Result<runner::Visited> visited) {
+      if (!visited || (visited->seconds.empty() && visited->disturbed.empty())) return track_.fail(i);
+      const bool counts = !visited->seconds.empty();
+      const double sentinel = std::min(visited->sentinel_before, visited->sentinel_after);
+      track_.add(i, {quantile(counts ? visited->seconds : visited->disturbed, 0.5), counts, {peak, sentinel}});
+    });
+    finish(session_.runner->helper());
+  }
+
+  // FLOP/s; 0 where it cannot be measured, which is not tried again.
+  double probe() {
+    if (peak_unknown_) return 0;
+    const auto peak = measure_peak(session_, kProbes);
+    peak_unknown_ = !peak;
+    return peak.value_or(0);
+  }
+
+  void race() {
+    const auto start = Clock::now();
+    double before = 0;
+    std::vector<std::size_t> order(entrants_.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (double rest = kNap; !stopped();) {
+      shuffle(order, session_.rng);
+      const double peak = probe();
+      for (const std::size_t i : order)
+        if (!stopped()) visit(i, peak);
+      const Speed known = track_.fastest(known_);
+      const double past = race_seconds_since(start);
+      const double round = past - std::exchange(before, past);
+      if (options_.limit > 0 && race_seconds_since(start_) + round > options_.limit) return;
+      if (track_.all_have(kFewestRounds, true, known)) {
+        if (past >= options_.seconds || track_.winner_is_clear(known)) return;
+      } else if (track_.all_have(kFewestRounds, false, known)) {
+        if (past >= std::max(options_.seconds, options_.patience)) return;
+        // Waiting costs the neighbours less than racing for nothing.
+        for (double rested = 0; rested < rest && !stopped(); rested += kNap)
+          std::this_thread::sleep_for(std::chrono::duration<double>(kNap));
+        rest = std::min(kLongestRest, 2 * rest);
+      }
+    }
+  }
+
+  Session& session_;
+  const RaceOptions& options_;
+  EventLoop loop_;
+  std::vector<Entrant> entrants_;
+  Track track_;
+  Speed known_;
+  const Clock::time_point start_ = Clock::now();
+  bool stopped_ = false, peak_unknown_ = false;
+};
 
 }  // namespace
 
-Result<std::vector<double>> race(Session& session, const std::vector<Candidate>& candidates, CacheMode cache,
-                                 double seconds) {
-  std::vector<double> result(candidates.size(), kInfinity);
-  if (candidates.empty()) return result;
-  LATHE_TRY_STATUS(ensure_reference(session));
+Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates, const RaceOptions& options) {
+  if (candidates.empty()) return RaceOutcome{};
+  LATHE_TRY_STATUS(ensure_reference(session, options.stop));
   const KeepOff keep_off(session);
-  std::vector<Racer> racers(candidates.size());
-  Race race(session);
-  for (std::size_t i = 0; i < racers.size(); ++i) race.enter(racers[i], candidates[i]);
-
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  std::vector<std::size_t> order(racers.size());
-  std::iota(order.begin(), order.end(), 0);
-  for (int round = 0; round < kFewestRounds || (Clock::now() < end && !winner_is_clear(racers)); ++round) {
-    shuffle(order, session.rng);
-    for (const std::size_t i : order) race.round(racers[i], cache == CacheMode::kCold);
-  }
-  for (std::size_t i = 0; i < racers.size(); ++i) {
-    if (!racers[i].out) result[i] = quantile(racers[i].rounds, 0.5);
-    session.runner->forget(racers[i].id);
-  }
-  return result;
+  return Race(session, candidates, options).run();
 }
 
 }  // namespace lathe::measure

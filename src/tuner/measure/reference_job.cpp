@@ -78,7 +78,7 @@ ReferenceJob::~ReferenceJob() = default;
 void ReferenceJob::on_built(Result<Built> built) {
   if (!built) return finish(std::unexpected(built.error()));
   run_->built = std::move(*built);
-  session_.runner->execute(run_->built, run_->inputs, run_->outputs, 1, kReferenceSeconds,
+  session_.runner->execute(run_->built, run_->inputs, run_->outputs, {}, kReferenceSeconds,
                            [this](Result<runner::Executed> executed) { on_executed(std::move(executed)); });
 }
 
@@ -129,10 +129,17 @@ void ReferenceJob::finish(Status result) {
   run_.reset();
 }
 
-Status ensure_reference(Session& session) {
+Status ensure_reference(Session& session, const std::function<bool()>& stop) {
   const ReferenceJob job(session);
   EventLoop loop = session.loop();
-  while (!job.finished()) loop.wait(1);
+  while (!job.finished()) {
+    if (stop && stop()) {
+      for (Helper* helper : session.helpers())
+        if (helper->busy()) helper->stop();
+      return fail(ErrorKind::kTimeout, "the reference was not computed in time");
+    }
+    loop.wait(0.1);
+  }
   return job.result();
 }
 

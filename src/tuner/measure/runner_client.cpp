@@ -106,14 +106,15 @@ void RunnerClient::visit(const Built& built, const runner::Visit& visit, double 
   });
 }
 
-void RunnerClient::execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs, int repeats,
+void RunnerClient::execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs, runner::Execute how,
                            double seconds, Then<runner::Executed> then) {
+  how.inputs = built.inputs;
+  how.outputs = built.outputs;
   prepare([=, this, &built, &inputs, &outputs](Status ready) {
     if (!ready) return then(std::unexpected(ready.error()));
     const auto library = runner::make_memory_file("lathe-program", std::span(built.library));
     if (!library) return then(std::unexpected(library.error()));
-    const runner::Execute execute{built.inputs, built.outputs, repeats};
-    helper_.request(runner::kExecute, encode(execute), {library->get(), inputs.get(), outputs.get()}, seconds,
+    helper_.request(runner::kExecute, encode(how), {library->get(), inputs.get(), outputs.get()}, seconds,
                     [then](Helper::Reply reply) { then(decoded<runner::Executed>(reply)); });
   });
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct Session {
   std::int64_t next_id = 1;
   std::map<std::string, Outcome> finished;       // by program hash
   std::vector<std::string> known;                // its keys, in order
-  double peak = 0;
+  std::optional<BuiltPeak> peak_kernel;
 
   std::vector<Helper*> helpers() const;
   // Waits for requests of these helpers; see EventLoop.
@@ -59,7 +60,8 @@ class ReferenceJob {
   bool finished_ = false;
   Status result_{};
 };
-Status ensure_reference(Session& session);
+// Gives up where `stop` says so; an error then.
+Status ensure_reference(Session& session, const std::function<bool()>& stop = {});
 
 // The calling thread keeps off the processors something is timed on, while this lives.
 class KeepOff {
@@ -74,8 +76,10 @@ std::vector<int> allowed_cpus();
 
 Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop);
-Result<std::vector<double>> race(Session& session, const std::vector<Candidate>& candidates, CacheMode cache,
-                                 double seconds);
-Result<double> measure_peak(Session& session);
+Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates, const RaceOptions& options);
+// FLOP/s: of the fastest of so many runs.
+Result<double> measure_peak(Session& session, int repeats);
+// As Measurer::bandwidth() has it.
+Result<double> measure_bandwidth(Session& session);
 
 }  // namespace lathe::measure

@@ -19,15 +19,19 @@ class SentinelGate {
   bool disturbed(double seconds);
   // 0 until anything was seen.
   double normal() const;
+  // The least that normal() ever was, once it means something; 0 until then.
+  double fastest() const { return fastest_; }
 
  private:
   static constexpr std::size_t kMemory = 96;
+  static constexpr std::size_t kFewest = 8;
   double tolerance_;
+  double fastest_ = 0;
   std::deque<double> recent_;
 };
 
 // Median of the visits' lower quartiles, over the visits whose sentinel was within tolerance of `normal`; over all where
-// none was.
+// none was. A visit of which no call counts stands for itself only where there is no other.
 double estimate(std::span<const Visit> visits, double normal, double tolerance);
 
 }  // namespace lathe::measure

@@ -50,8 +50,9 @@ Status race_once(const std::vector<measure::Candidate>& candidates, measure::Mea
     const std::size_t end = std::min(begin + kGroup, order.size());
     std::vector<measure::Candidate> group;
     for (std::size_t i = begin; i < end; ++i) group.push_back(candidates[order[i]]);
-    const auto raced = LATHE_TRY(measurer.race(group, cache, 0));
-    for (std::size_t i = begin; i < end; ++i) times[order[i]].push_back(raced[i - begin]);
+    const auto raced = LATHE_TRY(measurer.race(group, {.cache = cache, .seconds = 0, .known = {}, .stop = stop}));
+    for (std::size_t i = begin; i < end; ++i)
+      if (raced.racers[i - begin].ran) times[order[i]].push_back(raced.racers[i - begin].seconds);
   }
   return {};
 }

@@ -23,10 +23,11 @@ class Replay final : public measure::Measurer {
     return {};
   }
 
-  Result<std::vector<double>> race(const std::vector<measure::Candidate>& candidates, measure::CacheMode, double) override {
-    std::vector<double> seconds;
-    for (const auto& candidate : candidates) seconds.push_back(recording_.seconds(LATHE_TRY(place_of(candidate))));
-    return seconds;
+  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates, const measure::RaceOptions&) override {
+    measure::RaceOutcome out;
+    for (const auto& candidate : candidates)
+      out.racers.push_back({.ran = true, .seconds = recording_.seconds(LATHE_TRY(place_of(candidate)))});
+    return out;
   }
 
   Result<double> peak_flops() override { return recording_.peak_flops; }

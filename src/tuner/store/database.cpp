@@ -6,6 +6,8 @@
 #include <limits>
 
 #include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tuner/store/store.h"
@@ -29,6 +31,26 @@ Status make_folder(const std::string& path) {
   if (std::filesystem::exists(path, code) && !std::filesystem::is_regular_file(path, code))
     return fail_at(path, ErrorKind::kIo, "this is a device or the like, not a database; give a file with --db");
   return {};
+}
+
+// Zeros: there is no such file.
+std::pair<std::uint64_t, std::uint64_t> file_number(const std::string& path) {
+  struct stat status {};
+  if (path == ":memory:" || ::stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+// One of the database's files can grow no further: SQLite does not always keep the system's reason.
+bool near_size_limit(const std::string& path) {
+  constexpr std::uintmax_t kNear = 64 << 10;  // that is written at once
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  for (const char* end : {"", "-wal", "-shm"}) {
+    std::error_code none;
+    const std::uintmax_t size = std::filesystem::file_size(path + end, none);
+    if (!none && size + kNear > limit.rlim_cur) return true;
+  }
+  return false;
 }
 
 bool read_only_at_rest(const std::string& path) {
@@ -76,6 +98,7 @@ Result<Database> Database::open(const std::string& path, double busy_seconds) {
   if (!database.integer("SELECT count(*) FROM sqlite_schema") && read_only_at_rest(path))
     LATHE_TRY_STATUS(database.connect(true));
   LATHE_TRY_STATUS(database.integer("SELECT count(*) FROM sqlite_schema"));
+  database.file_ = file_number(path);
   return database;
 }
 
@@ -84,6 +107,9 @@ std::unexpected<Error> Database::error(int code) const {
     return std::unexpected(Error{kind, std::move(message), path_});
   };
   const int system = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
+  if ((code & 0xff) == SQLITE_IOERR && (system == EFBIG || near_size_limit(path_)))
+    return say(ErrorKind::kIo, "the file may not grow beyond the limit of this shell (ulimit -f): what came last was not recorded; "
+                               "raise the limit, then run the same command again");
   const bool full = (code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT);
   switch (full ? SQLITE_FULL : code & 0xff) {
     case SQLITE_BUSY:
@@ -145,6 +171,13 @@ Result<std::int64_t> Database::integer(std::string_view sql) {
   auto statement = LATHE_TRY(prepare(sql));
   const bool row = LATHE_TRY(statement.step());
   return row ? statement.integer(0) : 0;
+}
+
+bool Database::gone() const { return file_.second != 0 && file_number(path_) != file_; }
+
+Status Database::copy_to(const std::string& path) {
+  auto copy = LATHE_TRY(prepare("VACUUM INTO ?"));
+  return copy.bind(1, path).run();
 }
 
 std::int64_t Database::last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }

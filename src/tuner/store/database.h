@@ -30,6 +30,10 @@ class Database {
   // What the last failure means for the user. `code` is SQLite's extended result code.
   std::unexpected<Error> error(int code) const;
   const std::string& path() const { return path_; }
+  // The file that was opened is not there under its name any more: removed, or replaced by another.
+  bool gone() const;
+  // All that it holds, in a new file.
+  Status copy_to(const std::string& path);
 
  private:
   struct Close {
@@ -38,6 +42,7 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
   std::string path_;
   double busy_seconds_ = 0;
+  std::pair<std::uint64_t, std::uint64_t> file_;  // device and number of the file; zeros: in memory
 
   Status connect(bool immutable);
   friend class Statement;

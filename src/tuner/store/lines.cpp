@@ -44,6 +44,20 @@ Status read_error(const Json& json, Record& record) {
   return {};
 }
 
+// Lines of a Lathe that kept only the time of a race have none.
+Result<RaceNote> read_race(const Json& json) {
+  if (!json.contains("race")) return RaceNote{};
+  const Json race = LATHE_TRY(json_member(json, "race"));
+  if (race.is_null()) return RaceNote{};
+  RaceNote note;
+  note.spread = LATHE_TRY(read_number(race, "spread"));
+  note.peak_flops = LATHE_TRY(json_number(race, "peak_flops"));
+  note.sentinel_seconds = LATHE_TRY(json_number(race, "sentinel"));
+  note.disturbed = LATHE_TRY(json_bool(race, "disturbed"));
+  note.time = LATHE_TRY(json_string(race, "time"));
+  return note;
+}
+
 Status read_times(const Json& json, Record& record) {
   record.visits = LATHE_TRY(visits_from_json(LATHE_TRY(json_array(json, "visits"))));
   record.seconds = LATHE_TRY(read_number(json, "seconds"));
@@ -51,6 +65,7 @@ Status read_times(const Json& json, Record& record) {
   const Json race = LATHE_TRY(json_member(json, "race_seconds"));
   record.raced = !race.is_null();
   if (record.raced) record.race_seconds = LATHE_TRY(json_number(json, "race_seconds"));
+  if (record.raced) record.race = LATHE_TRY(read_race(json));
   if (record.ok() && !(record.seconds > 0 && std::isfinite(record.seconds)))
     return fail(ErrorKind::kInvalidArgument, "member \"seconds\" must be positive where \"error\" is null");
   const Json spent = LATHE_TRY(json_member(json, "spent"));
@@ -165,6 +180,9 @@ Json to_json(const Run& run, const Record& r) {
   json["index"] = r.index;
   json["seconds"] = number(r.seconds);
   json["race_seconds"] = r.raced ? Json(r.race_seconds) : Json(nullptr);
+  if (r.raced)
+    json["race"] = {{"spread", number(r.race.spread)}, {"peak_flops", r.race.peak_flops}, {"sentinel", r.race.sentinel_seconds},
+                    {"disturbed", r.race.disturbed}, {"time", r.race.time}};
   json["error"] = r.ok() ? Json(nullptr)
                          : Json{{"kind", r.error_kind}, {"message", r.error_message}, {"place", r.error_place}};
   json["config"] = r.config;

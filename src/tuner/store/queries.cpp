@@ -22,6 +22,7 @@ Where where_of(const Query& query) {
   };
   if (query.run != 0) add_number("run", query.run);
   if (query.ok) add_number("ok", *query.ok ? 1 : 0);
+  if (query.codegen_version) add_number("codegen_version", *query.codegen_version);
   return where;
 }
 

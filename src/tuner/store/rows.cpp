@@ -7,8 +7,9 @@ namespace {
 constexpr const char* kColumns =
     "run, batch, idx, workload, target, cache_mode, fingerprint, cpu, trace, config, space_hash, codegen_version, "
     "program_hash, visits, seconds, dropped_early, raced, race_seconds, spills, error_kind, error_message, error_place, "
-    "numerical_error, predicted_score, build_seconds, run_seconds, model_seconds, search_seconds, time, ok, standing";
-constexpr int kColumnCount = 31;
+    "numerical_error, predicted_score, build_seconds, run_seconds, model_seconds, search_seconds, time, ok, standing, "
+    "race_spread, race_peak, race_sentinel, race_disturbed, race_time";
+constexpr int kColumnCount = 36;
 
 std::unexpected<Error> damaged(std::int64_t id, const Error& why) {
   return fail(ErrorKind::kDataLoss, "record {} ({})", id, why.message);
@@ -35,7 +36,8 @@ std::string select_records_sql(const std::string& rest, bool summary) {
       "SELECT r.id, r.run, r.batch, r.idx, w.text, t.text, m.text, f.text, c.text, {}, r.config, r.space_hash, "
       "r.codegen_version, r.program_hash, {}, r.seconds, r.dropped_early, r.raced, r.race_seconds, r.spills, "
       "r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score, r.build_seconds, "
-      "r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.standing "
+      "r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.standing, "
+      "r.race_spread, r.race_peak, r.race_sentinel, r.race_disturbed, r.race_time "
       "FROM records r JOIN names w ON w.id = r.workload JOIN names t ON t.id = r.target "
       "JOIN names m ON m.id = r.cache_mode JOIN names f ON f.id = r.fingerprint JOIN names c ON c.id = r.cpu {}",
       summary ? "'[]'" : "r.trace", summary ? "'[]'" : "r.visits", rest);
@@ -49,6 +51,7 @@ void bind_record(Statement& insert, const Record& r, const NameIds& names) {
   bind(dump(visits_to_json(r.visits)), r.seconds, r.dropped_early ? 1 : 0, r.raced ? 1 : 0, r.race_seconds, r.spills);
   bind(r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score);
   bind(r.build_seconds, r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.ok() ? 1 : 0, first_standing(r));
+  bind(r.race.spread, r.race.peak_flops, r.race.sentinel_seconds, r.race.disturbed ? 1 : 0, r.race.time);
   LATHE_CHECK(n == kColumnCount);
 }
 
@@ -82,15 +85,33 @@ Result<Record> read_record(const Statement& row) {
     *number = row.number(n++);
   r.time = row.text(n++);
   r.standing = row.number(n++);
+  for (auto* number : {&r.race.spread, &r.race.peak_flops, &r.race.sentinel_seconds}) *number = row.number(n++);
+  r.race.disturbed = row.integer(n++) != 0;
+  r.race.time = row.text(n++);
   return r;
 }
 
 Json visits_to_json(const std::vector<Visit>& visits) {
   Json out = Json::array();
-  for (const auto& visit : visits)
+  for (const auto& visit : visits) {
     out.push_back({{"visit", visit.visit}, {"seconds", visit.seconds}, {"sentinel", visit.sentinel_seconds}});
+    if (!visit.disturbed.empty()) out.back()["disturbed"] = visit.disturbed;
+  }
   return out;
 }
+
+namespace {
+
+Result<std::vector<double>> numbers_of(const Json& visit, const char* member) {
+  std::vector<double> numbers;
+  for (const Json& number : LATHE_TRY(json_array(visit, member))) {
+    if (!number.is_number()) return fail(ErrorKind::kInvalidArgument, "a visit's \"{}\" must be numbers", member);
+    numbers.push_back(number.get<double>());
+  }
+  return numbers;
+}
+
+}  // namespace
 
 Result<std::vector<Visit>> visits_from_json(const Json& json) {
   if (!json.is_array()) return fail(ErrorKind::kInvalidArgument, "\"visits\" must be an array");
@@ -99,11 +120,8 @@ Result<std::vector<Visit>> visits_from_json(const Json& json) {
     Visit visit;
     visit.visit = static_cast<int>(LATHE_TRY(json_int(item, "visit")));
     visit.sentinel_seconds = LATHE_TRY(json_number(item, "sentinel"));
-    const Json seconds = LATHE_TRY(json_array(item, "seconds"));
-    for (const Json& second : seconds) {
-      if (!second.is_number()) return fail(ErrorKind::kInvalidArgument, "a visit's \"seconds\" must be numbers");
-      visit.seconds.push_back(second.get<double>());
-    }
+    visit.seconds = LATHE_TRY(numbers_of(item, "seconds"));
+    if (item.contains("disturbed")) visit.disturbed = LATHE_TRY(numbers_of(item, "disturbed"));
     visits.push_back(std::move(visit));
   }
   return visits;

@@ -14,7 +14,7 @@ constexpr std::int64_t kApplicationId = 0x4c617468;
 //
 // Long texts that repeat (workload keys, targets, fingerprints) are rows of `names`. `standing` is what "best" compares:
 // the time in a final race, or the measured time with a penalty where there was none; NULL-free so that the two indexes
-// answer the look-up alone, with and without the cpu given.
+// answer the look-up alone, with and without the cpu given. What the race_ columns tell was not kept before version 2.
 constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
 CREATE TABLE names (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE runs (
@@ -34,6 +34,13 @@ CREATE TABLE records (
 CREATE INDEX best_anywhere ON records (workload, target, cache_mode, ok, standing);
 CREATE INDEX best_on_cpu ON records (workload, target, cache_mode, cpu, ok, standing);
 CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+)sql",
+R"sql(
+ALTER TABLE records ADD COLUMN race_spread REAL NOT NULL DEFAULT 0;
+ALTER TABLE records ADD COLUMN race_peak REAL NOT NULL DEFAULT 0;
+ALTER TABLE records ADD COLUMN race_sentinel REAL NOT NULL DEFAULT 0;
+ALTER TABLE records ADD COLUMN race_disturbed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE records ADD COLUMN race_time TEXT NOT NULL DEFAULT '';
 )sql"};
 
 Status check_ours(Database& database, std::int64_t version) {

@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "tuner/store/database.h"
 #include "tuner/store/queries.h"
@@ -18,10 +20,17 @@ namespace {
 constexpr const char* kFindTaken =
     "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1), EXISTS (SELECT 1 FROM records WHERE run = ?1 AND idx = ?2)";
 
-// Everybody of the same task as record ?2 whose standing is before ?1 goes there.
+// Everybody of the same task as record ?2 that never raced and whose standing is before ?1 goes there.
 constexpr const char* kStandBehind =
-    "UPDATE records SET standing = ?1 WHERE ok = 1 AND standing < ?1 AND (workload, target, cache_mode, cpu) = "
+    "UPDATE records SET standing = ?1 WHERE ok = 1 AND raced = 0 AND standing < ?1 AND (workload, target, cache_mode, cpu) = "
     "(SELECT workload, target, cache_mode, cpu FROM records WHERE id = ?2)";
+
+// One result; ?9: what failed now fails, whatever it did before.
+constexpr const char* kSetRace =
+    "UPDATE records SET raced = 1, race_seconds = ?2, standing = ?3, race_spread = ?4, race_peak = ?5, race_sentinel = ?6, "
+    "race_disturbed = ?7, race_time = ?8 WHERE id = ?1 AND (raced = 0 OR race_seconds > ?2 OR ?9)";
+
+constexpr const char* kStanding = "SELECT standing FROM records WHERE id = ?1 AND standing < 9e300";
 
 // To the millisecond: a run tries dozens of programs a second.
 std::string now_utc() {
@@ -32,6 +41,18 @@ std::string now_utc() {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
   return fmt::format("{}.{:03}Z", text.data(), now.time_since_epoch().count() % 1000);
+}
+
+constexpr double kRescueBusySeconds = 10;
+
+// In a folder that exists, where that can be made.
+std::string free_name_beside(const std::string& path) {
+  std::error_code ignored;
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  std::string name = path + ".rescued";
+  for (int number = 2; std::filesystem::exists(name, ignored); ++number) name = fmt::format("{}.rescued-{}", path, number);
+  return name;
 }
 
 class SqliteStore final : public Store {
@@ -67,6 +88,19 @@ class SqliteStore final : public Store {
 
   Status add(std::vector<Record>& records) override {
     const std::lock_guard lock(mutex_);
+    const Status there = still_there();
+    LATHE_TRY_STATUS(insert_all(records));
+    return there;
+  }
+
+  Status still_there() override {
+    const std::lock_guard lock(mutex_);
+    if (!gone_ && database_.gone()) gone_ = rescue();
+    if (gone_) return std::unexpected(*gone_);
+    return {};
+  }
+
+  Status insert_all(std::vector<Record>& records) {
     auto transaction = LATHE_TRY(Transaction::begin(database_));
     auto insert = LATHE_TRY(database_.prepare(insert_record_sql()));
     std::vector<std::int64_t> ids;
@@ -95,19 +129,27 @@ class SqliteStore final : public Store {
     return {};
   }
 
-  Status set_race(const std::vector<RaceResult>& results) override {
+  Status set_race(const std::vector<RaceResult>& results, const RaceNote& note) override {
     const std::lock_guard lock(mutex_);
+    const Status there = still_there();
     auto transaction = LATHE_TRY(Transaction::begin(database_));
     auto others = LATHE_TRY(database_.prepare(kStandBehind));
-    auto update =
-        LATHE_TRY(database_.prepare("UPDATE records SET raced = 1, race_seconds = ?1, standing = ?1 WHERE id = ?2"));
+    auto update = LATHE_TRY(database_.prepare(kSetRace));
+    auto standing = LATHE_TRY(database_.prepare(kStanding));
+    const std::string time = note.time.empty() ? now_utc() : note.time;
     double slowest = 0;
-    for (const auto& result : results)
-      if (std::isfinite(result.seconds)) slowest = std::max(slowest, result.seconds);
+    for (const auto& result : results) {
+      const bool failed = !std::isfinite(result.seconds);
+      update.bind(1, result.record).bind(2, result.seconds).bind(3, result.standing > 0 ? result.standing : result.seconds);
+      update.bind(4, result.spread).bind(5, note.peak_flops).bind(6, note.sentinel_seconds).bind(7, note.disturbed ? 1 : 0);
+      LATHE_TRY_STATUS(update.bind(8, time).bind(9, failed && !note.disturbed ? 1 : 0).run());
+      if (LATHE_TRY(standing.bind(1, result.record).step())) slowest = std::max(slowest, standing.number(0));
+      LATHE_TRY_STATUS(standing.run());
+    }
     if (!results.empty()) LATHE_TRY_STATUS(others.bind(1, slowest).bind(2, results.front().record).run());
-    for (const auto& result : results)
-      LATHE_TRY_STATUS(update.bind(1, result.seconds).bind(2, result.record).run());
-    return transaction.commit();
+    for (Statement* statement : {&update, &others, &standing}) *statement = {};  // an open statement would keep the transaction from ending
+    LATHE_TRY_STATUS(transaction.commit());
+    return there;
   }
 
   Status each(const Query& query, const std::function<bool(const Record&)>& visit) override {
@@ -219,7 +261,22 @@ class SqliteStore final : public Store {
                    "another --seed", record.run, record.index);
   }
 
+  // Everything into a new file beside the one that is gone, which takes what comes from now on; the error says so.
+  Error rescue() {
+    const std::string old = database_.path();
+    const std::string path = free_name_beside(old);
+    auto copied = database_.copy_to(path);
+    auto copy = copied ? Database::open(path, kRescueBusySeconds) : Result<Database>(std::unexpected(copied.error()));
+    if (!copy)
+      return {ErrorKind::kIo, fmt::format("the database was removed or replaced while it was in use, and what it held cannot be written "
+                                          "to {} ({})", path, copy.error().message), old};
+    database_ = std::move(*copy);
+    return {ErrorKind::kIo, fmt::format("the database was removed or replaced while it was in use; all that it held and what came "
+                                        "since is in {}: move it back, or give it with --db", path), old};
+  }
+
   Database database_;
+  std::optional<Error> gone_;
   std::recursive_mutex mutex_;  // recursive: a callback of each() may ask for more
 };
 

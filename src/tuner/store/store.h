@@ -19,6 +19,15 @@ struct Visit {
   int visit = 0;                    // number of the visit
   std::vector<double> seconds;      // raw times of a run, each
   double sentinel_seconds = 0;      // of the sentinel kernel beside it
+  std::vector<double> disturbed;    // of runs that the scheduler disturbed, without the time lost; they do not count
+};
+
+// The machine beside a race, and how sure its times are. Zeros in a race of a Lathe that did not keep them.
+struct RaceNote {
+  double spread = 0;                // half the interquartile range of the rounds, over the time
+  double peak_flops = 0, sentinel_seconds = 0;
+  bool disturbed = false;           // the machine was slower than it has been, or busy: so may the time be
+  std::string time;                 // when it ended, as Record::time
 };
 
 struct Run {                        // what makes a run the same run: the command that goes on after a kill
@@ -45,7 +54,8 @@ struct Record {
   double seconds = 0;               // the robust estimate from the visits; 0 if failed
   bool dropped_early = false;
   bool raced = false;               // won or took part in a final interleaved race; then race_seconds is set
-  double race_seconds = 0;
+  double race_seconds = 0;          // the fastest of its races: a slower repetition says something about the machine
+  RaceNote race;                    // of that race
   int spills = 0;
   std::string error_kind, error_message, error_place;  // kind empty: it worked
   double numerical_error = 0;       // largest, of the largest output
@@ -63,12 +73,15 @@ inline constexpr double kUnracedPenalty = 1.1;
 struct RaceResult {
   std::int64_t record = 0;
   double seconds = 0;               // infinity: it failed
+  double spread = 0;
+  double standing = 0;              // where another is to be best within the spread; 0: seconds
 };
 
 struct Query {                      // empty members match everything
   std::string workload, target, cache_mode, cpu;
   std::int64_t run = 0;
   std::optional<bool> ok;
+  std::optional<int> codegen_version;
   bool summary = false;             // each() leaves traces and visits out, which are most of a record and of the time to read it
 };
 
@@ -80,9 +93,10 @@ class Store {
   // Durable when it returns, also against a power cut: all or none of the records. Sets their ids, and the time where it
   // is empty. A trial whose (run, index) is taken is refused.
   virtual Status add(std::vector<Record>& records) = 0;
-  // The results of one race, all of the same workload, target, cache mode and cpu. Records that were there and did not take
-  // part stand behind those that did: the race decides, also where the machine was slower in it than before.
-  virtual Status set_race(const std::vector<RaceResult>& results) = 0;
+  // The results of one race, all of the same workload, target, cache mode and cpu; `note` but for the spread. A record that
+  // was faster in an earlier race keeps that time and what was noted of it; one that failed loses it, unless this race was
+  // disturbed. Records that were never raced stand behind those that were here, also where the machine was slower.
+  virtual Status set_race(const std::vector<RaceResult>& results, const RaceNote& note = {}) = 0;
   // In order of id. The callback returns false to stop. Records that cannot be read are left out; then it is an error in
   // the end.
   virtual Status each(const Query& query, const std::function<bool(const Record&)>& visit) = 0;
@@ -93,12 +107,28 @@ class Store {
   virtual Result<std::vector<Run>> runs() = 0;
   // Whether the whole database is sound: asked where something that should be there is not. Reads all of it.
   virtual Status check() { return {}; }
+  // Whether the file is still the one that was opened. Where it was removed or replaced, everything was written to a new one
+  // beside it, which the error names; so add() and set_race() fail, after they have added to that.
+  virtual Status still_there() { return {}; }
   // Small named values: cached references, the machine's measured peak.
   virtual Status put(const std::string& key, const std::string& value) = 0;
   virtual Result<std::optional<std::string>> get(const std::string& key) = 0;
 };
 
-// Creates the file if it does not exist, and the user's data folder; any other folder must be there. Errors are sentences a user can act on: locked for longer than
+// The fastest that runs of this store have seen a machine (a fingerprint's text), on a target's threads; 0: not yet.
+struct MachineSpeed {
+  double peak_flops = 0, sentinel_seconds = 0;
+};
+Result<MachineSpeed> machine_speed(Store& store, const std::string& fingerprint, const std::string& target);
+// Keeps what is faster than was known; 0: says nothing.
+Status note_speed(Store& store, const std::string& fingerprint, const std::string& target, const MachineSpeed& seen);
+// Bytes a second that the machine moves where that many are read and written (`what` tells how many, and the cache mode): the
+// most of what was known and `seen`, which is kept.
+Result<double> note_bandwidth(Store& store, const std::string& fingerprint, const std::string& target, const std::string& what,
+                              double seen);
+
+// Creates the file if it does not exist, and the user's data folder; any other folder must be there. Errors are sentences a
+// user can act on: locked for longer than
 // `busy_seconds`, read-only, disk full, damaged, written by a newer Lathe, not a database.
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, double busy_seconds = 10);
 // The same for records that need not outlive it.

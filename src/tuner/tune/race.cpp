@@ -6,44 +6,72 @@
 namespace lathe::tune {
 namespace {
 
-// A candidate measured this much slower than the fastest will not turn out the best.
-constexpr double kHopeless = 1.3;
-// However late it is: a race of a few rounds.
-constexpr double kShortestRace = 0.2;
+// However much the rounds spread: a program this much slower than another does not win over it.
+constexpr double kMostSpread = 0.05;
+// So much nearer to the top than the fastest stands who wins within its spread.
+constexpr double kAhead = 1e-9;
+// Fewer loads a multiplication count from this ratio on.
+constexpr double kFewer = 0.95;
 
-// What is left of the time, where there is a limit.
-double race_time(const Options& options, double elapsed) {
-  if (options.seconds <= 0) return options.race_seconds;
-  return std::min(options.race_seconds, std::max(kShortestRace, options.seconds - elapsed));
-}
+measure::Speed known_speed(const store::MachineSpeed& speed) { return {speed.peak_flops, speed.sentinel_seconds}; }
 
 }  // namespace
 
-Status final_race(State& state, const Subject& subject, measure::Measurer& measurer, const Options& options,
-                  Reporter& reporter) {
-  if (options.race_seconds <= 0 || options.finalists < 1 || state.best() == nullptr) return {};
-  std::vector<store::Record> finalists = state.finalists(options.finalists);
-  const double fastest = std::ranges::min(finalists, {}, &store::Record::seconds).seconds;
-  const std::int64_t defender = state.best()->id;
-  std::erase_if(finalists, [&](const store::Record& r) { return r.id != defender && r.seconds > fastest * kHopeless; });
-  if (std::ranges::all_of(finalists, &store::Record::raced)) return {};
-
-  const double seconds = race_time(options, reporter.elapsed());
-  reporter.race(seconds);
-  std::vector<measure::Candidate> candidates;
-  for (const auto& record : finalists) {
-    const auto config = LATHE_TRY(subject.from_json(record.config));
-    candidates.push_back({static_cast<int>(candidates.size()), subject.trace(config), config});
+std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers) {
+  std::optional<std::size_t> fastest;
+  for (std::size_t i = 0; i < racers.size(); ++i)
+    if (racers[i].ran && !racers[i].failed && (!fastest || racers[i].seconds < racers[*fastest].seconds)) fastest = i;
+  if (!fastest) return fastest;
+  const measure::Racer& first = racers[*fastest];
+  std::size_t winner = *fastest;
+  for (std::size_t i = 0; i < racers.size(); ++i) {
+    const measure::Racer& racer = racers[i];
+    if (!racer.ran || racer.failed || racer.loads_per_multiply <= 0) continue;
+    const double spread = std::min({first.spread, racer.spread, kMostSpread});
+    const bool tie = racer.seconds <= first.seconds * (1 + spread);
+    if (tie && racer.loads_per_multiply < kFewer * racers[winner].loads_per_multiply) winner = i;
   }
-  const auto cache = options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
-  const auto times = LATHE_TRY(measurer.race(candidates, cache, seconds));
-  LATHE_CHECK(times.size() == finalists.size());
-  if (std::ranges::none_of(times, [](double t) { return std::isfinite(t); }))
+  return winner;
+}
+
+Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer, const RaceRequest& request) {
+  RaceStory story;
+  if (request.entries.empty()) return story;
+  const store::Record& any = request.entries.front().record;
+  const store::MachineSpeed known = LATHE_TRY(store::machine_speed(store, any.fingerprint, any.target));
+  std::vector<measure::Candidate> candidates;
+  for (const RaceEntry& entry : request.entries) candidates.push_back(entry.candidate);
+  const auto outcome = LATHE_TRY(measurer.race(
+      candidates, {.cache = request.cache, .seconds = request.seconds, .patience = request.patience, .limit = request.limit, .known = known_speed(known),
+                   .stop = request.stop}));
+  LATHE_CHECK(outcome.racers.size() == request.entries.size());
+  const auto of = [&](const auto& what) { return static_cast<std::size_t>(std::ranges::count_if(outcome.racers, what)); };
+  if (of(&measure::Racer::failed) == outcome.racers.size())
     return fail(ErrorKind::kRun, "none of the {} fastest programs could be timed again, so what was measured of them stands; the same "
-                "command races them once more", times.size());
+                "command races them once more", outcome.racers.size());
+  // One alone wins over nobody, unless nobody else was to race.
+  const std::size_t ran = of([](const measure::Racer& racer) { return racer.ran; });
+  const auto winner = winner_of(outcome.racers);
+  if (!winner || ran < std::min<std::size_t>(2, outcome.racers.size())) return story;
+  LATHE_TRY_STATUS(store::note_speed(store, any.fingerprint, any.target, {outcome.speed.peak_flops, outcome.speed.sentinel_seconds}));
+  story.finished = true;
+  story.disturbed = outcome.disturbed;
+  story.speed = measure::share_of(outcome.speed, known_speed(known));
+  story.racers = outcome.racers;
+  double fastest = outcome.racers[*winner].seconds;
+  for (const measure::Racer& racer : outcome.racers) fastest = std::min(fastest, racer.ran ? racer.seconds : fastest);
   std::vector<store::RaceResult> results;
-  for (std::size_t i = 0; i < times.size(); ++i) results.push_back({finalists[i].id, times[i]});
-  return state.set_race(results);
+  for (std::size_t i = 0; i < outcome.racers.size(); ++i) {
+    const measure::Racer& racer = outcome.racers[i];
+    if (!racer.ran) continue;
+    results.push_back({.record = request.entries[i].record.id,
+                       .seconds = racer.seconds,
+                       .spread = racer.failed ? 0 : racer.spread,
+                       .standing = i == *winner ? fastest * (1 - kAhead) : 0});
+  }
+  LATHE_TRY_STATUS(store.set_race(results, {.peak_flops = outcome.speed.peak_flops, .sentinel_seconds = outcome.speed.sentinel_seconds,
+                                            .disturbed = outcome.disturbed}));
+  return story;
 }
 
 }  // namespace lathe::tune

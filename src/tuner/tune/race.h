@@ -1,13 +1,40 @@
-// The final race: "best" is only said of what won it. Internal to this room.
+// The final race: "best" is only said of what won it.
 #pragma once
 
-#include "tuner/tune/reporter.h"
-#include "tuner/tune/state.h"
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "tuner/measure/measure.h"
+#include "tuner/store/store.h"
 
 namespace lathe::tune {
 
-// Races the fastest records, interleaved, and stores what they reached. Nothing happens where the best has already won a
-// race and nothing was measured since.
-Status final_race(State& state, const Subject& subject, measure::Measurer& measurer, const Options& options, Reporter& reporter);
+// Records of one workload, target and cache mode, on this machine, by this code generator; a candidate each.
+struct RaceEntry {
+  store::Record record;
+  measure::Candidate candidate;
+};
+struct RaceRequest {
+  std::vector<RaceEntry> entries;
+  measure::CacheMode cache = measure::CacheMode::kWarm;
+  double seconds = 3, patience = 0, limit = 0;  // as measure::RaceOptions has them
+  std::function<bool()> stop;
+};
+struct RaceStory {
+  bool finished = false;                       // false: stopped before it could say something; nothing is stored
+  bool disturbed = false;
+  double speed = 1;                            // of the machine beside it, a share of the fastest known
+  std::vector<measure::Racer> racers;          // in the order of the entries
+};
+
+// Races the records against each other, at the fastest speed that the store knows of this machine as far as there is patience,
+// and stores what they reached and the machine's speed. Of those within each other's spread the one with the fewest loads a
+// multiplication stands first: a neighbour on the machine costs it least.
+Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer, const RaceRequest& request);
+
+// Which of them stands first by that rule; none where all failed.
+std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers);
 
 }  // namespace lathe::tune

@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "base/statistics.h"
 #include "tuner/learn/spread.h"
 
 namespace lathe::tune {
@@ -12,6 +13,28 @@ namespace {
 constexpr std::size_t kFastest = 32;  // records kept for the final race
 
 double seconds_of(const store::Record& record) { return record.ok() ? record.seconds : kInfinity; }
+
+// Of the visits; infinity where none tells.
+double sentinel_of(const store::Record& record) {
+  std::vector<double> sentinels;
+  for (const store::Visit& visit : record.visits)
+    if (visit.sentinel_seconds > 0) sentinels.push_back(visit.sentinel_seconds);
+  return quantile(std::move(sentinels), 0.5);
+}
+
+double fastest_sentinel(const std::vector<store::Record>& records) {
+  double fastest = kInfinity;
+  for (const store::Record& record : records) fastest = std::min(fastest, sentinel_of(record));
+  return fastest;
+}
+
+// What its time would have been where the sentinel took `quick`: a neighbour may have slowed the machine for a part of the run.
+// Small differences say more of the sentinel than of the machine.
+double on_quick_machine(const store::Record& record, double quick) {
+  const double sentinel = sentinel_of(record);
+  const bool slowed = sentinel < kInfinity && sentinel * measure::kSameSpeed > quick;
+  return slowed ? record.seconds * quick / sentinel : record.seconds;
+}
 
 std::string plan_key(const store::Run& run) { return fmt::format("plan/{}", run.id); }
 
@@ -127,16 +150,24 @@ void State::add_row(const search::Config& config, const store::Record& record) {
 
 const store::Record* State::best() const { return fastest_.empty() ? nullptr : fastest_.data(); }
 
-std::vector<store::Record> State::finalists(int count) const {
+Result<std::optional<store::Record>> State::best_on_record() const {
+  return store_.best({.workload = run_.workload, .target = run_.target, .cache_mode = run_.cache_mode, .cpu = fingerprint_.cpu(),
+                      .run = options_.fresh ? run_.id : 0, .codegen_version = options_.codegen_version});
+}
+
+Result<std::vector<store::Record>> State::finalists(int count) const {
   std::vector<store::Record> by_time = fastest_;
-  // The best so far defends its place, whatever was measured since.
-  if (by_time.size() > 1) std::sort(by_time.begin() + 1, by_time.end(), [](auto& a, auto& b) { return a.seconds < b.seconds; });
+  const double quick = fastest_sentinel(fastest_);
+  std::ranges::stable_sort(by_time, {}, [quick](const store::Record& record) { return on_quick_machine(record, quick); });
   std::vector<store::Record> out;
   std::set<std::string> configs;
-  for (const auto& record : by_time) {
-    if (static_cast<int>(out.size()) == count) break;
-    if (configs.insert(record.config.dump()).second) out.push_back(record);
-  }
+  const auto enter = [&](const store::Record& record) {
+    if (static_cast<int>(out.size()) < count && configs.insert(record.config.dump()).second) out.push_back(record);
+  };
+  // The best so far defends its place, whatever was measured since.
+  const auto best = LATHE_TRY(best_on_record());
+  if (best && best->space_hash == run_.space_hash && subject_.from_json(best->config)) enter(*best);
+  for (const auto& record : by_time) enter(record);
   return out;
 }
 
@@ -163,22 +194,6 @@ Status State::add(store::Record& record) {
 void State::learn(std::vector<store::Record>& finished) {
   std::ranges::sort(finished, {}, &store::Record::index);
   for (const auto& record : finished) remember(record);
-}
-
-Status State::set_race(const std::vector<store::RaceResult>& results) {
-  LATHE_TRY_STATUS(store_.set_race(results));
-  double slowest = 0;
-  for (const auto& result : results)
-    if (result.seconds < kInfinity) slowest = std::max(slowest, result.seconds);
-  for (auto& known : fastest_) {
-    known.standing = std::max(known.standing, slowest);
-    const auto result = std::ranges::find(results, known.id, &store::RaceResult::record);
-    if (result == results.end()) continue;
-    known.raced = true;
-    known.standing = known.race_seconds = result->seconds;
-  }
-  std::ranges::stable_sort(fastest_, {}, &store::Record::standing);
-  return {};
 }
 
 }  // namespace lathe::tune

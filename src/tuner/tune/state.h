@@ -46,8 +46,12 @@ class State {
   const std::vector<search::Measured>& told() const { return told_; }
   // Fastest working record whose time compares with this run's: here, now, same code generator. Null if none.
   const store::Record* best() const;
-  // The best of these, and the fastest measured, at most `count`, one a configuration.
-  std::vector<store::Record> finalists(int count) const;
+  // What the store calls best, whoever measured it: of this workload, target and cache mode here, by this code generator. Of
+  // this run alone where the options are fresh.
+  Result<std::optional<store::Record>> best_on_record() const;
+  // The best on record, where it is of this space, then the fastest measured, at most `count`, one a configuration.
+  Result<std::vector<store::Record>> finalists(int count) const;
+  store::Store& store() { return store_; }
 
   // Numbers a batch, gives its proposals their indices and makes it durable.
   Status propose(Batch& batch);
@@ -55,7 +59,6 @@ class State {
   Status add(store::Record& record);
   // Adds the batch's results to what the model learns, in order of index, whatever order they were measured in.
   void learn(std::vector<store::Record>& finished);
-  Status set_race(const std::vector<store::RaceResult>& results);
   // Training rows so far; the number of rows that worked.
   const model::Rows& rows() const { return rows_; }
   int worked() const { return worked_; }

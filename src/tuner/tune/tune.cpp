@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "base/hash.h"
+#include "tuner/tune/final_race.h"
 #include "tuner/tune/model_scorer.h"
-#include "tuner/tune/race.h"
 #include "tuner/tune/reporter.h"
 #include "tuner/tune/state.h"
 
@@ -36,7 +36,7 @@ class Tuner {
  public:
   Tuner(const Subject& subject, measure::Measurer& measurer, store::Store& store, const Target& target,
         const Options& options, model::CostModel* model, const Listener& listener, const std::function<bool()>& stop)
-      : subject_(subject), measurer_(measurer), options_(options), model_(model), stop_(stop),
+      : subject_(subject), measurer_(measurer), store_(store), options_(options), model_(model), stop_(stop),
         reporter_(options, listener), state_(subject, store, target, options, model != nullptr),
         scorer_(subject, model, prior_of(subject, options), options.jobs) {}
 
@@ -60,8 +60,9 @@ class Tuner {
       batch = {};
     }
     summary_.interrupted = stopped();
-    if (!summary_.interrupted) LATHE_TRY_STATUS(final_race(state_, subject_, measurer_, options_, reporter_));
-    report_best();
+    if (!summary_.interrupted) summary_.race = LATHE_TRY(final_race(state_, subject_, measurer_, options_, reporter_, stop_));
+    summary_.interrupted = stopped();
+    LATHE_TRY_STATUS(store_.still_there());
     return summarize();
   }
 
@@ -181,7 +182,7 @@ class Tuner {
     r.codegen_version = options_.codegen_version;
     r.program_hash = outcome.program_hash;
     for (const auto& visit : outcome.visits)
-      r.visits.push_back({static_cast<int>(r.visits.size()), visit.seconds, visit.sentinel_seconds});
+      r.visits.push_back({static_cast<int>(r.visits.size()), visit.seconds, visit.sentinel_seconds, visit.disturbed});
     r.dropped_early = outcome.dropped_early;
     r.spills = outcome.spills;
     r.numerical_error = outcome.numerical_error;
@@ -228,7 +229,11 @@ class Tuner {
     searcher_->tell(told);
   }
 
-  Summary summarize() {
+  Result<Summary> summarize() {
+    const auto best = LATHE_TRY(state_.best_on_record());
+    if (best) summary_.best = *best;
+    else summary_.best.error_kind = name_of(ErrorKind::kNotFound);
+    if (best) reporter_.best(summary_.best_seconds());
     const Progress progress = reporter_.now();
     summary_.workload = state_.run().workload;
     summary_.target = state_.run().target;
@@ -240,13 +245,12 @@ class Tuner {
     summary_.seconds = progress.elapsed_seconds;
     summary_.phases = reporter_.phases();
     summary_.flops = subject_.flops();
-    if (state_.best() != nullptr) summary_.best = *state_.best();
-    else summary_.best.error_kind = name_of(ErrorKind::kNotFound);
     return summary_;
   }
 
   const Subject& subject_;
   measure::Measurer& measurer_;
+  store::Store& store_;
   const Options& options_;
   model::CostModel* model_;
   const std::function<bool()>& stop_;

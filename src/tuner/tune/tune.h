@@ -15,6 +15,7 @@
 #include "tuner/search/search.h"
 #include "tuner/space/space.h"
 #include "tuner/store/store.h"
+#include "tuner/tune/race.h"
 
 namespace lathe::tune {
 
@@ -41,6 +42,7 @@ struct Options {
   std::string cache_mode = "warm";
   int finalists = 6;                 // of the final interleaved race
   double race_seconds = 3;           // 0: no race
+  double race_patience = 6;          // longest where the machine is disturbed and no time limit is nearer
   int codegen_version = 0;           // of the code generator behind the measurer: times compare only between equal ones
   std::optional<Fingerprint> machine;  // whose times the measurer tells, if not this machine's: a replay's
 };
@@ -67,7 +69,9 @@ struct Summary {
   std::string main_failure;
   double seconds = 0;                         // wall
   double flops = 0;
-  store::Record best;                         // ok() false if nothing worked
+  // As the store has it in the end, where several tuners may be at work: ok() false if nothing worked.
+  store::Record best;
+  std::optional<RaceStory> race;              // this command's, where it came to an end
   bool interrupted = false, exhausted = false;
   struct { double build = 0, run = 0, model = 0, search = 0; } spent;  // by all processes together
   std::map<std::string, double> phases;       // Progress::phase -> its share of `seconds`

@@ -1,4 +1,5 @@
 // kill -9 at random moments of a run: what was finished stays, nothing is done twice, nobody is left behind.
+#include <cctype>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -19,12 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr int kKills = 20;
 
-// "37/512 trials": the last such number that a user saw.
+// "C6, 1 thread: 37/512 trials": the last such number that a user saw.
 int trials_shown(const std::string& shown) {
   const auto end = shown.rfind(" trials");
-  if (end == std::string::npos) return 0;
-  const auto line = shown.rfind('\r', end);
-  return std::atoi(shown.c_str() + (line == std::string::npos ? 0 : line + 1));
+  const auto slash = end == std::string::npos ? end : shown.rfind('/', end);
+  if (slash == std::string::npos) return 0;
+  auto begin = slash;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(shown[begin - 1]))) --begin;
+  return std::atoi(shown.c_str() + begin);
 }
 
 // What the last line on the terminal says that the run was doing.
@@ -48,6 +51,12 @@ class Kills : public Command {
     for (const Json& record : records()) out[record["index"]] = {record["config"], record["visits"]};
     return out;
   }
+  // Folders in the temporary folder, which is our own.
+  static int folders_left(const std::string& place) {
+    int count = 0;
+    for (const auto& entry : fs::directory_iterator(place)) count += entry.path().filename().string().starts_with("lathe-");
+    return count;
+  }
   // Processes that our killed ones started: they share the environment.
   int left_behind() const {
     int count = 0;
@@ -62,6 +71,9 @@ class Kills : public Command {
 TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
   constexpr std::uint64_t kSeed = 11;
   SCOPED_TRACE(kSeed);
+  const std::string place = folder_.at("temporary");
+  fs::create_directory(place);
+  setenv("TMPDIR", place.c_str(), 1);
   Rng rng(kSeed);
   std::map<Json, Json> before;
   std::map<std::string, int> phases;
@@ -98,6 +110,7 @@ TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
   EXPECT_EQ(last["resumed"], before.size());
   EXPECT_EQ(last["trials"], before.size() + 10);
   EXPECT_EQ(trials().size(), before.size() + 10);
+  EXPECT_EQ(folders_left(place), 0) << "the last run removed what the killed ones had left";
   for (int i = 0; i < 100 && left_behind() > 0; ++i) usleep(100'000);
   EXPECT_EQ(left_behind(), 0);
 }

@@ -22,7 +22,8 @@ std::size_t count(const std::string& text, const std::string& part) {
 report::Report hostile_report() {
   report::Workload w;
   w.key = w.target = w.cache_mode = w.cpu = w.fingerprint = w.title = w.expression = w.shapes = w.latest = kHostile;
-  w.work = {1, "GFLOP/s", true};
+  w.work = {1, "GFLOP/s", true, 0.8, 0.05};
+  w.bandwidth = 1e11;
   w.peak_flops = 3e12;
   w.trials = 10;
   w.failed = 3;
@@ -114,6 +115,23 @@ TEST(ReportPage, NoFailuresNoTable) {
   report::Report report = hostile_report();
   for (auto& w : report.workloads) w.failures.clear();
   EXPECT_EQ(failures_overview(report), "");
+}
+
+TEST(ReportPage, TellsSharesOfWhatIsDoneAndMoved) {
+  report::Workload w = hostile_report().workloads[0];  // 1000 GFLOP/s of 3000, a fifth of it padding; 50 GB/s of 100
+  EXPECT_NEAR(w.peak_share(1e-3), 0.8 / 3, 1e-12);
+  EXPECT_NEAR(w.bandwidth_share(1e-3), 0.5, 1e-12);
+  const std::string figures = result_html(w);
+  EXPECT_NE(figures.find("of the peak of 3000 GFLOP/s, padding not counted"), std::string::npos) << figures;
+  EXPECT_NE(figures.find("50.0 GB/s"), std::string::npos) << figures;
+  EXPECT_NE(figures.find("50\u00a0% of the 100.0 GB/s that reading and writing as much reaches"), std::string::npos) << figures;
+  EXPECT_EQ(figures.find("disturbed"), std::string::npos);
+  w.best->record.raced = w.best->record.race.disturbed = true;
+  w.best->record.race_seconds = 1e-3;
+  EXPECT_NE(result_html(w).find("won a final race on a disturbed machine"), std::string::npos) << result_html(w);
+  EXPECT_NE(workloads_table({{w}}).find("raced, disturbed"), std::string::npos);
+  w.bandwidth = 0;
+  EXPECT_NE(result_html(w).find("of inputs and outputs<"), std::string::npos) << result_html(w);
 }
 
 TEST(ReportPage, Words) {

@@ -33,41 +33,63 @@ TEST(Texts, CutKeepsCharactersWhole) {
   EXPECT_EQ(cut("", 3), "");
 }
 
+const Subject kMatmul{"", 2e9, 2e9};
+
+TEST(Texts, ProgressSaysOfWhat) {
+  tune::Progress p;
+  p.trials = 37;
+  p.wanted = 512;
+  p.phase = "measuring";
+  p.best_seconds = 0.01;
+  p.trials_per_second = 14.12;
+  p.left_seconds = 33;
+  const Subject c6{label_of("C6", *parse_target("cpu:x86-64;threads=2")), 2e9, 1e9};
+  EXPECT_EQ(progress_text(p, c6, 400e9),
+            "C6, 2 threads: 37/512 trials | best 200.0 GFLOP/s, 25 % of peak | 14.1 trials/s | 0:33 left | measuring")
+      << "the share is of what is done";
+  EXPECT_EQ(progress_text(p, c6, 400e9, 79), "C6, 2 threads: 37/512 trials | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, c6, 400e9, 75), "C6, 2 threads: 37/512 | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, c6, 400e9, 60), "37/512 | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
+  p = {.phase = "starting"};
+  EXPECT_EQ(progress_text(p, c6, 0), "C6, 2 threads: starting");
+  EXPECT_EQ(label_of("C[i,j] = sum(k) A[k,i] * B[k,j] + D[i,j]", *parse_target("cpu:x86-64")), "C[i,j] = sum(k) A[k,i] * B[..., 1 thread");
+}
+
 TEST(Texts, Progress) {
   tune::Progress p;
   p.trials = 37;
   p.wanted = 512;
   p.phase = "measuring";
-  EXPECT_EQ(progress_text(p, 2e9, 0), "37/512 trials | measuring");
+  EXPECT_EQ(progress_text(p, kMatmul, 0), "37/512 trials | measuring");
   p.failed = 2;
   p.main_failure = "timeout: took longer than 5 s and was stopped by the tuner";
   p.best_seconds = 0.01;
   p.trials_per_second = 14.12;
   p.left_seconds = 33;
-  EXPECT_EQ(progress_text(p, 2e9, 400e9),
+  EXPECT_EQ(progress_text(p, kMatmul, 400e9),
             "37/512 trials, 2 failed (timeout: took longer than 5 s and was...) | best 200.0 GFLOP/s, 50 % of peak | "
             "14.1 trials/s | 0:33 left | measuring");
 }
 
 TEST(Texts, ProgressInFewColumns) {
   tune::Progress p;
-  EXPECT_EQ(progress_text(p, 2e9, 0), "");
+  EXPECT_EQ(progress_text(p, kMatmul, 0), "");
   p.trials = 37;
   p.wanted = 512;
   p.phase = "measuring";
   p.best_seconds = 0.01;
   p.trials_per_second = 14.12;
   p.left_seconds = 33;
-  EXPECT_EQ(progress_text(p, 2e9, 400e9, 79), "37/512 trials | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left | measuring");
+  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 79), "37/512 trials | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left | measuring");
   p.failed = 2;
   p.main_failure = "timeout: took longer than 5 s and was stopped by the tuner";
-  EXPECT_EQ(progress_text(p, 2e9, 400e9, 119),
+  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 119),
             "37/512 trials, 2 failed (timeout) | best 200.0 GFLOP/s, 50 % of peak | 14.1 trials/s | 0:33 left | measuring");
-  EXPECT_EQ(progress_text(p, 2e9, 400e9, 90), "37/512 trials, 2 failed (timeout) | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
-  EXPECT_EQ(progress_text(p, 2e9, 400e9, 79), "37/512, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
-  EXPECT_EQ(progress_text(p, 2e9, 400e9, 20), "37/512, 2 failed");
+  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 90), "37/512 trials, 2 failed (timeout) | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 79), "37/512, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 20), "37/512, 2 failed");
   p.trials = 600;
-  EXPECT_EQ(progress_text(p, 2e9, 400e9, 60), "600 trials, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s");
+  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 60), "600 trials, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s");
 }
 
 TEST(Texts, HowARunEnded) {
@@ -89,6 +111,43 @@ TEST(Texts, HowARunEnded) {
   tuned.summary.interrupted = true;
   tuned.summary.best.error_kind = "not-found";
   EXPECT_EQ(text_of(tuned), "0 trials, none failed, 0.0 s; interrupted, the same command goes on\nnothing was measured\n");
+}
+
+TEST(Texts, SharesAreOfWhatIsDoneAndOfWhatIsMoved) {
+  api::Tuned tuned;
+  tuned.summary.trials = 1;
+  tuned.summary.flops = 2e9;
+  tuned.summary.best.seconds = 0.01;
+  tuned.peak_flops = 1.5e11;  // the products of padding would make it 133 %
+  tuned.traffic = {.done_flops = 1.2e9, .bytes = 1e8, .bandwidth = 2e10};
+  const std::string text = text_of(tuned);
+  EXPECT_NE(text.find("best: 10 ms, 200.0 GFLOP/s, 80 % of the measured peak of 150 GFLOP/s by the operations done (padding is not "
+                      "multiplied)\nmemory: 10.0 GB/s of inputs and outputs, 50 % of the 20.0 GB/s that reading and writing as much "
+                      "reaches\n"), std::string::npos) << text;
+  const Json json = to_json(tuned);
+  EXPECT_DOUBLE_EQ(json["best"]["peak_share"], 0.8);
+  EXPECT_DOUBLE_EQ(json["best"]["gigabytes_per_second"], 10);
+  EXPECT_DOUBLE_EQ(json["best"]["bandwidth_share"], 0.5);
+  tuned.traffic.bandwidth = 9e9;  // in the caches a program may do better than the kernel that measures
+  EXPECT_DOUBLE_EQ(to_json(tuned)["best"]["bandwidth_share"], 1);
+  EXPECT_NE(text_of(tuned).find("100 % of the 10.0 GB/s"), std::string::npos) << text_of(tuned);
+}
+
+TEST(Texts, ADisturbedRaceIsSaid) {
+  api::Tuned tuned;
+  tuned.summary.trials = 1;
+  tuned.summary.flops = 2e9;
+  tuned.summary.best.seconds = tuned.summary.best.race_seconds = 0.01;
+  tuned.summary.best.raced = true;
+  EXPECT_EQ(text_of(tuned).find("disturbed"), std::string::npos);
+  tuned.summary.race = tune::RaceStory{.finished = true, .disturbed = true, .speed = 0.71, .racers = {}};
+  EXPECT_NE(text_of(tuned).find("\nthe race of this run was disturbed (the machine ran at 71 % of the speed it has shown), so the best is "
+                                "that of an earlier one; lathe race repeats it\n"), std::string::npos) << text_of(tuned);
+  tuned.summary.best.race.disturbed = true;
+  EXPECT_NE(text_of(tuned).find("\nthis time is of a race on a disturbed machine, so the program may be faster; lathe race repeats it (71 % "
+                                "of the speed it has shown)\n"), std::string::npos) << text_of(tuned);
+  EXPECT_TRUE(to_json(tuned)["best"]["race"]["disturbed"].get<bool>());
+  EXPECT_DOUBLE_EQ(to_json(tuned)["race"]["speed"], 0.71);
 }
 
 TEST(Texts, ResultsAsJson) {

@@ -16,7 +16,7 @@ constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
 
 TEST_F(Usage, Subcommands) {
   refused({}, kWrongUsage,
-          "a subcommand is missing, one of tune, best, trials, show, compile, bench, model, space, report, paper, export, import, reproduce");
+          "a subcommand is missing, one of tune, race, best, trials, show, compile, bench, model, space, report, paper, export, import, reproduce");
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
   refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");

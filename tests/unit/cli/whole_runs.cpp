@@ -208,17 +208,120 @@ TEST_F(Command, OnATerminalOneLineLives) {
   EXPECT_TRUE(content(folder_.at("out")).starts_with("40 trials, none failed, ")) << content(folder_.at("out"));
 }
 
-TEST_F(Command, AnInterruptEndsARunCleanly) {
-  const pid_t child = start(with(with({"tune"}, workload_), {"--trials", "100000", "--json"}));
-  // Until the first trials are reported.
-  for (int i = 0; i < 1200 && content(folder_.at("err")).find("best ") == std::string::npos; ++i) usleep(50'000);
+// What a terminal of one line shows after all that was written to it.
+std::string left_on(const std::string& written) {
+  std::string line;
+  std::size_t cursor = 0;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (written[i] == '\r') cursor = 0;
+    else if (written.compare(i, 3, "\x1b[K") == 0) line.resize(std::min(line.size(), cursor)), i += 2;
+    else line.resize(std::max(line.size(), cursor + 1), ' '), line[cursor++] = written[i];
+  }
+  return line;
+}
+
+TEST_F(Command, WhatTheTerminalEchoesIsDrawnOver) {
+  Terminal terminal;
+  const pid_t child = start(with(with({"tune"}, workload_), {"--trials", "100000"}), terminal.end());
+  while (terminal.shown().find("GFLOP/s") == std::string::npos) terminal.listen(0.02);
+  ASSERT_EQ(write(terminal.end(), "\x03", 1), 1);
   kill(child, SIGINT);
+  while (waitpid(child, nullptr, WNOHANG) == 0) terminal.listen(0.02);
+  terminal.listen(0);
+  EXPECT_NE(terminal.shown().find("^C"), std::string::npos) << "the terminal echoes it";
+  EXPECT_EQ(left_on(terminal.shown()), "") << "nothing is left of it";
+  EXPECT_NE(terminal.shown().find(", 1 thread: "), std::string::npos) << terminal.shown();
+}
+
+class Interrupts : public Command {
+ protected:
+  // A run that has reported its first trials.
+  pid_t begun() {
+    const pid_t child = start(with(with({"tune"}, workload_), {"--trials", "100000", "--json"}));
+    for (int i = 0; i < 1200 && content(folder_.at("err")).find("best ") == std::string::npos; ++i) usleep(50'000);
+    return child;
+  }
+};
+
+TEST_F(Interrupts, EndARunCleanly) {
+  std::size_t before = 0;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    SCOPED_TRACE(signal);
+    const pid_t child = begun();
+    kill(child, signal);
+    const Outcome outcome = finish(child);
+    ASSERT_EQ(outcome.code, 128 + signal) << outcome.error;
+    const Json result = json_of(outcome);
+    EXPECT_TRUE(result["interrupted"].get<bool>());
+    EXPECT_GT(result["trials"], before);
+    before = records().size();
+    EXPECT_EQ(before, result["trials"]);
+  }
+}
+
+TEST_F(Interrupts, WhatIsIgnoredStaysIgnored) {
+  std::signal(SIGHUP, SIG_IGN);  // as nohup has it
+  const pid_t child = begun();
+  std::signal(SIGHUP, SIG_DFL);
+  kill(child, SIGHUP);
+  kill(child, SIGTERM);
+  EXPECT_EQ(finish(child).code, 128 + SIGTERM);
+}
+
+TEST_F(Interrupts, ADatabaseThatIsRemovedDuringARunIsSaid) {
+  const pid_t child = begun();
+  std::filesystem::remove(folder_.at("records.db"));
   const Outcome outcome = finish(child);
+  EXPECT_EQ(outcome.code, 1);
+  const std::string rescued = folder_.at("records.db.rescued");
+  EXPECT_NE(outcome.error.find("all that it held and what came since is in " + rescued + ": move it back, or give it with --db\n"),
+            std::string::npos) << outcome.error;
+  setenv("LATHE_DB", rescued.c_str(), 1);
+  EXPECT_GT(records().size(), 0U);
+}
+
+TEST_F(Command, AFileThatMayNotGrowIsSaid) {
+  const Outcome made = lathe(with(with({"tune"}, workload_), {"--trials", "2"}));
+  ASSERT_EQ(made.code, 0) << made.error;
+  const std::string lines = folder_.at("lines.jsonl");
+  std::ofstream(lines) << lathe({"export"}).out;
+  const std::string line = "cd '" + folder_.path().string() + "' && ulimit -f 20 && '" + LATHE_COMMAND + "' import lines.jsonl --db new.db 2>err";
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
+  EXPECT_NE(content(folder_.at("err")).find("may not grow beyond the limit of this shell (ulimit -f)"), std::string::npos)
+      << content(folder_.at("err"));
+}
+
+TEST_F(Command, RacesTheBestAgain) {
+  const auto race = with({"race"}, workload_);
+  EXPECT_NE(lathe(race).error.find("there is no database here yet; run lathe tune first"), std::string::npos);
+  ASSERT_EQ(lathe(with(with({"tune"}, workload_), {"--trials", "12"})).code, 0);
+  const Json before = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
+  const Outcome outcome = lathe(with(race, {"--count", "4", "--json"}));
   ASSERT_EQ(outcome.code, 0) << outcome.error;
-  const Json result = json_of(outcome);
-  EXPECT_TRUE(result["interrupted"].get<bool>());
-  EXPECT_GT(result["trials"], 0);
-  EXPECT_EQ(records().size(), result["trials"]);
+  const Json raced = json_of(outcome);
+  EXPECT_TRUE(raced["finished"].get<bool>());
+  ASSERT_EQ(raced["racers"].size(), 4U);
+  EXPECT_GT(raced["speed"], 0);
+  EXPECT_GT(raced["peak_gflops"], 0);
+  for (const Json& racer : raced["racers"]) {
+    EXPECT_TRUE(racer["raced"].get<bool>());
+    EXPECT_LE(racer["seconds"], racer["raced_seconds"]) << "the fastest of its races stands";
+    EXPECT_GT(racer["race"]["sentinel"], 0);
+    EXPECT_GT(racer["race"]["peak_gflops"], 0);
+  }
+  // One story.
+  const Json best = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
+  EXPECT_EQ(best["index"], raced["racers"][0]["index"]);
+  EXPECT_LE(best["seconds"], before["seconds"]);
+  const Json again = json_of(lathe(with(with({"tune"}, workload_), {"--trials", "12", "--json"})));
+  EXPECT_EQ(again["best"]["index"], best["index"]);
+  EXPECT_EQ(again["best"]["seconds"], best["seconds"]);
+
+  EXPECT_NE(lathe(race).out.find("\nbest: "), std::string::npos);
+  const Outcome none = lathe(with(race, {"--cache", "cold"}));
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.error.find("no program of this workload is recorded for"), std::string::npos) << none.error;
+  EXPECT_EQ(lathe(with(race, {"--count", "0"})).code, 2);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // With the real builder and runner: from traces to verified times, and the compiled reference against the interpreter.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -15,6 +16,7 @@
 #include "support/random_trace.h"
 #include "tuner/measure/builder/build_server.h"
 #include "tuner/measure/builder/plain_schedule.h"
+#include "tuner/measure/builder/stream_kernel.h"
 #include "tuner/measure/inputs.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/reference.h"
@@ -195,6 +197,64 @@ TEST(RealMeasurer, PeakIsPlausible) {
   ASSERT_TRUE(peak.has_value()) << peak.error().text();
   EXPECT_GT(*peak, 1e8);
   EXPECT_LT(*peak, 1e12);
+}
+
+TEST(RealMeasurer, ABandwidthIsThatOfTheWorkloadsTraffic) {
+  Options options;
+  options.cache_folder = "-";
+  for (const CacheMode cache : {CacheMode::kWarm, CacheMode::kCold}) {
+    options.cache = cache;
+    const auto measurer = make_measurer(*te::parse_program("X: f32[3001]; Y[i] = X[i] * 2"), host(), options);
+    ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
+    const auto bandwidth = (*measurer)->bandwidth();
+    ASSERT_TRUE(bandwidth.has_value()) << bandwidth.error().text();
+    EXPECT_GT(*bandwidth, 1e6);
+    EXPECT_LT(*bandwidth, 1e14);
+  }
+}
+
+TEST(Loads, OfAMultiplicationAreCountedOnce) {
+  const auto loads = [](const char* text) {
+    const auto built = builder::build(*te::parse_program(text), {}, host());
+    EXPECT_TRUE(built.has_value()) << built.error().text();
+    return built ? built->loads_per_multiply : -1;
+  };
+  EXPECT_EQ(loads("X: f32[64]; Y[i] = X[i]"), 0) << "nothing is multiplied";
+  EXPECT_DOUBLE_EQ(loads("X: f32[64]; Y[i] = X[i] * 2"), 1);
+  EXPECT_DOUBLE_EQ(loads("X: f32[64]; Y[i] = X[i] * X[i]"), 1) << "one load, used twice";
+  EXPECT_DOUBLE_EQ(loads("X: f32[64]; Z: f32[64]; Y[i] = X[i] * Z[i]"), 2);
+}
+
+// Every vector once, whatever the sizes and threads.
+TEST(StreamKernel, ReadsAndWritesEverythingOnce) {
+  for (const int threads : {1, 2, 3})
+    for (const auto& [read, written] : {std::pair<std::int64_t, std::int64_t>{4, 4}, {4000, 4}, {4, 4000}, {4001, 3999}, {50'000, 9'000},
+                                        {9'000, 50'000}, {1 << 20, 1 << 20}, {0, 100}}) {
+      SCOPED_TRACE(fmt::format("{} read, {} written, {} threads", read, written, threads));
+      Target target = host();
+      target.threads = threads;
+      const flat::Program program = builder::stream_kernel(target, read, written);
+      const auto sound = flat::verify(program);
+      ASSERT_TRUE(sound.has_value()) << sound.error().text();
+      const auto& thread = std::get<flat::For>(program.run->value);
+      std::int64_t reads = 0, writes = -1;       // the last write keeps the sums
+      for (const flat::Stmt& s : std::get<flat::Seq>(thread.body->value).stmts) {
+        writes += std::holds_alternative<flat::Store>(s->value);
+        const auto* loop = std::get_if<flat::For>(&s->value);
+        if (loop == nullptr) continue;
+        const auto* body = std::get_if<flat::Seq>(&loop->body->value);
+        const std::vector<flat::Stmt> stmts = body != nullptr ? body->stmts : std::vector{loop->body};
+        for (const flat::Stmt& inner : stmts) {
+          reads += std::holds_alternative<flat::RegWrite>(inner->value) ? *flat::as_int(loop->end) : 0;
+          writes += std::holds_alternative<flat::Store>(inner->value) ? *flat::as_int(loop->end) : 0;
+        }
+      }
+      const std::int64_t vector = std::int64_t{threads} * std::max(1, target.lanes(4));
+      EXPECT_EQ(reads * vector, program.buffers[0].size);
+      EXPECT_EQ(writes * vector, program.buffers[1].size);
+      EXPECT_GE(program.buffers[0].size * 4, read);
+      EXPECT_GE(program.buffers[1].size * 4, written);
+    }
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(Replay, RefusesAConfigurationOutsideIt) {
   EXPECT_EQ(status.error().kind, ErrorKind::kNotFound);
   EXPECT_NE(status.error().message.find("the recording of small has no configuration 99,99,99,99"), std::string::npos);
   EXPECT_EQ(heard, 1);
-  EXPECT_FALSE(measurer->race(strangers, measure::CacheMode::kWarm, 1));
+  EXPECT_FALSE(measurer->race(strangers, {}));
 }
 
 TEST(Replay, StopsWhereItIsTold) {

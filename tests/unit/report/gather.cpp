@@ -120,6 +120,33 @@ TEST_F(Gather, TheWinnerOfARaceIsTheBest) {
   EXPECT_EQ(best.seconds(), 1e-3);
 }
 
+TEST_F(Gather, AnEarlierRaceThatWasFasterIsTheStory) {
+  auto store = open();
+  fill(*store, run_of(kMatmul), 30);
+  const auto records = all(*store);
+  ASSERT_TRUE(store->set_race({{records[3].id, 1e-3}, {records[4].id, 1.1e-3}}));
+  ASSERT_TRUE(store->set_race({{records[3].id, 2.4e-3}, {records[5].id, 2.5e-3}}, {.disturbed = true}));
+  const auto report = *gather(*store);
+  const Best& best = *report.workloads[0].best;
+  EXPECT_EQ(best.record.id, records[3].id);
+  EXPECT_EQ(best.seconds(), 1e-3);
+  EXPECT_FALSE(best.record.race.disturbed);
+}
+
+TEST_F(Gather, SharesAreOfWhatIsDoneAndOfWhatIsMoved) {
+  auto store = open();
+  const std::string padded =
+      "A: f32[9]; B: f32[3]; output C: f32[9]; C[i:9] = sum(k:3) A[i + k - 1 else 0] * B[k]; layout plain; max_error 2e-05";
+  fill(*store, run_of(padded), 5);
+  const std::string machine = store::a_record({}, 0).fingerprint, target = store::a_run().target;
+  ASSERT_TRUE(store::note_speed(*store, machine, target, {1e9, 0}));
+  ASSERT_TRUE(store::note_bandwidth(*store, machine, target, "warm/48/36", 1e9));
+  const Workload w = gather(*store)->workloads[0];
+  EXPECT_NEAR(w.peak_share(1e-6), 2.0 * 25 / 1e-6 / 1e9, 1e-9) << "25 products of 27 are no padding";
+  EXPECT_NEAR(w.bandwidth_share(1e-6), 84 / 1e-6 / 1e9, 1e-9);
+  EXPECT_NEAR(w.bandwidth_share(1e-8), 1, 1e-9) << "what a program reaches, the machine can";
+}
+
 TEST_F(Gather, TunedLastComesFirst) {
   auto store = open();
   fill(*store, run_of(kMatmul), 5);

@@ -1,11 +1,14 @@
 // Every way a database can be unusable gets its own sentence, with the file and what to do.
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -212,6 +215,59 @@ TEST_F(StoreTest, AFolderThatMayNotBeWritten) {
     EXPECT_TRUE(says(refused.error(), "cannot be opened", path())) << refused.error().text();
   });
   std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
+}
+
+// The store goes on, in a file of another name, and says so whenever something is added.
+TEST_F(StoreTest, AFileThatIsRemovedWhileItIsInUse) {
+  for (const bool replaced : {false, true}) {
+    SCOPED_TRACE(replaced);
+    const std::string file = path(replaced ? "replaced/records.db" : "removed/records.db");
+    auto store = *open_sqlite(file);
+    const auto run = *store->open_run(a_run());
+    std::vector<Record> first = {a_record(run, 0)}, second = {a_record(run, 1)}, third = {a_record(run, 2)};
+    ASSERT_TRUE(store->add(first));
+    EXPECT_TRUE(store->still_there());
+    std::filesystem::remove_all(std::filesystem::path(file).parent_path());
+    if (replaced) {
+      ASSERT_TRUE(open_sqlite(file));
+    }
+    const auto refused = store->add(second);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(says(refused.error(), "was removed or replaced while it was in use; all that it held and what came since is in " + file +
+                                          ".rescued: move it back", file)) << refused.error().text();
+    EXPECT_FALSE(store->add(third));
+    EXPECT_FALSE(store->still_there());
+    EXPECT_FALSE(store->set_race({{1, 1e-3}}));
+    store.reset();
+    auto rescued = *open_sqlite(file + ".rescued");
+    const auto records = all(*rescued);
+    ASSERT_EQ(records.size(), 3U);
+    EXPECT_EQ(records[2].index, 2);
+    EXPECT_TRUE(records[0].raced);
+    EXPECT_EQ(std::filesystem::exists(file), replaced);
+  }
+}
+
+TEST_F(StoreTest, AFileThatMayNotGrow) {
+  const pid_t child = fork();
+  if (child == 0) {
+    auto store = open();
+    const auto run = *store->open_run(a_run());
+    signal(SIGXFSZ, SIG_IGN);  // as the command does
+    const rlimit limit{std::filesystem::file_size(path()), RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    Status status;
+    for (int i = 0; i < 1000 && status; ++i) {
+      std::vector<Record> records = {a_record(run, i)};
+      status = store->add(records);
+    }
+    const bool said = !status && says(status.error(), "may not grow beyond the limit of this shell (ulimit -f)", path());
+    if (!said) std::fprintf(stderr, "%s\n", status ? "nothing failed" : status.error().text().c_str());
+    _exit(said ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST_F(StoreTest, DiskFull) {

@@ -137,7 +137,7 @@ TEST_F(Lines, EveryMemberIsChecked) {
   for (const auto& [member, value] : whole.items()) {
     Json broken = whole;
     broken.erase(member);
-    EXPECT_FALSE(from_json(broken)) << member << " missing";
+    EXPECT_EQ(from_json(broken).has_value(), member == "race") << member << " missing";  // lines of older Lathes have none
     if (member == "config") continue;  // any JSON
     broken[member] = member == "error" || member == "run" || member == "spent" ? Json(5) : Json({{"a", 1}});
     EXPECT_FALSE(from_json(broken)) << member << " of another type";

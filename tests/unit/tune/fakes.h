@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -80,28 +81,34 @@ class FakeMeasurer final : public measure::Measurer {
         if (i != 3 % batch.size() && !stop()) done(outcome(batch[i]));
     return {};
   }
-  Result<std::vector<double>> race(const std::vector<measure::Candidate>& candidates, measure::CacheMode,
-                                   double seconds_given) override {
+  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates, const measure::RaceOptions& options) override {
     ++races;
-    race_given = seconds_given;
-    std::vector<double> out;
+    race_given = options;
+    measure::RaceOutcome out;
+    out.speed = race_speed;
+    out.disturbed = race_disturbed;
+    if (while_racing) while_racing();
     for (const auto& candidate : candidates) {
       raced.push_back(config_of(candidate.trace));
-      out.push_back(race_seconds ? race_seconds(config_of(candidate.trace)) : seconds(config_of(candidate.trace)));
+      const double time = race_seconds ? race_seconds(raced.back()) : seconds(raced.back());
+      out.racers.push_back({.ran = true, .failed = std::isinf(time), .seconds = time});
     }
     return out;
   }
   Result<double> peak_flops() override { return 1e11; }
 
   std::function<double(const Config&)> seconds = search::structured_seconds;
-  std::function<double(const Config&)> race_seconds;
+  std::function<double(const Config&)> race_seconds, sentinel;
   std::function<bool(const Config&)> fails = [](const Config&) { return false; };
   std::function<void(const Config&)> before = [](const Config&) {};
   std::vector<Config> measured, raced;
   std::vector<std::size_t> batches;
   std::vector<double> best_given;
   int races = 0;
-  double race_given = 0;
+  measure::RaceOptions race_given;
+  measure::Speed race_speed;
+  bool race_disturbed = false;
+  std::function<void()> while_racing;
 
  private:
   measure::Outcome outcome(const measure::Candidate& candidate) {
@@ -118,7 +125,7 @@ class FakeMeasurer final : public measure::Measurer {
       return out;
     }
     out.seconds = seconds(config);
-    out.visits = {{{out.seconds}, 1e-4}};
+    out.visits = {{{out.seconds}, sentinel ? sentinel(config) : 1e-4, {}}};
     return out;
   }
 };

@@ -123,8 +123,39 @@ TEST_F(TuneTest, TheTimeLimitEndsARun) {
   EXPECT_GT(summary->trials, 0);
   EXPECT_LT(summary->trials, 1000);
   EXPECT_EQ(measurer_.races, 1);
-  EXPECT_GT(measurer_.race_given, 0);
-  EXPECT_LE(measurer_.race_given, 0.2) << "the race takes what is left";
+  EXPECT_GT(measurer_.race_given.seconds, 0);
+  EXPECT_LE(measurer_.race_given.seconds, 0.2) << "the race takes what is left";
+  EXPECT_LE(measurer_.race_given.patience, 0.2) << "and waits no longer";
+  EXPECT_EQ(measurer_.race_given.limit, measurer_.race_given.patience);
+}
+
+// A race that goes on until it is told to stop: without the limit this would last for ever.
+TEST_F(TuneTest, TheTimeLimitEndsARaceToo) {
+  options_.trials = 30;
+  options_.seconds = 0.3;
+  int asked = 0;
+  measurer_.while_racing = [&] {
+    for (; !measurer_.race_given.stop(); ++asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  const auto summary = run();
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(measurer_.races, 1);
+  EXPECT_GT(asked, 0);
+  EXPECT_FALSE(summary->interrupted);
+}
+
+TEST_F(TuneTest, AnInterruptEndsARaceToo) {
+  options_.trials = 30;
+  bool stop = false;
+  measurer_.while_racing = [&] {
+    EXPECT_FALSE(measurer_.race_given.stop());
+    stop = true;
+    EXPECT_TRUE(measurer_.race_given.stop());
+  };
+  const auto summary = run({}, [&] { return stop; });
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(measurer_.races, 1);
+  EXPECT_TRUE(summary->interrupted);
 }
 
 TEST_F(TuneTest, AStoreThatFailsEndsTheRunWithItsSentence) {
@@ -136,7 +167,9 @@ TEST_F(TuneTest, AStoreThatFailsEndsTheRunWithItsSentence) {
       if (++added_ > 15) return fail(ErrorKind::kIo, "the disk is full");
       return inner_.add(records);
     }
-    Status set_race(const std::vector<store::RaceResult>& results) override { return inner_.set_race(results); }
+    Status set_race(const std::vector<store::RaceResult>& results, const store::RaceNote& note) override {
+      return inner_.set_race(results, note);
+    }
     Status each(const store::Query& q, const std::function<bool(const store::Record&)>& v) override { return inner_.each(q, v); }
     Result<std::int64_t> count(const store::Query& query) override { return inner_.count(query); }
     Result<std::optional<store::Record>> best(const store::Query& query) override { return inner_.best(query); }

@@ -4,39 +4,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <span>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "compiler/codegen/llvm/codegen.h"
 
 extern char** environ;
 
 namespace lathe::codegen {
 namespace {
-
-namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string pattern = fs::temp_directory_path(error).string() + "/lathe-XXXXXX";
-    if (mkdtemp(pattern.data())) path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 bool runs_here(Isa isa) {
 #if defined(__aarch64__)

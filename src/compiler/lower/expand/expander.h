@@ -47,9 +47,7 @@ struct Iter {
   bool reduce = false, guard = false;
 };
 
-// What may leave a tensor: a padded read (ir::Read), or what inlining its tensor made of one, a choice by whether indices
-// are in range (ir::Select).
-using Border = const void*;
+using Border = const void*;  // ir::Border's node: a padded read, or a choice that inlining made of one
 
 struct Constraint {
   enum class Kind {

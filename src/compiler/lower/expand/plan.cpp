@@ -1,49 +1,10 @@
 // Before emission: sizes as numbers, constraints, where accumulators start, and where every buffer is stored.
 #include <algorithm>
 
+#include "compiler/ir/expr/padding.h"
 #include "compiler/lower/expand/expander.h"
 
 namespace lathe::lower {
-namespace {
-
-// The border an expression is, with the value it has outside; null if it is none.
-struct BorderValue {
-  Border border = nullptr;
-  std::optional<double> outside;  // nothing: not a number known here
-};
-BorderValue border_of(const ir::Expr& e) {
-  if (const auto* read = std::get_if<ir::Read>(&e->value); read != nullptr && read->pad) return {read, read->pad};
-  const auto* select = std::get_if<ir::Select>(&e->value);
-  if (select == nullptr || !std::holds_alternative<ir::InRange>(select->condition->value)) return {};
-  const auto* outside = std::get_if<ir::Const>(&select->otherwise->value);
-  return {select, outside == nullptr ? std::nullopt : std::optional(outside->value)};
-}
-
-// Whether the border is a factor of the whole term.
-bool is_factor(const ir::Expr& e, Border border) {
-  if (border_of(e).border == border) return true;
-  if (const auto* c = std::get_if<ir::Cast>(&e->value)) return is_factor(c->x, border);
-  const auto* b = std::get_if<ir::Binary>(&e->value);
-  return b != nullptr && b->op == ir::BinaryOp::kMul && (is_factor(b->a, border) || is_factor(b->b, border));
-}
-
-// Whether the value outside makes the whole term the identity of the reduction.
-bool kills(const ir::Block& block, const BorderValue& value) {
-  if (!value.outside) return false;
-  switch (block.reduce) {
-    case ir::ReduceOp::kSum: return *value.outside == 0 && is_factor(block.body, value.border);
-    case ir::ReduceOp::kMax:
-    case ir::ReduceOp::kMin:
-      return *value.outside == ir::identity_of(block.reduce, block.body->dtype) &&
-             border_of(block.body).border == value.border;
-    case ir::ReduceOp::kProd:
-    case ir::ReduceOp::kNone: return false;
-  }
-  return false;
-}
-
-}  // namespace
-
 bool Expander::inside(LoopId loop, LoopId ancestor) const {
   return loop != ancestor && (ancestor == ir::kRoot || nest_.is_inside({ir::Item::Kind::kLoop, loop}, ancestor));
 }
@@ -95,11 +56,11 @@ void Expander::plan_blocks() {
 void Expander::add_borders(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   ir::for_each_node(block.body, [&](const ir::Expr& e) {
-    const BorderValue value = border_of(e);
-    if (value.border == nullptr) return;
-    const auto kind = kills(block, value) ? Constraint::Kind::kKill : Constraint::Kind::kSelect;
+    const ir::Border value = ir::border_of(e);
+    if (value.node == nullptr) return;
+    const auto kind = ir::kills(block.reduce, block.body, value) ? Constraint::Kind::kKill : Constraint::Kind::kSelect;
     const auto add = [&](const ir::Affine& row, std::int64_t low, std::int64_t high) {
-      blocks_[id].constraints.push_back({kind, -1, value.border, row.terms, row.offset, low, high});
+      blocks_[id].constraints.push_back({kind, -1, value.node, row.terms, row.offset, low, high});
     };
     if (const auto* read = std::get_if<ir::Read>(&e->value)) {
       const auto& shape = nest_.buffers[read->tensor].shape;

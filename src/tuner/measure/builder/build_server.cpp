@@ -14,8 +14,10 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "runtime/runner/wire.h"
+#include "tuner/measure/builder/loads.h"
 #include "tuner/measure/builder/peak_kernel.h"
 #include "tuner/measure/builder/plain_schedule.h"
+#include "tuner/measure/builder/stream_kernel.h"
 
 namespace lathe::builder {
 namespace {
@@ -64,6 +66,7 @@ Status generate(const flat::Program& program, const Target& target, Built& built
 Built describe(const flat::Program& program) {
   Built built;
   built.program_hash = hex(flat::hash(program));
+  built.loads_per_multiply = loads_per_multiply(program);
   built.inputs = borders_of(program.inputs);
   built.outputs = borders_of(program.outputs);
   return built;
@@ -124,6 +127,7 @@ Result<BuildServer::Reply> BuildServer::answer(const runner::Message& message) {
     case measure::kBuild: return build_candidate(message);
     case measure::kBuildProgram: return build_program(message);
     case measure::kBuildPeak: return build_peak();
+    case measure::kBuildStream: return build_stream(message);
     default: return fail(ErrorKind::kDataLoss, "the builder does not know request {}", message.type);
   }
 }
@@ -168,6 +172,14 @@ Result<BuildServer::Reply> BuildServer::build_peak() {
   measure::BuiltPeak peak{describe(kernel.program), kernel.flops};
   LATHE_TRY_STATUS(generate(kernel.program, target_, peak.built));
   return Reply{measure::kBuilt, measure::encode(peak)};
+}
+
+Result<BuildServer::Reply> BuildServer::build_stream(const runner::Message& message) {
+  const auto request = LATHE_TRY(measure::decode_stream(message.body));
+  const flat::Program program = stream_kernel(target_, request.read, request.written);
+  Built built = describe(program);
+  LATHE_TRY_STATUS(generate(program, target_, built));
+  return Reply{measure::kBuilt, measure::encode(built)};
 }
 
 }  // namespace lathe::builder

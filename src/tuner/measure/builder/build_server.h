@@ -31,6 +31,7 @@ class BuildServer {
   Result<Reply> build_candidate(const runner::Message& message);
   Result<Reply> build_program(const runner::Message& message);
   Result<Reply> build_peak();
+  Result<Reply> build_stream(const runner::Message& message);
 
   runner::Channel& channel_;
   std::optional<te::Program> program_;

@@ -9,7 +9,8 @@ enum { M = 13, N = 17, K = 11 };
 
 enum Kind {
   GOOD, SLOW, REFERENCE, CRASH, HANG, EXIT, OVERRUN, FAR_OVERRUN, WRITE_INPUT, WRONG, PARTIAL, HOG, OVERFLOW_STACK,
-  ILLEGAL, GARBAGE, OTHER_ABI, HANG_LATER, BAD_PREPARE, READS_SCRATCH, WRONG_REFERENCE, BLIND_REFERENCE
+  ILLEGAL, GARBAGE, OTHER_ABI, HANG_LATER, BAD_PREPARE, READS_SCRATCH, WRONG_REFERENCE, BLIND_REFERENCE,
+  SLEEPY, DOZING
 };
 
 static volatile int64_t sink;
@@ -50,6 +51,16 @@ static long system_call(long number, long a, long b, long c) {
 #endif
 }
 
+/* Time that the scheduler gives to others. */
+static void give_away(long nanoseconds) {
+#if defined(__x86_64__)
+  const long duration[2] = {0, nanoseconds};
+  system_call(35, (long)duration, 0, 0);
+#else
+  (void)nanoseconds;
+#endif
+}
+
 static int64_t deep(int64_t depth) {
   volatile char frame[4096];
   frame[depth % 4096] = 1;
@@ -72,6 +83,8 @@ static void run(const lathe_runtime* runtime, void* const* tensors, void* consta
       for (int i = 0; i < M * N; ++i) ((double*)tensors[3])[i] = 1.0 / 0.0;
       return;
     case SLOW: for (int i = 0; i < 20000; ++i) sink += i; break;
+    case SLEEPY: give_away(20000000); break;
+    case DOZING: for (int i = 0; i < 100000; ++i) sink += i; if (runs % 40 == 0) give_away(20000000); break;
     case CRASH: *(volatile int*)8 = 1; break;
     case HANG: for (;;) sink += 1;
     case HANG_LATER: while (runs > 1) sink += 1; break;

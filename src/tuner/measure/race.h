@@ -1,0 +1,45 @@
+// What the rounds of a race say, and which of them count. Internal to this room.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "tuner/measure/session.h"
+
+namespace lathe::measure {
+
+inline constexpr std::size_t kFewestRounds = 5;  // of each candidate, where there is time for them
+inline constexpr std::size_t kFewestQuiet = 3;   // undisturbed ones that make a race undisturbed
+
+// One candidate in one round.
+struct Lap {
+  double seconds = 0;                // median of its calls
+  bool counts = true;                // the scheduler left calls alone
+  Speed speed;                       // beside it
+};
+
+class Track {
+ public:
+  explicit Track(std::size_t racers) : laps_(racers), failed_(racers), absent_(racers) {}
+  void add(std::size_t racer, const Lap& lap) { laps_[racer].push_back(lap); }
+  void fail(std::size_t racer) { failed_[racer] = true; }
+  void leave_out(std::size_t racer) { absent_[racer] = true; }
+  bool runs(std::size_t racer) const { return !failed_[racer] && !absent_[racer]; }
+
+  // `known`, or faster where these laps saw that.
+  Speed fastest(const Speed& known) const;
+  // Every racer that runs has so many laps; quiet ones on a machine that is known to be so fast.
+  bool all_have(std::size_t laps, bool only_quiet, const Speed& known) const;
+  bool winner_is_clear(const Speed& known) const;
+  // Of the quiet laps where each has enough of them; else of all laps, and it says so.
+  RaceOutcome outcome(const Speed& known) const;
+
+ private:
+  bool quiet(const Lap& lap, const Speed& known) const;
+  std::vector<double> times(std::size_t racer, bool only_quiet, const Speed& known) const;
+
+  std::vector<std::vector<Lap>> laps_;
+  std::vector<bool> failed_, absent_;
+};
+
+}  // namespace lathe::measure

@@ -1,0 +1,100 @@
+// Which rounds of a race count: rounds are made up here, no machine is timed.
+#include "tuner/measure/race.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace lathe::measure {
+namespace {
+
+constexpr Speed kFast{1e11, 1e-4};
+
+// A machine at a share of kFast, where programs take so much longer.
+Lap lap(double seconds, double share = 1, bool counts = true) {
+  return {seconds / share, counts, {kFast.peak_flops * share, kFast.sentinel_seconds / share}};
+}
+
+TEST(Track, RoundsOfASlowerMachineDoNotCount) {
+  Track track(2);
+  for (int i = 0; i < 5; ++i) {
+    track.add(0, lap(10));
+    track.add(1, lap(12));
+  }
+  for (int i = 0; i < 20; ++i) {  // a neighbour slows it by 1.3 for most of the time
+    track.add(0, lap(10, 1 / 1.3));
+    track.add(1, lap(12, 1 / 1.3));
+  }
+  EXPECT_TRUE(track.all_have(5, true, kFast));
+  EXPECT_FALSE(track.all_have(6, true, kFast));
+  EXPECT_TRUE(track.winner_is_clear(kFast));
+  const RaceOutcome outcome = track.outcome(kFast);
+  EXPECT_FALSE(outcome.disturbed);
+  EXPECT_DOUBLE_EQ(outcome.racers[0].seconds, 10);
+  EXPECT_DOUBLE_EQ(outcome.racers[1].seconds, 12);
+  EXPECT_DOUBLE_EQ(outcome.speed.peak_flops, 1e11);
+  EXPECT_DOUBLE_EQ(outcome.racers[0].spread, 0);
+}
+
+TEST(Track, AMachineThatIsSlowAllTheTimeIsSaid) {
+  Track track(2);
+  for (int i = 0; i < 20; ++i) {
+    track.add(0, lap(10, 1 / 1.3));
+    track.add(1, lap(12, 1 / 1.3));
+  }
+  const RaceOutcome outcome = track.outcome(kFast);
+  EXPECT_TRUE(outcome.disturbed);
+  EXPECT_TRUE(outcome.racers[0].ran);
+  EXPECT_DOUBLE_EQ(outcome.racers[0].seconds, 13) << "all rounds are kept, none is scaled";
+  EXPECT_NEAR(share_of(outcome.speed, kFast), 1 / 1.3, 1e-9);
+  // Where nothing is known of it, it is as fast as it is.
+  EXPECT_FALSE(track.outcome({}).disturbed);
+}
+
+TEST(Track, AFewRoundsOfASpeedNeverSeenBeforeMakeTheOthersSlow) {
+  Track track(1);
+  for (int i = 0; i < 4; ++i) track.add(0, lap(10));
+  for (int i = 0; i < 4; ++i) track.add(0, lap(10, 0.8));
+  const RaceOutcome outcome = track.outcome({});
+  EXPECT_FALSE(outcome.disturbed);
+  EXPECT_DOUBLE_EQ(outcome.racers[0].seconds, 10);
+}
+
+TEST(Track, RoundsThatTheSchedulerDisturbedDoNotCount) {
+  Track track(1);
+  for (int i = 0; i < 9; ++i) track.add(0, lap(i % 3 == 0 ? 10 : 17, 1, i % 3 == 0));
+  EXPECT_FALSE(track.outcome(kFast).disturbed);
+  EXPECT_DOUBLE_EQ(track.outcome(kFast).racers[0].seconds, 10);
+  Track busy(1);
+  for (int i = 0; i < 9; ++i) busy.add(0, lap(17, 1, false));
+  EXPECT_TRUE(busy.outcome(kFast).disturbed);
+}
+
+TEST(Track, WhoFailedOrWasLeftOutHoldsNobodyUp) {
+  Track track(4);
+  for (int i = 0; i < 5; ++i) track.add(0, lap(10));
+  track.fail(1);
+  track.leave_out(2);
+  track.add(3, lap(9));
+  EXPECT_FALSE(track.all_have(2, true, kFast));
+  track.fail(3);
+  EXPECT_TRUE(track.all_have(5, true, kFast));
+  const RaceOutcome outcome = track.outcome(kFast);
+  EXPECT_FALSE(outcome.disturbed);
+  EXPECT_TRUE(outcome.racers[0].ran && !outcome.racers[0].failed);
+  for (const int failed : {1, 3}) {
+    EXPECT_TRUE(outcome.racers[failed].ran && outcome.racers[failed].failed);
+    EXPECT_TRUE(std::isinf(outcome.racers[failed].seconds));
+  }
+  EXPECT_FALSE(outcome.racers[2].ran || outcome.racers[2].failed);
+}
+
+TEST(Track, ARaceThatWasStoppedAtOnceSaysNothing) {
+  Track track(2);
+  track.add(0, lap(10));
+  const RaceOutcome outcome = track.outcome(kFast);
+  EXPECT_FALSE(outcome.racers[0].ran || outcome.racers[1].ran);
+}
+
+}  // namespace
+}  // namespace lathe::measure

@@ -1,0 +1,156 @@
+// The race at the end of a run: who wins it, what is kept of a disturbed one, and that all tell one story.
+#include <algorithm>
+#include <limits>
+
+#include "unit/tune/fakes.h"
+
+namespace lathe::tune {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+measure::Racer racer(double seconds, double spread, double loads) {
+  return {.ran = true, .seconds = seconds, .spread = spread, .loads_per_multiply = loads};
+}
+
+TEST(WinnerOf, TheFastest) {
+  EXPECT_FALSE(winner_of({}));
+  EXPECT_FALSE(winner_of({{.ran = true, .failed = true, .seconds = kInfinity}, {}}));
+  EXPECT_EQ(winner_of({racer(1.2, 0.01, 0.3), racer(1, 0.01, 0.6)}), 1U);
+  EXPECT_EQ(winner_of({racer(1.2, 0.01, 0.3), {.ran = false, .seconds = 0.5}}), 0U);
+}
+
+TEST(WinnerOf, OfThoseWithinEachOthersSpreadTheOneWithFewerLoads) {
+  // Tiles of 14x2 and 6x4 on a quiet machine, and where the neighbours disturb.
+  EXPECT_EQ(winner_of({racer(1, 0.02, 16. / 28), racer(1.01, 0.02, 10. / 24)}), 1U);
+  EXPECT_EQ(winner_of({racer(1, 0.02, 16. / 28), racer(1.03, 0.02, 10. / 24)}), 0U) << "slower by more than the spread";
+  EXPECT_EQ(winner_of({racer(1, 0.02, 16. / 28), racer(1.01, 0.002, 10. / 24)}), 0U) << "the spread of both counts";
+  EXPECT_EQ(winner_of({racer(1, 0.3, 16. / 28), racer(1.1, 0.3, 10. / 24)}), 0U) << "however much they spread";
+  EXPECT_EQ(winner_of({racer(1, 0.02, 0.42), racer(1.01, 0.02, 0.41)}), 0U) << "as good as equal";
+  EXPECT_EQ(winner_of({racer(1, 0.02, 0), racer(1.01, 0.02, 0.4)}), 0U) << "nothing is known, or nothing multiplied";
+  EXPECT_EQ(winner_of({racer(1, 0.02, 0.4), racer(1.01, 0.02, 0)}), 0U);
+}
+
+class RaceTest : public TuneTest {
+ protected:
+  RaceTest() { options_.trials = 40; }
+  store::Record on_record() { return **store_->best({.workload = subject_.workload()}); }
+};
+
+TEST_F(RaceTest, AResumedRunUnderLoadKeepsWhatWasFaster) {
+  measurer_.race_speed = {1e11, 1e-4};
+  const auto quiet = run();
+  ASSERT_TRUE(quiet);
+  ASSERT_TRUE(quiet->race);
+  EXPECT_FALSE(quiet->race->disturbed);
+  EXPECT_DOUBLE_EQ(quiet->race->speed, 1);
+  // Now the machine is 2.4 times slower, and new programs come in that are no better.
+  options_.trials = 80;
+  measurer_.race_seconds = [](const Config& c) { return 2.4 * search::structured_seconds(c); };
+  measurer_.race_speed = {1e11 / 2.4, 2.4e-4};
+  measurer_.race_disturbed = true;
+  const auto loaded = run();
+  ASSERT_TRUE(loaded);
+  ASSERT_TRUE(loaded->race);
+  EXPECT_TRUE(loaded->race->disturbed);
+  EXPECT_NEAR(loaded->race->speed, 1 / 2.4, 1e-9);
+  EXPECT_LE(loaded->best_seconds(), quiet->best_seconds());
+  EXPECT_EQ(on_record().id, loaded->best.id);
+  EXPECT_DOUBLE_EQ(measurer_.race_given.known.peak_flops, 1e11) << "the race is told how fast the machine was";
+  EXPECT_DOUBLE_EQ(measurer_.race_given.known.sentinel_seconds, 1e-4);
+}
+
+TEST_F(RaceTest, ADisturbedRaceIsRepeatedByTheSameCommand) {
+  measurer_.race_speed = {1e11, 1e-4};
+  measurer_.race_disturbed = true;
+  measurer_.race_seconds = [](const Config& c) { return 1.5 * search::structured_seconds(c); };
+  const auto first = run();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->best.race.disturbed);
+  EXPECT_DOUBLE_EQ(first->best.race.peak_flops, 1e11);
+  measurer_.race_disturbed = false;
+  measurer_.race_seconds = {};
+  const auto second = run();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(measurer_.races, 2);
+  EXPECT_FALSE(second->best.race.disturbed);
+  EXPECT_LT(second->best_seconds(), first->best_seconds());
+  ASSERT_TRUE(run());
+  EXPECT_EQ(measurer_.races, 2) << "now the winner stands";
+}
+
+TEST_F(RaceTest, AMachineThatTurnsOutFasterRacesAgain) {
+  measurer_.race_speed = {1e11, 1e-4};
+  ASSERT_TRUE(run());
+  ASSERT_TRUE(run());
+  EXPECT_EQ(measurer_.races, 1);
+  ASSERT_TRUE(store::note_speed(*store_, host_fingerprint().text(), target_.text(), {1.3e11, 0.77e-4}));
+  measurer_.race_speed = {1.3e11, 0.77e-4};
+  measurer_.race_seconds = [](const Config& c) { return search::structured_seconds(c) / 1.3; };
+  const auto summary = run();
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(measurer_.races, 2) << "all of the first race was slow, as is known now";
+  EXPECT_DOUBLE_EQ(summary->best.race.peak_flops, 1.3e11);
+}
+
+// A program that a neighbour slowed while it was measured, and the sentinel with it, is not left out of the race.
+TEST_F(RaceTest, WhatWasMeasuredOnASlowedMachineReachesTheRace) {
+  options_.finalists = 2;
+  const auto slowed = [](const Config& c) { return c[0] % 2 == 0; };
+  measurer_.seconds = [&](const Config& c) { return (slowed(c) ? 0.9 * 1.25 : 1.0) * (1 + 1e-3 * c[1]); };
+  measurer_.sentinel = [&](const Config& c) { return slowed(c) ? 1.25e-4 : 1e-4; };
+  measurer_.race_seconds = [&](const Config& c) { return slowed(c) ? 0.5 : 1.0; };
+  ASSERT_TRUE(run());
+  EXPECT_TRUE(std::ranges::any_of(measurer_.raced, slowed));
+}
+
+// Another tuner on the same run, which ends its race first.
+TEST_F(RaceTest, TwoTunersAgreeAboutTheBest) {
+  std::int64_t other = 0;
+  measurer_.while_racing = [&] {
+    const auto all = records();
+    const auto slowest = std::ranges::max_element(all, {}, &store::Record::seconds);
+    other = slowest->id;
+    ASSERT_TRUE((*store::open_sqlite(folder_.at("records.db")))->set_race({{other, 1e-6}}));
+  };
+  const auto summary = run();
+  ASSERT_TRUE(summary);
+  EXPECT_NE(other, 0);
+  EXPECT_EQ(summary->best.id, other);
+  EXPECT_EQ(on_record().id, other);
+  EXPECT_DOUBLE_EQ(summary->best_seconds(), 1e-6);
+}
+
+TEST_F(RaceTest, WhatAnotherTunerCallsBestIsRacedToo) {
+  ASSERT_TRUE(run());
+  const auto all = records();
+  const auto slowest = std::ranges::max_element(all, {}, &store::Record::seconds);
+  ASSERT_TRUE(store_->set_race({{slowest->id, 1e-6}}));
+  options_.trials = 60;
+  measurer_.raced.clear();
+  ASSERT_TRUE(run());
+  EXPECT_EQ(subject_.to_json(measurer_.raced.front()), slowest->config) << "it defends its place";
+}
+
+TEST_F(RaceTest, TheRecordKeepsWhatWasBesideTheRace) {
+  measurer_.race_speed = {1.2e11, 1e-4};
+  ASSERT_TRUE(run());
+  const store::Record best = on_record();
+  EXPECT_DOUBLE_EQ(best.race.peak_flops, 1.2e11);
+  EXPECT_DOUBLE_EQ(best.race.sentinel_seconds, 1e-4);
+  EXPECT_FALSE(best.race.time.empty());
+  EXPECT_DOUBLE_EQ(store::machine_speed(*store_, best.fingerprint, best.target)->peak_flops, 1.2e11);
+}
+
+TEST_F(RaceTest, ADatabaseThatIsRemovedDuringARunIsNoSuccess) {
+  measurer_.while_racing = [&] { std::filesystem::remove(folder_.at("records.db")); };
+  const auto failed = run();
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().message.find("was removed or replaced"), std::string::npos) << failed.error().text();
+  store_ = std::move(*store::open_sqlite(folder_.at("records.db.rescued")));
+  EXPECT_EQ(records().size(), 40U);
+  EXPECT_TRUE(on_record().raced);
+}
+
+}  // namespace
+}  // namespace lathe::tune
