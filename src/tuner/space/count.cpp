@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "tuner/space/space.h"
 
@@ -17,7 +18,9 @@ bool stands_for_itself(const Space& space, const Config& config) { return space.
 ProgramCount count_programs(const Space& space) {
   ProgramCount count;
   if (space.size() <= kMostCounted) {
-    for (const Config& config : all_configs(space)) count.programs += stands_for_itself(space, config) ? 1 : 0;
+    std::unordered_set<std::uint64_t> programs;
+    for (const Config& config : all_configs(space)) programs.insert(space.program_number(config));
+    count.programs = static_cast<double>(programs.size());
     return count;
   }
   Rng rng(1);

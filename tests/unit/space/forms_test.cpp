@@ -10,8 +10,8 @@
 #include "compiler/te/parse.h"
 #include "support/targets.h"
 #include "tuner/search/search.h"
+#include "tuner/space/restriction.h"
 #include "tuner/space/space.h"
-#include "tuner/space/template.h"
 
 namespace lathe::space {
 namespace {
@@ -63,28 +63,26 @@ TEST_P(FormsTest, OneFormIsOneProgram) {
   auto program = te::parse_program(kPrograms[which]);
   ASSERT_TRUE(program) << program.error().text();
   program->contract.free_layout = free_layout;
-  int proposed = 0, repeated = 0;
+  double pairs = 0, alike = 0;  // of configurations in different forms; those that are one program
   for (const Target& target : {test::avx512(1), test::avx512(2), test::sse(1)}) {
     for (const Flavour flavour : {Flavour::kDefault, Flavour::kWide}) {
       const auto space = derive_space(*program, target, flavour);
       ASSERT_TRUE(space) << space.error().text();
       Rng rng(which + 1);
-      std::map<std::uint64_t, Config> programs;
+      std::map<std::uint64_t, int> programs;
       std::set<std::uint64_t> forms;
       const auto propose = [&](const Config& form) {
         EXPECT_EQ((*space)->canonical(form), form) << (*space)->describe(form);
         if (!forms.insert((*space)->program_number(form)).second) return;
-        ++proposed;
-        const std::uint64_t own = program_of(**space, form, target);
-        const auto [known, added] = programs.emplace(own, form);
-        repeated += !added && own != 0;
-        if (!added && own != 0) fmt::print("REPEAT {}\n  {}\n  {}\n", kPrograms[which], (*space)->describe(known->second), (*space)->describe(form));
+        pairs += static_cast<double>(forms.size()) - 1;
+        if (const std::uint64_t own = program_of(**space, form, target); own != 0) alike += programs[own]++;
       };
-      for (int trial = 0; trial < 16; ++trial) {
+      for (int trial = 0; trial < 8; ++trial) {
         const Config config = any(**space, rng);
         const Config form = (*space)->canonical(config);
         SCOPED_TRACE(target.text() + " " + (*space)->describe(config) + "\nform: " + (*space)->describe(form));
         ASSERT_TRUE((*space)->valid(form));
+        ASSERT_EQ((*space)->program_number(config), (*space)->program_number(form));
         ASSERT_EQ(program_of(**space, config, target), program_of(**space, form, target));
         propose(form);
         propose((*space)->random(rng));
@@ -92,7 +90,96 @@ TEST_P(FormsTest, OneFormIsOneProgram) {
       }
     }
   }
-  fmt::print("{} of {} repeat\n", repeated, proposed);
+  EXPECT_LE(alike, 0.05 * pairs);  // tiny programs are written out whole, whatever their tiles
+}
+
+TEST(Forms, DifferentFormsAreDifferentPrograms) {
+  double pairs = 0, alike = 0;
+  for (const char* text : kPrograms) {
+    const auto program = te::parse_program(text);
+    const Target target = test::avx512(2);
+    const auto space = derive_space(*program, target, Flavour::kDefault);
+    std::map<std::uint64_t, int> programs;
+    int forms = 0;
+    for (const Config& config : search::make_random(**space, 2)->ask(40)) {
+      pairs += forms++;
+      alike += programs[program_of(**space, config, target)]++;
+    }
+  }
+  EXPECT_GT(pairs, 5000);
+  EXPECT_LE(alike, 0.01 * pairs);
+}
+
+// As a search proposes them: of programs of some size one in a hundred repeats another at most.
+TEST(Forms, ASearchSeldomRepeatsAProgram) {
+  for (const int threads : {1, 2}) {
+    int proposed = 0, repeated = 0;
+    for (const int which : {2, 3, 7, 8, 9}) {
+      const auto program = te::parse_program(kPrograms[which]);
+      const Target target = test::avx512(threads);
+      const auto space = derive_space(*program, target, Flavour::kDefault);
+      ASSERT_TRUE(space) << space.error().text();
+      std::set<std::uint64_t> programs;
+      for (const Config& config : search::make_random(**space, 1)->ask(60)) {
+        ++proposed;
+        repeated += !programs.insert(program_of(**space, config, target)).second;
+      }
+    }
+    EXPECT_EQ(proposed, 300);
+    EXPECT_LE(repeated, 3);
+  }
+}
+
+TEST(Forms, KnobsWithoutEffectTakeTheirFirstValue) {
+  const auto program = te::parse_program("A: f32[32,64]; B: f32[64,48]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  const auto space = derive_space(*program, test::avx512(), Flavour::kDefault);
+  Json json = (*space)->to_json((*space)->default_config());
+  json["pack.weights"] = "none";
+  json["tile.v"] = 3;  // all of j
+  json["block.k"] = 64;  // all of k
+  const auto formed = [&](const char* knob, const Json& value) {
+    json[knob] = value;
+    const auto config = (*space)->from_json(json);
+    EXPECT_TRUE(config) << config.error().text();
+    return (*space)->to_json((*space)->canonical(*config));
+  };
+  EXPECT_EQ(formed("prefetch", 16384)["prefetch"], 0);
+  EXPECT_EQ(formed("block.v", 3)["block.v"], 1);
+  json["pack.input"] = "none";
+  EXPECT_EQ(formed("order", "KVP.pv")["order"], "VPK.vp");
+  json["pack.weights"] = "whole";
+  EXPECT_EQ(formed("prefetch", 16384)["prefetch"], 16384);
+}
+
+TEST(Forms, APartOfASpaceIsAListOfConfigurations) {
+  const auto program = te::parse_program("A: f32[4,8]; B: f32[8,16]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  std::shared_ptr<const Space> whole = std::move(*derive_space(*program, test::avx512(), Flavour::kDefault));
+  Json kept = whole->to_json(whole->default_config());
+  kept["order"] = {"VPK.vp", "PVK.vp", "KVP.vp"};
+  kept["unroll.k"] = {1, 2};
+  const auto part = restrict_space(whole, kept);
+  ASSERT_TRUE(part) << part.error().text();
+  EXPECT_EQ(all_configs(**part).size(), 6U);
+  for (const Config& config : all_configs(**part)) EXPECT_EQ((*part)->canonical(config), config);
+  EXPECT_EQ(count_programs(**part).programs, 6);
+}
+
+TEST(Forms, ProgramsAreCountedOrEstimated) {
+  const auto tiny = te::parse_program(kPrograms[15]);
+  const auto few = derive_space(*tiny, test::avx512(), Flavour::kDefault);
+  const ProgramCount counted = count_programs(**few);
+  EXPECT_EQ(counted.samples, 0);
+  EXPECT_LE(counted.programs, 4);  // of 18 configurations
+  EXPECT_EQ((*few)->size(), 18);
+  EXPECT_EQ(search::make_random(**few, 1)->ask(10'000).size(), [&] {
+    std::set<std::uint64_t> programs;
+    for (const Config& config : all_configs(**few)) programs.insert((*few)->program_number(config));
+    return programs.size();
+  }());
+  const auto large = te::parse_program(kPrograms[7]);
+  const ProgramCount guessed = count_programs(**derive_space(*large, test::avx512(), Flavour::kDefault));
+  EXPECT_GT(guessed.samples, 0);
+  EXPECT_LT(guessed.uncertainty, 0.1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FormsTest, ::testing::Combine(::testing::Range(0, static_cast<int>(std::size(kPrograms))), ::testing::Bool()));

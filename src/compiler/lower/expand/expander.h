@@ -168,6 +168,7 @@ class Expander {
   void emit_guarded_body(LoopId loop);
   void emit_chain(LoopId loop, std::size_t digit);
   bool acts_vectorized(LoopId loop) const;
+  bool stays_a_loop(LoopId loop) const;
   std::vector<Pending> pending_at(LoopId loop, std::int64_t div, std::int64_t mod) const;
   bool wants_partition(LoopId loop, const Pending& p) const;
   bool can_guard(LoopId loop, const Pending& p) const;

@@ -8,7 +8,7 @@ namespace lathe::lower {
 namespace {
 
 constexpr int kMaxBorder = 8;      // iterations written out at either side of an interior
-constexpr int kMaxVector = 128;    // lanes; a longer "vectorized" loop is unrolled
+constexpr int kMaxVector = 128;    // lanes; a longer "vectorized" loop stays a loop, unless it indexes registers
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
@@ -56,7 +56,9 @@ void Expander::emit_loop(LoopId loop) {
   const ir::Loop& l = nest_.loops[loop];
   if (!l.intrinsic.empty() && !init_of_) return emit_intrinsic(loop);
   switch (l.kind) {
-    case ir::LoopKind::kVectorized: return acts_vectorized(loop) ? emit_vectorized(loop) : emit_unrolled(loop);
+    case ir::LoopKind::kVectorized:
+      if (acts_vectorized(loop)) return emit_vectorized(loop);
+      return stays_a_loop(loop) ? emit_dynamic(loop) : emit_unrolled(loop);
     case ir::LoopKind::kUnrolled: return not_worth_unrolling(loop) ? emit_dynamic(loop) : emit_unrolled(loop);
     case ir::LoopKind::kSerial:
     case ir::LoopKind::kParallel: return emit_dynamic(loop);
@@ -80,6 +82,17 @@ bool Expander::acts_vectorized(LoopId loop) const {
   if (lanes_ > 1 || extent < 2 || extent > kMaxVector || has_fused_digit(loop)) return false;
   return std::ranges::none_of(blocks_in_[loop],
                               [&](BlockId id) { return blocks_[id].live && reduces_over(id, loop); });
+}
+
+// Too long for a vector, and for being written out.
+bool Expander::stays_a_loop(LoopId loop) const {
+  const auto in_registers = [&](BufferId buffer) { return storage_[buffer].is_register; };
+  return sized_.extent(loop) > kMaxVector && std::ranges::none_of(blocks_in_view(loop), [&](BlockId id) {
+    const ir::Block& block = nest_.blocks[id];
+    const auto reads = ir::reads_of(block.body);
+    return in_registers(block.writes) ||
+           std::ranges::any_of(reads, [&](const ir::Read* read) { return in_registers(read->tensor); });
+  });
 }
 
 bool Expander::has_fused_digit(LoopId loop) const {
@@ -236,13 +249,12 @@ bool Expander::can_guard(LoopId loop, const Pending& p) const {
   });
 }
 
-// Of the tiles along a padded axis only the first and the last touch the border. Where there are more, a reduction loop
-// inside tells their few iterations apart, for less code than a copy of everything inside for each border.
+// Of the tiles along a padded axis only the first and the last touch the border, in a few iterations of a reduction loop
+// inside. That loop tells them apart, for less code than a copy of everything inside for each border.
 bool Expander::is_guarded_inside(LoopId loop, const Pending& p) const {
-  constexpr std::int64_t kFew = 2;
   const BlockPlan& plan = blocks_[p.block];
   const Constraint& c = plan.constraints[p.constraint];
-  if (sized_.extent(loop) <= kFew || reduces_over(p.block, loop)) return false;
+  if (reduces_over(p.block, loop)) return false;
   return std::ranges::any_of(plan.path, [&](LoopId l) {
     return inside(l, loop) && reduces_over(p.block, l) && involves(plan, c, l) && sized_.extent(l) > 1 && can_guard(l, p);
   });
