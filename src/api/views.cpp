@@ -1,6 +1,7 @@
 #include "api/views.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/ranges.h>
 
@@ -45,10 +46,19 @@ std::string values_of(const space::Knob& knob) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+std::string programs_of(const space::Space& space) {
+  const space::ProgramCount count = space::count_programs(space);
+  if (count.samples == 0) return fmt::format("{:.0f} different programs\n", count.programs);
+  if (count.programs == 0) return fmt::format("few different programs: none among {} samples\n", count.samples);
+  return fmt::format("about {:.2g} different programs, estimated from {} samples to within {:.0f} %\n", count.programs, count.samples,
+                     std::ceil(100 * count.uncertainty));
+}
+
 Result<std::string> show_space(const ViewRequest& request) {
   const auto space = LATHE_TRY(space::derive_space(te::canonical(request.program), request.target, request.flavour));
   std::string out = fmt::format("{:.4g} configurations before constraints, {} knobs, hash {}\n", space->size(), space->knobs(),
                                 hex(space->hash()));
+  out += programs_of(*space);
   std::size_t widest = 0;
   for (const auto& knob : space->knob_list()) widest = std::max(widest, knob.name.size());
   for (const auto& knob : space->knob_list()) {

@@ -1,12 +1,14 @@
 #include "compiler/lower/lower.h"
 
+#include "compiler/analysis/essence.h"
 #include "compiler/lower/expand/expand.h"
 #include "compiler/lower/pipeline.h"
 
 namespace lathe::lower {
 
 Result<flat::Program> lower(const ir::SizedNest& nest, const Target& target, const Limits& limits) {
-  return run_passes(LATHE_TRY(expand(nest, target, limits)), target);
+  const ir::Nest essential = analysis::essential(nest);
+  return run_passes(LATHE_TRY(expand(ir::SizedNest(essential, {}), target, limits)), target);
 }
 
 }  // namespace lathe::lower

@@ -6,6 +6,7 @@
 #include <limits>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tuner/search/search.h"
 #include "tuner/search/spread.h"
@@ -105,9 +106,23 @@ class Annealing final : public Searcher {
     std::vector<Config> candidates, batch;
     std::vector<double> scores;
     top.take(candidates, scores);
+    keep_one_a_program(candidates, scores);
     for (const int i : pick_diverse(candidates, scores, wanted, options_.alpha))
       batch.push_back(std::move(candidates[static_cast<std::size_t>(i)]));
     return batch;
+  }
+
+  // Of several names of one program the best scored.
+  void keep_one_a_program(std::vector<Config>& candidates, std::vector<double>& scores) const {
+    std::unordered_set<std::uint64_t> programs;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!programs.insert(domain_.program_number(candidates[i])).second) continue;
+      if (kept != i) candidates[kept] = std::move(candidates[i]);
+      scores[kept++] = scores[i];
+    }
+    candidates.resize(kept);
+    scores.resize(kept);
   }
 
   // The model changed since the last round: scores the chains anew, restarts the worst from the best measured, and takes

@@ -58,6 +58,7 @@ class Genetic final : public Searcher {
       for (std::size_t knob = 0; knob < child.size(); ++knob)
         if (rng_.chance(kMutation)) child = domain_.neighbour(child, rng_);
       for (int i = 0; i < attempt; ++i) child = domain_.neighbour(child, rng_);
+      child = domain_.canonical(child);
       if (unseen_.mark(child)) return child;
     }
     return unseen_.draw(rng_);

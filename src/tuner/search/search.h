@@ -25,8 +25,13 @@ class Domain {
   virtual int knobs() const = 0;
   virtual int values(int knob) const = 0;                     // number of values of the knob, >= 1
   virtual bool valid(const Config& config) const = 0;         // satisfies the constraints
-  virtual Config random(Rng& rng) const = 0;                  // uniform over the valid configurations, or close to it
-  // One knob changed (or a few, where a constraint ties them), valid; `config` itself if it has no neighbour.
+  // Several configurations may be one program: the one of them that stands for all. random() and neighbour() answer with
+  // such ones only. Given a valid configuration.
+  virtual Config canonical(const Config& config) const { return config; }
+  // Equal only for configurations of one program; a few of those may have different forms.
+  virtual std::uint64_t program_number(const Config& config) const { return ConfigHash()(config); }
+  virtual Config random(Rng& rng) const = 0;                  // uniform over the valid configurations, or close to it, brought to their form
+  // One knob changed (or a few, where a constraint ties them), valid, another program; `config` itself if it has no neighbour.
   virtual Config neighbour(const Config& config, Rng& rng) const = 0;
 };
 

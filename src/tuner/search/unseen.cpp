@@ -34,7 +34,7 @@ void Unseen::enumerate(Rng& rng) {
   enumerated_ = true;
   Config config(static_cast<std::size_t>(domain_.knobs()), 0);
   for (bool more = true; more;) {
-    if (!contains(config) && domain_.valid(config)) remaining_.push_back(config);
+    if (!contains(config) && domain_.valid(config) && domain_.canonical(config) == config) remaining_.push_back(config);
     more = false;
     for (std::size_t knob = 0; knob < config.size() && !more; ++knob) {
       more = ++config[knob] < domain_.values(static_cast<int>(knob));

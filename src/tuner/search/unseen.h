@@ -1,6 +1,7 @@
-// Draws configurations that were never proposed or measured. Shared by the searchers.
+// Draws configurations of programs that were never proposed or measured. Shared by the searchers.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -15,10 +16,10 @@ class Unseen {
  public:
   explicit Unseen(const Domain& domain) : domain_(domain) {}
 
-  bool contains(const Config& config) const { return seen_.contains(config); }
+  bool contains(const Config& config) const { return seen_.contains(domain_.program_number(config)); }
   // True if it was new.
-  bool mark(const Config& config) { return seen_.insert(config).second; }
-  // A random configuration never marked before, marked now; none if nothing is left.
+  bool mark(const Config& config) { return seen_.insert(domain_.program_number(config)).second; }
+  // A random configuration of a program never marked before, marked now; none if nothing is left.
   std::optional<Config> draw(Rng& rng);
   // Up to `wanted` of them.
   std::vector<Config> draw(int wanted, Rng& rng);
@@ -31,7 +32,7 @@ class Unseen {
   bool small_space() const;
 
   const Domain& domain_;
-  std::unordered_set<Config, ConfigHash> seen_;
+  std::unordered_set<std::uint64_t> seen_;  // program numbers
   bool enumerated_ = false;
   std::vector<Config> remaining_;  // after enumeration: in random order, some of them seen since
 };

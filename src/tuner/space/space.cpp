@@ -1,20 +1,39 @@
 #include "tuner/space/space.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/hash.h"
+#include "tuner/space/forms.h"
 #include "tuner/space/impl.h"
 
 namespace lathe::space {
 
+Space::Impl::Impl() = default;
+Space::Impl::~Impl() = default;
+
+std::uint64_t Space::Impl::choice_number(const Config& config) const {
+  std::uint64_t number = 0;
+  for (const int k : structural) number = number * derived.knobs[static_cast<std::size_t>(k)].values.size() + config[static_cast<std::size_t>(k)];
+  return number;
+}
+
+void Space::Impl::knob_values(const Config& config, std::vector<std::int64_t>& out) const {
+  out.resize(config.size());
+  for (std::size_t k = 0; k < config.size(); ++k) out[k] = derived.knobs[k].values[config[k]];
+}
+
 const Result<Sketch>& Space::Impl::sketch(const Config& config) const {
-  std::vector<std::uint16_t> key;
-  for (const int k : structural) key.push_back(config[k]);
-  const std::lock_guard lock(mutex);
-  auto& slot = sketches[key];
+  const std::uint64_t number = choice_number(config);
+  {
+    const std::shared_lock lock(mutex);
+    if (const auto found = sketches.find(number); found != sketches.end()) return *found->second;
+  }
+  const std::unique_lock lock(mutex);
+  auto& slot = sketches[number];
   if (!slot) {
     std::vector<std::int64_t> values;
-    for (std::size_t k = 0; k < derived.knobs.size(); ++k) values.push_back(derived.knobs[k].values[config[k]]);
+    knob_values(config, values);
     slot = std::make_unique<Result<Sketch>>(derived.build(values));
   }
   return *slot;
@@ -22,6 +41,7 @@ const Result<Sketch>& Space::Impl::sketch(const Config& config) const {
 
 namespace {
 constexpr int kRandomTries = 10'000;
+constexpr int kNeighbourTries = 100;  // that are the same program
 constexpr double kLargestPart = 1'000'000;
 }
 
@@ -63,8 +83,7 @@ const Sketch& Space::sketch(const Config& config) const {
 }
 
 void Space::knob_values(const Config& config, std::vector<std::int64_t>& out) const {
-  out.resize(config.size());
-  for (std::size_t k = 0; k < config.size(); ++k) out[k] = knob_list()[k].values[config[k]];
+  impl_->knob_values(config, out);
 }
 
 schedule::Trace Space::trace(const Config& config) const {
@@ -123,22 +142,37 @@ bool Space::valid(const Config& config) const {
   return impl_->sketch(config).has_value();
 }
 
+Config Space::canonical(const Config& config) const {
+  if (!impl_->forms) return config;
+  Config form = config;
+  impl_->forms->settle(form);
+  return form == config || valid(form) ? form : config;
+}
+
+std::uint64_t Space::program_number(const Config& config) const {
+  return impl_->forms ? impl_->forms->program(config) : Domain::program_number(config);
+}
+
 Config Space::random(Rng& rng) const {
   Config config(knob_list().size());
   for (int attempt = 0; attempt < kRandomTries; ++attempt) {
     for (int k = 0; k < knobs(); ++k) config[k] = static_cast<std::uint16_t>(rng.below(values(k)));
-    if (valid(config)) return config;
+    if (valid(config)) return canonical(config);
   }
   return default_config();
 }
 
 Config Space::neighbour(const Config& config, Rng& rng) const {
   Config next = config;
-  for (int attempt = 0; attempt < kRandomTries; ++attempt) {
+  int same = 0;
+  for (int attempt = 0; attempt < kRandomTries && same < kNeighbourTries; ++attempt) {
     const auto k = static_cast<int>(rng.below(knobs()));
     if (values(k) < 2) continue;
     next[k] = static_cast<std::uint16_t>(rng.below(values(k)));
-    if (next[k] != config[k] && valid(next)) return next;
+    if (next[k] != config[k] && valid(next)) {
+      if (Config form = canonical(next); form != config) return form;
+      ++same;
+    }
     next[k] = config[k];
   }
   return config;
@@ -148,7 +182,7 @@ Config Space::default_config() const {
   Config config(knob_list().size());
   for (int k = 0; k < knobs(); ++k)
     config[k] = static_cast<std::uint16_t>(knob_list()[k].nearest(impl_->derived.start[k]));
-  return config;
+  return valid(config) ? canonical(config) : config;
 }
 
 namespace {
@@ -171,6 +205,7 @@ std::unique_ptr<Space> make_space(std::unique_ptr<Space::Impl> impl) {
 }  // namespace
 
 std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl) {
+  impl->forms = std::make_unique<Forms>(*impl);
   auto space = make_space(std::move(impl));
   const Config start = space->default_config();
   const Result<Sketch>& sketch = space->impl().sketch(start);

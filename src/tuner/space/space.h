@@ -41,7 +41,7 @@ class Space : public search::Domain {
  public:
   const te::Program& program() const;
   const std::vector<Knob>& knob_list() const;
-  double size() const;               // number of configurations, constraints not counted
+  double size() const;               // number of configurations, constraints not counted; see count_programs()
   std::uint64_t hash() const;        // of knobs, values and constraints: stored with every record
 
   // The derived nest of a configuration's structural knobs; derived on first use, kept, safe from several threads.
@@ -53,12 +53,15 @@ class Space : public search::Domain {
   std::string describe(const Config& config) const;          // "p=14 v=2 order=..."
   Json to_json(const Config& config) const;                  // {"tile.p": 14, ...}
   Result<Config> from_json(const Json& json) const;
-  // The configuration a person would start from: the analytic default, valid.
+  // The configuration a person would start from: the analytic default, valid, in its form.
   Config default_config() const;
 
   int knobs() const override;
   int values(int knob) const override;
   bool valid(const Config& config) const override;
+  // Derived and hand-written spaces have one form a program; in a part of a space every configuration stands for itself.
+  Config canonical(const Config& config) const override;
+  std::uint64_t program_number(const Config& config) const override;
   Config random(Rng& rng) const override;
   Config neighbour(const Config& config, Rng& rng) const override;
 
@@ -75,5 +78,13 @@ Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Ta
 
 // The valid configurations of a small space, the last knob the fastest.
 std::vector<Config> all_configs(const Space& space);
+
+// How many programs a space has: its valid configurations in their form.
+struct ProgramCount {
+  double programs = 0;
+  int samples = 0;         // 0: counted; else estimated from so many configurations drawn at random
+  double uncertainty = 0;  // of an estimate: half the width of its 95 % interval, as a share of it; infinity: none was met
+};
+ProgramCount count_programs(const Space& space);
 
 }  // namespace lathe::space

@@ -127,9 +127,9 @@ Status note_speed(Store& store, const std::string& fingerprint, const std::strin
 Result<double> note_bandwidth(Store& store, const std::string& fingerprint, const std::string& target, const std::string& what,
                               double seen);
 
-// Creates the file if it does not exist, and the user's data folder; any other folder must be there. Errors are sentences a
-// user can act on: locked for longer than
-// `busy_seconds`, read-only, disk full, damaged, written by a newer Lathe, not a database.
+// Creates the file if it does not exist, and the user's data folder; any other folder must be there. Errors are
+// sentences a user can act on: locked for longer than `busy_seconds`, read-only, disk full, damaged, written by a newer
+// Lathe, not a database.
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, double busy_seconds = 10);
 // The same for records that need not outlive it.
 Result<std::unique_ptr<Store>> open_in_memory();

@@ -21,7 +21,10 @@ class SpaceSubject final : public Subject {
   schedule::Trace trace(const search::Config& config) const override { return space_.trace(config); }
   Json trace_json(const search::Config& config) const override { return schedule::to_json(space_.trace(config)); }
   Json to_json(const search::Config& config) const override { return space_.to_json(config); }
-  Result<search::Config> from_json(const Json& json) const override { return space_.from_json(json); }
+  Result<search::Config> from_json(const Json& json) const override {
+    auto config = LATHE_TRY(space_.from_json(json));
+    return space_.valid(config) ? space_.canonical(config) : config;
+  }
   int feature_width() const override { return extractor_.width(); }
   void features(std::span<const search::Config> configs, std::span<float> out, int jobs) const override {
     extractor_.rows(configs, out, jobs);

@@ -91,7 +91,7 @@ class Subject {
   virtual schedule::Trace trace(const search::Config& config) const = 0;
   virtual Json trace_json(const search::Config& config) const = 0;
   virtual Json to_json(const search::Config& config) const = 0;
-  virtual Result<search::Config> from_json(const Json& json) const = 0;
+  virtual Result<search::Config> from_json(const Json& json) const = 0;  // in its form (search::Domain::canonical)
   virtual int feature_width() const = 0;
   virtual void features(std::span<const search::Config> configs, std::span<float> out, int jobs) const = 0;
   // Scores that need no measurement; null if there are none. Used from one thread at a time.

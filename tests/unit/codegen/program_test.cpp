@@ -255,6 +255,29 @@ TEST(Program, TilesAreStoredAcrossRows) {
     }
 }
 
+TEST(Program, TilesAreLoadedAcrossRows) {
+  // Two vectors of columns in turn, as a tile of several vectors has them.
+  for (const int lanes : {4, 8, 16})
+    for (const int columns : {1, 3, 4, 7, 16}) {
+      const Type type{Dtype::kF32, lanes};
+      const int stride = columns + 1, size = stride * 2 * lanes;
+      std::vector<Stmt> tile;
+      for (int c = 0; c < columns; ++c)
+        for (int v = 0; v < 2; ++v)
+          tile.push_back(reg_write(2 * c + v, load(0, ramp(binary(kAdd, var(0), int_imm(v * lanes * stride + c)), stride, lanes), type)));
+      for (int c = 0; c < columns; ++c)
+        for (int v = 0; v < 2; ++v) {
+          const Expr doubled = binary(kAdd, reg_read(2 * c + v, type), reg_read(2 * c + v, type));
+          const Expr at = binary(kAdd, binary(kMul, var(0), int_imm(size)), int_imm(v * lanes * stride + c));
+          tile.push_back(store(1, ramp(at, stride, lanes), doubled));
+        }
+      const Stmt clear = for_loop(1, int_imm(0), int_imm(2 * size), ForKind::kSerial, store(1, var(1), imm(0, {})));
+      check(program({buffer("A", size + 1, Scope::kInput, 0), buffer("O", 2 * size, Scope::kOutput, 0)}, {"i", "j"},
+                    seq({clear, for_loop(0, int_imm(0), int_imm(2), ForKind::kSerial, seq(std::move(tile)))}),
+                    std::vector<Type>(static_cast<std::size_t>(2 * columns), type)));
+    }
+}
+
 TEST(Program, StoresThatMeetKeepTheirOrder) {
   // Columns as far apart as rows: later ones overwrite earlier ones. And values read back from what
   // is stored.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/analysis/essence.h"
 #include "compiler/interp/nest_eval.h"
 #include "compiler/lower/expand/expand.h"
 #include "compiler/lower/pipeline.h"
@@ -29,7 +30,8 @@ bool check(std::uint64_t seed, bool open_sizes) {
   const Target target = seed % 2 == 0 ? testing::old_x86() : testing::new_x86();
   const auto nest = interp::evaluate(sized, interp::random_inputs(program, rng));
   EXPECT_TRUE(nest) << "seed " << seed << ": " << nest.error().text() << "\n" << describe(program, s);
-  const auto flat = lower::expand(sized, target, {.max_accesses = 20'000});
+  const ir::Nest essential = analysis::essential(sized);
+  const auto flat = lower::expand(ir::SizedNest(essential, {}), target, {.max_accesses = 20'000});
   if (!flat) {
     EXPECT_EQ(flat.error().kind, ErrorKind::kIllegalSchedule) << "seed " << seed << ": " << flat.error().text();
     return false;

@@ -49,6 +49,37 @@ TEST_P(Searchers, ProposesValidConfigurationsNeverTwice) {
   }
 }
 
+// The last knob has no effect, and the first two only through their sum, which forms do not show.
+class Named final : public Domain {
+ public:
+  int knobs() const override { return all_.knobs(); }
+  int values(int knob) const override { return all_.values(knob); }
+  bool valid(const Config& config) const override { return all_.valid(config); }
+  Config canonical(const Config& config) const override { return {config[0], config[1], config[2], 0}; }
+  std::uint64_t program_number(const Config& config) const override {
+    return static_cast<std::uint64_t>((config[0] + config[1]) * 100 + config[2]);
+  }
+  Config random(Rng& rng) const override { return canonical(all_.random(rng)); }
+  Config neighbour(const Config& config, Rng& rng) const override { return canonical(all_.neighbour(config, rng)); }
+
+ private:
+  Synthetic all_{{5, 5, 4, 6}};
+};
+
+TEST_P(Searchers, AsksForAProgramOnceWhateverItsName) {
+  const Named domain;
+  auto searcher = kind().make(domain, oracle_, 6);
+  std::set<std::uint64_t> programs;
+  for (std::vector<Config> batch; !(batch = searcher->ask(7)).empty();) {
+    for (const auto& config : batch) {
+      EXPECT_EQ(domain.canonical(config), config);
+      EXPECT_TRUE(programs.insert(domain.program_number(config)).second) << "the program was proposed before";
+    }
+    searcher->tell(measure(batch));
+  }
+  EXPECT_EQ(programs.size(), 9U * 4U);  // every one of them
+}
+
 TEST_P(Searchers, AsksAgainWithoutTellNeverRepeats) {
   const Synthetic domain({5, 7, 11});
   auto searcher = kind().make(domain, oracle_, 3);

@@ -19,6 +19,8 @@ namespace lathe::codegen {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr std::int64_t kMostTwice = 16 << 10;  // bytes of code: larger programs are not built a second time
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -134,7 +136,8 @@ Result<Object> generate(const flat::Program& program, const Target& target,
                         const std::string& artifact) {
   Object object;
   Code code = LATHE_TRY(build(program, target, artifact, true, object));
-  if (code.spills > 0) {
+  object.code_bytes = code_bytes(code.bytes);
+  if (code.spills > 0 && object.code_bytes <= kMostTwice) {
     Code other = LATHE_TRY(build(program, target, artifact, false, object));
     object.rescheduled = other.spills < code.spills;
     if (object.rescheduled) code = std::move(other);

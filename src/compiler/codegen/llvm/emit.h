@@ -148,10 +148,20 @@ class FunctionEmitter {
   Value* to_memory(Value* x, flat::Type type);
   Value* scratch();  // where a masked-off lane may write
 
-  // Stores of a tile across the rows of memory (emit_transpose.cpp).
+  // Stores and loads of a tile across the rows of memory (emit_transpose.cpp).
   using StorePiece = std::function<void(int row, int column, Value* piece)>;
+  struct Block {  // of neighbouring columns
+    bool stores;
+    int count, lanes;
+    std::int64_t stride;  // elements, from row to row
+    llvm::Type* element;
+  };
   std::size_t columns_from(std::span<const flat::Stmt> stmts) const;
-  void store_columns(std::span<const flat::Stmt> stmts);
+  void move_columns(std::span<const flat::Stmt> stmts);
+  llvm::Function* block_function(const Block& block);
+  void store_block(const Block& block, Value* columns, Value* first);
+  void load_block(const Block& block, Value* columns, Value* first);
+  Value* column_place(Value* columns, const Block& block, int column);
   void store_group(Value* const* columns, int width, int lanes, int column,
                    const StorePiece& store);
   void store_sixteen(Value* const* columns, int column, const StorePiece& store);
@@ -170,6 +180,7 @@ class FunctionEmitter {
   std::vector<std::uint64_t> versions_;  // a buffer: changes when its contents may have
   std::uint64_t version_ = 0;
   Value* scratch_ = nullptr;
+  Value* columns_ = nullptr;  // where columns are on their way to or from rows
   // Values of shared nodes, within one statement. Holds the nodes, so that an address is not used
   // again.
   std::unordered_map<const flat::Node*, std::pair<flat::Expr, Value*>> memo_;

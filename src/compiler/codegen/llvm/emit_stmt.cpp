@@ -34,7 +34,7 @@ bool depends_on_vars_only(const Expr& e) {
 void FunctionEmitter::statement(const Seq& n) {
   for (std::size_t i = 0; i < n.stmts.size(); ++i) {
     if (const std::size_t columns = columns_from(std::span(n.stmts).subspan(i)); columns > 1) {
-      store_columns(std::span(n.stmts).subspan(i, columns));
+      move_columns(std::span(n.stmts).subspan(i, columns));
       i += columns - 1;
       continue;
     }

@@ -1,12 +1,18 @@
-// Stores of a register tile whose vectors run across the rows of the tensor in memory.
+// Stores and loads of a register tile whose vectors run across the rows of the tensor in memory.
 //
 // A tile of p pixels by v vectors of channels, stored to a tensor with pixels innermost, is a
 // sequence of stores
 //   Y[ramp(x + 0, s, 16)] = r0;  Y[ramp(x + 1, s, 16)] = r1;  ...
 // each of which would be 16 stores of one element. Transposed in registers, four of them are 16
-// stores of four elements for eight shuffles, sixteen are 16 stores of sixteen for 64.
+// stores of four elements for eight shuffles, sixteen are 16 stores of sixteen for 64. Partial
+// results come back the same way.
+//
+// That is much code for what runs once a tile, and a program has several copies of a tile: so the
+// columns pass through memory, and one function for each shape moves them to rows or back.
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <set>
 #include <span>
 
 #include "compiler/codegen/llvm/emit.h"
@@ -20,6 +26,9 @@ namespace {
 
 constexpr int kElementBytes = 4;
 constexpr int kQuad = 4;  // elements in 128 bits, in which vector units shuffle
+constexpr std::int64_t kMostBytes = 2048;  // on their way at once: 32 registers of 512 bits
+
+llvm::Align column_align() { return llvm::Align(16); }  // the stack's own
 
 // Whether e reads nothing that a store to `target` could change.
 bool reads_only_constants(const Program& program, const Expr& e, const Buffer& target) {
@@ -34,67 +43,161 @@ bool reads_only_constants(const Program& program, const Expr& e, const Buffer& t
   return all;
 }
 
-const Ramp* strided_store(const Program& program, const Stmt& s) {
-  const auto* n = std::get_if<Store>(&s->value);
-  if (!n || n->mask || size_of(n->value->type.dtype) != kElementBytes) return nullptr;
-  const auto* ramp = std::get_if<Ramp>(&n->index->value);
-  const int lanes = n->value->type.lanes;
-  if (!ramp || ramp->stride == 1 || lanes % kQuad != 0) return nullptr;
-  return reads_only_constants(program, n->value,
-                              program.buffers[static_cast<std::size_t>(n->buffer)])
-             ? ramp
-             : nullptr;
+// A statement that moves one column: a vector of a tile, each lane in a row of its own.
+struct Column {
+  const Store* store = nullptr;   // or:
+  const RegWrite* load = nullptr;
+  const Ramp* place;
+  int buffer;
+  Type type;
+  std::int64_t offset = 0;        // elements after the first of its run
+};
+
+bool may_be_column(const Expr& index, const Expr& mask, Type type) {
+  const auto* ramp = std::get_if<Ramp>(&index->value);
+  return !mask && ramp && ramp->stride != 1 && ramp->stride != 0 && type.lanes % kQuad == 0 &&
+         size_of(type.dtype) == kElementBytes;
+}
+
+std::optional<Column> column_of(const Program& program, const Stmt& s) {
+  if (const auto* n = std::get_if<Store>(&s->value)) {
+    const Type type = n->value->type;
+    const auto& buffer = program.buffers[static_cast<std::size_t>(n->buffer)];
+    if (!may_be_column(n->index, n->mask, type) || !reads_only_constants(program, n->value, buffer))
+      return {};
+    return Column{n, nullptr, &std::get<Ramp>(n->index->value), n->buffer, type};
+  }
+  const auto* n = std::get_if<RegWrite>(&s->value);
+  const auto* load = n ? std::get_if<Load>(&n->value->value) : nullptr;
+  if (!load || !may_be_column(load->index, load->mask, n->value->type)) return {};
+  return Column{nullptr, n, &std::get<Ramp>(load->index->value), load->buffer, n->value->type};
+}
+
+// Whether the column can be moved in any order with those before it; remembers what it touches.
+bool is_apart(const Column& column, std::set<std::int64_t>& touched) {
+  if (column.load) return touched.insert(column.load->reg).second;
+  for (int row = 0; row < column.type.lanes; ++row)
+    if (!touched.insert(column.offset + column.place->stride * row).second) return false;
+  return true;
+}
+
+// The columns that the first statements move, in order.
+std::vector<Column> run_of(const Program& program, std::span<const Stmt> stmts) {
+  std::vector<Column> run;
+  std::set<std::int64_t> touched;
+  for (const Stmt& s : stmts) {
+    auto column = column_of(program, s);
+    if (!column || static_cast<std::int64_t>(run.size() + 1) * column->type.lanes * kElementBytes > kMostBytes) break;
+    if (!run.empty()) {
+      const Column& first = run.front();
+      const auto offset = as_int(binary(BinaryOp::kSub, column->place->base, first.place->base));
+      if (!offset || (column->store != nullptr) != (first.store != nullptr) ||
+          column->buffer != first.buffer || column->type != first.type ||
+          column->place->stride != first.place->stride)
+        break;
+      column->offset = *offset;
+    }
+    if (!is_apart(*column, touched)) break;
+    run.push_back(*column);
+  }
+  return run;
 }
 
 }  // namespace
 
-// How many statements from the first on store neighbouring columns.
+// How many statements from the first on move columns of one tile.
 std::size_t FunctionEmitter::columns_from(std::span<const Stmt> stmts) const {
-  const Ramp* first = strided_store(m_.program, stmts[0]);
-  if (!first) return 0;
-  const auto& start = std::get<Store>(stmts[0]->value);
-  std::size_t count = 1;
-  const auto limit =
-      static_cast<std::size_t>(std::abs(first->stride));  // then columns would meet other rows
-  for (; count < stmts.size() && count < limit; ++count) {
-    const Ramp* ramp = strided_store(m_.program, stmts[count]);
-    if (!ramp || ramp->stride != first->stride) break;
-    const auto& n = std::get<Store>(stmts[count]->value);
-    if (n.buffer != start.buffer || n.value->type != start.value->type) break;
-    if (as_int(binary(BinaryOp::kSub, ramp->base, first->base)) != static_cast<std::int64_t>(count))
-      break;
-  }
-  return count;
+  return run_of(m_.program, stmts).size();
 }
 
-void FunctionEmitter::store_columns(std::span<const Stmt> stmts) {
+llvm::Value* FunctionEmitter::column_place(Value* columns, const Block& block, int column) {
+  return b_.CreateConstGEP1_64(b_.getInt8Ty(), columns,
+                               static_cast<std::uint64_t>(column) * kElementBytes *
+                                   static_cast<std::uint64_t>(block.lanes));
+}
+
+// All columns are written to memory before the first block is moved, or all blocks moved before
+// the first column is read: no register holds anything during the calls.
+void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
   memo_.clear();
-  const auto& first = std::get<Store>(stmts[0]->value);
-  const Ramp& line = std::get<Ramp>(first.index->value);
+  std::vector<Column> run = run_of(m_.program, stmts);
+  std::ranges::stable_sort(run, {}, &Column::offset);
+  const Column& first = run.front();
+  const bool stores = first.store != nullptr;
+  llvm::Type* vector = m_.type(first.type);
+  if (!columns_) {
+    columns_ = entry_.CreateAlloca(llvm::ArrayType::get(entry_.getInt8Ty(), kMostBytes));
+    llvm::cast<llvm::AllocaInst>(columns_)->setAlignment(column_align());
+    scopes_.define(columns_, 0);
+  }
+  Block block{stores, 0, first.type.lanes, first.place->stride, vector->getScalarType()};
+  const auto place = [&](std::size_t i) { return column_place(columns_, block, static_cast<int>(i)); };
+  for (std::size_t i = 0; stores && i < run.size(); ++i)
+    b_.CreateAlignedStore(value(run[i].store->value), place(i), column_align());
+  for (std::size_t begin = 0, end = 0; begin < run.size(); begin = end) {
+    const auto limit = static_cast<std::size_t>(std::abs(block.stride));  // further columns would meet other rows
+    for (end = begin + 1; end < run.size() && end - begin < limit; ++end)
+      if (run[end].offset != run[end - 1].offset + 1) break;
+    block.count = static_cast<int>(end - begin);
+    llvm::CallInst* call = b_.CreateCall(block_function(block), {place(begin), pointer(first.buffer, run[begin].place->base)});
+    call->setCallingConv(llvm::CallingConv::PreserveMost);
+  }
+  for (std::size_t i = 0; !stores && i < run.size(); ++i) {
+    Value* column = b_.CreateAlignedLoad(vector, place(i), column_align());
+    scopes_.define(column, scopes_.current());
+    regs_[static_cast<std::size_t>(run[i].load->reg)] = column;
+  }
+  if (stores) touch({first.buffer});
+}
+
+// void (columns, first element of the first row)
+llvm::Function* FunctionEmitter::block_function(const Block& block) {
+  const std::string name = fmt::format("lathe_{}_{}x{}_{}{}", block.stores ? "store" : "load", block.count, block.lanes,
+                                       block.element->isFloatTy() ? "f" : "i", block.stride);
+  if (llvm::Function* known = m_.module->getFunction(name)) return known;
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false);
+  llvm::Function* function = m_.function(type, name);
+  function->setCallingConv(llvm::CallingConv::PreserveMost);
+  FunctionEmitter inner(m_, function);
+  if (block.stores)
+    inner.store_block(block, function->getArg(0), function->getArg(1));
+  else
+    inner.load_block(block, function->getArg(0), function->getArg(1));
+  inner.finish();
+  return function;
+}
+
+namespace {
+
+std::int64_t byte_offset(std::int64_t stride, int row, int column) { return (stride * row + column) * kElementBytes; }
+
+}  // namespace
+
+void FunctionEmitter::store_block(const Block& block, Value* memory, Value* first) {
+  auto* vector = llvm::FixedVectorType::get(block.element, static_cast<unsigned>(block.lanes));
   std::vector<Value*> columns;
-  for (const Stmt& s : stmts) columns.push_back(value(std::get<Store>(s->value).value));
+  for (int i = 0; i < block.count; ++i)
+    columns.push_back(b_.CreateAlignedLoad(vector, column_place(memory, block, i), column_align()));
   const auto store = [&](int row, int column, Value* piece) {
-    const Expr at = binary(BinaryOp::kAdd, line.base, int_imm(line.stride * row + column));
-    tag(b_.CreateAlignedStore(piece, pointer(first.buffer, at), llvm::Align(kElementBytes)),
-        first.buffer);
+    Value* at = b_.CreateGEP(b_.getInt8Ty(), first,
+                             b_.getInt64(static_cast<std::uint64_t>(byte_offset(block.stride, row, column))));
+    b_.CreateAlignedStore(piece, at, llvm::Align(kElementBytes));
   };
-  const int lanes = first.value->type.lanes, count = static_cast<int>(columns.size());
   int done = 0;
-  for (; lanes == 16 && count - done >= 16; done += 16)
+  for (; block.lanes == 16 && block.count - done >= 16; done += 16)
     store_sixteen(columns.data() + done, done, store);
   // A rest that is no multiple of four is stored with some columns before it again.
-  while (done < count) {
-    if (count < 2) {
-      for (int row = 0; row < lanes; ++row)
+  while (done < block.count) {
+    if (block.count < 2) {
+      for (int row = 0; row < block.lanes; ++row)
         store(row, 0, b_.CreateExtractElement(columns[0], static_cast<std::uint64_t>(row)));
       break;
     }
-    const int width = count >= kQuad ? kQuad : 2;
-    const int column = std::min(done, count - width);
-    store_group(columns.data() + column, width, lanes, column, store);
+    const int width = block.count >= kQuad ? kQuad : 2;
+    const int column = std::min(done, block.count - width);
+    store_group(columns.data() + column, width, block.lanes, column, store);
     done = column + width;
   }
-  touch({first.buffer});
 }
 
 namespace {
@@ -163,6 +266,39 @@ void FunctionEmitter::store_sixteen(Value* const* columns, int column, const Sto
         store(quad * kQuad + static_cast<int>(j), column, quads(left, right, second));
       }
     }
+}
+
+void FunctionEmitter::load_block(const Block& block, Value* memory, Value* first) {
+  const auto at = [&](int row, int column) {
+    return b_.CreateGEP(b_.getInt8Ty(), first,
+                        b_.getInt64(static_cast<std::uint64_t>(byte_offset(block.stride, row, column))));
+  };
+  auto* vector = llvm::FixedVectorType::get(block.element, static_cast<unsigned>(block.lanes));
+  auto* piece = llvm::FixedVectorType::get(block.element, kQuad);
+  const auto keep = [&](int column, Value* x) { b_.CreateAlignedStore(x, column_place(memory, block, column), column_align()); };
+  const auto inserted = [&](Value* row, int quad, Value* x) {
+    return block.lanes == kQuad ? x : b_.CreateInsertVector(vector, row, x, b_.getInt64(static_cast<std::uint64_t>(quad)));
+  };
+  for (int done = 0; done < block.count && block.count >= kQuad;) {
+    const int column = std::min(done, block.count - kQuad);
+    std::array<Value*, kQuad> rows;  // quad q of rows[j] is row 4q + j, which transposing makes columns of
+    for (int j = 0; j < kQuad; ++j) {
+      Value* row = llvm::PoisonValue::get(vector);
+      for (int quad = 0; quad < block.lanes; quad += kQuad)
+        row = inserted(row, quad, b_.CreateAlignedLoad(piece, at(quad + j, column), llvm::Align(kElementBytes)));
+      rows[static_cast<std::size_t>(j)] = row;
+    }
+    const auto columns = transpose_quads(b_, rows.data(), block.lanes);
+    for (int j = 0; j < kQuad; ++j) keep(column + j, columns[static_cast<std::size_t>(j)]);
+    done = column + kQuad;
+  }
+  for (int column = 0; column < block.count && block.count < kQuad; ++column) {
+    Value* x = llvm::PoisonValue::get(vector);
+    for (int row = 0; row < block.lanes; ++row)
+      x = b_.CreateInsertElement(x, b_.CreateAlignedLoad(block.element, at(row, column), llvm::Align(kElementBytes)),
+                                 static_cast<std::uint64_t>(row));
+    keep(column, x);
+  }
 }
 
 }  // namespace lathe::codegen

@@ -216,6 +216,11 @@ void Sizes::evaluate(std::span<const std::int64_t> knobs, std::vector<std::int64
   }
 }
 
+std::int64_t Sizes::evaluate(SizeId id, std::span<const std::int64_t> values) const {
+  const Entry& e = at(id);
+  return apply(e.op, values[static_cast<std::size_t>(e.a)], values[static_cast<std::size_t>(e.b)]);
+}
+
 std::string Sizes::text(SizeId id) const {
   if (id == SizeId::kNone) return "none";
   const Entry& e = at(id);

@@ -51,6 +51,8 @@ class Sizes {
 
   // Values of all entries for these knob values; `out` gets count() values. No allocation once out has the capacity.
   void evaluate(std::span<const std::int64_t> knobs, std::vector<std::int64_t>& out) const;
+  // Value of a computed entry (no constant, no knob), given those of the entries before it.
+  std::int64_t evaluate(SizeId id, std::span<const std::int64_t> values) const;
   std::string text(SizeId id) const;  // "ceildiv(1024, p)"
 
  private:

@@ -171,8 +171,13 @@ class Expander {
   void emit_guarded_body(LoopId loop);
   void emit_chain(LoopId loop, std::size_t digit);
   bool acts_vectorized(LoopId loop) const;
+  bool stays_a_loop(LoopId loop) const;
   std::vector<Pending> pending_at(LoopId loop, std::int64_t div, std::int64_t mod) const;
   bool wants_partition(LoopId loop, const Pending& p) const;
+  bool can_guard(LoopId loop, const Pending& p) const;
+  bool is_guarded_inside(LoopId loop, const Pending& p) const;
+  flat::Expr guard_of(LoopId loop, const std::vector<Pending>& pending, std::vector<std::pair<BlockId, int>>& proven) const;
+  void emit_either(LoopId loop, const flat::Expr& all_inside, const std::vector<std::pair<BlockId, int>>& proven);
   struct Bounds {                        // of a loop after narrowing
     std::int64_t begin, end;
     flat::Expr dynamic_begin, dynamic_end;  // null: the numbers
@@ -180,7 +185,7 @@ class Expander {
   };
   Bounds narrow(LoopId loop, const std::vector<Pending>& pending) const;
   void leave_out_idle(LoopId loop, Bounds& bounds);
-  void emit_narrowed(LoopId loop, const Bounds& bounds);
+  void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   bool rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop, std::int64_t div, std::int64_t mod) const;
   std::vector<Part> parts_of(std::int64_t begin, std::int64_t end, const std::vector<Pending>& wanted,
                              const std::function<void(std::int64_t)>& bind) const;
@@ -260,6 +265,7 @@ class Expander {
   std::vector<flat::Stmt>* out_ = nullptr;
   int lanes_ = 1;                                 // of the vectorized loop around
   int borders_ = 0;                               // > 0: in code that runs for a few iterations only, to be kept small
+  int guarded_ = 0;                               // > 0: in the code for iterations of which padding may leave out some
   std::optional<BlockId> init_of_;                // emitting the initialisation of this block only
   std::map<std::pair<BufferId, std::int64_t>, int> registers_;
   struct ActivePrefetch {

@@ -110,7 +110,9 @@ bool Expander::prepare_instance(Instance& at) const {
       continue;
     }
     const flat::Expr condition = condition_of(plan, c, at.lanes);
-    if (!domain) {
+    if (guarded_ > 0 && c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot && condition->type.lanes == 1) {
+      at.condition = both(at.condition, condition);
+    } else if (!domain) {
       auto& known = at.border_conditions[c.border];
       if (!known || !flat::is_imm(known, 0)) known = both(known, condition);
     } else if (condition->type.lanes > 1) {

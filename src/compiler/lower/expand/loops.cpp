@@ -8,7 +8,7 @@ namespace lathe::lower {
 namespace {
 
 constexpr int kMaxBorder = 8;      // iterations written out at either side of an interior
-constexpr int kMaxVector = 128;    // lanes; a longer "vectorized" loop is unrolled
+constexpr int kMaxVector = 128;    // lanes; a longer "vectorized" loop stays a loop, unless it indexes registers
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
@@ -56,7 +56,9 @@ void Expander::emit_loop(LoopId loop) {
   const ir::Loop& l = nest_.loops[loop];
   if (!l.intrinsic.empty() && !init_of_) return emit_intrinsic(loop);
   switch (l.kind) {
-    case ir::LoopKind::kVectorized: return acts_vectorized(loop) ? emit_vectorized(loop) : emit_unrolled(loop);
+    case ir::LoopKind::kVectorized:
+      if (acts_vectorized(loop)) return emit_vectorized(loop);
+      return stays_a_loop(loop) ? emit_dynamic(loop) : emit_unrolled(loop);
     case ir::LoopKind::kUnrolled: return not_worth_unrolling(loop) ? emit_dynamic(loop) : emit_unrolled(loop);
     case ir::LoopKind::kSerial:
     case ir::LoopKind::kParallel: return emit_dynamic(loop);
@@ -80,6 +82,17 @@ bool Expander::acts_vectorized(LoopId loop) const {
   if (lanes_ > 1 || extent < 2 || extent > kMaxVector || has_fused_digit(loop)) return false;
   return std::ranges::none_of(blocks_in_[loop],
                               [&](BlockId id) { return blocks_[id].live && reduces_over(id, loop); });
+}
+
+// Too long for a vector, and for being written out.
+bool Expander::stays_a_loop(LoopId loop) const {
+  const auto in_registers = [&](BufferId buffer) { return storage_[buffer].is_register; };
+  return sized_.extent(loop) > kMaxVector && std::ranges::none_of(blocks_in_view(loop), [&](BlockId id) {
+    const ir::Block& block = nest_.blocks[id];
+    const auto reads = ir::reads_of(block.body);
+    return in_registers(block.writes) ||
+           std::ranges::any_of(reads, [&](const ir::Read* read) { return in_registers(read->tensor); });
+  });
 }
 
 bool Expander::has_fused_digit(LoopId loop) const {
@@ -218,9 +231,79 @@ bool Expander::wants_partition(LoopId loop, const Pending& p) const {
     vector_inside |= nest_.loops[l].kind == ir::LoopKind::kVectorized;
   }
   if (deepest == ir::kRoot || vector_inside) return true;
+  if (is_guarded_inside(loop, p)) return false;
   const bool narrowable = nest_.loops[deepest].kind == ir::LoopKind::kSerial && may_skip(p.block, c, deepest) &&
                           blocks_in_view(deepest).size() == 1 && !has_fused_digit(deepest) && p.weight > 0;
   return !narrowable;
+}
+
+// Whether padding's effect on the iterations of a reduction loop can be asked when it runs: what inside still adds to the
+// constraint is written out, so that a test tells the iterations that need no guards.
+bool Expander::can_guard(LoopId loop, const Pending& p) const {
+  const BlockPlan& plan = blocks_[p.block];
+  const Constraint& c = plan.constraints[p.constraint];
+  if (c.kind != Constraint::Kind::kKill || init_of_ || guarded_ > 0 || nest_.loops[loop].kind != ir::LoopKind::kSerial) return false;
+  if (!may_skip(p.block, c, loop) || blocks_in_view(loop).size() != 1 || has_fused_digit(loop)) return false;
+  return std::ranges::all_of(plan.path, [&](LoopId l) {
+    return !inside(l, loop) || !involves(plan, c, l) || sized_.extent(l) == 1 || nest_.loops[l].kind == ir::LoopKind::kUnrolled;
+  });
+}
+
+// Of the tiles along a padded axis only the first and the last touch the border, in a few iterations of a reduction loop
+// inside. That loop tells them apart, for less code than a copy of everything inside for each border.
+bool Expander::is_guarded_inside(LoopId loop, const Pending& p) const {
+  const BlockPlan& plan = blocks_[p.block];
+  const Constraint& c = plan.constraints[p.constraint];
+  if (reduces_over(p.block, loop)) return false;
+  return std::ranges::any_of(plan.path, [&](LoopId l) {
+    return inside(l, loop) && reduces_over(p.block, l) && involves(plan, c, l) && sized_.extent(l) > 1 && can_guard(l, p);
+  });
+}
+
+// Holds in iterations in which nothing inside leaves its tensor; null where there is nothing to ask. `proven` holds then.
+flat::Expr Expander::guard_of(LoopId loop, const std::vector<Pending>& pending,
+                              std::vector<std::pair<BlockId, int>>& proven) const {
+  flat::Expr all;
+  for (const Pending& p : pending) {
+    if (proven_[p.block][p.constraint] != 0 || !p.inner || !can_guard(loop, p)) continue;
+    const BlockPlan& plan = blocks_[p.block];
+    const Constraint& c = plan.constraints[p.constraint];
+    Lin bound;
+    Range rest{0, 0};
+    bound.c = c.offset;
+    for (const auto& term : c.terms) {
+      bound.c += term.coef * plan.iters[term.iter].offset;
+      for (const Digit& d : plan.iters[term.iter].digits) {
+        if (bound_[d.loop].kind != Binding::Kind::kUnbound) {
+          bound.add(term.coef, digit_lin(d));
+          continue;
+        }
+        const Range r = free_range(d);
+        rest.min += std::min(term.coef * r.min, term.coef * r.max);
+        rest.max += std::max(term.coef * r.min, term.coef * r.max);
+      }
+    }
+    if (bound.lane != 0 || bound.terms.empty()) continue;
+    const Range r = range_of(bound, ranges_, 1);
+    const flat::Expr value = scalar_expr(bound);
+    const auto at_least = [&](const flat::Expr& a, const flat::Expr& b) { return flat::binary(flat::BinaryOp::kLe, b, a); };
+    const auto both = [&](flat::Expr test) { all = all ? flat::binary(flat::BinaryOp::kAnd, all, test) : test; };
+    if (r.min + rest.min < c.low) both(at_least(value, flat::int_imm(c.low - rest.min)));
+    if (r.max + rest.max >= c.high) both(at_least(flat::int_imm(c.high - 1 - rest.max), value));
+    proven.emplace_back(p.block, p.constraint);
+  }
+  return all;
+}
+
+// The body twice: without guards, and small and with them.
+void Expander::emit_either(LoopId loop, const flat::Expr& all_inside, const std::vector<std::pair<BlockId, int>>& proven) {
+  for (const auto& [block, k] : proven) proven_[block][k] = 1;
+  const flat::Stmt whole = capture([&] { emit_body(loop); });
+  for (const auto& [block, k] : proven) proven_[block][k] = 0;
+  ++guarded_, ++borders_;
+  const flat::Stmt guarded = capture([&] { emit_body(loop); });
+  --guarded_, --borders_;
+  out_->push_back(flat::if_then(all_inside, whole, guarded));
 }
 
 std::vector<Expander::Part> Expander::parts_of(std::int64_t begin, std::int64_t end, const std::vector<Pending>& wanted,
@@ -256,7 +339,7 @@ void Expander::emit_dynamic(LoopId loop) {
   if (!bounds.dynamic_begin && !bounds.dynamic_end) leave_out_idle(loop, bounds);
   for (const auto& [block, k] : bounds.proven) proven_[block][k] = 1;
   if (bounds.dynamic_begin || bounds.dynamic_end) {
-    emit_narrowed(loop, bounds);
+    emit_narrowed(loop, bounds, pending);
   } else {
     std::vector<Pending> wanted;
     for (const Pending& p : pending) {
@@ -279,7 +362,7 @@ void Expander::emit_dynamic(LoopId loop) {
         for (std::int64_t v = part.begin; v < part.end; ++v) emit_static_iteration(loop, v, pending);
         borders_ -= border ? 1 : 0;
       } else if (part.begin < part.end) {
-        emit_narrowed(loop, {part.begin, part.end, nullptr, nullptr, {}});
+        emit_narrowed(loop, {part.begin, part.end, nullptr, nullptr, {}}, pending);
       }
     }
   }
@@ -298,10 +381,16 @@ void Expander::leave_out_idle(LoopId loop, Bounds& bounds) {
   bound_[loop] = {};
 }
 
-void Expander::emit_narrowed(LoopId loop, const Bounds& bounds) {
+void Expander::emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending) {
   const int var = new_var(nest_.loops[loop].name, {bounds.begin, bounds.end - 1});
   bound_[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
-  flat::Stmt body = capture([&] { emit_body(loop); });
+  flat::Stmt body = capture([&] {
+    std::vector<std::pair<BlockId, int>> proven;
+    if (const flat::Expr all_inside = guard_of(loop, pending, proven))
+      emit_either(loop, all_inside, proven);
+    else
+      emit_body(loop);
+  });
   bound_[loop] = {};
   out_->push_back(flat::for_loop(var, bounds.dynamic_begin ? bounds.dynamic_begin : flat::int_imm(bounds.begin),
                                  bounds.dynamic_end ? bounds.dynamic_end : flat::int_imm(bounds.end),

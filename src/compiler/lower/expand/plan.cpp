@@ -5,6 +5,7 @@
 #include "compiler/lower/expand/expander.h"
 
 namespace lathe::lower {
+
 bool Expander::inside(LoopId loop, LoopId ancestor) const {
   return loop != ancestor && (ancestor == ir::kRoot || nest_.is_inside({ir::Item::Kind::kLoop, loop}, ancestor));
 }

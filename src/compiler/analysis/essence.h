@@ -1,0 +1,74 @@
+// What of a nest with sizes makes a difference to its program. A loop of one iteration makes none, nor do iterations in
+// which nothing inside a loop runs, nor a prefetch of 0 bytes ahead. Lowering starts from the essence of a nest, so nests
+// of one essence are one program; a space brings its configurations to one form by it.
+//
+// The sizes may be open. Which loops go away then depends on the answers to some questions about sizes; everything else
+// of the essence is sizes that can be compared as formulas (between nests) and as numbers (between configurations).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compiler/ir/nest/nest.h"
+
+namespace lathe::analysis {
+
+class Essence {
+ public:
+  explicit Essence(const ir::Nest& nest);  // which must outlive this
+
+  // The nest's table with further entries behind it.
+  const ir::Sizes& sizes() const { return sizes_; }
+
+  // Whether a size is at most `limit`: a loop has one iteration, a prefetch is off.
+  struct Question {
+    ir::SizeId size;
+    std::int64_t limit;
+    friend bool operator==(const Question&, const Question&) = default;
+  };
+  const std::vector<Question>& questions() const { return questions_; }
+  using Answers = std::vector<char>;  // a question
+  Answers answers(std::span<const std::int64_t> values) const;  // of sizes()
+
+  // A formula's number, the same in every table whose knobs have the same numbers.
+  std::uint64_t formula(ir::SizeId size) const { return formulas_[static_cast<std::size_t>(size)]; }
+  // Of everything that remains: equal for nests that have the same essence whatever the knobs are, if the answers hold.
+  std::uint64_t form(const Answers& answers) const;
+  // The same apart from the sizes' numbers: structure, and the sizes that remain, in one order. Nests of
+  // equal structure whose sizes have equal values have one essence.
+  struct Outline {
+    std::uint64_t structure;
+    std::vector<ir::SizeId> sizes;
+  };
+  Outline outline(const Answers& answers) const;
+
+  // The essence as a nest without open sizes.
+  ir::Nest nest(std::span<const std::int64_t> values) const;
+
+ private:
+  ir::SizeId busy_extent(ir::LoopId loop);
+  ir::SizeId busy_iterations(const ir::Block& block, ir::LoopId loop);
+  void ask(ir::SizeId size, std::int64_t limit);
+  bool yes(const Answers& answers, ir::SizeId size, std::int64_t limit) const;
+  bool is_off(const Answers& answers, const ir::Prefetch& prefetch) const { return yes(answers, prefetch.bytes, 0); }
+  bool is_single(const Answers& answers, ir::LoopId loop) const;
+  bool goes(const Answers& answers, ir::LoopId loop) const;
+  std::vector<char> gone(const Answers& answers) const;  // by loop
+  ir::LoopId remaining(const std::vector<char>& gone, ir::LoopId loop) const;
+
+  template <class Sink>
+  void each_fact(const Answers& answers, Sink& sink) const;
+
+  const ir::Nest& nest_;
+  ir::Sizes sizes_;
+  std::vector<ir::SizeId> extents_;    // by loop: without the iterations in which nothing inside runs
+  std::vector<char> tensorized_;       // by loop: an intrinsic stands for it, with its extent as it is
+  std::vector<Question> questions_;
+  std::vector<std::uint64_t> formulas_;
+};
+
+// The essence of a nest with its sizes filled in.
+ir::Nest essential(const ir::SizedNest& nest);
+
+}  // namespace lathe::analysis

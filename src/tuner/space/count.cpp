@@ -1,0 +1,41 @@
+#include <cmath>
+#include <limits>
+#include <unordered_set>
+
+#include "tuner/space/space.h"
+
+namespace lathe::space {
+namespace {
+
+constexpr double kMostCounted = 1 << 19;  // configurations: about a second
+constexpr int kSamples = 100'000;
+constexpr double kTwoSided95 = 1.96;
+
+bool stands_for_itself(const Space& space, const Config& config) { return space.valid(config) && space.canonical(config) == config; }
+
+}  // namespace
+
+ProgramCount count_programs(const Space& space) {
+  ProgramCount count;
+  if (space.size() <= kMostCounted) {
+    std::unordered_set<std::uint64_t> programs;
+    for (const Config& config : all_configs(space)) programs.insert(space.program_number(config));
+    count.programs = static_cast<double>(programs.size());
+    return count;
+  }
+  Rng rng(1);
+  Config config(static_cast<std::size_t>(space.knobs()));
+  int met = 0;
+  for (int i = 0; i < kSamples; ++i) {
+    for (int k = 0; k < space.knobs(); ++k) config[static_cast<std::size_t>(k)] = static_cast<std::uint16_t>(rng.below(space.values(k)));
+    met += stands_for_itself(space, config) ? 1 : 0;
+  }
+  const double share = static_cast<double>(met) / kSamples;
+  count.programs = space.size() * share;
+  count.samples = kSamples;
+  count.uncertainty = met == 0 ? std::numeric_limits<double>::infinity()
+                               : kTwoSided95 * std::sqrt((1 - share) / (share * kSamples));
+  return count;
+}
+
+}  // namespace lathe::space
