@@ -44,7 +44,7 @@ TEST_F(Paper, WritesItsPageWhenInterrupted) {
   while (finished() < 2) usleep(1000);
   kill(child, SIGINT);
   const Outcome outcome = finish(child);
-  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.code, 130);
   EXPECT_NE(outcome.error.find("lathe: interrupted; " + out_ + ".md shows what is finished, the same command goes on\n"), std::string::npos)
       << outcome.error;
   EXPECT_NE(page().find(" of its 6000 runs are finished."), std::string::npos) << page();

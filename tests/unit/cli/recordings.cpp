@@ -69,7 +69,7 @@ TEST_F(Recordings, GoOnAfterAnInterrupt) {
   kill(child, SIGINT);
   const Outcome interrupted = finish(child);
   if (interrupted.code != 0) {
-    EXPECT_EQ(interrupted.code, 1) << interrupted.error;
+    EXPECT_EQ(interrupted.code, 130) << interrupted.error;
     EXPECT_NE(interrupted.error.find("the same command goes on"), std::string::npos) << interrupted.error;
     EXPECT_FALSE(std::filesystem::exists(file_));
   }
