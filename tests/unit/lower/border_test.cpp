@@ -38,7 +38,7 @@ std::size_t multiplications(const flat::Program& program) {
 
 TEST(Borders, TilesComputeTheSame) {
   for (const int threads : {1, 2})
-    for (const auto& [height, width] : {std::pair{28, 28}, {14, 14}, {6, 21}, {2, 7}, {4, 7}, {13, 17}, {1, 1}, {3, 9}}) {
+    for (const auto& [height, width] : {std::pair{28, 28}, {14, 14}, {6, 21}, {2, 7}, {4, 7}, {12, 42}, {28, 35}, {11, 37}, {13, 17}, {1, 1}, {3, 9}}) {
       const auto program = te::parse_program(fmt::format(kConvolution, height, width));
       ASSERT_TRUE(program) << program.error().text();
       const auto flat = tiled(*program, threads);
@@ -49,7 +49,7 @@ TEST(Borders, TilesComputeTheSame) {
 
 TEST(Borders, TakeOneMoreTileForEachAxis) {
   constexpr std::size_t kTile = 2 * 7;
-  const auto program = te::parse_program(fmt::format(kConvolution, 28, 28));
+  const auto program = te::parse_program(fmt::format(kConvolution, 28, 35));
   const auto flat = tiled(*program, 1);
   ASSERT_TRUE(flat);
   EXPECT_GE(multiplications(*flat), kTile);

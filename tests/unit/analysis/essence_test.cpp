@@ -1,0 +1,64 @@
+// What of a nest makes a difference, as a nest and as numbers that tell programs apart.
+#include "compiler/analysis/essence.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/schedule/step.h"
+#include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
+
+namespace lathe::analysis {
+namespace {
+
+using schedule::Split;
+
+// j in blocks of `block` tiles of `tile`.
+ir::Nest blocked(bool swapped = false) {
+  const auto program = te::parse_program("A: f32[6,40]; B[i,j] = A[i,j]");
+  ir::Nest nest = te::naive_nest(*program);
+  const ir::SizeId tile = nest.sizes.knob(0, "tile"), block = nest.sizes.knob(1, "block");
+  schedule::Trace trace = {Split{"B.j", nest.sizes.mul(block, tile), "c", "r"}, Split{"r", tile, "t", "i"}};
+  if (swapped) trace.push_back(schedule::Reorder{{"c", "B.i"}});
+  const auto applied = schedule::apply(nest, trace, false);
+  EXPECT_TRUE(applied) << applied.error().text();
+  return nest;
+}
+
+std::vector<std::int64_t> sizes(const Essence& essence, std::vector<std::int64_t> knobs) {
+  std::vector<std::int64_t> values;
+  essence.sizes().evaluate(knobs, values);
+  return values;
+}
+
+TEST(Essence, LeavesOutLoopsOfOneIterationAndIdleIterations) {
+  const ir::Nest nest = blocked();
+  const ir::Nest bare = essential(ir::SizedNest(nest, std::vector<std::int64_t>{8, 64}));
+  EXPECT_TRUE(ir::verify(bare)) << ir::verify(bare).error().text();
+  EXPECT_EQ(bare.find_loop("c"), -1);  // 512 elements are all there are
+  const ir::SizedNest sized(bare, {});
+  EXPECT_EQ(sized.extent(bare.find_loop("t")), 5);
+  EXPECT_EQ(sized.extent(bare.find_loop("i")), 8);
+  EXPECT_EQ(sized.extent(bare.find_loop("B.i")), 6);
+}
+
+TEST(Essence, KeepsALoopThatPrefetches) {
+  ir::Nest nest = blocked();
+  const ir::LoopId loop = nest.find_loop("c");
+  nest.loops[loop].prefetch.push_back({nest.find_buffer("A"), nest.sizes.constant(4096)});
+  EXPECT_GE(essential(ir::SizedNest(nest, std::vector<std::int64_t>{8, 64})).find_loop("c"), 0);
+  nest.loops[loop].prefetch[0].bytes = nest.sizes.constant(0);
+  EXPECT_EQ(essential(ir::SizedNest(nest, std::vector<std::int64_t>{8, 64})).find_loop("c"), -1);
+}
+
+TEST(Essence, FormsOfNestsAreEqualWhereTheirDifferenceGoes) {
+  const ir::Nest one = blocked(), other = blocked(true);
+  const Essence a(one), b(other);
+  const auto form = [&](const Essence& essence, std::int64_t block) {
+    return essence.form(essence.answers(sizes(essence, {8, block})));
+  };
+  EXPECT_NE(form(a, 2), form(b, 2));  // c has three iterations, outside or inside i
+  EXPECT_EQ(form(a, 8), form(b, 8));  // c has one
+}
+
+}  // namespace
+}  // namespace lathe::analysis
