@@ -180,7 +180,7 @@ TEST_F(Faults, OfTheReferenceAndTheCandidatesAlike) {
     const auto again = replay(folder.string(), options_);
     ASSERT_FALSE(again.has_value());
     EXPECT_EQ(again.error().kind, ErrorKind::kWrongAnswer);
-    ASSERT_FALSE(measurer->race({candidate(0, "wrong")}, CacheMode::kWarm, 0.1).has_value());
+    ASSERT_FALSE(measurer->race({candidate(0, "wrong")}, {.seconds = 0.1}).has_value());
   }
   ::unsetenv("LATHE_TEST_REFERENCE");
 }

@@ -31,6 +31,18 @@ Config predicted(const Space& space, const Target& target, Rng& rng) {
   return configs[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
 }
 
+// The outputs of the program with this configuration.
+Result<std::vector<interp::Bytes>> run(const Space& space, const Config& config, const Target& target,
+                                       const std::vector<interp::Tensor>& inputs, flat::Program& flat) {
+  std::vector<std::int64_t> values;
+  space.knob_values(config, values);
+  flat = LATHE_TRY(lower::lower(ir::SizedNest(space.sketch(config).nest, values), target));
+  const auto module = LATHE_TRY(testing::compile(flat, target));
+  std::vector<interp::Bytes> stored;
+  for (std::size_t i = 0; i < inputs.size(); ++i) stored.push_back(interp::to_storage(flat.inputs[i], inputs[i].values));
+  return testing::run_module(*module, flat, stored);
+}
+
 class Candidate {
  public:
   Candidate(const te::Program& program, Rng& rng) : inputs_(interp::random_inputs(program, rng)) {
@@ -41,21 +53,13 @@ class Candidate {
 
   // Empty if it was built and computes the program.
   std::string what_is_wrong(const Space& space, const Config& config, const Target& target) const {
-    std::vector<std::int64_t> values;
-    space.knob_values(config, values);
-    const auto flat = lower::lower(ir::SizedNest(space.sketch(config).nest, values), target);
-    if (!flat) return "it does not lower: " + flat.error().text();
-    const auto module = testing::compile(*flat, target);
-    if (!module) return "it does not compile: " + module.error().text();
-    std::vector<interp::Bytes> stored;
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      stored.push_back(interp::to_storage(flat->inputs[i], inputs_[i].values));
-    const auto got = testing::run_module(**module, *flat, stored);
+    flat::Program flat;
+    const auto got = run(space, config, target, inputs_, flat);
     if (!got) return got.error().text();
     for (std::size_t o = 0; o < want_.size(); ++o) {
       const std::string wrong =
-          interp::compare(want_[o], interp::from_storage(flat->outputs[o], (*got)[o]), 64);
-      if (!wrong.empty()) return flat->outputs[o].name + ": " + wrong;
+          interp::compare(want_[o], interp::from_storage(flat.outputs[o], (*got)[o]), 64);
+      if (!wrong.empty()) return flat.outputs[o].name + ": " + wrong;
     }
     return "";
   }
@@ -84,6 +88,42 @@ void check(std::uint64_t seed, int configurations) {
   } catch (const std::exception& broken) {
     FAIL() << broken.what();
   }
+}
+
+// Terms that are all alike are the worst: every rounding errs in the same direction.
+void check_long_sum(const std::string& text, double each, double terms) {
+  SCOPED_TRACE(text);
+  const auto program = te::parse_program(text);
+  ASSERT_TRUE(program) << program.error().text();
+  const Target target = testing::resolved("cpu:host");
+  const auto space = derive_space(*program, target, Flavour::kDefault);
+  ASSERT_TRUE(space) << space.error().text();
+  std::vector<interp::Tensor> inputs;
+  for (const int t : program->inputs()) {
+    const te::Tensor& tensor = program->tensors[t];
+    std::int64_t count = 1;
+    for (const std::int64_t n : tensor.shape) count *= n;
+    inputs.push_back({tensor.dtype, tensor.shape, std::vector<double>(static_cast<std::size_t>(count), each), {}});
+  }
+  const double sum = terms * (inputs.size() == 2 ? each * each : each);
+  Rng rng(3);
+  for (int i = 0; i < 3; ++i) {
+    const Config config = i == 0 ? (*space)->default_config() : (*space)->random(rng);
+    flat::Program flat;
+    const auto got = run(**space, config, target, inputs, flat);
+    ASSERT_TRUE(got) << got.error().text();
+    for (const double element : interp::from_storage(flat.outputs[0], (*got)[0]))
+      ASSERT_NEAR(element / sum, 1, 1e-6) << (*space)->describe(config);
+  }
+}
+
+TEST(BuiltPrograms, LongSumsOfTermsThatAreAlikeStayExact) {
+  const double tenth = 0.1f;
+  check_long_sum("X: f32[10000000]; S[one:1] = sum(i) X[i]", tenth, 1e7);
+  check_long_sum("X: f32[3000001,3]; S[j] = sum(i) X[i,j]", tenth, 3000001);
+  check_long_sum("X: f32[1009,4001]; S[one:1] = sum(i,j) X[i,j]", tenth, 1009.0 * 4001);
+  check_long_sum("X: f32[2,2000003]; S[i] = sum(j) X[i,j]", tenth, 2000003);
+  check_long_sum("X: f32[2000003]; Y: f32[2000003]; S[one:1] = sum(i) X[i] * Y[i]", tenth, 2000003);
 }
 
 TEST(BuiltPrograms, ComputeWhatTheExpressionSays) {

@@ -13,7 +13,7 @@
 
 namespace lathe::codegen {
 
-inline constexpr int kVersion = 2;  // in every record: times compare only between equal versions
+inline constexpr int kVersion = 3;  // in every record: times compare only between equal versions
 
 // Fills the derived members of a target (vector width, registers, FMA ...) and resolves cpu "host".
 // The error for an unknown cpu names similar ones.
