@@ -103,7 +103,10 @@ Value real_unary(ir::UnaryOp op, const Value& x, Dtype dtype) {
 
 Value product(const Value& a, const Value& b, Dtype dtype) {
   const double v = a.value * b.value;
-  const bool open = (a.filler && !std::isfinite(b.value)) || (b.filler && !std::isfinite(a.value));
+  // A product that overflows is none where it is added to something in one step: inf plus it is inf, not NaN.
+  const bool overflows = std::isinf(v) && std::isfinite(a.value) && std::isfinite(b.value);
+  const bool open =
+      overflows || (a.filler && !std::isfinite(b.value)) || (b.filler && !std::isfinite(a.value));
   const double moved =
       times(std::abs(a.value), b.bound) + times(std::abs(b.value) + b.bound, a.bound);
   Value out = rounded(v, open ? kInf : moved, dtype);

@@ -222,13 +222,16 @@ TEST_F(StoreTest, AFileThatIsRemovedWhileItIsInUse) {
   for (const bool replaced : {false, true}) {
     SCOPED_TRACE(replaced);
     const std::string file = path(replaced ? "replaced/records.db" : "removed/records.db");
+    const auto folder = std::filesystem::path(file).parent_path();
+    std::filesystem::create_directories(folder);
     auto store = *open_sqlite(file);
     const auto run = *store->open_run(a_run());
     std::vector<Record> first = {a_record(run, 0)}, second = {a_record(run, 1)}, third = {a_record(run, 2)};
     ASSERT_TRUE(store->add(first));
     EXPECT_TRUE(store->still_there());
-    std::filesystem::remove_all(std::filesystem::path(file).parent_path());
+    std::filesystem::remove_all(folder);
     if (replaced) {
+      std::filesystem::create_directories(folder);
       ASSERT_TRUE(open_sqlite(file));
     }
     const auto refused = store->add(second);
