@@ -74,12 +74,37 @@ double flops(const Program& program) {
   return total;
 }
 
+namespace {
+
+// At most what the iterators of each read can tell apart: of A[k,k,i] the diagonal.
+double elements_read(const Program& program, int tensor) {
+  double elements = 0;
+  for (const Stage& stage : program.stages) {
+    for (const ir::Read* read : ir::reads_of(stage.body)) {
+      if (read->tensor != tensor) continue;
+      double positions = 1;
+      for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
+        const auto uses = [&](const ir::Affine& row) { return row.coef_of(i) != 0; };
+        if (std::ranges::any_of(read->index, uses))
+          positions *= static_cast<double>(stage.iters[static_cast<std::size_t>(i)].extent);
+      }
+      elements += positions;
+    }
+  }
+  return elements;
+}
+
+}  // namespace
+
 double io_bytes(const Program& program) {
   double total = 0;
-  for (const Tensor& tensor : program.tensors) {
+  for (int t = 0; t < static_cast<int>(program.tensors.size()); ++t) {
+    const Tensor& tensor = program.tensors[static_cast<std::size_t>(t)];
     if (tensor.role != TensorRole::kInput && tensor.role != TensorRole::kOutput) continue;
     double elements = 1;
     for (const std::int64_t size : tensor.shape) elements *= static_cast<double>(size);
+    if (tensor.role == TensorRole::kInput)
+      elements = std::min(elements, elements_read(program, t));
     total += elements * size_of(tensor.dtype);
   }
   return total;

@@ -36,6 +36,7 @@ TEST(Parse, MatmulTakesItsExtentsFromTheShapes) {
       "A: f32[31,7]\nB: f32[31,5]\noutput C: f32[7,5]\nC[i:7,j:5] = sum(k:31) A[k,i] * B[k,j]\n");
   EXPECT_EQ(flops(p), 2.0 * 31 * 7 * 5);
   EXPECT_EQ(io_bytes(p), 4.0 * (31 * 7 + 31 * 5 + 7 * 5));
+  EXPECT_EQ(io_bytes(parsed("A: f32[50,50,7]; D[i] = sum(k) A[k,k,i]")), 4.0 * (50 * 7 + 7)) << "of A its diagonal";
   EXPECT_EQ(workload_key(p),
             "A: f32[31,7]; B: f32[31,5]; output C: f32[7,5]; "
             "C[i:7,j:5] = sum(k:31) A[k,i] * B[k,j]; layout plain; max_error 2e-05");
