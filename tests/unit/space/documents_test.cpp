@@ -1,7 +1,6 @@
 // What the documents show, at more sizes than they show it: every example of docs/expressions.md and every named operator
 // on awkward shapes has a space of right programs.
-#include <array>
-#include <fstream>
+#include <algorithm>
 #include <regex>
 
 #include <fmt/ranges.h>
@@ -9,6 +8,7 @@
 
 #include "compiler/ops/operators.h"
 #include "compiler/te/parse.h"
+#include "support/documents.h"
 #include "support/targets.h"
 #include "unit/space/check_space.h"
 
@@ -19,21 +19,6 @@ using test::avx512, test::sse;
 using Replacements = std::vector<std::pair<const char*, const char*>>;  // of whole numbers
 
 constexpr int kConfigurations = 5;
-
-std::vector<std::string> examples() {
-  std::ifstream file(LATHE_EXPRESSIONS_DOC);
-  std::vector<std::string> out;
-  bool inside = false;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("```")) {
-      inside = line == "```te";
-      if (inside) out.emplace_back();
-    } else if (inside) {
-      out.back() += line + "\n";
-    }
-  }
-  return out;
-}
 
 std::string with(std::string text, const Replacements& replacements) {
   // Two passes, so that what one number becomes is not taken for another.
@@ -80,7 +65,7 @@ void check(const te::Program& program, std::uint64_t seed) {
 
 TEST(Documents, EveryExampleAtThreeSizes) {
   std::uint64_t seed = 0;
-  for (const std::string& text : examples()) {
+  for (const std::string& text : examples_of(LATHE_EXPRESSIONS_DOC, "te")) {
     const auto found = std::ranges::find_if(sizes_of_examples(), [&](const Sizes& s) { return text.starts_with(s.begins); });
     ASSERT_NE(found, sizes_of_examples().end()) << "give this example three sizes:\n" << text;
     ASSERT_GE(found->sizes.size(), 3u);

@@ -30,6 +30,10 @@ Prepared prepare(const te::Program& program, const Target& target);
 void inline_stages(Prepared& prepared, const te::Program& program);
 void split_reductions(Prepared& prepared, const te::Program& program, const Target& target);
 
+// What is neither tiled nor fused gets vector lanes along the last axis of its result, threads along the first.
+void schedule_plainly(const te::Program& view, const te::Stage& stage, const Target& target, ir::Nest& nest,
+                      schedule::Trace& trace);
+
 // Applies the step and keeps it; false if it was refused.
 bool try_step(ir::Nest& nest, schedule::Trace& trace, schedule::Step step, bool free_layout);
 

@@ -364,30 +364,6 @@ class Builder {
   std::string target_, tile_loop_, block_order_, packed_weights_;
 };
 
-// What is neither tiled nor fused: vector lanes along the last axis, threads along the first.
-void schedule_plainly(const te::Program& view, const te::Stage& stage, const Target& target, Draft& draft) {
-  const auto step = [&](schedule::Step s) { try_step(draft.nest, draft.trace, std::move(s), view.contract.free_layout); };
-  const auto kind = [&](const std::string& loop, ir::LoopKind k) {
-    Annotate a;
-    a.loop = loop;
-    a.kind = k;
-    step(a);
-  };
-  std::vector<std::string> order, reduction;
-  for (const te::Iterator& it : stage.iters) (it.kind == te::IterKind::kSpatial ? order : reduction).push_back(it.name);
-  if (order.empty()) return;
-  const std::int64_t lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
-  const std::string last = order.back();
-  step(schedule::Split{last, lanes, last + ".o", last + ".l", ir::Tail::kPeel});
-  order.back() = last + ".o";
-  const std::string first = order.front();
-  order.insert(order.end(), reduction.begin(), reduction.end());
-  order.push_back(last + ".l");
-  step(schedule::Reorder{order});
-  kind(last + ".l", ir::LoopKind::kVectorized);
-  if (target.threads > 1) kind(first, ir::LoopKind::kParallel);
-}
-
 }  // namespace
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values) {
@@ -402,7 +378,7 @@ Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int6
         Builder(other.rule, other.values, false, draft).tile();
     for (const te::Stage& stage : view.stages)
       if (!draft.placed.contains(view.tensors[stage.tensor].name))
-        schedule_plainly(view, stage, tiling.main.target, draft);
+        schedule_plainly(view, stage, tiling.main.target, draft.nest, draft.trace);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
