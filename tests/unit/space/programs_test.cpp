@@ -67,6 +67,7 @@ constexpr Case kCases[] = {
                   "O[i,d] = sum(j) P[i,j] * V[j,d]"},
     {"row_share", "X: f32[64,256]; Y[i,j] = X[i,j] / (sum(k) X[i,k])"},
     {"rms_norm", "X: f32[8,256]; g: f32[256]; Y[i,j] = X[i,j] * rsqrt(0.1 + 0.0039 * (sum(k) X[i,k] * X[i,k])) * g[j]"},
+    {"weighted_rows", "X: f32[9,130]; g: f32[130]; b: f32[130]; S[i] = sum(j) (X[i,j] * g[j] + b[j])"},
     {"dot", "x: f32[1000]; y: f32[1000]; D[one:1] = sum(i) x[i] * y[i]"},
     {"matvec", "A: f32[37,130]; x: f32[130]; y[i] = sum(k) A[i,k] * x[k]"},
     {"long_sum", "X: f32[100003]; S[one:1] = sum(i) X[i]"},

@@ -20,19 +20,21 @@ constexpr Cuts kStream{512, 16, 16};
 // Partial results of a product are as many as the result's elements a block.
 constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9};
 
-// Reads that each leave out an axis of the result: elements are used again, which a register tile is for.
+// Two reads that each leave out an axis of the result which the other has: elements are used again, which a register tile
+// is for.
 bool has_reuse(const te::Stage& stage) {
   const auto reads = ir::reads_of(stage.body);
-  int reused = 0;
-  for (const ir::Read* read : reads) {
-    for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
-      const te::Iterator& it = stage.iters[i];
-      if (it.kind != te::IterKind::kSpatial || it.extent < 2 || touches(read->index, i)) continue;
-      ++reused;
-      break;
-    }
-  }
-  return reused >= 2;
+  const auto lacks = [&](const ir::Read* a, const ir::Read* b) {
+    for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
+      if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent > 1 && !touches(a->index, i) &&
+          touches(b->index, i))
+        return true;
+    return false;
+  };
+  for (const ir::Read* a : reads)
+    for (const ir::Read* b : reads)
+      if (lacks(a, b) && lacks(b, a)) return true;
+  return false;
 }
 
 // The reduction iterator that rows lie along: -1 if lanes do better along an axis of the result.
