@@ -52,6 +52,8 @@ Result<te::Declarations> declarations_of(const WorkloadRequest& request) {
   te::Declarations declarations;
   for (const auto& text : request.shapes) {
     const auto [name, value] = LATHE_TRY(assignment(text, "--shape", "A=1024,1024"));
+    if (declarations.shapes.contains(name))
+      return fail_at("--shape", ErrorKind::kInvalidArgument, "{} has two shapes; give one", name);
     declarations.shapes[name] = LATHE_TRY(shape_of(name, value));
   }
   for (const auto& text : request.dtypes) {

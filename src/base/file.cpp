@@ -38,8 +38,20 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
   return bytes;
 }
 
+namespace {
+
+// The file that a link names, so that the link stays.
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return path;
+  const fs::path target = fs::weakly_canonical(path, error);
+  return error ? path : target.string();
+}
+
+}  // namespace
+
 PendingFile::PendingFile(const std::string& final_path)
-    : final_(final_path), pending_(fmt::format("{}.{}.tmp", final_path, ::getpid())) {}
+    : final_(behind_links(final_path)), pending_(fmt::format("{}.{}.tmp", final_, ::getpid())) {}
 
 PendingFile::~PendingFile() {
   std::error_code ignored;
@@ -47,6 +59,10 @@ PendingFile::~PendingFile() {
 }
 
 Status PendingFile::write(std::span<const std::byte> bytes) const {
+  std::error_code none;
+  const fs::file_status there = fs::status(final_, none);
+  if (fs::exists(there) && !fs::is_regular_file(there))
+    return fail_at(final_, ErrorKind::kIo, "this is a device, a pipe or a folder and would be replaced; give another file");
   std::ofstream out(pending_, std::ios::binary);
   out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   out.close();

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -57,6 +58,22 @@ TEST_F(Files, ThatNeverEndAreRefused) {
   EXPECT_EQ(read_file(path("a"), 100'000)->size(), 100'000U);
   EXPECT_EQ(read_file(path("a"), 99'999).error().message,
             "this holds more than 99999 bytes, the most that is read; give another file");
+}
+
+TEST_F(Files, WhatIsNoFileIsNotReplaced) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  fs::create_directory(path("folder"));
+  for (const char* name : {"pipe", "folder"}) {
+    const Status written = write_whole(path(name), "bytes");
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().message, "this is a device, a pipe or a folder and would be replaced; give another file");
+  }
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  ASSERT_TRUE(write_whole(path("file"), "old"));
+  fs::create_symlink(path("file"), path("link"));
+  ASSERT_TRUE(write_whole(path("link"), "new"));
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(*read_file(path("file")), "new");
 }
 
 TEST_F(Files, SayWhyTheyCannotBeWritten) {

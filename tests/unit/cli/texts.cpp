@@ -33,7 +33,7 @@ TEST(Texts, CutKeepsCharactersWhole) {
   EXPECT_EQ(cut("", 3), "");
 }
 
-const Subject kMatmul{"", 2e9, 2e9};
+const Subject kProduct{"", 2e9, 2e9};
 
 TEST(Texts, ProgressSaysOfWhat) {
   tune::Progress p;
@@ -60,36 +60,36 @@ TEST(Texts, Progress) {
   p.trials = 37;
   p.wanted = 512;
   p.phase = "measuring";
-  EXPECT_EQ(progress_text(p, kMatmul, 0), "37/512 trials | measuring");
+  EXPECT_EQ(progress_text(p, kProduct, 0), "37/512 trials | measuring");
   p.failed = 2;
   p.main_failure = "timeout: took longer than 5 s and was stopped by the tuner";
   p.best_seconds = 0.01;
   p.trials_per_second = 14.12;
   p.left_seconds = 33;
-  EXPECT_EQ(progress_text(p, kMatmul, 400e9),
+  EXPECT_EQ(progress_text(p, kProduct, 400e9),
             "37/512 trials, 2 failed (timeout: took longer than 5 s and was...) | best 200.0 GFLOP/s, 50 % of peak | "
             "14.1 trials/s | 0:33 left | measuring");
 }
 
 TEST(Texts, ProgressInFewColumns) {
   tune::Progress p;
-  EXPECT_EQ(progress_text(p, kMatmul, 0), "");
+  EXPECT_EQ(progress_text(p, kProduct, 0), "");
   p.trials = 37;
   p.wanted = 512;
   p.phase = "measuring";
   p.best_seconds = 0.01;
   p.trials_per_second = 14.12;
   p.left_seconds = 33;
-  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 79), "37/512 trials | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left | measuring");
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 79), "37/512 trials | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left | measuring");
   p.failed = 2;
   p.main_failure = "timeout: took longer than 5 s and was stopped by the tuner";
-  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 119),
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 119),
             "37/512 trials, 2 failed (timeout) | best 200.0 GFLOP/s, 50 % of peak | 14.1 trials/s | 0:33 left | measuring");
-  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 90), "37/512 trials, 2 failed (timeout) | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
-  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 79), "37/512, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
-  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 20), "37/512, 2 failed");
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 90), "37/512 trials, 2 failed (timeout) | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 79), "37/512, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 20), "37/512, 2 failed");
   p.trials = 600;
-  EXPECT_EQ(progress_text(p, kMatmul, 400e9, 60), "600 trials, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s");
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 60), "600 trials, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s");
 }
 
 TEST(Texts, HowARunEnded) {

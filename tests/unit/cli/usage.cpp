@@ -41,6 +41,7 @@ TEST_F(Usage, Workloads) {
   refused({"tune", "frob"}, kWrongUsage, "unknown workload \"frob\"");
   refused({"tune", kMatmul}, kWrongUsage, "there is no tensor A");
   refused({"tune", kMatmul, "--shape", "A=8,8", "--shape", "B=7,8"}, kWrongUsage, "the expression, line 1, column");
+  refused({"tune", kMatmul, "--shape", "A=8,8", "--shape", "A=8,9"}, kWrongUsage, "--shape: A has two shapes; give one");
   refused({"tune", kMatmul, "--shape", "A=8,x"}, kWrongUsage, "--shape: \"x\" is not a size of A");
   refused({"tune", kMatmul, "--shape", "A"}, kWrongUsage, "--shape: \"A\" is not NAME=VALUE");
   refused({"tune", "B[i] = A[i", "--shape", "A=8"}, kWrongUsage, "line 1, column");

@@ -71,6 +71,7 @@ constexpr Case kCases[] = {
     {"dot", "x: f32[1000]; y: f32[1000]; D[one:1] = sum(i) x[i] * y[i]"},
     {"matvec", "A: f32[37,130]; x: f32[130]; y[i] = sum(k) A[i,k] * x[k]"},
     {"long_sum", "X: f32[100003]; S[one:1] = sum(i) X[i]"},
+    {"long_sum_of_many_blocks", "X: f32[140003]; S[one:1] = sum(i) X[i]"},
     {"long_columns", "X: f32[40009,3]; S[j] = sum(i) X[i,j]"},
     {"long_sum_of_two", "X: f32[301,211]; S[one:1] = sum(i,j) X[i,j]"},
     {"constants", "const W: f32[9,7]; const s: f32[9]; X: f32[5,7]; V[o,i] = exp(W[o,i]) * s[o]\n"

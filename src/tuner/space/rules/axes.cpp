@@ -13,6 +13,14 @@ bool consecutive(const te::Program& program, int tensor, const std::vector<ir::A
          (layout_is_free(program, tensor) && plain_dim(index, iter) >= 0);
 }
 
+// Lanes along `iter` read consecutive elements of row-major tensors.
+bool reads_as_they_lie(const te::Stage& stage, int iter) {
+  return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
+    const auto rows = std::ranges::count_if(read->index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
+    return rows == 0 || (rows == 1 && read->index.back().coef_of(iter) == 1);
+  });
+}
+
 Axes assign(const te::Program& program, int stage_index, int vector) {
   const te::Stage& stage = program.stages[stage_index];
   Axes axes;
@@ -100,6 +108,11 @@ std::vector<Axes> classify(const te::Program& program, int stage_index) {
   const auto written = written_index(stage);
   // An intermediate counts like the border it flows to: a fused consumer stores along the same axis.
   const bool plain_result = !program.contract.free_layout;
+  // Between intermediates nothing is gained by another layout than they have.
+  const bool only_intermediates =
+      std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
+        return program.tensors[read->tensor].role == te::TensorRole::kIntermediate;
+      });
   std::vector<std::pair<std::int64_t, Axes>> found;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
@@ -117,7 +130,8 @@ std::vector<Axes> classify(const te::Program& program, int stage_index) {
     // only the weights touch, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
     if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast)) continue;
-    found.emplace_back((stores ? 1 << 21 : 0) + (broadcast ? 1 << 20 : 0) +
+    const bool as_it_lies = only_intermediates && written.back().coef_of(i) == 1 && reads_as_they_lie(stage, i);
+    found.emplace_back((as_it_lies ? 1 << 22 : 0) + (stores ? 1 << 21 : 0) + (broadcast ? 1 << 20 : 0) +
                            std::min<std::int64_t>(stage.iters[i].extent, 1 << 16),
                        std::move(axes));
   }
