@@ -24,7 +24,6 @@ class Chain {
 
   std::string text() {
     const int stages = static_cast<int>(rng_.between(2, kMostStages));
-    input({size(), size()});
     for (int i = 0; i < stages; ++i) add_stage();
     return head_ + body_;
   }

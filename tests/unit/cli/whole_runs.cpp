@@ -235,11 +235,19 @@ TEST_F(Command, WhatTheTerminalEchoesIsDrawnOver) {
 
 class Interrupts : public Command {
  protected:
-  // A run that has reported its first trials.
-  pid_t begun() {
+  // A run that has reported more trials than were on record. What it goes on from it reports too.
+  pid_t begun(std::size_t on_record = 0) {
     const pid_t child = start(with(with({"tune"}, workload_), {"--trials", "100000", "--json"}));
-    for (int i = 0; i < 1200 && content(folder_.at("err")).find("best ") == std::string::npos; ++i) usleep(50'000);
+    for (int i = 0; i < 1200 && reported() <= on_record; ++i) usleep(50'000);
     return child;
+  }
+
+  // Of the last line that tells trials.
+  std::size_t reported() const {
+    const std::string lines = content(folder_.at("err"));
+    const std::size_t end = lines.rfind("/100000 trials | best ");
+    if (end == std::string::npos) return 0;
+    return std::stoul(lines.substr(lines.find_last_not_of("0123456789", end - 1) + 1, end));
   }
 };
 
@@ -247,7 +255,7 @@ TEST_F(Interrupts, EndARunCleanly) {
   std::size_t before = 0;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     SCOPED_TRACE(signal);
-    const pid_t child = begun();
+    const pid_t child = begun(before);
     kill(child, signal);
     const Outcome outcome = finish(child);
     ASSERT_EQ(outcome.code, 128 + signal) << outcome.error;
