@@ -52,6 +52,8 @@ void add_exploration_flags(FlagSet& set, tune::Options& options) {
   set.number("--global-trials", options.global_trials, 0.001, 1e9,
              "trials that a global model is worth: it fades as they come in; the paper's never does (1e9)");
   set.number("--elite", exploration.elite, 0, 1, "share of the chains that restart from the best measured; the paper's is 0");
+  set.number("--thrift", options.thrift, 0, 1000,
+             "a trial of twice the usual cost has to promise so much more, in units of the scores' spread; the paper's is 0");
   set.group("");
 }
 

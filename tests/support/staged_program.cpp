@@ -154,17 +154,19 @@ class Chain {
     }
   }
 
+  void diagonal() {
+    const Tensor d{fresh("A"), {size(), size()}};
+    head_ += fmt::format("{0}: {1}[{2},{2},{3}]\n", d.name, type_, d.shape[0], d.shape[1]);
+    stage({fresh("D"), {d.shape[1]}}, "i", tame_sum(fmt::format("(sum(k) {}[k,k,i])", d.name)));
+  }
+
   void product() {
+    if (coin(0.12)) return diagonal();
     const Tensor a = any(2);
     const std::string n = a.name;
     if (coin(0.2))
       return stage({fresh("C"), {a.shape[0], a.shape[0]}}, "i,j",
                    tame_sum(fmt::format("(sum(k) {0}[i,k] * {0}[j,k])", n)));
-    if (coin(0.15)) {  // the diagonal of two dimensions
-      const Tensor d{fresh("A"), {size(), size()}};
-      head_ += fmt::format("{0}: {1}[{2},{2},{3}]\n", d.name, type_, d.shape[0], d.shape[1]);
-      return stage({fresh("D"), {d.shape[1]}}, "i", tame_sum(fmt::format("(sum(k) {}[k,k,i])", d.name)));
-    }
     const bool transposed = coin();
     const std::int64_t m = size();
     const Tensor b = shaped(transposed ? std::vector{m, a.shape[1]} : std::vector{a.shape[1], m});

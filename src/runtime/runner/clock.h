@@ -38,6 +38,7 @@ class Sentinel {
   double run();                      // seconds; a run that the scheduler interrupts is repeated
 
  private:
+  void pass();
   double run_once();
   std::vector<float> data_;
   float sink_ = 0;

@@ -268,7 +268,10 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   } else {
     ++item.quiet_visits;
   }
-  if (item.quiet_visits >= session_.options.visits) return complete(item);
+  const bool far_behind = !disturbed && fastest > session_.options.enough_factor * best_;
+  const auto& visits = item.outcome.visits;
+  const bool known = far_behind || agree(visits, session_.gate.normal(), session_.options.sentinel_tolerance);
+  if (known || item.quiet_visits >= session_.options.visits) return complete(item);
   to_revisit_.push_back(&item);
 }
 

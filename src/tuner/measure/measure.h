@@ -96,8 +96,10 @@ struct Options {
   int jobs = 2;                      // processes the tuner may keep busy, builders and runner together
   CacheMode cache = CacheMode::kWarm;
   double min_seconds = 0.008;        // timed, a visit
-  int visits = 3;                    // spread over the batch; 0: candidates are run once and checked, not timed
+  int visits = 3;                    // at most, but for repeated ones, spread over the batch; 0: candidates are run once and
+                                     // checked, not timed
   double drop_factor = 3;            // dropped early past this times the best
+  double enough_factor = 1.5;        // past this times the best, one undisturbed visit tells enough
   double sentinel_tolerance = 0.03;  // a visit whose sentinel drifts further is repeated
   double timeout_seconds = 5;        // a candidate, all visits' first run included
   std::int64_t memory_bytes = 4LL << 30;  // address space a runner may take beyond its tensors

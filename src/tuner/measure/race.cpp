@@ -3,10 +3,12 @@
 #include "tuner/measure/race.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "base/statistics.h"
 
 namespace lathe::measure {
@@ -14,6 +16,9 @@ namespace {
 
 constexpr double kRoundSeconds = 0.004;          // timed, a candidate and round
 constexpr double kClear = 0.01;                  // a lead the quartiles must not overlap by
+constexpr double kNear = 0.02;                   // who is not so near to the fastest will not win
+constexpr double kCertain = 0.0025;              // of a median: twice its standard error, about
+constexpr std::size_t kFewestSettled = 10;       // laps that such an error can be told from
 constexpr int kProbes = 10;                      // runs of the peak's kernel in a round
 constexpr double kNap = 0.05;                    // seconds between two looks at a stop flag
 constexpr double kLongestRest = 0.4;             // between two rounds on a disturbed machine
@@ -61,6 +66,23 @@ bool Track::winner_is_clear(const Speed& known) const {
   if (running.size() < 2) return true;
   std::ranges::sort(running, {}, [](const auto& of_one) { return quantile(of_one, 0.5); });
   return quantile(running[0], 0.75) * (1 + kClear) < quantile(running[1], 0.25);
+}
+
+bool Track::is_settled(const Speed& known) const {
+  std::vector<std::vector<double>> running;
+  double fastest = 1e300;
+  for (std::size_t i = 0; i < laps_.size(); ++i) {
+    if (!runs(i)) continue;
+    running.push_back(times(i, true, known));
+    fastest = std::min(fastest, quantile(running.back(), 0.5));
+  }
+  return std::ranges::all_of(running, [fastest](const auto& of_one) {
+    if (of_one.empty()) return false;
+    const double median = quantile(of_one, 0.5);
+    if (median > fastest * (1 + kNear)) return true;
+    const double spread = (quantile(of_one, 0.75) - quantile(of_one, 0.25)) / median;
+    return of_one.size() >= kFewestSettled && 2 * spread < kCertain * std::sqrt(static_cast<double>(of_one.size()));
+  });
 }
 
 RaceOutcome Track::outcome(const Speed& before) const {
@@ -188,6 +210,8 @@ class Race {
       if (!visited || (visited->seconds.empty() && visited->disturbed.empty())) return track_.fail(i);
       const bool counts = !visited->seconds.empty();
       const double sentinel = std::min(visited->sentinel_before, visited->sentinel_after);
+      log(LogLevel::kDebug, "race: entrant {}: {} calls count, sentinel {:.2f} then {:.2f} of {:.2f} us", i, visited->seconds.size(),
+          visited->sentinel_before * 1e6, visited->sentinel_after * 1e6, known_.sentinel_seconds * 1e6);
       track_.add(i, {quantile(counts ? visited->seconds : visited->disturbed, 0.5), counts, {peak, sentinel}});
     });
     finish(session_.runner->helper());
@@ -212,11 +236,13 @@ class Race {
       for (const std::size_t i : order)
         if (!stopped()) visit(i, peak);
       const Speed known = track_.fastest(known_);
+      log(LogLevel::kDebug, "race: a round ended after {:.2f} s, peak {:.1f} GFLOP/s of {:.1f}", race_seconds_since(start), peak / 1e9,
+          known.peak_flops / 1e9);
       const double past = race_seconds_since(start);
       const double round = past - std::exchange(before, past);
       if (options_.limit > 0 && race_seconds_since(start_) + round > options_.limit) return;
       if (track_.all_have(kFewestRounds, true, known)) {
-        if (past >= options_.seconds || track_.winner_is_clear(known)) return;
+        if (past >= options_.seconds || track_.winner_is_clear(known) || track_.is_settled(known)) return;
       } else if (track_.all_have(kFewestRounds, false, known)) {
         if (past >= std::max(options_.seconds, options_.patience)) return;
         // Waiting costs the neighbours less than racing for nothing.

@@ -31,6 +31,8 @@ class Track {
   // Every racer that runs has so many laps; quiet ones on a machine that is known to be so fast.
   bool all_have(std::size_t laps, bool only_quiet, const Speed& known) const;
   bool winner_is_clear(const Speed& known) const;
+  // More laps would hardly move the medians of those that may still win.
+  bool is_settled(const Speed& known) const;
   // Of the quiet laps where each has enough of them; else of all laps, and it says so.
   RaceOutcome outcome(const Speed& known) const;
 

@@ -34,4 +34,7 @@ class SentinelGate {
 // none was. A visit of which no call counts stands for itself only where there is no other.
 double estimate(std::span<const Visit> visits, double normal, double tolerance);
 
+// Two undisturbed visits, or more, have said the same: others would, too.
+bool agree(std::span<const Visit> visits, double normal, double tolerance);
+
 }  // namespace lathe::measure

@@ -32,7 +32,7 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
   RaceRequest request;
   request.cache = options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
   request.seconds = options.race_seconds;
-  request.patience = options.race_patience;
+  request.patience = options.race_patience * reporter.elapsed();
   if (options.seconds > 0) {  // all that is left, waiting included
     request.limit = std::max(kShortestRace, options.seconds - reporter.elapsed());
     request.seconds = std::min(request.seconds, request.limit);

@@ -36,7 +36,7 @@ std::vector<search::Config> ModelScorer::sample() const {
 }
 
 void ModelScorer::calibrate(std::span<const search::Measured> measured, int worked) {
-  if (prior_ == nullptr || !learned()) return;
+  if (!learned()) return;
   const auto recent = measured.last(std::min<std::size_t>(measured.size(), kCalibrationRows));
   std::vector<search::Config> configs;
   for (const auto& m : recent) configs.push_back(m.config);
@@ -48,18 +48,29 @@ void ModelScorer::set_scales(std::span<const search::Config> configs) {
   std::vector<double> scores(configs.size());
   predict(configs, scores);
   learned_scale_ = search::scale_of(scores);
+  if (prior_ == nullptr) return;
   prior_->score(configs, scores);
   prior_scale_ = search::scale_of(scores);
 }
 
 void ModelScorer::score(std::span<const search::Config> configs, std::span<double> scores) {
-  if (!learned()) return prior_->score(configs, scores);
+  const double unit = score_speed(configs, scores);
+  if (cost_ == nullptr || thrift_ == 0 || !learned()) return;
+  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] -= thrift_ * unit * cost_->excess(configs[i]);
+}
+
+double ModelScorer::score_speed(std::span<const search::Config> configs, std::span<double> scores) {
+  if (!learned()) {
+    prior_->score(configs, scores);
+    return prior_scale_.spread;
+  }
   predict(configs, scores);
-  if (prior_ == nullptr || prior_weight_ < kNegligible) return;
+  if (prior_ == nullptr || prior_weight_ < kNegligible) return learned_scale_.spread;
   prior_scores_.resize(configs.size());
   prior_->score(configs, prior_scores_);
   for (std::size_t i = 0; i < scores.size(); ++i)
     scores[i] = (1 - prior_weight_) * learned_scale_.of(scores[i]) + prior_weight_ * prior_scale_.of(prior_scores_[i]);
+  return 1;
 }
 
 void ModelScorer::predict(std::span<const search::Config> configs, std::span<double> scores) {

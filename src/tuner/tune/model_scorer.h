@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tuner/search/spread.h"
+#include "tuner/tune/trial_cost.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::tune {
@@ -22,6 +23,8 @@ class ModelScorer final : public search::Scorer {
   double trust() const override { return learned() || model_ == nullptr ? 1 : kUnlearnedTrust; }
   // The learned model was trained anew, on these and others; `worked` trials in all gave a time.
   void calibrate(std::span<const search::Measured> measured, int worked);
+  // A trial of twice the cost has to promise `thrift` spreads of the scores more, from now on; `cost` outlives this.
+  void mind(const TrialCost& cost, double thrift) { cost_ = &cost, thrift_ = thrift; }
   void score(std::span<const search::Config> configs, std::span<double> scores) override;
   // A failed prediction, remembered: score() has no way to say so.
   const Status& status() const { return status_; }
@@ -33,6 +36,8 @@ class ModelScorer final : public search::Scorer {
   std::vector<search::Config> sample() const;  // of the space
   void set_scales(std::span<const search::Config> configs);
   void predict(std::span<const search::Config> configs, std::span<double> scores);
+  // By speed alone, and the unit of such scores.
+  double score_speed(std::span<const search::Config> configs, std::span<double> scores);
   Status score_part(std::span<const search::Config> configs, std::span<double> scores) const;
 
   const Subject& subject_;
@@ -41,6 +46,8 @@ class ModelScorer final : public search::Scorer {
   int jobs_;
   double most_weight_ = 1, prior_weight_ = 0;  // of the analytic one, at the beginning and now
   search::Scale learned_scale_, prior_scale_;
+  const TrialCost* cost_ = nullptr;
+  double thrift_ = 0;
   std::vector<double> prior_scores_;
   Status status_;
 };

@@ -44,7 +44,7 @@ Fingerprint machine_of(const Options& options) { return options.machine ? *optio
 
 State::State(const Subject& subject, store::Store& store, const Target& target, const Options& options, bool learns)
     : subject_(subject), store_(store), target_(target), options_(options), learns_(learns),
-      fingerprint_(machine_of(options)) {
+      fingerprint_(machine_of(options)), cost_(options.jobs > target.threads, options.jobs) {
   rows_.width = subject.feature_width();
 }
 
@@ -132,6 +132,7 @@ void State::remember(const store::Record& record) {
   if (!comparable(record)) return;  // a hint for the model; it is to be measured anew here
   told_.push_back({*config, seconds_of(record)});
   if (!record.ok()) return;
+  cost_.add(*config, record.build_seconds, record.run_seconds);
   const auto place = std::ranges::upper_bound(fastest_, record.standing, {}, &store::Record::standing);
   fastest_.insert(place, record);
   if (fastest_.size() > kFastest) fastest_.pop_back();

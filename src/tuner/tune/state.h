@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/tune/trial_cost.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::tune {
@@ -62,6 +63,8 @@ class State {
   // Training rows so far; the number of rows that worked.
   const model::Rows& rows() const { return rows_; }
   int worked() const { return worked_; }
+  // Of the trials here and by this code generator.
+  TrialCost& cost() { return cost_; }
 
  private:
   Status load_run(const std::function<void(const store::Record&)>& resumed);
@@ -84,6 +87,7 @@ class State {
   Batch pending_;
   std::vector<search::Measured> told_;
   std::vector<store::Record> fastest_;  // comparable, working, by standing; a few
+  TrialCost cost_;
   model::Rows rows_;
   std::map<std::string, int> groups_;   // times compare within one: cpu and code generator
 };

@@ -17,7 +17,6 @@
 namespace lathe::tune {
 namespace {
 
-
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
@@ -38,7 +37,9 @@ class Tuner {
         const Options& options, model::CostModel* model, const Listener& listener, const std::function<bool()>& stop)
       : subject_(subject), measurer_(measurer), store_(store), options_(options), model_(model), stop_(stop),
         reporter_(options, listener), state_(subject, store, target, options, model != nullptr),
-        scorer_(subject, model, prior_of(subject, options), options.jobs) {}
+        scorer_(subject, model, prior_of(subject, options), options.jobs) {
+    scorer_.mind(state_.cost(), options.thrift);
+  }
 
   Result<Summary> run(const SearcherMaker& make_searcher) {
     LATHE_TRY_STATUS(state_.load([this](const store::Record& record) { count(record, true); }));
@@ -122,6 +123,7 @@ class Tuner {
     const Stopwatch watch;
     LATHE_TRY_STATUS(model_->update(state_.rows()));
     trained_rows_ = state_.rows().count();
+    state_.cost().fit();
     scorer_.calibrate(state_.told(), state_.worked());
     summary_.spent.model += watch.seconds();
     return watch.seconds();
@@ -276,6 +278,7 @@ Status check(const Options& options) {
   if (!(exploration.epsilon >= 0 && exploration.epsilon <= 1 && exploration.lambda >= 1 && exploration.alpha >= 0))
     return fail(ErrorKind::kInvalidArgument, "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not {:g}, {:g} and {:g}",
                 exploration.epsilon, exploration.lambda, exploration.alpha);
+  if (!(options.thrift >= 0)) return fail(ErrorKind::kInvalidArgument, "thrift must be at least 0, not {:g}", options.thrift);
   if (options.cache_mode != "warm" && options.cache_mode != "cold")
     return fail(ErrorKind::kInvalidArgument, "unknown cache mode \"{}\"; known are warm and cold", options.cache_mode);
   return {};

@@ -34,6 +34,7 @@ struct Options {
   std::shared_ptr<const model::CostModel> global;
   double global_trials = 16;         // trials that it is worth: it fades as they come in; infinity: never, as in the paper
   bool transfer = true;              // where no `global` is given, one may be trained from other workloads' records
+  double thrift = 0.25;              // spreads of the scores that a trial of twice the usual cost has to promise more; 0: none
   search::Options exploration;
   std::uint64_t seed = 0;
   bool fresh = false;                // do not learn from other runs' records
@@ -42,7 +43,7 @@ struct Options {
   std::string cache_mode = "warm";
   int finalists = 6;                 // of the final interleaved race
   double race_seconds = 3;           // 0: no race
-  double race_patience = 6;          // longest where the machine is disturbed and no time limit is nearer
+  double race_patience = 0.2;        // its share of the run's time, if that is more, where the machine is disturbed
   int codegen_version = 0;           // of the code generator behind the measurer: times compare only between equal ones
   std::optional<Fingerprint> machine;  // whose times the measurer tells, if not this machine's: a replay's
 };

@@ -89,6 +89,22 @@ TEST(Track, WhoFailedOrWasLeftOutHoldsNobodyUp) {
   EXPECT_FALSE(outcome.racers[2].ran || outcome.racers[2].failed);
 }
 
+TEST(Track, ARaceIsSettledWhereMoreRoundsWouldChangeNothing) {
+  Track track(3);
+  for (int i = 0; i < 10; ++i) {
+    track.add(0, lap(10 + 0.01 * (i % 3)));
+    track.add(1, lap(10.02 + 0.01 * (i % 3)));
+    track.add(2, lap(i % 2 == 0 ? 11 : 14));  // too slow to win, however much it varies
+    EXPECT_EQ(track.is_settled(kFast), i == 9);
+  }
+  EXPECT_FALSE(track.winner_is_clear(kFast));
+  for (int i = 0; i < 10; ++i) track.add(1, lap(i % 2 == 0 ? 9.8 : 10.4));
+  EXPECT_FALSE(track.is_settled(kFast)) << "who may win varies too much";
+  Track slow(1);
+  for (int i = 0; i < 20; ++i) slow.add(0, lap(10, 0.8));
+  EXPECT_FALSE(slow.is_settled(kFast)) << "rounds of a slower machine settle nothing";
+}
+
 TEST(Track, ARaceThatWasStoppedAtOnceSaysNothing) {
   Track track(2);
   track.add(0, lap(10));

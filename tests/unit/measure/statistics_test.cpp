@@ -54,5 +54,18 @@ TEST(SentinelGate, RemembersTheFastestSpeedItSaw) {
   EXPECT_EQ(gate.fastest(), 100);
 }
 
+TEST(Agree, TwoUndisturbedVisitsThatSayTheSameAreEnough) {
+  const Visit ten{{10, 10, 10.1}, 1, {}}, near{{10.05, 10.05, 11}, 1.02, {}}, slow{{11, 11, 11}, 1, {}};
+  const Visit disturbed{{10, 10, 10}, 1.2, {}}, uncounted{{}, 1, {10}};
+  const auto agreed = [](std::vector<Visit> visits) { return agree(visits, 1, 0.03); };
+  EXPECT_TRUE(agreed({ten, near}));
+  EXPECT_FALSE(agreed({ten}));
+  EXPECT_FALSE(agreed({ten, slow}));
+  EXPECT_FALSE(agreed({ten, near, slow})) << "one of them is wrong";
+  EXPECT_FALSE(agreed({ten, disturbed}));
+  EXPECT_FALSE(agreed({ten, uncounted}));
+  EXPECT_FALSE(agree(std::vector<Visit>{ten, near}, 0, 0.03)) << "nothing is known of the machine";
+}
+
 }  // namespace
 }  // namespace lathe::measure
