@@ -173,6 +173,10 @@ Result<std::int64_t> Database::integer(std::string_view sql) {
   return row ? statement.integer(0) : 0;
 }
 
+std::string Database::file_name() const {
+  return file_.second == 0 ? "" : fmt::format("{:x}.{:x}", file_.first, file_.second);
+}
+
 bool Database::gone() const { return file_.second != 0 && file_number(path_) != file_; }
 
 Status Database::copy_to(const std::string& path) {

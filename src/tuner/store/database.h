@@ -32,6 +32,8 @@ class Database {
   const std::string& path() const { return path_; }
   // The file that was opened is not there under its name any more: removed, or replaced by another.
   bool gone() const;
+  // Of the file, whatever path leads to it; empty: in memory.
+  std::string file_name() const;
   // All that it holds, in a new file.
   Status copy_to(const std::string& path);
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/claim.h"
 #include "tuner/store/database.h"
 #include "tuner/store/queries.h"
 #include "tuner/store/rows.h"
@@ -58,6 +59,15 @@ std::string free_name_beside(const std::string& path) {
 class SqliteStore final : public Store {
  public:
   explicit SqliteStore(Database database) : database_(std::move(database)) {}
+
+  Result<std::shared_ptr<const void>> claim(const Run& run) override {
+    const std::string file = database_.file_name();
+    if (file.empty()) return nullptr;
+    auto claim = std::make_shared<const Claim>(fmt::format("lathe/{}/run/{}", file, run.id));
+    if (claim->held()) return claim;
+    return fail_at(database_.path(), ErrorKind::kIo,
+                   "another process is at work on this run (run {}): wait for its end, or give another --seed for a run of its own", run.id);
+  }
 
   Result<Run> open_run(const Run& wanted) override {
     const std::lock_guard lock(mutex_);

@@ -90,6 +90,8 @@ class Store {
   virtual ~Store() = default;
   // The run with these members, made if there is none. Safe when two tuners ask at once.
   virtual Result<Run> open_run(const Run& wanted) = 0;
+  // This process alone adds to the run, as long as what comes back lives: two tuners would number their trials alike.
+  virtual Result<std::shared_ptr<const void>> claim(const Run&) { return nullptr; }
   // Durable when it returns, also against a power cut: all or none of the records. Sets their ids, and the time where it
   // is empty. A trial whose (run, index) is taken is refused.
   virtual Status add(std::vector<Record>& records) = 0;

@@ -59,6 +59,7 @@ Status State::load(const std::function<void(const store::Record&)>& resumed) {
   wanted.model = model_identity(options_);
   wanted.seed = options_.seed;
   run_ = LATHE_TRY(store_.open_run(wanted));
+  claim_ = LATHE_TRY(store_.claim(run_));
   LATHE_TRY_STATUS(load_run(resumed));
   if (!options_.fresh) LATHE_TRY_STATUS(load_history());
   return load_pending();

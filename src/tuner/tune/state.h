@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -82,6 +83,7 @@ class State {
   const bool learns_;
   const Fingerprint fingerprint_;
   store::Run run_;
+  std::shared_ptr<const void> claim_;   // of the run
   int trials_ = 0, next_index_ = 0, next_batch_ = 0, worked_ = 0;
   std::set<int> taken_;                 // indices of the run's records, comparable or not
   Batch pending_;

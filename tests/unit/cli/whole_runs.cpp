@@ -267,6 +267,23 @@ TEST_F(Interrupts, EndARunCleanly) {
   }
 }
 
+TEST_F(Interrupts, ASecondTunerOfARunIsRefusedAndTheFirstGoesOn) {
+  const pid_t child = begun();
+  const std::string line = "cd '" + folder_.path().string() + "' && '" + LATHE_COMMAND + "' tune '" + workload_[0] +
+                           "' --shape A=31,37 --shape B=31,29 --trials 100000 2>second";
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
+  const std::string error = content(folder_.at("second"));
+  EXPECT_NE(error.find("another process is at work on this run"), std::string::npos) << error;
+  const std::size_t before = records().size();
+  std::size_t later = before;
+  for (int i = 0; i < 100 && later <= before; ++i) later = records().size();
+  EXPECT_GT(later, before);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  const Outcome after = lathe(with(with({"tune"}, workload_), {"--trials", "1"}));
+  EXPECT_EQ(after.code, 0) << after.error;
+}
+
 TEST_F(Interrupts, WhatIsIgnoredStaysIgnored) {
   std::signal(SIGHUP, SIG_IGN);  // as nohup has it
   const pid_t child = begun();

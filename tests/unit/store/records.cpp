@@ -45,6 +45,19 @@ TEST_F(StoreTest, TheSameRunIsOpenedAgain) {
   EXPECT_NE(store->open_run(other)->id, first.id);
 }
 
+TEST_F(StoreTest, OneAtATimeWorksOnARun) {
+  auto store = open(), other = open();
+  const auto run = *store->open_run(a_run(1)), another = *store->open_run(a_run(2));
+  auto claim = store->claim(run);
+  ASSERT_TRUE(claim);
+  EXPECT_TRUE(other->claim(another));
+  const auto refused = other->claim(run);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("another process is at work on this run"), std::string::npos) << refused.error().text();
+  claim = nullptr;
+  EXPECT_TRUE(other->claim(run)) << "it was given back";
+}
+
 TEST_F(StoreTest, ATrialIsNeverRecordedTwiceAndABatchIsAllOrNothing) {
   auto store = open();
   const auto run = *store->open_run(a_run());
