@@ -71,8 +71,9 @@ Checked passed(const te::Program& program, double error) {
 
 std::unexpected<Error> refused(Error error) {
   const bool faulty = error.kind == ErrorKind::kWrongAnswer || error.kind == ErrorKind::kRun;
+  if (error.kind == ErrorKind::kInvalidArgument) error.kind = ErrorKind::kWrongAnswer;  // not the caller's words are wrong
   error.message = fmt::format("the program is not given out, as its check failed: {}; {}", error.message,
-                              faulty ? "another schedule may be right" : "without the check (--no-check, Check::kSkip) it is given out");
+                              faulty ? "another schedule may be right" : "without the check (--no-check) it is given out");
   return std::unexpected(std::move(error));
 }
 

@@ -1,5 +1,6 @@
 // The C program beside an exported library: C99, nothing but the C library.
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <set>
 
@@ -11,7 +12,7 @@ namespace lathe::api {
 namespace {
 
 constexpr const char* kHead = R"(/* Calls {library}: fills the inputs, runs once, prints the first numbers of each output, as stored.
- *   cc {stem}_example.c -I. ./{library} -o {stem}_example && ./{stem}_example */
+ *   cc {source} -I. {file} -o {program} && {program} */
 #include "{stem}.h"
 
 #include <stdio.h>
@@ -156,12 +157,22 @@ std::string print(std::size_t i, const flat::Border& border) {
                      border.name, type.format, fmt::format(fmt::runtime(type.printed), element));
 }
 
+// As a shell reads it.
+std::string word(const std::string& name) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/'; };
+  if (std::ranges::all_of(name, plain)) return name;
+  std::string quoted = "'";
+  for (const char c : name) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 }  // namespace
 
 std::string example_text(const flat::Program& program, const std::string& name, const std::string& library) {
   const std::string stem = std::filesystem::path(library).stem().string();
   std::string text =
-      fmt::format(kHead, fmt::arg("library", library), fmt::arg("stem", stem)) + helpers(program);
+      fmt::format(kHead, fmt::arg("library", library), fmt::arg("stem", stem), fmt::arg("source", word("./" + stem + "_example.c")),
+                  fmt::arg("file", word("./" + library)), fmt::arg("program", word("./" + stem + "_example"))) + helpers(program);
   text += fmt::format(kStop, fmt::arg("name", name));
   for (std::size_t i = 0; i < program.inputs.size(); ++i) text += declare("in", i, program.inputs[i]);
   for (std::size_t i = 0; i < program.outputs.size(); ++i) text += declare("out", i, program.outputs[i]);

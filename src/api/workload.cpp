@@ -47,7 +47,7 @@ Result<Dtype> dtype_of(const std::string& name) {
   return *dtype;
 }
 
-// A `--dtype f16` without a tensor is every declared tensor's.
+// A `--dtype f16` without a tensor is every input's whose type is not declared.
 Result<te::Declarations> declarations_of(const WorkloadRequest& request) {
   te::Declarations declarations;
   for (const auto& text : request.shapes) {
@@ -62,8 +62,8 @@ Result<te::Declarations> declarations_of(const WorkloadRequest& request) {
       declarations.dtypes[name] = LATHE_TRY(dtype_of(value));
       continue;
     }
-    const Dtype dtype = LATHE_TRY(dtype_of(text));
-    for (const auto& [name, shape] : declarations.shapes) declarations.dtypes.try_emplace(name, dtype);
+    if (declarations.dtype) return fail_at("--dtype", ErrorKind::kInvalidArgument, "two types are given for all inputs; give one");
+    declarations.dtype = LATHE_TRY(dtype_of(text));
   }
   declarations.constants = request.constants;
   return declarations;

@@ -25,14 +25,18 @@ Result<int> perform(const Flags& flags) {
   if (flags.json) {
     Json json = {{"workload", record.workload}, {"target", record.target}, {"cache", record.cache_mode}};
     json.update(short_json(record, flops));
+    add_traffic(json, api::traffic_of(workload.program), believed_seconds(record));
     json["trace"] = record.trace;
     json["tensors"] = tensor_names(workload.program);
     fmt::print("{}\n", dump(json));
     return kDone;
   }
   const double seconds = believed_seconds(record);
+  const api::Traffic traffic = api::traffic_of(workload.program);
   fmt::print("{}, {}{}, error {:.2g}\n", time_text(seconds), rate_text(flops, seconds),
              record.raced ? " in a final race" : ", measured but not raced", record.numerical_error);
+  if (record.race.peak_flops > 0) fmt::print("{}\n", peak_text(traffic, flops, seconds, record.race.peak_flops));
+  if (traffic.bytes > 0) fmt::print("memory: {}\n", traffic_text(traffic, seconds));
   if (const std::string note = race_note(record); !note.empty()) fmt::print("{}\n", note);
   fmt::print("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index, record.run, record.time, record.fingerprint,
              schedule_text(record.config), schedule::print(chosen.trace));

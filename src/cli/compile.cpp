@@ -45,7 +45,7 @@ Command compile_command() {
   return {"compile", "write a library, its C header and an example", [](FlagSet& set) -> Work {
     auto flags = std::make_shared<Flags>();
     add_workload_flags(set, flags->workload);
-    set.required_text("-o,--output", flags->output, "FILE", "the library, STEM.so; STEM.h and STEM_example.c are written beside it");
+    set.required_text("-o,--output", flags->output, "FILE", "the library, for example STEM.so; STEM.h and STEM_example.c are written beside it");
     set.text("--name", flags->name, "NAME", "of its functions, lathe_NAME_run (default: the file's STEM); files are not named after it");
     set.flag("--no-check", flags->no_check, "write it without the check: one run beside a reference answer, once for each program and machine");
     add_schedule_flag(set, flags->schedule);

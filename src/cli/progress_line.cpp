@@ -9,6 +9,9 @@
 namespace lathe::cli {
 namespace {
 
+// A larger share of the peak says that the machine was disturbed while its peak was measured.
+constexpr double kMostShare = 1.01;
+
 // How much is said; what matters least goes first.
 enum Detail { kShort, kNoPhase, kPhase, kBriefReason, kAll };
 
@@ -31,7 +34,8 @@ std::string text_of(const tune::Progress& p, const Subject& subject, double peak
   if (p.failed > 0 && detail > kShort) text += fmt::format(" ({})", in_short(p.main_failure, detail < kAll));
   if (p.best_seconds > 0) {
     text += fmt::format(" | {}{:.1f} GFLOP/s", words ? "best " : "", subject.flops / p.best_seconds / 1e9);
-    if (peak > 0) text += fmt::format(", {:.0f} % of peak", 100 * subject.done_flops / p.best_seconds / peak);
+    const double share = peak > 0 ? subject.done_flops / p.best_seconds / peak : 0;
+    if (share > 0 && share <= kMostShare) text += fmt::format(", {:.0f} % of peak", 100 * share);
   }
   if (p.trials_per_second > 0) text += fmt::format(" | {:.1f}{}", p.trials_per_second, words ? " trials/s" : "/s");
   if (p.left_seconds > 0) text += fmt::format(" | {} left", duration_text(p.left_seconds));

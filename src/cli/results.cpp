@@ -20,10 +20,14 @@ double peak_share(const api::Traffic& traffic, double flops, double seconds, dou
 }
 
 std::string peak_text(const api::Traffic& traffic, double flops, double seconds, double peak_flops) {
-  constexpr double kPadded = 0.995;
+  constexpr double kPadded = 0.995, kMostShare = 1.01;
+  const double share = peak_share(traffic, flops, seconds, peak_flops);
+  if (share > kMostShare)
+    return fmt::format("more than the {:.0f} GFLOP/s that multiply-adds in f32 alone reached here: the machine was disturbed then, or "
+                       "other types are faster", peak_flops / 1e9);
   const bool padded = traffic.done_flops > 0 && traffic.done_flops < kPadded * flops;
-  return fmt::format("{:.0f} % of the measured peak of {:.0f} GFLOP/s{}", 100 * peak_share(traffic, flops, seconds, peak_flops),
-                     peak_flops / 1e9, padded ? " by the operations done (padding is not multiplied)" : "");
+  return fmt::format("{:.0f} % of the measured peak of {:.0f} GFLOP/s{}", 100 * std::min(share, 1.0), peak_flops / 1e9,
+                     padded ? " by the operations done (padding is not multiplied)" : "");
 }
 
 namespace {

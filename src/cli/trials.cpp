@@ -28,7 +28,7 @@ void print_row(const store::Record& r, double flops) {
   }
   const double seconds = believed_seconds(r);
   fmt::print("{}  {:>10} {:>16}  {}{}{}\n", where, time_text(seconds), rate_text(flops, seconds), schedule_text(r.config),
-             r.raced ? " (raced)" : "", r.spills > 0 ? fmt::format(" ({} spills)", r.spills) : "");
+             r.raced ? r.race.disturbed ? " (raced, disturbed)" : " (raced)" : "", r.spills > 0 ? fmt::format(" ({} spills)", r.spills) : "");
 }
 
 bool names_no_workload(const api::WorkloadRequest& request) {

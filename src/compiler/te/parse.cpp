@@ -38,6 +38,7 @@ class ProgramBuilder {
     for (const DeclarationSyntax& d : syntax_.declarations)
       if (!read_.contains(d.name) && !written_.contains(d.name))
         return error_at(d.place, "{} is declared but not used; leave it out", d.name);
+    LATHE_TRY_STATUS(check_dtype());
     return finish();
   }
 
@@ -55,6 +56,10 @@ class ProgramBuilder {
     if (is_given(d.name) && given_.shapes.find(d.name)->second != d.shape)
       return error_at(d.place, "{} is declared [{}] here and [{}] outside the expression", d.name,
                    fmt::join(d.shape, ","), fmt::join(given_.shapes.find(d.name)->second, ","));
+    if (const auto given = given_.dtypes.find(d.name);
+        given != given_.dtypes.end() && given->second != d.dtype)
+      return error_at(d.place, "{} is declared {} here and {} outside the expression", d.name,
+                      name_of(d.dtype), name_of(given->second));
     const bool is_written = written_.contains(d.name);
     if (d.literal && (is_written || d.constant || d.output))
       return error_at(d.place, "{} is a literal: it cannot be written, const or output as well",
@@ -117,6 +122,16 @@ class ProgramBuilder {
     return {};
   }
 
+  // A type for all that no input took was meant to change something.
+  Status check_dtype() const {
+    if (!given_.dtype) return {};
+    for (const Tensor& tensor : program_.tensors)
+      if (tensor.dtype == *given_.dtype) return {};
+    return fail(ErrorKind::kInvalidArgument,
+                "the type {} is given for the inputs, but each of them is declared with another; "
+                "change it there", name_of(*given_.dtype));
+  }
+
   bool has_unknown_read() const {
     return std::ranges::any_of(read_, [&](const std::string& name) {
       return !shapes_.contains(name) && !written_.contains(name);
@@ -168,6 +183,8 @@ class ProgramBuilder {
     Tensor tensor{read.tensor, Dtype::kF32, {}, TensorRole::kInput};
     if (const auto given = given_.dtypes.find(read.tensor); given != given_.dtypes.end())
       tensor.dtype = given->second;
+    else if (given_.dtype)
+      tensor.dtype = *given_.dtype;
     tensor.constant = is_constant(read.tensor);
     if (!shapes_.contains(read.tensor))
       shapes_[read.tensor] = LATHE_TRY(shape_read(scope, read, place));

@@ -39,6 +39,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "compiler/te/program.h"
@@ -50,6 +51,7 @@ struct Declarations {
   std::map<std::string, std::vector<std::int64_t>, std::less<>> shapes;
   std::map<std::string, Dtype, std::less<>> dtypes;  // default f32
   std::vector<std::string> constants;
+  std::optional<Dtype> dtype = std::nullopt;  // of the inputs whose type nothing else says
 };
 
 // The error's place is "line L, column C" and its message says what was expected or wrong there.

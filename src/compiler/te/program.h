@@ -80,7 +80,7 @@ Status validate(const Program& program);
 // taps count as if multiplied, as the field does.
 double flops(const Program& program);
 
-// The smallest number of bytes that must move: every input and output once.
+// The smallest number of bytes that must move: every output, and what is read of every input, once.
 double io_bytes(const Program& program);
 
 // The canonical workload key: tensors and iterators renamed by order, shapes, types, constness,

@@ -12,8 +12,8 @@ namespace {
 using analysis::Footprint;
 using ir::LoopKind;
 
-// Cycles, and a share, of what the machine's figures leave out; kernels.md's rankings hold with
-// them.
+// Cycles, and a share, of what the machine's figures leave out; chosen so that programs
+// of hand-made structures come out in the order of their measured times.
 constexpr double kEntryCycles = 2;  // around a run of a body: counters, addresses, a branch
 constexpr double kExitCycles = 8;   // a loop's last branch is often guessed wrong
 constexpr double kHiddenShare =

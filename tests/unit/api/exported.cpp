@@ -77,10 +77,18 @@ TEST_F(Exported, FilesBesideOneAnotherHaveOneStem) {
   EXPECT_EQ(files(), (std::vector<std::string>{"C6.h", "C6.so", "C6_example.c"}));
   for (const char* file : {"C6.h", "C6_example.c"})
     EXPECT_NE(content(folder_.at(file)).find("lathe_k_run("), std::string::npos) << file;
-  EXPECT_NE(content(folder_.at("C6_example.c")).find("cc C6_example.c -I. ./C6.so -o C6_example"), std::string::npos);
+  EXPECT_NE(content(folder_.at("C6_example.c")).find("cc ./C6_example.c -I. ./C6.so -o ./C6_example"), std::string::npos);
   std::filesystem::remove_all(folder_.path());
   std::filesystem::create_directory(folder_.path());
   EXPECT_EQ(write("Y[i] = X[i]", "f32", "my-product.so").name, "my_product");
+  write("Y[i] = X[i]", "f32", "-a b's.so");
+  const std::string example = content(folder_.at("-a b's_example.c"));
+  const std::size_t command = example.find("cc "), end = example.find(" */", command);
+  ASSERT_NE(end, std::string::npos) << example;
+  const std::string line = "cd '" + folder_.path().string() + "' && " + example.substr(command, end - command) + " > printed";
+  EXPECT_EQ(std::system(line.c_str()), 0) << line;
+  for (const std::string& file : files())
+    if (file.find("a b's") != std::string::npos || file == "printed") std::filesystem::remove(folder_.path() / file);
   EXPECT_EQ(files(), (std::vector<std::string>{"my-product.h", "my-product.so", "my-product_example.c"}));
 }
 

@@ -128,6 +128,8 @@ TEST(Texts, SharesAreOfWhatIsDoneAndOfWhatIsMoved) {
   EXPECT_DOUBLE_EQ(json["best"]["peak_share"], 0.8);
   EXPECT_DOUBLE_EQ(json["best"]["gigabytes_per_second"], 10);
   EXPECT_DOUBLE_EQ(json["best"]["bandwidth_share"], 0.5);
+  tuned.peak_flops = 1e11;
+  EXPECT_NE(text_of(tuned).find("best: 10 ms, 200.0 GFLOP/s, more than the 100 GFLOP/s that"), std::string::npos) << text_of(tuned);
   tuned.traffic.bandwidth = 9e9;  // in the caches a program may do better than the kernel that measures
   EXPECT_DOUBLE_EQ(to_json(tuned)["best"]["bandwidth_share"], 1);
   EXPECT_NE(text_of(tuned).find("100 % of the 10.0 GB/s"), std::string::npos) << text_of(tuned);

@@ -54,6 +54,9 @@ TEST_F(Usage, Workloads) {
   refused({"tune", "conv2d", "--shape", "A=8"}, kWrongUsage, "--shape: conv2d is an operator");
   refused({"tune", "C6", "--shape", "A=8"}, kWrongUsage, "--shape: the shapes of C6 are the paper's");
   refused({"tune", "C6", "--dtype", "f99"}, kWrongUsage, "f99");
+  refused({"tune", "A: f32[8]; B[i] = A[i]", "--dtype", "f16"}, kWrongUsage, "the type f16 is given for the inputs, but each of them");
+  refused({"tune", "A: f32[8]; B[i] = A[i]", "--dtype", "A=f16"}, kWrongUsage, "A is declared f32 here and f16 outside");
+  refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--dtype", "f16", "--dtype", "f32"}, kWrongUsage, "two types are given");
 }
 
 TEST_F(Usage, Values) {

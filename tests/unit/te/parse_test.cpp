@@ -53,6 +53,19 @@ TEST(Parse, PaddedConvolution) {
   expect_round_trip(p);
 }
 
+TEST(Parse, ATypeForAllIsThatOfWhatNothingElseTypes) {
+  const auto types = [](const Program& p) {
+    std::string out;
+    for (const Tensor& tensor : p.tensors) out += tensor.name + " " + std::string(name_of(tensor.dtype)) + ", ";
+    return out;
+  };
+  const Declarations half{{}, {}, {}, Dtype::kF16};
+  EXPECT_EQ(types(parsed("Y[i:8] = X[i]", half)), "X f16, Y f16, ");
+  EXPECT_EQ(types(parsed("A: f32[8]; Y[i] = f16(A[i]) + B[i]", {{{"B", {8}}}, {}, {}, Dtype::kF16})), "A f32, B f16, Y f16, ");
+  EXPECT_EQ(types(parsed("Y[i:8] = X[i]", {{}, {{"X", Dtype::kF64}}, {}, Dtype::kF64})), "X f64, Y f64, ");
+  EXPECT_FALSE(parse_program("A: f32[8]; Y[i] = A[i]", half));
+}
+
 TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
   const Program p = parsed("Y[y] = sum(r) X[2*y + r] * W[r]", {{{"X", {14}}, {"W", {3}}}, {}, {}});
   EXPECT_EQ(p.stages[0].iters[0].extent, 6);

@@ -1,4 +1,4 @@
-// Knobs and constraints of the register-tile rule (kernels.md, section 6).
+// Knobs and constraints of the register-tile rule.
 #include "tuner/space/rules/register_tile.h"
 
 #include <algorithm>

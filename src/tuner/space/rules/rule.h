@@ -29,7 +29,7 @@ struct Derived {
   std::function<Result<Sketch>(std::span<const std::int64_t>)> build;
 };
 
-// Multi-level tiling around a register tile (kernels.md's structures): every program with a spatial axis.
+// Multi-level tiling around a register tile: every program with a spatial axis.
 Result<Derived> derive_register_tile(const te::Program& program, const Target& target, Flavour flavour);
 
 }  // namespace lathe::space
