@@ -1,35 +1,17 @@
 // Random programs with the schedules that their spaces offer, as machine code between guard pages, against the evaluation
 // of the expression: the default, the one of many that the analytic model likes best, and random ones.
-#include <cstdlib>
-
 #include <gtest/gtest.h>
 
 #include "compiler/interp/te_eval.h"
 #include "compiler/lower/lower.h"
 #include "compiler/te/parse.h"
 #include "support/random_program.h"
-#include "tuner/model/analytic.h"
 #include "tuner/space/space.h"
 #include "unit/codegen/harness.h"
+#include "unit/space/check_space.h"
 
 namespace lathe::space {
 namespace {
-
-constexpr int kScored = 64;
-
-// More of them can be asked for: LATHE_RANDOM_ROUNDS programs, from seed LATHE_RANDOM_FIRST on, LATHE_RANDOM_CONFIGS each.
-std::uint64_t asked(const char* variable, std::uint64_t otherwise) {
-  const char* value = std::getenv(variable);
-  return value ? std::strtoull(value, nullptr, 10) : otherwise;
-}
-
-Config predicted(const Space& space, const Target& target, Rng& rng) {
-  std::vector<Config> configs{space.default_config()};
-  while (configs.size() < kScored) configs.push_back(space.random(rng));
-  std::vector<double> scores(configs.size());
-  model::AnalyticScorer(space, model::machine_of(target, {})).score(configs, scores);
-  return configs[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
-}
 
 // The outputs of the program with this configuration.
 Result<std::vector<interp::Bytes>> run(const Space& space, const Config& config, const Target& target,

@@ -1,11 +1,15 @@
 #include "unit/space/check_space.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "support/check_flat.h"
+#include "tuner/model/analytic.h"
 
 namespace lathe::space {
 namespace {
@@ -26,6 +30,20 @@ std::string what_is_wrong(const Space& space, const Config& config, const Target
 
 }  // namespace
 
+std::uint64_t asked(const char* variable, std::uint64_t otherwise) {
+  const char* value = std::getenv(variable);
+  return value ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+Config predicted(const Space& space, const Target& target, Rng& rng) {
+  constexpr int kScored = 64;
+  std::vector<Config> configs{space.default_config()};
+  while (configs.size() < kScored) configs.push_back(space.random(rng));
+  std::vector<double> scores(configs.size());
+  model::AnalyticScorer(space, model::machine_of(target, {})).score(configs, scores);
+  return configs[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
+}
+
 void check_space(const te::Program& program, const Target& target, Flavour flavour, int configurations,
                  std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour), te::print_program(program)));
@@ -34,7 +52,9 @@ void check_space(const te::Program& program, const Target& target, Flavour flavo
     ASSERT_TRUE(space) << space.error().text();
     Rng rng(seed);
     for (int i = 0; i < configurations; ++i) {
-      const Config config = i == 0 ? (*space)->default_config() : (*space)->random(rng);
+      const Config config = i == 0   ? (*space)->default_config()
+                            : i == 1 ? predicted(**space, target, rng)
+                                     : (*space)->random(rng);
       ASSERT_EQ(what_is_wrong(**space, config, target, seed), "") << (*space)->describe(config);
     }
   } catch (const std::exception& broken) {

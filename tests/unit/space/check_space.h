@@ -7,7 +7,14 @@
 
 namespace lathe::space {
 
-// Derives the space and tries its default and random configurations, `configurations` in all: each must be valid, its
+// What the environment variable asks for. Random tests do more with LATHE_RANDOM_ROUNDS programs, from seed LATHE_RANDOM_FIRST
+// on, LATHE_RANDOM_CONFIGS configurations each.
+std::uint64_t asked(const char* variable, std::uint64_t otherwise);
+
+// The configuration that the analytic model likes best of many.
+Config predicted(const Space& space, const Target& target, Rng& rng);
+
+// Derives the space and tries its default, the predicted and random configurations, `configurations` in all: each must be valid, its
 // trace must apply to the naive nest and lower, and the outcome be that of the expression on random inputs. Failures are
 // reported to the running test.
 void check_space(const te::Program& program, const Target& target, Flavour flavour, int configurations, std::uint64_t seed);

@@ -18,8 +18,6 @@ namespace {
 using test::avx512, test::sse;
 using Replacements = std::vector<std::pair<const char*, const char*>>;  // of whole numbers
 
-constexpr int kConfigurations = 5;
-
 std::string with(std::string text, const Replacements& replacements) {
   // Two passes, so that what one number becomes is not taken for another.
   for (std::size_t i = 0; i < replacements.size(); ++i)
@@ -60,7 +58,7 @@ const std::vector<Sizes>& sizes_of_examples() {
 
 void check(const te::Program& program, std::uint64_t seed) {
   const Target target = seed % 3 == 0 ? sse(1) : avx512(seed % 3 == 1 ? 1 : 2);
-  check_space(program, target, Flavour::kDefault, kConfigurations, seed);
+  check_space(program, target, Flavour::kDefault, static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 5)), seed);
 }
 
 TEST(Documents, EveryExampleAtThreeSizes) {

@@ -1,7 +1,5 @@
-// Whatever the program, its default configuration and random ones are schedules that can be built, and compute it: random
+// Whatever the program, its default configuration, the predicted one and random ones are schedules that can be built, and compute it: random
 // programs of many stages, the documents' examples and what users tripped over, lowered and interpreted.
-#include <cstdlib>
-
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
@@ -13,12 +11,6 @@ namespace lathe::space {
 namespace {
 
 using test::avx512, test::sse;
-
-// More of them can be asked for: LATHE_RANDOM_ROUNDS programs, from seed LATHE_RANDOM_FIRST on, LATHE_RANDOM_CONFIGS each.
-std::uint64_t asked(const char* variable, std::uint64_t otherwise) {
-  const char* value = std::getenv(variable);
-  return value ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 TEST(Programs, RandomOnesHaveSpacesOfRightPrograms) {
   const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0), end = first + asked("LATHE_RANDOM_ROUNDS", 120);
