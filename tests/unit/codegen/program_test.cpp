@@ -149,6 +149,24 @@ TEST(Program, TailsUnderMasks) {
   check(program({buffer("A", 13, Scope::kInput, 0), buffer("O", 13, Scope::kOutput, 0)}, {}, both));
 }
 
+TEST(Program, MasksOfMoreLanesThanARegisterHolds) {
+  // Rows of 35, of which the last lanes lie beyond the tensor: a row counts or not, and of it the lanes below 35. LLVM 19 reads
+  // the second half of such a load without a mask on one machine, and dies on others.
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kU8, Dtype::kF16})
+    for (const int lanes : {16, 32, 64}) {
+      const Expr row = broadcast(binary(kLt, var(0), int_imm(5)), lanes);
+      const Expr below = binary(kLt, ramp(int_imm(32), 1, lanes), broadcast(int_imm(35), lanes));
+      const Expr first = binary(kAdd, binary(kMul, var(0), int_imm(35)), int_imm(32));
+      const Expr x = load(0, first, {dtype, lanes}, binary(kAnd, row, below));
+      const Expr to = binary(kMul, var(0), int_imm(lanes));
+      const Stmt clear = for_loop(1, int_imm(0), int_imm(5 * 35), ForKind::kSerial, store(2, var(1), imm(0, {dtype, 1})));
+      const Stmt body = seq({store(1, to, binary(kAdd, x, x)), store(2, first, x, binary(kAnd, row, below))});
+      check(program({buffer("A", 5 * 35, Scope::kInput, 0, dtype), buffer("O", 8 * lanes, Scope::kOutput, 0, dtype),
+                     buffer("P", 5 * 35, Scope::kOutput, 1, dtype)},
+                    {"i", "j"}, seq({clear, for_loop(0, int_imm(0), int_imm(8), ForKind::kSerial, body)})));
+    }
+}
+
 TEST(Program, MasksOfEveryDirection) {
   // O[i * 8 + lane] = A where the lane is on one side of the bound, 0 elsewhere.
   for (const BinaryOp op : {kLt, kLe, kEq, kNe})

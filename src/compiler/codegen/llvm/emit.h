@@ -138,6 +138,11 @@ class FunctionEmitter {
   };
   void collect(const flat::Expr& index, std::int64_t scale, Address& out);
   Value* base(int buffer);
+  int part_of(Dtype dtype, int lanes) const;  // lanes that a masked access moves at once
+  Value* mask_part(const flat::Expr& mask, int first, int count);
+  Value* lanes(Value* x, int first, int count);
+  Value* load_in_parts(const flat::Node& e, const flat::Load& n, int part);
+  void store_in_parts(const flat::Store& n, int part);
   Value* pointer(int buffer, const flat::Expr& index);
   Value* scaled(Value* term, std::int64_t scale);
   Value* load_at(int buffer, Value* address, flat::Type type, Value* mask);
