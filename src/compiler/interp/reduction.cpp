@@ -3,20 +3,67 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <set>
 
 namespace lathe::interp {
 namespace {
 
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
-}  // namespace
+using Iterators = std::set<int>;
 
-double sum_units(double terms, Dtype dtype) {
-  return 8 + (epsilon_of(dtype) > epsilon_of(Dtype::kF32) ? terms : std::sqrt(terms));
+Iterators both(Iterators a, const Iterators& b) {
+  a.insert(b.begin(), b.end());
+  return a;
 }
 
-Reduction::Reduction(ir::ReduceOp op, Dtype dtype)
-    : op_(op), dtype_(dtype), value_(ir::identity_of(op, dtype)) {}
+// The iterators with which the expression takes random values, where inputs do; null: it does not, or
+// is a shift of such.
+std::optional<Iterators> random_along(const te::Program& program, const ir::Expr& e) {
+  if (const auto* n = std::get_if<ir::Read>(&e->value)) {
+    const bool input = program.tensors[static_cast<std::size_t>(n->tensor)].role == te::TensorRole::kInput;
+    if (!input || n->pad.value_or(0) != 0) return std::nullopt;
+    Iterators out;
+    for (const ir::Affine& index : n->index)
+      for (const ir::AffineTerm& term : index.terms) out.insert(term.iter);
+    return out;
+  }
+  if (const auto* n = std::get_if<ir::Unary>(&e->value))
+    return n->op == ir::UnaryOp::kNeg || n->op == ir::UnaryOp::kAbs ? random_along(program, n->x) : std::nullopt;
+  if (const auto* n = std::get_if<ir::Cast>(&e->value))
+    return is_float(e->dtype) && n->x->dtype != Dtype::kBool ? random_along(program, n->x) : std::nullopt;
+  const auto* n = std::get_if<ir::Binary>(&e->value);
+  if (!n) return std::nullopt;
+  const auto a = random_along(program, n->a), b = random_along(program, n->b);
+  switch (n->op) {
+    case ir::BinaryOp::kAdd:
+    case ir::BinaryOp::kSub: return a && b ? std::optional(both(*a, *b)) : std::nullopt;
+    case ir::BinaryOp::kMul: return a && b ? both(*a, *b) : a ? a : b;
+    case ir::BinaryOp::kDiv: return a;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+bool terms_may_be_alike(const te::Program& program, const te::Stage& stage) {
+  const auto along = random_along(program, stage.body);
+  for (std::size_t i = 0; i < stage.iters.size(); ++i) {
+    const te::Iterator& iter = stage.iters[i];
+    const bool counts = iter.kind == te::IterKind::kReduce && iter.extent > 1;
+    if (counts && !(along && along->contains(static_cast<int>(i)))) return true;
+  }
+  return false;
+}
+
+double sum_units(double terms, Dtype dtype, bool alike) {
+  if (epsilon_of(dtype) > epsilon_of(Dtype::kF32)) return 8 + terms;
+  return 8 + (alike ? std::max(terms / 2, std::sqrt(terms)) : std::sqrt(terms));
+}
+
+Reduction::Reduction(ir::ReduceOp op, Dtype dtype, bool alike)
+    : op_(op), dtype_(dtype), alike_(alike), value_(ir::identity_of(op, dtype)) {}
 
 void Reduction::add(const Value& term) {
   ++terms_;
@@ -39,7 +86,7 @@ Value Reduction::sum() const {
   if (!is_float(dtype_)) return apply(ir::BinaryOp::kAdd, {value_, bound_}, exact(0), dtype_);
   // What is finite may overflow on the way, also against an infinity of the other sign.
   if (!std::isfinite(value_)) return {value_, std::isnan(value_) || size_ <= largest_of(dtype_) / 2 ? 0 : kFar};
-  const double bound = bound_ + sum_units(terms_, dtype_) * 2 * epsilon_of(dtype_) * size_;
+  const double bound = bound_ + sum_units(terms_, dtype_, alike_) * 2 * epsilon_of(dtype_) * size_;
   return {value_, size_ + bound <= largest_of(dtype_) ? bound : kFar};
 }
 

@@ -2,17 +2,22 @@
 #pragma once
 
 #include "compiler/interp/scalar.h"
+#include "compiler/te/program.h"
 
 namespace lathe::interp {
 
-// How many units of sum |terms| a sum of `terms` may be off, whatever its order: with that many
-// roundings of random sign in f32 and f64 the square root of their number; in the coarser types,
-// where a sum soon stands still, all of them.
-double sum_units(double terms, Dtype dtype);
+// Whether the roundings of the stage's sum may go in one direction, as they do where terms are equal:
+// where a term is not made of inputs by arithmetic alone, with every reduced iterator in a read.
+bool terms_may_be_alike(const te::Program& program, const te::Stage& stage);
+
+// How many units of sum |terms| the stage's sum may be off, whatever its order: with as many roundings
+// as terms, of random sign, in f32 and f64 the square root of their number, of any sign half of it; in
+// the coarser types, where a sum soon stands still, all.
+double sum_units(double terms, Dtype dtype, bool alike);
 
 class Reduction {
  public:
-  Reduction(ir::ReduceOp op, Dtype dtype);
+  Reduction(ir::ReduceOp op, Dtype dtype, bool alike);
   void add(const Value& term);
   Value result() const;
 
@@ -22,6 +27,7 @@ class Reduction {
 
   ir::ReduceOp op_;
   Dtype dtype_;
+  bool alike_;
   double value_;
   double terms_ = 0;
   double bound_ = 0;  // of terms: their sum, or the largest for min and max

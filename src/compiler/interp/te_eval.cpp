@@ -23,8 +23,8 @@ std::int64_t count_of(const std::vector<std::int64_t>& shape) {
 
 class StageRun final : public Environment {
  public:
-  StageRun(const te::Stage& stage, std::vector<StoredTensor>& tensors)
-      : stage_(stage), tensors_(tensors), position_(stage.iters.size()) {}
+  StageRun(const te::Program& program, const te::Stage& stage, std::vector<StoredTensor>& tensors)
+      : stage_(stage), alike_(terms_may_be_alike(program, stage)), tensors_(tensors), position_(stage.iters.size()) {}
 
   // Spatial iterators are the outer loops, so an element's reduction runs uninterrupted.
   void run() {
@@ -37,7 +37,7 @@ class StageRun final : public Environment {
         out[element++] = interp::evaluate(stage_.body, *this);
         continue;
       }
-      Reduction reduction(stage_.reduce, stage_.body->dtype);
+      Reduction reduction(stage_.reduce, stage_.body->dtype, alike_);
       do {
         reduction.add(interp::evaluate(stage_.body, *this));
       } while (advance(first_reduce, position_.size()));
@@ -73,6 +73,7 @@ class StageRun final : public Environment {
   }
 
   const te::Stage& stage_;
+  const bool alike_;
   std::vector<StoredTensor>& tensors_;
   std::vector<std::int64_t> position_;
 };
@@ -130,7 +131,7 @@ Result<std::vector<Tensor>> evaluate(const te::Program& program,
                                      const std::vector<Tensor>& inputs) {
   LATHE_TRY_STATUS(te::validate(program));
   std::vector<StoredTensor> tensors = LATHE_TRY(load(program, inputs));
-  for (const te::Stage& stage : program.stages) StageRun(stage, tensors).run();
+  for (const te::Stage& stage : program.stages) StageRun(program, stage, tensors).run();
   std::vector<Tensor> out;
   for (const int t : program.outputs()) {
     const StoredTensor& storage = tensors[static_cast<std::size_t>(t)];
