@@ -18,8 +18,22 @@ Iterators both(Iterators a, const Iterators& b) {
   return a;
 }
 
-// The iterators with which the expression takes random values, where inputs do; null: it does not, or
-// is a shift of such.
+// Different operands, different results; the others have ends, where many operands meet.
+bool spreads(ir::UnaryOp op) {
+  switch (op) {
+    case ir::UnaryOp::kNeg:
+    case ir::UnaryOp::kAbs:
+    case ir::UnaryOp::kExp:
+    case ir::UnaryOp::kLog:
+    case ir::UnaryOp::kSqrt:
+    case ir::UnaryOp::kRsqrt: return true;
+    default: return false;
+  }
+}
+
+bool is_read(const ir::Expr& e) { return std::holds_alternative<ir::Read>(e->value); }
+
+// The iterators with which the expression takes random values, where inputs do; null: it may not.
 std::optional<Iterators> random_along(const te::Program& program, const ir::Expr& e) {
   if (const auto* n = std::get_if<ir::Read>(&e->value)) {
     const bool input = program.tensors[static_cast<std::size_t>(n->tensor)].role == te::TensorRole::kInput;
@@ -29,8 +43,7 @@ std::optional<Iterators> random_along(const te::Program& program, const ir::Expr
       for (const ir::AffineTerm& term : index.terms) out.insert(term.iter);
     return out;
   }
-  if (const auto* n = std::get_if<ir::Unary>(&e->value))
-    return n->op == ir::UnaryOp::kNeg || n->op == ir::UnaryOp::kAbs ? random_along(program, n->x) : std::nullopt;
+  if (const auto* n = std::get_if<ir::Unary>(&e->value)) return spreads(n->op) ? random_along(program, n->x) : std::nullopt;
   if (const auto* n = std::get_if<ir::Cast>(&e->value))
     return is_float(e->dtype) && n->x->dtype != Dtype::kBool ? random_along(program, n->x) : std::nullopt;
   const auto* n = std::get_if<ir::Binary>(&e->value);
@@ -38,7 +51,9 @@ std::optional<Iterators> random_along(const te::Program& program, const ir::Expr
   const auto a = random_along(program, n->a), b = random_along(program, n->b);
   switch (n->op) {
     case ir::BinaryOp::kAdd:
-    case ir::BinaryOp::kSub: return a && b ? std::optional(both(*a, *b)) : std::nullopt;
+    case ir::BinaryOp::kSub:
+      if (a && b) return both(*a, *b);
+      return is_read(n->b) ? a : is_read(n->a) ? b : std::nullopt;  // a constant may be much larger
     case ir::BinaryOp::kMul: return a && b ? both(*a, *b) : a ? a : b;
     case ir::BinaryOp::kDiv: return a;
     default: return std::nullopt;

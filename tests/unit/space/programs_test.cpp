@@ -66,6 +66,13 @@ constexpr Case kCases[] = {
     {"long_sum_of_many_blocks", "X: f32[140003]; S[one:1] = sum(i) X[i]"},
     {"long_columns", "X: f32[40009,3]; S[j] = sum(i) X[i,j]"},
     {"long_sum_of_two", "X: f32[301,211]; S[one:1] = sum(i,j) X[i,j]"},
+    {"equal_terms", "A: f32[8]; S[i] = sum(p:341) A[i]"},
+    {"equal_terms_of_one", "A: f32[1]; S[one:1] = sum(p:20011) A[0]"},
+    {"equal_terms_in_rows", "A: f32[7,5]; S[i,k:11] = sum(j,p:601) A[i,j]"},
+    {"terms_without_reads", "S[i:4] = sum(j:5003) f32(i) * 0.1"},
+    {"terms_cut_off", "X: f32[4,3001]; S[i] = sum(j) min(X[i,j] * 100, 0.1)"},
+    {"terms_chosen", "X: f32[4,1009]; S[i] = sum(j) select(X[i,j] > -9, 0.1, 0.2)"},
+    {"terms_of_padding", "X: f32[1,1,40,40]\nY[n,c,y:3,x:3] = sum(r:40,s:40) X[n,c,y + r - 39,x + s - 39 else 0.3]"},
     {"constants", "const W: f32[9,7]; const s: f32[9]; X: f32[5,7]; V[o,i] = exp(W[o,i]) * s[o]\n"
                   "Y[n,o] = sum(i) X[n,i] * V[o,i]"},
     {"chain_of_maps", "X: f32[50]; A[i] = X[i] * X[i]; B[i] = A[i] + A[i]; C[i] = B[i] * B[i] - A[i]; D[i] = exp(C[i] * 0.01)\n"

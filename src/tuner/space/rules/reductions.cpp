@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t kShortRow = 4;      // vectors; a shorter row is not worth lanes of its own
 constexpr std::int64_t kEnoughChains = 8;  // vectors under way that hide the latency of an addition
 
+constexpr double kFewPartials = 1 << 18;
+
 // How a chain of additions is cut: one longer than `longest` into blocks of `inner`, those into blocks of `outer` and so on.
 struct Cuts {
   std::int64_t longest, inner, outer;
@@ -126,7 +128,7 @@ class Splitter {
     return true;
   }
 
-  // The partial results are few beside what is summed up.
+  // The partial results are few beside what is read, or few in all.
   static bool fits(const te::Program& view, const te::Stage& stage, const Cuts& cuts) {
     double read = 0, partial = 1;
     for (const ir::Read* r : ir::reads_of(stage.body)) {
@@ -135,7 +137,7 @@ class Splitter {
       read += elements;
     }
     for (const te::Iterator& it : stage.iters) partial *= static_cast<double>(it.extent);
-    return partial / static_cast<double>(cuts.inner) <= read;
+    return partial / static_cast<double>(cuts.inner) <= std::max(read, kFewPartials);
   }
 
   // The loops over blocks of the chain, the outermost last.
