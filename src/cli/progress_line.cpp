@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/split.h"
 #include "cli/interrupt.h"
 
 namespace lathe::cli {
@@ -14,6 +15,18 @@ constexpr double kMostShare = 1.01;
 
 // How much is said; what matters least goes first.
 enum Detail { kShort, kNoPhase, kPhase, kBriefReason, kAll };
+
+// The lines of an expression, as they are written in one.
+std::string in_one_line(const std::string& text) {
+  std::string out;
+  for (const std::string& line : split(text, '\n')) {
+    const auto first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r;");
+    if (first != std::string::npos && last != std::string::npos && first <= last)
+      out += (out.empty() ? "" : "; ") + line.substr(first, last - first + 1);
+  }
+  std::ranges::replace_if(out, [](unsigned char c) { return c < ' '; }, ' ');
+  return out;
+}
 
 // A failure in a few whole words, or by its kind alone: the line has little room.
 std::string in_short(const std::string& failure, bool by_kind) {
@@ -52,7 +65,8 @@ std::string duration_text(double seconds) {
 
 std::string label_of(const std::string& workload, const Target& target) {
   constexpr std::size_t kRoom = 30;
-  const std::string name = cut(workload, kRoom) == workload ? workload : cut(workload, kRoom - 3) + "...";
+  const std::string line = in_one_line(workload);
+  const std::string name = cut(line, kRoom) == line ? line : cut(line, kRoom - 3) + "...";
   return fmt::format("{}, {} thread{}", name, target.threads, target.threads == 1 ? "" : "s");
 }
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/measure/measure.h"
+
 namespace lathe::cli {
 
 std::string time_text(double seconds) {
@@ -154,7 +156,9 @@ namespace {
 // What the reader should know about the race, if anything.
 std::string race_text(const tune::Summary& s) {
   if (const std::string note = race_note(s.best); !note.empty())
-    return s.race ? fmt::format("{} ({:.0f} % of the speed it has shown)", note, 100 * s.race->speed) : note;
+    return s.race && s.race->speed < measure::kSameSpeed
+               ? fmt::format("{} ({:.0f} % of the speed it has shown)", note, 100 * s.race->speed)
+               : note;
   if (!s.race || !s.race->disturbed) return "";
   return fmt::format("the race of this run was disturbed (the machine ran at {:.0f} % of the speed it has shown), so the best is that of "
                      "an earlier one; lathe race repeats it", 100 * s.race->speed);

@@ -52,6 +52,7 @@ TEST(Texts, ProgressSaysOfWhat) {
   EXPECT_EQ(progress_text(p, c6, 400e9, 60), "37/512 | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
   p = {.phase = "starting"};
   EXPECT_EQ(progress_text(p, c6, 0), "C6, 2 threads: starting");
+  EXPECT_EQ(label_of("A: f32[9]\n\n  B[i] = A[i];\t\n", *parse_target("cpu:x86-64")), "A: f32[9]; B[i] = A[i], 1 thread");
   EXPECT_EQ(label_of("C[i,j] = sum(k) A[k,i] * B[k,j] + D[i,j]", *parse_target("cpu:x86-64")), "C[i,j] = sum(k) A[k,i] * B[..., 1 thread");
 }
 
