@@ -30,12 +30,13 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   for (const char* member : {"workload", "target", "seconds"}) EXPECT_TRUE(result.contains(member)) << member;
   EXPECT_EQ(records().size(), 12U);
 
-  // The same command goes on: there is nothing left to do.
-  EXPECT_EQ(json_of(lathe(tune))["resumed"], 12);
+  // The same command goes on: there is nothing left to do but a race, where the first was disturbed.
+  const Json later = json_of(lathe(tune));
+  EXPECT_EQ(later["resumed"], 12);
   EXPECT_EQ(records().size(), 12U);
 
   const Json best = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
-  EXPECT_EQ(best["trace"], result["best"]["trace"]);
+  EXPECT_EQ(best["trace"], later["best"]["trace"]);
   for (const Json& json : {result, best}) EXPECT_EQ(json["tensors"], (Json{{"A", "A"}, {"B", "B"}, {"C", "C"}}));
   // The same work under other names has the same record, and it is said which tensor is which there.
   const std::vector<std::string> renamed = {"best", "Z[p,q] = sum(r) X[r,p] * W[r,q]", "--shape", "X=31,37", "--shape", "W=31,29"};
@@ -57,7 +58,7 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   std::ofstream(lines) << lathe({"export"}).out;
   std::filesystem::remove(folder_.at("records.db"));
   EXPECT_EQ(lathe({"import", lines}).out, "12 trials imported, 0 were already there\n");
-  EXPECT_EQ(json_of(lathe(with(with({"best"}, workload_), {"--json"})))["trace"], result["best"]["trace"]);
+  EXPECT_EQ(json_of(lathe(with(with({"best"}, workload_), {"--json"})))["trace"], best["trace"]);
 }
 
 TEST_F(Command, ReproducesWhatWentWrong) {
@@ -337,10 +338,13 @@ TEST_F(Command, RacesTheBestAgain) {
   // One story.
   const Json best = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
   EXPECT_EQ(best["index"], raced["racers"][0]["index"]);
-  EXPECT_LE(best["seconds"], before["seconds"]);
+  // Of programs within 5 % of each other another may win.
+  EXPECT_LE(best["seconds"].get<double>(), before["seconds"].get<double>() * 1.06);
+  // It races once more where this race was disturbed.
   const Json again = json_of(lathe(with(with({"tune"}, workload_), {"--trials", "12", "--json"})));
-  EXPECT_EQ(again["best"]["index"], best["index"]);
-  EXPECT_EQ(again["best"]["seconds"], best["seconds"]);
+  const Json then = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
+  EXPECT_EQ(again["best"]["index"], then["index"]);
+  EXPECT_EQ(again["best"]["seconds"], then["seconds"]);
 
   EXPECT_NE(lathe(race).out.find("\nbest: "), std::string::npos);
   const Outcome none = lathe(with(race, {"--cache", "cold"}));
