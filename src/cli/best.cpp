@@ -21,18 +21,18 @@ Result<int> perform(const Flags& flags) {
   const auto chosen = LATHE_TRY(api::recorded_schedule(workload.program, target, LATHE_TRY(schedule_request("best", flags.machine))));
   const store::Record& record = *chosen.record;
   const double flops = te::flops(workload.program);
+  const double seconds = believed_seconds(record);
+  const api::Traffic traffic = api::traffic_of(workload.program);
   if (!chosen.note.empty()) complain(chosen.note);
   if (flags.json) {
     Json json = {{"workload", record.workload}, {"target", record.target}, {"cache", record.cache_mode}};
     json.update(short_json(record, flops));
-    add_traffic(json, api::traffic_of(workload.program), believed_seconds(record));
+    add_traffic(json, traffic, seconds);
     json["trace"] = record.trace;
     json["tensors"] = tensor_names(workload.program);
     fmt::print("{}\n", dump(json));
     return kDone;
   }
-  const double seconds = believed_seconds(record);
-  const api::Traffic traffic = api::traffic_of(workload.program);
   fmt::print("{}, {}{}, error {:.2g}\n", time_text(seconds), rate_text(flops, seconds),
              record.raced ? " in a final race" : ", measured but not raced", record.numerical_error);
   if (record.race.peak_flops > 0) fmt::print("{}\n", peak_text(traffic, flops, seconds, record.race.peak_flops));

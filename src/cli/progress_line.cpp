@@ -6,12 +6,10 @@
 
 #include "base/split.h"
 #include "cli/interrupt.h"
+#include "cli/results.h"
 
 namespace lathe::cli {
 namespace {
-
-// A larger share of the peak says that the machine was disturbed while its peak was measured.
-constexpr double kMostShare = 1.01;
 
 // How much is said; what matters least goes first.
 enum Detail { kShort, kNoPhase, kPhase, kBriefReason, kAll };

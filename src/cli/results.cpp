@@ -22,7 +22,7 @@ double peak_share(const api::Traffic& traffic, double flops, double seconds, dou
 }
 
 std::string peak_text(const api::Traffic& traffic, double flops, double seconds, double peak_flops) {
-  constexpr double kPadded = 0.995, kMostShare = 1.01;
+  constexpr double kPadded = 0.995;
   const double share = peak_share(traffic, flops, seconds, peak_flops);
   if (share > kMostShare)
     return fmt::format("more than the {:.0f} GFLOP/s that multiply-adds in f32 alone reached here: the machine was disturbed then, or "

@@ -18,6 +18,8 @@ std::string traffic_text(const api::Traffic& traffic, double seconds);
 // "50 % of the measured peak of 400 GFLOP/s", by the operations that have to be done. `flops` is as the field counts.
 std::string peak_text(const api::Traffic& traffic, double flops, double seconds, double peak_flops);
 double peak_share(const api::Traffic& traffic, double flops, double seconds, double peak_flops);
+// A larger share says that the machine was disturbed while its peak was measured.
+inline constexpr double kMostShare = 1.01;
 // Bytes a second and their share, as members beside "gflops".
 void add_traffic(Json& json, const api::Traffic& traffic, double seconds);
 // What a race on a disturbed machine leaves open; empty where it was none.

@@ -125,8 +125,13 @@ class ProgramBuilder {
   // A type for all that no input took was meant to change something.
   Status check_dtype() const {
     if (!given_.dtype) return {};
-    for (const Tensor& tensor : program_.tensors)
+    bool inputs = false;
+    for (const Tensor& tensor : program_.tensors) {
+      if (tensor.role != TensorRole::kInput) continue;
       if (tensor.dtype == *given_.dtype) return {};
+      inputs = true;
+    }
+    if (!inputs) return {};
     return fail(ErrorKind::kInvalidArgument,
                 "the type {} is given for the inputs, but each of them is declared with another; "
                 "change it there", name_of(*given_.dtype));

@@ -24,13 +24,13 @@ void TrialCost::add(const search::Config& config, double build_seconds, double r
 
 void TrialCost::fit() {
   if (costs_.size() < kFewest) return;
-  middle_ = quantile(costs_, 0.5);
+  const double middle = quantile(costs_, 0.5);
   effects_.assign(configs_.front().size(), {});
   for (const auto& config : configs_)
     for (std::size_t knob = 0; knob < config.size(); ++knob)
       if (effects_[knob].size() <= config[knob]) effects_[knob].resize(config[knob] + std::size_t{1});
   std::vector<double> left(costs_.size());
-  std::ranges::transform(costs_, left.begin(), [this](double cost) { return cost - middle_; });
+  std::ranges::transform(costs_, left.begin(), [middle](double cost) { return cost - middle; });
   for (int sweep = 0; sweep < kSweeps; ++sweep)
     for (std::size_t knob = 0; knob < effects_.size(); ++knob) {
       std::vector<double> sums(effects_[knob].size()), counts(effects_[knob].size(), kShrink);

@@ -27,7 +27,6 @@ class TrialCost {
   std::vector<search::Config> configs_;
   std::vector<double> costs_;                  // log2 of seconds
   std::vector<std::vector<double>> effects_;   // a knob, a value; empty until enough is known
-  double middle_ = 0;                          // median of the costs
 };
 
 }  // namespace lathe::tune

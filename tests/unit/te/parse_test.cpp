@@ -64,6 +64,7 @@ TEST(Parse, ATypeForAllIsThatOfWhatNothingElseTypes) {
   EXPECT_EQ(types(parsed("A: f32[8]; Y[i] = f16(A[i]) + B[i]", {{{"B", {8}}}, {}, {}, Dtype::kF16})), "A f32, B f16, Y f16, ");
   EXPECT_EQ(types(parsed("Y[i:8] = X[i]", {{}, {{"X", Dtype::kF64}}, {}, Dtype::kF64})), "X f64, Y f64, ");
   EXPECT_FALSE(parse_program("A: f32[8]; Y[i] = A[i]", half));
+  EXPECT_FALSE(parse_program("A: f32[8]; Y[i] = f16(A[i])", half)) << "what is computed is no input";
 }
 
 TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
