@@ -1,12 +1,14 @@
-// Figure 1 of "Learning to Optimize Tensor Programs", by hand: three programs for C[i,j] = sum(k) A[k,i] * B[k,j].
+// Figure 1 of "Learning to Optimize Tensor Programs", by hand: three programs for C[i,j] = sum(k)
+// A[k,i] * B[k,j].
 //
 //   1. the default code: one loop an axis
 //   2. loop tiling
 //   3. tiling, with the innermost 8 x 8 x 8 mapped to the micro-kernel gemm8x8 (tensorize)
 //
-// They are one template: a function that asks for knobs as it goes and applies schedule steps with them. Running it is
-// what defines the space; its sizes stay open, so one sketch serves all tile sizes. The program below tries every
-// configuration of the space, checks each against the default code and prints the fastest of each version.
+// They are one template: a function that asks for knobs as it goes and applies schedule steps with
+// them. Running it is what defines the space; its sizes stay open, so one sketch serves all tile
+// sizes. The program below tries every configuration of the space, checks each against the default
+// code and prints the fastest of each version.
 //
 // Usage: matmul_figure1 [N]     (default 512)
 #include <chrono>
@@ -31,7 +33,8 @@ void figure1(space::Recipe& r) {
   const auto tile_y = r.knob("tile.y", {1, 2, 4, 8, 16});  // in blocks of 8
   const auto tile_x = r.knob("tile.x", {1, 2, 4, 8, 16});
   if (version == "default") return;
-  // y, x, k in tiles of 8, then tiles in blocks: yo xo ko | yt xt | yi xi ki as the figure has them.
+  // y, x, k in tiles of 8, then tiles in blocks: yo xo ko | yt xt | yi xi ki as the figure has
+  // them.
   r.apply(schedule::Split{"C.i", r.times(tile_y, std::int64_t{8}), "yo", "yr"});
   r.apply(schedule::Split{"C.j", r.times(tile_x, std::int64_t{8}), "xo", "xr"});
   r.apply(schedule::Split{"C.k", std::int64_t{8}, "ko", "ki"});
@@ -41,7 +44,9 @@ void figure1(space::Recipe& r) {
   if (version == "tensorized") r.apply(schedule::Tensorize{"yi", "gemm8x8"});
 }
 
-void run_serially(void*, std::int64_t count, lathe_body body, void* context) { body(context, 0, count, 0); }
+void run_serially(void*, std::int64_t count, lathe_body body, void* context) {
+  body(context, 0, count, 0);
+}
 
 struct Kernel {
   std::unique_ptr<module::Module> library;
@@ -61,12 +66,15 @@ Result<Kernel> compile(const ir::SizedNest& nest, const Target& target) {
 double time_of(const Kernel& kernel, void* const* tensors) {
   const lathe_runtime serial{run_serially, nullptr};
   const lathe_module& code = kernel.library->table();
-  std::vector<double> scratch(static_cast<std::size_t>(code.workspace_bytes + code.worker_bytes + code.constant_bytes) / 8 + 1);
+  std::vector<double> scratch(
+      static_cast<std::size_t>(code.workspace_bytes + code.worker_bytes + code.constant_bytes) / 8 +
+      1);
   double best = 1e30;
   for (int run = 0; run < 3; ++run) {
     const auto begin = std::chrono::steady_clock::now();
     code.run(&serial, tensors, scratch.data(), scratch.data(), scratch.data());
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
   return best;
 }
@@ -100,7 +108,9 @@ int run(std::int64_t n) {
         space::Config config(3);
         for (int k = 0; k < 3; ++k) {
           const auto& name = (*space)->knob_list()[k].name;
-          config[k] = static_cast<std::uint16_t>(name == "version" ? version : name == "tile.y" ? y : x);
+          config[k] = static_cast<std::uint16_t>(name == "version"  ? version
+                                                 : name == "tile.y" ? y
+                                                                    : x);
         }
         if (version == 0 && y > 0) continue;
         (*space)->knob_values(config, values);
@@ -109,7 +119,8 @@ int run(std::int64_t n) {
         const double seconds = time_of(*kernel, tensors);
         if (want.empty()) want = c;
         for (std::size_t i = 0; i < size; ++i)
-          if (std::fabs(c[i] - want[i]) > 1e-4F * static_cast<float>(n)) return std::fprintf(stderr, "wrong answer\n"), 1;
+          if (std::fabs(c[i] - want[i]) > 1e-4F * static_cast<float>(n))
+            return std::fprintf(stderr, "wrong answer\n"), 1;
         Best& entry = best[(*space)->knob_list()[0].labels[version]];
         if (seconds < entry.seconds) entry = {seconds, config};
       }
@@ -119,7 +130,8 @@ int run(std::int64_t n) {
     const Best& entry = best[version];
     (*space)->knob_values(entry.config, values);
     std::printf("== %s: %.1f ms, %.2f GFLOP/s (%s)\n%s\n%s\n", version, entry.seconds * 1e3,
-                te::flops(*program) / entry.seconds * 1e-9, (*space)->describe(entry.config).c_str(),
+                te::flops(*program) / entry.seconds * 1e-9,
+                (*space)->describe(entry.config).c_str(),
                 schedule::print((*space)->trace(entry.config)).c_str(),
                 ir::print(ir::SizedNest((*space)->sketch(entry.config).nest, values)).c_str());
   }
@@ -130,6 +142,7 @@ int run(std::int64_t n) {
 
 int main(int argc, char** argv) {
   const std::int64_t n = argc > 1 ? std::atoll(argv[1]) : 512;
-  if (n < 1 || n > 8192) return std::fprintf(stderr, "matmul_figure1: N must be from 1 to 8192\n"), 2;
+  if (n < 1 || n > 8192)
+    return std::fprintf(stderr, "matmul_figure1: N must be from 1 to 8192\n"), 2;
   return run(n);
 }

@@ -1,5 +1,6 @@
-// What building a candidate costs on one core: lowering and code generation of random configurations of the default space,
-// with the functions that the builder processes call. The times are the processor's own, so that neighbours hardly matter.
+// What building a candidate costs on one core: lowering and code generation of random
+// configurations of the default space, with the functions that the builder processes call. The
+// times are the processor's own, so that neighbours hardly matter.
 #include <ctime>
 
 #include "api/workload.h"
@@ -20,14 +21,16 @@ double processor_seconds() {
 }
 
 Result<std::vector<Row>> build(const Workload& workload, const Target& target, int configs) {
-  const auto space = LATHE_TRY(space::derive_space(workload.program, target, space::Flavour::kDefault));
+  const auto space =
+      LATHE_TRY(space::derive_space(workload.program, target, space::Flavour::kDefault));
   std::vector<double> all, lower, bytes;
   int failed = 0;
   Rng rng(1);
   for (int i = 0; i < configs; ++i) {
     const auto trace = space->trace(space->random(rng));
     const double start = processor_seconds();
-    const auto built = builder::build(workload.program, trace, target);  // the linker is a process of its own
+    const auto built =
+        builder::build(workload.program, trace, target);  // the linker is a process of its own
     const double seconds = processor_seconds() - start;
     if (!built) {
       ++failed;
@@ -37,15 +40,17 @@ Result<std::vector<Row>> build(const Workload& workload, const Target& target, i
     lower.push_back(1e3 * built->lower_seconds);
     bytes.push_back(static_cast<double>(built->code_bytes) / 1024);
   }
-  return std::vector<Row>{{workload.name, "lowering and code generation, median", median(all), "ms"},
-                          {workload.name, "lowering and code generation, nine in ten below", quantile(all, 0.9), "ms"},
-                          {workload.name, "lowering and code generation, largest", quantile(all, 1), "ms"},
-                          {workload.name, "lowering, median of wall times", median(lower), "ms"},
-                          {workload.name, "code, median", median(bytes), "KiB"},
-                          {workload.name, fmt::format("refused, of {}", configs), static_cast<double>(failed), ""}};
+  return std::vector<Row>{
+      {workload.name, "lowering and code generation, median", median(all), "ms"},
+      {workload.name, "lowering and code generation, nine in ten below", quantile(all, 0.9), "ms"},
+      {workload.name, "lowering and code generation, largest", quantile(all, 1), "ms"},
+      {workload.name, "lowering, median of wall times", median(lower), "ms"},
+      {workload.name, "code, median", median(bytes), "KiB"},
+      {workload.name, fmt::format("refused, of {}", configs), static_cast<double>(failed), ""}};
 }
 
-// Names of workloads follow --, with layouts as the command has them by default; without any, the usual ones.
+// Names of workloads follow --, with layouts as the command has them by default; without any, the
+// usual ones.
 Result<std::vector<Workload>> chosen(const Settings& settings) {
   if (settings.tune.empty()) return workloads();
   std::vector<Workload> out;
@@ -64,7 +69,8 @@ Result<std::vector<Row>> build(const Settings& settings) {
   const Target target = LATHE_TRY(api::make_target("cpu:host", 1));
   std::vector<Row> rows;
   for (const Workload& workload : LATHE_TRY(chosen(settings))) {
-    const auto own = LATHE_TRY(build(workload, target, settings.configs > 0 ? settings.configs : kConfigs));
+    const auto own =
+        LATHE_TRY(build(workload, target, settings.configs > 0 ? settings.configs : kConfigs));
     rows.insert(rows.end(), own.begin(), own.end());
   }
   return rows;

@@ -1,4 +1,5 @@
-// The best record of a workload among 100,000: a database of its own, filled with traces as tuning leaves them.
+// The best record of a workload among 100,000: a database of its own, filled with traces as tuning
+// leaves them.
 #include <chrono>
 
 #include "api/workload.h"
@@ -16,10 +17,14 @@ constexpr int kWorkloads = 100;
 constexpr int kEach = kRecords / kWorkloads;
 constexpr int kLookups = 5'000;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // The keys of 100 workloads: C6's with another name of its output.
-std::string key_of(const std::string& key, int number) { return fmt::format("{} # {}", key, number); }
+std::string key_of(const std::string& key, int number) {
+  return fmt::format("{} # {}", key, number);
+}
 
 store::Run run_of(const std::string& workload, const Target& target, const space::Space& space) {
   store::Run run;
@@ -48,13 +53,15 @@ std::vector<store::Record> trials(const space::Space& space) {
     r.config = space.to_json(config);
     r.codegen_version = 1;
     r.program_hash = fmt::format("{:016x}", static_cast<unsigned>(i));
-    for (int visit = 0; visit < 3; ++visit) r.visits.push_back({visit, std::vector<double>(8, 1e-3 + 1e-6 * i), 1e-4});
+    for (int visit = 0; visit < 3; ++visit)
+      r.visits.push_back({visit, std::vector<double>(8, 1e-3 + 1e-6 * i), 1e-4});
     r.seconds = 1e-3 + 1e-6 * rng.uniform();
   }
   return out;
 }
 
-Status fill(store::Store& store, const std::string& key, const Target& target, const space::Space& space) {
+Status fill(store::Store& store, const std::string& key, const Target& target,
+            const space::Space& space) {
   const auto pattern = trials(space);
   for (int w = 0; w < kWorkloads; ++w) {
     const auto run = LATHE_TRY(store.open_run(run_of(key_of(key, w), target, space)));
@@ -77,14 +84,18 @@ Result<std::vector<Row>> lookup(const Settings&) {
   const Folder folder;
   const Target target = LATHE_TRY(api::make_target("cpu:host", 1));
   const auto workload = LATHE_TRY(workloads()).front();
-  const auto space = LATHE_TRY(space::derive_space(workload.program, target, space::Flavour::kDefault));
+  const auto space =
+      LATHE_TRY(space::derive_space(workload.program, target, space::Flavour::kDefault));
   const std::string key = te::workload_key(workload.program), path = folder.file("records.db");
   LATHE_TRY_STATUS(fill(*LATHE_TRY(store::open_sqlite(path)), key, target, *space));
 
   const double opening = now();
   const auto store = LATHE_TRY(store::open_sqlite(path));
   const auto look = [&](int number) {
-    return store->best({.workload = key_of(key, number), .target = target.text(), .cache_mode = "warm", .cpu = host_fingerprint().cpu()});
+    return store->best({.workload = key_of(key, number),
+                        .target = target.text(),
+                        .cache_mode = "warm",
+                        .cpu = host_fingerprint().cpu()});
   };
   if (!LATHE_TRY(look(0))) return fail(ErrorKind::kInternal, "the look-up found nothing");
   const double opened = now() - opening;

@@ -28,15 +28,21 @@ constexpr Named kProbes[] = {
 };
 
 int usage(const std::string& wrong) {
-  std::fprintf(stderr, "bench_search: %s\nusage: bench_search PROBE [--json] [--configs N] [--jobs N] [--rounds N] [--lathe FILE]"
-               " [-- WORDS OF LATHE TUNE...]\n", wrong.c_str());
+  std::fprintf(stderr,
+               "bench_search: %s\nusage: bench_search PROBE [--json] [--configs N] [--jobs N] "
+               "[--rounds N] [--lathe FILE]"
+               " [-- WORDS OF LATHE TUNE...]\n",
+               wrong.c_str());
   for (const auto& probe : kProbes) std::fprintf(stderr, "  %-8s %s\n", probe.name, probe.help);
-  std::fprintf(stderr, "or: bench_search --replay ...: trials that each search needs on recorded spaces\n");
+  std::fprintf(stderr,
+               "or: bench_search --replay ...: trials that each search needs on recorded spaces\n");
   return 2;
 }
 
 bool whole(std::string_view text, int& value) {
-  return std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size() && value > 0;
+  return std::from_chars(text.data(), text.data() + text.size(), value).ptr ==
+             text.data() + text.size() &&
+         value > 0;
 }
 
 // What is wrong with the words, or nothing.
@@ -52,11 +58,14 @@ std::string read(const std::vector<std::string>& words, Settings& settings, bool
       continue;
     }
     const std::string value = i + 1 < words.size() ? words[++i] : "";
-    int* number = word == "--configs" ? &settings.configs : word == "--jobs" ? &settings.jobs
-                  : word == "--rounds" ? &settings.rounds : nullptr;
+    int* number = word == "--configs"  ? &settings.configs
+                  : word == "--jobs"   ? &settings.jobs
+                  : word == "--rounds" ? &settings.rounds
+                                       : nullptr;
     if (word == "--lathe" && !value.empty()) settings.lathe = value;
     else if (number == nullptr) return fmt::format("nothing here is called {}", word);
-    else if (!whole(value, *number)) return fmt::format("{}: must be a whole number above 0, not \"{}\"", word, value);
+    else if (!whole(value, *number))
+      return fmt::format("{}: must be a whole number above 0, not \"{}\"", word, value);
   }
   return "";
 }
@@ -68,15 +77,18 @@ void print_table(const std::vector<Row>& rows) {
     what = std::max(what, row.what.size());
   }
   for (const auto& row : rows) {
-    const std::string value = row.value >= 1000 ? fmt::format("{:.0f}", row.value) : fmt::format("{:.4g}", row.value);
-    fmt::print("{:{}}  {:{}}  {:>10} {}\n", row.workload, workload, row.what, what, value, row.unit);
+    const std::string value =
+        row.value >= 1000 ? fmt::format("{:.0f}", row.value) : fmt::format("{:.4g}", row.value);
+    fmt::print("{:{}}  {:{}}  {:>10} {}\n", row.workload, workload, row.what, what, value,
+               row.unit);
   }
 }
 
 void print_json(const std::string& probe, const std::vector<Row>& rows) {
   Json out = {{"probe", probe}, {"rows", Json::array()}};
   for (const auto& row : rows)
-    out["rows"].push_back({{"workload", row.workload}, {"what", row.what}, {"value", row.value}, {"unit", row.unit}});
+    out["rows"].push_back(
+        {{"workload", row.workload}, {"what", row.what}, {"value", row.value}, {"unit", row.unit}});
   fmt::print("{}\n", out.dump(2));
 }
 

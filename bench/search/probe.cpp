@@ -30,8 +30,10 @@ Target bench_target() {
   return target;
 }
 
-void on_threads(int jobs, std::size_t total, const std::function<void(std::size_t, std::size_t)>& work) {
-  const std::size_t share = (total + static_cast<std::size_t>(jobs) - 1) / static_cast<std::size_t>(jobs);
+void on_threads(int jobs, std::size_t total,
+                const std::function<void(std::size_t, std::size_t)>& work) {
+  const std::size_t share =
+      (total + static_cast<std::size_t>(jobs) - 1) / static_cast<std::size_t>(jobs);
   std::vector<std::jthread> threads;
   for (std::size_t begin = 0; begin < total; begin += share)
     threads.emplace_back(work, begin, std::min(share, total - begin));
@@ -44,7 +46,8 @@ double median_seconds(int rounds, const std::function<void()>& work) {
   for (int r = 0; r < rounds; ++r) {
     const auto start = std::chrono::steady_clock::now();
     work();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return median(std::move(seconds));
 }

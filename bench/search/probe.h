@@ -1,4 +1,5 @@
-// What bench_search can measure, a probe a file. A probe answers with rows; printing them is main's.
+// What bench_search can measure, a probe a file. A probe answers with rows; printing them is
+// main's.
 #pragma once
 
 #include <functional>
@@ -18,10 +19,10 @@ struct Row {
 };
 
 struct Settings {
-  int configs = 0;                 // how many a workload; 0: what suits the probe
+  int configs = 0;  // how many a workload; 0: what suits the probe
   int jobs = 2, rounds = 7;
-  std::string lathe;               // the command: the one beside bench_search unless told
-  std::vector<std::string> tune;   // words after `lathe tune`; none: C6 with a free layout
+  std::string lathe;              // the command: the one beside bench_search unless told
+  std::vector<std::string> tune;  // words after `lathe tune`; none: C6 with a free layout
 };
 
 struct Workload {
@@ -34,7 +35,8 @@ Target bench_target();
 Result<std::vector<Workload>> workloads();
 
 // Calls work(begin, count) for a share of `total` on each of `jobs` threads.
-void on_threads(int jobs, std::size_t total, const std::function<void(std::size_t begin, std::size_t count)>& work);
+void on_threads(int jobs, std::size_t total,
+                const std::function<void(std::size_t begin, std::size_t count)>& work);
 
 double median(std::vector<double> values);
 double median_seconds(int rounds, const std::function<void()>& work);

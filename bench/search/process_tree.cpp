@@ -22,7 +22,8 @@ bool read_stat(const fs::path& folder, Process& process) {
   std::string line;
   if (!std::getline(file, line)) return false;
   const auto open = line.find('('), close = line.rfind(')');
-  if (open == std::string::npos || close == std::string::npos || close + 4 > line.size()) return false;
+  if (open == std::string::npos || close == std::string::npos || close + 4 > line.size())
+    return false;
   process.name = line.substr(open + 1, close - open - 1);
   const char* parent = line.data() + close + 4;
   return std::from_chars(parent, line.data() + line.size(), process.parent).ec == std::errc();
@@ -31,10 +32,12 @@ bool read_stat(const fs::path& folder, Process& process) {
 std::vector<Process> processes() {
   std::vector<Process> out;
   std::error_code gone;
-  for (fs::directory_iterator entry("/proc", gone), end; !gone && entry != end; entry.increment(gone)) {
+  for (fs::directory_iterator entry("/proc", gone), end; !gone && entry != end;
+       entry.increment(gone)) {
     const std::string name = entry->path().filename();
     Process process{};
-    const bool number = std::from_chars(name.data(), name.data() + name.size(), process.id).ptr == name.data() + name.size();
+    const bool number = std::from_chars(name.data(), name.data() + name.size(), process.id).ptr ==
+                        name.data() + name.size();
     if (number && read_stat(entry->path(), process)) out.push_back(std::move(process));
   }
   return out;
@@ -59,7 +62,8 @@ std::map<std::string, double> tree_memory(pid_t root) {
       if (process.parent == tree[i]) tree.push_back(process.id);
   std::map<std::string, double> out;
   for (const auto& process : all)
-    if (std::ranges::find(tree, process.id) != tree.end()) out[process.name] += proportional_bytes(process.id);
+    if (std::ranges::find(tree, process.id) != tree.end())
+      out[process.name] += proportional_bytes(process.id);
   return out;
 }
 

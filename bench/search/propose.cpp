@@ -1,5 +1,5 @@
-// How fast configurations are proposed: to a valid configuration, to features, to scores, and what training costs. Rates
-// are of the whole process on `jobs` threads, the median of several rounds.
+// How fast configurations are proposed: to a valid configuration, to features, to scores, and what
+// training costs. Rates are of the whole process on `jobs` threads, the median of several rounds.
 #include <algorithm>
 
 #include "search/probe.h"
@@ -17,7 +17,9 @@ constexpr int kTrainingRows = 4096;
 class Proposing {
  public:
   Proposing(const Workload& workload, const Settings& settings, const space::Space& space)
-      : name_(workload.name), settings_(settings), space_(space),
+      : name_(workload.name),
+        settings_(settings),
+        space_(space),
         configs_(static_cast<std::size_t>(settings.configs > 0 ? settings.configs : kConfigs)) {}
 
   Result<std::vector<Row>> rows() {
@@ -29,7 +31,9 @@ class Proposing {
 
  private:
   void rate(const std::string& what, const std::function<void()>& work) {
-    rows_.push_back({name_, what, static_cast<double>(configs_.size()) / median_seconds(settings_.rounds, work), "/s"});
+    rows_.push_back({name_, what,
+                     static_cast<double>(configs_.size()) / median_seconds(settings_.rounds, work),
+                     "/s"});
   }
 
   void configurations() {
@@ -41,7 +45,8 @@ class Proposing {
       Rng rng(begin + 1);
       for (std::size_t i = begin; i < begin + count; ++i) (void)space_.neighbour(configs_[i], rng);
     };
-    on_threads(settings_.jobs, configs_.size(), fill);  // sketches are derived once: not part of the rate
+    on_threads(settings_.jobs, configs_.size(),
+               fill);  // sketches are derived once: not part of the rate
     rate("random configurations", [&] { on_threads(settings_.jobs, configs_.size(), fill); });
     rate("neighbours", [&] { on_threads(settings_.jobs, configs_.size(), step); });
   }
@@ -62,11 +67,13 @@ class Proposing {
     model::Rows rows;
     rows.width = width;
     const int count = std::min(static_cast<int>(configs_.size()), kTrainingRows);
-    rows.features.assign(features_.begin(), features_.begin() + static_cast<std::ptrdiff_t>(count) * width);
+    rows.features.assign(features_.begin(),
+                         features_.begin() + static_cast<std::ptrdiff_t>(count) * width);
     Rng rng(1);
     for (int i = 0; i < count; ++i) {
       double time = 20;
-      for (int f = 0; f < width; f += 7) time += 0.1 * rows.features[static_cast<std::size_t>(i * width + f)];
+      for (int f = 0; f < width; f += 7)
+        time += 0.1 * rows.features[static_cast<std::size_t>(i * width + f)];
       rows.seconds.push_back(std::max(1.0, time) * (1 + 0.05 * rng.uniform()));
       rows.workload.push_back(0);
     }
@@ -80,14 +87,17 @@ class Proposing {
     const auto model = model::make_xgboost({});
     const model::Rows training = training_rows(extractor.width());
     Status status;
-    const auto keep = [&](Status now) { if (!now) status = std::move(now); };
+    const auto keep = [&](Status now) {
+      if (!now) status = std::move(now);
+    };
     rows_.push_back({name_, fmt::format("XGBoost trained on {} rows", training.count()),
                      1e3 * median_seconds(3, [&] { keep(model->train(training)); }), "ms"});
     LATHE_TRY_STATUS(status);
     std::vector<float> out(configs_.size());
     rate("features to XGBoost scores", [&] {
       on_threads(settings_.jobs, configs_.size(), [&](std::size_t begin, std::size_t count) {
-        (void)model->predict({features_.data() + begin * width, count * width}, extractor.width(), {out.data() + begin, count});
+        (void)model->predict({features_.data() + begin * width, count * width}, extractor.width(),
+                             {out.data() + begin, count});
       });
     });
     rate("configurations to XGBoost scores", [&] {
@@ -103,7 +113,8 @@ class Proposing {
     });
     model::AnalyticScorer analytic(space_, model::machine_of(bench_target(), host_fingerprint()));
     std::vector<double> analytic_out(configs_.size());
-    rate("configurations to analytic scores (1 thread)", [&] { analytic.score(configs_, analytic_out); });
+    rate("configurations to analytic scores (1 thread)",
+         [&] { analytic.score(configs_, analytic_out); });
     return {};
   }
 
@@ -120,7 +131,8 @@ class Proposing {
 Result<std::vector<Row>> propose(const Settings& settings) {
   std::vector<Row> rows;
   for (const Workload& workload : LATHE_TRY(workloads())) {
-    const auto space = LATHE_TRY(space::derive_space(workload.program, bench_target(), space::Flavour::kDefault));
+    const auto space =
+        LATHE_TRY(space::derive_space(workload.program, bench_target(), space::Flavour::kDefault));
     const auto own = LATHE_TRY(Proposing(workload, settings, *space).rows());
     rows.insert(rows.end(), own.begin(), own.end());
   }

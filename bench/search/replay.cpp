@@ -29,7 +29,8 @@ constexpr const char* kFolder = "bench/spaces";
 constexpr const char* kRecording = ".json.zst";
 constexpr int kRowsASource = 1000;  // that a global model learns from
 constexpr const char* kUsage =
-    "usage: bench_search --replay [RECORDING...] [--arms NAME,...] [--from RECORDING,...] [--seeds N] [--trials N] [--jobs N] [--rows FILE] [--shuffled] "
+    "usage: bench_search --replay [RECORDING...] [--arms NAME,...] [--from RECORDING,...] [--seeds "
+    "N] [--trials N] [--jobs N] [--rows FILE] [--shuffled] "
     "[--json]\n";
 
 struct Words {
@@ -48,13 +49,20 @@ Result<Words> read(const std::vector<std::string>& given) {
     else if (!word.starts_with("--")) words.recordings.push_back(word);
     else {
       const std::string value = i + 1 < given.size() ? given[++i] : "";
-      int* number = word == "--seeds" ? &words.seeds : word == "--trials" ? &words.trials : word == "--jobs" ? &words.jobs : nullptr;
+      int* number = word == "--seeds"    ? &words.seeds
+                    : word == "--trials" ? &words.trials
+                    : word == "--jobs"   ? &words.jobs
+                                         : nullptr;
       if (word == "--arms") words.arms = split(value, ',');
       else if (word == "--from") words.sources = split(value, ',');
       else if (word == "--rows") words.rows = value;
-      else if (number == nullptr) return fail(ErrorKind::kInvalidArgument, "nothing here is called {}", word);
-      else if (std::from_chars(value.data(), value.data() + value.size(), *number).ptr != value.data() + value.size() || *number < 1)
-        return fail(ErrorKind::kInvalidArgument, "{}: must be a whole number above 0, not \"{}\"", word, value);
+      else if (number == nullptr)
+        return fail(ErrorKind::kInvalidArgument, "nothing here is called {}", word);
+      else if (std::from_chars(value.data(), value.data() + value.size(), *number).ptr !=
+                   value.data() + value.size() ||
+               *number < 1)
+        return fail(ErrorKind::kInvalidArgument, "{}: must be a whole number above 0, not \"{}\"",
+                    word, value);
     }
   }
   if (words.seeds == 0) words.seeds = words.shuffled ? 200 : 20;
@@ -69,7 +77,8 @@ Result<std::vector<std::string>> recordings_of(const Words& words) {
     if (entry.path().string().ends_with(kRecording)) found.push_back(entry.path().string());
   std::ranges::sort(found);
   if (found.empty())
-    return fail_at(kFolder, ErrorKind::kNotFound, "there are no recordings here; run this where that folder is, or name some");
+    return fail_at(kFolder, ErrorKind::kNotFound,
+                   "there are no recordings here; run this where that folder is, or name some");
   return found;
 }
 
@@ -97,31 +106,43 @@ Result<Sources> load_sources(const std::vector<std::string>& paths) {
 }
 
 // What tells this row from every other, the bytes of the recordings included.
-Json identity(const std::string& bytes, const std::string& space, const Arm& arm, const Words& words, const Sources& sources) {
-  Json out = {{"space", space}, {"arm", arm.name}, {"seeds", words.seeds}, {"trials", words.trials}, {"shuffled", words.shuffled},
-              {"recording", hex(hash_of(bytes))}, {"version", {experiment::version_of(arm), feature::kVersion}}};
+Json identity(const std::string& bytes, const std::string& space, const Arm& arm,
+              const Words& words, const Sources& sources) {
+  Json out = {{"space", space},
+              {"arm", arm.name},
+              {"seeds", words.seeds},
+              {"trials", words.trials},
+              {"shuffled", words.shuffled},
+              {"recording", hex(hash_of(bytes))},
+              {"version", {experiment::version_of(arm), feature::kVersion}}};
   if (arm.transfers) out["from"] = sources.hashes;
   return out;
 }
 
 // A curve a seed, of seeds 0, 1, ...; runs end at 99 %.
-Result<std::vector<experiment::Curve>> curves_of(const recorded::Recording& recording, const Arm& arm, const Words& words,
-                                                const Sources& sources) {
+Result<std::vector<experiment::Curve>> curves_of(const recorded::Recording& recording,
+                                                 const Arm& arm, const Words& words,
+                                                 const Sources& sources) {
   std::vector<experiment::Curve> curves(static_cast<std::size_t>(words.seeds));
   std::vector<std::uint64_t> seeds(curves.size());
   std::iota(seeds.begin(), seeds.end(), 0);
-  experiment::RunOptions options{.trials = words.trials, .enough = 0.99, .shuffled = words.shuffled, .jobs = words.jobs};
+  experiment::RunOptions options{
+      .trials = words.trials, .enough = 0.99, .shuffled = words.shuffled, .jobs = words.jobs};
   const auto teachers = sources.pointers();
   if (arm.transfers)
-    options.begin_from = [&](std::uint64_t seed) { return experiment::global_for(recording, arm, teachers, kRowsASource, seed); };
-  LATHE_TRY_STATUS(experiment::run_seeds(recording, arm, seeds, options, [&](std::uint64_t seed, const experiment::Curve& curve) {
-    curves[seed] = curve;
-    return Status{};
-  }));
+    options.begin_from = [&](std::uint64_t seed) {
+      return experiment::global_for(recording, arm, teachers, kRowsASource, seed);
+    };
+  LATHE_TRY_STATUS(experiment::run_seeds(recording, arm, seeds, options,
+                                         [&](std::uint64_t seed, const experiment::Curve& curve) {
+                                           curves[seed] = curve;
+                                           return Status{};
+                                         }));
   return curves;
 }
 
-void add_column(Json& row, const std::string& name, const std::vector<experiment::Curve>& curves, double best, double of_best) {
+void add_column(Json& row, const std::string& name, const std::vector<experiment::Curve>& curves,
+                double best, double of_best) {
   std::vector<double> values;
   Json all = Json::array();
   for (const auto& curve : curves) {
@@ -143,11 +164,13 @@ class Kept {
     const auto text = read_file(file_);
     if (!text) return;  // none was finished yet
     for (const std::string& line : split(*text, '\n'))
-      if (auto row = parse_json(line)) rows_.push_back(std::move(*row));  // a line cut short by a kill is worked out again
+      if (auto row = parse_json(line))
+        rows_.push_back(std::move(*row));  // a line cut short by a kill is worked out again
     whole_ = text->empty() || text->ends_with('\n');
   }
   std::optional<Json> find(const Json& identity) const {
-    const auto found = std::ranges::find_if(rows_, [&](const Json& row) { return holds(row, identity); });
+    const auto found =
+        std::ranges::find_if(rows_, [&](const Json& row) { return holds(row, identity); });
     return found == rows_.end() ? std::nullopt : std::optional(*found);
   }
   Status add(const Json& row) {
@@ -156,7 +179,9 @@ class Kept {
     if (!whole_) out << '\n';  // what a kill cut short stays a line of its own
     whole_ = true;
     out << row.dump() << std::endl;
-    return out ? Status{} : fail_at(file_, ErrorKind::kIo, "the row cannot be written; give another file with --rows");
+    return out ? Status{}
+               : fail_at(file_, ErrorKind::kIo,
+                         "the row cannot be written; give another file with --rows");
   }
 
  private:
@@ -171,18 +196,23 @@ class Kept {
   std::vector<Json> rows_;
 };
 
-std::string text_of(const Json& value) { return value.is_null() ? "-" : fmt::format("{:.0f}", value.get<double>()); }
+std::string text_of(const Json& value) {
+  return value.is_null() ? "-" : fmt::format("{:.0f}", value.get<double>());
+}
 
 void print_row(const Json& row) {
-  fmt::print("{:16} {:24} {:>6} {:>6} {:>6}   {:>6} {:>6} {:>6}\n", row["space"].get<std::string>(), row["arm"].get<std::string>(),
-             text_of(row["quartile1_trials_95"]), text_of(row["median_trials_95"]), text_of(row["quartile3_trials_95"]),
-             text_of(row["quartile1_trials_99"]), text_of(row["median_trials_99"]), text_of(row["quartile3_trials_99"]));
+  fmt::print("{:16} {:24} {:>6} {:>6} {:>6}   {:>6} {:>6} {:>6}\n", row["space"].get<std::string>(),
+             row["arm"].get<std::string>(), text_of(row["quartile1_trials_95"]),
+             text_of(row["median_trials_95"]), text_of(row["quartile3_trials_95"]),
+             text_of(row["quartile1_trials_99"]), text_of(row["median_trials_99"]),
+             text_of(row["quartile3_trials_99"]));
   std::fflush(stdout);
 }
 
 std::vector<double> trials_95(const Json& row) {
   std::vector<double> out;
-  for (const Json& value : row["trials_95"]) out.push_back(value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>());
+  for (const Json& value : row["trials_95"])
+    out.push_back(value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>());
   return out;
 }
 
@@ -190,19 +220,23 @@ std::vector<double> trials_95(const Json& row) {
 Json comparisons(const std::vector<Json>& rows) {
   Json out = Json::array();
   for (std::size_t i = 1; i < rows.size(); ++i)
-    out.push_back({{"space", rows[i]["space"]}, {"arm", rows[0]["arm"]}, {"against", rows[i]["arm"]},
+    out.push_back({{"space", rows[i]["space"]},
+                   {"arm", rows[0]["arm"]},
+                   {"against", rows[i]["arm"]},
                    {"p", mann_whitney(trials_95(rows[0]), trials_95(rows[i]))}});
   return out;
 }
 
-Result<std::vector<Json>> rows_of(const std::string& path, const std::vector<Arm>& arms, const Words& words,
-                                  const Sources& sources, Kept& kept) {
+Result<std::vector<Json>> rows_of(const std::string& path, const std::vector<Arm>& arms,
+                                  const Words& words, const Sources& sources, Kept& kept) {
   const std::string bytes = LATHE_TRY(read_file(path));
   const auto recording = LATHE_TRY(recorded::load(path));
   std::vector<Json> rows;
   for (const Arm& arm : arms) {
     if (arm.transfers && !experiment::can_transfer(recording, sources.pointers())) {
-      fmt::print(stderr, "bench_search: {} on {} is left out: --from names nothing of another shape\n", arm.name, recording.name);
+      fmt::print(stderr,
+                 "bench_search: {} on {} is left out: --from names nothing of another shape\n",
+                 arm.name, recording.name);
       continue;
     }
     Json row = identity(bytes, recording.name, arm, words, sources);

@@ -1,5 +1,6 @@
-// What TreeGRU costs: an update, a prediction, and planning a round at worst (paper, appendix: 500 steps of 128 chains).
-// Untrained weights score as fast as trained ones, so only training needs libtorch.
+// What TreeGRU costs: an update, a prediction, and planning a round at worst (paper, appendix: 500
+// steps of 128 chains). Untrained weights score as fast as trained ones, so only training needs
+// libtorch.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +20,10 @@ constexpr int kTrainingRows[] = {512, 4096};
 class TreeGruCosts {
  public:
   TreeGruCosts(const Workload& workload, const Settings& settings, const space::Space& space)
-      : name_(workload.name), settings_(settings), extractor_(feature::Kind::kTree, space), width_(static_cast<std::size_t>(extractor_.width())) {
+      : name_(workload.name),
+        settings_(settings),
+        extractor_(feature::Kind::kTree, space),
+        width_(static_cast<std::size_t>(extractor_.width())) {
     Rng rng(1);
     while (configs_.size() < kTrainingRows[1]) configs_.push_back(space.random(rng));
     features_.resize(configs_.size() * width_);
@@ -28,7 +32,8 @@ class TreeGruCosts {
   Result<std::vector<Row>> rows() {
     const double seconds = median_seconds(settings_.rounds, [&] { extract(configs_, features_); });
     add("configurations to tree features", static_cast<double>(configs_.size()) / seconds, "/s");
-    for (const auto& [form, called] : {std::pair{treegru::Form::kContext, "context-encoded"}, {treegru::Form::kVanilla, "vanilla"}}) {
+    for (const auto& [form, called] : {std::pair{treegru::Form::kContext, "context-encoded"},
+                                       {treegru::Form::kVanilla, "vanilla"}}) {
       scoring({.form = form}, called);
       LATHE_TRY_STATUS(training({.form = form}, called));
     }
@@ -36,14 +41,18 @@ class TreeGruCosts {
   }
 
  private:
-  void add(const std::string& what, double value, const char* unit) { rows_.push_back({name_, what, value, unit}); }
+  void add(const std::string& what, double value, const char* unit) {
+    rows_.push_back({name_, what, value, unit});
+  }
 
   void extract(std::span<const search::Config> configs, std::span<float> out) const {
     on_threads(settings_.jobs, configs.size(), [&](std::size_t begin, std::size_t count) {
-      extractor_.rows(configs.subspan(begin, count), out.subspan(begin * width_, count * width_), 1);
+      extractor_.rows(configs.subspan(begin, count), out.subspan(begin * width_, count * width_),
+                      1);
     });
   }
-  void score(const treegru::Network& network, std::span<const float> features, std::span<float> out) const {
+  void score(const treegru::Network& network, std::span<const float> features,
+             std::span<float> out) const {
     on_threads(settings_.jobs, out.size(), [&](std::size_t begin, std::size_t count) {
       network.score(features.subspan(begin * width_, count * width_), out.subspan(begin, count));
     });
@@ -54,9 +63,14 @@ class TreeGruCosts {
     const treegru::Network network(treegru::random_weights(shape, features_, rng));
     std::vector<float> scores(configs_.size());
     const std::span chains = std::span(configs_).first(kChains);
-    const std::span rows = std::span(features_).first(kChains * width_), out = std::span(scores).first(kChains);
-    add(called + ", 128 chains predicted", 1e3 * median_seconds(settings_.rounds, [&] { score(network, rows, out); }), "ms");
-    add(called + ", all predicted", static_cast<double>(scores.size()) / median_seconds(settings_.rounds, [&] { score(network, features_, scores); }), "/s");
+    const std::span rows = std::span(features_).first(kChains * width_),
+                    out = std::span(scores).first(kChains);
+    add(called + ", 128 chains predicted",
+        1e3 * median_seconds(settings_.rounds, [&] { score(network, rows, out); }), "ms");
+    add(called + ", all predicted",
+        static_cast<double>(scores.size()) /
+            median_seconds(settings_.rounds, [&] { score(network, features_, scores); }),
+        "/s");
     const double step = median_seconds(settings_.rounds, [&] {
       for (int i = 0; i < 10; ++i) {
         extract(chains, rows);
@@ -72,9 +86,11 @@ class TreeGruCosts {
       const auto model = model::make_treegru({.shape = shape, .threads = settings_.jobs});
       const model::Rows rows = training_rows(count);
       Status status;
-      add(fmt::format("{}, trained on {} rows", called, count), median_seconds(3, [&] { status = model->train(rows); }), "s");
+      add(fmt::format("{}, trained on {} rows", called, count),
+          median_seconds(3, [&] { status = model->train(rows); }), "s");
       LATHE_TRY_STATUS(status);
-      add(fmt::format("{}, updated on {} rows", called, count), median_seconds(3, [&] { status = model->update(rows); }), "s");
+      add(fmt::format("{}, updated on {} rows", called, count),
+          median_seconds(3, [&] { status = model->update(rows); }), "s");
       LATHE_TRY_STATUS(status);
     }
     return {};
@@ -84,11 +100,14 @@ class TreeGruCosts {
   model::Rows training_rows(int count) const {
     model::Rows rows;
     rows.width = extractor_.width();
-    rows.features.assign(features_.begin(), features_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(count) * width_));
+    rows.features.assign(
+        features_.begin(),
+        features_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(count) * width_));
     Rng rng(3);
     for (int i = 0; i < count; ++i) {
       double log_time = 0.05 * rng.normal();
-      for (std::size_t f = 2; f < width_; f += 11) log_time += 0.02 * rows.features[static_cast<std::size_t>(i) * width_ + f];
+      for (std::size_t f = 2; f < width_; f += 11)
+        log_time += 0.02 * rows.features[static_cast<std::size_t>(i) * width_ + f];
       rows.seconds.push_back(std::exp(log_time));
       rows.workload.push_back(0);
     }
@@ -109,7 +128,8 @@ class TreeGruCosts {
 Result<std::vector<Row>> treegru(const Settings& settings) {
   std::vector<Row> rows;
   for (const Workload& workload : LATHE_TRY(workloads())) {
-    const auto space = LATHE_TRY(space::derive_space(workload.program, bench_target(), space::Flavour::kDefault));
+    const auto space =
+        LATHE_TRY(space::derive_space(workload.program, bench_target(), space::Flavour::kDefault));
     const auto own = LATHE_TRY(TreeGruCosts(workload, settings, *space).rows());
     rows.insert(rows.end(), own.begin(), own.end());
   }

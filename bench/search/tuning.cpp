@@ -1,5 +1,6 @@
-// A tuning run of the command as a user starts it, watched from outside: when the first trial is recorded, where the time
-// goes, what memory its processes take. Two probes, so that looking at the memory costs the times nothing.
+// A tuning run of the command as a user starts it, watched from outside: when the first trial is
+// recorded, where the time goes, what memory its processes take. Two probes, so that looking at the
+// memory costs the times nothing.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -93,9 +94,11 @@ class Tuning {
 
 // Until the database has more than `before` records; asked every 5 ms.
 Result<double> first_record(Tuning& tuning, std::int64_t before) {
-  while (!std::filesystem::exists(tuning.database()) && !tuning.over()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (!std::filesystem::exists(tuning.database()) && !tuning.over())
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   const auto store = LATHE_TRY(store::open_sqlite(tuning.database()));
-  while (LATHE_TRY(store->count({})) <= before && !tuning.over()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (LATHE_TRY(store->count({})) <= before && !tuning.over())
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   return tuning.elapsed();
 }
 
@@ -106,13 +109,18 @@ void add_shares(std::vector<Row>& rows, const std::string& name, const Ended& en
     rows.push_back({name, "of the wall time: " + phase, seconds.get<double>() * percent, "%"});
     inside += seconds.get<double>();
   }
-  rows.push_back({name, "of the wall time: before and after the loop", (ended.seconds - inside) * percent, "%"});
-  // Builders and runner work beside each other and beside the search, so these need not sum up to 100.
+  rows.push_back({name, "of the wall time: before and after the loop",
+                  (ended.seconds - inside) * percent, "%"});
+  // Builders and runner work beside each other and beside the search, so these need not sum up to
+  // 100.
   for (const auto& [part, seconds] : ended.result["spent"].items())
-    rows.push_back({name, "processes' time of the wall time: " + part, seconds.get<double>() * percent, "%"});
+    rows.push_back(
+        {name, "processes' time of the wall time: " + part, seconds.get<double>() * percent, "%"});
 }
 
-std::string name_of(const Settings& settings) { return (settings.tune.empty() ? kUsual : settings.tune).front(); }
+std::string name_of(const Settings& settings) {
+  return (settings.tune.empty() ? kUsual : settings.tune).front();
+}
 
 }  // namespace
 
@@ -128,15 +136,18 @@ Result<std::vector<Row>> tuning(const Settings& settings) {
   rows.push_back({name, "failed", ended.result["failed"].get<double>(), ""});
   rows.push_back({name, "wrong answers", ended.result["wrong"].get<double>(), ""});
   rows.push_back({name, "wall time of the command", ended.seconds, "s"});
-  rows.push_back({name, "trials a second, from the start of the command to its end", trials / ended.seconds, "/s"});
-  rows.push_back({name, "trials a second, tuning loop with its race", trials / ended.result["seconds"].get<double>(), "/s"});
+  rows.push_back({name, "trials a second, from the start of the command to its end",
+                  trials / ended.seconds, "/s"});
+  rows.push_back({name, "trials a second, tuning loop with its race",
+                  trials / ended.result["seconds"].get<double>(), "/s"});
   rows.push_back({name, "start to the first recorded trial, nothing cached", cold, "s"});
   Tuning again(settings, folder, {"--seed", "1", "--trials", "1"});
   rows.push_back({name, "start to the first recorded trial, reference cached",
                   LATHE_TRY(first_record(again, static_cast<std::int64_t>(trials))), "s"});
   LATHE_TRY(again.end());
   add_shares(rows, name, ended);
-  if (ended.result["best"].is_object()) rows.push_back({name, "best", ended.result["best"]["gflops"].get<double>(), "GFLOP/s"});
+  if (ended.result["best"].is_object())
+    rows.push_back({name, "best", ended.result["best"]["gflops"].get<double>(), "GFLOP/s"});
   return rows;
 }
 
@@ -161,9 +172,12 @@ Result<std::vector<Row>> memory(const Settings& settings) {
   }
   LATHE_TRY(run.end());
   const std::string name = name_of(settings);
-  std::vector<Row> rows = {{name, fmt::format("peak memory, all processes ({} samples)", samples), peak / 1e6, "MB"}};
-  for (const auto& [program, bytes] : at_peak) rows.push_back({name, "of which " + program, bytes / 1e6, "MB"});
-  for (const auto& [program, bytes] : peaks) rows.push_back({name, "peak of " + program, bytes / 1e6, "MB"});
+  std::vector<Row> rows = {
+      {name, fmt::format("peak memory, all processes ({} samples)", samples), peak / 1e6, "MB"}};
+  for (const auto& [program, bytes] : at_peak)
+    rows.push_back({name, "of which " + program, bytes / 1e6, "MB"});
+  for (const auto& [program, bytes] : peaks)
+    rows.push_back({name, "peak of " + program, bytes / 1e6, "MB"});
   return rows;
 }
 

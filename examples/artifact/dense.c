@@ -1,6 +1,5 @@
-/* Uses an artifact that lathe made of   Y[i,j] = max(sum(k) X[i,k] * W[k,j] + B[j], 0)   with constant W and B:
- *   cc dense.c -I. ./dense.so -o dense && ./dense
- * Prints Y, a number a line. */
+/* Uses an artifact that lathe made of   Y[i,j] = max(sum(k) X[i,k] * W[k,j] + B[j], 0)   with
+ * constant W and B: cc dense.c -I. ./dense.so -o dense && ./dense Prints Y, a number a line. */
 #include "dense.h"
 
 #include <stdio.h>
@@ -28,7 +27,8 @@ int main(void) {
   static float x[kRows * kInner], w[kInner * kColumns], b[kColumns], y[kRows * kColumns];
   int64_t x_shape[] = {kRows, kInner}, w_shape[] = {kInner, kColumns}, b_shape[] = {kColumns};
   int64_t y_shape[] = {kRows, kColumns};
-  DLTensor tensors[] = {tensor(x, x_shape, 2), tensor(w, w_shape, 2), tensor(b, b_shape, 1), tensor(y, y_shape, 2)};
+  DLTensor tensors[] = {tensor(x, x_shape, 2), tensor(w, w_shape, 2), tensor(b, b_shape, 1),
+                        tensor(y, y_shape, 2)};
   const DLTensor* inputs[] = {&tensors[0], &tensors[1], &tensors[2]};
   DLTensor* outputs[] = {&tensors[3]};
   lathe_dense* handle;

@@ -1,11 +1,11 @@
 // Lathe as a library: from an index expression to the fastest program on this machine.
 //
-//   auto workload = lathe::Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]", {.shapes = {{"A", {256, 256}}, {"B", {256, 256}}}});
-//   auto found = workload->tune({.trials = 128});
-//   auto program = workload->compile();
-//   program->run(inputs, outputs);
+//   auto workload = lathe::Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]", {.shapes = {{"A",
+//   {256, 256}}, {"B", {256, 256}}}}); auto found = workload->tune({.trials = 128}); auto program =
+//   workload->compile(); program->run(inputs, outputs);
 //
-// Everything that can fail returns Expected. Nothing prints. Objects may be used from one thread at a time.
+// Everything that can fail returns Expected. Nothing prints. Objects may be used from one thread at
+// a time.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ using Expected = std::expected<T, Failure>;
 // What the text of an expression leaves open.
 struct Inputs {
   std::map<std::string, std::vector<std::int64_t>> shapes;
-  std::map<std::string, std::string> dtypes;   // "f32" where none is given
-  std::vector<std::string> constants;          // known beforehand, e.g. weights
-  bool free_layout = false;                    // the schedule may choose the layouts of inputs and outputs, as it may where
-                                               // the text says `layout free`
-  double max_error = 0;                        // of the largest output; 0: what the text says, else 2e-5
+  std::map<std::string, std::string> dtypes;  // "f32" where none is given
+  std::vector<std::string> constants;         // known beforehand, e.g. weights
+  bool free_layout = false;  // the schedule may choose the layouts of inputs and outputs, as it may
+                             // where the text says `layout free`
+  double max_error = 0;  // of the largest output; 0: what the text says, else 2e-5
 };
 
 struct TensorInfo {
@@ -49,51 +49,53 @@ struct TensorInfo {
 struct Machine {
   std::string target = "cpu:host";
   int threads = 1;
-  std::string database;                        // empty: $LATHE_DB, else the user's data folder
-  bool cold_cache = false;                     // programs are timed with cold caches
+  std::string database;     // empty: $LATHE_DB, else the user's data folder
+  bool cold_cache = false;  // programs are timed with cold caches
 };
 
 struct TuneOptions {
-  int trials = 512;                            // of the run in all; the same call goes on
-  double seconds = 0;                          // 0: no limit
-  int jobs = 0;                                // processes at work; 0: one a core
+  int trials = 512;    // of the run in all; the same call goes on
+  double seconds = 0;  // 0: no limit
+  int jobs = 0;        // processes at work; 0: one a core
   std::uint64_t seed = 0;
-  std::string search = "annealing";            // annealing, genetic, random
-  std::string model = "xgb-rank";              // xgb-rank, xgb-reg, xgb-ensemble, treegru-rank ... (lathe tune --help lists all)
-  std::string features = "context";            // what it sees of a program: context, relation, configuration
-  std::string acquisition = "mean";            // of xgb-ensemble: mean, ei, ucb
+  std::string search = "annealing";  // annealing, genetic, random
+  std::string model = "xgb-rank";  // xgb-rank, xgb-reg, xgb-ensemble, treegru-rank ... (lathe tune
+                                   // --help lists all)
+  std::string features = "context";  // what it sees of a program: context, relation, configuration
+  std::string acquisition = "mean";  // of xgb-ensemble: mean, ei, ucb
   // Algorithm 1 and equation 3 of the paper.
   int batch = 64, chains = 128, steps = 500;
   double epsilon = 0.05, lambda = 2;
-  std::string space = "default";               // default, wide
-  bool fresh = false;                          // learn nothing from other runs
-  bool transfer = true;                        // begin from records of other workloads of this operator
-  std::string global_model;                    // file of `lathe model train` to begin from instead
+  std::string space = "default";  // default, wide
+  bool fresh = false;             // learn nothing from other runs
+  bool transfer = true;           // begin from records of other workloads of this operator
+  std::string global_model;       // file of `lathe model train` to begin from instead
   Machine machine;
 };
 struct TuneProgress {
   int trials = 0, failed = 0;
-  double best_seconds = 0;                     // 0: none yet
+  double best_seconds = 0;  // 0: none yet
   double elapsed_seconds = 0, left_seconds = 0;
   std::string phase;
 };
 struct Schedule {
-  double seconds = 0, gflops = 0;              // as measured
-  std::string trace;                           // JSON, replays without the space; its names are those of Workload::key()
-  std::string config;                          // JSON
+  double seconds = 0, gflops = 0;  // as measured
+  std::string trace;   // JSON, replays without the space; its names are those of Workload::key()
+  std::string config;  // JSON
 };
 struct TuneResult {
   int trials = 0, failed = 0;
   double seconds = 0;
   bool interrupted = false, exhausted = false;
-  std::optional<Schedule> best;                // none: nothing worked
+  std::optional<Schedule> best;  // none: nothing worked
 };
 
 // A program in this process. A forked child may use it, too.
 class Program {
  public:
-  // Row-major tensors, in the workload's order. Constant inputs are read by prepare(), which comes first where there are
-  // any, and ignored by run(). After a prepare() that failed, run() refuses until one succeeds.
+  // Row-major tensors, in the workload's order. Constant inputs are read by prepare(), which comes
+  // first where there are any, and ignored by run(). After a prepare() that failed, run() refuses
+  // until one succeeds.
   Expected<void> prepare(std::span<const void* const> inputs);
   Expected<void> run(std::span<const void* const> inputs, std::span<void* const> outputs);
 
@@ -107,37 +109,43 @@ class Program {
   std::unique_ptr<Impl> impl_;
 };
 
-// Whether a program is checked before it is given out: run on random inputs between guard pages, in processes of its own
-// (lathe-builder, lathe-runner), its outputs compared with a reference answer. kOnce: once for each program and machine;
-// what passed is remembered in $XDG_CACHE_HOME/lathe (~/.cache/lathe). One that fails is not given out: the error's kind is
-// "wrong-answer", or says what kept the check from its end.
+// Whether a program is checked before it is given out: run on random inputs between guard pages, in
+// processes of its own (lathe-builder, lathe-runner), its outputs compared with a reference answer.
+// kOnce: once for each program and machine; what passed is remembered in $XDG_CACHE_HOME/lathe
+// (~/.cache/lathe). One that fails is not given out: the error's kind is "wrong-answer", or says
+// what kept the check from its end.
 enum class Check { kOnce, kSkip };
 
 // What to compute, with every shape known.
 class Workload {
  public:
   static Expected<Workload> parse(const std::string& expression, const Inputs& inputs = {});
-  // An operator with its flags ("conv2d", {{"input", "1,64,56,56"}, ...}) or a workload of the paper ("C6", {}).
-  static Expected<Workload> named(const std::string& name, const std::map<std::string, std::string>& flags = {},
+  // An operator with its flags ("conv2d", {{"input", "1,64,56,56"}, ...}) or a workload of the
+  // paper ("C6", {}).
+  static Expected<Workload> named(const std::string& name,
+                                  const std::map<std::string, std::string>& flags = {},
                                   const Inputs& inputs = {});
-  const std::string& key() const;              // canonical: equal for equal work
+  const std::string& key() const;  // canonical: equal for equal work
   double flops() const;
-  std::vector<TensorInfo> inputs() const;      // in the order programs take them
+  std::vector<TensorInfo> inputs() const;  // in the order programs take them
   std::vector<TensorInfo> outputs() const;
 
-  // Returns when the trials, the time or the space are used up, or when `stop` says so. `listener` hears at least twice a
-  // second, not always on the caller's thread.
-  Expected<TuneResult> tune(const TuneOptions& options = {}, const std::function<void(const TuneProgress&)>& listener = {},
+  // Returns when the trials, the time or the space are used up, or when `stop` says so. `listener`
+  // hears at least twice a second, not always on the caller's thread.
+  Expected<TuneResult> tune(const TuneOptions& options = {},
+                            const std::function<void(const TuneProgress&)>& listener = {},
                             const std::function<bool()>& stop = {}) const;
   // The best on record.
   Expected<std::optional<Schedule>> best(const Machine& machine = {}) const;
-  // `schedule`: "best" (on record), "predicted" (the models' choice, unmeasured), "default" or "naive", or the JSON of a trace.
-  // The machine must be this one.
-  Expected<Program> compile(const std::string& schedule = "best", const Machine& machine = {}, Check check = Check::kOnce) const;
-  // Writes a shared library, its C header and an example beside it: STEM.so, STEM.h, STEM_example.c. The header says whether
-  // the program was checked; one for another machine cannot be, and is written all the same.
-  Expected<void> write_library(const std::string& path, const std::string& schedule = "best", const Machine& machine = {},
-                               Check check = Check::kOnce) const;
+  // `schedule`: "best" (on record), "predicted" (the models' choice, unmeasured), "default" or
+  // "naive", or the JSON of a trace. The machine must be this one.
+  Expected<Program> compile(const std::string& schedule = "best", const Machine& machine = {},
+                            Check check = Check::kOnce) const;
+  // Writes a shared library, its C header and an example beside it: STEM.so, STEM.h,
+  // STEM_example.c. The header says whether the program was checked; one for another machine cannot
+  // be, and is written all the same.
+  Expected<void> write_library(const std::string& path, const std::string& schedule = "best",
+                               const Machine& machine = {}, Check check = Check::kOnce) const;
 
   struct Impl;
   explicit Workload(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -150,7 +158,7 @@ class Workload {
 // The search alone, for those who measure by themselves: ask for candidates, tell what they took.
 struct Proposal {
   std::int64_t id = 0;
-  std::string trace, config;                   // JSON
+  std::string trace, config;  // JSON
 };
 class Search {
  public:

@@ -24,26 +24,33 @@ std::string default_name(const fs::path& path) {
   return name;
 }
 
-// Files are moved to their places when they are complete, over what is there: that must be a file, too.
+// Files are moved to their places when they are complete, over what is there: that must be a file,
+// too.
 Status check_place(const std::string& path) {
   std::error_code ignored;
   if (path.empty() || path.ends_with('/') || fs::is_directory(path, ignored))
-    return fail_at(path, ErrorKind::kInvalidArgument, "this is no file name for the library; give one, as in -o {}matmul.so",
+    return fail_at(path, ErrorKind::kInvalidArgument,
+                   "this is no file name for the library; give one, as in -o {}matmul.so",
                    path.empty() || path.ends_with('/') ? path : path + "/");
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, ignored))
-    return fail_at(path, ErrorKind::kNotFound, "the folder {} does not exist; make it, or give another file", folder.string());
+    return fail_at(path, ErrorKind::kNotFound,
+                   "the folder {} does not exist; make it, or give another file", folder.string());
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
-    return fail_at(path, ErrorKind::kIo, "this is a device or the like, which a library must not replace; give another file");
+    return fail_at(
+        path, ErrorKind::kIo,
+        "this is a device or the like, which a library must not replace; give another file");
   if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
-    return fail_at(path, ErrorKind::kIo, "files cannot be written in its folder ({}); give another one", std::strerror(errno));
+    return fail_at(path, ErrorKind::kIo,
+                   "files cannot be written in its folder ({}); give another one",
+                   std::strerror(errno));
   return {};
 }
 
 }  // namespace
 
-Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule::Trace& trace, const Target& target,
-                                     const ArtifactRequest& request) {
+Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule::Trace& trace,
+                                     const Target& target, const ArtifactRequest& request) {
   // The linker would take it for a flag.
   const std::string path = request.path.starts_with('-') ? "./" + request.path : request.path;
   ArtifactFiles files;
@@ -53,13 +60,15 @@ Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule:
   const flat::Program flat = LATHE_TRY(flat_program(program, trace, target));
   files.checked = LATHE_TRY(check_program(program, trace, target, request.checking));
   std::vector<std::string> remarks = {"The program " + files.checked.sentence + "."};
-  if (const std::string names = names_sentence(program); !names.empty()) remarks.insert(remarks.begin(), names);
+  if (const std::string names = names_sentence(program); !names.empty())
+    remarks.insert(remarks.begin(), names);
   const auto written = LATHE_TRY(package::write_artifact(files.name, flat, target, path, remarks));
   files.library = written.library;
   files.header = written.header;
   const fs::path library(path);
   files.example = (library.parent_path() / (library.stem().string() + "_example.c")).string();
-  LATHE_TRY_STATUS(write_whole(files.example, example_text(flat, files.name, library.filename().string())));
+  LATHE_TRY_STATUS(
+      write_whole(files.example, example_text(flat, files.name, library.filename().string())));
   return files;
 }
 

@@ -13,22 +13,23 @@
 namespace lathe::api {
 
 struct ArtifactRequest {
-  std::string path;                      // of the library, STEM.so
-  std::string name;                      // lathe_NAME_create ...; empty: the stem, what C does not allow in it made _
+  std::string path;  // of the library, STEM.so
+  std::string name;  // lathe_NAME_create ...; empty: the stem, what C does not allow in it made _
   Checking checking = Checking::kOnce;
 };
 
 struct ArtifactFiles {
   std::string library, header, example;  // paths: STEM.so, STEM.h, STEM_example.c in one folder
   std::string name;
-  Checked checked;                       // the header says it, too
+  Checked checked;  // the header says it, too
 };
 
-Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule::Trace& trace, const Target& target,
-                                     const ArtifactRequest& request);
+Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule::Trace& trace,
+                                     const Target& target, const ArtifactRequest& request);
 
-// The text of the example beside `library`, a file's name: fills every input, runs once, prints the first numbers of each
-// output, whatever their types. C99 without a warning.
-std::string example_text(const flat::Program& program, const std::string& name, const std::string& library);
+// The text of the example beside `library`, a file's name: fills every input, runs once, prints the
+// first numbers of each output, whatever their types. C99 without a warning.
+std::string example_text(const flat::Program& program, const std::string& name,
+                         const std::string& library);
 
 }  // namespace lathe::api

@@ -14,7 +14,8 @@ struct Place {
   bool first;  // of its group: nothing is above it
 };
 
-std::vector<Place> places_of(const std::vector<std::int64_t>& shape, const std::vector<int>& merged) {
+std::vector<Place> places_of(const std::vector<std::int64_t>& shape,
+                             const std::vector<int>& merged) {
   std::vector<Place> places(shape.size());
   std::int64_t weight = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
@@ -27,14 +28,15 @@ std::vector<Place> places_of(const std::vector<std::int64_t>& shape, const std::
 
 Digit merged_digit(const Digit& digit, const Place& place) {
   Digit out{place.merged, digit.weight * place.weight, digit.extent, digit.stride};
-  if (!place.first && place.extent % (digit.weight * digit.extent) != 0) out.within = place.weight * place.extent;
+  if (!place.first && place.extent % (digit.weight * digit.extent) != 0)
+    out.within = place.weight * place.extent;
   return out;
 }
 
 // The outer digit goes on where the inner one ends, in the index and in storage.
 bool joins(const Digit& outer, const Digit& inner) {
-  return outer.dim == inner.dim && outer.within == 0 && inner.within == 0 && outer.weight == inner.weight * inner.extent &&
-         outer.stride == inner.stride * inner.extent;
+  return outer.dim == inner.dim && outer.within == 0 && inner.within == 0 &&
+         outer.weight == inner.weight * inner.extent && outer.stride == inner.stride * inner.extent;
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 namespace lathe::api {
 
-// Dimensions that the workload merges at its border are one in `border`, too; every element stays where it is in storage.
+// Dimensions that the workload merges at its border are one in `border`, too; every element stays
+// where it is in storage.
 void merge_dimensions(flat::Border& border, const te::Tensor& tensor);
 
 }  // namespace lathe::api

@@ -15,10 +15,12 @@
 namespace lathe::api {
 namespace {
 
-constexpr std::uint64_t kCheck = 2;    // changes with what is checked
-constexpr double kSeconds = 600;       // of building and of running it once: the naive loops may take long
+constexpr std::uint64_t kCheck = 2;  // changes with what is checked
+constexpr double kSeconds =
+    600;  // of building and of running it once: the naive loops may take long
 
-// A file with a line "HASH ERROR" for each program that passed. One that cannot be read or written only makes it forget.
+// A file with a line "HASH ERROR" for each program that passed. One that cannot be read or written
+// only makes it forget.
 class PassedPrograms {
  public:
   PassedPrograms() : folder_(cache_folder()) {}
@@ -48,37 +50,50 @@ class PassedPrograms {
   std::string folder_;
 };
 
-std::string hash_of_case(const te::Program& program, const Target& target, std::span<const std::byte> library) {
+std::string hash_of_case(const te::Program& program, const Target& target,
+                         std::span<const std::byte> library) {
   const std::string_view code(reinterpret_cast<const char*>(library.data()), library.size());
-  return hex(Hasher().add(kCheck).add(te::workload_key(program)).add(target.text()).add(host_fingerprint().text()).add(code).value());
+  return hex(Hasher()
+                 .add(kCheck)
+                 .add(te::workload_key(program))
+                 .add(target.text())
+                 .add(host_fingerprint().text())
+                 .add(code)
+                 .value());
 }
 
 std::optional<Checked> without(const Target& target, Checking checking) {
   if (checking == Checking::kSkip)
     return Checked{.sentence = "was not checked, as was asked (--no-check)", .skipped = true};
   if (check_runs_here(target)) return std::nullopt;
-  return Checked{.sentence = fmt::format("was not checked: it is for {} and could not run where it was made ({})",
-                                         target.text(), host_fingerprint().cpu_name)};
+  return Checked{.sentence = fmt::format(
+                     "was not checked: it is for {} and could not run where it was made ({})",
+                     target.text(), host_fingerprint().cpu_name)};
 }
 
 Checked passed(const te::Program& program, double error) {
   return {.done = true,
-          .sentence = fmt::format("was checked on {}: it ran on random inputs between guard pages, and its outputs agree with "
-                                  "a reference made apart from it of the same expression; the largest error is {:.2g} of the "
+          .sentence = fmt::format("was checked on {}: it ran on random inputs between guard pages, "
+                                  "and its outputs agree with "
+                                  "a reference made apart from it of the same expression; the "
+                                  "largest error is {:.2g} of the "
                                   "largest output, where {:.2g} was allowed",
                                   host_fingerprint().cpu_name, error, program.contract.max_error)};
 }
 
 std::unexpected<Error> refused(Error error) {
   const bool faulty = error.kind == ErrorKind::kWrongAnswer || error.kind == ErrorKind::kRun;
-  if (error.kind == ErrorKind::kInvalidArgument) error.kind = ErrorKind::kWrongAnswer;  // not the caller's words are wrong
-  error.message = fmt::format("the program is not given out, as its check failed: {}; {}", error.message,
-                              faulty ? "another schedule may be right" : "without the check (--no-check) it is given out");
+  if (error.kind == ErrorKind::kInvalidArgument)
+    error.kind = ErrorKind::kWrongAnswer;  // not the caller's words are wrong
+  error.message = fmt::format(
+      "the program is not given out, as its check failed: {}; {}", error.message,
+      faulty ? "another schedule may be right" : "without the check (--no-check) it is given out");
   return std::unexpected(std::move(error));
 }
 
 // The largest error.
-Result<double> run_once(const te::Program& program, const schedule::Trace& trace, const Target& target) {
+Result<double> run_once(const te::Program& program, const schedule::Trace& trace,
+                        const Target& target) {
   measure::Options options;
   options.jobs = 1;
   options.visits = 0;
@@ -87,15 +102,17 @@ Result<double> run_once(const te::Program& program, const schedule::Trace& trace
   measure::Outcome outcome;
   outcome.error = Error{ErrorKind::kInternal, "nothing was run", {}};
   const auto done = [&](measure::Outcome finished) { outcome = std::move(finished); };
-  LATHE_TRY_STATUS(measurer->measure({{0, trace}}, std::numeric_limits<double>::infinity(), done, {}));
+  LATHE_TRY_STATUS(
+      measurer->measure({{0, trace}}, std::numeric_limits<double>::infinity(), done, {}));
   if (outcome.error) return std::unexpected(*outcome.error);
   return outcome.numerical_error;
 }
 
 }  // namespace
 
-Result<Checked> check_library(const te::Program& program, const schedule::Trace& trace, const Target& target,
-                              std::span<const std::byte> library, Checking checking) {
+Result<Checked> check_library(const te::Program& program, const schedule::Trace& trace,
+                              const Target& target, std::span<const std::byte> library,
+                              Checking checking) {
   if (const auto none = without(target, checking)) return *none;
   const std::string hash = hash_of_case(program, target, library);
   const PassedPrograms known;
@@ -106,8 +123,8 @@ Result<Checked> check_library(const te::Program& program, const schedule::Trace&
   return passed(program, *error);
 }
 
-Result<Checked> check_program(const te::Program& program, const schedule::Trace& trace, const Target& target,
-                              Checking checking) {
+Result<Checked> check_program(const te::Program& program, const schedule::Trace& trace,
+                              const Target& target, Checking checking) {
   if (const auto none = without(target, checking)) return *none;
   const auto built = LATHE_TRY(builder::build(te::canonical(program), trace, target));
   return check_library(program, trace, target, built.library, checking);

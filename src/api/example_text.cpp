@@ -11,7 +11,8 @@
 namespace lathe::api {
 namespace {
 
-constexpr const char* kHead = R"(/* Calls {library}: fills the inputs, runs once, prints the first numbers of each output, as stored.
+constexpr const char* kHead =
+    R"(/* Calls {library}: fills the inputs, runs once, prints the first numbers of each output, as stored.
  *   cc {source} -I. {file} -o {program} && {program} */
 #include "{stem}.h"
 
@@ -92,20 +93,23 @@ constexpr const char* kCalls = R"(
   lathe_{name}_destroy(handle);
 )";
 
-// An element type in C: its DLPack code, the type of an element, the number that fills element i, and how an element is
-// printed, `{}` being the element.
+// An element type in C: its DLPack code, the type of an element, the number that fills element i,
+// and how an element is printed, `{}` being the element.
 struct CType {
   const char *code, *c_type, *number, *format, *printed;
 };
 CType c_type(Dtype dtype) {
   constexpr const char *kLong = "%lld", *kAsLong = "(long long){}";
   switch (dtype) {
-    case Dtype::kF32: return {"kDLFloat", "float", "(float)(i % 17) / 16.0f - 0.5f", "%g", "(double){}"};
+    case Dtype::kF32:
+      return {"kDLFloat", "float", "(float)(i % 17) / 16.0f - 0.5f", "%g", "(double){}"};
     case Dtype::kF64: return {"kDLFloat", "double", "(double)(i % 17) / 16.0 - 0.5", "%g", "{}"};
     case Dtype::kF16:
-      return {"kDLFloat", "uint16_t", "to_f16((float)(i % 17) / 16.0f - 0.5f)", "%g", "from_f16({})"};
+      return {"kDLFloat", "uint16_t", "to_f16((float)(i % 17) / 16.0f - 0.5f)", "%g",
+              "from_f16({})"};
     case Dtype::kBF16:
-      return {"kDLBfloat", "uint16_t", "to_bf16((float)(i % 17) / 16.0f - 0.5f)", "%g", "from_bf16({})"};
+      return {"kDLBfloat", "uint16_t", "to_bf16((float)(i % 17) / 16.0f - 0.5f)", "%g",
+              "from_bf16({})"};
     case Dtype::kI8: return {"kDLInt", "int8_t", "(int8_t)((int)(i % 7) - 3)", kLong, kAsLong};
     case Dtype::kI32: return {"kDLInt", "int32_t", "(int32_t)(i % 7) - 3", kLong, kAsLong};
     case Dtype::kI64: return {"kDLInt", "int64_t", "(int64_t)(i % 7) - 3", kLong, kAsLong};
@@ -127,7 +131,8 @@ std::string helpers(const flat::Program& program) {
   if (in.contains(Dtype::kF16)) text += kToF16;
   if (in.contains(Dtype::kBF16)) text += kToBf16;
   for (const Dtype dtype : in)
-    text += fmt::format(kFill, fmt::arg("type", name_of(dtype)), fmt::arg("c_type", c_type(dtype).c_type),
+    text += fmt::format(kFill, fmt::arg("type", name_of(dtype)),
+                        fmt::arg("c_type", c_type(dtype).c_type),
                         fmt::arg("number", c_type(dtype).number));
   if (out.contains(Dtype::kF16)) text += kFromF16;
   if (out.contains(Dtype::kBF16)) text += kFromBf16;
@@ -136,11 +141,13 @@ std::string helpers(const flat::Program& program) {
 
 std::string declare(const char* kind, std::size_t i, const flat::Border& border) {
   std::vector<std::int64_t> shape = border.shape;
-  if (shape.empty()) shape.push_back(1);  // C has no empty arrays; the tensor has no dimensions all the same
-  return fmt::format("  int64_t {0}{1}_shape[] = {{{2}}};\n"
-                     "  DLTensor {0}{1} = tensor({3}, {4}, {5}, {0}{1}_shape, {6}); /* {7} */\n",
-                     kind, i, fmt::join(shape, ", "), border.size * size_of(border.dtype), c_type(border.dtype).code,
-                     size_of(border.dtype) * 8, border.shape.size(), border.name);
+  if (shape.empty())
+    shape.push_back(1);  // C has no empty arrays; the tensor has no dimensions all the same
+  return fmt::format(
+      "  int64_t {0}{1}_shape[] = {{{2}}};\n"
+      "  DLTensor {0}{1} = tensor({3}, {4}, {5}, {0}{1}_shape, {6}); /* {7} */\n",
+      kind, i, fmt::join(shape, ", "), border.size * size_of(border.dtype),
+      c_type(border.dtype).code, size_of(border.dtype) * 8, border.shape.size(), border.name);
 }
 
 std::string list(const char* kind, std::size_t count) {
@@ -153,13 +160,16 @@ std::string print(std::size_t i, const flat::Border& border) {
   constexpr std::int64_t kShown = 8;
   const CType type = c_type(border.dtype);
   const std::string element = fmt::format("(({}*)out{}.data)[i]", type.c_type, i);
-  return fmt::format("  for (i = 0; i < {}; ++i) printf(\"{}[%d] = {}\\n\", i, {});\n", std::min(kShown, border.size),
-                     border.name, type.format, fmt::format(fmt::runtime(type.printed), element));
+  return fmt::format("  for (i = 0; i < {}; ++i) printf(\"{}[%d] = {}\\n\", i, {});\n",
+                     std::min(kShown, border.size), border.name, type.format,
+                     fmt::format(fmt::runtime(type.printed), element));
 }
 
 // As a shell reads it.
 std::string word(const std::string& name) {
-  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/'; };
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
+  };
   if (std::ranges::all_of(name, plain)) return name;
   std::string quoted = "'";
   for (const char c : name) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -168,19 +178,25 @@ std::string word(const std::string& name) {
 
 }  // namespace
 
-std::string example_text(const flat::Program& program, const std::string& name, const std::string& library) {
+std::string example_text(const flat::Program& program, const std::string& name,
+                         const std::string& library) {
   const std::string stem = std::filesystem::path(library).stem().string();
-  std::string text =
-      fmt::format(kHead, fmt::arg("library", library), fmt::arg("stem", stem), fmt::arg("source", word("./" + stem + "_example.c")),
-                  fmt::arg("file", word("./" + library)), fmt::arg("program", word("./" + stem + "_example"))) + helpers(program);
+  std::string text = fmt::format(kHead, fmt::arg("library", library), fmt::arg("stem", stem),
+                                 fmt::arg("source", word("./" + stem + "_example.c")),
+                                 fmt::arg("file", word("./" + library)),
+                                 fmt::arg("program", word("./" + stem + "_example"))) +
+                     helpers(program);
   text += fmt::format(kStop, fmt::arg("name", name));
-  for (std::size_t i = 0; i < program.inputs.size(); ++i) text += declare("in", i, program.inputs[i]);
-  for (std::size_t i = 0; i < program.outputs.size(); ++i) text += declare("out", i, program.outputs[i]);
+  for (std::size_t i = 0; i < program.inputs.size(); ++i)
+    text += declare("in", i, program.inputs[i]);
+  for (std::size_t i = 0; i < program.outputs.size(); ++i)
+    text += declare("out", i, program.outputs[i]);
   text += fmt::format("  const DLTensor* inputs[] = {{{}}};\n", list("in", program.inputs.size()));
   text += fmt::format("  DLTensor* outputs[] = {{{}}};\n", list("out", program.outputs.size()));
   text += fmt::format("  lathe_{}* handle;\n  int i;\n\n", name);
   for (std::size_t i = 0; i < program.inputs.size(); ++i)
-    text += fmt::format("  fill_{}(in{}.data, {});\n", name_of(program.inputs[i].dtype), i, program.inputs[i].size);
+    text += fmt::format("  fill_{}(in{}.data, {});\n", name_of(program.inputs[i].dtype), i,
+                        program.inputs[i].size);
   text += fmt::format(kCalls, fmt::arg("name", name));
   for (std::size_t i = 0; i < program.outputs.size(); ++i) text += print(i, program.outputs[i]);
   return text + "  return 0;\n}\n";

@@ -17,7 +17,9 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kCacheBytes = 96U << 20;  // more than any last-level cache a core sees here
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -40,30 +42,36 @@ Kernel::Memory Kernel::zeroed(void* memory, std::size_t size) {
 
 Kernel::Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs,
                std::vector<tensor::Border> outputs, int threads)
-    : module_(std::move(module)), inputs_(std::move(inputs)), outputs_(std::move(outputs)), pool_({.threads = threads}) {
+    : module_(std::move(module)),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      pool_({.threads = threads}) {
   for (const auto* borders : {&inputs_, &outputs_})
     for (const auto& border : *borders) {
       storage_.push_back(allocate(border.bytes()));
       pointers_.push_back(storage_.back().get());
     }
   const lathe_module& table = module_->table();
-  for (const std::int64_t bytes : {table.constant_bytes, table.workspace_bytes, table.worker_bytes * threads})
+  for (const std::int64_t bytes :
+       {table.constant_bytes, table.workspace_bytes, table.worker_bytes * threads})
     areas_.push_back(allocate_scratch(bytes));
 }
 
-Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program, const schedule::Trace& trace, const Target& target,
+Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program,
+                                             const schedule::Trace& trace, const Target& target,
                                              Checking checking) {
   LATHE_TRY_STATUS(check_runs_here(target));
   auto built = LATHE_TRY(builder::build(te::canonical(program), trace, target));
   LATHE_TRY(check_library(program, trace, target, built.library, checking));
   auto module = LATHE_TRY(module::load_module(built.library));
-  return std::unique_ptr<Kernel>(
-      new Kernel(std::move(module), std::move(built.inputs), std::move(built.outputs), target.threads));
+  return std::unique_ptr<Kernel>(new Kernel(std::move(module), std::move(built.inputs),
+                                            std::move(built.outputs), target.threads));
 }
 
 void Kernel::prepare() {
   const auto entry = module_->table().prepare;
-  if (entry != nullptr) entry(pool_.runtime(), pointers_.data(), constants(), workspace(), workers());
+  if (entry != nullptr)
+    entry(pool_.runtime(), pointers_.data(), constants(), workspace(), workers());
 }
 
 void Kernel::set_constants(std::span<const void* const> inputs) {
@@ -88,8 +96,9 @@ void Kernel::fill_random(std::uint64_t seed) {
     const std::int64_t size = size_of(border.dtype);
     plain.resize(static_cast<std::size_t>(border.elements() * size));
     for (std::int64_t e = 0; e < border.elements(); ++e)
-      store_element(border.dtype, plain.data() + e * size,
-                    is_float(border.dtype) ? rng.uniform() + 0.1 : static_cast<double>(1 + rng.below(4)));
+      store_element(
+          border.dtype, plain.data() + e * size,
+          is_float(border.dtype) ? rng.uniform() + 0.1 : static_cast<double>(1 + rng.below(4)));
     tensor::pack(border, plain.data(), pointers_[i]);
   }
   prepare();

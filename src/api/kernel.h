@@ -19,17 +19,23 @@ namespace lathe::api {
 class Kernel {
  public:
   // The target must be this machine's. Errors are also those of the check (checked.h).
-  static Result<std::unique_ptr<Kernel>> make(const te::Program& program, const schedule::Trace& trace, const Target& target,
+  static Result<std::unique_ptr<Kernel>> make(const te::Program& program,
+                                              const schedule::Trace& trace, const Target& target,
                                               Checking checking);
 
-  // Plain row-major tensors in declared order. Constant inputs are read again only after set_constants().
+  // Plain row-major tensors in declared order. Constant inputs are read again only after
+  // set_constants().
   void set_constants(std::span<const void* const> inputs);
   void run(std::span<const void* const> inputs, std::span<void* const> outputs);
 
-  // For benchmarks: inputs filled with random numbers once; then calls on the stored layouts, nothing copied.
+  // For benchmarks: inputs filled with random numbers once; then calls on the stored layouts,
+  // nothing copied.
   void fill_random(std::uint64_t seed);
-  void call() { module_->table().run(pool_.runtime(), pointers_.data(), constants(), workspace(), workers()); }
-  // Seconds a call: calls for at least `seconds`, counted; cold: the median of single calls, caches overwritten between.
+  void call() {
+    module_->table().run(pool_.runtime(), pointers_.data(), constants(), workspace(), workers());
+  }
+  // Seconds a call: calls for at least `seconds`, counted; cold: the median of single calls, caches
+  // overwritten between.
   double time(double seconds, bool cold);
 
   const std::vector<tensor::Border>& inputs() const { return inputs_; }
@@ -40,12 +46,12 @@ class Kernel {
     void operator()(std::byte* memory) const;
   };
   using Memory = std::unique_ptr<std::byte, Free>;
-  static Memory allocate(std::int64_t bytes);           // as callers do
+  static Memory allocate(std::int64_t bytes);  // as callers do
   static Memory allocate_scratch(std::int64_t bytes);
   static Memory zeroed(void* memory, std::size_t size);
 
-  Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs, std::vector<tensor::Border> outputs,
-         int threads);
+  Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs,
+         std::vector<tensor::Border> outputs, int threads);
   void prepare();
   void* constants() { return areas_[0].get(); }
   void* workspace() { return areas_[1].get(); }
@@ -54,9 +60,9 @@ class Kernel {
   std::unique_ptr<module::Module> module_;
   std::vector<tensor::Border> inputs_, outputs_;
   pool::Pool pool_;
-  std::vector<Memory> storage_;      // inputs, then outputs
-  std::vector<void*> pointers_;      // into storage_
-  std::vector<Memory> areas_;        // constants, workspace, workers
+  std::vector<Memory> storage_;  // inputs, then outputs
+  std::vector<void*> pointers_;  // into storage_
+  std::vector<Memory> areas_;    // constants, workspace, workers
 };
 
 }  // namespace lathe::api

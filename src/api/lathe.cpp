@@ -73,14 +73,19 @@ std::vector<TensorInfo> infos(const te::Program& program, const std::vector<int>
   std::vector<TensorInfo> out;
   for (const int t : tensors) {
     const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(t)];
-    out.push_back({tensor.name, std::string(name_of(tensor.dtype)), tensor.shape_at_border(), tensor.constant});
+    out.push_back({tensor.name, std::string(name_of(tensor.dtype)), tensor.shape_at_border(),
+                   tensor.constant});
   }
   return out;
 }
 
-std::string database_of(const Machine& machine) { return machine.database.empty() ? store::default_path() : machine.database; }
+std::string database_of(const Machine& machine) {
+  return machine.database.empty() ? store::default_path() : machine.database;
+}
 std::string cache_of(const Machine& machine) { return machine.cold_cache ? "cold" : "warm"; }
-int jobs_of(int wanted) { return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+int jobs_of(int wanted) {
+  return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
 
 Schedule schedule_of(const store::Record& record, double flops) {
   const double seconds = record.raced ? record.race_seconds : record.seconds;
@@ -110,7 +115,8 @@ Result<tune::Options> options_of(const TuneOptions& options) {
 }
 
 Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options,
-                            const std::function<void(const TuneProgress&)>& listener, const std::function<bool()>& stop) {
+                            const std::function<void(const TuneProgress&)>& listener,
+                            const std::function<bool()>& stop) {
   api::TuneRequest request;
   request.program = workload.impl().program;
   request.target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
@@ -118,49 +124,62 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
   request.options = LATHE_TRY(options_of(options));
   request.global_model = options.global_model;
   const auto hear = [&](const tune::Progress& p, double) {
-    if (listener) listener({p.trials, p.failed, p.best_seconds, p.elapsed_seconds, p.left_seconds, p.phase});
+    if (listener)
+      listener({p.trials, p.failed, p.best_seconds, p.elapsed_seconds, p.left_seconds, p.phase});
   };
   const auto tuned = LATHE_TRY(api::run_tuning(request, hear, stop));
   const auto& summary = tuned.summary;
-  TuneResult result{summary.trials, summary.failed, summary.seconds, summary.interrupted, summary.exhausted, {}};
+  TuneResult result{summary.trials,      summary.failed,    summary.seconds,
+                    summary.interrupted, summary.exhausted, {}};
   if (summary.best.ok()) result.best = schedule_of(summary.best, summary.flops);
   return result;
 }
 
-Result<schedule::Trace> trace_of(const te::Program& program, const Target& target, const std::string& which,
-                                 const Machine& machine) {
+Result<schedule::Trace> trace_of(const te::Program& program, const Target& target,
+                                 const std::string& which, const Machine& machine) {
   if (which.starts_with("[")) return schedule::trace_from_json(LATHE_TRY(parse_json(which)));
-  return LATHE_TRY(api::choose_schedule(program, target, {which, database_of(machine), cache_of(machine)})).trace;
+  return LATHE_TRY(api::choose_schedule(program, target,
+                                        {which, database_of(machine), cache_of(machine)}))
+      .trace;
 }
 
-api::Checking checking_of(Check check) { return check == Check::kOnce ? api::Checking::kOnce : api::Checking::kSkip; }
+api::Checking checking_of(Check check) {
+  return check == Check::kOnce ? api::Checking::kOnce : api::Checking::kSkip;
+}
 
-Result<std::unique_ptr<api::Kernel>> make_kernel(const te::Program& program, const std::string& which, const Machine& machine,
+Result<std::unique_ptr<api::Kernel>> make_kernel(const te::Program& program,
+                                                 const std::string& which, const Machine& machine,
                                                  Check check) {
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
-  return api::Kernel::make(program, LATHE_TRY(trace_of(program, target, which, machine)), target, checking_of(check));
+  return api::Kernel::make(program, LATHE_TRY(trace_of(program, target, which, machine)), target,
+                           checking_of(check));
 }
 
-Status write_files(const te::Program& program, const std::string& path, const std::string& which, const Machine& machine,
-                   Check check) {
+Status write_files(const te::Program& program, const std::string& path, const std::string& which,
+                   const Machine& machine, Check check) {
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
   const api::ArtifactRequest request{path, "", checking_of(check)};
-  LATHE_TRY(api::write_artifact(program, LATHE_TRY(trace_of(program, target, which, machine)), target, request));
+  LATHE_TRY(api::write_artifact(program, LATHE_TRY(trace_of(program, target, which, machine)),
+                                target, request));
   return {};
 }
 
-Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload, const TuneOptions& options) {
+Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload,
+                                                  const TuneOptions& options) {
   auto impl = std::make_unique<Search::Impl>();
   const tune::Options inner = LATHE_TRY(options_of(options));
-  const Target target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
-  impl->space = LATHE_TRY(space::derive_space(te::canonical(workload.impl().program), target, inner.flavour));
+  const Target target =
+      LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
+  impl->space =
+      LATHE_TRY(space::derive_space(te::canonical(workload.impl().program), target, inner.flavour));
   impl->subject = LATHE_TRY(tune::make_subject(*impl->space, inner, target));
   impl->proposer = LATHE_TRY(tune::Proposer::make(*impl->subject, inner));
   return impl;
 }
 
 Failure count_failure(const char* what, std::size_t wanted, std::size_t given) {
-  return {"invalid-argument", fmt::format("the program has {} {}, {} are given", wanted, what, given), ""};
+  return {"invalid-argument",
+          fmt::format("the program has {} {}, {} are given", wanted, what, given), ""};
 }
 
 }  // namespace
@@ -168,7 +187,8 @@ Failure count_failure(const char* what, std::size_t wanted, std::size_t given) {
 Expected<Workload> Workload::parse(const std::string& expression, const Inputs& inputs) {
   return workload_of(request_of(expression, inputs));
 }
-Expected<Workload> Workload::named(const std::string& name, const std::map<std::string, std::string>& flags,
+Expected<Workload> Workload::named(const std::string& name,
+                                   const std::map<std::string, std::string>& flags,
                                    const Inputs& inputs) {
   auto request = request_of(name, inputs);
   request.flags = flags;
@@ -176,10 +196,15 @@ Expected<Workload> Workload::named(const std::string& name, const std::map<std::
 }
 const std::string& Workload::key() const { return impl_->key; }
 double Workload::flops() const { return te::flops(impl_->program); }
-std::vector<TensorInfo> Workload::inputs() const { return infos(impl_->program, impl_->program.inputs()); }
-std::vector<TensorInfo> Workload::outputs() const { return infos(impl_->program, impl_->program.outputs()); }
+std::vector<TensorInfo> Workload::inputs() const {
+  return infos(impl_->program, impl_->program.inputs());
+}
+std::vector<TensorInfo> Workload::outputs() const {
+  return infos(impl_->program, impl_->program.outputs());
+}
 
-Expected<TuneResult> Workload::tune(const TuneOptions& options, const std::function<void(const TuneProgress&)>& listener,
+Expected<TuneResult> Workload::tune(const TuneOptions& options,
+                                    const std::function<void(const TuneProgress&)>& listener,
                                     const std::function<bool()>& stop) const {
   return outward(run_tune(*this, options, listener, stop));
 }
@@ -187,7 +212,8 @@ Expected<TuneResult> Workload::tune(const TuneOptions& options, const std::funct
 Expected<std::optional<Schedule>> Workload::best(const Machine& machine) const {
   const auto target = api::make_target(machine.target, machine.threads);
   if (!target) return failure(target.error());
-  const auto record = api::best_record(impl_->program, *target, database_of(machine), cache_of(machine));
+  const auto record =
+      api::best_record(impl_->program, *target, database_of(machine), cache_of(machine));
   if (!record) return failure(record.error());
   if (!*record) return std::nullopt;
   return schedule_of(**record, flops());
@@ -217,7 +243,8 @@ Expected<void> Program::run(std::span<const void* const> inputs, std::span<void*
     bool constants = false;
     for (const auto& border : kernel.inputs()) constants |= border.constant;
     if (constants)
-      return std::unexpected(Failure{"invalid-argument", "the program has constant inputs: call prepare() before run()", ""});
+      return std::unexpected(Failure{
+          "invalid-argument", "the program has constant inputs: call prepare() before run()", ""});
     kernel.set_constants(inputs);
     impl_->prepared = true;
   }
@@ -225,14 +252,15 @@ Expected<void> Program::run(std::span<const void* const> inputs, std::span<void*
   return {};
 }
 
-Expected<Program> Workload::compile(const std::string& schedule, const Machine& machine, Check check) const {
+Expected<Program> Workload::compile(const std::string& schedule, const Machine& machine,
+                                    Check check) const {
   auto kernel = make_kernel(impl_->program, schedule, machine, check);
   if (!kernel) return failure(kernel.error());
   return Program(std::make_unique<Program::Impl>(Program::Impl{std::move(*kernel)}));
 }
 
-Expected<void> Workload::write_library(const std::string& path, const std::string& schedule, const Machine& machine,
-                                       Check check) const {
+Expected<void> Workload::write_library(const std::string& path, const std::string& schedule,
+                                       const Machine& machine, Check check) const {
   return outward(write_files(impl_->program, path, schedule, machine, check));
 }
 
@@ -248,13 +276,15 @@ Expected<Search> Search::make(const Workload& workload, const TuneOptions& optio
 }
 
 Expected<std::vector<Proposal>> Search::ask(int wanted) {
-  if (const auto told = impl_->proposer->tell(std::exchange(impl_->untold, {})); !told) return failure(told.error());
+  if (const auto told = impl_->proposer->tell(std::exchange(impl_->untold, {})); !told)
+    return failure(told.error());
   const auto configs = impl_->proposer->ask(wanted);
   if (!configs) return failure(configs.error());
   std::vector<Proposal> out;
   for (const auto& config : *configs) {
     impl_->open[impl_->next] = config;
-    out.push_back({impl_->next++, impl_->subject->trace_json(config).dump(), impl_->subject->to_json(config).dump()});
+    out.push_back({impl_->next++, impl_->subject->trace_json(config).dump(),
+                   impl_->subject->to_json(config).dump()});
   }
   return out;
 }
@@ -262,8 +292,12 @@ Expected<std::vector<Proposal>> Search::ask(int wanted) {
 Expected<void> Search::tell(std::int64_t id, double seconds) {
   const auto found = impl_->open.find(id);
   if (found == impl_->open.end())
-    return std::unexpected(Failure{"invalid-argument", fmt::format("proposal {} was never asked for, or told before", id), ""});
-  if (!(seconds > 0)) return std::unexpected(Failure{"invalid-argument", "seconds must be above 0; infinity where it failed", ""});
+    return std::unexpected(
+        Failure{"invalid-argument",
+                fmt::format("proposal {} was never asked for, or told before", id), ""});
+  if (!(seconds > 0))
+    return std::unexpected(
+        Failure{"invalid-argument", "seconds must be above 0; infinity where it failed", ""});
   impl_->untold.push_back({found->second, seconds});
   impl_->open.erase(found);
   return {};

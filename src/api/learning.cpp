@@ -46,11 +46,14 @@ struct Records {
 
 Result<std::string> class_of(const std::string& target, const Classes& classes) {
   if (!target.empty()) return learn::target_class(LATHE_TRY(make_target(target, 0)));
-  if (classes.empty()) return fail(ErrorKind::kNotFound, "the databases hold no records; run lathe tune first");
+  if (classes.empty())
+    return fail(ErrorKind::kNotFound, "the databases hold no records; run lathe tune first");
   if (classes.size() == 1) return classes.begin()->first;
   std::vector<std::string> names;
-  for (const auto& [name, targets] : classes) names.push_back(fmt::format("{} ({})", name, targets[0]));
-  return fail_at("--target", ErrorKind::kInvalidArgument, "the records are of several kinds of targets, {}; choose one",
+  for (const auto& [name, targets] : classes)
+    names.push_back(fmt::format("{} ({})", name, targets[0]));
+  return fail_at("--target", ErrorKind::kInvalidArgument,
+                 "the records are of several kinds of targets, {}; choose one",
                  fmt::join(names, " and "));
 }
 
@@ -70,7 +73,8 @@ Result<Records> read_records(const LearnRequest& request) {
   selection.targets = targets->second;
   selection.without = LATHE_TRY(shapes_of(request.without));
   for (const auto& store : stores)
-    LATHE_TRY_STATUS(learn::read_history(*store, selection, tune::features_of(request.options), records.history));
+    LATHE_TRY_STATUS(learn::read_history(*store, selection, tune::features_of(request.options),
+                                         records.history));
   return records;
 }
 
@@ -88,22 +92,28 @@ Result<model::GlobalModel> read_global(const std::string& path) {
 Result<model::Objective> needed_objective(const tune::Options& options) {
   const auto objective = tune::objective_of(options);
   if (!objective)
-    return fail_at("--model", ErrorKind::kInvalidArgument, "{} does not learn; choose a model that does", options.model);
+    return fail_at("--model", ErrorKind::kInvalidArgument,
+                   "{} does not learn; choose a model that does", options.model);
   return *objective;
 }
 
-Result<model::GlobalModel> fitting(const std::string& path, const std::string& target_class, const tune::Options& options) {
+Result<model::GlobalModel> fitting(const std::string& path, const std::string& target_class,
+                                   const tune::Options& options) {
   const auto global = LATHE_TRY(read_global(path));
-  auto fits = model::check_fit(global, tune::features_of(options), LATHE_TRY(needed_objective(options)), target_class);
+  auto fits = model::check_fit(global, tune::features_of(options),
+                               LATHE_TRY(needed_objective(options)), target_class);
   if (fits) return global;
   fits.error().place = path;
   return std::unexpected(fits.error());
 }
 
-Result<learn::GlobalOptions> global_options(const tune::Options& options, const std::string& target_class) {
+Result<learn::GlobalOptions> global_options(const tune::Options& options,
+                                            const std::string& target_class) {
   const model::Objective objective = LATHE_TRY(needed_objective(options));
-  return learn::GlobalOptions{.model = {.features = tune::features_of(options), .objective = objective,
-                                        .threads = options.jobs, .seed = options.seed},
+  return learn::GlobalOptions{.model = {.features = tune::features_of(options),
+                                        .objective = objective,
+                                        .threads = options.jobs,
+                                        .seed = options.seed},
                               .target_class = target_class};
 }
 
@@ -114,24 +124,30 @@ struct Beginning {
 using MaybeBeginning = std::optional<Beginning>;
 
 // None where none comes for this class of targets, or for these features and this objective.
-Result<MaybeBeginning> shipped_global(const std::string& target_class, const tune::Options& options) {
+Result<MaybeBeginning> shipped_global(const std::string& target_class,
+                                      const tune::Options& options) {
   const std::string_view bytes = shipped_model(target_class);
   if (bytes.empty()) return std::nullopt;
   auto global = LATHE_TRY(model::load_global(bytes));
-  if (!model::check_fit(global, tune::features_of(options), LATHE_TRY(needed_objective(options)), target_class)) return std::nullopt;
+  if (!model::check_fit(global, tune::features_of(options), LATHE_TRY(needed_objective(options)),
+                        target_class))
+    return std::nullopt;
   return Beginning{std::move(global), true};
 }
 
-// The file's model if one is named, else what the store teaches, else what came with Lathe, or none.
-Result<MaybeBeginning> global_model_for(const std::string& file, const std::string& workload, const Target& target,
-                                        store::Store* store, const tune::Options& options) {
+// The file's model if one is named, else what the store teaches, else what came with Lathe, or
+// none.
+Result<MaybeBeginning> global_model_for(const std::string& file, const std::string& workload,
+                                        const Target& target, store::Store* store,
+                                        const tune::Options& options) {
   const std::string target_class = learn::target_class(target);
   if (!file.empty()) return Beginning{LATHE_TRY(fitting(file, target_class, options))};
   const bool able = tune::objective_of(options).has_value() && options.features != "configuration";
   if (!able || !options.transfer || options.fresh) return std::nullopt;
   if (store != nullptr) {
-    auto taught = LATHE_TRY(learn::global_of_store(*store, workload, target.text(), options.cache_mode, host_fingerprint().cpu(),
-                                                   LATHE_TRY(global_options(options, target_class))));
+    auto taught = LATHE_TRY(learn::global_of_store(
+        *store, workload, target.text(), options.cache_mode, host_fingerprint().cpu(),
+        LATHE_TRY(global_options(options, target_class))));
     if (taught) return Beginning{std::move(*taught)};
   }
   return shipped_global(target_class, options);
@@ -144,7 +160,8 @@ Result<Trained> train_global_model(const LearnRequest& request, const std::strin
   Trained trained;
   trained.skipped = records.history.skipped;
   trained.copies = records.history.copies;
-  trained.model = LATHE_TRY(learn::train_global(records.history, LATHE_TRY(global_options(request.options, records.target_class))));
+  trained.model = LATHE_TRY(learn::train_global(
+      records.history, LATHE_TRY(global_options(request.options, records.target_class))));
   LATHE_TRY_STATUS(write_whole(file, LATHE_TRY(model::save(trained.model))));
   return trained;
 }
@@ -158,7 +175,8 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
   if (!options.in_turn) options.held_out = LATHE_TRY(shapes_of(request.held_out));
   std::vector<std::string> seen;
   if (!request.model_file.empty()) {
-    const auto global = LATHE_TRY(fitting(request.model_file, records.target_class, request.learn.options));
+    const auto global =
+        LATHE_TRY(fitting(request.model_file, records.target_class, request.learn.options));
     options.global = global.model;
     for (const std::string& workload : global.workloads) seen.push_back(learn::shape_of(workload));
   }
@@ -175,12 +193,14 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
   out.copies = records.history.copies;
   out.judged = LATHE_TRY(learn::evaluate(records.history, make, options));
   for (const learn::Judged& judged : out.judged)
-    out.seen.push_back(std::ranges::find(seen, learn::shape_of(judged.group.workload)) != seen.end());
+    out.seen.push_back(std::ranges::find(seen, learn::shape_of(judged.group.workload)) !=
+                       seen.end());
   return out;
 }
 
-Result<Origin> begin_from_others(const std::string& file, const std::string& workload, const Target& target,
-                                 store::Store* store, tune::Options& options) {
+Result<Origin> begin_from_others(const std::string& file, const std::string& workload,
+                                 const Target& target, store::Store* store,
+                                 tune::Options& options) {
   const auto beginning = LATHE_TRY(global_model_for(file, workload, target, store, options));
   if (!beginning) return Origin{};
   const model::GlobalModel& global = beginning->model;

@@ -6,16 +6,18 @@ namespace lathe::api {
 
 Result<Predicted> predict_schedule(const PredictRequest& request) {
   if (request.options.model == "none")
-    return fail_at("--model", ErrorKind::kInvalidArgument, "none chooses nothing; name another model, or measure with --trials");
+    return fail_at("--model", ErrorKind::kInvalidArgument,
+                   "none chooses nothing; name another model, or measure with --trials");
   const te::Program program = te::canonical(request.program);
-  const auto space = LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
+  const auto space =
+      LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
   std::unique_ptr<store::Store> store;
   if (std::error_code ignored; std::filesystem::exists(request.database, ignored))
     store = LATHE_TRY(store::open_sqlite(request.database));
   Predicted out;
   tune::Options options = request.options;
-  out.origin = LATHE_TRY(
-      begin_from_others(request.global_model, te::workload_key(program), request.target, store.get(), options));
+  out.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(program),
+                                           request.target, store.get(), options));
   const auto subject = LATHE_TRY(tune::make_subject(*space, options, request.target));
   const search::Config config = LATHE_TRY(tune::predict(*subject, options));
   out.trace = space->trace(config);

@@ -15,16 +15,16 @@ namespace lathe::api {
 struct PredictRequest {
   te::Program program;
   Target target;
-  std::string database;                        // teaches, where it exists
-  std::string global_model;                    // file of one; empty: what the database teaches
-  tune::Options options;                       // search, model, features, flavour, seed, jobs
+  std::string database;      // teaches, where it exists
+  std::string global_model;  // file of one; empty: what the database teaches
+  tune::Options options;     // search, model, features, flavour, seed, jobs
 };
 
 struct Predicted {
-  schedule::Trace trace;                       // replays on naive_nest(canonical(program))
+  schedule::Trace trace;  // replays on naive_nest(canonical(program))
   Json config;
-  std::string text;                            // of the configuration
-  Origin origin;                               // of no records: the analytic model chose
+  std::string text;  // of the configuration
+  Origin origin;     // of no records: the analytic model chose
 };
 
 // Measures nothing; some tenths of a second.

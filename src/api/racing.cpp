@@ -12,14 +12,17 @@
 namespace lathe::api {
 namespace {
 
-constexpr double kRaceSeconds = 3;             // of a race on a quiet machine, at most
-constexpr double kLeastRace = 1;            // for a race, however long it took to begin it
+constexpr double kRaceSeconds = 3;  // of a race on a quiet machine, at most
+constexpr double kLeastRace = 1;    // for a race, however long it took to begin it
 
 // Working records of this machine and code generator, a configuration each, the best first.
 Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequest& request) {
   std::vector<store::Record> records;
-  LATHE_TRY_STATUS(store.each({.workload = te::workload_key(request.program), .target = request.target.text(),
-                               .cache_mode = request.cache_mode, .cpu = host_fingerprint().cpu(), .ok = true,
+  LATHE_TRY_STATUS(store.each({.workload = te::workload_key(request.program),
+                               .target = request.target.text(),
+                               .cache_mode = request.cache_mode,
+                               .cpu = host_fingerprint().cpu(),
+                               .ok = true,
                                .codegen_version = codegen::kVersion},
                               [&](const store::Record& record) {
                                 records.push_back(record);
@@ -28,11 +31,13 @@ Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequ
   std::ranges::stable_sort(records, {}, &store::Record::standing);
   std::set<std::string> configs;
   std::erase_if(records, [&](const store::Record& record) {
-    return static_cast<int>(configs.size()) >= request.count || !configs.insert(record.config.dump()).second;
+    return static_cast<int>(configs.size()) >= request.count ||
+           !configs.insert(record.config.dump()).second;
   });
   if (records.empty())
     return fail_at(request.database, ErrorKind::kNotFound,
-                   "no program of this workload is recorded for {} with a {} cache on this machine by this Lathe; run lathe tune first",
+                   "no program of this workload is recorded for {} with a {} cache on this machine "
+                   "by this Lathe; run lathe tune first",
                    request.target.text(), request.cache_mode);
   return records;
 }
@@ -59,10 +64,13 @@ Status read_again(store::Store& store, Raced& raced) {
 
 }  // namespace
 
-Result<Raced> race_best(const RaceRequest& request, const std::function<void(const std::string& phase)>& listener,
+Result<Raced> race_best(const RaceRequest& request,
+                        const std::function<void(const std::string& phase)>& listener,
                         const std::function<bool()>& stop) {
   const auto began = std::chrono::steady_clock::now();
-  const auto past = [began] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
+  const auto past = [began] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
   LATHE_TRY_STATUS(check_runs_here(request.target));
   const auto store = LATHE_TRY(open_existing(request.database));
   const te::Program program = te::canonical(request.program);
@@ -76,7 +84,8 @@ Result<Raced> race_best(const RaceRequest& request, const std::function<void(con
   LATHE_TRY(peak_of(*store, *measurer, request.target));
   raced.flops = te::flops(program);
   raced.traffic = traffic_of(program);
-  raced.traffic.bandwidth = LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, request.cache_mode));
+  raced.traffic.bandwidth =
+      LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, request.cache_mode));
 
   tune::RaceRequest race;
   race.cache = measuring.cache;
@@ -86,10 +95,15 @@ Result<Raced> race_best(const RaceRequest& request, const std::function<void(con
   const double end = past() + race.limit;
   race.stop = [&stop, past, end] { return stop() || past() > end; };
   for (const store::Record& record : raced.records)
-    race.entries.push_back({record, {static_cast<int>(race.entries.size()), LATHE_TRY(schedule::trace_from_json(record.trace)), {}}});
+    race.entries.push_back({record,
+                            {static_cast<int>(race.entries.size()),
+                             LATHE_TRY(schedule::trace_from_json(record.trace)),
+                             {}}});
   listener(fmt::format("racing {} programs", race.entries.size()));
   raced.story = LATHE_TRY(tune::race_records(*store, *measurer, race));
-  raced.peak_flops = LATHE_TRY(store::machine_speed(*store, host_fingerprint().text(), request.target.text())).peak_flops;
+  raced.peak_flops =
+      LATHE_TRY(store::machine_speed(*store, host_fingerprint().text(), request.target.text()))
+          .peak_flops;
   raced.seconds.assign(raced.records.size(), 0);
   for (std::size_t i = 0; i < raced.story.racers.size(); ++i)
     if (raced.story.racers[i].ran) raced.seconds[i] = raced.story.racers[i].seconds;

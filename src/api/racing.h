@@ -12,23 +12,25 @@ namespace lathe::api {
 struct RaceRequest {
   te::Program program;
   Target target;
-  std::string database;                        // must exist
+  std::string database;  // must exist
   std::string cache_mode = "warm";
-  int count = 6;                               // of the fastest on record, a configuration each
-  double seconds = 30;                         // for all of it: waits that long for an undisturbed machine
+  int count = 6;        // of the fastest on record, a configuration each
+  double seconds = 30;  // for all of it: waits that long for an undisturbed machine
   int jobs = 2;
 };
 struct Raced {
-  std::vector<store::Record> records;          // as the store has them now, the best first
-  std::vector<double> seconds;                 // of each in this race; infinity where it failed, 0 where it was not built in time
+  std::vector<store::Record> records;  // as the store has them now, the best first
+  std::vector<double>
+      seconds;  // of each in this race; infinity where it failed, 0 where it was not built in time
   tune::RaceStory story;
   double flops = 0, peak_flops = 0;
   Traffic traffic;
 };
 
-// Races them on this machine and stores what they reached. Records of other machines and other code generators do not take part;
-// an error where none is left.
-Result<Raced> race_best(const RaceRequest& request, const std::function<void(const std::string& phase)>& listener,
+// Races them on this machine and stores what they reached. Records of other machines and other code
+// generators do not take part; an error where none is left.
+Result<Raced> race_best(const RaceRequest& request,
+                        const std::function<void(const std::string& phase)>& listener,
                         const std::function<bool()>& stop);
 
 }  // namespace lathe::api

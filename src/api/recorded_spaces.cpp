@@ -19,7 +19,8 @@ Result<std::vector<std::string>> texts(const Json& list, const char* member) {
   std::vector<std::string> out;
   if (!list.contains(member)) return out;
   for (const Json& text : LATHE_TRY(json_array(list, member))) {
-    if (!text.is_string()) return fail(ErrorKind::kInvalidArgument, "\"{}\" must be a list of texts", member);
+    if (!text.is_string())
+      return fail(ErrorKind::kInvalidArgument, "\"{}\" must be a list of texts", member);
     out.push_back(text.get<std::string>());
   }
   return out;
@@ -33,7 +34,8 @@ Result<WorkloadRequest> workload_request(const Json& list) {
   request.constants = LATHE_TRY(texts(list, "constants"));
   if (!list.contains("flags")) return request;
   const Json flags = LATHE_TRY(json_member(list, "flags"));
-  for (const auto& [flag, value] : flags.items()) request.flags[flag] = LATHE_TRY(json_string(flags, flag));
+  for (const auto& [flag, value] : flags.items())
+    request.flags[flag] = LATHE_TRY(json_string(flags, flag));
   return request;
 }
 
@@ -43,11 +45,15 @@ Result<SpaceList> list_from(const Json& json, const std::string& target) {
   list.flavour = LATHE_TRY(space::flavour_named(LATHE_TRY(json_string(json, "space"))));
   list.cache_mode = LATHE_TRY(json_string(json, "cache"));
   if (list.cache_mode != "warm" && list.cache_mode != "cold")
-    return fail(ErrorKind::kInvalidArgument, "\"cache\" must be warm or cold, not \"{}\"", list.cache_mode);
-  list.target = LATHE_TRY(make_target(target, static_cast<int>(LATHE_TRY(json_int(json, "threads")))));
+    return fail(ErrorKind::kInvalidArgument, "\"cache\" must be warm or cold, not \"{}\"",
+                list.cache_mode);
+  list.target =
+      LATHE_TRY(make_target(target, static_cast<int>(LATHE_TRY(json_int(json, "threads")))));
   const auto workload = LATHE_TRY(make_workload(LATHE_TRY(workload_request(json))));
-  auto whole = LATHE_TRY(space::derive_space(te::canonical(workload.program), list.target, list.flavour));
-  list.space = LATHE_TRY(space::restrict_space(std::move(whole), LATHE_TRY(json_member(json, "knobs"))));
+  auto whole =
+      LATHE_TRY(space::derive_space(te::canonical(workload.program), list.target, list.flavour));
+  list.space =
+      LATHE_TRY(space::restrict_space(std::move(whole), LATHE_TRY(json_member(json, "knobs"))));
   return list;
 }
 
@@ -80,11 +86,14 @@ recorded::Recording blank(const SpaceList& list) {
 }
 
 // Their medians are durable before this returns; what was raced before is not raced again.
-Status race_fastest(const std::vector<store::Record>& records, const recorded::Recording& recording, measure::Measurer& measurer,
-                    store::Store& store, const std::function<void(double)>& progress, const std::function<bool()>& stop) {
+Status race_fastest(const std::vector<store::Record>& records, const recorded::Recording& recording,
+                    measure::Measurer& measurer, store::Store& store,
+                    const std::function<void(double)>& progress,
+                    const std::function<bool()>& stop) {
   const auto fastest = recorded::fastest(records, kRaced);
   if (std::ranges::all_of(fastest, &store::Record::raced)) return {};
-  const auto results = LATHE_TRY(recorded::race_all(fastest, measurer, cache_of(recording.cache_mode), progress, stop));
+  const auto results = LATHE_TRY(
+      recorded::race_all(fastest, measurer, cache_of(recording.cache_mode), progress, stop));
   return results.empty() ? Status{} : store.set_race(results);
 }
 
@@ -92,13 +101,17 @@ Status race_fastest(const std::vector<store::Record>& records, const recorded::R
 
 Result<SpaceList> read_space_list(const std::string& path, const std::string& target) {
   const std::string text = LATHE_TRY(read_file(path));
-  const auto read = [&]() -> Result<SpaceList> { return list_from(LATHE_TRY(parse_json(text)), target); };
+  const auto read = [&]() -> Result<SpaceList> {
+    return list_from(LATHE_TRY(parse_json(text)), target);
+  };
   auto list = read();
-  if (!list) list.error().place = list.error().place.empty() ? path : path + ", " + list.error().place;
+  if (!list)
+    list.error().place = list.error().place.empty() ? path : path + ", " + list.error().place;
   return list;
 }
 
-Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener, const std::function<bool()>& stop) {
+Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener,
+                                   const std::function<bool()>& stop) {
   LATHE_TRY_STATUS(check_runs_here(request.list.target));
   recorded::Recording recording = blank(request.list);
   const space::Space& space = *recording.space;
@@ -107,16 +120,21 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
   measure::Options measuring;
   measuring.jobs = request.jobs;
   measuring.cache = cache_of(request.list.cache_mode);
-  const auto measurer = LATHE_TRY(measure::make_measurer(space.program(), request.list.target, measuring));
+  const auto measurer =
+      LATHE_TRY(measure::make_measurer(space.program(), request.list.target, measuring));
   recording.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.list.target));
   RecordedSpace out;
-  out.summary = LATHE_TRY(tune::tune(space, *measurer, *store, request.list.target, options,
-                                     [&](const tune::Progress& progress) { listener(progress, recording.peak_flops); }, stop));
+  out.summary = LATHE_TRY(tune::tune(
+      space, *measurer, *store, request.list.target, options,
+      [&](const tune::Progress& progress) { listener(progress, recording.peak_flops); }, stop));
   if (out.summary.interrupted) return out;
 
-  tune::Progress racing{.trials = options.trials, .failed = out.summary.failed, .wanted = options.trials,
+  tune::Progress racing{.trials = options.trials,
+                        .failed = out.summary.failed,
+                        .wanted = options.trials,
                         .main_failure = out.summary.main_failure,
-                        .best_seconds = out.summary.best_seconds(), .phase = "racing the fastest"};
+                        .best_seconds = out.summary.best_seconds(),
+                        .phase = "racing the fastest"};
   const auto raced = [&](double share) {
     racing.phase = fmt::format("racing the fastest, {:.0f} % done", 100 * share);
     listener(racing, recording.peak_flops);
@@ -125,7 +143,8 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
   LATHE_TRY_STATUS(race_fastest(records, recording, *measurer, *store, raced, stop));
   out.summary.interrupted = stop();
   if (out.summary.interrupted) return out;
-  LATHE_TRY_STATUS(recorded::collect(LATHE_TRY(recorded::records_of(*store, out.summary.run, recording)), recording));
+  LATHE_TRY_STATUS(recorded::collect(
+      LATHE_TRY(recorded::records_of(*store, out.summary.run, recording)), recording));
   out.difficulty = recorded::difficulty_of(recording);
   LATHE_TRY_STATUS(recorded::save(recording, request.output));
   return out;
@@ -139,21 +158,25 @@ tune::Options replay_options(const recorded::Recording& recording, tune::Options
   return options;
 }
 
-Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::string& global_model, const tune::Options& options,
-                            const TuneListener& listener, const std::function<bool()>& stop) {
+Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::string& global_model,
+                            const tune::Options& options, const TuneListener& listener,
+                            const std::function<bool()>& stop) {
   const auto store = LATHE_TRY(store::open_in_memory());
   tune::Options own = replay_options(recording, options);
-  own.transfer = own.transfer && !global_model.empty();  // what else comes with Lathe may change, a replay may not
+  own.transfer = own.transfer &&
+                 !global_model.empty();  // what else comes with Lathe may change, a replay may not
   Tuned tuned;
   tuned.replayed = true;
   tuned.peak_flops = recording.peak_flops;
   tuned.traffic = traffic_of(recording.space->program());
-  tuned.origin = LATHE_TRY(
-      begin_from_others(global_model, te::workload_key(recording.space->program()), recording.target, nullptr, own));
+  tuned.origin = LATHE_TRY(begin_from_others(
+      global_model, te::workload_key(recording.space->program()), recording.target, nullptr, own));
   const auto measurer = recorded::make_replay(recording);
-  tuned.summary = LATHE_TRY(tune::tune(*recording.space, *measurer, *store, recording.target, own,
-                                       [&](const tune::Progress& progress) { listener(progress, tuned.peak_flops); }, stop));
-  if (const auto config = recording.space->from_json(tuned.summary.best.config)) tuned.config = recording.space->describe(*config);
+  tuned.summary = LATHE_TRY(tune::tune(
+      *recording.space, *measurer, *store, recording.target, own,
+      [&](const tune::Progress& progress) { listener(progress, tuned.peak_flops); }, stop));
+  if (const auto config = recording.space->from_json(tuned.summary.best.config))
+    tuned.config = recording.space->describe(*config);
   return tuned;
 }
 

@@ -13,11 +13,13 @@
 
 namespace lathe::api {
 
-// What is to be recorded: a workload, its threads, and the values kept of every knob of its space. As JSON:
-//   {"name": "C6", "workload": "C6", "layout": "free", "threads": 1, "cache": "warm", "space": "wide",
+// What is to be recorded: a workload, its threads, and the values kept of every knob of its space.
+// As JSON:
+//   {"name": "C6", "workload": "C6", "layout": "free", "threads": 1, "cache": "warm", "space":
+//   "wide",
 //    "knobs": {"order": ["VPK.vp", "PVK.vp"], "tile.v": [1, 2], "prefetch": 0, ...}}
-// and where the workload is an operator or an expression, "flags": {"input": "1,64,56,56"}, "shapes": ["A=64,32"] and
-// "constants": ["B"], as on the command line.
+// and where the workload is an operator or an expression, "flags": {"input": "1,64,56,56"},
+// "shapes": ["A=64,32"] and "constants": ["B"], as on the command line.
 struct SpaceList {
   std::string name, cache_mode;
   space::Flavour flavour = space::Flavour::kWide;
@@ -29,21 +31,24 @@ Result<SpaceList> read_space_list(const std::string& path, const std::string& ta
 
 struct RecordRequest {
   SpaceList list;
-  std::string database;                        // every trial is durable here: the same request goes on
+  std::string database;  // every trial is durable here: the same request goes on
   std::string output;
   int jobs = 2;
 };
 struct RecordedSpace {
-  tune::Summary summary;                       // interrupted: then nothing is written
+  tune::Summary summary;  // interrupted: then nothing is written
   recorded::Difficulty difficulty;
 };
 // Measures every configuration, races the fastest again, and writes the recording.
-Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener, const std::function<bool()>& stop);
+Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener,
+                                   const std::function<bool()>& stop);
 
 // `options` for a search on a recording: machine, code generator, cache and flavour are its own.
 tune::Options replay_options(const recorded::Recording& recording, tune::Options options);
-// Any search on a recording, with no hardware. Equal options and seed give the same trials and results.
-Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::string& global_model, const tune::Options& options,
-                            const TuneListener& listener, const std::function<bool()>& stop);
+// Any search on a recording, with no hardware. Equal options and seed give the same trials and
+// results.
+Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::string& global_model,
+                            const tune::Options& options, const TuneListener& listener,
+                            const std::function<bool()>& stop);
 
 }  // namespace lathe::api

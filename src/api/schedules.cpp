@@ -11,17 +11,21 @@ namespace lathe::api {
 Result<std::unique_ptr<store::Store>> open_existing(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
-    return fail_at(path, ErrorKind::kNotFound, "there is no database here yet; run lathe tune first, or give another file with --db");
+    return fail_at(
+        path, ErrorKind::kNotFound,
+        "there is no database here yet; run lathe tune first, or give another file with --db");
   return store::open_sqlite(path);
 }
 
 Status check_trial(const store::Run& run, const store::Record& record) {
   if (const auto program = te::parse_program(run.workload); !program)
-    return fail_at("member \"workload\"", ErrorKind::kInvalidArgument, "{}", program.error().text());
+    return fail_at("member \"workload\"", ErrorKind::kInvalidArgument, "{}",
+                   program.error().text());
   if (const auto target = parse_target(run.target); !target)
     return fail_at("member \"target\"", ErrorKind::kInvalidArgument, "{}", target.error().text());
   if (run.cache_mode != "warm" && run.cache_mode != "cold")
-    return fail_at("member \"cache\"", ErrorKind::kInvalidArgument, "must be warm or cold, not \"{}\"", run.cache_mode);
+    return fail_at("member \"cache\"", ErrorKind::kInvalidArgument,
+                   "must be warm or cold, not \"{}\"", run.cache_mode);
   if (const auto trace = schedule::trace_from_json(record.trace); !trace)
     return fail_at("member \"trace\"", ErrorKind::kInvalidArgument, "{}", trace.error().text());
   return {};
@@ -35,9 +39,12 @@ Result<std::optional<store::Record>> best_comparable(store::Store& store, store:
 }
 
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
-                                                 const std::string& database, const std::string& cache_mode) {
+                                                 const std::string& database,
+                                                 const std::string& cache_mode) {
   const auto store = LATHE_TRY(open_existing(database));
-  store::Query query = {.workload = te::workload_key(program), .target = target.text(), .cache_mode = cache_mode,
+  store::Query query = {.workload = te::workload_key(program),
+                        .target = target.text(),
+                        .cache_mode = cache_mode,
                         .cpu = host_fingerprint().cpu()};
   auto here = LATHE_TRY(best_comparable(*store, query));
   if (here) return here;
@@ -50,7 +57,8 @@ Result<std::optional<store::Record>> best_record(const te::Program& program, con
 namespace {
 
 // Flags that lead from what was asked for to this run; "" where none do.
-std::string flags_between(const te::Program& program, const Target& target, const std::string& cache_mode, const store::Run& run) {
+std::string flags_between(const te::Program& program, const Target& target,
+                          const std::string& cache_mode, const store::Run& run) {
   const auto other = te::parse_program(run.workload);
   const auto on = parse_target(run.target);
   if (!other || !on) return "";
@@ -61,7 +69,8 @@ std::string flags_between(const te::Program& program, const Target& target, cons
   const auto add = [&](const std::string& flag) { flags += (flags.empty() ? "" : " ") + flag; };
   if (other->contract.free_layout != program.contract.free_layout)
     add(fmt::format("--layout {}", other->contract.free_layout ? "free" : "plain"));
-  if (other->contract.max_error != program.contract.max_error) add(fmt::format("--max-error {}", other->contract.max_error));
+  if (other->contract.max_error != program.contract.max_error)
+    add(fmt::format("--max-error {}", other->contract.max_error));
   Target alike = target;
   alike.threads = on->threads;
   if (alike != *on) add("--target '" + run.target + "'");
@@ -72,43 +81,52 @@ std::string flags_between(const te::Program& program, const Target& target, cons
 
 }  // namespace
 
-Result<std::string> other_flags(store::Store& store, const te::Program& program, const Target& target, const std::string& cache_mode) {
+Result<std::string> other_flags(store::Store& store, const te::Program& program,
+                                const Target& target, const std::string& cache_mode) {
   std::string nearest;  // few flags before many
   for (const store::Run& run : LATHE_TRY(store.runs())) {
     const std::string flags = flags_between(program, target, cache_mode, run);
     if (flags.empty() || (!nearest.empty() && nearest.size() <= flags.size())) continue;
-    const store::Query query = {.workload = run.workload, .target = run.target, .cache_mode = run.cache_mode, .ok = true};
+    const store::Query query = {
+        .workload = run.workload, .target = run.target, .cache_mode = run.cache_mode, .ok = true};
     if (LATHE_TRY(store.count(query)) > 0) nearest = flags;
   }
   return nearest;
 }
 
-Result<Chosen> recorded_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request) {
+Result<Chosen> recorded_schedule(const te::Program& program, const Target& target,
+                                 const ScheduleRequest& request) {
   const auto record = LATHE_TRY(best_record(program, target, request.database, request.cache_mode));
   if (!record) {
     const auto store = LATHE_TRY(open_existing(request.database));
     const std::string others = LATHE_TRY(other_flags(*store, program, target, request.cache_mode));
     return fail_at(request.database, ErrorKind::kNotFound,
-                   "no schedule is recorded for this workload on {} with a {} cache{}; run lathe tune with the same arguments",
-                   target.text(), request.cache_mode, others.empty() ? "" : ", but one is with " + others);
+                   "no schedule is recorded for this workload on {} with a {} cache{}; run lathe "
+                   "tune with the same arguments",
+                   target.text(), request.cache_mode,
+                   others.empty() ? "" : ", but one is with " + others);
   }
   Chosen chosen;
   chosen.trace = LATHE_TRY(schedule::trace_from_json(record->trace));
   chosen.record = *record;
   if (record->cpu != host_fingerprint().cpu())
-    chosen.note = "the best record was measured on another CPU model (" + record->cpu + "); run lathe tune here for a better one";
+    chosen.note = "the best record was measured on another CPU model (" + record->cpu +
+                  "); run lathe tune here for a better one";
   return chosen;
 }
 
-Result<Chosen> choose_schedule(const te::Program& program, const Target& target, const ScheduleRequest& request) {
+Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
+                               const ScheduleRequest& request) {
   if (request.which == "naive") return Chosen{};
   if (request.which == "best") {
     auto chosen = recorded_schedule(program, target, request);
-    if (!chosen && chosen.error().kind == ErrorKind::kNotFound) chosen.error().message += ", or give --schedule default";
+    if (!chosen && chosen.error().kind == ErrorKind::kNotFound)
+      chosen.error().message += ", or give --schedule default";
     return chosen;
   }
   if (request.which == "default") {
-    const auto space = LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
+    const auto space =
+        LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
     return Chosen{space->trace(space->default_config())};
   }
   if (request.which == "predicted") {
@@ -117,7 +135,8 @@ Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
     predict.options.cache_mode = request.cache_mode;
     return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
   }
-  return fail_at("--schedule", ErrorKind::kInvalidArgument, "unknown schedule \"{}\"; known are best, predicted, default and naive",
+  return fail_at("--schedule", ErrorKind::kInvalidArgument,
+                 "unknown schedule \"{}\"; known are best, predicted, default and naive",
                  request.which);
 }
 

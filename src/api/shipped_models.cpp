@@ -15,8 +15,10 @@ std::string_view text(const std::byte* begin, const std::byte* end) {
 }  // namespace
 
 std::string_view shipped_model(std::string_view target_class) {
-  if (target_class == "x86, 512-bit vectors") return text(lathe_model_x86_avx512_begin, lathe_model_x86_avx512_end);
-  if (target_class == "x86, 256-bit vectors") return text(lathe_model_x86_avx2_begin, lathe_model_x86_avx2_end);
+  if (target_class == "x86, 512-bit vectors")
+    return text(lathe_model_x86_avx512_begin, lathe_model_x86_avx512_end);
+  if (target_class == "x86, 256-bit vectors")
+    return text(lathe_model_x86_avx2_begin, lathe_model_x86_avx2_end);
   return {};
 }
 

@@ -1,12 +1,13 @@
-// The global models that come with Lathe, so that a first run on an empty store begins from what other workloads taught.
+// The global models that come with Lathe, so that a first run on an empty store begins from what
+// other workloads taught.
 #pragma once
 
 #include <string_view>
 
 namespace lathe::api {
 
-// A file as `lathe model train` writes it (model/global_model.h), trained on the workloads of bench/pretraining.txt. Empty where
-// none comes for this class of targets (learn::target_class).
+// A file as `lathe model train` writes it (model/global_model.h), trained on the workloads of
+// bench/pretraining.txt. Empty where none comes for this class of targets (learn::target_class).
 std::string_view shipped_model(std::string_view target_class);
 
 }  // namespace lathe::api

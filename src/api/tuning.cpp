@@ -34,28 +34,36 @@ measure::CacheMode cache_of(const std::string& name) {
   return name == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
 }
 
-Traffic traffic_of(const te::Program& program) { return {te::done_flops(program), te::io_bytes(program), 0}; }
+Traffic traffic_of(const te::Program& program) {
+  return {te::done_flops(program), te::io_bytes(program), 0};
+}
 
 Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target) {
   const std::string machine = host_fingerprint().text();
-  LATHE_TRY_STATUS(store::note_speed(store, machine, target.text(), {.peak_flops = LATHE_TRY(measurer.peak_flops())}));
+  LATHE_TRY_STATUS(store::note_speed(store, machine, target.text(),
+                                     {.peak_flops = LATHE_TRY(measurer.peak_flops())}));
   return LATHE_TRY(store::machine_speed(store, machine, target.text())).peak_flops;
 }
 
-Result<double> known_bandwidth(store::Store& store, const std::string& fingerprint, const std::string& target,
-                               const te::Program& program, const std::string& cache_mode) {
+Result<double> known_bandwidth(store::Store& store, const std::string& fingerprint,
+                               const std::string& target, const te::Program& program,
+                               const std::string& cache_mode) {
   return store::note_bandwidth(store, fingerprint, target, traffic_name(program, cache_mode), 0);
 }
 
-Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer, const te::Program& program, const Target& target,
+Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer,
+                            const te::Program& program, const Target& target,
                             const std::string& cache_mode) {
   const std::string machine = host_fingerprint().text();
-  const double known = LATHE_TRY(known_bandwidth(store, machine, target.text(), program, cache_mode));
+  const double known =
+      LATHE_TRY(known_bandwidth(store, machine, target.text(), program, cache_mode));
   if (known > 0) return known;
-  return store::note_bandwidth(store, machine, target.text(), traffic_name(program, cache_mode), LATHE_TRY(measurer.bandwidth()));
+  return store::note_bandwidth(store, machine, target.text(), traffic_name(program, cache_mode),
+                               LATHE_TRY(measurer.bandwidth()));
 }
 
-Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener, const std::function<bool()>& stop) {
+Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener,
+                         const std::function<bool()>& stop) {
   const auto began = std::chrono::steady_clock::now();
   const auto say = [&](const tune::Progress& progress, double peak) {
     if (listener) listener(progress, peak);
@@ -71,12 +79,13 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   // Records of a key are about the program in the key's own names.
   const te::Program program = te::canonical(request.program);
-  const auto space = LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
+  const auto space =
+      LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
   Tuned tuned;
   tune::Options options = request.options;
   options.codegen_version = codegen::kVersion;
-  tuned.origin = LATHE_TRY(
-      begin_from_others(request.global_model, te::workload_key(program), request.target, store.get(), options));
+  tuned.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(program),
+                                             request.target, store.get(), options));
   measure::Options measuring;
   measuring.jobs = request.options.jobs;
   measuring.cache = cache_of(request.options.cache_mode);
@@ -85,27 +94,35 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   say(starting, 0);
   tuned.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.target));
   tuned.traffic = traffic_of(program);
-  tuned.traffic.bandwidth = LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, options.cache_mode));
+  tuned.traffic.bandwidth =
+      LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, options.cache_mode));
   // The limit is the command's, and what came before the first trial is part of it.
   const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
-  if (options.seconds > 0) options.seconds = std::max(kLeastSeconds, options.seconds - past.count());
-  tuned.summary = LATHE_TRY(tune::tune(*space, *measurer, *store, request.target, options,
-                                       [&](const tune::Progress& progress) { say(progress, tuned.peak_flops); }, stop));
+  if (options.seconds > 0)
+    options.seconds = std::max(kLeastSeconds, options.seconds - past.count());
+  tuned.summary = LATHE_TRY(tune::tune(
+      *space, *measurer, *store, request.target, options,
+      [&](const tune::Progress& progress) { say(progress, tuned.peak_flops); }, stop));
   // A race may have seen more of the machine.
   const std::string machine = host_fingerprint().text();
-  tuned.peak_flops = LATHE_TRY(store::machine_speed(*store, machine, request.target.text())).peak_flops;
-  if (const auto config = space->from_json(tuned.summary.best.config)) tuned.config = space->describe(*config);
+  tuned.peak_flops =
+      LATHE_TRY(store::machine_speed(*store, machine, request.target.text())).peak_flops;
+  if (const auto config = space->from_json(tuned.summary.best.config))
+    tuned.config = space->describe(*config);
   return tuned;
 }
 
-Result<Measurement> measure_once(const te::Program& program, const Target& target, const schedule::Trace& trace,
-                                 const std::string& cache_mode, int jobs) {
+Result<Measurement> measure_once(const te::Program& program, const Target& target,
+                                 const schedule::Trace& trace, const std::string& cache_mode,
+                                 int jobs) {
   measure::Options options;
   options.jobs = jobs;
   options.cache = cache_of(cache_mode);
   options.timeout_seconds = 300;
   options.min_seconds = 0.05;
-  options.visits = trace.empty() ? 1 : 5;  // the naive loops may take seconds a call, and such long times are steady
+  options.visits =
+      trace.empty() ? 1
+                    : 5;  // the naive loops may take seconds a call, and such long times are steady
   LATHE_TRY_STATUS(check_runs_here(target));
   const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(program), target, options));
   Measurement out;
@@ -123,7 +140,8 @@ Result<Measurement> measure_once(const te::Program& program, const Target& targe
     out.numerical_error = outcome.numerical_error;
     status = {};
   };
-  LATHE_TRY_STATUS(measurer->measure({{0, trace}}, std::numeric_limits<double>::infinity(), done, [] { return false; }));
+  LATHE_TRY_STATUS(measurer->measure({{0, trace}}, std::numeric_limits<double>::infinity(), done,
+                                     [] { return false; }));
   LATHE_TRY_STATUS(status);
   // The machine may have been slower before than while the program ran.
   out.peak_flops = std::max(out.peak_flops, LATHE_TRY(measurer->peak_flops()));

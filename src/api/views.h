@@ -13,15 +13,16 @@
 namespace lathe::api {
 
 struct ViewRequest {
-  std::string what;                            // a name of known_views()
+  std::string what;  // a name of known_views()
   te::Program program;
   Target target;
-  schedule::Trace trace;                       // for what comes after scheduling
+  schedule::Trace trace;  // for what comes after scheduling
   space::Flavour flavour = space::Flavour::kDefault;
 };
 
 // The program under a trace, lowered.
-Result<flat::Program> flat_program(const te::Program& program, const schedule::Trace& trace, const Target& target);
+Result<flat::Program> flat_program(const te::Program& program, const schedule::Trace& trace,
+                                   const Target& target);
 
 Result<std::string> view(const ViewRequest& request);
 // True if the view is of the scheduled program, so that a trace is needed.

@@ -22,8 +22,8 @@ struct Assignment {
 Result<Assignment> assignment(const std::string& text, const char* flag, const char* example) {
   const auto equals = text.find('=');
   if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
-    return fail_at(flag, ErrorKind::kInvalidArgument, "\"{}\" is not NAME=VALUE; write, for example, {} {}", text, flag,
-                   example);
+    return fail_at(flag, ErrorKind::kInvalidArgument,
+                   "\"{}\" is not NAME=VALUE; write, for example, {} {}", text, flag, example);
   return Assignment{text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -34,7 +34,8 @@ Result<std::vector<std::int64_t>> shape_of(const std::string& name, const std::s
     const auto [stop, code] = std::from_chars(part.data(), part.data() + part.size(), size);
     if (code != std::errc() || stop != part.data() + part.size() || size < 1)
       return fail_at("--shape", ErrorKind::kInvalidArgument,
-                     "\"{}\" is not a size of {}; sizes are numbers from 1, separated by commas, e.g. --shape {}=128,64",
+                     "\"{}\" is not a size of {}; sizes are numbers from 1, separated by commas, "
+                     "e.g. --shape {}=128,64",
                      part, name, name);
     shape.push_back(size);
   }
@@ -43,7 +44,9 @@ Result<std::vector<std::int64_t>> shape_of(const std::string& name, const std::s
 
 Result<Dtype> dtype_of(const std::string& name) {
   const auto dtype = dtype_from_name(name);
-  if (!dtype) return fail_at("--dtype", ErrorKind::kInvalidArgument, "unknown type \"{}\"; known are {}", name, known_dtypes());
+  if (!dtype)
+    return fail_at("--dtype", ErrorKind::kInvalidArgument, "unknown type \"{}\"; known are {}",
+                   name, known_dtypes());
   return *dtype;
 }
 
@@ -62,7 +65,9 @@ Result<te::Declarations> declarations_of(const WorkloadRequest& request) {
       declarations.dtypes[name] = LATHE_TRY(dtype_of(value));
       continue;
     }
-    if (declarations.dtype) return fail_at("--dtype", ErrorKind::kInvalidArgument, "two types are given for all inputs; give one");
+    if (declarations.dtype)
+      return fail_at("--dtype", ErrorKind::kInvalidArgument,
+                     "two types are given for all inputs; give one");
     declarations.dtype = LATHE_TRY(dtype_of(text));
   }
   declarations.constants = request.constants;
@@ -86,14 +91,16 @@ std::string example_of(const std::string& op) {
   std::string text = op;
   if (!found) return text;
   for (const auto& parameter : found->parameters)
-    if (parameter.fallback.empty() && parameter.kind != ops::Parameter::Kind::kText) text += " --" + parameter.name + " ...";
+    if (parameter.fallback.empty() && parameter.kind != ops::Parameter::Kind::kText)
+      text += " --" + parameter.name + " ...";
   return text;
 }
 
 Result<Workload> from_operator_flags(const WorkloadRequest& request) {
   if (!request.shapes.empty())
     return fail_at("--shape", ErrorKind::kInvalidArgument,
-                   "{} is an operator: its shapes come from its own flags, e.g. {}", request.text, example_of(request.text));
+                   "{} is an operator: its shapes come from its own flags, e.g. {}", request.text,
+                   example_of(request.text));
   ops::Arguments arguments(request.flags.begin(), request.flags.end());
   for (const auto& dtype : request.dtypes) arguments["dtype"] = dtype;
   return from_operator(request.text, arguments);
@@ -114,7 +121,8 @@ Result<Workload> from_paper(const WorkloadRequest& request) {
   LATHE_TRY_STATUS(refuse_operator_flags(request));
   auto paper = *ops::paper_workload(request.text);
   if (!request.shapes.empty())
-    return fail_at("--shape", ErrorKind::kInvalidArgument, "the shapes of {} are the paper's; remove it, or write the operator {}",
+    return fail_at("--shape", ErrorKind::kInvalidArgument,
+                   "the shapes of {} are the paper's; remove it, or write the operator {}",
                    paper.name, paper.op);
   for (const auto& dtype : request.dtypes) paper.arguments["dtype"] = dtype;
   return from_operator(paper.op, paper.arguments);
@@ -122,23 +130,30 @@ Result<Workload> from_paper(const WorkloadRequest& request) {
 
 Result<Workload> by_form(const WorkloadRequest& request) {
   if (request.text.find_first_not_of(" \t\n") == std::string::npos)
-    return fail(ErrorKind::kInvalidArgument, "no workload is given; write an expression, an operator ({}) or a workload of "
-                "the paper ({})", known_operators(), known_paper_workloads());
+    return fail(ErrorKind::kInvalidArgument,
+                "no workload is given; write an expression, an operator ({}) or a workload of "
+                "the paper ({})",
+                known_operators(), known_paper_workloads());
   if (ops::paper_workload(request.text)) return from_paper(request);
   if (ops::find_operator(request.text)) return from_operator_flags(request);
   if (request.text.find_first_of("[=") != std::string::npos) return from_expression(request);
   return fail(ErrorKind::kInvalidArgument,
-              "unknown workload \"{}\"; write an expression such as 'C[i,j] = sum(k) A[k,i] * B[k,j]', an operator ({}) or a "
-              "workload of the paper ({})", request.text, known_operators(), known_paper_workloads());
+              "unknown workload \"{}\"; write an expression such as 'C[i,j] = sum(k) A[k,i] * "
+              "B[k,j]', an operator ({}) or a "
+              "workload of the paper ({})",
+              request.text, known_operators(), known_paper_workloads());
 }
 
 Status mark_constants(te::Program& program, const std::vector<std::string>& names) {
   for (const auto& name : names) {
     const int tensor = program.find(name);
     std::vector<std::string> inputs;
-    for (const int input : program.inputs()) inputs.push_back(program.tensors[static_cast<std::size_t>(input)].name);
-    if (tensor < 0 || program.tensors[static_cast<std::size_t>(tensor)].role != te::TensorRole::kInput)
-      return fail_at("--const", ErrorKind::kInvalidArgument, "\"{}\" is no input of the workload; its inputs are {}", name,
+    for (const int input : program.inputs())
+      inputs.push_back(program.tensors[static_cast<std::size_t>(input)].name);
+    if (tensor < 0 ||
+        program.tensors[static_cast<std::size_t>(tensor)].role != te::TensorRole::kInput)
+      return fail_at("--const", ErrorKind::kInvalidArgument,
+                     "\"{}\" is no input of the workload; its inputs are {}", name,
                      fmt::join(inputs, ", "));
     program.tensors[static_cast<std::size_t>(tensor)].constant = true;
   }
@@ -149,9 +164,11 @@ Status mark_constants(te::Program& program, const std::vector<std::string>& name
 
 Result<Workload> make_workload(const WorkloadRequest& request) {
   if (!request.layout.empty() && request.layout != "plain" && request.layout != "free")
-    return fail_at("--layout", ErrorKind::kInvalidArgument, "unknown layout mode \"{}\"; known are plain and free", request.layout);
+    return fail_at("--layout", ErrorKind::kInvalidArgument,
+                   "unknown layout mode \"{}\"; known are plain and free", request.layout);
   if (!(request.max_error >= 0 && request.max_error <= 1))
-    return fail_at("--max-error", ErrorKind::kInvalidArgument, "the largest error must be above 0 and at most 1, not {:g}", request.max_error);
+    return fail_at("--max-error", ErrorKind::kInvalidArgument,
+                   "the largest error must be above 0 and at most 1, not {:g}", request.max_error);
   Workload workload = LATHE_TRY(by_form(request));
   LATHE_TRY_STATUS(mark_constants(workload.program, request.constants));
   if (!request.layout.empty()) workload.program.contract.free_layout = request.layout == "free";
@@ -162,8 +179,8 @@ Result<Workload> make_workload(const WorkloadRequest& request) {
 Result<Target> make_target(const std::string& text, int threads) {
   Target target = LATHE_TRY(parse_target(text));
   if (threads > 0 && text.find("threads=") != std::string::npos && target.threads != threads)
-    return fail_at("--threads", ErrorKind::kInvalidArgument, "{} threads here, {} in the target; give one of them", threads,
-                   target.threads);
+    return fail_at("--threads", ErrorKind::kInvalidArgument,
+                   "{} threads here, {} in the target; give one of them", threads, target.threads);
   if (threads > 0) target.threads = threads;
   return codegen::resolve_target(target);
 }
@@ -188,14 +205,15 @@ std::string names_sentence(const te::Program& program) {
 
 Status check_runs_here(const Target& target) {
   const Target host = LATHE_TRY(make_target("cpu:host", 1));
-  const char* lacks = target.isa != host.isa                        ? "is of another kind"
-                      : target.vector_bits > host.vector_bits         ? "has narrower vectors"
+  const char* lacks = target.isa != host.isa                            ? "is of another kind"
+                      : target.vector_bits > host.vector_bits           ? "has narrower vectors"
                       : target.has_avx512_masks > host.has_avx512_masks ? "has no AVX-512"
-                      : target.has_fma > host.has_fma                 ? "has no fused multiply-add"
-                                                                      : nullptr;
+                      : target.has_fma > host.has_fma ? "has no fused multiply-add"
+                                                      : nullptr;
   if (lacks == nullptr) return {};
   return fail_at("--target", ErrorKind::kInvalidArgument,
-                 "programs for {} cannot be timed on this machine, which {}; lathe show and lathe compile --schedule default work",
+                 "programs for {} cannot be timed on this machine, which {}; lathe show and lathe "
+                 "compile --schedule default work",
                  target.text(), lacks);
 }
 
@@ -212,7 +230,9 @@ std::vector<OperatorFlag> operator_flags() {
 namespace {
 
 // As the rest of the help has them.
-std::string help_line(const std::string& left, const std::string& right) { return fmt::format("  {:<28}{}\n", left, right); }
+std::string help_line(const std::string& left, const std::string& right) {
+  return fmt::format("  {:<28}{}\n", left, right);
+}
 
 const char* form_of(ops::Parameter::Kind kind) {
   switch (kind) {
@@ -228,8 +248,11 @@ const char* form_of(ops::Parameter::Kind kind) {
 std::string flags_help(const ops::Operator& op) {
   std::string out = fmt::format("{}: {}\n", op.name, op.help);
   for (const auto& p : op.parameters) {
-    const bool flag = p.kind == ops::Parameter::Kind::kFlag, text = p.kind == ops::Parameter::Kind::kText;
-    const std::string standing = flag || (text && p.fallback.empty()) ? "" : p.fallback.empty() ? "; needed" : "; default " + p.fallback;
+    const bool flag = p.kind == ops::Parameter::Kind::kFlag,
+               text = p.kind == ops::Parameter::Kind::kText;
+    const std::string standing = flag || (text && p.fallback.empty()) ? ""
+                                 : p.fallback.empty()                 ? "; needed"
+                                                                      : "; default " + p.fallback;
     out += help_line("--" + p.name + form_of(p.kind), p.help + standing);
   }
   return out;
@@ -241,10 +264,12 @@ std::string operator_help(const std::string& word, const std::string& command) {
   if (const auto op = ops::find_operator(word)) return flags_help(*op);
   if (const auto paper = ops::paper_workload(word)) {
     std::string out = fmt::format("{}: {}", paper->name, paper->op);
-    for (const auto& [name, value] : paper->arguments) out += " --" + name + (value == "true" ? "" : " " + value);
+    for (const auto& [name, value] : paper->arguments)
+      out += " --" + name + (value == "true" ? "" : " " + value);
     return out + "\n";
   }
-  std::string out = fmt::format("Operators, each with flags of its own (lathe {} OPERATOR --help):\n", command);
+  std::string out =
+      fmt::format("Operators, each with flags of its own (lathe {} OPERATOR --help):\n", command);
   for (const auto& op : ops::operators()) out += help_line(op.name, op.help);
   return out;
 }

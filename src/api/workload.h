@@ -1,4 +1,5 @@
-// From what a person writes to a program: an expression, an operator with its flags, or a workload of the paper.
+// From what a person writes to a program: an expression, an operator with its flags, or a workload
+// of the paper.
 #pragma once
 
 #include <map>
@@ -13,25 +14,26 @@
 namespace lathe::api {
 
 struct WorkloadRequest {
-  std::string text;                            // "C[i,j] = ...", "conv2d", "C6"
-  std::map<std::string, std::string> flags;    // an operator's: {"input", "1,64,56,56"}
-  std::vector<std::string> shapes;             // of an expression's tensors: "A=1024,1024"
-  std::vector<std::string> dtypes;             // "A=f16"; "f16" for all
-  std::vector<std::string> constants;          // names of inputs known beforehand
-  std::string layout;                          // plain, free; empty: what the text says, else plain
-  double max_error = 0;                        // 0: what the text says, else 2e-5
+  std::string text;                          // "C[i,j] = ...", "conv2d", "C6"
+  std::map<std::string, std::string> flags;  // an operator's: {"input", "1,64,56,56"}
+  std::vector<std::string> shapes;           // of an expression's tensors: "A=1024,1024"
+  std::vector<std::string> dtypes;           // "A=f16"; "f16" for all
+  std::vector<std::string> constants;        // names of inputs known beforehand
+  std::string layout;                        // plain, free; empty: what the text says, else plain
+  double max_error = 0;                      // 0: what the text says, else 2e-5
 };
 
 struct Workload {
   te::Program program;
-  std::string algorithm;                       // "direct"
+  std::string algorithm;  // "direct"
 };
 
 // The error says what is wrong, where, and what would be right.
 Result<Workload> make_workload(const WorkloadRequest& request);
 
-// Records, traces and workload keys call tensors A, B ..., so that equal work has equal records, however it is written.
-// For each tensor of the program its own name, which borders, headers and messages have, and that one.
+// Records, traces and workload keys call tensors A, B ..., so that equal work has equal records,
+// however it is written. For each tensor of the program its own name, which borders, headers and
+// messages have, and that one.
 std::vector<std::pair<std::string, std::string>> names_in_records(const te::Program& program);
 // The same for people; empty where no name differs.
 std::string names_sentence(const te::Program& program);
@@ -48,8 +50,9 @@ struct OperatorFlag {
   bool takes_value = true;
 };
 std::vector<OperatorFlag> operator_flags();
-// What help says of a workload that has a name: an operator with its flags, or what a workload of the paper stands for. Of
-// anything else: all operators in a line each; `command` is whose help it is.
+// What help says of a workload that has a name: an operator with its flags, or what a workload of
+// the paper stands for. Of anything else: all operators in a line each; `command` is whose help it
+// is.
 std::string operator_help(const std::string& word, const std::string& command);
 // "matmul, dense, conv2d, ..." and "C1, ...": for help and messages.
 std::string known_operators();

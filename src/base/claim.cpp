@@ -19,7 +19,8 @@ Claim::Claim(const std::string& name) {
   socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket_ < 0) return;
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
-  held_ = ::bind(socket_, reinterpret_cast<const sockaddr*>(&address), length) == 0 || errno != EADDRINUSE;
+  held_ = ::bind(socket_, reinterpret_cast<const sockaddr*>(&address), length) == 0 ||
+          errno != EADDRINUSE;
 }
 
 Claim::~Claim() {

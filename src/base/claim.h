@@ -5,7 +5,8 @@
 
 namespace lathe {
 
-// Holds a name as long as it lives. The system drops it with the process, however that ends; no file stays behind.
+// Holds a name as long as it lives. The system drops it with the process, however that ends; no
+// file stays behind.
 class Claim {
  public:
   explicit Claim(const std::string& name);

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 
-// At namespace scope of one source file: the bytes of the file `path` (a string literal), from NAME_begin to NAME_end, where
-// a zero follows. The build must make the object depend on the file (OBJECT_DEPENDS).
+// At namespace scope of one source file: the bytes of the file `path` (a string literal), from
+// NAME_begin to NAME_end, where a zero follows. The build must make the object depend on the file
+// (OBJECT_DEPENDS).
 #define LATHE_EMBED(name, path)                                  \
   asm(".pushsection .rodata\n"                                   \
       ".balign 16\n"                                             \

@@ -23,18 +23,22 @@ Status check_readable(const std::string& path) {
 
 Result<std::string> read_file(const std::string& path, std::size_t most) {
   LATHE_TRY_STATUS(check_readable(path));
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             std::fclose);
   std::string bytes;
   std::array<char, 1 << 16> part;
   while (file) {
     const std::size_t count = std::fread(part.data(), 1, part.size(), file.get());
     if (count == 0) break;
     if (count > most - bytes.size())
-      return fail_at(path, ErrorKind::kIo, "this holds more than {} bytes, the most that is read; give another file", most);
+      return fail_at(path, ErrorKind::kIo,
+                     "this holds more than {} bytes, the most that is read; give another file",
+                     most);
     bytes.append(part.data(), count);
   }
   if (!file || std::ferror(file.get()))
-    return fail_at(path, ErrorKind::kNotFound, "the file cannot be read ({})", std::strerror(errno));
+    return fail_at(path, ErrorKind::kNotFound, "the file cannot be read ({})",
+                   std::strerror(errno));
   return bytes;
 }
 
@@ -62,9 +66,11 @@ Status PendingFile::write(std::span<const std::byte> bytes) const {
   std::error_code none;
   const fs::file_status there = fs::status(final_, none);
   if (fs::exists(there) && !fs::is_regular_file(there))
-    return fail_at(final_, ErrorKind::kIo, "this is a device, a pipe or a folder and would be replaced; give another file");
+    return fail_at(final_, ErrorKind::kIo,
+                   "this is a device, a pipe or a folder and would be replaced; give another file");
   std::ofstream out(pending_, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
   out.close();
   if (!out)
     return fail_at(final_, ErrorKind::kIo, "the file cannot be written ({}); give another one",

@@ -14,10 +14,12 @@ inline constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of a file th
 
 // kIo where the path is a device, which may never end; the place is the path.
 Status check_readable(const std::string& path);
-// kNotFound with the system's reason, kIo for a device or more than `most` bytes; the place is the path.
+// kNotFound with the system's reason, kIo for a device or more than `most` bytes; the place is the
+// path.
 Result<std::string> read_file(const std::string& path, std::size_t most = kMostBytes);
 
-// A file that is complete under its name, or not there: written beside it, then renamed; what was not moved is removed.
+// A file that is complete under its name, or not there: written beside it, then renamed; what was
+// not moved is removed.
 class PendingFile {
  public:
   explicit PendingFile(const std::string& final_path);

@@ -20,15 +20,18 @@ std::string own_folder() {
 Result<std::string> find_helper(std::string_view name) {
   std::vector<std::string> folders{own_folder()};
   if (const char* libexec = std::getenv("LATHE_LIBEXEC")) folders.emplace_back(libexec);
-  folders.push_back((std::filesystem::path(own_folder()) / "../libexec/lathe").lexically_normal().string());
+  folders.push_back(
+      (std::filesystem::path(own_folder()) / "../libexec/lathe").lexically_normal().string());
   std::string looked;
   for (const auto& folder : folders) {
     const std::string path = (std::filesystem::path(folder) / name).string();
     if (::access(path.c_str(), X_OK) == 0) return path;
     looked += (looked.empty() ? "" : ", ") + folder;
   }
-  return fail(ErrorKind::kNotFound, "the program {} is not in {}; build or install it, or set LATHE_LIBEXEC to its folder",
-              name, looked);
+  return fail(
+      ErrorKind::kNotFound,
+      "the program {} is not in {}; build or install it, or set LATHE_LIBEXEC to its folder", name,
+      looked);
 }
 
 }  // namespace lathe

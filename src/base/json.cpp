@@ -85,6 +85,8 @@ Result<Json> json_array(const Json& object, std::string_view member) {
   return get<Json>(object, member, "an array", [](const Json& v) { return v.is_array(); });
 }
 
-std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace lathe

@@ -16,7 +16,8 @@ using Json = nlohmann::ordered_json;
 // Parses a complete document; the error names the byte where it breaks.
 Result<Json> parse_json(std::string_view text);
 
-// Text of JSON that never throws: bytes that are not UTF-8 (say, in an error message) become U+FFFD.
+// Text of JSON that never throws: bytes that are not UTF-8 (say, in an error message) become
+// U+FFFD.
 std::string dump(const Json& json, int indent = -1);
 
 // A member of an object, with the wanted type; the error names the member.

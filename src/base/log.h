@@ -1,5 +1,6 @@
-// Diagnostics for developers, on standard error, off unless LATHE_LOG is set (error, warn, info, debug, trace). What a
-// user must see is returned or sent as an event, never logged: libraries do not print.
+// Diagnostics for developers, on standard error, off unless LATHE_LOG is set (error, warn, info,
+// debug, trace). What a user must see is returned or sent as an event, never logged: libraries do
+// not print.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Expected failures. Every function that can fail for a reason outside the program (input, files, machine, an illegal
-// schedule) returns Result<T>. A broken invariant is a bug: it throws InvariantError and never blames the user.
+// Expected failures. Every function that can fail for a reason outside the program (input, files,
+// machine, an illegal schedule) returns Result<T>. A broken invariant is a bug: it throws
+// InvariantError and never blames the user.
 #pragma once
 
 #include <expected>
@@ -48,8 +49,8 @@ std::unexpected<Error> fail(ErrorKind kind, fmt::format_string<Args...> format, 
   return std::unexpected(Error{kind, fmt::format(format, std::forward<Args>(args)...), {}});
 }
 template <class... Args>
-std::unexpected<Error> fail_at(std::string place, ErrorKind kind, fmt::format_string<Args...> format,
-                               Args&&... args) {
+std::unexpected<Error> fail_at(std::string place, ErrorKind kind,
+                               fmt::format_string<Args...> format, Args&&... args) {
   return std::unexpected(
       Error{kind, fmt::format(format, std::forward<Args>(args)...), std::move(place)});
 }
@@ -63,22 +64,23 @@ class InvariantError : public std::logic_error {
 }  // namespace lathe
 
 // Internal consistency, always on: cheap, and a wrong program is worse than a stopped one.
-#define LATHE_CHECK(condition, ...)                                                       \
-  do {                                                                                    \
-    if (!(condition))                                                                     \
-      ::lathe::broken_invariant(__FILE__, __LINE__, std::string(#condition) + ": " +      \
-                                                        ::fmt::format("" __VA_ARGS__));   \
+#define LATHE_CHECK(condition, ...)                                                              \
+  do {                                                                                           \
+    if (!(condition))                                                                            \
+      ::lathe::broken_invariant(__FILE__, __LINE__,                                              \
+                                std::string(#condition) + ": " + ::fmt::format("" __VA_ARGS__)); \
   } while (false)
 
-// auto value = LATHE_TRY(expression): returns the error to the caller, else yields the value (GNU statement expression).
-#define LATHE_TRY(...)                                                     \
-  ({                                                                       \
-    auto lathe_try_result = (__VA_ARGS__);                                 \
+// auto value = LATHE_TRY(expression): returns the error to the caller, else yields the value (GNU
+// statement expression).
+#define LATHE_TRY(...)                                                                  \
+  ({                                                                                    \
+    auto lathe_try_result = (__VA_ARGS__);                                              \
     if (!lathe_try_result) return std::unexpected(std::move(lathe_try_result).error()); \
-    std::move(*lathe_try_result);                                          \
+    std::move(*lathe_try_result);                                                       \
   })
-#define LATHE_TRY_STATUS(...)                                              \
-  do {                                                                     \
-    if (auto lathe_try_status = (__VA_ARGS__); !lathe_try_status)          \
-      return std::unexpected(std::move(lathe_try_status).error());         \
+#define LATHE_TRY_STATUS(...)                                      \
+  do {                                                             \
+    if (auto lathe_try_status = (__VA_ARGS__); !lathe_try_status)  \
+      return std::unexpected(std::move(lathe_try_status).error()); \
   } while (false)

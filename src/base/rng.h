@@ -1,4 +1,5 @@
-// Seeded random numbers, the same on every machine and library (std::uniform_* differ between standard libraries).
+// Seeded random numbers, the same on every machine and library (std::uniform_* differ between
+// standard libraries).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ class Rng {
  public:
   explicit Rng(std::uint64_t seed);
   std::uint64_t next();
-  std::uint64_t below(std::uint64_t n);  // uniform in [0, n); n > 0; unbiased
+  std::uint64_t below(std::uint64_t n);                       // uniform in [0, n); n > 0; unbiased
   std::int64_t between(std::int64_t low, std::int64_t high);  // uniform, both ends included
   double uniform();                                           // [0, 1), 53 bits
   double normal();

@@ -13,7 +13,8 @@ double quantile(std::vector<double> values, double q) {
   const auto low = static_cast<std::size_t>(at);
   const std::size_t high = std::min(low + 1, values.size() - 1);
   const double between = at - static_cast<double>(low);
-  if (between == 0 || values[low] == values[high]) return values[low];  // infinity times nothing is no number
+  if (between == 0 || values[low] == values[high])
+    return values[low];  // infinity times nothing is no number
   return std::lerp(values[low], values[high], between);
 }
 
@@ -21,13 +22,15 @@ double mann_whitney(const std::vector<double>& a, const std::vector<double>& b) 
   std::vector<double> all = a;
   all.insert(all.end(), b.begin(), b.end());
   std::ranges::sort(all);
-  const double n = static_cast<double>(all.size()), na = static_cast<double>(a.size()), nb = static_cast<double>(b.size());
+  const double n = static_cast<double>(all.size()), na = static_cast<double>(a.size()),
+               nb = static_cast<double>(b.size());
   double rank_sum = 0, ties = 0;  // of a; sum of t^3 - t over groups of t equal values
   for (std::size_t begin = 0; begin < all.size();) {
     std::size_t end = begin;
     while (end < all.size() && all[end] == all[begin]) ++end;
     const double t = static_cast<double>(end - begin);
-    const double rank = static_cast<double>(begin + end + 1) / 2;  // the mean of ranks begin + 1 ... end
+    const double rank =
+        static_cast<double>(begin + end + 1) / 2;  // the mean of ranks begin + 1 ... end
     rank_sum += rank * static_cast<double>(std::ranges::count(a, all[begin]));
     ties += t * t * t - t;
     begin = end;

@@ -14,7 +14,8 @@
 namespace lathe {
 namespace {
 
-constexpr const char* kForm = "write it as cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N], e.g. cpu:host";
+constexpr const char* kForm =
+    "write it as cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N], e.g. cpu:host";
 
 Status set_option(Target& target, const std::string& option) {
   const auto eq = option.find('=');
@@ -38,13 +39,16 @@ Status set_option(Target& target, const std::string& option) {
 }
 
 // A feature and an option are given once, so that none of two values is dropped in silence.
-Status refuse_twice(const std::vector<std::string>& words, const std::vector<std::string>& options) {
+Status refuse_twice(const std::vector<std::string>& words,
+                    const std::vector<std::string>& options) {
   std::set<std::string> met;
   for (std::size_t i = 1; i < words.size(); ++i)
     if (!words[i].empty() && !met.insert(words[i].substr(1)).second)
-      return fail(ErrorKind::kInvalidArgument, "the target gives the feature {} twice; give it once", words[i].substr(1));
+      return fail(ErrorKind::kInvalidArgument,
+                  "the target gives the feature {} twice; give it once", words[i].substr(1));
   for (std::size_t i = 1; i < options.size(); ++i)
-    if (const std::string key = options[i].substr(0, options[i].find('=')); !met.insert(";" + key).second)
+    if (const std::string key = options[i].substr(0, options[i].find('='));
+        !met.insert(";" + key).second)
       return fail(ErrorKind::kInvalidArgument, "the target gives {} twice; give it once", key);
   return {};
 }
@@ -97,8 +101,7 @@ Result<Target> parse_target(std::string_view text) {
     target.features.push_back(words[i]);
   }
   std::ranges::sort(target.features);
-  for (std::size_t i = 1; i < options.size(); ++i)
-    LATHE_TRY_STATUS(set_option(target, options[i]));
+  for (std::size_t i = 1; i < options.size(); ++i) LATHE_TRY_STATUS(set_option(target, options[i]));
   return target;
 }
 

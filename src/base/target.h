@@ -1,7 +1,8 @@
-// What a program is generated for. Text form: `cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N]`, e.g.
-// "cpu:znver5;threads=2", "cpu:x86-64,+avx2,+fma", "cpu:cortex-a72", "cpu:host".
-// resolve_target() turns "host" into this machine's LLVM cpu name, so that stored targets are never "host", and finds the
-// isa of a cpu where none is given.
+// What a program is generated for. Text form:
+// `cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N]`, e.g. "cpu:znver5;threads=2",
+// "cpu:x86-64,+avx2,+fma", "cpu:cortex-a72", "cpu:host". resolve_target() turns "host" into this
+// machine's LLVM cpu name, so that stored targets are never "host", and finds the isa of a cpu
+// where none is given.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +20,19 @@ struct Target {
   std::string mcpu;                   // LLVM's name
   std::vector<std::string> features;  // "+avx2", "-avx512f", sorted
   Isa isa = Isa::kX86;
-  bool isa_given = false;             // by the text; canonical text gives it wherever it is not x86
-  int threads = 1;  // of the measured program
+  bool isa_given = false;  // by the text; canonical text gives it wherever it is not x86
+  int threads = 1;         // of the measured program
 
-  // Derived from mcpu and features by resolve_target() in compiler/codegen, which asks LLVM; zero until then.
-  int vector_bits = 0;         // widest vector register: 128, 256 or 512
-  int vector_registers = 0;    // 16 or 32
+  // Derived from mcpu and features by resolve_target() in compiler/codegen, which asks LLVM; zero
+  // until then.
+  int vector_bits = 0;       // widest vector register: 128, 256 or 512
+  int vector_registers = 0;  // 16 or 32
   bool has_fma = false;
-  bool has_f16c = false;       // f16 <-> f32 conversion in hardware
+  bool has_f16c = false;  // f16 <-> f32 conversion in hardware
   bool has_avx512_masks = false;
 
   int lanes(int element_bytes) const { return vector_bits / 8 / element_bytes; }
-  std::string text() const;    // canonical
+  std::string text() const;  // canonical
   friend bool operator==(const Target& a, const Target& b) { return a.text() == b.text(); }
 };
 
@@ -39,11 +41,11 @@ Result<Target> parse_target(std::string_view text);
 
 // The machine a measurement came from, stored with every record.
 struct Fingerprint {
-  std::string cpu_name;        // "Intel(R) Xeon(R) Processor"
+  std::string cpu_name;  // "Intel(R) Xeon(R) Processor"
   int family = 0, model = 0, stepping = 0;
   std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // a core's L1 and L2, the whole L3
   int cores = 0;
-  std::string text() const;    // canonical, one line
+  std::string text() const;  // canonical, one line
   // Times compare only between equal cpu(): family/model/stepping.
   std::string cpu() const;
 };

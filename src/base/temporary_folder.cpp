@@ -44,7 +44,8 @@ TemporaryFolder::TemporaryFolder() {
   std::error_code error;
   const fs::path place = fs::temp_directory_path(error);
   if (error) return;
-  std::string pattern = place.string() + "/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
+  std::string pattern =
+      place.string() + "/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) return;
   path_ = pattern;
   lock_ = locked(path_);
@@ -58,7 +59,8 @@ TemporaryFolder::~TemporaryFolder() {
 
 void remove_abandoned_folders() {
   std::error_code error;
-  for (fs::directory_iterator entry(fs::temp_directory_path(error), error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(fs::temp_directory_path(error), error), end;
+       !error && entry != end; entry.increment(error)) {
     const pid_t maker = maker_of(entry->path().filename().string());
     if (maker == 0 || !is_gone(maker)) continue;
     const int lock = locked(entry->path().string());

@@ -5,7 +5,8 @@
 
 namespace lathe {
 
-// A new folder, $TMPDIR/lathe-PROCESS-XXXXXX, locked and removed with everything in it when this object goes.
+// A new folder, $TMPDIR/lathe-PROCESS-XXXXXX, locked and removed with everything in it when this
+// object goes.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -16,10 +17,11 @@ class TemporaryFolder {
 
  private:
   std::string path_;
-  int lock_ = -1;                    // the folder itself, open
+  int lock_ = -1;  // the folder itself, open
 };
 
-// Those that a killed process left behind: its number is nobody's any more, and nobody holds the lock.
+// Those that a killed process left behind: its number is nobody's any more, and nobody holds the
+// lock.
 void remove_abandoned_folders();
 
 }  // namespace lathe

@@ -3,8 +3,8 @@
 
 namespace lathe {
 
-// Tells other processes of this user that this one times something, for as long as it lives: a lock on a file in the cache
-// folder, which the system drops with the process.
+// Tells other processes of this user that this one times something, for as long as it lives: a lock
+// on a file in the cache folder, which the system drops with the process.
 class TimingClaim {
  public:
   TimingClaim();
@@ -12,7 +12,8 @@ class TimingClaim {
   TimingClaim(const TimingClaim&) = delete;
   TimingClaim& operator=(const TimingClaim&) = delete;
 
-  // No other process had claimed the machine. True where the file cannot be made: nobody knows then.
+  // No other process had claimed the machine. True where the file cannot be made: nobody knows
+  // then.
   bool alone() const { return alone_; }
 
  private:

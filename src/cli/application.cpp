@@ -8,22 +8,28 @@
 #include <string>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "cli/command.h"
 
 namespace lathe::cli {
 namespace {
 
-constexpr const char* kAbout = "Finds the fastest program for a tensor operator on this machine, by measuring candidates.";
+constexpr const char* kAbout =
+    "Finds the fastest program for a tensor operator on this machine, by measuring candidates.";
 constexpr const char* kFooter =
-    "A workload is an expression ('C[i,j] = sum(k) A[k,i] * B[k,j]' with --shape A=64,32 --shape B=64,16), an operator with\n"
-    "its flags (conv2d --input 1,64,56,56 --weight 64,64,3,3 --pad 1), or one of the paper's (C1 to C12, matmul-1024).\n"
-    "Exit codes: 0 done, 1 failed, 2 wrong usage; 130, 143 and 129 where SIGINT, SIGTERM or SIGHUP ended a run early.";
+    "A workload is an expression ('C[i,j] = sum(k) A[k,i] * B[k,j]' with --shape A=64,32 --shape "
+    "B=64,16), an operator with\n"
+    "its flags (conv2d --input 1,64,56,56 --weight 64,64,3,3 --pad 1), or one of the paper's (C1 "
+    "to C12, matmul-1024).\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong usage; 130, 143 and 129 where SIGINT, SIGTERM or SIGHUP "
+    "ended a run early.";
 
 // Wrong usage is what the caller wrote; everything else went wrong later.
-int exit_code(ErrorKind kind) { return kind == ErrorKind::kInvalidArgument ? kWrongUsage : kFailed; }
+int exit_code(ErrorKind kind) {
+  return kind == ErrorKind::kInvalidArgument ? kWrongUsage : kFailed;
+}
 
 // The subcommand that was given, or its part.
 const CLI::App& chosen_of(const CLI::App& app) {
@@ -34,7 +40,8 @@ const CLI::App& chosen_of(const CLI::App& app) {
 // Of the subcommand whose help answers the question.
 std::string help_of(const CLI::App& app) {
   std::string words;
-  for (const auto* at = &chosen_of(app); at != nullptr; at = at->get_parent()) words = at->get_name() + " " + words;
+  for (const auto* at = &chosen_of(app); at != nullptr; at = at->get_parent())
+    words = at->get_name() + " " + words;
   return words + "--help";
 }
 
@@ -48,9 +55,11 @@ std::string known_subcommands(const CLI::App& app) {
 std::string left_over(const CLI::App& command, const std::string& word) {
   std::string dashes = word.substr(0, word.find('='));
   std::ranges::replace(dashes, '_', '-');
-  if (word.starts_with("--") && command.get_option_no_throw(dashes) != nullptr) return fmt::format("nothing here is called {}, but {} is", word, dashes);
+  if (word.starts_with("--") && command.get_option_no_throw(dashes) != nullptr)
+    return fmt::format("nothing here is called {}, but {} is", word, dashes);
   if (word.find('=') != std::string::npos && !word.starts_with('-'))
-    return fmt::format("{} belongs to no flag; give its flag again, as in --shape A=8,8 --shape B=8,8", word);
+    return fmt::format(
+        "{} belongs to no flag; give its flag again, as in --shape A=8,8 --shape B=8,8", word);
   return fmt::format("nothing here is called {}; quote an expression that has spaces", word);
 }
 
@@ -60,12 +69,16 @@ std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !chosen->remaining().empty())
     return left_over(*chosen, chosen->remaining().front());
   std::string message = error.what();
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)  // "--time: 1 required SECONDS missing"
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) !=
+      nullptr)  // "--time: 1 required SECONDS missing"
     return message.substr(0, message.find(':')) + ": its value is missing";
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)  // "Could not convert: --json = frob"
+  if (dynamic_cast<const CLI::ConversionError*>(&error) !=
+      nullptr)  // "Could not convert: --json = frob"
     return message.substr(message.find(": ") + 2) + ": it takes no value";
-  if (const std::size_t at = message.find(" excludes "); dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
-    return message.substr(0, at) + ": contradicts " + message.substr(at + 10) + "; give one of them";
+  if (const std::size_t at = message.find(" excludes ");
+      dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return message.substr(0, at) + ": contradicts " + message.substr(at + 10) +
+           "; give one of them";
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
   return message;
 }
@@ -76,7 +89,9 @@ int wrong_usage(const std::string& sentence, const std::string& help) {
 }
 
 int unwritable_output(int error) {
-  complain(fmt::format("standard output cannot be written ({}); send it elsewhere, no trial is lost", std::strerror(error)));
+  complain(
+      fmt::format("standard output cannot be written ({}); send it elsewhere, no trial is lost",
+                  std::strerror(error)));
   return kFailed;
 }
 
@@ -98,14 +113,16 @@ void add(CLI::App& app, const Command& command, Work& work) {
   subcommand->callback([&work, chosen = command.declare(flags)] { work = chosen; });
 }
 
-// What is wrong with the words that name a subcommand, and its part where it has some; empty: nothing.
+// What is wrong with the words that name a subcommand, and its part where it has some; empty:
+// nothing.
 std::string wrong_name(const CLI::App& app, int argc, const char* const* argv, int at) {
   const std::string known = known_subcommands(app);
   if (known.empty()) return "";
   if (at >= argc) return "a subcommand is missing, one of " + known;
   const std::string word = argv[at];
   if (word.starts_with('-')) return "";
-  const auto named = app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
+  const auto named =
+      app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
   if (named.empty()) return fmt::format("unknown subcommand \"{}\"; known are {}", word, known);
   return wrong_name(*named.front(), argc, argv, at + 1);
 }
@@ -119,10 +136,15 @@ int perform(const Work& work) {
 
 }  // namespace
 
-void complain(const std::string& sentence) { std::fputs(("lathe: " + sentence + "\n").c_str(), stderr); }
+void complain(const std::string& sentence) {
+  std::fputs(("lathe: " + sentence + "\n").c_str(), stderr);
+}
 
 void complain_unless_alone(const TimingClaim& claim) {
-  if (!claim.alone()) complain("another lathe times programs on this machine: each disturbs the other's times, run one after the other");
+  if (!claim.alone())
+    complain(
+        "another lathe times programs on this machine: each disturbs the other's times, run one "
+        "after the other");
 }
 
 int run(int argc, const char* const* argv) {
@@ -130,11 +152,13 @@ int run(int argc, const char* const* argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   Work work;
-  for (const auto& command : {tune_command(), race_command(), best_command(), trials_command(), show_command(), compile_command(),
-                              bench_command(), model_command(), space_command(), report_command(), paper_command(),
-                              export_command(), import_command(), reproduce_command()})
+  for (const auto& command :
+       {tune_command(), race_command(), best_command(), trials_command(), show_command(),
+        compile_command(), bench_command(), model_command(), space_command(), report_command(),
+        paper_command(), export_command(), import_command(), reproduce_command()})
     add(app, command, work);
-  if (const std::string wrong = wrong_name(app, argc, argv, 1); !wrong.empty()) return wrong_usage(wrong, "lathe --help");
+  if (const std::string wrong = wrong_name(app, argc, argv, 1); !wrong.empty())
+    return wrong_usage(wrong, "lathe --help");
   try {
     app.parse(argc, argv);
     return with_output(perform(work));
@@ -143,12 +167,16 @@ int run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return wrong_usage(sentence_of(app, error), help_of(app));
   } catch (const InvariantError& broken) {
-    complain(fmt::format("a bug of Lathe: {}; please report it with the command that shows it", broken.what()));
+    complain(fmt::format("a bug of Lathe: {}; please report it with the command that shows it",
+                         broken.what()));
   } catch (const std::bad_alloc&) {
     complain("there is not enough memory; use smaller shapes or fewer --jobs");
   } catch (const std::system_error& failure) {
-    if (std::ferror(stdout) != 0) return unwritable_output(failure.code().value());  // fmt's, where it prints
-    complain(fmt::format("the system refused what is needed ({}); end other programs or raise its limits", failure.what()));
+    if (std::ferror(stdout) != 0)
+      return unwritable_output(failure.code().value());  // fmt's, where it prints
+    complain(fmt::format(
+        "the system refused what is needed ({}); end other programs or raise its limits",
+        failure.what()));
   }
   return kFailed;
 }

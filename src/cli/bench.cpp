@@ -1,4 +1,5 @@
-// lathe bench: times one schedule of a workload, checked against the reference; or serves a benchmark.
+// lathe bench: times one schedule of a workload, checked against the reference; or serves a
+// benchmark.
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -25,42 +26,55 @@ struct Flags {
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
 };
 
-Result<int> serve_kernel(const api::Workload& workload, const Target& target, const api::Chosen& chosen, const Flags& flags) {
-  auto kernel = LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
+Result<int> serve_kernel(const api::Workload& workload, const Target& target,
+                         const api::Chosen& chosen, const Flags& flags) {
+  auto kernel =
+      LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
   kernel->fill_random(1);
   Json about = {{"algorithm", workload.algorithm}};
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
   const bool cold = flags.machine.cache == "cold";
-  serve(std::cin, std::cout, dump(about), [&](double seconds) { return kernel->time(seconds, cold); });
+  serve(std::cin, std::cout, dump(about),
+        [&](double seconds) { return kernel->time(seconds, cold); });
   return kDone;
 }
 
 // In this process and compared with nothing.
-Result<int> time_unchecked(const api::Workload& workload, const Target& target, const api::Chosen& chosen, const Flags& flags) {
+Result<int> time_unchecked(const api::Workload& workload, const Target& target,
+                           const api::Chosen& chosen, const Flags& flags) {
   constexpr double kSeconds = 0.5;
   const TimingClaim claim;
   complain_unless_alone(claim);
-  auto kernel = LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
+  auto kernel =
+      LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
   kernel->fill_random(1);
   kernel->call();  // the first touches its memory
-  const double seconds = kernel->time(kSeconds, flags.machine.cache == "cold"), flops = te::flops(workload.program);
+  const double seconds = kernel->time(kSeconds, flags.machine.cache == "cold"),
+               flops = te::flops(workload.program);
   if (flags.json) {
-    const Json json = {{"workload", te::workload_key(workload.program)}, {"tensors", tensor_names(workload.program)},
-                       {"target", target.text()}, {"schedule", flags.schedule}, {"cache", flags.machine.cache},
-                       {"algorithm", workload.algorithm}, {"seconds", seconds}, {"gflops", flops / seconds / 1e9},
-                       {"checked", false}, {"error", nullptr}};
+    const Json json = {{"workload", te::workload_key(workload.program)},
+                       {"tensors", tensor_names(workload.program)},
+                       {"target", target.text()},
+                       {"schedule", flags.schedule},
+                       {"cache", flags.machine.cache},
+                       {"algorithm", workload.algorithm},
+                       {"seconds", seconds},
+                       {"gflops", flops / seconds / 1e9},
+                       {"checked", false},
+                       {"error", nullptr}};
     fmt::print("{}\n", dump(json));
     return kDone;
   }
-  fmt::print("{} schedule: {}, {}, not checked\n", flags.schedule, time_text(seconds), rate_text(flops, seconds));
+  fmt::print("{} schedule: {}, {}, not checked\n", flags.schedule, time_text(seconds),
+             rate_text(flops, seconds));
   return kDone;
 }
 
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
-  const auto chosen =
-      LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
+  const auto chosen = LATHE_TRY(api::choose_schedule(
+      workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
   if (!chosen.note.empty()) complain(chosen.note);
   if (flags.serve) return serve_kernel(workload, target, chosen, flags);
   if (flags.no_check) return time_unchecked(workload, target, chosen, flags);
@@ -72,24 +86,32 @@ Result<int> perform(const Flags& flags) {
     const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
     return fmt::format("timing the {} schedule, {}", flags.schedule, duration_text(past.count()));
   });
-  const auto measured = LATHE_TRY(api::measure_once(workload.program, target, chosen.trace, flags.machine.cache, jobs));
+  const auto measured = LATHE_TRY(
+      api::measure_once(workload.program, target, chosen.trace, flags.machine.cache, jobs));
   line.finish();
-  const double share = peak_share(measured.traffic, measured.flops, measured.seconds, measured.peak_flops);
+  const double share =
+      peak_share(measured.traffic, measured.flops, measured.seconds, measured.peak_flops);
   if (flags.json) {
-    Json json = {{"workload", te::workload_key(workload.program)}, {"target", target.text()},
-                       {"schedule", flags.schedule}, {"cache", flags.machine.cache}, {"algorithm", workload.algorithm},
-                       {"seconds", measured.seconds}, {"gflops", measured.flops / measured.seconds / 1e9},
-                       {"peak_gflops", measured.peak_flops / 1e9}, {"peak_share", share},
-                       {"checked", true}, {"error", measured.numerical_error},
-                       {"tensors", tensor_names(workload.program)}};
+    Json json = {{"workload", te::workload_key(workload.program)},
+                 {"target", target.text()},
+                 {"schedule", flags.schedule},
+                 {"cache", flags.machine.cache},
+                 {"algorithm", workload.algorithm},
+                 {"seconds", measured.seconds},
+                 {"gflops", measured.flops / measured.seconds / 1e9},
+                 {"peak_gflops", measured.peak_flops / 1e9},
+                 {"peak_share", share},
+                 {"checked", true},
+                 {"error", measured.numerical_error},
+                 {"tensors", tensor_names(workload.program)}};
     add_traffic(json, measured.traffic, measured.seconds);
     fmt::print("{}\n", dump(json));
     return kDone;
   }
-  fmt::print("{} schedule: {}, {}, {}, error {:.2g}\nmemory: {}\n", flags.schedule, time_text(measured.seconds),
-             rate_text(measured.flops, measured.seconds),
-             peak_text(measured.traffic, measured.flops, measured.seconds, measured.peak_flops), measured.numerical_error,
-             traffic_text(measured.traffic, measured.seconds));
+  fmt::print("{} schedule: {}, {}, {}, error {:.2g}\nmemory: {}\n", flags.schedule,
+             time_text(measured.seconds), rate_text(measured.flops, measured.seconds),
+             peak_text(measured.traffic, measured.flops, measured.seconds, measured.peak_flops),
+             measured.numerical_error, traffic_text(measured.traffic, measured.seconds));
   return kDone;
 }
 
@@ -97,18 +119,21 @@ Result<int> perform(const Flags& flags) {
 
 Command bench_command() {
   return {"bench", "time one schedule of a workload", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    add_workload_flags(set, flags->workload);
-    add_schedule_flag(set, flags->schedule);
-    add_target_flags(set, flags->machine);
-    add_database_flag(set, flags->machine.database);
-    add_space_flag(set, flags->machine);
-    add_cache_flag(set, flags->machine);
-    set.flag("--serve", flags->serve, "answer \"run SECONDS\" on standard input with seconds a call, until \"quit\"");
-    set.flag("--no-check", flags->no_check, "time it without comparing its outputs with a reference answer");
-    set.flag("--json", flags->json, "one JSON object on standard output");
-    return [flags] { return perform(*flags); };
-  }};
+            auto flags = std::make_shared<Flags>();
+            add_workload_flags(set, flags->workload);
+            add_schedule_flag(set, flags->schedule);
+            add_target_flags(set, flags->machine);
+            add_database_flag(set, flags->machine.database);
+            add_space_flag(set, flags->machine);
+            add_cache_flag(set, flags->machine);
+            set.flag(
+                "--serve", flags->serve,
+                "answer \"run SECONDS\" on standard input with seconds a call, until \"quit\"");
+            set.flag("--no-check", flags->no_check,
+                     "time it without comparing its outputs with a reference answer");
+            set.flag("--json", flags->json, "one JSON object on standard output");
+            return [flags] { return perform(*flags); };
+          }};
 }
 
 }  // namespace lathe::cli

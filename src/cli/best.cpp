@@ -18,14 +18,16 @@ struct Flags {
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
-  const auto chosen = LATHE_TRY(api::recorded_schedule(workload.program, target, LATHE_TRY(schedule_request("best", flags.machine))));
+  const auto chosen = LATHE_TRY(api::recorded_schedule(
+      workload.program, target, LATHE_TRY(schedule_request("best", flags.machine))));
   const store::Record& record = *chosen.record;
   const double flops = te::flops(workload.program);
   const double seconds = believed_seconds(record);
   const api::Traffic traffic = api::traffic_of(workload.program);
   if (!chosen.note.empty()) complain(chosen.note);
   if (flags.json) {
-    Json json = {{"workload", record.workload}, {"target", record.target}, {"cache", record.cache_mode}};
+    Json json = {
+        {"workload", record.workload}, {"target", record.target}, {"cache", record.cache_mode}};
     json.update(short_json(record, flops));
     add_traffic(json, traffic, seconds);
     json["trace"] = record.trace;
@@ -34,13 +36,17 @@ Result<int> perform(const Flags& flags) {
     return kDone;
   }
   fmt::print("{}, {}{}, error {:.2g}\n", time_text(seconds), rate_text(flops, seconds),
-             record.raced ? " in a final race" : ", measured but not raced", record.numerical_error);
-  if (record.race.peak_flops > 0) fmt::print("{}\n", peak_text(traffic, flops, seconds, record.race.peak_flops));
+             record.raced ? " in a final race" : ", measured but not raced",
+             record.numerical_error);
+  if (record.race.peak_flops > 0)
+    fmt::print("{}\n", peak_text(traffic, flops, seconds, record.race.peak_flops));
   if (traffic.bytes > 0) fmt::print("memory: {}\n", traffic_text(traffic, seconds));
   if (const std::string note = race_note(record); !note.empty()) fmt::print("{}\n", note);
-  fmt::print("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index, record.run, record.time, record.fingerprint,
-             schedule_text(record.config), schedule::print(chosen.trace));
-  if (const std::string names = api::names_sentence(workload.program); !names.empty()) fmt::print("{}\n", names);
+  fmt::print("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index, record.run,
+             record.time, record.fingerprint, schedule_text(record.config),
+             schedule::print(chosen.trace));
+  if (const std::string names = api::names_sentence(workload.program); !names.empty())
+    fmt::print("{}\n", names);
   return kDone;
 }
 
@@ -48,14 +54,14 @@ Result<int> perform(const Flags& flags) {
 
 Command best_command() {
   return {"best", "print the best recorded program of a workload", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    add_workload_flags(set, flags->workload);
-    add_target_flags(set, flags->machine);
-    add_database_flag(set, flags->machine.database);
-    add_cache_flag(set, flags->machine);
-    set.flag("--json", flags->json, "one JSON object on standard output");
-    return [flags] { return perform(*flags); };
-  }};
+            auto flags = std::make_shared<Flags>();
+            add_workload_flags(set, flags->workload);
+            add_target_flags(set, flags->machine);
+            add_database_flag(set, flags->machine.database);
+            add_cache_flag(set, flags->machine);
+            set.flag("--json", flags->json, "one JSON object on standard output");
+            return [flags] { return perform(*flags); };
+          }};
 }
 
 }  // namespace lathe::cli

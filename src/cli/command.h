@@ -17,7 +17,8 @@ struct Command {
   std::string name, help;
   // Declares the flags; the work reads what was given.
   std::function<Work(FlagSet& flags)> declare;
-  std::vector<Command> parts;  // where there are some, one of them follows the name, and `declare` is not called
+  std::vector<Command>
+      parts;  // where there are some, one of them follows the name, and `declare` is not called
 };
 
 Command tune_command();

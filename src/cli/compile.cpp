@@ -23,18 +23,21 @@ struct Flags {
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
-  const auto chosen =
-      LATHE_TRY(api::choose_schedule(workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
+  const auto chosen = LATHE_TRY(api::choose_schedule(
+      workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
   if (!chosen.note.empty()) complain(chosen.note);
   const auto began = std::chrono::steady_clock::now();
   LiveLine line(stderr, [&](std::size_t) {
     const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
-    return fmt::format("building and checking the {} schedule, {}", flags.schedule, duration_text(past.count()));
+    return fmt::format("building and checking the {} schedule, {}", flags.schedule,
+                       duration_text(past.count()));
   });
-  const auto files = api::write_artifact(workload.program, chosen.trace, target, {flags.output, flags.name, flags.checking()});
+  const auto files = api::write_artifact(workload.program, chosen.trace, target,
+                                         {flags.output, flags.name, flags.checking()});
   line.finish();
   if (!files) return std::unexpected(files.error());
-  if (!files->checked.done && !files->checked.skipped) complain("the program " + files->checked.sentence);
+  if (!files->checked.done && !files->checked.skipped)
+    complain("the program " + files->checked.sentence);
   fmt::print("{}\n{}\n{}\n", files->library, files->header, files->example);
   return kDone;
 }
@@ -42,19 +45,26 @@ Result<int> perform(const Flags& flags) {
 }  // namespace
 
 Command compile_command() {
-  return {"compile", "write a library, its C header and an example", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    add_workload_flags(set, flags->workload);
-    set.required_text("-o,--output", flags->output, "FILE", "the library, for example STEM.so; STEM.h and STEM_example.c are written beside it");
-    set.text("--name", flags->name, "NAME", "of its functions, lathe_NAME_run (default: the file's STEM); files are not named after it");
-    set.flag("--no-check", flags->no_check, "write it without the check: one run beside a reference answer, once for each program and machine");
-    add_schedule_flag(set, flags->schedule);
-    add_target_flags(set, flags->machine);
-    add_database_flag(set, flags->machine.database);
-    add_space_flag(set, flags->machine);
-    add_cache_flag(set, flags->machine);
-    return [flags] { return perform(*flags); };
-  }};
+  return {
+      "compile", "write a library, its C header and an example", [](FlagSet& set) -> Work {
+        auto flags = std::make_shared<Flags>();
+        add_workload_flags(set, flags->workload);
+        set.required_text(
+            "-o,--output", flags->output, "FILE",
+            "the library, for example STEM.so; STEM.h and STEM_example.c are written beside it");
+        set.text("--name", flags->name, "NAME",
+                 "of its functions, lathe_NAME_run (default: the file's STEM); files are not named "
+                 "after it");
+        set.flag("--no-check", flags->no_check,
+                 "write it without the check: one run beside a reference answer, once for each "
+                 "program and machine");
+        add_schedule_flag(set, flags->schedule);
+        add_target_flags(set, flags->machine);
+        add_database_flag(set, flags->machine.database);
+        add_space_flag(set, flags->machine);
+        add_cache_flag(set, flags->machine);
+        return [flags] { return perform(*flags); };
+      }};
 }
 
 }  // namespace lathe::cli

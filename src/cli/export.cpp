@@ -26,12 +26,13 @@ Result<int> perform(const Flags& flags) {
 }  // namespace
 
 Command export_command() {
-  return {"export", "write records as JSON lines, all or those of a workload", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    add_workload_flags(set, flags->workload);
-    add_database_flag(set, flags->database);
-    return [flags] { return perform(*flags); };
-  }};
+  return {"export", "write records as JSON lines, all or those of a workload",
+          [](FlagSet& set) -> Work {
+            auto flags = std::make_shared<Flags>();
+            add_workload_flags(set, flags->workload);
+            add_database_flag(set, flags->database);
+            return [flags] { return perform(*flags); };
+          }};
 }
 
 }  // namespace lathe::cli

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 namespace lathe::cli {
 namespace {
@@ -61,11 +61,14 @@ void place(CLI::Option& option, const std::string& group) {
 }
 
 // Given twice, the last counts: a script's flags can be followed by one's own.
-CLI::Option& once(CLI::Option* option) { return *option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); }
+CLI::Option& once(CLI::Option* option) {
+  return *option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
 
 }  // namespace
 
-void FlagSet::positional(const std::string& name, std::string& value, const std::string& help, bool required) {
+void FlagSet::positional(const std::string& name, std::string& value, const std::string& help,
+                         bool required) {
   command_.add_option(name, value, help)->required(required);
 }
 
@@ -73,48 +76,64 @@ const std::string& FlagSet::command() const { return command_.get_name(); }
 
 void FlagSet::footer(const std::string& text) { command_.footer(text); }
 
-void FlagSet::footer(const std::string& positional, std::function<std::string(const std::string&)> text) {
+void FlagSet::footer(const std::string& positional,
+                     std::function<std::string(const std::string&)> text) {
   command_.footer([option = command_.get_option(positional), text = std::move(text)] {
     return text(option->count() == 0 ? "" : option->results().front());
   });
 }
 
-void FlagSet::text(const std::string& name, std::string& value, const std::string& form, const std::string& help) {
-  place(*once(command_.add_option(name, value, help)).type_name(form)->capture_default_str(), group_);
-}
-
-void FlagSet::required_text(const std::string& name, std::string& value, const std::string& form, const std::string& help) {
-  place(*once(command_.add_option(name, value, help)).type_name(form)->required(), group_);
-}
-
-void FlagSet::repeated(const std::string& name, std::vector<std::string>& values, const std::string& form,
-                       const std::string& help) {
-  place(*command_.add_option(name, values, help)->type_name(form)->allow_extra_args(false), group_);
-}
-
-void FlagSet::choice(const std::string& name, std::string& value, const std::vector<std::string>& known,
-                     const std::string& help) {
-  place(*once(command_.add_option(name, value, help)).type_name(fmt::format("{}", fmt::join(known, "|")))->check(one_of(known))->capture_default_str(),
+void FlagSet::text(const std::string& name, std::string& value, const std::string& form,
+                   const std::string& help) {
+  place(*once(command_.add_option(name, value, help)).type_name(form)->capture_default_str(),
         group_);
 }
 
-void FlagSet::whole(const std::string& name, int& value, std::int64_t least, std::int64_t most, const std::string& help) {
-  auto* option = once(command_.add_option(name, value, help)).type_name("N")->check(whole_number(least, most));
+void FlagSet::required_text(const std::string& name, std::string& value, const std::string& form,
+                            const std::string& help) {
+  place(*once(command_.add_option(name, value, help)).type_name(form)->required(), group_);
+}
+
+void FlagSet::repeated(const std::string& name, std::vector<std::string>& values,
+                       const std::string& form, const std::string& help) {
+  place(*command_.add_option(name, values, help)->type_name(form)->allow_extra_args(false), group_);
+}
+
+void FlagSet::choice(const std::string& name, std::string& value,
+                     const std::vector<std::string>& known, const std::string& help) {
+  place(*once(command_.add_option(name, value, help))
+             .type_name(fmt::format("{}", fmt::join(known, "|")))
+             ->check(one_of(known))
+             ->capture_default_str(),
+        group_);
+}
+
+void FlagSet::whole(const std::string& name, int& value, std::int64_t least, std::int64_t most,
+                    const std::string& help) {
+  auto* option =
+      once(command_.add_option(name, value, help)).type_name("N")->check(whole_number(least, most));
   if (value >= least) option->capture_default_str();
   place(*option, group_);
 }
 
 void FlagSet::whole(const std::string& name, std::uint64_t& value, const std::string& help) {
-  place(*once(command_.add_option(name, value, help)).type_name("N")->check(whole_number(0, INT64_MAX))->capture_default_str(), group_);
+  place(*once(command_.add_option(name, value, help))
+             .type_name("N")
+             ->check(whole_number(0, INT64_MAX))
+             ->capture_default_str(),
+        group_);
 }
 
-void FlagSet::number(const std::string& name, double& value, const std::string& form, const std::string& help) {
-  auto* option = once(command_.add_option(name, value, help)).type_name(form)->check(number_above_zero());
+void FlagSet::number(const std::string& name, double& value, const std::string& form,
+                     const std::string& help) {
+  auto* option =
+      once(command_.add_option(name, value, help)).type_name(form)->check(number_above_zero());
   if (value > 0) option->capture_default_str();
   place(*option, group_);
 }
 
-void FlagSet::number(const std::string& name, double& value, double least, double most, const std::string& help) {
+void FlagSet::number(const std::string& name, double& value, double least, double most,
+                     const std::string& help) {
   place(*once(command_.add_option(name, value, help))
              .type_name("X")
              ->check(number_between(least, most))
@@ -127,7 +146,8 @@ void FlagSet::flag(const std::string& name, bool& value, const std::string& help
 }
 
 void FlagSet::contradict(const std::string& name, const std::vector<std::string>& others) {
-  for (const std::string& other : others) command_.get_option(name)->excludes(command_.get_option(other));
+  for (const std::string& other : others)
+    command_.get_option(name)->excludes(command_.get_option(other));
 }
 
 void FlagSet::on_text(const std::string& name, std::function<void(const std::string&)> hear) {

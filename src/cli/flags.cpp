@@ -5,22 +5,34 @@
 namespace lathe::cli {
 
 void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request) {
-  flags.positional("workload", request.text, "an expression, an operator or a workload of the paper", false);
+  flags.positional("workload", request.text,
+                   "an expression, an operator or a workload of the paper", false);
   flags.group("Workload");
-  flags.repeated("--shape", request.shapes, "NAME=SIZES", "shape of an expression's input, e.g. A=1024,1024; once for each");
-  flags.repeated("--dtype", request.dtypes, "[NAME=]TYPE", "element type, of one input or of all (default f32)");
-  flags.repeated("--const", request.constants, "NAME", "input known beforehand, e.g. weights: packed once, not in every call");
+  flags.repeated("--shape", request.shapes, "NAME=SIZES",
+                 "shape of an expression's input, e.g. A=1024,1024; once for each");
+  flags.repeated("--dtype", request.dtypes, "[NAME=]TYPE",
+                 "element type, of one input or of all (default f32)");
+  flags.repeated("--const", request.constants, "NAME",
+                 "input known beforehand, e.g. weights: packed once, not in every call");
   flags.choice("--layout", request.layout, {"plain", "free"},
-               "borders keep their layouts, or the schedule chooses them (default: what the expression says, else plain)");
-  flags.number("--max-error", request.max_error, "X", "largest error that passes, of the largest output (default: what the expression says, else 2e-5)");
+               "borders keep their layouts, or the schedule chooses them (default: what the "
+               "expression says, else plain)");
+  flags.number("--max-error", request.max_error, "X",
+               "largest error that passes, of the largest output (default: what the expression "
+               "says, else 2e-5)");
   for (const auto& flag : api::operator_flags()) {
     if (flag.name == "dtype") continue;  // the one above
     if (flag.takes_value)
-      flags.on_text("--" + flag.name, [&request, name = flag.name](const std::string& value) { request.flags[name] = value; });
+      flags.on_text("--" + flag.name, [&request, name = flag.name](const std::string& value) {
+        request.flags[name] = value;
+      });
     else
-      flags.on_flag("--" + flag.name, [&request, name = flag.name] { request.flags[name] = "true"; });
+      flags.on_flag("--" + flag.name,
+                    [&request, name = flag.name] { request.flags[name] = "true"; });
   }
-  flags.footer("workload", [command = flags.command()](const std::string& given) { return api::operator_help(given, command); });
+  flags.footer("workload", [command = flags.command()](const std::string& given) {
+    return api::operator_help(given, command);
+  });
   flags.group("");
 }
 
@@ -35,20 +47,25 @@ void add_target_flags(FlagSet& flags, MachineFlags& machine) {
 }
 
 void add_cache_flag(FlagSet& flags, MachineFlags& machine) {
-  flags.choice("--cache", machine.cache, {"warm", "cold"}, "state of the caches when a program is timed");
+  flags.choice("--cache", machine.cache, {"warm", "cold"},
+               "state of the caches when a program is timed");
 }
 
 void add_space_flag(FlagSet& flags, MachineFlags& machine) {
-  flags.choice("--space", machine.space, {"default", "wide"}, "schedules to consider; wide has no constraints, for experiments");
+  flags.choice("--space", machine.space, {"default", "wide"},
+               "schedules to consider; wide has no constraints, for experiments");
 }
 
 void add_schedule_flag(FlagSet& flags, std::string& schedule) {
   flags.choice("--schedule", schedule, {"best", "predicted", "default", "naive"},
-               "the best on record, what the models choose unmeasured, the analytic default, or the loops as written");
+               "the best on record, what the models choose unmeasured, the analytic default, or "
+               "the loops as written");
 }
 
-Result<api::ScheduleRequest> schedule_request(const std::string& which, const MachineFlags& machine) {
-  return api::ScheduleRequest{which, machine.database, machine.cache, LATHE_TRY(space::flavour_named(machine.space))};
+Result<api::ScheduleRequest> schedule_request(const std::string& which,
+                                              const MachineFlags& machine) {
+  return api::ScheduleRequest{which, machine.database, machine.cache,
+                              LATHE_TRY(space::flavour_named(machine.space))};
 }
 
 }  // namespace lathe::cli

@@ -9,12 +9,13 @@
 
 namespace lathe::cli {
 
-// The workload's own words: the text, an operator's flags, --shape, --dtype, --const, --layout, --max-error.
+// The workload's own words: the text, an operator's flags, --shape, --dtype, --const, --layout,
+// --max-error.
 void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request);
 
 struct MachineFlags {
   std::string target = "cpu:host";
-  int threads = 0;                   // 0: what the target says, else 1
+  int threads = 0;  // 0: what the target says, else 1
   std::string database;
   std::string cache = "warm";
   std::string space = "default";
@@ -25,6 +26,7 @@ void add_cache_flag(FlagSet& flags, MachineFlags& machine);
 void add_space_flag(FlagSet& flags, MachineFlags& machine);
 void add_schedule_flag(FlagSet& flags, std::string& schedule);
 
-Result<api::ScheduleRequest> schedule_request(const std::string& which, const MachineFlags& machine);
+Result<api::ScheduleRequest> schedule_request(const std::string& which,
+                                              const MachineFlags& machine);
 
 }  // namespace lathe::cli

@@ -8,7 +8,8 @@
 namespace lathe::cli {
 namespace {
 
-// One less than there are: a character in the last column would make some terminals begin a new line.
+// One less than there are: a character in the last column would make some terminals begin a new
+// line.
 std::size_t columns_of(std::FILE* out) {
   winsize size{};
   return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 79U;
@@ -26,7 +27,10 @@ std::string cut(const std::string& text, std::size_t columns) {
 }
 
 LiveLine::LiveLine(std::FILE* out, Text text)
-    : out_(out), text_(std::move(text)), terminal_(isatty(fileno(out)) != 0), thread_([this] { loop(); }) {}
+    : out_(out),
+      text_(std::move(text)),
+      terminal_(isatty(fileno(out)) != 0),
+      thread_([this] { loop(); }) {}
 
 void LiveLine::finish() {
   {
@@ -36,7 +40,8 @@ void LiveLine::finish() {
   }
   wake_.notify_all();
   thread_.join();
-  if (terminal_) std::fputs("\r\x1b[K", out_);  // the cursor may stand behind what the terminal echoed
+  if (terminal_)
+    std::fputs("\r\x1b[K", out_);  // the cursor may stand behind what the terminal echoed
   std::fflush(out_);
 }
 
@@ -53,8 +58,8 @@ void LiveLine::loop() {
   }
 }
 
-// The cursor waits at the beginning, so that what a terminal echoes (^C) is drawn over. Errors are nobody's business here:
-// the work goes on without its line.
+// The cursor waits at the beginning, so that what a terminal echoes (^C) is drawn over. Errors are
+// nobody's business here: the work goes on without its line.
 void LiveLine::show() const {
   const std::size_t columns = terminal_ ? columns_of(out_) : std::string::npos;
   const std::string text = cut(text_(columns), columns);

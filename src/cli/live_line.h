@@ -1,5 +1,5 @@
-// One line that stays alive while something takes its time: on a terminal it is redrawn in place, elsewhere it is a plain
-// line now and then.
+// One line that stays alive while something takes its time: on a terminal it is redrawn in place,
+// elsewhere it is a plain line now and then.
 #pragma once
 
 #include <condition_variable>

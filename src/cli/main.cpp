@@ -8,8 +8,8 @@
 
 namespace {
 
-// XGBoost's idle OpenMP threads would spin beside what is being measured. Their runtime reads its policy when it is
-// loaded, so it must be in the environment before that.
+// XGBoost's idle OpenMP threads would spin beside what is being measured. Their runtime reads its
+// policy when it is loaded, so it must be in the environment before that.
 void make_openmp_passive(char** argv) {
   if (getenv("OMP_WAIT_POLICY") != nullptr) return;
   setenv("OMP_WAIT_POLICY", "passive", 1);
@@ -22,6 +22,7 @@ void make_openmp_passive(char** argv) {
 
 int main(int argc, char** argv) {
   make_openmp_passive(argv);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, which has a sentence
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // a file that may not grow is an error of writing, which has a sentence
   return lathe::cli::run(argc, argv);
 }

@@ -25,9 +25,11 @@ void add_learning_flags(FlagSet& set, Flags& flags) {
   options.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   set.repeated("--from", flags.learn().databases, "DB", "database of records; once for each");
   add_database_flag(set, flags.database);
-  set.text("--target", flags.learn().target, "TARGET", "whose records; needed where the databases hold several kinds");
+  set.text("--target", flags.learn().target, "TARGET",
+           "whose records; needed where the databases hold several kinds");
   set.choice("--model", options.model, tune::known_models(), "what learns");
-  set.choice("--features", options.features, tune::known_features(), "what it sees of a program; treegru models see its tree of loops");
+  set.choice("--features", options.features, tune::known_features(),
+             "what it sees of a program; treegru models see its tree of loops");
   set.whole("--seed", options.seed, "of everything random");
   set.whole("--jobs", options.jobs, 1, 1024, "threads that may work at once");
   set.flag("--json", flags.json, "one JSON object on standard output");
@@ -39,8 +41,10 @@ void choose_databases(Flags& flags) {
 
 // Records left out are no reason to fail, but nobody should wonder where they are.
 void print_left_out(std::int64_t skipped, std::int64_t copies) {
-  if (copies > 0) fmt::print("{} left out: several databases have them\n", counted(copies, "record"));
-  if (skipped > 0) fmt::print("{} left out: their schedules do not apply any more\n", counted(skipped, "record"));
+  if (copies > 0)
+    fmt::print("{} left out: several databases have them\n", counted(copies, "record"));
+  if (skipped > 0)
+    fmt::print("{} left out: their schedules do not apply any more\n", counted(skipped, "record"));
 }
 
 Result<int> train(Flags& flags) {
@@ -48,13 +52,19 @@ Result<int> train(Flags& flags) {
   const auto trained = LATHE_TRY(api::train_global_model(flags.learn(), flags.output));
   const model::GlobalModel& model = trained.model;
   if (flags.json) {
-    fmt::print("{}\n", dump({{"file", flags.output}, {"records", model.records}, {"skipped", trained.skipped}, {"copies", trained.copies},
-                             {"workloads", model.workloads}, {"target", model.target_class}, {"features", model.features},
+    fmt::print("{}\n", dump({{"file", flags.output},
+                             {"records", model.records},
+                             {"skipped", trained.skipped},
+                             {"copies", trained.copies},
+                             {"workloads", model.workloads},
+                             {"target", model.target_class},
+                             {"features", model.features},
                              {"objective", model::name_of(model.objective)}}));
     return kDone;
   }
   fmt::print("{}: learned from {} of {}, for {}\n", flags.output, counted(model.records, "record"),
-             counted(static_cast<std::int64_t>(model.workloads.size()), "workload"), model.target_class);
+             counted(static_cast<std::int64_t>(model.workloads.size()), "workload"),
+             model.target_class);
   print_left_out(trained.skipped, trained.copies);
   return kDone;
 }
@@ -76,31 +86,37 @@ Json judgement_json(const api::Judgement& judgement, bool regression) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < judgement.judged.size(); ++i) {
     const learn::Judged& j = judgement.judged[i];
-    Json row = {{"workload", j.group.workload}, {"target", j.group.target}, {"cache", j.group.cache_mode},
-                {"trained_on", j.trained_on},   {"judged_on", j.judged_on}, {"global_trained_on", j.global_trained_on},
+    Json row = {{"workload", j.group.workload},   {"target", j.group.target},
+                {"cache", j.group.cache_mode},    {"trained_on", j.trained_on},
+                {"judged_on", j.judged_on},       {"global_trained_on", j.global_trained_on},
                 {"seen", bool(judgement.seen[i])}};
     row.update(quality_json(j.quality, regression));
     rows.push_back(std::move(row));
   }
-  return {{"rows", std::move(rows)}, {"mean", quality_json(learn::mean_of(judgement.judged), regression)},
-          {"skipped", judgement.skipped}, {"copies", judgement.copies}};
+  return {{"rows", std::move(rows)},
+          {"mean", quality_json(learn::mean_of(judgement.judged), regression)},
+          {"skipped", judgement.skipped},
+          {"copies", judgement.copies}};
 }
 
 std::string cell(double x) { return std::isfinite(x) ? fmt::format("{:6.3f}", x) : "     -"; }
 
 void print_quality(const model::Quality& q, bool regression, const std::string& what) {
-  fmt::print("{} {} {} {} {} {} {} {}\n", cell(q.pairwise_accuracy), cell(q.fast_pairwise_accuracy), cell(q.spearman),
-             cell(q.top_8_recall), cell(q.top_1_peak), cell(q.top_5_peak), regression ? cell(q.rmse) : "     -", what);
+  fmt::print("{} {} {} {} {} {} {} {}\n", cell(q.pairwise_accuracy), cell(q.fast_pairwise_accuracy),
+             cell(q.spearman), cell(q.top_8_recall), cell(q.top_1_peak), cell(q.top_5_peak),
+             regression ? cell(q.rmse) : "     -", what);
 }
 
 void print_judgement(const api::Judgement& judgement, bool regression) {
-  fmt::print(" pairs   fast   rank  top-8 peak@1 peak@5   rmse  judged on (trained on), workload\n");
+  fmt::print(
+      " pairs   fast   rank  top-8 peak@1 peak@5   rmse  judged on (trained on), workload\n");
   bool seen = false;
   for (std::size_t i = 0; i < judgement.judged.size(); ++i) {
     const learn::Judged& j = judgement.judged[i];
     seen = seen || judgement.seen[i];
     print_quality(j.quality, regression,
-                  fmt::format(" {:>5} ({}){} {}", j.judged_on, j.trained_on, judgement.seen[i] ? " *" : "", j.group.workload));
+                  fmt::format(" {:>5} ({}){} {}", j.judged_on, j.trained_on,
+                              judgement.seen[i] ? " *" : "", j.group.workload));
   }
   print_quality(learn::mean_of(judgement.judged), regression, " mean");
   if (seen) fmt::print("* the model of the file was trained on this workload\n");
@@ -108,49 +124,59 @@ void print_judgement(const api::Judgement& judgement, bool regression) {
 }
 
 constexpr const char* kColumns =
-    "Columns, of programs that the model has not learnt from; higher is better, but for rmse (more in docs/reading.md):\n"
+    "Columns, of programs that the model has not learnt from; higher is better, but for rmse (more "
+    "in docs/reading.md):\n"
     "  pairs           share of pairs of programs in the right order; 0.5 is chance\n"
     "  fast            the same among the fastest tenth\n"
     "  rank            rank correlation of scores and speeds; 0 is chance\n"
     "  top-8           share of the 8 fastest among the 8 best scored\n"
-    "  peak@1, peak@5  speed of the best scored, and of the fastest of the five best scored, of the fastest of all\n"
+    "  peak@1, peak@5  speed of the best scored, and of the fastest of the five best scored, of "
+    "the fastest of all\n"
     "  rmse            error of predicted speeds, as a share of the fastest\n"
-    "  judged on (trained on)  how many programs; * where the file's model was trained on the workload\n";
+    "  judged on (trained on)  how many programs; * where the file's model was trained on the "
+    "workload\n";
 
 Result<int> judge(Flags& flags) {
   choose_databases(flags);
   if (flags.train_rows >= 0) flags.judge.train_rows = flags.train_rows;
   const auto judgement = LATHE_TRY(api::judge_model(flags.judge));
-  const bool regression = tune::objective_of(flags.learn().options) == model::Objective::kRegression;
+  const bool regression =
+      tune::objective_of(flags.learn().options) == model::Objective::kRegression;
   if (flags.json) fmt::print("{}\n", dump(judgement_json(judgement, regression)));
   else print_judgement(judgement, regression);
   return kDone;
 }
 
 Command train_command() {
-  return {"train", "train a global model from records, for lathe tune --global-model", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    add_learning_flags(set, *flags);
-    set.repeated("--without", flags->learn().without, "WORKLOAD", "left out, in any layout and on any threads; once for each");
-    set.required_text("-o,--output", flags->output, "FILE", "where to write the model");
-    return [flags] { return train(*flags); };
-  }};
+  return {"train", "train a global model from records, for lathe tune --global-model",
+          [](FlagSet& set) -> Work {
+            auto flags = std::make_shared<Flags>();
+            add_learning_flags(set, *flags);
+            set.repeated("--without", flags->learn().without, "WORKLOAD",
+                         "left out, in any layout and on any threads; once for each");
+            set.required_text("-o,--output", flags->output, "FILE", "where to write the model");
+            return [flags] { return train(*flags); };
+          }};
 }
 
 Command eval_command() {
   return {"eval", "judge a model by records it was not trained on", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    add_learning_flags(set, *flags);
-    set.choice("--acquisition", flags->learn().options.acquisition, tune::known_acquisitions(), "of xgb-ensemble");
-    set.repeated("--held-out", flags->judge.held_out, "WORKLOAD",
-                 "judged by a model of the others; once for each, or \"each\" for all in turn. Without it, configurations of "
-                 "each workload are held out");
-    set.whole("--train-rows", flags->train_rows, 0, 10'000'000,
-              "rows of the judged workload to learn from, three quarters at most (default 512, with --held-out or --global-model 0)");
-    set.text("--global-model", flags->judge.model_file, "FILE", "what lathe model train wrote, to judge or to begin from");
-    set.footer(kColumns);
-    return [flags] { return judge(*flags); };
-  }};
+            auto flags = std::make_shared<Flags>();
+            add_learning_flags(set, *flags);
+            set.choice("--acquisition", flags->learn().options.acquisition,
+                       tune::known_acquisitions(), "of xgb-ensemble");
+            set.repeated("--held-out", flags->judge.held_out, "WORKLOAD",
+                         "judged by a model of the others; once for each, or \"each\" for all in "
+                         "turn. Without it, configurations of "
+                         "each workload are held out");
+            set.whole("--train-rows", flags->train_rows, 0, 10'000'000,
+                      "rows of the judged workload to learn from, three quarters at most (default "
+                      "512, with --held-out or --global-model 0)");
+            set.text("--global-model", flags->judge.model_file, "FILE",
+                     "what lathe model train wrote, to judge or to begin from");
+            set.footer(kColumns);
+            return [flags] { return judge(*flags); };
+          }};
 }
 
 }  // namespace

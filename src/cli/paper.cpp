@@ -42,10 +42,13 @@ class Line {
   std::string text() {
     const std::lock_guard lock(mutex_);
     if (progress_.wanted == 0) return "starting";
-    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double elapsed =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const int fresh = progress_.done - progress_.resumed;
     std::string text = fmt::format("{}/{} runs", progress_.done, progress_.wanted);
-    if (fresh > 0) text += fmt::format(" | {} left", duration_text(elapsed / fresh * (progress_.wanted - progress_.done)));
+    if (fresh > 0)
+      text += fmt::format(" | {} left",
+                          duration_text(elapsed / fresh * (progress_.wanted - progress_.done)));
     return text + " | " + (interrupted() ? "stopping" : progress_.now);
   }
 
@@ -81,7 +84,8 @@ class PaperRun {
     LATHE_TRY_STATUS(rows.sort());
     LATHE_TRY_STATUS(page(*spaces, rows));
     if (interrupted()) {
-      complain(fmt::format("interrupted; {} shows what is finished, the same command goes on", page_path()));
+      complain(fmt::format("interrupted; {} shows what is finished, the same command goes on",
+                           page_path()));
       return interrupted_code(kFailed);
     }
     fmt::print("{}\n", page_path());
@@ -90,7 +94,9 @@ class PaperRun {
 
  private:
   bool wants_live() const { return flags_.figure == paper::kLiveFigure || flags_.figure == "all"; }
-  std::string file(const std::string& name) const { return (std::filesystem::path(flags_.output) / name).string(); }
+  std::string file(const std::string& name) const {
+    return (std::filesystem::path(flags_.output) / name).string();
+  }
   std::filesystem::path folder() const {
     const auto path = std::filesystem::absolute(flags_.output).lexically_normal();
     return path.has_filename() ? path : path.parent_path();
@@ -100,7 +106,9 @@ class PaperRun {
   Status make_folder() const {
     std::error_code error;
     std::filesystem::create_directories(flags_.output, error);
-    if (error) return fail_at(flags_.output, ErrorKind::kIo, "the folder cannot be made ({}); give another with -o", error.message());
+    if (error)
+      return fail_at(flags_.output, ErrorKind::kIo,
+                     "the folder cannot be made ({}); give another with -o", error.message());
     return {};
   }
 
@@ -114,22 +122,26 @@ class PaperRun {
       return write_whole(file(std::string(paper::kLiveFigure) + ".csv"), live_->csv);
     }
     if (flags_.figure != "all") return std::unexpected(made.error());
-    left_out_live_ = fmt::format("{} needs a database of live runs: {}", paper::kLiveFigure, made.error().text());
+    left_out_live_ = fmt::format("{} needs a database of live runs: {}", paper::kLiveFigure,
+                                 made.error().text());
     note(left_out_live_);
     return {};
   }
 
-  Result<std::vector<paper::Plan>> plans_of(const std::vector<paper::Figure>& figures, const std::vector<paper::SpaceFile>& spaces) const {
+  Result<std::vector<paper::Plan>> plans_of(const std::vector<paper::Figure>& figures,
+                                            const std::vector<paper::SpaceFile>& spaces) const {
     std::vector<paper::Plan> plans;
-    for (const paper::Figure& figure : figures) plans.push_back(LATHE_TRY(paper::plan_for(figure, spaces, flags_.settings)));
+    for (const paper::Figure& figure : figures)
+      plans.push_back(LATHE_TRY(paper::plan_for(figure, spaces, flags_.settings)));
     return plans;
   }
 
   Status run(const std::vector<paper::Plan>& plans, paper::RawRows& rows) const {
     catch_interrupts();
     Line line;
-    const auto status = paper::perform(plans, flags_.settings, flags_.jobs, rows,
-                                       [&](const paper::Progress& progress) { line.update(progress); }, interrupted);
+    const auto status = paper::perform(
+        plans, flags_.settings, flags_.jobs, rows,
+        [&](const paper::Progress& progress) { line.update(progress); }, interrupted);
     line.finish();
     return status;
   }
@@ -149,28 +161,39 @@ class PaperRun {
     return draw(picture, gnuplot_, file(name));
   }
 
-  // Of all figures, and of what the rows hold for these very flags: pictures, numbers and words are never of different runs.
+  // Of all figures, and of what the rows hold for these very flags: pictures, numbers and words are
+  // never of different runs.
   Status page(const std::vector<paper::SpaceFile>& spaces, const paper::RawRows& rows) {
     const auto plans = LATHE_TRY(plans_of(LATHE_TRY(paper::figures_named("all")), spaces));
     for (const paper::Plan& plan : plans)
-      if (const Picture drawn = picture_of(plan, flags_.settings, rows); has_curves(drawn)) LATHE_TRY_STATUS(picture(drawn, plan.figure.name));
+      if (const Picture drawn = picture_of(plan, flags_.settings, rows); has_curves(drawn))
+        LATHE_TRY_STATUS(picture(drawn, plan.figure.name));
     std::error_code none;
-    if (!live_ && std::filesystem::exists(file(std::string(paper::kLiveFigure) + ".svg"), none)) pictures_.push_back(paper::kLiveFigure);
+    if (!live_ && std::filesystem::exists(file(std::string(paper::kLiveFigure) + ".svg"), none))
+      pictures_.push_back(paper::kLiveFigure);
     PaperInfo info{command(), folder().filename().string(), pictures_, {}};
     if (std::ranges::count(pictures_, paper::kLiveFigure) > 0)
-      info.live.push_back(fmt::format("Of the runs in a database, by `lathe paper {0} --db FILE`; the numbers are in [{1}/{0}.csv]({1}/{0}.csv)",
-                                      paper::kLiveFigure, info.folder));
-    else info.live.push_back(left_out_live_.empty() ? "Not made yet: `lathe paper fig10a --db FILE` makes it" : left_out_live_);
+      info.live.push_back(
+          fmt::format("Of the runs in a database, by `lathe paper {0} --db FILE`; the numbers are "
+                      "in [{1}/{0}.csv]({1}/{0}.csv)",
+                      paper::kLiveFigure, info.folder));
+    else
+      info.live.push_back(left_out_live_.empty()
+                              ? "Not made yet: `lathe paper fig10a --db FILE` makes it"
+                              : left_out_live_);
     return write_whole(page_path(), paper_page(plans, spaces, flags_.settings, rows, info));
   }
   static bool has_curves(const Picture& picture) {
     return std::ranges::any_of(picture.panels, [](const DrawnPanel& panel) {
-      return std::ranges::any_of(panel.curves, [](const DrawnCurve& curve) { return !curve.steps.empty(); });
+      return std::ranges::any_of(panel.curves,
+                                 [](const DrawnCurve& curve) { return !curve.steps.empty(); });
     });
   }
   std::string command() const {
-    return fmt::format("lathe paper all --spaces {} -o {} --seeds {} --treegru-seeds {} --trials {}", flags_.spaces, flags_.output,
-                       flags_.settings.seeds, flags_.settings.treegru_seeds, flags_.settings.trials);
+    return fmt::format(
+        "lathe paper all --spaces {} -o {} --seeds {} --treegru-seeds {} --trials {}",
+        flags_.spaces, flags_.output, flags_.settings.seeds, flags_.settings.treegru_seeds,
+        flags_.settings.trials);
   }
 
   const Flags& flags_;
@@ -182,19 +205,25 @@ class PaperRun {
 }  // namespace
 
 Command paper_command() {
-  return {"paper", "run the paper's experiments on recorded spaces, and draw its figures", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    set.positional("FIGURE", flags->figure, "fig4 (and 13), fig5 (14), fig6 (15), fig7 (16), fig8, fig9, fig10a or all", true);
-    set.text("--spaces", flags->spaces, "FOLDER", "recordings, as lathe space record makes them (default bench/spaces)");
-    set.text("-o,--output", flags->output, "FOLDER",
-             "where pictures and raw rows go, and what is there is not run again (default docs/paper); the page is FOLDER.md");
-    set.whole("--seeds", flags->settings.seeds, 1, 10000, "runs of every search");
-    set.whole("--treegru-seeds", flags->settings.treegru_seeds, 0, 10000, "runs of every TreeGRU; 0 leaves them out");
-    set.whole("--trials", flags->settings.trials, 1, 1000000, "trials of a run");
-    set.whole("--jobs", flags->jobs, 1, 1024, "runs at a time");
-    add_database_flag(set, flags->database);
-    return [flags] { return PaperRun(*flags).perform(); };
-  }};
+  return {"paper", "run the paper's experiments on recorded spaces, and draw its figures",
+          [](FlagSet& set) -> Work {
+            auto flags = std::make_shared<Flags>();
+            set.positional(
+                "FIGURE", flags->figure,
+                "fig4 (and 13), fig5 (14), fig6 (15), fig7 (16), fig8, fig9, fig10a or all", true);
+            set.text("--spaces", flags->spaces, "FOLDER",
+                     "recordings, as lathe space record makes them (default bench/spaces)");
+            set.text("-o,--output", flags->output, "FOLDER",
+                     "where pictures and raw rows go, and what is there is not run again (default "
+                     "docs/paper); the page is FOLDER.md");
+            set.whole("--seeds", flags->settings.seeds, 1, 10000, "runs of every search");
+            set.whole("--treegru-seeds", flags->settings.treegru_seeds, 0, 10000,
+                      "runs of every TreeGRU; 0 leaves them out");
+            set.whole("--trials", flags->settings.trials, 1, 1000000, "trials of a run");
+            set.whole("--jobs", flags->jobs, 1, 1024, "runs at a time");
+            add_database_flag(set, flags->database);
+            return [flags] { return PaperRun(*flags).perform(); };
+          }};
 }
 
 }  // namespace lathe::cli

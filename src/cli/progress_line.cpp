@@ -40,15 +40,19 @@ std::string text_of(const tune::Progress& p, const Subject& subject, double peak
   const bool words = detail >= kBriefReason;
   // A run may have more trials already than this command asked for.
   std::string text = p.trials > p.wanted ? fmt::format("{} trials", p.trials)
-                                         : fmt::format("{}/{}{}", p.trials, p.wanted, detail > kShort ? " trials" : "");
+                                         : fmt::format("{}/{}{}", p.trials, p.wanted,
+                                                       detail > kShort ? " trials" : "");
   if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
-  if (p.failed > 0 && detail > kShort) text += fmt::format(" ({})", in_short(p.main_failure, detail < kAll));
+  if (p.failed > 0 && detail > kShort)
+    text += fmt::format(" ({})", in_short(p.main_failure, detail < kAll));
   if (p.best_seconds > 0) {
-    text += fmt::format(" | {}{:.1f} GFLOP/s", words ? "best " : "", subject.flops / p.best_seconds / 1e9);
+    text += fmt::format(" | {}{:.1f} GFLOP/s", words ? "best " : "",
+                        subject.flops / p.best_seconds / 1e9);
     const double share = peak > 0 ? subject.done_flops / p.best_seconds / peak : 0;
     if (share > 0 && share <= kMostShare) text += fmt::format(", {:.0f} % of peak", 100 * share);
   }
-  if (p.trials_per_second > 0) text += fmt::format(" | {:.1f}{}", p.trials_per_second, words ? " trials/s" : "/s");
+  if (p.trials_per_second > 0)
+    text += fmt::format(" | {:.1f}{}", p.trials_per_second, words ? " trials/s" : "/s");
   if (p.left_seconds > 0) text += fmt::format(" | {} left", duration_text(p.left_seconds));
   return detail == kShort || detail == kNoPhase ? text : text + " | " + p.phase;
 }
@@ -57,7 +61,8 @@ std::string text_of(const tune::Progress& p, const Subject& subject, double peak
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::clamp(seconds, 0.0, 3.6e6) + 0.5);
-  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  if (whole >= 3600)
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
@@ -68,7 +73,8 @@ std::string label_of(const std::string& workload, const Target& target) {
   return fmt::format("{}, {} thread{}", name, target.threads, target.threads == 1 ? "" : "s");
 }
 
-std::string progress_text(const tune::Progress& p, const Subject& subject, double peak, std::size_t columns) {
+std::string progress_text(const tune::Progress& p, const Subject& subject, double peak,
+                          std::size_t columns) {
   const std::string label = subject.label.empty() ? "" : subject.label + ": ";
   if (p.wanted == 0) return cut(label + p.phase, columns);
   // With its label in as many words as fit; without it where that is only possible in the fewest.
@@ -78,7 +84,8 @@ std::string progress_text(const tune::Progress& p, const Subject& subject, doubl
       if (cut(text, columns) == text) return text;
     }
   std::string text = text_of(p, subject, peak, kShort);
-  for (auto bar = text.rfind(" | "); bar != std::string::npos && cut(text, columns) != text; bar = text.rfind(" | "))
+  for (auto bar = text.rfind(" | "); bar != std::string::npos && cut(text, columns) != text;
+       bar = text.rfind(" | "))
     text.resize(bar);
   return cut(text, columns);
 }
@@ -91,7 +98,9 @@ tune::Progress heeding_interrupts(tune::Progress progress) {
 }
 
 ProgressLine::ProgressLine(std::FILE* out, Subject subject)
-    : subject_(std::move(subject)), progress_{.phase = "starting"}, line_(out, [this](std::size_t columns) { return text(columns); }) {}
+    : subject_(std::move(subject)),
+      progress_{.phase = "starting"},
+      line_(out, [this](std::size_t columns) { return text(columns); }) {}
 
 void ProgressLine::update(const tune::Progress& progress, double peak) {
   const std::lock_guard lock(mutex_);

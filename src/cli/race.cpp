@@ -25,28 +25,35 @@ struct Flags {
 };
 
 std::string outcome_text(const api::Raced& raced) {
-  if (!raced.story.finished) return "the race came to no end, and nothing of it is kept; give it more --time";
+  if (!raced.story.finished)
+    return "the race came to no end, and nothing of it is kept; give it more --time";
   const std::string share = fmt::format("{:.0f} %", 100 * raced.story.speed);
   if (raced.story.disturbed)
-    return fmt::format("disturbed: the machine ran at {} of the speed it has shown, or was busy; times that were faster before stand", share);
+    return fmt::format(
+        "disturbed: the machine ran at {} of the speed it has shown, or was busy; times that were "
+        "faster before stand",
+        share);
   return fmt::format("undisturbed: the machine ran at {} of the speed it has shown", share);
 }
 
 void print_row(const store::Record& record, double now, double flops) {
   const std::string raced = now == 0 ? "not built" : std::isfinite(now) ? time_text(now) : "failed";
   const double stands = believed_seconds(record);
-  fmt::print("{:>4} {:>6}  {:>10} {:>10} {:>16}  {}{}\n", record.run, record.index, raced, time_text(stands), rate_text(flops, stands),
-             schedule_text(record.config), record.race.disturbed ? " (disturbed)" : "");
+  fmt::print("{:>4} {:>6}  {:>10} {:>10} {:>16}  {}{}\n", record.run, record.index, raced,
+             time_text(stands), rate_text(flops, stands), schedule_text(record.config),
+             record.race.disturbed ? " (disturbed)" : "");
 }
 
 void print_text(const api::Raced& raced) {
   fmt::print(" run  trial    now raced     stands             rate  schedule\n");
-  for (std::size_t i = 0; i < raced.records.size(); ++i) print_row(raced.records[i], raced.seconds[i], raced.flops);
+  for (std::size_t i = 0; i < raced.records.size(); ++i)
+    print_row(raced.records[i], raced.seconds[i], raced.flops);
   const double best = believed_seconds(raced.records.front());
   fmt::print("{}\n", outcome_text(raced));
   if (std::isfinite(best))
     fmt::print("best: {}, {}, {}\nmemory: {}\n", time_text(best), rate_text(raced.flops, best),
-               peak_text(raced.traffic, raced.flops, best, raced.peak_flops), traffic_text(raced.traffic, best));
+               peak_text(raced.traffic, raced.flops, best, raced.peak_flops),
+               traffic_text(raced.traffic, best));
 }
 
 void print_json(const api::Raced& raced) {
@@ -56,19 +63,23 @@ void print_json(const api::Raced& raced) {
     const bool timed = raced.seconds[i] > 0 && std::isfinite(raced.seconds[i]);
     racers.back()["raced_seconds"] = timed ? Json(raced.seconds[i]) : Json(nullptr);
   }
-  fmt::print("{}\n", dump({{"finished", raced.story.finished}, {"disturbed", raced.story.disturbed}, {"speed", raced.story.speed},
-                           {"peak_gflops", raced.peak_flops / 1e9}, {"racers", std::move(racers)}}));
+  fmt::print("{}\n", dump({{"finished", raced.story.finished},
+                           {"disturbed", raced.story.disturbed},
+                           {"speed", raced.story.speed},
+                           {"peak_gflops", raced.peak_flops / 1e9},
+                           {"racers", std::move(racers)}}));
 }
 
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
-  api::RaceRequest request{.program = workload.program,
-                           .target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads)),
-                           .database = flags.machine.database,
-                           .cache_mode = flags.machine.cache,
-                           .count = flags.count,
-                           .seconds = flags.seconds,
-                           .jobs = flags.jobs};
+  api::RaceRequest request{
+      .program = workload.program,
+      .target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads)),
+      .database = flags.machine.database,
+      .cache_mode = flags.machine.cache,
+      .count = flags.count,
+      .seconds = flags.seconds,
+      .jobs = flags.jobs};
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
@@ -97,17 +108,20 @@ Result<int> perform(const Flags& flags) {
 
 Command race_command() {
   return {"race", "race the best programs of a workload on record again", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    add_workload_flags(set, flags->workload);
-    set.number("--time", flags->seconds, "SECONDS", "time this command may take: it waits so long for a machine that is disturbed (default 30)");
-    set.whole("--count", flags->count, 1, 100, "how many of the fastest on record race (default 6)");
-    set.whole("--jobs", flags->jobs, 1, 1024, "processes that may work at once");
-    add_target_flags(set, flags->machine);
-    add_database_flag(set, flags->machine.database);
-    add_cache_flag(set, flags->machine);
-    set.flag("--json", flags->json, "one JSON object on standard output");
-    return [flags] { return perform(*flags); };
-  }};
+            auto flags = std::make_shared<Flags>();
+            add_workload_flags(set, flags->workload);
+            set.number("--time", flags->seconds, "SECONDS",
+                       "time this command may take: it waits so long for a machine that is "
+                       "disturbed (default 30)");
+            set.whole("--count", flags->count, 1, 100,
+                      "how many of the fastest on record race (default 6)");
+            set.whole("--jobs", flags->jobs, 1, 1024, "processes that may work at once");
+            add_target_flags(set, flags->machine);
+            add_database_flag(set, flags->machine.database);
+            add_cache_flag(set, flags->machine);
+            set.flag("--json", flags->json, "one JSON object on standard output");
+            return [flags] { return perform(*flags); };
+          }};
 }
 
 }  // namespace lathe::cli

@@ -23,7 +23,9 @@ struct Flags {
 Result<std::string> database_of(const Flags& flags) {
   if (flags.positional.empty()) return flags.database;
   if (flags.database != store::default_path() && flags.database != flags.positional)
-    return fail_at("--db", ErrorKind::kInvalidArgument, "two databases are given, {} and {}; choose one", flags.positional, flags.database);
+    return fail_at("--db", ErrorKind::kInvalidArgument,
+                   "two databases are given, {} and {}; choose one", flags.positional,
+                   flags.database);
   return flags.positional;
 }
 
@@ -34,7 +36,8 @@ Status write_page(const std::string& path, const std::string& page) {
   }
   std::error_code ignored;
   if (path.empty() || std::filesystem::is_directory(path, ignored))
-    return fail_at("--output", ErrorKind::kInvalidArgument, "\"{}\" is no file name for the page; give one, as in -o report.html", path);
+    return fail_at("--output", ErrorKind::kInvalidArgument,
+                   "\"{}\" is no file name for the page; give one, as in -o report.html", path);
   return write_whole(path, page);
 }
 
@@ -45,23 +48,29 @@ Result<int> perform(const Flags& flags) {
   if (!report && report.error().place.empty()) report.error().place = path;
   if (!report) return std::unexpected(report.error());
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const PageInfo info{std::filesystem::path(path).filename(), fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now))};
+  const PageInfo info{std::filesystem::path(path).filename(),
+                      fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now))};
   LATHE_TRY_STATUS(write_page(flags.output, report_page(*report, info)));
   if (flags.output != "-")
-    fmt::print("{}: {}\n", flags.output, counted(static_cast<std::int64_t>(report->workloads.size()), "workload"));
+    fmt::print("{}: {}\n", flags.output,
+               counted(static_cast<std::int64_t>(report->workloads.size()), "workload"));
   return kDone;
 }
 
 }  // namespace
 
 Command report_command() {
-  return {"report", "write what a database holds as a page for people: curves, knobs, models, failures, programs", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    set.positional("DB", flags->positional, "database of records, as --db", false);
-    add_database_flag(set, flags->database);
-    set.text("-o,--output", flags->output, "FILE", "where to write the page (default lathe-report.html); - for standard output");
-    return [flags] { return perform(*flags); };
-  }};
+  return {
+      "report",
+      "write what a database holds as a page for people: curves, knobs, models, failures, programs",
+      [](FlagSet& set) -> Work {
+        auto flags = std::make_shared<Flags>();
+        set.positional("DB", flags->positional, "database of records, as --db", false);
+        add_database_flag(set, flags->database);
+        set.text("-o,--output", flags->output, "FILE",
+                 "where to write the page (default lathe-report.html); - for standard output");
+        return [flags] { return perform(*flags); };
+      }};
 }
 
 }  // namespace lathe::cli

@@ -12,7 +12,8 @@ Result<int> reproduce(const std::string& folder) {
   auto outcome = measure::replay(folder, {.cache_folder = "-"});
   if (!outcome && outcome.error().kind == ErrorKind::kNotFound)
     outcome.error().message += "; give the folder that a wrong answer left behind";
-  if (!outcome && outcome.error().kind == ErrorKind::kWrongAnswer) {  // the reference is what is wrong
+  if (!outcome &&
+      outcome.error().kind == ErrorKind::kWrongAnswer) {  // the reference is what is wrong
     fmt::print("{}\n", outcome.error().text());
     return kFailed;
   }
@@ -28,11 +29,15 @@ Result<int> reproduce(const std::string& folder) {
 }  // namespace
 
 Command reproduce_command() {
-  return {"reproduce", "compute again what went wrong; exit code 0: it is right now, 1: it is still wrong", [](FlagSet& set) -> Work {
-    auto folder = std::make_shared<std::string>();
-    set.positional("FOLDER", *folder, "what a wrong answer left behind; `lathe trials --failed` names it", true);
-    return [folder] { return reproduce(*folder); };
-  }};
+  return {"reproduce",
+          "compute again what went wrong; exit code 0: it is right now, 1: it is still wrong",
+          [](FlagSet& set) -> Work {
+            auto folder = std::make_shared<std::string>();
+            set.positional("FOLDER", *folder,
+                           "what a wrong answer left behind; `lathe trials --failed` names it",
+                           true);
+            return [folder] { return reproduce(*folder); };
+          }};
 }
 
 }  // namespace lathe::cli

@@ -15,27 +15,37 @@ std::string time_text(double seconds) {
   return fmt::format("{:.4g} s", seconds);
 }
 
-std::string rate_text(double flops, double seconds) { return fmt::format("{:.1f} GFLOP/s", flops / seconds / 1e9); }
+std::string rate_text(double flops, double seconds) {
+  return fmt::format("{:.1f} GFLOP/s", flops / seconds / 1e9);
+}
 
 double peak_share(const api::Traffic& traffic, double flops, double seconds, double peak_flops) {
   return (traffic.done_flops > 0 ? traffic.done_flops : flops) / seconds / peak_flops;
 }
 
-std::string peak_text(const api::Traffic& traffic, double flops, double seconds, double peak_flops) {
+std::string peak_text(const api::Traffic& traffic, double flops, double seconds,
+                      double peak_flops) {
   constexpr double kPadded = 0.995;
   const double share = peak_share(traffic, flops, seconds, peak_flops);
   if (share > kMostShare)
-    return fmt::format("more than the {:.0f} GFLOP/s that multiply-adds in f32 alone reached here: the machine was disturbed then, or "
-                       "other types are faster", peak_flops / 1e9);
+    return fmt::format(
+        "more than the {:.0f} GFLOP/s that multiply-adds in f32 alone reached here: the machine "
+        "was disturbed then, or "
+        "other types are faster",
+        peak_flops / 1e9);
   const bool padded = traffic.done_flops > 0 && traffic.done_flops < kPadded * flops;
-  return fmt::format("{:.0f} % of the measured peak of {:.0f} GFLOP/s{}", 100 * std::min(share, 1.0), peak_flops / 1e9,
+  return fmt::format("{:.0f} % of the measured peak of {:.0f} GFLOP/s{}",
+                     100 * std::min(share, 1.0), peak_flops / 1e9,
                      padded ? " by the operations done (padding is not multiplied)" : "");
 }
 
 namespace {
 
-// What a program reaches, the machine can: where its data stay in the caches, the kernel that does nothing else may be slower.
-double reached_bandwidth(const api::Traffic& traffic, double seconds) { return std::max(traffic.bandwidth, traffic.bytes / seconds); }
+// What a program reaches, the machine can: where its data stay in the caches, the kernel that does
+// nothing else may be slower.
+double reached_bandwidth(const api::Traffic& traffic, double seconds) {
+  return std::max(traffic.bandwidth, traffic.bytes / seconds);
+}
 
 }  // namespace
 
@@ -44,7 +54,8 @@ std::string traffic_text(const api::Traffic& traffic, double seconds) {
   std::string text = fmt::format("{:.1f} GB/s of inputs and outputs", rate / 1e9);
   const double most = reached_bandwidth(traffic, seconds);
   if (traffic.bandwidth > 0)
-    text += fmt::format(", {:.0f} % of the {:.1f} GB/s that reading and writing as much reaches", 100 * rate / most, most / 1e9);
+    text += fmt::format(", {:.0f} % of the {:.1f} GB/s that reading and writing as much reaches",
+                        100 * rate / most, most / 1e9);
   return text;
 }
 
@@ -59,15 +70,19 @@ void add_traffic(Json& json, const api::Traffic& traffic, double seconds) {
 
 std::string race_note(const store::Record& record) {
   if (!record.raced || !record.race.disturbed) return "";
-  return "this time is of a race on a disturbed machine, so the program may be faster; lathe race repeats it";
+  return "this time is of a race on a disturbed machine, so the program may be faster; lathe race "
+         "repeats it";
 }
 
-std::string counted(std::int64_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string counted(std::int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 std::string schedule_text(const Json& config) {
   std::string out;
   for (const auto& [knob, value] : config.items())
-    out += (out.empty() ? "" : " ") + knob + "=" + (value.is_string() ? value.get<std::string>() : dump(value));
+    out += (out.empty() ? "" : " ") + knob + "=" +
+           (value.is_string() ? value.get<std::string>() : dump(value));
   return out;
 }
 
@@ -77,7 +92,9 @@ Json tensor_names(const te::Program& program) {
   return names;
 }
 
-double believed_seconds(const store::Record& record) { return record.raced ? record.race_seconds : record.seconds; }
+double believed_seconds(const store::Record& record) {
+  return record.raced ? record.race_seconds : record.seconds;
+}
 
 Json short_json(const store::Record& r, double flops) {
   Json json = {{"run", r.run}, {"batch", r.batch}, {"index", r.index}};
@@ -86,13 +103,17 @@ Json short_json(const store::Record& r, double flops) {
     json["gflops"] = flops / believed_seconds(r) / 1e9;
     json["raced"] = r.raced;
     if (r.raced)
-      json["race"] = {{"spread", r.race.spread}, {"peak_gflops", r.race.peak_flops / 1e9}, {"sentinel", r.race.sentinel_seconds},
-                      {"disturbed", r.race.disturbed}, {"time", r.race.time}};
+      json["race"] = {{"spread", r.race.spread},
+                      {"peak_gflops", r.race.peak_flops / 1e9},
+                      {"sentinel", r.race.sentinel_seconds},
+                      {"disturbed", r.race.disturbed},
+                      {"time", r.race.time}};
     json["dropped_early"] = r.dropped_early;
     json["spills"] = r.spills;
     json["numerical_error"] = r.numerical_error;
   } else {
-    json["error"] = {{"kind", r.error_kind}, {"message", r.error_message}, {"place", r.error_place}};
+    json["error"] = {
+        {"kind", r.error_kind}, {"message", r.error_message}, {"place", r.error_place}};
   }
   json["config"] = r.config;
   json["cpu"] = r.cpu;
@@ -103,11 +124,15 @@ Json short_json(const store::Record& r, double flops) {
 namespace {
 
 std::string text_of(const api::Origin& origin) {
-  return fmt::format("{} of {}{}", counted(origin.records, "trial"), counted(origin.workloads, "other workload"),
+  return fmt::format("{} of {}{}", counted(origin.records, "trial"),
+                     counted(origin.workloads, "other workload"),
                      origin.shipped ? ", which came with Lathe" : "");
 }
 
-Json to_json(const api::Origin& origin) { return {{"records", origin.records}, {"workloads", origin.workloads}, {"shipped", origin.shipped}}; }
+Json to_json(const api::Origin& origin) {
+  return {
+      {"records", origin.records}, {"workloads", origin.workloads}, {"shipped", origin.shipped}};
+}
 
 }  // namespace
 
@@ -115,27 +140,44 @@ Json to_json(const api::Predicted& predicted) {
   return {{"trials", 0},
           {"failed", 0},
           {"transfer", to_json(predicted.origin)},
-          {"best", {{"predicted", true}, {"config", predicted.config}, {"trace", schedule::to_json(predicted.trace)}}}};
+          {"best",
+           {{"predicted", true},
+            {"config", predicted.config},
+            {"trace", schedule::to_json(predicted.trace)}}}};
 }
 
 std::string text_of(const api::Predicted& predicted) {
-  return fmt::format("chosen by the analytic model{}; nothing was measured\nschedule: {}\n",
-                     predicted.origin.records == 0 ? "" : " and a model of " + text_of(predicted.origin), predicted.text);
+  return fmt::format(
+      "chosen by the analytic model{}; nothing was measured\nschedule: {}\n",
+      predicted.origin.records == 0 ? "" : " and a model of " + text_of(predicted.origin),
+      predicted.text);
 }
 
 Json to_json(const api::Tuned& tuned) {
   const auto& s = tuned.summary;
-  Json json = {{"workload", s.workload}, {"target", s.target},   {"run", s.run},
-               {"trials", s.trials},     {"failed", s.failed},   {"wrong", s.wrong},
-               {"resumed", s.resumed},   {"seconds", s.seconds}, {"flops", s.flops},
-               {"peak_gflops", tuned.peak_flops / 1e9}, {"interrupted", s.interrupted}, {"exhausted", s.exhausted}};
+  Json json = {{"workload", s.workload},
+               {"target", s.target},
+               {"run", s.run},
+               {"trials", s.trials},
+               {"failed", s.failed},
+               {"wrong", s.wrong},
+               {"resumed", s.resumed},
+               {"seconds", s.seconds},
+               {"flops", s.flops},
+               {"peak_gflops", tuned.peak_flops / 1e9},
+               {"interrupted", s.interrupted},
+               {"exhausted", s.exhausted}};
   if (tuned.replayed) json.erase("seconds");
   json["main_failure"] = s.main_failure;
   json["race"] = nullptr;
-  if (s.race && !tuned.replayed) json["race"] = {{"disturbed", s.race->disturbed}, {"speed", s.race->speed}};
+  if (s.race && !tuned.replayed)
+    json["race"] = {{"disturbed", s.race->disturbed}, {"speed", s.race->speed}};
   json["transfer"] = to_json(tuned.origin);
   if (!tuned.replayed) {
-    json["spent"] = {{"build", s.spent.build}, {"run", s.spent.run}, {"model", s.spent.model}, {"search", s.spent.search}};
+    json["spent"] = {{"build", s.spent.build},
+                     {"run", s.spent.run},
+                     {"model", s.spent.model},
+                     {"search", s.spent.search}};
     json["phases"] = s.phases;
   }
   if (!s.best.ok()) {
@@ -143,7 +185,9 @@ Json to_json(const api::Tuned& tuned) {
     return json;
   }
   json["best"] = short_json(s.best, s.flops);
-  if (tuned.peak_flops > 0) json["best"]["peak_share"] = peak_share(tuned.traffic, s.flops, s.best_seconds(), tuned.peak_flops);
+  if (tuned.peak_flops > 0)
+    json["best"]["peak_share"] =
+        peak_share(tuned.traffic, s.flops, s.best_seconds(), tuned.peak_flops);
   add_traffic(json["best"], tuned.traffic, s.best_seconds());
   if (tuned.replayed) json["best"].erase("time");
   if (tuned.replayed) json["best"].erase("race");
@@ -160,8 +204,11 @@ std::string race_text(const tune::Summary& s) {
                ? fmt::format("{} ({:.0f} % of the speed it has shown)", note, 100 * s.race->speed)
                : note;
   if (!s.race || !s.race->disturbed) return "";
-  return fmt::format("the race of this run was disturbed (the machine ran at {:.0f} % of the speed it has shown), so the best is that of "
-                     "an earlier one; lathe race repeats it", 100 * s.race->speed);
+  return fmt::format(
+      "the race of this run was disturbed (the machine ran at {:.0f} % of the speed it has shown), "
+      "so the best is that of "
+      "an earlier one; lathe race repeats it",
+      100 * s.race->speed);
 }
 
 }  // namespace
@@ -175,16 +222,24 @@ std::string text_of(const api::Tuned& tuned) {
   if (s.interrupted) out += "; interrupted, the same command goes on";
   else if (s.exhausted) out += "; the space has no more";
   out += "\n";
-  if (tuned.origin.records > 0) out += fmt::format("the model began from {}\n", text_of(tuned.origin));
+  if (tuned.origin.records > 0)
+    out += fmt::format("the model began from {}\n", text_of(tuned.origin));
   if (s.failed > 0) out += fmt::format("main failure: {}\n", s.main_failure);
   if (s.wrong > 0)
-    out += fmt::format("{} programs computed a WRONG ANSWER: a bug of Lathe; `lathe trials` names the reproducers\n", s.wrong);
-  if (!s.best.ok()) return out + (s.trials == 0 ? "nothing was measured\n" : "no candidate worked\n");
-  out += fmt::format("best: {}, {}", time_text(s.best_seconds()), rate_text(s.flops, s.best_seconds()));
-  if (tuned.peak_flops > 0) out += ", " + peak_text(tuned.traffic, s.flops, s.best_seconds(), tuned.peak_flops);
+    out += fmt::format(
+        "{} programs computed a WRONG ANSWER: a bug of Lathe; `lathe trials` names the "
+        "reproducers\n",
+        s.wrong);
+  if (!s.best.ok())
+    return out + (s.trials == 0 ? "nothing was measured\n" : "no candidate worked\n");
+  out += fmt::format("best: {}, {}", time_text(s.best_seconds()),
+                     rate_text(s.flops, s.best_seconds()));
+  if (tuned.peak_flops > 0)
+    out += ", " + peak_text(tuned.traffic, s.flops, s.best_seconds(), tuned.peak_flops);
   if (tuned.traffic.bytes > 0) out += "\nmemory: " + traffic_text(tuned.traffic, s.best_seconds());
   if (const std::string note = race_text(s); !note.empty()) out += "\n" + note;
-  return out + fmt::format("\nschedule: {}\n", tuned.config.empty() ? schedule_text(s.best.config) : tuned.config);
+  return out + fmt::format("\nschedule: {}\n",
+                           tuned.config.empty() ? schedule_text(s.best.config) : tuned.config);
 }
 
 }  // namespace lathe::cli

@@ -11,11 +11,13 @@
 
 namespace lathe::cli {
 
-std::string time_text(double seconds);      // "12.3 us", "4.56 ms"
+std::string time_text(double seconds);                // "12.3 us", "4.56 ms"
 std::string rate_text(double flops, double seconds);  // "198.2 GFLOP/s"
-// Of what moves between program and memory: "12.0 GB/s, 40 % of the 30 GB/s ..."; the share where the bandwidth is known.
+// Of what moves between program and memory: "12.0 GB/s, 40 % of the 30 GB/s ..."; the share where
+// the bandwidth is known.
 std::string traffic_text(const api::Traffic& traffic, double seconds);
-// "50 % of the measured peak of 400 GFLOP/s", by the operations that have to be done. `flops` is as the field counts.
+// "50 % of the measured peak of 400 GFLOP/s", by the operations that have to be done. `flops` is as
+// the field counts.
 std::string peak_text(const api::Traffic& traffic, double flops, double seconds, double peak_flops);
 double peak_share(const api::Traffic& traffic, double flops, double seconds, double peak_flops);
 // A larger share says that the machine was disturbed while its peak was measured.
@@ -33,8 +35,8 @@ std::string text_of(const api::Tuned& tuned);
 Json to_json(const api::Predicted& predicted);
 std::string text_of(const api::Predicted& predicted);
 
-// The tensors as the expression and an exported header name them, each with its name in "workload" and "trace", which are
-// the records': {"X": "A", "W": "B"}.
+// The tensors as the expression and an exported header name them, each with its name in "workload"
+// and "trace", which are the records': {"X": "A", "W": "B"}.
 Json tensor_names(const te::Program& program);
 
 // A configuration in a line: "order=VPK.pv tile.v=2"

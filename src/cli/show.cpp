@@ -22,8 +22,9 @@ Result<int> perform(const Flags& flags) {
   request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   request.flavour = LATHE_TRY(space::flavour_named(flags.machine.space));
   if (api::needs_schedule(flags.what)) {
-    auto chosen = LATHE_TRY(
-        api::choose_schedule(workload.program, request.target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
+    auto chosen =
+        LATHE_TRY(api::choose_schedule(workload.program, request.target,
+                                       LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
     if (!chosen.note.empty()) complain(chosen.note);
     request.trace = std::move(chosen.trace);
   }
@@ -38,16 +39,16 @@ Result<int> perform(const Flags& flags) {
 
 Command show_command() {
   return {"show", "print a workload at any stage: " + api::known_views(), [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    add_workload_flags(set, flags->workload);
-    set.text("--what", flags->what, "STAGE", api::known_views());
-    add_schedule_flag(set, flags->schedule);
-    add_target_flags(set, flags->machine);
-    add_database_flag(set, flags->machine.database);
-    add_space_flag(set, flags->machine);
-    add_cache_flag(set, flags->machine);
-    return [flags] { return perform(*flags); };
-  }};
+            auto flags = std::make_shared<Flags>();
+            add_workload_flags(set, flags->workload);
+            set.text("--what", flags->what, "STAGE", api::known_views());
+            add_schedule_flag(set, flags->schedule);
+            add_target_flags(set, flags->machine);
+            add_database_flag(set, flags->machine.database);
+            add_space_flag(set, flags->machine);
+            add_cache_flag(set, flags->machine);
+            return [flags] { return perform(*flags); };
+          }};
 }
 
 }  // namespace lathe::cli

@@ -1,4 +1,5 @@
-// lathe space: small spaces, measured whole and recorded, so that searches can be compared on them without hardware.
+// lathe space: small spaces, measured whole and recorded, so that searches can be compared on them
+// without hardware.
 #include <cmath>
 #include <memory>
 #include <thread>
@@ -24,24 +25,35 @@ struct Flags {
 };
 
 Json to_json(const recorded::Difficulty& d) {
-  return {{"configurations", d.configs}, {"worked", d.worked}, {"raced", d.raced}, {"within_5_percent", d.within_5},
-          {"within_1_percent", d.within_1}, {"random_trials_95", d.random_trials_95}, {"random_trials_99", d.random_trials_99},
-          {"default_share", d.default_share}, {"default_place", d.default_place}};
+  return {{"configurations", d.configs},
+          {"worked", d.worked},
+          {"raced", d.raced},
+          {"within_5_percent", d.within_5},
+          {"within_1_percent", d.within_1},
+          {"random_trials_95", d.random_trials_95},
+          {"random_trials_99", d.random_trials_99},
+          {"default_share", d.default_share},
+          {"default_place", d.default_place}};
 }
 
 std::string text_of(const recorded::Difficulty& d) {
-  return fmt::format("{}, {} worked, the fastest {} raced again\n"
-                     "{} within 5 % of the best, {} within 1 %: random search needs {} and {} trials in the median\n"
-                     "the analytic default, known before anything is measured, has {:.3f} of the best speed: place {}\n",
-                     counted(d.configs, "configuration"), d.worked, d.raced, d.within_5, d.within_1, d.random_trials_95,
-                     d.random_trials_99, d.default_share, d.default_place);
+  return fmt::format(
+      "{}, {} worked, the fastest {} raced again\n"
+      "{} within 5 % of the best, {} within 1 %: random search needs {} and {} trials in the "
+      "median\n"
+      "the analytic default, known before anything is measured, has {:.3f} of the best speed: "
+      "place {}\n",
+      counted(d.configs, "configuration"), d.worked, d.raced, d.within_5, d.within_1,
+      d.random_trials_95, d.random_trials_99, d.default_share, d.default_place);
 }
 
 Result<int> check(const Flags& flags) {
   const auto list = LATHE_TRY(api::read_space_list(flags.file, flags.target));
   const auto configs = space::all_configs(*list.space).size();
   if (flags.json) {
-    fmt::print("{}\n", dump({{"name", list.name}, {"target", list.target.text()}, {"configurations", configs},
+    fmt::print("{}\n", dump({{"name", list.name},
+                             {"target", list.target.text()},
+                             {"configurations", configs},
                              {"combinations", list.space->size()}}));
     return kDone;
   }
@@ -51,24 +63,34 @@ Result<int> check(const Flags& flags) {
 }
 
 Result<int> record(const Flags& flags) {
-  api::RecordRequest request{LATHE_TRY(api::read_space_list(flags.file, flags.target)), flags.database, flags.output, flags.jobs};
+  api::RecordRequest request{LATHE_TRY(api::read_space_list(flags.file, flags.target)),
+                             flags.database, flags.output, flags.jobs};
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
-  ProgressLine line(stderr, {label_of(request.list.name, request.list.target), te::flops(request.list.space->program()),
+  ProgressLine line(stderr, {label_of(request.list.name, request.list.target),
+                             te::flops(request.list.space->program()),
                              te::done_flops(request.list.space->program())});
-  const auto recorded =
-      api::record_space(request, [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); },
-                        interrupted);
+  const auto recorded = api::record_space(
+      request,
+      [&](const tune::Progress& progress, double peak) {
+        line.update(heeding_interrupts(progress), peak);
+      },
+      interrupted);
   line.finish();
   if (!recorded) return std::unexpected(recorded.error());
   const auto& summary = recorded->summary;
   if (summary.interrupted) {
-    complain(fmt::format("interrupted after {}; the same command goes on", counted(summary.trials, "trial")));
+    complain(fmt::format("interrupted after {}; the same command goes on",
+                         counted(summary.trials, "trial")));
     return interrupted_code(kFailed);
   }
-  if (flags.json) fmt::print("{}\n", dump({{"file", flags.output}, {"failed", summary.failed}, {"wrong", summary.wrong},
-                                           {"resumed", summary.resumed}, {"difficulty", to_json(recorded->difficulty)}}));
+  if (flags.json)
+    fmt::print("{}\n", dump({{"file", flags.output},
+                             {"failed", summary.failed},
+                             {"wrong", summary.wrong},
+                             {"resumed", summary.resumed},
+                             {"difficulty", to_json(recorded->difficulty)}}));
   else fmt::print("{}: {}", flags.output, text_of(recorded->difficulty));
   return kDone;
 }
@@ -92,7 +114,9 @@ Result<std::size_t> place_of(const recorded::Recording& recording, const std::st
   const auto config = recording.space->from_json(LATHE_TRY(parse_json(text)));
   if (!config) return std::unexpected(config.error());
   const auto place = recording.find(*config);
-  if (!place) return fail(ErrorKind::kInvalidArgument, "the recording has no {}: these choices do not go together", text);
+  if (!place)
+    return fail(ErrorKind::kInvalidArgument,
+                "the recording has no {}: these choices do not go together", text);
   return *place;
 }
 
@@ -105,8 +129,10 @@ std::size_t fastest_of(const recorded::Recording& recording) {
 
 Result<int> show(const Flags& flags) {
   const auto recording = LATHE_TRY(recorded::load(flags.file));
-  if (recording.configs().empty()) return fail_at(flags.file, ErrorKind::kDataLoss, "the recording is empty");
-  auto place = flags.config.empty() ? Result<std::size_t>(fastest_of(recording)) : place_of(recording, flags.config);
+  if (recording.configs().empty())
+    return fail_at(flags.file, ErrorKind::kDataLoss, "the recording is empty");
+  auto place = flags.config.empty() ? Result<std::size_t>(fastest_of(recording))
+                                    : place_of(recording, flags.config);
   if (!place) {
     place.error().place = "--config";
     return std::unexpected(place.error());
@@ -115,17 +141,26 @@ Result<int> show(const Flags& flags) {
   const double flops = te::flops(recording.space->program());
   const double seconds = recording.seconds(*place);
   if (flags.json) {
-    fmt::print("{}\n", dump({{"name", recording.name}, {"workload", te::workload_key(recording.space->program())},
-                             {"target", recording.target.text()}, {"cache", recording.cache_mode},
-                             {"machine", recording.machine.text()}, {"codegen_version", recording.codegen_version},
-                             {"best_seconds", recording.best_seconds()}, {"flops", flops}, {"difficulty", to_json(difficulty)},
-                             {flags.config.empty() ? "best" : "trial", time_json(recording, *place)}}));
+    fmt::print("{}\n",
+               dump({{"name", recording.name},
+                     {"workload", te::workload_key(recording.space->program())},
+                     {"target", recording.target.text()},
+                     {"cache", recording.cache_mode},
+                     {"machine", recording.machine.text()},
+                     {"codegen_version", recording.codegen_version},
+                     {"best_seconds", recording.best_seconds()},
+                     {"flops", flops},
+                     {"difficulty", to_json(difficulty)},
+                     {flags.config.empty() ? "best" : "trial", time_json(recording, *place)}}));
     return kDone;
   }
-  fmt::print("{}: {} on {}\nrecorded on {}\n{}", recording.name, te::workload_key(recording.space->program()),
-             recording.target.text(), recording.machine.text(), text_of(difficulty));
-  fmt::print("{}: {}\n", std::isfinite(seconds) ? time_text(seconds) + ", " + rate_text(flops, seconds) : "failed",
-             recording.space->describe(recording.configs()[*place]));
+  fmt::print("{}: {} on {}\nrecorded on {}\n{}", recording.name,
+             te::workload_key(recording.space->program()), recording.target.text(),
+             recording.machine.text(), text_of(difficulty));
+  fmt::print(
+      "{}: {}\n",
+      std::isfinite(seconds) ? time_text(seconds) + ", " + rate_text(flops, seconds) : "failed",
+      recording.space->describe(recording.configs()[*place]));
   return kDone;
 }
 
@@ -135,22 +170,27 @@ Result<int> export_recording(const Flags& flags) {
   return kDone;
 }
 
-Command part(const char* name, const char* help, Result<int> (*work)(const Flags&), void (*declare)(FlagSet&, Flags&)) {
+Command part(const char* name, const char* help, Result<int> (*work)(const Flags&),
+             void (*declare)(FlagSet&, Flags&)) {
   return {name, help, [=](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    declare(set, *flags);
-    return [flags, work] { return work(*flags); };
-  }};
+            auto flags = std::make_shared<Flags>();
+            declare(set, *flags);
+            return [flags, work] { return work(*flags); };
+          }};
 }
 
 void add_list(FlagSet& set, Flags& flags) {
-  set.positional("LIST", flags.file, "JSON file that names a workload and the values kept of its knobs", true);
-  set.text("--target", flags.target, "TARGET", "cpu:MCPU[,+feature...]; the threads are the list's");
+  set.positional("LIST", flags.file,
+                 "JSON file that names a workload and the values kept of its knobs", true);
+  set.text("--target", flags.target, "TARGET",
+           "cpu:MCPU[,+feature...]; the threads are the list's");
 }
 void add_recording(FlagSet& set, Flags& flags) {
   set.positional("FILE", flags.file, "what lathe space record wrote", true);
 }
-void add_json(FlagSet& set, Flags& flags) { set.flag("--json", flags.json, "one JSON object on standard output"); }
+void add_json(FlagSet& set, Flags& flags) {
+  set.flag("--json", flags.json, "one JSON object on standard output");
+}
 
 void declare_check(FlagSet& set, Flags& flags) {
   add_list(set, flags);
@@ -165,7 +205,8 @@ void declare_record(FlagSet& set, Flags& flags) {
 }
 void declare_show(FlagSet& set, Flags& flags) {
   add_recording(set, flags);
-  set.text("--config", flags.config, "JSON", "the trial of this configuration, in place of the best");
+  set.text("--config", flags.config, "JSON",
+           "the trial of this configuration, in place of the best");
   add_json(set, flags);
 }
 void declare_export(FlagSet& set, Flags& flags) {
@@ -176,11 +217,15 @@ void declare_export(FlagSet& set, Flags& flags) {
 }  // namespace
 
 Command space_command() {
-  return {"space", "record small spaces, and look at recordings", {},
+  return {"space",
+          "record small spaces, and look at recordings",
+          {},
           {part("check", "count the configurations of a list", check, declare_check),
-           part("record", "measure every configuration of a list; the same command goes on", record, declare_record),
+           part("record", "measure every configuration of a list; the same command goes on", record,
+                declare_record),
            part("show", "what a recording holds", show, declare_show),
-           part("export", "write a recording as Kernel Tuner's cache file", export_recording, declare_export)}};
+           part("export", "write a recording as Kernel Tuner's cache file", export_recording,
+                declare_export)}};
 }
 
 }  // namespace lathe::cli

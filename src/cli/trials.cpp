@@ -23,21 +23,26 @@ struct Flags {
 void print_row(const store::Record& r, double flops) {
   const std::string where = fmt::format("{:>4} {:>6}", r.run, r.index);
   if (!r.ok()) {
-    fmt::print("{}  {}: {}\n", where, r.error_kind, r.error_place.empty() ? r.error_message : r.error_place + ": " + r.error_message);
+    fmt::print("{}  {}: {}\n", where, r.error_kind,
+               r.error_place.empty() ? r.error_message : r.error_place + ": " + r.error_message);
     return;
   }
   const double seconds = believed_seconds(r);
-  fmt::print("{}  {:>10} {:>16}  {}{}{}\n", where, time_text(seconds), rate_text(flops, seconds), schedule_text(r.config),
-             r.raced ? r.race.disturbed ? " (raced, disturbed)" : " (raced)" : "", r.spills > 0 ? fmt::format(" ({} spills)", r.spills) : "");
+  fmt::print("{}  {:>10} {:>16}  {}{}{}\n", where, time_text(seconds), rate_text(flops, seconds),
+             schedule_text(r.config),
+             r.raced ? r.race.disturbed ? " (raced, disturbed)" : " (raced)" : "",
+             r.spills > 0 ? fmt::format(" ({} spills)", r.spills) : "");
 }
 
 bool names_no_workload(const api::WorkloadRequest& request) {
-  return request.text.empty() && request.flags.empty() && request.shapes.empty() && request.dtypes.empty();
+  return request.text.empty() && request.flags.empty() && request.shapes.empty() &&
+         request.dtypes.empty();
 }
 
 Json overview_json(const report::Workload& w) {
-  Json json = {{"workload", w.key}, {"title", w.title}, {"target", w.target}, {"cache", w.cache_mode}, {"cpu", w.cpu},
-               {"trials", w.trials}, {"failed", w.failed}, {"best_seconds", nullptr}};
+  Json json = {{"workload", w.key},     {"title", w.title},       {"target", w.target},
+               {"cache", w.cache_mode}, {"cpu", w.cpu},           {"trials", w.trials},
+               {"failed", w.failed},    {"best_seconds", nullptr}};
   if (w.best) json["best_seconds"] = w.best->seconds();
   return json;
 }
@@ -54,21 +59,31 @@ Result<int> list_workloads(const Flags& flags) {
       continue;
     }
     const double seconds = w.best ? w.best->seconds() : 0;
-    fmt::print("{:>6} {:>6} {:>10} {:>16}  {} ({}), {}, {} caches, CPU {}\n", w.trials, w.failed, w.best ? time_text(seconds) : "-",
-               w.best ? speed_text(w.work, seconds) : "-", w.title, w.shapes, w.target, w.cache_mode, w.cpu);
+    fmt::print("{:>6} {:>6} {:>10} {:>16}  {} ({}), {}, {} caches, CPU {}\n", w.trials, w.failed,
+               w.best ? time_text(seconds) : "-", w.best ? speed_text(w.work, seconds) : "-",
+               w.title, w.shapes, w.target, w.cache_mode, w.cpu);
   }
-  if (!flags.json) fmt::print("lathe trials WORKLOAD lists those of one; the keys that --json gives are workloads, too\n");
+  if (!flags.json)
+    fmt::print(
+        "lathe trials WORKLOAD lists those of one; the keys that --json gives are workloads, "
+        "too\n");
   return kDone;
 }
 
 // Why there is nothing to list.
-Result<std::string> nothing_to_list(store::Store& store, const te::Program& program, const Target& target, const Flags& flags) {
-  const std::string where = fmt::format("on {} with a {} cache", target.text(), flags.machine.cache);
-  const store::Query all = {.workload = te::workload_key(program), .target = target.text(), .cache_mode = flags.machine.cache};
+Result<std::string> nothing_to_list(store::Store& store, const te::Program& program,
+                                    const Target& target, const Flags& flags) {
+  const std::string where =
+      fmt::format("on {} with a {} cache", target.text(), flags.machine.cache);
+  const store::Query all = {.workload = te::workload_key(program),
+                            .target = target.text(),
+                            .cache_mode = flags.machine.cache};
   if (const auto count = LATHE_TRY(store.count(all)); count > 0)
     return fmt::format("none of {} of this workload {} failed", counted(count, "trial"), where);
-  const std::string others = LATHE_TRY(api::other_flags(store, program, target, flags.machine.cache));
-  return fmt::format("no trials of this workload {}{}", where, others.empty() ? "" : ", but there are some with " + others);
+  const std::string others =
+      LATHE_TRY(api::other_flags(store, program, target, flags.machine.cache));
+  return fmt::format("no trials of this workload {}{}", where,
+                     others.empty() ? "" : ", but there are some with " + others);
 }
 
 Result<int> perform(const Flags& flags) {
@@ -77,7 +92,9 @@ Result<int> perform(const Flags& flags) {
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto store = LATHE_TRY(api::open_existing(flags.machine.database));
   const double flops = te::flops(workload.program);
-  store::Query query = {.workload = te::workload_key(workload.program), .target = target.text(), .cache_mode = flags.machine.cache};
+  store::Query query = {.workload = te::workload_key(workload.program),
+                        .target = target.text(),
+                        .cache_mode = flags.machine.cache};
   if (flags.failed) query.ok = false;
   std::vector<store::Record> records;
   LATHE_TRY_STATUS(store->each(query, [&](const store::Record& record) {
@@ -87,7 +104,8 @@ Result<int> perform(const Flags& flags) {
     return true;
   }));
   if (records.empty()) LATHE_TRY_STATUS(store->check());  // or are they lost?
-  std::ranges::stable_sort(records, {}, [](const store::Record& r) { return r.ok() ? r.standing : 1e300; });
+  std::ranges::stable_sort(records, {},
+                           [](const store::Record& r) { return r.ok() ? r.standing : 1e300; });
   const std::size_t shown = std::min(records.size(), static_cast<std::size_t>(flags.limit));
   if (flags.json) {
     for (std::size_t i = 0; i < shown; ++i) fmt::print("{}\n", dump(short_json(records[i], flops)));
@@ -96,24 +114,27 @@ Result<int> perform(const Flags& flags) {
   if (!records.empty()) fmt::print(" run  trial        time             rate  schedule\n");
   for (std::size_t i = 0; i < shown; ++i) print_row(records[i], flops);
   if (shown < records.size()) fmt::print("... and {} more; see --limit\n", records.size() - shown);
-  if (records.empty()) fmt::print("{}\n", LATHE_TRY(nothing_to_list(*store, workload.program, target, flags)));
+  if (records.empty())
+    fmt::print("{}\n", LATHE_TRY(nothing_to_list(*store, workload.program, target, flags)));
   return kDone;
 }
 
 }  // namespace
 
 Command trials_command() {
-  return {"trials", "list what was measured of a workload, best first; without one, what the database holds", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    add_workload_flags(set, flags->workload);
-    add_target_flags(set, flags->machine);
-    add_database_flag(set, flags->machine.database);
-    add_cache_flag(set, flags->machine);
-    set.whole("--limit", flags->limit, 1, 100'000'000, "how many");
-    set.flag("--failed", flags->failed, "those that failed, with their reasons");
-    set.flag("--json", flags->json, "a JSON object a line");
-    return [flags] { return perform(*flags); };
-  }};
+  return {"trials",
+          "list what was measured of a workload, best first; without one, what the database holds",
+          [](FlagSet& set) -> Work {
+            auto flags = std::make_shared<Flags>();
+            add_workload_flags(set, flags->workload);
+            add_target_flags(set, flags->machine);
+            add_database_flag(set, flags->machine.database);
+            add_cache_flag(set, flags->machine);
+            set.whole("--limit", flags->limit, 1, 100'000'000, "how many");
+            set.flag("--failed", flags->failed, "those that failed, with their reasons");
+            set.flag("--json", flags->json, "a JSON object a line");
+            return [flags] { return perform(*flags); };
+          }};
 }
 
 }  // namespace lathe::cli

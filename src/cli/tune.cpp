@@ -25,16 +25,19 @@ struct Flags {
 };
 
 void add_search_flags(FlagSet& set, tune::Options& options) {
-  set.whole("--trials", options.trials, 0, 10'000'000,
-            "trials of the run in all; the same command goes on; 0: what the models choose, unmeasured");
+  set.whole(
+      "--trials", options.trials, 0, 10'000'000,
+      "trials of the run in all; the same command goes on; 0: what the models choose, unmeasured");
   set.number("--time", options.seconds, "SECONDS", "time this command may take");
   set.whole("--jobs", options.jobs, 1, 1024, "processes that may work at once");
   set.whole("--seed", options.seed, "of everything random; another seed is another run");
   set.choice("--search", options.search, tune::known_searchers(), "how candidates are chosen");
   set.choice("--model", options.model, tune::known_models(), "what learns from the trials");
-  set.choice("--features", options.features, tune::known_features(), "what it sees of a program; treegru models see its tree of loops");
+  set.choice("--features", options.features, tune::known_features(),
+             "what it sees of a program; treegru models see its tree of loops");
   set.choice("--acquisition", options.acquisition, tune::known_acquisitions(),
-             "what xgb-ensemble makes of its uncertainty: ignores it, expected improvement, upper confidence bound");
+             "what xgb-ensemble makes of its uncertainty: ignores it, expected improvement, upper "
+             "confidence bound");
   set.flag("--fresh", options.fresh, "learn nothing from other runs' records");
 }
 
@@ -42,18 +45,26 @@ void add_search_flags(FlagSet& set, tune::Options& options) {
 void add_exploration_flags(FlagSet& set, tune::Options& options) {
   search::Options& exploration = options.exploration;
   set.group("Exploration");
-  set.whole("--batch-size", options.batch, 1, 1'000'000, "candidates measured between updates of the model");
+  set.whole("--batch-size", options.batch, 1, 1'000'000,
+            "candidates measured between updates of the model");
   set.whole("--chains", exploration.chains, 1, 1'000'000, "Markov chains of the annealing");
-  set.whole("--steps", exploration.steps, 1, 1'000'000, "steps of a chain between two batches, at most");
+  set.whole("--steps", exploration.steps, 1, 1'000'000,
+            "steps of a chain between two batches, at most");
   set.number("--epsilon", exploration.epsilon, 0, 1, "share of a batch that is chosen at random");
-  set.number("--lambda", exploration.lambda, 1, 1000, "a batch is picked of so many times as many candidates");
-  set.number("--alpha", exploration.alpha, 0, 1000, "weight of diversity in that pick, in units of the scores' spread");
-  set.number("--temperature", exploration.temperature, 0, 1000, "of the annealing at first, in units of the scores' spread");
+  set.number("--lambda", exploration.lambda, 1, 1000,
+             "a batch is picked of so many times as many candidates");
+  set.number("--alpha", exploration.alpha, 0, 1000,
+             "weight of diversity in that pick, in units of the scores' spread");
+  set.number("--temperature", exploration.temperature, 0, 1000,
+             "of the annealing at first, in units of the scores' spread");
   set.number("--global-trials", options.global_trials, 0.001, 1e9,
-             "trials that a global model is worth: it fades as they come in; the paper's never does (1e9)");
-  set.number("--elite", exploration.elite, 0, 1, "share of the chains that restart from the best measured; the paper's is 0");
+             "trials that a global model is worth: it fades as they come in; the paper's never "
+             "does (1e9)");
+  set.number("--elite", exploration.elite, 0, 1,
+             "share of the chains that restart from the best measured; the paper's is 0");
   set.number("--thrift", options.thrift, 0, 1000,
-             "a trial of twice the usual cost has to promise so much more, in units of the scores' spread; the paper's is 0");
+             "a trial of twice the usual cost has to promise so much more, in units of the scores' "
+             "spread; the paper's is 0");
   set.group("");
 }
 
@@ -77,14 +88,19 @@ int finish(const Flags& flags, const te::Program& program, const api::Tuned& tun
 
 Result<int> replay(const Flags& flags) {
   if (!flags.workload.text.empty())
-    return fail_at("--replay", ErrorKind::kInvalidArgument, "the recording says what its workload is; remove \"{}\"", flags.workload.text);
+    return fail_at("--replay", ErrorKind::kInvalidArgument,
+                   "the recording says what its workload is; remove \"{}\"", flags.workload.text);
   const auto recording = LATHE_TRY(recorded::load(flags.replay));
   catch_interrupts();
   const te::Program& program = recording.space->program();
-  ProgressLine line(stderr, {label_of(recording.name, recording.target), te::flops(program), te::done_flops(program)});
+  ProgressLine line(stderr, {label_of(recording.name, recording.target), te::flops(program),
+                             te::done_flops(program)});
   const auto tuned = api::replay_tuning(
       recording, flags.global_model, options_of(flags),
-      [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
+      [&](const tune::Progress& progress, double peak) {
+        line.update(heeding_interrupts(progress), peak);
+      },
+      interrupted);
   line.finish();
   if (!tuned) return std::unexpected(tuned.error());
   return finish(flags, recording.space->program(), *tuned);
@@ -123,9 +139,14 @@ Result<int> perform(const Flags& flags) {
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
-  ProgressLine line(stderr, {label_of(flags.workload.text, request.target), te::flops(request.program), te::done_flops(request.program)});
+  ProgressLine line(stderr, {label_of(flags.workload.text, request.target),
+                             te::flops(request.program), te::done_flops(request.program)});
   const auto tuned = api::run_tuning(
-      request, [&](const tune::Progress& progress, double peak) { line.update(heeding_interrupts(progress), peak); }, interrupted);
+      request,
+      [&](const tune::Progress& progress, double peak) {
+        line.update(heeding_interrupts(progress), peak);
+      },
+      interrupted);
   line.finish();
   if (!tuned) return std::unexpected(tuned.error());
   return finish(flags, request.program, *tuned);
@@ -135,25 +156,28 @@ Result<int> perform(const Flags& flags) {
 
 Command tune_command() {
   return {"tune", "search for the fastest program of a workload", [](FlagSet& set) -> Work {
-    auto flags = std::make_shared<Flags>();
-    flags->options.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    add_workload_flags(set, flags->workload);
-    add_search_flags(set, flags->options);
-    set.text("--global-model", flags->global_model, "FILE",
-             "what lathe model train wrote, to begin from; without it, one trained on the database's other workloads, or the one that comes with Lathe");
-    set.flag("--no-transfer", flags->no_transfer, "learn nothing from other workloads");
-    set.text("--replay", flags->replay, "FILE",
-             "search a recorded space (lathe space record) in place of this machine: workload, target, space and cache are its own");
-    add_exploration_flags(set, flags->options);
-    add_target_flags(set, flags->machine);
-    add_database_flag(set, flags->machine.database);
-    add_space_flag(set, flags->machine);
-    add_cache_flag(set, flags->machine);
-    set.contradict("--no-transfer", {"--global-model"});
-    set.contradict("--replay", {"--target", "--threads", "--db", "--space", "--cache"});
-    set.flag("--json", flags->json, "end with one JSON object on standard output");
-    return [flags] { return perform(*flags); };
-  }};
+            auto flags = std::make_shared<Flags>();
+            flags->options.jobs =
+                static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+            add_workload_flags(set, flags->workload);
+            add_search_flags(set, flags->options);
+            set.text("--global-model", flags->global_model, "FILE",
+                     "what lathe model train wrote, to begin from; without it, one trained on the "
+                     "database's other workloads, or the one that comes with Lathe");
+            set.flag("--no-transfer", flags->no_transfer, "learn nothing from other workloads");
+            set.text("--replay", flags->replay, "FILE",
+                     "search a recorded space (lathe space record) in place of this machine: "
+                     "workload, target, space and cache are its own");
+            add_exploration_flags(set, flags->options);
+            add_target_flags(set, flags->machine);
+            add_database_flag(set, flags->machine.database);
+            add_space_flag(set, flags->machine);
+            add_cache_flag(set, flags->machine);
+            set.contradict("--no-transfer", {"--global-model"});
+            set.contradict("--replay", {"--target", "--threads", "--db", "--space", "--cache"});
+            set.flag("--json", flags->json, "end with one JSON object on standard output");
+            return [flags] { return perform(*flags); };
+          }};
 }
 
 }  // namespace lathe::cli

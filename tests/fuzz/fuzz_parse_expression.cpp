@@ -44,9 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool shapes_given = text.starts_with('@');
   if (shapes_given) text.remove_prefix(1);
   const auto program = te::parse_program(text, shapes_given ? declarations() : te::Declarations{});
-  if (program)
-    check(*program);
-  else
-    LATHE_CHECK(!program.error().message.empty());
+  if (program) check(*program);
+  else LATHE_CHECK(!program.error().message.empty());
   return 0;
 }

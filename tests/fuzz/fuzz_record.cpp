@@ -1,4 +1,5 @@
-// Any text either is a line of exported trials that is written and read back to the same, or is refused with a sentence.
+// Any text either is a line of exported trials that is written and read back to the same, or is
+// refused with a sentence.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

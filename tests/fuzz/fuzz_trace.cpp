@@ -1,5 +1,5 @@
-// Any JSON is either a trace, which then writes back the same, or is refused with a sentence; applying it to a small
-// program changes the nest into a sound one or not at all.
+// Any JSON is either a trace, which then writes back the same, or is refused with a sentence;
+// applying it to a small program changes the nest into a sound one or not at all.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -23,7 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   LATHE_CHECK(again.has_value() && schedule::to_json(*again) == written, "{}", written.dump());
   (void)schedule::print(*trace);
   const auto program = te::parse_program(
-      "A: f32[10, 8]; const B: f32[8, 24]; C[i,j] = sum(k) A[i,k] * B[k,j]; D[i,j] = max(C[i,j], 0.0)\n"
+      "A: f32[10, 8]; const B: f32[8, 24]; C[i,j] = sum(k) A[i,k] * B[k,j]; D[i,j] = max(C[i,j], "
+      "0.0)\n"
       "E[i:9,j] = D[i+1,j] + A[i,j-3 else 0]");
   LATHE_CHECK(program.has_value());
   ir::Nest nest = te::naive_nest(*program);

@@ -6,7 +6,8 @@
 namespace lathe {
 
 std::string check_flat(const te::Program& program, const flat::Program& flat, std::uint64_t seed) {
-  if (const auto verified = flat::verify(flat); !verified) return "not well formed: " + verified.error().text();
+  if (const auto verified = flat::verify(flat); !verified)
+    return "not well formed: " + verified.error().text();
   Rng rng(seed);
   const auto inputs = interp::random_inputs(program, rng);
   const auto want = interp::evaluate(program, inputs);
@@ -17,7 +18,8 @@ std::string check_flat(const te::Program& program, const flat::Program& flat, st
   const auto got = interp::eval_flat(flat, stored, {.seed = seed});
   if (!got) return got.error().text();
   for (std::size_t o = 0; o < want->size(); ++o) {
-    const std::string wrong = interp::compare((*want)[o], interp::from_storage(flat.outputs[o], (*got)[o]));
+    const std::string wrong =
+        interp::compare((*want)[o], interp::from_storage(flat.outputs[o], (*got)[o]));
     if (!wrong.empty()) return flat.outputs[o].name + ": " + wrong;
   }
   return "";

@@ -1,4 +1,5 @@
-// Runs a lowered program in the checked interpreter and compares with the expression's own evaluation.
+// Runs a lowered program in the checked interpreter and compares with the expression's own
+// evaluation.
 #pragma once
 
 #include <string>

@@ -299,7 +299,8 @@ double iterations(const te::Program& program) {
 
 te::Program random_program(Rng& rng, const RandomProgramOptions& options) {
   for (;;) {
-    const std::string text = rng.chance(kStaged) ? staged_text(rng, options.dtypes) : Generator(rng, options).text();
+    const std::string text =
+        rng.chance(kStaged) ? staged_text(rng, options.dtypes) : Generator(rng, options).text();
     auto program = te::parse_program(text);
     LATHE_CHECK(program.has_value(), "{}\n{}", program ? "" : program.error().text(), text);
     if (iterations(*program) <= static_cast<double>(options.max_iterations))

@@ -10,8 +10,8 @@
 // dilation, padding, groups, depthwise), each with an optional epilogue; pooling, row reductions,
 // softmax, element-wise chains with broadcasts and functions, reversed and strided reads, padded
 // copies, literals, constant intermediates, iterator values under select, several outputs; with
-// dtypes also masks and quantized products; and what staged_program.h makes. Sizes are mostly ones, primes and one off a power of
-// two.
+// dtypes also masks and quantized products; and what staged_program.h makes. Sizes are mostly ones,
+// primes and one off a power of two.
 #pragma once
 
 #include "base/rng.h"

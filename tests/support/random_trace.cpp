@@ -42,7 +42,8 @@ class Proposer {
     double sum = 0;
     for (const ir::BlockId block : n.blocks_in_order()) {
       double product = 1;
-      for (const ir::LoopId loop : n.loops_around(block)) product *= static_cast<double>(sized.extent(loop));
+      for (const ir::LoopId loop : n.loops_around(block))
+        product *= static_cast<double>(sized.extent(loop));
       sum += product;
     }
     return sum;
@@ -58,7 +59,9 @@ class Proposer {
       if (!loop.dead) names.push_back(loop.name);
     return names.empty() ? "" : pick(names);
   }
-  std::string any_block() { return nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))].name; }
+  std::string any_block() {
+    return nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))].name;
+  }
   std::string any_buffer() { return pick(nest().buffers).name; }
   std::string fresh(const char* stem) { return stem + std::to_string(next_name_++); }
 
@@ -87,7 +90,8 @@ class Proposer {
       case 9: return cache();
       case 10:
         if (rng_.chance(0.5))
-          return schedule::Rfactor{any_block(), any_loop(), fresh("rf"), static_cast<int>(rng_.between(-1, 2))};
+          return schedule::Rfactor{any_block(), any_loop(), fresh("rf"),
+                                   static_cast<int>(rng_.between(-1, 2))};
         return schedule::Layout{any_buffer(), layout(any_buffer()), rng_.between(0, 2) * 4};
       default: return annotate();
     }
@@ -130,7 +134,8 @@ class Proposer {
     for (int d = 0; d < dims; ++d) items.push_back({d, std::int64_t{1}});
     shuffle(items, rng_);
     if (dims > 0 && rng_.chance(0.6)) {
-      const schedule::LayoutItem block{static_cast<int>(rng_.below(static_cast<std::uint64_t>(dims))), size(factor())};
+      const schedule::LayoutItem block{
+          static_cast<int>(rng_.below(static_cast<std::uint64_t>(dims))), size(factor())};
       items.insert(items.begin(), block);
     }
     return items;
@@ -166,7 +171,8 @@ class Proposer {
 
 }  // namespace
 
-RandomSchedule random_schedule(const te::Program& program, Rng& rng, const RandomScheduleOptions& options) {
+RandomSchedule random_schedule(const te::Program& program, Rng& rng,
+                               const RandomScheduleOptions& options) {
   return Proposer(program, rng, options).run();
 }
 

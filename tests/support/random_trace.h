@@ -4,7 +4,8 @@
 //   te::Program p = random_program(rng);
 //   RandomSchedule s = random_schedule(p, rng, {.open_sizes = true});
 //   ir::SizedNest sized(s.nest, s.knobs);
-// A failing test prints its seed and describe(p, s), which has the program, the steps and their JSON to paste.
+// A failing test prints its seed and describe(p, s), which has the program, the steps and their
+// JSON to paste.
 #pragma once
 
 #include <string>
@@ -16,19 +17,20 @@
 namespace lathe {
 
 struct RandomScheduleOptions {
-  int proposals = 24;                       // steps tried; the refused ones leave no trace
-  bool open_sizes = false;                  // factors and layout weights are knobs
-  bool annotations = true;                  // kinds, tails, prefetches, intrinsics: what only lowering looks at
-  std::int64_t max_iterations = 200'000;    // of all loops together, with the overhang of tails
+  int proposals = 24;       // steps tried; the refused ones leave no trace
+  bool open_sizes = false;  // factors and layout weights are knobs
+  bool annotations = true;  // kinds, tails, prefetches, intrinsics: what only lowering looks at
+  std::int64_t max_iterations = 200'000;  // of all loops together, with the overhang of tails
 };
 
 struct RandomSchedule {
   ir::Nest nest;
-  schedule::Trace trace;                    // sizes refer to nest.sizes
+  schedule::Trace trace;  // sizes refer to nest.sizes
   std::vector<std::int64_t> knobs;
 };
 
-RandomSchedule random_schedule(const te::Program& program, Rng& rng, const RandomScheduleOptions& options = {});
+RandomSchedule random_schedule(const te::Program& program, Rng& rng,
+                               const RandomScheduleOptions& options = {});
 
 // Legal steps with all sizes known.
 schedule::Trace random_trace(const te::Program& program, Rng& rng);

@@ -36,7 +36,8 @@ class Chain {
 
   bool coin(double p = 0.5) { return rng_.chance(p); }
   std::int64_t size() {
-    static constexpr std::array<std::int64_t, 12> kSizes = {1, 2, 3, 5, 7, 8, 11, 13, 16, 17, 19, 33};
+    static constexpr std::array<std::int64_t, 12> kSizes = {1,  2,  3,  5,  7,  8,
+                                                            11, 13, 16, 17, 19, 33};
     return kSizes[rng_.below(kSizes.size())];
   }
   std::string pick(std::initializer_list<const char*> options) {
@@ -48,7 +49,8 @@ class Chain {
 
   Tensor input(const std::vector<std::int64_t>& shape) {
     Tensor t{fresh("A"), shape};
-    head_ += fmt::format("{}{}: {}[{}]\n", coin(0.25) ? "const " : "", t.name, type_, fmt::join(shape, ","));
+    head_ += fmt::format("{}{}: {}[{}]\n", coin(0.25) ? "const " : "", t.name, type_,
+                         fmt::join(shape, ","));
     return keep(std::move(t));
   }
 
@@ -57,7 +59,8 @@ class Chain {
     std::vector<const Tensor*> fitting;
     for (const Tensor& t : pool_)
       if (t.shape.size() == rank) fitting.push_back(&t);
-    if (fitting.empty()) return input(rank == 1 ? std::vector{size()} : std::vector{size(), size()});
+    if (fitting.empty())
+      return input(rank == 1 ? std::vector{size()} : std::vector{size(), size()});
     const std::size_t back = std::min(rng_.below(fitting.size()), rng_.below(fitting.size()));
     return *fitting[fitting.size() - 1 - back];
   }
@@ -77,9 +80,10 @@ class Chain {
   void add_stage() {
     using Form = void (Chain::*)();
     static constexpr std::array<Form, 13> kForms = {
-        &Chain::map,        &Chain::map,      &Chain::padded_map, &Chain::padded_map, &Chain::transpose,
-        &Chain::reduction,  &Chain::reduction, &Chain::normalise, &Chain::product,    &Chain::product,
-        &Chain::window_row, &Chain::window,    &Chain::broadcast};
+        &Chain::map,       &Chain::map,       &Chain::padded_map, &Chain::padded_map,
+        &Chain::transpose, &Chain::reduction, &Chain::reduction,  &Chain::normalise,
+        &Chain::product,   &Chain::product,   &Chain::window_row, &Chain::window,
+        &Chain::broadcast};
     (this->*kForms[rng_.below(kForms.size())])();
   }
 
@@ -99,24 +103,31 @@ class Chain {
   std::string tame_sum(const std::string& value) {
     return real_ ? fmt::format("tanh({})", value) : fmt::format("{}({})", type_, value);
   }
-  std::string pad() { return real_ ? pick({"0", "0", "1", "-0.5", "2"}) : pick({"0", "0", "1", "3"}); }
+  std::string pad() {
+    return real_ ? pick({"0", "0", "1", "-0.5", "2"}) : pick({"0", "0", "1", "3"});
+  }
 
   void map() {
     const Tensor a = any(2), b = shaped(a.shape);
     const std::string op = pick({"+", "-", "*"});
-    stage({fresh("T"), a.shape}, "i,j", tamed(fmt::format("{}[i,j] {} {}[i,j]", a.name, op, b.name)));
+    stage({fresh("T"), a.shape}, "i,j",
+          tamed(fmt::format("{}[i,j] {} {}[i,j]", a.name, op, b.name)));
   }
 
   // "i - 2", and how far the result may reach.
   std::string shifted(const char* iter) {
     const std::int64_t by = rng_.between(-2, 3);
-    return by == 0 ? iter : by > 0 ? fmt::format("{} - {}", iter, by) : fmt::format("{} + {}", iter, -by);
+    return by == 0  ? iter
+           : by > 0 ? fmt::format("{} - {}", iter, by)
+                    : fmt::format("{} + {}", iter, -by);
   }
   void padded_map() {
     const Tensor a = any(2);
-    const std::vector<std::int64_t> shape{std::max<std::int64_t>(1, a.shape[0] + rng_.between(-2, 4)),
-                                          std::max<std::int64_t>(1, a.shape[1] + rng_.between(-2, 9))};
-    const std::string read = fmt::format("{}[{},{} else {}]", a.name, shifted("i"), shifted("j"), pad());
+    const std::vector<std::int64_t> shape{
+        std::max<std::int64_t>(1, a.shape[0] + rng_.between(-2, 4)),
+        std::max<std::int64_t>(1, a.shape[1] + rng_.between(-2, 9))};
+    const std::string read =
+        fmt::format("{}[{},{} else {}]", a.name, shifted("i"), shifted("j"), pad());
     stage({fresh("P"), shape}, fmt::format("i:{},j:{}", shape[0], shape[1]), tamed(read));
   }
 
@@ -129,20 +140,25 @@ class Chain {
     const Tensor a = any(2);
     const bool rows = coin();
     const std::string op = pick({"sum", "max", "min"});
-    const std::string term = coin() ? fmt::format("{}[i,j]", a.name) : fmt::format("({0}[i,j] * {0}[i,j])", a.name);
+    const std::string term =
+        coin() ? fmt::format("{}[i,j]", a.name) : fmt::format("({0}[i,j] * {0}[i,j])", a.name);
     const std::string left = rows ? "i" : "j", over = rows ? "j" : "i";
-    if (coin(0.15)) return stage({fresh("S"), {1}}, "one:1", tame_sum(fmt::format("({}(i,j) {})", op, term)));
-    stage({fresh("R"), {a.shape[rows ? 0 : 1]}}, left, tame_sum(fmt::format("({}({}) {})", op, over, term)));
+    if (coin(0.15))
+      return stage({fresh("S"), {1}}, "one:1", tame_sum(fmt::format("({}(i,j) {})", op, term)));
+    stage({fresh("R"), {a.shape[rows ? 0 : 1]}}, left,
+          tame_sum(fmt::format("({}({}) {})", op, over, term)));
   }
 
   // A row, or a column, by what was reduced of it.
   void normalise() {
     const Tensor a = any(2);
     const std::string n = a.name;
-    if (!real_) return stage({fresh("N"), a.shape}, "i,j", fmt::format("{0}[i,j] - (max(k) {0}[i,k])", n));
+    if (!real_)
+      return stage({fresh("N"), a.shape}, "i,j", fmt::format("{0}[i,j] - (max(k) {0}[i,k])", n));
     switch (rng_.below(4)) {
       case 0:
-        return stage({fresh("N"), a.shape}, "i,j", fmt::format("{0}[i,j] / (1 + (sum(k) abs({0}[i,k])))", n));
+        return stage({fresh("N"), a.shape}, "i,j",
+                     fmt::format("{0}[i,j] / (1 + (sum(k) abs({0}[i,k])))", n));
       case 1:
         return stage({fresh("N"), a.shape}, "i,j",
                      fmt::format("{0}[i,j] * rsqrt(0.5 + (sum(k) ({0}[k,j] * {0}[k,j])))", n));
@@ -196,9 +212,11 @@ class Chain {
     const Tensor a = any(2);
     const Tensor g = coin() ? shaped({3, 3}) : input({3, 3});
     const std::int64_t stride = coin(0.7) ? 1 : 2;
-    const std::vector<std::int64_t> shape{(a.shape[0] + stride - 1) / stride, (a.shape[1] + stride - 1) / stride};
+    const std::vector<std::int64_t> shape{(a.shape[0] + stride - 1) / stride,
+                                          (a.shape[1] + stride - 1) / stride};
     stage({fresh("V"), shape}, fmt::format("i:{},j:{}", shape[0], shape[1]),
-          tame_sum(fmt::format("(sum(r,s) {0}[{1}*i + r - 1,{1}*j + s - 1 else 0] * {2}[r,s])", a.name, stride, g.name)));
+          tame_sum(fmt::format("(sum(r,s) {0}[{1}*i + r - 1,{1}*j + s - 1 else 0] * {2}[r,s])",
+                               a.name, stride, g.name)));
   }
 
   void broadcast() {
@@ -206,7 +224,8 @@ class Chain {
     const bool rows = coin();
     const Tensor v = shaped({a.shape[rows ? 0 : 1]});
     stage({fresh("B"), a.shape}, "i,j",
-          tamed(fmt::format("{}[i,j] {} {}[{}]", a.name, pick({"+", "-", "*"}), v.name, rows ? "i" : "j")));
+          tamed(fmt::format("{}[i,j] {} {}[{}]", a.name, pick({"+", "-", "*"}), v.name,
+                            rows ? "i" : "j")));
   }
 
   Rng& rng_;

@@ -13,11 +13,12 @@ constexpr int kVersion = 2, kTreeGruVersion = 3;
 
 using Change = std::function<void(tune::Options&)>;
 
-Arm arm(const std::string& name, const Change& change = [](tune::Options&) {}, int measurements = 1) {
+Arm arm(
+    const std::string& name, const Change& change = [](tune::Options&) {}, int measurements = 1) {
   Arm arm{name, {}, measurements};
   arm.options.race_seconds = 0;
   arm.options.default_first = false;  // every search begins blind
-  arm.options.jobs = 1;  // runs go beside each other instead
+  arm.options.jobs = 1;               // runs go beside each other instead
   change(arm.options);
   return arm;
 }
@@ -28,7 +29,8 @@ Change search(const std::string& name) {
     options.model = "none";
   };
 }
-Change model(const std::string& name, const std::string& acquisition = tune::Options{}.acquisition) {
+Change model(const std::string& name,
+             const std::string& acquisition = tune::Options{}.acquisition) {
   return [=](tune::Options& options) {
     options.model = name;
     options.acquisition = acquisition;
@@ -60,7 +62,9 @@ Arm as_in_the_paper(Arm arm) {
 
 }  // namespace
 
-int version_of(const Arm& arm) { return tune::learns_from_trees(arm.options) ? kTreeGruVersion : kVersion; }
+int version_of(const Arm& arm) {
+  return tune::learns_from_trees(arm.options) ? kTreeGruVersion : kVersion;
+}
 
 std::vector<Arm> known_arms() {
   return {arm("xgb-rank"),
@@ -91,15 +95,17 @@ std::vector<Arm> known_arms() {
 
 Result<Arm> arm_named(const std::string& name) {
   const auto known = known_arms();
-  if (const auto found = std::ranges::find(known, name, &Arm::name); found != known.end()) return *found;
+  if (const auto found = std::ranges::find(known, name, &Arm::name); found != known.end())
+    return *found;
   if (name.ends_with(kAsInThePaper)) {
-    const auto found = std::ranges::find(known, name.substr(0, name.size() - kAsInThePaper.size()), &Arm::name);
+    const auto found =
+        std::ranges::find(known, name.substr(0, name.size() - kAsInThePaper.size()), &Arm::name);
     if (found != known.end()) return as_in_the_paper(*found);
   }
   std::vector<std::string> all;
   for (const Arm& arm : known) all.push_back(arm.name);
-  return fail(ErrorKind::kInvalidArgument, "unknown arm \"{}\"; known are {}, and each as NAME{}", name, fmt::join(all, ", "),
-              kAsInThePaper);
+  return fail(ErrorKind::kInvalidArgument, "unknown arm \"{}\"; known are {}, and each as NAME{}",
+              name, fmt::join(all, ", "), kAsInThePaper);
 }
 
 Result<std::vector<Arm>> arms_named(const std::vector<std::string>& names) {

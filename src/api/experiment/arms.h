@@ -9,7 +9,6 @@
 
 namespace lathe::experiment {
 
-
 struct Arm {
   std::string name;
   tune::Options options;
@@ -17,13 +16,13 @@ struct Arm {
   bool transfers = false;        // begins from a global model of other recordings
 };
 
-// Raised with every change of searches, models or their constants that lets a seed of this arm find something else: runs of
-// another version are not counted with these.
+// Raised with every change of searches, models or their constants that lets a seed of this arm find
+// something else: runs of another version are not counted with these.
 int version_of(const Arm& arm);
 
 std::vector<Arm> known_arms();
-// NAME-paper is the arm NAME with only what the paper has: no prior, batches that do not grow, no chains that restart from
-// the best measured. The error lists the known names.
+// NAME-paper is the arm NAME with only what the paper has: no prior, batches that do not grow, no
+// chains that restart from the best measured. The error lists the known names.
 Result<Arm> arm_named(const std::string& name);
 Result<std::vector<Arm>> arms_named(const std::vector<std::string>& names);
 

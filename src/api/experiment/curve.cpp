@@ -33,7 +33,8 @@ double best_after(const Curve& curve, double trials) {
 
 std::string text_of(const Curve& curve) {
   std::string out;
-  for (const Improvement& point : curve) out += fmt::format("{}{}:{}", out.empty() ? "" : " ", point.trial, point.seconds);
+  for (const Improvement& point : curve)
+    out += fmt::format("{}{}:{}", out.empty() ? "" : " ", point.trial, point.seconds);
   return out;
 }
 
@@ -43,10 +44,13 @@ Result<Curve> parse_curve(const std::string& text) {
   const char* const end = at + text.size();
   while (at != end) {
     Improvement point;
-    const bool right = (curve.empty() || *at++ == ' ') && read(at, end, point.trial) && at != end && *at++ == ':' &&
-                       read(at, end, point.seconds) && std::isfinite(point.seconds) && point.seconds > 0 && point.trial > 0;
-    const bool improves = curve.empty() || (point.trial >= curve.back().trial && point.seconds < curve.back().seconds);
-    if (!right || !improves) return fail(ErrorKind::kDataLoss, "\"{}\" is no curve of trials and falling seconds", text);
+    const bool right = (curve.empty() || *at++ == ' ') && read(at, end, point.trial) && at != end &&
+                       *at++ == ':' && read(at, end, point.seconds) &&
+                       std::isfinite(point.seconds) && point.seconds > 0 && point.trial > 0;
+    const bool improves = curve.empty() || (point.trial >= curve.back().trial &&
+                                            point.seconds < curve.back().seconds);
+    if (!right || !improves)
+      return fail(ErrorKind::kDataLoss, "\"{}\" is no curve of trials and falling seconds", text);
     curve.push_back(point);
   }
   return curve;

@@ -15,7 +15,8 @@ struct Improvement {
 };
 using Curve = std::vector<Improvement>;  // trials do not fall, seconds do
 
-// Trials until a program reached `share` of the speed of one that takes `best` seconds; infinity where none did.
+// Trials until a program reached `share` of the speed of one that takes `best` seconds; infinity
+// where none did.
 double trials_to(const Curve& curve, double best, double share);
 // Seconds of the best program after so many trials; infinity where none worked.
 double best_after(const Curve& curve, double trials);

@@ -22,17 +22,24 @@ namespace {
 class Watch final : public measure::Measurer {
  public:
   Watch(const recorded::Recording& recording, int measurements_a_trial, double enough)
-      : replay_(recorded::make_replay(recording)), a_trial_(measurements_a_trial), enough_(recording.best_seconds() / enough) {}
+      : replay_(recorded::make_replay(recording)),
+        a_trial_(measurements_a_trial),
+        enough_(recording.best_seconds() / enough) {}
 
-  Status measure(std::vector<measure::Candidate> batch, double best, const std::function<void(measure::Outcome)>& done,
+  Status measure(std::vector<measure::Candidate> batch, double best,
+                 const std::function<void(measure::Outcome)>& done,
                  const std::function<bool()>& stop) override {
-    return replay_->measure(std::move(batch), best, [&](measure::Outcome outcome) {
-      ++measured_;
-      if (!outcome.error) see(outcome.seconds);
-      done(std::move(outcome));
-    }, stop);
+    return replay_->measure(
+        std::move(batch), best,
+        [&](measure::Outcome outcome) {
+          ++measured_;
+          if (!outcome.error) see(outcome.seconds);
+          done(std::move(outcome));
+        },
+        stop);
   }
-  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates, const measure::RaceOptions& options) override {
+  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates,
+                                    const measure::RaceOptions& options) override {
     return replay_->race(candidates, options);
   }
   Result<double> peak_flops() override { return replay_->peak_flops(); }
@@ -55,8 +62,8 @@ class Watch final : public measure::Measurer {
   Curve curve_;
 };
 
-Result<Curve> run(const recorded::Recording& recording, const Arm& arm, std::uint64_t seed, const RunOptions& how,
-                  const std::function<bool()>& stop) {
+Result<Curve> run(const recorded::Recording& recording, const Arm& arm, std::uint64_t seed,
+                  const RunOptions& how, const std::function<bool()>& stop) {
   tune::Options options = api::replay_options(recording, arm.options);
   options.seed = seed;
   options.trials = how.trials * arm.measurements_a_trial;
@@ -71,8 +78,8 @@ Result<Curve> run(const recorded::Recording& recording, const Arm& arm, std::uin
 // Hands out seeds to threads, and what they found to the caller's function.
 class Runs {
  public:
-  Runs(const recorded::Recording& recording, const Arm& arm, const std::vector<std::uint64_t>& seeds, const RunOptions& options,
-       const Finished& finished)
+  Runs(const recorded::Recording& recording, const Arm& arm,
+       const std::vector<std::uint64_t>& seeds, const RunOptions& options, const Finished& finished)
       : recording_(recording), arm_(arm), seeds_(seeds), options_(options), finished_(finished) {}
 
   Status perform() {
@@ -89,7 +96,8 @@ class Runs {
  private:
   void work() {
     try {
-      for (std::size_t i = next_++; i < seeds_.size() && !stopped(); i = next_++) hand_in(seeds_[i], curve_of(seeds_[i]));
+      for (std::size_t i = next_++; i < seeds_.size() && !stopped(); i = next_++)
+        hand_in(seeds_[i], curve_of(seeds_[i]));
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!thrown_) thrown_ = std::current_exception();
@@ -98,7 +106,8 @@ class Runs {
   }
   Result<Curve> curve_of(std::uint64_t seed) {
     const auto stop = [this] { return stopped(); };
-    return options_.shuffled ? run(recording_.shuffled(seed), arm_, seed, options_, stop) : run(recording_, arm_, seed, options_, stop);
+    return options_.shuffled ? run(recording_.shuffled(seed), arm_, seed, options_, stop)
+                             : run(recording_, arm_, seed, options_, stop);
   }
   void hand_in(std::uint64_t seed, const Result<Curve>& curve) {
     const std::lock_guard lock(mutex_);
@@ -120,29 +129,35 @@ class Runs {
   std::exception_ptr thrown_;
 };
 
-std::string shape_of(const recorded::Recording& of) { return learn::shape_of(te::workload_key(of.space->program())); }
+std::string shape_of(const recorded::Recording& of) {
+  return learn::shape_of(te::workload_key(of.space->program()));
+}
 
 }  // namespace
 
-Status run_seeds(const recorded::Recording& recording, const Arm& arm, const std::vector<std::uint64_t>& seeds,
-                 const RunOptions& options, const Finished& finished) {
+Status run_seeds(const recorded::Recording& recording, const Arm& arm,
+                 const std::vector<std::uint64_t>& seeds, const RunOptions& options,
+                 const Finished& finished) {
   return Runs(recording, arm, seeds, options, finished).perform();
 }
 
-bool can_transfer(const recorded::Recording& recording, const std::vector<const recorded::Recording*>& sources) {
-  return std::ranges::any_of(sources, [&](const auto* source) { return shape_of(*source) != shape_of(recording); });
+bool can_transfer(const recorded::Recording& recording,
+                  const std::vector<const recorded::Recording*>& sources) {
+  return std::ranges::any_of(
+      sources, [&](const auto* source) { return shape_of(*source) != shape_of(recording); });
 }
 
-Result<std::shared_ptr<const model::CostModel>> global_for(const recorded::Recording& recording, const Arm& arm,
-                                                           const std::vector<const recorded::Recording*>& sources, int rows,
-                                                           std::uint64_t seed) {
+Result<std::shared_ptr<const model::CostModel>> global_for(
+    const recorded::Recording& recording, const Arm& arm,
+    const std::vector<const recorded::Recording*>& sources, int rows, std::uint64_t seed) {
   const std::string features = tune::features_of(arm.options);
   learn::History history;
   for (const recorded::Recording* source : sources)
     if (shape_of(*source) != shape_of(recording))
       LATHE_TRY_STATUS(recorded::add_rows(*source, features, rows, seed, history));
-  const learn::GlobalOptions options{.model = {.features = features, .objective = *tune::objective_of(arm.options), .seed = seed},
-                                     .target_class = learn::target_class(recording.target)};
+  const learn::GlobalOptions options{
+      .model = {.features = features, .objective = *tune::objective_of(arm.options), .seed = seed},
+      .target_class = learn::target_class(recording.target)};
   return LATHE_TRY(learn::train_global(history, options)).model;
 }
 

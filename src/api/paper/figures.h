@@ -1,5 +1,6 @@
-// The figures of the paper's section 6 that compare searches, as data: on which recorded spaces, with which searches, and what
-// the paper found. Figures 13 to 16 are 4 to 7 on every workload, which is how they are drawn here.
+// The figures of the paper's section 6 that compare searches, as data: on which recorded spaces,
+// with which searches, and what the paper found. Figures 13 to 16 are 4 to 7 on every workload,
+// which is how they are drawn here.
 #pragma once
 
 #include <string>
@@ -23,15 +24,16 @@ struct Claim {
 struct Setting {
   std::string title;                 // "" where the figure has only one
   std::vector<std::string> targets;  // names of recordings; empty: all of them
-  std::vector<std::string> sources;  // what searches that transfer learnt from before; empty: nothing
-  bool other_target = false;         // the sources are recordings of another target
-  bool on_other_target = false;      // the targets are
+  std::vector<std::string>
+      sources;                   // what searches that transfer learnt from before; empty: nothing
+  bool other_target = false;     // the sources are recordings of another target
+  bool on_other_target = false;  // the targets are
   std::vector<Series> series;
   std::vector<Claim> claims;
 };
 
 struct Figure {
-  std::string name;     // "fig4"
+  std::string name;  // "fig4"
   std::string title;
   std::string finding;  // the paper's, in a sentence
   std::vector<Setting> settings;

@@ -24,7 +24,8 @@ long balance(const std::vector<double>& a, const std::vector<double>& b) {
 Outcome compare(const std::vector<double>& arm, const std::vector<double>& against) {
   const auto arrives = [](double trials) { return std::isfinite(trials); };
   if (std::min(arm.size(), against.size()) < kLeastRuns) return Outcome::kUndecided;
-  if (std::ranges::none_of(arm, arrives) && std::ranges::none_of(against, arrives)) return Outcome::kUndecided;
+  if (std::ranges::none_of(arm, arrives) && std::ranges::none_of(against, arrives))
+    return Outcome::kUndecided;
   if (mann_whitney(arm, against) >= kDifference) return Outcome::kSame;
   return balance(arm, against) > 0 ? Outcome::kFewer : Outcome::kMore;
 }
@@ -32,8 +33,11 @@ Outcome compare(const std::vector<double>& arm, const std::vector<double>& again
 Verdict judge(Expected expected, const std::vector<Outcome>& outcomes) {
   const auto count = [&](Outcome outcome) { return std::ranges::count(outcomes, outcome); };
   const auto spaces = std::ssize(outcomes), decided = spaces - count(Outcome::kUndecided);
-  const auto fewer = count(Outcome::kFewer), more = count(Outcome::kMore), same = count(Outcome::kSame);
-  const auto verdict = [](bool holds, bool in_part) { return holds ? Verdict::kHolds : in_part ? Verdict::kInPart : Verdict::kFails; };
+  const auto fewer = count(Outcome::kFewer), more = count(Outcome::kMore),
+             same = count(Outcome::kSame);
+  const auto verdict = [](bool holds, bool in_part) {
+    return holds ? Verdict::kHolds : in_part ? Verdict::kInPart : Verdict::kFails;
+  };
   if (decided == 0 || 2 * decided < spaces) return Verdict::kUndecided;
   switch (expected) {
     case Expected::kFewer: return verdict(2 * fewer > spaces && more == 0, fewer > more);

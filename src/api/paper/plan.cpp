@@ -20,7 +20,9 @@ constexpr const char* kEnding = ".json.zst";
 
 using Spaces = std::vector<const SpaceFile*>;
 
-std::string target_of(const SpaceFile& space) { return learn::target_class(space.recording.target); }
+std::string target_of(const SpaceFile& space) {
+  return learn::target_class(space.recording.target);
+}
 
 Spaces named(const Spaces& among, const std::vector<std::string>& names) {
   Spaces out;
@@ -33,8 +35,25 @@ Spaces named(const Spaces& among, const std::vector<std::string>& names) {
 std::string settings_hash(const Cell& cell, const Settings& settings) {
   const tune::Options& o = cell.arm.options;
   const search::Options& e = o.exploration;
-  Json told = {experiment::version_of(cell.arm), feature::kVersion, o.batch, o.first_batch, o.search, o.model, o.acquisition, o.default_first,
-               o.prior, o.features, o.global_trials, e.chains, e.steps, e.epsilon, e.lambda, e.alpha, e.temperature, e.patience, e.elite,
+  Json told = {experiment::version_of(cell.arm),
+               feature::kVersion,
+               o.batch,
+               o.first_batch,
+               o.search,
+               o.model,
+               o.acquisition,
+               o.default_first,
+               o.prior,
+               o.features,
+               o.global_trials,
+               e.chains,
+               e.steps,
+               e.epsilon,
+               e.lambda,
+               e.alpha,
+               e.temperature,
+               e.patience,
+               e.elite,
                cell.arm.measurements_a_trial};
   if (!cell.sources.empty()) told.push_back(settings.rows_a_source);
   for (const SpaceFile* source : cell.sources) told.push_back(source->hash);
@@ -43,10 +62,12 @@ std::string settings_hash(const Cell& cell, const Settings& settings) {
 
 class Planner {
  public:
-  Planner(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings) : settings_(settings) {
+  Planner(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings)
+      : settings_(settings) {
     plan_.figure = figure;
     const std::string usual = usual_target(spaces);
-    for (const SpaceFile& space : spaces) (target_of(space) == usual ? here_ : elsewhere_).push_back(&space);
+    for (const SpaceFile& space : spaces)
+      (target_of(space) == usual ? here_ : elsewhere_).push_back(&space);
   }
 
   Result<Plan> plan() {
@@ -61,14 +82,19 @@ class Planner {
     const Spaces& home = setting.on_other_target ? elsewhere_ : here_;
     const Spaces targets = named(home, setting.targets);
     const Spaces sources = setting.sources.empty() ? Spaces{} : named(teachers, setting.sources);
-    if (targets.empty() && setting.targets.empty()) return leave_out(setting, "a recording of another target");
-    if (targets.empty()) return leave_out(setting, fmt::format("a recording of {}", fmt::join(setting.targets, " or ")));
+    if (targets.empty() && setting.targets.empty())
+      return leave_out(setting, "a recording of another target");
+    if (targets.empty())
+      return leave_out(setting,
+                       fmt::format("a recording of {}", fmt::join(setting.targets, " or ")));
     if (!setting.sources.empty() && sources.empty())
-      return leave_out(setting, fmt::format("a recording of {}{} to learn from", fmt::join(setting.sources, " or "), second));
+      return leave_out(setting, fmt::format("a recording of {}{} to learn from",
+                                            fmt::join(setting.sources, " or "), second));
     miss(setting, setting.targets, home, "");
     miss(setting, setting.sources, teachers, second + " to learn from");
     Group group{setting, {}};
-    for (const SpaceFile* target : targets) group.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));
+    for (const SpaceFile* target : targets)
+      group.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));
     plan_.groups.push_back(std::move(group));
     return {};
   }
@@ -77,22 +103,31 @@ class Planner {
     return plan_.figure.name + (setting.title.empty() ? "" : ", " + setting.title + ",");
   }
   Status leave_out(const Setting& setting, const std::string& missing) {
-    plan_.left_out.push_back(fmt::format("{} needs {}, made with lathe space record", name_of(setting), missing));
+    plan_.left_out.push_back(
+        fmt::format("{} needs {}, made with lathe space record", name_of(setting), missing));
     return {};
   }
   // What a figure does without.
-  void miss(const Setting& setting, const std::vector<std::string>& wanted, const Spaces& among, const std::string& what_for) {
+  void miss(const Setting& setting, const std::vector<std::string>& wanted, const Spaces& among,
+            const std::string& what_for) {
     std::vector<std::string> missing;
     for (const std::string& name : wanted)
       if (named(among, {name}).empty()) missing.push_back(name);
     if (!missing.empty())
-      plan_.left_out.push_back(fmt::format("{} does without {}{}: no recording", name_of(setting), fmt::join(missing, ", "), what_for));
+      plan_.left_out.push_back(fmt::format("{} does without {}{}: no recording", name_of(setting),
+                                           fmt::join(missing, ", "), what_for));
   }
 
   Result<Panel> panel(const Setting& setting, const SpaceFile& target, const Spaces& sources) {
-    Panel panel{setting.title.empty() ? target.recording.name : fmt::format("{}: {}", target.recording.name, setting.title), &target, {}};
+    Panel panel{setting.title.empty() ? target.recording.name
+                                      : fmt::format("{}: {}", target.recording.name, setting.title),
+                &target,
+                {}};
     for (const Series& series : setting.series) {
-      Cell cell{.space = &target, .arm = LATHE_TRY(experiment::arm_named(series.arm)), .label = series.label, .seeds = settings_.seeds};
+      Cell cell{.space = &target,
+                .arm = LATHE_TRY(experiment::arm_named(series.arm)),
+                .label = series.label,
+                .seeds = settings_.seeds};
       if (cell.arm.transfers) cell.sources = sources;
       if (tune::learns_from_trees(cell.arm.options)) as_treegru(cell);
       cell.settings = settings_hash(cell, settings_);
@@ -130,7 +165,9 @@ Result<std::vector<SpaceFile>> spaces_in(const std::string& folder) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, none))
     if (entry.path().string().ends_with(kEnding)) files.push_back(entry.path().string());
   if (files.empty())
-    return fail_at(folder, ErrorKind::kNotFound, "there are no recordings here; make some with lathe space record, or name their folder");
+    return fail_at(
+        folder, ErrorKind::kNotFound,
+        "there are no recordings here; make some with lathe space record, or name their folder");
   std::ranges::sort(files);
   std::vector<SpaceFile> spaces;
   for (const std::string& file : files)
@@ -138,7 +175,8 @@ Result<std::vector<SpaceFile>> spaces_in(const std::string& folder) {
   return spaces;
 }
 
-Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings) {
+Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces,
+                      const Settings& settings) {
   return Planner(figure, spaces, settings).plan();
 }
 

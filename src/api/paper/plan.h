@@ -33,15 +33,17 @@ struct Cell {
   experiment::Arm arm;
   std::string label;
   int seeds = 0;
-  std::string settings;               // hash of what else decides the curve: options, sources, versions of search and features
-  bool can_run = true;                // false: what trains its model is not here; rows from elsewhere count all the same
+  std::string settings;  // hash of what else decides the curve: options, sources, versions of
+                         // search and features
+  bool can_run =
+      true;  // false: what trains its model is not here; rows from elsewhere count all the same
 };
 struct Panel {
   std::string title;
   const SpaceFile* space = nullptr;
   std::vector<Cell> cells;
 };
-struct Group {                        // panels of one setting, whose claims are judged over all of them
+struct Group {  // panels of one setting, whose claims are judged over all of them
   Setting setting;
   std::vector<Panel> panels;
 };
@@ -51,9 +53,11 @@ struct Plan {
   std::vector<std::string> left_out;  // sentences: what is missing, and what would bring it
   std::string cannot_run;             // why some cells cannot run here; empty: all can
 };
-// Kind of target that most recordings are of, on which figures search; those of others are what is learnt from before.
+// Kind of target that most recordings are of, on which figures search; those of others are what is
+// learnt from before.
 std::string usual_target(const std::vector<SpaceFile>& spaces);
 // `spaces` must outlive it.
-Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings);
+Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces,
+                      const Settings& settings);
 
 }  // namespace lathe::paper

@@ -1,4 +1,5 @@
-// The raw rows behind the figures: a finished run a line, so that nothing is run twice, whatever ended the command.
+// The raw rows behind the figures: a finished run a line, so that nothing is run twice, whatever
+// ended the command.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 namespace lathe::paper {
 
 struct RunKey {
-  std::string space, recording, arm, settings;  // the space's name; hash of its file; arm; hash of its settings
+  std::string space, recording, arm,
+      settings;  // the space's name; hash of its file; arm; hash of its settings
   int trials = 0;
   std::uint64_t seed = 0;
   auto operator<=>(const RunKey&) const = default;
@@ -20,14 +22,15 @@ struct RunKey {
 
 class RawRows {
  public:
-  // Reads what is there. A last line that a kill cut short is dropped; the error names the line that is damaged, or says that
-  // another process writes in that folder.
+  // Reads what is there. A last line that a kill cut short is dropped; the error names the line
+  // that is damaged, or says that another process writes in that folder.
   static Result<RawRows> open(const std::string& path);
 
   const experiment::Curve* find(const RunKey& key) const;
   // On disk, as a line of its own, when this returns.
   Status add(const RunKey& key, const experiment::Curve& curve);
-  // The file anew, in the order of the keys: equal runs leave equal bytes, in whatever order they ended.
+  // The file anew, in the order of the keys: equal runs leave equal bytes, in whatever order they
+  // ended.
   Status sort() const;
 
  private:

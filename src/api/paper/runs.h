@@ -18,10 +18,12 @@ using Listener = std::function<void(const Progress&)>;
 RunKey key_of(const Cell& cell, const Settings& settings, std::uint64_t seed);
 
 // The curves of a cell that there are, by seed.
-std::vector<experiment::Curve> curves_of(const Cell& cell, const Settings& settings, const RawRows& rows);
+std::vector<experiment::Curve> curves_of(const Cell& cell, const Settings& settings,
+                                         const RawRows& rows);
 
-// Ends early, with what is finished kept, where `stop` says so. Up to `jobs` runs at a time; no curve depends on it.
-Status perform(const std::vector<Plan>& plans, const Settings& settings, int jobs, RawRows& rows, const Listener& listener,
-               const std::function<bool()>& stop);
+// Ends early, with what is finished kept, where `stop` says so. Up to `jobs` runs at a time; no
+// curve depends on it.
+Status perform(const std::vector<Plan>& plans, const Settings& settings, int jobs, RawRows& rows,
+               const Listener& listener, const std::function<bool()>& stop);
 
 }  // namespace lathe::paper

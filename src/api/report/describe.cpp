@@ -26,9 +26,11 @@ std::string shapes_of(const te::Program& program) {
     if (tensor.role != te::TensorRole::kInput && tensor.role != te::TensorRole::kOutput) continue;
     const std::string type = dtype == tensor.dtype ? "" : fmt::format("{} ", name_of(tensor.dtype));
     dtype = tensor.dtype;
-    texts.push_back(fmt::format("{}{}{} {}", type, tensor.constant ? "const " : "", tensor.name, fmt::join(tensor.shape_at_border(), "x")));
+    texts.push_back(fmt::format("{}{}{} {}", type, tensor.constant ? "const " : "", tensor.name,
+                                fmt::join(tensor.shape_at_border(), "x")));
   }
-  return fmt::format("{}{}", fmt::join(texts, ", "), program.contract.free_layout ? ", free layout" : "");
+  return fmt::format("{}{}", fmt::join(texts, ", "),
+                     program.contract.free_layout ? ", free layout" : "");
 }
 
 // "C[i:31,j:29] = ..." without the sizes.
@@ -58,7 +60,8 @@ std::string expression_of(std::string_view key) {
 
 Describer::Describer() {
   for (const ops::NamedWorkload& workload : ops::paper_workloads())
-    if (const auto algorithms = ops::build(workload.op, workload.arguments); algorithms && !algorithms->empty())
+    if (const auto algorithms = ops::build(workload.op, workload.arguments);
+        algorithms && !algorithms->empty())
       paper_names_[learn::shape_of(te::workload_key(algorithms->front().program))] = workload.name;
 }
 

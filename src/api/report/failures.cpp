@@ -6,8 +6,9 @@
 namespace lathe::report {
 namespace {
 
-constexpr std::size_t kMostMessages = 1000;  // of a kind, told apart: where each is different, none says much
-constexpr std::size_t kMostReasons = 5;      // of a kind, shown
+constexpr std::size_t kMostMessages =
+    1000;  // of a kind, told apart: where each is different, none says much
+constexpr std::size_t kMostReasons = 5;  // of a kind, shown
 
 }  // namespace
 
@@ -15,7 +16,8 @@ void FailureTable::add(const store::Record& record) {
   Kind& kind = kinds_[record.error_kind];
   ++kind.count;
   if (kind.reasons.size() == kMostMessages && !kind.reasons.contains(record.error_message)) return;
-  const auto [reason, fresh] = kind.reasons.try_emplace(record.error_message, record.error_message, record.error_place, 0);
+  const auto [reason, fresh] =
+      kind.reasons.try_emplace(record.error_message, record.error_message, record.error_place, 0);
   ++reason->second.count;
 }
 

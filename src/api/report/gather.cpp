@@ -41,7 +41,8 @@ Trial trial_of(const store::Record& record, SettingTable& table) {
   trial.seconds = record.ok() ? record.seconds : kInfinity;
   trial.score = record.predicted_score;
   trial.clock = clock_of(record.time);
-  trial.spent = {record.build_seconds, record.run_seconds, record.model_seconds, record.search_seconds};
+  trial.spent = {record.build_seconds, record.run_seconds, record.model_seconds,
+                 record.search_seconds};
   trial.settings = table.ids_of(record.config);
   return trial;
 }
@@ -79,7 +80,8 @@ Result<std::vector<Section>> read_sections(store::Store& store) {
 }
 
 // In the order they were finished; that of the store where clocks do not tell.
-std::map<std::pair<std::int64_t, int>, std::vector<const Trial*>> by_run(const std::vector<Trial>& trials) {
+std::map<std::pair<std::int64_t, int>, std::vector<const Trial*>> by_run(
+    const std::vector<Trial>& trials) {
   std::map<std::pair<std::int64_t, int>, std::vector<const Trial*>> out;
   for (const Trial& trial : trials) out[{trial.run, trial.codegen_version}].push_back(&trial);
   for (auto& [run, of_run] : out)
@@ -142,19 +144,23 @@ double first_seconds(const std::vector<const Trial*>& latest) {
   return first == latest.end() || (*first)->seconds == kInfinity ? 0 : (*first)->seconds;
 }
 
-Status finish(store::Store& store, Section& section, const std::map<std::int64_t, store::Run>& runs) {
+Status finish(store::Store& store, Section& section,
+              const std::map<std::int64_t, store::Run>& runs) {
   Workload& w = section.workload;
   w.failures = section.failures.summary();
   w.peak_flops = LATHE_TRY(store::machine_speed(store, w.fingerprint, w.target)).peak_flops;
   if (const auto program = te::parse_program(w.key))
-    w.bandwidth = LATHE_TRY(api::known_bandwidth(store, w.fingerprint, w.target, *program, w.cache_mode));
+    w.bandwidth =
+        LATHE_TRY(api::known_bandwidth(store, w.fingerprint, w.target, *program, w.cache_mode));
   if (auto record = LATHE_TRY(api::best_comparable(
-          store, {.workload = w.key, .target = w.target, .cache_mode = w.cache_mode, .cpu = w.cpu})))
+          store,
+          {.workload = w.key, .target = w.target, .cache_mode = w.cache_mode, .cpu = w.cpu})))
     w.best = best_of(std::move(*record));
   for (const auto& [id, trials] : by_run(section.trials)) {
     const auto run = runs.find(id.first);
     if (run != runs.end())
-      w.runs.push_back(report_of(run->second, trials, fastest_of(section.trials, id.second), w.work));
+      w.runs.push_back(
+          report_of(run->second, trials, fastest_of(section.trials, id.second), w.work));
   }
   const int version = std::ranges::max(section.trials, {}, &Trial::codegen_version).codegen_version;
   std::vector<const Trial*> latest;

@@ -22,7 +22,8 @@ std::vector<const Trial*> fastest_of_each(Trials trials) {
   std::vector<const Trial*> out;
   for (const Trial* trial : trials)
     if (std::isfinite(trial->seconds) && !trial->settings.empty()) out.push_back(trial);
-  std::ranges::stable_sort(out, {}, [](const Trial* t) { return std::tie(t->settings, t->seconds); });
+  std::ranges::stable_sort(out, {},
+                           [](const Trial* t) { return std::tie(t->settings, t->seconds); });
   const auto again = std::ranges::unique(out, {}, &Trial::settings);
   out.erase(again.begin(), again.end());
   std::ranges::stable_sort(out, {}, &Trial::seconds);
@@ -35,7 +36,8 @@ struct Count {
 };
 
 // Of each knob: its values that occur, and how often among the first `fast` programs and among all.
-std::vector<std::vector<Count>> counts_of(std::span<const Trial* const> programs, std::size_t fast, const SettingTable& table) {
+std::vector<std::vector<Count>> counts_of(std::span<const Trial* const> programs, std::size_t fast,
+                                          const SettingTable& table) {
   std::vector<Count> of_setting;
   for (const auto& setting : table.settings()) of_setting.push_back({setting.value});
   for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -48,7 +50,8 @@ std::vector<std::vector<Count>> counts_of(std::span<const Trial* const> programs
   std::vector<std::vector<Count>> of_knob(table.knobs().size());
   for (std::size_t id = 0; id < of_setting.size(); ++id)
     if (of_setting[id].all > 0)
-      of_knob[static_cast<std::size_t>(table.settings()[id].knob)].push_back(std::move(of_setting[id]));
+      of_knob[static_cast<std::size_t>(table.settings()[id].knob)].push_back(
+          std::move(of_setting[id]));
   return of_knob;
 }
 
@@ -58,7 +61,8 @@ std::vector<KnobValue> joined_ranges(const std::vector<Count>& counts) {
   std::map<int, std::pair<std::int64_t, std::int64_t>> ends;
   for (const Count& count : counts) {
     const auto number = count.value.get<std::int64_t>();
-    const int width = number < 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(number)));
+    const int width =
+        number < 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(number)));
     auto [end, fresh] = ends.try_emplace(width, number, number);
     end->second = {std::min(end->second.first, number), std::max(end->second.second, number)};
     ranges[width].fast += count.fast;
@@ -75,7 +79,8 @@ std::vector<KnobValue> joined_ranges(const std::vector<Count>& counts) {
 
 // The most frequent of many labels each by itself, the rest together.
 std::vector<KnobValue> with_others(std::vector<Count> counts) {
-  std::ranges::stable_sort(counts, std::greater(), [](const Count& c) { return std::pair(c.fast, c.all); });
+  std::ranges::stable_sort(counts, std::greater(),
+                           [](const Count& c) { return std::pair(c.fast, c.all); });
   std::vector<KnobValue> out;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (i < kMostValues) {
@@ -90,8 +95,10 @@ std::vector<KnobValue> with_others(std::vector<Count> counts) {
 }
 
 std::vector<KnobValue> values_of(std::vector<Count> counts) {
-  const bool numbers = std::ranges::all_of(counts, [](const Count& c) { return c.value.is_number_integer(); });
-  if (counts.size() > kMostValues) return numbers ? joined_ranges(counts) : with_others(std::move(counts));
+  const bool numbers =
+      std::ranges::all_of(counts, [](const Count& c) { return c.value.is_number_integer(); });
+  if (counts.size() > kMostValues)
+    return numbers ? joined_ranges(counts) : with_others(std::move(counts));
   std::ranges::stable_sort(counts, {}, &Count::value);
   std::vector<KnobValue> out;
   for (const Count& count : counts) out.push_back({text_of(count.value), count.fast, count.all});
@@ -117,7 +124,8 @@ std::vector<int> SettingTable::ids_of(const Json& config) {
   for (const auto& [name, value] : config.items()) {
     const auto [knob, new_knob] = knob_ids_.try_emplace(name, static_cast<int>(knobs_.size()));
     if (new_knob) knobs_.push_back(name);
-    const auto [setting, new_setting] = setting_ids_.try_emplace({knob->second, text_of(value)}, static_cast<int>(settings_.size()));
+    const auto [setting, new_setting] = setting_ids_.try_emplace(
+        {knob->second, text_of(value)}, static_cast<int>(settings_.size()));
     if (new_setting) settings_.push_back({knob->second, value});
     ids.push_back(setting->second);
   }
@@ -127,7 +135,8 @@ std::vector<int> SettingTable::ids_of(const Json& config) {
 Knobs shared_knobs(Trials trials, const SettingTable& table) {
   const std::vector<const Trial*> programs = fastest_of_each(trials);
   if (programs.size() < kLeastAll) return {};
-  const auto share = static_cast<std::size_t>(std::lround(kFastShare * static_cast<double>(programs.size())));
+  const auto share =
+      static_cast<std::size_t>(std::lround(kFastShare * static_cast<double>(programs.size())));
   const std::size_t fast = std::max(kLeastFast, share);
   Knobs out{static_cast<int>(fast), static_cast<int>(programs.size()), {}};
   auto counts = counts_of(programs, fast, table);

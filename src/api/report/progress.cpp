@@ -31,9 +31,12 @@ double clock_of(const std::string& time) {
   unsigned month = 0, day = 0, hour = 0, minute = 0;
   double second = 0;
   char zone = 0;
-  const int read = std::sscanf(time.c_str(), "%4d-%2u-%2uT%2u:%2u:%9lf%c", &year, &month, &day, &hour, &minute, &second, &zone);
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (read != 7 || zone != 'Z' || !date.ok() || hour > 23 || minute > 59 || !(second >= 0 && second < 61))
+  const int read = std::sscanf(time.c_str(), "%4d-%2u-%2uT%2u:%2u:%9lf%c", &year, &month, &day,
+                               &hour, &minute, &second, &zone);
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (read != 7 || zone != 'Z' || !date.ok() || hour > 23 || minute > 59 ||
+      !(second >= 0 && second < 61))
     return std::numeric_limits<double>::quiet_NaN();
   const auto days = std::chrono::sys_days(date).time_since_epoch().count();
   return static_cast<double>(days) * 86400 + hour * 3600 + minute * 60 + second;
@@ -45,7 +48,9 @@ std::vector<double> seconds_at_work(Trials trials) {
   for (const Trial* trial : trials) {
     const double gap = trial->clock - before;
     const double own = trial->spent.build + trial->spent.run;
-    sum += gap >= 0 && gap <= kPause ? gap : own;  // the first trial, a pause, or no clock: what it took itself
+    sum += gap >= 0 && gap <= kPause
+               ? gap
+               : own;  // the first trial, a pause, or no clock: what it took itself
     before = trial->clock;
     out.push_back(sum);
   }
@@ -67,7 +72,8 @@ std::vector<Point> best_so_far(Trials trials, std::span<const double> x, const W
 }
 
 int trials_until(Trials trials, double seconds) {
-  const auto found = std::ranges::find_if(trials, [&](const Trial* trial) { return trial->seconds <= seconds; });
+  const auto found =
+      std::ranges::find_if(trials, [&](const Trial* trial) { return trial->seconds <= seconds; });
   return found == trials.end() ? 0 : static_cast<int>(found - trials.begin()) + 1;
 }
 

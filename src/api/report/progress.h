@@ -7,14 +7,16 @@
 
 namespace lathe::report {
 
-// Seconds since 1970 of a record's time ("2026-08-01T10:00:00.125Z", the fraction optional); NaN for what is none.
+// Seconds since 1970 of a record's time ("2026-08-01T10:00:00.125Z", the fraction optional); NaN
+// for what is none.
 double clock_of(const std::string& time);
 
-// Seconds at work when each trial was finished: the clock, without pauses between two commands of the run.
+// Seconds at work when each trial was finished: the clock, without pauses between two commands of
+// the run.
 std::vector<double> seconds_at_work(Trials trials);
 
-// `x` grows. Points where the fastest time so far fell, as speeds, and one at the last trial; steps that are too small to be
-// seen are joined to the next.
+// `x` grows. Points where the fastest time so far fell, as speeds, and one at the last trial; steps
+// that are too small to be seen are joined to the next.
 std::vector<Point> best_so_far(Trials trials, std::span<const double> x, const Work& work);
 
 // 1-based; 0 if no trial took at most `seconds`.

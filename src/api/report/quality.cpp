@@ -11,8 +11,9 @@ namespace lathe::report {
 namespace {
 
 constexpr std::size_t kMostModels = 100;
-constexpr std::size_t kLeastScored = 4;     // fewer trials say nothing
-constexpr std::size_t kMostCompared = 2000;  // of a batch, evenly spread: pairs grow with the square
+constexpr std::size_t kLeastScored = 4;  // fewer trials say nothing
+constexpr std::size_t kMostCompared =
+    2000;  // of a batch, evenly spread: pairs grow with the square
 
 struct Batch {
   int trials = 0;  // of the run until the batch's end
@@ -22,8 +23,9 @@ struct Batch {
 
 // A batch without a model has the same score everywhere.
 bool scored(const Batch& batch) {
-  return batch.scores.size() >= kLeastScored &&
-         std::ranges::any_of(batch.scores, [&](float score) { return score != batch.scores.front(); });
+  return batch.scores.size() >= kLeastScored && std::ranges::any_of(batch.scores, [&](float score) {
+           return score != batch.scores.front();
+         });
 }
 
 std::vector<Batch> batches_of(Trials trials) {
@@ -75,9 +77,11 @@ std::vector<Quality> model_quality(Trials trials) {
   for (Batch& batch : batches_of(trials)) {
     const int judged = static_cast<int>(batch.scores.size());
     thin(batch);
-    const double accuracy = model::pairwise_accuracy(batch.scores, batch.seconds, learn::kJudgedApart);
+    const double accuracy =
+        model::pairwise_accuracy(batch.scores, batch.seconds, learn::kJudgedApart);
     const double rank = model::spearman(batch.scores, batch.seconds);
-    if (std::isfinite(accuracy) && std::isfinite(rank)) points.push_back({batch.trials, judged, accuracy, rank});
+    if (std::isfinite(accuracy) && std::isfinite(rank))
+      points.push_back({batch.trials, judged, accuracy, rank});
   }
   std::ranges::stable_sort(points, {}, &Quality::trials);
   const std::size_t joined = (points.size() + kMostModels - 1) / kMostModels;

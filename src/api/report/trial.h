@@ -14,11 +14,11 @@ struct Trial {
   std::int64_t run = 0;
   int batch = 0, index = 0;
   int codegen_version = 0;
-  double seconds = 0;          // infinity: it failed
-  double score = 0;            // predicted
-  double clock = 0;            // when it was finished, seconds since 1970; NaN: unknown
+  double seconds = 0;  // infinity: it failed
+  double score = 0;    // predicted
+  double clock = 0;    // when it was finished, seconds since 1970; NaN: unknown
   Spent spent;
-  std::vector<int> settings;   // of the configuration: ids of a SettingTable, in order of knobs
+  std::vector<int> settings;  // of the configuration: ids of a SettingTable, in order of knobs
 };
 
 // Of one run, machine and code generator, in the order they were finished.

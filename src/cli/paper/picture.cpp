@@ -24,7 +24,8 @@ struct Stroke {
   const char* colour;
   int dash;
 };
-constexpr Stroke kStrokes[] = {{"#0072B2", 1}, {"#D55E00", 1}, {"#009E73", 2}, {"#CC79A7", 4}, {"#E69F00", 2}, {"#56B4E9", 4}, {"#000000", 5}};
+constexpr Stroke kStrokes[] = {{"#0072B2", 1}, {"#D55E00", 1}, {"#009E73", 2}, {"#CC79A7", 4},
+                               {"#E69F00", 2}, {"#56B4E9", 4}, {"#000000", 5}};
 constexpr int kPanelWidth = 420, kPanelHeight = 320, kTitleHeight = 40;
 
 const Stroke& stroke(std::size_t number) { return kStrokes[number % std::size(kStrokes)]; }
@@ -61,13 +62,15 @@ std::string ticks_of(const DrawnPanel& panel) {
 
 class Script {
  public:
-  Script(const Picture& picture, ImageFormat format, const std::string& output) : picture_(picture), labels_(labels_of(picture)) {
+  Script(const Picture& picture, ImageFormat format, const std::string& output)
+      : picture_(picture), labels_(labels_of(picture)) {
     const auto cells = picture.panels.size() + 1;
     columns_ = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(cells))));
     rows_ = (static_cast<int>(cells) + columns_ - 1) / columns_;
     head(format, output);
     for (std::size_t panel = 0; panel < picture.panels.size(); ++panel) data(panel);
-    text_ += fmt::format("set multiplot layout {},{} title {} font ',16'\n", rows_, columns_, quoted(picture.title));
+    text_ += fmt::format("set multiplot layout {},{} title {} font ',16'\n", rows_, columns_,
+                         quoted(picture.title));
     for (std::size_t panel = 0; panel < picture.panels.size(); ++panel) plot(panel);
     legend();
     text_ += "unset multiplot\n";
@@ -76,18 +79,24 @@ class Script {
 
  private:
   void head(ImageFormat format, const std::string& output) {
-    text_ += fmt::format("set terminal {} noenhanced size {},{} font 'DejaVu Sans,13' background '#ffffff'\nset output {}\n",
-                         format == ImageFormat::kSvg ? "svg" : "pngcairo", columns_ * kPanelWidth, rows_ * kPanelHeight + kTitleHeight,
-                         quoted(output));
-    text_ += fmt::format("set encoding utf8\nset grid lc rgb '#dddddd' lt 1 lw 1\nset border 3\nset tics nomirror\nunset key\n"
-                         "set xlabel {}\nset ylabel {}\n", quoted(picture_.x_axis), quoted(picture_.y_axis));
+    text_ += fmt::format(
+        "set terminal {} noenhanced size {},{} font 'DejaVu Sans,13' background '#ffffff'\nset "
+        "output {}\n",
+        format == ImageFormat::kSvg ? "svg" : "pngcairo", columns_ * kPanelWidth,
+        rows_ * kPanelHeight + kTitleHeight, quoted(output));
+    text_ += fmt::format(
+        "set encoding utf8\nset grid lc rgb '#dddddd' lt 1 lw 1\nset border 3\nset tics "
+        "nomirror\nunset key\n"
+        "set xlabel {}\nset ylabel {}\n",
+        quoted(picture_.x_axis), quoted(picture_.y_axis));
   }
   void data(std::size_t panel) {
     const auto& curves = picture_.panels[panel].curves;
     for (std::size_t curve = 0; curve < curves.size(); ++curve) {
       text_ += fmt::format("$p{}c{} << END\n", panel, curve);
       for (const Step& step : curves[curve].steps)
-        text_ += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g}\n", step.x, step.low, step.middle, step.high);
+        text_ +=
+            fmt::format("{:.6g} {:.6g} {:.6g} {:.6g}\n", step.x, step.low, step.middle, step.high);
       text_ += "END\n";
     }
   }
@@ -105,17 +114,24 @@ class Script {
         if (curves[curve].steps.empty()) continue;
         const Stroke& own = stroke_of(curves[curve].label);
         parts += parts.empty() ? "" : ", \\\n  ";
-        parts += *what == 'b' ? fmt::format("$p{}c{} using 1:2:4 with filledcurves fs transparent solid 0.15 noborder lc rgb '{}'", panel, curve, own.colour)
-                              : fmt::format("$p{}c{} using 1:3 with steps lw 2 dt {} lc rgb '{}'", panel, curve, own.dash, own.colour);
+        parts += *what == 'b' ? fmt::format(
+                                    "$p{}c{} using 1:2:4 with filledcurves fs transparent solid "
+                                    "0.15 noborder lc rgb '{}'",
+                                    panel, curve, own.colour)
+                              : fmt::format("$p{}c{} using 1:3 with steps lw 2 dt {} lc rgb '{}'",
+                                            panel, curve, own.dash, own.colour);
       }
     text_ += parts.empty() ? "set multiplot next\n" : "plot " + parts + "\n";
   }
   void legend() {
-    text_ += "unset title\nunset xlabel\nunset ylabel\nunset border\nunset tics\nunset grid\nset xrange [0:1]\nset yrange [0:1]\n"
-             "set key center center Left reverse samplen 3 spacing 1.3\nplot ";
+    text_ +=
+        "unset title\nunset xlabel\nunset ylabel\nunset border\nunset tics\nunset grid\nset xrange "
+        "[0:1]\nset yrange [0:1]\n"
+        "set key center center Left reverse samplen 3 spacing 1.3\nplot ";
     for (std::size_t i = 0; i < labels_.size(); ++i)
-      text_ += fmt::format("{}NaN with lines lw 2 dt {} lc rgb '{}' title {}", i == 0 ? "" : ", \\\n  ", stroke(i).dash, stroke(i).colour,
-                           quoted(labels_[i]));
+      text_ +=
+          fmt::format("{}NaN with lines lw 2 dt {} lc rgb '{}' title {}", i == 0 ? "" : ", \\\n  ",
+                      stroke(i).dash, stroke(i).colour, quoted(labels_[i]));
     text_ += labels_.empty() ? "NaN notitle\n" : "\n";
   }
 
@@ -133,11 +149,14 @@ Status run_gnuplot(const std::string& gnuplot, const std::string& script, const 
   posix_spawn_file_actions_addopen(&actions, 2, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const char* const argv[] = {gnuplot.c_str(), script.c_str(), nullptr};
   pid_t child = -1;
-  const int refused = posix_spawn(&child, gnuplot.c_str(), &actions, nullptr, const_cast<char* const*>(argv), environ);
+  const int refused = posix_spawn(&child, gnuplot.c_str(), &actions, nullptr,
+                                  const_cast<char* const*>(argv), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (refused != 0) return fail_at(gnuplot, ErrorKind::kIo, "it cannot be started: {}", std::strerror(refused));
+  if (refused != 0)
+    return fail_at(gnuplot, ErrorKind::kIo, "it cannot be started: {}", std::strerror(refused));
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   std::string why = read_file(said).value_or("");
   std::ranges::replace(why, '\n', ' ');
@@ -155,11 +174,14 @@ Result<std::string> find_gnuplot() {
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');)
     if (const std::string file = folder + "/gnuplot"; access(file.c_str(), X_OK) == 0) return file;
-  return fail(ErrorKind::kNotFound, "gnuplot is not in PATH, so no pictures are drawn; install Debian's gnuplot-nox, as scripts/install --paper does");
+  return fail(ErrorKind::kNotFound,
+              "gnuplot is not in PATH, so no pictures are drawn; install Debian's gnuplot-nox, as "
+              "scripts/install --paper does");
 }
 
 Status draw(const Picture& picture, const std::string& gnuplot, const std::string& stem) {
-  for (const auto& [format, ending] : {std::pair{ImageFormat::kSvg, ".svg"}, {ImageFormat::kPng, ".png"}}) {
+  for (const auto& [format, ending] :
+       {std::pair{ImageFormat::kSvg, ".svg"}, {ImageFormat::kPng, ".png"}}) {
     // The image is moved to its place when it is whole; script and messages go with their names.
     const PendingFile image(stem + ending), script(stem + ".gnuplot"), said(stem + ".said");
     const std::string text = gnuplot_script(picture, format, image.path());

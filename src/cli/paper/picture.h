@@ -13,7 +13,7 @@ struct Step {
   double x = 0, low = 0, middle = 0, high = 0;
 };
 struct DrawnCurve {
-  std::string label;      // equal in all panels
+  std::string label;  // equal in all panels
   std::vector<Step> steps;
 };
 struct DrawnPanel {

@@ -14,10 +14,11 @@ constexpr double kPeakInSight = 0.3;   // share of the peak above which the peak
 // Five digits: no chart shows more.
 Json number(double x) { return Json::parse(fmt::format("{:.5g}", std::isfinite(x) ? x : 0)); }
 
-std::string figure(const std::string& kind, const std::string& caption, const std::string& label, const Json& spec,
-                   const std::string& box = "class=\"plot\"") {
+std::string figure(const std::string& kind, const std::string& caption, const std::string& label,
+                   const Json& spec, const std::string& box = "class=\"plot\"") {
   return fmt::format(
-      "<figure data-chart=\"{}\"><figcaption>{}</figcaption>\n<div {}><canvas role=\"img\" aria-label=\"{}\"></canvas></div>\n"
+      "<figure data-chart=\"{}\"><figcaption>{}</figcaption>\n<div {}><canvas role=\"img\" "
+      "aria-label=\"{}\"></canvas></div>\n"
       "<script type=\"application/json\">{}</script></figure>\n",
       kind, caption, box, escaped(label), embedded(spec));
 }
@@ -41,9 +42,10 @@ Json to_json(const Axis& axis) {
 // Lines of runs, those of a kind in one colour. `points` may be empty for a run: it has no line.
 class Lines {
  public:
-  Lines(const report::Workload& workload, const Axis& x, const Axis& y, bool stepped) : workload_(workload) {
-    spec_ = {{"x", to_json(x)}, {"y", to_json(y)}, {"series", Json::array()}, {"groups", Json::array()},
-             {"marks", Json::array()}, {"stepped", stepped}};
+  Lines(const report::Workload& workload, const Axis& x, const Axis& y, bool stepped)
+      : workload_(workload) {
+    spec_ = {{"x", to_json(x)},         {"y", to_json(y)},        {"series", Json::array()},
+             {"groups", Json::array()}, {"marks", Json::array()}, {"stepped", stepped}};
   }
   void add(const report::RunReport& run, const std::vector<report::Point>& points) {
     if (points.empty()) return;
@@ -54,9 +56,13 @@ class Lines {
       kinds_.push_back(kind);
       spec_["groups"].push_back(kind);
     }
-    spec_["series"].push_back({{"label", fmt::format("run {}", run.run.id)}, {"group", group}, {"points", points_of(points)}});
+    spec_["series"].push_back({{"label", fmt::format("run {}", run.run.id)},
+                               {"group", group},
+                               {"points", points_of(points)}});
   }
-  void mark(const std::string& label, double y) { spec_["marks"].push_back({{"label", label}, {"y", number(y)}}); }
+  void mark(const std::string& label, double y) {
+    spec_["marks"].push_back({{"label", label}, {"y", number(y)}});
+  }
   std::string html(const std::string& caption, const std::string& label) const {
     return kinds_.empty() ? "" : figure("lines", caption, label, spec_);
   }
@@ -94,7 +100,8 @@ std::vector<Bar> bars_of(const report::Workload& w) {
 std::string kind_of(const report::RunReport& run, const report::Workload& workload) {
   std::string out = run.run.search + ", " + run.run.model;
   if (run.run.space != "default") out += ", " + run.run.space + " space";
-  const int latest = std::ranges::max(workload.runs, {}, &report::RunReport::codegen_version).codegen_version;
+  const int latest =
+      std::ranges::max(workload.runs, {}, &report::RunReport::codegen_version).codegen_version;
   if (run.codegen_version != latest) out += fmt::format(", code generator {}", run.codegen_version);
   return out;
 }
@@ -110,8 +117,12 @@ std::string progress_charts(const report::Workload& w) {
     trials.mark("measured peak", peak);
     seconds.mark("measured peak", peak);
   }
-  return trials.html("Best so far, over trials", "Speed of the best program so far over trials; the table of runs has the numbers") +
-         seconds.html("Best so far, over time", "Speed of the best program so far over time; the table of runs has the numbers");
+  return trials.html(
+             "Best so far, over trials",
+             "Speed of the best program so far over trials; the table of runs has the numbers") +
+         seconds.html(
+             "Best so far, over time",
+             "Speed of the best program so far over time; the table of runs has the numbers");
 }
 
 std::string knob_chart(const report::Knob& knob, const report::Knobs& of) {
@@ -123,27 +134,34 @@ std::string knob_chart(const report::Knob& knob, const report::Knobs& of) {
   }
   const Json spec = {{"labels", labels},
                      {"unit", "%"},
-                     {"series", {{{"label", "fastest"}, {"colour", 0}, {"values", fast}}, {{"label", "all"}, {"colour", 7}, {"values", all}}}}};
-  return figure("bars", escaped(knob.name), fmt::format("Values of {} among the fastest programs and among all", knob.name), spec);
+                     {"series",
+                      {{{"label", "fastest"}, {"colour", 0}, {"values", fast}},
+                       {{"label", "all"}, {"colour", 7}, {"values", all}}}}};
+  return figure("bars", escaped(knob.name),
+                fmt::format("Values of {} among the fastest programs and among all", knob.name),
+                spec);
 }
 
 std::string quality_chart(const report::Workload& w) {
   Lines lines(w, {"trials", "trials"}, {"pairs in order", "%", 1}, false);
   for (const report::RunReport& run : w.runs) {
     std::vector<report::Point> points;
-    for (const report::Quality& q : run.quality) points.push_back({static_cast<double>(q.trials), q.pairwise_accuracy});
+    for (const report::Quality& q : run.quality)
+      points.push_back({static_cast<double>(q.trials), q.pairwise_accuracy});
     lines.add(run, points);
   }
   lines.mark("chance", 0.5);
-  return lines.html("Pairs of each batch in the right order, by the scores they were proposed with",
-                    "Share of pairs in the right order over trials; the table below has the numbers");
+  return lines.html(
+      "Pairs of each batch in the right order, by the scores they were proposed with",
+      "Share of pairs in the right order over trials; the table below has the numbers");
 }
 
 std::string spent_chart(const report::Workload& w) {
-  const std::pair<const char*, double report::Spent::*> parts[] = {{"build", &report::Spent::build},
-                                                                   {"run", &report::Spent::run},
-                                                                   {"model", &report::Spent::model},
-                                                                   {"search", &report::Spent::search}};
+  const std::pair<const char*, double report::Spent::*> parts[] = {
+      {"build", &report::Spent::build},
+      {"run", &report::Spent::run},
+      {"model", &report::Spent::model},
+      {"search", &report::Spent::search}};
   const std::vector<Bar> bars = bars_of(w);
   Json labels = Json::array(), series = Json::array();
   for (const Bar& bar : bars) labels.push_back(bar.label);
@@ -152,9 +170,11 @@ std::string spent_chart(const report::Workload& w) {
     for (const Bar& bar : bars) values.push_back(number(bar.spent.*member));
     series.push_back({{"label", label}, {"colour", series.size()}, {"values", std::move(values)}});
   }
-  return figure("stacked", "Seconds of processes", "Seconds of processes that built, ran, learned and searched; the table below has the numbers",
-                {{"labels", labels}, {"unit", "s"}, {"title", "seconds"}, {"series", series}},
-                fmt::format("class=\"plot rows\" style=\"--rows: {}\"", bars.size()));
+  return figure(
+      "stacked", "Seconds of processes",
+      "Seconds of processes that built, ran, learned and searched; the table below has the numbers",
+      {{"labels", labels}, {"unit", "s"}, {"title", "seconds"}, {"series", series}},
+      fmt::format("class=\"plot rows\" style=\"--rows: {}\"", bars.size()));
 }
 
 }  // namespace lathe::cli

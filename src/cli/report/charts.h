@@ -7,13 +7,15 @@
 
 namespace lathe::cli {
 
-// Speed of the best program so far, a line a run: over trials, and over time. Empty where nothing worked.
+// Speed of the best program so far, a line a run: over trials, and over time. Empty where nothing
+// worked.
 std::string progress_charts(const report::Workload& workload);
 // A knob's values among the fastest programs and among all.
 std::string knob_chart(const report::Knob& knob, const report::Knobs& of);
 // Share of pairs that the model had in order, a line a run. Empty where no trial was scored.
 std::string quality_chart(const report::Workload& workload);
-// Build, run, model and search time, a bar a run, or one for all runs of a kind where there are many.
+// Build, run, model and search time, a bar a run, or one for all runs of a kind where there are
+// many.
 std::string spent_chart(const report::Workload& workload);
 
 // What runs of a kind share: "annealing, xgb-rank".

@@ -32,13 +32,18 @@ std::string failures_overview(const report::Report& report) {
       Everywhere& kind = kinds[failure.kind];
       kind.trials += failure.count;
       ++kind.workloads;
-      if (!failure.reasons.empty() && failure.reasons.front().count > kind.main.count) kind.main = failure.reasons.front();
+      if (!failure.reasons.empty() && failure.reasons.front().count > kind.main.count)
+        kind.main = failure.reasons.front();
     }
   }
   if (kinds.empty()) return "";
   std::vector<std::pair<std::string, Everywhere>> rows(kinds.begin(), kinds.end());
   std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.second.trials; });
-  Table table({{"Kind"}, {"Trials", true}, {"Of all", true}, {"Workloads", true}, {"Most frequent reason"}});
+  Table table({{"Kind"},
+               {"Trials", true},
+               {"Of all", true},
+               {"Workloads", true},
+               {"Most frequent reason"}});
   for (const auto& [kind, everywhere] : rows) {
     table.text(escaped(kind));
     table.number(everywhere.trials, std::to_string(everywhere.trials));
@@ -46,13 +51,16 @@ std::string failures_overview(const report::Report& report) {
     table.number(everywhere.workloads, std::to_string(everywhere.workloads));
     table.words(escaped(cut(everywhere.main.message, kLongestReason)));
   }
-  return fmt::format("<section aria-labelledby=\"failures\">\n<h2 id=\"failures\">Failures</h2>\n<p>{} of {} failed ({}).</p>\n{}</section>",
-                     failed, counted(trials, "trial"), share_text(failed, trials), table.html());
+  return fmt::format(
+      "<section aria-labelledby=\"failures\">\n<h2 id=\"failures\">Failures</h2>\n<p>{} of {} "
+      "failed ({}).</p>\n{}</section>",
+      failed, counted(trials, "trial"), share_text(failed, trials), table.html());
 }
 
 std::string failures_text(const report::Workload& w) {
   if (w.failed == 0) return "None.";
-  return fmt::format("{} of {} ({}).", w.failed, counted(w.trials, "trial"), share_text(w.failed, w.trials));
+  return fmt::format("{} of {} ({}).", w.failed, counted(w.trials, "trial"),
+                     share_text(w.failed, w.trials));
 }
 
 std::string failures_table(const report::Workload& w) {

@@ -53,7 +53,8 @@ std::string folded(const std::string& summary, const std::string& html) {
 }
 
 void Table::number(double value, const std::string& html) {
-  cell(fmt::format(" class=\"number\" data-value=\"{:.6g}\"", std::isfinite(value) ? value : 0), html);
+  cell(fmt::format(" class=\"number\" data-value=\"{:.6g}\"", std::isfinite(value) ? value : 0),
+       html);
 }
 
 void Table::cell(const std::string& attributes, const std::string& html) {
@@ -67,9 +68,12 @@ std::string Table::html(bool wide, bool sortable) const {
   LATHE_CHECK(cells_ % columns_.size() == 0, "a row is not full");
   std::string head;
   for (const Column& column : columns_)
-    head += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"number\"" : "", column.title);
-  return fmt::format("<div class=\"scroll{}\" tabindex=\"0\"><table{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n",
-                     wide ? " wide" : "", sortable ? " class=\"sortable\"" : "", head, rows_);
+    head += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"number\"" : "",
+                        column.title);
+  return fmt::format(
+      "<div class=\"scroll{}\" "
+      "tabindex=\"0\"><table{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n",
+      wide ? " wide" : "", sortable ? " class=\"sortable\"" : "", head, rows_);
 }
 
 }  // namespace lathe::cli

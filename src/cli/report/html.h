@@ -1,4 +1,5 @@
-// HTML and JSON for a page. Whatever comes from a database goes through escaped() or embedded() on its way into one.
+// HTML and JSON for a page. Whatever comes from a database goes through escaped() or embedded() on
+// its way into one.
 #pragma once
 
 #include <map>
@@ -32,7 +33,9 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void text(const std::string& html) { cell("", html); }
-  void words(const std::string& html) { cell(" class=\"text\"", html); }  // long: may be broken into lines
+  void words(const std::string& html) {
+    cell(" class=\"text\"", html);
+  }  // long: may be broken into lines
   void number(double value, const std::string& html);
   // `wide`: as wide as the page; `sortable`: by a click on a title.
   std::string html(bool wide = false, bool sortable = false) const;

@@ -1,4 +1,5 @@
-// What was learned: by people, which knob values fast programs share; by the model, to tell fast programs from slow ones.
+// What was learned: by people, which knob values fast programs share; by the model, to tell fast
+// programs from slow ones.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::size_t kKnobCharts = 6;
 constexpr std::size_t kTellingKnobs = 3;  // named in the text
-constexpr double kTelling = 0.15;         // difference of shares above which a value is worth a word
+constexpr double kTelling = 0.15;  // difference of shares above which a value is worth a word
 
 // The value that is more frequent among the fast programs by most.
 const report::KnobValue& favoured(const report::Knob& knob, const report::Knobs& of) {
@@ -24,7 +25,8 @@ const report::KnobValue& favoured(const report::Knob& knob, const report::Knobs&
 
 // Of points [begin, end) thirds of all; NaN where there are none.
 template <class Member>
-double mean_quality(const std::vector<report::Quality>& points, std::size_t begin, std::size_t end, Member member) {
+double mean_quality(const std::vector<report::Quality>& points, std::size_t begin, std::size_t end,
+                    Member member) {
   double sum = 0, weight = 0;
   for (std::size_t i = points.size() * begin / 3; i < points.size() * end / 3; ++i) {
     sum += points[i].judged * (points[i].*member);
@@ -33,36 +35,48 @@ double mean_quality(const std::vector<report::Quality>& points, std::size_t begi
   return weight > 0 ? sum / weight : std::nan("");
 }
 
-void add_share(Table& table, double share) { table.number(share, std::isfinite(share) ? percent_text(share) : "–"); }
+void add_share(Table& table, double share) {
+  table.number(share, std::isfinite(share) ? percent_text(share) : "–");
+}
 
 }  // namespace
 
 std::string knobs_text(const report::Knobs& knobs) {
   if (knobs.all == 0) return "Too few programs worked to tell.";
   std::string out = fmt::format(
-      "<span class=\"swatch s0\"></span>The fastest {} (5 %) against <span class=\"swatch s7\"></span>all {} different programs that were "
-      "measured, knobs with the clearest difference first.", knobs.fast, knobs.all);
-  if (static_cast<double>(knobs.fast) / knobs.all > 0.075) out = out.replace(out.find(" (5 %)"), 6, "");
+      "<span class=\"swatch s0\"></span>The fastest {} (5 %) against <span class=\"swatch "
+      "s7\"></span>all {} different programs that were "
+      "measured, knobs with the clearest difference first.",
+      knobs.fast, knobs.all);
+  if (static_cast<double>(knobs.fast) / knobs.all > 0.075)
+    out = out.replace(out.find(" (5 %)"), 6, "");
   std::size_t named = 0;
   for (const report::Knob& knob : knobs.knobs) {
     const report::KnobValue& value = favoured(knob, knobs);
-    const double fast = static_cast<double>(value.fast) / knobs.fast, all = static_cast<double>(value.all) / knobs.all;
+    const double fast = static_cast<double>(value.fast) / knobs.fast,
+                 all = static_cast<double>(value.all) / knobs.all;
     if (fast - all < kTelling || ++named > kTellingKnobs) break;
-    out += fmt::format(" <code>{} = {}</code> is in {} of the fast ones and in {} of all.", escaped(knob.name), escaped(value.text),
-                       percent_text(fast), percent_text(all));
+    out +=
+        fmt::format(" <code>{} = {}</code> is in {} of the fast ones and in {} of all.",
+                    escaped(knob.name), escaped(value.text), percent_text(fast), percent_text(all));
   }
   return out;
 }
 
 std::string knob_charts(const report::Knobs& knobs) {
   std::string out;
-  for (std::size_t i = 0; i < std::min(kKnobCharts, knobs.knobs.size()); ++i) out += knob_chart(knobs.knobs[i], knobs);
+  for (std::size_t i = 0; i < std::min(kKnobCharts, knobs.knobs.size()); ++i)
+    out += knob_chart(knobs.knobs[i], knobs);
   return out;
 }
 
 std::string knobs_table(const report::Knobs& knobs) {
   if (knobs.knobs.empty()) return "";
-  Table table({{"Knob"}, {"Value the fast favour"}, {"Of the fast", true}, {"Of all", true}, {"Difference", true}});
+  Table table({{"Knob"},
+               {"Value the fast favour"},
+               {"Of the fast", true},
+               {"Of all", true},
+               {"Difference", true}});
   for (const report::Knob& knob : knobs.knobs) {
     const report::KnobValue& value = favoured(knob, knobs);
     table.text(escaped(knob.name));
@@ -71,21 +85,34 @@ std::string knobs_table(const report::Knobs& knobs) {
     table.number(value.all, share_text(value.all, knobs.all));
     table.number(knob.distance, percent_text(knob.distance));
   }
-  return folded(counted(static_cast<std::int64_t>(knobs.knobs.size()), "knob") + " as a table", table.html(false, true));
+  return folded(counted(static_cast<std::int64_t>(knobs.knobs.size()), "knob") + " as a table",
+                table.html(false, true));
 }
 
 std::string quality_text(const report::Workload& w) {
   std::vector<double> late;
   for (const report::RunReport& run : w.runs)
-    if (const double mean = mean_quality(run.quality, 2, 3, &report::Quality::pairwise_accuracy); std::isfinite(mean)) late.push_back(mean);
-  if (late.empty()) return "There is nothing to judge by: no batch was scored by a model, or all its programs were equally fast.";
-  return fmt::format("In the last third of its batches the model had {}{} of the pairs in the right order before they were measured; chance gives 50 %.",
-                     late.size() > 1 ? "in the median run " : "", percent_text(quantile(late, 0.5)));
+    if (const double mean = mean_quality(run.quality, 2, 3, &report::Quality::pairwise_accuracy);
+        std::isfinite(mean))
+      late.push_back(mean);
+  if (late.empty())
+    return "There is nothing to judge by: no batch was scored by a model, or all its programs were "
+           "equally fast.";
+  return fmt::format(
+      "In the last third of its batches the model had {}{} of the pairs in the right order before "
+      "they were measured; chance gives 50 %.",
+      late.size() > 1 ? "in the median run " : "", percent_text(quantile(late, 0.5)));
 }
 
 std::string quality_table(const report::Workload& w) {
-  Table table({{"Run"}, {"Search, model"}, {"Trials scored", true}, {"Pairs in order", true}, {"First third", true},
-               {"Second", true}, {"Last", true}, {"Rank correlation", true}});
+  Table table({{"Run"},
+               {"Search, model"},
+               {"Trials scored", true},
+               {"Pairs in order", true},
+               {"First third", true},
+               {"Second", true},
+               {"Last", true},
+               {"Rank correlation", true}});
   bool any = false;
   for (const report::RunReport& run : w.runs) {
     if (run.quality.empty()) continue;
@@ -97,7 +124,8 @@ std::string quality_table(const report::Workload& w) {
     table.number(judged, std::to_string(judged));
     const auto accuracy = &report::Quality::pairwise_accuracy;
     add_share(table, mean_quality(run.quality, 0, 3, accuracy));
-    for (std::size_t third = 0; third < 3; ++third) add_share(table, mean_quality(run.quality, third, third + 1, accuracy));
+    for (std::size_t third = 0; third < 3; ++third)
+      add_share(table, mean_quality(run.quality, third, third + 1, accuracy));
     const double rank = mean_quality(run.quality, 0, 3, &report::Quality::rank_correlation);
     table.number(rank, fmt::format("{:.2f}", rank));
   }

@@ -12,7 +12,8 @@ constexpr std::size_t kDate = std::string_view("2026-08-01").size();
 // A target is one long word: its line may end after every feature.
 std::string breakable(const std::string& target) {
   std::string out = escaped(target);
-  for (std::size_t at = 0; (at = out.find(',', at)) != std::string::npos; at += 6) out.insert(at + 1, "<wbr>");
+  for (std::size_t at = 0; (at = out.find(',', at)) != std::string::npos; at += 6)
+    out.insert(at + 1, "<wbr>");
   return out;
 }
 
@@ -23,26 +24,38 @@ void add_result(Table& table, const report::Workload& w) {
     return;
   }
   const double seconds = w.best->seconds();
-  const char* standing = w.best->record.race.disturbed ? "raced, disturbed" : w.best->record.raced ? "raced" : "measured";
-  table.number(w.work.speed(seconds), fmt::format("{}<small>{}</small>", speed_text(w.work, seconds), standing));
+  const char* standing = w.best->record.race.disturbed ? "raced, disturbed"
+                         : w.best->record.raced        ? "raced"
+                                                       : "measured";
+  table.number(w.work.speed(seconds),
+               fmt::format("{}<small>{}</small>", speed_text(w.work, seconds), standing));
   table.number(seconds, time_text(seconds));
   const double share = w.peak_share(seconds), moved = w.bandwidth_share(seconds);
-  const std::string memory = moved > 0 ? fmt::format("<small>{} of bandwidth</small>", percent_text(moved)) : "";
+  const std::string memory =
+      moved > 0 ? fmt::format("<small>{} of bandwidth</small>", percent_text(moved)) : "";
   table.number(share, (share > 0 ? percent_text(share) : "–") + memory);
 }
 
 }  // namespace
 
 std::string workloads_table(const report::Report& report) {
-  Table table({{"Workload"}, {"Speed", true}, {"A call", true}, {"Of peak", true}, {"Trials", true}, {"Failed", true},
-               {"Target, caches"}, {"Last tuned"}});
+  Table table({{"Workload"},
+               {"Speed", true},
+               {"A call", true},
+               {"Of peak", true},
+               {"Trials", true},
+               {"Failed", true},
+               {"Target, caches"},
+               {"Last tuned"}});
   for (std::size_t i = 0; i < report.workloads.size(); ++i) {
     const report::Workload& w = report.workloads[i];
-    table.words(fmt::format("<a href=\"#w{}\">{}</a><small>{}</small>", i, escaped(w.title), escaped(w.shapes)));
+    table.words(fmt::format("<a href=\"#w{}\">{}</a><small>{}</small>", i, escaped(w.title),
+                            escaped(w.shapes)));
     add_result(table, w);
     table.number(w.trials, std::to_string(w.trials));
     table.number(w.failed, std::to_string(w.failed));
-    table.words(fmt::format("{}<small>{}, CPU {}</small>", breakable(w.target), escaped(w.cache_mode), escaped(w.cpu)));
+    table.words(fmt::format("{}<small>{}, CPU {}</small>", breakable(w.target),
+                            escaped(w.cache_mode), escaped(w.cpu)));
     table.text(escaped(cut(date_text(w.latest), kDate)));
   }
   return table.html(true, true);

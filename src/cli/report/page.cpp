@@ -30,9 +30,11 @@ std::string summary_text(const report::Report& report, const PageInfo& info) {
     machines.insert(w.fingerprint);
     for (const report::RunReport& run : w.runs) seconds += run.seconds;
   }
-  std::string out = fmt::format("{}: {} in {}, {} failed, {} at work", escaped(info.database),
-                                counted(static_cast<std::int64_t>(report.workloads.size()), "workload"), counted(trials, "trial"),
-                                failed == 0 ? "none" : std::to_string(failed), duration_text(seconds));
+  std::string out =
+      fmt::format("{}: {} in {}, {} failed, {} at work", escaped(info.database),
+                  counted(static_cast<std::int64_t>(report.workloads.size()), "workload"),
+                  counted(trials, "trial"), failed == 0 ? "none" : std::to_string(failed),
+                  duration_text(seconds));
   if (machines.size() == 1) return out + ", on " + escaped(*machines.begin()) + ".";
   return out + fmt::format(", on {} machines.", machines.size());
 }
@@ -41,10 +43,12 @@ std::string summary_text(const report::Report& report, const PageInfo& info) {
 
 std::string report_page(const report::Report& report, const PageInfo& info) {
   std::string sections;
-  for (std::size_t i = 0; i < report.workloads.size(); ++i) sections += workload_section(report.workloads[i], i, info);
+  for (std::size_t i = 0; i < report.workloads.size(); ++i)
+    sections += workload_section(report.workloads[i], i, info);
   return filled(text_between(lathe_report_page_begin, lathe_report_page_end),
                 {{"css", std::string(text_between(lathe_report_css_begin, lathe_report_css_end))},
-                 {"chart_js", std::string(text_between(lathe_report_chart_js_begin, lathe_report_chart_js_end))},
+                 {"chart_js", std::string(text_between(lathe_report_chart_js_begin,
+                                                       lathe_report_chart_js_end))},
                  {"js", std::string(text_between(lathe_report_js_begin, lathe_report_js_end))},
                  {"database", escaped(info.database)},
                  {"written", escaped(info.written)},
@@ -56,7 +60,8 @@ std::string report_page(const report::Report& report, const PageInfo& info) {
 
 std::string speed_text(const report::Work& work, double seconds) {
   const double speed = work.speed(seconds);
-  return speed >= 10 ? fmt::format("{:.1f} {}", speed, work.unit) : fmt::format("{:.3g} {}", speed, work.unit);
+  return speed >= 10 ? fmt::format("{:.1f} {}", speed, work.unit)
+                     : fmt::format("{:.3g} {}", speed, work.unit);
 }
 
 std::string percent_text(double share) {
@@ -64,7 +69,9 @@ std::string percent_text(double share) {
   return fmt::format("{:.{}f}\u00a0%", percent, percent > 0 && percent < 1 ? 1 : 0);  // never apart
 }
 
-std::string share_text(int part, int whole) { return percent_text(static_cast<double>(part) / whole); }
+std::string share_text(int part, int whole) {
+  return percent_text(static_cast<double>(part) / whole);
+}
 
 std::string date_text(const std::string& time) {
   const bool usual = time.size() >= 20 && time[10] == 'T' && time.back() == 'Z';

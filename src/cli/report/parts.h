@@ -1,4 +1,5 @@
-// The texts and tables of the page, as HTML. Each text says what the chart beside it shows, each table has its numbers.
+// The texts and tables of the page, as HTML. Each text says what the chart beside it shows, each
+// table has its numbers.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ std::string workloads_table(const report::Report& report);
 // The reasons of all failures; empty where there are none.
 std::string failures_overview(const report::Report& report);
 // A workload's section; its link is "#w0" for the first.
-std::string workload_section(const report::Workload& workload, std::size_t number, const PageInfo& info);
+std::string workload_section(const report::Workload& workload, std::size_t number,
+                             const PageInfo& info);
 
 // What was reached, and how sure that is; the best program and its schedule.
 std::string result_html(const report::Workload& workload);
@@ -33,7 +35,8 @@ std::string quality_table(const report::Workload& workload);
 std::string failures_text(const report::Workload& workload);
 std::string failures_table(const report::Workload& workload);
 
-// In words: "198.2 GFLOP/s", "12 %" (with a no-break space), "2026-08-01 10:00 UTC" (the time as it is where it is none).
+// In words: "198.2 GFLOP/s", "12 %" (with a no-break space), "2026-08-01 10:00 UTC" (the time as it
+// is where it is none).
 std::string speed_text(const report::Work& work, double seconds);
 std::string percent_text(double share);
 std::string share_text(int part, int whole);  // the same

@@ -17,14 +17,23 @@ std::string progress_text(const report::Workload& w) {
   if (until.empty()) return "No program worked, so there is no progress to show.";
   const double median = quantile(until, 0.5);
   if (w.runs.size() == 1)
-    return fmt::format("Trial {:.0f} of {} was the first within 5 % of the fastest.", median, w.runs[0].trials);
-  return fmt::format("{} of {} came within 5 % of the fastest program, {}after {:.0f} trials.", until.size(),
-                     counted(static_cast<std::int64_t>(w.runs.size()), "run"), until.size() > 1 ? "in the median " : "", median);
+    return fmt::format("Trial {:.0f} of {} was the first within 5 % of the fastest.", median,
+                       w.runs[0].trials);
+  return fmt::format("{} of {} came within 5 % of the fastest program, {}after {:.0f} trials.",
+                     until.size(), counted(static_cast<std::int64_t>(w.runs.size()), "run"),
+                     until.size() > 1 ? "in the median " : "", median);
 }
 
 std::string runs_table(const report::Workload& w) {
-  Table table({{"Run"}, {"Search, model"}, {"Seed", true}, {"Trials", true}, {"Failed", true}, {"Fastest", true}, {"Speed", true},
-               {"To 95 %", true}, {"At work", true}});
+  Table table({{"Run"},
+               {"Search, model"},
+               {"Seed", true},
+               {"Trials", true},
+               {"Failed", true},
+               {"Fastest", true},
+               {"Speed", true},
+               {"To 95 %", true},
+               {"At work", true}});
   for (const report::RunReport& run : w.runs) {
     table.text(std::to_string(run.run.id));
     table.words(escaped(kind_of(run, w)));
@@ -32,12 +41,17 @@ std::string runs_table(const report::Workload& w) {
     table.number(run.trials, std::to_string(run.trials));
     table.number(run.failed, std::to_string(run.failed));
     table.number(run.best_seconds, run.best_seconds > 0 ? time_text(run.best_seconds) : "–");
-    table.number(w.work.speed(run.best_seconds), run.best_seconds > 0 ? speed_text(w.work, run.best_seconds) : "–");
-    table.number(run.trials_to_95 > 0 ? run.trials_to_95 : 1e9, run.trials_to_95 > 0 ? std::to_string(run.trials_to_95) : "–");
+    table.number(w.work.speed(run.best_seconds),
+                 run.best_seconds > 0 ? speed_text(w.work, run.best_seconds) : "–");
+    table.number(run.trials_to_95 > 0 ? run.trials_to_95 : 1e9,
+                 run.trials_to_95 > 0 ? std::to_string(run.trials_to_95) : "–");
     table.number(run.seconds, duration_text(run.seconds));
   }
   const std::string html = table.html(false, true);
-  return w.runs.size() <= 4 ? html : folded(counted(static_cast<std::int64_t>(w.runs.size()), "run") + " as a table", html);
+  return w.runs.size() <= 4
+             ? html
+             : folded(counted(static_cast<std::int64_t>(w.runs.size()), "run") + " as a table",
+                      html);
 }
 
 std::string spent_text(const report::Workload& w) {
@@ -48,13 +62,22 @@ std::string spent_text(const report::Workload& w) {
     seconds += run.seconds;
   }
   const double sum = std::max(all.sum(), 1e-9);
-  return fmt::format("{} at work by the clock. Of the processes' time {} went into building, {} into running, {} into the model and {} into "
-                     "the search.", duration_text(seconds), percent_text(all.build / sum), percent_text(all.run / sum), percent_text(all.model / sum),
-                     percent_text(all.search / sum));
+  return fmt::format(
+      "{} at work by the clock. Of the processes' time {} went into building, {} into running, {} "
+      "into the model and {} into "
+      "the search.",
+      duration_text(seconds), percent_text(all.build / sum), percent_text(all.run / sum),
+      percent_text(all.model / sum), percent_text(all.search / sum));
 }
 
 std::string spent_table(const report::Workload& w) {
-  Table table({{"Run"}, {"Search, model"}, {"At work", true}, {"Build", true}, {"Run", true}, {"Model", true}, {"Search", true},
+  Table table({{"Run"},
+               {"Search, model"},
+               {"At work", true},
+               {"Build", true},
+               {"Run", true},
+               {"Model", true},
+               {"Search", true},
                {"Trials a second", true}});
   for (const report::RunReport& run : w.runs) {
     table.text(std::to_string(run.run.id));

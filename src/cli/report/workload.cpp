@@ -13,7 +13,8 @@ namespace lathe::cli {
 namespace {
 
 std::string where_text(const report::Workload& w) {
-  return fmt::format("{}, {} caches, on {}", escaped(w.target), escaped(w.cache_mode), escaped(w.fingerprint));
+  return fmt::format("{}, {} caches, on {}", escaped(w.target), escaped(w.cache_mode),
+                     escaped(w.fingerprint));
 }
 
 std::string figure(const std::string& value, const std::string& name) {
@@ -26,19 +27,28 @@ constexpr double kPadded = 0.995;  // of the operations, fewer have to be done
 std::string memory_figure(const report::Workload& w, double seconds) {
   if (w.work.gigabytes <= 0) return "";
   const double share = w.bandwidth_share(seconds);
-  const std::string of = fmt::format("of the {:.1f} GB/s that reading and writing as much reaches", w.reached_bandwidth(seconds) / 1e9);
+  const std::string of = fmt::format("of the {:.1f} GB/s that reading and writing as much reaches",
+                                     w.reached_bandwidth(seconds) / 1e9);
   if (!w.work.arithmetic) return share > 0 ? figure(percent_text(share), of) : "";
-  return figure(fmt::format("{:.1f} GB/s", w.work.gigabytes / seconds),
-                "of inputs and outputs" + (share > 0 ? fmt::format(", {} {}", percent_text(share), of) : ""));
+  return figure(
+      fmt::format("{:.1f} GB/s", w.work.gigabytes / seconds),
+      "of inputs and outputs" + (share > 0 ? fmt::format(", {} {}", percent_text(share), of) : ""));
 }
 
 std::string sureness_text(const report::Best& best) {
-  std::string out = best.record.raced ? "The best program won a final race"
-                                      : "The best program was measured but not raced, so part of its speed may be luck";
-  if (best.record.race.disturbed) out += " on a disturbed machine, so it may be faster (<code>lathe race</code> repeats it)";
-  if (best.spread > 0) out += fmt::format("; its times varied by {} between visits", percent_text(std::max(best.spread, 0.001)));
-  return out + fmt::format(". Its largest error was {:.2g} of the largest output. Trial {} of run {}, {}.", best.record.numerical_error,
-                           best.record.index, best.record.run, escaped(date_text(best.record.time)));
+  std::string out =
+      best.record.raced
+          ? "The best program won a final race"
+          : "The best program was measured but not raced, so part of its speed may be luck";
+  if (best.record.race.disturbed)
+    out += " on a disturbed machine, so it may be faster (<code>lathe race</code> repeats it)";
+  if (best.spread > 0)
+    out += fmt::format("; its times varied by {} between visits",
+                       percent_text(std::max(best.spread, 0.001)));
+  return out + fmt::format(
+                   ". Its largest error was {:.2g} of the largest output. Trial {} of run {}, {}.",
+                   best.record.numerical_error, best.record.index, best.record.run,
+                   escaped(date_text(best.record.time)));
 }
 
 std::string shell_quoted(const std::string& word) {
@@ -48,8 +58,9 @@ std::string shell_quoted(const std::string& word) {
 }
 
 std::string command_text(const report::Workload& w, const PageInfo& info) {
-  return fmt::format("lathe compile {} --target {} --cache {} --db {} -o kernel.so", shell_quoted(w.key), shell_quoted(w.target),
-                     shell_quoted(w.cache_mode), shell_quoted(info.database));
+  return fmt::format("lathe compile {} --target {} --cache {} --db {} -o kernel.so",
+                     shell_quoted(w.key), shell_quoted(w.target), shell_quoted(w.cache_mode),
+                     shell_quoted(info.database));
 }
 
 }  // namespace
@@ -57,36 +68,54 @@ std::string command_text(const report::Workload& w, const PageInfo& info) {
 std::string result_html(const report::Workload& w) {
   std::string out;
   if (w.wrong > 0)
-    out += fmt::format("<p class=\"bad\">{} computed a wrong answer: a bug of Lathe; please report it with the reproducer that is named under "
-                       "Failures.</p>\n", counted(w.wrong, "program"));
-  if (!w.best) return out + fmt::format("<p class=\"bad\">Nothing worked: all of {} failed.</p>\n", counted(w.trials, "trial"));
+    out += fmt::format(
+        "<p class=\"bad\">{} computed a wrong answer: a bug of Lathe; please report it with the "
+        "reproducer that is named under "
+        "Failures.</p>\n",
+        counted(w.wrong, "program"));
+  if (!w.best)
+    return out + fmt::format("<p class=\"bad\">Nothing worked: all of {} failed.</p>\n",
+                             counted(w.trials, "trial"));
   const double seconds = w.best->seconds();
-  out += "<dl class=\"figures\">\n" + figure(speed_text(w.work, seconds), "speed") + figure(time_text(seconds), "a call");
+  out += "<dl class=\"figures\">\n" + figure(speed_text(w.work, seconds), "speed") +
+         figure(time_text(seconds), "a call");
   if (const double share = w.peak_share(seconds); share > 0)
-    out += figure(percent_text(share), fmt::format("of the peak of {:.0f} GFLOP/s{}", w.peak_flops / 1e9,
-                                                   w.work.done < kPadded ? ", padding not counted" : ""));
+    out += figure(percent_text(share),
+                  fmt::format("of the peak of {:.0f} GFLOP/s{}", w.peak_flops / 1e9,
+                              w.work.done < kPadded ? ", padding not counted" : ""));
   out += memory_figure(w, seconds);
   // As both were measured: a race is another situation.
   if (w.first_seconds > 0)
-    out += figure(fmt::format("{:.2f} ×", w.first_seconds / w.best->record.seconds), "as fast as the first trial, the default");
-  out += figure(std::to_string(w.trials), w.failed == 0 ? "trials, none failed" : fmt::format("trials, {} failed", w.failed));
+    out += figure(fmt::format("{:.2f} ×", w.first_seconds / w.best->record.seconds),
+                  "as fast as the first trial, the default");
+  out += figure(std::to_string(w.trials),
+                w.failed == 0 ? "trials, none failed" : fmt::format("trials, {} failed", w.failed));
   return out + "</dl>\n<p>" + sureness_text(*w.best) + "</p>\n";
 }
 
 std::string program_html(const report::Workload& w, const PageInfo& info) {
   if (!w.best) return "<p>Nothing worked.</p>\n";
   const report::Best& best = *w.best;
-  std::string out = fmt::format("<p><code>{}</code></p>\n", escaped(schedule_text(best.record.config)));
-  out += "<p>As a library with a C header:</p>\n<pre class=\"command\">" + escaped(command_text(w, info)) + "</pre>\n";
+  std::string out =
+      fmt::format("<p><code>{}</code></p>\n", escaped(schedule_text(best.record.config)));
+  out += "<p>As a library with a C header:</p>\n<pre class=\"command\">" +
+         escaped(command_text(w, info)) + "</pre>\n";
   const auto steps = std::ranges::count(best.trace, '\n');
-  if (!best.trace.empty()) out += folded(fmt::format("Schedule, {}", counted(steps, "step")), "<pre>" + escaped(best.trace) + "</pre>\n");
-  if (!best.program.empty()) return out + folded("Program as it is scheduled", "<pre>" + escaped(best.program) + "</pre>\n");
-  return out + fmt::format("<p class=\"bad\">The schedule does not apply to this Lathe's programs: {}</p>\n", escaped(best.problem));
+  if (!best.trace.empty())
+    out += folded(fmt::format("Schedule, {}", counted(steps, "step")),
+                  "<pre>" + escaped(best.trace) + "</pre>\n");
+  if (!best.program.empty())
+    return out + folded("Program as it is scheduled", "<pre>" + escaped(best.program) + "</pre>\n");
+  return out +
+         fmt::format(
+             "<p class=\"bad\">The schedule does not apply to this Lathe's programs: {}</p>\n",
+             escaped(best.problem));
 }
 
 std::string workload_section(const report::Workload& w, std::size_t number, const PageInfo& info) {
-  const std::string_view page(reinterpret_cast<const char*>(lathe_report_workload_begin),
-                              static_cast<std::size_t>(lathe_report_workload_end - lathe_report_workload_begin));
+  const std::string_view page(
+      reinterpret_cast<const char*>(lathe_report_workload_begin),
+      static_cast<std::size_t>(lathe_report_workload_end - lathe_report_workload_begin));
   return filled(page, {{"id", fmt::format("w{}", number)},
                        {"title", escaped(w.title)},
                        {"expression", escaped(w.expression)},

@@ -21,7 +21,9 @@ struct Part {
   SizeId extent;
 };
 
-bool is_one(const Sizes& sizes, SizeId id) { return sizes.is_constant(id) && sizes.constant_value(id) == 1; }
+bool is_one(const Sizes& sizes, SizeId id) {
+  return sizes.is_constant(id) && sizes.constant_value(id) == 1;
+}
 SizeId minus_one(Sizes& sizes, SizeId id) { return sizes.add(id, sizes.constant(-1)); }
 SizeId negated(Sizes& sizes, SizeId id) { return sizes.mul(id, sizes.constant(-1)); }
 
@@ -42,9 +44,10 @@ bool contains_all(const std::vector<Digit>& digits, const BlockIter& limit) {
          });
 }
 
-// Takes out of `digits` those of the iterator `limit` where they are a multiple of it: a guard stands for the loop that
-// was split, so that what was split can be put together again.
-bool take_limited(Nest& nest, std::vector<Digit>& digits, const BlockIter& limit, std::vector<Part>& parts) {
+// Takes out of `digits` those of the iterator `limit` where they are a multiple of it: a guard
+// stands for the loop that was split, so that what was split can be put together again.
+bool take_limited(Nest& nest, std::vector<Digit>& digits, const BlockIter& limit,
+                  std::vector<Part>& parts) {
   if (!contains_all(digits, limit)) return false;
   const auto in_digits = [&](const Digit& wanted) {
     return std::ranges::find_if(digits, [&](const Digit& d) {
@@ -63,12 +66,14 @@ bool take_limited(Nest& nest, std::vector<Digit>& digits, const BlockIter& limit
 }
 
 // Contributions of an iterator's inner digits, unscaled.
-std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter, std::vector<Digit> inner) {
+std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
+                              std::vector<Digit> inner) {
   std::vector<Part> parts;
   std::vector<const BlockIter*> limits;
   for (const BlockIter& limit : nest.blocks[block].iters)
     if (limit.guard && &limit != &iter) limits.push_back(&limit);
-  std::ranges::stable_sort(limits, std::greater<>(), [](const BlockIter* l) { return l->digits.size(); });
+  std::ranges::stable_sort(limits, std::greater<>(),
+                           [](const BlockIter* l) { return l->digits.size(); });
   for (const BlockIter* limit : limits) take_limited(nest, inner, *limit, parts);
   for (const Digit& digit : inner) parts.push_back({digit.weight, count_of(nest, digit)});
   return parts;
@@ -96,13 +101,16 @@ class SpanBuilder {
   Span build(const ir::Affine& row) {
     span_.offset = sizes().constant(row.offset);
     // A copy: sizes made on the way do not touch blocks, but the reference would be easy to misuse.
-    for (const auto& [i, coef] : row.terms) add(nest_.blocks[block_].iters[static_cast<std::size_t>(i)], coef);
+    for (const auto& [i, coef] : row.terms)
+      add(nest_.blocks[block_].iters[static_cast<std::size_t>(i)], coef);
     merge_parts(sizes(), parts_);
-    span_.dense = dense_ && (parts_.empty() || (parts_.size() == 1 && is_one(sizes(), parts_[0].weight)));
+    span_.dense =
+        dense_ && (parts_.empty() || (parts_.size() == 1 && is_one(sizes(), parts_[0].weight)));
     span_.extent = sizes().constant(1);
     for (const Part& p : parts_)
       span_.extent = sizes().add(span_.extent, sizes().mul(p.weight, minus_one(sizes(), p.extent)));
-    std::ranges::sort(span_.start, {}, [](const Digit& d) { return std::tuple(d.loop, d.div, d.mod); });
+    std::ranges::sort(span_.start, {},
+                      [](const Digit& d) { return std::tuple(d.loop, d.div, d.mod); });
     collect_start();
     return std::move(span_);
   }
@@ -112,7 +120,8 @@ class SpanBuilder {
 
   void add(const BlockIter& iter, std::int64_t coef) {
     const SizeId factor = sizes().constant(coef);
-    if (iter.offset != SizeId::kNone) span_.offset = sizes().add(span_.offset, sizes().mul(factor, iter.offset));
+    if (iter.offset != SizeId::kNone)
+      span_.offset = sizes().add(span_.offset, sizes().mul(factor, iter.offset));
     std::vector<Digit> inner;
     for (const Digit& digit : iter.digits) {
       if (is_strictly_inside(nest_, digit.loop, loop_)) {
@@ -122,7 +131,8 @@ class SpanBuilder {
         span_.start.back().weight = sizes().mul(factor, digit.weight);
       }
     }
-    const bool whole = inner.size() == iter.digits.size() && iter.offset == SizeId::kNone && !inner.empty();
+    const bool whole =
+        inner.size() == iter.digits.size() && iter.offset == SizeId::kNone && !inner.empty();
     std::vector<Part> parts = inner_parts(nest_, block_, iter, std::move(inner));
     if (whole) cut_at_domain(iter, parts);
     for (const Part& part : parts) add_part(part, factor);
@@ -133,12 +143,9 @@ class SpanBuilder {
     const SizeId one = sizes().constant(1);
     merge_parts(sizes(), parts);
     SizeId reached = one;
-    if (parts.size() == 1 && parts[0].weight == one)
-      reached = parts[0].extent;
-    else
-      dense_ &= parts.empty();
-    if (parts.size() > 1 || sizes().at_least(reached, iter.extent))
-      parts = {{one, iter.extent}};
+    if (parts.size() == 1 && parts[0].weight == one) reached = parts[0].extent;
+    else dense_ &= parts.empty();
+    if (parts.size() > 1 || sizes().at_least(reached, iter.extent)) parts = {{one, iter.extent}};
     else if (reached != one && !sizes().at_least(iter.extent, reached))
       parts = {{one, sizes().min(reached, iter.extent)}};
   }
@@ -147,7 +154,8 @@ class SpanBuilder {
   void add_part(Part part, SizeId factor) {
     part.weight = sizes().mul(part.weight, factor);
     if (sizes().is_negative(part.weight)) {
-      span_.offset = sizes().add(span_.offset, sizes().mul(part.weight, minus_one(sizes(), part.extent)));
+      span_.offset =
+          sizes().add(span_.offset, sizes().mul(part.weight, minus_one(sizes(), part.extent)));
       part.weight = negated(sizes(), part.weight);
     }
     parts_.push_back(part);
@@ -157,10 +165,10 @@ class SpanBuilder {
   void collect_start() {
     std::vector<Digit> out;
     for (const Digit& d : span_.start) {
-      if (!out.empty() && out.back().loop == d.loop && out.back().div == d.div && out.back().mod == d.mod)
+      if (!out.empty() && out.back().loop == d.loop && out.back().div == d.div &&
+          out.back().mod == d.mod)
         out.back().weight = sizes().add(out.back().weight, d.weight);
-      else
-        out.push_back(d);
+      else out.push_back(d);
     }
     std::erase_if(out, [&](const Digit& d) { return d.weight == sizes().constant(0); });
     span_.start = std::move(out);
@@ -219,7 +227,8 @@ Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop) {
           sum = one;
           continue;
         }
-        for (std::size_t d = 0; d < one.size(); ++d) sum[d] = united(nest.sizes, sum[d], one[d], whole[d]);
+        for (std::size_t d = 0; d < one.size(); ++d)
+          sum[d] = united(nest.sizes, sum[d], one[d], whole[d]);
       }
     }
   }
@@ -237,22 +246,27 @@ std::vector<Part> parts_of(Nest& nest, const std::vector<Digit>& digits) {
 
 SizeId reach_of(Sizes& sizes, const std::vector<Part>& parts) {
   SizeId reach = sizes.constant(1);
-  for (const Part& p : parts) reach = sizes.add(reach, sizes.mul(p.weight, minus_one(sizes, p.extent)));
+  for (const Part& p : parts)
+    reach = sizes.add(reach, sizes.mul(p.weight, minus_one(sizes, p.extent)));
   return reach;
 }
 
 }  // namespace
 
-SizeId reach_of(Nest& nest, const std::vector<Digit>& digits) { return reach_of(nest.sizes, parts_of(nest, digits)); }
+SizeId reach_of(Nest& nest, const std::vector<Digit>& digits) {
+  return reach_of(nest.sizes, parts_of(nest, digits));
+}
 
 bool stays_below(Nest& nest, const std::vector<Digit>& digits, SizeId extent) {
   Sizes& sizes = nest.sizes;
   const std::vector<Part> parts = parts_of(nest, digits);
-  if (parts.size() == 1) return sizes.at_least(sizes.ceildiv(extent, parts[0].weight), parts[0].extent);
+  if (parts.size() == 1)
+    return sizes.at_least(sizes.ceildiv(extent, parts[0].weight), parts[0].extent);
   return sizes.at_least(extent, reach_of(sizes, parts));
 }
 
-std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const ir::Affine& row, LoopId loop) {
+std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const ir::Affine& row,
+                       LoopId loop) {
   std::int64_t extent = 1;
   for (const auto& [i, coef] : row.terms) {
     const BlockIter& iter = block.iters[static_cast<std::size_t>(i)];
@@ -269,8 +283,8 @@ std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const 
   return extent;
 }
 
-std::int64_t elements_of(const ir::SizedNest& nest, const ir::Block& block, std::span<const ir::Affine> rows,
-                         LoopId loop) {
+std::int64_t elements_of(const ir::SizedNest& nest, const ir::Block& block,
+                         std::span<const ir::Affine> rows, LoopId loop) {
   std::int64_t elements = 1;
   for (const ir::Affine& row : rows) elements *= extent_of(nest, block, row, loop);
   return elements;

@@ -18,7 +18,8 @@ bool is_strictly_inside(const Nest& nest, LoopId inner, LoopId outer) {
 }
 
 bool reads(const ir::Block& block, BufferId buffer) {
-  return std::ranges::any_of(ir::reads_of(block.body), [&](const ir::Read* r) { return r->tensor == buffer; });
+  return std::ranges::any_of(ir::reads_of(block.body),
+                             [&](const ir::Read* r) { return r->tensor == buffer; });
 }
 
 std::vector<BlockId> readers_of(const Nest& nest, BufferId buffer, LoopId loop) {
@@ -42,8 +43,9 @@ bool is_driven_by(const ir::Block& block, LoopId loop) {
 int child_with(const Nest& nest, LoopId loop, BlockId block) {
   const std::vector<Item>& items = nest.children(loop);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const bool here = items[i].kind == Item::Kind::kBlock ? items[i].id == block
-                                                          : nest.is_inside({Item::Kind::kBlock, block}, items[i].id);
+    const bool here = items[i].kind == Item::Kind::kBlock
+                          ? items[i].id == block
+                          : nest.is_inside({Item::Kind::kBlock, block}, items[i].id);
     if (here) return static_cast<int>(i);
   }
   return -1;
@@ -90,9 +92,9 @@ bool can_be_placed_anew(const Nest& nest, BlockId id) {
     const bool indexes = std::ranges::any_of(
         block.index, [&](const ir::Affine& row) { return row.coef_of(static_cast<int>(i)) != 0; });
     if (iter.guard || indexes) continue;
-    if (iter.kind != ir::IterKind::kReduce || !std::ranges::all_of(iter.digits, [&](const ir::Digit& d) {
-          return nest.is_reduction_loop(id, d.loop);
-        }))
+    if (iter.kind != ir::IterKind::kReduce ||
+        !std::ranges::all_of(
+            iter.digits, [&](const ir::Digit& d) { return nest.is_reduction_loop(id, d.loop); }))
       return false;
   }
   return true;

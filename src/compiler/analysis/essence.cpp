@@ -16,7 +16,8 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Hasher().add(a).add
 
 // Sums and products are numbered by their terms, whatever order the table has them in.
 std::vector<std::uint64_t> formulas_of(const ir::Sizes& sizes) {
-  std::vector<std::uint64_t> numbers, terms;  // terms: the sum over an operation's flattened operands
+  std::vector<std::uint64_t> numbers,
+      terms;  // terms: the sum over an operation's flattened operands
   for (int i = 0; i < sizes.count(); ++i) {
     const ir::Sizes::Entry& e = sizes.at(static_cast<SizeId>(i));
     const auto op = static_cast<std::uint64_t>(e.op);
@@ -27,9 +28,15 @@ std::vector<std::uint64_t> formulas_of(const ir::Sizes& sizes) {
     terms.push_back(0);
     switch (e.op) {
       case ir::Sizes::Op::kConst:
-      case ir::Sizes::Op::kKnob: numbers.push_back(mix(op, static_cast<std::uint64_t>(e.value))); continue;
+      case ir::Sizes::Op::kKnob:
+        numbers.push_back(mix(op, static_cast<std::uint64_t>(e.value)));
+        continue;
       case ir::Sizes::Op::kCeilDiv:
-        numbers.push_back(Hasher().add(op).add(numbers[static_cast<std::size_t>(e.a)]).add(numbers[static_cast<std::size_t>(e.b)]).value());
+        numbers.push_back(Hasher()
+                              .add(op)
+                              .add(numbers[static_cast<std::size_t>(e.a)])
+                              .add(numbers[static_cast<std::size_t>(e.b)])
+                              .value());
         continue;
       case ir::Sizes::Op::kAdd:
       case ir::Sizes::Op::kMul:
@@ -111,11 +118,12 @@ Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
 }
 
 void Essence::ask(SizeId size, std::int64_t limit) {
-  if (std::ranges::find(questions_, Question{size, limit}) == questions_.end()) questions_.push_back({size, limit});
+  if (std::ranges::find(questions_, Question{size, limit}) == questions_.end())
+    questions_.push_back({size, limit});
 }
 
-// One past the last iteration in which the block can run; kNone: it does not say. Less significant digits of what fills
-// a cache do not: they also reach the padding.
+// One past the last iteration in which the block can run; kNone: it does not say. Less significant
+// digits of what fills a cache do not: they also reach the padding.
 SizeId Essence::busy_iterations(const ir::Block& block, LoopId loop) {
   SizeId most = SizeId::kNone;
   const bool fills = fills_cache(nest_, block);
@@ -128,13 +136,15 @@ SizeId Essence::busy_iterations(const ir::Block& block, LoopId loop) {
       if (digit.loop == loop) {
         known = known && own == nullptr && digit.div == SizeId::kNone && digit.mod == SizeId::kNone;
         own = &digit;
-      } else if (own == nullptr && digit.loop != at && nest_.is_inside({Item::Kind::kLoop, digit.loop}, at)) {
+      } else if (own == nullptr && digit.loop != at &&
+                 nest_.is_inside({Item::Kind::kLoop, digit.loop}, at)) {
         significant = false;
       }
     }
     if (own == nullptr || !known || (fills && !significant)) continue;
     SizeId reach = iter.extent;
-    if (iter.offset != SizeId::kNone) reach = sizes_.add(reach, sizes_.mul(iter.offset, sizes_.constant(-1)));
+    if (iter.offset != SizeId::kNone)
+      reach = sizes_.add(reach, sizes_.mul(iter.offset, sizes_.constant(-1)));
     const SizeId bound = sizes_.ceildiv(reach, own->weight);
     most = most == SizeId::kNone ? bound : sizes_.min(most, bound);
   }
@@ -156,7 +166,8 @@ SizeId Essence::busy_extent(LoopId loop) {
 
 Essence::Answers Essence::answers(std::span<const std::int64_t> values) const {
   Answers out;
-  for (const Question& q : questions_) out.push_back(values[static_cast<std::size_t>(q.size)] <= q.limit ? 1 : 0);
+  for (const Question& q : questions_)
+    out.push_back(values[static_cast<std::size_t>(q.size)] <= q.limit ? 1 : 0);
   return out;
 }
 
@@ -172,7 +183,8 @@ bool Essence::is_single(const Answers& answers, LoopId loop) const {
 
 bool Essence::goes(const Answers& answers, LoopId loop) const {
   return is_single(answers, loop) &&
-         std::ranges::all_of(nest_.loops[loop].prefetch, [&](const ir::Prefetch& p) { return is_off(answers, p); });
+         std::ranges::all_of(nest_.loops[loop].prefetch,
+                             [&](const ir::Prefetch& p) { return is_off(answers, p); });
 }
 
 std::vector<char> Essence::gone(const Answers& answers) const {
@@ -239,9 +251,11 @@ void Essence::each_fact(const Answers& answers, Sink& sink) const {
   visit(visit, nest_.root);
   for (const ir::Buffer& buffer : nest_.buffers) {
     const LoopId at = remaining(gone, buffer.at);
-    for (const auto word : {static_cast<std::uint64_t>(buffer.dtype), static_cast<std::uint64_t>(buffer.scope),
-                            std::uint64_t{buffer.constant}, at == ir::kRoot ? 0 : number[at],
-                            static_cast<std::uint64_t>(buffer.pad_stride), static_cast<std::uint64_t>(buffer.cache_of)})
+    for (const auto word :
+         {static_cast<std::uint64_t>(buffer.dtype), static_cast<std::uint64_t>(buffer.scope),
+          std::uint64_t{buffer.constant}, at == ir::kRoot ? 0 : number[at],
+          static_cast<std::uint64_t>(buffer.pad_stride),
+          static_cast<std::uint64_t>(buffer.cache_of)})
       sink.word(word);
     for (const double value : buffer.literal) sink.word(std::bit_cast<std::uint64_t>(value));
     for (const SizeId size : buffer.shape) sink.size(size);
@@ -306,7 +320,8 @@ ir::Nest Essence::nest(std::span<const std::int64_t> values) const {
       const bool goes = item.kind == Item::Kind::kLoop && gone[item.id] != 0;
       if (!goes) out.children(parent).push_back(item);
       if (!goes) out.set_parent(item, parent);
-      if (item.kind == Item::Kind::kLoop) self(self, nest_.loops[item.id].body, goes ? parent : item.id);
+      if (item.kind == Item::Kind::kLoop)
+        self(self, nest_.loops[item.id].body, goes ? parent : item.id);
     }
   };
   place(place, nest_.root, ir::kRoot);
@@ -315,7 +330,8 @@ ir::Nest Essence::nest(std::span<const std::int64_t> values) const {
     for (ir::BlockIter& iter : block.iters) {
       fix(iter.extent);
       fix(iter.offset);
-      std::erase_if(iter.digits, [&](const ir::Digit& digit) { return is_single(answers, digit.loop); });
+      std::erase_if(iter.digits,
+                    [&](const ir::Digit& digit) { return is_single(answers, digit.loop); });
       for (ir::Digit& digit : iter.digits)
         for (SizeId* size : {&digit.weight, &digit.div, &digit.mod}) fix(*size);
     }
@@ -330,10 +346,12 @@ ir::Nest Essence::nest(std::span<const std::int64_t> values) const {
 
 ir::Nest essential(const ir::SizedNest& sized) {
   const Essence essence(*sized.nest);
-  std::vector<std::int64_t> knobs(static_cast<std::size_t>(sized.nest->sizes.knob_count()), 1), values;
+  std::vector<std::int64_t> knobs(static_cast<std::size_t>(sized.nest->sizes.knob_count()), 1),
+      values;
   for (int i = 0; i < sized.nest->sizes.count(); ++i) {
     const auto& entry = sized.nest->sizes.at(static_cast<SizeId>(i));
-    if (entry.op == ir::Sizes::Op::kKnob) knobs[static_cast<std::size_t>(entry.value)] = sized[static_cast<SizeId>(i)];
+    if (entry.op == ir::Sizes::Op::kKnob)
+      knobs[static_cast<std::size_t>(entry.value)] = sized[static_cast<SizeId>(i)];
   }
   essence.sizes().evaluate(knobs, values);
   return essence.nest(values);

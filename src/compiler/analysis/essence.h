@@ -1,9 +1,11 @@
-// What of a nest with sizes makes a difference to its program. A loop of one iteration makes none, nor do iterations in
-// which nothing inside a loop runs, nor a prefetch of 0 bytes ahead. Lowering starts from the essence of a nest, so nests
-// of one essence are one program; a space brings its configurations to one form by it.
+// What of a nest with sizes makes a difference to its program. A loop of one iteration makes none,
+// nor do iterations in which nothing inside a loop runs, nor a prefetch of 0 bytes ahead. Lowering
+// starts from the essence of a nest, so nests of one essence are one program; a space brings its
+// configurations to one form by it.
 //
-// The sizes may be open. Which loops go away then depends on the answers to some questions about sizes; everything else
-// of the essence is sizes that can be compared as formulas (between nests) and as numbers (between configurations).
+// The sizes may be open. Which loops go away then depends on the answers to some questions about
+// sizes; everything else of the essence is sizes that can be compared as formulas (between nests)
+// and as numbers (between configurations).
 #pragma once
 
 #include <cstdint>
@@ -28,15 +30,16 @@ class Essence {
     friend bool operator==(const Question&, const Question&) = default;
   };
   const std::vector<Question>& questions() const { return questions_; }
-  using Answers = std::vector<char>;  // a question
+  using Answers = std::vector<char>;                            // a question
   Answers answers(std::span<const std::int64_t> values) const;  // of sizes()
 
   // A formula's number, the same in every table whose knobs have the same numbers.
   std::uint64_t formula(ir::SizeId size) const { return formulas_[static_cast<std::size_t>(size)]; }
-  // Of everything that remains: equal for nests that have the same essence whatever the knobs are, if the answers hold.
+  // Of everything that remains: equal for nests that have the same essence whatever the knobs are,
+  // if the answers hold.
   std::uint64_t form(const Answers& answers) const;
-  // The same apart from the sizes' numbers: structure, and the sizes that remain, in one order. Nests of
-  // equal structure whose sizes have equal values have one essence.
+  // The same apart from the sizes' numbers: structure, and the sizes that remain, in one order.
+  // Nests of equal structure whose sizes have equal values have one essence.
   struct Outline {
     std::uint64_t structure;
     std::vector<ir::SizeId> sizes;
@@ -51,7 +54,9 @@ class Essence {
   ir::SizeId busy_iterations(const ir::Block& block, ir::LoopId loop);
   void ask(ir::SizeId size, std::int64_t limit);
   bool yes(const Answers& answers, ir::SizeId size, std::int64_t limit) const;
-  bool is_off(const Answers& answers, const ir::Prefetch& prefetch) const { return yes(answers, prefetch.bytes, 0); }
+  bool is_off(const Answers& answers, const ir::Prefetch& prefetch) const {
+    return yes(answers, prefetch.bytes, 0);
+  }
   bool is_single(const Answers& answers, ir::LoopId loop) const;
   bool goes(const Answers& answers, ir::LoopId loop) const;
   std::vector<char> gone(const Answers& answers) const;  // by loop
@@ -62,8 +67,8 @@ class Essence {
 
   const ir::Nest& nest_;
   ir::Sizes sizes_;
-  std::vector<ir::SizeId> extents_;    // by loop: without the iterations in which nothing inside runs
-  std::vector<char> tensorized_;       // by loop: an intrinsic stands for it, with its extent as it is
+  std::vector<ir::SizeId> extents_;  // by loop: without the iterations in which nothing inside runs
+  std::vector<char> tensorized_;  // by loop: an intrinsic stands for it, with its extent as it is
   std::vector<Question> questions_;
   std::vector<std::uint64_t> formulas_;
 };

@@ -29,10 +29,8 @@ RegisterTile register_tile(const FootprintPlan& plan, const Footprint& f) {
     tile.operations *= f.length[l];
     if (plan.reduces(l) || f.length[l] == 1) continue;
     for (int s = 0; s < f.slots; ++s) {
-      if ((plan.slots()[s].moved_by >> l & 1U) != 0)
-        each[s] *= f.length[l];
-      else
-        live[s] = each[s];
+      if ((plan.slots()[s].moved_by >> l & 1U) != 0) each[s] *= f.length[l];
+      else live[s] = each[s];
     }
   }
   tile.accumulators = each[0];

@@ -33,7 +33,8 @@ int granule_of(const flat::Program& program, Scope scope) {
 Area literal_area(const flat::Buffer& b) {
   Area area = make_area(b.size * size_of(b.dtype), 1, false);
   for (std::size_t i = 0; i < b.literal.size(); ++i)
-    store_element(b.dtype, &area.bytes[i * static_cast<std::size_t>(size_of(b.dtype))], b.literal[i]);
+    store_element(b.dtype, &area.bytes[i * static_cast<std::size_t>(size_of(b.dtype))],
+                  b.literal[i]);
   return area;
 }
 
@@ -92,8 +93,8 @@ Status execute(Machine& m, const flat::Stmt& stmt) {
 // Calls f(index, row-major position) for every element of the tensor.
 template <class F>
 void each_element(const flat::Border& border, F&& f) {
-  const std::int64_t count =
-      std::accumulate(border.shape.begin(), border.shape.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t count = std::accumulate(border.shape.begin(), border.shape.end(),
+                                             std::int64_t{1}, std::multiplies<>());
   std::vector<std::int64_t> index(border.shape.size(), 0);
   for (std::int64_t i = 0; i < count; ++i) {
     f(std::span<const std::int64_t>(index), i);
@@ -110,10 +111,11 @@ Status check_written(const Machine& machine, const Area& area, const flat::Borde
     const std::int64_t offset = storage_offset(border, index);
     const Trace& t = area.traces[static_cast<std::size_t>(offset)];
     if (status && t.writer == 0)
-      status = fail(ErrorKind::kRun, "element [{}] of output {} is never written", fmt::join(index, ", "), border.name);
+      status = fail(ErrorKind::kRun, "element [{}] of output {} is never written",
+                    fmt::join(index, ", "), border.name);
     if (status && t.poison != 0)
-      status = fail(ErrorKind::kRun, "element [{}] of output {} depends on {}", fmt::join(index, ", "), border.name,
-                    machine.explain(t.poison));
+      status = fail(ErrorKind::kRun, "element [{}] of output {} depends on {}",
+                    fmt::join(index, ", "), border.name, machine.explain(t.poison));
   });
   return status;
 }
@@ -121,7 +123,9 @@ Status check_written(const Machine& machine, const Area& area, const flat::Borde
 bool has_parallel_loop(const flat::Stmt& s) {
   const auto* loop = std::get_if<flat::For>(&s->value);
   bool found = loop != nullptr && loop->kind == flat::ForKind::kParallel;
-  flat::each_part(*s, [](const flat::Expr&) {}, [&](const flat::Stmt& inner) { found = found || has_parallel_loop(inner); });
+  flat::each_part(
+      *s, [](const flat::Expr&) {},
+      [&](const flat::Stmt& inner) { found = found || has_parallel_loop(inner); });
   return found;
 }
 
@@ -146,7 +150,8 @@ Result<std::vector<Bytes>> run_once(const flat::Program& program, std::span<cons
 }
 
 // Of the elements, not the padding.
-Status check_order(const flat::Program& program, const std::vector<Bytes>& one, const std::vector<Bytes>& two) {
+Status check_order(const flat::Program& program, const std::vector<Bytes>& one,
+                   const std::vector<Bytes>& two) {
   for (std::size_t t = 0; t < one.size(); ++t) {
     const flat::Border& border = program.outputs[t];
     const auto bytes = static_cast<std::size_t>(size_of(border.dtype));
@@ -154,8 +159,10 @@ Status check_order(const flat::Program& program, const std::vector<Bytes>& one, 
     each_element(border, [&](std::span<const std::int64_t> index, std::int64_t) {
       const std::size_t at = static_cast<std::size_t>(storage_offset(border, index)) * bytes;
       if (status && std::memcmp(&one[t][at], &two[t][at], bytes) != 0)
-        status = fail(ErrorKind::kRun, "element [{}] of output {} depends on the order of a parallel loop's iterations",
-                      fmt::join(index, ", "), border.name);
+        status =
+            fail(ErrorKind::kRun,
+                 "element [{}] of output {} depends on the order of a parallel loop's iterations",
+                 fmt::join(index, ", "), border.name);
     });
     LATHE_TRY_STATUS(status);
   }
@@ -175,7 +182,8 @@ Bytes to_storage(const flat::Border& border, std::span<const double> values) {
   const int bytes = size_of(border.dtype);
   Bytes storage(static_cast<std::size_t>(border.size * bytes), std::byte{0xff});
   each_element(border, [&](std::span<const std::int64_t> index, std::int64_t i) {
-    store_element(border.dtype, &storage.at(static_cast<std::size_t>(storage_offset(border, index) * bytes)),
+    store_element(border.dtype,
+                  &storage.at(static_cast<std::size_t>(storage_offset(border, index) * bytes)),
                   values[static_cast<std::size_t>(i)]);
   });
   return storage;
@@ -195,12 +203,14 @@ Result<std::vector<Bytes>> eval_flat(const flat::Program& program, std::span<con
                                      const FlatOptions& options) {
   LATHE_TRY_STATUS(flat::verify(program));
   if (inputs.size() != program.inputs.size())
-    return fail(ErrorKind::kInvalidArgument, "{} inputs are given, the program has {}", inputs.size(), program.inputs.size());
+    return fail(ErrorKind::kInvalidArgument, "{} inputs are given, the program has {}",
+                inputs.size(), program.inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const flat::Border& border = program.inputs[i];
     const std::size_t wanted = static_cast<std::size_t>(border.size * size_of(border.dtype));
     if (inputs[i].size() != wanted)
-      return fail(ErrorKind::kInvalidArgument, "input {} has {} bytes, not {}", border.name, inputs[i].size(), wanted);
+      return fail(ErrorKind::kInvalidArgument, "input {} has {} bytes, not {}", border.name,
+                  inputs[i].size(), wanted);
   }
   auto outputs = run_once(program, inputs, options, false);
   if (!outputs || !has_parallel_loop(program.run)) return outputs;

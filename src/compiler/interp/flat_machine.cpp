@@ -52,11 +52,13 @@ double round_to(double value, Dtype dtype) {
   }
 }
 
-Machine::Machine(const flat::Program& p) : program(p), buffer_area(p.buffers.size(), -1), buffer_base(p.buffers.size()) {}
+Machine::Machine(const flat::Program& p)
+    : program(p), buffer_area(p.buffers.size(), -1), buffer_base(p.buffers.size()) {}
 
 Area& Machine::area_of(int buffer) {
   const int area = buffer_area[static_cast<std::size_t>(buffer)];
-  return areas[static_cast<std::size_t>(area >= 0 ? area : worker_area[static_cast<std::size_t>(worker)])];
+  return areas[static_cast<std::size_t>(area >= 0 ? area
+                                                  : worker_area[static_cast<std::size_t>(worker)])];
 }
 
 Cell Machine::load(int id, std::int64_t index, Poison& poison) {
@@ -65,25 +67,23 @@ Cell Machine::load(int id, std::int64_t index, Poison& poison) {
     throw Fault{fmt::format("a load of {} at {}, outside its {} elements", b.name, index, b.size)};
   Area& area = area_of(id);
   const int bytes = size_of(b.dtype);
-  const std::size_t begin = static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
+  const std::size_t begin =
+      static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
   const auto none = [&](PoisonedLoad::Why why) {
     poisons.push_back({why, id, index});
     return static_cast<Poison>(poisons.size() - 1);
   };
   if (!area.traces.empty())
-    for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule && poison == 0; ++g) {
+    for (std::size_t g = begin / area.granule;
+         g < (begin + bytes + area.granule - 1) / area.granule && poison == 0; ++g) {
       const Trace& t = area.traces[g];
       using enum PoisonedLoad::Why;
-      if (t.writer == 0)
-        poison = none(kUnwritten);
-      else if (t.buffer != id)
-        poison = none(kOverwritten);
-      else if (!area.shared && t.writer != epoch)
-        poison = none(kIterationEnded);
+      if (t.writer == 0) poison = none(kUnwritten);
+      else if (t.buffer != id) poison = none(kOverwritten);
+      else if (!area.shared && t.writer != epoch) poison = none(kIterationEnded);
       else if (area.shared && loop_epoch != 0 && t.writer >= loop_epoch && t.writer != epoch)
         poison = none(kRace);
-      else
-        poison = t.poison;
+      else poison = t.poison;
     }
   return read_cell(b.dtype, &area.bytes[begin]);
 }
@@ -94,16 +94,21 @@ void Machine::store(int id, std::int64_t index, Cell value, Poison poison) {
     throw Fault{fmt::format("a store to {} at {}, outside its {} elements", b.name, index, b.size)};
   Area& area = area_of(id);
   const int bytes = size_of(b.dtype);
-  const std::size_t begin = static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
+  const std::size_t begin =
+      static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
   std::byte fresh[8];
   write_cell(b.dtype, fresh, value);
   const bool same = std::memcmp(fresh, &area.bytes[begin], static_cast<std::size_t>(bytes)) == 0;
-  for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule; ++g) {
+  for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule;
+       ++g) {
     Trace& t = area.traces[g];
-    const bool other = loop_epoch != 0 && area.shared && t.writer >= loop_epoch && t.writer != epoch;
+    const bool other =
+        loop_epoch != 0 && area.shared && t.writer >= loop_epoch && t.writer != epoch;
     const bool proper = poison == 0 && t.poison == 0;
     if (other && proper && (!same || t.buffer != id))
-      throw Fault{fmt::format("a store to {} at {}, which another iteration of the parallel loop also writes", b.name, index)};
+      throw Fault{fmt::format(
+          "a store to {} at {}, which another iteration of the parallel loop also writes", b.name,
+          index)};
     t = {.writer = epoch, .buffer = id, .poison = other && t.poison != 0 ? t.poison : poison};
   }
   std::memcpy(&area.bytes[begin], fresh, static_cast<std::size_t>(bytes));
@@ -114,13 +119,17 @@ std::string Machine::explain(Poison poison) const {
   const auto why = [&] {
     switch (load.why) {
       case PoisonedLoad::Why::kUnwritten: return "nothing has written";
-      case PoisonedLoad::Why::kOverwritten: return "another buffer in the same place has overwritten";
-      case PoisonedLoad::Why::kIterationEnded: return "was written in another iteration of a parallel loop";
+      case PoisonedLoad::Why::kOverwritten:
+        return "another buffer in the same place has overwritten";
+      case PoisonedLoad::Why::kIterationEnded:
+        return "was written in another iteration of a parallel loop";
       case PoisonedLoad::Why::kRace: return "another iteration of the parallel loop writes";
     }
     return "";
   };
-  return fmt::format("a load of {} at {}, which {}", program.buffers[static_cast<std::size_t>(load.buffer)].name, load.index, why());
+  return fmt::format("a load of {} at {}, which {}",
+                     program.buffers[static_cast<std::size_t>(load.buffer)].name, load.index,
+                     why());
 }
 
 void Machine::require_value(int cell, int lanes, const char* use) const {
@@ -192,8 +201,10 @@ class Executor {
     if (step.c >= 0) m_.require_value(step.c, lanes, "a mask");
     for (int l = 0; l < lanes; ++l) {
       if (step.c >= 0 && cell(step.c + l).i == 0) continue;
-      const Poison poison = m_.poison_of.empty() ? 0 : m_.poison_of[static_cast<std::size_t>(step.b + l)];
-      m_.store(n.buffer, vector_index ? cell(step.a + l).i : cell(step.a).i + l, cell(step.b + l), poison);
+      const Poison poison =
+          m_.poison_of.empty() ? 0 : m_.poison_of[static_cast<std::size_t>(step.b + l)];
+      m_.store(n.buffer, vector_index ? cell(step.a + l).i : cell(step.a).i + l, cell(step.b + l),
+               poison);
     }
   }
   void finish(const flat::RegWrite& n, const Step& step) {
@@ -227,9 +238,10 @@ Status Machine::execute(const std::vector<Step>& steps) {
   } catch (const Fault& fault) {
     std::string values;
     for (std::size_t i = 0; i < program.vars.size() && i < 16; ++i)
-      values += fmt::format(" {}={}", program.vars[i], cells[static_cast<std::size_t>(var_cells[i])].i);
-    return fail_at(step == nullptr ? "" : first_line(program, *step->stmt), ErrorKind::kRun, "{} (variables:{})",
-                   fault.message, values);
+      values +=
+          fmt::format(" {}={}", program.vars[i], cells[static_cast<std::size_t>(var_cells[i])].i);
+    return fail_at(step == nullptr ? "" : first_line(program, *step->stmt), ErrorKind::kRun,
+                   "{} (variables:{})", fault.message, values);
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// The machine under flat_eval: statements as steps, expressions as straight-line instructions over cells.
+// The machine under flat_eval: statements as steps, expressions as straight-line instructions over
+// cells.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,8 @@ struct Insn {
 
 struct Step {
   const flat::StmtNode* stmt;
-  std::vector<Insn> code;             // evaluates the statement's expressions
-  int a = -1, b = -1, c = -1;         // their cells: begin, end; condition; value; index, value, mask
+  std::vector<Insn> code;      // evaluates the statement's expressions
+  int a = -1, b = -1, c = -1;  // their cells: begin, end; condition; value; index, value, mask
   std::vector<Step> body, otherwise;  // Seq, For, If
 };
 
@@ -64,8 +65,8 @@ struct PoisonedLoad {
   std::int64_t index;
 };
 
-// Who wrote an element of storage last. Numbers are epochs: every iteration of a parallel loop and every stretch of the
-// program between parallel loops has its own.
+// Who wrote an element of storage last. Numbers are epochs: every iteration of a parallel loop and
+// every stretch of the program between parallel loops has its own.
 struct Trace {
   std::uint32_t writer = 0;
   int buffer = -1;
@@ -90,21 +91,22 @@ struct Machine {
 
   const flat::Program& program;
   std::vector<Cell> cells;
-  std::vector<Poison> poison_of;              // by cell; kept only once there is any
+  std::vector<Poison> poison_of;  // by cell; kept only once there is any
   std::vector<PoisonedLoad> poisons{{}};
   std::vector<int> var_cells, reg_cells;
   std::vector<std::uint32_t> reg_epochs;
 
-  std::deque<Area> areas;                     // areas_of_worker point into it
-  std::vector<int> buffer_area;               // -1 for worker buffers
-  std::vector<std::int64_t> buffer_base;      // bytes
-  std::vector<int> worker_area;               // by worker
+  std::deque<Area> areas;                 // areas_of_worker point into it
+  std::vector<int> buffer_area;           // -1 for worker buffers
+  std::vector<std::int64_t> buffer_base;  // bytes
+  std::vector<int> worker_area;           // by worker
 
   int worker = 0;
-  std::uint32_t epoch = 1, loop_epoch = 0;    // loop_epoch: first of the running parallel loop; 0 outside
+  std::uint32_t epoch = 1,
+                loop_epoch = 0;  // loop_epoch: first of the running parallel loop; 0 outside
   std::uint32_t last_epoch = 1;
   std::uint64_t seed = 1;
-  bool reversed = false;                      // the order of parallel iterations
+  bool reversed = false;  // the order of parallel iterations
   const Step* step = nullptr;
 };
 

@@ -17,7 +17,8 @@ void each_lane(Machine& m, const Insn& n, F f) {
   Cell* out = &m.cells[static_cast<std::size_t>(n.out)];
   for (int lane = 0; lane < n.lanes; ++lane) out[lane] = f(lane);
 }
-// The result is poison where an operand is; `from` are the operands' cells, of as many lanes or of one.
+// The result is poison where an operand is; `from` are the operands' cells, of as many lanes or of
+// one.
 void taint(Machine& m, const Insn& n, std::initializer_list<int> from, bool scalar = false) {
   if (m.poison_of.empty()) return;
   for (int lane = 0; lane < n.lanes; ++lane) {
@@ -75,7 +76,9 @@ bool compare(BinaryOp op, double a, double b) {
 void unary_real(Machine& m, const Insn& n) {
   taint(m, n, {n.a});
   const Cell* a = cells(m, n.a);
-  each_lane(m, n, [&](int l) { return real(round_to(apply(static_cast<UnaryOp>(n.op), a[l].f), n.dtype)); });
+  each_lane(m, n, [&](int l) {
+    return real(round_to(apply(static_cast<UnaryOp>(n.op), a[l].f), n.dtype));
+  });
 }
 
 void unary_integer(Machine& m, const Insn& n) {
@@ -96,13 +99,16 @@ void unary_integer(Machine& m, const Insn& n) {
 void binary_real(Machine& m, const Insn& n) {
   taint(m, n, {n.a, n.b});
   const Cell *a = cells(m, n.a), *b = cells(m, n.b);
-  each_lane(m, n, [&](int l) { return real(round_to(apply(static_cast<BinaryOp>(n.op), a[l].f, b[l].f), n.dtype)); });
+  each_lane(m, n, [&](int l) {
+    return real(round_to(apply(static_cast<BinaryOp>(n.op), a[l].f, b[l].f), n.dtype));
+  });
 }
 
 void compare_real(Machine& m, const Insn& n) {
   taint(m, n, {n.a, n.b});
   const Cell *a = cells(m, n.a), *b = cells(m, n.b);
-  each_lane(m, n, [&](int l) { return integer(compare(static_cast<BinaryOp>(n.op), a[l].f, b[l].f)); });
+  each_lane(m, n,
+            [&](int l) { return integer(compare(static_cast<BinaryOp>(n.op), a[l].f, b[l].f)); });
 }
 
 void binary_integer(Machine& m, const Insn& n) {
@@ -111,7 +117,8 @@ void binary_integer(Machine& m, const Insn& n) {
   each_lane(m, n, [&](int l) {
     const auto op = static_cast<BinaryOp>(n.op);
     const auto value = flat::evaluate(op, a[l].i, b[l].i, n.from);
-    if (!value) throw Fault{fmt::format("{} {} {} is not defined", a[l].i, flat::name_of(op), b[l].i)};
+    if (!value)
+      throw Fault{fmt::format("{} {} {} is not defined", a[l].i, flat::name_of(op), b[l].i)};
     return integer(*value);
   });
 }
@@ -121,7 +128,8 @@ void fma_real(Machine& m, const Insn& n) {
   const Cell *a = cells(m, n.a), *b = cells(m, n.b), *c = cells(m, n.c);
   each_lane(m, n, [&](int l) {
     if (n.dtype == Dtype::kF64) return real(std::fma(a[l].f, b[l].f, c[l].f));
-    const float x = static_cast<float>(a[l].f), y = static_cast<float>(b[l].f), z = static_cast<float>(c[l].f);
+    const float x = static_cast<float>(a[l].f), y = static_cast<float>(b[l].f),
+                z = static_cast<float>(c[l].f);
     return real(round_to(std::fma(x, y, z), n.dtype));
   });
 }
@@ -143,7 +151,8 @@ void do_select(Machine& m, const Insn& n) {
     if (!m.poison_of.empty()) {
       const auto poison = [&](int cell) { return m.poison_of[static_cast<std::size_t>(cell)]; };
       const Poison condition = poison(n.a + at);
-      m.poison_of[static_cast<std::size_t>(n.out + l)] = condition != 0 ? condition : poison((taken ? n.b : n.c) + l);
+      m.poison_of[static_cast<std::size_t>(n.out + l)] =
+          condition != 0 ? condition : poison((taken ? n.b : n.c) + l);
     }
     return taken ? t[l] : o[l];
   });
@@ -170,7 +179,8 @@ void do_cast(Machine& m, const Insn& n) {
   const bool from_real = is_float(n.from), to_real = is_float(n.dtype);
   each_lane(m, n, [&](int l) {
     if (from_real && to_real) return real(round_to(a[l].f, n.dtype));
-    if (from_real) return integer(n.dtype == Dtype::kBool ? a[l].f != 0 : saturated(a[l].f, n.dtype));
+    if (from_real)
+      return integer(n.dtype == Dtype::kBool ? a[l].f != 0 : saturated(a[l].f, n.dtype));
     if (!to_real) return integer(flat::wrap(a[l].i, n.dtype));
     // From i64 directly: through f64 it would round twice.
     if (n.dtype == Dtype::kF64) return real(static_cast<double>(a[l].i));
@@ -215,7 +225,8 @@ void do_load(Machine& m, const Insn& n) {
   each_lane(m, n, [&](int l) {
     Poison poison = 0;
     Cell value = is_float(n.dtype) ? real(0) : integer(0);
-    if (mask == nullptr || mask[l].i != 0) value = m.load(n.object, n.vector_index ? index[l].i : index->i + l, poison);
+    if (mask == nullptr || mask[l].i != 0)
+      value = m.load(n.object, n.vector_index ? index[l].i : index->i + l, poison);
     if (poison != 0 && m.poison_of.empty()) m.poison_of.resize(m.cells.size());
     if (!m.poison_of.empty()) m.poison_of[static_cast<std::size_t>(n.out + l)] = poison;
     return value;

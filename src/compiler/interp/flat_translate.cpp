@@ -1,5 +1,5 @@
-// Flat statements to steps and instructions. Equal expressions of one statement are evaluated once, so that expressions
-// with much sharing cost what they have nodes.
+// Flat statements to steps and instructions. Equal expressions of one statement are evaluated once,
+// so that expressions with much sharing cost what they have nodes.
 #include <bit>
 #include <cmath>
 
@@ -37,7 +37,9 @@ struct ExprTranslator {
     t.machine_.cells[static_cast<std::size_t>(cell)].f = n.value;
     return cell;
   }
-  int operator()(const flat::Var& n) const { return t.machine_.var_cells[static_cast<std::size_t>(n.id)]; }
+  int operator()(const flat::Var& n) const {
+    return t.machine_.var_cells[static_cast<std::size_t>(n.id)];
+  }
   int operator()(const flat::Unary& n) const {
     Insn i = insn(run_of(n, n.x->type.dtype));
     i.op = static_cast<int>(n.op);
@@ -98,7 +100,8 @@ struct ExprTranslator {
   }
 };
 
-Translator::Translator(const flat::Program& program, Machine& machine) : program_(program), machine_(machine) {
+Translator::Translator(const flat::Program& program, Machine& machine)
+    : program_(program), machine_(machine) {
   if (!machine.var_cells.empty() || !machine.reg_cells.empty()) return;
   for (std::size_t i = 0; i < program.vars.size(); ++i) machine.var_cells.push_back(new_cells(1));
   for (const flat::Type& type : program.regs) machine.reg_cells.push_back(new_cells(type.lanes));
@@ -127,8 +130,7 @@ Step Translator::translate(const flat::Stmt& stmt) {
     std::vector<Step> steps;
     if (const auto* list = std::get_if<flat::Seq>(&s->value))
       for (const flat::Stmt& inner : list->stmts) steps.push_back(translate(inner));
-    else
-      steps.push_back(translate(s));
+    else steps.push_back(translate(s));
     return steps;
   };
   struct Visitor {

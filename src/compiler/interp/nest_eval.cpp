@@ -193,7 +193,8 @@ class NestRun final : public Environment {
   }
 
   // False outside the domain.
-  // Whether the iteration is inside the domain; with `of_result`, as far as the element written is concerned.
+  // Whether the iteration is inside the domain; with `of_result`, as far as the element written is
+  // concerned.
   bool set_position(const ir::Block& block, bool of_result = false) {
     position_.clear();
     for (const ir::BlockIter& iter : block.iters) {
@@ -221,7 +222,8 @@ class NestRun final : public Environment {
     double value = interp::evaluate(block.body, *this).value;
     if (block.reduce != ir::ReduceOp::kNone) {
       const Dtype dtype = nest_.buffers[static_cast<std::size_t>(block.writes)].dtype;
-      const double so_far = starts(id) ? ir::identity_of(block.reduce, dtype) : load(block.writes, offset);
+      const double so_far =
+          starts(id) ? ir::identity_of(block.reduce, dtype) : load(block.writes, offset);
       value = accumulate(block.reduce, so_far, value, dtype);
     }
     Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
@@ -238,7 +240,8 @@ class NestRun final : public Environment {
     const auto offset = static_cast<std::size_t>(at);
     Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
     if (storage.written[offset] == storage.instance) return;
-    storage.elements[offset] = ir::identity_of(block.reduce, nest_.buffers[static_cast<std::size_t>(block.writes)].dtype);
+    storage.elements[offset] =
+        ir::identity_of(block.reduce, nest_.buffers[static_cast<std::size_t>(block.writes)].dtype);
     storage.written[offset] = storage.instance;
   }
 

@@ -36,16 +36,19 @@ bool is_read(const ir::Expr& e) { return std::holds_alternative<ir::Read>(e->val
 // The iterators with which the expression takes random values, where inputs do; null: it may not.
 std::optional<Iterators> random_along(const te::Program& program, const ir::Expr& e) {
   if (const auto* n = std::get_if<ir::Read>(&e->value)) {
-    const bool input = program.tensors[static_cast<std::size_t>(n->tensor)].role == te::TensorRole::kInput;
+    const bool input =
+        program.tensors[static_cast<std::size_t>(n->tensor)].role == te::TensorRole::kInput;
     if (!input || n->pad.value_or(0) != 0) return std::nullopt;
     Iterators out;
     for (const ir::Affine& index : n->index)
       for (const ir::AffineTerm& term : index.terms) out.insert(term.iter);
     return out;
   }
-  if (const auto* n = std::get_if<ir::Unary>(&e->value)) return spreads(n->op) ? random_along(program, n->x) : std::nullopt;
+  if (const auto* n = std::get_if<ir::Unary>(&e->value))
+    return spreads(n->op) ? random_along(program, n->x) : std::nullopt;
   if (const auto* n = std::get_if<ir::Cast>(&e->value))
-    return is_float(e->dtype) && n->x->dtype != Dtype::kBool ? random_along(program, n->x) : std::nullopt;
+    return is_float(e->dtype) && n->x->dtype != Dtype::kBool ? random_along(program, n->x)
+                                                             : std::nullopt;
   const auto* n = std::get_if<ir::Binary>(&e->value);
   if (!n) return std::nullopt;
   const auto a = random_along(program, n->a), b = random_along(program, n->b);
@@ -100,7 +103,8 @@ Value Reduction::sum() const {
   if (!(bound_ < kFar)) return {value_, kFar};
   if (!is_float(dtype_)) return apply(ir::BinaryOp::kAdd, {value_, bound_}, exact(0), dtype_);
   // What is finite may overflow on the way, also against an infinity of the other sign.
-  if (!std::isfinite(value_)) return {value_, std::isnan(value_) || size_ <= largest_of(dtype_) / 2 ? 0 : kFar};
+  if (!std::isfinite(value_))
+    return {value_, std::isnan(value_) || size_ <= largest_of(dtype_) / 2 ? 0 : kFar};
   const double bound = bound_ + sum_units(terms_, dtype_, alike_) * 2 * epsilon_of(dtype_) * size_;
   return {value_, size_ + bound <= largest_of(dtype_) ? bound : kFar};
 }

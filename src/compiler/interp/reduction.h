@@ -6,13 +6,14 @@
 
 namespace lathe::interp {
 
-// Whether the roundings of the stage's sum may go in one direction, as they do where terms are equal:
-// where a term is not made of inputs by arithmetic alone, with every reduced iterator in a read.
+// Whether the roundings of the stage's sum may go in one direction, as they do where terms are
+// equal: where a term is not made of inputs by arithmetic alone, with every reduced iterator in a
+// read.
 bool terms_may_be_alike(const te::Program& program, const te::Stage& stage);
 
-// How many units of sum |terms| the stage's sum may be off, whatever its order: with as many roundings
-// as terms, of random sign, in f32 and f64 the square root of their number, of any sign half of it; in
-// the coarser types, where a sum soon stands still, all.
+// How many units of sum |terms| the stage's sum may be off, whatever its order: with as many
+// roundings as terms, of random sign, in f32 and f64 the square root of their number, of any sign
+// half of it; in the coarser types, where a sum soon stands still, all.
 double sum_units(double terms, Dtype dtype, bool alike);
 
 class Reduction {

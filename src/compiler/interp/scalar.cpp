@@ -103,7 +103,8 @@ Value real_unary(ir::UnaryOp op, const Value& x, Dtype dtype) {
 
 Value product(const Value& a, const Value& b, Dtype dtype) {
   const double v = a.value * b.value;
-  // A product that overflows is none where it is added to something in one step: inf plus it is inf, not NaN.
+  // A product that overflows is none where it is added to something in one step: inf plus it is
+  // inf, not NaN.
   const bool overflows = std::isinf(v) && std::isfinite(a.value) && std::isfinite(b.value);
   const bool open =
       overflows || (a.filler && !std::isfinite(b.value)) || (b.filler && !std::isfinite(a.value));

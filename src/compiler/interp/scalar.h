@@ -1,10 +1,10 @@
 // One element of a te stage or a nest block, computed in f64, with a bound on the rounding a real
 // program may show.
 //
-// Floating-point values are not rounded to their types but where a cast says so. Integers are exact and wrap like two's
-// complement after every operation (of i64 nothing is said beyond 2^53). A cast from a float to an
-// integer rounds towards zero and stops at the ends of the range; NaN becomes 0. A cast to bool
-// asks whether the value is not 0. min and max are NaN if an operand is.
+// Floating-point values are not rounded to their types but where a cast says so. Integers are exact
+// and wrap like two's complement after every operation (of i64 nothing is said beyond 2^53). A cast
+// from a float to an integer rounds towards zero and stops at the ends of the range; NaN becomes 0.
+// A cast to bool asks whether the value is not 0. min and max are NaN if an operand is.
 #pragma once
 
 #include "compiler/ir/expr/expr.h"

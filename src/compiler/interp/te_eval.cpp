@@ -24,7 +24,10 @@ std::int64_t count_of(const std::vector<std::int64_t>& shape) {
 class StageRun final : public Environment {
  public:
   StageRun(const te::Program& program, const te::Stage& stage, std::vector<StoredTensor>& tensors)
-      : stage_(stage), alike_(terms_may_be_alike(program, stage)), tensors_(tensors), position_(stage.iters.size()) {}
+      : stage_(stage),
+        alike_(terms_may_be_alike(program, stage)),
+        tensors_(tensors),
+        position_(stage.iters.size()) {}
 
   // Spatial iterators are the outer loops, so an element's reduction runs uninterrupted.
   void run() {
@@ -78,7 +81,8 @@ class StageRun final : public Environment {
   std::vector<std::int64_t> position_;
 };
 
-Result<std::vector<StoredTensor>> load(const te::Program& program, const std::vector<Tensor>& inputs) {
+Result<std::vector<StoredTensor>> load(const te::Program& program,
+                                       const std::vector<Tensor>& inputs) {
   std::vector<StoredTensor> out;
   std::size_t next = 0;
   for (const te::Tensor& tensor : program.tensors) {
@@ -166,7 +170,8 @@ std::string compare(const Tensor& want, const std::vector<double>& got, double f
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double w = want.values[i], g = got[i];
     if (w == g || (std::isnan(w) && std::isnan(g))) continue;
-    // A number only ever agrees with a number: NaN fails every comparison. Where nothing is known, all is right.
+    // A number only ever agrees with a number: NaN fails every comparison. Where nothing is known,
+    // all is right.
     if (std::abs(w - g) <= factor * want.bounds[i] || std::isinf(want.bounds[i])) continue;
     std::vector<std::size_t> index(want.shape.size());
     std::size_t rest = i;

@@ -9,12 +9,15 @@
 namespace lathe::lower {
 
 struct Limits {
-  std::int64_t max_accesses = 20'000;          // elements read and written in the code: compiling more takes seconds
+  std::int64_t max_accesses =
+      20'000;  // elements read and written in the code: compiling more takes seconds
   std::int64_t max_scratch_bytes = 1LL << 30;  // workspace + workers + constants
 };
 
-// Runs the passes of pipeline.cpp in order; verifies after each in debug builds. Errors: kUnsupported (GPU bindings on a
-// CPU target), kIllegalSchedule (a register tile indexed by a loop that is not unrolled, too much code or scratch).
-Result<flat::Program> lower(const ir::SizedNest& nest, const Target& target, const Limits& limits = {});
+// Runs the passes of pipeline.cpp in order; verifies after each in debug builds. Errors:
+// kUnsupported (GPU bindings on a CPU target), kIllegalSchedule (a register tile indexed by a loop
+// that is not unrolled, too much code or scratch).
+Result<flat::Program> lower(const ir::SizedNest& nest, const Target& target,
+                            const Limits& limits = {});
 
 }  // namespace lathe::lower

@@ -9,24 +9,30 @@ namespace lathe::lower {
 namespace {
 
 constexpr Pass kPasses[] = {
-    {"simplify", simplify, "first, so that the others see no dead code and no masks that are always full"},
+    {"simplify", simplify,
+     "first, so that the others see no dead code and no masks that are always full"},
     {"promote_halves", promote_halves, "before math, whose formulas are for f32 and f64"},
-    {"expand_math", expand_math, "code generators know no elementary functions and must not call libraries"},
-    {"expand_conversions", expand_conversions, "after halves are promoted only casts to and from f32 are left"},
-    {"renumber", renumber, "last, so that equal programs have equal hashes however they came about"},
+    {"expand_math", expand_math,
+     "code generators know no elementary functions and must not call libraries"},
+    {"expand_conversions", expand_conversions,
+     "after halves are promoted only casts to and from f32 are left"},
+    {"renumber", renumber,
+     "last, so that equal programs have equal hashes however they came about"},
 };
 
 Status check(const flat::Program& program, const Pass& pass) {
   const Status status = flat::verify(program);
   if (status) return {};
-  return fail_at(pass.name, ErrorKind::kInternal, "the pass broke the program: {}", status.error().text());
+  return fail_at(pass.name, ErrorKind::kInternal, "the pass broke the program: {}",
+                 status.error().text());
 }
 
 }  // namespace
 
 std::span<const Pass> passes() { return kPasses; }
 
-Result<flat::Program> run_passes(flat::Program program, const Target& target, const PassOptions& options) {
+Result<flat::Program> run_passes(flat::Program program, const Target& target,
+                                 const PassOptions& options) {
   using Clock = std::chrono::steady_clock;
   for (const Pass& pass : kPasses) {
     if (std::ranges::find(options.skip, pass.name) != options.skip.end()) continue;

@@ -28,11 +28,13 @@ inline constexpr bool kVerifyPasses = true;
 #endif
 
 struct PassOptions {
-  bool verify = kVerifyPasses;     // after each pass; a fault is an internal error that names the pass
-  std::vector<std::string> skip;   // names
-  // Called after each pass with what it made and how long it took: for printing, reproducers and timing.
+  bool verify = kVerifyPasses;  // after each pass; a fault is an internal error that names the pass
+  std::vector<std::string> skip;  // names
+  // Called after each pass with what it made and how long it took: for printing, reproducers and
+  // timing.
   std::function<void(const Pass& pass, const flat::Program& program, double seconds)> after;
 };
-Result<flat::Program> run_passes(flat::Program program, const Target& target, const PassOptions& options = {});
+Result<flat::Program> run_passes(flat::Program program, const Target& target,
+                                 const PassOptions& options = {});
 
 }  // namespace lathe::lower

@@ -29,8 +29,8 @@ Status add(Chain& chain, const std::string& step, const Output& output) {
     if (parts.size() != 3 || !number_of(parts[1]) || !number_of(parts[2]))
       return Values::error("epilogue", "clip needs two numbers, as in clip:0:6, not '{}'", step);
     if (number_of(parts[1]) > number_of(parts[2]))
-      return Values::error("epilogue", "clip needs the lower number first, as in clip:0:6, not '{}'",
-                           step);
+      return Values::error("epilogue",
+                           "clip needs the lower number first, as in clip:0:6, not '{}'", step);
     chain.value = fmt::format("min(max({}, {}), {})", chain.value, parts[1], parts[2]);
     return {};
   }

@@ -66,8 +66,7 @@ Result<Values> Values::check(const Operator& op, const Arguments& arguments) {
     }
     if (p.kind == Parameter::Kind::kFlag || p.kind == Parameter::Kind::kText)
       out.texts_[p.name] = value;
-    else
-      out.numbers_[p.name] = LATHE_TRY(parse_numbers(p, value));
+    else out.numbers_[p.name] = LATHE_TRY(parse_numbers(p, value));
   }
   return out;
 }

@@ -51,12 +51,14 @@ StepResult<void> check_new_name(const Nest& nest, std::string_view name) {
   return {};
 }
 
-StepResult<SizeId> resolve(Nest& nest, const Size& size, std::int64_t least, std::string_view subject) {
+StepResult<SizeId> resolve(Nest& nest, const Size& size, std::int64_t least,
+                           std::string_view subject) {
   SizeId id;
   if (const auto* number = std::get_if<std::int64_t>(&size)) {
     constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // beyond any memory
     if (*number > kLargest) return refuse(Refusal::kBadValue, subject);
-    if (*number < least) return refuse(least > 0 ? Refusal::kBadFactor : Refusal::kBadValue, subject);
+    if (*number < least)
+      return refuse(least > 0 ? Refusal::kBadFactor : Refusal::kBadValue, subject);
     id = nest.sizes.constant(*number);
   } else {
     id = std::get<SizeId>(size);
@@ -68,17 +70,21 @@ StepResult<SizeId> resolve(Nest& nest, const Size& size, std::int64_t least, std
   return id;
 }
 
-StepResult<std::vector<ir::LayoutDigit>> resolve_layout(Nest& nest, const std::vector<LayoutItem>& items,
-                                                        std::size_t dims, std::string_view subject) {
+StepResult<std::vector<ir::LayoutDigit>> resolve_layout(Nest& nest,
+                                                        const std::vector<LayoutItem>& items,
+                                                        std::size_t dims,
+                                                        std::string_view subject) {
   std::vector<ir::LayoutDigit> out;
   std::vector<SizeId> last(dims, SizeId::kNone);
   for (const LayoutItem& item : items) {
-    if (item.dim < 0 || std::cmp_greater_equal(item.dim, dims)) return refuse(Refusal::kBadLayout, subject);
+    if (item.dim < 0 || std::cmp_greater_equal(item.dim, dims))
+      return refuse(Refusal::kBadLayout, subject);
     const auto weight = resolve(nest, item.weight, 1, subject);
     if (!weight) return refuse(Refusal::kBadLayout, subject);
     SizeId& above = last[static_cast<std::size_t>(item.dim)];
     // With open sizes lowering checks it for each configuration.
-    if (above != SizeId::kNone && nest.sizes.is_constant(above) && nest.sizes.is_constant(*weight) &&
+    if (above != SizeId::kNone && nest.sizes.is_constant(above) &&
+        nest.sizes.is_constant(*weight) &&
         nest.sizes.constant_value(above) % nest.sizes.constant_value(*weight) != 0)
       return refuse(Refusal::kBadLayout, subject);
     above = *weight;
@@ -97,8 +103,10 @@ void insert_child(Nest& nest, LoopId parent, Item child, int position) {
   nest.set_parent(child, parent);
 }
 
-StepResult<LoopId> add_loop(Nest& nest, std::string name, SizeId extent, LoopId parent, int position) {
-  if (auto is_free = check_loop_name_free(nest, name); !is_free) return std::unexpected(is_free.error());
+StepResult<LoopId> add_loop(Nest& nest, std::string name, SizeId extent, LoopId parent,
+                            int position) {
+  if (auto is_free = check_loop_name_free(nest, name); !is_free)
+    return std::unexpected(is_free.error());
   const auto id = static_cast<LoopId>(nest.loops.size());
   ir::Loop loop;
   loop.name = std::move(name);
@@ -117,7 +125,8 @@ void add_block(Nest& nest, ir::Block block, LoopId parent, int position) {
 void detach_block(Nest& nest, BlockId block, LoopId keep) {
   Item child{Item::Kind::kBlock, block};
   for (const LoopId loop : analysis::own_loops(nest, block, keep)) {
-    if (child.kind == Item::Kind::kBlock) child = {Item::Kind::kLoop, loop};  // the outermost is taken out
+    if (child.kind == Item::Kind::kBlock)
+      child = {Item::Kind::kLoop, loop};  // the outermost is taken out
     nest.loops[loop].dead = true;
     nest.loops[loop].body.clear();
   }
@@ -150,7 +159,8 @@ void redirect_reads(ir::Block& block, BufferId from, BufferId to, bool drop_pad)
 }
 
 bool is_tensorized(const Nest& nest, LoopId loop) {
-  return std::ranges::any_of(nest.path_to(loop), [&](LoopId l) { return !nest.loops[l].intrinsic.empty(); });
+  return std::ranges::any_of(nest.path_to(loop),
+                             [&](LoopId l) { return !nest.loops[l].intrinsic.empty(); });
 }
 
 int plain_iter(const ir::Affine& row) {

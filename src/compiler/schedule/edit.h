@@ -15,19 +15,24 @@ StepResult<ir::LoopId> place_named(const ir::Nest& nest, std::string_view name);
 StepResult<ir::BlockId> block_named(const ir::Nest& nest, std::string_view name);
 StepResult<ir::BufferId> buffer_named(const ir::Nest& nest, std::string_view name);
 StepResult<void> check_loop_name_free(const ir::Nest& nest, std::string_view name);
-StepResult<void> check_new_name(const ir::Nest& nest, std::string_view name);  // for a block and its buffer
+StepResult<void> check_new_name(const ir::Nest& nest,
+                                std::string_view name);  // for a block and its buffer
 
 // The table entry for a size in a step, at least `least` if it is a number.
-StepResult<ir::SizeId> resolve(ir::Nest& nest, const Size& size, std::int64_t least, std::string_view subject);
-StepResult<std::vector<ir::LayoutDigit>> resolve_layout(ir::Nest& nest, const std::vector<LayoutItem>& items,
+StepResult<ir::SizeId> resolve(ir::Nest& nest, const Size& size, std::int64_t least,
+                               std::string_view subject);
+StepResult<std::vector<ir::LayoutDigit>> resolve_layout(ir::Nest& nest,
+                                                        const std::vector<LayoutItem>& items,
                                                         std::size_t dims, std::string_view subject);
 
-// A new loop as child number `position` of `parent`; appended if position is -1. Its name must be free.
-StepResult<ir::LoopId> add_loop(ir::Nest& nest, std::string name, ir::SizeId extent, ir::LoopId parent,
-                                int position = -1);
+// A new loop as child number `position` of `parent`; appended if position is -1. Its name must be
+// free.
+StepResult<ir::LoopId> add_loop(ir::Nest& nest, std::string name, ir::SizeId extent,
+                                ir::LoopId parent, int position = -1);
 void add_block(ir::Nest& nest, ir::Block block, ir::LoopId parent, int position = -1);
 void insert_child(ir::Nest& nest, ir::LoopId parent, ir::Item child, int position = -1);
-// Takes the block out of the tree, with the loops that only it is in (but none around or equal to `keep`).
+// Takes the block out of the tree, with the loops that only it is in (but none around or equal to
+// `keep`).
 void detach_block(ir::Nest& nest, ir::BlockId block, ir::LoopId keep = ir::kRoot);
 void remove_block(ir::Nest& nest, ir::BlockId block);
 

@@ -1,5 +1,5 @@
-// What a loop nest must look like to be replaced by an intrinsic. How each is emitted is lowering's business
-// (lower/expand/intrinsics.cpp).
+// What a loop nest must look like to be replaced by an intrinsic. How each is emitted is lowering's
+// business (lower/expand/intrinsics.cpp).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace lathe::schedule {
 
-// result[...] = reduce over the reduction iterators of (left[...] * right[...]), each operand indexed by the iterators it
-// names, in any order of dimensions; an iterator moves no other operand.
+// result[...] = reduce over the reduction iterators of (left[...] * right[...]), each operand
+// indexed by the iterators it names, in any order of dimensions; an iterator moves no other
+// operand.
 struct IntrinsicShape {
   struct Iter {
     std::int64_t extent;

@@ -14,7 +14,8 @@ bool same_digits(const std::vector<Digit>& a, const std::vector<Digit>& b) {
   });
 }
 
-std::pair<std::vector<Digit>, std::vector<Digit>> parted(const ir::Nest& nest, const ir::BlockIter& iter, LoopId loop) {
+std::pair<std::vector<Digit>, std::vector<Digit>> parted(const ir::Nest& nest,
+                                                         const ir::BlockIter& iter, LoopId loop) {
   std::vector<Digit> outer, inner;
   for (const Digit& digit : iter.digits)
     (analysis::is_strictly_inside(nest, digit.loop, loop) ? inner : outer).push_back(digit);
@@ -26,7 +27,8 @@ namespace {
 bool is_fused(const ir::Block& block, LoopId loop) {
   for (const ir::BlockIter& iter : block.iters)
     for (const Digit& digit : iter.digits)
-      if (digit.loop == loop && (digit.div != ir::SizeId::kNone || digit.mod != ir::SizeId::kNone)) return true;
+      if (digit.loop == loop && (digit.div != ir::SizeId::kNone || digit.mod != ir::SizeId::kNone))
+        return true;
   return false;
 }
 
@@ -70,8 +72,8 @@ std::vector<RegionGuard> idle_limits(ir::Nest& nest, ir::BlockId block, LoopId l
   return limits;
 }
 
-ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span& span, std::int64_t low,
-                          ir::SizeId domain, std::vector<Digit> inner) {
+ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span& span,
+                          std::int64_t low, ir::SizeId domain, std::vector<Digit> inner) {
   ir::BlockIter iter;
   iter.name = std::move(name);
   iter.extent = domain;
@@ -82,7 +84,8 @@ ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span
   return iter;
 }
 
-void add_guards(ir::Block& block, const Region& region, const std::vector<std::vector<Digit>>& inner) {
+void add_guards(ir::Block& block, const Region& region,
+                const std::vector<std::vector<Digit>>& inner) {
   for (const RegionGuard& g : region.guards) {
     ir::BlockIter guard;
     guard.name = "guard";

@@ -1,4 +1,5 @@
-// The list of steps: what applies each. Printing and JSON have theirs beside it (trace_print.cpp, trace_json.cpp).
+// The list of steps: what applies each. Printing and JSON have theirs beside it (trace_print.cpp,
+// trace_json.cpp).
 #include "compiler/schedule/step.h"
 
 #include <algorithm>
@@ -13,32 +14,51 @@ namespace {
 
 const char* reason(Refusal refusal) {
   switch (refusal) {
-    case Refusal::kNoSuchLoop: return "there is no loop of this name; print the nest to see those there are";
-    case Refusal::kNoSuchBlock: return "there is no block of this name; print the nest to see those there are";
-    case Refusal::kNoSuchBuffer: return "there is no buffer of this name; print the nest to see those there are";
+    case Refusal::kNoSuchLoop:
+      return "there is no loop of this name; print the nest to see those there are";
+    case Refusal::kNoSuchBlock:
+      return "there is no block of this name; print the nest to see those there are";
+    case Refusal::kNoSuchBuffer:
+      return "there is no buffer of this name; print the nest to see those there are";
     case Refusal::kNameTaken: return "the name is empty or taken; choose another";
-    case Refusal::kBadFactor: return "the size is not at least 1, or does not fit a fused loop; use one that divides it";
-    case Refusal::kNotNested: return "something else is inside the same loops; move or reorder before placing it there";
-    case Refusal::kNotOnOnePath: return "the loops are not nested in one another; name loops of one path";
-    case Refusal::kFusesKinds: return "a reduction loop cannot be fused with another; fuse loops of one kind";
-    case Refusal::kBreaksDependence: return "a value would be used before it is computed, or written twice at a time";
-    case Refusal::kNotAReduction: return "this needs a block that reduces and a loop of its reduction";
-    case Refusal::kIsAReduction: return "this is for blocks that do not reduce; compute_at moves reductions";
-    case Refusal::kNotElementwise: return "an access is not one iterator a dimension; only such blocks can be moved so";
-    case Refusal::kIsOutput: return "an output must be computed completely, at the top of the program";
+    case Refusal::kBadFactor:
+      return "the size is not at least 1, or does not fit a fused loop; use one that divides it";
+    case Refusal::kNotNested:
+      return "something else is inside the same loops; move or reorder before placing it there";
+    case Refusal::kNotOnOnePath:
+      return "the loops are not nested in one another; name loops of one path";
+    case Refusal::kFusesKinds:
+      return "a reduction loop cannot be fused with another; fuse loops of one kind";
+    case Refusal::kBreaksDependence:
+      return "a value would be used before it is computed, or written twice at a time";
+    case Refusal::kNotAReduction:
+      return "this needs a block that reduces and a loop of its reduction";
+    case Refusal::kIsAReduction:
+      return "this is for blocks that do not reduce; compute_at moves reductions";
+    case Refusal::kNotElementwise:
+      return "an access is not one iterator a dimension; only such blocks can be moved so";
+    case Refusal::kIsOutput:
+      return "an output must be computed completely, at the top of the program";
     case Refusal::kNotUsedThere: return "nothing in that loop uses it; choose a loop around a use";
-    case Refusal::kPlainBorder: return "inputs and outputs keep their declared layout; cache it, or use the free layout mode";
+    case Refusal::kPlainBorder:
+      return "inputs and outputs keep their declared layout; cache it, or use the free layout mode";
     case Refusal::kBadLayout:
-      return "the layout needs every dimension, weights that divide each other and end with 1, and a box without holes";
-    case Refusal::kReductionInParallel: return "iterations of a reduction loop depend on each other; use rfactor first";
-    case Refusal::kAlreadyBound: return "the loop, or one around or inside it, is annotated already; make it serial first";
-    case Refusal::kShiftRepeatsReduction: return "shifting the last tile back would add to a sum twice; use peel or mask";
-    case Refusal::kPadNeedsOwnStorage: return "there is no storage with room past the end; cache the buffer first";
+      return "the layout needs every dimension, weights that divide each other and end with 1, and "
+             "a box without holes";
+    case Refusal::kReductionInParallel:
+      return "iterations of a reduction loop depend on each other; use rfactor first";
+    case Refusal::kAlreadyBound:
+      return "the loop, or one around or inside it, is annotated already; make it serial first";
+    case Refusal::kShiftRepeatsReduction:
+      return "shifting the last tile back would add to a sum twice; use peel or mask";
+    case Refusal::kPadNeedsOwnStorage:
+      return "there is no storage with room past the end; cache the buffer first";
     case Refusal::kNoSuchIntrinsic: return "there is no intrinsic of this name";
     case Refusal::kIntrinsicMismatch: return "the loops do not compute what the intrinsic does";
     case Refusal::kNotInnermost: return "other loops are inside; only innermost loops can be this";
     case Refusal::kBadScope: return "the buffer cannot live there";
-    case Refusal::kMultipleConsumers: return "it is used or written in several places; inline it or choose a loop around all";
+    case Refusal::kMultipleConsumers:
+      return "it is used or written in several places; inline it or choose a loop around all";
     case Refusal::kBadValue: return "a value in the step makes no sense here";
   }
   return "refused";
@@ -49,8 +69,7 @@ StepResult<void> dispatch(ir::Nest& nest, const Step& step, bool free_layout) {
       [&](const auto& s) -> StepResult<void> {
         if constexpr (std::is_same_v<std::decay_t<decltype(s)>, Layout>)
           return apply_layout(nest, s, free_layout);
-        else
-          return apply_step(nest, s);
+        else return apply_step(nest, s);
       },
       step);
 }
@@ -61,35 +80,37 @@ void release_unused(ir::Nest& nest) {
     ir::Buffer& buffer = nest.buffers[i];
     const auto id = static_cast<ir::BufferId>(i);
     if (buffer.at == ir::kRoot || !nest.loops[static_cast<std::size_t>(buffer.at)].dead) continue;
-    if (analysis::readers_of(nest, id).empty() && analysis::writers_of(nest, id).empty()) buffer.at = ir::kRoot;
+    if (analysis::readers_of(nest, id).empty() && analysis::writers_of(nest, id).empty())
+      buffer.at = ir::kRoot;
   }
 }
 
-// What lowering may put into prepare(), a top-level item at a time: those whose blocks read nothing but constants and
-// what the item itself computes.
+// What lowering may put into prepare(), a top-level item at a time: those whose blocks read nothing
+// but constants and what the item itself computes.
 void mark_constants(ir::Nest& nest) {
   std::vector<int> item_of(nest.blocks.size(), -1);
   std::vector<std::vector<ir::BlockId>> items;
   for (const ir::Item& item : nest.root) {
-    if (item.kind == ir::Item::Kind::kLoop)
-      items.push_back(nest.blocks_in(item.id));
-    else
-      items.push_back({item.id});
+    if (item.kind == ir::Item::Kind::kLoop) items.push_back(nest.blocks_in(item.id));
+    else items.push_back({item.id});
     for (const ir::BlockId id : items.back()) item_of[id] = static_cast<int>(items.size()) - 1;
   }
   const auto written_only_in = [&](ir::BufferId buffer, int item) {
     const auto writers = analysis::writers_of(nest, buffer);
-    return !writers.empty() && std::ranges::all_of(writers, [&](ir::BlockId id) { return item_of[id] == item; });
+    return !writers.empty() &&
+           std::ranges::all_of(writers, [&](ir::BlockId id) { return item_of[id] == item; });
   };
   for (int item = 0; item < static_cast<int>(items.size()); ++item) {
     const bool constant = std::ranges::all_of(items[item], [&](ir::BlockId id) {
       const ir::Block& block = nest.blocks[id];
-      return nest.buffers[block.writes].scope != ir::Scope::kOutput && written_only_in(block.writes, item) &&
+      return nest.buffers[block.writes].scope != ir::Scope::kOutput &&
+             written_only_in(block.writes, item) &&
              std::ranges::all_of(ir::reads_of(block.body), [&](const ir::Read* read) {
                return nest.buffers[read->tensor].constant || written_only_in(read->tensor, item);
              });
     });
-    for (const ir::BlockId id : items[item]) nest.buffers[nest.blocks[id].writes].constant = constant;
+    for (const ir::BlockId id : items[item])
+      nest.buffers[nest.blocks[id].writes].constant = constant;
   }
 }
 
@@ -107,7 +128,8 @@ StepResult<void> apply(ir::Nest& nest, const Step& step, bool free_layout) {
   mark_constants(copy);
 #ifndef NDEBUG
   const Status status = ir::verify(copy);
-  LATHE_CHECK(status.has_value(), "after {}: {}\n{}", print(step), status.error().message, ir::print(copy));
+  LATHE_CHECK(status.has_value(), "after {}: {}\n{}", print(step), status.error().message,
+              ir::print(copy));
 #endif
   nest = std::move(copy);
   return {};

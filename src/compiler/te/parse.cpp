@@ -55,7 +55,7 @@ class ProgramBuilder {
     if (program_.find(d.name) >= 0) return error_at(d.place, "{} is declared twice", d.name);
     if (is_given(d.name) && given_.shapes.find(d.name)->second != d.shape)
       return error_at(d.place, "{} is declared [{}] here and [{}] outside the expression", d.name,
-                   fmt::join(d.shape, ","), fmt::join(given_.shapes.find(d.name)->second, ","));
+                      fmt::join(d.shape, ","), fmt::join(given_.shapes.find(d.name)->second, ","));
     if (const auto given = given_.dtypes.find(d.name);
         given != given_.dtypes.end() && given->second != d.dtype)
       return error_at(d.place, "{} is declared {} here and {} outside the expression", d.name,
@@ -63,7 +63,7 @@ class ProgramBuilder {
     const bool is_written = written_.contains(d.name);
     if (d.literal && (is_written || d.constant || d.output))
       return error_at(d.place, "{} is a literal: it cannot be written, const or output as well",
-                   d.name);
+                      d.name);
     if (is_written && d.constant)
       return error_at(d.place, "{} is computed, so it is no const input", d.name);
     if (d.output && !is_written)
@@ -81,7 +81,7 @@ class ProgramBuilder {
       for (const std::int64_t size : d.shape) elements *= size;
       if (std::cmp_not_equal(tensor.literal.size(), elements))
         return error_at(d.place, "{}[{}] needs {} elements, {} are given", d.name,
-                     fmt::join(d.shape, ","), elements, tensor.literal.size());
+                        fmt::join(d.shape, ","), elements, tensor.literal.size());
     }
     program_.tensors.push_back(std::move(tensor));
     shapes_[d.name] = d.shape;
@@ -134,7 +134,8 @@ class ProgramBuilder {
     if (!inputs) return {};
     return fail(ErrorKind::kInvalidArgument,
                 "the type {} is given for the inputs, but each of them is declared with another; "
-                "change it there", name_of(*given_.dtype));
+                "change it there",
+                name_of(*given_.dtype));
   }
 
   bool has_unknown_read() const {
@@ -172,7 +173,7 @@ class ProgramBuilder {
   Status check_order(std::size_t s, const ReadSyntax& read, Place place) const {
     if (read.tensor == syntax_.stages[s].name)
       return error_at(place, "{} cannot read itself; a sum over an axis is written sum(k) ...",
-                   read.tensor);
+                      read.tensor);
     if (written_.contains(read.tensor) && !done_.contains(read.tensor))
       return error_at(
           place, "{0} is computed further down; move the statement that writes {0} before this one",
@@ -188,8 +189,7 @@ class ProgramBuilder {
     Tensor tensor{read.tensor, Dtype::kF32, {}, TensorRole::kInput};
     if (const auto given = given_.dtypes.find(read.tensor); given != given_.dtypes.end())
       tensor.dtype = given->second;
-    else if (given_.dtype)
-      tensor.dtype = *given_.dtype;
+    else if (given_.dtype) tensor.dtype = *given_.dtype;
     tensor.constant = is_constant(read.tensor);
     if (!shapes_.contains(read.tensor))
       shapes_[read.tensor] = LATHE_TRY(shape_read(scope, read, place));
@@ -204,12 +204,13 @@ class ProgramBuilder {
     std::vector<std::string> known;
     for (const auto& [name, shape] : shapes_) known.push_back(name);
     const auto unknown = [&] {
-      return error_at(place,
-                   "there is no tensor {0} (known: {1}); if it is an input, declare its shape, for "
-                   "example {0}: "
-                   "f32[{2}], or --shape {0}={2}",
-                   first.tensor, known_names(known, first.tensor),
-                   fmt::join(std::vector<std::string>(first.affine.size(), "64"), ","));
+      return error_at(
+          place,
+          "there is no tensor {0} (known: {1}); if it is an input, declare its shape, for "
+          "example {0}: "
+          "f32[{2}], or --shape {0}={2}",
+          first.tensor, known_names(known, first.tensor),
+          fmt::join(std::vector<std::string>(first.affine.size(), "64"), ","));
     };
     if (inputs_declared_) return unknown();
     std::vector<std::int64_t> shape(first.affine.size(), 1);
@@ -218,7 +219,7 @@ class ProgramBuilder {
       if (read->pad) return unknown();
       if (read->affine.size() != shape.size())
         return error_at(where, "{} is read with {} indices here and {} elsewhere", first.tensor,
-                     read->affine.size(), shape.size());
+                        read->affine.size(), shape.size());
       for (std::size_t d = 0; d < shape.size(); ++d) {
         __int128 high = read->affine[d].offset;
         for (const ir::AffineTerm& term : read->affine[d].terms) {

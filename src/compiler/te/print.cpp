@@ -249,7 +249,8 @@ std::string print_program(const Program& program) {
 Program canonical(const Program& program) {
   Program out = program;
   for (std::size_t t = 0; t < out.tensors.size(); ++t)
-    out.tensors[t].name = t < 26 ? std::string(1, static_cast<char>('A' + t)) : fmt::format("T{}", t);
+    out.tensors[t].name =
+        t < 26 ? std::string(1, static_cast<char>('A' + t)) : fmt::format("T{}", t);
   for (Stage& stage : out.stages)
     for (std::size_t i = 0; i < stage.iters.size(); ++i)
       stage.iters[i].name =
@@ -268,8 +269,7 @@ std::string workload_key(const Program& program) {
 bool equal(const Program& a, const Program& b) {
   const auto same_tensor = [](const Tensor& x, const Tensor& y) {
     return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape && x.role == y.role &&
-           x.constant == y.constant && x.literal == y.literal &&
-           x.border_shape == y.border_shape;
+           x.constant == y.constant && x.literal == y.literal && x.border_shape == y.border_shape;
   };
   const auto same_iter = [](const Iterator& x, const Iterator& y) {
     return x.name == y.name && x.extent == y.extent && x.kind == y.kind;

@@ -103,8 +103,7 @@ double io_bytes(const Program& program) {
     if (tensor.role != TensorRole::kInput && tensor.role != TensorRole::kOutput) continue;
     double elements = 1;
     for (const std::int64_t size : tensor.shape) elements *= static_cast<double>(size);
-    if (tensor.role == TensorRole::kInput)
-      elements = std::min(elements, elements_read(program, t));
+    if (tensor.role == TensorRole::kInput) elements = std::min(elements, elements_read(program, t));
     total += elements * size_of(tensor.dtype);
   }
   return total;

@@ -23,8 +23,8 @@ class Resolver {
     for (IterSyntax& iter : iters) {
       if (find(iter.name) >= 0)
         return error_at(iter.place,
-                     "the iterator {} is already in use here; give this one another name",
-                     iter.name);
+                        "the iterator {} is already in use here; give this one another name",
+                        iter.name);
       if (out_.iters.size() == kMaxIterators)
         return error_at(iter.place, "a stage has at most {} iterators", kMaxIterators);
       iter.id = static_cast<int>(out_.iters.size());
@@ -117,8 +117,8 @@ class Resolver {
         return product(LATHE_TRY(affine(*n->a)), LATHE_TRY(affine(*n->b)), e.place);
     }
     return error_at(e.place,
-                 "an index is a sum of iterators times whole numbers, like 2*y + r - 1; this is "
-                 "something else");
+                    "an index is a sum of iterators times whole numbers, like 2*y + r - 1; this is "
+                    "something else");
   }
 
   static Result<ir::Affine> product(const ir::Affine& a, const ir::Affine& b, Place place) {

@@ -64,12 +64,9 @@ class ItemParser {
     DeclarationSyntax d;
     for (;; in_.next()) {
       if (in_.peek(1).is(":")) break;
-      if (in_.peek().text == "const")
-        d.constant = true;
-      else if (in_.peek().text == "output")
-        d.output = true;
-      else
-        break;
+      if (in_.peek().text == "const") d.constant = true;
+      else if (in_.peek().text == "output") d.output = true;
+      else break;
     }
     const Token name = LATHE_TRY(in_.new_name("a tensor"));
     d.name = name.text;

@@ -55,10 +55,8 @@ Result<double> TokenReader::number() {
 Result<double> TokenReader::signed_number() {
   const bool negative = accept("-");
   double value = std::numeric_limits<double>::infinity();
-  if (peek().kind == Token::Kind::kName && peek().text == "inf")
-    next();
-  else
-    value = LATHE_TRY(number());
+  if (peek().kind == Token::Kind::kName && peek().text == "inf") next();
+  else value = LATHE_TRY(number());
   return negative ? -value : value;
 }
 

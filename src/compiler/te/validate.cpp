@@ -245,10 +245,8 @@ std::string index_text(const ir::Affine& index, const std::vector<Iterator>& ite
     const bool negative = factor < 0;
     const std::int64_t size = negative ? -factor : factor;
     out += out.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
-    if (name.empty())
-      out += std::to_string(size);
-    else
-      out += (size == 1 ? "" : std::to_string(size) + "*") + name;
+    if (name.empty()) out += std::to_string(size);
+    else out += (size == 1 ? "" : std::to_string(size) + "*") + name;
   };
   for (const ir::AffineTerm& term : index.terms)
     add(term.coef, iters[static_cast<std::size_t>(term.iter)].name);

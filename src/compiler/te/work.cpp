@@ -25,7 +25,8 @@ std::vector<Bound> bounds_of(const Program& program, const Stage& stage) {
 }
 
 // Groups of bounds that share no iterator: how many iterations are inside multiplies over them.
-std::vector<std::vector<Bound>> independent(const std::vector<Bound>& bounds, std::size_t iterators) {
+std::vector<std::vector<Bound>> independent(const std::vector<Bound>& bounds,
+                                            std::size_t iterators) {
   std::vector<std::size_t> group(iterators);
   std::iota(group.begin(), group.end(), 0);
   for (const Bound& bound : bounds)
@@ -36,7 +37,8 @@ std::vector<std::vector<Bound>> independent(const std::vector<Bound>& bounds, st
     }
   std::vector<std::vector<Bound>> groups(iterators);
   for (const Bound& bound : bounds)
-    if (!bound.index->terms.empty()) groups[group[static_cast<std::size_t>(bound.index->terms.front().iter)]].push_back(bound);
+    if (!bound.index->terms.empty())
+      groups[group[static_cast<std::size_t>(bound.index->terms.front().iter)]].push_back(bound);
   std::erase_if(groups, [](const auto& g) { return g.empty(); });
   return groups;
 }
@@ -56,8 +58,10 @@ double share_inside(const std::vector<Bound>& bounds, const Stage& stage) {
   std::ranges::sort(iters);
   iters.erase(std::unique(iters.begin(), iters.end()), iters.end());
   double all = 1;
-  for (const int iter : iters) all *= static_cast<double>(stage.iters[static_cast<std::size_t>(iter)].extent);
-  const auto looked_at = static_cast<std::int64_t>(std::min(all, static_cast<double>(kMostCounted)));
+  for (const int iter : iters)
+    all *= static_cast<double>(stage.iters[static_cast<std::size_t>(iter)].extent);
+  const auto looked_at =
+      static_cast<std::int64_t>(std::min(all, static_cast<double>(kMostCounted)));
   std::int64_t inside = 0;
   std::vector<std::int64_t> values(stage.iters.size());
   for (std::int64_t n = 0; n < looked_at; ++n) {
@@ -69,20 +73,25 @@ double share_inside(const std::vector<Bound>& bounds, const Stage& stage) {
     }
     inside += std::ranges::all_of(bounds, [&](const Bound& bound) {
       std::int64_t index = bound.index->offset;
-      for (const ir::AffineTerm& term : bound.index->terms) index += term.coef * values[static_cast<std::size_t>(term.iter)];
+      for (const ir::AffineTerm& term : bound.index->terms)
+        index += term.coef * values[static_cast<std::size_t>(term.iter)];
       return index >= 0 && index < bound.size;
     });
   }
   return static_cast<double>(inside) / static_cast<double>(looked_at);
 }
 
-// The share of the stage's iterations at which no padded read makes the term the reduction's identity.
+// The share of the stage's iterations at which no padded read makes the term the reduction's
+// identity.
 double inside_share(const Program& program, const Stage& stage) {
   const auto bounds = bounds_of(program, stage);
   double share = 1;
   for (const Bound& bound : bounds)
-    if (bound.index->terms.empty() && (bound.index->offset < 0 || bound.index->offset >= bound.size)) return 0;
-  for (const auto& group : independent(bounds, stage.iters.size())) share *= share_inside(group, stage);
+    if (bound.index->terms.empty() &&
+        (bound.index->offset < 0 || bound.index->offset >= bound.size))
+      return 0;
+  for (const auto& group : independent(bounds, stage.iters.size()))
+    share *= share_inside(group, stage);
   return share;
 }
 

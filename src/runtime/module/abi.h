@@ -1,8 +1,9 @@
-/* The interface between generated code and whoever runs it: the runner process, the JIT of tests, the shipped artifact.
- * Plain C, versioned, no allocation, no imports: generated code gets everything it needs through arguments.
+/* The interface between generated code and whoever runs it: the runner process, the JIT of tests,
+ * the shipped artifact. Plain C, versioned, no allocation, no imports: generated code gets
+ * everything it needs through arguments.
  *
- * A generated object exports one symbol, LATHE_MODULE_SYMBOL, of type lathe_module. One that is an artifact keeps its
- * table to itself and exports the functions of its header (runtime/artifact). */
+ * A generated object exports one symbol, LATHE_MODULE_SYMBOL, of type lathe_module. One that is an
+ * artifact keeps its table to itself and exports the functions of its header (runtime/artifact). */
 #ifndef LATHE_RUNTIME_MODULE_ABI_H_
 #define LATHE_RUNTIME_MODULE_ABI_H_
 
@@ -24,11 +25,12 @@ typedef struct lathe_runtime {
   void* self;
 } lathe_runtime;
 
-/* prepare: fills the constants area from the constant inputs (tensors[i] null for the others). NULL if there is nothing
- * to prepare. run: tensors are inputs then outputs, in declared order. Constants, workspace and the
- * workers' areas (worker_bytes each, one after the other, each a multiple of 64) are 64-byte aligned. */
-typedef void (*lathe_entry)(const lathe_runtime* runtime, void* const* tensors, void* constants, void* workspace,
-                            void* workers);
+/* prepare: fills the constants area from the constant inputs (tensors[i] null for the others). NULL
+ * if there is nothing to prepare. run: tensors are inputs then outputs, in declared order.
+ * Constants, workspace and the workers' areas (worker_bytes each, one after the other, each a
+ * multiple of 64) are 64-byte aligned. */
+typedef void (*lathe_entry)(const lathe_runtime* runtime, void* const* tensors, void* constants,
+                            void* workspace, void* workers);
 
 typedef struct lathe_module {
   int64_t abi;             /* LATHE_MODULE_ABI */

@@ -1,5 +1,5 @@
-// Memory for a module's constants and scratch. Packed weights of some megabytes are read in one pass a call: with pages of
-// 4 KiB the address translation alone costs several percent.
+// Memory for a module's constants and scratch. Packed weights of some megabytes are read in one
+// pass a call: with pages of 4 KiB the address translation alone costs several percent.
 #pragma once
 
 #include <sys/mman.h>
@@ -22,7 +22,8 @@ inline void prefer_huge_pages(void* begin, std::int64_t bytes) {
 inline void* allocate_scratch(std::int64_t bytes) {
   const std::int64_t alignment = bytes >= kHugePage ? kHugePage : kScratchAlignment;
   const std::int64_t size = (bytes + alignment) / alignment * alignment;
-  void* memory = std::aligned_alloc(static_cast<std::size_t>(alignment), static_cast<std::size_t>(size));
+  void* memory =
+      std::aligned_alloc(static_cast<std::size_t>(alignment), static_cast<std::size_t>(size));
   if (memory != nullptr) prefer_huge_pages(memory, size);
   return memory;
 }

@@ -19,10 +19,12 @@ using Word = std::atomic<std::uint32_t>;
 static_assert(sizeof(Word) == 4, "a futex word has 32 bits");
 
 void futex_wait(Word& word, std::uint32_t seen) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr,
+          nullptr, 0);
 }
 void futex_wake_all(Word& word) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 0x7fffffff, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 0x7fffffff,
+          nullptr, nullptr, 0);
 }
 
 std::int64_t now_ns() {
@@ -60,9 +62,10 @@ bool spin(std::int64_t spin_ns, const Done& done) {
   return false;
 }
 
-// Knows the process that it was set in from a child forked later, without a system call: the kernel empties its page
-// there. A kernel that cannot (before Linux 4.14) is asked for the number of the process instead. So are emulators that
-// agree to any advice and follow none: they are known by agreeing to nonsense.
+// Knows the process that it was set in from a child forked later, without a system call: the kernel
+// empties its page there. A kernel that cannot (before Linux 4.14) is asked for the number of the
+// process instead. So are emulators that agree to any advice and follow none: they are known by
+// agreeing to nonsense.
 class ProcessMark {
  public:
   ProcessMark() {
@@ -71,8 +74,7 @@ class ProcessMark {
     constexpr int kNonsense = -1;
     if (madvise(page, kBytes, kNonsense) != 0 && madvise(page, kBytes, MADV_WIPEONFORK) == 0)
       page_ = static_cast<volatile char*>(page);
-    else
-      munmap(page, kBytes);
+    else munmap(page, kBytes);
   }
   ~ProcessMark() {
     if (page_ != nullptr) munmap(const_cast<char*>(page_), kBytes);
@@ -97,26 +99,28 @@ class ProcessMark {
 struct Pool::State {
   struct Worker {
     State* state;
-    int index;                        // 1 ... threads-1
-    int cpu;                          // it is pinned to; -1: to none
+    int index;  // 1 ... threads-1
+    int cpu;    // it is pinned to; -1: to none
     pthread_t thread;
   };
 
-  int threads = 1;                    // that run, the caller included
-  int wanted = 1;                     // threads that were asked for
-  ProcessMark home;                   // where the threads run: a forked child has this memory, but only its own thread
+  int threads = 1;  // that run, the caller included
+  int wanted = 1;   // threads that were asked for
+  ProcessMark
+      home;  // where the threads run: a forked child has this memory, but only its own thread
   std::int64_t spin_ns = 0;
   Worker* workers = nullptr;
 
-  // The loop of the current epoch. Written by the caller while no worker runs, published by `epoch`.
+  // The loop of the current epoch. Written by the caller while no worker runs, published by
+  // `epoch`.
   lathe_body body = nullptr;
   void* context = nullptr;
   std::int64_t count = 0;
   bool stop = false;
 
-  alignas(64) Word epoch{0};          // workers wait for it to change
-  Word sleepers{0};                   // workers in, or on the way into, futex_wait on epoch
-  alignas(64) Word pending{0};        // workers that have not finished this epoch
+  alignas(64) Word epoch{0};    // workers wait for it to change
+  Word sleepers{0};             // workers in, or on the way into, futex_wait on epoch
+  alignas(64) Word pending{0};  // workers that have not finished this epoch
   Word caller_sleeps{0};
 
   std::int64_t slice(int thread) const { return count * thread / threads; }
@@ -128,7 +132,8 @@ struct Pool::State {
   void publish() {
     pending.store(static_cast<std::uint32_t>(threads - 1), std::memory_order_relaxed);
     epoch.fetch_add(1, std::memory_order_seq_cst);
-    // A worker first counts itself as a sleeper, then looks at epoch again (in the kernel): one of both sees the other.
+    // A worker first counts itself as a sleeper, then looks at epoch again (in the kernel): one of
+    // both sees the other.
     if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(epoch);
   }
 
@@ -141,7 +146,8 @@ struct Pool::State {
     const auto done = [this] { return pending.load(std::memory_order_acquire) == 0; };
     if (spin(spin_ns, done)) return;
     caller_sleeps.store(1, std::memory_order_seq_cst);
-    for (std::uint32_t left; (left = pending.load(std::memory_order_seq_cst)) != 0;) futex_wait(pending, left);
+    for (std::uint32_t left; (left = pending.load(std::memory_order_seq_cst)) != 0;)
+      futex_wait(pending, left);
     caller_sleeps.store(0, std::memory_order_relaxed);
   }
 
@@ -172,16 +178,19 @@ struct Pool::State {
 
   explicit State(const Options& options) {
     spin_ns = options.threads > processors() && options.cpus == nullptr ? 0 : options.spin_ns;
-    workers = static_cast<Worker*>(std::calloc(static_cast<std::size_t>(options.threads), sizeof(Worker)));
+    workers = static_cast<Worker*>(
+        std::calloc(static_cast<std::size_t>(options.threads), sizeof(Worker)));
     if (workers != nullptr) wanted = options.threads;
-    for (int t = 1; t < wanted; ++t) workers[t] = {this, t, options.cpus != nullptr ? options.cpus[t] : -1, {}};
+    for (int t = 1; t < wanted; ++t)
+      workers[t] = {this, t, options.cpus != nullptr ? options.cpus[t] : -1, {}};
     start();
   }
 
   void start() {
     home.set();
     threads = 1;
-    for (; threads < wanted; ++threads) {  // read by workers only after the first epoch is published
+    for (; threads < wanted;
+         ++threads) {  // read by workers only after the first epoch is published
       Worker& worker = workers[threads];
       if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) break;
       if (worker.cpu >= 0) pin(worker.thread, worker.cpu);
@@ -190,7 +199,8 @@ struct Pool::State {
 
   // In a forked child: the parent's threads are not here, whatever they were doing.
   void start_again() {
-    for (Word* word : {&epoch, &sleepers, &pending, &caller_sleeps}) word->store(0, std::memory_order_relaxed);
+    for (Word* word : {&epoch, &sleepers, &pending, &caller_sleeps})
+      word->store(0, std::memory_order_relaxed);
     start();
   }
 

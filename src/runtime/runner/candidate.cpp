@@ -20,8 +20,9 @@ Result<Inputs> read_inputs(const std::vector<tensor::Border>& borders, int file)
     LATHE_TRY_STATUS(buffer.resize("input " + borders[i].name, borders[i].bytes()));
     buffer.fill_nan();
     for (std::int64_t done = 0; done < borders[i].bytes();) {
-      const ssize_t got = ::pread(file, buffer.data() + done, static_cast<std::size_t>(borders[i].bytes() - done),
-                                  offsets[i] + done);
+      const ssize_t got =
+          ::pread(file, buffer.data() + done, static_cast<std::size_t>(borders[i].bytes() - done),
+                  offsets[i] + done);
       if (got <= 0) return fail(ErrorKind::kDataLoss, "the file of inputs is too short");
       done += got;
     }
@@ -32,8 +33,8 @@ Result<Inputs> read_inputs(const std::vector<tensor::Border>& borders, int file)
 }
 
 Result<std::unique_ptr<Candidate>> Candidate::open(Fd library, std::vector<tensor::Border> inputs,
-                                                   std::vector<tensor::Border> outputs, const Inputs& plain,
-                                                   pool::Pool& pool) {
+                                                   std::vector<tensor::Border> outputs,
+                                                   const Inputs& plain, pool::Pool& pool) {
   std::unique_ptr<Candidate> candidate(new Candidate);
   candidate->inputs_ = std::move(inputs);
   candidate->outputs_ = std::move(outputs);
@@ -50,32 +51,39 @@ Candidate::~Candidate() {
 }
 
 Status Candidate::load() {
-  handle_ = ::dlopen(fmt::format("/proc/self/fd/{}", library_.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  handle_ =
+      ::dlopen(fmt::format("/proc/self/fd/{}", library_.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     const std::string why = ::dlerror();
     const bool memory = why.find("allocate memory") != std::string::npos;
-    return fail(memory ? ErrorKind::kOutOfMemory : ErrorKind::kRun, "the candidate's library cannot be opened: {}", why);
+    return fail(memory ? ErrorKind::kOutOfMemory : ErrorKind::kRun,
+                "the candidate's library cannot be opened: {}", why);
   }
   module_ = static_cast<const lathe_module*>(::dlsym(handle_, LATHE_MODULE_SYMBOL));
-  if (module_ == nullptr) return fail(ErrorKind::kRun, "the candidate's library has no symbol " LATHE_MODULE_SYMBOL);
+  if (module_ == nullptr)
+    return fail(ErrorKind::kRun, "the candidate's library has no symbol " LATHE_MODULE_SYMBOL);
   if (module_->abi != LATHE_MODULE_ABI)
-    return fail(ErrorKind::kRun, "the candidate's library has ABI {}, this runner {}", module_->abi, LATHE_MODULE_ABI);
+    return fail(ErrorKind::kRun, "the candidate's library has ABI {}, this runner {}", module_->abi,
+                LATHE_MODULE_ABI);
   if (module_->inputs != static_cast<std::int64_t>(inputs_.size()) ||
       module_->outputs != static_cast<std::int64_t>(outputs_.size()))
-    return fail(ErrorKind::kRun, "the candidate's library has {} inputs and {} outputs, the workload {} and {}",
+    return fail(ErrorKind::kRun,
+                "the candidate's library has {} inputs and {} outputs, the workload {} and {}",
                 module_->inputs, module_->outputs, inputs_.size(), outputs_.size());
   return {};
 }
 
 Status Candidate::place_inputs(const Inputs& plain) {
   if (plain.borders.size() != inputs_.size())
-    return fail(ErrorKind::kRun, "the candidate has {} inputs, the workload {}", inputs_.size(), plain.borders.size());
+    return fail(ErrorKind::kRun, "the candidate has {} inputs, the workload {}", inputs_.size(),
+                plain.borders.size());
   packed_.resize(inputs_.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const tensor::Border& border = inputs_[i];
     LATHE_TRY_STATUS(tensor::verify(border));
     if (border.shape != plain.borders[i].shape || border.dtype != plain.borders[i].dtype)
-      return fail_at(border.name, ErrorKind::kRun, "the candidate's input differs from the workload's");
+      return fail_at(border.name, ErrorKind::kRun,
+                     "the candidate's input differs from the workload's");
     input_bytes_.push_back(border.bytes());
     if (tensor::is_plain(border)) {
       tensors_.push_back(plain.data[i].data());
@@ -102,7 +110,8 @@ Status Candidate::prepare() {
   LATHE_TRY_STATUS(workspace.resize("workspace", module_->workspace_bytes));
   LATHE_TRY_STATUS(workers.resize("workers' scratch", module_->worker_bytes * pool_->threads()));
   const double start = now_seconds();
-  module_->prepare(pool_->runtime(), tensors.data(), constants_.data(), workspace.data(), workers.data());
+  module_->prepare(pool_->runtime(), tensors.data(), constants_.data(), workspace.data(),
+                   workers.data());
   prepare_seconds_ = now_seconds() - start;
   if (const auto damage = constants_.damage())
     return fail_at("constants", ErrorKind::kRun, "the candidate's prepare() is wrong: {}", *damage);
@@ -116,7 +125,8 @@ Status Candidate::bind(Scratch& scratch) {
     tensors_[inputs_.size() + o] = scratch.outputs[o].data();
   }
   LATHE_TRY_STATUS(scratch.workspace.resize("workspace", module_->workspace_bytes));
-  LATHE_TRY_STATUS(scratch.workers.resize("workers' scratch", module_->worker_bytes * pool_->threads()));
+  LATHE_TRY_STATUS(
+      scratch.workers.resize("workers' scratch", module_->worker_bytes * pool_->threads()));
   workspace_ = scratch.workspace.data();
   workers_ = scratch.workers.data();
   return {};

@@ -29,15 +29,17 @@ class Candidate {
  public:
   // Opens the library, checks what it says of itself, packs its inputs, runs prepare().
   static Result<std::unique_ptr<Candidate>> open(Fd library, std::vector<tensor::Border> inputs,
-                                                 std::vector<tensor::Border> outputs, const Inputs& plain,
-                                                 pool::Pool& pool);
+                                                 std::vector<tensor::Border> outputs,
+                                                 const Inputs& plain, pool::Pool& pool);
   ~Candidate();
 
   // Points at the shared scratch; before every series of runs.
   Status bind(Scratch& scratch);
-  void fill_scratch(Scratch& scratch);          // with NaN
+  void fill_scratch(Scratch& scratch);  // with NaN
   std::optional<std::string> damage(const Scratch& scratch) const;
-  void run() { module_->run(pool_->runtime(), tensors_.data(), constants_.data(), workspace_, workers_); }
+  void run() {
+    module_->run(pool_->runtime(), tensors_.data(), constants_.data(), workspace_, workers_);
+  }
   // Throws everything it reads and writes out of the caches.
   void flush(const Scratch& scratch) const;
 
@@ -51,15 +53,15 @@ class Candidate {
   Status place_inputs(const Inputs& plain);
   Status prepare();
 
-  Fd library_;                                  // open as long as it is loaded: dlopen knows libraries by path
+  Fd library_;  // open as long as it is loaded: dlopen knows libraries by path
   void* handle_ = nullptr;
   const lathe_module* module_ = nullptr;
   pool::Pool* pool_ = nullptr;
   std::vector<tensor::Border> inputs_, outputs_;
-  std::vector<GuardedBuffer> packed_;           // inputs not stored plain; empty buffers for the others
+  std::vector<GuardedBuffer> packed_;  // inputs not stored plain; empty buffers for the others
   std::vector<std::int64_t> input_bytes_;
   GuardedBuffer constants_ = GuardedBuffer::scratch();
-  std::vector<void*> tensors_;                  // inputs, then outputs
+  std::vector<void*> tensors_;  // inputs, then outputs
   void* workspace_ = nullptr;
   void* workers_ = nullptr;
   double prepare_seconds_ = 0;

@@ -15,7 +15,8 @@ namespace lathe::runner {
 namespace {
 
 std::unexpected<Error> system_error(const char* what) {
-  return fail(errno == ENOMEM ? ErrorKind::kOutOfMemory : ErrorKind::kIo, "{}: {}", what, std::strerror(errno));
+  return fail(errno == ENOMEM ? ErrorKind::kOutOfMemory : ErrorKind::kIo, "{}: {}", what,
+              std::strerror(errno));
 }
 
 constexpr int kSendPatienceMs = 2000;
@@ -97,7 +98,8 @@ Status Channel::send(std::uint32_t type, std::string_view body, std::span<const 
       message.msg_iov->iov_base = static_cast<char*>(message.msg_iov->iov_base) + part;
       message.msg_iov->iov_len -= part;
       taken -= part;
-      if (message.msg_iov->iov_len == 0 && message.msg_iovlen > 1) ++message.msg_iov, --message.msg_iovlen;
+      if (message.msg_iov->iov_len == 0 && message.msg_iovlen > 1)
+        ++message.msg_iov, --message.msg_iovlen;
     }
   }
   return {};
@@ -113,7 +115,8 @@ Status Channel::fill(bool wait) {
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
-    const ssize_t got = ::recvmsg(end_.get(), &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+    const ssize_t got =
+        ::recvmsg(end_.get(), &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return {};
     if (got < 0) return system_error("cannot read from the other process");

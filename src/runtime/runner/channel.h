@@ -1,8 +1,8 @@
 // Messages with file descriptors between two processes of one machine, over a socket pair.
 //
-// A message is a fixed header {magic, type, length, descriptors}, `length` bytes, and descriptors that travel beside the
-// header. The receiving side keeps what has arrived in a buffer, so that a peer which stops in the middle of a message, or
-// sends nonsense, never blocks an event loop.
+// A message is a fixed header {magic, type, length, descriptors}, `length` bytes, and descriptors
+// that travel beside the header. The receiving side keeps what has arrived in a buffer, so that a
+// peer which stops in the middle of a message, or sends nonsense, never blocks an event loop.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,8 @@ class Channel {
 
   // Fails with kIo where the peer is gone or has not read for two seconds.
   Status send(std::uint32_t type, std::string_view body, std::span<const int> fds = {});
-  // A message that has arrived completely, or nothing. Errors: kIo, the peer is gone; kDataLoss, these are not messages.
+  // A message that has arrived completely, or nothing. Errors: kIo, the peer is gone; kDataLoss,
+  // these are not messages.
   Result<std::optional<Message>> poll_message();
   // Waits for one.
   Result<Message> receive();

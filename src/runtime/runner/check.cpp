@@ -17,7 +17,8 @@ double difference(double got, double want) {
 }
 
 struct Worst {
-  double excess = -kInfinity;        // of difference over bound; of no element where nothing is known of any
+  double excess =
+      -kInfinity;  // of difference over bound; of no element where nothing is known of any
   std::int64_t index = 0;
   double largest_difference = 0, largest_want = 0;
   std::int64_t largest_index = 0;
@@ -30,17 +31,20 @@ Worst scan(const Comparison& c, const Value& value) {
     if (!(c.bound[i] < kInfinity)) continue;
     const double want = c.want[i];
     const double d = difference(value(i), want);
-    if (d - c.bound[i] > worst.excess) worst.excess = d - c.bound[i], worst.index = static_cast<std::int64_t>(i);
+    if (d - c.bound[i] > worst.excess)
+      worst.excess = d - c.bound[i], worst.index = static_cast<std::int64_t>(i);
     if (d > worst.largest_difference)
       worst.largest_difference = d, worst.largest_index = static_cast<std::int64_t>(i);
-    if (std::abs(want) > worst.largest_want && std::abs(want) < kInfinity) worst.largest_want = std::abs(want);
+    if (std::abs(want) > worst.largest_want && std::abs(want) < kInfinity)
+      worst.largest_want = std::abs(want);
   }
   return worst;
 }
 
 Worst scan(const Comparison& c) {
   if (c.dtype == Dtype::kF32)
-    return scan(c, [&](std::size_t i) { return static_cast<double>(static_cast<const float*>(c.got)[i]); });
+    return scan(
+        c, [&](std::size_t i) { return static_cast<double>(static_cast<const float*>(c.got)[i]); });
   const auto* bytes = static_cast<const std::byte*>(c.got);
   const auto step = static_cast<std::size_t>(size_of(c.dtype));
   return scan(c, [&](std::size_t i) { return load_element(c.dtype, bytes + i * step); });
@@ -56,7 +60,8 @@ void compare(std::span<const Comparison> outputs, double max_error, Loaded& resu
     const Comparison& c = outputs[o];
     if (c.want.empty()) continue;
     const Worst worst = scan(c);
-    const double error = worst.largest_difference == 0 ? 0 : worst.largest_difference / worst.largest_want;
+    const double error =
+        worst.largest_difference == 0 ? 0 : worst.largest_difference / worst.largest_want;
     const bool too_far = error > max_error, beyond = worst.excess > 0;
     result.max_error = std::max(result.max_error, error);
     result.wrong = result.wrong || too_far || beyond;
@@ -64,7 +69,8 @@ void compare(std::span<const Comparison> outputs, double max_error, Loaded& resu
     worst_excess = worst.excess;
     result.output = static_cast<int>(o);
     result.index = beyond ? worst.index : worst.largest_index;
-    result.got = load_element(c.dtype, static_cast<const std::byte*>(c.got) + result.index * size_of(c.dtype));
+    result.got = load_element(
+        c.dtype, static_cast<const std::byte*>(c.got) + result.index * size_of(c.dtype));
     result.want = c.want[result.index];
     result.bound = c.bound[result.index];
   }

@@ -9,16 +9,18 @@
 
 namespace lathe::runner {
 
-// One output: what was computed (row-major, of dtype), what it should be, and by how much each element may differ.
+// One output: what was computed (row-major, of dtype), what it should be, and by how much each
+// element may differ.
 struct Comparison {
   Dtype dtype;
   const void* got;
   std::span<const double> want, bound;
 };
 
-// Fills max_error, wrong and the worst element of `result`. An element is right if |got - want| <= bound, or if both are
-// the same infinity or NaN; where the bound is infinite nothing is known, and the element does not count. The whole is wrong if an element is, or if the largest difference is over `max_error` times
-// the largest value of its output.
+// Fills max_error, wrong and the worst element of `result`. An element is right if |got - want| <=
+// bound, or if both are the same infinity or NaN; where the bound is infinite nothing is known, and
+// the element does not count. The whole is wrong if an element is, or if the largest difference is
+// over `max_error` times the largest value of its output.
 void compare(std::span<const Comparison> outputs, double max_error, Loaded& result);
 
 }  // namespace lathe::runner

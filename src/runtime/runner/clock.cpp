@@ -19,7 +19,7 @@ typedef float Vector __attribute__((vector_size(16)));  // every target has it
 constexpr std::size_t kFloats = 64 * 1024 / 4 * 2;      // 128 KiB: beyond L1, inside L2
 constexpr int kPasses = 40;
 constexpr std::size_t kChains = 8;
-constexpr int kMostInterrupted = 3;                     // runs of the sentinel
+constexpr int kMostInterrupted = 3;  // runs of the sentinel
 
 double seconds_of(clockid_t clock) {
   timespec time{};
@@ -37,7 +37,8 @@ LostTime::LostTime(int threads) {
   if (tasks == nullptr) return;
   while (const dirent* task = ::readdir(tasks)) {
     if (task->d_name[0] == '.') continue;
-    Fd file(::open(("/proc/self/task/" + std::string(task->d_name) + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+    Fd file(::open(("/proc/self/task/" + std::string(task->d_name) + "/schedstat").c_str(),
+                   O_RDONLY | O_CLOEXEC));
     if (file) files_.push_back(std::move(file));
   }
   ::closedir(tasks);
@@ -60,16 +61,18 @@ void LostTime::start() {
 }
 
 double LostTime::since(double wall) const {
-  if (files_.empty()) return std::max(0.0, wall - (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor_));
+  if (files_.empty())
+    return std::max(0.0, wall - (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor_));
   double most = 0;
-  for (std::size_t i = 0; i < files_.size(); ++i) most = std::max(most, waited(files_[i]) - waited_[i]);
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    most = std::max(most, waited(files_[i]) - waited_[i]);
   return std::min(most, wall);
 }
 
 Sentinel::Sentinel() : data_(kFloats, 0.5F) { run(); }
 
 double Sentinel::run() {
-  pass();                                               // what ran before has left its own data in the caches
+  pass();  // what ran before has left its own data in the caches
   double fastest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kMostInterrupted; ++i) {
     const double processor = seconds_of(CLOCK_THREAD_CPUTIME_ID);
@@ -90,7 +93,7 @@ void Sentinel::pass() {
       sums[c] = sums[c] * scale + x;
     }
   for (const Vector& sum : sums) sink_ += sum[0];
-  asm volatile("" : : "m"(sink_));   // keep the work
+  asm volatile("" : : "m"(sink_));  // keep the work
 }
 
 double Sentinel::run_once() {

@@ -7,11 +7,12 @@
 
 namespace lathe::runner {
 
-double now_seconds();                // monotonic
+double now_seconds();  // monotonic
 
-// How much of a stretch of time the threads of this process did not get, because the scheduler gave their processors to
-// others. A lone thread that does not wait for anything lost what the clock counts beyond its processor time; of several,
-// which wait for each other, the system tells how long each was ready to run and did not.
+// How much of a stretch of time the threads of this process did not get, because the scheduler gave
+// their processors to others. A lone thread that does not wait for anything lost what the clock
+// counts beyond its processor time; of several, which wait for each other, the system tells how
+// long each was ready to run and did not.
 class LostTime {
  public:
   // Of the threads that there are now; `threads` are at work.
@@ -25,17 +26,19 @@ class LostTime {
  private:
   double waited(const Fd& file) const;
 
-  std::vector<Fd> files_;            // schedstat of each thread; empty: a lone one, or the system does not tell
-  std::vector<double> waited_;       // at start(), an entry a file
-  double processor_ = 0;             // at start()
+  std::vector<Fd>
+      files_;  // schedstat of each thread; empty: a lone one, or the system does not tell
+  std::vector<double> waited_;  // at start(), an entry a file
+  double processor_ = 0;        // at start()
 };
 
-// A kernel of multiplications, additions and loads from the second-level cache, always the same amount of work (some
-// 100 microseconds). Timed beside candidates, it shows whether the machine was disturbed meanwhile.
+// A kernel of multiplications, additions and loads from the second-level cache, always the same
+// amount of work (some 100 microseconds). Timed beside candidates, it shows whether the machine was
+// disturbed meanwhile.
 class Sentinel {
  public:
   Sentinel();
-  double run();                      // seconds; a run that the scheduler interrupts is repeated
+  double run();  // seconds; a run that the scheduler interrupts is repeated
 
  private:
   void pass();

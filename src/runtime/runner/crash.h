@@ -1,4 +1,5 @@
-// A candidate's fatal signal becomes the reply to whatever was asked, with the buffer it hit; then the process ends.
+// A candidate's fatal signal becomes the reply to whatever was asked, with the buffer it hit; then
+// the process ends.
 #pragma once
 
 namespace lathe::runner {

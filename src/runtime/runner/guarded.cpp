@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kHuge = module::kHugePage;
-constexpr int kNan = 0xff;           // all ones is a NaN in every float type
+constexpr int kNan = 0xff;  // all ones is a NaN in every float type
 
 // A signal handler has no argument to carry these in, hence the one table of the process.
 struct Entry {
@@ -32,10 +32,12 @@ int take_slot() {
   const std::lock_guard lock(regions_mutex);
   for (std::size_t i = 0; i < regions.size(); ++i)
     if (!regions[i].used.exchange(true)) return static_cast<int>(i);
-  return -1;                         // crashes in it will not be named, nothing worse
+  return -1;  // crashes in it will not be named, nothing worse
 }
 
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 bool all_nan(const std::byte* begin, const std::byte* end) {
   return std::all_of(begin, end, [](std::byte b) { return b == std::byte{kNan}; });
@@ -93,11 +95,13 @@ Status GuardedBuffer::reserve(std::int64_t bytes) {
   void* raw = ::mmap(nullptr, static_cast<std::size_t>(total + slack), PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED)
-    return fail_at(name_, ErrorKind::kOutOfMemory, "there is no memory for {} bytes of {}", bytes, name_);
+    return fail_at(name_, ErrorKind::kOutOfMemory, "there is no memory for {} bytes of {}", bytes,
+                   name_);
   auto* begin = static_cast<std::byte*>(raw);
   auto* map = begin;
   if (slack > 0) {
-    const auto first = round_up(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin)) + page, kHuge);
+    const auto first =
+        round_up(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin)) + page, kHuge);
     map = reinterpret_cast<std::byte*>(first - page);
     if (map > begin) ::munmap(begin, static_cast<std::size_t>(map - begin));
     if (map + total < begin + total + slack)
@@ -107,7 +111,8 @@ Status GuardedBuffer::reserve(std::int64_t bytes) {
   capacity_ = capacity;
   if (::mprotect(map_ + page, static_cast<std::size_t>(capacity), PROT_READ | PROT_WRITE) != 0) {
     release();
-    return fail_at(name_, ErrorKind::kOutOfMemory, "there is no memory for {} bytes of {}", bytes, name_);
+    return fail_at(name_, ErrorKind::kOutOfMemory, "there is no memory for {} bytes of {}", bytes,
+                   name_);
   }
   if (scratch_) module::prefer_huge_pages(map_ + page, capacity);
   return {};
@@ -115,7 +120,8 @@ Status GuardedBuffer::reserve(std::int64_t bytes) {
 
 Status GuardedBuffer::resize(std::string_view name, std::int64_t bytes) {
   if (bytes < 0 || bytes > (std::int64_t{1} << 46))
-    return fail_at(std::string(name), ErrorKind::kOutOfMemory, "{} bytes of {} are out of range", bytes, name);
+    return fail_at(std::string(name), ErrorKind::kOutOfMemory, "{} bytes of {} are out of range",
+                   bytes, name);
   const std::int64_t rounded = round_up(std::max<std::int64_t>(bytes, 1), 64);
   if (map_ != nullptr && bytes == bytes_ && name == name_) return {};
   name_ = name;
@@ -126,8 +132,10 @@ Status GuardedBuffer::resize(std::string_view name, std::int64_t bytes) {
   std::byte* const first_page = end - round_up(rounded, page);
   if (first_page > map_ + page)
     ::mprotect(map_ + page, static_cast<std::size_t>(first_page - map_ - page), PROT_NONE);
-  if (::mprotect(first_page, static_cast<std::size_t>(end - first_page), PROT_READ | PROT_WRITE) != 0)
-    return fail_at(name_, ErrorKind::kOutOfMemory, "there is no memory for {} bytes of {}", bytes, name_);
+  if (::mprotect(first_page, static_cast<std::size_t>(end - first_page), PROT_READ | PROT_WRITE) !=
+      0)
+    return fail_at(name_, ErrorKind::kOutOfMemory, "there is no memory for {} bytes of {}", bytes,
+                   name_);
   data_ = data;
   first_page_ = first_page;
   bytes_ = bytes;
@@ -152,7 +160,8 @@ Status GuardedBuffer::set_writable(bool writable) {
   std::byte* const end = map_ + page_size() + capacity_;
   const int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
   if (::mprotect(first_page_, static_cast<std::size_t>(end - first_page_), access) != 0)
-    return fail_at(name_, ErrorKind::kOutOfMemory, "cannot protect {}: {}", name_, std::strerror(errno));
+    return fail_at(name_, ErrorKind::kOutOfMemory, "cannot protect {}: {}", name_,
+                   std::strerror(errno));
   return {};
 }
 

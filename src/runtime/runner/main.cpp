@@ -1,5 +1,5 @@
-// `lathe-runner`: loads, executes, times and checks candidates for the tuner that started it. Not for people: it speaks
-// binary messages over an inherited descriptor.
+// `lathe-runner`: loads, executes, times and checks candidates for the tuner that started it. Not
+// for people: it speaks binary messages over an inherited descriptor.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -10,7 +10,8 @@ namespace {
 
 template <class T>
 Result<T> checked(const Reader& reader, T message) {
-  if (!reader.complete()) return fail(ErrorKind::kDataLoss, "the other process sent a damaged message");
+  if (!reader.complete())
+    return fail(ErrorKind::kDataLoss, "the other process sent a damaged message");
   return message;
 }
 
@@ -24,7 +25,13 @@ std::vector<std::int64_t> file_offsets(const std::vector<tensor::Border>& border
 }
 
 std::string encode(const Workload& m) {
-  return Writer().borders(m.inputs).borders(m.outputs).put(m.threads).list(m.cpus).put(m.memory_bytes).take();
+  return Writer()
+      .borders(m.inputs)
+      .borders(m.outputs)
+      .put(m.threads)
+      .list(m.cpus)
+      .put(m.memory_bytes)
+      .take();
 }
 template <>
 Result<Workload> decode(std::string_view body) {
@@ -47,7 +54,13 @@ Result<ReferenceInfo> decode(std::string_view body) {
 }
 
 std::string encode(const Load& m) {
-  return Writer().put(m.id).borders(m.inputs).borders(m.outputs).put(static_cast<std::uint8_t>(m.check)).list(m.drop).take();
+  return Writer()
+      .put(m.id)
+      .borders(m.inputs)
+      .borders(m.outputs)
+      .put(static_cast<std::uint8_t>(m.check))
+      .list(m.drop)
+      .take();
 }
 template <>
 Result<Load> decode(std::string_view body) {
@@ -62,8 +75,18 @@ Result<Load> decode(std::string_view body) {
 }
 
 std::string encode(const Loaded& m) {
-  return Writer().put(m.prepare_seconds).put(m.first_seconds).put(m.resident_bytes).put(m.max_error)
-      .put(static_cast<std::uint8_t>(m.wrong)).put(m.output).put(m.index).put(m.got).put(m.want).put(m.bound).take();
+  return Writer()
+      .put(m.prepare_seconds)
+      .put(m.first_seconds)
+      .put(m.resident_bytes)
+      .put(m.max_error)
+      .put(static_cast<std::uint8_t>(m.wrong))
+      .put(m.output)
+      .put(m.index)
+      .put(m.got)
+      .put(m.want)
+      .put(m.bound)
+      .take();
 }
 template <>
 Result<Loaded> decode(std::string_view body) {
@@ -83,8 +106,13 @@ Result<Loaded> decode(std::string_view body) {
 }
 
 std::string encode(const Visit& m) {
-  return Writer().put(m.id).put(m.min_seconds).put(m.min_sample_seconds).put(m.drop_above)
-      .put(static_cast<std::uint8_t>(m.cold)).take();
+  return Writer()
+      .put(m.id)
+      .put(m.min_seconds)
+      .put(m.min_sample_seconds)
+      .put(m.drop_above)
+      .put(static_cast<std::uint8_t>(m.cold))
+      .take();
 }
 template <>
 Result<Visit> decode(std::string_view body) {
@@ -99,7 +127,13 @@ Result<Visit> decode(std::string_view body) {
 }
 
 std::string encode(const Visited& m) {
-  return Writer().list(m.seconds).list(m.disturbed).put(m.calls).put(m.sentinel_before).put(m.sentinel_after).take();
+  return Writer()
+      .list(m.seconds)
+      .list(m.disturbed)
+      .put(m.calls)
+      .put(m.sentinel_before)
+      .put(m.sentinel_after)
+      .take();
 }
 template <>
 Result<Visited> decode(std::string_view body) {
@@ -114,7 +148,13 @@ Result<Visited> decode(std::string_view body) {
 }
 
 std::string encode(const Execute& m) {
-  return Writer().borders(m.inputs).borders(m.outputs).put(m.repeats).put(m.min_sample_seconds).put(static_cast<std::uint8_t>(m.cold)).take();
+  return Writer()
+      .borders(m.inputs)
+      .borders(m.outputs)
+      .put(m.repeats)
+      .put(m.min_sample_seconds)
+      .put(static_cast<std::uint8_t>(m.cold))
+      .take();
 }
 template <>
 Result<Execute> decode(std::string_view body) {
@@ -146,7 +186,8 @@ Result<Error> decode(std::string_view body) {
 template <>
 Result<Crash> decode(std::string_view body) {
   Crash crash;
-  if (body.size() != sizeof crash) return fail(ErrorKind::kDataLoss, "the other process sent a damaged message");
+  if (body.size() != sizeof crash)
+    return fail(ErrorKind::kDataLoss, "the other process sent a damaged message");
   std::memcpy(&crash, body.data(), sizeof crash);
   crash.buffer[sizeof crash.buffer - 1] = 0;
   return crash;
@@ -154,15 +195,26 @@ Result<Crash> decode(std::string_view body) {
 
 Error Crash::error() const {
   const char* name = ::sigabbrev_np(signal);
-  Error error{ErrorKind::kRun, fmt::format("the candidate crashed with SIG{}", name != nullptr ? name : "?"), {}};
+  Error error{ErrorKind::kRun,
+              fmt::format("the candidate crashed with SIG{}", name != nullptr ? name : "?"),
+              {}};
   if (signal != SIGSEGV && signal != SIGBUS) return error;
   const char* verb = access == 1 ? "read" : access == 2 ? "wrote" : "touched memory";
   const std::string name_of_buffer = buffer;
   error.place = name_of_buffer;
   switch (region) {
-    case 1: error.message += fmt::format(": it {} {} bytes before the start of {}", verb, distance, name_of_buffer); break;
-    case 2: error.message += fmt::format(": it {} {} bytes inside {}, which is not writable", verb, distance, name_of_buffer); break;
-    case 3: error.message += fmt::format(": it {} {} bytes after the end of {}", verb, distance, name_of_buffer); break;
+    case 1:
+      error.message +=
+          fmt::format(": it {} {} bytes before the start of {}", verb, distance, name_of_buffer);
+      break;
+    case 2:
+      error.message += fmt::format(": it {} {} bytes inside {}, which is not writable", verb,
+                                   distance, name_of_buffer);
+      break;
+    case 3:
+      error.message +=
+          fmt::format(": it {} {} bytes after the end of {}", verb, distance, name_of_buffer);
+      break;
     default: error.message += fmt::format(": it {} at address {:#x}", verb, address); break;
   }
   return error;

@@ -1,7 +1,9 @@
-// What the tuner and `lathe-runner` say to each other: one request, one reply, in turn. The runner greets with kHello.
+// What the tuner and `lathe-runner` say to each other: one request, one reply, in turn. The runner
+// greets with kHello.
 //
-// The workload's inputs are sent once; so is the reference its outputs are compared with. A candidate is loaded (opened,
-// prepared, run once, checked), then visited as often as the tuner likes, also after other candidates, then dropped.
+// The workload's inputs are sent once; so is the reference its outputs are compared with. A
+// candidate is loaded (opened, prepared, run once, checked), then visited as often as the tuner
+// likes, also after other candidates, then dropped.
 #pragma once
 
 #include <cstdint>
@@ -15,72 +17,88 @@
 namespace lathe::runner {
 
 inline constexpr std::uint32_t kProtocol = 1;
-inline constexpr int kChannelFd = 3;       // the child's end, inherited
-inline constexpr int kOutOfMemoryStatus = 77;  // exit status of a helper process that had no memory left
+inline constexpr int kChannelFd = 3;  // the child's end, inherited
+inline constexpr int kOutOfMemoryStatus =
+    77;  // exit status of a helper process that had no memory left
 
 enum Type : std::uint32_t {
   // to the runner
-  kWorkload = 1, kReference, kLoad, kVisit, kExecute,
+  kWorkload = 1,
+  kReference,
+  kLoad,
+  kVisit,
+  kExecute,
   // from the runner
-  kHello = 100, kReady, kLoaded, kVisited, kExecuted, kFailed, kCrashed,
+  kHello = 100,
+  kReady,
+  kLoaded,
+  kVisited,
+  kExecuted,
+  kFailed,
+  kCrashed,
 };
 
 // fds: inputs, row-major, one after the other, each at a multiple of 64 bytes. Reply: kReady.
 struct Workload {
-  std::vector<tensor::Border> inputs, outputs;   // plain
+  std::vector<tensor::Border> inputs, outputs;  // plain
   int threads = 1;
-  std::vector<int> cpus;                         // thread t runs on cpus[t]; empty: anywhere
-  std::int64_t memory_bytes = 0;                 // address space beyond what the runner and these tensors take; 0: any
+  std::vector<int> cpus;  // thread t runs on cpus[t]; empty: anywhere
+  std::int64_t memory_bytes =
+      0;  // address space beyond what the runner and these tensors take; 0: any
 };
 
-// fds: a file with, for every output in turn, its values and then its bounds, as f64, row-major. Reply: kReady.
+// fds: a file with, for every output in turn, its values and then its bounds, as f64, row-major.
+// Reply: kReady.
 struct ReferenceInfo {
-  double max_error = 0;                          // of the largest output, besides the element-wise bounds
+  double max_error = 0;  // of the largest output, besides the element-wise bounds
 };
 
 // fds: the shared object. Reply: kLoaded.
 struct Load {
   std::int64_t id = 0;
-  std::vector<tensor::Border> inputs, outputs;   // as the candidate stores them
-  bool check = true;                             // against the reference
-  std::vector<std::int64_t> drop;                // candidates to let go of first
+  std::vector<tensor::Border> inputs, outputs;  // as the candidate stores them
+  bool check = true;                            // against the reference
+  std::vector<std::int64_t> drop;               // candidates to let go of first
 };
 struct Loaded {
   double prepare_seconds = 0;
-  double first_seconds = 0;                      // of the first, checked run: caches and pages are cold; without lost time
-  std::int64_t resident_bytes = 0;               // that this candidate keeps until it is dropped
-  // Of the check: the largest |got - want| over the largest |want|, and the element furthest beyond its bound.
+  double first_seconds =
+      0;  // of the first, checked run: caches and pages are cold; without lost time
+  std::int64_t resident_bytes = 0;  // that this candidate keeps until it is dropped
+  // Of the check: the largest |got - want| over the largest |want|, and the element furthest beyond
+  // its bound.
   double max_error = 0;
   bool wrong = false;
   int output = 0;
-  std::int64_t index = 0;                        // row-major
+  std::int64_t index = 0;  // row-major
   double got = 0, want = 0, bound = 0;
 };
 
 // Reply: kVisited.
 struct Visit {
   std::int64_t id = 0;
-  double min_seconds = 0.008;                    // timed
-  double min_sample_seconds = 50e-6;             // calls shorter than this are timed several at a time
-  double drop_above = 0;                         // stop after one sample slower than this, lost time aside; 0: never
-  bool cold = false;                             // all data out of the caches before every timed call
+  double min_seconds = 0.008;         // timed
+  double min_sample_seconds = 50e-6;  // calls shorter than this are timed several at a time
+  double drop_above = 0;  // stop after one sample slower than this, lost time aside; 0: never
+  bool cold = false;      // all data out of the caches before every timed call
 };
 struct Visited {
-  std::vector<double> seconds;                   // of a call, an entry a sample
-  // Of samples that the scheduler disturbed, without the time that was lost: they do not count. Sampling goes on for some
-  // times `min_seconds` to get others.
+  std::vector<double> seconds;  // of a call, an entry a sample
+  // Of samples that the scheduler disturbed, without the time that was lost: they do not count.
+  // Sampling goes on for some times `min_seconds` to get others.
   std::vector<double> disturbed;
-  int calls = 1;                                 // a sample
+  int calls = 1;  // a sample
   double sentinel_before = 0, sentinel_after = 0;
 };
 
-// Runs a program that is not a candidate of the workload (a reference, a benchmark) on the workload's threads. fds: shared object, inputs (as for
-// kWorkload, row-major), and a file of the right size for the outputs, row-major, laid out alike. Reply: kExecuted.
+// Runs a program that is not a candidate of the workload (a reference, a benchmark) on the
+// workload's threads. fds: shared object, inputs (as for kWorkload, row-major), and a file of the
+// right size for the outputs, row-major, laid out alike. Reply: kExecuted.
 struct Execute {
   std::vector<tensor::Border> inputs, outputs;
   int repeats = 1;
-  double min_sample_seconds = 0;                 // runs shorter than this are timed several at a time
-  bool cold = false;                             // all data out of the caches before each
+  double min_sample_seconds = 0;  // runs shorter than this are timed several at a time
+  bool cold = false;              // all data out of the caches before each
 };
 struct Executed {
   std::vector<double> seconds;
@@ -89,10 +107,10 @@ struct Executed {
 // Written by a signal handler, hence plain; the reply to whatever was asked.
 struct Crash {
   std::int32_t signal = 0;
-  std::int32_t access = 0;                       // 0 not known, 1 read, 2 write
+  std::int32_t access = 0;  // 0 not known, 1 read, 2 write
   std::uint64_t address = 0;
-  std::int32_t region = 0;                       // 0 none, 1 before, 2 inside, 3 after `buffer`
-  std::int64_t distance = 0;                     // bytes from the buffer's start (inside, before) or end (after)
+  std::int32_t region = 0;    // 0 none, 1 before, 2 inside, 3 after `buffer`
+  std::int64_t distance = 0;  // bytes from the buffer's start (inside, before) or end (after)
   char buffer[64] = {};
   Error error() const;
 };

@@ -20,7 +20,7 @@ namespace lathe::runner {
 namespace {
 
 constexpr std::size_t kMostSamples = 10'000;
-constexpr double kPatience = 4;      // times the time that was asked for, where samples are disturbed
+constexpr double kPatience = 4;  // times the time that was asked for, where samples are disturbed
 
 Status read_doubles(int file, std::int64_t& offset, std::vector<double>& values) {
   const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(double));
@@ -36,7 +36,8 @@ Status read_doubles(int file, std::int64_t& offset, std::vector<double>& values)
 
 Status write_all(int file, const std::byte* data, std::int64_t bytes, std::int64_t offset) {
   for (std::int64_t done = 0; done < bytes;) {
-    const ssize_t put = ::pwrite(file, data + done, static_cast<std::size_t>(bytes - done), offset + done);
+    const ssize_t put =
+        ::pwrite(file, data + done, static_cast<std::size_t>(bytes - done), offset + done);
     if (put <= 0) return fail(ErrorKind::kIo, "cannot write outputs: {}", std::strerror(errno));
     done += put;
   }
@@ -52,10 +53,13 @@ void pin_caller(const std::vector<int>& cpus) {
 }
 
 // Of so many seconds each that take as long as a sample should.
-int calls_for(double call, double sample) { return static_cast<int>(std::clamp(std::ceil(sample / std::max(call, 1e-9)), 1.0, 1e6)); }
+int calls_for(double call, double sample) {
+  return static_cast<int>(std::clamp(std::ceil(sample / std::max(call, 1e-9)), 1.0, 1e6));
+}
 
 Status same_count(std::size_t got, std::size_t wanted) {
-  if (got < wanted) return fail(ErrorKind::kDataLoss, "a request came without its {} descriptors", wanted);
+  if (got < wanted)
+    return fail(ErrorKind::kDataLoss, "a request came without its {} descriptors", wanted);
   return {};
 }
 
@@ -94,14 +98,16 @@ void Server::use_threads(int threads, const std::vector<int>& cpus) {
   pool_.reset();
   pin_caller(cpus);
   const bool pinned = static_cast<int>(cpus.size()) >= threads;
-  pool_ = std::make_unique<pool::Pool>(pool::Options{.threads = threads, .cpus = pinned ? cpus.data() : nullptr});
+  pool_ = std::make_unique<pool::Pool>(
+      pool::Options{.threads = threads, .cpus = pinned ? cpus.data() : nullptr});
   threads_ = threads;
   cpus_ = cpus;
   lost_ = std::make_unique<LostTime>(threads);
 }
 
 Status Server::limit_memory([[maybe_unused]] std::int64_t bytes) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve terabytes of address space
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // they reserve terabytes of address space
   std::ifstream statm("/proc/self/statm");
   std::int64_t pages = 0;
   rlimit limit{};
@@ -125,7 +131,8 @@ Result<Server::Reply> Server::set_workload(Message& message) {
   inputs_ = LATHE_TRY(read_inputs(workload_.inputs, message.fds[0].get()));
   use_threads(workload_.threads, workload_.cpus);
   std::int64_t outputs = 0;
-  for (const auto& border : workload_.outputs) outputs += 20 * border.elements() + 8 * border.bytes();
+  for (const auto& border : workload_.outputs)
+    outputs += 20 * border.elements() + 8 * border.bytes();
   if (workload_.memory_bytes > 0) LATHE_TRY_STATUS(limit_memory(workload_.memory_bytes + outputs));
   return Reply{kReady, {}};
 }
@@ -153,8 +160,8 @@ Result<Server::Reply> Server::load(Message& message) {
   if (!pool_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
   for (const std::int64_t id : request.drop) candidates_.erase(id);
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
-  auto candidate =
-      LATHE_TRY(Candidate::open(std::move(message.fds[0]), request.inputs, request.outputs, inputs_, *pool_));
+  auto candidate = LATHE_TRY(
+      Candidate::open(std::move(message.fds[0]), request.inputs, request.outputs, inputs_, *pool_));
   LATHE_TRY_STATUS(candidate->bind(scratch_));
   candidate->fill_scratch(scratch_);
   Loaded loaded;
@@ -176,13 +183,15 @@ Status Server::check(Candidate& candidate, Loaded& loaded) {
   if (!reference_) return fail(ErrorKind::kDataLoss, "a candidate came before its reference");
   const auto& outputs = candidate.outputs();
   if (outputs.size() != workload_.outputs.size())
-    return fail(ErrorKind::kRun, "the candidate has {} outputs, the workload {}", outputs.size(), workload_.outputs.size());
+    return fail(ErrorKind::kRun, "the candidate has {} outputs, the workload {}", outputs.size(),
+                workload_.outputs.size());
   std::vector<Comparison> comparisons;
   std::vector<std::vector<std::byte>> unpacked(outputs.size());
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const tensor::Border& border = outputs[o];
     if (border.shape != workload_.outputs[o].shape || border.dtype != workload_.outputs[o].dtype)
-      return fail_at(border.name, ErrorKind::kRun, "the candidate's output differs from the workload's");
+      return fail_at(border.name, ErrorKind::kRun,
+                     "the candidate's output differs from the workload's");
     const void* got = scratch_.outputs[o].data();
     if (!tensor::is_plain(border)) {
       unpacked[o].resize(static_cast<std::size_t>(border.elements() * size_of(border.dtype)));
@@ -209,23 +218,27 @@ Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
 Result<Server::Reply> Server::visit(const Message& message) {
   const Visit request = LATHE_TRY(decode<Visit>(message.body));
   const auto found = candidates_.find(request.id);
-  if (found == candidates_.end()) return fail(ErrorKind::kDataLoss, "candidate {} is not loaded", request.id);
+  if (found == candidates_.end())
+    return fail(ErrorKind::kDataLoss, "candidate {} is not loaded", request.id);
   Candidate& candidate = *found->second;
   LATHE_TRY_STATUS(candidate.bind(scratch_));
   Visited visited;
   visited.sentinel_before = sentinel_.run();
   // Page tables and branches, and an estimate, often too long.
-  const double first = time_sample(candidate, 1, request.cold).seconds, least = request.min_sample_seconds;
+  const double first = time_sample(candidate, 1, request.cold).seconds,
+               least = request.min_sample_seconds;
   if (!request.cold && first < least)
-    visited.calls = calls_for(std::min(first, time_sample(candidate, calls_for(first, least), false).seconds), least);
-  double disturbed = 0;                // of the time since `start`
+    visited.calls = calls_for(
+        std::min(first, time_sample(candidate, calls_for(first, least), false).seconds), least);
+  double disturbed = 0;  // of the time since `start`
   const double start = now_seconds();
   for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
     const Sample sample = time_sample(candidate, visited.calls, request.cold);
     const double before = std::exchange(now, now_seconds());
     (sample.disturbed ? visited.disturbed : visited.seconds).push_back(sample.seconds);
     if (sample.disturbed) disturbed += now - before;
-    const bool enough = now - start - disturbed >= request.min_seconds || now - start >= kPatience * request.min_seconds;
+    const bool enough = now - start - disturbed >= request.min_seconds ||
+                        now - start >= kPatience * request.min_seconds;
     if (enough || (request.drop_above > 0 && sample.seconds > request.drop_above)) break;
   }
   visited.sentinel_after = sentinel_.run();
@@ -239,7 +252,8 @@ Result<Server::Reply> Server::execute(Message& message) {
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
   const Inputs inputs = LATHE_TRY(read_inputs(request.inputs, message.fds[1].get()));
   if (!pool_) return fail(ErrorKind::kDataLoss, "a program came before its workload");
-  auto candidate = LATHE_TRY(Candidate::open(std::move(message.fds[0]), request.inputs, request.outputs, inputs, *pool_));
+  auto candidate = LATHE_TRY(
+      Candidate::open(std::move(message.fds[0]), request.inputs, request.outputs, inputs, *pool_));
   Scratch scratch;
   LATHE_TRY_STATUS(candidate->bind(scratch));
   candidate->fill_scratch(scratch);
@@ -255,7 +269,8 @@ Result<Server::Reply> Server::execute(Message& message) {
   }
   const auto offsets = file_offsets(request.outputs);
   for (std::size_t o = 0; o < request.outputs.size(); ++o)
-    LATHE_TRY_STATUS(write_all(message.fds[2].get(), scratch.outputs[o].data(), request.outputs[o].bytes(), offsets[o]));
+    LATHE_TRY_STATUS(write_all(message.fds[2].get(), scratch.outputs[o].data(),
+                               request.outputs[o].bytes(), offsets[o]));
   return Reply{kExecuted, encode(executed)};
 }
 

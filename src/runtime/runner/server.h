@@ -34,7 +34,7 @@ class Server {
   Status check(Candidate& candidate, Loaded& loaded);
   void use_threads(int threads, const std::vector<int>& cpus);
   struct Sample {
-    double seconds = 0;                            // of a call, without what was lost
+    double seconds = 0;  // of a call, without what was lost
     bool disturbed = false;
   };
   Sample time_sample(Candidate& candidate, int calls, bool cold);
@@ -50,7 +50,7 @@ class Server {
   std::optional<Reference> reference_;
   std::unique_ptr<pool::Pool> pool_;
   int threads_ = 0;
-  std::unique_ptr<LostTime> lost_;                 // of the pool's threads
+  std::unique_ptr<LostTime> lost_;  // of the pool's threads
   std::vector<int> cpus_;
   Scratch scratch_;
   std::map<std::int64_t, std::unique_ptr<Candidate>> candidates_;

@@ -13,7 +13,8 @@ Writer& Writer::borders(const std::vector<tensor::Border>& borders) {
   for (const auto& border : borders) {
     text(border.name).put(border.dtype).list(border.shape);
     put(static_cast<std::uint64_t>(border.layout.size()));
-    for (const auto& digit : border.layout) put(digit.dim).put(digit.weight).put(digit.extent).put(digit.stride);
+    for (const auto& digit : border.layout)
+      put(digit.dim).put(digit.weight).put(digit.extent).put(digit.stride);
     put(border.size).put(static_cast<std::uint8_t>(border.constant));
   }
   return *this;

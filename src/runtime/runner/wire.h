@@ -1,5 +1,5 @@
-// Values to bytes and back, for messages between processes of one machine. A reader of damaged bytes never fails hard:
-// it yields zeros and says so at the end.
+// Values to bytes and back, for messages between processes of one machine. A reader of damaged
+// bytes never fails hard: it yields zeros and says so at the end.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ class Reader {
   T get() {
     static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
     T value{};
-    if (const auto raw = next(sizeof value); !raw.empty()) std::memcpy(&value, raw.data(), sizeof value);
+    if (const auto raw = next(sizeof value); !raw.empty())
+      std::memcpy(&value, raw.data(), sizeof value);
     return value;
   }
   bool flag() { return get<std::uint8_t>() != 0; }

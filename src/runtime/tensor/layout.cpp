@@ -45,9 +45,11 @@ void copy_words(const Border& border, const void* from, void* to, bool packing) 
   const auto* source = static_cast<const Word*>(from);
   auto* target = static_cast<Word*>(to);
   if (packing)
-    for_each_element(border, [&](std::int64_t plain, std::int64_t stored) { target[stored] = source[plain]; });
+    for_each_element(
+        border, [&](std::int64_t plain, std::int64_t stored) { target[stored] = source[plain]; });
   else
-    for_each_element(border, [&](std::int64_t plain, std::int64_t stored) { target[plain] = source[stored]; });
+    for_each_element(
+        border, [&](std::int64_t plain, std::int64_t stored) { target[plain] = source[stored]; });
 }
 
 void copy(const Border& border, const void* from, void* to, bool packing) {
@@ -68,7 +70,8 @@ std::int64_t Border::elements() const {
 }
 
 Border plain_border(std::string name, Dtype dtype, std::vector<std::int64_t> shape, bool constant) {
-  Border border{.name = std::move(name), .dtype = dtype, .shape = std::move(shape), .constant = constant};
+  Border border{
+      .name = std::move(name), .dtype = dtype, .shape = std::move(shape), .constant = constant};
   std::int64_t stride = border.elements();
   for (std::size_t d = 0; d < border.shape.size(); ++d) {
     stride = border.shape[d] == 0 ? 0 : stride / border.shape[d];
@@ -96,16 +99,17 @@ Status verify(const Border& border) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : border.shape) {
     if (extent < 0 || extent > kLargest || (extent > 0 && elements > kLargest / extent))
-      return fail_at(border.name, ErrorKind::kInvalidArgument, "the tensor's shape is out of range");
+      return fail_at(border.name, ErrorKind::kInvalidArgument,
+                     "the tensor's shape is out of range");
     elements *= extent;
   }
   if (border.size < elements || border.size > kLargest)
-    return fail_at(border.name, ErrorKind::kInvalidArgument, "storage of {} elements cannot hold {} elements",
-                   border.size, elements);
+    return fail_at(border.name, ErrorKind::kInvalidArgument,
+                   "storage of {} elements cannot hold {} elements", border.size, elements);
   const auto rank = static_cast<int>(border.shape.size());
   for (const Digit& digit : border.layout)
-    if (digit.dim < 0 || digit.dim >= rank || digit.weight < 1 || digit.extent < 1 || digit.stride < 0 ||
-        digit.stride > kLargest || digit.extent > kLargest)
+    if (digit.dim < 0 || digit.dim >= rank || digit.weight < 1 || digit.extent < 1 ||
+        digit.stride < 0 || digit.stride > kLargest || digit.extent > kLargest)
       return fail_at(border.name, ErrorKind::kInvalidArgument, "a layout digit is out of range");
   if (elements == 0) return {};
   std::int64_t largest = 0;
@@ -114,8 +118,8 @@ Status verify(const Border& border) {
     largest += *std::ranges::max_element(offsets);
   }
   if (largest >= border.size)
-    return fail_at(border.name, ErrorKind::kInvalidArgument, "the layout leaves its storage of {} elements",
-                   border.size);
+    return fail_at(border.name, ErrorKind::kInvalidArgument,
+                   "the layout leaves its storage of {} elements", border.size);
   std::vector<bool> taken(static_cast<std::size_t>(border.size), false);
   bool unique = true;
   for_each_element(border, [&](std::int64_t, std::int64_t stored) {
@@ -123,7 +127,8 @@ Status verify(const Border& border) {
     taken[stored] = true;
   });
   if (!unique)
-    return fail_at(border.name, ErrorKind::kInvalidArgument, "two elements share one place in the layout");
+    return fail_at(border.name, ErrorKind::kInvalidArgument,
+                   "two elements share one place in the layout");
   return {};
 }
 
@@ -137,10 +142,8 @@ void pack(const Border& border, const void* plain, void* storage) {
 }
 
 void unpack(const Border& border, const void* storage, void* plain) {
-  if (is_plain(border))
-    std::memcpy(plain, storage, static_cast<std::size_t>(border.bytes()));
-  else
-    copy(border, storage, plain, false);
+  if (is_plain(border)) std::memcpy(plain, storage, static_cast<std::size_t>(border.bytes()));
+  else copy(border, storage, plain, false);
 }
 
 }  // namespace lathe::tensor

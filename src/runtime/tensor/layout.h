@@ -1,4 +1,5 @@
-// How a tensor at an operator's border is stored, and copying between that and plain row-major order.
+// How a tensor at an operator's border is stored, and copying between that and plain row-major
+// order.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace lathe::tensor {
 
-// One digit of a storage layout: element x lies at  sum over digits of  stride * ((x[dim] / weight) % extent).
+// One digit of a storage layout: element x lies at  sum over digits of  stride * ((x[dim] / weight)
+// % extent).
 struct Digit {
   int dim = 0;
   std::int64_t weight = 1, extent = 1, stride = 1;
@@ -23,23 +25,24 @@ struct Border {
   std::string name;
   Dtype dtype = Dtype::kF32;
   std::vector<std::int64_t> shape;
-  std::vector<Digit> layout;         // outermost first
-  std::int64_t size = 0;             // elements of storage, padding included
-  bool constant = false;             // known when prepare() runs
+  std::vector<Digit> layout;  // outermost first
+  std::int64_t size = 0;      // elements of storage, padding included
+  bool constant = false;      // known when prepare() runs
 
-  std::int64_t elements() const;     // of the tensor
+  std::int64_t elements() const;  // of the tensor
   std::int64_t bytes() const { return size * size_of(dtype); }
   friend bool operator==(const Border&, const Border&) = default;
 };
 
 // The border of a tensor stored row-major without padding.
-Border plain_border(std::string name, Dtype dtype, std::vector<std::int64_t> shape, bool constant = false);
+Border plain_border(std::string name, Dtype dtype, std::vector<std::int64_t> shape,
+                    bool constant = false);
 
 // True if the storage is row-major without padding, so that nothing needs to be copied.
 bool is_plain(const Border& border);
 
-// Digits in range, every element inside the storage, no two elements in one place. Borders that come from another
-// process are checked before they are used.
+// Digits in range, every element inside the storage, no two elements in one place. Borders that
+// come from another process are checked before they are used.
 Status verify(const Border& border);
 
 // Row-major -> storage. Padding becomes zero.

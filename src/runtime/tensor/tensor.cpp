@@ -36,12 +36,14 @@ DLDataType dl_type(Dtype dtype) {
 }
 
 Result<Dtype> dtype_of(DLDataType type) {
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8, Dtype::kU8,
-                            Dtype::kI32, Dtype::kI64, Dtype::kBool}) {
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8,
+                            Dtype::kU8, Dtype::kI32, Dtype::kI64, Dtype::kBool}) {
     const DLDataType known = dl_type(dtype);
-    if (known.code == type.code && known.bits == type.bits && known.lanes == type.lanes) return dtype;
+    if (known.code == type.code && known.bits == type.bits && known.lanes == type.lanes)
+      return dtype;
   }
-  return fail(ErrorKind::kUnsupported, "DLPack type code {} with {} bits and {} lanes is none of {}", int{type.code},
+  return fail(ErrorKind::kUnsupported,
+              "DLPack type code {} with {} bits and {} lanes is none of {}", int{type.code},
               int{type.bits}, int{type.lanes}, known_dtypes());
 }
 
@@ -55,7 +57,8 @@ Result<Tensor> Tensor::make(Dtype dtype, std::vector<std::int64_t> shape) {
   const auto wanted = static_cast<std::size_t>(tensor.bytes());
   const std::size_t bytes = (wanted + kAlignment) / kAlignment * kAlignment;
   tensor.memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)));
-  if (!tensor.memory_) return fail(ErrorKind::kOutOfMemory, "there is no memory for a tensor of {} bytes", wanted);
+  if (!tensor.memory_)
+    return fail(ErrorKind::kOutOfMemory, "there is no memory for a tensor of {} bytes", wanted);
   std::memset(tensor.memory_.get(), 0, bytes);
   tensor.point_view();
   return tensor;
@@ -95,21 +98,26 @@ void Tensor::point_view() {
 }
 
 Status check_plain(const DLTensor& tensor, const Border& border) {
-  const auto refuse = [&](const std::string& what) { return fail_at(border.name, ErrorKind::kInvalidArgument, "{}", what); };
-  if (tensor.device.device_type != kDLCPU) return refuse("the tensor is not in CPU memory; copy it there");
+  const auto refuse = [&](const std::string& what) {
+    return fail_at(border.name, ErrorKind::kInvalidArgument, "{}", what);
+  };
+  if (tensor.device.device_type != kDLCPU)
+    return refuse("the tensor is not in CPU memory; copy it there");
   const Dtype dtype = LATHE_TRY(dtype_of(tensor.dtype));
   if (dtype != border.dtype)
-    return refuse(fmt::format("the tensor is {}, the program wants {}", name_of(dtype), name_of(border.dtype)));
+    return refuse(fmt::format("the tensor is {}, the program wants {}", name_of(dtype),
+                              name_of(border.dtype)));
   const std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.ndim);
   if (shape != border.shape)
-    return refuse(fmt::format("the tensor's shape is [{}], the program wants [{}]", fmt::join(shape, ", "),
-                              fmt::join(border.shape, ", ")));
+    return refuse(fmt::format("the tensor's shape is [{}], the program wants [{}]",
+                              fmt::join(shape, ", "), fmt::join(border.shape, ", ")));
   const auto strides = row_major(shape);
   for (std::size_t d = 0; tensor.strides != nullptr && d < shape.size(); ++d)
     if (shape[d] > 1 && tensor.strides[d] != strides[d])
       return refuse("the tensor is not row-major; copy it to a contiguous one");
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
-  if (address % kAlignment != 0) return refuse(fmt::format("the tensor's data is not {}-byte aligned", kAlignment));
+  if (address % kAlignment != 0)
+    return refuse(fmt::format("the tensor's data is not {}-byte aligned", kAlignment));
   return {};
 }
 

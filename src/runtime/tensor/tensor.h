@@ -32,9 +32,13 @@ class Tensor {
   void* data() { return memory_.get(); }
   const void* data() const { return memory_.get(); }
   template <class T>
-  T* as() { return static_cast<T*>(data()); }
+  T* as() {
+    return static_cast<T*>(data());
+  }
   template <class T>
-  const T* as() const { return static_cast<const T*>(data()); }
+  const T* as() const {
+    return static_cast<const T*>(data());
+  }
   double at(std::int64_t index) const { return load_element(dtype_, address(index)); }
   void set(std::int64_t index, double value) { store_element(dtype_, address(index), value); }
 
@@ -55,8 +59,8 @@ class Tensor {
   DLTensor view_{};
 };
 
-// Checks a caller's tensor against what a border wants: type, shape, CPU memory, row-major, aligned. The error names the
-// tensor and both sides.
+// Checks a caller's tensor against what a border wants: type, shape, CPU memory, row-major,
+// aligned. The error names the tensor and both sides.
 Status check_plain(const DLTensor& tensor, const Border& border);
 
 }  // namespace lathe::tensor

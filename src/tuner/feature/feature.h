@@ -1,4 +1,5 @@
-// Features of a configuration's loop program (paper, section 4 and appendix, Table 2): fixed width, versioned.
+// Features of a configuration's loop program (paper, section 4 and appendix, Table 2): fixed width,
+// versioned.
 #pragma once
 
 #include <memory>
@@ -28,8 +29,8 @@ Result<Kind> kind_named(const std::string& name);
 int width(Kind kind, const space::Space& space);
 std::vector<std::string> names(Kind kind, const space::Space& space);
 
-// Rows of one space. What a sketch's rows have in common is worked out when the sketch is first met and kept. Safe from
-// several threads; the space must outlive it.
+// Rows of one space. What a sketch's rows have in common is worked out when the sketch is first met
+// and kept. Safe from several threads; the space must outlive it.
 class Extractor {
  public:
   Extractor(Kind kind, const space::Space& space);
@@ -44,10 +45,11 @@ class Extractor {
 };
 
 // The same for once: a search keeps an Extractor.
-void extract(Kind kind, const space::Space& space, std::span<const search::Config> configs, std::span<float> out, int jobs);
+void extract(Kind kind, const space::Space& space, std::span<const search::Config> configs,
+             std::span<float> out, int jobs);
 
-// Table 2 for one program as text, outermost loop first: `lathe show --what features`, and the test against HACKING.md's
-// worked example. Buffers in the order of plan.h.
+// Table 2 for one program as text, outermost loop first: `lathe show --what features`, and the test
+// against HACKING.md's worked example. Buffers in the order of plan.h.
 std::string context_table(const ir::SizedNest& nest);
 
 }  // namespace lathe::feature

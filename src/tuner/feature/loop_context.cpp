@@ -29,7 +29,8 @@ int annotation_of(LoopKind kind) {
 
 }  // namespace
 
-void loop_context(const analysis::FootprintPlan& plan, const analysis::Footprint& f, int l, float* out) {
+void loop_context(const analysis::FootprintPlan& plan, const analysis::Footprint& f, int l,
+                  float* out) {
   std::fill_n(out, kLoopContext, 0.0F);
   out[0] = log2_at_least_one(f.length[l]);
   if (const int a = annotation_of(plan.kinds()[l]); a >= 0) out[1 + a] = 1;
@@ -46,9 +47,11 @@ void loop_context(const analysis::FootprintPlan& plan, const analysis::Footprint
 }
 
 std::vector<std::string> loop_context_names() {
-  std::vector<std::string> names = {"length", "vectorize", "unroll", "parallel", "block", "thread", "top_down", "bottom_up"};
+  std::vector<std::string> names = {"length", "vectorize", "unroll",   "parallel",
+                                    "block",  "thread",    "top_down", "bottom_up"};
   for (int s = 0; s < kSlots; ++s)
-    for (const char* what : {"touch", "reuse", "stride"}) names.push_back(fmt::format("buffer{}.{}", s, what));
+    for (const char* what : {"touch", "reuse", "stride"})
+      names.push_back(fmt::format("buffer{}.{}", s, what));
   return names;
 }
 

@@ -157,7 +157,8 @@ void relation_row(const Plan& plan, std::span<const std::int64_t> values, float*
 std::vector<std::string> context_names() {
   std::vector<std::string> names;
   for (int l = kLoops; l-- > 0;)  // 0 is the innermost
-    for (const std::string& name : loop_context_names()) names.push_back(fmt::format("loop{}.{}", l, name));
+    for (const std::string& name : loop_context_names())
+      names.push_back(fmt::format("loop{}.{}", l, name));
   for (const char* name : kGlobalNames) names.emplace_back(name);
   for (int s = 0; s < kSlots; ++s)
     for (const char* what : {"copied", "constant"})

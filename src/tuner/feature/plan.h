@@ -3,9 +3,9 @@
 //
 // A context row is kLoops loops of the longest chain (analysis/footprint.h), aligned at the
 // innermost, then globals. A longer chain loses its outermost loops; a shorter one is preceded by
-// loops of length one, which is what those would be. A loop is what loop_context.h says. The globals
-// are what kernels were seen to depend on beyond loops: registers, code size, cache traffic, balance,
-// waste, copies.
+// loops of length one, which is what those would be. A loop is what loop_context.h says. The
+// globals are what kernels were seen to depend on beyond loops: registers, code size, cache
+// traffic, balance, waste, copies.
 //
 // A relation row is R (paper, section 4), per buffer and threshold beta_t, over loops with touch
 // count below beta_t: the largest log2 reuse ratio, and the largest -log2 top-down. (Top-down falls

@@ -10,7 +10,8 @@ std::variant<Plan, TreePlan> plan_of(Kind kind, const ir::Nest& nest) {
 
 }  // namespace
 
-ProgramPlan::ProgramPlan(Kind kind, const ir::Nest& nest) : kind_(kind), plan_(plan_of(kind, nest)) {
+ProgramPlan::ProgramPlan(Kind kind, const ir::Nest& nest)
+    : kind_(kind), plan_(plan_of(kind, nest)) {
   LATHE_CHECK(kind != Kind::kConfiguration);
 }
 

@@ -16,7 +16,8 @@ TreePlan::TreePlan(const ir::Nest& nest) {
   if (main < 0) return;
   blocks_.emplace_back(nest, main);
   for (const ir::BlockId block : nest.blocks_in_order())
-    if (block != main && !nest.buffers[nest.blocks[block].writes].constant) blocks_.emplace_back(nest, block);
+    if (block != main && !nest.buffers[nest.blocks[block].writes].constant)
+      blocks_.emplace_back(nest, block);
   add_loops(nest, ir::kRoot, -1);
 }
 
@@ -31,8 +32,8 @@ void TreePlan::add_loops(const ir::Nest& nest, ir::LoopId around, int parent) {
       if (at == chain.end()) continue;
       const ir::Loop& loop = nest.loops[item.id];
       inside = static_cast<int>(loops_.size());
-      loops_.push_back({parent, static_cast<int>(b), static_cast<int>(at - chain.begin()), loop.extent,
-                        variable_code(loop.name)});
+      loops_.push_back({parent, static_cast<int>(b), static_cast<int>(at - chain.begin()),
+                        loop.extent, variable_code(loop.name)});
       break;
     }
     add_loops(nest, item.id, inside);
@@ -44,7 +45,9 @@ void TreePlan::row(std::span<const std::int64_t> values, float* out) const {
   for (int n = 0; n < kTreeNodes; ++n) out[n * kTreeNodeWidth + kNodeParent] = kNoNode;
   std::vector<analysis::Footprint> footprints(blocks_.size());
   for (std::size_t b = 0; b < blocks_.size(); ++b) blocks_[b].evaluate(values, footprints[b]);
-  const auto runs_once = [&](const Loop& loop) { return values[static_cast<std::size_t>(loop.extent)] == 1; };
+  const auto runs_once = [&](const Loop& loop) {
+    return values[static_cast<std::size_t>(loop.extent)] == 1;
+  };
 
   int room = kTreeNodes;  // for loops that are not of the main chain
   for (const Loop& loop : loops_) room -= loop.block == 0 && !runs_once(loop);
@@ -52,14 +55,15 @@ void TreePlan::row(std::span<const std::int64_t> values, float* out) const {
   int nodes = 0;
   for (std::size_t l = 0; l < loops_.size(); ++l) {
     const Loop& loop = loops_[l];
-    const int parent = loop.parent < 0 ? static_cast<int>(kAtTop) : position[static_cast<std::size_t>(loop.parent)];
+    const int parent = loop.parent < 0 ? static_cast<int>(kAtTop)
+                                       : position[static_cast<std::size_t>(loop.parent)];
     position[l] = parent;
     if (runs_once(loop) || (loop.block != 0 && room-- <= 0)) continue;
     float* node = out + nodes * kTreeNodeWidth;
     node[kNodeParent] = static_cast<float>(parent);
     node[kNodeVariable] = loop.variable;
-    loop_context(blocks_[static_cast<std::size_t>(loop.block)], footprints[static_cast<std::size_t>(loop.block)], loop.level,
-                 node + kNodeContext);
+    loop_context(blocks_[static_cast<std::size_t>(loop.block)],
+                 footprints[static_cast<std::size_t>(loop.block)], loop.level, node + kNodeContext);
     position[l] = nodes++;
   }
 }
@@ -71,7 +75,8 @@ std::vector<std::string> tree_names() {
   for (int n = 0; n < kTreeNodes; ++n) {
     names.push_back(fmt::format("node{}.parent", n));
     names.push_back(fmt::format("node{}.variable", n));
-    for (const std::string& name : loop_context_names()) names.push_back(fmt::format("node{}.{}", n, name));
+    for (const std::string& name : loop_context_names())
+      names.push_back(fmt::format("node{}.{}", n, name));
   }
   return names;
 }

@@ -1,13 +1,14 @@
 // A loop program as a tree of loops: what TreeGRU reads (paper, section 4, Figure 3).
 //
-// A row is kTreeNodes nodes of kTreeNodeWidth floats, outer loops before inner ones and siblings in the order of the
-// program: the position of the parent in the row (kAtTop: no loop is around it), the loop variable as a number that stands
-// for its name everywhere, and the loop's context (loop_context.h). After the last node comes kNoNode in place of a parent,
-// and zeros.
+// A row is kTreeNodes nodes of kTreeNodeWidth floats, outer loops before inner ones and siblings in
+// the order of the program: the position of the parent in the row (kAtTop: no loop is around it),
+// the loop variable as a number that stands for its name everywhere, and the loop's context
+// (loop_context.h). After the last node comes kNoNode in place of a parent, and zeros.
 //
-// The loops are those around every block that runs with the program, main chain and siblings; a loop that several blocks
-// share has the context of the main block, else of the first of them. A loop of one iteration is no loop and is left out.
-// Of more than kTreeNodes loops the main chain stays, and of the others those that come first.
+// The loops are those around every block that runs with the program, main chain and siblings; a
+// loop that several blocks share has the context of the main block, else of the first of them. A
+// loop of one iteration is no loop and is left out. Of more than kTreeNodes loops the main chain
+// stays, and of the others those that come first.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ class TreePlan {
 
  private:
   struct Loop {
-    int parent;       // position in loops_; -1: none
+    int parent;        // position in loops_; -1: none
     int block, level;  // whose context: blocks_[block], `level` loops from the innermost
     ir::SizeId extent;
     float variable;

@@ -18,8 +18,7 @@ class Evaluation {
   Evaluation(const History& history, const ModelMaker& make, const EvaluationOptions& options)
       : history_(history), make_(make), options_(options), rows_of_(history.groups.size()) {
     for (const Group& group : history.groups) shapes_.push_back(shape_of(group.workload));
-    for (int i = 0; i < history.rows.count(); ++i)
-      rows_of_[history.rows.workload[i]].push_back(i);
+    for (int i = 0; i < history.rows.count(); ++i) rows_of_[history.rows.workload[i]].push_back(i);
   }
 
   Result<std::vector<Judged>> run() {
@@ -45,7 +44,8 @@ class Evaluation {
     std::vector<int> others;
     if (!held_out.empty() && global == nullptr) {
       for (int i = 0; i < history_.rows.count(); ++i)
-        if (std::ranges::count(held_out, shapes_[history_.rows.workload[i]]) == 0) others.push_back(i);
+        if (std::ranges::count(held_out, shapes_[history_.rows.workload[i]]) == 0)
+          others.push_back(i);
       std::shared_ptr<model::CostModel> trained = make_(nullptr);
       if (others.empty())
         return fail(ErrorKind::kNotFound,
@@ -82,10 +82,12 @@ class Evaluation {
     return {};
   }
 
-  // Those after the first `local` whose program is none of these: one measured twice is judged by nothing it was learnt from.
+  // Those after the first `local` whose program is none of these: one measured twice is judged by
+  // nothing it was learnt from.
   std::vector<int> unseen(std::span<const int> rows, std::size_t local) const {
     std::unordered_set<std::uint64_t> known;
-    for (const int row : rows.first(local)) known.insert(history_.programs[static_cast<std::size_t>(row)]);
+    for (const int row : rows.first(local))
+      known.insert(history_.programs[static_cast<std::size_t>(row)]);
     std::vector<int> out;
     for (const int row : rows.subspan(local))
       if (!known.contains(history_.programs[static_cast<std::size_t>(row)])) out.push_back(row);
@@ -95,7 +97,7 @@ class Evaluation {
   const History& history_;
   const ModelMaker& make_;
   const EvaluationOptions& options_;
-  Shapes shapes_;                         // of the groups
+  Shapes shapes_;                          // of the groups
   std::vector<std::vector<int>> rows_of_;  // the groups
   std::vector<Judged> judged_;
 };
@@ -110,7 +112,7 @@ Result<std::vector<Judged>> evaluate(const History& history, const ModelMaker& m
 model::Quality mean_of(const std::vector<Judged>& judged) {
   model::Quality mean;
   mean.workloads = static_cast<int>(judged.size());
-  for (double model::Quality::*member :
+  for (double model::Quality::* member :
        {&model::Quality::pairwise_accuracy, &model::Quality::fast_pairwise_accuracy,
         &model::Quality::spearman, &model::Quality::top_1_peak, &model::Quality::top_5_peak,
         &model::Quality::top_8_recall, &model::Quality::rmse}) {

@@ -37,8 +37,8 @@ struct EvaluationOptions {
 
 struct Judged {
   Group group;
-  int trained_on = 0, judged_on = 0;     // rows of the group
-  std::int64_t global_trained_on = 0;    // rows of others
+  int trained_on = 0, judged_on = 0;   // rows of the group
+  std::int64_t global_trained_on = 0;  // rows of others
   model::Quality quality;
 };
 

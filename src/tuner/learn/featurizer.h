@@ -12,8 +12,8 @@
 
 namespace lathe::learn {
 
-// Keeps the naive nests of the workloads it met. The rows are those of feature::Extractor but for the
-// work of copies, where a sketch's open sizes bound some loops a little higher.
+// Keeps the naive nests of the workloads it met. The rows are those of feature::Extractor but for
+// the work of copies, where a sketch's open sizes bound some loops a little higher.
 class Featurizer {
  public:
   explicit Featurizer(feature::Kind kind) : kind_(kind) {}

@@ -42,12 +42,9 @@ Result<model::GlobalModel> train_global(const History& history, const GlobalOpti
                             history.workloads(),     history.rows.count(),   std::move(model)};
 }
 
-Result<std::optional<model::GlobalModel>> global_of_store(store::Store& store,
-                                                          const std::string& workload,
-                                                          const std::string& target,
-                                                          const std::string& cache_mode,
-                                                          const std::string& cpu,
-                                                          const GlobalOptions& options) {
+Result<std::optional<model::GlobalModel>> global_of_store(
+    store::Store& store, const std::string& workload, const std::string& target,
+    const std::string& cache_mode, const std::string& cpu, const GlobalOptions& options) {
   History history;
   const Selection selection = {.target = target,
                                .cache_mode = cache_mode,

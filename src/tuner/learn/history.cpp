@@ -83,8 +83,7 @@ class Reader {
       ++history_.copies;
       return;
     }
-    if (kind_ == feature::Kind::kConfiguration)
-      history_.configs.push_back(record.config);
+    if (kind_ == feature::Kind::kConfiguration) history_.configs.push_back(record.config);
     else if (!featurizer_.append(record, history_.rows.features)) {
       ++history_.skipped;
       return;
@@ -110,8 +109,7 @@ class Reader {
   Status finish() {
     if (kind_ == feature::Kind::kConfiguration)
       history_.rows.width = configuration_rows(history_.configs, history_.rows.features);
-    else
-      history_.rows.width = featurizer_.width();
+    else history_.rows.width = featurizer_.width();
     return {};
   }
 
@@ -123,7 +121,7 @@ class Reader {
   History& history_;
 };
 
-std::vector<std::string> each_once(const std::vector<Group>& groups, std::string Group::*member) {
+std::vector<std::string> each_once(const std::vector<Group>& groups, std::string Group::* member) {
   std::vector<std::string> out;
   for (const Group& group : groups)
     if (!contains(out, group.*member)) out.push_back(group.*member);

@@ -20,7 +20,7 @@ struct Selection {
   std::vector<std::string> targets;        // any of these
   std::vector<std::string> only, without;  // workloads, compared by shape_of
   std::string except;                      // this canonical key alone
-  std::string like;                        // only what differs from this key in numbers: the same operator
+  std::string like;      // only what differs from this key in numbers: the same operator
   int rows_a_group = 0;  // at most, spread evenly over the time they were measured; 0: all
   int rows = 0;          // at most in all, the latest runs' first; 0: all
 };
@@ -38,11 +38,12 @@ struct Group {
 struct History {
   model::Rows rows;           // rows.workload: index in `groups`
   std::vector<Group> groups;  // with at least one row
-  std::vector<std::uint64_t> programs;  // of the rows: equal where one program was measured more than once
+  std::vector<std::uint64_t>
+      programs;               // of the rows: equal where one program was measured more than once
   std::vector<Json> configs;  // of the rows, where features are configurations
   std::int64_t skipped = 0;   // records whose trace does not replay any more
   std::int64_t copies = 0;    // left out: trials that were read before, of another store say
-  std::unordered_set<std::uint64_t> trials;  // identities of those that were read
+  std::unordered_set<std::uint64_t> trials;    // identities of those that were read
   std::vector<std::string> workloads() const;  // keys, each once, in order
   std::vector<std::string> targets() const;
 };

@@ -5,8 +5,8 @@
 
 namespace lathe::learn {
 
-// Relative to the record's time: the median deviation of its visits from each other, or of the times
-// within the only visit. 0 where there is nothing to judge by.
+// Relative to the record's time: the median deviation of its visits from each other, or of the
+// times within the only visit. 0 where there is nothing to judge by.
 double spread_of(const store::Record& record);
 
 }  // namespace lathe::learn

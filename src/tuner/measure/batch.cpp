@@ -10,19 +10,23 @@
 namespace lathe::measure {
 namespace {
 
-constexpr std::size_t kBurst = 16;               // built before measuring starts, where both may not overlap
-constexpr double kLongestBurst = 2;              // seconds
-constexpr int kSamples = 64;                     // of a visit, about: every one of them is stored
-constexpr std::int64_t kGap = 5;                 // visits to others between two visits to one candidate, if there are others
-constexpr std::int64_t kLeastGap = 2;            // the same where nothing was reported for so long
-constexpr double kSilence = 0.5;                 // seconds
-constexpr int kExtraVisits = 2;                  // of one candidate, because of a disturbed machine
-constexpr double kHopeless = 10;                 // times the best: not worth another run
-constexpr double kPatience = 100;                // times the best, for preparing and the first run
-constexpr double kLeastPatience = 1;             // seconds
-constexpr double kHopelessSeconds = 0.005;       // shorter first runs say little: pages and caches are cold
+constexpr std::size_t kBurst = 16;   // built before measuring starts, where both may not overlap
+constexpr double kLongestBurst = 2;  // seconds
+constexpr int kSamples = 64;         // of a visit, about: every one of them is stored
+constexpr std::int64_t kGap =
+    5;  // visits to others between two visits to one candidate, if there are others
+constexpr std::int64_t kLeastGap = 2;  // the same where nothing was reported for so long
+constexpr double kSilence = 0.5;       // seconds
+constexpr int kExtraVisits = 2;        // of one candidate, because of a disturbed machine
+constexpr double kHopeless = 10;       // times the best: not worth another run
+constexpr double kPatience = 100;      // times the best, for preparing and the first run
+constexpr double kLeastPatience = 1;   // seconds
+constexpr double kHopelessSeconds =
+    0.005;  // shorter first runs say little: pages and caches are cold
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace
 
@@ -37,7 +41,8 @@ Batch::Batch(Session& session, std::vector<Candidate> candidates, double best_se
     to_build_.push_back(item.get());
     items_.push_back(std::move(item));
   }
-  extra_visits_left_ = std::max<int>(2, static_cast<int>(items_.size()) * session_.options.visits / 4);
+  extra_visits_left_ =
+      std::max<int>(2, static_cast<int>(items_.size()) * session_.options.visits / 4);
 }
 
 bool Batch::finished() const {
@@ -81,7 +86,7 @@ Status Batch::run(const std::function<bool()>& stop) {
   const KeepOff keep_off(session_);
   EventLoop loop = session_.loop();
   ReferenceJob reference(session_);
-  bool computing = !reference.finished();        // on the runner, while the first candidates are built
+  bool computing = !reference.finished();  // on the runner, while the first candidates are built
   measuring_ = computing;
   while (!finished()) {
     if (stop && stop()) {
@@ -143,7 +148,8 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
     return report(item);
   }
   if (item.built.known)  // it says it is known, and we do not know it
-    return fail_item(item, {ErrorKind::kInternal, "the builder left out a program that was not measured", {}});
+    return fail_item(
+        item, {ErrorKind::kInternal, "the builder left out a program that was not measured", {}});
   if (const auto [twin, added] = in_flight_.emplace(hash, &item); !added) {
     twin->second->twins.push_back(&item);
     return;
@@ -151,9 +157,9 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
   to_load_.push_back(&item);
 }
 
-// Measuring. Newly built candidates go first; the later visits are drawn at random from those whose last is some visits
-// ago, so that each candidate sees several moods of the machine. Slow programs do not keep all results back until the last
-// of them was visited once.
+// Measuring. Newly built candidates go first; the later visits are drawn at random from those whose
+// last is some visits ago, so that each candidate sees several moods of the machine. Slow programs
+// do not keep all results back until the last of them was visited once.
 
 void Batch::measure_next() {
   const bool silent = seconds_since(last_report_) > kSilence;
@@ -169,13 +175,15 @@ void Batch::measure_next() {
   if (item != nullptr) visit(*item);
 }
 
-// One whose last visit is at least `gap` visits ago, at random; with 0 the one whose last is longest ago. Null: none.
+// One whose last visit is at least `gap` visits ago, at random; with 0 the one whose last is
+// longest ago. Null: none.
 Batch::Item* Batch::take_rested(std::int64_t gap) {
   std::vector<std::size_t> rested;
   for (std::size_t i = 0; i < to_revisit_.size(); ++i)
     if (turn_ - to_revisit_[i]->last_turn >= gap) rested.push_back(i);
   if (rested.empty()) return nullptr;
-  const auto longest = std::ranges::min_element(rested, {}, [this](std::size_t i) { return to_revisit_[i]->last_turn; });
+  const auto longest = std::ranges::min_element(
+      rested, {}, [this](std::size_t i) { return to_revisit_[i]->last_turn; });
   const std::size_t chosen = gap == 0 ? *longest : rested[session_.rng.below(rested.size())];
   Item* item = to_revisit_[chosen];
   to_revisit_.erase(to_revisit_.begin() + static_cast<std::ptrdiff_t>(chosen));
@@ -202,22 +210,29 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
   if (!loaded) return run_failed(item, loaded.error());
   item.outcome.numerical_error = loaded->max_error;
   item.first_seconds = loaded->first_seconds;
-  log(LogLevel::kDebug, "candidate {}: prepared in {:.6f} s, first run {:.6f} s, error {:.3g}", item.outcome.tag,
-      loaded->prepare_seconds, loaded->first_seconds, loaded->max_error);
+  log(LogLevel::kDebug, "candidate {}: prepared in {:.6f} s, first run {:.6f} s, error {:.3g}",
+      item.outcome.tag, loaded->prepare_seconds, loaded->first_seconds, loaded->max_error);
   // What rounding explains is no wrong answer: more was asked for than the types can give.
   if (loaded->wrong && std::abs(loaded->got - loaded->want) <= loaded->bound)
     return fail_item(item, {ErrorKind::kInvalidArgument,
-                            fmt::format("the error is {:.2g} of the largest output, as rounding makes it, and --max-error allows "
-                                        "{:.2g}; allow more", loaded->max_error, session_.program.contract.max_error), {}});
+                            fmt::format("the error is {:.2g} of the largest output, as rounding "
+                                        "makes it, and --max-error allows "
+                                        "{:.2g}; allow more",
+                                        loaded->max_error, session_.program.contract.max_error),
+                            {}});
   if (loaded->wrong) {
-    const auto folder = save_reproducer(session_.options.reproducer_folder, session_.program, session_.target,
-                                        item.candidate, item.built, session_.options.seed, *loaded);
-    return fail_item(item, {ErrorKind::kWrongAnswer,
-                            fmt::format("the program computed {:.7g} where {:.7g} is right (within {:.2g}); please report it "
-                                        "with {}",
-                                        loaded->got, loaded->want, loaded->bound,
-                                        folder ? *folder : "its trace (" + folder.error().message + ")"),
-                            folder ? *folder : std::string()});
+    const auto folder =
+        save_reproducer(session_.options.reproducer_folder, session_.program, session_.target,
+                        item.candidate, item.built, session_.options.seed, *loaded);
+    return fail_item(
+        item,
+        {ErrorKind::kWrongAnswer,
+         fmt::format(
+             "the program computed {:.7g} where {:.7g} is right (within {:.2g}); please report it "
+             "with {}",
+             loaded->got, loaded->want, loaded->bound,
+             folder ? *folder : "its trace (" + folder.error().message + ")"),
+         folder ? *folder : std::string()});
   }
   if (session_.options.visits == 0) return report(item);
   if (item.first_seconds > kHopelessSeconds && item.first_seconds > kHopeless * best_) {
@@ -234,17 +249,20 @@ void Batch::visit(Item& item) {
   item.last_turn = ++turn_;
   const Options& options = session_.options;
   const bool first = item.outcome.visits.empty();
-  const runner::Visit request{.id = item.id,
-                              .min_seconds = options.min_seconds,
-                              .min_sample_seconds = std::max(runner::Visit{}.min_sample_seconds, options.min_seconds / kSamples),
-                              .drop_above = first && best_ < 1e300 ? options.drop_factor * best_ : 0,
-                              .cold = options.cache == CacheMode::kCold};
+  const runner::Visit request{
+      .id = item.id,
+      .min_seconds = options.min_seconds,
+      .min_sample_seconds =
+          std::max(runner::Visit{}.min_sample_seconds, options.min_seconds / kSamples),
+      .drop_above = first && best_ < 1e300 ? options.drop_factor * best_ : 0,
+      .cold = options.cache == CacheMode::kCold};
   const double limit = options.timeout_seconds + options.min_seconds + 4 * item.first_seconds;
-  session_.runner->visit(item.built, request, limit, [this, &item](Result<runner::Visited> visited) {
-    measuring_ = false;
-    item.outcome.run_seconds += seconds_since(item.since);
-    on_visited(item, std::move(visited));
-  });
+  session_.runner->visit(item.built, request, limit,
+                         [this, &item](Result<runner::Visited> visited) {
+                           measuring_ = false;
+                           item.outcome.run_seconds += seconds_since(item.since);
+                           on_visited(item, std::move(visited));
+                         });
 }
 
 void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
@@ -255,7 +273,8 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   const double sentinel = std::max(visited->sentinel_before, visited->sentinel_after);
   const double fastest = std::ranges::min(counts ? visited->seconds : visited->disturbed);
   const bool first = item.outcome.visits.empty();
-  item.outcome.visits.push_back({std::move(visited->seconds), sentinel, std::move(visited->disturbed)});
+  item.outcome.visits.push_back(
+      {std::move(visited->seconds), sentinel, std::move(visited->disturbed)});
   if (first && fastest > session_.options.drop_factor * best_) {
     item.outcome.dropped_early = true;
     return complete(item);
@@ -270,7 +289,8 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   }
   const bool far_behind = !disturbed && fastest > session_.options.enough_factor * best_;
   const auto& visits = item.outcome.visits;
-  const bool known = far_behind || agree(visits, session_.gate.normal(), session_.options.sentinel_tolerance);
+  const bool known =
+      far_behind || agree(visits, session_.gate.normal(), session_.options.sentinel_tolerance);
   if (known || item.quiet_visits >= session_.options.visits) return complete(item);
   to_revisit_.push_back(&item);
 }

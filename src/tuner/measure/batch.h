@@ -1,4 +1,5 @@
-// One call of Measurer::measure: candidates flow from builders to the runner, events drive everything.
+// One call of Measurer::measure: candidates flow from builders to the runner, events drive
+// everything.
 #pragma once
 
 #include <deque>
@@ -14,7 +15,8 @@ namespace lathe::measure {
 
 class Batch {
  public:
-  Batch(Session& session, std::vector<Candidate> candidates, double best_seconds, const std::function<void(Outcome)>& done);
+  Batch(Session& session, std::vector<Candidate> candidates, double best_seconds,
+        const std::function<void(Outcome)>& done);
   // Errors are those of the reference; a candidate's are its outcome.
   Status run(const std::function<bool()>& stop);
 
@@ -24,13 +26,13 @@ class Batch {
     std::int64_t id = 0;
     Built built;
     Outcome outcome;
-    double first_seconds = 0;        // of the checked run
+    double first_seconds = 0;  // of the checked run
     int build_attempts = 0, run_attempts = 0;
     int quiet_visits = 0, extra_visits = 0;
     std::int64_t last_turn = 0;
     bool final = false;
-    std::vector<Item*> twins;        // the same program, waiting for this one's outcome
-    Clock::time_point since;         // of the running request
+    std::vector<Item*> twins;  // the same program, waiting for this one's outcome
+    Clock::time_point since;   // of the running request
   };
 
   bool finished() const;
@@ -63,13 +65,13 @@ class Batch {
 
   std::deque<Item*> to_build_, to_load_;
   std::vector<Item*> to_revisit_;
-  std::map<std::string, Item*> in_flight_;       // by program hash
+  std::map<std::string, Item*> in_flight_;  // by program hash
   int building_ = 0;
   Clock::time_point last_report_ = Clock::now();
-  bool measuring_ = false;                       // a request to the runner is under way
-  bool build_phase_ = true;                      // where both may not happen at once
+  bool measuring_ = false;   // a request to the runner is under way
+  bool build_phase_ = true;  // where both may not happen at once
   Clock::time_point phase_began_ = Clock::now();
-  std::int64_t turn_ = 0;                        // visits so far
+  std::int64_t turn_ = 0;  // visits so far
   int extra_visits_left_ = 0;
 };
 

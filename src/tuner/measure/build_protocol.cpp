@@ -10,15 +10,21 @@ namespace {
 
 template <class T>
 Result<T> checked(const runner::Reader& reader, T message) {
-  if (!reader.complete()) return fail(ErrorKind::kDataLoss, "the other process sent a damaged message");
+  if (!reader.complete())
+    return fail(ErrorKind::kDataLoss, "the other process sent a damaged message");
   return message;
 }
 
 }  // namespace
 
 std::string encode(const Setup& m) {
-  return runner::Writer().text(m.workload).text(m.target)
-      .put(static_cast<std::uint8_t>(m.free_layout)).put(m.memory_bytes).list(m.cpus).take();
+  return runner::Writer()
+      .text(m.workload)
+      .text(m.target)
+      .put(static_cast<std::uint8_t>(m.free_layout))
+      .put(m.memory_bytes)
+      .list(m.cpus)
+      .take();
 }
 Result<Setup> decode_setup(std::string_view body) {
   runner::Reader r(body);
@@ -33,7 +39,9 @@ Result<Setup> decode_setup(std::string_view body) {
 
 std::string encode(const BuildRequest& m) {
   runner::Writer w;
-  w.text(m.trace).put(static_cast<std::uint8_t>(m.anew)).put(static_cast<std::uint64_t>(m.known.size()));
+  w.text(m.trace)
+      .put(static_cast<std::uint8_t>(m.anew))
+      .put(static_cast<std::uint64_t>(m.known.size()));
   for (const auto& hash : m.known) w.text(hash);
   return w.take();
 }
@@ -54,7 +62,9 @@ Result<BuildProgram> decode_program(std::string_view body) {
   return checked(r, std::move(m));
 }
 
-std::string encode(const BuildStream& m) { return runner::Writer().put(m.read).put(m.written).take(); }
+std::string encode(const BuildStream& m) {
+  return runner::Writer().put(m.read).put(m.written).take();
+}
 Result<BuildStream> decode_stream(std::string_view body) {
   runner::Reader r(body);
   const auto read = r.get<std::int64_t>();
@@ -63,9 +73,19 @@ Result<BuildStream> decode_stream(std::string_view body) {
 
 std::string encode(const Built& m) {
   const std::string_view library(reinterpret_cast<const char*>(m.library.data()), m.library.size());
-  return runner::Writer().text(library).put(static_cast<std::uint8_t>(m.known)).text(m.program_hash).put(m.spills)
-      .put(m.loads_per_multiply).put(m.code_bytes).put(m.lower_seconds).put(m.codegen_seconds).put(m.link_seconds)
-      .borders(m.inputs).borders(m.outputs).take();
+  return runner::Writer()
+      .text(library)
+      .put(static_cast<std::uint8_t>(m.known))
+      .text(m.program_hash)
+      .put(m.spills)
+      .put(m.loads_per_multiply)
+      .put(m.code_bytes)
+      .put(m.lower_seconds)
+      .put(m.codegen_seconds)
+      .put(m.link_seconds)
+      .borders(m.inputs)
+      .borders(m.outputs)
+      .take();
 }
 Result<Built> decode_built(std::string_view body) {
   runner::Reader r(body);
@@ -86,7 +106,9 @@ Result<Built> decode_built(std::string_view body) {
   return checked(r, std::move(m));
 }
 
-std::string encode(const BuiltPeak& m) { return runner::Writer().text(encode(m.built)).put(m.flops).take(); }
+std::string encode(const BuiltPeak& m) {
+  return runner::Writer().text(encode(m.built)).put(m.flops).take();
+}
 Result<BuiltPeak> decode_peak(std::string_view body) {
   runner::Reader r(body);
   BuiltPeak m;

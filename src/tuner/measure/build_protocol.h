@@ -1,4 +1,5 @@
-// What the tuner and `lathe-builder` say to each other; the greeting, kFailed and the way errors travel are the runner's.
+// What the tuner and `lathe-builder` say to each other; the greeting, kFailed and the way errors
+// travel are the runner's.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +13,44 @@
 namespace lathe::measure {
 
 enum BuildType : std::uint32_t {
-  kSetup = 20, kBuild, kBuildProgram, kBuildPeak, kBuildStream,  // to the builder
-  kSetUp = 120, kBuilt,                               // from it
+  kSetup = 20,
+  kBuild,
+  kBuildProgram,
+  kBuildPeak,
+  kBuildStream,  // to the builder
+  kSetUp = 120,
+  kBuilt,  // from it
 };
 
 // Reply: kSetUp.
 struct Setup {
-  std::string workload;              // te::print_program
-  std::string target;                // canonical text
-  bool free_layout = false;          // of the contract, which the text does not carry
-  std::int64_t memory_bytes = 0;     // address space beyond what the builder takes at rest
-  std::vector<int> cpus;             // that it may run on; empty: any
+  std::string workload;           // te::print_program
+  std::string target;             // canonical text
+  bool free_layout = false;       // of the contract, which the text does not carry
+  std::int64_t memory_bytes = 0;  // address space beyond what the builder takes at rest
+  std::vector<int> cpus;          // that it may run on; empty: any
 };
 
 // Reply: kBuilt, or kFailed where the candidate cannot be built.
 struct BuildRequest {
-  std::string trace;                 // JSON
-  bool anew = false;                 // build it even if it is known
-  std::vector<std::string> known;    // hashes of programs measured since the last request: not built again
+  std::string trace;  // JSON
+  bool anew = false;  // build it even if it is known
+  std::vector<std::string>
+      known;  // hashes of programs measured since the last request: not built again
 };
-// kBuildProgram: another program than the workload, under a plain schedule: its reference. Reply: kBuilt.
+// kBuildProgram: another program than the workload, under a plain schedule: its reference. Reply:
+// kBuilt.
 struct BuildProgram {
   std::string text;
 };
-// kBuildPeak, without a body: a kernel of independent multiply-adds on all of the target's threads. Reply: kBuilt.
+// kBuildPeak, without a body: a kernel of independent multiply-adds on all of the target's threads.
+// Reply: kBuilt.
 struct BuiltPeak {
   Built built;
-  double flops = 0;                  // of one run
+  double flops = 0;  // of one run
 };
-// kBuildStream: a kernel that reads and writes so many bytes, rounded to vectors, on all of the target's threads. Reply: kBuilt.
+// kBuildStream: a kernel that reads and writes so many bytes, rounded to vectors, on all of the
+// target's threads. Reply: kBuilt.
 struct BuildStream {
   std::int64_t read = 0, written = 0;
 };

@@ -1,8 +1,11 @@
 #include "tuner/measure/builder_client.h"
 
 namespace lathe::measure {
-BuilderClient::BuilderClient(std::string program, Setup setup, const std::vector<std::string>& known)
-    : helper_({"builder", std::move(program), ErrorKind::kBuild}), setup_(std::move(setup)), known_(known) {}
+BuilderClient::BuilderClient(std::string program, Setup setup,
+                             const std::vector<std::string>& known)
+    : helper_({"builder", std::move(program), ErrorKind::kBuild}),
+      setup_(std::move(setup)),
+      known_(known) {}
 
 void BuilderClient::prepare(const std::function<void(Status)>& then) {
   if (const Status started = helper_.start(); !started) return then(started);
@@ -16,10 +19,13 @@ void BuilderClient::prepare(const std::function<void(Status)>& then) {
   });
 }
 
-void BuilderClient::build(const std::string& trace_json, bool anew, double seconds, const Then<Built>& then) {
+void BuilderClient::build(const std::string& trace_json, bool anew, double seconds,
+                          const Then<Built>& then) {
   prepare([=, this](Status ready) {
     if (!ready) return then(std::unexpected(ready.error()));
-    BuildRequest request{trace_json, anew, {known_.begin() + static_cast<std::ptrdiff_t>(told_known_), known_.end()}};
+    BuildRequest request{trace_json,
+                         anew,
+                         {known_.begin() + static_cast<std::ptrdiff_t>(told_known_), known_.end()}};
     told_known_ = known_.size();
     helper_.request(kBuild, encode(request), {}, seconds, [then](Helper::Reply reply) {
       if (!reply) return then(std::unexpected(reply.error()));
@@ -28,13 +34,15 @@ void BuilderClient::build(const std::string& trace_json, bool anew, double secon
   });
 }
 
-void BuilderClient::build_program(const std::string& text, double seconds, const Then<Built>& then) {
+void BuilderClient::build_program(const std::string& text, double seconds,
+                                  const Then<Built>& then) {
   prepare([=, this](Status ready) {
     if (!ready) return then(std::unexpected(ready.error()));
-    helper_.request(kBuildProgram, encode(BuildProgram{text}), {}, seconds, [then](Helper::Reply reply) {
-      if (!reply) return then(std::unexpected(reply.error()));
-      then(decode_built(reply->body));
-    });
+    helper_.request(kBuildProgram, encode(BuildProgram{text}), {}, seconds,
+                    [then](Helper::Reply reply) {
+                      if (!reply) return then(std::unexpected(reply.error()));
+                      then(decode_built(reply->body));
+                    });
   });
 }
 
@@ -48,7 +56,8 @@ void BuilderClient::build_peak(double seconds, const Then<BuiltPeak>& then) {
   });
 }
 
-void BuilderClient::build_stream(const BuildStream& stream, double seconds, const Then<Built>& then) {
+void BuilderClient::build_stream(const BuildStream& stream, double seconds,
+                                 const Then<Built>& then) {
   prepare([=, this](Status ready) {
     if (!ready) return then(std::unexpected(ready.error()));
     helper_.request(kBuildStream, encode(stream), {}, seconds, [then](Helper::Reply reply) {

@@ -23,9 +23,13 @@ class BuilderClient {
   Helper& helper() { return helper_; }
   bool busy() const { return helper_.busy(); }
 
-  void build(const std::string& trace_json, double seconds, const Then<Built>& then) { build(trace_json, false, seconds, then); }
+  void build(const std::string& trace_json, double seconds, const Then<Built>& then) {
+    build(trace_json, false, seconds, then);
+  }
   // Also if its program is known: for those who need the code again.
-  void build_anew(const std::string& trace_json, double seconds, const Then<Built>& then) { build(trace_json, true, seconds, then); }
+  void build_anew(const std::string& trace_json, double seconds, const Then<Built>& then) {
+    build(trace_json, true, seconds, then);
+  }
   // The program under a plain schedule, for its result.
   void build_program(const std::string& text, double seconds, const Then<Built>& then);
   void build_peak(double seconds, const Then<BuiltPeak>& then);
@@ -38,7 +42,7 @@ class BuilderClient {
   Helper helper_;
   Setup setup_;
   const std::vector<std::string>& known_;
-  int told_setup_ = 0;               // generation
+  int told_setup_ = 0;  // generation
   std::size_t told_known_ = 0;
 };
 

@@ -17,7 +17,9 @@ constexpr double kStarvedFactor = 4;
 constexpr double kBusyShare = 0.5;
 constexpr int kPatienceMs = 200;  // for a process that has closed its end to be gone
 
-Clock::duration seconds(double s) { return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s)); }
+Clock::duration seconds(double s) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+}
 
 }  // namespace
 
@@ -37,7 +39,8 @@ void Helper::stop() {
 
 int Helper::fd() { return process_ ? process_->channel().fd() : -1; }
 
-void Helper::request(std::uint32_t type, std::string body, std::vector<int> fds, double limit, Continue then) {
+void Helper::request(std::uint32_t type, std::string body, std::vector<int> fds, double limit,
+                     Continue then) {
   LATHE_CHECK(!busy(), "{} is asked while it is busy", role_.name);
   continue_ = std::move(then);
   limit_ = limit;
@@ -59,10 +62,15 @@ Error Helper::death(const Error& channel_error) {
   const Process::End end = process_->stop(nonsense ? 0 : kPatienceMs);
   process_.reset();
   if (nonsense)
-    return {ErrorKind::kInternal, fmt::format("the {} sent something that is not a message", role_.name), {}};
+    return {ErrorKind::kInternal,
+            fmt::format("the {} sent something that is not a message", role_.name),
+            {}};
   if (end.killed_by_system)
-    return {ErrorKind::kOutOfMemory, fmt::format("the system killed the {}; the machine has too little memory", role_.name), {}};
-  if (end.status > 0 && WIFEXITED(end.status) && WEXITSTATUS(end.status) == runner::kOutOfMemoryStatus)
+    return {ErrorKind::kOutOfMemory,
+            fmt::format("the system killed the {}; the machine has too little memory", role_.name),
+            {}};
+  if (end.status > 0 && WIFEXITED(end.status) &&
+      WEXITSTATUS(end.status) == runner::kOutOfMemoryStatus)
     return {ErrorKind::kOutOfMemory, fmt::format("the {} had no memory left", role_.name), {}};
   return {role_.crash_kind, fmt::format("the {} died: {}", role_.name, end.text), {}};
 }
@@ -76,9 +84,12 @@ Helper::Reply Helper::take_reply(bool& finished) {
     if (!*message) break;
     if ((*message)->type == runner::kHello) {
       runner::Reader reader((*message)->body);
-      if (reader.get<std::uint32_t>() == runner::kProtocol && reader.complete() && !std::exchange(greeted_, true)) continue;
+      if (reader.get<std::uint32_t>() == runner::kProtocol && reader.complete() &&
+          !std::exchange(greeted_, true))
+        continue;
       process_.reset();
-      return fail(ErrorKind::kInternal, "the {} is of another version of Lathe; install both together", role_.name);
+      return fail(ErrorKind::kInternal,
+                  "the {} is of another version of Lathe; install both together", role_.name);
     }
     if ((*message)->type == runner::kFailed) {
       auto error = runner::decode<Error>((*message)->body);
@@ -132,7 +143,8 @@ void EventLoop::wait(double most_seconds) {
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
-  if (::poll(entries.data(), entries.size(), timeout) < 0) return;  // a signal: the caller looks at its stop flag
+  if (::poll(entries.data(), entries.size(), timeout) < 0)
+    return;  // a signal: the caller looks at its stop flag
   for (std::size_t i = 0; i < polled.size(); ++i)
     if (entries[i].revents != 0 || Clock::now() >= polled[i]->deadline()) polled[i]->on_event();
 }

@@ -1,4 +1,5 @@
-// A helper process seen from the tuner: one request at a time, and whatever goes wrong is an error of that request.
+// A helper process seen from the tuner: one request at a time, and whatever goes wrong is an error
+// of that request.
 #pragma once
 
 #include <chrono>
@@ -13,15 +14,16 @@
 
 namespace lathe::measure {
 
-inline constexpr double kSetupSeconds = 60;  // for what a helper is told first: inputs and the reference are copied
+inline constexpr double kSetupSeconds =
+    60;  // for what a helper is told first: inputs and the reference are copied
 
 using Clock = std::chrono::steady_clock;
 
 // What a failure of the process itself is called.
 struct Role {
-  std::string name;                  // "builder", "runner"
-  std::string program;               // path
-  ErrorKind crash_kind;              // of a candidate that ends the process
+  std::string name;      // "builder", "runner"
+  std::string program;   // path
+  ErrorKind crash_kind;  // of a candidate that ends the process
 };
 
 class Helper {
@@ -31,19 +33,22 @@ class Helper {
 
   explicit Helper(Role role) : role_(std::move(role)) {}
 
-  // Starts the process if it does not run. A new generation knows nothing of what the last one was told.
+  // Starts the process if it does not run. A new generation knows nothing of what the last one was
+  // told.
   Status start();
   void stop();
   bool running() const { return process_.has_value(); }
   int generation() const { return generation_; }
   bool busy() const { return static_cast<bool>(continue_); }
-  int fd();                          // to poll while busy
+  int fd();  // to poll while busy
   Clock::time_point deadline() const { return deadline_; }
 
-  // The reply, or the error that stands for it, goes to `then`, from on_event(). An error leaves the process running only
-  // if it sent that error itself. `seconds` is what a process needs that has a processor to itself: one that got less than
-  // half of one is given up to four times as long.
-  void request(std::uint32_t type, std::string body, std::vector<int> fds, double seconds, Continue then);
+  // The reply, or the error that stands for it, goes to `then`, from on_event(). An error leaves
+  // the process running only if it sent that error itself. `seconds` is what a process needs that
+  // has a processor to itself: one that got less than half of one is given up to four times as
+  // long.
+  void request(std::uint32_t type, std::string body, std::vector<int> fds, double seconds,
+               Continue then);
   // The descriptor is readable, or the deadline has passed.
   void on_event();
 

@@ -19,7 +19,8 @@ bool wants_positive(const ir::Expr& e) {
     bool operator()(const ir::Read&) const { return false; }
     bool operator()(const ir::InRange&) const { return false; }
     bool operator()(const ir::Unary& n) const {
-      return n.op == ir::UnaryOp::kLog || n.op == ir::UnaryOp::kSqrt || n.op == ir::UnaryOp::kRsqrt || wants_positive(n.x);
+      return n.op == ir::UnaryOp::kLog || n.op == ir::UnaryOp::kSqrt ||
+             n.op == ir::UnaryOp::kRsqrt || wants_positive(n.x);
     }
     bool operator()(const ir::Binary& n) const {
       return n.op == ir::BinaryOp::kPow || wants_positive(n.a) || wants_positive(n.b);
@@ -35,7 +36,8 @@ bool wants_positive(const ir::Expr& e) {
 double random_value(Dtype dtype, bool positive, Rng& rng) {
   if (dtype == Dtype::kBool) return rng.chance(0.5) ? 1 : 0;
   const bool negative = rng.chance(0.5) && !positive && dtype != Dtype::kU8;
-  double magnitude = is_float(dtype) ? 0.125 + 0.875 * rng.uniform() : static_cast<double>(rng.between(1, 5));
+  double magnitude =
+      is_float(dtype) ? 0.125 + 0.875 * rng.uniform() : static_cast<double>(rng.between(1, 5));
   if (is_float(dtype)) {
     alignas(8) std::byte raw[8];
     store_element(dtype, raw, magnitude);
@@ -44,19 +46,25 @@ double random_value(Dtype dtype, bool positive, Rng& rng) {
   return negative ? -magnitude : magnitude;
 }
 
-std::vector<tensor::Border> borders_of(const te::Program& program, const std::vector<int>& tensors) {
+std::vector<tensor::Border> borders_of(const te::Program& program,
+                                       const std::vector<int>& tensors) {
   std::vector<tensor::Border> borders;
   for (const int t : tensors) {
     const te::Tensor& tensor = program.tensors[t];
-    borders.push_back(tensor::plain_border(tensor.name, tensor.dtype, tensor.shape, tensor.constant));
+    borders.push_back(
+        tensor::plain_border(tensor.name, tensor.dtype, tensor.shape, tensor.constant));
   }
   return borders;
 }
 
 }  // namespace
 
-std::vector<tensor::Border> plain_inputs(const te::Program& program) { return borders_of(program, program.inputs()); }
-std::vector<tensor::Border> plain_outputs(const te::Program& program) { return borders_of(program, program.outputs()); }
+std::vector<tensor::Border> plain_inputs(const te::Program& program) {
+  return borders_of(program, program.inputs());
+}
+std::vector<tensor::Border> plain_outputs(const te::Program& program) {
+  return borders_of(program, program.outputs());
+}
 
 std::vector<std::vector<double>> random_inputs(const te::Program& program, std::uint64_t seed) {
   bool positive = false;
@@ -72,18 +80,21 @@ std::vector<std::vector<double>> random_inputs(const te::Program& program, std::
   return values;
 }
 
-Result<runner::Fd> inputs_file(const std::vector<tensor::Border>& borders, const std::vector<std::vector<double>>& values) {
+Result<runner::Fd> inputs_file(const std::vector<tensor::Border>& borders,
+                               const std::vector<std::vector<double>>& values) {
   const auto offsets = runner::file_offsets(borders);
   runner::Fd file = LATHE_TRY(runner::make_memory_file("lathe-inputs", offsets.back()));
   const auto bytes = static_cast<std::size_t>(offsets.back());
   if (bytes == 0) return file;
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapped == MAP_FAILED)
-    return fail(ErrorKind::kOutOfMemory, "cannot map {} bytes of inputs: {}", bytes, std::strerror(errno));
+    return fail(ErrorKind::kOutOfMemory, "cannot map {} bytes of inputs: {}", bytes,
+                std::strerror(errno));
   for (std::size_t i = 0; i < borders.size(); ++i) {
     auto* at = static_cast<std::byte*>(mapped) + offsets[i];
     const int step = size_of(borders[i].dtype);
-    for (std::size_t e = 0; e < values[i].size(); ++e) store_element(borders[i].dtype, at + e * step, values[i][e]);
+    for (std::size_t e = 0; e < values[i].size(); ++e)
+      store_element(borders[i].dtype, at + e * step, values[i][e]);
   }
   ::munmap(mapped, bytes);
   return file;

@@ -15,12 +15,13 @@ namespace lathe::measure {
 std::vector<tensor::Border> plain_inputs(const te::Program& program);
 std::vector<tensor::Border> plain_outputs(const te::Program& program);
 
-// Row-major values of every input, exactly representable in its type. Random and never zero (zeros hide wrong addresses,
-// and hardware multiplies them faster); positive where the program takes logarithms, roots or powers; whole and small for
-// integer types, so that sums stay exact.
+// Row-major values of every input, exactly representable in its type. Random and never zero (zeros
+// hide wrong addresses, and hardware multiplies them faster); positive where the program takes
+// logarithms, roots or powers; whole and small for integer types, so that sums stay exact.
 std::vector<std::vector<double>> random_inputs(const te::Program& program, std::uint64_t seed);
 
 // The file that `lathe-runner` takes: every tensor in `dtype_of` its border, at file_offsets().
-Result<runner::Fd> inputs_file(const std::vector<tensor::Border>& borders, const std::vector<std::vector<double>>& values);
+Result<runner::Fd> inputs_file(const std::vector<tensor::Border>& borders,
+                               const std::vector<std::vector<double>>& values);
 
 }  // namespace lathe::measure

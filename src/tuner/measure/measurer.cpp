@@ -15,19 +15,17 @@ class ProcessMeasurer final : public Measurer {
  public:
   explicit ProcessMeasurer(Session session) : session_(std::move(session)) {}
 
-  Status measure(std::vector<Candidate> batch, double best_seconds, const std::function<void(Outcome)>& done,
+  Status measure(std::vector<Candidate> batch, double best_seconds,
+                 const std::function<void(Outcome)>& done,
                  const std::function<bool()>& stop) override {
     return measure_batch(session_, std::move(batch), best_seconds, done, stop);
   }
-  Result<RaceOutcome> race(const std::vector<Candidate>& candidates, const RaceOptions& options) override {
+  Result<RaceOutcome> race(const std::vector<Candidate>& candidates,
+                           const RaceOptions& options) override {
     return measure::race(session_, candidates, options);
   }
-  Result<double> peak_flops() override {
-    return measure_peak(session_, kPeakRuns);
-  }
-  Result<double> bandwidth() override {
-    return measure_bandwidth(session_);
-  }
+  Result<double> peak_flops() override { return measure_peak(session_, kPeakRuns); }
+  Result<double> bandwidth() override { return measure_bandwidth(session_); }
 
   Session session_;
 };
@@ -36,8 +34,9 @@ Status check_options(const Target& target, const Options& options) {
   if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
   const auto cpus = static_cast<int>(allowed_cpus().size());
   if (target.threads > cpus && options.visits > 0)
-    return fail(ErrorKind::kInvalidArgument, "{} threads cannot be timed on {} processors; use --threads {}",
-                target.threads, cpus, cpus);
+    return fail(ErrorKind::kInvalidArgument,
+                "{} threads cannot be timed on {} processors; use --threads {}", target.threads,
+                cpus, cpus);
   return {};
 }
 
@@ -52,25 +51,29 @@ void place(Session& session) {
 
 }  // namespace
 
-Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, const Target& target, const Options& options) {
+Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, const Target& target,
+                                                const Options& options) {
   LATHE_TRY_STATUS(check_options(target, options));
   Session session{.program = program, .target = target, .options = options};
   session.gate = SentinelGate(options.sentinel_tolerance);
   session.rng = Rng(options.seed ^ 0x6d656173757265U);
   place(session);
   session.overlap = options.jobs > target.threads && !session.other_cpus.empty();
-  const std::string runner = options.runner.empty() ? LATHE_TRY(find_helper("lathe-runner")) : options.runner;
-  const std::string builder = options.builder.empty() ? LATHE_TRY(find_helper("lathe-builder")) : options.builder;
+  const std::string runner =
+      options.runner.empty() ? LATHE_TRY(find_helper("lathe-runner")) : options.runner;
+  const std::string builder =
+      options.builder.empty() ? LATHE_TRY(find_helper("lathe-builder")) : options.builder;
 
   session.inputs = random_inputs(program, options.seed);
   const auto borders = plain_inputs(program);
-  const runner::Workload workload{borders, plain_outputs(program), target.threads, session.runner_cpus,
-                                  options.memory_bytes};
-  session.runner = std::make_unique<RunnerClient>(runner, workload, LATHE_TRY(inputs_file(borders, session.inputs)));
+  const runner::Workload workload{borders, plain_outputs(program), target.threads,
+                                  session.runner_cpus, options.memory_bytes};
+  session.runner = std::make_unique<RunnerClient>(runner, workload,
+                                                  LATHE_TRY(inputs_file(borders, session.inputs)));
   auto measurer = std::make_unique<ProcessMeasurer>(std::move(session));
   Session& own = measurer->session_;  // where `known` stays
-  const Setup setup{te::print_program(program), target.text(), program.contract.free_layout, options.memory_bytes,
-                    own.overlap ? own.other_cpus : std::vector<int>{}};
+  const Setup setup{te::print_program(program), target.text(), program.contract.free_layout,
+                    options.memory_bytes, own.overlap ? own.other_cpus : std::vector<int>{}};
   const int builders = own.overlap ? options.jobs - target.threads : options.jobs;
   for (int b = 0; b < builders; ++b)
     own.builders.push_back(std::make_unique<BuilderClient>(builder, setup, own.known));

@@ -9,18 +9,20 @@ namespace {
 
 constexpr double kLimitSeconds = 60;
 constexpr double kSampleSeconds = 50e-6;
-constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;  // of each direction; more is no other memory
-constexpr double kStreamedBytes = 2e9;                           // in all, where that is not too few or too many runs
+constexpr std::int64_t kMostStreamed = std::int64_t{256}
+                                       << 20;  // of each direction; more is no other memory
+constexpr double kStreamedBytes = 2e9;         // in all, where that is not too few or too many runs
 
 // Seconds of the fastest of `repeats` runs.
-Result<double> fastest_run(Session& session, const Built& kernel, const runner::Fd& inputs, const runner::Fd& outputs,
-                           int repeats, bool cold) {
+Result<double> fastest_run(Session& session, const Built& kernel, const runner::Fd& inputs,
+                           const runner::Fd& outputs, int repeats, bool cold) {
   Result<double> fastest = fail(ErrorKind::kInternal, "nothing was executed");
   const runner::Execute how{.repeats = repeats, .min_sample_seconds = kSampleSeconds, .cold = cold};
-  session.runner->execute(kernel, inputs, outputs, how, kLimitSeconds, [&](Result<runner::Executed> executed) {
-    if (!executed) fastest = std::unexpected(executed.error());
-    else fastest = std::ranges::min(executed->seconds);
-  });
+  session.runner->execute(kernel, inputs, outputs, how, kLimitSeconds,
+                          [&](Result<runner::Executed> executed) {
+                            if (!executed) fastest = std::unexpected(executed.error());
+                            else fastest = std::ranges::min(executed->seconds);
+                          });
   EventLoop loop = session.loop();
   loop.finish(session.runner->helper());
   return fastest;
@@ -56,13 +58,16 @@ Result<double> measure_peak(Session& session, int repeats) {
   const KeepOff keep_off(session);
   LATHE_TRY_STATUS(build_peak_kernel(session));
   const BuiltPeak& kernel = *session.peak_kernel;
-  const runner::Fd inputs = LATHE_TRY(file_for(kernel.built.inputs)), outputs = LATHE_TRY(file_for(kernel.built.outputs));
-  return kernel.flops / LATHE_TRY(fastest_run(session, kernel.built, inputs, outputs, repeats, false));
+  const runner::Fd inputs = LATHE_TRY(file_for(kernel.built.inputs)),
+                   outputs = LATHE_TRY(file_for(kernel.built.outputs));
+  return kernel.flops /
+         LATHE_TRY(fastest_run(session, kernel.built, inputs, outputs, repeats, false));
 }
 
 Result<double> measure_bandwidth(Session& session) {
   const KeepOff keep_off(session);
-  const BuildStream stream{bytes_of(plain_inputs(session.program)), bytes_of(plain_outputs(session.program))};
+  const BuildStream stream{bytes_of(plain_inputs(session.program)),
+                           bytes_of(plain_outputs(session.program))};
   Built kernel;
   Status status;
   BuilderClient& builder = *session.builders[0];
@@ -73,9 +78,11 @@ Result<double> measure_bandwidth(Session& session) {
   EventLoop loop = session.loop();
   loop.finish(builder.helper());
   LATHE_TRY_STATUS(status);
-  const runner::Fd inputs = LATHE_TRY(file_for(kernel.inputs)), outputs = LATHE_TRY(file_for(kernel.outputs));
+  const runner::Fd inputs = LATHE_TRY(file_for(kernel.inputs)),
+                   outputs = LATHE_TRY(file_for(kernel.outputs));
   const auto bytes = static_cast<double>(stream.read + stream.written);
-  const int repeats = static_cast<int>(std::clamp(kStreamedBytes / std::max(1.0, bytes), 5.0, 200.0));
+  const int repeats =
+      static_cast<int>(std::clamp(kStreamedBytes / std::max(1.0, bytes), 5.0, 200.0));
   const bool cold = session.options.cache == CacheMode::kCold;
   return bytes / LATHE_TRY(fastest_run(session, kernel, inputs, outputs, repeats, cold));
 }

@@ -33,7 +33,8 @@ struct SpawnSetup {
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setsigdefault(&attributes, &all);
     ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    ::posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   ~SpawnSetup() {
     ::posix_spawn_file_actions_destroy(&files);
@@ -58,7 +59,8 @@ Result<Process> Process::start(const std::string& path) {
   const SpawnSetup setup(ends.second.get());
   char* arguments[] = {const_cast<char*>(path.c_str()), nullptr};
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, path.c_str(), &setup.files, &setup.attributes, arguments, environ);
+  const int error =
+      ::posix_spawn(&pid, path.c_str(), &setup.files, &setup.attributes, arguments, environ);
   if (error != 0) return fail_at(path, ErrorKind::kIo, "cannot start it: {}", std::strerror(error));
   return Process(runner::Channel(std::move(ends.first)), pid);
 }
@@ -87,10 +89,11 @@ Process::End Process::stop(int patience_ms) {
   int status = 0;
   // Its own end comes first: what it says is why it ended.
   const bool over = reap(pid_, patience_ms, status);
-  ::kill(-pid_, SIGKILL);            // and whatever it started
+  ::kill(-pid_, SIGKILL);  // and whatever it started
   if (!over) {
     int ignored = 0;
-    while (::waitpid(pid_, &ignored, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(pid_, &ignored, 0) < 0 && errno == EINTR) {
+    }
     end.status = -1;
     end.text = "it was stopped";
   } else if (WIFSIGNALED(status)) {

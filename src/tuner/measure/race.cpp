@@ -1,5 +1,5 @@
-// The final race: candidates interleaved round by round, so that a disturbance hits all of them alike, with the machine's own
-// speed measured in every round.
+// The final race: candidates interleaved round by round, so that a disturbance hits all of them
+// alike, with the machine's own speed measured in every round.
 #include "tuner/measure/race.h"
 
 #include <algorithm>
@@ -14,16 +14,18 @@
 namespace lathe::measure {
 namespace {
 
-constexpr double kRoundSeconds = 0.004;          // timed, a candidate and round
-constexpr double kClear = 0.01;                  // a lead the quartiles must not overlap by
-constexpr double kNear = 0.02;                   // who is not so near to the fastest will not win
-constexpr double kCertain = 0.0025;              // of a median: twice its standard error, about
-constexpr std::size_t kFewestSettled = 10;       // laps that such an error can be told from
-constexpr int kProbes = 10;                      // runs of the peak's kernel in a round
-constexpr double kNap = 0.05;                    // seconds between two looks at a stop flag
-constexpr double kLongestRest = 0.4;             // between two rounds on a disturbed machine
+constexpr double kRoundSeconds = 0.004;     // timed, a candidate and round
+constexpr double kClear = 0.01;             // a lead the quartiles must not overlap by
+constexpr double kNear = 0.02;              // who is not so near to the fastest will not win
+constexpr double kCertain = 0.0025;         // of a median: twice its standard error, about
+constexpr std::size_t kFewestSettled = 10;  // laps that such an error can be told from
+constexpr int kProbes = 10;                 // runs of the peak's kernel in a round
+constexpr double kNap = 0.05;               // seconds between two looks at a stop flag
+constexpr double kLongestRest = 0.4;        // between two rounds on a disturbed machine
 
-double race_seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double race_seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace
 
@@ -41,7 +43,8 @@ Speed Track::fastest(const Speed& known) const {
     }
   // The least of many short runs says more of chance than of the machine.
   const double least = quantile(std::move(sentinels), 0.2);
-  if (least < 1e300 && (fastest.sentinel_seconds == 0 || least < fastest.sentinel_seconds)) fastest.sentinel_seconds = least;
+  if (least < 1e300 && (fastest.sentinel_seconds == 0 || least < fastest.sentinel_seconds))
+    fastest.sentinel_seconds = least;
   return fastest;
 }
 
@@ -81,7 +84,8 @@ bool Track::is_settled(const Speed& known) const {
     const double median = quantile(of_one, 0.5);
     if (median > fastest * (1 + kNear)) return true;
     const double spread = (quantile(of_one, 0.75) - quantile(of_one, 0.25)) / median;
-    return of_one.size() >= kFewestSettled && 2 * spread < kCertain * std::sqrt(static_cast<double>(of_one.size()));
+    return of_one.size() >= kFewestSettled &&
+           2 * spread < kCertain * std::sqrt(static_cast<double>(of_one.size()));
   });
 }
 
@@ -96,7 +100,8 @@ RaceOutcome Track::outcome(const Speed& before) const {
     const auto of_it = times(i, !out.disturbed, known);
     racer.ran = racer.failed || (!absent_[i] && of_it.size() >= kFewestQuiet);
     racer.seconds = quantile(racer.failed ? std::vector<double>() : of_it, 0.5);
-    if (racer.ran && !racer.failed) racer.spread = (quantile(of_it, 0.75) - quantile(of_it, 0.25)) / 2 / racer.seconds;
+    if (racer.ran && !racer.failed)
+      racer.spread = (quantile(of_it, 0.75) - quantile(of_it, 0.25)) / 2 / racer.seconds;
     out.racers.push_back(racer);
     for (const Lap& lap : laps_[i]) {
       if (!out.disturbed && !quiet(lap, known)) continue;
@@ -122,7 +127,11 @@ struct Entrant {
 class Race {
  public:
   Race(Session& session, const std::vector<Candidate>& candidates, const RaceOptions& options)
-      : session_(session), options_(options), loop_(session.loop()), entrants_(candidates.size()), track_(candidates.size()) {
+      : session_(session),
+        options_(options),
+        loop_(session.loop()),
+        entrants_(candidates.size()),
+        track_(candidates.size()) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       entrants_[i].candidate = &candidates[i];
       entrants_[i].id = session.next_id++;
@@ -180,40 +189,48 @@ class Race {
 
   void build(BuilderClient& builder, std::size_t i, std::vector<std::size_t>& waiting) {
     Entrant& entrant = entrants_[i];
-    builder.build_anew(schedule::to_json(entrant.candidate->trace).dump(), entrant.limit, [=, &entrant, &builder, &waiting, this](
-                                                                                             Result<Built> built) {
-      if (built) {
-        entrant.built = std::move(*built);
-        return;
-      }
-      const bool died = !builder.helper().running();
-      if (died && entrant.attempts++ == 0) waiting.push_back(i);
-      else track_.fail(i);
-    });
+    builder.build_anew(schedule::to_json(entrant.candidate->trace).dump(), entrant.limit,
+                       [=, &entrant, &builder, &waiting, this](Result<Built> built) {
+                         if (built) {
+                           entrant.built = std::move(*built);
+                           return;
+                         }
+                         const bool died = !builder.helper().running();
+                         if (died && entrant.attempts++ == 0) waiting.push_back(i);
+                         else track_.fail(i);
+                       });
   }
 
   void load(std::size_t i) {
     Entrant& entrant = entrants_[i];
     if (!track_.runs(i)) return;
-    session_.runner->load(entrant.id, entrant.built, entrant.limit, [&](Result<runner::Loaded> loaded) {
-      if (!loaded || loaded->wrong) track_.fail(i);
-      if (loaded) entrant.limit += 4 * loaded->first_seconds;
-    });
+    session_.runner->load(entrant.id, entrant.built, entrant.limit,
+                          [&](Result<runner::Loaded> loaded) {
+                            if (!loaded || loaded->wrong) track_.fail(i);
+                            if (loaded) entrant.limit += 4 * loaded->first_seconds;
+                          });
     finish(session_.runner->helper());
   }
 
   void visit(std::size_t i, double peak) {
     Entrant& entrant = entrants_[i];
     if (!track_.runs(i)) return;
-    const runner::Visit visit{.id = entrant.id, .min_seconds = kRoundSeconds, .cold = options_.cache == CacheMode::kCold};
-    session_.runner->visit(entrant.built, visit, entrant.limit, [&](Result<runner::Visited> visited) {
-      if (!visited || (visited->seconds.empty() && visited->disturbed.empty())) return track_.fail(i);
-      const bool counts = !visited->seconds.empty();
-      const double sentinel = std::min(visited->sentinel_before, visited->sentinel_after);
-      log(LogLevel::kDebug, "race: entrant {}: {} calls count, sentinel {:.2f} then {:.2f} of {:.2f} us", i, visited->seconds.size(),
-          visited->sentinel_before * 1e6, visited->sentinel_after * 1e6, known_.sentinel_seconds * 1e6);
-      track_.add(i, {quantile(counts ? visited->seconds : visited->disturbed, 0.5), counts, {peak, sentinel}});
-    });
+    const runner::Visit visit{
+        .id = entrant.id, .min_seconds = kRoundSeconds, .cold = options_.cache == CacheMode::kCold};
+    session_.runner->visit(
+        entrant.built, visit, entrant.limit, [&](Result<runner::Visited> visited) {
+          if (!visited || (visited->seconds.empty() && visited->disturbed.empty()))
+            return track_.fail(i);
+          const bool counts = !visited->seconds.empty();
+          const double sentinel = std::min(visited->sentinel_before, visited->sentinel_after);
+          log(LogLevel::kDebug,
+              "race: entrant {}: {} calls count, sentinel {:.2f} then {:.2f} of {:.2f} us", i,
+              visited->seconds.size(), visited->sentinel_before * 1e6,
+              visited->sentinel_after * 1e6, known_.sentinel_seconds * 1e6);
+          track_.add(i, {quantile(counts ? visited->seconds : visited->disturbed, 0.5),
+                         counts,
+                         {peak, sentinel}});
+        });
     finish(session_.runner->helper());
   }
 
@@ -236,13 +253,14 @@ class Race {
       for (const std::size_t i : order)
         if (!stopped()) visit(i, peak);
       const Speed known = track_.fastest(known_);
-      log(LogLevel::kDebug, "race: a round ended after {:.2f} s, peak {:.1f} GFLOP/s of {:.1f}", race_seconds_since(start), peak / 1e9,
-          known.peak_flops / 1e9);
+      log(LogLevel::kDebug, "race: a round ended after {:.2f} s, peak {:.1f} GFLOP/s of {:.1f}",
+          race_seconds_since(start), peak / 1e9, known.peak_flops / 1e9);
       const double past = race_seconds_since(start);
       const double round = past - std::exchange(before, past);
       if (options_.limit > 0 && race_seconds_since(start_) + round > options_.limit) return;
       if (track_.all_have(kFewestRounds, true, known)) {
-        if (past >= options_.seconds || track_.winner_is_clear(known) || track_.is_settled(known)) return;
+        if (past >= options_.seconds || track_.winner_is_clear(known) || track_.is_settled(known))
+          return;
       } else if (track_.all_have(kFewestRounds, false, known)) {
         if (past >= std::max(options_.seconds, options_.patience)) return;
         // Waiting costs the neighbours less than racing for nothing.
@@ -265,7 +283,8 @@ class Race {
 
 }  // namespace
 
-Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates, const RaceOptions& options) {
+Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates,
+                         const RaceOptions& options) {
   if (candidates.empty()) return RaceOutcome{};
   LATHE_TRY_STATUS(ensure_reference(session, options.stop));
   const KeepOff keep_off(session);

@@ -13,9 +13,9 @@ inline constexpr std::size_t kFewestQuiet = 3;   // undisturbed ones that make a
 
 // One candidate in one round.
 struct Lap {
-  double seconds = 0;                // median of its calls
-  bool counts = true;                // the scheduler left calls alone
-  Speed speed;                       // beside it
+  double seconds = 0;  // median of its calls
+  bool counts = true;  // the scheduler left calls alone
+  Speed speed;         // beside it
 };
 
 class Track {

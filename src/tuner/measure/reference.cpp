@@ -126,7 +126,8 @@ class ReferenceWriter {
   Expr sum_bound(const te::Stage& stage) {
     const Dtype dtype = stage.body->dtype;
     const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step;
-    double units = interp::sum_units(terms_of(stage), dtype, interp::terms_may_be_alike(program_, stage));
+    double units =
+        interp::sum_units(terms_of(stage), dtype, interp::terms_may_be_alike(program_, stage));
     const auto* product = std::get_if<ir::Binary>(&stage.body->value);
     const bool plain = product != nullptr && product->op == ir::BinaryOp::kMul &&
                        !bounds_.bound(product->a) && !bounds_.bound(product->b);

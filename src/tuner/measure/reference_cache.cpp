@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kFormat = 0x3130464552544c03;  // changes with what a reference or its inputs are
+constexpr std::uint64_t kFormat =
+    0x3130464552544c03;  // changes with what a reference or its inputs are
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 
 std::uint64_t checksum(const std::vector<double>& values) {
@@ -25,8 +26,10 @@ std::uint64_t checksum(const std::vector<double>& values) {
 }
 
 // {format, key's hash, outputs, sizes ..., checksums ..., values and bounds}
-std::vector<std::uint64_t> header_of(const te::Program& program, std::uint64_t seed, const Reference& reference) {
-  std::vector<std::uint64_t> header{kFormat, Hasher().add(te::workload_key(program)).add(seed).value()};
+std::vector<std::uint64_t> header_of(const te::Program& program, std::uint64_t seed,
+                                     const Reference& reference) {
+  std::vector<std::uint64_t> header{kFormat,
+                                    Hasher().add(te::workload_key(program)).add(seed).value()};
   for (std::size_t o = 0; o < reference.values.size(); ++o)
     for (const auto* part : {&reference.values[o], &reference.bounds[o]}) {
       header.push_back(part->size());
@@ -40,7 +43,8 @@ void forget_oldest(const std::string& folder) {
   std::vector<fs::directory_entry> files;
   std::uintmax_t total = 0;
   for (const auto& entry : fs::directory_iterator(folder, code))
-    if (entry.path().extension() == ".reference") files.push_back(entry), total += entry.file_size(code);
+    if (entry.path().extension() == ".reference")
+      files.push_back(entry), total += entry.file_size(code);
   std::ranges::sort(files, {}, [&](const auto& entry) { return entry.last_write_time(code); });
   for (const auto& entry : files) {
     if (total <= kMostBytes) break;
@@ -52,13 +56,17 @@ void forget_oldest(const std::string& folder) {
 }  // namespace
 
 ReferenceCache::ReferenceCache(const std::string& folder)
-    : folder_(folder == "-" ? std::string() : folder.empty() ? cache_folder() : folder) {}
+    : folder_(folder == "-"    ? std::string()
+              : folder.empty() ? cache_folder()
+                               : folder) {}
 
 std::string ReferenceCache::path_of(const te::Program& program, std::uint64_t seed) const {
-  return folder_ + "/" + hex(Hasher().add(te::workload_key(program)).add(seed).value()) + ".reference";
+  return folder_ + "/" + hex(Hasher().add(te::workload_key(program)).add(seed).value()) +
+         ".reference";
 }
 
-std::optional<Reference> ReferenceCache::load(const te::Program& program, std::uint64_t seed) const {
+std::optional<Reference> ReferenceCache::load(const te::Program& program,
+                                              std::uint64_t seed) const {
   if (folder_.empty()) return std::nullopt;
   std::ifstream file(path_of(program, seed), std::ios::binary);
   Reference reference;
@@ -70,7 +78,8 @@ std::optional<Reference> ReferenceCache::load(const te::Program& program, std::u
   }
   std::vector<std::uint64_t> header(2 + 4 * reference.values.size());
   const auto read = [&](auto& part) {
-    file.read(reinterpret_cast<char*>(part.data()), static_cast<std::streamsize>(part.size() * sizeof part[0]));
+    file.read(reinterpret_cast<char*>(part.data()),
+              static_cast<std::streamsize>(part.size() * sizeof part[0]));
   };
   read(header);
   for (std::size_t o = 0; o < reference.values.size(); ++o) {
@@ -82,15 +91,18 @@ std::optional<Reference> ReferenceCache::load(const te::Program& program, std::u
   return reference;
 }
 
-void ReferenceCache::save(const te::Program& program, std::uint64_t seed, const Reference& reference) const {
+void ReferenceCache::save(const te::Program& program, std::uint64_t seed,
+                          const Reference& reference) const {
   if (folder_.empty()) return;
   std::error_code code;
   fs::create_directories(folder_, code);
-  const std::string path = path_of(program, seed), partial = path + "." + std::to_string(::getpid());
+  const std::string path = path_of(program, seed),
+                    partial = path + "." + std::to_string(::getpid());
   {
     std::ofstream file(partial, std::ios::binary);
     const auto write = [&](const auto& part) {
-      file.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size() * sizeof part[0]));
+      file.write(reinterpret_cast<const char*>(part.data()),
+                 static_cast<std::streamsize>(part.size() * sizeof part[0]));
     };
     write(header_of(program, seed, reference));
     for (std::size_t o = 0; o < reference.values.size(); ++o) {

@@ -15,9 +15,10 @@
 namespace lathe::measure {
 namespace {
 
-constexpr double kReferenceSeconds = 600;        // a limit against hanging, not an expectation
+constexpr double kReferenceSeconds = 600;  // a limit against hanging, not an expectation
 
-Result<std::vector<double>> read_output(const Built& built, const runner::Fd& file, const std::string& name) {
+Result<std::vector<double>> read_output(const Built& built, const runner::Fd& file,
+                                        const std::string& name) {
   const auto offsets = runner::file_offsets(built.outputs);
   for (std::size_t o = 0; o < built.outputs.size(); ++o) {
     const tensor::Border& border = built.outputs[o];
@@ -27,13 +28,15 @@ Result<std::vector<double>> read_output(const Built& built, const runner::Fd& fi
     if (::pread(file.get(), raw.data(), raw.size(), offsets[o]) != static_cast<ssize_t>(raw.size()))
       return fail(ErrorKind::kInternal, "the reference of {} is incomplete", name);
     std::vector<double> values(raw.size() / step);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = load_element(border.dtype, raw.data() + i * step);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = load_element(border.dtype, raw.data() + i * step);
     return values;
   }
   return fail(ErrorKind::kInternal, "the reference program has no output {}", name);
 }
 
-Result<Reference> read_reference(const std::vector<ReferenceNames>& outputs, const Built& built, const runner::Fd& file) {
+Result<Reference> read_reference(const std::vector<ReferenceNames>& outputs, const Built& built,
+                                 const runner::Fd& file) {
   Reference reference;
   for (const ReferenceNames& names : outputs) {
     reference.values.push_back(LATHE_TRY(read_output(built, file, names.value)));
@@ -62,13 +65,16 @@ ReferenceJob::ReferenceJob(Session& session) : session_(session) {
 void ReferenceJob::start() {
   Session& session = session_;
   const ReferenceCache cache(session.options.cache_folder);
-  if (const auto cached = cache.load(session.program, session.options.seed)) return finish(tell(*cached));
+  if (const auto cached = cache.load(session.program, session.options.seed))
+    return finish(tell(*cached));
   ReferenceProgram reference = reference_program(session.program);
   auto inputs = inputs_file(plain_inputs(reference.program), session.inputs);
-  auto outputs = runner::make_memory_file("lathe-outputs", runner::file_offsets(plain_outputs(reference.program)).back());
+  auto outputs = runner::make_memory_file(
+      "lathe-outputs", runner::file_offsets(plain_outputs(reference.program)).back());
   if (!inputs) return finish(std::unexpected(inputs.error()));
   if (!outputs) return finish(std::unexpected(outputs.error()));
-  run_ = std::make_unique<Run>(std::move(reference), Built{}, std::move(*inputs), std::move(*outputs));
+  run_ =
+      std::make_unique<Run>(std::move(reference), Built{}, std::move(*inputs), std::move(*outputs));
   session.builders[0]->build_program(te::print_program(run_->reference.program), kReferenceSeconds,
                                      [this](Result<Built> built) { on_built(std::move(built)); });
 }
@@ -78,13 +84,15 @@ ReferenceJob::~ReferenceJob() = default;
 void ReferenceJob::on_built(Result<Built> built) {
   if (!built) return finish(std::unexpected(built.error()));
   run_->built = std::move(*built);
-  session_.runner->execute(run_->built, run_->inputs, run_->outputs, {}, kReferenceSeconds,
-                           [this](Result<runner::Executed> executed) { on_executed(std::move(executed)); });
+  session_.runner->execute(
+      run_->built, run_->inputs, run_->outputs, {}, kReferenceSeconds,
+      [this](Result<runner::Executed> executed) { on_executed(std::move(executed)); });
 }
 
 void ReferenceJob::on_executed(Result<runner::Executed> executed) {
   if (!executed) return finish(std::unexpected(executed.error()));
-  log(LogLevel::kDebug, "reference computed in {:.6f} s", executed->seconds.empty() ? 0.0 : executed->seconds[0]);
+  log(LogLevel::kDebug, "reference computed in {:.6f} s",
+      executed->seconds.empty() ? 0.0 : executed->seconds[0]);
   const auto reference = read_reference(run_->reference.names, run_->built, run_->outputs);
   if (!reference) return finish(std::unexpected(reference.error()));
   if (const Status right = check(*reference); !right) {
@@ -92,26 +100,35 @@ void ReferenceJob::on_executed(Result<runner::Executed> executed) {
     result_ = right;
     return;
   }
-  ReferenceCache(session_.options.cache_folder).save(session_.program, session_.options.seed, *reference);
+  ReferenceCache(session_.options.cache_folder)
+      .save(session_.program, session_.options.seed, *reference);
   finish(tell(*reference));
 }
 
-// Reference and candidates go through one compiler: before it judges them, some of it is computed without one.
+// Reference and candidates go through one compiler: before it judges them, some of it is computed
+// without one.
 Status ReferenceJob::check(const Reference& reference) {
   const Session& session = session_;
-  const auto wrong = check_reference(session.program, session.inputs, reference, session.options.seed);
+  const auto wrong =
+      check_reference(session.program, session.inputs, reference, session.options.seed);
   if (!wrong) return {};
-  const auto folder = save_reference_reproducer(session.options.reproducer_folder, session.program, session.target,
-                                                run_->reference.program, run_->built, session.options.seed, *wrong);
+  const auto folder =
+      save_reference_reproducer(session.options.reproducer_folder, session.program, session.target,
+                                run_->reference.program, run_->built, session.options.seed, *wrong);
   const std::string element = element_text(session.program, wrong->output, wrong->index);
-  constexpr const char* kAsk = "a bug of Lathe's compiler; please report it with the folder named here";
+  constexpr const char* kAsk =
+      "a bug of Lathe's compiler; please report it with the folder named here";
   if (wrong->blind)
     return fail_at(folder.value_or(""), ErrorKind::kWrongAnswer,
-                   "the program that candidates are compared with would let any error of {} pass, where the expression "
-                   "evaluator allows {:.2g}: {}", element, wrong->bound, kAsk);
+                   "the program that candidates are compared with would let any error of {} pass, "
+                   "where the expression "
+                   "evaluator allows {:.2g}: {}",
+                   element, wrong->bound, kAsk);
   return fail_at(folder.value_or(""), ErrorKind::kWrongAnswer,
-                 "the program that candidates are compared with computed {:.7g} for {} where the expression evaluator "
-                 "says {:.7g} (within {:.2g}): {}", wrong->got, element, wrong->want, wrong->bound, kAsk);
+                 "the program that candidates are compared with computed {:.7g} for {} where the "
+                 "expression evaluator "
+                 "says {:.7g} (within {:.2g}): {}",
+                 wrong->got, element, wrong->want, wrong->bound, kAsk);
 }
 
 Status ReferenceJob::tell(const Reference& reference) {
@@ -124,7 +141,8 @@ Status ReferenceJob::tell(const Reference& reference) {
 
 void ReferenceJob::finish(Status result) {
   finished_ = true;
-  if (!result) result.error().message = "the reference could not be computed: " + result.error().message;
+  if (!result)
+    result.error().message = "the reference could not be computed: " + result.error().message;
   result_ = std::move(result);
   run_.reset();
 }

@@ -8,8 +8,8 @@
 
 namespace lathe::measure {
 
-// Options::seed is the folder's. The outcome's error tells whether the fault is still there; an error of this function is
-// about the folder or the measurer.
+// Options::seed is the folder's. The outcome's error tells whether the fault is still there; an
+// error of this function is about the folder or the measurer.
 Result<Outcome> replay(const std::string& folder, Options options);
 
 }  // namespace lathe::measure

@@ -10,16 +10,18 @@
 
 namespace lathe::measure {
 
-// Writes workload.te, trace.json, candidate.so and README (seed, worst element, how to replay) to a new folder below
-// `where` (empty: the temporary folder); returns its path.
-Result<std::string> save_reproducer(const std::string& where, const te::Program& program, const Target& target,
-                                    const Candidate& candidate, const Built& built, std::uint64_t seed,
+// Writes workload.te, trace.json, candidate.so and README (seed, worst element, how to replay) to a
+// new folder below `where` (empty: the temporary folder); returns its path.
+Result<std::string> save_reproducer(const std::string& where, const te::Program& program,
+                                    const Target& target, const Candidate& candidate,
+                                    const Built& built, std::uint64_t seed,
                                     const runner::Loaded& finding);
 
-// The same of a reference that is itself wrong: reference.te is the program that was built, candidate.so its code, the trace
-// is empty, so that a replay computes the reference again.
-Result<std::string> save_reference_reproducer(const std::string& where, const te::Program& program, const Target& target,
-                                              const te::Program& reference, const Built& built, std::uint64_t seed,
+// The same of a reference that is itself wrong: reference.te is the program that was built,
+// candidate.so its code, the trace is empty, so that a replay computes the reference again.
+Result<std::string> save_reference_reproducer(const std::string& where, const te::Program& program,
+                                              const Target& target, const te::Program& reference,
+                                              const Built& built, std::uint64_t seed,
                                               const Disagreement& finding);
 
 std::string element_text(const te::Program& program, int output, std::int64_t index);  // "C[5,7]"

@@ -18,7 +18,9 @@ Result<T> decoded(const Helper::Reply& reply) {
 }  // namespace
 
 RunnerClient::RunnerClient(std::string program, runner::Workload workload, runner::Fd inputs)
-    : helper_({"runner", std::move(program), ErrorKind::kRun}), workload_(std::move(workload)), inputs_(std::move(inputs)) {}
+    : helper_({"runner", std::move(program), ErrorKind::kRun}),
+      workload_(std::move(workload)),
+      inputs_(std::move(inputs)) {}
 
 void RunnerClient::set_reference(runner::Fd file, double max_error) {
   reference_ = std::move(file);
@@ -31,16 +33,17 @@ void RunnerClient::prepare(const std::function<void(Status)>& then) {
   const int generation = helper_.generation();
   if (held_by_ != generation) held_.clear(), to_drop_.clear(), held_by_ = generation;
   if (told_workload_ != generation) {
-    helper_.request(runner::kWorkload, encode(workload_), {inputs_.get()}, kSetupSeconds, [=, this](Helper::Reply reply) {
-      if (!reply) return then(std::unexpected(reply.error()));
-      told_workload_ = generation;
-      prepare(then);
-    });
+    helper_.request(runner::kWorkload, encode(workload_), {inputs_.get()}, kSetupSeconds,
+                    [=, this](Helper::Reply reply) {
+                      if (!reply) return then(std::unexpected(reply.error()));
+                      told_workload_ = generation;
+                      prepare(then);
+                    });
     return;
   }
   if (reference_ && told_reference_ != generation) {
-    helper_.request(runner::kReference, encode(runner::ReferenceInfo{max_error_}), {reference_.get()}, kSetupSeconds,
-                    [=, this](Helper::Reply reply) {
+    helper_.request(runner::kReference, encode(runner::ReferenceInfo{max_error_}),
+                    {reference_.get()}, kSetupSeconds, [=, this](Helper::Reply reply) {
                       if (!reply) return then(std::unexpected(reply.error()));
                       told_reference_ = generation;
                       prepare(then);
@@ -80,21 +83,25 @@ void RunnerClient::send_load(std::int64_t id, const Built& built, bool check, do
     const auto library = runner::make_memory_file("lathe-candidate", std::span(built.library));
     if (!library) return then(std::unexpected(library.error()));
     const runner::Load load{id, built.inputs, built.outputs, check, make_room()};
-    helper_.request(runner::kLoad, encode(load), {library->get()}, seconds, [=, this](Helper::Reply reply) {
-      auto loaded = decoded<runner::Loaded>(reply);
-      if (loaded) held_.push_back({id, loaded->resident_bytes});
-      then(std::move(loaded));
-    });
+    helper_.request(runner::kLoad, encode(load), {library->get()}, seconds,
+                    [=, this](Helper::Reply reply) {
+                      auto loaded = decoded<runner::Loaded>(reply);
+                      if (loaded) held_.push_back({id, loaded->resident_bytes});
+                      then(std::move(loaded));
+                    });
   });
 }
 
-void RunnerClient::load(std::int64_t id, const Built& built, double seconds, Then<runner::Loaded> then) {
+void RunnerClient::load(std::int64_t id, const Built& built, double seconds,
+                        Then<runner::Loaded> then) {
   send_load(id, built, true, seconds, then);
 }
 
-void RunnerClient::visit(const Built& built, const runner::Visit& visit, double seconds, Then<runner::Visited> then) {
+void RunnerClient::visit(const Built& built, const runner::Visit& visit, double seconds,
+                         Then<runner::Visited> then) {
   const auto go = [=, this] {
-    const auto found = std::ranges::find_if(held_, [&](const Held& held) { return held.id == visit.id; });
+    const auto found =
+        std::ranges::find_if(held_, [&](const Held& held) { return held.id == visit.id; });
     held_.splice(held_.end(), held_, found);
     helper_.request(runner::kVisit, encode(visit), {}, seconds,
                     [then](Helper::Reply reply) { then(decoded<runner::Visited>(reply)); });
@@ -106,15 +113,16 @@ void RunnerClient::visit(const Built& built, const runner::Visit& visit, double 
   });
 }
 
-void RunnerClient::execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs, runner::Execute how,
-                           double seconds, Then<runner::Executed> then) {
+void RunnerClient::execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs,
+                           runner::Execute how, double seconds, Then<runner::Executed> then) {
   how.inputs = built.inputs;
   how.outputs = built.outputs;
   prepare([=, this, &built, &inputs, &outputs](Status ready) {
     if (!ready) return then(std::unexpected(ready.error()));
     const auto library = runner::make_memory_file("lathe-program", std::span(built.library));
     if (!library) return then(std::unexpected(library.error()));
-    helper_.request(runner::kExecute, encode(how), {library->get(), inputs.get(), outputs.get()}, seconds,
+    helper_.request(runner::kExecute, encode(how), {library->get(), inputs.get(), outputs.get()},
+                    seconds,
                     [then](Helper::Reply reply) { then(decoded<runner::Executed>(reply)); });
   });
 }

@@ -26,18 +26,21 @@ class RunnerClient {
   void set_reference(runner::Fd file, double max_error);
   bool has_reference() const { return static_cast<bool>(reference_); }
 
-  // Each is one candidate's and ends in one call of `then`. A candidate that is not held any more is loaded again.
+  // Each is one candidate's and ends in one call of `then`. A candidate that is not held any more
+  // is loaded again.
   void load(std::int64_t id, const Built& built, double seconds, Then<runner::Loaded> then);
-  void visit(const Built& built, const runner::Visit& visit, double seconds, Then<runner::Visited> then);
+  void visit(const Built& built, const runner::Visit& visit, double seconds,
+             Then<runner::Visited> then);
   // How often and how is `how`'s; its tensors are the program's.
-  void execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs, runner::Execute how, double seconds,
-               Then<runner::Executed> then);
+  void execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs,
+               runner::Execute how, double seconds, Then<runner::Executed> then);
   // The candidate is final: its memory is free for others.
   void forget(std::int64_t id);
 
  private:
   void prepare(const std::function<void(Status)>& then);
-  void send_load(std::int64_t id, const Built& built, bool check, double seconds, const Then<runner::Loaded>& then);
+  void send_load(std::int64_t id, const Built& built, bool check, double seconds,
+                 const Then<runner::Loaded>& then);
   std::vector<std::int64_t> make_room();
   bool holds(std::int64_t id) const;
 
@@ -45,12 +48,12 @@ class RunnerClient {
   runner::Workload workload_;
   runner::Fd inputs_, reference_;
   double max_error_ = 0;
-  int told_workload_ = 0, told_reference_ = 0;   // the generation that knows them
+  int told_workload_ = 0, told_reference_ = 0;  // the generation that knows them
   struct Held {
     std::int64_t id, bytes;
   };
-  std::list<Held> held_;                         // by the last load or visit, oldest first
-  int held_by_ = 0;                              // generation
+  std::list<Held> held_;  // by the last load or visit, oldest first
+  int held_by_ = 0;       // generation
   std::vector<std::int64_t> to_drop_;
 };
 

@@ -20,16 +20,16 @@ struct Session {
   te::Program program;
   Target target;
   Options options;
-  std::vector<std::vector<double>> inputs;       // values, until the reference is known
+  std::vector<std::vector<double>> inputs;  // values, until the reference is known
   std::vector<std::unique_ptr<BuilderClient>> builders;
   std::unique_ptr<RunnerClient> runner;
-  bool overlap = true;                           // build while something is timed
+  bool overlap = true;  // build while something is timed
   std::vector<int> runner_cpus, other_cpus;
   SentinelGate gate{0.03};
   Rng rng{0};
   std::int64_t next_id = 1;
-  std::map<std::string, Outcome> finished;       // by program hash
-  std::vector<std::string> known;                // its keys, in order
+  std::map<std::string, Outcome> finished;  // by program hash
+  std::vector<std::string> known;           // its keys, in order
   std::optional<BuiltPeak> peak_kernel;
 
   std::vector<Helper*> helpers() const;
@@ -37,8 +37,8 @@ struct Session {
   EventLoop loop() const { return EventLoop(helpers()); }
 };
 
-// Makes the workload's reference known to the runner: from the cache, or built, run, checked and cached. Builders are free for
-// candidates while it runs.
+// Makes the workload's reference known to the runner: from the cache, or built, run, checked and
+// cached. Builders are free for candidates while it runs.
 class ReferenceJob {
  public:
   explicit ReferenceJob(Session& session);
@@ -76,7 +76,8 @@ std::vector<int> allowed_cpus();
 
 Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop);
-Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates, const RaceOptions& options);
+Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates,
+                         const RaceOptions& options);
 // FLOP/s: of the fastest of so many runs.
 Result<double> measure_peak(Session& session, int repeats);
 // As Measurer::bandwidth() has it.

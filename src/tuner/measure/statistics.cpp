@@ -25,7 +25,8 @@ double estimate(std::span<const Visit> visits, double normal, double tolerance) 
     all.push_back(quantile(visit.seconds.empty() ? visit.disturbed : visit.seconds, 0.25));
     if (visit.seconds.empty()) continue;
     counted.push_back(all.back());
-    if (normal <= 0 || visit.sentinel_seconds <= normal * (1 + tolerance)) quiet.push_back(all.back());
+    if (normal <= 0 || visit.sentinel_seconds <= normal * (1 + tolerance))
+      quiet.push_back(all.back());
   }
   return quantile(!quiet.empty() ? quiet : !counted.empty() ? counted : all, 0.5);
 }
@@ -34,7 +35,8 @@ bool agree(std::span<const Visit> visits, double normal, double tolerance) {
   constexpr double kSame = 0.01;
   std::vector<double> quiet;
   for (const Visit& visit : visits)
-    if (!visit.seconds.empty() && visit.sentinel_seconds <= normal * (1 + tolerance)) quiet.push_back(quantile(visit.seconds, 0.25));
+    if (!visit.seconds.empty() && visit.sentinel_seconds <= normal * (1 + tolerance))
+      quiet.push_back(quantile(visit.seconds, 0.25));
   if (quiet.size() < 2) return false;
   const auto [least, most] = std::ranges::minmax(quiet);
   return most <= least * (1 + kSame);
@@ -42,7 +44,8 @@ bool agree(std::span<const Visit> visits, double normal, double tolerance) {
 
 double share_of(const Speed& now, const Speed& known) {
   double share = 1;
-  if (now.peak_flops > 0 && known.peak_flops > 0) share = std::min(share, now.peak_flops / known.peak_flops);
+  if (now.peak_flops > 0 && known.peak_flops > 0)
+    share = std::min(share, now.peak_flops / known.peak_flops);
   if (now.sentinel_seconds > 0 && known.sentinel_seconds > 0)
     share = std::min(share, known.sentinel_seconds / now.sentinel_seconds);
   return share;

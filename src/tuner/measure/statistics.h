@@ -10,12 +10,13 @@
 
 namespace lathe::measure {
 
-// Watches the sentinel kernel. What is normal is the fast end of the recent past, so that a machine that changes its
-// speed for good is soon normal again.
+// Watches the sentinel kernel. What is normal is the fast end of the recent past, so that a machine
+// that changes its speed for good is soon normal again.
 class SentinelGate {
  public:
   explicit SentinelGate(double tolerance) : tolerance_(tolerance) {}
-  // Notes one time; true if the machine was disturbed: slower than normal by more than the tolerance.
+  // Notes one time; true if the machine was disturbed: slower than normal by more than the
+  // tolerance.
   bool disturbed(double seconds);
   // 0 until anything was seen.
   double normal() const;
@@ -30,8 +31,9 @@ class SentinelGate {
   std::deque<double> recent_;
 };
 
-// Median of the visits' lower quartiles, over the visits whose sentinel was within tolerance of `normal`; over all where
-// none was. A visit of which no call counts stands for itself only where there is no other.
+// Median of the visits' lower quartiles, over the visits whose sentinel was within tolerance of
+// `normal`; over all where none was. A visit of which no call counts stands for itself only where
+// there is no other.
 double estimate(std::span<const Visit> visits, double normal, double tolerance);
 
 // Two undisturbed visits, or more, have said the same: others would, too.

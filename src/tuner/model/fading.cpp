@@ -13,7 +13,8 @@ class Faded final : public CostModel {
   void set_share(float share) { share_ = share; }
 
   bool trained() const override { return global_->trained(); }
-  Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
+  Status predict(std::span<const float> features, int width,
+                 std::span<float> scores) const override {
     LATHE_TRY_STATUS(global_->predict(features, width, scores));
     for (float& score : scores) score *= share_;
     return {};
@@ -23,7 +24,9 @@ class Faded final : public CostModel {
   Result<std::string> save() const override { return global_->save(); }
 
  private:
-  static Status fixed() { return fail(ErrorKind::kUnsupported, "a global model under another is not changed"); }
+  static Status fixed() {
+    return fail(ErrorKind::kUnsupported, "a global model under another is not changed");
+  }
 
   const std::shared_ptr<const CostModel> global_;
   std::atomic<float> share_ = 1;
@@ -41,7 +44,8 @@ class Fading final : public CostModel {
     return beside(rows, [&] { return whole_->update(rows); });
   }
   bool trained() const override { return whole_->trained(); }
-  Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
+  Status predict(std::span<const float> features, int width,
+                 std::span<float> scores) const override {
     return whole_->predict(features, width, scores);
   }
   Result<std::string> save() const override { return whole_->save(); }
@@ -64,7 +68,8 @@ class Fading final : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> make_fading(std::shared_ptr<const CostModel> global, double rows, const MakeOver& make) {
+std::unique_ptr<CostModel> make_fading(std::shared_ptr<const CostModel> global, double rows,
+                                       const MakeOver& make) {
   auto faded = std::make_shared<Faded>(std::move(global));
   auto whole = make(faded);
   return std::make_unique<Fading>(std::move(faded), rows, std::move(whole));

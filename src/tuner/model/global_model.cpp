@@ -28,7 +28,8 @@ Result<GlobalModel> parse(std::string_view payload) {
   const std::string objective = LATHE_TRY(json_string(json, "objective"));
   if (objective == name_of(Objective::kRegression)) global.objective = Objective::kRegression;
   else if (objective != name_of(Objective::kRank))
-    return fail(ErrorKind::kDataLoss, "the global model has the unknown objective \"{}\"", objective);
+    return fail(ErrorKind::kDataLoss, "the global model has the unknown objective \"{}\"",
+                objective);
   global.features = LATHE_TRY(json_string(json, "features"));
   global.target_class = LATHE_TRY(json_string(json, "target"));
   global.workloads = LATHE_TRY(texts(json, "workloads"));
@@ -47,17 +48,20 @@ std::string_view name_of(Objective objective) {
 
 std::unique_ptr<CostModel> make_global(const GlobalOptions& options) {
   if (options.features == "tree")
-    return make_treegru({.objective = options.objective, .threads = options.threads, .seed = options.seed});
-  return make_xgboost({.objective = options.objective, .threads = options.threads, .seed = options.seed});
+    return make_treegru(
+        {.objective = options.objective, .threads = options.threads, .seed = options.seed});
+  return make_xgboost(
+      {.objective = options.objective, .threads = options.threads, .seed = options.seed});
 }
 
 Result<std::string> save(const GlobalModel& global) {
-  const std::string json = Json{{"objective", name_of(global.objective)},
-                                {"features", global.features},
-                                {"target", global.target_class},
-                                {"workloads", global.workloads},
-                                {"records", global.records}}
-                               .dump();
+  const std::string json = Json{
+      {"objective", name_of(global.objective)},
+      {"features", global.features},
+      {"target", global.target_class},
+      {"workloads", global.workloads},
+      {"records",
+       global.records}}.dump();
   std::string payload;
   append_value(payload, static_cast<std::uint64_t>(json.size()));
   payload += json;
@@ -80,8 +84,9 @@ Status check_fit(const GlobalModel& global, const std::string& features, Objecti
     const std::string advice = global.features == "tree" ? "choose a treegru model"
                                : features == "tree"      ? "choose an xgb model"
                                                          : "give --features " + global.features;
-    return fail(ErrorKind::kInvalidArgument, "the global model was trained on {} features, not {}; {}", global.features, features,
-                advice);
+    return fail(ErrorKind::kInvalidArgument,
+                "the global model was trained on {} features, not {}; {}", global.features,
+                features, advice);
   }
   if (global.objective != objective)
     return fail(ErrorKind::kInvalidArgument,

@@ -14,8 +14,8 @@ namespace lathe::model {
 
 struct GlobalModel {
   Objective objective = Objective::kRank;
-  std::string features;                // "context", "relation", "tree": those that mean the same everywhere
-  std::string target_class;            // "x86, 512-bit vectors"
+  std::string features;      // "context", "relation", "tree": those that mean the same everywhere
+  std::string target_class;  // "x86, 512-bit vectors"
   std::vector<std::string> workloads;  // canonical keys
   std::int64_t records = 0;
   std::shared_ptr<const CostModel> model;  // trained
@@ -23,8 +23,8 @@ struct GlobalModel {
 
 std::string_view name_of(Objective objective);  // "rank", "regression"
 
-// What global models of these features are made of, untrained: TreeGRU in its context form for trees (loop variables mean
-// something in their own program only), else XGBoost.
+// What global models of these features are made of, untrained: TreeGRU in its context form for
+// trees (loop variables mean something in their own program only), else XGBoost.
 struct GlobalOptions {
   std::string features = "context";
   Objective objective = Objective::kRank;

@@ -69,10 +69,8 @@ double pairwise_accuracy(std::span<const float> scores, std::span<const double> 
       const int sign = faster(seconds[i], seconds[j], noise);
       if (sign == 0) continue;
       pairs += 1;
-      if (scores[i] == scores[j])
-        right += 0.5;
-      else if ((scores[i] > scores[j]) == (sign > 0))
-        right += 1;
+      if (scores[i] == scores[j]) right += 0.5;
+      else if ((scores[i] > scores[j]) == (sign > 0)) right += 1;
     }
   }
   return pairs > 0 ? right / pairs : kNone;
@@ -110,11 +108,14 @@ double top_k_recall(std::span<const float> scores, std::span<const double> secon
   std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(count - 1));
   const double limit = sorted[count - 1];
   const std::vector<int> order = by_score(scores, seconds);
-  // Of those as slow as the last of the k there may be more than have a place among them, as where most failed.
-  const auto places = static_cast<std::ptrdiff_t>(count) - std::ranges::count_if(seconds, [&](double s) { return s < limit; });
+  // Of those as slow as the last of the k there may be more than have a place among them, as where
+  // most failed.
+  const auto places = static_cast<std::ptrdiff_t>(count) -
+                      std::ranges::count_if(seconds, [&](double s) { return s < limit; });
   const std::span top(order.data(), count);
-  const auto hits = std::ranges::count_if(top, [&](int row) { return seconds[row] < limit; }) +
-                    std::min(places, std::ranges::count_if(top, [&](int row) { return seconds[row] == limit; }));
+  const auto hits =
+      std::ranges::count_if(top, [&](int row) { return seconds[row] < limit; }) +
+      std::min(places, std::ranges::count_if(top, [&](int row) { return seconds[row] == limit; }));
   return static_cast<double>(hits) / static_cast<double>(count);
 }
 

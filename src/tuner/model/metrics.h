@@ -1,5 +1,6 @@
-// How good predicted scores are, judged by measured times: what TenSet reports (Zheng et al., NeurIPS
-// 2021), so that figures compare. All functions take the rows of one workload; Quality averages over workloads.
+// How good predicted scores are, judged by measured times: what TenSet reports (Zheng et al.,
+// NeurIPS 2021), so that figures compare. All functions take the rows of one workload; Quality
+// averages over workloads.
 #pragma once
 
 #include <span>

@@ -116,7 +116,8 @@ double RankObjective::loss(std::span<const float> scores, Rng& rng) {
   return pairs > 0 ? sum / pairs : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::vector<double> throughput_targets(std::span<const double> seconds, std::span<const int> workload) {
+std::vector<double> throughput_targets(std::span<const double> seconds,
+                                       std::span<const int> workload) {
   LATHE_CHECK(seconds.size() == workload.size());
   std::vector<double> times, target, out(seconds.size());
   for (const std::vector<int>& group : group_rows(workload)) {

@@ -68,8 +68,10 @@ class RegressionObjective {
   std::vector<double> target_;
 };
 
-// What regression is trained on: throughput relative to the fastest row of the workload; failed rows are 0.
-std::vector<double> throughput_targets(std::span<const double> seconds, std::span<const int> workload);
+// What regression is trained on: throughput relative to the fastest row of the workload; failed
+// rows are 0.
+std::vector<double> throughput_targets(std::span<const double> seconds,
+                                       std::span<const int> workload);
 
 // Rows of each workload, in order of the workloads' ids.
 std::vector<std::vector<int>> group_rows(std::span<const int> workload);

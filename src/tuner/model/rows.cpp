@@ -90,8 +90,7 @@ Status check_saving(bool trained, const CostModel* global) {
     return fail(ErrorKind::kUnsupported,
                 "a cost model that adds to a global one is not saved: train it again");
   if (!trained)
-    return fail(ErrorKind::kInvalidArgument,
-                "the cost model has nothing to save before training");
+    return fail(ErrorKind::kInvalidArgument, "the cost model has nothing to save before training");
   return {};
 }
 

@@ -14,14 +14,15 @@
 namespace lathe::model {
 namespace {
 
-constexpr int kPiece = 16;          // rows of one workload that a step sees together: pairs are formed among them
-constexpr int kParts = 4;           // of a step's rows, for threads to share
-constexpr int kLooks = 32;          // at the held-out rows, over all steps
-constexpr int kLeastHeldOut = 8;    // fewer rows say nothing about when to stop
+constexpr int kPiece =
+    16;  // rows of one workload that a step sees together: pairs are formed among them
+constexpr int kParts = 4;         // of a step's rows, for threads to share
+constexpr int kLooks = 32;        // at the held-out rows, over all steps
+constexpr int kLeastHeldOut = 8;  // fewer rows say nothing about when to stop
 constexpr double kHashes = 0x1p64;
 
-// The rows that are trained on, and those that tell when to stop. Which a row is follows from its features, so that it stays
-// what it was when more rows come.
+// The rows that are trained on, and those that tell when to stop. Which a row is follows from its
+// features, so that it stays what it was when more rows come.
 struct Split {
   std::vector<int> taught, held_out;
 
@@ -54,7 +55,8 @@ class Deck {
   std::vector<int> draw(int count, Rng& rng) {
     if (pieces_.empty()) deal(rng);
     std::vector<int> drawn;
-    while (!pieces_.empty() && static_cast<int>(drawn.size() + pieces_.back().size()) <= std::max(count, kPiece)) {
+    while (!pieces_.empty() &&
+           static_cast<int>(drawn.size() + pieces_.back().size()) <= std::max(count, kPiece)) {
       drawn.insert(drawn.end(), pieces_.back().begin(), pieces_.back().end());
       pieces_.pop_back();
     }
@@ -67,7 +69,8 @@ class Deck {
       shuffle(group, rng);
       for (std::size_t begin = 0; begin < group.size(); begin += kPiece) {
         const auto end = std::min(begin + kPiece, group.size());
-        pieces_.emplace_back(group.begin() + static_cast<std::ptrdiff_t>(begin), group.begin() + static_cast<std::ptrdiff_t>(end));
+        pieces_.emplace_back(group.begin() + static_cast<std::ptrdiff_t>(begin),
+                             group.begin() + static_cast<std::ptrdiff_t>(end));
       }
     }
     shuffle(pieces_, rng);
@@ -83,14 +86,16 @@ class PartialObjective {
       : rows_(rows), options_(options), targets_(throughput_targets(rows.seconds, rows.workload)) {}
 
   // Of the mean loss.
-  std::vector<float> slopes(std::span<const int> numbers, std::span<const float> scores, Rng& rng) const {
+  std::vector<float> slopes(std::span<const int> numbers, std::span<const float> scores,
+                            Rng& rng) const {
     std::vector<float> out;
     if (options_.objective == Objective::kRank) {
       Gradients gradients;
       ranking(numbers).gradients(scores, rng, gradients);
       out = std::move(gradients.first);
     } else {
-      for (std::size_t i = 0; i < numbers.size(); ++i) out.push_back(static_cast<float>(2 * error(numbers[i], scores[i])));
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        out.push_back(static_cast<float>(2 * error(numbers[i], scores[i])));
     }
     for (float& slope : out) slope /= static_cast<float>(numbers.size());
     return out;
@@ -99,12 +104,15 @@ class PartialObjective {
   double loss(std::span<const int> numbers, std::span<const float> scores, Rng rng) const {
     if (options_.objective == Objective::kRank) return ranking(numbers).loss(scores, rng);
     double sum = 0;
-    for (std::size_t i = 0; i < numbers.size(); ++i) sum += error(numbers[i], scores[i]) * error(numbers[i], scores[i]);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      sum += error(numbers[i], scores[i]) * error(numbers[i], scores[i]);
     return sum / static_cast<double>(numbers.size());
   }
 
  private:
-  double error(int row, float score) const { return score - targets_[static_cast<std::size_t>(row)]; }
+  double error(int row, float score) const {
+    return score - targets_[static_cast<std::size_t>(row)];
+  }
   RankObjective ranking(std::span<const int> numbers) const {
     std::vector<double> seconds, spread;
     std::vector<int> workload;
@@ -113,7 +121,8 @@ class PartialObjective {
       workload.push_back(rows_.workload[row]);
       if (!rows_.spread.empty()) spread.push_back(rows_.spread[row]);
     }
-    return RankObjective(seconds, workload, options_.pairs_per_row, Resolution(options_.noise, spread));
+    return RankObjective(seconds, workload, options_.pairs_per_row,
+                         Resolution(options_.noise, spread));
   }
 
   const Rows& rows_;
@@ -124,17 +133,24 @@ class PartialObjective {
 class Course {
  public:
   Course(const Rows& rows, const TreeGruOptions& options, const LearntTree* before)
-      : rows_(rows), options_(options), split_(rows, options.held_out, options.seed),
+      : rows_(rows),
+        options_(options),
+        split_(rows, options.held_out, options.seed),
         continued_(before != nullptr && before->held_out == !split_.held_out.empty()),
-        rng_(continued_ ? Hasher().add(options.seed).add(static_cast<std::uint64_t>(rows.count())).value() : options.seed),
-        deck_(rows, split_.taught), objective_(rows, options), base_(rows.seconds.size()),
+        rng_(continued_
+                 ? Hasher().add(options.seed).add(static_cast<std::uint64_t>(rows.count())).value()
+                 : options.seed),
+        deck_(rows, split_.taught),
+        objective_(rows, options),
+        base_(rows.seconds.size()),
         weights_(continued_ ? treegru::adapted(before->weights, rows.features, rng_)
                             : treegru::random_weights(options.shape, rows.features, rng_)) {}
 
   Result<LearntTree> run() {
     LATHE_TRY_STATUS(add_global_scores(options_.global.get(), rows_.features, rows_.width, base_));
     trainer_ = LATHE_TRY(treegru::make_trainer(weights_, options_.threads));
-    const std::int64_t a_pass = (static_cast<std::int64_t>(split_.taught.size()) + options_.batch - 1) / options_.batch;
+    const std::int64_t a_pass =
+        (static_cast<std::int64_t>(split_.taught.size()) + options_.batch - 1) / options_.batch;
     const int most = continued_ ? options_.update_steps : options_.steps;
     const double rate = continued_ ? options_.update_rate : options_.learning_rate;
     const int steps = static_cast<int>(std::min<std::int64_t>(most, options_.passes * a_pass));
@@ -159,7 +175,8 @@ class Course {
     return out;
   }
   void add_base(std::span<const int> numbers, std::span<float> scores) const {
-    for (std::size_t i = 0; i < numbers.size(); ++i) scores[i] += base_[static_cast<std::size_t>(numbers[i])];
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      scores[i] += base_[static_cast<std::size_t>(numbers[i])];
   }
 
   Status take_step(double learning_rate) {
@@ -168,7 +185,8 @@ class Course {
     const std::size_t size = (drawn.size() + kParts - 1) / kParts;
     for (std::size_t begin = 0; begin < drawn.size(); begin += size)
       parts.push_back(treegru::make_batch(
-          weights_, features_of(std::span(drawn).subspan(begin, std::min(size, drawn.size() - begin)))));
+          weights_,
+          features_of(std::span(drawn).subspan(begin, std::min(size, drawn.size() - begin)))));
     std::vector<float> scores(drawn.size());
     LATHE_TRY_STATUS(trainer_->forward(parts, scores));
     add_base(drawn, scores);
@@ -197,7 +215,7 @@ class Course {
   const Rows& rows_;
   const TreeGruOptions& options_;
   const Split split_;
-  const bool continued_;      // from what was learnt before
+  const bool continued_;  // from what was learnt before
   Rng rng_;
   Deck deck_;
   const PartialObjective objective_;
@@ -210,7 +228,8 @@ class Course {
 
 }  // namespace
 
-Result<LearntTree> train_tree(const Rows& rows, const TreeGruOptions& options, const LearntTree* before) {
+Result<LearntTree> train_tree(const Rows& rows, const TreeGruOptions& options,
+                              const LearntTree* before) {
   return Course(rows, options, before).run();
 }
 

@@ -13,13 +13,15 @@ namespace lathe::model {
 namespace {
 
 std::string kind_name(const TreeGruOptions& options) {
-  return fmt::format("treegru{}-{}", options.shape.form == treegru::Form::kVanilla ? "-vanilla" : "",
+  return fmt::format("treegru{}-{}",
+                     options.shape.form == treegru::Form::kVanilla ? "-vanilla" : "",
                      options.objective == Objective::kRank ? "rank" : "reg");
 }
 
 Status check(const TreeGruOptions& options) {
   const auto bad = [](std::string_view name, auto value, std::string_view wanted) {
-    return fail(ErrorKind::kInvalidArgument, "cost model option {} is {}, it must be {}", name, value, wanted);
+    return fail(ErrorKind::kInvalidArgument, "cost model option {} is {}, it must be {}", name,
+                value, wanted);
   };
   LATHE_TRY_STATUS(treegru::check(options.shape));
   if (options.batch < 2) return bad("batch", options.batch, "2 or more");
@@ -28,7 +30,8 @@ Status check(const TreeGruOptions& options) {
   if (!(options.learning_rate > 0)) return bad("learning_rate", options.learning_rate, "above 0");
   if (options.update_steps < 1) return bad("update_steps", options.update_steps, "1 or more");
   if (!(options.update_rate > 0)) return bad("update_rate", options.update_rate, "above 0");
-  if (!(options.held_out >= 0 && options.held_out <= 0.5)) return bad("held_out", options.held_out, "from 0 to 0.5");
+  if (!(options.held_out >= 0 && options.held_out <= 0.5))
+    return bad("held_out", options.held_out, "from 0 to 0.5");
   if (options.patience < 1) return bad("patience", options.patience, "1 or more");
   if (options.threads < 1) return bad("threads", options.threads, "1 or more");
   if (options.pairs_per_row < 2) return bad("pairs_per_row", options.pairs_per_row, "2 or more");
@@ -38,7 +41,8 @@ Status check(const TreeGruOptions& options) {
 
 Status check_width(int width) {
   if (width == feature::tree_width()) return {};
-  return fail(ErrorKind::kInvalidArgument, "TreeGRU learns from rows of tree features, which are {} wide, not {}",
+  return fail(ErrorKind::kInvalidArgument,
+              "TreeGRU learns from rows of tree features, which are {} wide, not {}",
               feature::tree_width(), width);
 }
 
@@ -56,11 +60,13 @@ class TreeGru final : public CostModel {
 
   bool trained() const override { return network() != nullptr || options_.global; }
 
-  Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
+  Status predict(std::span<const float> features, int width,
+                 std::span<float> scores) const override {
     const auto network = this->network();
-    if (network == nullptr && options_.global) return options_.global->predict(features, width, scores);
-    LATHE_TRY_STATUS(
-        check_prediction(network != nullptr, feature::tree_width(), features.size(), width, scores.size()));
+    if (network == nullptr && options_.global)
+      return options_.global->predict(features, width, scores);
+    LATHE_TRY_STATUS(check_prediction(network != nullptr, feature::tree_width(), features.size(),
+                                      width, scores.size()));
     network->score(features, scores);
     return add_global_scores(options_.global.get(), features, width, scores);
   }
@@ -74,7 +80,8 @@ class TreeGru final : public CostModel {
   }
 
   Status load(const std::string& bytes) override {
-    treegru::Weights weights = LATHE_TRY(treegru::read_weights(LATHE_TRY(unpack(bytes, kind_name(options_)))));
+    treegru::Weights weights =
+        LATHE_TRY(treegru::read_weights(LATHE_TRY(unpack(bytes, kind_name(options_)))));
     if (weights.shape.form != options_.shape.form)
       return fail(ErrorKind::kDataLoss, "the cost model's weights are damaged: train it again");
     held_out_ = false;  // of which rows, nobody knows
@@ -110,6 +117,8 @@ class TreeGru final : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> make_treegru(const TreeGruOptions& options) { return std::make_unique<TreeGru>(options); }
+std::unique_ptr<CostModel> make_treegru(const TreeGruOptions& options) {
+  return std::make_unique<TreeGru>(options);
+}
 
 }  // namespace lathe::model

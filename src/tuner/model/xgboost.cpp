@@ -93,9 +93,8 @@ Result<Forest> train_forest(const Rows& rows, const XgboostOptions& options) {
   };
   GradientSource source;
   if (options.objective == Objective::kRank) {
-    auto objective = std::make_shared<RankObjective>(rows.seconds, rows.workload,
-                                                     options.pairs_per_row,
-                                                     Resolution(options.noise, rows.spread));
+    auto objective = std::make_shared<RankObjective>(
+        rows.seconds, rows.workload, options.pairs_per_row, Resolution(options.noise, rows.spread));
     source = [objective, with_base, &rng](std::span<const float> scores, Gradients& out) {
       objective->gradients(with_base(scores), rng, out);
     };

@@ -9,14 +9,16 @@ int median_draws(int all, int good) {
   constexpr double kRounding = 1e-9;
   double missed = 1;  // probability that none came up
   int draws = 0;
-  for (; missed > 0.5 + kRounding && draws < all; ++draws) missed *= static_cast<double>(all - good - draws) / (all - draws);
+  for (; missed > 0.5 + kRounding && draws < all; ++draws)
+    missed *= static_cast<double>(all - good - draws) / (all - draws);
   return draws;
 }
 
 Difficulty difficulty_of(const Recording& recording) {
   Difficulty d;
   const auto start = recording.find(recording.space->default_config());
-  const double start_seconds = start ? recording.seconds(*start) : std::numeric_limits<double>::infinity();
+  const double start_seconds =
+      start ? recording.seconds(*start) : std::numeric_limits<double>::infinity();
   d.default_share = recording.best_seconds() / start_seconds;
   d.default_place = 1;
   d.configs = static_cast<int>(recording.configs().size());

@@ -8,14 +8,16 @@ namespace {
 // A build that failed is told apart from a run that did.
 const char* failure_name(const std::string& kind) {
   const ErrorKind known = error_kind_from_name(kind);
-  return known == ErrorKind::kBuild || known == ErrorKind::kUnsupported ? "CompilationFailedConfig" : "RuntimeFailedConfig";
+  return known == ErrorKind::kBuild || known == ErrorKind::kUnsupported ? "CompilationFailedConfig"
+                                                                        : "RuntimeFailedConfig";
 }
 
 }  // namespace
 
 Json kernel_tuner_cache(const Recording& recording) {
   const auto& knobs = recording.space->knob_list();
-  Json keys = Json::array(), params = Json::object(), labels = Json::object(), cache = Json::object();
+  Json keys = Json::array(), params = Json::object(), labels = Json::object(),
+       cache = Json::object();
   for (const space::Knob& knob : knobs) {
     keys.push_back(knob.name);
     params[knob.name] = knob.values;
@@ -30,7 +32,9 @@ Json kernel_tuner_cache(const Recording& recording) {
     for (std::size_t k = 0; k < knobs.size(); ++k) entry[knobs[k].name] = values[k];
     const Trial& trial = recording.trials()[i];
     if (trial.failure < 0) entry["time"] = recording.seconds(i) * 1e3;
-    else entry["time"] = failure_name(recording.failures[static_cast<std::size_t>(trial.failure)].kind);
+    else
+      entry["time"] =
+          failure_name(recording.failures[static_cast<std::size_t>(trial.failure)].kind);
     entries.push_back({fmt::format("{}", fmt::join(values, ",")), std::move(entry)});
   }
   return {{"device_name", recording.machine.cpu_name},

@@ -6,8 +6,8 @@
 
 namespace lathe::recorded {
 
-// Its cache file: times in milliseconds. Structural choices are numbers, since most of its strategies reckon with values;
-// what they mean is in "labels".
+// Its cache file: times in milliseconds. Structural choices are numbers, since most of its
+// strategies reckon with values; what they mean is in "labels".
 Json kernel_tuner_cache(const Recording& recording);
 
 }  // namespace lathe::recorded

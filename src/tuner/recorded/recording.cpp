@@ -19,7 +19,8 @@ double race_scale(const std::vector<Trial>& trials) {
 }
 
 bool sound(const Trial& trial) {
-  const bool timed = trial.seconds > 0 && trial.raced_seconds >= 0 && std::isfinite(trial.raced_seconds) && trial.spread >= 0 &&
+  const bool timed = trial.seconds > 0 && trial.raced_seconds >= 0 &&
+                     std::isfinite(trial.raced_seconds) && trial.spread >= 0 &&
                      std::isfinite(trial.spread);
   return timed && (trial.failure < 0) == std::isfinite(trial.seconds);  // false for NaN
 }
@@ -36,10 +37,12 @@ Status Recording::set_trials(std::vector<Trial> trials) {
   configs_ = space::all_configs(*space);
   places_.clear();
   if (trials.size() != configs_.size())
-    return fail(ErrorKind::kDataLoss, "there are {} trials of {} configurations", trials.size(), configs_.size());
+    return fail(ErrorKind::kDataLoss, "there are {} trials of {} configurations", trials.size(),
+                configs_.size());
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (!sound(trials[i]) || trials[i].failure >= static_cast<int>(failures.size()))
-      return fail(ErrorKind::kDataLoss, "the trial of {} has times that cannot be", space->describe(configs_[i]));
+      return fail(ErrorKind::kDataLoss, "the trial of {} has times that cannot be",
+                  space->describe(configs_[i]));
     places_.emplace(configs_[i], i);
   }
   trials_ = std::move(trials);
@@ -54,7 +57,8 @@ void Recording::believe() {
   for (const Trial& trial : trials_) {
     const bool raced = trial.raced_seconds > 0;
     believed_.push_back(raced ? trial.raced_seconds * scale : trial.seconds);
-    if (raced && (fastest_raced == 0 || believed_.back() < fastest_raced)) fastest_raced = believed_.back();
+    if (raced && (fastest_raced == 0 || believed_.back() < fastest_raced))
+      fastest_raced = believed_.back();
   }
   for (double& seconds : believed_) seconds = std::max(seconds, fastest_raced);
   best_ = believed_.empty() ? std::numeric_limits<double>::infinity() : std::ranges::min(believed_);

@@ -1,5 +1,5 @@
-// A space measured whole: every configuration's time, with the machine and the programs it came from. Any search can then
-// run on it without hardware, again and again, and its best is known.
+// A space measured whole: every configuration's time, with the machine and the programs it came
+// from. Any search can then run on it without hardware, again and again, and its best is known.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@
 namespace lathe::recorded {
 
 struct Trial {
-  double seconds = std::numeric_limits<double>::infinity();  // of its visits in the recording; infinity: it failed
-  double raced_seconds = 0;  // median of the races afterwards; 0: not raced
-  double spread = 0;         // what `seconds` was measured to within, relative
+  double seconds = std::numeric_limits<double>::infinity();  // of its visits in the recording;
+                                                             // infinity: it failed
+  double raced_seconds = 0;    // median of the races afterwards; 0: not raced
+  double spread = 0;           // what `seconds` was measured to within, relative
   bool dropped_early = false;  // far from the best: `seconds` is of one visit
-  int failure = -1;          // in Recording::failures; -1: it worked
+  int failure = -1;            // in Recording::failures; -1: it worked
 };
 
 struct Failure {
@@ -34,10 +35,10 @@ class Recording {
   std::shared_ptr<const space::Space> space;  // complete without the rules that derived it
   Target target;                              // resolved
   Fingerprint machine;
-  std::string cache_mode;                     // "warm", "cold"
+  std::string cache_mode;                          // "warm", "cold"
   space::Flavour flavour = space::Flavour::kWide;  // of which it is a part
   int codegen_version = 0;
-  double peak_flops = 0;                      // of the machine, on the target's threads
+  double peak_flops = 0;  // of the machine, on the target's threads
   std::vector<Failure> failures;
 
   // All valid configurations, and what became of each.
@@ -45,8 +46,9 @@ class Recording {
   const std::vector<Trial>& trials() const { return trials_; }
   std::optional<std::size_t> find(const search::Config& config) const;
 
-  // The time to believe; infinity where it failed. Races are another hour than the recording: their medians are brought to
-  // its scale, by the median ratio of both among those raced. Nothing counts as faster than the fastest that was raced.
+  // The time to believe; infinity where it failed. Races are another hour than the recording: their
+  // medians are brought to its scale, by the median ratio of both among those raced. Nothing counts
+  // as faster than the fastest that was raced.
   double seconds(std::size_t config) const { return believed_[config]; }
   double best_seconds() const { return best_; }
 
@@ -65,9 +67,9 @@ class Recording {
   std::unordered_map<search::Config, std::size_t, search::ConfigHash> places_;
 };
 
-// As a file: JSON in a Zstandard frame, with a version and a checksum. Loading needs neither hardware nor LLVM. The error's
-// place is the path; it says whether this is no recording, one of another version, damaged, or one whose programs cannot be
-// built any more.
+// As a file: JSON in a Zstandard frame, with a version and a checksum. Loading needs neither
+// hardware nor LLVM. The error's place is the path; it says whether this is no recording, one of
+// another version, damaged, or one whose programs cannot be built any more.
 Status save(const Recording& recording, const std::string& path);
 Result<Recording> load(const std::string& path);
 

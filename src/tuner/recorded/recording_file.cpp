@@ -22,8 +22,12 @@ Json rounded(double value) {
 }
 
 Json to_json(const Target& target) {
-  return {{"text", target.text()},          {"vector_bits", target.vector_bits}, {"vector_registers", target.vector_registers},
-          {"fma", target.has_fma},          {"f16c", target.has_f16c},           {"avx512_masks", target.has_avx512_masks}};
+  return {{"text", target.text()},
+          {"vector_bits", target.vector_bits},
+          {"vector_registers", target.vector_registers},
+          {"fma", target.has_fma},
+          {"f16c", target.has_f16c},
+          {"avx512_masks", target.has_avx512_masks}};
 }
 Result<Target> target_from(const Json& json) {
   Target target = LATHE_TRY(parse_target(LATHE_TRY(json_string(json, "text"))));
@@ -36,8 +40,10 @@ Result<Target> target_from(const Json& json) {
 }
 
 Json to_json(const Fingerprint& machine) {
-  return {{"cpu_name", machine.cpu_name}, {"family", machine.family}, {"model", machine.model}, {"stepping", machine.stepping},
-          {"l1d_bytes", machine.l1d_bytes}, {"l2_bytes", machine.l2_bytes}, {"l3_bytes", machine.l3_bytes}, {"cores", machine.cores}};
+  return {{"cpu_name", machine.cpu_name},   {"family", machine.family},
+          {"model", machine.model},         {"stepping", machine.stepping},
+          {"l1d_bytes", machine.l1d_bytes}, {"l2_bytes", machine.l2_bytes},
+          {"l3_bytes", machine.l3_bytes},   {"cores", machine.cores}};
 }
 Result<Fingerprint> machine_from(const Json& json) {
   const auto number = [&](const char* member) { return json_int(json, member); };
@@ -53,7 +59,8 @@ Result<Fingerprint> machine_from(const Json& json) {
 
 // Columns, each with an entry a configuration: they compress better than rows.
 Json trials_json(const std::vector<Trial>& trials) {
-  Json seconds = Json::array(), spread = Json::array(), raced = Json::array(), dropped = Json::array(), failure = Json::array();
+  Json seconds = Json::array(), spread = Json::array(), raced = Json::array(),
+       dropped = Json::array(), failure = Json::array();
   for (const Trial& trial : trials) {
     seconds.push_back(rounded(trial.seconds));
     spread.push_back(std::round(trial.spread * 1e4) / 1e4);
@@ -61,8 +68,11 @@ Json trials_json(const std::vector<Trial>& trials) {
     dropped.push_back(trial.dropped_early ? 1 : 0);
     failure.push_back(trial.failure);
   }
-  return {{"seconds", std::move(seconds)}, {"raced_seconds", std::move(raced)}, {"spread", std::move(spread)},
-          {"dropped_early", std::move(dropped)}, {"failure", std::move(failure)}};
+  return {{"seconds", std::move(seconds)},
+          {"raced_seconds", std::move(raced)},
+          {"spread", std::move(spread)},
+          {"dropped_early", std::move(dropped)},
+          {"failure", std::move(failure)}};
 }
 
 // null is infinity, in times alone.
@@ -77,20 +87,25 @@ Result<std::vector<double>> column(const Json& json, const char* name) {
 }
 
 Result<std::vector<Trial>> trials_from(const Json& json) {
-  const auto seconds = LATHE_TRY(column(json, "seconds")), raced = LATHE_TRY(column(json, "raced_seconds")),
-             spread = LATHE_TRY(column(json, "spread")), dropped = LATHE_TRY(column(json, "dropped_early")),
+  const auto seconds = LATHE_TRY(column(json, "seconds")),
+             raced = LATHE_TRY(column(json, "raced_seconds")),
+             spread = LATHE_TRY(column(json, "spread")),
+             dropped = LATHE_TRY(column(json, "dropped_early")),
              failure = LATHE_TRY(column(json, "failure"));
   std::vector<Trial> trials(seconds.size());
   for (const auto* other : {&raced, &spread, &dropped, &failure})
-    if (other->size() != trials.size()) return fail(ErrorKind::kDataLoss, "its columns are not equally long");
+    if (other->size() != trials.size())
+      return fail(ErrorKind::kDataLoss, "its columns are not equally long");
   for (std::size_t i = 0; i < trials.size(); ++i)
-    trials[i] = {seconds[i], raced[i], spread[i], dropped[i] != 0, failure[i] >= 0 && failure[i] < 1e6 ? static_cast<int>(failure[i]) : -1};
+    trials[i] = {seconds[i], raced[i], spread[i], dropped[i] != 0,
+                 failure[i] >= 0 && failure[i] < 1e6 ? static_cast<int>(failure[i]) : -1};
   return trials;
 }
 
 Json to_json(const Recording& r) {
   Json failures = Json::array();
-  for (const Failure& failure : r.failures) failures.push_back({{"kind", failure.kind}, {"message", failure.message}});
+  for (const Failure& failure : r.failures)
+    failures.push_back({{"kind", failure.kind}, {"message", failure.message}});
   return {{kMark, kFormat},
           {"name", r.name},
           {"workload", te::workload_key(r.space->program())},
@@ -107,9 +122,11 @@ Json to_json(const Recording& r) {
 
 Result<Recording> recording_from(const Json& json) {
   const auto format = json_int(json, kMark);
-  if (!format) return fail(ErrorKind::kDataLoss, "this is no recording; lathe space record makes one");
+  if (!format)
+    return fail(ErrorKind::kDataLoss, "this is no recording; lathe space record makes one");
   if (*format != kFormat)
-    return fail(ErrorKind::kDataLoss, "the recording is of format {}, this Lathe reads format {}", *format, kFormat);
+    return fail(ErrorKind::kDataLoss, "the recording is of format {}, this Lathe reads format {}",
+                *format, kFormat);
   Recording r;
   r.name = LATHE_TRY(json_string(json, "name"));
   r.target = LATHE_TRY(target_from(LATHE_TRY(json_member(json, "target"))));
@@ -119,8 +136,10 @@ Result<Recording> recording_from(const Json& json) {
   r.peak_flops = LATHE_TRY(json_number(json, "peak_flops"));
   r.flavour = LATHE_TRY(space::flavour_named(LATHE_TRY(json_string(json, "flavour"))));
   for (const Json& failure : LATHE_TRY(json_array(json, "failures")))
-    r.failures.push_back({LATHE_TRY(json_string(failure, "kind")), LATHE_TRY(json_string(failure, "message"))});
-  const te::Program program = LATHE_TRY(te::parse_program(LATHE_TRY(json_string(json, "workload"))));
+    r.failures.push_back(
+        {LATHE_TRY(json_string(failure, "kind")), LATHE_TRY(json_string(failure, "message"))});
+  const te::Program program =
+      LATHE_TRY(te::parse_program(LATHE_TRY(json_string(json, "workload"))));
   r.space = LATHE_TRY(space::thaw(program, LATHE_TRY(json_member(json, "space"))));
   LATHE_TRY_STATUS(r.set_trials(LATHE_TRY(trials_from(LATHE_TRY(json_member(json, "trials"))))));
   return r;
@@ -142,7 +161,8 @@ Result<Recording> load(const std::string& path) {
   if (recording) return recording;
   Error& error = recording.error();
   error.place = path;
-  if (error.kind == ErrorKind::kInvalidArgument) error.kind = ErrorKind::kDataLoss;  // nobody wrote it by hand
+  if (error.kind == ErrorKind::kInvalidArgument)
+    error.kind = ErrorKind::kDataLoss;  // nobody wrote it by hand
   return recording;
 }
 

@@ -14,7 +14,8 @@ class Replay final : public measure::Measurer {
  public:
   explicit Replay(const Recording& recording) : recording_(recording) {}
 
-  Status measure(std::vector<measure::Candidate> batch, double, const std::function<void(measure::Outcome)>& done,
+  Status measure(std::vector<measure::Candidate> batch, double,
+                 const std::function<void(measure::Outcome)>& done,
                  const std::function<bool()>& stop) override {
     for (const auto& candidate : batch) {
       if (stop()) return {};
@@ -23,10 +24,12 @@ class Replay final : public measure::Measurer {
     return {};
   }
 
-  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates, const measure::RaceOptions&) override {
+  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates,
+                                    const measure::RaceOptions&) override {
     measure::RaceOutcome out;
     for (const auto& candidate : candidates)
-      out.racers.push_back({.ran = true, .seconds = recording_.seconds(LATHE_TRY(place_of(candidate)))});
+      out.racers.push_back(
+          {.ran = true, .seconds = recording_.seconds(LATHE_TRY(place_of(candidate)))});
     return out;
   }
 
@@ -36,7 +39,9 @@ class Replay final : public measure::Measurer {
   Result<std::size_t> place_of(const measure::Candidate& candidate) const {
     const auto place = recording_.find(candidate.config);
     if (!place)
-      return fail(ErrorKind::kNotFound, "the recording of {} has no configuration {}; measure it, or search within the recorded space",
+      return fail(ErrorKind::kNotFound,
+                  "the recording of {} has no configuration {}; measure it, or search within the "
+                  "recorded space",
                   recording_.name, fmt::join(candidate.config, ","));
     return *place;
   }
@@ -61,6 +66,8 @@ class Replay final : public measure::Measurer {
 
 }  // namespace
 
-std::unique_ptr<measure::Measurer> make_replay(const Recording& recording) { return std::make_unique<Replay>(recording); }
+std::unique_ptr<measure::Measurer> make_replay(const Recording& recording) {
+  return std::make_unique<Replay>(recording);
+}
 
 }  // namespace lathe::recorded

@@ -8,8 +8,8 @@
 
 namespace lathe::recorded {
 
-// Answers in the order asked, at once, with what the recording believes of each configuration. Refuses candidates whose
-// configuration it does not have. `recording` must outlive it.
+// Answers in the order asked, at once, with what the recording believes of each configuration.
+// Refuses candidates whose configuration it does not have. `recording` must outlive it.
 std::unique_ptr<measure::Measurer> make_replay(const Recording& recording);
 
 }  // namespace lathe::recorded

@@ -14,17 +14,21 @@ std::vector<std::size_t> some(std::size_t all, std::size_t wanted, std::uint64_t
   std::vector<std::size_t> numbers(all);
   for (std::size_t i = 0; i < all; ++i) numbers[i] = i;
   Rng rng(seed);
-  for (std::size_t i = 0; i < std::min(wanted, all); ++i) std::swap(numbers[i], numbers[i + rng.below(all - i)]);
+  for (std::size_t i = 0; i < std::min(wanted, all); ++i)
+    std::swap(numbers[i], numbers[i + rng.below(all - i)]);
   numbers.resize(std::min(wanted, all));
   return numbers;
 }
 
 }  // namespace
 
-Status add_rows(const Recording& recording, const std::string& features, int rows, std::uint64_t seed, learn::History& history) {
+Status add_rows(const Recording& recording, const std::string& features, int rows,
+                std::uint64_t seed, learn::History& history) {
   const feature::Kind kind = LATHE_TRY(feature::kind_named(features));
   if (kind == feature::Kind::kConfiguration)
-    return fail(ErrorKind::kInvalidArgument, "configuration features mean another thing in every space; use context or relation");
+    return fail(
+        ErrorKind::kInvalidArgument,
+        "configuration features mean another thing in every space; use context or relation");
   const auto chosen = some(recording.configs().size(), static_cast<std::size_t>(rows), seed);
   std::vector<search::Config> configs;
   for (const std::size_t place : chosen) configs.push_back(recording.configs()[place]);
@@ -41,8 +45,9 @@ Status add_rows(const Recording& recording, const std::string& features, int row
     all.workload.push_back(static_cast<int>(history.groups.size()));
     history.programs.push_back(Hasher().add(recording.name).add(place).value());
   }
-  history.groups.push_back({te::workload_key(recording.space->program()), recording.target.text(), recording.cache_mode,
-                            recording.machine.cpu(), recording.codegen_version});
+  history.groups.push_back({te::workload_key(recording.space->program()), recording.target.text(),
+                            recording.cache_mode, recording.machine.cpu(),
+                            recording.codegen_version});
   return {};
 }
 

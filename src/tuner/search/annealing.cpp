@@ -1,6 +1,7 @@
-// Parallel simulated annealing over the cost model's scores (paper, section 3.3, Algorithm 1 and appendix): 128 chains
-// that persist across updates of the model, the best lambda * batch unmeasured configurations they met, the diverse
-// choice of equation 3 among those, and a share of random configurations.
+// Parallel simulated annealing over the cost model's scores (paper, section 3.3, Algorithm 1 and
+// appendix): 128 chains that persist across updates of the model, the best lambda * batch
+// unmeasured configurations they met, the diverse choice of equation 3 among those, and a share of
+// random configurations.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -95,7 +96,8 @@ class Annealing final : public Searcher {
   // One round: the `wanted` configurations picked of the best the chains meet.
   std::vector<Config> anneal(int wanted) {
     known_.clear();
-    TopSet top(static_cast<std::size_t>(std::max<double>(wanted, std::ceil(options_.lambda * wanted))));
+    TopSet top(
+        static_cast<std::size_t>(std::max<double>(wanted, std::ceil(options_.lambda * wanted))));
     const Scale scale = start_round(top);
     int idle = 0;
     for (int step = 0; step < options_.steps && idle < options_.patience; ++step) {
@@ -125,10 +127,12 @@ class Annealing final : public Searcher {
     scores.resize(kept);
   }
 
-  // The model changed since the last round: scores the chains anew, restarts the worst from the best measured, and takes
-  // the spread of scores over the chains and as many fresh random configurations (chains alone have converged).
+  // The model changed since the last round: scores the chains anew, restarts the worst from the
+  // best measured, and takes the spread of scores over the chains and as many fresh random
+  // configurations (chains alone have converged).
   Scale start_round(TopSet& top) {
-    while (static_cast<int>(chains_.size()) < options_.chains) chains_.push_back(domain_.random(rng_));
+    while (static_cast<int>(chains_.size()) < options_.chains)
+      chains_.push_back(domain_.random(rng_));
     std::vector<Config> sample = chains_;
     for (int i = 0; i < options_.chains; ++i) sample.push_back(domain_.random(rng_));
     std::vector<double> scores;
@@ -171,7 +175,8 @@ class Annealing final : public Searcher {
     return changed;
   }
 
-  // Scores of `configs`; those not met before in this round go to the model in one call and are offered to the top set.
+  // Scores of `configs`; those not met before in this round go to the model in one call and are
+  // offered to the top set.
   bool evaluate(const std::vector<Config>& configs, std::vector<double>& scores, TopSet& top) {
     fresh_.clear();
     where_.clear();
@@ -200,9 +205,9 @@ class Annealing final : public Searcher {
   Options options_;
   Unseen unseen_;
   Rng rng_;
-  std::vector<Measured> best_;   // fastest measured, best first
-  std::vector<Config> chains_;   // persist across rounds
-  std::vector<double> scores_;   // of the chains, in this round
+  std::vector<Measured> best_;                            // fastest measured, best first
+  std::vector<Config> chains_;                            // persist across rounds
+  std::vector<double> scores_;                            // of the chains, in this round
   std::unordered_map<Config, double, ConfigHash> known_;  // scores of this round; never iterated
   std::vector<Config> proposals_, fresh_;
   std::vector<double> proposal_scores_, fresh_scores_;
@@ -211,8 +216,8 @@ class Annealing final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_annealing(const Domain& domain, Scorer& scorer, const Options& options,
-                                         std::uint64_t seed) {
+std::unique_ptr<Searcher> make_annealing(const Domain& domain, Scorer& scorer,
+                                         const Options& options, std::uint64_t seed) {
   return std::make_unique<Annealing>(domain, scorer, options, seed);
 }
 

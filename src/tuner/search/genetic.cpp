@@ -1,5 +1,5 @@
-// Genetic search, a baseline: tournament selection among the best measured, uniform crossover repaired to validity,
-// mutation along neighbours.
+// Genetic search, a baseline: tournament selection among the best measured, uniform crossover
+// repaired to validity, mutation along neighbours.
 #include <algorithm>
 
 #include "tuner/search/search.h"
@@ -10,17 +10,20 @@ namespace {
 
 constexpr std::size_t kPopulation = 64;
 constexpr int kTournament = 3;
-constexpr double kMutation = 0.1;    // a knob
-constexpr int kTriesPerChild = 32;   // each with one more mutation, before a random configuration takes the place
+constexpr double kMutation = 0.1;  // a knob
+constexpr int kTriesPerChild =
+    32;  // each with one more mutation, before a random configuration takes the place
 
 class Genetic final : public Searcher {
  public:
-  Genetic(const Domain& domain, std::uint64_t seed) : domain_(domain), unseen_(domain), rng_(seed) {}
+  Genetic(const Domain& domain, std::uint64_t seed)
+      : domain_(domain), unseen_(domain), rng_(seed) {}
 
   std::vector<Config> ask(int wanted) override {
     std::vector<Config> batch;
     // The first generation is random.
-    while (static_cast<int>(batch.size()) < wanted && told_ >= kPopulation && population_.size() >= 2) {
+    while (static_cast<int>(batch.size()) < wanted && told_ >= kPopulation &&
+           population_.size() >= 2) {
       auto child = breed();
       if (!child) break;
       batch.push_back(std::move(*child));
@@ -47,7 +50,8 @@ class Genetic final : public Searcher {
  private:
   const Config& parent() {
     std::size_t best = rng_.below(population_.size());
-    for (int i = 1; i < kTournament; ++i) best = std::min<std::size_t>(best, rng_.below(population_.size()));
+    for (int i = 1; i < kTournament; ++i)
+      best = std::min<std::size_t>(best, rng_.below(population_.size()));
     return population_[best].config;  // sorted: the smallest index is the fastest
   }
 
@@ -64,8 +68,8 @@ class Genetic final : public Searcher {
     return unseen_.draw(rng_);
   }
 
-  // Each knob from either parent. An invalid child gets its mother's values back, knob by knob in random order, until it
-  // is valid; at the end it is its mother, who is.
+  // Each knob from either parent. An invalid child gets its mother's values back, knob by knob in
+  // random order, until it is valid; at the end it is its mother, who is.
   Config crossover(const Config& mother, const Config& father) {
     Config child = mother;
     std::vector<std::size_t> changed;

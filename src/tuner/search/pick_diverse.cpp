@@ -1,5 +1,6 @@
-// Equation 3 by lazy greedy: gains only shrink as pairs get covered (the objective is submodular), so a gain computed
-// earlier is an upper bound, and the candidate whose refreshed gain still tops the heap is the best of all.
+// Equation 3 by lazy greedy: gains only shrink as pairs get covered (the objective is submodular),
+// so a gain computed earlier is an upper bound, and the candidate whose refreshed gain still tops
+// the heap is the best of all.
 #include <algorithm>
 #include <cmath>
 #include <queue>
@@ -44,8 +45,8 @@ class Cover {
 
 }  // namespace
 
-std::vector<int> pick_diverse(std::span<const Config> candidates, std::span<const double> scores, int count,
-                              double alpha) {
+std::vector<int> pick_diverse(std::span<const Config> candidates, std::span<const double> scores,
+                              int count, double alpha) {
   const Scale scale = scale_of(scores);
   Cover cover(candidates);
   std::priority_queue<Entry> heap;

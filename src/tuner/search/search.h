@@ -1,4 +1,5 @@
-// Exploration (paper, section 3.3): which configurations to measure next. Knows spaces and scores, not hardware.
+// Exploration (paper, section 3.3): which configurations to measure next. Knows spaces and scores,
+// not hardware.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +19,34 @@ struct ConfigHash {
   std::size_t operator()(const Config& config) const;
 };
 
-// The space as the search sees it. Implemented by space::Space and by recorded spaces (replay). Thread-safe.
+// The space as the search sees it. Implemented by space::Space and by recorded spaces (replay).
+// Thread-safe.
 class Domain {
  public:
   virtual ~Domain() = default;
   virtual int knobs() const = 0;
-  virtual int values(int knob) const = 0;                     // number of values of the knob, >= 1
-  virtual bool valid(const Config& config) const = 0;         // satisfies the constraints
-  // Several configurations may be one program: the one of them that stands for all. random() and neighbour() answer with
-  // such ones only. Given a valid configuration.
+  virtual int values(int knob) const = 0;              // number of values of the knob, >= 1
+  virtual bool valid(const Config& config) const = 0;  // satisfies the constraints
+  // Several configurations may be one program: the one of them that stands for all. random() and
+  // neighbour() answer with such ones only. Given a valid configuration.
   virtual Config canonical(const Config& config) const { return config; }
   // Equal only for configurations of one program; a few of those may have different forms.
   virtual std::uint64_t program_number(const Config& config) const { return ConfigHash()(config); }
-  virtual Config random(Rng& rng) const = 0;                  // uniform over the valid configurations, or close to it, brought to their form
-  // One knob changed (or a few, where a constraint ties them), valid, another program; `config` itself if it has no neighbour.
+  virtual Config random(Rng& rng)
+      const = 0;  // uniform over the valid configurations, or close to it, brought to their form
+  // One knob changed (or a few, where a constraint ties them), valid, another program; `config`
+  // itself if it has no neighbour.
   virtual Config neighbour(const Config& config, Rng& rng) const = 0;
 };
 
-// Predicted scores, higher is faster. Called with thousands of configurations at once; may use `jobs` threads itself.
+// Predicted scores, higher is faster. Called with thousands of configurations at once; may use
+// `jobs` threads itself.
 class Scorer {
  public:
   virtual ~Scorer() = default;
   virtual bool ready() const = 0;  // false until trained: then searches propose at random
-  // Share of a batch that scores may choose, however small epsilon is: less while they rest on no measurement.
+  // Share of a batch that scores may choose, however small epsilon is: less while they rest on no
+  // measurement.
   virtual double trust() const { return 1; }
   virtual void score(std::span<const Config> configs, std::span<double> scores) = 0;
 };
@@ -51,18 +57,22 @@ struct Measured {
 };
 
 struct Options {
-  int chains = 128;            // paper, appendix
-  int steps = 500;             // at most, a round
-  double epsilon = 0.05;       // share of a batch chosen at random
-  double lambda = 2;           // candidates kept for the diversity pick: lambda * batch
-  double alpha = 0.5;          // weight of diversity in eq. 3, in units of the scores' spread
-  double temperature = 1.0;    // initial, in units of the scores' spread; cools to 0 linearly over a round
-  int patience = 50;           // a round ends after this many steps in which no candidate entered the top set
-  double elite = 0.125;        // share of the chains, the worst, that restart from the best measured; 0: as in the paper
+  int chains = 128;       // paper, appendix
+  int steps = 500;        // at most, a round
+  double epsilon = 0.05;  // share of a batch chosen at random
+  double lambda = 2;      // candidates kept for the diversity pick: lambda * batch
+  double alpha = 0.5;     // weight of diversity in eq. 3, in units of the scores' spread
+  double temperature =
+      1.0;  // initial, in units of the scores' spread; cools to 0 linearly over a round
+  int patience =
+      50;  // a round ends after this many steps in which no candidate entered the top set
+  double elite = 0.125;  // share of the chains, the worst, that restart from the best measured; 0:
+                         // as in the paper
 };
 
-// Ask / tell. `ask` never returns a configuration it returned before or was told about; it returns fewer than wanted
-// only when the space is exhausted. Deterministic for a seed and the sequence of calls.
+// Ask / tell. `ask` never returns a configuration it returned before or was told about; it returns
+// fewer than wanted only when the space is exhausted. Deterministic for a seed and the sequence of
+// calls.
 class Searcher {
  public:
   virtual ~Searcher() = default;
@@ -73,12 +83,14 @@ class Searcher {
 };
 
 // "annealing" needs a scorer; "random" and "genetic" ignore it.
-std::unique_ptr<Searcher> make_annealing(const Domain& domain, Scorer& scorer, const Options& options, std::uint64_t seed);
+std::unique_ptr<Searcher> make_annealing(const Domain& domain, Scorer& scorer,
+                                         const Options& options, std::uint64_t seed);
 std::unique_ptr<Searcher> make_genetic(const Domain& domain, std::uint64_t seed);
 std::unique_ptr<Searcher> make_random(const Domain& domain, std::uint64_t seed);
 
-// Equation 3, greedily: picks `count` of the candidates, maximising  sum score/spread + alpha * number of distinct
-// (knob, value) pairs covered. Returns indices. Public for tests and ablations.
-std::vector<int> pick_diverse(std::span<const Config> candidates, std::span<const double> scores, int count, double alpha);
+// Equation 3, greedily: picks `count` of the candidates, maximising  sum score/spread + alpha *
+// number of distinct (knob, value) pairs covered. Returns indices. Public for tests and ablations.
+std::vector<int> pick_diverse(std::span<const Config> candidates, std::span<const double> scores,
+                              int count, double alpha);
 
 }  // namespace lathe::search

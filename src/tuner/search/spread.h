@@ -1,5 +1,5 @@
-// Scores have no unit (a rank objective's may be negative, a regression's tiny), so temperatures and weights are stated
-// in units of their spread.
+// Scores have no unit (a rank objective's may be negative, a regression's tiny), so temperatures
+// and weights are stated in units of their spread.
 #pragma once
 
 #include <algorithm>

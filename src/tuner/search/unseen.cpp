@@ -5,8 +5,9 @@
 namespace lathe::search {
 namespace {
 
-constexpr double kEnumerable = 1 << 18;    // configurations, valid or not
-constexpr int kTriesBeforeListing = 200;   // rejections in a row after which a small space is enumerated
+constexpr double kEnumerable = 1 << 18;  // configurations, valid or not
+constexpr int kTriesBeforeListing =
+    200;  // rejections in a row after which a small space is enumerated
 constexpr int kTriesBeforeWalking = 2000;  // ... and a large one is walked
 constexpr int kWalks = 64;
 constexpr int kWalkLength = 500;
@@ -34,7 +35,8 @@ void Unseen::enumerate(Rng& rng) {
   enumerated_ = true;
   Config config(static_cast<std::size_t>(domain_.knobs()), 0);
   for (bool more = true; more;) {
-    if (!contains(config) && domain_.valid(config) && domain_.canonical(config) == config) remaining_.push_back(config);
+    if (!contains(config) && domain_.valid(config) && domain_.canonical(config) == config)
+      remaining_.push_back(config);
     more = false;
     for (std::size_t knob = 0; knob < config.size() && !more; ++knob) {
       more = ++config[knob] < domain_.values(static_cast<int>(knob));

@@ -10,13 +10,16 @@
 
 namespace lathe::search {
 
-// Keeps only what was proposed or measured, never the space. Drawing is by rejection; where rejections pile up, what is
-// left is small: then a small space is enumerated once, a large one is walked along neighbours. So a draw always ends.
+// Keeps only what was proposed or measured, never the space. Drawing is by rejection; where
+// rejections pile up, what is left is small: then a small space is enumerated once, a large one is
+// walked along neighbours. So a draw always ends.
 class Unseen {
  public:
   explicit Unseen(const Domain& domain) : domain_(domain) {}
 
-  bool contains(const Config& config) const { return seen_.contains(domain_.program_number(config)); }
+  bool contains(const Config& config) const {
+    return seen_.contains(domain_.program_number(config));
+  }
   // True if it was new.
   bool mark(const Config& config) { return seen_.insert(domain_.program_number(config)).second; }
   // A random configuration of a program never marked before, marked now; none if nothing is left.

@@ -11,7 +11,9 @@ constexpr double kMostCounted = 1 << 19;  // configurations: about a second
 constexpr int kSamples = 100'000;
 constexpr double kTwoSided95 = 1.96;
 
-bool stands_for_itself(const Space& space, const Config& config) { return space.valid(config) && space.canonical(config) == config; }
+bool stands_for_itself(const Space& space, const Config& config) {
+  return space.valid(config) && space.canonical(config) == config;
+}
 
 }  // namespace
 
@@ -27,7 +29,8 @@ ProgramCount count_programs(const Space& space) {
   Config config(static_cast<std::size_t>(space.knobs()));
   int met = 0;
   for (int i = 0; i < kSamples; ++i) {
-    for (int k = 0; k < space.knobs(); ++k) config[static_cast<std::size_t>(k)] = static_cast<std::uint16_t>(rng.below(space.values(k)));
+    for (int k = 0; k < space.knobs(); ++k)
+      config[static_cast<std::size_t>(k)] = static_cast<std::uint16_t>(rng.below(space.values(k)));
     met += stands_for_itself(space, config) ? 1 : 0;
   }
   const double share = static_cast<double>(met) / kSamples;

@@ -47,10 +47,10 @@ Answers carried_over(const Essence& from, const Answers& answers, const Essence&
   Answers out;
   for (const auto& [size, limit] : to.questions()) {
     const auto found = known.find({to.formula(size), limit});
-    if (found != known.end())
-      out.push_back(found->second);
+    if (found != known.end()) out.push_back(found->second);
     else
-      out.push_back(to.sizes().is_constant(size) && to.sizes().constant_value(size) <= limit ? 1 : 0);
+      out.push_back(to.sizes().is_constant(size) && to.sizes().constant_value(size) <= limit ? 1
+                                                                                             : 0);
   }
   return out;
 }
@@ -61,7 +61,8 @@ const Forms::Family* Forms::family(const Config& config) const {
   const std::uint64_t key = space_.choice_number(config);
   {
     const std::shared_lock lock(mutex_);
-    if (const auto found = families_.find(key); found != families_.end()) return found->second.get();
+    if (const auto found = families_.find(key); found != families_.end())
+      return found->second.get();
   }
   const Result<Sketch>& sketch = space_.sketch(config);
   std::unique_ptr<Family> made;
@@ -128,18 +129,22 @@ std::uint64_t Forms::program(const Config& config) const {
   return hasher.value();
 }
 
-const Forms::Shape& Forms::shape_of(const Family& family, std::span<const std::int64_t> values, const Config& config) const {
+const Forms::Shape& Forms::shape_of(const Family& family, std::span<const std::int64_t> values,
+                                    const Config& config) const {
   const std::uint64_t key = key_of(family.essence, values);
   {
     const std::shared_lock lock(family.mutex);
-    if (const auto found = family.shapes.find(key); found != family.shapes.end()) return *found->second;
+    if (const auto found = family.shapes.find(key); found != family.shapes.end())
+      return *found->second;
   }
-  auto made = std::make_unique<const Shape>(make_shape(family, family.essence.answers(values), config));
+  auto made =
+      std::make_unique<const Shape>(make_shape(family, family.essence.answers(values), config));
   const std::unique_lock lock(family.mutex);
   return *family.shapes.try_emplace(key, std::move(made)).first->second;
 }
 
-Forms::Shape Forms::make_shape(const Family& family, const Answers& answers, const Config& config) const {
+Forms::Shape Forms::make_shape(const Family& family, const Answers& answers,
+                               const Config& config) const {
   const Essence& essence = family.essence;
   Shape shape;
   shape.visible.assign(static_cast<std::size_t>(essence.sizes().count()), 0);
@@ -153,12 +158,13 @@ Forms::Shape Forms::make_shape(const Family& family, const Answers& answers, con
     const SizeId entry = family.entry[k];
     const auto shows = [&](SizeId id) {  // the knob, or a multiple of it
       const ir::Sizes::Entry& e = essence.sizes().at(id);
-      const bool multiple = e.op == ir::Sizes::Op::kMul && ((e.a == entry && essence.sizes().is_constant(e.b)) ||
-                                                            (e.b == entry && essence.sizes().is_constant(e.a)));
+      const bool multiple =
+          e.op == ir::Sizes::Op::kMul && ((e.a == entry && essence.sizes().is_constant(e.b)) ||
+                                          (e.b == entry && essence.sizes().is_constant(e.a)));
       return shape.visible[at(id)] != 0 && multiple;
     };
-    const bool seen = entry != SizeId::kNone &&
-                      (shape.visible[at(entry)] != 0 || std::ranges::any_of(family.dependents[k], shows));
+    const bool seen = entry != SizeId::kNone && (shape.visible[at(entry)] != 0 ||
+                                                 std::ranges::any_of(family.dependents[k], shows));
     if (!seen) shape.loose.push_back(static_cast<int>(k));
   }
   shape.choice = first_choice(family, answers, config);
@@ -166,7 +172,8 @@ Forms::Shape Forms::make_shape(const Family& family, const Answers& answers, con
 }
 
 // One structural knob after the other to its first value with the same form, until none has one.
-Forms::Choice Forms::first_choice(const Family& family, const Answers& answers, const Config& config) const {
+Forms::Choice Forms::first_choice(const Family& family, const Answers& answers,
+                                  const Config& config) const {
   const std::uint64_t form = form_of(family, answers);
   Config now = config;
   for (int pass = 0; pass < kPasses; ++pass) {
@@ -176,7 +183,9 @@ Forms::Choice Forms::first_choice(const Family& family, const Answers& answers, 
       for (std::uint16_t v = 0; v < now[static_cast<std::size_t>(k)]; ++v) {
         trial[static_cast<std::size_t>(k)] = v;
         const Family* other = this->family(trial);
-        if (other == nullptr || form_of(*other, carried_over(family.essence, answers, other->essence)) != form) continue;
+        if (other == nullptr ||
+            form_of(*other, carried_over(family.essence, answers, other->essence)) != form)
+          continue;
         now = trial;
         changed = true;
         break;
@@ -193,14 +202,16 @@ std::uint64_t Forms::form_of(const Family& family, const Answers& answers) const
   const std::uint64_t key = key_of(answers);
   {
     const std::shared_lock lock(family.mutex);
-    if (const auto found = family.forms.find(key); found != family.forms.end()) return found->second;
+    if (const auto found = family.forms.find(key); found != family.forms.end())
+      return found->second;
   }
   const std::uint64_t form = family.essence.form(answers);
   const std::unique_lock lock(family.mutex);
   return family.forms.try_emplace(key, form).first->second;
 }
 
-// Whether another value of the knob changes a number of the essence; if not, `values` are of that value afterwards.
+// Whether another value of the knob changes a number of the essence; if not, `values` are of that
+// value afterwards.
 bool Forms::has_effect(const Family& family, const Shape& shape, int knob, std::int64_t value,
                        std::vector<std::int64_t>& values) const {
   const auto k = static_cast<std::size_t>(knob);
@@ -217,13 +228,15 @@ bool Forms::has_effect(const Family& family, const Shape& shape, int knob, std::
     own = now;
     if (!seen) continue;
     values[at(family.entry[k])] = before[0];
-    for (std::size_t i = 1; i < before.size(); ++i) values[at(family.dependents[k][i - 1])] = before[i];
+    for (std::size_t i = 1; i < before.size(); ++i)
+      values[at(family.dependents[k][i - 1])] = before[i];
     return true;
   }
   return false;
 }
 
-void Forms::lower_sizes(const Family& family, const Shape& shape, Config& config, std::vector<std::int64_t>& values) const {
+void Forms::lower_sizes(const Family& family, const Shape& shape, Config& config,
+                        std::vector<std::int64_t>& values) const {
   for (const int k : shape.loose) {
     std::uint16_t& index = config[static_cast<std::size_t>(k)];
     const auto& options = space_.derived.knobs[static_cast<std::size_t>(k)].values;

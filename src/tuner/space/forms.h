@@ -1,10 +1,11 @@
 // One form for all configurations of one program. Internal to this room.
 //
-// Knobs have values without effect: a block larger than what is left to block, the order of loops of one iteration, a
-// prefetch of what nobody reads. Whether they have follows from the essence of the nests (analysis/essence.h), not from
-// the rules that made the knobs. A size takes its first value that leaves every number of its nest's essence as it is. A
-// structural knob takes its first value whose nest has the same essence as a formula; that is looked up by which loops
-// go away, so it is worked out once.
+// Knobs have values without effect: a block larger than what is left to block, the order of loops
+// of one iteration, a prefetch of what nobody reads. Whether they have follows from the essence of
+// the nests (analysis/essence.h), not from the rules that made the knobs. A size takes its first
+// value that leaves every number of its nest's essence as it is. A structural knob takes its first
+// value whose nest has the same essence as a formula; that is looked up by which loops go away, so
+// it is worked out once.
 #pragma once
 
 #include <map>
@@ -30,17 +31,17 @@ class Forms {
  private:
   // What the answers about a sketch's sizes decide.
   struct Shape {
-    std::uint64_t structure;               // of the essence, apart from its sizes
-    std::vector<ir::SizeId> sizes;         // of the essence
-    std::vector<char> visible;             // by size: one of those, or asked about
-    std::vector<int> loose;                // knobs, not structural, that are not seen to have an effect at once
-    std::vector<std::uint16_t> choice;     // of the structural knobs, in the form
+    std::uint64_t structure;        // of the essence, apart from its sizes
+    std::vector<ir::SizeId> sizes;  // of the essence
+    std::vector<char> visible;      // by size: one of those, or asked about
+    std::vector<int> loose;  // knobs, not structural, that are not seen to have an effect at once
+    std::vector<std::uint16_t> choice;  // of the structural knobs, in the form
   };
-  struct Family {                          // a sketch with its configurations
+  struct Family {  // a sketch with its configurations
     explicit Family(const Sketch& sketch) : essence(sketch.nest) {}
     analysis::Essence essence;
-    std::vector<ir::SizeId> entry;                     // by knob; kNone: no size depends on it
-    std::vector<std::vector<ir::SizeId>> dependents;   // by knob, in the table's order
+    std::vector<ir::SizeId> entry;                    // by knob; kNone: no size depends on it
+    std::vector<std::vector<ir::SizeId>> dependents;  // by knob, in the table's order
     mutable std::shared_mutex mutex;
     mutable std::unordered_map<std::uint64_t, std::unique_ptr<const Shape>> shapes;  // by answers
     mutable std::unordered_map<std::uint64_t, std::uint64_t> forms;                  // by answers
@@ -49,16 +50,22 @@ class Forms {
 
   const Family* family(const Config& config) const;
   void index(Family& family) const;
-  const Shape& shape_of(const Family& family, std::span<const std::int64_t> values, const Config& config) const;
-  Shape make_shape(const Family& family, const analysis::Essence::Answers& answers, const Config& config) const;
-  Choice first_choice(const Family& family, const analysis::Essence::Answers& answers, const Config& config) const;
+  const Shape& shape_of(const Family& family, std::span<const std::int64_t> values,
+                        const Config& config) const;
+  Shape make_shape(const Family& family, const analysis::Essence::Answers& answers,
+                   const Config& config) const;
+  Choice first_choice(const Family& family, const analysis::Essence::Answers& answers,
+                      const Config& config) const;
   std::uint64_t form_of(const Family& family, const analysis::Essence::Answers& answers) const;
-  bool has_effect(const Family& family, const Shape& shape, int knob, std::int64_t value, std::vector<std::int64_t>& values) const;
-  void lower_sizes(const Family& family, const Shape& shape, Config& config, std::vector<std::int64_t>& values) const;
+  bool has_effect(const Family& family, const Shape& shape, int knob, std::int64_t value,
+                  std::vector<std::int64_t>& values) const;
+  void lower_sizes(const Family& family, const Shape& shape, Config& config,
+                   std::vector<std::int64_t>& values) const;
 
   const Space::Impl& space_;
   mutable std::shared_mutex mutex_;
-  mutable std::unordered_map<std::uint64_t, std::unique_ptr<const Family>> families_;  // null: the sketch does not exist
+  mutable std::unordered_map<std::uint64_t, std::unique_ptr<const Family>>
+      families_;  // null: the sketch does not exist
 };
 
 }  // namespace lathe::space

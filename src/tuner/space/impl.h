@@ -21,7 +21,8 @@ struct Space::Impl {
   Derived derived;
   std::vector<int> structural;  // knobs
   mutable std::shared_mutex mutex;
-  mutable std::unordered_map<std::uint64_t, std::unique_ptr<Result<Sketch>>> sketches;  // by choice_number()
+  mutable std::unordered_map<std::uint64_t, std::unique_ptr<Result<Sketch>>>
+      sketches;                  // by choice_number()
   std::unique_ptr<Forms> forms;  // null: every configuration stands for itself
 
   // The values of the structural knobs as one number.
@@ -31,10 +32,12 @@ struct Space::Impl {
   void knob_values(const Config& config, std::vector<std::int64_t>& out) const;
 };
 
-// The space, its structural knobs indexed, its default checked. Its configurations have one form a program.
+// The space, its structural knobs indexed, its default checked. Its configurations have one form a
+// program.
 std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl);
-// The same for a small space that is a list of configurations: each stands for itself. Nobody promises that the default is
-// valid: if it is not, the first configuration that is becomes it. An error: there is none, or the space is too large to be listed.
+// The same for a small space that is a list of configurations: each stands for itself. Nobody
+// promises that the default is valid: if it is not, the first configuration that is becomes it. An
+// error: there is none, or the space is too large to be listed.
 Result<std::unique_ptr<Space>> finish_part(std::unique_ptr<Space::Impl> impl);
 
 }  // namespace lathe::space

@@ -19,8 +19,8 @@ Naming naming_of(const std::vector<Knob>& knobs) {
 Result<Sketch> rebuild(const te::Program& program, const Json& trace, const Naming& naming) {
   Sketch sketch{te::naive_nest(program), {}};
   ir::Sizes& sizes = sketch.nest.sizes;
-  sketch.trace = LATHE_TRY(
-      schedule::trace_from_json(trace, sizes, [&](const std::string& name) { return naming(sizes, name); }));
+  sketch.trace = LATHE_TRY(schedule::trace_from_json(
+      trace, sizes, [&](const std::string& name) { return naming(sizes, name); }));
   const auto done = schedule::apply(sketch.nest, sketch.trace, program.contract.free_layout);
   if (!done) return fail(ErrorKind::kIllegalSchedule, "{}", done.error().text());
   return sketch;
@@ -28,13 +28,16 @@ Result<Sketch> rebuild(const te::Program& program, const Json& trace, const Nami
 
 Result<Constraint> rebuild(ir::Sizes& sizes, const Json& constraint, const Naming& naming) {
   const Json size = LATHE_TRY(json_member(constraint, "size"));
-  const ir::SizeId id = LATHE_TRY(
-      ir::size_from_json(size, sizes, [&](const std::string& name) { return naming(sizes, name); }));
-  return Constraint{LATHE_TRY(json_string(constraint, "why")), id, LATHE_TRY(json_int(constraint, "most"))};
+  const ir::SizeId id = LATHE_TRY(ir::size_from_json(
+      size, sizes, [&](const std::string& name) { return naming(sizes, name); }));
+  return Constraint{LATHE_TRY(json_string(constraint, "why")), id,
+                    LATHE_TRY(json_int(constraint, "most"))};
 }
 
 Json to_json(const ir::Sizes& sizes, const Constraint& constraint) {
-  return {{"why", constraint.why}, {"size", ir::to_json(sizes, constraint.size)}, {"most", constraint.most}};
+  return {{"why", constraint.why},
+          {"size", ir::to_json(sizes, constraint.size)},
+          {"most", constraint.most}};
 }
 
 void each_choice(const std::vector<Knob>& knobs, const std::function<void(const Config&)>& visit) {

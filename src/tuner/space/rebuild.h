@@ -20,7 +20,8 @@ Result<Sketch> rebuild(const te::Program& program, const Json& trace, const Nami
 Result<Constraint> rebuild(ir::Sizes& sizes, const Json& constraint, const Naming& naming);
 Json to_json(const ir::Sizes& sizes, const Constraint& constraint);
 
-// Calls visit(values) for every choice of the structural knobs; the other knobs have their first value.
+// Calls visit(values) for every choice of the structural knobs; the other knobs have their first
+// value.
 void each_choice(const std::vector<Knob>& knobs, const std::function<void(const Config&)>& visit);
 
 }  // namespace lathe::space

@@ -21,21 +21,23 @@ Result<std::size_t> value_named(const Knob& knob, const Json& name) {
     if (name_of(knob, v) == name) return v;
     known.push_back(name_of(knob, v).dump());
   }
-  return fail_at(knob.name, ErrorKind::kInvalidArgument, "{} is no value of this knob; it has {}", name.dump(),
-                 fmt::join(known, ", "));
+  return fail_at(knob.name, ErrorKind::kInvalidArgument, "{} is no value of this knob; it has {}",
+                 name.dump(), fmt::join(known, ", "));
 }
 
 // The old knob's values that are kept, in their old order.
 Result<std::vector<std::size_t>> kept_values(const Knob& knob, const Json& kept) {
   const auto found = kept.find(knob.name);
   if (found == kept.end())
-    return fail_at(knob.name, ErrorKind::kInvalidArgument, "nothing says which values of this knob are kept; list them, or give one");
+    return fail_at(knob.name, ErrorKind::kInvalidArgument,
+                   "nothing says which values of this knob are kept; list them, or give one");
   std::vector<std::size_t> values;
   for (const Json& name : found->is_array() ? *found : Json::array({*found}))
     values.push_back(LATHE_TRY(value_named(knob, name)));
   std::ranges::sort(values);
   if (values.empty() || std::ranges::adjacent_find(values) != values.end())
-    return fail_at(knob.name, ErrorKind::kInvalidArgument, "a list of kept values has each once, and one at least");
+    return fail_at(knob.name, ErrorKind::kInvalidArgument,
+                   "a list of kept values has each once, and one at least");
   return values;
 }
 
@@ -48,13 +50,15 @@ struct Mapping {
     Config config;
     for (const auto& values : kept) config.push_back(static_cast<std::uint16_t>(values.front()));
     for (std::size_t k = 0; k < free.size(); ++k)
-      config[static_cast<std::size_t>(free[k])] = static_cast<std::uint16_t>(kept[static_cast<std::size_t>(free[k])][chosen[k]]);
+      config[static_cast<std::size_t>(free[k])] =
+          static_cast<std::uint16_t>(kept[static_cast<std::size_t>(free[k])][chosen[k]]);
     return config;
   }
 };
 
 Status refuse_strangers(const std::vector<Knob>& knobs, const Json& kept) {
-  if (!kept.is_object()) return fail(ErrorKind::kInvalidArgument, "the kept values are no object of knobs");
+  if (!kept.is_object())
+    return fail(ErrorKind::kInvalidArgument, "the kept values are no object of knobs");
   for (const auto& [name, values] : kept.items())
     if (std::ranges::find(knobs, name, &Knob::name) == knobs.end())
       return fail_at(name, ErrorKind::kInvalidArgument, "this space has no such knob");
@@ -68,7 +72,9 @@ Result<Mapping> mapping_of(const std::vector<Knob>& knobs, const Json& kept) {
     mapping.kept.push_back(LATHE_TRY(kept_values(knobs[k], kept)));
     if (mapping.kept.back().size() > 1) mapping.free.push_back(static_cast<int>(k));
   }
-  if (mapping.free.empty()) return fail(ErrorKind::kInvalidArgument, "every knob is settled, so there is nothing to search");
+  if (mapping.free.empty())
+    return fail(ErrorKind::kInvalidArgument,
+                "every knob is settled, so there is nothing to search");
   return mapping;
 }
 
@@ -76,25 +82,29 @@ Result<Mapping> mapping_of(const std::vector<Knob>& knobs, const Json& kept) {
 Knob part_of(const Knob& knob, const std::vector<std::size_t>& kept) {
   Knob part{knob.name, {}, {}, knob.structural};
   for (const std::size_t value : kept) {
-    part.values.push_back(knob.structural ? static_cast<std::int64_t>(part.values.size()) : knob.values[value]);
+    part.values.push_back(knob.structural ? static_cast<std::int64_t>(part.values.size())
+                                          : knob.values[value]);
     if (!knob.labels.empty()) part.labels.push_back(knob.labels[value]);
   }
   return part;
 }
 
 // Free knobs under their new number, settled ones as constants.
-Naming naming_of(const std::vector<Knob>& old, const Mapping& mapping, const std::vector<Knob>& knobs) {
+Naming naming_of(const std::vector<Knob>& old, const Mapping& mapping,
+                 const std::vector<Knob>& knobs) {
   std::map<std::string, std::int64_t> settled;
   for (std::size_t k = 0; k < old.size(); ++k)
     if (mapping.kept[k].size() == 1) settled[old[k].name] = old[k].values[mapping.kept[k].front()];
-  return [settled, others = naming_of(knobs)](ir::Sizes& sizes, const std::string& name) -> Result<ir::SizeId> {
+  return [settled, others = naming_of(knobs)](ir::Sizes& sizes,
+                                              const std::string& name) -> Result<ir::SizeId> {
     const auto found = settled.find(name);
     return found == settled.end() ? others(sizes, name) : sizes.constant(found->second);
   };
 }
 
 // The kept value nearest to what a person would start from.
-std::int64_t start_of(const Knob& knob, const std::vector<std::size_t>& kept, std::size_t start, const Knob& part) {
+std::int64_t start_of(const Knob& knob, const std::vector<std::size_t>& kept, std::size_t start,
+                      const Knob& part) {
   const auto distance = [&](std::size_t i) {
     const auto from = knob.structural ? static_cast<std::int64_t>(start) : knob.values[start];
     const auto to = knob.structural ? static_cast<std::int64_t>(kept[i]) : knob.values[kept[i]];
@@ -108,7 +118,8 @@ std::int64_t start_of(const Knob& knob, const std::vector<std::size_t>& kept, st
 
 }  // namespace
 
-Result<std::unique_ptr<Space>> restrict_space(std::shared_ptr<const Space> space, const Json& kept) {
+Result<std::unique_ptr<Space>> restrict_space(std::shared_ptr<const Space> space,
+                                              const Json& kept) {
   const std::vector<Knob>& old = space->knob_list();
   const Mapping mapping = LATHE_TRY(mapping_of(old, kept));
   const Config old_start = space->default_config();
@@ -122,8 +133,10 @@ Result<std::unique_ptr<Space>> restrict_space(std::shared_ptr<const Space> space
   const Naming naming = naming_of(old, mapping, derived.knobs);
   const Derived& whole = space->impl().derived;
   for (const Constraint& constraint : whole.constraints)
-    derived.constraints.push_back(LATHE_TRY(rebuild(derived.sizes, to_json(whole.sizes, constraint), naming)));
-  derived.build = [space, mapping, naming, knobs = derived.knobs](std::span<const std::int64_t> values) -> Result<Sketch> {
+    derived.constraints.push_back(
+        LATHE_TRY(rebuild(derived.sizes, to_json(whole.sizes, constraint), naming)));
+  derived.build = [space, mapping, naming,
+                   knobs = derived.knobs](std::span<const std::int64_t> values) -> Result<Sketch> {
     std::vector<std::size_t> chosen;
     for (std::size_t k = 0; k < knobs.size(); ++k)
       chosen.push_back(knobs[k].structural ? static_cast<std::size_t>(values[k]) : 0);

@@ -14,7 +14,9 @@ Space::Impl::~Impl() = default;
 
 std::uint64_t Space::Impl::choice_number(const Config& config) const {
   std::uint64_t number = 0;
-  for (const int k : structural) number = number * derived.knobs[static_cast<std::size_t>(k)].values.size() + config[static_cast<std::size_t>(k)];
+  for (const int k : structural)
+    number = number * derived.knobs[static_cast<std::size_t>(k)].values.size() +
+             config[static_cast<std::size_t>(k)];
   return number;
 }
 
@@ -43,10 +45,11 @@ namespace {
 constexpr int kRandomTries = 10'000;
 constexpr int kNeighbourTries = 100;  // that are the same program
 constexpr double kLargestPart = 1'000'000;
-}
+}  // namespace
 
 std::size_t Knob::nearest(std::int64_t wanted) const {
-  const auto found = std::ranges::min_element(values, {}, [&](std::int64_t v) { return std::abs(v - wanted); });
+  const auto found =
+      std::ranges::min_element(values, {}, [&](std::int64_t v) { return std::abs(v - wanted); });
   return static_cast<std::size_t>(found - values.begin());
 }
 
@@ -78,7 +81,8 @@ std::uint64_t Space::hash() const {
 
 const Sketch& Space::sketch(const Config& config) const {
   const auto& found = impl_->sketch(config);
-  LATHE_CHECK(found.has_value(), "the sketch of {} does not exist: {}", describe(config), found.error().text());
+  LATHE_CHECK(found.has_value(), "the sketch of {} does not exist: {}", describe(config),
+              found.error().text());
   return *found;
 }
 
@@ -97,8 +101,9 @@ std::string Space::describe(const Config& config) const {
   std::string out;
   for (int k = 0; k < knobs(); ++k) {
     const Knob& knob = knob_list()[k];
-    out += fmt::format("{}{}={}", k > 0 ? " " : "", knob.name,
-                       knob.labels.empty() ? std::to_string(knob.values[config[k]]) : knob.labels[config[k]]);
+    out += fmt::format(
+        "{}{}={}", k > 0 ? " " : "", knob.name,
+        knob.labels.empty() ? std::to_string(knob.values[config[k]]) : knob.labels[config[k]]);
   }
   return out;
 }
@@ -107,10 +112,8 @@ Json Space::to_json(const Config& config) const {
   Json out = Json::object();
   for (int k = 0; k < knobs(); ++k) {
     const Knob& knob = knob_list()[k];
-    if (knob.labels.empty())
-      out[knob.name] = knob.values[config[k]];
-    else
-      out[knob.name] = knob.labels[config[k]];
+    if (knob.labels.empty()) out[knob.name] = knob.values[config[k]];
+    else out[knob.name] = knob.labels[config[k]];
   }
   return out;
 }
@@ -122,9 +125,11 @@ Result<Config> Space::from_json(const Json& json) const {
     const Json value = LATHE_TRY(json_member(json, knob.name));
     int found = -1;
     for (int i = 0; i < values(k); ++i)
-      if (knob.labels.empty() ? value == Json(knob.values[i]) : value == Json(knob.labels[i])) found = i;
+      if (knob.labels.empty() ? value == Json(knob.values[i]) : value == Json(knob.labels[i]))
+        found = i;
     if (found < 0)
-      return fail(ErrorKind::kInvalidArgument, "{} is not a value of knob {} in this space", value.dump(), knob.name);
+      return fail(ErrorKind::kInvalidArgument, "{} is not a value of knob {} in this space",
+                  value.dump(), knob.name);
     config[k] = static_cast<std::uint16_t>(found);
   }
   return config;
@@ -209,7 +214,8 @@ std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl) {
   auto space = make_space(std::move(impl));
   const Config start = space->default_config();
   const Result<Sketch>& sketch = space->impl().sketch(start);
-  LATHE_CHECK(sketch.has_value(), "the default {} is refused: {}", space->describe(start), sketch.error().text());
+  LATHE_CHECK(sketch.has_value(), "the default {} is refused: {}", space->describe(start),
+              sketch.error().text());
   LATHE_CHECK(space->valid(start), "the default {} is not valid", space->describe(start));
   return space;
 }
@@ -218,12 +224,14 @@ Result<std::unique_ptr<Space>> finish_part(std::unique_ptr<Space::Impl> impl) {
   std::vector<std::int64_t>& start = impl->derived.start;
   auto space = make_space(std::move(impl));
   if (space->size() > kLargestPart)
-    return fail(ErrorKind::kInvalidArgument, "{:.0f} configurations are too many to be listed; keep at most {:.0f}", space->size(),
-                kLargestPart);
+    return fail(ErrorKind::kInvalidArgument,
+                "{:.0f} configurations are too many to be listed; keep at most {:.0f}",
+                space->size(), kLargestPart);
   if (space->valid(space->default_config())) return space;
   Config config(static_cast<std::size_t>(space->knobs()), 0);
   while (!space->valid(config))
-    if (!next_config(*space, config)) return fail(ErrorKind::kInvalidArgument, "the space has no valid configuration");
+    if (!next_config(*space, config))
+      return fail(ErrorKind::kInvalidArgument, "the space has no valid configuration");
   space->knob_values(config, start);
   return space;
 }
@@ -233,7 +241,8 @@ std::string_view name_of(Flavour flavour) { return flavour == Flavour::kWide ? "
 Result<Flavour> flavour_named(const std::string& name) {
   for (const Flavour flavour : {Flavour::kDefault, Flavour::kWide})
     if (name == name_of(flavour)) return flavour;
-  return fail(ErrorKind::kInvalidArgument, "unknown space \"{}\"; known are default and wide", name);
+  return fail(ErrorKind::kInvalidArgument, "unknown space \"{}\"; known are default and wide",
+              name);
 }
 
 std::vector<Config> all_configs(const Space& space) {
@@ -245,7 +254,8 @@ std::vector<Config> all_configs(const Space& space) {
   return out;
 }
 
-Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target, Flavour flavour) {
+Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target,
+                                            Flavour flavour) {
   auto impl = std::make_unique<Space::Impl>();
   impl->program = program;
   impl->derived = LATHE_TRY(derive_register_tile(program, target, flavour));

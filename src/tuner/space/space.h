@@ -1,4 +1,5 @@
-// S_e: the space of schedules of one workload on one target (paper, section 2), derived from the expression by rules.
+// S_e: the space of schedules of one workload on one target (paper, section 2), derived from the
+// expression by rules.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct Knob {
 // A nest derived once for given structural choices, sizes open, with the trace that made it.
 struct Sketch {
   ir::Nest nest;
-  schedule::Trace trace;             // sizes refer to nest.sizes
+  schedule::Trace trace;  // sizes refer to nest.sizes
 };
 
 enum class Flavour { kDefault, kWide };
@@ -41,17 +42,18 @@ class Space : public search::Domain {
  public:
   const te::Program& program() const;
   const std::vector<Knob>& knob_list() const;
-  double size() const;               // number of configurations, constraints not counted; see count_programs()
-  std::uint64_t hash() const;        // of knobs, values and constraints: stored with every record
+  double size() const;  // number of configurations, constraints not counted; see count_programs()
+  std::uint64_t hash() const;  // of knobs, values and constraints: stored with every record
 
-  // The derived nest of a configuration's structural knobs; derived on first use, kept, safe from several threads.
+  // The derived nest of a configuration's structural knobs; derived on first use, kept, safe from
+  // several threads.
   const Sketch& sketch(const Config& config) const;
   // Values of all knobs, in knob order: what Sizes::evaluate takes.
   void knob_values(const Config& config, std::vector<std::int64_t>& out) const;
   // Concrete trace of a configuration: replays on naive_nest(program).
   schedule::Trace trace(const Config& config) const;
-  std::string describe(const Config& config) const;          // "p=14 v=2 order=..."
-  Json to_json(const Config& config) const;                  // {"tile.p": 14, ...}
+  std::string describe(const Config& config) const;  // "p=14 v=2 order=..."
+  Json to_json(const Config& config) const;          // {"tile.p": 14, ...}
   Result<Config> from_json(const Json& json) const;
   // The configuration a person would start from: the analytic default, valid, in its form.
   Config default_config() const;
@@ -59,7 +61,8 @@ class Space : public search::Domain {
   int knobs() const override;
   int values(int knob) const override;
   bool valid(const Config& config) const override;
-  // Derived and hand-written spaces have one form a program; in a part of a space every configuration stands for itself.
+  // Derived and hand-written spaces have one form a program; in a part of a space every
+  // configuration stands for itself.
   Config canonical(const Config& config) const override;
   std::uint64_t program_number(const Config& config) const override;
   Config random(Rng& rng) const override;
@@ -74,7 +77,8 @@ class Space : public search::Domain {
   std::unique_ptr<Impl> impl_;
 };
 
-Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target, Flavour flavour);
+Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target,
+                                            Flavour flavour);
 
 // The valid configurations of a small space, the last knob the fastest.
 std::vector<Config> all_configs(const Space& space);
@@ -83,7 +87,8 @@ std::vector<Config> all_configs(const Space& space);
 struct ProgramCount {
   double programs = 0;
   int samples = 0;         // 0: counted; else estimated from so many configurations drawn at random
-  double uncertainty = 0;  // of an estimate: half the width of its 95 % interval, as a share of it; infinity: none was met
+  double uncertainty = 0;  // of an estimate: half the width of its 95 % interval, as a share of it;
+                           // infinity: none was met
 };
 ProgramCount count_programs(const Space& space);
 

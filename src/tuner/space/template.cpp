@@ -10,8 +10,8 @@ namespace lathe::space {
 
 struct Recipe::State {
   const te::Program& program;
-  std::vector<Knob>& knobs;             // grows while they are being learned
-  std::span<const std::int64_t> values; // of knobs already known; others take their first
+  std::vector<Knob>& knobs;              // grows while they are being learned
+  std::span<const std::int64_t> values;  // of knobs already known; others take their first
   ir::Nest nest;
   schedule::Trace trace;
   std::vector<Constraint> constraints;
@@ -24,7 +24,9 @@ struct Recipe::State {
       return static_cast<int>(knobs.size()) - 1;
     }
     if (it->values != wanted.values || it->labels != wanted.labels)
-      error = Error{ErrorKind::kInvalidArgument, "the template declares knob " + wanted.name + " twice with other values", {}};
+      error = Error{ErrorKind::kInvalidArgument,
+                    "the template declares knob " + wanted.name + " twice with other values",
+                    {}};
     return static_cast<int>(it - knobs.begin());
   }
 };
@@ -40,7 +42,9 @@ std::string Recipe::choice(const std::string& name, std::vector<std::string> lab
   std::vector<std::int64_t> numbers;
   for (std::size_t i = 0; i < labels.size(); ++i) numbers.push_back(static_cast<std::int64_t>(i));
   const auto number = static_cast<std::size_t>(state_.find({name, numbers, labels, true}));
-  return labels[number < state_.values.size() ? static_cast<std::size_t>(state_.values[number]) % labels.size() : 0];
+  return labels[number < state_.values.size()
+                    ? static_cast<std::size_t>(state_.values[number]) % labels.size()
+                    : 0];
 }
 
 ir::SizeId Recipe::id_of(const schedule::Size& size) {
@@ -61,16 +65,17 @@ void Recipe::apply(const schedule::Step& step) {
   if (state_.error) return;
   const auto done = schedule::apply(state_.nest, step, state_.program.contract.free_layout);
   if (!done)
-    state_.error = Error{ErrorKind::kIllegalSchedule, done.error().text(), fmt::format("step {}", state_.trace.size() + 1)};
-  else
-    state_.trace.push_back(step);
+    state_.error = Error{ErrorKind::kIllegalSchedule, done.error().text(),
+                         fmt::format("step {}", state_.trace.size() + 1)};
+  else state_.trace.push_back(step);
 }
 
 Result<std::unique_ptr<Space>> template_space(const te::Program& program, Template function) {
   auto impl = std::make_unique<Space::Impl>();
   impl->program = program;
   Derived& derived = impl->derived;
-  const auto run = [&program, &function](std::vector<Knob>& knobs, std::span<const std::int64_t> values) {
+  const auto run = [&program, &function](std::vector<Knob>& knobs,
+                                         std::span<const std::int64_t> values) {
     Recipe::State state{program, knobs, values, te::naive_nest(program), {}, {}, {}};
     Recipe recipe(state);
     function(recipe);
@@ -79,12 +84,16 @@ Result<std::unique_ptr<Space>> template_space(const te::Program& program, Templa
   const auto first = run(derived.knobs, {});
   if (first.error) return std::unexpected(*first.error);
   if (derived.knobs.empty())
-    return fail(ErrorKind::kInvalidArgument, "the template asks for no knobs, so there is nothing to search");
-  for (std::size_t k = 0; k < derived.knobs.size(); ++k) {  // grows while other branches are visited
-    for (std::size_t v = 1; derived.knobs[k].structural && v < derived.knobs[k].values.size(); ++v) {
+    return fail(ErrorKind::kInvalidArgument,
+                "the template asks for no knobs, so there is nothing to search");
+  for (std::size_t k = 0; k < derived.knobs.size();
+       ++k) {  // grows while other branches are visited
+    for (std::size_t v = 1; derived.knobs[k].structural && v < derived.knobs[k].values.size();
+         ++v) {
       std::vector<std::int64_t> values(derived.knobs.size(), 0);
       values[k] = static_cast<std::int64_t>(v);
-      if (const auto other = run(derived.knobs, values); other.error && other.error->kind == ErrorKind::kInvalidArgument)
+      if (const auto other = run(derived.knobs, values);
+          other.error && other.error->kind == ErrorKind::kInvalidArgument)
         return std::unexpected(*other.error);
     }
   }
@@ -92,7 +101,8 @@ Result<std::unique_ptr<Space>> template_space(const te::Program& program, Templa
   derived.sizes = first.nest.sizes;
   derived.constraints = first.constraints;
   for (const Knob& knob : derived.knobs) derived.start.push_back(knob.values.front());
-  derived.build = [program, function, knobs = derived.knobs](std::span<const std::int64_t> values) -> Result<Sketch> {
+  derived.build = [program, function,
+                   knobs = derived.knobs](std::span<const std::int64_t> values) -> Result<Sketch> {
     std::vector<Knob> known = knobs;
     Recipe::State state{program, known, values, te::naive_nest(program), {}, {}, {}};
     Recipe recipe(state);

@@ -1,11 +1,12 @@
-// Templates: a space written by hand (define by run). An expert's function is given a Recipe, asks it for knobs and
-// choices as it goes, and applies schedule steps with them; running it is what defines the space.
+// Templates: a space written by hand (define by run). An expert's function is given a Recipe, asks
+// it for knobs and choices as it goes, and applies schedule steps with them; running it is what
+// defines the space.
 //
 //   auto space = template_space(program, [](space::Recipe& r) {
 //     const auto tile = r.knob("tile", {4, 8, 16});
 //     r.apply(schedule::Split{"C.j", tile, "jo", "ji"});
-//     if (r.choice("order", {"rows", "columns"}) == "columns") r.apply(schedule::Reorder{{"jo", "C.i"}});
-//     r.at_most(r.times(tile, tile), 128);
+//     if (r.choice("order", {"rows", "columns"}) == "columns") r.apply(schedule::Reorder{{"jo",
+//     "C.i"}}); r.at_most(r.times(tile, tile), 128);
 //   });
 #pragma once
 
@@ -28,8 +29,8 @@ class Recipe {
   schedule::Size plus(const schedule::Size& a, const schedule::Size& b);
   // Configurations with a larger size are never proposed.
   void at_most(const schedule::Size& size, std::int64_t most);
-  // Applies the step to the naive nest of the program. A step that is refused makes these choices invalid: what follows
-  // is ignored.
+  // Applies the step to the naive nest of the program. A step that is refused makes these choices
+  // invalid: what follows is ignored.
   void apply(const schedule::Step& step);
 
   struct State;
@@ -42,8 +43,9 @@ class Recipe {
 
 using Template = std::function<void(Recipe&)>;
 
-// Runs the function once with every first value and once with each other label of each choice, to learn all its knobs.
-// Errors: no knobs at all, a knob declared twice with other values, the first configuration refused (with the step).
+// Runs the function once with every first value and once with each other label of each choice, to
+// learn all its knobs. Errors: no knobs at all, a knob declared twice with other values, the first
+// configuration refused (with the step).
 Result<std::unique_ptr<Space>> template_space(const te::Program& program, Template function);
 
 }  // namespace lathe::space

@@ -16,26 +16,32 @@ namespace lathe::store {
 namespace {
 
 Status make_folder(const std::string& path) {
-  if (path.empty()) return fail(ErrorKind::kInvalidArgument, "the database has no name; give a file with --db");
+  if (path.empty())
+    return fail(ErrorKind::kInvalidArgument, "the database has no name; give a file with --db");
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code code;
-  // Only the user's data folder is ours to make; another that is not there was most likely mistyped.
+  // Only the user's data folder is ours to make; another that is not there was most likely
+  // mistyped.
   if (path == path_in_data_folder()) std::filesystem::create_directories(folder, code);
   if (code)
-    return fail_at(path, ErrorKind::kIo, "the database's folder cannot be made ({}); give another file with --db",
+    return fail_at(path, ErrorKind::kIo,
+                   "the database's folder cannot be made ({}); give another file with --db",
                    code.message());
   if (!folder.empty() && !std::filesystem::is_directory(folder, code))
-    return fail_at(path, ErrorKind::kIo, "there is no folder {}; make it, or give another file with --db", folder.string());
+    return fail_at(path, ErrorKind::kIo,
+                   "there is no folder {}; make it, or give another file with --db",
+                   folder.string());
   if (std::filesystem::is_directory(path, code))
     return fail_at(path, ErrorKind::kIo, "this is a folder, not a database; give a file with --db");
   if (std::filesystem::exists(path, code) && !std::filesystem::is_regular_file(path, code))
-    return fail_at(path, ErrorKind::kIo, "this is a device or the like, not a database; give a file with --db");
+    return fail_at(path, ErrorKind::kIo,
+                   "this is a device or the like, not a database; give a file with --db");
   return {};
 }
 
 // Zeros: there is no such file.
 std::pair<std::uint64_t, std::uint64_t> file_number(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (path == ":memory:" || ::stat(path.c_str(), &status) != 0) return {};
   return {status.st_dev, status.st_ino};
 }
@@ -64,8 +70,7 @@ std::string as_uri(const std::string& path) {
   for (const char c : path) {
     if (c == '%' || c == '?' || c == '#')
       uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
-    else
-      uri += c;
+    else uri += c;
   }
   return uri;
 }
@@ -94,7 +99,8 @@ Result<Database> Database::open(const std::string& path, double busy_seconds) {
   database.path_ = path;
   database.busy_seconds_ = busy_seconds;
   LATHE_TRY_STATUS(database.connect(false));
-  // A file in WAL mode needs a writable folder even to be read, unless it is promised not to change.
+  // A file in WAL mode needs a writable folder even to be read, unless it is promised not to
+  // change.
   if (!database.integer("SELECT count(*) FROM sqlite_schema") && read_only_at_rest(path))
     LATHE_TRY_STATUS(database.connect(true));
   LATHE_TRY_STATUS(database.integer("SELECT count(*) FROM sqlite_schema"));
@@ -108,39 +114,56 @@ std::unexpected<Error> Database::error(int code) const {
   };
   const int system = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
   if ((code & 0xff) == SQLITE_IOERR && (system == EFBIG || near_size_limit(path_)))
-    return say(ErrorKind::kIo, "the file may not grow beyond the limit of this shell (ulimit -f): what came last was not recorded; "
-                               "raise the limit, then run the same command again");
+    return say(ErrorKind::kIo,
+               "the file may not grow beyond the limit of this shell (ulimit -f): what came last "
+               "was not recorded; "
+               "raise the limit, then run the same command again");
   const bool full = (code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT);
   switch (full ? SQLITE_FULL : code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return say(ErrorKind::kIo, fmt::format("another program has locked the database for more than {:g} s; wait for it or "
-                                             "end it, or give another file with --db", busy_seconds_));
+      return say(ErrorKind::kIo,
+                 fmt::format(
+                     "another program has locked the database for more than {:g} s; wait for it or "
+                     "end it, or give another file with --db",
+                     busy_seconds_));
     case SQLITE_READONLY:
-      return say(ErrorKind::kIo, "the database is read-only; make the file and its folder writable, or give another file "
-                                 "with --db");
+      return say(
+          ErrorKind::kIo,
+          "the database is read-only; make the file and its folder writable, or give another file "
+          "with --db");
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return say(ErrorKind::kIo, "the database cannot be opened; check that the file and its folder exist and may be read "
-                                 "and written, or give another file with --db");
+      return say(
+          ErrorKind::kIo,
+          "the database cannot be opened; check that the file and its folder exist and may be read "
+          "and written, or give another file with --db");
     case SQLITE_FULL:
-      return say(ErrorKind::kIo, "the disk is full: what came last was not recorded; free some space, then run the same "
-                                 "command again");
+      return say(
+          ErrorKind::kIo,
+          "the disk is full: what came last was not recorded; free some space, then run the same "
+          "command again");
     case SQLITE_CORRUPT:
-      return say(ErrorKind::kDataLoss, "the database is damaged; save what can be read with `sqlite3 FILE .recover`, move "
-                                       "the file away, or give another one with --db");
+      return say(
+          ErrorKind::kDataLoss,
+          "the database is damaged; save what can be read with `sqlite3 FILE .recover`, move "
+          "the file away, or give another one with --db");
     case SQLITE_NOTADB:
-      return say(ErrorKind::kDataLoss, "this file is not a Lathe database; give another one with --db");
+      return say(ErrorKind::kDataLoss,
+                 "this file is not a Lathe database; give another one with --db");
     case SQLITE_NOMEM:
       return say(ErrorKind::kOutOfMemory, "there is not enough memory to read the database");
-    case SQLITE_TOOBIG:
-      return say(ErrorKind::kIo, "a record is too big for the database (1 GB)");
+    case SQLITE_TOOBIG: return say(ErrorKind::kIo, "a record is too big for the database (1 GB)");
     default: {
       const char* detail = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
-      return say(ErrorKind::kIo, fmt::format("the database cannot be read or written: {}{}; check the disk, or give another "
-                                             "file with --db", detail,
-                                             system == 0 ? "" : fmt::format(" ({})", std::generic_category().message(system))));
+      return say(
+          ErrorKind::kIo,
+          fmt::format(
+              "the database cannot be read or written: {}{}; check the disk, or give another "
+              "file with --db",
+              detail,
+              system == 0 ? "" : fmt::format(" ({})", std::generic_category().message(system))));
     }
   }
 }
@@ -153,7 +176,8 @@ Status Database::exec(const char* sql) {
 
 Result<Statement> Database::prepare(std::string_view sql) {
   sqlite3_stmt* raw = nullptr;
-  const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
+  const int code =
+      sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
   Statement statement;
   statement.statement_.reset(raw);
   statement.database_ = this;
@@ -198,7 +222,8 @@ Statement& Statement::bind(int parameter, double value) {
 Statement& Statement::bind(int parameter, std::string_view value) {
   // A null pointer would bind NULL, and "" may be one.
   const char* data = value.empty() ? "" : value.data();
-  sqlite3_bind_text64(statement_.get(), parameter, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  sqlite3_bind_text64(statement_.get(), parameter, data, value.size(), SQLITE_TRANSIENT,
+                      SQLITE_UTF8);
   return *this;
 }
 
@@ -222,8 +247,12 @@ Status Statement::run() {
   return {};
 }
 
-std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-double Statement::number(int column) const { return sqlite3_column_double(statement_.get(), column); }
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+double Statement::number(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
 std::string Statement::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   const int size = sqlite3_column_bytes(statement_.get(), column);

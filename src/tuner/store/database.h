@@ -1,4 +1,5 @@
-// A thin owner of SQLite handles, with errors as sentences a user can act on. Internal to this room.
+// A thin owner of SQLite handles, with errors as sentences a user can act on. Internal to this
+// room.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ class Statement;
 
 class Database {
  public:
-  // Creates the file if there is none, and the user's data folder. A file nobody may write is opened for reading.
+  // Creates the file if there is none, and the user's data folder. A file nobody may write is
+  // opened for reading.
   static Result<Database> open(const std::string& path, double busy_seconds);
 
   Status exec(const char* sql);
@@ -52,13 +54,20 @@ class Database {
 
 class Statement {
  public:
-  // Parameters are numbered from 1. Text is copied. Not-a-number is stored as infinity (SQLite would make it NULL).
+  // Parameters are numbered from 1. Text is copied. Not-a-number is stored as infinity (SQLite
+  // would make it NULL).
   Statement& bind(int parameter, std::int64_t value);
-  Statement& bind(int parameter, int value) { return bind(parameter, static_cast<std::int64_t>(value)); }
+  Statement& bind(int parameter, int value) {
+    return bind(parameter, static_cast<std::int64_t>(value));
+  }
   Statement& bind(int parameter, double value);
   Statement& bind(int parameter, std::string_view value);
-  Statement& bind(int parameter, const std::string& value) { return bind(parameter, std::string_view(value)); }
-  Statement& bind(int parameter, const char* value) { return bind(parameter, std::string_view(value)); }
+  Statement& bind(int parameter, const std::string& value) {
+    return bind(parameter, std::string_view(value));
+  }
+  Statement& bind(int parameter, const char* value) {
+    return bind(parameter, std::string_view(value));
+  }
 
   Result<bool> step();  // true: a row is there
   Status run();         // step to the end and reset, for use with other parameters

@@ -22,7 +22,8 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 constexpr std::size_t kMostLine = std::size_t{64} << 20;
 
 Result<double> read_number(const Json& object, const char* member) {
-  if (LATHE_TRY(json_member(object, member)).is_null()) return std::numeric_limits<double>::infinity();
+  if (LATHE_TRY(json_member(object, member)).is_null())
+    return std::numeric_limits<double>::infinity();
   return json_number(object, member);
 }
 
@@ -40,7 +41,8 @@ Status read_error(const Json& json, Record& record) {
   record.error_kind = LATHE_TRY(json_string(error, "kind"));
   record.error_message = LATHE_TRY(json_string(error, "message"));
   record.error_place = LATHE_TRY(json_string(error, "place"));
-  if (record.error_kind.empty()) return fail(ErrorKind::kInvalidArgument, "the error's \"kind\" must not be empty");
+  if (record.error_kind.empty())
+    return fail(ErrorKind::kInvalidArgument, "the error's \"kind\" must not be empty");
   return {};
 }
 
@@ -67,7 +69,8 @@ Status read_times(const Json& json, Record& record) {
   if (record.raced) record.race_seconds = LATHE_TRY(json_number(json, "race_seconds"));
   if (record.raced) record.race = LATHE_TRY(read_race(json));
   if (record.ok() && !(record.seconds > 0 && std::isfinite(record.seconds)))
-    return fail(ErrorKind::kInvalidArgument, "member \"seconds\" must be positive where \"error\" is null");
+    return fail(ErrorKind::kInvalidArgument,
+                "member \"seconds\" must be positive where \"error\" is null");
   const Json spent = LATHE_TRY(json_member(json, "spent"));
   record.build_seconds = LATHE_TRY(read_number(spent, "build"));
   record.run_seconds = LATHE_TRY(read_number(spent, "run"));
@@ -90,8 +93,8 @@ Result<Run> read_run(const Json& json) {
   return run;
 }
 
-using RunKey = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, std::string,
-                          std::uint64_t>;
+using RunKey = std::tuple<std::string, std::string, std::string, std::string, std::string,
+                          std::string, std::string, std::uint64_t>;
 RunKey key_of(const Run& r) {
   return {r.workload, r.target, r.cache_mode, r.space, r.space_hash, r.search, r.model, r.seed};
 }
@@ -114,7 +117,8 @@ Result<Existing> existing_of(Store& store, const Run& wanted) {
   return existing;
 }
 
-// Where the same command ran on two machines, both have a trial of this index: the second goes after the last.
+// Where the same command ran on two machines, both have a trial of this index: the second goes
+// after the last.
 void place(Record& record, Existing& existing) {
   record.run = existing.run;
   if (existing.indices.contains(record.index)) record.index = *existing.indices.rbegin() + 1;
@@ -137,36 +141,51 @@ Result<bool> next_line(std::istream& lines, std::string& line) {
     if (whole || lines.eof()) return true;
     if (lines.bad()) break;
     if (line.size() > kMostLine)
-      return fail(ErrorKind::kInvalidArgument, "longer than {} MiB, which no trial is", kMostLine >> 20);
+      return fail(ErrorKind::kInvalidArgument, "longer than {} MiB, which no trial is",
+                  kMostLine >> 20);
     lines.clear();  // only the part was full
   }
   return !line.empty() && !lines.bad();
 }
 
-Result<std::vector<std::pair<Run, Record>>> read_lines(std::istream& lines, const CheckTrial& check) {
+Result<std::vector<std::pair<Run, Record>>> read_lines(std::istream& lines,
+                                                       const CheckTrial& check) {
   std::vector<std::pair<Run, Record>> out;
   int number = 0;
   for (std::string line;;) {
     const auto more = next_line(lines, line);
     if (!more)
-      return fail_at(fmt::format("line {}", number + 1), more.error().kind, "{}; nothing was imported", more.error().message);
+      return fail_at(fmt::format("line {}", number + 1), more.error().kind,
+                     "{}; nothing was imported", more.error().message);
     if (!*more) break;
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     auto read = read_line(line, check);
     if (!read)
-      return fail_at(fmt::format("line {}", number), read.error().kind, "{}; nothing was imported", read.error().text());
+      return fail_at(fmt::format("line {}", number), read.error().kind, "{}; nothing was imported",
+                     read.error().text());
     out.push_back(std::move(*read));
   }
-  if (lines.bad()) return fail_at(fmt::format("line {}", number + 1), ErrorKind::kIo, "reading failed; nothing was imported");
+  if (lines.bad())
+    return fail_at(fmt::format("line {}", number + 1), ErrorKind::kIo,
+                   "reading failed; nothing was imported");
   return out;
 }
 
 }  // namespace
 
 std::uint64_t identity(const Record& r) {
-  return Hasher().add(r.workload).add(r.target).add(r.cache_mode).add(r.cpu).add(r.fingerprint).add(dump(r.config))
-      .add(r.time).add(std::bit_cast<std::uint64_t>(r.seconds)).add(r.error_kind).value();
+  return Hasher()
+      .add(r.workload)
+      .add(r.target)
+      .add(r.cache_mode)
+      .add(r.cpu)
+      .add(r.fingerprint)
+      .add(dump(r.config))
+      .add(r.time)
+      .add(std::bit_cast<std::uint64_t>(r.seconds))
+      .add(r.error_kind)
+      .value();
 }
 
 Json to_json(const Run& run, const Record& r) {
@@ -174,17 +193,24 @@ Json to_json(const Run& run, const Record& r) {
   json["workload"] = r.workload;
   json["target"] = r.target;
   json["cache"] = r.cache_mode;
-  json["run"] = {{"space", run.space}, {"space_hash", run.space_hash}, {"search", run.search},
-                 {"model", run.model}, {"seed", run.seed}};
+  json["run"] = {{"space", run.space},
+                 {"space_hash", run.space_hash},
+                 {"search", run.search},
+                 {"model", run.model},
+                 {"seed", run.seed}};
   json["batch"] = r.batch;
   json["index"] = r.index;
   json["seconds"] = number(r.seconds);
   json["race_seconds"] = r.raced ? Json(r.race_seconds) : Json(nullptr);
   if (r.raced)
-    json["race"] = {{"spread", number(r.race.spread)}, {"peak_flops", r.race.peak_flops}, {"sentinel", r.race.sentinel_seconds},
-                    {"disturbed", r.race.disturbed}, {"time", r.race.time}};
-  json["error"] = r.ok() ? Json(nullptr)
-                         : Json{{"kind", r.error_kind}, {"message", r.error_message}, {"place", r.error_place}};
+    json["race"] = {{"spread", number(r.race.spread)},
+                    {"peak_flops", r.race.peak_flops},
+                    {"sentinel", r.race.sentinel_seconds},
+                    {"disturbed", r.race.disturbed},
+                    {"time", r.race.time}};
+  json["error"] =
+      r.ok() ? Json(nullptr)
+             : Json{{"kind", r.error_kind}, {"message", r.error_message}, {"place", r.error_place}};
   json["config"] = r.config;
   json["trace"] = r.trace;
   json["visits"] = visits_to_json(r.visits);
@@ -192,8 +218,10 @@ Json to_json(const Run& run, const Record& r) {
   json["spills"] = r.spills;
   json["numerical_error"] = number(r.numerical_error);
   json["predicted_score"] = number(r.predicted_score);
-  json["spent"] = {{"build", number(r.build_seconds)}, {"run", number(r.run_seconds)},
-                   {"model", number(r.model_seconds)}, {"search", number(r.search_seconds)}};
+  json["spent"] = {{"build", number(r.build_seconds)},
+                   {"run", number(r.run_seconds)},
+                   {"model", number(r.model_seconds)},
+                   {"search", number(r.search_seconds)}};
   json["space_hash"] = r.space_hash;
   json["program_hash"] = r.program_hash;
   json["codegen_version"] = r.codegen_version;
@@ -204,7 +232,9 @@ Json to_json(const Run& run, const Record& r) {
 }
 
 Result<std::pair<Run, Record>> from_json(const Json& json) {
-  if (!json.is_object()) return fail(ErrorKind::kInvalidArgument, "a trial must be a JSON object, not {}", json.type_name());
+  if (!json.is_object())
+    return fail(ErrorKind::kInvalidArgument, "a trial must be a JSON object, not {}",
+                json.type_name());
   Run run = LATHE_TRY(read_run(json));
   Record r;
   r.workload = run.workload;
@@ -235,7 +265,8 @@ Result<ImportCount> import_lines(Store& store, std::istream& lines, const CheckT
   std::vector<Record> fresh;
   for (auto& [run, record] : trials) {
     auto found = runs.find(key_of(run));
-    if (found == runs.end()) found = runs.emplace(key_of(run), LATHE_TRY(existing_of(store, run))).first;
+    if (found == runs.end())
+      found = runs.emplace(key_of(run), LATHE_TRY(existing_of(store, run))).first;
     if (!found->second.identities.insert(identity(record)).second) {
       ++count.already_there;
       continue;
@@ -258,7 +289,8 @@ Status export_lines(Store& store, const Query& query, std::ostream& lines) {
     return lines.good();
   });
   lines.flush();
-  if (!lines.good()) return fail(ErrorKind::kIo, "writing the trials failed; check that the disk is not full");
+  if (!lines.good())
+    return fail(ErrorKind::kIo, "writing the trials failed; check that the disk is not full");
   LATHE_TRY_STATUS(read);
   return written == 0 ? store.check() : Status();
 }

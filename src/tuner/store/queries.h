@@ -19,7 +19,8 @@ struct Where {
 
 Where where_of(const Query& query);
 void bind(Statement& statement, const Where& where);
-// The fastest of those: with workload, target and cache mode (and cpu) given, the first row of an index.
+// The fastest of those: with workload, target and cache mode (and cpu) given, the first row of an
+// index.
 std::string best_sql(const Where& where);
 
 }  // namespace lathe::store

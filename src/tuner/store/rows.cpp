@@ -5,9 +5,12 @@ namespace {
 
 // In the order of bind_record.
 constexpr const char* kColumns =
-    "run, batch, idx, workload, target, cache_mode, fingerprint, cpu, trace, config, space_hash, codegen_version, "
-    "program_hash, visits, seconds, dropped_early, raced, race_seconds, spills, error_kind, error_message, error_place, "
-    "numerical_error, predicted_score, build_seconds, run_seconds, model_seconds, search_seconds, time, ok, standing, "
+    "run, batch, idx, workload, target, cache_mode, fingerprint, cpu, trace, config, space_hash, "
+    "codegen_version, "
+    "program_hash, visits, seconds, dropped_early, raced, race_seconds, spills, error_kind, "
+    "error_message, error_place, "
+    "numerical_error, predicted_score, build_seconds, run_seconds, model_seconds, search_seconds, "
+    "time, ok, standing, "
     "race_spread, race_peak, race_sentinel, race_disturbed, race_time";
 constexpr int kColumnCount = 36;
 
@@ -33,25 +36,33 @@ std::string insert_record_sql() {
 
 std::string select_records_sql(const std::string& rest, bool summary) {
   return fmt::format(
-      "SELECT r.id, r.run, r.batch, r.idx, w.text, t.text, m.text, f.text, c.text, {}, r.config, r.space_hash, "
-      "r.codegen_version, r.program_hash, {}, r.seconds, r.dropped_early, r.raced, r.race_seconds, r.spills, "
-      "r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score, r.build_seconds, "
+      "SELECT r.id, r.run, r.batch, r.idx, w.text, t.text, m.text, f.text, c.text, {}, r.config, "
+      "r.space_hash, "
+      "r.codegen_version, r.program_hash, {}, r.seconds, r.dropped_early, r.raced, r.race_seconds, "
+      "r.spills, "
+      "r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score, "
+      "r.build_seconds, "
       "r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.standing, "
       "r.race_spread, r.race_peak, r.race_sentinel, r.race_disturbed, r.race_time "
       "FROM records r JOIN names w ON w.id = r.workload JOIN names t ON t.id = r.target "
-      "JOIN names m ON m.id = r.cache_mode JOIN names f ON f.id = r.fingerprint JOIN names c ON c.id = r.cpu {}",
+      "JOIN names m ON m.id = r.cache_mode JOIN names f ON f.id = r.fingerprint JOIN names c ON "
+      "c.id = r.cpu {}",
       summary ? "'[]'" : "r.trace", summary ? "'[]'" : "r.visits", rest);
 }
 
 void bind_record(Statement& insert, const Record& r, const NameIds& names) {
   int n = 0;
   const auto bind = [&](const auto&... values) { (insert.bind(++n, values), ...); };
-  bind(r.run, r.batch, r.index, names.workload, names.target, names.cache_mode, names.fingerprint, names.cpu);
+  bind(r.run, r.batch, r.index, names.workload, names.target, names.cache_mode, names.fingerprint,
+       names.cpu);
   bind(dump(r.trace), dump(r.config), r.space_hash, r.codegen_version, r.program_hash);
-  bind(dump(visits_to_json(r.visits)), r.seconds, r.dropped_early ? 1 : 0, r.raced ? 1 : 0, r.race_seconds, r.spills);
+  bind(dump(visits_to_json(r.visits)), r.seconds, r.dropped_early ? 1 : 0, r.raced ? 1 : 0,
+       r.race_seconds, r.spills);
   bind(r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score);
-  bind(r.build_seconds, r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.ok() ? 1 : 0, first_standing(r));
-  bind(r.race.spread, r.race.peak_flops, r.race.sentinel_seconds, r.race.disturbed ? 1 : 0, r.race.time);
+  bind(r.build_seconds, r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.ok() ? 1 : 0,
+       first_standing(r));
+  bind(r.race.spread, r.race.peak_flops, r.race.sentinel_seconds, r.race.disturbed ? 1 : 0,
+       r.race.time);
   LATHE_CHECK(n == kColumnCount);
 }
 
@@ -62,7 +73,8 @@ Result<Record> read_record(const Statement& row) {
   r.run = row.integer(n++);
   r.batch = static_cast<int>(row.integer(n++));
   r.index = static_cast<int>(row.integer(n++));
-  for (auto* text : {&r.workload, &r.target, &r.cache_mode, &r.fingerprint, &r.cpu}) *text = row.text(n++);
+  for (auto* text : {&r.workload, &r.target, &r.cache_mode, &r.fingerprint, &r.cpu})
+    *text = row.text(n++);
   for (auto* json : {&r.trace, &r.config}) {
     auto parsed = parse_json(row.text(n++));
     if (!parsed) return damaged(r.id, parsed.error());
@@ -80,12 +92,13 @@ Result<Record> read_record(const Statement& row) {
   r.race_seconds = row.number(n++);
   r.spills = static_cast<int>(row.integer(n++));
   for (auto* text : {&r.error_kind, &r.error_message, &r.error_place}) *text = row.text(n++);
-  for (auto* number : {&r.numerical_error, &r.predicted_score, &r.build_seconds, &r.run_seconds, &r.model_seconds,
-                       &r.search_seconds})
+  for (auto* number : {&r.numerical_error, &r.predicted_score, &r.build_seconds, &r.run_seconds,
+                       &r.model_seconds, &r.search_seconds})
     *number = row.number(n++);
   r.time = row.text(n++);
   r.standing = row.number(n++);
-  for (auto* number : {&r.race.spread, &r.race.peak_flops, &r.race.sentinel_seconds}) *number = row.number(n++);
+  for (auto* number : {&r.race.spread, &r.race.peak_flops, &r.race.sentinel_seconds})
+    *number = row.number(n++);
   r.race.disturbed = row.integer(n++) != 0;
   r.race.time = row.text(n++);
   return r;
@@ -94,7 +107,8 @@ Result<Record> read_record(const Statement& row) {
 Json visits_to_json(const std::vector<Visit>& visits) {
   Json out = Json::array();
   for (const auto& visit : visits) {
-    out.push_back({{"visit", visit.visit}, {"seconds", visit.seconds}, {"sentinel", visit.sentinel_seconds}});
+    out.push_back(
+        {{"visit", visit.visit}, {"seconds", visit.seconds}, {"sentinel", visit.sentinel_seconds}});
     if (!visit.disturbed.empty()) out.back()["disturbed"] = visit.disturbed;
   }
   return out;
@@ -105,7 +119,8 @@ namespace {
 Result<std::vector<double>> numbers_of(const Json& visit, const char* member) {
   std::vector<double> numbers;
   for (const Json& number : LATHE_TRY(json_array(visit, member))) {
-    if (!number.is_number()) return fail(ErrorKind::kInvalidArgument, "a visit's \"{}\" must be numbers", member);
+    if (!number.is_number())
+      return fail(ErrorKind::kInvalidArgument, "a visit's \"{}\" must be numbers", member);
     numbers.push_back(number.get<double>());
   }
   return numbers;

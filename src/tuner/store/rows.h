@@ -11,8 +11,8 @@ namespace lathe::store {
 // The standing of a record that is added.
 double first_standing(const Record& record);
 std::string insert_record_sql();
-// A SELECT of all members of records and the texts they name; `rest` follows (WHERE, ORDER BY ...) and may use `r`.
-// A summary leaves traces and visits empty.
+// A SELECT of all members of records and the texts they name; `rest` follows (WHERE, ORDER BY ...)
+// and may use `r`. A summary leaves traces and visits empty.
 std::string select_records_sql(const std::string& rest, bool summary = false);
 
 // Ids of the texts a record names, in `names`.

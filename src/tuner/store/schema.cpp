@@ -12,9 +12,10 @@ constexpr std::int64_t kApplicationId = 0x4c617468;
 
 // Entry v takes a file from version v to v + 1.
 //
-// Long texts that repeat (workload keys, targets, fingerprints) are rows of `names`. `standing` is what "best" compares:
-// the time in a final race, or the measured time with a penalty where there was none; NULL-free so that the two indexes
-// answer the look-up alone, with and without the cpu given. What the race_ columns tell was not kept before version 2.
+// Long texts that repeat (workload keys, targets, fingerprints) are rows of `names`. `standing` is
+// what "best" compares: the time in a final race, or the measured time with a penalty where there
+// was none; NULL-free so that the two indexes answer the look-up alone, with and without the cpu
+// given. What the race_ columns tell was not kept before version 2.
 constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
 CREATE TABLE names (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE runs (
@@ -35,7 +36,7 @@ CREATE INDEX best_anywhere ON records (workload, target, cache_mode, ok, standin
 CREATE INDEX best_on_cpu ON records (workload, target, cache_mode, cpu, ok, standing);
 CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 )sql",
-R"sql(
+                                                                 R"sql(
 ALTER TABLE records ADD COLUMN race_spread REAL NOT NULL DEFAULT 0;
 ALTER TABLE records ADD COLUMN race_peak REAL NOT NULL DEFAULT 0;
 ALTER TABLE records ADD COLUMN race_sentinel REAL NOT NULL DEFAULT 0;
@@ -51,8 +52,10 @@ Status check_ours(Database& database, std::int64_t version) {
                    "this is a database of another program; give another file with --db");
   if (version > kSchemaVersion)
     return fail_at(database.path(), ErrorKind::kDataLoss,
-                   "the database was written by a newer Lathe (its version is {}, this one reads up to {}); use that Lathe, "
-                   "or give another file with --db", version, kSchemaVersion);
+                   "the database was written by a newer Lathe (its version is {}, this one reads "
+                   "up to {}); use that Lathe, "
+                   "or give another file with --db",
+                   version, kSchemaVersion);
   return {};
 }
 
@@ -63,14 +66,16 @@ Status migrate(Database& database) {
   LATHE_TRY_STATUS(check_ours(database, version));
   for (std::int64_t v = version; v < kSchemaVersion; ++v)
     LATHE_TRY_STATUS(database.exec(kMigrations[static_cast<std::size_t>(v)]));
-  LATHE_TRY_STATUS(database.exec(
-      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kSchemaVersion).c_str()));
+  LATHE_TRY_STATUS(database.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                             kApplicationId, kSchemaVersion)
+                                     .c_str()));
   return transaction.commit();
 }
 
 // Two programs that switch a new file to WAL at once: SQLite refuses one of them without waiting.
 Status write_ahead_log(Database& database, double busy_seconds) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(busy_seconds);
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(busy_seconds);
   for (;;) {
     auto status = database.exec("PRAGMA journal_mode = WAL");
     if (status || std::chrono::steady_clock::now() >= deadline) return status;
@@ -83,7 +88,8 @@ Status write_ahead_log(Database& database, double busy_seconds) {
 Status prepare_schema(Database& database, double busy_seconds) {
   const std::int64_t version = LATHE_TRY(database.integer("PRAGMA user_version"));
   LATHE_TRY_STATUS(check_ours(database, version));
-  // FULL: a commit is on the disk when it returns, so neither kill -9 nor a power cut loses a finished trial.
+  // FULL: a commit is on the disk when it returns, so neither kill -9 nor a power cut loses a
+  // finished trial.
   LATHE_TRY_STATUS(database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   if (version == kSchemaVersion) return {};
   LATHE_TRY_STATUS(write_ahead_log(database, busy_seconds));

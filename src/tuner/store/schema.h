@@ -5,10 +5,12 @@
 
 namespace lathe::store {
 
-// Version of the tables this build reads and writes; older files are brought up to it, newer ones refused.
+// Version of the tables this build reads and writes; older files are brought up to it, newer ones
+// refused.
 inline constexpr int kSchemaVersion = 2;
 
-// Makes or upgrades the tables, once, also where two programs open a new file at the same time; sets the journal mode.
+// Makes or upgrades the tables, once, also where two programs open a new file at the same time;
+// sets the journal mode.
 Status prepare_schema(Database& database, double busy_seconds);
 
 }  // namespace lathe::store

@@ -19,16 +19,20 @@ namespace lathe::store {
 namespace {
 
 constexpr const char* kFindTaken =
-    "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1), EXISTS (SELECT 1 FROM records WHERE run = ?1 AND idx = ?2)";
+    "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1), EXISTS (SELECT 1 FROM records WHERE run = "
+    "?1 AND idx = ?2)";
 
-// Everybody of the same task as record ?2 that never raced and whose standing is before ?1 goes there.
+// Everybody of the same task as record ?2 that never raced and whose standing is before ?1 goes
+// there.
 constexpr const char* kStandBehind =
-    "UPDATE records SET standing = ?1 WHERE ok = 1 AND raced = 0 AND standing < ?1 AND (workload, target, cache_mode, cpu) = "
+    "UPDATE records SET standing = ?1 WHERE ok = 1 AND raced = 0 AND standing < ?1 AND (workload, "
+    "target, cache_mode, cpu) = "
     "(SELECT workload, target, cache_mode, cpu FROM records WHERE id = ?2)";
 
 // One result; ?9: what failed now fails, whatever it did before.
 constexpr const char* kSetRace =
-    "UPDATE records SET raced = 1, race_seconds = ?2, standing = ?3, race_spread = ?4, race_peak = ?5, race_sentinel = ?6, "
+    "UPDATE records SET raced = 1, race_seconds = ?2, standing = ?3, race_spread = ?4, race_peak = "
+    "?5, race_sentinel = ?6, "
     "race_disturbed = ?7, race_time = ?8 WHERE id = ?1 AND (raced = 0 OR race_seconds > ?2 OR ?9)";
 
 constexpr const char* kStanding = "SELECT standing FROM records WHERE id = ?1 AND standing < 9e300";
@@ -52,7 +56,8 @@ std::string free_name_beside(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   std::string name = path + ".rescued";
-  for (int number = 2; std::filesystem::exists(name, ignored); ++number) name = fmt::format("{}.rescued-{}", path, number);
+  for (int number = 2; std::filesystem::exists(name, ignored); ++number)
+    name = fmt::format("{}.rescued-{}", path, number);
   return name;
 }
 
@@ -66,7 +71,9 @@ class SqliteStore final : public Store {
     auto claim = std::make_shared<const Claim>(fmt::format("lathe/{}/run/{}", file, run.id));
     if (claim->held()) return claim;
     return fail_at(database_.path(), ErrorKind::kIo,
-                   "another process is at work on this run (run {}): wait for its end, or give another --seed for a run of its own", run.id);
+                   "another process is at work on this run (run {}): wait for its end, or give "
+                   "another --seed for a run of its own",
+                   run.id);
   }
 
   Result<Run> open_run(const Run& wanted) override {
@@ -75,17 +82,25 @@ class SqliteStore final : public Store {
     const std::int64_t workload = LATHE_TRY(name_id(wanted.workload));
     const std::int64_t target = LATHE_TRY(name_id(wanted.target));
     const auto bind_members = [&](Statement& s) {
-      s.bind(1, workload).bind(2, target).bind(3, wanted.cache_mode).bind(4, wanted.space).bind(5, wanted.space_hash);
-      s.bind(6, wanted.search).bind(7, wanted.model).bind(8, static_cast<std::int64_t>(wanted.seed));
+      s.bind(1, workload)
+          .bind(2, target)
+          .bind(3, wanted.cache_mode)
+          .bind(4, wanted.space)
+          .bind(5, wanted.space_hash);
+      s.bind(6, wanted.search)
+          .bind(7, wanted.model)
+          .bind(8, static_cast<std::int64_t>(wanted.seed));
     };
-    auto insert = LATHE_TRY(database_.prepare(
-        "INSERT OR IGNORE INTO runs (workload, target, cache_mode, space, space_hash, search, model, seed) "
-        "VALUES (?,?,?,?,?,?,?,?)"));
+    auto insert =
+        LATHE_TRY(database_.prepare("INSERT OR IGNORE INTO runs (workload, target, cache_mode, "
+                                    "space, space_hash, search, model, seed) "
+                                    "VALUES (?,?,?,?,?,?,?,?)"));
     bind_members(insert);
     LATHE_TRY_STATUS(insert.run());
-    auto find = LATHE_TRY(database_.prepare(
-        "SELECT id FROM runs WHERE workload=? AND target=? AND cache_mode=? AND space=? AND space_hash=? AND search=? AND "
-        "model=? AND seed=?"));
+    auto find =
+        LATHE_TRY(database_.prepare("SELECT id FROM runs WHERE workload=? AND target=? AND "
+                                    "cache_mode=? AND space=? AND space_hash=? AND search=? AND "
+                                    "model=? AND seed=?"));
     bind_members(find);
     const bool found = LATHE_TRY(find.step());
     LATHE_CHECK(found);
@@ -125,8 +140,8 @@ class SqliteStore final : public Store {
       if (record.time.empty()) record.time = now_utc();
       LATHE_TRY_STATUS(check_free(find, record));
       const NameIds names = {LATHE_TRY(id_of(record.workload)), LATHE_TRY(id_of(record.target)),
-                             LATHE_TRY(id_of(record.cache_mode)), LATHE_TRY(id_of(record.fingerprint)),
-                             LATHE_TRY(id_of(record.cpu))};
+                             LATHE_TRY(id_of(record.cache_mode)),
+                             LATHE_TRY(id_of(record.fingerprint)), LATHE_TRY(id_of(record.cpu))};
       bind_record(insert, record, names);
       LATHE_TRY_STATUS(insert.run());
       ids.push_back(database_.last_id());
@@ -150,14 +165,22 @@ class SqliteStore final : public Store {
     double slowest = 0;
     for (const auto& result : results) {
       const bool failed = !std::isfinite(result.seconds);
-      update.bind(1, result.record).bind(2, result.seconds).bind(3, result.standing > 0 ? result.standing : result.seconds);
-      update.bind(4, result.spread).bind(5, note.peak_flops).bind(6, note.sentinel_seconds).bind(7, note.disturbed ? 1 : 0);
+      update.bind(1, result.record)
+          .bind(2, result.seconds)
+          .bind(3, result.standing > 0 ? result.standing : result.seconds);
+      update.bind(4, result.spread)
+          .bind(5, note.peak_flops)
+          .bind(6, note.sentinel_seconds)
+          .bind(7, note.disturbed ? 1 : 0);
       LATHE_TRY_STATUS(update.bind(8, time).bind(9, failed && !note.disturbed ? 1 : 0).run());
-      if (LATHE_TRY(standing.bind(1, result.record).step())) slowest = std::max(slowest, standing.number(0));
+      if (LATHE_TRY(standing.bind(1, result.record).step()))
+        slowest = std::max(slowest, standing.number(0));
       LATHE_TRY_STATUS(standing.run());
     }
-    if (!results.empty()) LATHE_TRY_STATUS(others.bind(1, slowest).bind(2, results.front().record).run());
-    for (Statement* statement : {&update, &others, &standing}) *statement = {};  // an open statement would keep the transaction from ending
+    if (!results.empty())
+      LATHE_TRY_STATUS(others.bind(1, slowest).bind(2, results.front().record).run());
+    for (Statement* statement : {&update, &others, &standing})
+      *statement = {};  // an open statement would keep the transaction from ending
     LATHE_TRY_STATUS(transaction.commit());
     return there;
   }
@@ -165,7 +188,8 @@ class SqliteStore final : public Store {
   Status each(const Query& query, const std::function<bool(const Record&)>& visit) override {
     const std::lock_guard lock(mutex_);
     const Where where = where_of(query);
-    auto select = LATHE_TRY(database_.prepare(select_records_sql(where.sql + " ORDER BY r.id", query.summary)));
+    auto select = LATHE_TRY(
+        database_.prepare(select_records_sql(where.sql + " ORDER BY r.id", query.summary)));
     bind(select, where);
     std::int64_t unreadable = 0;
     Error first;
@@ -208,15 +232,16 @@ class SqliteStore final : public Store {
   Result<std::vector<Run>> runs() override {
     const std::lock_guard lock(mutex_);
     auto select = LATHE_TRY(database_.prepare(
-        "SELECT r.id, w.text, t.text, cache_mode, space, space_hash, search, model, seed FROM runs r "
+        "SELECT r.id, w.text, t.text, cache_mode, space, space_hash, search, model, seed FROM runs "
+        "r "
         "JOIN names w ON w.id = workload JOIN names t ON t.id = target ORDER BY r.id"));
     std::vector<Run> out;
     while (LATHE_TRY(select.step())) {
       Run run;
       run.id = select.integer(0);
       int n = 1;
-      for (auto* text :
-           {&run.workload, &run.target, &run.cache_mode, &run.space, &run.space_hash, &run.search, &run.model})
+      for (auto* text : {&run.workload, &run.target, &run.cache_mode, &run.space, &run.space_hash,
+                         &run.search, &run.model})
         *text = select.text(n++);
       run.seed = static_cast<std::uint64_t>(select.integer(n));
       out.push_back(std::move(run));
@@ -226,7 +251,8 @@ class SqliteStore final : public Store {
 
   Status put(const std::string& key, const std::string& value) override {
     const std::lock_guard lock(mutex_);
-    auto insert = LATHE_TRY(database_.prepare("INSERT OR REPLACE INTO named_values (key, value) VALUES (?, ?)"));
+    auto insert = LATHE_TRY(
+        database_.prepare("INSERT OR REPLACE INTO named_values (key, value) VALUES (?, ?)"));
     return insert.bind(1, key).bind(2, value).run();
   }
 
@@ -252,7 +278,9 @@ class SqliteStore final : public Store {
 
   std::unexpected<Error> damaged(const Error& first, std::int64_t count) const {
     return fail_at(database_.path(), ErrorKind::kDataLoss,
-                   "{} {}; `lathe export` writes the others: import them into a new file, and give it with --db", first.message,
+                   "{} {}; `lathe export` writes the others: import them into a new file, and give "
+                   "it with --db",
+                   first.message,
                    count == 1 ? "is damaged" : fmt::format("and {} more are damaged", count - 1));
   }
 
@@ -263,26 +291,39 @@ class SqliteStore final : public Store {
     const bool known_run = find.integer(0) != 0, taken = find.integer(1) != 0;
     LATHE_TRY_STATUS(find.run());
     if (!known_run)
-      return fail_at(database_.path(), ErrorKind::kInvalidArgument, "there is no run {}", record.run);
+      return fail_at(database_.path(), ErrorKind::kInvalidArgument, "there is no run {}",
+                     record.run);
     if (!taken) return {};
     LATHE_TRY_STATUS(database_.check());  // an index that lost its records looks like this, too
     return fail_at(database_.path(), ErrorKind::kIo,
-                   "run {} already has trial {}: another tuner is at work on the same run; end one of them, or give "
-                   "another --seed", record.run, record.index);
+                   "run {} already has trial {}: another tuner is at work on the same run; end one "
+                   "of them, or give "
+                   "another --seed",
+                   record.run, record.index);
   }
 
-  // Everything into a new file beside the one that is gone, which takes what comes from now on; the error says so.
+  // Everything into a new file beside the one that is gone, which takes what comes from now on; the
+  // error says so.
   Error rescue() {
     const std::string old = database_.path();
     const std::string path = free_name_beside(old);
     auto copied = database_.copy_to(path);
-    auto copy = copied ? Database::open(path, kRescueBusySeconds) : Result<Database>(std::unexpected(copied.error()));
+    auto copy = copied ? Database::open(path, kRescueBusySeconds)
+                       : Result<Database>(std::unexpected(copied.error()));
     if (!copy)
-      return {ErrorKind::kIo, fmt::format("the database was removed or replaced while it was in use, and what it held cannot be written "
-                                          "to {} ({})", path, copy.error().message), old};
+      return {ErrorKind::kIo,
+              fmt::format("the database was removed or replaced while it was in use, and what it "
+                          "held cannot be written "
+                          "to {} ({})",
+                          path, copy.error().message),
+              old};
     database_ = std::move(*copy);
-    return {ErrorKind::kIo, fmt::format("the database was removed or replaced while it was in use; all that it held and what came "
-                                        "since is in {}: move it back, or give it with --db", path), old};
+    return {ErrorKind::kIo,
+            fmt::format("the database was removed or replaced while it was in use; all that it "
+                        "held and what came "
+                        "since is in {}: move it back, or give it with --db",
+                        path),
+            old};
   }
 
   Database database_;

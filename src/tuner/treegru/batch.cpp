@@ -27,7 +27,8 @@ Batch make_batch(const Weights& weights, std::span<const float> features) {
       const float* node = row + n * feature::kTreeNodeWidth;
       if (node[feature::kNodeParent] == feature::kNoNode) break;
       const int parent = static_cast<int>(node[feature::kNodeParent]);
-      LATHE_CHECK(parent >= -1 && parent < n, "node {} of row {} has parent {}", n, program, parent);
+      LATHE_CHECK(parent >= -1 && parent < n, "node {} of row {} has parent {}", n, program,
+                  parent);
       depth[n] = parent < 0 ? 0 : depth[parent] + 1;
       if (depth[n] == static_cast<int>(batch.levels.size())) batch.levels.emplace_back();
       Level& level = batch.levels[static_cast<std::size_t>(depth[n])];

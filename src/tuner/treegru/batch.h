@@ -1,4 +1,5 @@
-// Rows of tree features (feature/tree.h) as a network works on them: all loops of a depth at once, over all programs.
+// Rows of tree features (feature/tree.h) as a network works on them: all loops of a depth at once,
+// over all programs.
 #pragma once
 
 #include <span>
@@ -10,10 +11,10 @@ namespace lathe::treegru {
 
 // The loops with the same number of loops around them.
 struct Level {
-  std::vector<int> parent;     // position in the level above; of the outermost loops: the program
+  std::vector<int> parent;  // position in the level above; of the outermost loops: the program
   std::vector<int> program;
-  std::vector<int> variable;   // Weights::variable
-  std::vector<float> inputs;   // inputs_of(form) each
+  std::vector<int> variable;  // Weights::variable
+  std::vector<float> inputs;  // inputs_of(form) each
   int count() const { return static_cast<int>(parent.size()); }
 };
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-// Vectors of 64 bytes are split by the compiler where the CPU has smaller ones; none crosses a call, so their ABI is of no
-// matter.
+// Vectors of 64 bytes are split by the compiler where the CPU has smaller ones; none crosses a
+// call, so their ABI is of no matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace lathe::treegru {
@@ -54,7 +54,8 @@ LATHE_INLINE void hyperbolic_tangent(Vector& x) {
 
 // kRows rows by one panel, kept in registers.
 template <int kRows>
-LATHE_INLINE void multiply_tile(const float* a, int depth, const float* b, float* out, int columns) {
+LATHE_INLINE void multiply_tile(const float* a, int depth, const float* b, float* out,
+                                int columns) {
   Vector low[kRows], high[kRows];
   for (int r = 0; r < kRows; ++r) {
     low[r] = at(out + static_cast<std::ptrdiff_t>(r) * columns);
@@ -89,7 +90,8 @@ LATHE_INLINE void multiply_add(const float* a, int rows, const PackedMatrix& b, 
   }
 }
 
-LATHE_INLINE void gru(const float* from_input, const float* from_state, int stride, int rows, int hidden, float* h) {
+LATHE_INLINE void gru(const float* from_input, const float* from_state, int stride, int rows,
+                      int hidden, float* h) {
   for (int row = 0; row < rows; ++row, from_input += stride, from_state += stride, h += hidden) {
     for (int i = 0; i < hidden; i += kLanes) {
       Vector r = at(from_input + i) + at(from_state + i);
@@ -103,14 +105,17 @@ LATHE_INLINE void gru(const float* from_input, const float* from_state, int stri
   }
 }
 
-#define LATHE_VARIANT(name, kRows, ...)                                                                                  \
-  __VA_ARGS__ void multiply_add_##name(const float* a, int rows, const PackedMatrix& b, float* out) {                    \
-    multiply_add<kRows>(a, rows, b, out);                                                                                \
-  }                                                                                                                      \
-  __VA_ARGS__ void gru_##name(const float* from_input, const float* from_state, int stride, int rows, int hidden, float* h) { \
-    gru(from_input, from_state, stride, rows, hidden, h);                                                                \
+#define LATHE_VARIANT(name, kRows, ...)                                                     \
+  __VA_ARGS__ void multiply_add_##name(const float* a, int rows, const PackedMatrix& b,     \
+                                       float* out) {                                        \
+    multiply_add<kRows>(a, rows, b, out);                                                   \
+  }                                                                                         \
+  __VA_ARGS__ void gru_##name(const float* from_input, const float* from_state, int stride, \
+                              int rows, int hidden, float* h) {                             \
+    gru(from_input, from_state, stride, rows, hidden, h);                                   \
   }
-// As many rows as accumulators fit the registers: a panel is 2 of 32, 4 of 16, 8 of 16 or 32 of them.
+// As many rows as accumulators fit the registers: a panel is 2 of 32, 4 of 16, 8 of 16 or 32 of
+// them.
 LATHE_VARIANT(plain, 1)
 #ifdef __x86_64__
 LATHE_VARIANT(avx2, 3, [[gnu::target("avx2,fma")]])
@@ -120,11 +125,13 @@ LATHE_VARIANT(avx512, 8, [[gnu::target("avx512f,fma")]])
 }  // namespace
 
 PackedMatrix::PackedMatrix(const Matrix& matrix)
-    : rows_(matrix.rows), columns_((matrix.columns + kPanel - 1) / kPanel * kPanel),
+    : rows_(matrix.rows),
+      columns_((matrix.columns + kPanel - 1) / kPanel * kPanel),
       values_(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns_)) {
   for (int r = 0; r < rows_; ++r)
     for (int c = 0; c < matrix.columns; ++c)
-      values_[(static_cast<std::size_t>(c / kPanel) * rows_ + r) * kPanel + c % kPanel] = matrix.row(r)[c];
+      values_[(static_cast<std::size_t>(c / kPanel) * rows_ + r) * kPanel + c % kPanel] =
+          matrix.row(r)[c];
 }
 
 Dense::Dense() : multiply_add_(multiply_add_plain), gru_(gru_plain) {

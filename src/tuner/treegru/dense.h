@@ -1,6 +1,7 @@
-// The arithmetic of scoring: products of small matrices and the gates of a GRU, with the widest vectors this CPU has.
-// Scores are the inner loop of the search, so they are not left to the library that trains. An element of a result depends
-// on its own row only, not on how many rows there are.
+// The arithmetic of scoring: products of small matrices and the gates of a GRU, with the widest
+// vectors this CPU has. Scores are the inner loop of the search, so they are not left to the
+// library that trains. An element of a result depends on its own row only, not on how many rows
+// there are.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace lathe::treegru {
 
-// A matrix laid out for multiplication: panels of kPanel columns, the last one filled up with zeros.
+// A matrix laid out for multiplication: panels of kPanel columns, the last one filled up with
+// zeros.
 class PackedMatrix {
  public:
   static constexpr int kPanel = 32;
@@ -17,7 +19,9 @@ class PackedMatrix {
   explicit PackedMatrix(const Matrix& matrix);
   int rows() const { return rows_; }
   int columns() const { return columns_; }  // a multiple of kPanel
-  const float* panel(int p) const { return values_.data() + static_cast<std::size_t>(p) * rows_ * kPanel; }
+  const float* panel(int p) const {
+    return values_.data() + static_cast<std::size_t>(p) * rows_ * kPanel;
+  }
 
  private:
   int rows_ = 0, columns_ = 0;
@@ -28,10 +32,14 @@ class Dense {
  public:
   Dense();  // for the CPU this runs on
   // out += a * b. a: rows x b.rows(), out: rows x b.columns(), row-major.
-  void multiply_add(const float* a, int rows, const PackedMatrix& b, float* out) const { multiply_add_(a, rows, b, out); }
-  // A GRU's step (weights.h) for `rows` loops: from_input = x W + b and from_state = h U, 3 * hidden wide or wider
+  void multiply_add(const float* a, int rows, const PackedMatrix& b, float* out) const {
+    multiply_add_(a, rows, b, out);
+  }
+  // A GRU's step (weights.h) for `rows` loops: from_input = x W + b and from_state = h U, 3 *
+  // hidden wide or wider
   // (`stride`), to the new states in h. hidden is a multiple of 16.
-  void gru(const float* from_input, const float* from_state, int stride, int rows, int hidden, float* h) const {
+  void gru(const float* from_input, const float* from_state, int stride, int rows, int hidden,
+           float* h) const {
     gru_(from_input, from_state, stride, rows, hidden, h);
   }
 

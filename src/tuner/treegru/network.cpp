@@ -13,19 +13,21 @@ constexpr std::size_t kBlock = 64;  // programs at once: their states stay in th
 // The rows of `input` that belong to the embedding come first.
 PackedMatrix rows_from(const Matrix& matrix, int first) {
   Matrix part(matrix.rows - first, matrix.columns);
-  std::ranges::copy(matrix.values.begin() + static_cast<std::ptrdiff_t>(first) * matrix.columns, matrix.values.end(),
-                    part.values.begin());
+  std::ranges::copy(matrix.values.begin() + static_cast<std::ptrdiff_t>(first) * matrix.columns,
+                    matrix.values.end(), part.values.begin());
   return PackedMatrix(part);
 }
 
-// What each loop variable adds to its loop's gates, the bias included; the last row is a variable nobody knows.
+// What each loop variable adds to its loop's gates, the bias included; the last row is a variable
+// nobody knows.
 Matrix starts_of(const Weights& weights, int width) {
   const Matrix& embedding = weights.embedding;
   Matrix out(embedding.rows + 1, width);
   for (int v = 0; v < out.rows; ++v) {
     std::ranges::copy(weights.bias.values, out.row(v).begin());
     for (int e = 0; v < embedding.rows && e < embedding.columns; ++e)
-      for (int c = 0; c < weights.input.columns; ++c) out.row(v)[c] += embedding.row(v)[e] * weights.input.row(e)[c];
+      for (int c = 0; c < weights.input.columns; ++c)
+        out.row(v)[c] += embedding.row(v)[e] * weights.input.row(e)[c];
   }
   return out;
 }
@@ -54,7 +56,7 @@ float soft_choice(const float* logits, const float* values, int count) {
 }  // namespace
 
 struct Network::Scratch {
-  std::vector<float> h, above;               // states of a level; sums for the level above it
+  std::vector<float> h, above;  // states of a level; sums for the level above it
   std::vector<float> from_input, from_state, read;
 };
 
@@ -64,7 +66,8 @@ Network::Network(Weights weights)
       hidden_(weights_.hidden) {
   gates_ = hidden_.columns();
   start_ = starts_of(weights_, gates_);
-  if (weights_.shape.form == Form::kContext) slots_ = PackedMatrix(beside(weights_.scatter, weights_.readout));
+  if (weights_.shape.form == Form::kContext)
+    slots_ = PackedMatrix(beside(weights_.scatter, weights_.readout));
 }
 
 void Network::score(std::span<const float> features, std::span<float> scores) const {
@@ -77,7 +80,8 @@ void Network::score(std::span<const float> features, std::span<float> scores) co
   }
 }
 
-void Network::score_block(std::span<const float> features, std::span<float> scores, Scratch& scratch) const {
+void Network::score_block(std::span<const float> features, std::span<float> scores,
+                          Scratch& scratch) const {
   const Batch batch = make_batch(weights_, features);
   std::ranges::fill(scores, weights_.offset.values[0]);
   const auto hidden = static_cast<std::size_t>(weights_.shape.hidden);
@@ -100,19 +104,24 @@ void Network::score_block(std::span<const float> features, std::span<float> scor
 // scratch.h: from sums of the states inside to the loops' own.
 void Network::advance(const Level& level, bool has_children, Scratch& scratch) const {
   const int count = level.count();
-  const auto width = static_cast<std::size_t>(gates_), size = static_cast<std::size_t>(count) * width;
+  const auto width = static_cast<std::size_t>(gates_),
+             size = static_cast<std::size_t>(count) * width;
   scratch.from_input.resize(size);
   scratch.from_state.assign(size, 0);
   for (std::size_t n = 0; n < level.variable.size(); ++n) {
     const int variable = level.variable[n] < 0 ? start_.rows - 1 : level.variable[n];
-    std::ranges::copy(start_.row(variable), scratch.from_input.begin() + static_cast<std::ptrdiff_t>(n * width));
+    std::ranges::copy(start_.row(variable),
+                      scratch.from_input.begin() + static_cast<std::ptrdiff_t>(n * width));
   }
   dense_.multiply_add(level.inputs.data(), count, input_, scratch.from_input.data());
-  if (has_children) dense_.multiply_add(scratch.h.data(), count, hidden_, scratch.from_state.data());
-  dense_.gru(scratch.from_input.data(), scratch.from_state.data(), gates_, count, weights_.shape.hidden, scratch.h.data());
+  if (has_children)
+    dense_.multiply_add(scratch.h.data(), count, hidden_, scratch.from_state.data());
+  dense_.gru(scratch.from_input.data(), scratch.from_state.data(), gates_, count,
+             weights_.shape.hidden, scratch.h.data());
 }
 
-void Network::read_out(const Level& level, bool outermost, Scratch& scratch, std::span<float> scores) const {
+void Network::read_out(const Level& level, bool outermost, Scratch& scratch,
+                       std::span<float> scores) const {
   const auto hidden = static_cast<std::size_t>(weights_.shape.hidden);
   if (weights_.shape.form == Form::kVanilla) {
     if (!outermost) return;

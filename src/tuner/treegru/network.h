@@ -13,22 +13,25 @@ class Network {
  public:
   explicit Network(Weights weights);
   const Weights& weights() const { return weights_; }
-  // Rows of tree features (feature/tree.h), one after another. Thread-safe; the score of a row does not depend on the
-  // others.
+  // Rows of tree features (feature/tree.h), one after another. Thread-safe; the score of a row does
+  // not depend on the others.
   void score(std::span<const float> features, std::span<float> scores) const;
 
  private:
   struct Scratch;
-  void score_block(std::span<const float> features, std::span<float> scores, Scratch& scratch) const;
+  void score_block(std::span<const float> features, std::span<float> scores,
+                   Scratch& scratch) const;
   void advance(const Level& level, bool has_children, Scratch& scratch) const;
-  void read_out(const Level& level, bool outermost, Scratch& scratch, std::span<float> scores) const;
+  void read_out(const Level& level, bool outermost, Scratch& scratch,
+                std::span<float> scores) const;
 
   Weights weights_;
   Dense dense_;
-  int gates_ = 0;                // width of rows of gates
-  Matrix start_;                 // x W + b of what does not depend on inputs: a row a variable, then one for unknown ones
+  int gates_ = 0;  // width of rows of gates
+  Matrix start_;   // x W + b of what does not depend on inputs: a row a variable, then one for
+                   // unknown ones
   PackedMatrix input_, hidden_;
-  PackedMatrix slots_;           // kContext: S, then the readout of each slot
+  PackedMatrix slots_;  // kContext: S, then the readout of each slot
 };
 
 }  // namespace lathe::treegru

@@ -11,7 +11,8 @@ Result<std::string> plugin_path() {
   auto path = find_helper(kPluginName);
   if (path) return path;
   return fail(ErrorKind::kUnsupported,
-              "training TreeGRU needs libtorch, which this Lathe was built without: install libtorch-dev (scripts/install "
+              "training TreeGRU needs libtorch, which this Lathe was built without: install "
+              "libtorch-dev (scripts/install "
               "--torch) and build again, or choose an xgb model");
 }
 
@@ -26,10 +27,12 @@ Result<std::unique_ptr<Trainer>> make_trainer(const Weights& start, int threads)
   const std::string path = LATHE_TRY(plugin_path());
   // Never closed: such libraries do not survive it.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return fail_at(path, ErrorKind::kUnsupported, "libtorch cannot be loaded: {}", ::dlerror());
+  if (library == nullptr)
+    return fail_at(path, ErrorKind::kUnsupported, "libtorch cannot be loaded: {}", ::dlerror());
   const auto entry = reinterpret_cast<PluginEntry*>(::dlsym(library, kPluginEntry));
   if (entry == nullptr)
-    return fail_at(path, ErrorKind::kUnsupported, "it is of another version of Lathe; build or install both together");
+    return fail_at(path, ErrorKind::kUnsupported,
+                   "it is of another version of Lathe; build or install both together");
   std::string error;
   std::unique_ptr<Trainer> trainer(entry(start, threads, error));
   if (trainer == nullptr) return fail(ErrorKind::kInternal, "libtorch failed: {}", error);

@@ -1,5 +1,6 @@
-// What adjusts the weights of a network: a library for automatic differentiation, in a plug-in of its own (torch/) that is
-// loaded when it is first asked for. Who only scores never pays for it, and Lathe builds and runs without it.
+// What adjusts the weights of a network: a library for automatic differentiation, in a plug-in of
+// its own (torch/) that is loaded when it is first asked for. Who only scores never pays for it,
+// and Lathe builds and runs without it.
 #pragma once
 
 #include <memory>
@@ -23,15 +24,17 @@ class Trainer {
   virtual Status read(Weights& weights) const = 0;
 };
 
-// From these weights on. Batches of one forward() are worked on by up to `threads` threads; the result does not depend on how
-// many. The error says that this build has no trainer and what to do.
+// From these weights on. Batches of one forward() are worked on by up to `threads` threads; the
+// result does not depend on how many. The error says that this build has no trainer and what to do.
 Result<std::unique_ptr<Trainer>> make_trainer(const Weights& start, int threads);
 // Whether make_trainer() can succeed, without loading anything.
 Status check_trainer();
 
-// The plug-in's side: it exports a function of this type and name. Null, and `error` says why, where the library cannot work.
+// The plug-in's side: it exports a function of this type and name. Null, and `error` says why,
+// where the library cannot work.
 inline constexpr char kPluginName[] = "lathe-torch.so";
-inline constexpr char kPluginEntry[] = "lathe_make_trainer_1";  // numbered by changes of this interface
+inline constexpr char kPluginEntry[] =
+    "lathe_make_trainer_1";  // numbered by changes of this interface
 using PluginEntry = Trainer*(const Weights& start, int threads, std::string& error);
 
 }  // namespace lathe::treegru

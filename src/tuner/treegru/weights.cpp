@@ -11,7 +11,7 @@
 namespace lathe::treegru {
 namespace {
 
-constexpr int kMost = 4096;          // of any size of a shape
+constexpr int kMost = 4096;  // of any size of a shape
 // Of an input that hardly varied before: its weights were hardly learnt.
 constexpr float kMostStretch = 4, kMostShift = 8;
 
@@ -75,15 +75,18 @@ void append_floats(std::string& bytes, const std::vector<float>& values) {
 bool take_floats(std::string_view& bytes, std::size_t count, std::vector<float>& values) {
   if (bytes.size() < count * sizeof(float)) return false;
   values.resize(count);
-  return std::ranges::all_of(values, [&](float& v) { return take_value(bytes, v) && std::isfinite(v); });
+  return std::ranges::all_of(values,
+                             [&](float& v) { return take_value(bytes, v) && std::isfinite(v); });
 }
 
 bool take_shape(std::string_view& bytes, Shape& shape) {
   std::uint32_t form = 0, embedding = 0, hidden = 0, slots = 0;
-  if (!take_value(bytes, form) || !take_value(bytes, embedding) || !take_value(bytes, hidden) || !take_value(bytes, slots))
+  if (!take_value(bytes, form) || !take_value(bytes, embedding) || !take_value(bytes, hidden) ||
+      !take_value(bytes, slots))
     return false;
   if (form > 1 || std::max({embedding, hidden, slots}) > kMost) return false;
-  shape = {static_cast<Form>(form), static_cast<int>(embedding), static_cast<int>(hidden), static_cast<int>(slots)};
+  shape = {static_cast<Form>(form), static_cast<int>(embedding), static_cast<int>(hidden),
+           static_cast<int>(slots)};
   return check(shape).has_value();
 }
 
@@ -91,27 +94,33 @@ bool take_shape(std::string_view& bytes, Shape& shape) {
 
 Status check(const Shape& shape) {
   const auto bad = [](std::string_view name, int value, std::string_view wanted) {
-    return fail(ErrorKind::kInvalidArgument, "TreeGRU's {} is {}, it must be {}", name, value, wanted);
+    return fail(ErrorKind::kInvalidArgument, "TreeGRU's {} is {}, it must be {}", name, value,
+                wanted);
   };
   if (shape.hidden < 16 || shape.hidden > kMost || shape.hidden % 16 != 0)
     return bad("hidden size", shape.hidden, fmt::format("a multiple of 16 up to {}", kMost));
   if (shape.embedding < 1 || shape.embedding > kMost)
     return bad("embedding size", shape.embedding, fmt::format("from 1 to {}", kMost));
-  if (shape.slots < 1 || shape.slots > kMost) return bad("number of slots", shape.slots, fmt::format("from 1 to {}", kMost));
+  if (shape.slots < 1 || shape.slots > kMost)
+    return bad("number of slots", shape.slots, fmt::format("from 1 to {}", kMost));
   return {};
 }
 
-int inputs_of(Form form) { return form == Form::kContext ? feature::kLoopContext : feature::kLoopHeader; }
+int inputs_of(Form form) {
+  return form == Form::kContext ? feature::kLoopContext : feature::kLoopHeader;
+}
 
 int Weights::variable(float code) const {
   const auto found = std::ranges::lower_bound(variables, code);
-  return found != variables.end() && *found == code ? static_cast<int>(found - variables.begin()) : -1;
+  return found != variables.end() && *found == code ? static_cast<int>(found - variables.begin())
+                                                    : -1;
 }
 
 bool operator==(const Weights& a, const Weights& b) {
   const auto ours = a.trained(), theirs = b.trained();
   return a.variables == b.variables && a.mean == b.mean && a.scale == b.scale &&
-         std::ranges::equal(ours, theirs, [](const Matrix* x, const Matrix* y) { return *x == *y; });
+         std::ranges::equal(ours, theirs,
+                            [](const Matrix* x, const Matrix* y) { return *x == *y; });
 }
 
 Weights random_weights(const Shape& shape, std::span<const float> features, Rng& rng) {
@@ -127,7 +136,8 @@ Weights random_weights(const Shape& shape, std::span<const float> features, Rng&
   const auto sizes = sizes_of(shape, static_cast<int>(weights.variables.size()));
   for (std::size_t m = 0; m < matrices.size(); ++m)
     *matrices[m] = random_matrix(sizes[m].first, sizes[m].second, shape.hidden, rng);
-  for (float& v : weights.embedding.values) v *= std::sqrt(static_cast<float>(shape.hidden));  // an input, not a weight
+  for (float& v : weights.embedding.values)
+    v *= std::sqrt(static_cast<float>(shape.hidden));  // an input, not a weight
   std::ranges::fill(weights.offset.values, 0.0F);
   return weights;
 }
@@ -147,7 +157,8 @@ Weights adapted(const Weights& learnt, std::span<const float> features, Rng& rng
     const auto row = out.input.row(learnt.embedding.columns + static_cast<int>(i));
     // What the old mean gave, it gives still.
     const float stretch = std::min(learnt.scale[i] / out.scale[i], kMostStretch);
-    const float shift = std::clamp((out.mean[i] - learnt.mean[i]) * out.scale[i] * stretch, -kMostShift, kMostShift);
+    const float shift = std::clamp((out.mean[i] - learnt.mean[i]) * out.scale[i] * stretch,
+                                   -kMostShift, kMostShift);
     for (std::size_t c = 0; c < row.size(); ++c) {
       out.bias.values[c] += shift * row[c];
       row[c] *= stretch;
@@ -168,20 +179,28 @@ void append_to(std::string& bytes, const Weights& weights) {
 }
 
 Result<Weights> read_weights(std::string_view bytes) {
-  const auto damaged = [] { return fail(ErrorKind::kDataLoss, "the cost model's weights are damaged: train it again"); };
+  const auto damaged = [] {
+    return fail(ErrorKind::kDataLoss, "the cost model's weights are damaged: train it again");
+  };
   Weights weights;
   std::uint32_t variables = 0;
-  if (!take_shape(bytes, weights.shape) || !take_value(bytes, variables) || variables > bytes.size()) return damaged();
+  if (!take_shape(bytes, weights.shape) || !take_value(bytes, variables) ||
+      variables > bytes.size())
+    return damaged();
   const auto inputs = static_cast<std::size_t>(inputs_of(weights.shape.form));
-  if (!take_floats(bytes, variables, weights.variables) || !std::ranges::is_sorted(weights.variables)) return damaged();
-  if (!take_floats(bytes, inputs, weights.mean) || !take_floats(bytes, inputs, weights.scale)) return damaged();
+  if (!take_floats(bytes, variables, weights.variables) ||
+      !std::ranges::is_sorted(weights.variables))
+    return damaged();
+  if (!take_floats(bytes, inputs, weights.mean) || !take_floats(bytes, inputs, weights.scale))
+    return damaged();
   const auto matrices = weights.trained();
   const auto sizes = sizes_of(weights.shape, static_cast<int>(variables));
   for (std::size_t m = 0; m < matrices.size(); ++m) {
     const auto [rows, columns] = sizes[m];
     matrices[m]->rows = rows;
     matrices[m]->columns = columns;
-    if (!take_floats(bytes, static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), matrices[m]->values))
+    if (!take_floats(bytes, static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns),
+                     matrices[m]->values))
       return damaged();
   }
   if (!bytes.empty()) return damaged();

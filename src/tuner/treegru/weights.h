@@ -1,15 +1,16 @@
-// What a TreeGRU has learnt (paper, sections 3.1 and 4, appendix), as plain matrices: what is saved, scored with, and handed
-// to whatever trains it.
+// What a TreeGRU has learnt (paper, sections 3.1 and 4, appendix), as plain matrices: what is
+// saved, scored with, and handed to whatever trains it.
 //
-// With x the input of a loop and h the sum of the states of the loops right inside it (0 if there are none), its state is
+// With x the input of a loop and h the sum of the states of the loops right inside it (0 if there
+// are none), its state is
 //     r, u = sigmoid(x Wr + h Ur + br), sigmoid(x Wu + h Uu + bu)
 //     c    = tanh(x Wc + bc + r * (h Uc))
 //     u * h + (1 - u) * c
-// kVanilla: x is the learnt embedding of the loop variable and what the loop itself says, its length and annotation; the
-// program's embedding is the sum of the outermost loops' states.
-// kContext: x is the loop's context vector, so that it means the same in every program; the program's embedding is m slots,
-// out_i = sum over all loops of softmax(state S)_i * state.
-// The score is linear in the program's embedding.
+// kVanilla: x is the learnt embedding of the loop variable and what the loop itself says, its
+// length and annotation; the program's embedding is the sum of the outermost loops' states.
+// kContext: x is the loop's context vector, so that it means the same in every program; the
+// program's embedding is m slots, out_i = sum over all loops of softmax(state S)_i * state. The
+// score is linear in the program's embedding.
 #pragma once
 
 #include <array>
@@ -38,16 +39,23 @@ struct Matrix {
   int rows = 0, columns = 0;
   std::vector<float> values;  // row-major
   Matrix() = default;
-  Matrix(int r, int c) : rows(r), columns(c), values(static_cast<std::size_t>(r) * static_cast<std::size_t>(c)) {}
-  std::span<const float> row(int r) const { return std::span(values).subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns)); }
-  std::span<float> row(int r) { return std::span(values).subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns)); }
+  Matrix(int r, int c)
+      : rows(r), columns(c), values(static_cast<std::size_t>(r) * static_cast<std::size_t>(c)) {}
+  std::span<const float> row(int r) const {
+    return std::span(values).subspan(static_cast<std::size_t>(r * columns),
+                                     static_cast<std::size_t>(columns));
+  }
+  std::span<float> row(int r) {
+    return std::span(values).subspan(static_cast<std::size_t>(r * columns),
+                                     static_cast<std::size_t>(columns));
+  }
   friend bool operator==(const Matrix&, const Matrix&) = default;
 };
 
 struct Weights {
   Shape shape;
   // Taken from the training rows and left alone by training.
-  std::vector<float> variables;   // codes of the loop variables, ascending; kVanilla only
+  std::vector<float> variables;    // codes of the loop variables, ascending; kVanilla only
   std::vector<float> mean, scale;  // an input is (context - mean) * scale
   // What training changes. The columns of the gates are those of r, then u, then c.
   Matrix embedding;  // variables x embedding; kVanilla only
@@ -58,8 +66,12 @@ struct Weights {
   Matrix readout;    // slots x hidden; kVanilla: 1 x hidden
   Matrix offset;     // 1 x 1
 
-  std::array<Matrix*, 7> trained() { return {&embedding, &input, &hidden, &bias, &scatter, &readout, &offset}; }
-  std::array<const Matrix*, 7> trained() const { return {&embedding, &input, &hidden, &bias, &scatter, &readout, &offset}; }
+  std::array<Matrix*, 7> trained() {
+    return {&embedding, &input, &hidden, &bias, &scatter, &readout, &offset};
+  }
+  std::array<const Matrix*, 7> trained() const {
+    return {&embedding, &input, &hidden, &bias, &scatter, &readout, &offset};
+  }
   // Row of `embedding`; -1 for a variable that no training row had: its embedding is zero.
   int variable(float code) const;
   friend bool operator==(const Weights& a, const Weights& b);
@@ -68,8 +80,9 @@ struct Weights {
 // Untrained, for rows like these (feature/tree.h).
 Weights random_weights(const Shape& shape, std::span<const float> features, Rng& rng);
 
-// The same network for other rows: inputs are brought to the spread of these, variables it did not know (kVanilla) begin at
-// random. Scores stay what they were, but for inputs that hardly varied before.
+// The same network for other rows: inputs are brought to the spread of these, variables it did not
+// know (kVanilla) begin at random. Scores stay what they were, but for inputs that hardly varied
+// before.
 Weights adapted(const Weights& learnt, std::span<const float> features, Rng& rng);
 
 void append_to(std::string& bytes, const Weights& weights);

@@ -12,25 +12,33 @@ constexpr double kShortestRace = 0.2;
 
 // Its race was undisturbed, also by what is known of the machine today.
 bool stands(const store::Record& record, const store::MachineSpeed& known) {
-  const double share = measure::share_of({record.race.peak_flops, record.race.sentinel_seconds}, {known.peak_flops, known.sentinel_seconds});
+  const double share = measure::share_of({record.race.peak_flops, record.race.sentinel_seconds},
+                                         {known.peak_flops, known.sentinel_seconds});
   return record.raced && !record.race.disturbed && share >= measure::kSameSpeed;
 }
 
 }  // namespace
 
-Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject, measure::Measurer& measurer, const Options& options,
+Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject,
+                                            measure::Measurer& measurer, const Options& options,
                                             Reporter& reporter, const std::function<bool()>& stop) {
   if (options.race_seconds <= 0 || options.finalists < 1) return std::nullopt;
   std::vector<store::Record> finalists = LATHE_TRY(state.finalists(options.finalists));
   if (finalists.empty()) return std::nullopt;
   const double fastest = std::ranges::min(finalists, {}, &store::Record::seconds).seconds;
   const std::int64_t defender = finalists.front().id;
-  std::erase_if(finalists, [&](const store::Record& r) { return r.id != defender && r.seconds > fastest * kHopeless; });
-  const auto known = LATHE_TRY(store::machine_speed(state.store(), state.fingerprint().text(), state.run().target));
-  if (std::ranges::all_of(finalists, [&](const store::Record& record) { return stands(record, known); })) return std::nullopt;
+  std::erase_if(finalists, [&](const store::Record& r) {
+    return r.id != defender && r.seconds > fastest * kHopeless;
+  });
+  const auto known = LATHE_TRY(
+      store::machine_speed(state.store(), state.fingerprint().text(), state.run().target));
+  if (std::ranges::all_of(finalists,
+                          [&](const store::Record& record) { return stands(record, known); }))
+    return std::nullopt;
 
   RaceRequest request;
-  request.cache = options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
+  request.cache =
+      options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
   request.seconds = options.race_seconds;
   request.patience = options.race_patience * reporter.elapsed();
   if (options.seconds > 0) {  // all that is left, waiting included
@@ -43,7 +51,8 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
   reporter.race(request.seconds);
   for (const auto& record : finalists) {
     const auto config = LATHE_TRY(subject.from_json(record.config));
-    request.entries.push_back({record, {static_cast<int>(request.entries.size()), subject.trace(config), config}});
+    request.entries.push_back(
+        {record, {static_cast<int>(request.entries.size()), subject.trace(config), config}});
   }
   auto story = LATHE_TRY(race_records(state.store(), measurer, request));
   if (!story.finished) return std::nullopt;

@@ -7,9 +7,10 @@
 namespace lathe::tune {
 namespace {
 
-constexpr double kPriorTrials = 16;            // trials the analytic model is worth
-constexpr double kNegligible = 0.02;           // weight below which it is not worth its time
-constexpr double kBesideGlobal = 0.5;          // its weight at the beginning, where a global model knows something too
+constexpr double kPriorTrials = 16;   // trials the analytic model is worth
+constexpr double kNegligible = 0.02;  // weight below which it is not worth its time
+constexpr double kBesideGlobal =
+    0.5;  // its weight at the beginning, where a global model knows something too
 constexpr std::size_t kCalibrationRows = 256;
 constexpr std::uint64_t kCalibrationSeed = 1;
 constexpr std::size_t kSmallestPart = 48;  // configurations for which a thread is worth starting
@@ -21,7 +22,8 @@ search::Scorer* prior_of(const Subject& subject, const Options& options) {
   return options.prior && options.model != "none" ? subject.prior() : nullptr;
 }
 
-ModelScorer::ModelScorer(const Subject& subject, model::CostModel* model, search::Scorer* prior, int jobs)
+ModelScorer::ModelScorer(const Subject& subject, model::CostModel* model, search::Scorer* prior,
+                         int jobs)
     : subject_(subject), model_(model), prior_(prior), jobs_(jobs) {
   if (prior_ == nullptr || !learned()) return;
   most_weight_ = prior_weight_ = kBesideGlobal;
@@ -40,7 +42,9 @@ void ModelScorer::calibrate(std::span<const search::Measured> measured, int work
   const auto recent = measured.last(std::min<std::size_t>(measured.size(), kCalibrationRows));
   std::vector<search::Config> configs;
   for (const auto& m : recent) configs.push_back(m.config);
-  set_scales(configs.size() < 2 ? sample() : configs);  // all that was learnt may be of another machine or code generator
+  set_scales(configs.size() < 2
+                 ? sample()
+                 : configs);  // all that was learnt may be of another machine or code generator
   prior_weight_ = most_weight_ * kPriorTrials / (kPriorTrials + worked);
 }
 
@@ -56,7 +60,8 @@ void ModelScorer::set_scales(std::span<const search::Config> configs) {
 void ModelScorer::score(std::span<const search::Config> configs, std::span<double> scores) {
   const double unit = score_speed(configs, scores);
   if (cost_ == nullptr || thrift_ == 0 || !learned()) return;
-  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] -= thrift_ * unit * cost_->excess(configs[i]);
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    scores[i] -= thrift_ * unit * cost_->excess(configs[i]);
 }
 
 double ModelScorer::score_speed(std::span<const search::Config> configs, std::span<double> scores) {
@@ -69,13 +74,14 @@ double ModelScorer::score_speed(std::span<const search::Config> configs, std::sp
   prior_scores_.resize(configs.size());
   prior_->score(configs, prior_scores_);
   for (std::size_t i = 0; i < scores.size(); ++i)
-    scores[i] = (1 - prior_weight_) * learned_scale_.of(scores[i]) + prior_weight_ * prior_scale_.of(prior_scores_[i]);
+    scores[i] = (1 - prior_weight_) * learned_scale_.of(scores[i]) +
+                prior_weight_ * prior_scale_.of(prior_scores_[i]);
   return 1;
 }
 
 void ModelScorer::predict(std::span<const search::Config> configs, std::span<double> scores) {
-  const std::size_t parts =
-      std::clamp<std::size_t>(configs.size() / kSmallestPart, 1, static_cast<std::size_t>(std::max(1, jobs_)));
+  const std::size_t parts = std::clamp<std::size_t>(configs.size() / kSmallestPart, 1,
+                                                    static_cast<std::size_t>(std::max(1, jobs_)));
   const std::size_t size = (configs.size() + parts - 1) / parts;
   std::vector<Status> statuses(parts);
   std::vector<std::thread> threads;
@@ -91,7 +97,8 @@ void ModelScorer::predict(std::span<const search::Config> configs, std::span<dou
     if (!status && status_) status_ = std::move(status);
 }
 
-Status ModelScorer::score_part(std::span<const search::Config> configs, std::span<double> scores) const {
+Status ModelScorer::score_part(std::span<const search::Config> configs,
+                               std::span<double> scores) const {
   const int width = subject_.feature_width();
   std::vector<float> rows(configs.size() * static_cast<std::size_t>(width));
   std::vector<float> out(configs.size());

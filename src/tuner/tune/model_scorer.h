@@ -1,8 +1,9 @@
 // Joins features and models to the scores a search asks for. Internal to this room.
 //
-// Until the learned model is trained the analytic one scores, and shares the batch with chance; after that both do, in
-// units of their spread over what was measured, the analytic one with a weight that fades. A model that begins from a global
-// one is trained from the start: before anything is measured both count the same, in units of their spread over the space.
+// Until the learned model is trained the analytic one scores, and shares the batch with chance;
+// after that both do, in units of their spread over what was measured, the analytic one with a
+// weight that fades. A model that begins from a global one is trained from the start: before
+// anything is measured both count the same, in units of their spread over the space.
 #pragma once
 
 #include "tuner/search/spread.h"
@@ -23,7 +24,8 @@ class ModelScorer final : public search::Scorer {
   double trust() const override { return learned() || model_ == nullptr ? 1 : kUnlearnedTrust; }
   // The learned model was trained anew, on these and others; `worked` trials in all gave a time.
   void calibrate(std::span<const search::Measured> measured, int worked);
-  // A trial of twice the cost has to promise `thrift` spreads of the scores more, from now on; `cost` outlives this.
+  // A trial of twice the cost has to promise `thrift` spreads of the scores more, from now on;
+  // `cost` outlives this.
   void mind(const TrialCost& cost, double thrift) { cost_ = &cost, thrift_ = thrift; }
   void score(std::span<const search::Config> configs, std::span<double> scores) override;
   // A failed prediction, remembered: score() has no way to say so.

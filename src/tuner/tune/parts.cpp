@@ -11,7 +11,8 @@
 namespace lathe::tune {
 namespace {
 
-constexpr const char* kTrees = "tree";  // features of models that read nothing else, and not to be chosen for others
+constexpr const char* kTrees =
+    "tree";  // features of models that read nothing else, and not to be chosen for others
 
 template <class Table>
 std::vector<std::string> names_of(const Table& table) {
@@ -20,24 +21,28 @@ std::vector<std::string> names_of(const Table& table) {
   return names;
 }
 
-std::unique_ptr<search::Searcher> make_random(const search::Domain& domain, search::Scorer&, const search::Options&,
-                                              std::uint64_t seed) {
+std::unique_ptr<search::Searcher> make_random(const search::Domain& domain, search::Scorer&,
+                                              const search::Options&, std::uint64_t seed) {
   return search::make_random(domain, seed);
 }
-std::unique_ptr<search::Searcher> make_genetic(const search::Domain& domain, search::Scorer&, const search::Options&,
-                                               std::uint64_t seed) {
+std::unique_ptr<search::Searcher> make_genetic(const search::Domain& domain, search::Scorer&,
+                                               const search::Options&, std::uint64_t seed) {
   return search::make_genetic(domain, seed);
 }
 
 struct NamedSearcher {
   const char* name;
-  std::unique_ptr<search::Searcher> (*make)(const search::Domain&, search::Scorer&, const search::Options&, std::uint64_t seed);
+  std::unique_ptr<search::Searcher> (*make)(const search::Domain&, search::Scorer&,
+                                            const search::Options&, std::uint64_t seed);
 };
 constexpr NamedSearcher kSearchers[] = {
     {"annealing", search::make_annealing}, {"genetic", make_genetic}, {"random", make_random}};
 
 model::XgboostOptions xgboost_options(const Options& options, model::Objective objective) {
-  return {.objective = objective, .threads = options.jobs, .seed = options.seed, .global = options.global};
+  return {.objective = objective,
+          .threads = options.jobs,
+          .seed = options.seed,
+          .global = options.global};
 }
 std::unique_ptr<model::CostModel> make_rank(const Options& options) {
   return model::make_xgboost(xgboost_options(options, model::Objective::kRank));
@@ -56,7 +61,8 @@ constexpr NamedAcquisition kAcquisitions[] = {{"mean", model::Acquisition::kMean
 constexpr const char* kEnsemble = "xgb-ensemble";
 
 std::unique_ptr<model::CostModel> make_ensemble(const Options& options) {
-  model::BootstrapOptions bootstrap{.member = xgboost_options(options, model::Objective::kRegression)};
+  model::BootstrapOptions bootstrap{.member =
+                                        xgboost_options(options, model::Objective::kRegression)};
   for (const auto& named : kAcquisitions)
     if (options.acquisition == named.name) bootstrap.acquisition = named.acquisition;
   return model::make_bootstrap(bootstrap);
@@ -65,17 +71,21 @@ std::unique_ptr<model::CostModel> make_ensemble(const Options& options) {
 Status check_acquisition(const Options& options) {
   const auto known = known_acquisitions();
   if (std::ranges::find(known, options.acquisition) == known.end())
-    return fail(ErrorKind::kInvalidArgument, "unknown acquisition \"{}\"; known are {}", options.acquisition,
-                fmt::join(known, ", "));
+    return fail(ErrorKind::kInvalidArgument, "unknown acquisition \"{}\"; known are {}",
+                options.acquisition, fmt::join(known, ", "));
   if (options.model != kEnsemble && options.acquisition != Options{}.acquisition)
-    return fail(ErrorKind::kInvalidArgument, "acquisition {} needs a model that knows how unsure it is, {}, not {}",
+    return fail(ErrorKind::kInvalidArgument,
+                "acquisition {} needs a model that knows how unsure it is, {}, not {}",
                 options.acquisition, kEnsemble, options.model);
   return {};
 }
 
 template <model::Objective kObjective, treegru::Form kForm>
 std::unique_ptr<model::CostModel> make_treegru(const Options& options) {
-  return model::make_treegru({.objective = kObjective, .shape = {.form = kForm}, .threads = options.jobs, .seed = options.seed,
+  return model::make_treegru({.objective = kObjective,
+                              .shape = {.form = kForm},
+                              .threads = options.jobs,
+                              .seed = options.seed,
                               .global = options.global});
 }
 
@@ -87,25 +97,28 @@ struct NamedModel {
 };
 constexpr auto kRank = model::Objective::kRank, kRegression = model::Objective::kRegression;
 constexpr auto kContext = treegru::Form::kContext, kVanilla = treegru::Form::kVanilla;
-constexpr NamedModel kModels[] = {{"xgb-rank", make_rank, kRank},
-                                  {"xgb-reg", make_regression, kRegression},
-                                  {kEnsemble, make_ensemble, kRegression},
-                                  {"treegru-rank", make_treegru<kRank, kContext>, kRank, true},
-                                  {"treegru-reg", make_treegru<kRegression, kContext>, kRegression, true},
-                                  {"treegru-vanilla-rank", make_treegru<kRank, kVanilla>, kRank, true},
-                                  {"treegru-vanilla-reg", make_treegru<kRegression, kVanilla>, kRegression, true},
-                                  {"analytic", nullptr},
-                                  {"none", nullptr}};
+constexpr NamedModel kModels[] = {
+    {"xgb-rank", make_rank, kRank},
+    {"xgb-reg", make_regression, kRegression},
+    {kEnsemble, make_ensemble, kRegression},
+    {"treegru-rank", make_treegru<kRank, kContext>, kRank, true},
+    {"treegru-reg", make_treegru<kRegression, kContext>, kRegression, true},
+    {"treegru-vanilla-rank", make_treegru<kRank, kVanilla>, kRank, true},
+    {"treegru-vanilla-reg", make_treegru<kRegression, kVanilla>, kRegression, true},
+    {"analytic", nullptr},
+    {"none", nullptr}};
 
 // Null if nothing has that name.
 const NamedModel* find_model(const std::string& name) {
-  const auto found = std::ranges::find_if(kModels, [&](const NamedModel& model) { return name == model.name; });
+  const auto found =
+      std::ranges::find_if(kModels, [&](const NamedModel& model) { return name == model.name; });
   return found == std::end(kModels) ? nullptr : &*found;
 }
 
 Status check_tree_model(const Options& options) {
   if (options.features != Options{}.features && options.features != kTrees)
-    return fail(ErrorKind::kInvalidArgument, "{} sees programs as trees, not as {} features; leave the choice of features out",
+    return fail(ErrorKind::kInvalidArgument,
+                "{} sees programs as trees, not as {} features; leave the choice of features out",
                 options.model, options.features);
   return treegru::check_trainer();
 }
@@ -124,10 +137,12 @@ std::vector<std::string> known_features() {
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options) {
   for (const auto& searcher : kSearchers)
     if (name == searcher.name)
-      return [options, make = searcher.make](const search::Domain& domain, search::Scorer& scorer, std::uint64_t seed) {
+      return [options, make = searcher.make](const search::Domain& domain, search::Scorer& scorer,
+                                             std::uint64_t seed) {
         return make(domain, scorer, options, seed);
       };
-  return fail(ErrorKind::kInvalidArgument, "unknown search \"{}\"; known are {}", name, fmt::join(known_searchers(), ", "));
+  return fail(ErrorKind::kInvalidArgument, "unknown search \"{}\"; known are {}", name,
+              fmt::join(known_searchers(), ", "));
 }
 
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
@@ -138,14 +153,16 @@ Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
                 fmt::join(known_models(), ", "));
   if (model->reads_trees) LATHE_TRY_STATUS(check_tree_model(options));
   else if (options.features == kTrees)
-    return fail(ErrorKind::kInvalidArgument, "{} does not read trees; choose other features or a treegru model", options.model);
+    return fail(ErrorKind::kInvalidArgument,
+                "{} does not read trees; choose other features or a treegru model", options.model);
   if (model->make == nullptr) return nullptr;
   if (options.global == nullptr || std::isinf(options.global_trials)) return model->make(options);
-  return model::make_fading(options.global, options.global_trials, [&](std::shared_ptr<const model::CostModel> global) {
-    Options over = options;
-    over.global = std::move(global);
-    return model->make(over);
-  });
+  return model::make_fading(options.global, options.global_trials,
+                            [&](std::shared_ptr<const model::CostModel> global) {
+                              Options over = options;
+                              over.global = std::move(global);
+                              return model->make(over);
+                            });
 }
 
 bool learns_from_trees(const Options& options) {
@@ -153,7 +170,9 @@ bool learns_from_trees(const Options& options) {
   return model != nullptr && model->reads_trees;
 }
 
-std::string features_of(const Options& options) { return learns_from_trees(options) ? kTrees : options.features; }
+std::string features_of(const Options& options) {
+  return learns_from_trees(options) ? kTrees : options.features;
+}
 
 std::optional<model::Objective> objective_of(const Options& options) {
   const NamedModel* model = find_model(options.model);

@@ -9,9 +9,11 @@ namespace {
 
 class ModelProposer final : public Proposer {
  public:
-  ModelProposer(const Subject& subject, std::unique_ptr<model::CostModel> model, const SearcherMaker& make,
-                const Options& options)
-      : subject_(subject), model_(std::move(model)), scorer_(subject, model_.get(), prior_of(subject, options), options.jobs),
+  ModelProposer(const Subject& subject, std::unique_ptr<model::CostModel> model,
+                const SearcherMaker& make, const Options& options)
+      : subject_(subject),
+        model_(std::move(model)),
+        scorer_(subject, model_.get(), prior_of(subject, options), options.jobs),
         searcher_(make(subject.domain(), scorer_, options.seed)) {
     rows_.width = subject.feature_width();
   }

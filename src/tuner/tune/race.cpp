@@ -13,14 +13,18 @@ constexpr double kAhead = 1e-9;
 // Fewer loads a multiplication count from this ratio on.
 constexpr double kFewer = 0.95;
 
-measure::Speed known_speed(const store::MachineSpeed& speed) { return {speed.peak_flops, speed.sentinel_seconds}; }
+measure::Speed known_speed(const store::MachineSpeed& speed) {
+  return {speed.peak_flops, speed.sentinel_seconds};
+}
 
 }  // namespace
 
 std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers) {
   std::optional<std::size_t> fastest;
   for (std::size_t i = 0; i < racers.size(); ++i)
-    if (racers[i].ran && !racers[i].failed && (!fastest || racers[i].seconds < racers[*fastest].seconds)) fastest = i;
+    if (racers[i].ran && !racers[i].failed &&
+        (!fastest || racers[i].seconds < racers[*fastest].seconds))
+      fastest = i;
   if (!fastest) return fastest;
   const measure::Racer& first = racers[*fastest];
   std::size_t winner = *fastest;
@@ -34,32 +38,44 @@ std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers) 
   return winner;
 }
 
-Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer, const RaceRequest& request) {
+Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
+                               const RaceRequest& request) {
   RaceStory story;
   if (request.entries.empty()) return story;
   const store::Record& any = request.entries.front().record;
-  const store::MachineSpeed known = LATHE_TRY(store::machine_speed(store, any.fingerprint, any.target));
+  const store::MachineSpeed known =
+      LATHE_TRY(store::machine_speed(store, any.fingerprint, any.target));
   std::vector<measure::Candidate> candidates;
   for (const RaceEntry& entry : request.entries) candidates.push_back(entry.candidate);
-  const auto outcome = LATHE_TRY(measurer.race(
-      candidates, {.cache = request.cache, .seconds = request.seconds, .patience = request.patience, .limit = request.limit, .known = known_speed(known),
-                   .stop = request.stop}));
+  const auto outcome = LATHE_TRY(measurer.race(candidates, {.cache = request.cache,
+                                                            .seconds = request.seconds,
+                                                            .patience = request.patience,
+                                                            .limit = request.limit,
+                                                            .known = known_speed(known),
+                                                            .stop = request.stop}));
   LATHE_CHECK(outcome.racers.size() == request.entries.size());
-  const auto of = [&](const auto& what) { return static_cast<std::size_t>(std::ranges::count_if(outcome.racers, what)); };
+  const auto of = [&](const auto& what) {
+    return static_cast<std::size_t>(std::ranges::count_if(outcome.racers, what));
+  };
   if (of(&measure::Racer::failed) == outcome.racers.size())
-    return fail(ErrorKind::kRun, "none of the {} fastest programs could be timed again, so what was measured of them stands; the same "
-                "command races them once more", outcome.racers.size());
+    return fail(ErrorKind::kRun,
+                "none of the {} fastest programs could be timed again, so what was measured of "
+                "them stands; the same "
+                "command races them once more",
+                outcome.racers.size());
   // One alone wins over nobody, unless nobody else was to race.
   const std::size_t ran = of([](const measure::Racer& racer) { return racer.ran; });
   const auto winner = winner_of(outcome.racers);
   if (!winner || ran < std::min<std::size_t>(2, outcome.racers.size())) return story;
-  LATHE_TRY_STATUS(store::note_speed(store, any.fingerprint, any.target, {outcome.speed.peak_flops, outcome.speed.sentinel_seconds}));
+  LATHE_TRY_STATUS(store::note_speed(store, any.fingerprint, any.target,
+                                     {outcome.speed.peak_flops, outcome.speed.sentinel_seconds}));
   story.finished = true;
   story.disturbed = outcome.disturbed;
   story.speed = measure::share_of(outcome.speed, known_speed(known));
   story.racers = outcome.racers;
   double fastest = outcome.racers[*winner].seconds;
-  for (const measure::Racer& racer : outcome.racers) fastest = std::min(fastest, racer.ran ? racer.seconds : fastest);
+  for (const measure::Racer& racer : outcome.racers)
+    fastest = std::min(fastest, racer.ran ? racer.seconds : fastest);
   std::vector<store::RaceResult> results;
   for (std::size_t i = 0; i < outcome.racers.size(); ++i) {
     const measure::Racer& racer = outcome.racers[i];
@@ -69,7 +85,8 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
                        .spread = racer.failed ? 0 : racer.spread,
                        .standing = i == *winner ? fastest * (1 - kAhead) : 0});
   }
-  LATHE_TRY_STATUS(store.set_race(results, {.peak_flops = outcome.speed.peak_flops, .sentinel_seconds = outcome.speed.sentinel_seconds,
+  LATHE_TRY_STATUS(store.set_race(results, {.peak_flops = outcome.speed.peak_flops,
+                                            .sentinel_seconds = outcome.speed.sentinel_seconds,
                                             .disturbed = outcome.disturbed}));
   return story;
 }

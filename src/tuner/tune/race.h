@@ -11,7 +11,8 @@
 
 namespace lathe::tune {
 
-// Records of one workload, target and cache mode, on this machine, by this code generator; a candidate each.
+// Records of one workload, target and cache mode, on this machine, by this code generator; a
+// candidate each.
 struct RaceEntry {
   store::Record record;
   measure::Candidate candidate;
@@ -23,16 +24,18 @@ struct RaceRequest {
   std::function<bool()> stop;
 };
 struct RaceStory {
-  bool finished = false;                       // false: stopped before it could say something; nothing is stored
+  bool finished = false;  // false: stopped before it could say something; nothing is stored
   bool disturbed = false;
-  double speed = 1;                            // of the machine beside it, a share of the fastest known
-  std::vector<measure::Racer> racers;          // in the order of the entries
+  double speed = 1;                    // of the machine beside it, a share of the fastest known
+  std::vector<measure::Racer> racers;  // in the order of the entries
 };
 
-// Races the records against each other, at the fastest speed that the store knows of this machine as far as there is patience,
-// and stores what they reached and the machine's speed. Of those within each other's spread the one with the fewest loads a
-// multiplication stands first: a neighbour on the machine costs it least.
-Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer, const RaceRequest& request);
+// Races the records against each other, at the fastest speed that the store knows of this machine
+// as far as there is patience, and stores what they reached and the machine's speed. Of those
+// within each other's spread the one with the fewest loads a multiplication stands first: a
+// neighbour on the machine costs it least.
+Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
+                               const RaceRequest& request);
 
 // Which of them stands first by that rule; none where all failed.
 std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers);

@@ -9,7 +9,8 @@ constexpr const char* kRacing = "racing";
 
 }  // namespace
 
-Reporter::Reporter(const Options& options, const Listener& listener) : options_(options), listener_(listener) {
+Reporter::Reporter(const Options& options, const Listener& listener)
+    : options_(options), listener_(listener) {
   state_.wanted = options.trials;
   state_.phase = "starting";
   if (!listener_) return;
@@ -28,7 +29,8 @@ Reporter::~Reporter() {
 
 void Reporter::tick() {
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::milliseconds(400), [this] { return done_; })) send_locked();
+  while (!wake_.wait_for(lock, std::chrono::milliseconds(400), [this] { return done_; }))
+    send_locked();
   send_locked();
 }
 
@@ -67,7 +69,8 @@ void Reporter::trial(const store::Record& record, bool resumed) {
     auto& [count, message] = failures_[record.error_kind];
     ++count;
     message = record.error_message;
-    const auto most = std::ranges::max_element(failures_, {}, [](const auto& f) { return f.second.first; });
+    const auto most =
+        std::ranges::max_element(failures_, {}, [](const auto& f) { return f.second.first; });
     state_.main_failure = most->first + ": " + most->second.second;
   }
   if (!resumed) send_locked();
@@ -92,10 +95,15 @@ Progress Reporter::now_locked() const {
   progress.elapsed_seconds = elapsed();
   const bool racing = state_.phase == kRacing;
   const int fresh = state_.trials - state_.resumed;
-  if (fresh > 0) progress.trials_per_second = fresh / (racing ? phase_began_ : progress.elapsed_seconds);
-  if (racing) progress.left_seconds = std::max(0.0, race_seconds_ - (progress.elapsed_seconds - phase_began_));
+  if (fresh > 0)
+    progress.trials_per_second = fresh / (racing ? phase_began_ : progress.elapsed_seconds);
+  if (racing)
+    progress.left_seconds =
+        std::max(0.0, race_seconds_ - (progress.elapsed_seconds - phase_began_));
   else if (fresh > 0)
-    progress.left_seconds = std::max(0, state_.wanted - state_.trials) / progress.trials_per_second + options_.race_seconds;
+    progress.left_seconds =
+        std::max(0, state_.wanted - state_.trials) / progress.trials_per_second +
+        options_.race_seconds;
   if (options_.seconds > 0) {
     const double left = std::max(0.0, options_.seconds - progress.elapsed_seconds);
     progress.left_seconds = fresh > 0 || racing ? std::min(progress.left_seconds, left) : left;

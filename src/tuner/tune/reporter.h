@@ -1,4 +1,5 @@
-// Progress events, also from inside long phases: a thread repeats the last state. Internal to this room.
+// Progress events, also from inside long phases: a thread repeats the last state. Internal to this
+// room.
 #pragma once
 
 #include <chrono>
@@ -41,7 +42,8 @@ class Reporter {
   Progress state_;
   std::map<std::string, double> phases_;  // those that are over
   double phase_began_ = 0, race_seconds_ = 0;
-  std::map<std::string, std::pair<int, std::string>> failures_;  // kind -> how often, the latest message
+  std::map<std::string, std::pair<int, std::string>>
+      failures_;  // kind -> how often, the latest message
   std::thread ticker_;
 };
 

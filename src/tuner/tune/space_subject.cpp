@@ -10,7 +10,8 @@ namespace {
 
 class SpaceSubject final : public Subject {
  public:
-  SpaceSubject(const space::Space& space, feature::Kind kind, const Target& target, const Fingerprint& machine)
+  SpaceSubject(const space::Space& space, feature::Kind kind, const Target& target,
+               const Fingerprint& machine)
       : space_(space), extractor_(kind, space), prior_(space, model::machine_of(target, machine)) {}
 
   const search::Domain& domain() const override { return space_; }
@@ -18,38 +19,46 @@ class SpaceSubject final : public Subject {
   double flops() const override { return te::flops(space_.program()); }
   std::string space_hash() const override { return hex(space_.hash()); }
   search::Config default_config() const override { return space_.default_config(); }
-  schedule::Trace trace(const search::Config& config) const override { return space_.trace(config); }
-  Json trace_json(const search::Config& config) const override { return schedule::to_json(space_.trace(config)); }
+  schedule::Trace trace(const search::Config& config) const override {
+    return space_.trace(config);
+  }
+  Json trace_json(const search::Config& config) const override {
+    return schedule::to_json(space_.trace(config));
+  }
   Json to_json(const search::Config& config) const override { return space_.to_json(config); }
   Result<search::Config> from_json(const Json& json) const override {
     auto config = LATHE_TRY(space_.from_json(json));
     return space_.valid(config) ? space_.canonical(config) : config;
   }
   int feature_width() const override { return extractor_.width(); }
-  void features(std::span<const search::Config> configs, std::span<float> out, int jobs) const override {
+  void features(std::span<const search::Config> configs, std::span<float> out,
+                int jobs) const override {
     extractor_.rows(configs, out, jobs);
   }
   search::Scorer* prior() const override { return &prior_; }
 
  private:
   const space::Space& space_;
-  feature::Extractor extractor_;  // keeps what it worked out about each sketch
+  feature::Extractor extractor_;         // keeps what it worked out about each sketch
   mutable model::AnalyticScorer prior_;  // likewise
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options, const Target& target) {
+Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options,
+                                              const Target& target) {
   const feature::Kind kind = LATHE_TRY(feature::kind_named(features_of(options)));
   return std::make_unique<SpaceSubject>(space, kind, target, machine_of(options));
 }
 
-Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store, const Target& target,
-                     const Options& options, const Listener& listener, const std::function<bool()>& stop) {
+Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store,
+                     const Target& target, const Options& options, const Listener& listener,
+                     const std::function<bool()>& stop) {
   const auto subject = LATHE_TRY(make_subject(space, options, target));
   const auto make_searcher = LATHE_TRY(searcher_named(options.search, options.exploration));
   const auto model = LATHE_TRY(model_of(options));
-  return tune(*subject, measurer, store, target, options, make_searcher, model.get(), listener, stop);
+  return tune(*subject, measurer, store, target, options, make_searcher, model.get(), listener,
+              stop);
 }
 
 }  // namespace lathe::tune

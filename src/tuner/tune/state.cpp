@@ -28,8 +28,8 @@ double fastest_sentinel(const std::vector<store::Record>& records) {
   return fastest;
 }
 
-// What its time would have been where the sentinel took `quick`: a neighbour may have slowed the machine for a part of the run.
-// Small differences say more of the sentinel than of the machine.
+// What its time would have been where the sentinel took `quick`: a neighbour may have slowed the
+// machine for a part of the run. Small differences say more of the sentinel than of the machine.
 double on_quick_machine(const store::Record& record, double quick) {
   const double sentinel = sentinel_of(record);
   const bool slowed = sentinel < kInfinity && sentinel * measure::kSameSpeed > quick;
@@ -40,11 +40,19 @@ std::string plan_key(const store::Run& run) { return fmt::format("plan/{}", run.
 
 }  // namespace
 
-Fingerprint machine_of(const Options& options) { return options.machine ? *options.machine : host_fingerprint(); }
+Fingerprint machine_of(const Options& options) {
+  return options.machine ? *options.machine : host_fingerprint();
+}
 
-State::State(const Subject& subject, store::Store& store, const Target& target, const Options& options, bool learns)
-    : subject_(subject), store_(store), target_(target), options_(options), learns_(learns),
-      fingerprint_(machine_of(options)), cost_(options.jobs > target.threads, options.jobs) {
+State::State(const Subject& subject, store::Store& store, const Target& target,
+             const Options& options, bool learns)
+    : subject_(subject),
+      store_(store),
+      target_(target),
+      options_(options),
+      learns_(learns),
+      fingerprint_(machine_of(options)),
+      cost_(options.jobs > target.threads, options.jobs) {
   rows_.width = subject.feature_width();
 }
 
@@ -71,7 +79,8 @@ Status State::load_run(const std::function<void(const store::Record&)>& resumed)
     next_index_ = std::max(next_index_, record.index + 1);
     next_batch_ = std::max(next_batch_, record.batch + 1);
     taken_.insert(record.index);
-    // Trials imported from another machine, or of another code generator, are not this run's; they are history.
+    // Trials imported from another machine, or of another code generator, are not this run's; they
+    // are history.
     if (comparable(record)) finished.push_back(record);
     return true;
   }));
@@ -85,12 +94,13 @@ Status State::load_run(const std::function<void(const store::Record&)>& resumed)
 }
 
 Status State::load_history() {
-  return store_.each({.workload = run_.workload, .target = run_.target, .cache_mode = run_.cache_mode},
-                     [&](const store::Record& record) {
-                       const bool own = record.run == run_.id && comparable(record);
-                       if (!own && record.space_hash == run_.space_hash) remember(record);
-                       return true;
-                     });
+  return store_.each(
+      {.workload = run_.workload, .target = run_.target, .cache_mode = run_.cache_mode},
+      [&](const store::Record& record) {
+        const bool own = record.run == run_.id && comparable(record);
+        if (!own && record.space_hash == run_.space_hash) remember(record);
+        return true;
+      });
 }
 
 Status State::load_pending() {
@@ -127,14 +137,16 @@ int State::group_of(const store::Record& record) {
 
 void State::remember(const store::Record& record) {
   const auto config = subject_.from_json(record.config);
-  // A record of a space that has changed under the same hash would be a bug elsewhere; it teaches nothing.
+  // A record of a space that has changed under the same hash would be a bug elsewhere; it teaches
+  // nothing.
   if (!config || !subject_.domain().valid(*config)) return;
   add_row(*config, record);
   if (!comparable(record)) return;  // a hint for the model; it is to be measured anew here
   told_.push_back({*config, seconds_of(record)});
   if (!record.ok()) return;
   cost_.add(*config, record.build_seconds, record.run_seconds);
-  const auto place = std::ranges::upper_bound(fastest_, record.standing, {}, &store::Record::standing);
+  const auto place =
+      std::ranges::upper_bound(fastest_, record.standing, {}, &store::Record::standing);
   fastest_.insert(place, record);
   if (fastest_.size() > kFastest) fastest_.pop_back();
 }
@@ -153,18 +165,25 @@ void State::add_row(const search::Config& config, const store::Record& record) {
 const store::Record* State::best() const { return fastest_.empty() ? nullptr : fastest_.data(); }
 
 Result<std::optional<store::Record>> State::best_on_record() const {
-  return store_.best({.workload = run_.workload, .target = run_.target, .cache_mode = run_.cache_mode, .cpu = fingerprint_.cpu(),
-                      .run = options_.fresh ? run_.id : 0, .codegen_version = options_.codegen_version});
+  return store_.best({.workload = run_.workload,
+                      .target = run_.target,
+                      .cache_mode = run_.cache_mode,
+                      .cpu = fingerprint_.cpu(),
+                      .run = options_.fresh ? run_.id : 0,
+                      .codegen_version = options_.codegen_version});
 }
 
 Result<std::vector<store::Record>> State::finalists(int count) const {
   std::vector<store::Record> by_time = fastest_;
   const double quick = fastest_sentinel(fastest_);
-  std::ranges::stable_sort(by_time, {}, [quick](const store::Record& record) { return on_quick_machine(record, quick); });
+  std::ranges::stable_sort(by_time, {}, [quick](const store::Record& record) {
+    return on_quick_machine(record, quick);
+  });
   std::vector<store::Record> out;
   std::set<std::string> configs;
   const auto enter = [&](const store::Record& record) {
-    if (static_cast<int>(out.size()) < count && configs.insert(record.config.dump()).second) out.push_back(record);
+    if (static_cast<int>(out.size()) < count && configs.insert(record.config.dump()).second)
+      out.push_back(record);
   };
   // The best so far defends its place, whatever was measured since.
   const auto best = LATHE_TRY(best_on_record());
@@ -182,7 +201,8 @@ Status State::propose(Batch& batch) {
                          {"score", proposal.predicted_score},
                          {"config", subject_.to_json(proposal.config)}});
   }
-  return store_.put(plan_key(run_), Json{{"batch", batch.number}, {"proposals", std::move(proposals)}}.dump());
+  return store_.put(plan_key(run_),
+                    Json{{"batch", batch.number}, {"proposals", std::move(proposals)}}.dump());
 }
 
 Status State::add(store::Record& record) {

@@ -1,5 +1,5 @@
-// D of Algorithm 1: what this run and earlier ones measured, and what was proposed and not finished. Internal to this
-// room.
+// D of Algorithm 1: what this run and earlier ones measured, and what was proposed and not
+// finished. Internal to this room.
 #pragma once
 
 #include <limits>
@@ -24,8 +24,8 @@ struct Proposal {
   double predicted_score = 0;
 };
 
-// A batch as it was proposed. Kept in the store until the next one replaces it, so that a killed run measures the rest
-// of it first.
+// A batch as it was proposed. Kept in the store until the next one replaces it, so that a killed
+// run measures the rest of it first.
 struct Batch {
   int number = 0;
   std::vector<Proposal> proposals;
@@ -34,9 +34,11 @@ struct Batch {
 
 class State {
  public:
-  State(const Subject& subject, store::Store& store, const Target& target, const Options& options, bool learns);
+  State(const Subject& subject, store::Store& store, const Target& target, const Options& options,
+        bool learns);
 
-  // Opens the run and reads everything that concerns it. `resumed` is called for each finished trial of the run.
+  // Opens the run and reads everything that concerns it. `resumed` is called for each finished
+  // trial of the run.
   Status load(const std::function<void(const store::Record&)>& resumed);
 
   const store::Run& run() const { return run_; }
@@ -46,12 +48,14 @@ class State {
   const Batch& pending() const { return pending_; }
   // All that a searcher is told before the first proposal: this run's trials, then earlier runs'.
   const std::vector<search::Measured>& told() const { return told_; }
-  // Fastest working record whose time compares with this run's: here, now, same code generator. Null if none.
+  // Fastest working record whose time compares with this run's: here, now, same code generator.
+  // Null if none.
   const store::Record* best() const;
-  // What the store calls best, whoever measured it: of this workload, target and cache mode here, by this code generator. Of
-  // this run alone where the options are fresh.
+  // What the store calls best, whoever measured it: of this workload, target and cache mode here,
+  // by this code generator. Of this run alone where the options are fresh.
   Result<std::optional<store::Record>> best_on_record() const;
-  // The best on record, where it is of this space, then the fastest measured, at most `count`, one a configuration.
+  // The best on record, where it is of this space, then the fastest measured, at most `count`, one
+  // a configuration.
   Result<std::vector<store::Record>> finalists(int count) const;
   store::Store& store() { return store_; }
 
@@ -59,7 +63,8 @@ class State {
   Status propose(Batch& batch);
   // A finished trial: durable when it returns.
   Status add(store::Record& record);
-  // Adds the batch's results to what the model learns, in order of index, whatever order they were measured in.
+  // Adds the batch's results to what the model learns, in order of index, whatever order they were
+  // measured in.
   void learn(std::vector<store::Record>& finished);
   // Training rows so far; the number of rows that worked.
   const model::Rows& rows() const { return rows_; }
@@ -83,15 +88,15 @@ class State {
   const bool learns_;
   const Fingerprint fingerprint_;
   store::Run run_;
-  std::shared_ptr<const void> claim_;   // of the run
+  std::shared_ptr<const void> claim_;  // of the run
   int trials_ = 0, next_index_ = 0, next_batch_ = 0, worked_ = 0;
-  std::set<int> taken_;                 // indices of the run's records, comparable or not
+  std::set<int> taken_;  // indices of the run's records, comparable or not
   Batch pending_;
   std::vector<search::Measured> told_;
   std::vector<store::Record> fastest_;  // comparable, working, by standing; a few
   TrialCost cost_;
   model::Rows rows_;
-  std::map<std::string, int> groups_;   // times compare within one: cpu and code generator
+  std::map<std::string, int> groups_;  // times compare within one: cpu and code generator
 };
 
 }  // namespace lathe::tune

@@ -8,14 +8,15 @@
 namespace lathe::tune {
 namespace {
 
-constexpr std::size_t kFewest = 16;    // trials
-constexpr int kSweeps = 8;             // over the knobs: each explains what the others leave
-constexpr double kShrink = 2;          // trials of no effect that are added to each value's
+constexpr std::size_t kFewest = 16;  // trials
+constexpr int kSweeps = 8;           // over the knobs: each explains what the others leave
+constexpr double kShrink = 2;        // trials of no effect that are added to each value's
 
 }  // namespace
 
 void TrialCost::add(const search::Config& config, double build_seconds, double run_seconds) {
-  const double seconds = overlap_ ? std::max(build_seconds, run_seconds) : build_seconds / builders_ + run_seconds;
+  const double seconds =
+      overlap_ ? std::max(build_seconds, run_seconds) : build_seconds / builders_ + run_seconds;
   if (!(seconds > 0) || !std::isfinite(seconds)) return;
   if (!configs_.empty() && configs_.front().size() != config.size()) return;
   configs_.push_back(config);
@@ -28,7 +29,8 @@ void TrialCost::fit() {
   effects_.assign(configs_.front().size(), {});
   for (const auto& config : configs_)
     for (std::size_t knob = 0; knob < config.size(); ++knob)
-      if (effects_[knob].size() <= config[knob]) effects_[knob].resize(config[knob] + std::size_t{1});
+      if (effects_[knob].size() <= config[knob])
+        effects_[knob].resize(config[knob] + std::size_t{1});
   std::vector<double> left(costs_.size());
   std::ranges::transform(costs_, left.begin(), [middle](double cost) { return cost - middle; });
   for (int sweep = 0; sweep < kSweeps; ++sweep)
@@ -39,8 +41,10 @@ void TrialCost::fit() {
         sums[configs_[i][knob]] += left[i];
         counts[configs_[i][knob]] += 1;
       }
-      for (std::size_t value = 0; value < sums.size(); ++value) effects_[knob][value] = sums[value] / counts[value];
-      for (std::size_t i = 0; i < configs_.size(); ++i) left[i] -= effects_[knob][configs_[i][knob]];
+      for (std::size_t value = 0; value < sums.size(); ++value)
+        effects_[knob][value] = sums[value] / counts[value];
+      for (std::size_t i = 0; i < configs_.size(); ++i)
+        left[i] -= effects_[knob][configs_[i][knob]];
     }
 }
 
@@ -51,6 +55,8 @@ double TrialCost::predict(const search::Config& config) const {
   return cost;
 }
 
-double TrialCost::excess(const search::Config& config) const { return effects_.empty() ? 0 : std::max(0.0, predict(config)); }
+double TrialCost::excess(const search::Config& config) const {
+  return effects_.empty() ? 0 : std::max(0.0, predict(config));
+}
 
 }  // namespace lathe::tune

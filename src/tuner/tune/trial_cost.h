@@ -1,4 +1,5 @@
-// What a trial costs, learned from those that were made, so that a search can leave dear ones out. Internal to this room.
+// What a trial costs, learned from those that were made, so that a search can leave dear ones out.
+// Internal to this room.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,8 @@
 
 namespace lathe::tune {
 
-// Logarithms of seconds, added up of one effect a knob's value: what unrolls, peels and tiles a loop multiplies its code.
+// Logarithms of seconds, added up of one effect a knob's value: what unrolls, peels and tiles a
+// loop multiplies its code.
 class TrialCost {
  public:
   // `overlap`: one is built while another is timed; else so many builders work first.
@@ -16,7 +18,8 @@ class TrialCost {
   void add(const search::Config& config, double build_seconds, double run_seconds);
   // Takes in all that were added.
   void fit();
-  // Doublings over what half of the trials took less than; 0 for a cheaper one, and while too little is known.
+  // Doublings over what half of the trials took less than; 0 for a cheaper one, and while too
+  // little is known.
   double excess(const search::Config& config) const;
 
  private:
@@ -25,8 +28,8 @@ class TrialCost {
   bool overlap_;
   int builders_;
   std::vector<search::Config> configs_;
-  std::vector<double> costs_;                  // log2 of seconds
-  std::vector<std::vector<double>> effects_;   // a knob, a value; empty until enough is known
+  std::vector<double> costs_;                 // log2 of seconds
+  std::vector<std::vector<double>> effects_;  // a knob, a value; empty until enough is known
 };
 
 }  // namespace lathe::tune

@@ -19,7 +19,9 @@ namespace {
 
 class Stopwatch {
  public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -33,10 +35,17 @@ std::uint64_t searcher_seed(std::uint64_t seed, int finished) {
 
 class Tuner {
  public:
-  Tuner(const Subject& subject, measure::Measurer& measurer, store::Store& store, const Target& target,
-        const Options& options, model::CostModel* model, const Listener& listener, const std::function<bool()>& stop)
-      : subject_(subject), measurer_(measurer), store_(store), options_(options), model_(model), stop_(stop),
-        reporter_(options, listener), state_(subject, store, target, options, model != nullptr),
+  Tuner(const Subject& subject, measure::Measurer& measurer, store::Store& store,
+        const Target& target, const Options& options, model::CostModel* model,
+        const Listener& listener, const std::function<bool()>& stop)
+      : subject_(subject),
+        measurer_(measurer),
+        store_(store),
+        options_(options),
+        model_(model),
+        stop_(stop),
+        reporter_(options, listener),
+        state_(subject, store, target, options, model != nullptr),
         scorer_(subject, model, prior_of(subject, options), options.jobs) {
     scorer_.mind(state_.cost(), options.thrift);
   }
@@ -44,7 +53,8 @@ class Tuner {
   Result<Summary> run(const SearcherMaker& make_searcher) {
     LATHE_TRY_STATUS(state_.load([this](const store::Record& record) { count(record, true); }));
     report_best();
-    searcher_ = make_searcher(subject_.domain(), scorer_, searcher_seed(options_.seed, state_.trials()));
+    searcher_ =
+        make_searcher(subject_.domain(), scorer_, searcher_seed(options_.seed, state_.trials()));
     searcher_->tell(state_.told());
     Batch batch = state_.pending();
     exclude(batch);
@@ -61,7 +71,9 @@ class Tuner {
       batch = {};
     }
     summary_.interrupted = stopped();
-    if (!summary_.interrupted) summary_.race = LATHE_TRY(final_race(state_, subject_, measurer_, options_, reporter_, stop_));
+    if (!summary_.interrupted)
+      summary_.race =
+          LATHE_TRY(final_race(state_, subject_, measurer_, options_, reporter_, stop_));
     summary_.interrupted = stopped();
     LATHE_TRY_STATUS(store_.still_there());
     return summarize();
@@ -72,7 +84,8 @@ class Tuner {
   bool out_of_time() const {
     if (options_.seconds <= 0) return false;
     // The race is part of the time; it gets no more than a fifth of it.
-    return reporter_.elapsed() + std::min(options_.race_seconds, options_.seconds / 5) >= options_.seconds;
+    return reporter_.elapsed() + std::min(options_.race_seconds, options_.seconds / 5) >=
+           options_.seconds;
   }
   bool finished() const { return state_.trials() >= options_.trials || out_of_time() || stopped(); }
 
@@ -94,7 +107,8 @@ class Tuner {
     std::vector<double> scores(configs.size(), 0.0);
     if (scorer_.ready() && !configs.empty()) scorer_.score(configs, scores);
     for (std::size_t i = 0; i < configs.size(); ++i)
-      batch.proposals.push_back({0, std::move(configs[i]), std::isfinite(scores[i]) ? scores[i] : 0.0});
+      batch.proposals.push_back(
+          {0, std::move(configs[i]), std::isfinite(scores[i]) ? scores[i] : 0.0});
     batch.search_seconds = watch.seconds();
     batch.model_seconds = model_seconds;
     summary_.spent.search += batch.search_seconds;
@@ -118,7 +132,8 @@ class Tuner {
 
   // Seconds spent.
   Result<double> train() {
-    if (model_ == nullptr || state_.worked() < 2 || state_.rows().count() == trained_rows_) return 0.0;
+    if (model_ == nullptr || state_.worked() < 2 || state_.rows().count() == trained_rows_)
+      return 0.0;
     reporter_.phase("training");
     const Stopwatch watch;
     LATHE_TRY_STATUS(model_->update(state_.rows()));
@@ -129,7 +144,8 @@ class Tuner {
     return watch.seconds();
   }
 
-  // Measures a batch; each trial is in the store before the next one is heard of. Less than all comes back when stopped.
+  // Measures a batch; each trial is in the store before the next one is heard of. Less than all
+  // comes back when stopped.
   Result<std::vector<store::Record>> measure(const Batch& batch) {
     reporter_.phase("measuring");
     std::map<int, const Proposal*> by_tag;
@@ -146,7 +162,8 @@ class Tuner {
     const auto done = [&](measure::Outcome outcome) {
       const std::lock_guard lock(mutex);
       const auto proposal = by_tag.find(outcome.tag);
-      LATHE_CHECK(proposal != by_tag.end(), "the measurer answered about a candidate it was not given");
+      LATHE_CHECK(proposal != by_tag.end(),
+                  "the measurer answered about a candidate it was not given");
       store::Record record = record_of(outcome, *proposal->second, batch);
       by_tag.erase(proposal);
       if (!stored) return;
@@ -163,11 +180,13 @@ class Tuner {
     LATHE_TRY_STATUS(measurer_.measure(std::move(candidates), best, done, halt));
     LATHE_TRY_STATUS(stored);
     if (!by_tag.empty() && !halt())
-      return fail(ErrorKind::kInternal, "the measurer lost {} candidates; run the same command again", by_tag.size());
+      return fail(ErrorKind::kInternal,
+                  "the measurer lost {} candidates; run the same command again", by_tag.size());
     return results;
   }
 
-  store::Record record_of(const measure::Outcome& outcome, const Proposal& proposal, const Batch& batch) const {
+  store::Record record_of(const measure::Outcome& outcome, const Proposal& proposal,
+                          const Batch& batch) const {
     store::Record r;
     const double size = static_cast<double>(batch.proposals.size());
     r.run = state_.run().id;
@@ -184,7 +203,8 @@ class Tuner {
     r.codegen_version = options_.codegen_version;
     r.program_hash = outcome.program_hash;
     for (const auto& visit : outcome.visits)
-      r.visits.push_back({static_cast<int>(r.visits.size()), visit.seconds, visit.sentinel_seconds, visit.disturbed});
+      r.visits.push_back({static_cast<int>(r.visits.size()), visit.seconds, visit.sentinel_seconds,
+                          visit.disturbed});
     r.dropped_early = outcome.dropped_early;
     r.spills = outcome.spills;
     r.numerical_error = outcome.numerical_error;
@@ -199,7 +219,8 @@ class Tuner {
       r.error_place = outcome.error->place;
     } else {
       r.seconds = outcome.seconds;
-      LATHE_CHECK(r.seconds > 0 && std::isfinite(r.seconds), "the measurer answered with no time and no error");
+      LATHE_CHECK(r.seconds > 0 && std::isfinite(r.seconds),
+                  "the measurer answered with no time and no error");
     }
     return r;
   }
@@ -266,28 +287,39 @@ class Tuner {
 };
 
 Status check(const Options& options) {
-  if (options.trials < 1) return fail(ErrorKind::kInvalidArgument, "the number of trials must be at least 1, not {}", options.trials);
+  if (options.trials < 1)
+    return fail(ErrorKind::kInvalidArgument, "the number of trials must be at least 1, not {}",
+                options.trials);
   if (options.batch < 1 || options.first_batch < 1)
-    return fail(ErrorKind::kInvalidArgument, "the batch must be at least 1, not {}", std::min(options.batch, options.first_batch));
+    return fail(ErrorKind::kInvalidArgument, "the batch must be at least 1, not {}",
+                std::min(options.batch, options.first_batch));
   if (!(options.global_trials > 0))
-    return fail(ErrorKind::kInvalidArgument, "a global model must be worth more than no trial, not {:g}", options.global_trials);
+    return fail(ErrorKind::kInvalidArgument,
+                "a global model must be worth more than no trial, not {:g}", options.global_trials);
   const search::Options& exploration = options.exploration;
   if (exploration.chains < 1 || exploration.steps < 1)
-    return fail(ErrorKind::kInvalidArgument, "annealing needs at least 1 chain and 1 step, not {} and {}", exploration.chains,
+    return fail(ErrorKind::kInvalidArgument,
+                "annealing needs at least 1 chain and 1 step, not {} and {}", exploration.chains,
                 exploration.steps);
-  if (!(exploration.epsilon >= 0 && exploration.epsilon <= 1 && exploration.lambda >= 1 && exploration.alpha >= 0))
-    return fail(ErrorKind::kInvalidArgument, "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not {:g}, {:g} and {:g}",
+  if (!(exploration.epsilon >= 0 && exploration.epsilon <= 1 && exploration.lambda >= 1 &&
+        exploration.alpha >= 0))
+    return fail(ErrorKind::kInvalidArgument,
+                "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not {:g}, "
+                "{:g} and {:g}",
                 exploration.epsilon, exploration.lambda, exploration.alpha);
-  if (!(options.thrift >= 0)) return fail(ErrorKind::kInvalidArgument, "thrift must be at least 0, not {:g}", options.thrift);
+  if (!(options.thrift >= 0))
+    return fail(ErrorKind::kInvalidArgument, "thrift must be at least 0, not {:g}", options.thrift);
   if (options.cache_mode != "warm" && options.cache_mode != "cold")
-    return fail(ErrorKind::kInvalidArgument, "unknown cache mode \"{}\"; known are warm and cold", options.cache_mode);
+    return fail(ErrorKind::kInvalidArgument, "unknown cache mode \"{}\"; known are warm and cold",
+                options.cache_mode);
   return {};
 }
 
 }  // namespace
 
-Result<Summary> tune(const Subject& subject, measure::Measurer& measurer, store::Store& store, const Target& target,
-                     const Options& options, const SearcherMaker& make_searcher, model::CostModel* model,
+Result<Summary> tune(const Subject& subject, measure::Measurer& measurer, store::Store& store,
+                     const Target& target, const Options& options,
+                     const SearcherMaker& make_searcher, model::CostModel* model,
                      const Listener& listener, const std::function<bool()>& stop) {
   LATHE_TRY_STATUS(check(options));
   return Tuner(subject, measurer, store, target, options, model, listener, stop).run(make_searcher);

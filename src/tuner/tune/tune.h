@@ -20,32 +20,42 @@
 namespace lathe::tune {
 
 struct Options {
-  int trials = 512;                  // total of the run: the same command goes on
-  double seconds = 0;                // wall time limit; 0: none
-  int batch = 64;                    // b of Algorithm 1
-  int first_batch = 16;              // batches grow from this to `batch`, so that the model learns early
+  int trials = 512;      // total of the run: the same command goes on
+  double seconds = 0;    // wall time limit; 0: none
+  int batch = 64;        // b of Algorithm 1
+  int first_batch = 16;  // batches grow from this to `batch`, so that the model learns early
   std::string search = "annealing";  // annealing, random, genetic
   std::string model = "xgb-rank";    // known_models()
-  std::string acquisition = "mean";  // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
-  bool default_first = true;         // the first trial is the analytic default; false where searches are compared
-  bool prior = true;                 // a learned model begins from the analytic one, which fades as trials come in
-  std::string features = "context";  // configuration, context, relation; treegru models see trees instead (features_of)
-  // f_global of section 4, under the learned model: chooses the first batch, together with the analytic one if `prior`.
+  std::string acquisition =
+      "mean";  // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
+  bool default_first =
+      true;           // the first trial is the analytic default; false where searches are compared
+  bool prior = true;  // a learned model begins from the analytic one, which fades as trials come in
+  std::string features = "context";  // configuration, context, relation; treegru models see trees
+                                     // instead (features_of)
+  // f_global of section 4, under the learned model: chooses the first batch, together with the
+  // analytic one if `prior`.
   std::shared_ptr<const model::CostModel> global;
-  double global_trials = 16;         // trials that it is worth: it fades as they come in; infinity: never, as in the paper
-  bool transfer = true;              // where no `global` is given, one may be trained from other workloads' records
-  double thrift = 0.25;              // spreads of the scores that a trial of twice the usual cost has to promise more; 0: none
+  double global_trials =
+      16;  // trials that it is worth: it fades as they come in; infinity: never, as in the paper
+  bool transfer =
+      true;  // where no `global` is given, one may be trained from other workloads' records
+  double thrift = 0.25;  // spreads of the scores that a trial of twice the usual cost has to
+                         // promise more; 0: none
   search::Options exploration;
   std::uint64_t seed = 0;
-  bool fresh = false;                // do not learn from other runs' records
+  bool fresh = false;  // do not learn from other runs' records
   int jobs = 2;
   space::Flavour flavour = space::Flavour::kDefault;
   std::string cache_mode = "warm";
-  int finalists = 6;                 // of the final interleaved race
-  double race_seconds = 3;           // 0: no race
-  double race_patience = 0.2;        // its share of the run's time, if that is more, where the machine is disturbed
-  int codegen_version = 0;           // of the code generator behind the measurer: times compare only between equal ones
-  std::optional<Fingerprint> machine;  // whose times the measurer tells, if not this machine's: a replay's
+  int finalists = 6;        // of the final interleaved race
+  double race_seconds = 3;  // 0: no race
+  double race_patience =
+      0.2;  // its share of the run's time, if that is more, where the machine is disturbed
+  int codegen_version =
+      0;  // of the code generator behind the measurer: times compare only between equal ones
+  std::optional<Fingerprint>
+      machine;  // whose times the measurer tells, if not this machine's: a replay's
 };
 
 // Options::machine, or this one.
@@ -53,14 +63,15 @@ Fingerprint machine_of(const Options& options);
 
 // What progress lines, logs and reports subscribe to.
 struct Progress {
-  int trials = 0, failed = 0, resumed = 0;    // resumed: found finished in the store
-  int wanted = 0;                             // Options::trials
-  std::string main_failure;                   // most frequent reason, "" if none failed
-  double best_seconds = 0;                    // 0: none yet
+  int trials = 0, failed = 0, resumed = 0;  // resumed: found finished in the store
+  int wanted = 0;                           // Options::trials
+  std::string main_failure;                 // most frequent reason, "" if none failed
+  double best_seconds = 0;                  // 0: none yet
   double trials_per_second = 0, elapsed_seconds = 0, left_seconds = 0;
-  std::string phase;                          // "starting", "measuring", "training", "searching", "racing"
+  std::string phase;  // "starting", "measuring", "training", "searching", "racing"
 };
-// Called at least twice a second, from one thread at a time, not always the caller's; not after tune() returned.
+// Called at least twice a second, from one thread at a time, not always the caller's; not after
+// tune() returned.
 using Listener = std::function<void(const Progress&)>;
 
 struct Summary {
@@ -68,68 +79,84 @@ struct Summary {
   std::int64_t run = 0;
   int trials = 0, failed = 0, wrong = 0, resumed = 0;
   std::string main_failure;
-  double seconds = 0;                         // wall
+  double seconds = 0;  // wall
   double flops = 0;
-  // As the store has it in the end, where several tuners may be at work: ok() false if nothing worked.
+  // As the store has it in the end, where several tuners may be at work: ok() false if nothing
+  // worked.
   store::Record best;
-  std::optional<RaceStory> race;              // this command's, where it came to an end
+  std::optional<RaceStory> race;  // this command's, where it came to an end
   bool interrupted = false, exhausted = false;
-  struct { double build = 0, run = 0, model = 0, search = 0; } spent;  // by all processes together
-  std::map<std::string, double> phases;       // Progress::phase -> its share of `seconds`
+  struct {
+    double build = 0, run = 0, model = 0, search = 0;
+  } spent;                               // by all processes together
+  std::map<std::string, double> phases;  // Progress::phase -> its share of `seconds`
   // The time to believe: of the final race where there was one. 0 if nothing worked.
-  double best_seconds() const { return !best.ok() ? 0 : best.raced ? best.race_seconds : best.seconds; }
+  double best_seconds() const {
+    return !best.ok() ? 0 : best.raced ? best.race_seconds : best.seconds;
+  }
 };
 
-// What is tuned, as Algorithm 1 sees it: a domain, and for a configuration its trace, its JSON and its features.
+// What is tuned, as Algorithm 1 sees it: a domain, and for a configuration its trace, its JSON and
+// its features.
 class Subject {
  public:
   virtual ~Subject() = default;
   virtual const search::Domain& domain() const = 0;
-  virtual std::string workload() const = 0;   // canonical key
+  virtual std::string workload() const = 0;  // canonical key
   virtual double flops() const = 0;
   virtual std::string space_hash() const = 0;  // hex
   virtual search::Config default_config() const = 0;
   virtual schedule::Trace trace(const search::Config& config) const = 0;
   virtual Json trace_json(const search::Config& config) const = 0;
   virtual Json to_json(const search::Config& config) const = 0;
-  virtual Result<search::Config> from_json(const Json& json) const = 0;  // in its form (search::Domain::canonical)
+  virtual Result<search::Config> from_json(
+      const Json& json) const = 0;  // in its form (search::Domain::canonical)
   virtual int feature_width() const = 0;
-  virtual void features(std::span<const search::Config> configs, std::span<float> out, int jobs) const = 0;
+  virtual void features(std::span<const search::Config> configs, std::span<float> out,
+                        int jobs) const = 0;
   // Scores that need no measurement; null if there are none. Used from one thread at a time.
   virtual search::Scorer* prior() const { return nullptr; }
 };
 std::vector<std::string> known_features();
-// With the features that the model of the options sees; their machine's caches are what the analytic prior reckons with.
-Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options, const Target& target);
+// With the features that the model of the options sees; their machine's caches are what the
+// analytic prior reckons with.
+Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options,
+                                              const Target& target);
 
-// The parts of a run by name; the error lists the known names. Null for "none" and "analytic", which do not learn.
+// The parts of a run by name; the error lists the known names. Null for "none" and "analytic",
+// which do not learn.
 std::vector<std::string> known_searchers();
 std::vector<std::string> known_models();
 std::vector<std::string> known_acquisitions();
-using SearcherMaker =
-    std::function<std::unique_ptr<search::Searcher>(const search::Domain&, search::Scorer&, std::uint64_t seed)>;
+using SearcherMaker = std::function<std::unique_ptr<search::Searcher>(
+    const search::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
 bool learns_from_trees(const Options& options);  // its model is a TreeGRU
-// What the model of these options sees of a program: Options::features, or "tree" where it learns from trees.
+// What the model of these options sees of a program: Options::features, or "tree" where it learns
+// from trees.
 std::string features_of(const Options& options);
 // Of the model that learns; none where none does.
 std::optional<model::Objective> objective_of(const Options& options);
 // What tells runs of different models apart in the store: "xgb-rank", "xgb-ensemble/relation/ei".
 std::string model_identity(const Options& options);
 
-// Runs until the trials, the time or the space are used up, or stop() says so. Every finished trial is in the store
-// before the next batch is proposed; what was proposed and not finished is measured first when the run goes on.
-Result<Summary> tune(const Subject& subject, measure::Measurer& measurer, store::Store& store, const Target& target,
-                     const Options& options, const SearcherMaker& make_searcher, model::CostModel* model,
+// Runs until the trials, the time or the space are used up, or stop() says so. Every finished trial
+// is in the store before the next batch is proposed; what was proposed and not finished is measured
+// first when the run goes on.
+Result<Summary> tune(const Subject& subject, measure::Measurer& measurer, store::Store& store,
+                     const Target& target, const Options& options,
+                     const SearcherMaker& make_searcher, model::CostModel* model,
                      const Listener& listener, const std::function<bool()>& stop);
 
-// What is best without measuring anything: of what a search finds by the model's scores, and the default configuration. That
-// one where nothing scores: a model that learns knows nothing without `options.global` or `options.prior`.
+// What is best without measuring anything: of what a search finds by the model's scores, and the
+// default configuration. That one where nothing scores: a model that learns knows nothing without
+// `options.global` or `options.prior`.
 Result<search::Config> predict(const Subject& subject, const Options& options);
 
 // The same over a derived space, with the parts that `options` names.
-Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store, const Target& target,
-                     const Options& options, const Listener& listener, const std::function<bool()>& stop);
+Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store,
+                     const Target& target, const Options& options, const Listener& listener,
+                     const std::function<bool()>& stop);
 
 }  // namespace lathe::tune

@@ -25,14 +25,18 @@ void must_apply(ir::Nest& nest, const schedule::Trace& trace) {
 }
 
 struct WorkedExample : testing::Test {
-  ir::Nest nest = nest_of("A: f32[1024, 1024]; B: f32[1024, 1024]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+  ir::Nest nest =
+      nest_of("A: f32[1024, 1024]; B: f32[1024, 1024]; C[i,j] = sum(k) A[k,i] * B[k,j]");
 
   void SetUp() override {
     ir::Sizes& s = nest.sizes;
-    const ir::SizeId p = s.knob(0, "p"), v = s.knob(1, "v"), kc = s.knob(2, "kc"), u = s.knob(3, "u");
-    must_apply(nest, {Split{"C.i", p, "io", "ii"}, Split{"C.j", s.mul(v, s.constant(16)), "jo", "jr"},
-                      Split{"jr", int64_t{16}, "jv", "jl"}, Split{"C.k", kc, "ko", "kr"}, Split{"kr", u, "ki", "ku"},
-                      Reorder{{"ko", "jo", "io", "ki", "ku", "ii", "jv", "jl"}}});
+    const ir::SizeId p = s.knob(0, "p"), v = s.knob(1, "v"), kc = s.knob(2, "kc"),
+                     u = s.knob(3, "u");
+    must_apply(
+        nest,
+        {Split{"C.i", p, "io", "ii"}, Split{"C.j", s.mul(v, s.constant(16)), "jo", "jr"},
+         Split{"jr", int64_t{16}, "jv", "jl"}, Split{"C.k", kc, "ko", "kr"},
+         Split{"kr", u, "ki", "ku"}, Reorder{{"ko", "jo", "io", "ki", "ku", "ii", "jv", "jl"}}});
   }
 
   std::string box(const char* buffer, const char* loop) {
@@ -60,7 +64,8 @@ TEST_F(WorkedExample, Numbers) {
   const auto touched = [&](const char* loop) {
     const ir::LoopId id = nest.find_loop(loop);
     return std::vector<int64_t>{elements_of(sized, block, reads[0]->index, id),
-                                elements_of(sized, block, reads[1]->index, id), elements_of(sized, block, block.index, id)};
+                                elements_of(sized, block, reads[1]->index, id),
+                                elements_of(sized, block, block.index, id)};
   };
   // One iteration of a loop touches what the table says of the loop inside it.
   EXPECT_EQ(touched("ko"), (std::vector<int64_t>{262144, 262144, 1048576}));

@@ -17,7 +17,8 @@ ir::Nest blocked(bool swapped = false) {
   const auto program = te::parse_program("A: f32[6,40]; B[i,j] = A[i,j]");
   ir::Nest nest = te::naive_nest(*program);
   const ir::SizeId tile = nest.sizes.knob(0, "tile"), block = nest.sizes.knob(1, "block");
-  schedule::Trace trace = {Split{"B.j", nest.sizes.mul(block, tile), "c", "r"}, Split{"r", tile, "t", "i"}};
+  schedule::Trace trace = {Split{"B.j", nest.sizes.mul(block, tile), "c", "r"},
+                           Split{"r", tile, "t", "i"}};
   if (swapped) trace.push_back(schedule::Reorder{{"c", "B.i"}});
   const auto applied = schedule::apply(nest, trace, false);
   EXPECT_TRUE(applied) << applied.error().text();

@@ -1,4 +1,5 @@
-// What `compile` writes: files of one stem, an example that C99 compiles without a warning, and one name for each tensor.
+// What `compile` writes: files of one stem, an example that C99 compiles without a warning, and one
+// name for each tensor.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -22,14 +23,16 @@ std::string content(const std::string& path) {
 
 class Exported : public testing::Test {
  protected:
-  ArtifactFiles write(const std::string& expression, const std::string& dtype, const std::string& path,
-                      const std::string& name = "") const {
+  ArtifactFiles write(const std::string& expression, const std::string& dtype,
+                      const std::string& path, const std::string& name = "") const {
     WorkloadRequest request;
     request.text = expression;
-    if (expression.find("X[") != std::string::npos) request.shapes = {"X=20"}, request.dtypes = {dtype};
+    if (expression.find("X[") != std::string::npos)
+      request.shapes = {"X=20"}, request.dtypes = {dtype};
     const auto workload = make_workload(request);
     if (!workload) throw std::runtime_error(workload.error().text());
-    auto files = write_artifact(workload->program, {}, *make_target("cpu:host", 1), {folder_.at(path), name, Checking::kSkip});
+    auto files = write_artifact(workload->program, {}, *make_target("cpu:host", 1),
+                                {folder_.at(path), name, Checking::kSkip});
     if (!files) throw std::runtime_error(files.error().text());
     return *files;
   }
@@ -37,18 +40,21 @@ class Exported : public testing::Test {
   std::vector<std::string> printed(const std::string& expression, const std::string& dtype) const {
     write(expression, dtype, "lib.so");
     const std::string line = fmt::format(
-        "cd {} && {} -std=c99 -Wall -Wextra -pedantic -Werror lib_example.c -I. ./lib.so -o example && ./example > out",
+        "cd {} && {} -std=c99 -Wall -Wextra -pedantic -Werror lib_example.c -I. ./lib.so -o "
+        "example && ./example > out",
         folder_.path().string(), LATHE_CC);
     EXPECT_EQ(std::system(line.c_str()), 0) << content(folder_.at("lib_example.c"));
     std::ifstream out(folder_.at("out"));
     std::vector<std::string> numbers;
-    for (std::string name, equals, number; out >> name >> equals >> number; numbers.push_back(number))
+    for (std::string name, equals, number; out >> name >> equals >> number;
+         numbers.push_back(number))
       EXPECT_EQ(name, fmt::format("Y[{}]", numbers.size()));
     return numbers;
   }
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) names.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      names.push_back(entry.path().filename());
     std::ranges::sort(names);
     return names;
   }
@@ -56,13 +62,19 @@ class Exported : public testing::Test {
 };
 
 TEST_F(Exported, TheExampleFillsAndPrintsEveryElementType) {
-  const std::vector<std::string> floats = {"-1", "-0.875", "-0.75", "-0.625", "-0.5", "-0.375", "-0.25", "-0.125"};
+  const std::vector<std::string> floats = {"-1",   "-0.875", "-0.75", "-0.625",
+                                           "-0.5", "-0.375", "-0.25", "-0.125"};
   const std::vector<std::string> integers = {"-6", "-4", "-2", "0", "2", "4", "6", "-6"};
-  for (const char* dtype : {"f32", "f64", "f16", "bf16"}) EXPECT_EQ(printed("Y[i] = X[i] + X[i]", dtype), floats) << dtype;
-  for (const char* dtype : {"i8", "i32", "i64"}) EXPECT_EQ(printed("Y[i] = X[i] + X[i]", dtype), integers) << dtype;
-  EXPECT_EQ(printed("Y[i] = X[i] + X[i]", "u8"), (std::vector<std::string>{"0", "2", "4", "6", "8", "10", "12", "0"}));
-  EXPECT_EQ(printed("Y[i] = X[i]", "bool"), (std::vector<std::string>{"0", "1", "0", "1", "0", "1", "0", "1"}));
-  EXPECT_EQ(printed("Y[i:3] = f32(i)", "f32").size(), 3U) << "no inputs, fewer numbers than are shown";
+  for (const char* dtype : {"f32", "f64", "f16", "bf16"})
+    EXPECT_EQ(printed("Y[i] = X[i] + X[i]", dtype), floats) << dtype;
+  for (const char* dtype : {"i8", "i32", "i64"})
+    EXPECT_EQ(printed("Y[i] = X[i] + X[i]", dtype), integers) << dtype;
+  EXPECT_EQ(printed("Y[i] = X[i] + X[i]", "u8"),
+            (std::vector<std::string>{"0", "2", "4", "6", "8", "10", "12", "0"}));
+  EXPECT_EQ(printed("Y[i] = X[i]", "bool"),
+            (std::vector<std::string>{"0", "1", "0", "1", "0", "1", "0", "1"}));
+  EXPECT_EQ(printed("Y[i:3] = f32(i)", "f32").size(), 3U)
+      << "no inputs, fewer numbers than are shown";
 }
 
 TEST_F(Exported, TheExamplePrintsSmallAndInfiniteHalves) {
@@ -77,7 +89,9 @@ TEST_F(Exported, FilesBesideOneAnotherHaveOneStem) {
   EXPECT_EQ(files(), (std::vector<std::string>{"C6.h", "C6.so", "C6_example.c"}));
   for (const char* file : {"C6.h", "C6_example.c"})
     EXPECT_NE(content(folder_.at(file)).find("lathe_k_run("), std::string::npos) << file;
-  EXPECT_NE(content(folder_.at("C6_example.c")).find("cc ./C6_example.c -I. ./C6.so -o ./C6_example"), std::string::npos);
+  EXPECT_NE(
+      content(folder_.at("C6_example.c")).find("cc ./C6_example.c -I. ./C6.so -o ./C6_example"),
+      std::string::npos);
   std::filesystem::remove_all(folder_.path());
   std::filesystem::create_directory(folder_.path());
   EXPECT_EQ(write("Y[i] = X[i]", "f32", "my-product.so").name, "my_product");
@@ -85,16 +99,21 @@ TEST_F(Exported, FilesBesideOneAnotherHaveOneStem) {
   const std::string example = content(folder_.at("-a b's_example.c"));
   const std::size_t command = example.find("cc "), end = example.find(" */", command);
   ASSERT_NE(end, std::string::npos) << example;
-  const std::string line = "cd '" + folder_.path().string() + "' && " + example.substr(command, end - command) + " > printed";
+  const std::string line = "cd '" + folder_.path().string() + "' && " +
+                           example.substr(command, end - command) + " > printed";
   EXPECT_EQ(std::system(line.c_str()), 0) << line;
   for (const std::string& file : files())
-    if (file.find("a b's") != std::string::npos || file == "printed") std::filesystem::remove(folder_.path() / file);
-  EXPECT_EQ(files(), (std::vector<std::string>{"my-product.h", "my-product.so", "my-product_example.c"}));
+    if (file.find("a b's") != std::string::npos || file == "printed")
+      std::filesystem::remove(folder_.path() / file);
+  EXPECT_EQ(files(),
+            (std::vector<std::string>{"my-product.h", "my-product.so", "my-product_example.c"}));
 }
 
 TEST_F(Exported, TheHeaderConnectsItsNamesWithThoseOfRecords) {
   write("Y[i] = X[i]", "f32", "lib.so");
-  EXPECT_NE(content(folder_.at("lib.h")).find(" * Lathe's records and traces say A for X, B for Y.\n"), std::string::npos)
+  EXPECT_NE(
+      content(folder_.at("lib.h")).find(" * Lathe's records and traces say A for X, B for Y.\n"),
+      std::string::npos)
       << content(folder_.at("lib.h"));
   EXPECT_NE(content(folder_.at("lib.h")).find("was not checked, as was asked"), std::string::npos);
 }

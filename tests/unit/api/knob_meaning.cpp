@@ -14,12 +14,14 @@ namespace {
 
 // Of workloads and targets that together have every knob.
 std::set<std::string> known_knobs() {
-  const WorkloadRequest requests[] = {{.text = "C6"},
-                                      {.text = "matmul-1024"},
-                                      {.text = "batch_matmul", .flags = {{"batch", "3"}, {"m", "33"}, {"n", "65"}, {"k", "40"}}},
-                                      {.text = "conv2d", .flags = {{"input", "1,64,14,14"}, {"weight", "64,16,3,3"}, {"groups", "4"}}},
-                                      {.text = "Y[i:31,j:65] = exp(A[i,j]) + B[j]"},
-                                      {.text = "S[i:31] = sum(j:1009) A[i,j]"}};
+  const WorkloadRequest requests[] = {
+      {.text = "C6"},
+      {.text = "matmul-1024"},
+      {.text = "batch_matmul", .flags = {{"batch", "3"}, {"m", "33"}, {"n", "65"}, {"k", "40"}}},
+      {.text = "conv2d",
+       .flags = {{"input", "1,64,14,14"}, {"weight", "64,16,3,3"}, {"groups", "4"}}},
+      {.text = "Y[i:31,j:65] = exp(A[i,j]) + B[j]"},
+      {.text = "S[i:31] = sum(j:1009) A[i,j]"}};
   std::set<std::string> names;
   for (WorkloadRequest request : requests)
     for (const char* layout : {"plain", "free"})
@@ -28,7 +30,8 @@ std::set<std::string> known_knobs() {
           request.layout = layout;
           const auto workload = make_workload(request);
           EXPECT_TRUE(workload) << request.text << workload.error().text();
-          const auto space = space::derive_space(te::canonical(workload->program), *make_target("cpu:znver5", threads), flavour);
+          const auto space = space::derive_space(te::canonical(workload->program),
+                                                 *make_target("cpu:znver5", threads), flavour);
           EXPECT_TRUE(space) << request.text;
           for (const auto& knob : (*space)->knob_list()) names.insert(knob.name);
         }

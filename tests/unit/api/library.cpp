@@ -29,8 +29,10 @@ class Library : public testing::Test {
       }
   }
   static Workload matmul(std::vector<std::string> constants = {}, bool free_layout = false) {
-    auto made = Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]", {.shapes = {{"A", {kK, kM}}, {"B", {kK, kN}}},
-                                                                  .constants = std::move(constants), .free_layout = free_layout});
+    auto made = Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]",
+                                {.shapes = {{"A", {kK, kM}}, {"B", {kK, kN}}},
+                                 .constants = std::move(constants),
+                                 .free_layout = free_layout});
     EXPECT_TRUE(made.has_value()) << made.error().text();
     return *made;
   }
@@ -40,7 +42,8 @@ class Library : public testing::Test {
     void* outputs[] = {c.data()};
     const auto ran = program.run(inputs, outputs);
     ASSERT_TRUE(ran.has_value()) << ran.error().text();
-    for (int i = 0; i < kM * kN; ++i) ASSERT_EQ(c[static_cast<std::size_t>(i)], want_[i]) << "element " << i;
+    for (int i = 0; i < kM * kN; ++i)
+      ASSERT_EQ(c[static_cast<std::size_t>(i)], want_[i]) << "element " << i;
   }
 
   const test::TemporaryFolder folder_;
@@ -65,13 +68,16 @@ TEST_F(Library, DescribesAWorkload) {
 
 TEST_F(Library, BordersAreAsCallersExpectThem) {
   using Shape = std::vector<std::int64_t>;
-  const auto grouped = Workload::named("conv2d", {{"input", "1,8,5,7"}, {"weight", "12,2,3,3"}, {"groups", "4"}, {"epilogue", "residual"}});
+  const auto grouped = Workload::named(
+      "conv2d",
+      {{"input", "1,8,5,7"}, {"weight", "12,2,3,3"}, {"groups", "4"}, {"epilogue", "residual"}});
   ASSERT_TRUE(grouped.has_value()) << grouped.error().text();
   EXPECT_EQ(grouped->inputs()[0].shape, (Shape{1, 8, 5, 7}));
   EXPECT_EQ(grouped->inputs()[1].shape, (Shape{12, 2, 3, 3}));
   EXPECT_EQ(grouped->inputs()[2].shape, (Shape{1, 12, 3, 5}));
   EXPECT_EQ(grouped->outputs()[0].shape, (Shape{1, 12, 3, 5}));
-  // Group g of the output is of group g of the input: with X and W all ones but for what tells the channels apart.
+  // Group g of the output is of group g of the input: with X and W all ones but for what tells the
+  // channels apart.
   auto program = grouped->compile("default", machine_);
   ASSERT_TRUE(program.has_value()) << program.error().text();
   std::vector<float> x(8 * 35), w(12 * 18, 1), residual(12 * 15), y(12 * 15);
@@ -83,7 +89,8 @@ TEST_F(Library, BordersAreAsCallersExpectThem) {
   ASSERT_TRUE(program->run(inputs, outputs).has_value());
   for (std::size_t i = 0; i < y.size(); ++i) {
     const std::size_t group = i / 15 / 3;
-    ASSERT_EQ(y[i], static_cast<float>(9 * (3 << (2 * group)) + static_cast<int>(i))) << "element " << i;
+    ASSERT_EQ(y[i], static_cast<float>(9 * (3 << (2 * group)) + static_cast<int>(i)))
+        << "element " << i;
   }
 }
 
@@ -118,12 +125,14 @@ TEST_F(Library, ConstantsArePreparedOnce) {
   std::vector<float> c(kM * kN);
   const void* inputs[] = {a_, b_};
   void* outputs[] = {c.data()};
-  EXPECT_NE(program->run(inputs, outputs).error().message.find("call prepare() before run()"), std::string::npos);
+  EXPECT_NE(program->run(inputs, outputs).error().message.find("call prepare() before run()"),
+            std::string::npos);
   ASSERT_TRUE(program->prepare(inputs).has_value());
   expect_right(*program);
   // After one that failed, too.
   EXPECT_FALSE(program->prepare(std::span(inputs).first(1)).has_value());
-  EXPECT_NE(program->run(inputs, outputs).error().message.find("call prepare() before run()"), std::string::npos);
+  EXPECT_NE(program->run(inputs, outputs).error().message.find("call prepare() before run()"),
+            std::string::npos);
   ASSERT_TRUE(program->prepare(inputs).has_value());
   EXPECT_FALSE(program->run(std::span(inputs).first(1), outputs).has_value());
   EXPECT_FALSE(program->run(inputs, {}).has_value());
@@ -131,13 +140,15 @@ TEST_F(Library, ConstantsArePreparedOnce) {
 
 TEST_F(Library, WhatIsGivenOutWasChecked) {
   // More than f32 can give.
-  const auto strict = Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]",
-                                      {.shapes = {{"A", {kK, kM}}, {"B", {kK, kN}}}, .max_error = 1e-12});
+  const auto strict =
+      Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]",
+                      {.shapes = {{"A", {kK, kM}}, {"B", {kK, kN}}}, .max_error = 1e-12});
   ASSERT_TRUE(strict.has_value());
   const std::string path = folder_.at("strict.so");
   const auto program = strict->compile("default", machine_);
   ASSERT_FALSE(program.has_value());
-  EXPECT_NE(program.error().message.find("the program is not given out, as its check failed: "), std::string::npos);
+  EXPECT_NE(program.error().message.find("the program is not given out, as its check failed: "),
+            std::string::npos);
   EXPECT_FALSE(strict->write_library(path, "default", machine_).has_value());
   EXPECT_FALSE(std::filesystem::exists(path));
   auto unchecked = strict->compile("default", machine_, Check::kSkip);
@@ -150,7 +161,8 @@ TEST_F(Library, WhatIsGivenOutWasChecked) {
 TEST_F(Library, TunesCompilesAndRuns) {
   const Workload workload = matmul();
   int events = 0;
-  const auto found = workload.tune({.trials = 8, .machine = machine_}, [&](const TuneProgress&) { ++events; });
+  const auto found =
+      workload.tune({.trials = 8, .machine = machine_}, [&](const TuneProgress&) { ++events; });
   ASSERT_TRUE(found.has_value()) << found.error().text();
   EXPECT_EQ(found->trials, 8);
   ASSERT_TRUE(found->best.has_value());
@@ -175,8 +187,9 @@ TEST_F(Library, SearchesForThoseWhoMeasureThemselves) {
     ASSERT_EQ(proposals->size(), 10U);
     for (const auto& proposal : *proposals) {
       EXPECT_TRUE(seen.insert(proposal.config).second) << "proposed twice";
-      const double seconds = proposal.id % 5 == 0 ? std::numeric_limits<double>::infinity()
-                                                  : 1e-3 * static_cast<double>(1 + proposal.config.size() % 7);
+      const double seconds = proposal.id % 5 == 0
+                                 ? std::numeric_limits<double>::infinity()
+                                 : 1e-3 * static_cast<double>(1 + proposal.config.size() % 7);
       EXPECT_TRUE(search->tell(proposal.id, seconds).has_value());
     }
   }

@@ -1,4 +1,5 @@
-// The models that come with Lathe: of this version, small, and not trained on what they are judged on.
+// The models that come with Lathe: of this version, small, and not trained on what they are judged
+// on.
 #include "api/shipped_models.h"
 
 #include <algorithm>

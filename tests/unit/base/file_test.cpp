@@ -52,7 +52,8 @@ TEST_F(Files, ThatNeverEndAreRefused) {
     const auto refused = read_file(device);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::kIo);
-    EXPECT_EQ(refused.error().text(), std::string(device) + ": this is a device, which may never end; give a file");
+    EXPECT_EQ(refused.error().text(),
+              std::string(device) + ": this is a device, which may never end; give a file");
   }
   ASSERT_TRUE(write_whole(path("a"), std::string(100'000, 'x')));
   EXPECT_EQ(read_file(path("a"), 100'000)->size(), 100'000U);
@@ -66,7 +67,8 @@ TEST_F(Files, WhatIsNoFileIsNotReplaced) {
   for (const char* name : {"pipe", "folder"}) {
     const Status written = write_whole(path(name), "bytes");
     ASSERT_FALSE(written);
-    EXPECT_EQ(written.error().message, "this is a device, a pipe or a folder and would be replaced; give another file");
+    EXPECT_EQ(written.error().message,
+              "this is a device, a pipe or a folder and would be replaced; give another file");
   }
   EXPECT_TRUE(fs::is_fifo(path("pipe")));
   ASSERT_TRUE(write_whole(path("file"), "old"));
@@ -81,7 +83,8 @@ TEST_F(Files, SayWhyTheyCannotBeWritten) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().kind, ErrorKind::kIo);
   EXPECT_EQ(written.error().text(),
-            path("none/a") + ": the file cannot be written (No such file or directory); give another one");
+            path("none/a") +
+                ": the file cannot be written (No such file or directory); give another one");
   fs::create_directories(path("folder/full"));
   EXPECT_FALSE(write_whole(path("folder"), "x"));
   EXPECT_EQ(entries(), 1);

@@ -28,8 +28,10 @@ TEST(Quantile, KnowsInfinity) {
 
 // Values of SciPy: mannwhitneyu(a, b, method="asymptotic").
 TEST(MannWhitney, KnownValues) {
-  EXPECT_NEAR(mann_whitney({1, 2, 3, 4, 5, 6, 7, 8}, {9, 10, 11, 12, 13, 14, 15, 16}), 0.0009391056, 1e-9);
-  EXPECT_NEAR(mann_whitney({1, 2, 2, 3, 5, 5, 5, 9}, {2, 3, 5, 6, 8, 9, 9, 10}), 0.0987272987, 1e-9);
+  EXPECT_NEAR(mann_whitney({1, 2, 3, 4, 5, 6, 7, 8}, {9, 10, 11, 12, 13, 14, 15, 16}), 0.0009391056,
+              1e-9);
+  EXPECT_NEAR(mann_whitney({1, 2, 2, 3, 5, 5, 5, 9}, {2, 3, 5, 6, 8, 9, 9, 10}), 0.0987272987,
+              1e-9);
 }
 
 TEST(MannWhitney, InfinityIsTheLargestValueAndEqualGroupsDoNotDiffer) {

@@ -49,7 +49,8 @@ TEST(Target, RefusalsSayWhatIsWrongAndWhatToWrite) {
   EXPECT_NE(refusal_of_target("").find("unknown target"), std::string::npos);
   EXPECT_NE(refusal_of_target("cpu:").find("names no cpu"), std::string::npos);
   EXPECT_NE(refusal_of_target("cpu:,+avx2").find("names no cpu"), std::string::npos);
-  EXPECT_NE(refusal_of_target("cpu:a,avx2").find("\"avx2\" must start with + or -"), std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:a,avx2").find("\"avx2\" must start with + or -"),
+            std::string::npos);
   EXPECT_NE(refusal_of_target("cpu:a,").find("must start with + or -"), std::string::npos);
   EXPECT_NE(refusal_of_target("cpu:a,+").find("must start with + or -"), std::string::npos);
   for (const char* threads : {"0", "-1", "1025", "two", "2x", "", "99999999999999999999"})
@@ -58,10 +59,15 @@ TEST(Target, RefusalsSayWhatIsWrongAndWhatToWrite) {
         << threads;
   EXPECT_NE(refusal_of_target("cpu:a;isa=mips").find("unknown target option \"isa=mips\""),
             std::string::npos);
-  EXPECT_NE(refusal_of_target("cpu:a;threads=2;threads=3").find("gives threads twice; give it once"), std::string::npos);
-  EXPECT_NE(refusal_of_target("cpu:a;threads=2;isa=x86;threads=2").find("gives threads twice"), std::string::npos);
-  EXPECT_NE(refusal_of_target("cpu:a;isa=x86;isa=aarch64").find("gives isa twice"), std::string::npos);
-  EXPECT_NE(refusal_of_target("cpu:a,+avx2,+fma,-avx2").find("gives the feature avx2 twice"), std::string::npos);
+  EXPECT_NE(
+      refusal_of_target("cpu:a;threads=2;threads=3").find("gives threads twice; give it once"),
+      std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:a;threads=2;isa=x86;threads=2").find("gives threads twice"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:a;isa=x86;isa=aarch64").find("gives isa twice"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_target("cpu:a,+avx2,+fma,-avx2").find("gives the feature avx2 twice"),
+            std::string::npos);
   EXPECT_NE(refusal_of_target("cpu:a;").find("unknown target option \"\""), std::string::npos);
 }
 

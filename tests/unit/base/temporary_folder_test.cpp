@@ -21,7 +21,10 @@ class TemporaryFolders : public testing::Test {
  protected:
   TemporaryFolders() { setenv("TMPDIR", place_.path().c_str(), 1); }
   ~TemporaryFolders() override { unsetenv("TMPDIR"); }
-  int count() const { return static_cast<int>(std::distance(fs::directory_iterator(place_.path()), fs::directory_iterator())); }
+  int count() const {
+    return static_cast<int>(
+        std::distance(fs::directory_iterator(place_.path()), fs::directory_iterator()));
+  }
   const test::TemporaryFolder place_;
 };
 
@@ -46,7 +49,8 @@ TEST_F(TemporaryFolders, OfAKilledProcessAreRemovedByTheNext) {
   waitpid(child, nullptr, 0);
   ASSERT_EQ(count(), 1);
   // What has nothing to do with it stays.
-  for (const char* other : {"lathe-wrong-answer-0123456789abcdef", "lathe-1-XXXXXX", "lathe-abc-XXXXXX", "lathe-99999999", "other"})
+  for (const char* other : {"lathe-wrong-answer-0123456789abcdef", "lathe-1-XXXXXX",
+                            "lathe-abc-XXXXXX", "lathe-99999999", "other"})
     fs::create_directory(place_.at(other));
   remove_abandoned_folders();
   EXPECT_EQ(count(), 5);

@@ -1,4 +1,5 @@
-// What the command tells when it is asked: help of an operator, what a database holds, what is recorded elsewhere.
+// What the command tells when it is asked: help of an operator, what a database holds, what is
+// recorded elsewhere.
 #include <algorithm>
 #include <sstream>
 
@@ -12,43 +13,58 @@ class Asked : public Usage {};
 
 TEST_F(Asked, HelpIsOfTheOperator) {
   const std::string conv = lathe({"tune", "conv2d", "--help"}).out;
-  for (const char* part : {"conv2d: 2-D convolution", "\n  --input N,N,...", "shape of the input: n,c,h,w; needed\n", "--stride N[,N...]", "; default 1\n"})
+  for (const char* part :
+       {"conv2d: 2-D convolution", "\n  --input N,N,...", "shape of the input: n,c,h,w; needed\n",
+        "--stride N[,N...]", "; default 1\n"})
     EXPECT_TRUE(has(conv, part)) << part << conv;
   EXPECT_FALSE(has(conv, "--trans-a") || has(conv, "--batch N")) << conv;
-  const std::string product = lathe({"show", "--what", "space", "batch_matmul", "--m", "3", "--help"}).out;
-  for (const char* part : {"\n  --batch N ", "--trans-a  ", "A is stored transposed: [b,k,m]\n"}) EXPECT_TRUE(has(product, part)) << part << product;
+  const std::string product =
+      lathe({"show", "--what", "space", "batch_matmul", "--m", "3", "--help"}).out;
+  for (const char* part : {"\n  --batch N ", "--trans-a  ", "A is stored transposed: [b,k,m]\n"})
+    EXPECT_TRUE(has(product, part)) << part << product;
   EXPECT_FALSE(has(product, "\n  --weight")) << product;
   const std::string general = lathe({"tune", "--help"}).out;
-  for (const char* part : {"(lathe tune OPERATOR --help)", "\n  matmul  ", "\n  dense  ", "\n  batch_matmul  ", "\n  conv2d  ", "--trials N"})
+  for (const char* part : {"(lathe tune OPERATOR --help)", "\n  matmul  ", "\n  dense  ",
+                           "\n  batch_matmul  ", "\n  conv2d  ", "--trials N"})
     EXPECT_TRUE(has(general, part)) << part << general;
-  for (const char* part : {"\n  --trans-a", "\n  --weight", "\n  --groups", "rows of C"}) EXPECT_FALSE(has(general, part)) << part << general;
-  EXPECT_TRUE(has(lathe({"best", "c7", "--help"}).out, "C7: conv2d --input 1,128,28,28 --pad 1 --stride 2 --weight 256,128,3,3\n"));
+  for (const char* part : {"\n  --trans-a", "\n  --weight", "\n  --groups", "rows of C"})
+    EXPECT_FALSE(has(general, part)) << part << general;
+  EXPECT_TRUE(has(lathe({"best", "c7", "--help"}).out,
+                  "C7: conv2d --input 1,128,28,28 --pad 1 --stride 2 --weight 256,128,3,3\n"));
   // One way to write a flag of several words.
   for (const char* command : {"tune", "best", "trials", "show", "compile", "bench", "paper"}) {
-    const std::string help = lathe({command, "--help"}).out + lathe({command, "matmul", "--help"}).out;
+    const std::string help =
+        lathe({command, "--help"}).out + lathe({command, "matmul", "--help"}).out;
     for (std::size_t at = 0; (at = help.find("--", at)) != std::string::npos; at += 2)
-      EXPECT_FALSE(has(help.substr(at, help.find_first_of(" ,\n=", at) - at), "_")) << help.substr(at, 40);
+      EXPECT_FALSE(has(help.substr(at, help.find_first_of(" ,\n=", at) - at), "_"))
+          << help.substr(at, 40);
   }
-  refused({"tune", "matmul", "--m", "8", "--n", "8", "--k", "8", "--trans_a"}, kWrongUsage, "nothing here is called --trans_a, but --trans-a is");
+  refused({"tune", "matmul", "--m", "8", "--n", "8", "--k", "8", "--trans_a"}, kWrongUsage,
+          "nothing here is called --trans_a, but --trans-a is");
   const std::string eval = lathe({"model", "eval", "--help"}).out;
-  for (const char* column : {"pairs", "fast", "rank", "top-8", "peak@1, peak@5", "rmse", "judged on (trained on)"})
+  for (const char* column :
+       {"pairs", "fast", "rank", "top-8", "peak@1, peak@5", "rmse", "judged on (trained on)"})
     EXPECT_TRUE(has(eval, std::string("\n  ") + column)) << column << eval;
 }
 
 TEST_F(Asked, LayoutAndErrorAreOfTheExpressionUnlessAFlagSaysOtherwise) {
   const auto key = [&](std::vector<const char*> more) {
-    std::vector<const char*> words = {"show", "A: f32[8,8]; B[i,j] = A[j,i]; layout free; max_error 1e-3"};
+    std::vector<const char*> words = {"show",
+                                      "A: f32[8,8]; B[i,j] = A[j,i]; layout free; max_error 1e-3"};
     words.insert(words.end(), more.begin(), more.end());
     return lathe(words).out;
   };
   EXPECT_TRUE(has(key({}), "; layout free; max_error 0.001\n")) << key({});
-  EXPECT_TRUE(has(key({"--layout", "plain", "--max-error", "0.5"}), "; layout plain; max_error 0.5\n"));
+  EXPECT_TRUE(
+      has(key({"--layout", "plain", "--max-error", "0.5"}), "; layout plain; max_error 0.5\n"));
   EXPECT_TRUE(has(lathe({"show", "C6"}).out, "; layout plain; max_error 2e-05\n"));
-  refused({"show", "C6", "--max-error", "1.5"}, kWrongUsage, "--max-error: the largest error must be above 0 and at most 1, not 1.5");
+  refused({"show", "C6", "--max-error", "1.5"}, kWrongUsage,
+          "--max-error: the largest error must be above 0 and at most 1, not 1.5");
 }
 
 // A trial of C6 that worked, under these conditions.
-void add_trial(const std::string& database, bool free_layout, const char* target, const char* cache, const char* error = "") {
+void add_trial(const std::string& database, bool free_layout, const char* target, const char* cache,
+               const char* error = "") {
   auto store = store::open_sqlite(database);
   ASSERT_TRUE(store);
   store::Run run;
@@ -75,34 +91,49 @@ void add_trial(const std::string& database, bool free_layout, const char* target
 TEST_F(Asked, WhatIsRecordedElsewhereIsSaid) {
   const std::string database = folder_.at("elsewhere.db");
   const auto best = [&](std::vector<const char*> more) {
-    std::vector<const char*> words = {"best", "C6", "--target", "cpu:znver3", "--db", database.c_str()};
+    std::vector<const char*> words = {"best",       "C6",   "--target",
+                                      "cpu:znver3", "--db", database.c_str()};
     words.insert(words.end(), more.begin(), more.end());
     return lathe(words).error;
   };
   add_trial(database, true, "cpu:znver3;threads=2", "cold", "timeout");
   EXPECT_FALSE(has(best({}), "but one is")) << "it failed";
   add_trial(database, true, "cpu:znver3;threads=2", "cold");
-  EXPECT_TRUE(has(best({}), "with a warm cache, but one is with --layout free --threads 2 --cache cold; run lathe tune")) << best({});
+  EXPECT_TRUE(has(
+      best({}),
+      "with a warm cache, but one is with --layout free --threads 2 --cache cold; run lathe tune"))
+      << best({});
   add_trial(database, true, "cpu:znver3;threads=1", "warm");
   EXPECT_TRUE(has(best({}), ", but one is with --layout free; run lathe tune")) << best({});
   EXPECT_TRUE(has(best({"--layout", "free", "--cache", "cold"}), "but one is with --threads 2;"));
   EXPECT_EQ(best({"--layout", "free"}).find("no schedule"), std::string::npos);
   add_trial(database, false, "cpu:znver4;threads=1", "warm");
-  EXPECT_TRUE(has(best({"--max-error", "0.01", "--layout", "free", "--cache", "cold", "--threads", "3"}), "but one is with --")) << "any is better than none";
+  EXPECT_TRUE(
+      has(best({"--max-error", "0.01", "--layout", "free", "--cache", "cold", "--threads", "3"}),
+          "but one is with --"))
+      << "any is better than none";
   const char* words[] = {"trials", "C6", "--target", "cpu:znver3", "--db", database.c_str()};
-  EXPECT_EQ(lathe({std::begin(words), std::end(words)}).out, "no trials of this workload on cpu:znver3;threads=1 with a warm cache, but there are some with --layout free\n");
-  refused({"compile", "C6", "--target", "cpu:znver3", "--db", database.c_str(), "-o", "x.so"}, kFailed, "or give --schedule default");
+  EXPECT_EQ(lathe({std::begin(words), std::end(words)}).out,
+            "no trials of this workload on cpu:znver3;threads=1 with a warm cache, but there are "
+            "some with --layout free\n");
+  refused({"compile", "C6", "--target", "cpu:znver3", "--db", database.c_str(), "-o", "x.so"},
+          kFailed, "or give --schedule default");
 }
 
 TEST_F(Asked, TrialsOfADatabase) {
   const std::string database = folder_.at("trials.db");
   add_trial(database, false, "cpu:znver3;threads=1", "warm");
   add_trial(database, true, "cpu:znver4;threads=2", "cold", "timeout");
-  EXPECT_EQ(lathe({"trials", "C6", "--failed", "--target", "cpu:znver3", "--db", database.c_str()}).out,
-            "none of 1 trial of this workload on cpu:znver3;threads=1 with a warm cache failed\n");
-  EXPECT_TRUE(has(lathe({"trials", "C6", "--layout", "free", "--failed", "--target", "cpu:znver4", "--threads", "2", "--cache", "cold", "--db", database.c_str()}).out, "timeout"));
+  EXPECT_EQ(
+      lathe({"trials", "C6", "--failed", "--target", "cpu:znver3", "--db", database.c_str()}).out,
+      "none of 1 trial of this workload on cpu:znver3;threads=1 with a warm cache failed\n");
+  EXPECT_TRUE(has(lathe({"trials", "C6", "--layout", "free", "--failed", "--target", "cpu:znver4",
+                         "--threads", "2", "--cache", "cold", "--db", database.c_str()})
+                      .out,
+                  "timeout"));
   const std::string list = lathe({"trials", "--db", database.c_str()}).out;
-  EXPECT_TRUE(has(list, "     1      0       1 ms    231.2 GFLOP/s  C6 (f32 A 1x128x28x28, ")) << list;
+  EXPECT_TRUE(has(list, "     1      0       1 ms    231.2 GFLOP/s  C6 (f32 A 1x128x28x28, "))
+      << list;
   EXPECT_TRUE(has(list, "     1      1          -                -  C6 (")) << list;
   EXPECT_TRUE(has(list, "cpu:znver4;threads=2, cold caches, CPU x\n")) << list;
   // The key of a line is a workload that has these trials.
@@ -111,7 +142,8 @@ TEST_F(Asked, TrialsOfADatabase) {
   for (std::string line; std::getline(lines, line); ++found) {
     const Json json = *parse_json(line);
     const std::string key = json["workload"], target = json["target"], cache = json["cache"];
-    const Outcome of_one = lathe({"trials", key.c_str(), "--target", target.c_str(), "--cache", cache.c_str(), "--json", "--db", database.c_str()});
+    const Outcome of_one = lathe({"trials", key.c_str(), "--target", target.c_str(), "--cache",
+                                  cache.c_str(), "--json", "--db", database.c_str()});
     EXPECT_EQ(std::ranges::count(of_one.out, '\n'), 1) << of_one.out << of_one.error;
   }
   EXPECT_EQ(found, 2);

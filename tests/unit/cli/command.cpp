@@ -35,7 +35,8 @@ pid_t Command::start(std::vector<std::string> words, int terminal) {
   const pid_t child = fork();
   if (child != 0) return child;
   dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
-  dup2(open(error.c_str(), terminal < 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_RDWR | O_NOCTTY, 0600), 2);
+  dup2(open(error.c_str(), terminal < 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_RDWR | O_NOCTTY, 0600),
+       2);
   execv(LATHE_COMMAND, argv.data());
   _exit(127);
 }
@@ -43,10 +44,12 @@ pid_t Command::start(std::vector<std::string> words, int terminal) {
 Outcome Command::finish(pid_t child) const {
   int status = 0;
   waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(folder_.at("out")), content(folder_.at("err"))};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          content(folder_.at("out")), content(folder_.at("err"))};
 }
 
-std::vector<std::string> Command::with(std::vector<std::string> words, const std::vector<std::string>& more) {
+std::vector<std::string> Command::with(std::vector<std::string> words,
+                                       const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -80,7 +83,9 @@ Terminal::~Terminal() { close(end_); }
 void Terminal::listen(double seconds) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          until - std::chrono::steady_clock::now())
+                          .count();
     pollfd end{end_, POLLIN, 0};
     if (poll(&end, 1, std::max(0, static_cast<int>(left))) <= 0) return;
     char bytes[4096];

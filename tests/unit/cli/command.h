@@ -27,14 +27,16 @@ class Command : public testing::Test {
   pid_t start(std::vector<std::string> words, int terminal = -1);
   Outcome finish(pid_t child) const;
   Outcome lathe(const std::vector<std::string>& words) { return finish(start(words)); }
-  static std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more);
+  static std::vector<std::string> with(std::vector<std::string> words,
+                                       const std::vector<std::string>& more);
   static Json json_of(const Outcome& outcome);
   // The records, as exported; no index and no configuration is there twice.
   std::vector<Json> records();
 
   const test::TemporaryFolder folder_;
   // Prime sizes: every tile has a tail.
-  const std::vector<std::string> workload_ = {"C[i,j] = sum(k) A[k,i] * B[k,j]", "--shape", "A=31,37", "--shape", "B=31,29"};
+  const std::vector<std::string> workload_ = {"C[i,j] = sum(k) A[k,i] * B[k,j]", "--shape",
+                                              "A=31,37", "--shape", "B=31,29"};
 };
 
 // The other end of a terminal: what a program shows there is read here.

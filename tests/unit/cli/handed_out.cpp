@@ -12,23 +12,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kAddOne = {"Y[i] = X[i] + 1", "--shape", "X=1009", "--schedule", "default"};
+const std::vector<std::string> kAddOne = {"Y[i] = X[i] + 1", "--shape", "X=1009", "--schedule",
+                                          "default"};
 
 class HandedOut : public Command {
  protected:
-  // The command in a folder of its own, beside which there are these helpers; where the others are, it does not know.
+  // The command in a folder of its own, beside which there are these helpers; where the others are,
+  // it does not know.
   Outcome alone(const std::string& helpers, const std::vector<std::string>& words) const {
     const fs::path folder = folder_.at("alone");
     fs::create_directories(folder);
     if (!fs::exists(folder / "lathe")) fs::copy(LATHE_COMMAND, folder / "lathe");
-    std::string line = "cd " + folder_.path().string() + " && env -u LATHE_LIBEXEC TMPDIR=" + folder_.path().string();
+    std::string line = "cd " + folder_.path().string() +
+                       " && env -u LATHE_LIBEXEC TMPDIR=" + folder_.path().string();
     if (!helpers.empty()) line += " LATHE_LIBEXEC=" + helpers;
     line += " " + (folder / "lathe").string();
     for (const auto& word : words) line += " '" + word + "'";
     const int status = std::system((line + " >out 2>err").c_str());
     return {WEXITSTATUS(status), content(folder_.at("out")), content(folder_.at("err"))};
   }
-  std::vector<std::string> compile(const std::string& file, const std::vector<std::string>& more = {}) const {
+  std::vector<std::string> compile(const std::string& file,
+                                   const std::vector<std::string>& more = {}) const {
     return with(with(with({"compile"}, kAddOne), more), {"-o", folder_.at(file)});
   }
   std::int64_t remembered() const {
@@ -36,7 +40,8 @@ class HandedOut : public Command {
   }
   bool header_says(const std::string& file, const std::string& part) const {
     std::string text = content(folder_.at(file));
-    for (std::size_t at = 0; (at = text.find("\n *", at)) != std::string::npos;) text.erase(at, 3);  // as one line
+    for (std::size_t at = 0; (at = text.find("\n *", at)) != std::string::npos;)
+      text.erase(at, 3);  // as one line
     return text.find(part) != std::string::npos;
   }
 };
@@ -55,9 +60,14 @@ TEST_F(HandedOut, IsCheckedOnceForEachProgram) {
   EXPECT_TRUE(header_says("c.h", "The program was checked on "));
   const Outcome other = alone("", compile("d.so", {"--schedule", "naive"}));
   EXPECT_EQ(other.code, 1);
-  EXPECT_NE(other.error.find("the program is not given out, as its check failed: the program lathe-runner is not in"),
-            std::string::npos) << other.error;
-  EXPECT_NE(other.error.find("; without the check (--no-check) it is given out\n"), std::string::npos) << other.error;
+  EXPECT_NE(
+      other.error.find(
+          "the program is not given out, as its check failed: the program lathe-runner is not in"),
+      std::string::npos)
+      << other.error;
+  EXPECT_NE(other.error.find("; without the check (--no-check) it is given out\n"),
+            std::string::npos)
+      << other.error;
   EXPECT_FALSE(fs::exists(folder_.at("d.so")));
   ASSERT_EQ(lathe(compile("d.so", {"--schedule", "naive"})).code, 0);
   EXPECT_EQ(remembered(), 2);
@@ -66,9 +76,11 @@ TEST_F(HandedOut, IsCheckedOnceForEachProgram) {
 TEST_F(HandedOut, AWrongProgramIsNot) {
   const fs::path wrong = folder_.at("wrong");
   fs::create_directory(wrong);
-  fs::create_symlink(fs::path(LATHE_COMMAND).parent_path() / "lathe-runner", wrong / "lathe-runner");
+  fs::create_symlink(fs::path(LATHE_COMMAND).parent_path() / "lathe-runner",
+                     wrong / "lathe-runner");
   fs::create_symlink(LATHE_WRONG_BUILDER, wrong / "lathe-builder");
-  for (const auto& words : {compile("wrong.so"), with(with({"bench"}, kAddOne), {"--serve"}), with({"bench"}, kAddOne)}) {
+  for (const auto& words : {compile("wrong.so"), with(with({"bench"}, kAddOne), {"--serve"}),
+                            with({"bench"}, kAddOne)}) {
     const Outcome outcome = alone(wrong, words);
     EXPECT_EQ(outcome.code, 1) << words.front();
     EXPECT_NE(outcome.error.find("the program computed "), std::string::npos) << outcome.error;
@@ -83,19 +95,25 @@ TEST_F(HandedOut, AWrongProgramIsNot) {
 }
 
 TEST_F(HandedOut, NothingIsWrittenWhereTheCheckRefuses) {
-  const auto strict = with(with(with({"compile"}, workload_), {"--schedule", "default", "--max-error", "1e-12"}), {"-o", folder_.at("s.so")});
+  const auto strict =
+      with(with(with({"compile"}, workload_), {"--schedule", "default", "--max-error", "1e-12"}),
+           {"-o", folder_.at("s.so")});
   const Outcome outcome = lathe(strict);
   EXPECT_NE(outcome.code, 0);
   EXPECT_NE(outcome.error.find("--max-error allows 1e-12"), std::string::npos) << outcome.error;
-  EXPECT_FALSE(fs::exists(folder_.at("s.so")) || fs::exists(folder_.at("s.h")) || fs::exists(folder_.at("s_example.c")));
+  EXPECT_FALSE(fs::exists(folder_.at("s.so")) || fs::exists(folder_.at("s.h")) ||
+               fs::exists(folder_.at("s_example.c")));
   EXPECT_EQ(lathe(with(strict, {"--no-check"})).code, 0);
 }
 
 TEST_F(HandedOut, OneForAnotherMachineSaysThatItWasNot) {
   const Outcome outcome = lathe(compile("x.so", {"--target", "cpu:cortex-a72;isa=aarch64"}));
-  if (outcome.error.find("has no runtime for artifacts") != std::string::npos) GTEST_SKIP() << outcome.error;
+  if (outcome.error.find("has no runtime for artifacts") != std::string::npos)
+    GTEST_SKIP() << outcome.error;
   ASSERT_EQ(outcome.code, 0) << outcome.error;
-  const std::string sentence = "he program was not checked: it is for cpu:cortex-a72;isa=aarch64;threads=1 and could not run where it was made";
+  const std::string sentence =
+      "he program was not checked: it is for cpu:cortex-a72;isa=aarch64;threads=1 and could not "
+      "run where it was made";
   EXPECT_TRUE(header_says("x.h", "T" + sentence)) << content(folder_.at("x.h"));
   EXPECT_NE(outcome.error.find("lathe: t" + sentence), std::string::npos) << outcome.error;
   EXPECT_EQ(remembered(), 0);
@@ -108,7 +126,8 @@ TEST_F(HandedOut, MoreThreadsThanProcessorsAreCheckedToo) {
 
 TEST_F(HandedOut, BenchSaysWhetherItChecked) {
   const auto bench = with(with({"bench"}, kAddOne), {"--json"});
-  const Json checked = json_of(lathe(bench)), unchecked = json_of(alone("", with(bench, {"--no-check"})));
+  const Json checked = json_of(lathe(bench)),
+             unchecked = json_of(alone("", with(bench, {"--no-check"})));
   EXPECT_EQ(checked["checked"], true);
   EXPECT_TRUE(checked["error"].is_number());
   EXPECT_EQ(unchecked["checked"], false);

@@ -1,4 +1,5 @@
-// kill -9 at random moments of a run: what was finished stays, nothing is done twice, nobody is left behind.
+// kill -9 at random moments of a run: what was finished stays, nothing is done twice, nobody is
+// left behind.
 #include <cctype>
 #include <csignal>
 #include <cstdlib>
@@ -33,13 +34,16 @@ int trials_shown(const std::string& shown) {
 // What the last line on the terminal says that the run was doing.
 std::string phase_shown(const std::string& shown) {
   const auto begin = shown.rfind("| ");
-  return begin == std::string::npos ? "starting" : shown.substr(begin + 2, shown.find('\x1b', begin) - begin - 2);
+  return begin == std::string::npos
+             ? "starting"
+             : shown.substr(begin + 2, shown.find('\x1b', begin) - begin - 2);
 }
 
 // Whether it has ended; it can still be waited for.
 bool over(pid_t child) {
   siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
+  return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == child;
 }
 
 class Kills : public Command {
@@ -48,13 +52,15 @@ class Kills : public Command {
   std::map<Json, Json> trials() {
     std::map<Json, Json> out;
     if (!fs::exists(folder_.at("records.db"))) return out;
-    for (const Json& record : records()) out[record["index"]] = {record["config"], record["visits"]};
+    for (const Json& record : records())
+      out[record["index"]] = {record["config"], record["visits"]};
     return out;
   }
   // Folders in the temporary folder, which is our own.
   static int folders_left(const std::string& place) {
     int count = 0;
-    for (const auto& entry : fs::directory_iterator(place)) count += entry.path().filename().string().starts_with("lathe-");
+    for (const auto& entry : fs::directory_iterator(place))
+      count += entry.path().filename().string().starts_with("lathe-");
     return count;
   }
   // Processes that our killed ones started: they share the environment.
@@ -62,7 +68,9 @@ class Kills : public Command {
     int count = 0;
     for (const auto& process : fs::directory_iterator("/proc")) {
       if (process.path().filename().string() == std::to_string(getpid())) continue;
-      count += content(process.path() / "environ").find("XDG_CACHE_HOME=" + folder_.path().string()) != std::string::npos;
+      count +=
+          content(process.path() / "environ").find("XDG_CACHE_HOME=" + folder_.path().string()) !=
+          std::string::npos;
     }
     return count;
   }
@@ -82,9 +90,12 @@ TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
     // Few enough trials that the end of a run, its race, is hit too.
     const auto wanted = before.size() + 1 + rng.below(200);
     Terminal terminal;
-    const pid_t child = start(with(with({"tune"}, workload_), {"--trials", std::to_string(wanted)}), terminal.end());
+    const pid_t child = start(with(with({"tune"}, workload_), {"--trials", std::to_string(wanted)}),
+                              terminal.end());
     // Some are killed while they start, most once they get on, however slow the machine is.
-    while (round % 4 != 0 && !over(child) && trials_shown(terminal.shown()) <= static_cast<int>(before.size())) terminal.listen(0.02);
+    while (round % 4 != 0 && !over(child) &&
+           trials_shown(terminal.shown()) <= static_cast<int>(before.size()))
+      terminal.listen(0.02);
     terminal.listen(rng.uniform());
     kill(child, SIGKILL);
     const bool killed = finish(child).code == 128 + SIGKILL;
@@ -94,7 +105,8 @@ TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
       ASSERT_TRUE(now.contains(index)) << "trial " << index << " is lost";
       EXPECT_EQ(now.at(index), trial);
     }
-    EXPECT_GE(static_cast<int>(now.size()), trials_shown(terminal.shown())) << "a trial that the user saw is lost";
+    EXPECT_GE(static_cast<int>(now.size()), trials_shown(terminal.shown()))
+        << "a trial that the user saw is lost";
     if (killed) {
       ++kills;
       with_progress += now.size() > before.size();
@@ -102,11 +114,13 @@ TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
     }
     before = now;
   }
-  for (const auto& [phase, count] : phases) std::printf("%d killed while %s\n", count, phase.c_str());
+  for (const auto& [phase, count] : phases)
+    std::printf("%d killed while %s\n", count, phase.c_str());
   EXPECT_EQ(kills, kKills);
   EXPECT_GE(with_progress, kKills / 4) << "the kills came too early to be of interest";
 
-  const Json last = json_of(lathe(with(with({"tune"}, workload_), {"--trials", std::to_string(before.size() + 10), "--json"})));
+  const Json last = json_of(lathe(
+      with(with({"tune"}, workload_), {"--trials", std::to_string(before.size() + 10), "--json"})));
   EXPECT_EQ(last["resumed"], before.size());
   EXPECT_EQ(last["trials"], before.size() + 10);
   EXPECT_EQ(trials().size(), before.size() + 10);

@@ -19,7 +19,8 @@ class PaperSummary : public testing::Test {
   }
 
   const paper::Panel& panel() const { return plan_.groups.at(0).panels.at(0); }
-  // A search that is at half the best speed from its first trial, and at the best from so many trials on; 0: never.
+  // A search that is at half the best speed from its first trial, and at the best from so many
+  // trials on; 0: never.
   void add(std::size_t cell, const std::vector<int>& trials) {
     for (std::size_t seed = 0; seed < trials.size(); ++seed) {
       experiment::Curve curve = {{1, 2 * best_}};
@@ -30,8 +31,12 @@ class PaperSummary : public testing::Test {
 
   const paper::Settings settings_{.seeds = 5, .trials = 100};
   const std::vector<paper::SpaceFile> spaces_ = *paper::spaces_in(LATHE_RECORDINGS);
-  const paper::Figure figure_{"fig", "", "", {{.targets = {"conv"}, .series = {{"xgb-rank", "guided"}, {"random", "random"}},
-                                              .claims = {{"xgb-rank", "random"}, {"random", "xgb-rank"}}}}};
+  const paper::Figure figure_{"fig",
+                              "",
+                              "",
+                              {{.targets = {"conv"},
+                                .series = {{"xgb-rank", "guided"}, {"random", "random"}},
+                                .claims = {{"xgb-rank", "random"}, {"random", "xgb-rank"}}}}};
   const test::TemporaryFolder folder_;
   std::optional<paper::RawRows> rows_;
   paper::Plan plan_;
@@ -66,7 +71,8 @@ TEST_F(PaperSummary, FindingsNameWhatWonAndWhatLost) {
   EXPECT_EQ(found[0].verdict, paper::Verdict::kHolds);
   EXPECT_EQ(found[1].verdict, paper::Verdict::kFails);
   ASSERT_EQ(found[0].outcomes.size(), 1U);
-  EXPECT_EQ(found[0].outcomes[0], (std::pair<std::string, paper::Outcome>{"conv", paper::Outcome::kFewer}));
+  EXPECT_EQ(found[0].outcomes[0],
+            (std::pair<std::string, paper::Outcome>{"conv", paper::Outcome::kFewer}));
 }
 
 TEST_F(PaperSummary, CurvesAreDrawnInGflops) {

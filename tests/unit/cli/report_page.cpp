@@ -14,14 +14,16 @@ constexpr const char* kHostile = "</script><script>alert('1')</script>\"&<!--\n\
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
   return found;
 }
 
 // Every text is hostile.
 report::Report hostile_report() {
   report::Workload w;
-  w.key = w.target = w.cache_mode = w.cpu = w.fingerprint = w.title = w.expression = w.shapes = w.latest = kHostile;
+  w.key = w.target = w.cache_mode = w.cpu = w.fingerprint = w.title = w.expression = w.shapes =
+      w.latest = kHostile;
   w.work = {1, "GFLOP/s", true, 0.8, 0.05};
   w.bandwidth = 1e11;
   w.peak_flops = 3e12;
@@ -57,7 +59,9 @@ report::Report hostile_report() {
 
 TEST(Html, Escapes) {
   EXPECT_EQ(escaped("a<b>&\"'c"), "a&lt;b&gt;&amp;&quot;&#39;c");
-  EXPECT_EQ(escaped(std::string_view("a\0b", 3)), "a\xef\xbf\xbd" "b");
+  EXPECT_EQ(escaped(std::string_view("a\0b", 3)),
+            "a\xef\xbf\xbd"
+            "b");
   EXPECT_EQ(embedded({{"a", "</script>\xff"}}), "{\"a\":\"\\u003c/script>\xef\xbf\xbd\"}");
 }
 
@@ -79,7 +83,8 @@ TEST(ReportPage, TextsOfADatabaseStayTexts) {
   const report::Report report = hostile_report();
   const std::string page = report_page(report, {kHostile, kHostile});
   EXPECT_EQ(page.find("<script>alert"), std::string::npos);
-  // Two charts of progress, one each of knobs, quality and time; the last workload has but the one of time.
+  // Two charts of progress, one each of knobs, quality and time; the last workload has but the one
+  // of time.
   const std::size_t charts = 5 + 5 + 1;
   EXPECT_EQ(count(page, "<figure data-chart="), charts);
   EXPECT_EQ(count(page, "<canvas "), charts);
@@ -100,15 +105,21 @@ TEST(ReportPage, EveryChartIsJson) {
 
 TEST(ReportPage, ElementsAreClosed) {
   const report::Report report = hostile_report();
-  const std::string parts = workloads_table(report) + failures_overview(report) + workload_section(report.workloads[0], 0, {"db", "now"}) +
-                            workload_section(report.workloads[1], 1, {"db", "now"}) + workload_section(report.workloads[2], 2, {"db", "now"});
-  for (const std::string name : {"table", "tr", "td", "th", "div", "figure", "details", "dl", "dd", "dt", "section", "p", "code", "pre", "small", "a"})
-    EXPECT_EQ(count(parts, "<" + name + " ") + count(parts, "<" + name + ">"), count(parts, "</" + name + ">")) << name;
+  const std::string parts = workloads_table(report) + failures_overview(report) +
+                            workload_section(report.workloads[0], 0, {"db", "now"}) +
+                            workload_section(report.workloads[1], 1, {"db", "now"}) +
+                            workload_section(report.workloads[2], 2, {"db", "now"});
+  for (const std::string name : {"table", "tr", "td", "th", "div", "figure", "details", "dl", "dd",
+                                 "dt", "section", "p", "code", "pre", "small", "a"})
+    EXPECT_EQ(count(parts, "<" + name + " ") + count(parts, "<" + name + ">"),
+              count(parts, "</" + name + ">"))
+        << name;
 }
 
 TEST(ReportPage, NeedsNothingElse) {
   const std::string page = report_page(hostile_report(), {"records.db", "today"});
-  for (const std::string part : {" src=", "@import", "url(", "<link rel=\"stylesheet\""}) EXPECT_EQ(count(page.substr(0, page.find("<script>")), part), 0U) << part;
+  for (const std::string part : {" src=", "@import", "url(", "<link rel=\"stylesheet\""})
+    EXPECT_EQ(count(page.substr(0, page.find("<script>")), part), 0U) << part;
 }
 
 TEST(ReportPage, NoFailuresNoTable) {
@@ -118,17 +129,22 @@ TEST(ReportPage, NoFailuresNoTable) {
 }
 
 TEST(ReportPage, TellsSharesOfWhatIsDoneAndMoved) {
-  report::Workload w = hostile_report().workloads[0];  // 1000 GFLOP/s of 3000, a fifth of it padding; 50 GB/s of 100
+  report::Workload w =
+      hostile_report().workloads[0];  // 1000 GFLOP/s of 3000, a fifth of it padding; 50 GB/s of 100
   EXPECT_NEAR(w.peak_share(1e-3), 0.8 / 3, 1e-12);
   EXPECT_NEAR(w.bandwidth_share(1e-3), 0.5, 1e-12);
   const std::string figures = result_html(w);
-  EXPECT_NE(figures.find("of the peak of 3000 GFLOP/s, padding not counted"), std::string::npos) << figures;
+  EXPECT_NE(figures.find("of the peak of 3000 GFLOP/s, padding not counted"), std::string::npos)
+      << figures;
   EXPECT_NE(figures.find("50.0 GB/s"), std::string::npos) << figures;
-  EXPECT_NE(figures.find("50\u00a0% of the 100.0 GB/s that reading and writing as much reaches"), std::string::npos) << figures;
+  EXPECT_NE(figures.find("50\u00a0% of the 100.0 GB/s that reading and writing as much reaches"),
+            std::string::npos)
+      << figures;
   EXPECT_EQ(figures.find("disturbed"), std::string::npos);
   w.best->record.raced = w.best->record.race.disturbed = true;
   w.best->record.race_seconds = 1e-3;
-  EXPECT_NE(result_html(w).find("won a final race on a disturbed machine"), std::string::npos) << result_html(w);
+  EXPECT_NE(result_html(w).find("won a final race on a disturbed machine"), std::string::npos)
+      << result_html(w);
   EXPECT_NE(workloads_table({{w}}).find("raced, disturbed"), std::string::npos);
   w.bandwidth = 0;
   EXPECT_NE(result_html(w).find("of inputs and outputs<"), std::string::npos) << result_html(w);

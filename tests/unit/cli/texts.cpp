@@ -45,15 +45,21 @@ TEST(Texts, ProgressSaysOfWhat) {
   p.left_seconds = 33;
   const Subject c6{label_of("C6", *parse_target("cpu:x86-64;threads=2")), 2e9, 1e9};
   EXPECT_EQ(progress_text(p, c6, 400e9),
-            "C6, 2 threads: 37/512 trials | best 200.0 GFLOP/s, 25 % of peak | 14.1 trials/s | 0:33 left | measuring")
+            "C6, 2 threads: 37/512 trials | best 200.0 GFLOP/s, 25 % of peak | 14.1 trials/s | "
+            "0:33 left | measuring")
       << "the share is of what is done";
-  EXPECT_EQ(progress_text(p, c6, 400e9, 79), "C6, 2 threads: 37/512 trials | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
-  EXPECT_EQ(progress_text(p, c6, 400e9, 75), "C6, 2 threads: 37/512 | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
-  EXPECT_EQ(progress_text(p, c6, 400e9, 60), "37/512 | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, c6, 400e9, 79),
+            "C6, 2 threads: 37/512 trials | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, c6, 400e9, 75),
+            "C6, 2 threads: 37/512 | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, c6, 400e9, 60),
+            "37/512 | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
   p = {.phase = "starting"};
   EXPECT_EQ(progress_text(p, c6, 0), "C6, 2 threads: starting");
-  EXPECT_EQ(label_of("A: f32[9]\n\n  B[i] = A[i];\t\n", *parse_target("cpu:x86-64")), "A: f32[9]; B[i] = A[i], 1 thread");
-  EXPECT_EQ(label_of("C[i,j] = sum(k) A[k,i] * B[k,j] + D[i,j]", *parse_target("cpu:x86-64")), "C[i,j] = sum(k) A[k,i] * B[..., 1 thread");
+  EXPECT_EQ(label_of("A: f32[9]\n\n  B[i] = A[i];\t\n", *parse_target("cpu:x86-64")),
+            "A: f32[9]; B[i] = A[i], 1 thread");
+  EXPECT_EQ(label_of("C[i,j] = sum(k) A[k,i] * B[k,j] + D[i,j]", *parse_target("cpu:x86-64")),
+            "C[i,j] = sum(k) A[k,i] * B[..., 1 thread");
 }
 
 TEST(Texts, Progress) {
@@ -68,7 +74,8 @@ TEST(Texts, Progress) {
   p.trials_per_second = 14.12;
   p.left_seconds = 33;
   EXPECT_EQ(progress_text(p, kProduct, 400e9),
-            "37/512 trials, 2 failed (timeout: took longer than 5 s and was...) | best 200.0 GFLOP/s, 50 % of peak | "
+            "37/512 trials, 2 failed (timeout: took longer than 5 s and was...) | best 200.0 "
+            "GFLOP/s, 50 % of peak | "
             "14.1 trials/s | 0:33 left | measuring");
 }
 
@@ -81,16 +88,21 @@ TEST(Texts, ProgressInFewColumns) {
   p.best_seconds = 0.01;
   p.trials_per_second = 14.12;
   p.left_seconds = 33;
-  EXPECT_EQ(progress_text(p, kProduct, 400e9, 79), "37/512 trials | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left | measuring");
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 79),
+            "37/512 trials | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left | measuring");
   p.failed = 2;
   p.main_failure = "timeout: took longer than 5 s and was stopped by the tuner";
   EXPECT_EQ(progress_text(p, kProduct, 400e9, 119),
-            "37/512 trials, 2 failed (timeout) | best 200.0 GFLOP/s, 50 % of peak | 14.1 trials/s | 0:33 left | measuring");
-  EXPECT_EQ(progress_text(p, kProduct, 400e9, 90), "37/512 trials, 2 failed (timeout) | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
-  EXPECT_EQ(progress_text(p, kProduct, 400e9, 79), "37/512, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
+            "37/512 trials, 2 failed (timeout) | best 200.0 GFLOP/s, 50 % of peak | 14.1 trials/s "
+            "| 0:33 left | measuring");
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 90),
+            "37/512 trials, 2 failed (timeout) | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 79),
+            "37/512, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s | 0:33 left");
   EXPECT_EQ(progress_text(p, kProduct, 400e9, 20), "37/512, 2 failed");
   p.trials = 600;
-  EXPECT_EQ(progress_text(p, kProduct, 400e9, 60), "600 trials, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s");
+  EXPECT_EQ(progress_text(p, kProduct, 400e9, 60),
+            "600 trials, 2 failed | 200.0 GFLOP/s, 50 % of peak | 14.1/s");
 }
 
 TEST(Texts, HowARunEnded) {
@@ -100,18 +112,23 @@ TEST(Texts, HowARunEnded) {
   tuned.summary.flops = 2e9;
   tuned.summary.best.seconds = 0.01;
   tuned.peak_flops = 4e11;
-  EXPECT_TRUE(text_of(tuned).starts_with("1 trial, none failed, 6.4 s\nbest: 10 ms, 200.0 GFLOP/s, 50 % of the measured peak of 400 GFLOP/s\n"));
+  EXPECT_TRUE(
+      text_of(tuned).starts_with("1 trial, none failed, 6.4 s\nbest: 10 ms, 200.0 GFLOP/s, 50 % of "
+                                 "the measured peak of 400 GFLOP/s\n"));
   tuned.summary.trials = 40;
   tuned.summary.resumed = 30;
   tuned.summary.failed = 2;
   tuned.summary.main_failure = "timeout: took too long";
   tuned.summary.interrupted = true;
   EXPECT_TRUE(text_of(tuned).starts_with(
-      "40 trials (30 from before), 2 failed, 6.4 s; interrupted, the same command goes on\nmain failure: timeout: took too long\nbest: "));
+      "40 trials (30 from before), 2 failed, 6.4 s; interrupted, the same command goes on\nmain "
+      "failure: timeout: took too long\nbest: "));
   tuned.summary = {};
   tuned.summary.interrupted = true;
   tuned.summary.best.error_kind = "not-found";
-  EXPECT_EQ(text_of(tuned), "0 trials, none failed, 0.0 s; interrupted, the same command goes on\nnothing was measured\n");
+  EXPECT_EQ(text_of(tuned),
+            "0 trials, none failed, 0.0 s; interrupted, the same command goes on\nnothing was "
+            "measured\n");
 }
 
 TEST(Texts, SharesAreOfWhatIsDoneAndOfWhatIsMoved) {
@@ -122,16 +139,23 @@ TEST(Texts, SharesAreOfWhatIsDoneAndOfWhatIsMoved) {
   tuned.peak_flops = 1.5e11;  // the products of padding would make it 133 %
   tuned.traffic = {.done_flops = 1.2e9, .bytes = 1e8, .bandwidth = 2e10};
   const std::string text = text_of(tuned);
-  EXPECT_NE(text.find("best: 10 ms, 200.0 GFLOP/s, 80 % of the measured peak of 150 GFLOP/s by the operations done (padding is not "
-                      "multiplied)\nmemory: 10.0 GB/s of inputs and outputs, 50 % of the 20.0 GB/s that reading and writing as much "
-                      "reaches\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("best: 10 ms, 200.0 GFLOP/s, 80 % of the measured peak of 150 GFLOP/s by the "
+                      "operations done (padding is not "
+                      "multiplied)\nmemory: 10.0 GB/s of inputs and outputs, 50 % of the 20.0 GB/s "
+                      "that reading and writing as much "
+                      "reaches\n"),
+            std::string::npos)
+      << text;
   const Json json = to_json(tuned);
   EXPECT_DOUBLE_EQ(json["best"]["peak_share"], 0.8);
   EXPECT_DOUBLE_EQ(json["best"]["gigabytes_per_second"], 10);
   EXPECT_DOUBLE_EQ(json["best"]["bandwidth_share"], 0.5);
   tuned.peak_flops = 1e11;
-  EXPECT_NE(text_of(tuned).find("best: 10 ms, 200.0 GFLOP/s, more than the 100 GFLOP/s that"), std::string::npos) << text_of(tuned);
-  tuned.traffic.bandwidth = 9e9;  // in the caches a program may do better than the kernel that measures
+  EXPECT_NE(text_of(tuned).find("best: 10 ms, 200.0 GFLOP/s, more than the 100 GFLOP/s that"),
+            std::string::npos)
+      << text_of(tuned);
+  tuned.traffic.bandwidth =
+      9e9;  // in the caches a program may do better than the kernel that measures
   EXPECT_DOUBLE_EQ(to_json(tuned)["best"]["bandwidth_share"], 1);
   EXPECT_NE(text_of(tuned).find("100 % of the 10.0 GB/s"), std::string::npos) << text_of(tuned);
 }
@@ -143,12 +167,19 @@ TEST(Texts, ADisturbedRaceIsSaid) {
   tuned.summary.best.seconds = tuned.summary.best.race_seconds = 0.01;
   tuned.summary.best.raced = true;
   EXPECT_EQ(text_of(tuned).find("disturbed"), std::string::npos);
-  tuned.summary.race = tune::RaceStory{.finished = true, .disturbed = true, .speed = 0.71, .racers = {}};
-  EXPECT_NE(text_of(tuned).find("\nthe race of this run was disturbed (the machine ran at 71 % of the speed it has shown), so the best is "
-                                "that of an earlier one; lathe race repeats it\n"), std::string::npos) << text_of(tuned);
+  tuned.summary.race =
+      tune::RaceStory{.finished = true, .disturbed = true, .speed = 0.71, .racers = {}};
+  EXPECT_NE(text_of(tuned).find("\nthe race of this run was disturbed (the machine ran at 71 % of "
+                                "the speed it has shown), so the best is "
+                                "that of an earlier one; lathe race repeats it\n"),
+            std::string::npos)
+      << text_of(tuned);
   tuned.summary.best.race.disturbed = true;
-  EXPECT_NE(text_of(tuned).find("\nthis time is of a race on a disturbed machine, so the program may be faster; lathe race repeats it (71 % "
-                                "of the speed it has shown)\n"), std::string::npos) << text_of(tuned);
+  EXPECT_NE(text_of(tuned).find("\nthis time is of a race on a disturbed machine, so the program "
+                                "may be faster; lathe race repeats it (71 % "
+                                "of the speed it has shown)\n"),
+            std::string::npos)
+      << text_of(tuned);
   EXPECT_TRUE(to_json(tuned)["best"]["race"]["disturbed"].get<bool>());
   EXPECT_DOUBLE_EQ(to_json(tuned)["race"]["speed"], 0.71);
 }

@@ -27,27 +27,34 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   EXPECT_GT(result["best"]["gflops"].get<double>(), 0);
   EXPECT_TRUE(result["best"]["trace"].is_array());
   EXPECT_TRUE(result["best"]["raced"].get<bool>());
-  for (const char* member : {"workload", "target", "seconds"}) EXPECT_TRUE(result.contains(member)) << member;
+  for (const char* member : {"workload", "target", "seconds"})
+    EXPECT_TRUE(result.contains(member)) << member;
   EXPECT_EQ(records().size(), 12U);
 
-  // The same command goes on: there is nothing left to do but a race, where the first was disturbed.
+  // The same command goes on: there is nothing left to do but a race, where the first was
+  // disturbed.
   const Json later = json_of(lathe(tune));
   EXPECT_EQ(later["resumed"], 12);
   EXPECT_EQ(records().size(), 12U);
 
   const Json best = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
   EXPECT_EQ(best["trace"], later["best"]["trace"]);
-  for (const Json& json : {result, best}) EXPECT_EQ(json["tensors"], (Json{{"A", "A"}, {"B", "B"}, {"C", "C"}}));
-  // The same work under other names has the same record, and it is said which tensor is which there.
-  const std::vector<std::string> renamed = {"best", "Z[p,q] = sum(r) X[r,p] * W[r,q]", "--shape", "X=31,37", "--shape", "W=31,29"};
+  for (const Json& json : {result, best})
+    EXPECT_EQ(json["tensors"], (Json{{"A", "A"}, {"B", "B"}, {"C", "C"}}));
+  // The same work under other names has the same record, and it is said which tensor is which
+  // there.
+  const std::vector<std::string> renamed = {
+      "best", "Z[p,q] = sum(r) X[r,p] * W[r,q]", "--shape", "X=31,37", "--shape", "W=31,29"};
   const Json other = json_of(lathe(with(renamed, {"--json"})));
   EXPECT_EQ(other["trace"], best["trace"]);
   EXPECT_EQ(other["tensors"], (Json{{"X", "A"}, {"W", "B"}, {"Z", "C"}}));
-  EXPECT_TRUE(lathe(renamed).out.ends_with("\nLathe's records and traces say A for X, B for W, C for Z.\n"));
+  EXPECT_TRUE(lathe(renamed).out.ends_with(
+      "\nLathe's records and traces say A for X, B for W, C for Z.\n"));
   EXPECT_NE(lathe(with({"trials"}, workload_)).out.find("(raced"), std::string::npos);
 
   for (const char* schedule : {"naive", "default", "predicted", "best"}) {
-    const Outcome bench = lathe(with(with({"bench"}, workload_), {"--schedule", schedule, "--json"}));
+    const Outcome bench =
+        lathe(with(with({"bench"}, workload_), {"--schedule", schedule, "--json"}));
     ASSERT_EQ(bench.code, 0) << bench.error;
     EXPECT_GT(json_of(bench)["gflops"].get<double>(), 0);
     EXPECT_LT(json_of(bench)["error"].get<double>(), 2e-5);
@@ -62,12 +69,15 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
 }
 
 TEST_F(Command, ReproducesWhatWentWrong) {
-  const std::string target = json_of(lathe(with(with({"tune"}, workload_), {"--trials", "0", "--json"})))["target"];
+  const std::string target =
+      json_of(lathe(with(with({"tune"}, workload_), {"--trials", "0", "--json"})))["target"];
   const std::filesystem::path folder = folder_.at("lathe-wrong-answer 'x'");
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / "workload.te") << "A: f32[11,13]; B: f32[11,17]; C[i,j] = sum(k) A[k,i] * B[k,j]\n";
+  std::ofstream(folder / "workload.te")
+      << "A: f32[11,13]; B: f32[11,17]; C[i,j] = sum(k) A[k,i] * B[k,j]\n";
   std::ofstream(folder / "trace.json") << "[]\n";
-  std::ofstream(folder / "case.json") << Json{{"target", target}, {"seed", 3}, {"free_layout", false}, {"max_error", 2e-5}}.dump();
+  std::ofstream(folder / "case.json")
+      << Json{{"target", target}, {"seed", 3}, {"free_layout", false}, {"max_error", 2e-5}}.dump();
   const Outcome right = lathe({"reproduce", folder.string()});
   EXPECT_EQ(right.code, 0) << right.error;
   EXPECT_TRUE(right.out.starts_with("right: the error is ")) << right.out;
@@ -77,20 +87,29 @@ TEST_F(Command, ReproducesWhatWentWrong) {
   EXPECT_EQ(wrong.code, 1) << wrong.out;
   const Outcome none = lathe({"reproduce", folder_.at("nowhere")});
   EXPECT_EQ(none.code, 1);
-  EXPECT_NE(none.error.find("; give the folder that a wrong answer left behind\n"), std::string::npos) << none.error;
+  EXPECT_NE(none.error.find("; give the folder that a wrong answer left behind\n"),
+            std::string::npos)
+      << none.error;
 }
 
-// A grouped convolution is of [n,c,h,w], [o,c/groups,kh,kw] and [n,o,h,w] for those who call its library.
+// A grouped convolution is of [n,c,h,w], [o,c/groups,kh,kw] and [n,o,h,w] for those who call its
+// library.
 TEST_F(Command, GroupsAreNoDimensionForCallers) {
   for (const char* layout : {"plain", "free"}) {
-    const Outcome made = lathe({"compile", "conv2d", "--input", "1,20,7,6", "--weight", "72,5,3,3", "--groups", "4", "--pad", "1", "--epilogue",
-                                "bias,residual,relu", "--layout", layout, "--schedule", "default", "-o", folder_.at("grouped.so")});
+    const Outcome made =
+        lathe({"compile", "conv2d", "--input", "1,20,7,6", "--weight", "72,5,3,3", "--groups", "4",
+               "--pad", "1", "--epilogue", "bias,residual,relu", "--layout", layout, "--schedule",
+               "default", "-o", folder_.at("grouped.so")});
     ASSERT_EQ(made.code, 0) << made.error;
     const std::string header = content(folder_.at("grouped.h"));
-    for (const char* tensor : {": f32 [1, 20, 7, 6]", ": f32 [72, 5, 3, 3], constant", ": f32 [72], constant", ": f32 [1, 72, 7, 6]"})
+    for (const char* tensor : {": f32 [1, 20, 7, 6]", ": f32 [72, 5, 3, 3], constant",
+                               ": f32 [72], constant", ": f32 [1, 72, 7, 6]"})
       EXPECT_NE(header.find(tensor), std::string::npos) << tensor << header;
-    EXPECT_NE(header.find("outputs[0]  Y: f32 [1, 72, 7, 6], row-major\n"), std::string::npos) << header;
-    const std::string build = "cd " + folder_.path().string() + " && cc grouped_example.c -I. ./grouped.so -o example 2>&1 && ./example >/dev/null";
+    EXPECT_NE(header.find("outputs[0]  Y: f32 [1, 72, 7, 6], row-major\n"), std::string::npos)
+        << header;
+    const std::string build =
+        "cd " + folder_.path().string() +
+        " && cc grouped_example.c -I. ./grouped.so -o example 2>&1 && ./example >/dev/null";
     EXPECT_EQ(std::system(build.c_str()), 0);
   }
 }
@@ -104,11 +123,14 @@ TEST_F(Command, WithoutTrialsTheModelsChoose) {
   EXPECT_FALSE(std::filesystem::exists(folder_.at("records.db"))) << "nothing was measured";
   EXPECT_TRUE(predicted["transfer"]["shipped"].get<bool>());
   EXPECT_GT(predicted["transfer"]["records"].get<int>(), 1000);
-  EXPECT_TRUE(lathe(tune).out.starts_with("chosen by the analytic model and a model of ")) << lathe(tune).out;
+  EXPECT_TRUE(lathe(tune).out.starts_with("chosen by the analytic model and a model of "))
+      << lathe(tune).out;
   EXPECT_NE(lathe(tune).out.find("nothing was measured"), std::string::npos);
-  EXPECT_NE(lathe(with(tune, {"--no-transfer"})).out.find("chosen by the analytic model"), std::string::npos);
+  EXPECT_NE(lathe(with(tune, {"--no-transfer"})).out.find("chosen by the analytic model"),
+            std::string::npos);
 
-  const Outcome shown = lathe(with(with({"show"}, workload_), {"--schedule", "predicted", "--what", "trace"}));
+  const Outcome shown =
+      lathe(with(with({"show"}, workload_), {"--schedule", "predicted", "--what", "trace"}));
   EXPECT_EQ(shown.code, 0) << shown.error;
 }
 
@@ -118,7 +140,8 @@ TEST_F(Command, SaysWhereAnotherTimesProgramsToo) {
   EXPECT_EQ(lathe(tune).error.find(sentence), std::string::npos);
   const TimingClaim claim;
   EXPECT_TRUE(claim.alone());
-  for (const auto& words : {with(tune, {"--seed", "1"}), with(with({"bench"}, workload_), {"--schedule", "default"})}) {
+  for (const auto& words :
+       {with(tune, {"--seed", "1"}), with(with({"bench"}, workload_), {"--schedule", "default"})}) {
     const Outcome beside = lathe(words);
     EXPECT_EQ(beside.code, 0);
     EXPECT_NE(beside.error.find(sentence), std::string::npos) << beside.error;
@@ -127,7 +150,8 @@ TEST_F(Command, SaysWhereAnotherTimesProgramsToo) {
 
 // Beside the command there is what trains TreeGRU, or not.
 TEST_F(Command, TunesWithTreeGru) {
-  const auto tune = with(with({"tune"}, workload_), {"--trials", "40", "--model", "treegru-rank", "--json"});
+  const auto tune =
+      with(with({"tune"}, workload_), {"--trials", "40", "--model", "treegru-rank", "--json"});
   const Outcome outcome = lathe(tune);
   if (outcome.error.find("was built without") != std::string::npos) GTEST_SKIP() << outcome.error;
   ASSERT_EQ(outcome.code, 0) << outcome.error;
@@ -135,27 +159,35 @@ TEST_F(Command, TunesWithTreeGru) {
   EXPECT_EQ(json_of(outcome)["wrong"], 0);
   // Chosen by a trained model, from the second batch on.
   const auto all = records();
-  EXPECT_TRUE(std::ranges::any_of(all, [](const Json& record) { return record["spent"]["model"].get<double>() > 0; }));
+  EXPECT_TRUE(std::ranges::any_of(
+      all, [](const Json& record) { return record["spent"]["model"].get<double>() > 0; }));
   const Outcome judged = lathe({"model", "eval", "--model", "treegru-reg", "--json"});
   ASSERT_EQ(judged.code, 0) << judged.error;
   EXPECT_TRUE(json_of(judged)["mean"].contains("rmse"));
 }
 
 TEST_F(Command, SaysWhatTreeGruNeeds) {
-  std::filesystem::copy(LATHE_COMMAND, folder_.at("lathe"));  // alone, as in a build without libtorch
-  const std::string line = "env -u LATHE_LIBEXEC " + folder_.at("lathe") + " tune C6 --model treegru-rank --db " + folder_.at("x.db") + " 2>" + folder_.at("err");
+  std::filesystem::copy(LATHE_COMMAND,
+                        folder_.at("lathe"));  // alone, as in a build without libtorch
+  const std::string line = "env -u LATHE_LIBEXEC " + folder_.at("lathe") +
+                           " tune C6 --model treegru-rank --db " + folder_.at("x.db") + " 2>" +
+                           folder_.at("err");
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
   EXPECT_EQ(content(folder_.at("err")),
-            "lathe: training TreeGRU needs libtorch, which this Lathe was built without: install libtorch-dev (scripts/install "
+            "lathe: training TreeGRU needs libtorch, which this Lathe was built without: install "
+            "libtorch-dev (scripts/install "
             "--torch) and build again, or choose an xgb model\n");
   EXPECT_FALSE(std::filesystem::exists(folder_.at("x.db")));
 }
 
 TEST_F(Command, CompilesALibraryWithAnExample) {
   const std::string library = folder_.at("my-product.so");
-  const Outcome compiled = lathe(with(with({"compile"}, workload_), {"--schedule", "default", "-o", library}));
+  const Outcome compiled =
+      lathe(with(with({"compile"}, workload_), {"--schedule", "default", "-o", library}));
   ASSERT_EQ(compiled.code, 0) << compiled.error;
-  const std::string build = "cd " + folder_.path().string() + " && cc my-product_example.c -I. ./my-product.so -o example && ./example > printed";
+  const std::string build =
+      "cd " + folder_.path().string() +
+      " && cc my-product_example.c -I. ./my-product.so -o example && ./example > printed";
   ASSERT_EQ(std::system(build.c_str()), 0) << content(folder_.at("my-product_example.c"));
   // Input e of a tensor is (e % 17) / 16 - 1/2.
   double want = 0;
@@ -174,22 +206,27 @@ TEST_F(Command, OutputsThatCannotBeWritten) {
   setenv("FOLDER", folder_.path().c_str(), 1);
   // The exit code of "$LATHE" `words`, in a shell that does `then` with what it prints.
   const auto shell = [this](const std::string& words, const std::string& then) {
-    const std::string line = "cd \"$FOLDER\" && { \"$LATHE\" " + words + " 2>err; echo $? >code; } " + then;
+    const std::string line =
+        "cd \"$FOLDER\" && { \"$LATHE\" " + words + " 2>err; echo $? >code; } " + then;
     EXPECT_EQ(std::system(line.c_str()), 0);
     return std::atoi(content(folder_.at("code")).c_str());
   };
   const std::string workload = "'C[i,j] = sum(k) A[k,i] * B[k,j]' --shape A=31,37 --shape B=31,29";
   EXPECT_EQ(shell("tune " + workload + " --trials 12 --json", ">/dev/full"), 1);
-  EXPECT_NE(content(folder_.at("err")).find("lathe: standard output cannot be written (No space left on device)"), std::string::npos);
+  EXPECT_NE(content(folder_.at("err"))
+                .find("lathe: standard output cannot be written (No space left on device)"),
+            std::string::npos);
   EXPECT_EQ(records().size(), 12U) << "no trial is lost";
-  for (const auto& words : {"show " + workload + " --what asm", "trials " + workload, "best " + workload, std::string("export"),
-                            std::string("tune --help")}) {
+  for (const auto& words :
+       {"show " + workload + " --what asm", "trials " + workload, "best " + workload,
+        std::string("export"), std::string("tune --help")}) {
     EXPECT_EQ(shell(words, ">/dev/full"), 1) << words;
     const std::string error = content(folder_.at("err"));
     EXPECT_EQ(std::ranges::count(error, '\n'), 1) << words << ": " << error;
   }
   // A pipe that is closed early ends the command as it ends any other, without a word.
-  EXPECT_EQ(shell("show C6 --what llvm", "| head -n 1 >/dev/null"), 128 + SIGPIPE) << "more than a pipe holds";
+  EXPECT_EQ(shell("show C6 --what llvm", "| head -n 1 >/dev/null"), 128 + SIGPIPE)
+      << "more than a pipe holds";
   EXPECT_EQ(content(folder_.at("err")), "");
 }
 
@@ -205,8 +242,10 @@ TEST_F(Command, OnATerminalOneLineLives) {
   EXPECT_TRUE(shown.ends_with("\r\x1b[K")) << "it is gone in the end: " << shown;
   EXPECT_NE(shown.find("GFLOP/s"), std::string::npos) << shown;
   std::istringstream lines(shown);
-  for (std::string line; std::getline(lines, line, '\r');) EXPECT_LT(line.substr(0, line.find('\x1b')).size(), kColumns) << line;
-  EXPECT_TRUE(content(folder_.at("out")).starts_with("40 trials, none failed, ")) << content(folder_.at("out"));
+  for (std::string line; std::getline(lines, line, '\r');)
+    EXPECT_LT(line.substr(0, line.find('\x1b')).size(), kColumns) << line;
+  EXPECT_TRUE(content(folder_.at("out")).starts_with("40 trials, none failed, "))
+      << content(folder_.at("out"));
 }
 
 // What a terminal of one line shows after all that was written to it.
@@ -215,7 +254,8 @@ std::string left_on(const std::string& written) {
   std::size_t cursor = 0;
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (written[i] == '\r') cursor = 0;
-    else if (written.compare(i, 3, "\x1b[K") == 0) line.resize(std::min(line.size(), cursor)), i += 2;
+    else if (written.compare(i, 3, "\x1b[K") == 0)
+      line.resize(std::min(line.size(), cursor)), i += 2;
     else line.resize(std::max(line.size(), cursor + 1), ' '), line[cursor++] = written[i];
   }
   return line;
@@ -223,7 +263,8 @@ std::string left_on(const std::string& written) {
 
 TEST_F(Command, WhatTheTerminalEchoesIsDrawnOver) {
   Terminal terminal;
-  const pid_t child = start(with(with({"tune"}, workload_), {"--trials", "100000"}), terminal.end());
+  const pid_t child =
+      start(with(with({"tune"}, workload_), {"--trials", "100000"}), terminal.end());
   while (terminal.shown().find("GFLOP/s") == std::string::npos) terminal.listen(0.02);
   ASSERT_EQ(write(terminal.end(), "\x03", 1), 1);
   kill(child, SIGINT);
@@ -270,7 +311,8 @@ TEST_F(Interrupts, EndARunCleanly) {
 
 TEST_F(Interrupts, ASecondTunerOfARunIsRefusedAndTheFirstGoesOn) {
   const pid_t child = begun();
-  const std::string line = "cd '" + folder_.path().string() + "' && '" + LATHE_COMMAND + "' tune '" + workload_[0] +
+  const std::string line = "cd '" + folder_.path().string() + "' && '" + LATHE_COMMAND +
+                           "' tune '" + workload_[0] +
                            "' --shape A=31,37 --shape B=31,29 --trials 100000 2>second";
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
   const std::string error = content(folder_.at("second"));
@@ -300,8 +342,10 @@ TEST_F(Interrupts, ADatabaseThatIsRemovedDuringARunIsSaid) {
   const Outcome outcome = finish(child);
   EXPECT_EQ(outcome.code, 1);
   const std::string rescued = folder_.at("records.db.rescued");
-  EXPECT_NE(outcome.error.find("all that it held and what came since is in " + rescued + ": move it back, or give it with --db\n"),
-            std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("all that it held and what came since is in " + rescued +
+                               ": move it back, or give it with --db\n"),
+            std::string::npos)
+      << outcome.error;
   setenv("LATHE_DB", rescued.c_str(), 1);
   EXPECT_GT(records().size(), 0U);
 }
@@ -311,15 +355,19 @@ TEST_F(Command, AFileThatMayNotGrowIsSaid) {
   ASSERT_EQ(made.code, 0) << made.error;
   const std::string lines = folder_.at("lines.jsonl");
   std::ofstream(lines) << lathe({"export"}).out;
-  const std::string line = "cd '" + folder_.path().string() + "' && ulimit -f 20 && '" + LATHE_COMMAND + "' import lines.jsonl --db new.db 2>err";
+  const std::string line = "cd '" + folder_.path().string() + "' && ulimit -f 20 && '" +
+                           LATHE_COMMAND + "' import lines.jsonl --db new.db 2>err";
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
-  EXPECT_NE(content(folder_.at("err")).find("may not grow beyond the limit of this shell (ulimit -f)"), std::string::npos)
+  EXPECT_NE(
+      content(folder_.at("err")).find("may not grow beyond the limit of this shell (ulimit -f)"),
+      std::string::npos)
       << content(folder_.at("err"));
 }
 
 TEST_F(Command, RacesTheBestAgain) {
   const auto race = with({"race"}, workload_);
-  EXPECT_NE(lathe(race).error.find("there is no database here yet; run lathe tune first"), std::string::npos);
+  EXPECT_NE(lathe(race).error.find("there is no database here yet; run lathe tune first"),
+            std::string::npos);
   ASSERT_EQ(lathe(with(with({"tune"}, workload_), {"--trials", "12"})).code, 0);
   const Json before = json_of(lathe(with(with({"best"}, workload_), {"--json"})));
   const Outcome outcome = lathe(with(race, {"--count", "4", "--json"}));
@@ -349,7 +397,8 @@ TEST_F(Command, RacesTheBestAgain) {
   EXPECT_NE(lathe(race).out.find("\nbest: "), std::string::npos);
   const Outcome none = lathe(with(race, {"--cache", "cold"}));
   EXPECT_EQ(none.code, 1);
-  EXPECT_NE(none.error.find("no program of this workload is recorded for"), std::string::npos) << none.error;
+  EXPECT_NE(none.error.find("no program of this workload is recorded for"), std::string::npos)
+      << none.error;
   EXPECT_EQ(lathe(with(race, {"--count", "0"})).code, 2);
 }
 

@@ -1,4 +1,5 @@
-// A `lathe-builder` with a planted bug: where the workload adds 1, its candidates add 2. References are built right.
+// A `lathe-builder` with a planted bug: where the workload adds 1, its candidates add 2. References
+// are built right.
 #include <thread>
 #include <utility>
 

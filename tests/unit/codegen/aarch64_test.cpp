@@ -105,8 +105,8 @@ TEST_P(Emulated, ExpressionsOfSpecialValues) {
     ASSERT_TRUE(want) << want.error().text();
     for (const bool naive : {true, false}) {
       const ir::Nest plain = te::naive_nest(program);
-      const auto p = lower::lower(
-          naive ? ir::SizedNest(plain, {}) : ir::SizedNest(s.nest, s.knobs), target);
+      const auto p =
+          lower::lower(naive ? ir::SizedNest(plain, {}) : ir::SizedNest(s.nest, s.knobs), target);
       if (!p) continue;  // schedules may be refused
       std::vector<interp::Bytes> stored;
       for (std::size_t i = 0; i < inputs.size(); ++i)

@@ -1,6 +1,7 @@
 /* Runs a generated library on a machine (or an emulator) of its own: driver LIBRARY IN OUT.
- * IN: counts of inputs and outputs, then bytes and a constant flag for each tensor, then the inputs' bytes.
- * OUT: the outputs' bytes. Loops run in slices of uneven lengths on three workers. */
+ * IN: counts of inputs and outputs, then bytes and a constant flag for each tensor, then the
+ * inputs' bytes. OUT: the outputs' bytes. Loops run in slices of uneven lengths on three workers.
+ */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,7 +54,8 @@ int main(int argc, char** argv) {
   for (i = 0; i < total; ++i) {
     tensors[i] = area(sizes[i][0], 0xff);
     constants[i] = sizes[i][1] ? tensors[i] : NULL;
-    if (i < counts[0] && fread(tensors[i], 1, (size_t)sizes[i][0], in) != (size_t)sizes[i][0]) return 5;
+    if (i < counts[0] && fread(tensors[i], 1, (size_t)sizes[i][0], in) != (size_t)sizes[i][0])
+      return 5;
   }
   fixed = area(module->constant_bytes, 0xff);
   workspace = area(module->workspace_bytes, 0xff);

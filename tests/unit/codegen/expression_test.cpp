@@ -1,5 +1,5 @@
-// From index expressions to machine code: the naive nest and a random schedule of random expressions,
-// lowered, against the oracle, also on inputs that are not like most numbers.
+// From index expressions to machine code: the naive nest and a random schedule of random
+// expressions, lowered, against the oracle, also on inputs that are not like most numbers.
 #include <gtest/gtest.h>
 
 #include "compiler/interp/te_eval.h"

@@ -18,8 +18,8 @@ Target resolved(const std::string& text);
 std::string test_name(const Target& target);  // letters and digits of its text
 
 Result<std::unique_ptr<module::Module>> compile(const flat::Program& program, const Target& target);
-// prepare, then run; storage as interp::eval_flat has it. Tensors and scratch lie between pages that
-// nothing may touch; checks that nothing was written beside them either.
+// prepare, then run; storage as interp::eval_flat has it. Tensors and scratch lie between pages
+// that nothing may touch; checks that nothing was written beside them either.
 Result<std::vector<interp::Bytes>> run_module(const module::Module& module,
                                               const flat::Program& program,
                                               std::span<const interp::Bytes> inputs);

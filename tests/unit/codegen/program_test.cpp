@@ -150,8 +150,9 @@ TEST(Program, TailsUnderMasks) {
 }
 
 TEST(Program, MasksOfMoreLanesThanARegisterHolds) {
-  // Rows of 35, of which the last lanes lie beyond the tensor: a row counts or not, and of it the lanes below 35. LLVM 19 reads
-  // the second half of such a load without a mask on one machine, and dies on others.
+  // Rows of 35, of which the last lanes lie beyond the tensor: a row counts or not, and of it the
+  // lanes below 35. LLVM 19 reads the second half of such a load without a mask on one machine, and
+  // dies on others.
   for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kU8, Dtype::kF16})
     for (const int lanes : {16, 32, 64}) {
       const Expr row = broadcast(binary(kLt, var(0), int_imm(5)), lanes);
@@ -159,11 +160,15 @@ TEST(Program, MasksOfMoreLanesThanARegisterHolds) {
       const Expr first = binary(kAdd, binary(kMul, var(0), int_imm(35)), int_imm(32));
       const Expr x = load(0, first, {dtype, lanes}, binary(kAnd, row, below));
       const Expr to = binary(kMul, var(0), int_imm(lanes));
-      const Stmt clear = for_loop(1, int_imm(0), int_imm(5 * 35), ForKind::kSerial, store(2, var(1), imm(0, {dtype, 1})));
-      const Stmt body = seq({store(1, to, binary(kAdd, x, x)), store(2, first, x, binary(kAnd, row, below))});
-      check(program({buffer("A", 5 * 35, Scope::kInput, 0, dtype), buffer("O", 8 * lanes, Scope::kOutput, 0, dtype),
+      const Stmt clear = for_loop(1, int_imm(0), int_imm(5 * 35), ForKind::kSerial,
+                                  store(2, var(1), imm(0, {dtype, 1})));
+      const Stmt body =
+          seq({store(1, to, binary(kAdd, x, x)), store(2, first, x, binary(kAnd, row, below))});
+      check(program({buffer("A", 5 * 35, Scope::kInput, 0, dtype),
+                     buffer("O", 8 * lanes, Scope::kOutput, 0, dtype),
                      buffer("P", 5 * 35, Scope::kOutput, 1, dtype)},
-                    {"i", "j"}, seq({clear, for_loop(0, int_imm(0), int_imm(8), ForKind::kSerial, body)})));
+                    {"i", "j"},
+                    seq({clear, for_loop(0, int_imm(0), int_imm(8), ForKind::kSerial, body)})));
     }
 }
 
@@ -282,17 +287,24 @@ TEST(Program, TilesAreLoadedAcrossRows) {
       std::vector<Stmt> tile;
       for (int c = 0; c < columns; ++c)
         for (int v = 0; v < 2; ++v)
-          tile.push_back(reg_write(2 * c + v, load(0, ramp(binary(kAdd, var(0), int_imm(v * lanes * stride + c)), stride, lanes), type)));
+          tile.push_back(reg_write(
+              2 * c + v,
+              load(0, ramp(binary(kAdd, var(0), int_imm(v * lanes * stride + c)), stride, lanes),
+                   type)));
       for (int c = 0; c < columns; ++c)
         for (int v = 0; v < 2; ++v) {
           const Expr doubled = binary(kAdd, reg_read(2 * c + v, type), reg_read(2 * c + v, type));
-          const Expr at = binary(kAdd, binary(kMul, var(0), int_imm(size)), int_imm(v * lanes * stride + c));
+          const Expr at =
+              binary(kAdd, binary(kMul, var(0), int_imm(size)), int_imm(v * lanes * stride + c));
           tile.push_back(store(1, ramp(at, stride, lanes), doubled));
         }
-      const Stmt clear = for_loop(1, int_imm(0), int_imm(2 * size), ForKind::kSerial, store(1, var(1), imm(0, {})));
-      check(program({buffer("A", size + 1, Scope::kInput, 0), buffer("O", 2 * size, Scope::kOutput, 0)}, {"i", "j"},
-                    seq({clear, for_loop(0, int_imm(0), int_imm(2), ForKind::kSerial, seq(std::move(tile)))}),
-                    std::vector<Type>(static_cast<std::size_t>(2 * columns), type)));
+      const Stmt clear = for_loop(1, int_imm(0), int_imm(2 * size), ForKind::kSerial,
+                                  store(1, var(1), imm(0, {})));
+      check(program(
+          {buffer("A", size + 1, Scope::kInput, 0), buffer("O", 2 * size, Scope::kOutput, 0)},
+          {"i", "j"},
+          seq({clear, for_loop(0, int_imm(0), int_imm(2), ForKind::kSerial, seq(std::move(tile)))}),
+          std::vector<Type>(static_cast<std::size_t>(2 * columns), type)));
     }
 }
 

@@ -34,13 +34,15 @@ TEST_P(Random, Halves) {
     check_seed(seed, {.halves = true}, GetParam(), 4);
 }
 
-// Elementary functions, f16 and bf16 through lowering's passes: nothing is left that would call a library. Halves are
-// compared with what the passes made of the program, which rounds less often than the original.
+// Elementary functions, f16 and bf16 through lowering's passes: nothing is left that would call a
+// library. Halves are compared with what the passes made of the program, which rounds less often
+// than the original.
 TEST_P(Random, PassesLeaveNothingToALibrary) {
   const Target& target = GetParam();
   for (std::uint64_t seed = 200; seed < 206; ++seed) {
     Rng rng(seed);
-    const flat::Program original = testing::random_flat(rng, {.math = true, .halves = seed % 2 == 0});
+    const flat::Program original =
+        testing::random_flat(rng, {.math = true, .halves = seed % 2 == 0});
     const auto inputs = testing::random_inputs(rng, original);
     const auto p = lower::run_passes(original, target);
     ASSERT_TRUE(p) << "seed " << seed << ": " << p.error().text();

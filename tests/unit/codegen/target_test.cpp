@@ -72,7 +72,8 @@ TEST(ResolveTarget, UnknownNamesAreAnsweredWithSimilarOnes) {
   EXPECT_NE(cpu.error().message.find("znver5,"), std::string::npos) << cpu.error().message;
 
   EXPECT_NE(resolve("cpu:cortex-a766").error().message.find("cortex-a76,"), std::string::npos);
-  EXPECT_EQ(resolve("cpu:cortex-a766;isa=x86").error().message.find("cortex-a76,"), std::string::npos);
+  EXPECT_EQ(resolve("cpu:cortex-a766;isa=x86").error().message.find("cortex-a76,"),
+            std::string::npos);
 
   const auto feature = resolve("cpu:x86-64,+avx22");
   ASSERT_FALSE(feature);

@@ -69,8 +69,10 @@ TEST(SpaceRows, TellConfigurationsApart) {
   for (const auto& config : random_configs(*space, 400, 2)) distinct.emplace(config, 0);
   std::vector<search::Config> configs;
   for (const auto& [config, unused] : distinct) configs.push_back(config);
-  for (const auto& [kind, least] :
-       {std::pair{Kind::kConfiguration, 1.0}, {Kind::kContext, 0.9}, {Kind::kRelation, 0.5}, {Kind::kTree, 0.9}}) {
+  for (const auto& [kind, least] : {std::pair{Kind::kConfiguration, 1.0},
+                                    {Kind::kContext, 0.9},
+                                    {Kind::kRelation, 0.5},
+                                    {Kind::kTree, 0.9}}) {
     const std::size_t w = static_cast<std::size_t>(width(kind, *space));
     std::vector<float> rows(configs.size() * w);
     extract(kind, *space, configs, rows, 1);

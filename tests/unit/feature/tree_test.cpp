@@ -34,14 +34,16 @@ std::vector<Node> tree_of(const ir::Nest& nest, const std::vector<std::int64_t>&
       continue;
     }
     EXPECT_LT(node[kNodeParent], n);
-    nodes.push_back({static_cast<int>(node[kNodeParent]), node[kNodeVariable],
+    nodes.push_back({static_cast<int>(node[kNodeParent]),
+                     node[kNodeVariable],
                      {node + kNodeContext, node + kTreeNodeWidth}});
   }
   return nodes;
 }
 
 // A block that writes element 0 of the first buffer, inside `loops` at `around`.
-void add_sibling(ir::Nest& nest, ir::LoopId around, const std::vector<HandLoop>& loops, ir::BufferId writes = 0) {
+void add_sibling(ir::Nest& nest, ir::LoopId around, const std::vector<HandLoop>& loops,
+                 ir::BufferId writes = 0) {
   for (const HandLoop& hand : loops) {
     ir::Loop loop;
     loop.name = hand.name;
@@ -91,7 +93,8 @@ TEST(TreeRow, AChainHasTheContextsOfTheContextRow) {
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     EXPECT_EQ(nodes[n].parent, static_cast<int>(n) - 1);
     EXPECT_EQ(nodes[n].variable, variable_code(names[n]));
-    EXPECT_EQ(nodes[n].context, std::vector<float>(loops + n * kLoopContext, loops + (n + 1) * kLoopContext));
+    EXPECT_EQ(nodes[n].context,
+              std::vector<float>(loops + n * kLoopContext, loops + (n + 1) * kLoopContext));
   }
 }
 
@@ -143,7 +146,9 @@ TEST(TreeRow, OfTooManyLoopsTheMainChainStays) {
   add_sibling(nest, nest.find_loop("l3"), {{"a", five}, {"b", five}, {"c", five}, {"d", five}});
   const auto nodes = tree_of(nest, {});
   ASSERT_EQ(nodes.size(), kTreeNodes);
-  const auto has = [&](const char* name) { return std::ranges::count(nodes, variable_code(name), &Node::variable); };
+  const auto has = [&](const char* name) {
+    return std::ranges::count(nodes, variable_code(name), &Node::variable);
+  };
   for (int l = 0; l < 30; ++l) EXPECT_EQ(has(fmt::format("l{}", l).c_str()), 1) << l;
   EXPECT_EQ(has("a") + has("b"), 2);
 }

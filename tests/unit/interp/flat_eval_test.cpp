@@ -1,4 +1,5 @@
-// The checked interpreter of flat programs: its arithmetic, and one small case for each fault it must find.
+// The checked interpreter of flat programs: its arithmetic, and one small case for each fault it
+// must find.
 #include "compiler/interp/flat_eval.h"
 
 #include <bit>
@@ -33,7 +34,9 @@ Program base() {
   p.regs = {kF32};
   return p;
 }
-Bytes iota() { return to_storage(plain("A", Dtype::kF32, 8), std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}); }
+Bytes iota() {
+  return to_storage(plain("A", Dtype::kF32, 8), std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
+}
 Stmt loop(int v, std::int64_t n, Stmt body, ForKind kind = ForKind::kSerial) {
   return for_loop(v, int_imm(0), int_imm(n), kind, std::move(body));
 }
@@ -71,8 +74,12 @@ TEST(FlatEval, LoopsVectorsAndMasks) {
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ(*c, (std::vector<double>{0, 1, 2, 3, 9, 9, 9, 9}));
   const Expr lanes = ramp(int_imm(4), 1, 4);
-  const auto d = run(base(), seq({store(1, int_imm(0), load(0, int_imm(6), f32x4, binary(kLt, ramp(int_imm(6), 1, 4), broadcast(int_imm(8), 4)))),
-                                  store(1, int_imm(4), load(0, binary(kSub, broadcast(int_imm(9), 4), lanes), f32x4))}));
+  const auto d = run(
+      base(),
+      seq({store(1, int_imm(0),
+                 load(0, int_imm(6), f32x4,
+                      binary(kLt, ramp(int_imm(6), 1, 4), broadcast(int_imm(8), 4)))),
+           store(1, int_imm(4), load(0, binary(kSub, broadcast(int_imm(9), 4), lanes), f32x4))}));
   ASSERT_TRUE(d) << d.error().text();
   EXPECT_EQ(*d, (std::vector<double>{6, 7, 0, 0, 5, 4, 3, 2}));
 }
@@ -80,11 +87,13 @@ TEST(FlatEval, LoopsVectorsAndMasks) {
 TEST(FlatEval, RoundsToTheType) {
   const auto real = [](double v, Dtype d) { return float_imm(v, d); };
   EXPECT_EQ(evaluate_one(binary(kAdd, real(1, Dtype::kF32), real(0x1p-24, Dtype::kF32))), 1.0);
-  EXPECT_EQ(evaluate_one(binary(kAdd, real(1, Dtype::kF64), real(0x1p-24, Dtype::kF64))), 1 + 0x1p-24);
+  EXPECT_EQ(evaluate_one(binary(kAdd, real(1, Dtype::kF64), real(0x1p-24, Dtype::kF64))),
+            1 + 0x1p-24);
   EXPECT_EQ(evaluate_one(binary(kAdd, real(2048, Dtype::kF16), real(1, Dtype::kF16))), 2048);
   EXPECT_EQ(evaluate_one(binary(kAdd, real(256, Dtype::kBF16), real(1, Dtype::kBF16))), 256);
   EXPECT_EQ(evaluate_one(unary(UnaryOp::kExp, real(1, Dtype::kF32))), std::exp(1.0F));
-  EXPECT_EQ(evaluate_one(fma(real(1 + 0x1p-12, Dtype::kF32), real(1 + 0x1p-12, Dtype::kF32), real(-1, Dtype::kF32))),
+  EXPECT_EQ(evaluate_one(fma(real(1 + 0x1p-12, Dtype::kF32), real(1 + 0x1p-12, Dtype::kF32),
+                             real(-1, Dtype::kF32))),
             0x1p-11 + 0x1p-24);
   for (const BinaryOp op : {kMin, kMax}) {
     EXPECT_TRUE(std::isnan(evaluate_one(binary(op, real(NAN, Dtype::kF32), real(3, Dtype::kF32)))));
@@ -101,13 +110,17 @@ TEST(FlatEval, IntegersWrapAndCastsSaturate) {
   EXPECT_EQ(evaluate_one(cast(big, Dtype::kI32)), 300);
   EXPECT_EQ(evaluate_one(bitcast(float_imm(1.5, Dtype::kF32), Dtype::kI32)), 0x3fc00000);
   EXPECT_EQ(evaluate_one(bitcast(float_imm(-1, Dtype::kBF16), Dtype::kI32)), 0xbf80);
-  EXPECT_EQ(evaluate_one(bitcast(unary(UnaryOp::kNeg, int_imm(0xbf80 - 0x20000, Dtype::kI32)), Dtype::kF16)),
+  EXPECT_EQ(evaluate_one(
+                bitcast(unary(UnaryOp::kNeg, int_imm(0xbf80 - 0x20000, Dtype::kI32)), Dtype::kF16)),
             f16_to_f32(static_cast<std::uint16_t>(-(0xbf80 - 0x20000))));
 }
 
 TEST(FlatEval, StorageLayout) {
   // [3, 5] in blocks of 2 columns: column block outermost, padded to 3 blocks.
-  const Border b{.name = "x", .shape = {3, 5}, .layout = {{1, 2, 3, 6}, {0, 1, 3, 2}, {1, 1, 2, 1}}, .size = 18};
+  const Border b{.name = "x",
+                 .shape = {3, 5},
+                 .layout = {{1, 2, 3, 6}, {0, 1, 3, 2}, {1, 1, 2, 1}},
+                 .size = 18};
   std::vector<double> values(15);
   for (std::size_t i = 0; i < 15; ++i) values[i] = static_cast<double>(i);
   const Bytes storage = to_storage(b, values);
@@ -122,7 +135,8 @@ TEST(FlatEval, PrepareFillsConstants) {
   p.inputs[0].constant = true;
   p.buffers.push_back({.name = "K", .size = 8, .scope = flat::Scope::kConstant});
   p.constant_bytes = 64;
-  p.prepare = loop(1, 8, store(4, var(1), binary(kMul, a(var(1)), imm(2, kF32))), ForKind::kParallel);
+  p.prepare =
+      loop(1, 8, store(4, var(1), binary(kMul, a(var(1)), imm(2, kF32))), ForKind::kParallel);
   const auto c = run(p, loop(0, 8, store(1, var(0), load(4, var(0), kF32))));
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ((*c)[7], 14);
@@ -139,53 +153,84 @@ Stmt copy_all(int v) {
 }
 Stmt copy_all() { return loop(1, 8, store(1, var(1), a(var(1)))); }
 const Bug kBugs[] = {
-    {"LoadOutside", [] { return loop(0, 9, store(1, binary(kMin, var(0), int_imm(7)), a(var(0)))); },
+    {"LoadOutside",
+     [] { return loop(0, 9, store(1, binary(kMin, var(0), int_imm(7)), a(var(0)))); },
      "a load of A at 8, outside its 8 elements"},
-    {"StoreOutside", [] { return loop(0, 8, store(1, binary(kSub, var(0), int_imm(1)), imm(0, kF32))); },
+    {"StoreOutside",
+     [] { return loop(0, 8, store(1, binary(kSub, var(0), int_imm(1)), imm(0, kF32))); },
      "a store to C at -1, outside its 8 elements"},
-    {"VectorOutside", [] { return store(1, int_imm(0), load(0, int_imm(4), {Dtype::kF32, 8})); }, "a load of A at 8"},
+    {"VectorOutside", [] { return store(1, int_imm(0), load(0, int_imm(4), {Dtype::kF32, 8})); },
+     "a load of A at 8"},
     {"UnwrittenScratch", [] { return loop(0, 8, store(1, var(0), load(2, var(0), kF32))); },
      "a load of W at 0, which nothing has written"},
-    {"UnwrittenOutput", [] { return loop(0, 7, store(1, var(0), imm(0, kF32))); }, "element [7] of output C is never written"},
+    {"UnwrittenOutput", [] { return loop(0, 7, store(1, var(0), imm(0, kF32))); },
+     "element [7] of output C is never written"},
     {"AccumulatesIntoNothing",
      [] { return loop(0, 8, store(1, var(0), binary(kAdd, load(1, var(0), kF32), imm(1, kF32)))); },
      "a load of C at 0, which nothing has written"},
     {"UnwrittenRegister",
-     [] { return loop(0, 8, seq({if_then(binary(kLt, int_imm(0), var(0)), reg_write(0, imm(1, kF32))),
-                                 store(1, var(0), reg_read(0, kF32))})); },
+     [] {
+       return loop(0, 8,
+                   seq({if_then(binary(kLt, int_imm(0), var(0)), reg_write(0, imm(1, kF32))),
+                        store(1, var(0), reg_read(0, kF32))}));
+     },
      "register r0 is read before it is written"},
     {"WorkerAreaCarried",
-     [] { return loop(0, 8, seq({if_then(binary(kEq, var(0), int_imm(0)), store(3, int_imm(0), imm(1, kF32))),
-                                 store(1, var(0), load(3, int_imm(0), kF32))}), ForKind::kParallel); },
+     [] {
+       return loop(
+           0, 8,
+           seq({if_then(binary(kEq, var(0), int_imm(0)), store(3, int_imm(0), imm(1, kF32))),
+                store(1, var(0), load(3, int_imm(0), kF32))}),
+           ForKind::kParallel);
+     },
      "a load of S at 0, which"},
     {"WriteRace",
-     [] { return seq({loop(0, 8, store(2, int_imm(0), a(var(0))), ForKind::kParallel), copy_all()}); },
+     [] {
+       return seq({loop(0, 8, store(2, int_imm(0), a(var(0))), ForKind::kParallel), copy_all()});
+     },
      "which another iteration of the parallel loop also writes"},
     {"ReadRace",
      [] {
        return seq({store(2, int_imm(0), imm(0, kF32)),
-                   loop(0, 8, seq({store(1, var(0), load(2, int_imm(0), kF32)), store(2, int_imm(0), imm(0, kF32))}),
+                   loop(0, 8,
+                        seq({store(1, var(0), load(2, int_imm(0), kF32)),
+                             store(2, int_imm(0), imm(0, kF32))}),
                         ForKind::kParallel)});
      },
      "another iteration of the parallel loop"},
     {"PoisonAddress",
-     [] { return loop(0, 8, store(1, binary(kAdd, var(0), cast(load(2, int_imm(0), kF32), Dtype::kI64)), imm(0, kF32))); },
+     [] {
+       return loop(0, 8,
+                   store(1, binary(kAdd, var(0), cast(load(2, int_imm(0), kF32), Dtype::kI64)),
+                         imm(0, kF32)));
+     },
      "an address depends on a load of W at 0, which nothing has written"},
     {"PoisonCondition",
-     [] { return loop(0, 8, if_then(binary(kLt, load(2, int_imm(0), kF32), imm(1, kF32)), store(1, var(0), imm(0, kF32)))); },
+     [] {
+       return loop(0, 8,
+                   if_then(binary(kLt, load(2, int_imm(0), kF32), imm(1, kF32)),
+                           store(1, var(0), imm(0, kF32))));
+     },
      "a condition depends on a load of W at 0"},
     {"PoisonThroughMemory",
-     [] { return loop(0, 8, seq({store(2, int_imm(1), binary(kAdd, load(2, int_imm(0), kF32), imm(1, kF32))),
-                                 reg_write(0, load(2, int_imm(1), kF32)), store(1, var(0), reg_read(0, kF32))})); },
+     [] {
+       return loop(
+           0, 8,
+           seq({store(2, int_imm(1), binary(kAdd, load(2, int_imm(0), kF32), imm(1, kF32))),
+                reg_write(0, load(2, int_imm(1), kF32)), store(1, var(0), reg_read(0, kF32))}));
+     },
      "element [0] of output C depends on a load of W at 0, which nothing has written"},
     {"ReadBeforeAnotherWrites",  // right in half of all orders
      [] {
        return seq({store(2, int_imm(0), imm(0, kF32)),
-                   loop(0, 2, if_then(binary(kEq, var(0), int_imm(0)), copy_all(1),
-                                      store(2, int_imm(0), imm(5, kF32))), ForKind::kParallel)});
+                   loop(0, 2,
+                        if_then(binary(kEq, var(0), int_imm(0)), copy_all(1),
+                                store(2, int_imm(0), imm(5, kF32))),
+                        ForKind::kParallel)});
      },
      "depends on a load of W at 0, which another iteration of the parallel loop writes"},
-    {"DivisionByZero", [] { return loop(0, 8, store(1, binary(kDiv, int_imm(7), var(0)), imm(0, kF32))); },
+    {"DivisionByZero",
+     [] { return loop(0, 8, store(1, binary(kDiv, int_imm(7), var(0)), imm(0, kF32))); },
      "7 / 0 is not defined"},
 };
 class FlatEvalFinds : public ::testing::TestWithParam<Bug> {};
@@ -200,9 +245,12 @@ INSTANTIATE_TEST_SUITE_P(All, FlatEvalFinds, ::testing::ValuesIn(kBugs),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(FlatEval, OverlappingTilesMayWriteTheSame) {
-  const auto c = run(base(), loop(0, 4, store(1, binary(kMul, var(0), int_imm(2)),
-                                              load(0, binary(kMin, binary(kMul, var(0), int_imm(2)), int_imm(6)), {Dtype::kF32, 2})),
-                                  ForKind::kParallel));
+  const auto c =
+      run(base(), loop(0, 4,
+                       store(1, binary(kMul, var(0), int_imm(2)),
+                             load(0, binary(kMin, binary(kMul, var(0), int_imm(2)), int_imm(6)),
+                                  {Dtype::kF32, 2})),
+                       ForKind::kParallel));
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ((*c)[7], 7);
 }
@@ -212,9 +260,13 @@ TEST(FlatEval, LanesNobodyKeepsMayBeLoaded) {
   const Expr first = binary(kEq, var(0), int_imm(0));
   const Expr kept = binary(kLt, ramp(int_imm(0), 1, 4), broadcast(int_imm(1), 4));
   // W[0] accumulates; lanes 1 to 3 of W are never written.
-  const auto c = run(base(), seq({loop(0, 3, store(2, int_imm(0), binary(kAdd, select(first, imm(0, f32x4), load(2, int_imm(0), f32x4)),
-                                                                        imm(1, f32x4)), kept)),
-                                  loop(1, 8, store(1, var(1), load(2, int_imm(0), kF32)))}));
+  const auto c = run(
+      base(), seq({loop(0, 3,
+                        store(2, int_imm(0),
+                              binary(kAdd, select(first, imm(0, f32x4), load(2, int_imm(0), f32x4)),
+                                     imm(1, f32x4)),
+                              kept)),
+                   loop(1, 8, store(1, var(1), load(2, int_imm(0), kF32)))}));
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ((*c)[0], 3);
 }
@@ -225,7 +277,8 @@ TEST(FlatEval, BuffersInOnePlace) {
   const auto c = run(p, seq({store(2, int_imm(0), imm(1, kF32)), store(4, int_imm(0), imm(2, kF32)),
                              loop(0, 8, store(1, var(0), load(2, int_imm(0), kF32)))}));
   ASSERT_FALSE(c);
-  EXPECT_NE(c.error().text().find("another buffer in the same place"), std::string::npos) << c.error().text();
+  EXPECT_NE(c.error().text().find("another buffer in the same place"), std::string::npos)
+      << c.error().text();
 }
 
 // Random programs are legal, and their parallel loops do not depend on the order.

@@ -8,7 +8,8 @@ namespace {
 using namespace flat;
 using enum flat::BinaryOp;
 
-constexpr int kOuter = 5;  // iterations of the outer loop; each owns a slice of every buffer it writes
+constexpr int kOuter =
+    5;  // iterations of the outer loop; each owns a slice of every buffer it writes
 
 class Generator {
  public:
@@ -36,16 +37,25 @@ class Generator {
   }
   Dtype dtype() {
     if (options_.halves && rng_.chance(0.5)) return pick({Dtype::kF16, Dtype::kBF16});
-    return pick({Dtype::kF32, Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI8, Dtype::kU8, Dtype::kI64});
+    return pick(
+        {Dtype::kF32, Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI8, Dtype::kU8, Dtype::kI64});
   }
 
   void border(Scope scope, const char* name, bool constant) {
     auto& borders = scope == Scope::kInput ? p_.inputs : p_.outputs;
     const Dtype d = dtype();
     const std::int64_t n = kOuter * slice_;
-    p_.buffers.push_back({.name = name, .dtype = d, .size = n, .scope = scope,
+    p_.buffers.push_back({.name = name,
+                          .dtype = d,
+                          .size = n,
+                          .scope = scope,
                           .slot = static_cast<std::int64_t>(borders.size())});
-    borders.push_back({.name = name, .dtype = d, .shape = {n}, .layout = {{0, 1, n, 1}}, .size = n, .constant = constant});
+    borders.push_back({.name = name,
+                       .dtype = d,
+                       .shape = {n},
+                       .layout = {{0, 1, n, 1}},
+                       .size = n,
+                       .constant = constant});
   }
   int scratch(Scope scope, const char* name, std::int64_t& bytes) {
     const Dtype d = dtype();
@@ -62,7 +72,8 @@ class Generator {
     border(Scope::kOutput, "D", false);
     readable_ = {0, 1};
     literal_ = static_cast<int>(p_.buffers.size());
-    p_.buffers.push_back({.name = "T", .dtype = Dtype::kF32, .size = kOuter * slice_, .scope = Scope::kLiteral});
+    p_.buffers.push_back(
+        {.name = "T", .dtype = Dtype::kF32, .size = kOuter * slice_, .scope = Scope::kLiteral});
     for (std::int64_t i = 0; i < kOuter * slice_; ++i)
       p_.buffers.back().literal.push_back(static_cast<double>(rng_.between(-8, 8)) / 4);
     readable_.push_back(literal_);
@@ -77,7 +88,9 @@ class Generator {
     p_.vars.push_back(hint);
     return static_cast<int>(p_.vars.size()) - 1;
   }
-  Type type_of(int buffer, int lanes) const { return {p_.buffers[static_cast<std::size_t>(buffer)].dtype, lanes}; }
+  Type type_of(int buffer, int lanes) const {
+    return {p_.buffers[static_cast<std::size_t>(buffer)].dtype, lanes};
+  }
 
   // An i64 expression within [0, limit].
   Expr index(std::int64_t limit) {
@@ -94,7 +107,8 @@ class Generator {
     }
     sum = binary(kAdd, sum, int_imm(rng_.between(0, room)));
     if (rng_.chance(0.2)) sum = binary(kMin, sum, int_imm(rng_.between(0, limit)));
-    if (rng_.chance(0.2)) sum = binary(kMod, binary(kAdd, sum, int_imm(7)), int_imm(rng_.between(1, limit + 1)));
+    if (rng_.chance(0.2))
+      sum = binary(kMod, binary(kAdd, sum, int_imm(7)), int_imm(rng_.between(1, limit + 1)));
     if (rng_.chance(0.1)) sum = binary(kDiv, sum, int_imm(rng_.between(1, 3)));
     return sum;
   }
@@ -120,7 +134,8 @@ class Generator {
                                                       : fitting[rng_.below(fitting.size())];
     const std::int64_t last = p_.buffers[static_cast<std::size_t>(b)].size - 1;
     const std::int64_t stride = rng_.between(0, 2);
-    Expr at = type.lanes == 1 ? index(last) : ramp(index(last - stride * (type.lanes - 1)), stride, type.lanes);
+    Expr at = type.lanes == 1 ? index(last)
+                              : ramp(index(last - stride * (type.lanes - 1)), stride, type.lanes);
     Expr mask = rng_.chance(0.2) ? condition(type.lanes) : nullptr;
     if (mask && rng_.chance(0.5)) {  // reaches outside where the mask is false
       const Expr limit = broadcast(int_imm(last), type.lanes);
@@ -144,13 +159,16 @@ class Generator {
   }
   Expr value(Type type, int depth) {
     if (depth == 0) return leaf(type);
-    if (type.lanes > 1 && rng_.chance(0.1)) return broadcast(value({type.dtype, 1}, depth - 1), type.lanes);
+    if (type.lanes > 1 && rng_.chance(0.1))
+      return broadcast(value({type.dtype, 1}, depth - 1), type.lanes);
     switch (rng_.below(10)) {
       case 0: return leaf(type);
       case 1: return fma(value(type, depth - 1), value(type, depth - 1), value(type, depth - 1));
       case 2: return select(condition(type.lanes), value(type, depth - 1), value(type, depth - 1));
       case 3: return cast(value({dtype(), type.lanes}, depth - 1), type.dtype);
-      case 4: return is_float(type.dtype) ? real_unary(type, depth) : unary(UnaryOp::kNeg, value(type, depth - 1));
+      case 4:
+        return is_float(type.dtype) ? real_unary(type, depth)
+                                    : unary(UnaryOp::kNeg, value(type, depth - 1));
       case 5: return is_float(type.dtype) ? value(type, depth - 1) : bits(type, depth);
       default: break;
     }
@@ -169,7 +187,8 @@ class Generator {
   Expr bits(Type type, int depth) {
     const BinaryOp op = pick({kBitAnd, kBitOr, kBitXor, kShl, kShr});
     Expr x = value(type, depth - 1);
-    if (op == kShl || op == kShr) return binary(op, x, imm(static_cast<double>(rng_.below(7)), type));
+    if (op == kShl || op == kShr)
+      return binary(op, x, imm(static_cast<double>(rng_.below(7)), type));
     return binary(op, x, value(type, depth - 1));
   }
 
@@ -208,7 +227,8 @@ class Generator {
     Stmt body = fill(constants_, binary(kMul, var(v), int_imm(slice_)));
     scope_.pop_back();
     readable_ = {0, 1, literal_, constants_};
-    return for_loop(v, int_imm(0), int_imm(kOuter), rng_.chance(0.5) ? ForKind::kParallel : ForKind::kSerial, body);
+    return for_loop(v, int_imm(0), int_imm(kOuter),
+                    rng_.chance(0.5) ? ForKind::kParallel : ForKind::kSerial, body);
   }
   // Registers set, then updated in a reduction.
   Stmt reduction() {
@@ -231,7 +251,8 @@ class Generator {
     }
     if (rng_.chance(0.3)) body.push_back(prefetch(1, binary(kAdd, var(v), int_imm(1000))));
     scope_.resize(scope_.size() - 2);
-    out.push_back(for_loop(v, int_imm(begin), int_imm(end), ForKind::kSerial, seq(std::move(body))));
+    out.push_back(
+        for_loop(v, int_imm(begin), int_imm(end), ForKind::kSerial, seq(std::move(body))));
     return seq(std::move(out));
   }
   Stmt outer_loop() {
@@ -270,14 +291,18 @@ class Generator {
 
 }  // namespace
 
-Program random_flat(Rng& rng, const RandomFlatOptions& options) { return Generator(rng, options).run(); }
+Program random_flat(Rng& rng, const RandomFlatOptions& options) {
+  return Generator(rng, options).run();
+}
 
 std::vector<interp::Bytes> random_inputs(Rng& rng, const Program& program) {
   std::vector<interp::Bytes> inputs;
   for (const Border& border : program.inputs) {
     std::vector<double> values(static_cast<std::size_t>(border.size));
     for (double& v : values)
-      v = is_float(border.dtype) ? rng.normal() : static_cast<double>(rng.between(border.dtype == Dtype::kU8 ? 0 : -20, 20));
+      v = is_float(border.dtype)
+              ? rng.normal()
+              : static_cast<double>(rng.between(border.dtype == Dtype::kU8 ? 0 : -20, 20));
     inputs.push_back(interp::to_storage(border, values));
   }
   return inputs;

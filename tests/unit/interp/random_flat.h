@@ -1,5 +1,6 @@
-// Random flat programs that are legal by construction: every access in bounds, everything read was written, iterations of
-// parallel loops independent, every output element written. The same seed gives the same program and inputs.
+// Random flat programs that are legal by construction: every access in bounds, everything read was
+// written, iterations of parallel loops independent, every output element written. The same seed
+// gives the same program and inputs.
 #pragma once
 
 #include <vector>
@@ -11,8 +12,8 @@
 namespace lathe::testing {
 
 struct RandomFlatOptions {
-  bool math = false;     // exp, tanh, ...: results then agree only within rounding
-  bool halves = false;   // f16 and bf16 buffers, casts and arithmetic
+  bool math = false;    // exp, tanh, ...: results then agree only within rounding
+  bool halves = false;  // f16 and bf16 buffers, casts and arithmetic
 };
 
 flat::Program random_flat(Rng& rng, const RandomFlatOptions& options);

@@ -1,7 +1,7 @@
 // The evaluator on cases small enough to check by hand, its bounds, and that a naive nest computes
 // the same.
-#include "compiler/interp/reduction.h"
 #include "compiler/interp/te_eval.h"
+#include "compiler/interp/reduction.h"
 
 #include <gtest/gtest.h>
 
@@ -97,17 +97,21 @@ TEST(TeEval, TermsMayBeAlike) {
     return terms_may_be_alike(*program, program->stages.back());
   };
   for (const char* text :
-       {"A: f32[5,7]; S[i] = sum(j) A[i,j]", "A: f32[5,7]; B: f32[7,3]; S[i,k] = sum(j) A[i,j] * B[j,k]",
-        "A: f32[5,7]; m: f32[5]; S[i] = sum(j) exp(A[i,j] - m[i]) * 0.1", "A: f32[9]; S[i:7] = sum(r:3) A[i + r]",
-        "A: i8[5,7]; S[i] = sum(j) f32(A[i,j])", "A: f32[5,7]; S[i] = sum(j) A[i,j] / 3",
+       {"A: f32[5,7]; S[i] = sum(j) A[i,j]",
+        "A: f32[5,7]; B: f32[7,3]; S[i,k] = sum(j) A[i,j] * B[j,k]",
+        "A: f32[5,7]; m: f32[5]; S[i] = sum(j) exp(A[i,j] - m[i]) * 0.1",
+        "A: f32[9]; S[i:7] = sum(r:3) A[i + r]", "A: i8[5,7]; S[i] = sum(j) f32(A[i,j])",
+        "A: f32[5,7]; S[i] = sum(j) A[i,j] / 3",
         "A: f32[5]; B: f32[7]; S[one:1] = sum(i,j) A[i] * B[j]", "A: f32[5]; S[i] = sum(p:1) A[i]",
         "A: f32[9]; w: f32[3]; S[i:9] = sum(r:3) A[i + r - 1 else 0] * w[r]"})
     EXPECT_FALSE(alike(text)) << text;
   for (const char* text :
-       {"A: f32[5]; S[i] = sum(p:7) A[i]", "A: f32[5,7]; S[i] = sum(j,p:3) A[i,j]", "S[i:5] = sum(j:7) f32(j)",
-        "A: f32[5,7]; S[i] = sum(j) min(A[i,j], 0.1)", "A: f32[5,7]; S[i] = sum(j) tanh(A[i,j])",
-        "A: f32[5,7]; S[i] = sum(j) (A[i,j] + 1000)", "A: f32[9]; S[i:9] = sum(r:3) A[i + r - 1 else 0.5]",
-        "A: f32[5,7]; S[i] = sum(j) select(A[i,j] > 0, 1, 2)", "A: f32[5]; T[i,j:7] = A[i]; S[i] = sum(j) T[i,j]"})
+       {"A: f32[5]; S[i] = sum(p:7) A[i]", "A: f32[5,7]; S[i] = sum(j,p:3) A[i,j]",
+        "S[i:5] = sum(j:7) f32(j)", "A: f32[5,7]; S[i] = sum(j) min(A[i,j], 0.1)",
+        "A: f32[5,7]; S[i] = sum(j) tanh(A[i,j])", "A: f32[5,7]; S[i] = sum(j) (A[i,j] + 1000)",
+        "A: f32[9]; S[i:9] = sum(r:3) A[i + r - 1 else 0.5]",
+        "A: f32[5,7]; S[i] = sum(j) select(A[i,j] > 0, 1, 2)",
+        "A: f32[5]; T[i,j:7] = A[i]; S[i] = sum(j) T[i,j]"})
     EXPECT_TRUE(alike(text)) << text;
   EXPECT_EQ(sum_units(100, Dtype::kF32, false), 18);
   EXPECT_EQ(sum_units(100, Dtype::kF32, true), 58);

@@ -72,7 +72,8 @@ TEST(FlatFold, IntegersWrapInTheirType) {
 }
 
 TEST(FlatFold, BitsOfImmediates) {
-  EXPECT_EQ(as_int(bitcast(float_imm(-1.5, Dtype::kF32), Dtype::kI32)), static_cast<std::int32_t>(0xbfc00000));
+  EXPECT_EQ(as_int(bitcast(float_imm(-1.5, Dtype::kF32), Dtype::kI32)),
+            static_cast<std::int32_t>(0xbfc00000));
   EXPECT_EQ(as_int(bitcast(float_imm(1, Dtype::kF64), Dtype::kI64)), 0x3ff0000000000000);
   EXPECT_EQ(as_int(bitcast(float_imm(-1, Dtype::kF16), Dtype::kI32)), 0xbc00);
   EXPECT_EQ(text(bitcast(int_imm(0x40490fdb, Dtype::kI32), Dtype::kF32)), "3.1415927410125732");
@@ -94,7 +95,9 @@ TEST(FlatFold, RealArithmeticStays) {
 }
 
 TEST(FlatHash, EqualStructureEqualHash) {
-  const auto make = [](int v, double c) { return fma(load(0, var(v), kF32), imm(c, kF32), reg_read(1, kF32)); };
+  const auto make = [](int v, double c) {
+    return fma(load(0, var(v), kF32), imm(c, kF32), reg_read(1, kF32));
+  };
   EXPECT_TRUE(equal(make(0, 2), make(0, 2)));
   EXPECT_EQ(make(0, 2)->hash, make(0, 2)->hash);
   EXPECT_FALSE(equal(make(0, 2), make(1, 2)));
@@ -112,7 +115,8 @@ TEST(FlatPrint, Program) {
   const Expr c = load(0, add(mul(var(0), int_imm(8)), int_imm(8)), kF32x8);
   p.run = for_loop(0, int_imm(0), int_imm(7), ForKind::kParallel,
                    seq({reg_write(0, fma(c, imm(2, kF32x8), c)),
-                        if_then(binary(kLt, var(0), int_imm(5)), store(1, mul(var(0), int_imm(8)), reg_read(0, kF32x8)),
+                        if_then(binary(kLt, var(0), int_imm(5)),
+                                store(1, mul(var(0), int_imm(8)), reg_read(0, kF32x8)),
                                 store(1, int_imm(0), load(0, int_imm(1), kF32)))}));
   EXPECT_TRUE(verify(p));
   EXPECT_EQ(print(p),
@@ -160,28 +164,43 @@ TEST_P(FlatVerify, Refuses) {
   GetParam().spoil(p);
   const Status status = verify(p);
   ASSERT_FALSE(status);
-  EXPECT_NE(status.error().text().find(GetParam().message), std::string::npos) << status.error().text();
+  EXPECT_NE(status.error().text().find(GetParam().message), std::string::npos)
+      << status.error().text();
 }
 const Refusal kRefusals[] = {
     {"NoRun", [](Program& p) { p.run = nullptr; }, "no run part"},
-    {"UndefinedVar", [](Program& p) { p.run = store(2, var(0), zero()); }, "variable 0 is not defined here"},
-    {"UnknownVar", [](Program& p) { p.run = store(2, var(9), zero()); }, "variable 9 does not exist"},
-    {"VarOutOfScope", [](Program& p) { p.run = seq({loop(0, put(zero())), store(2, var(0), zero())}); },
+    {"UndefinedVar", [](Program& p) { p.run = store(2, var(0), zero()); },
+     "variable 0 is not defined here"},
+    {"UnknownVar", [](Program& p) { p.run = store(2, var(9), zero()); },
+     "variable 9 does not exist"},
+    {"VarOutOfScope",
+     [](Program& p) { p.run = seq({loop(0, put(zero())), store(2, var(0), zero())}); },
      "variable 0 is not defined here"},
     {"LetOutOfScope",
-     [](Program& p) { p.run = seq({loop(0, seq({let(1, var(0)), put(zero())})), store(2, var(1), zero())}); },
+     [](Program& p) {
+       p.run = seq({loop(0, seq({let(1, var(0)), put(zero())})), store(2, var(1), zero())});
+     },
      "variable 1 is not defined here"},
-    {"DefinedTwice", [](Program& p) { p.run = loop(0, loop(0, put(zero()))); }, "variable 0 (i) is defined twice"},
-    {"UnknownBuffer", [](Program& p) { p.run = store(7, int_imm(0), zero()); }, "buffer 7, which does not exist"},
-    {"StoreType", [](Program& p) { p.run = store(2, int_imm(0), int_imm(1)); }, "a store of i64 to S, which holds f32"},
+    {"DefinedTwice", [](Program& p) { p.run = loop(0, loop(0, put(zero()))); },
+     "variable 0 (i) is defined twice"},
+    {"UnknownBuffer", [](Program& p) { p.run = store(7, int_imm(0), zero()); },
+     "buffer 7, which does not exist"},
+    {"StoreType", [](Program& p) { p.run = store(2, int_imm(0), int_imm(1)); },
+     "a store of i64 to S, which holds f32"},
     {"LoadType", [](Program& p) { p.run = put(cast(load(0, int_imm(0), kI64), Dtype::kF32)); },
      "a load of i64 to A, which holds f32"},
-    {"IndexType", [](Program& p) { p.run = store(2, int_imm(0, Dtype::kI32), zero()); }, "at an index of type i32"},
+    {"IndexType", [](Program& p) { p.run = store(2, int_imm(0, Dtype::kI32), zero()); },
+     "at an index of type i32"},
     {"IndexLanes", [](Program& p) { p.run = store(2, ramp(int_imm(0), 2, 4), imm(0, kF32x8)); },
      "at an index of type i64 x 4"},
-    {"Mask", [](Program& p) { p.run = store(2, int_imm(0), imm(0, kF32x8), binary(kLt, ramp(int_imm(0), 1, 4), broadcast(int_imm(2), 4))); },
+    {"Mask",
+     [](Program& p) {
+       p.run = store(2, int_imm(0), imm(0, kF32x8),
+                     binary(kLt, ramp(int_imm(0), 1, 4), broadcast(int_imm(2), 4)));
+     },
      "under a mask of type bool x 4"},
-    {"StoreToInput", [](Program& p) { p.run = store(0, int_imm(0), zero()); }, "a store to A, which is read-only"},
+    {"StoreToInput", [](Program& p) { p.run = store(0, int_imm(0), zero()); },
+     "a store to A, which is read-only"},
     {"PrepareReadsInput",
      [](Program& p) {
        p.constant_bytes = 4;
@@ -196,12 +215,17 @@ const Refusal kRefusals[] = {
        p.run = store(3, int_imm(0), zero());
      },
      "run stores to K"},
-    {"PrepareStoresOutput", [](Program& p) { p.prepare = store(1, int_imm(0), zero()); }, "prepare stores to the output C"},
+    {"PrepareStoresOutput", [](Program& p) { p.prepare = store(1, int_imm(0), zero()); },
+     "prepare stores to the output C"},
     {"UnknownReg", [](Program& p) { p.run = reg_write(5, zero()); }, "register 5 does not exist"},
-    {"RegType", [](Program& p) { p.run = reg_write(0, zero()); }, "register 0 holds f32 x 8, not f32"},
-    {"RegUnwritten", [](Program& p) { p.run = put(reg_read(1, kF32)); }, "register 1 is read before"},
+    {"RegType", [](Program& p) { p.run = reg_write(0, zero()); },
+     "register 0 holds f32 x 8, not f32"},
+    {"RegUnwritten", [](Program& p) { p.run = put(reg_read(1, kF32)); },
+     "register 1 is read before"},
     {"RegIntoParallel",
-     [](Program& p) { p.run = seq({reg_write(1, zero()), loop(0, put(reg_read(1, kF32)), ForKind::kParallel)}); },
+     [](Program& p) {
+       p.run = seq({reg_write(1, zero()), loop(0, put(reg_read(1, kF32)), ForKind::kParallel)});
+     },
      "none is carried into a parallel loop"},
     {"RegAcrossParallel",
      [](Program& p) {
@@ -210,34 +234,49 @@ const Refusal kRefusals[] = {
      "register 1 is read before"},
     {"RegOutOfParallel",
      [](Program& p) {
-       p.run = seq({reg_write(1, zero()), loop(0, reg_write(1, zero()), ForKind::kParallel), put(reg_read(1, kF32))});
+       p.run = seq({reg_write(1, zero()), loop(0, reg_write(1, zero()), ForKind::kParallel),
+                    put(reg_read(1, kF32))});
      },
      "register 1 is read before"},
     {"NestedParallel",
-     [](Program& p) { p.run = loop(0, loop(1, put(zero()), ForKind::kParallel), ForKind::kParallel); },
+     [](Program& p) {
+       p.run = loop(0, loop(1, put(zero()), ForKind::kParallel), ForKind::kParallel);
+     },
      "a parallel loop inside a parallel loop"},
-    {"Bounds", [](Program& p) { p.run = for_loop(0, int_imm(0, Dtype::kI32), int_imm(8), ForKind::kSerial, put(zero())); },
+    {"Bounds",
+     [](Program& p) {
+       p.run = for_loop(0, int_imm(0, Dtype::kI32), int_imm(8), ForKind::kSerial, put(zero()));
+     },
      "bounds of a loop"},
-    {"ExpOfInt", [](Program& p) { p.run = loop(0, store(2, unary(UnaryOp::kExp, var(0)), zero())); }, "exp of i64"},
-    {"ShiftOfReal", [](Program& p) { p.run = put(binary(kShl, load(0, int_imm(0), kF32), zero())); }, "<< of f32"},
-    {"Workspace", [](Program& p) { p.workspace_bytes = 255; }, "buffer S takes bytes 0 to 256 of 255"},
-    {"Alignment", [](Program& p) { p.buffers[2].slot = 2, p.workspace_bytes = 512; }, "does not align f32"},
+    {"ExpOfInt",
+     [](Program& p) { p.run = loop(0, store(2, unary(UnaryOp::kExp, var(0)), zero())); },
+     "exp of i64"},
+    {"ShiftOfReal",
+     [](Program& p) { p.run = put(binary(kShl, load(0, int_imm(0), kF32), zero())); }, "<< of f32"},
+    {"Workspace", [](Program& p) { p.workspace_bytes = 255; },
+     "buffer S takes bytes 0 to 256 of 255"},
+    {"Alignment", [](Program& p) { p.buffers[2].slot = 2, p.workspace_bytes = 512; },
+     "does not align f32"},
     {"BorderSize", [](Program& p) { p.inputs[0].size = 63; }, "but input 0 is f32[63]"},
-    {"Literal", [](Program& p) { p.buffers[2].scope = Scope::kLiteral; }, "literal S has 0 values for 64"},
+    {"Literal", [](Program& p) { p.buffers[2].scope = Scope::kLiteral; },
+     "literal S has 0 values for 64"},
 };
 INSTANTIATE_TEST_SUITE_P(All, FlatVerify, ::testing::ValuesIn(kRefusals),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(FlatVerifyAccepts, LoopCarriedRegister) {
   Program p = base();
-  p.run = loop(0, seq({reg_write(1, zero()), loop(1, reg_write(1, add(reg_read(1, kF32), zero()))),
-                       put(reg_read(1, kF32))}), ForKind::kParallel);
+  p.run = loop(0,
+               seq({reg_write(1, zero()), loop(1, reg_write(1, add(reg_read(1, kF32), zero()))),
+                    put(reg_read(1, kF32))}),
+               ForKind::kParallel);
   const Status status = verify(p);
   EXPECT_TRUE(status) << status.error().text();
 }
 
 TEST(FlatRewrite, UnchangedKeepsItsPointer) {
-  const Stmt s = loop(0, seq({let(1, add(var(0), int_imm(1))), store(2, var(1), add(zero(), load(0, var(0), kF32)))}));
+  const Stmt s = loop(0, seq({let(1, add(var(0), int_imm(1))),
+                              store(2, var(1), add(zero(), load(0, var(0), kF32)))}));
   const auto same_expr = [](const Expr& e) { return e; };
   const auto same = [&](const auto& self, const Stmt& x) -> Stmt {
     return map_parts(x, same_expr, [&](const Stmt& y) { return self(self, y); });

@@ -97,11 +97,14 @@ TEST(Nest, VerifyFindsDamage) {
   EXPECT_EQ(complaint([](Nest& n) { n.blocks[0].dead = true; }), "block C is dead but in the tree");
   EXPECT_EQ(complaint([](Nest& n) { n.loops.push_back({.name = "lost", .extent = SizeId{0}}); }),
             "loop lost is not in the tree");
-  EXPECT_EQ(complaint([](Nest& n) { n.blocks[0].index.pop_back(); }), "block C indexes C with 1 rows, it has 2");
+  EXPECT_EQ(complaint([](Nest& n) { n.blocks[0].index.pop_back(); }),
+            "block C indexes C with 1 rows, it has 2");
   EXPECT_EQ(complaint([](Nest& n) { n.blocks[0].index[0] = Affine::iter(9); }),
             "block C indexes C by a missing iterator");
-  EXPECT_EQ(complaint([](Nest& n) { n.blocks[0].reduce = ReduceOp::kNone; }), "C.k reduces but its block does not");
-  EXPECT_EQ(complaint([](Nest& n) { n.loops[0].extent = SizeId{999}; }), "io has a size that is not in the table");
+  EXPECT_EQ(complaint([](Nest& n) { n.blocks[0].reduce = ReduceOp::kNone; }),
+            "C.k reduces but its block does not");
+  EXPECT_EQ(complaint([](Nest& n) { n.loops[0].extent = SizeId{999}; }),
+            "io has a size that is not in the table");
   EXPECT_EQ(complaint([](Nest& n) { n.buffers[0].layout = {{0, n.sizes.constant(4)}}; }),
             "the layout of A does not end every dimension with weight 1");
   EXPECT_EQ(complaint([](Nest& n) {

@@ -49,7 +49,8 @@ TEST_F(SizesTest, RandomFormulasKeepTheirValue) {
   for (int round = 0; round < 200; ++round) {
     Sizes sizes;
     const std::int64_t knobs[] = {rng.between(1, 9), rng.between(1, 9)};
-    std::vector<std::pair<SizeId, std::int64_t>> known = {{sizes.knob(0, "p"), knobs[0]}, {sizes.knob(1, "v"), knobs[1]}};
+    std::vector<std::pair<SizeId, std::int64_t>> known = {{sizes.knob(0, "p"), knobs[0]},
+                                                          {sizes.knob(1, "v"), knobs[1]}};
     for (int i = 0; i < 4; ++i) {
       const std::int64_t value = rng.between(1, 12);
       known.emplace_back(sizes.constant(value), value);
@@ -69,11 +70,14 @@ TEST_F(SizesTest, RandomFormulasKeepTheirValue) {
     std::vector<std::int64_t> values;
     sizes.evaluate(knobs, values);
     for (const auto& [id, value] : known)
-      ASSERT_EQ(values[static_cast<std::size_t>(id)], value) << sizes.text(id) << " round " << round;
+      ASSERT_EQ(values[static_cast<std::size_t>(id)], value)
+          << sizes.text(id) << " round " << round;
     for (const auto& [a, x] : known)
       for (const auto& [b, y] : known) {
-        ASSERT_TRUE(!sizes.at_least(a, b) || x >= y) << sizes.text(a) << " >= " << sizes.text(b) << " round " << round;
-        ASSERT_TRUE(!sizes.divides(b, a) || x % y == 0) << sizes.text(b) << " | " << sizes.text(a) << " round " << round;
+        ASSERT_TRUE(!sizes.at_least(a, b) || x >= y)
+            << sizes.text(a) << " >= " << sizes.text(b) << " round " << round;
+        ASSERT_TRUE(!sizes.divides(b, a) || x % y == 0)
+            << sizes.text(b) << " | " << sizes.text(a) << " round " << round;
       }
   }
 }
@@ -93,14 +97,18 @@ TEST_F(SizesTest, ComeBackFromJsonInAnyTable) {
   for (const std::int64_t value : {1, 2, 5, 99}) {
     s.evaluate(std::vector<std::int64_t>{13, value}, here);
     other.evaluate(std::vector<std::int64_t>{value}, there);
-    EXPECT_EQ(there[static_cast<std::size_t>(*read)], here[static_cast<std::size_t>(size)]) << value;
+    EXPECT_EQ(there[static_cast<std::size_t>(*read)], here[static_cast<std::size_t>(size)])
+        << value;
   }
 }
 
 TEST_F(SizesTest, JsonThatIsNoSizeIsRefused) {
-  const KnobSize none = [](const std::string& name) -> Result<SizeId> { return fail(ErrorKind::kInvalidArgument, "no {}", name); };
-  for (const char* text : {"1.5", "null", "[]", "[\"mul\", 1]", "[\"mul\", 1, 2, 3]", "[1, 2, 3]", "[\"pow\", 2, 3]", "\"q\"",
-                           "[\"ceildiv\", 8, 0]", "[\"ceildiv\", 8, [\"add\", 1, -1]]", "18446744073709551615"})
+  const KnobSize none = [](const std::string& name) -> Result<SizeId> {
+    return fail(ErrorKind::kInvalidArgument, "no {}", name);
+  };
+  for (const char* text : {"1.5", "null", "[]", "[\"mul\", 1]", "[\"mul\", 1, 2, 3]", "[1, 2, 3]",
+                           "[\"pow\", 2, 3]", "\"q\"", "[\"ceildiv\", 8, 0]",
+                           "[\"ceildiv\", 8, [\"add\", 1, -1]]", "18446744073709551615"})
     EXPECT_FALSE(size_from_json(*parse_json(text), s, none)) << text;
 }
 

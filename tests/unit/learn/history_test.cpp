@@ -13,10 +13,10 @@
 #include "compiler/te/parse.h"
 #include "support/temporary_folder.h"
 #include "tuner/feature/feature.h"
-#include "tuner/learn/evaluation.h"
-#include "tuner/learn/featurizer.h"
 #include "tuner/feature/plan.h"
 #include "tuner/feature/tree.h"
+#include "tuner/learn/evaluation.h"
+#include "tuner/learn/featurizer.h"
 #include "tuner/learn/global.h"
 #include "tuner/space/space.h"
 
@@ -39,14 +39,16 @@ class Histories : public testing::Test {
  protected:
   Histories() { store_ = std::move(*store::open_sqlite(folder_.at("records.db"))); }
 
-  // Random configurations; the time is the working set's size in the first features, so that it can be learnt.
+  // Random configurations; the time is the working set's size in the first features, so that it can
+  // be learnt.
   std::string fill(const std::string& text, int count, std::uint64_t seed = 1) {
     const te::Program program = te::canonical(*te::parse_program(text));
     const Target target = a_target();
     const auto space = *space::derive_space(program, target, space::Flavour::kDefault);
     const feature::Extractor extractor(feature::Kind::kContext, *space);
     const std::string key = te::workload_key(program);
-    const auto run = *store_->open_run({0, key, target.text(), "warm", "default", "00", "random", "none", seed});
+    const auto run =
+        *store_->open_run({0, key, target.text(), "warm", "default", "00", "random", "none", seed});
     Rng rng(seed);
     std::vector<float> row(static_cast<std::size_t>(extractor.width()));
     std::vector<store::Record> records;
@@ -75,7 +77,8 @@ class Histories : public testing::Test {
   }
   void fail(const std::string& text, int count) {
     const std::string key = te::workload_key(*te::parse_program(text));
-    const auto run = *store_->open_run({0, key, "cpu:x86-64-v4;threads=1", "warm", "default", "00", "random", "none", 9});
+    const auto run = *store_->open_run(
+        {0, key, "cpu:x86-64-v4;threads=1", "warm", "default", "00", "random", "none", 9});
     std::vector<store::Record> records(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
       auto& r = records[static_cast<std::size_t>(i)];
@@ -104,7 +107,8 @@ class Histories : public testing::Test {
   std::set<std::vector<float>> rows_;  // as the search saw them
 };
 
-// Equal but for the work of copies: a sketch's open sizes bound some of their loops a little higher.
+// Equal but for the work of copies: a sketch's open sizes bound some of their loops a little
+// higher.
 bool alike(const std::vector<float>& a, const std::vector<float>& b) {
   static const auto names = feature::context_names();
   for (std::size_t f = 0; f < a.size(); ++f)
@@ -114,7 +118,10 @@ bool alike(const std::vector<float>& a, const std::vector<float>& b) {
 
 TEST_F(Histories, RowsOfTracesAreThoseTheSearchSaw) {
   fill(matmul(37, 53), 60);
-  fill("X: f32[1,8,14,14]; const W: f32[32,8,3,3]; Y[n,o,y:14,x:14] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]", 60);
+  fill(
+      "X: f32[1,8,14,14]; const W: f32[32,8,3,3]; Y[n,o,y:14,x:14] = sum(c,r,s) X[n,c,y+r-1,x+s-1 "
+      "else 0] * W[o,c,r,s]",
+      60);
   fill("X: f32[7,13]; Y[i,j] = max(X[i,j], 0)", 5);
   const History history = read();
   EXPECT_EQ(history.skipped, 0);
@@ -145,7 +152,8 @@ TEST_F(Histories, SelectsWorkloadsInAnyLayout) {
   EXPECT_EQ(read({.rows = 22}).rows.count(), 22);
   EXPECT_EQ(read({}, "relation").rows.width, feature::relation_width());
   EXPECT_EQ(read({}, "tree").rows.width, feature::tree_width());
-  EXPECT_EQ(read({}, "configuration").rows.features.size(), 35U * read({}, "configuration").configs[0].size());
+  EXPECT_EQ(read({}, "configuration").rows.features.size(),
+            35U * read({}, "configuration").configs[0].size());
   History history;
   EXPECT_EQ(read_history(*store_, {}, "colour", history).error().message,
             "unknown features \"colour\"; known are context, relation, configuration, tree");
@@ -167,7 +175,8 @@ TEST_F(Histories, CopiesOfAnotherStoreCountOnce) {
 
 TEST_F(Histories, WhatDoesNotReplayIsCountedAndLeftOut) {
   fill(matmul(5, 7), 3);
-  const auto run = *store_->open_run({0, "not a program", "cpu:x86-64-v4;threads=1", "warm", "default", "00", "random", "none", 1});
+  const auto run = *store_->open_run({0, "not a program", "cpu:x86-64-v4;threads=1", "warm",
+                                      "default", "00", "random", "none", 1});
   std::vector<store::Record> records(1);
   records[0].run = run.id;
   records[0].workload = run.workload;
@@ -185,15 +194,18 @@ TEST_F(Histories, WhatDoesNotReplayIsCountedAndLeftOut) {
 
 TEST(ConfigurationRows, AColumnAKnobByName) {
   std::vector<float> out;
-  const std::vector<Json> configs = {{{"tile", 3}, {"order", "b"}}, {{"order", "a"}, {"pad", 0}}, Json::object()};
+  const std::vector<Json> configs = {
+      {{"tile", 3}, {"order", "b"}}, {{"order", "a"}, {"pad", 0}}, Json::object()};
   EXPECT_EQ(configuration_rows(configs, out), 3);
   EXPECT_EQ(out, (std::vector<float>{2, 0, 2, 1, 0, 0, 0, 0, 0}));
   EXPECT_EQ(configuration_rows({}, out), 0);
 }
 
 TEST_F(Histories, GlobalModelsKnowOtherWorkloads) {
-  const std::string a = fill(matmul(37, 53), 200), b = fill(matmul(24, 96), 200), c = fill(matmul(61, 61), 100);
-  const auto global = global_of_store(*store_, c, a_target().text(), "warm", "6/1/1", {.target_class = "x"});
+  const std::string a = fill(matmul(37, 53), 200), b = fill(matmul(24, 96), 200),
+                    c = fill(matmul(61, 61), 100);
+  const auto global =
+      global_of_store(*store_, c, a_target().text(), "warm", "6/1/1", {.target_class = "x"});
   ASSERT_TRUE(global && *global);
   EXPECT_EQ((*global)->workloads, (std::vector<std::string>{b, a}));
   EXPECT_EQ((*global)->records, 2 * 192);
@@ -202,7 +214,8 @@ TEST_F(Histories, GlobalModelsKnowOtherWorkloads) {
   ASSERT_TRUE((*global)->model->predict(held_out.rows.features, held_out.rows.width, scores));
   EXPECT_GT(model::pairwise_accuracy(scores, held_out.rows.seconds), 0.75);
   // Another operator learns nothing from products.
-  EXPECT_FALSE(*global_of_store(*store_, "X: f32[7,13]; Y[i,j] = max(X[i,j], 0)", a_target().text(), "warm", "6/1/1", {}));
+  EXPECT_FALSE(*global_of_store(*store_, "X: f32[7,13]; Y[i,j] = max(X[i,j], 0)", a_target().text(),
+                                "warm", "6/1/1", {}));
   // Not enough of other workloads here, none at all there.
   EXPECT_FALSE(*global_of_store(*store_, c, a_target().text(), "cold", "6/1/1", {}));
   EXPECT_FALSE(*global_of_store(*store_, c, a_target().text(), "warm", "6/9/9", {}));
@@ -213,10 +226,15 @@ TEST_F(Histories, TooLittleForAGlobalModel) {
   fill(matmul(5, 7), 1);
   fail(matmul(8, 8), 300);
   const std::string sentence = train_global(read(), {}).error().message;
-  EXPECT_EQ(sentence, "301 records are left to train on, and no workload has two that worked; run lathe tune on more "
-                      "workloads, or leave out fewer");
+  EXPECT_EQ(sentence,
+            "301 records are left to train on, and no workload has two that worked; run lathe tune "
+            "on more "
+            "workloads, or leave out fewer");
   EXPECT_FALSE(*global_of_store(*store_, "", "cpu:x86-64-v4;threads=1", "warm", "6/1/1", {}));
-  EXPECT_EQ(train_global(read({}, "configuration"), {.model = {.features = "configuration"}}).error().kind, ErrorKind::kInvalidArgument);
+  EXPECT_EQ(train_global(read({}, "configuration"), {.model = {.features = "configuration"}})
+                .error()
+                .kind,
+            ErrorKind::kInvalidArgument);
 }
 
 TEST_F(Histories, JudgesHeldOutConfigurationsAndWorkloads) {
@@ -243,8 +261,10 @@ TEST_F(Histories, JudgesHeldOutConfigurationsAndWorkloads) {
   ASSERT_TRUE(in_turn && in_turn->size() == 2);
   EXPECT_EQ(in_turn->back().trained_on, 40);
   EXPECT_EQ(mean_of(*in_turn).workloads, 2);
-  EXPECT_NEAR(mean_of(*in_turn).pairwise_accuracy,
-              (in_turn->front().quality.pairwise_accuracy + in_turn->back().quality.pairwise_accuracy) / 2, 1e-12);
+  EXPECT_NEAR(
+      mean_of(*in_turn).pairwise_accuracy,
+      (in_turn->front().quality.pairwise_accuracy + in_turn->back().quality.pairwise_accuracy) / 2,
+      1e-12);
 }
 
 TEST_F(Histories, WhatWasMeasuredTwiceIsNotJudgedByItself) {
@@ -277,7 +297,10 @@ TEST_F(Histories, NothingToJudgeBy) {
   const History all = read();
   std::vector<std::string> every;
   for (const Group& group : all.groups) every.push_back(shape_of(group.workload));
-  EXPECT_NE(evaluate(all, make, {.held_out = every}).error().message.find("no records of other workloads"), std::string::npos);
+  EXPECT_NE(evaluate(all, make, {.held_out = every})
+                .error()
+                .message.find("no records of other workloads"),
+            std::string::npos);
 }
 
 }  // namespace

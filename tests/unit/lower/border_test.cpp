@@ -14,7 +14,8 @@ namespace {
 using schedule::Annotate, schedule::Reorder, schedule::Split;
 
 constexpr const char* kConvolution =
-    "X: f32[3,{0},{1}]; W: f32[3,3,3]; Y[y:{0},x:{1}] = sum(c,r,s) X[c,y+r-1,x+s-1 else 0] * W[c,r,s]";
+    "X: f32[3,{0},{1}]; W: f32[3,3,3]; Y[y:{0},x:{1}] = sum(c,r,s) X[c,y+r-1,x+s-1 else 0] * "
+    "W[c,r,s]";
 
 // A tile of 2 rows by 7 written out, the channels innermost.
 Result<flat::Program> tiled(const te::Program& program, int threads) {
@@ -22,7 +23,8 @@ Result<flat::Program> tiled(const te::Program& program, int threads) {
   schedule::Trace trace = {Split{"Y.y", std::int64_t{2}, "yt", "yi", ir::Tail::kPeel},
                            Split{"Y.x", std::int64_t{7}, "xt", "xi", ir::Tail::kPeel},
                            Reorder{{"yt", "xt", "Y.r", "Y.s", "Y.c", "yi", "xi"}}};
-  for (const char* loop : {"yi", "xi"}) trace.push_back(Annotate{.loop = loop, .kind = ir::LoopKind::kUnrolled});
+  for (const char* loop : {"yi", "xi"})
+    trace.push_back(Annotate{.loop = loop, .kind = ir::LoopKind::kUnrolled});
   if (threads > 1) trace.push_back(Annotate{.loop = "yt", .kind = ir::LoopKind::kParallel});
   const auto applied = schedule::apply(nest, trace, false);
   EXPECT_TRUE(applied) << applied.error().text();
@@ -32,18 +34,30 @@ Result<flat::Program> tiled(const te::Program& program, int threads) {
 std::size_t multiplications(const flat::Program& program) {
   const std::string text = flat::print(program);
   std::size_t count = 0;
-  for (std::size_t at = text.find("fma("); at != std::string::npos; at = text.find("fma(", at + 1)) ++count;
+  for (std::size_t at = text.find("fma("); at != std::string::npos; at = text.find("fma(", at + 1))
+    ++count;
   return count;
 }
 
 TEST(Borders, TilesComputeTheSame) {
   for (const int threads : {1, 2})
-    for (const auto& [height, width] : {std::pair{28, 28}, {14, 14}, {6, 21}, {2, 7}, {4, 7}, {12, 42}, {28, 35}, {11, 37}, {13, 17}, {1, 1}, {3, 9}}) {
+    for (const auto& [height, width] : {std::pair{28, 28},
+                                        {14, 14},
+                                        {6, 21},
+                                        {2, 7},
+                                        {4, 7},
+                                        {12, 42},
+                                        {28, 35},
+                                        {11, 37},
+                                        {13, 17},
+                                        {1, 1},
+                                        {3, 9}}) {
       const auto program = te::parse_program(fmt::format(kConvolution, height, width));
       ASSERT_TRUE(program) << program.error().text();
       const auto flat = tiled(*program, threads);
       ASSERT_TRUE(flat) << flat.error().text();
-      EXPECT_EQ(check_flat(*program, *flat, 1), "") << height << " x " << width << "\n" << flat::print(*flat);
+      EXPECT_EQ(check_flat(*program, *flat, 1), "") << height << " x " << width << "\n"
+                                                    << flat::print(*flat);
     }
 }
 

@@ -1,4 +1,5 @@
-// f16 and bf16: conversions in integer arithmetic agree with base/dtype bit for bit, and promoted programs compute in f32.
+// f16 and bf16: conversions in integer arithmetic agree with base/dtype bit for bit, and promoted
+// programs compute in f32.
 #include <bit>
 #include <cmath>
 
@@ -23,7 +24,8 @@ int conversions(const flat::Program& p) {
   const auto half = [](Dtype d) { return d == Dtype::kF16 || d == Dtype::kBF16; };
   int count = 0;
   flat::rewrite_exprs(p, [&](const Expr& e) {
-    if (const auto* n = std::get_if<flat::Cast>(&e->value)) count += half(e->type.dtype) || half(n->x->type.dtype);
+    if (const auto* n = std::get_if<flat::Cast>(&e->value))
+      count += half(e->type.dtype) || half(n->x->type.dtype);
     return e;
   });
   return count;
@@ -36,12 +38,14 @@ TEST(ExpandConversions, EveryHalfWidens) {
       const auto bits = static_cast<std::uint16_t>(i);
       all[i] = half == Dtype::kF16 ? f16_to_f32(bits) : bf16_to_f32(bits);
     }
-    const testing::Elementwise test(all, {}, half, Dtype::kF32, [](Expr a, Expr) { return flat::cast(a, Dtype::kF32); });
+    const testing::Elementwise test(all, {}, half, Dtype::kF32,
+                                    [](Expr a, Expr) { return flat::cast(a, Dtype::kF32); });
     const flat::Program p = expanded(test.program);
     EXPECT_EQ(conversions(p), 0);
     const std::vector<double> got = test.values(p);
     for (std::size_t i = 0; i < all.size(); ++i)
-      ASSERT_TRUE(std::bit_cast<std::uint64_t>(got[i]) == std::bit_cast<std::uint64_t>(all[i]) || (std::isnan(got[i]) && std::isnan(all[i])))
+      ASSERT_TRUE(std::bit_cast<std::uint64_t>(got[i]) == std::bit_cast<std::uint64_t>(all[i]) ||
+                  (std::isnan(got[i]) && std::isnan(all[i])))
           << name_of(half) << " " << i << ": " << got[i] << ", not " << all[i];
   }
 }
@@ -49,25 +53,33 @@ TEST(ExpandConversions, EveryHalfWidens) {
 TEST(ExpandConversions, NarrowingRoundsToEven) {
   for (const Dtype half : {Dtype::kF16, Dtype::kBF16}) {
     Rng rng(5);
-    std::vector<double> x{0.0, -0.0, INFINITY, -INFINITY, NAN, 65504, 65519.99, 65520, -65520, 65535, 1e30, 3e38, 0x1p-14,
-                          0x1p-24, 0x1p-25, 0x1.000002p-25, 0x1.8p-24, 0x1p-126, 0x1p-149, 2049, 2051, 257, 259};
-    for (int i = 0; i < 50000; ++i) x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(rng.next())));
-    for (int i = 0; i < 50000; ++i) x.push_back(rng.normal() * std::exp2(static_cast<double>(rng.between(-30, 17))));
+    std::vector<double> x{
+        0.0,       -0.0,     INFINITY, -INFINITY, NAN,     65504,   65519.99, 65520,
+        -65520,    65535,    1e30,     3e38,      0x1p-14, 0x1p-24, 0x1p-25,  0x1.000002p-25,
+        0x1.8p-24, 0x1p-126, 0x1p-149, 2049,      2051,    257,     259};
+    for (int i = 0; i < 50000; ++i)
+      x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(rng.next())));
+    for (int i = 0; i < 50000; ++i)
+      x.push_back(rng.normal() * std::exp2(static_cast<double>(rng.between(-30, 17))));
     for (double& v : x) v = static_cast<float>(v);
-    const testing::Elementwise test(x, {}, Dtype::kF32, half, [&](Expr a, Expr) { return flat::cast(a, half); });
+    const testing::Elementwise test(x, {}, Dtype::kF32, half,
+                                    [&](Expr a, Expr) { return flat::cast(a, half); });
     const flat::Program p = expanded(test.program);
     EXPECT_EQ(conversions(p), 0);
     const std::vector<double> got = test.values(p), want = test.values(test.program);
     for (std::size_t i = 0; i < x.size(); ++i)
-      ASSERT_TRUE(std::bit_cast<std::uint64_t>(got[i]) == std::bit_cast<std::uint64_t>(want[i]) || (std::isnan(got[i]) && std::isnan(want[i])))
+      ASSERT_TRUE(std::bit_cast<std::uint64_t>(got[i]) == std::bit_cast<std::uint64_t>(want[i]) ||
+                  (std::isnan(got[i]) && std::isnan(want[i])))
           << name_of(half) << " of " << x[i] << ": " << got[i] << ", not " << want[i];
   }
 }
 
 TEST(ExpandConversions, HardwareKeepsF16ButNotBf16) {
   for (const Dtype half : {Dtype::kF16, Dtype::kBF16}) {
-    const testing::Elementwise test({1}, {}, half, Dtype::kF32, [](Expr a, Expr) { return flat::cast(a, Dtype::kF32); });
-    EXPECT_EQ(conversions(expand_conversions(test.program, testing::new_x86())), half == Dtype::kF16 ? 1 : 0);
+    const testing::Elementwise test({1}, {}, half, Dtype::kF32,
+                                    [](Expr a, Expr) { return flat::cast(a, Dtype::kF32); });
+    EXPECT_EQ(conversions(expand_conversions(test.program, testing::new_x86())),
+              half == Dtype::kF16 ? 1 : 0);
   }
 }
 
@@ -88,14 +100,16 @@ TEST(PromoteHalves, CastsStillRound) {
 }
 
 TEST(PromoteHalves, BitcastsSeeTheBits) {
-  const testing::Elementwise test({1.5, -2}, {}, Dtype::kF16, Dtype::kI32,
-                                  [](Expr a, Expr) { return flat::bitcast(flat::unary(flat::UnaryOp::kNeg, a), Dtype::kI32); });
+  const testing::Elementwise test({1.5, -2}, {}, Dtype::kF16, Dtype::kI32, [](Expr a, Expr) {
+    return flat::bitcast(flat::unary(flat::UnaryOp::kNeg, a), Dtype::kI32);
+  });
   EXPECT_EQ(test.values(expanded(test.program)), (std::vector<double>{0xbe00, 0x4000}));
 }
 
 TEST(PromoteHalves, LeavesOtherProgramsAlone) {
-  const testing::Elementwise test({1}, {2}, Dtype::kF32, Dtype::kF32,
-                                  [](Expr a, Expr b) { return flat::binary(flat::BinaryOp::kAdd, a, b); });
+  const testing::Elementwise test({1}, {2}, Dtype::kF32, Dtype::kF32, [](Expr a, Expr b) {
+    return flat::binary(flat::BinaryOp::kAdd, a, b);
+  });
   EXPECT_EQ(expanded(test.program).run, test.program.run);
 }
 

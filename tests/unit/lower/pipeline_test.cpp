@@ -14,16 +14,21 @@ void expect_agreement(const flat::Program& before, const flat::Program& after, s
                       const char* what) {
   Rng rng(seed);
   const auto inputs = testing::random_inputs(rng, before);
-  const auto want = interp::eval_flat(before, inputs, {.seed = seed}), got = interp::eval_flat(after, inputs, {.seed = seed});
+  const auto want = interp::eval_flat(before, inputs, {.seed = seed}),
+             got = interp::eval_flat(after, inputs, {.seed = seed});
   ASSERT_TRUE(want) << want.error().text();
-  ASSERT_TRUE(got) << "seed " << seed << ", " << what << ": " << got.error().text() << "\n" << print(after);
+  ASSERT_TRUE(got) << "seed " << seed << ", " << what << ": " << got.error().text() << "\n"
+                   << print(after);
   for (std::size_t t = 0; t < want->size(); ++t) {
     const flat::Border& border = before.outputs[t];
-    const auto a = interp::from_storage(border, (*want)[t]), b = interp::from_storage(border, (*got)[t]);
+    const auto a = interp::from_storage(border, (*want)[t]),
+               b = interp::from_storage(border, (*got)[t]);
     for (std::size_t i = 0; i < a.size(); ++i) {
       const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
-      ASSERT_TRUE(same) << "seed " << seed << ", " << what << ": " << border.name << "[" << i << "] is " << b[i] << ", not "
-                        << a[i] << "\n" << print(before) << "\n" << print(after);
+      ASSERT_TRUE(same) << "seed " << seed << ", " << what << ": " << border.name << "[" << i
+                        << "] is " << b[i] << ", not " << a[i] << "\n"
+                        << print(before) << "\n"
+                        << print(after);
     }
   }
 }
@@ -46,7 +51,8 @@ TEST(Passes, Together) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Rng rng(seed);
     const flat::Program program = testing::random_flat(rng, {});
-    const auto out = run_passes(program, seed % 2 == 0 ? testing::old_x86() : testing::new_x86(), {.verify = true});
+    const auto out = run_passes(program, seed % 2 == 0 ? testing::old_x86() : testing::new_x86(),
+                                {.verify = true});
     ASSERT_TRUE(out) << "seed " << seed << ": " << out.error().text();
     expect_agreement(program, *out, seed, "all");
     if (HasFatalFailure()) return;
@@ -57,13 +63,16 @@ TEST(Passes, Together) {
 TEST(Passes, ConversionsAreExact) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Rng rng(seed);
-    const flat::Program promoted = promote_halves(testing::random_flat(rng, {.halves = true}), testing::old_x86());
-    expect_agreement(promoted, expand_conversions(promoted, testing::old_x86()), seed, "expand_conversions");
+    const flat::Program promoted =
+        promote_halves(testing::random_flat(rng, {.halves = true}), testing::old_x86());
+    expect_agreement(promoted, expand_conversions(promoted, testing::old_x86()), seed,
+                     "expand_conversions");
     if (HasFatalFailure()) return;
   }
 }
 
-// Approximations may tip a cast to an integer, so values are compared function by function elsewhere; here: legal programs.
+// Approximations may tip a cast to an integer, so values are compared function by function
+// elsewhere; here: legal programs.
 TEST(Passes, MathAndHalvesTogetherAreLegal) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Rng rng(seed);
@@ -87,17 +96,21 @@ TEST(Pipeline, SkipsReportsAndNames) {
     EXPECT_GT(std::string_view(pass.why).size(), 10U);
   };
   ASSERT_TRUE(run_passes(program, testing::old_x86(), options));
-  EXPECT_EQ(ran, (std::vector<std::string>{"promote_halves", "expand_math", "expand_conversions", "renumber"}));
+  EXPECT_EQ(ran, (std::vector<std::string>{"promote_halves", "expand_math", "expand_conversions",
+                                           "renumber"}));
 }
 
 TEST(Pipeline, IsIdempotent) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Rng rng(seed);
-    const auto once = run_passes(testing::random_flat(rng, {.math = true, .halves = true}), testing::old_x86());
+    const auto once =
+        run_passes(testing::random_flat(rng, {.math = true, .halves = true}), testing::old_x86());
     ASSERT_TRUE(once);
     const auto twice = run_passes(*once, testing::old_x86());
     ASSERT_TRUE(twice);
-    EXPECT_EQ(hash(*once), hash(*twice)) << "seed " << seed << "\n" << print(*once) << "\n" << print(*twice);
+    EXPECT_EQ(hash(*once), hash(*twice)) << "seed " << seed << "\n"
+                                         << print(*once) << "\n"
+                                         << print(*twice);
   }
 }
 

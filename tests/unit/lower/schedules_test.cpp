@@ -1,5 +1,6 @@
-// Random programs under random legal schedules, lowered through every pass, against the evaluation of the expression and
-// of the nest. What lowering may refuse it must refuse as the schedule's fault, never get wrong.
+// Random programs under random legal schedules, lowered through every pass, against the evaluation
+// of the expression and of the nest. What lowering may refuse it must refuse as the schedule's
+// fault, never get wrong.
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -24,16 +25,19 @@ std::uint64_t rounds() {
 // True if it was lowered.
 bool check(std::uint64_t seed, bool open_sizes) {
   Rng rng(seed);
-  const te::Program program = random_program(rng, {.dtypes = seed % 5 == 0, .max_iterations = 4'000});
+  const te::Program program =
+      random_program(rng, {.dtypes = seed % 5 == 0, .max_iterations = 4'000});
   const RandomSchedule s = random_schedule(program, rng, {.open_sizes = open_sizes});
   const ir::SizedNest sized(s.nest, s.knobs);
   const Target target = seed % 2 == 0 ? testing::old_x86() : testing::new_x86();
   const auto nest = interp::evaluate(sized, interp::random_inputs(program, rng));
-  EXPECT_TRUE(nest) << "seed " << seed << ": " << nest.error().text() << "\n" << describe(program, s);
+  EXPECT_TRUE(nest) << "seed " << seed << ": " << nest.error().text() << "\n"
+                    << describe(program, s);
   const ir::Nest essential = analysis::essential(sized);
   const auto flat = lower::expand(ir::SizedNest(essential, {}), target, {.max_accesses = 20'000});
   if (!flat) {
-    EXPECT_EQ(flat.error().kind, ErrorKind::kIllegalSchedule) << "seed " << seed << ": " << flat.error().text();
+    EXPECT_EQ(flat.error().kind, ErrorKind::kIllegalSchedule)
+        << "seed " << seed << ": " << flat.error().text();
     return false;
   }
   const auto passed = lower::run_passes(*flat, target, {.verify = true});
@@ -42,14 +46,15 @@ bool check(std::uint64_t seed, bool open_sizes) {
   const std::string wrong = check_flat(program, *passed, seed);
   EXPECT_EQ(wrong, "") << "seed " << seed << "\n" << describe(program, s);
   if (wrong.empty()) return true;
-  ADD_FAILURE() << "before the passes: " << check_flat(program, *flat, seed)
-                << "\n" << flat::print(*flat);
+  ADD_FAILURE() << "before the passes: " << check_flat(program, *flat, seed) << "\n"
+                << flat::print(*flat);
   return true;
 }
 
 void check_all(std::uint64_t first, bool open_sizes) {
   std::uint64_t lowered = 0;
-  for (std::uint64_t seed = first; seed < first + rounds() && !::testing::Test::HasFailure(); ++seed)
+  for (std::uint64_t seed = first; seed < first + rounds() && !::testing::Test::HasFailure();
+       ++seed)
     lowered += check(seed, open_sizes);
   EXPECT_GE(lowered * 2, rounds()) << "most schedules should lower";
 }

@@ -18,7 +18,9 @@ Stmt loop(int v, std::int64_t begin, std::int64_t end, Stmt body) {
   return for_loop(v, n(begin), n(end), ForKind::kSerial, std::move(body));
 }
 Stmt put(Expr at) { return store(0, std::move(at), imm(1, kF32)); }
-Stmt put_masked(Expr at, Expr mask) { return store(0, std::move(at), imm(1, {Dtype::kF32, 8}), std::move(mask)); }
+Stmt put_masked(Expr at, Expr mask) {
+  return store(0, std::move(at), imm(1, {Dtype::kF32, 8}), std::move(mask));
+}
 
 std::string simplified(Stmt s) {
   Program p;
@@ -35,9 +37,12 @@ std::string simplified(Stmt s) {
 const Expr i = var(0), j = var(1);
 
 TEST(Simplify, MinAndMaxOfRanges) {
-  EXPECT_EQ(simplified(loop(0, 0, 8, put(binary(kMin, i, n(7))))), "for i in 0..8 {\n  C[i] = 1.0\n}\n");
-  EXPECT_EQ(simplified(loop(0, 0, 8, put(binary(kMax, i, n(9))))), "for i in 0..8 {\n  C[9] = 1.0\n}\n");
-  EXPECT_EQ(simplified(loop(0, 0, 8, put(binary(kMin, i, n(6))))), "for i in 0..8 {\n  C[min(i, 6)] = 1.0\n}\n");
+  EXPECT_EQ(simplified(loop(0, 0, 8, put(binary(kMin, i, n(7))))),
+            "for i in 0..8 {\n  C[i] = 1.0\n}\n");
+  EXPECT_EQ(simplified(loop(0, 0, 8, put(binary(kMax, i, n(9))))),
+            "for i in 0..8 {\n  C[9] = 1.0\n}\n");
+  EXPECT_EQ(simplified(loop(0, 0, 8, put(binary(kMin, i, n(6))))),
+            "for i in 0..8 {\n  C[min(i, 6)] = 1.0\n}\n");
 }
 
 TEST(Simplify, ConditionsOfRanges) {
@@ -46,18 +51,26 @@ TEST(Simplify, ConditionsOfRanges) {
   };
   EXPECT_EQ(simplified(tail(32)), "for i in 0..4 {\n  for j in 0..8 {\n    C[j] = 1.0\n  }\n}\n");
   EXPECT_EQ(simplified(tail(31)),
-            "for i in 0..4 {\n  for j in 0..8 {\n    if i * 8 + j < 31 {\n      C[j] = 1.0\n    }\n  }\n}\n");
+            "for i in 0..4 {\n  for j in 0..8 {\n    if i * 8 + j < 31 {\n      C[j] = 1.0\n    "
+            "}\n  }\n}\n");
   EXPECT_EQ(simplified(tail(0)), "");
 }
 
 TEST(Simplify, FactsOfTheConditionsAround) {
   const Expr inside = lt(add(mul(i, 8), j), n(31));
-  EXPECT_EQ(simplified(loop(0, 0, 4, loop(1, 0, 8, if_then(inside, if_then(lt(add(mul(i, 8), j), n(35)), put(j)), put(i))))),
-            "for i in 0..4 {\n  for j in 0..8 {\n    if i * 8 + j < 31 {\n      C[j] = 1.0\n    } else {\n      C[i] = 1.0\n    }\n  }\n}\n");
+  EXPECT_EQ(
+      simplified(loop(
+          0, 0, 4,
+          loop(1, 0, 8, if_then(inside, if_then(lt(add(mul(i, 8), j), n(35)), put(j)), put(i))))),
+      "for i in 0..4 {\n  for j in 0..8 {\n    if i * 8 + j < 31 {\n      C[j] = 1.0\n    } else "
+      "{\n      C[i] = 1.0\n    }\n  }\n}\n");
   // In the else branch the opposite holds, and afterwards neither.
-  EXPECT_EQ(simplified(loop(0, 0, 8, seq({if_then(lt(i, n(4)), put(n(0)), if_then(lt(i, n(3)), put(n(1)), put(n(2)))),
-                                          if_then(lt(i, n(4)), put(n(3)))}))),
-            "for i in 0..8 {\n  if i < 4 {\n    C[0] = 1.0\n  } else {\n    C[2] = 1.0\n  }\n  if i < 4 {\n    C[3] = 1.0\n  }\n}\n");
+  EXPECT_EQ(simplified(loop(
+                0, 0, 8,
+                seq({if_then(lt(i, n(4)), put(n(0)), if_then(lt(i, n(3)), put(n(1)), put(n(2)))),
+                     if_then(lt(i, n(4)), put(n(3)))}))),
+            "for i in 0..8 {\n  if i < 4 {\n    C[0] = 1.0\n  } else {\n    C[2] = 1.0\n  }\n  if "
+            "i < 4 {\n    C[3] = 1.0\n  }\n}\n");
 }
 
 TEST(Simplify, MasksThatAreFullOrEmpty) {
@@ -65,7 +78,8 @@ TEST(Simplify, MasksThatAreFullOrEmpty) {
     return loop(0, 0, 4, put_masked(mul(i, 8), lt(ramp(mul(i, 8), 1, 8), broadcast(n(limit), 8))));
   };
   EXPECT_EQ(simplified(masked(32)), "for i in 0..4 {\n  C[i * 8 : 8] = x8(1.0)\n}\n");
-  EXPECT_EQ(simplified(masked(31)), "for i in 0..4 {\n  C[i * 8 : 8 | ramp(i * 8, 1, 8) < x8(31)] = x8(1.0)\n}\n");
+  EXPECT_EQ(simplified(masked(31)),
+            "for i in 0..4 {\n  C[i * 8 : 8 | ramp(i * 8, 1, 8) < x8(31)] = x8(1.0)\n}\n");
   EXPECT_EQ(simplified(masked(0)), "");
 }
 
@@ -83,7 +97,8 @@ TEST(Simplify, QuotientsOfFusedLoops) {
   EXPECT_EQ(simplified(index(kDiv, 4)), in_loops("i * 2 + j / 4"));
   EXPECT_EQ(simplified(index(kDiv, 5)), in_loops("(i * 8 + j) / 5"));
   // A negative dividend rounds the other way.
-  EXPECT_EQ(simplified(loop(0, -4, 4, put(binary(kDiv, mul(i, 8), n(8))))), "for i in -4..4 {\n  C[i * 8 / 8] = 1.0\n}\n");
+  EXPECT_EQ(simplified(loop(0, -4, 4, put(binary(kDiv, mul(i, 8), n(8))))),
+            "for i in -4..4 {\n  C[i * 8 / 8] = 1.0\n}\n");
 }
 
 TEST(Simplify, LoopsOfOneAndNoIteration) {
@@ -97,7 +112,8 @@ TEST(Simplify, LoopsOfOneAndNoIteration) {
 TEST(Simplify, Lets) {
   EXPECT_EQ(simplified(loop(0, 0, 4, seq({let(1, mul(i, 2)), let(2, add(j, n(1))), put(i)}))),
             "for i in 0..4 {\n  C[i] = 1.0\n}\n");
-  EXPECT_EQ(simplified(loop(0, 0, 4, seq({let(1, i), put(j)}))), "for i in 0..4 {\n  C[i] = 1.0\n}\n");
+  EXPECT_EQ(simplified(loop(0, 0, 4, seq({let(1, i), put(j)}))),
+            "for i in 0..4 {\n  C[i] = 1.0\n}\n");
   // Ranges go through them.
   EXPECT_EQ(simplified(loop(0, 0, 4, seq({let(1, mul(i, 8)), if_then(lt(j, n(25)), put(j))}))),
             "for i in 0..4 {\n  let j = i * 8\n  C[j] = 1.0\n}\n");
@@ -113,7 +129,8 @@ TEST(Simplify, UnchangedKeepsItsPointer) {
   p.outputs = {{.name = "C", .shape = {8}, .layout = {{0, 1, 8, 1}}, .size = 8}};
   p.buffers = {{.name = "C", .size = 8, .scope = flat::Scope::kOutput}};
   p.vars = {"i", "j", "k"};
-  p.run = loop(0, 0, 4, seq({let(1, mul(i, 2)), put(binary(kMin, j, n(5))), if_then(lt(i, n(3)), put(j))}));
+  p.run = loop(0, 0, 4,
+               seq({let(1, mul(i, 2)), put(binary(kMin, j, n(5))), if_then(lt(i, n(3)), put(j))}));
   EXPECT_EQ(simplify(p, {}).run, p.run);
 }
 

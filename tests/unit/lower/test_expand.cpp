@@ -17,13 +17,16 @@ TEST(Expand, NaiveNestsOfRandomPrograms) {
     const te::Program program = random_program(rng, {.dtypes = seed % 3 == 0});
     const ir::Nest nest = te::naive_nest(program);
     const auto flat = lower::lower(ir::SizedNest(nest, {}), test::avx512());
-    ASSERT_TRUE(flat) << "seed " << seed << ": " << flat.error().text() << "\n" << te::print_program(program);
-    ASSERT_EQ(check_flat(program, *flat, seed), "") << "seed " << seed << "\n" << te::print_program(program);
+    ASSERT_TRUE(flat) << "seed " << seed << ": " << flat.error().text() << "\n"
+                      << te::print_program(program);
+    ASSERT_EQ(check_flat(program, *flat, seed), "") << "seed " << seed << "\n"
+                                                    << te::print_program(program);
   }
 }
 
 TEST(Expand, ZerosAreNotMultiplied) {
-  const auto program = te::parse_program("X: f32[9]; W: f32[5]; Y[x:9] = sum(s) X[x+s-2 else 0] * W[s]");
+  const auto program =
+      te::parse_program("X: f32[9]; W: f32[5]; Y[x:9] = sum(s) X[x+s-2 else 0] * W[s]");
   const ir::Nest nest = te::naive_nest(*program);
   const auto flat = lower::lower(ir::SizedNest(nest, {}), test::avx512());
   ASSERT_TRUE(flat);
@@ -39,7 +42,8 @@ TEST(Expand, RefusesGpuBindingsWithAReason) {
   const auto flat = lower::lower(ir::SizedNest(nest, {}), test::avx512());
   ASSERT_FALSE(flat);
   EXPECT_EQ(flat.error().kind, ErrorKind::kUnsupported);
-  EXPECT_EQ(flat.error().text(), "loop B.i is bound to blockIdx.x, which only GPU targets have; annotate it parallel");
+  EXPECT_EQ(flat.error().text(),
+            "loop B.i is bound to blockIdx.x, which only GPU targets have; annotate it parallel");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Stands in for lathe-builder: a trace of one split of loop "X" yields the hand-made candidate X, or misbehaves itself.
+// Stands in for lathe-builder: a trace of one split of loop "X" yields the hand-made candidate X,
+// or misbehaves itself.
 #include <signal.h>
 #include <unistd.h>
 
@@ -48,7 +49,8 @@ measure::Built built_as(const std::string& name) {
   measure::Built built;
   built.library = library(name);
   built.program_hash = name;
-  built.inputs = {tensor::plain_border("A", Dtype::kF32, {11, 13}), tensor::plain_border("B", Dtype::kF32, {11, 17})};
+  built.inputs = {tensor::plain_border("A", Dtype::kF32, {11, 13}),
+                  tensor::plain_border("B", Dtype::kF32, {11, 17})};
   built.outputs = {tensor::plain_border("C", Dtype::kF32, {13, 17})};
   return built;
 }
@@ -71,7 +73,8 @@ Result<measure::Built> build(const runner::Message& message) {
   const auto trace = *schedule::trace_from_json(*parse_json(request.trace));
   std::string name = trace.empty() ? "good" : std::get<schedule::Split>(trace.at(0)).loop;
   misbehave(name);
-  if (name == "refused") return fail_at("step 0", ErrorKind::kIllegalSchedule, "there is no loop of this name");
+  if (name == "refused")
+    return fail_at("step 0", ErrorKind::kIllegalSchedule, "there is no loop of this name");
   if (name.starts_with("builder_")) name = "good";
   auto built = built_as(name.substr(0, name.find('@')));
   if (known.contains(built.program_hash) && !request.anew) {
@@ -95,7 +98,10 @@ int main() {
     } else if (message->type == measure::kBuildProgram) {
       sent = channel.send(measure::kBuilt, measure::encode(reference())).has_value();
     } else if (message->type == measure::kBuildPeak || message->type == measure::kBuildStream) {
-      sent = channel.send(runner::kFailed, runner::encode(Error{ErrorKind::kBuild, "no such kernel here", {}})).has_value();
+      sent = channel
+                 .send(runner::kFailed,
+                       runner::encode(Error{ErrorKind::kBuild, "no such kernel here", {}}))
+                 .has_value();
     } else if (const auto built = build(*message)) {
       sent = channel.send(measure::kBuilt, measure::encode(*built)).has_value();
     } else {

@@ -37,7 +37,8 @@ class Faults : public testing::Test {
   }
 
   std::unique_ptr<Measurer> make() {
-    const auto program = te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+    const auto program =
+        te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
     auto measurer = make_measurer(*program, *parse_target("cpu:test"), options_);
     EXPECT_TRUE(measurer.has_value()) << measurer.error().text();
     return std::move(*measurer);
@@ -48,12 +49,15 @@ class Faults : public testing::Test {
   }
 
   // Outcomes by tag; names[i] has tag i.
-  std::map<int, Outcome> measure(Measurer& measurer, const std::vector<std::string>& names, double best = kInfinity) {
+  std::map<int, Outcome> measure(Measurer& measurer, const std::vector<std::string>& names,
+                                 double best = kInfinity) {
     std::vector<Candidate> batch;
-    for (std::size_t i = 0; i < names.size(); ++i) batch.push_back(candidate(static_cast<int>(i), names[i]));
+    for (std::size_t i = 0; i < names.size(); ++i)
+      batch.push_back(candidate(static_cast<int>(i), names[i]));
     std::map<int, Outcome> outcomes;
     const auto status = measurer.measure(
-        batch, best, [&](Outcome outcome) { EXPECT_TRUE(outcomes.emplace(outcome.tag, outcome).second); },
+        batch, best,
+        [&](Outcome outcome) { EXPECT_TRUE(outcomes.emplace(outcome.tag, outcome).second); },
         [] { return false; });
     EXPECT_TRUE(status.has_value()) << status.error().text();
     return outcomes;
@@ -154,7 +158,9 @@ TEST_F(Faults, WrongAnswersLeaveAReproducer) {
   const std::string readme((std::istreambuf_iterator<char>(file)), {});
   EXPECT_NE(readme.find("C[5,7]"), std::string::npos) << readme;
   // tests/unit/cli runs this command.
-  EXPECT_NE(readme.find("To see it again: lathe reproduce '" + folder.string() + "'\n"), std::string::npos) << readme;
+  EXPECT_NE(readme.find("To see it again: lathe reproduce '" + folder.string() + "'\n"),
+            std::string::npos)
+      << readme;
   const auto again = replay(folder.string(), options_);
   ASSERT_TRUE(again.has_value()) << again.error().text();
   ASSERT_TRUE(again->error.has_value());
@@ -162,21 +168,26 @@ TEST_F(Faults, WrongAnswersLeaveAReproducer) {
   EXPECT_FALSE(replay(folder_.at("nowhere"), options_).has_value());
 }
 
-// A fault of the compiler that hits the reference as it hits the candidates: they agree, and both are wrong.
+// A fault of the compiler that hits the reference as it hits the candidates: they agree, and both
+// are wrong.
 TEST_F(Faults, OfTheReferenceAndTheCandidatesAlike) {
   for (const std::string kind : {"wrong_reference", "blind_reference"}) {
     ::setenv("LATHE_TEST_REFERENCE", kind.c_str(), 1);
     const auto measurer = make();
     int finished = 0;
-    const auto status = measurer->measure({candidate(0, "wrong")}, kInfinity, [&](Outcome) { ++finished; }, {});
+    const auto status =
+        measurer->measure({candidate(0, "wrong")}, kInfinity, [&](Outcome) { ++finished; }, {});
     EXPECT_EQ(finished, 0) << "nothing may be said of candidates";
     ASSERT_FALSE(status.has_value());
     EXPECT_EQ(status.error().kind, ErrorKind::kWrongAnswer) << status.error().text();
-    EXPECT_NE(status.error().message.find("a bug of Lathe's compiler"), std::string::npos) << status.error().text();
+    EXPECT_NE(status.error().message.find("a bug of Lathe's compiler"), std::string::npos)
+        << status.error().text();
     const std::filesystem::path folder = status.error().place;
-    for (const char* name : {"workload.te", "reference.te", "trace.json", "candidate.so", "README", "case.json"})
+    for (const char* name :
+         {"workload.te", "reference.te", "trace.json", "candidate.so", "README", "case.json"})
       EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
-    EXPECT_EQ(kind == "wrong_reference", status.error().message.find("C[5,7]") != std::string::npos) << status.error().text();
+    EXPECT_EQ(kind == "wrong_reference", status.error().message.find("C[5,7]") != std::string::npos)
+        << status.error().text();
     const auto again = replay(folder.string(), options_);
     ASSERT_FALSE(again.has_value());
     EXPECT_EQ(again.error().kind, ErrorKind::kWrongAnswer);
@@ -238,7 +249,8 @@ TEST_F(Faults, ManyBuilders) {
   options_.jobs = 5;
   const auto measurer = make();
   std::vector<std::string> names;
-  for (int i = 0; i < 20; ++i) names.push_back(i % 5 == 3 ? "builder_exit" : i % 5 == 4 ? "crash" : "good");
+  for (int i = 0; i < 20; ++i)
+    names.push_back(i % 5 == 3 ? "builder_exit" : i % 5 == 4 ? "crash" : "good");
   EXPECT_EQ(measure(*measurer, names).size(), names.size());
 }
 
@@ -246,8 +258,8 @@ TEST_F(Faults, StopsBetweenCandidates) {
   const auto measurer = make();
   int finished = 0;
   const auto status = measurer->measure(
-      {candidate(0, "good"), candidate(1, "slow"), candidate(2, "hang"), candidate(3, "crash")}, kInfinity,
-      [&](Outcome) { ++finished; }, [&] { return finished > 0; });
+      {candidate(0, "good"), candidate(1, "slow"), candidate(2, "hang"), candidate(3, "crash")},
+      kInfinity, [&](Outcome) { ++finished; }, [&] { return finished > 0; });
   EXPECT_TRUE(status.has_value());
   EXPECT_LT(finished, 4);
   EXPECT_EQ(measure(*measurer, {"good"}).size(), 1U) << "and can go on";
@@ -261,8 +273,10 @@ TEST_F(Faults, ColdCaches) {
 
 TEST_F(Faults, TheRaceGivesTimesToThoseThatFinish) {
   const auto measurer = make();
-  const auto race = measurer->race({candidate(0, "good"), candidate(1, "crash"), candidate(2, "slow"),
-                                    candidate(3, "builder_exit"), candidate(4, "wrong")}, {.seconds = 0.2});
+  const auto race =
+      measurer->race({candidate(0, "good"), candidate(1, "crash"), candidate(2, "slow"),
+                      candidate(3, "builder_exit"), candidate(4, "wrong")},
+                     {.seconds = 0.2});
   ASSERT_TRUE(race.has_value()) << race.error().text();
   ASSERT_EQ(race->racers.size(), 5U);
   EXPECT_LT(race->racers[0].seconds, race->racers[2].seconds);
@@ -278,8 +292,11 @@ TEST_F(Faults, TheRaceGivesTimesToThoseThatFinish) {
 TEST_F(Faults, ARaceOnAMachineThatIsSlowerThanItWasSaysSo) {
   const auto measurer = make();
   int looks = 0;
-  const auto race = measurer->race({candidate(0, "good"), candidate(1, "slow")},
-                                   {.seconds = 0, .patience = 1e-3, .known = {.sentinel_seconds = 1e-6}, .stop = [&] { return ++looks < 0; }});
+  const auto race = measurer->race(
+      {candidate(0, "good"), candidate(1, "slow")},
+      {.seconds = 0, .patience = 1e-3, .known = {.sentinel_seconds = 1e-6}, .stop = [&] {
+         return ++looks < 0;
+       }});
   ASSERT_TRUE(race.has_value()) << race.error().text();
   EXPECT_TRUE(race->disturbed);
   EXPECT_TRUE(race->racers[0].ran && race->racers[1].ran) << "the times are kept, and marked";
@@ -291,8 +308,11 @@ TEST_F(Faults, ARaceOnAMachineThatIsSlowerThanItWasSaysSo) {
 TEST_F(Faults, ARaceThatWaitsForTheMachineCanBeStopped) {
   const auto measurer = make();
   int looks = 0;
-  const auto race = measurer->race({candidate(0, "good"), candidate(1, "slow")},
-                                   {.seconds = 0, .patience = 3600, .known = {.sentinel_seconds = 1e-6}, .stop = [&] { return ++looks > 200; }});
+  const auto race = measurer->race(
+      {candidate(0, "good"), candidate(1, "slow")},
+      {.seconds = 0, .patience = 3600, .known = {.sentinel_seconds = 1e-6}, .stop = [&] {
+         return ++looks > 200;
+       }});
   ASSERT_TRUE(race.has_value()) << race.error().text();
   EXPECT_GT(looks, 200);
 }
@@ -303,19 +323,22 @@ TEST_F(Faults, ARaceIsStoppedWhileSomethingHangs) {
     SCOPED_TRACE(fault);
     const auto measurer = make();
     int looks = 0;
-    const auto race = measurer->race({candidate(0, "good"), candidate(1, fault)}, {.seconds = 0.1, .stop = [&] { return ++looks > 40; }});
+    const auto race = measurer->race({candidate(0, "good"), candidate(1, fault)},
+                                     {.seconds = 0.1, .stop = [&] { return ++looks > 40; }});
     ASSERT_TRUE(race.has_value()) << race.error().text();
     EXPECT_FALSE(race->racers[1].ran && !race->racers[1].failed);
     EXPECT_EQ(measure(*measurer, {"good"}).size(), 1U) << "and the measurer can go on";
   }
 }
 
-// A limit for all of it: who is not built after half of that does not take part, and the others race.
+// A limit for all of it: who is not built after half of that does not take part, and the others
+// race.
 TEST_F(Faults, ARaceLeavesOutWhoIsNotBuiltInTime) {
   options_.timeout_seconds = 3600;
   options_.jobs = 3;
   const auto measurer = make();
-  const auto race = measurer->race({candidate(0, "good"), candidate(1, "builder_hang")}, {.seconds = 0.1, .limit = 8});
+  const auto race = measurer->race({candidate(0, "good"), candidate(1, "builder_hang")},
+                                   {.seconds = 0.1, .limit = 8});
   ASSERT_TRUE(race.has_value()) << race.error().text();
   EXPECT_TRUE(race->racers[0].ran);
   EXPECT_FALSE(race->racers[1].ran);
@@ -324,7 +347,8 @@ TEST_F(Faults, ARaceLeavesOutWhoIsNotBuiltInTime) {
 
 TEST_F(Faults, ARunnerThatIsMissingIsAnError) {
   options_.runner = "/nowhere/lathe-runner";
-  const auto program = te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+  const auto program =
+      te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
   const auto measurer = make_measurer(*program, *parse_target("cpu:test"), options_);
   ASSERT_FALSE(measurer.has_value());
   EXPECT_EQ(measurer.error().place, "/nowhere/lathe-runner");
@@ -337,13 +361,17 @@ std::vector<pid_t> children_of(pid_t parent) {
     std::ifstream status(entry.path() / "stat");
     std::string pid, name, state;
     pid_t ppid = 0;
-    if (status >> pid >> name >> state >> ppid && ppid == parent) children.push_back(std::stoi(pid));
+    if (status >> pid >> name >> state >> ppid && ppid == parent)
+      children.push_back(std::stoi(pid));
   }
   return children;
 }
 
 TEST_F(Faults, NothingIsLeftBehind) {
-  { const auto measurer = make(); measure(*measurer, {"good", "hang"}); }
+  {
+    const auto measurer = make();
+    measure(*measurer, {"good", "hang"});
+  }
   EXPECT_TRUE(children_of(::getpid()).empty()) << "neither running nor zombies";
 }
 
@@ -357,7 +385,8 @@ TEST_F(Faults, ChildrenDieWithTheTuner) {
     ::_exit(0);
   }
   std::vector<pid_t> children;
-  for (int i = 0; i < 500 && children.size() < 2; ++i) ::usleep(10'000), children = children_of(tuner);
+  for (int i = 0; i < 500 && children.size() < 2; ++i)
+    ::usleep(10'000), children = children_of(tuner);
   ASSERT_EQ(children.size(), 2U);
   ::usleep(200'000);
   children = children_of(tuner);

@@ -21,7 +21,8 @@ std::string script(const std::string& name, const std::string& text) {
 
 Helper::Reply ask(Helper& helper, double seconds = 5) {
   Helper::Reply result = fail(ErrorKind::kInternal, "no answer");
-  helper.request(1, "question", {}, seconds, [&](Helper::Reply reply) { result = std::move(reply); });
+  helper.request(1, "question", {}, seconds,
+                 [&](Helper::Reply reply) { result = std::move(reply); });
   EventLoop({&helper}).finish(helper);
   return result;
 }
@@ -48,7 +49,8 @@ TEST(Helper, SaysHowAProcessDied) {
 
 TEST(Helper, StopsOneThatHangsWithItsChildren) {
   const std::string mark = testing::TempDir() + "/" + std::to_string(::getpid()) + "child";
-  Helper helper({"runner", script("hangs", "sleep 600 & echo $! > " + mark + "; wait"), ErrorKind::kRun});
+  Helper helper(
+      {"runner", script("hangs", "sleep 600 & echo $! > " + mark + "; wait"), ErrorKind::kRun});
   const auto reply = ask(helper, 0.5);
   ASSERT_FALSE(reply.has_value());
   EXPECT_EQ(reply.error().kind, ErrorKind::kTimeout);
@@ -57,7 +59,8 @@ TEST(Helper, StopsOneThatHangsWithItsChildren) {
   pid_t child = 0;
   ASSERT_TRUE(file >> child);
   for (int i = 0; i < 500 && ::kill(child, 0) == 0; ++i) {
-    std::ifstream state("/proc/" + std::to_string(child) + "/stat");  // gone, or a zombie its new parent has not reaped
+    std::ifstream state("/proc/" + std::to_string(child) +
+                        "/stat");  // gone, or a zombie its new parent has not reaped
     std::string pid, name, status;
     if (state >> pid >> name >> status && status == "Z") return;
     ::usleep(10'000);
@@ -66,7 +69,9 @@ TEST(Helper, StopsOneThatHangsWithItsChildren) {
 }
 
 TEST(Helper, NonsenseIsNotTrusted) {
-  Helper helper({"builder", script("nonsense", "echo Segmentation fault, core dumped, sorry >&3; sleep 600"), ErrorKind::kBuild});
+  Helper helper({"builder",
+                 script("nonsense", "echo Segmentation fault, core dumped, sorry >&3; sleep 600"),
+                 ErrorKind::kBuild});
   const auto reply = ask(helper);
   ASSERT_FALSE(reply.has_value());
   EXPECT_EQ(reply.error().kind, ErrorKind::kInternal);
@@ -86,11 +91,14 @@ TEST(Helper, HasOnlyItsOwnDescriptors) {
 
 TEST(Helper, ARunnerOfAnotherVersionIsRefused) {
   // A greeting with protocol 99.
-  const std::string text = "printf 'LTH1\\144\\0\\0\\0\\4\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\143\\0\\0\\0' >&3; sleep 600";
+  const std::string text =
+      "printf 'LTH1\\144\\0\\0\\0\\4\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\143\\0\\0\\0' "
+      ">&3; sleep 600";
   Helper helper({"runner", script("version", text), ErrorKind::kRun});
   const auto reply = ask(helper);
   ASSERT_FALSE(reply.has_value());
-  EXPECT_NE(reply.error().message.find("another version"), std::string::npos) << reply.error().message;
+  EXPECT_NE(reply.error().message.find("another version"), std::string::npos)
+      << reply.error().message;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// With the real builder and runner: from traces to verified times, and the compiled reference against the interpreter.
+// With the real builder and runner: from traces to verified times, and the compiled reference
+// against the interpreter.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,16 +32,20 @@ const char* const kPrograms[] = {
     kMatmul,
     "A: f32[1, 1]; B: f32[1, 1]; C[i,j] = sum(k) A[k,i] * B[k,j]",
     "X: f32[1, 3, 7, 29]; const W: f32[5, 3, 3, 3]; b: f32[5]\n"
-    "Y[n,o,y:7,x:29] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]\nZ[n,o,y,x] = relu(Y[n,o,y,x] + b[o])",
-    "X: f32[1, 3, 9, 23]; W: f32[5, 3, 3, 3]\nY[n,o,y:5,x:12] = sum(c,r,s) X[n,c,2*y+r-1,2*x+s-1 else 0] * W[o,c,r,s]",
-    "X: f32[4, 19]; S[i] = max(k) X[i,k]; E[i,j] = exp(X[i,j] - S[i]); T[i] = sum(k) E[i,k]; Y[i,j] = E[i,j] / T[i]",
+    "Y[n,o,y:7,x:29] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]\nZ[n,o,y,x] = "
+    "relu(Y[n,o,y,x] + b[o])",
+    "X: f32[1, 3, 9, 23]; W: f32[5, 3, 3, 3]\nY[n,o,y:5,x:12] = sum(c,r,s) X[n,c,2*y+r-1,2*x+s-1 "
+    "else 0] * W[o,c,r,s]",
+    "X: f32[4, 19]; S[i] = max(k) X[i,k]; E[i,j] = exp(X[i,j] - S[i]); T[i] = sum(k) E[i,k]; "
+    "Y[i,j] = E[i,j] / T[i]",
     "X: f32[101]; Y[i] = select(X[i] > 0.3, sqrt(abs(X[i])), tanh(X[i]) - 2)",
     "X: f16[23, 5]; Y[i] = sum(k) f32(X[i,k]) * f32(X[i,k])",
     "X: i8[23, 5]; Y[i] = sum(k) i32(X[i,k]) * i32(X[i,k])",
     // Rounded where the program rounds.
     "X: f32[997]; Y[i] = i8(X[i] * 100)",
     "A: f16[64,64]; B: f16[64,64]; X: u8[64,64]; W: i8[64,64]\n"
-    "C[i,j] = sum(k) A[i,k] * B[k,j]; D[i,j] = sum(k) f64(A[i,k] * B[k,j]); E[i,j] = sum(k) X[i,k] * W[j,k]\n"
+    "C[i,j] = sum(k) A[i,k] * B[k,j]; D[i,j] = sum(k) f64(A[i,k] * B[k,j]); E[i,j] = sum(k) X[i,k] "
+    "* W[j,k]\n"
     "F[i,j] = i8(min(max(f32(E[i,j]) * 0.02, -128), 127))",
     "A: f32[13, 31]; B: f32[31, 17]; C[i,j] = sum(k) f64(A[i,k] * B[k,j])",
     "X: f32[7, 1009]; P[i] = prod(k) X[i,k]",
@@ -54,7 +59,8 @@ const char* const kPrograms[] = {
 Target host() { return *codegen::resolve_target(*parse_target("cpu:host")); }
 
 // Runs a program's plain border tensors in this process.
-std::vector<std::vector<double>> run(const Built& built, const std::vector<std::vector<double>>& inputs) {
+std::vector<std::vector<double>> run(const Built& built,
+                                     const std::vector<std::vector<double>>& inputs) {
   auto module = module::load_module(built.library);
   EXPECT_TRUE(module.has_value()) << module.error().text();
   std::vector<tensor::Tensor> tensors;
@@ -65,15 +71,20 @@ std::vector<std::vector<double>> run(const Built& built, const std::vector<std::
     }
   std::vector<void*> pointers;
   for (std::size_t t = 0; t < tensors.size(); ++t) {
-    for (std::int64_t i = 0; t < inputs.size() && i < tensors[t].elements(); ++i) tensors[t].set(i, inputs[t][i]);
+    for (std::int64_t i = 0; t < inputs.size() && i < tensors[t].elements(); ++i)
+      tensors[t].set(i, inputs[t][i]);
     pointers.push_back(tensors[t].data());
   }
   const lathe_module& table = (*module)->table();
-  const auto area = [](std::int64_t bytes) { return *tensor::Tensor::make(Dtype::kU8, {bytes + 64}); };
-  auto constants = area(table.constant_bytes), workspace = area(table.workspace_bytes), workers = area(table.worker_bytes);
+  const auto area = [](std::int64_t bytes) {
+    return *tensor::Tensor::make(Dtype::kU8, {bytes + 64});
+  };
+  auto constants = area(table.constant_bytes), workspace = area(table.workspace_bytes),
+       workers = area(table.worker_bytes);
   pool::Pool pool({.threads = 1});
   if (table.prepare != nullptr)
-    table.prepare(pool.runtime(), pointers.data(), constants.data(), workspace.data(), workers.data());
+    table.prepare(pool.runtime(), pointers.data(), constants.data(), workspace.data(),
+                  workers.data());
   table.run(pool.runtime(), pointers.data(), constants.data(), workspace.data(), workers.data());
   std::vector<std::vector<double>> outputs;
   for (std::size_t o = 0; o < built.outputs.size(); ++o) {
@@ -90,7 +101,8 @@ TEST(CompiledReference, AgreesWithTheInterpreter) {
     const auto program = te::parse_program(text);
     ASSERT_TRUE(program.has_value()) << program.error().text();
     const te::Program reference = reference_program(*program).program;
-    const auto built = builder::build(reference, builder::plain_schedule(reference, host()), host());
+    const auto built =
+        builder::build(reference, builder::plain_schedule(reference, host()), host());
     ASSERT_TRUE(built.has_value()) << built.error().text();
     const auto values = random_inputs(*program, 5);
     std::vector<interp::Tensor> inputs;
@@ -104,7 +116,8 @@ TEST(CompiledReference, AgreesWithTheInterpreter) {
     ASSERT_EQ(got.size(), want->size());
     for (std::size_t o = 0; o < got.size(); ++o)
       for (std::size_t i = 0; i < got[o].size(); ++i)
-        ASSERT_NEAR(got[o][i], (*want)[o].values[i], 1e-12 * (1 + std::abs((*want)[o].values[i]))) << o << " " << i;
+        ASSERT_NEAR(got[o][i], (*want)[o].values[i], 1e-12 * (1 + std::abs((*want)[o].values[i])))
+            << o << " " << i;
   }
 }
 
@@ -120,7 +133,8 @@ std::map<int, Outcome> measure(Measurer& measurer, const std::vector<schedule::T
   std::vector<Candidate> batch;
   for (std::size_t i = 0; i < traces.size(); ++i) batch.push_back({static_cast<int>(i), traces[i]});
   std::map<int, Outcome> outcomes;
-  const auto status = measurer.measure(batch, kInfinity, [&](Outcome o) { outcomes.emplace(o.tag, o); }, {});
+  const auto status =
+      measurer.measure(batch, kInfinity, [&](Outcome o) { outcomes.emplace(o.tag, o); }, {});
   EXPECT_TRUE(status.has_value()) << status.error().text();
   return outcomes;
 }
@@ -159,7 +173,8 @@ TEST(RealMeasurer, WithoutVisitsProgramsAreCheckedAndNotTimed) {
   EXPECT_EQ(outcomes.at(1).error->kind, ErrorKind::kIllegalSchedule);
 }
 
-// Of every form and type: what the compiler makes of a program is right, and so is what it is compared with.
+// Of every form and type: what the compiler makes of a program is right, and so is what it is
+// compared with.
 TEST(RealMeasurer, RandomProgramsAreNotCalledWrong) {
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     Rng rng(seed);
@@ -168,7 +183,8 @@ TEST(RealMeasurer, RandomProgramsAreNotCalledWrong) {
     const auto measurer = make_measurer(program, host(), options());
     ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
     for (const auto& [tag, outcome] : measure(**measurer, {{}, random_trace(program, rng)}))
-      EXPECT_TRUE(!outcome.error || outcome.error->kind == ErrorKind::kIllegalSchedule) << outcome.error->text();
+      EXPECT_TRUE(!outcome.error || outcome.error->kind == ErrorKind::kIllegalSchedule)
+          << outcome.error->text();
   }
 }
 
@@ -184,7 +200,8 @@ TEST(RealMeasurer, RefusedTracesAndEqualProgramsCostOneTrialEach) {
   ASSERT_TRUE(outcomes.at(1).error.has_value());
   EXPECT_EQ(outcomes.at(1).error->kind, ErrorKind::kIllegalSchedule);
   EXPECT_EQ(outcomes.at(1).error->place, "step 0");
-  for (const int good : {0, 2, 3}) EXPECT_FALSE(outcomes.at(good).error) << outcomes.at(good).error->text();
+  for (const int good : {0, 2, 3})
+    EXPECT_FALSE(outcomes.at(good).error) << outcomes.at(good).error->text();
   EXPECT_EQ(outcomes.at(0).program_hash, outcomes.at(2).program_hash);
   EXPECT_NE(outcomes.at(0).duplicate_of_hash.empty(), outcomes.at(2).duplicate_of_hash.empty());
 }
@@ -204,7 +221,8 @@ TEST(RealMeasurer, ABandwidthIsThatOfTheWorkloadsTraffic) {
   options.cache_folder = "-";
   for (const CacheMode cache : {CacheMode::kWarm, CacheMode::kCold}) {
     options.cache = cache;
-    const auto measurer = make_measurer(*te::parse_program("X: f32[3001]; Y[i] = X[i] * 2"), host(), options);
+    const auto measurer =
+        make_measurer(*te::parse_program("X: f32[3001]; Y[i] = X[i] * 2"), host(), options);
     ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
     const auto bandwidth = (*measurer)->bandwidth();
     ASSERT_TRUE(bandwidth.has_value()) << bandwidth.error().text();
@@ -228,8 +246,14 @@ TEST(Loads, OfAMultiplicationAreCountedOnce) {
 // Every vector once, whatever the sizes and threads.
 TEST(StreamKernel, ReadsAndWritesEverythingOnce) {
   for (const int threads : {1, 2, 3})
-    for (const auto& [read, written] : {std::pair<std::int64_t, std::int64_t>{4, 4}, {4000, 4}, {4, 4000}, {4001, 3999}, {50'000, 9'000},
-                                        {9'000, 50'000}, {1 << 20, 1 << 20}, {0, 100}}) {
+    for (const auto& [read, written] : {std::pair<std::int64_t, std::int64_t>{4, 4},
+                                        {4000, 4},
+                                        {4, 4000},
+                                        {4001, 3999},
+                                        {50'000, 9'000},
+                                        {9'000, 50'000},
+                                        {1 << 20, 1 << 20},
+                                        {0, 100}}) {
       SCOPED_TRACE(fmt::format("{} read, {} written, {} threads", read, written, threads));
       Target target = host();
       target.threads = threads;
@@ -237,16 +261,19 @@ TEST(StreamKernel, ReadsAndWritesEverythingOnce) {
       const auto sound = flat::verify(program);
       ASSERT_TRUE(sound.has_value()) << sound.error().text();
       const auto& thread = std::get<flat::For>(program.run->value);
-      std::int64_t reads = 0, writes = -1;       // the last write keeps the sums
+      std::int64_t reads = 0, writes = -1;  // the last write keeps the sums
       for (const flat::Stmt& s : std::get<flat::Seq>(thread.body->value).stmts) {
         writes += std::holds_alternative<flat::Store>(s->value);
         const auto* loop = std::get_if<flat::For>(&s->value);
         if (loop == nullptr) continue;
         const auto* body = std::get_if<flat::Seq>(&loop->body->value);
-        const std::vector<flat::Stmt> stmts = body != nullptr ? body->stmts : std::vector{loop->body};
+        const std::vector<flat::Stmt> stmts =
+            body != nullptr ? body->stmts : std::vector{loop->body};
         for (const flat::Stmt& inner : stmts) {
-          reads += std::holds_alternative<flat::RegWrite>(inner->value) ? *flat::as_int(loop->end) : 0;
-          writes += std::holds_alternative<flat::Store>(inner->value) ? *flat::as_int(loop->end) : 0;
+          reads +=
+              std::holds_alternative<flat::RegWrite>(inner->value) ? *flat::as_int(loop->end) : 0;
+          writes +=
+              std::holds_alternative<flat::Store>(inner->value) ? *flat::as_int(loop->end) : 0;
         }
       }
       const std::int64_t vector = std::int64_t{threads} * std::max(1, target.lanes(4));

@@ -16,7 +16,9 @@ namespace {
 const char* const kMatmul = "A: f32[7, 5]; B: f32[7, 3]; C[i,j] = sum(k) A[k,i] * B[k,j]";
 
 TEST(RandomInputs, AreNeverZeroAndFollowTheSeed) {
-  const auto program = te::parse_program("X: f32[101]; Y: i8[53]; Z: u8[20]; H: f16[9]\nC[i:9] = X[i] + f32(Y[i]) + f32(Z[i]) + f32(H[i])");
+  const auto program = te::parse_program(
+      "X: f32[101]; Y: i8[53]; Z: u8[20]; H: f16[9]\nC[i:9] = X[i] + f32(Y[i]) + f32(Z[i]) + "
+      "f32(H[i])");
   ASSERT_TRUE(program.has_value()) << program.error().text();
   const auto values = random_inputs(*program, 1);
   for (const auto& tensor : values)
@@ -46,7 +48,11 @@ TEST_F(Cache, KeepsAReferenceByWorkloadAndSeed) {
   EXPECT_EQ(back->values, reference_.values);
   EXPECT_EQ(back->bounds, reference_.bounds);
   EXPECT_FALSE(cache_.load(program_, 1).has_value());
-  EXPECT_FALSE(cache_.load(*te::parse_program("A: f32[7, 5]; B: f32[7, 4]; C[i,j] = sum(k) A[k,i] * B[k,j]"), 0).has_value());
+  EXPECT_FALSE(
+      cache_
+          .load(*te::parse_program("A: f32[7, 5]; B: f32[7, 4]; C[i,j] = sum(k) A[k,i] * B[k,j]"),
+                0)
+          .has_value());
 }
 
 TEST_F(Cache, ADamagedFileIsAsGoodAsNone) {

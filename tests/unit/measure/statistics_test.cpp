@@ -19,7 +19,8 @@ TEST(SentinelGate, NoticesADisturbanceAndGetsUsedToANewSpeed) {
 }
 
 TEST(Estimate, IsTheMedianOfLowerQuartiles) {
-  const std::vector<Visit> visits{{{10, 10, 10, 50}, 1, {}}, {{12, 12, 12}, 1, {}}, {{30, 30, 30}, 1, {}}};
+  const std::vector<Visit> visits{
+      {{10, 10, 10, 50}, 1, {}}, {{12, 12, 12}, 1, {}}, {{30, 30, 30}, 1, {}}};
   EXPECT_EQ(estimate(visits, 1, 0.03), 12);
 }
 
@@ -55,7 +56,8 @@ TEST(SentinelGate, RemembersTheFastestSpeedItSaw) {
 }
 
 TEST(Agree, TwoUndisturbedVisitsThatSayTheSameAreEnough) {
-  const Visit ten{{10, 10, 10.1}, 1, {}}, near{{10.05, 10.05, 11}, 1.02, {}}, slow{{11, 11, 11}, 1, {}};
+  const Visit ten{{10, 10, 10.1}, 1, {}}, near{{10.05, 10.05, 11}, 1.02, {}},
+      slow{{11, 11, 11}, 1, {}};
   const Visit disturbed{{10, 10, 10}, 1.2, {}}, uncounted{{}, 1, {10}};
   const auto agreed = [](std::vector<Visit> visits) { return agree(visits, 1, 0.03); };
   EXPECT_TRUE(agreed({ten, near}));

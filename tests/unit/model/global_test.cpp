@@ -15,7 +15,8 @@ std::shared_ptr<const CostModel> global_of(Objective objective, std::uint64_t se
 }
 
 GlobalModel a_global(Objective objective = Objective::kRank) {
-  return {objective, "context", "x86, 512-bit vectors", {"w1", "w2"}, 1200, global_of(objective, 1)};
+  return {objective,    "context", "x86, 512-bit vectors",
+          {"w1", "w2"}, 1200,      global_of(objective, 1)};
 }
 
 TEST(Transfer, TheGlobalModelPredictsUntilThereIsALocalOne) {
@@ -24,7 +25,8 @@ TEST(Transfer, TheGlobalModelPredictsUntilThereIsALocalOne) {
   const auto model = make_xgboost({.global = global});
   EXPECT_TRUE(model->trained());
   EXPECT_EQ(scores_of(*model, fresh), scores_of(*global, fresh));
-  const auto ensemble = make_bootstrap({.member = {.objective = Objective::kRegression, .global = global}});
+  const auto ensemble =
+      make_bootstrap({.member = {.objective = Objective::kRegression, .global = global}});
   EXPECT_TRUE(ensemble->trained());
   EXPECT_EQ(scores_of(*ensemble, fresh), scores_of(*global, fresh));
 }
@@ -53,13 +55,16 @@ TEST(Transfer, TheLocalModelCorrectsAWrongGlobalOne) {
   EXPECT_GT(pairwise_accuracy(scores_of(*model, fresh), fresh.seconds), 0.8);
 }
 
-// What it is wrong about is no longer in the way where there are rows enough; without rows it counts fully.
+// What it is wrong about is no longer in the way where there are rows enough; without rows it
+// counts fully.
 TEST(Transfer, AFadingGlobalModelGivesWayToOwnRows) {
   Rows backwards = synthetic_rows(600, 1, 5);
   for (double& seconds : backwards.seconds) seconds = 1 / std::min(1 + seconds, 1e6);
   std::shared_ptr<CostModel> wrong = make_xgboost({});
   ASSERT_TRUE(wrong->train(backwards));
-  const MakeOver over = [](std::shared_ptr<const CostModel> global) { return make_xgboost({.global = std::move(global)}); };
+  const MakeOver over = [](std::shared_ptr<const CostModel> global) {
+    return make_xgboost({.global = std::move(global)});
+  };
   const auto fading = make_fading(wrong, 16, over), lasting = over(wrong);
   const Rows rows = synthetic_rows(200, 1, 6), fresh = synthetic_rows(400, 1, 7);
   EXPECT_TRUE(fading->trained());
@@ -95,15 +100,20 @@ class Asked final : public CostModel {
 
 TEST(Transfer, WhatIsOverAFadingModelMayGoOn) {
   int trainings = 0, updates = 0;
-  const auto fading = make_fading(global_of(Objective::kRank, 1), 16, [&](const auto&) { return std::make_unique<Asked>(trainings, updates); });
-  ASSERT_TRUE(fading->train(synthetic_rows(20, 1, 6)) && fading->update(synthetic_rows(20, 1, 6)) && fading->update(synthetic_rows(30, 1, 6)));
+  const auto fading = make_fading(global_of(Objective::kRank, 1), 16, [&](const auto&) {
+    return std::make_unique<Asked>(trainings, updates);
+  });
+  ASSERT_TRUE(fading->train(synthetic_rows(20, 1, 6)) && fading->update(synthetic_rows(20, 1, 6)) &&
+              fading->update(synthetic_rows(30, 1, 6)));
   EXPECT_EQ(trainings, 1);
   EXPECT_EQ(updates, 2);
 }
 
 TEST(Transfer, AGlobalModelOfManyTrialsDoesNotFade) {
   const auto global = global_of(Objective::kRank, 1);
-  const MakeOver over = [](std::shared_ptr<const CostModel> beneath) { return make_xgboost({.global = std::move(beneath)}); };
+  const MakeOver over = [](std::shared_ptr<const CostModel> beneath) {
+    return make_xgboost({.global = std::move(beneath)});
+  };
   const auto fading = make_fading(global, 1e12, over), lasting = over(global);
   const Rows rows = synthetic_rows(100, 1, 6);
   ASSERT_TRUE(fading->train(rows) && lasting->train(rows));
@@ -167,11 +177,13 @@ TEST(GlobalModel, FitsOrSaysWhyNot) {
   const GlobalModel global = a_global();
   const std::string here = "x86, 512-bit vectors";
   EXPECT_TRUE(check_fit(global, "context", Objective::kRank, here));
-  EXPECT_EQ(check_fit(global, "context", Objective::kRank, "aarch64, 128-bit vectors").error().message,
-            "the global model is for x86, 512-bit vectors, the target has aarch64, 128-bit vectors; "
-            "train one on records of this target with lathe model train");
-  EXPECT_EQ(check_fit(global, "relation", Objective::kRank, here).error().message,
-            "the global model was trained on context features, not relation; give --features context");
+  EXPECT_EQ(
+      check_fit(global, "context", Objective::kRank, "aarch64, 128-bit vectors").error().message,
+      "the global model is for x86, 512-bit vectors, the target has aarch64, 128-bit vectors; "
+      "train one on records of this target with lathe model train");
+  EXPECT_EQ(
+      check_fit(global, "relation", Objective::kRank, here).error().message,
+      "the global model was trained on context features, not relation; give --features context");
   EXPECT_EQ(check_fit(global, "context", Objective::kRegression, here).error().message,
             "the global model has the rank objective and cannot be added to one of regression");
 }

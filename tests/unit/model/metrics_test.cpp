@@ -52,7 +52,8 @@ TEST(Metrics, TheFastestTenthIsJudgedApart) {
   seconds.push_back(kFailed);
   EXPECT_DOUBLE_EQ(fast_pairwise_accuracy(scores, seconds), 0);
   EXPECT_GT(pairwise_accuracy(scores, seconds), 0.85);
-  EXPECT_TRUE(std::isnan(fast_pairwise_accuracy(scores, seconds, 2.0))) << "nothing is so far apart";
+  EXPECT_TRUE(std::isnan(fast_pairwise_accuracy(scores, seconds, 2.0)))
+      << "nothing is so far apart";
   EXPECT_TRUE(std::isnan(fast_pairwise_accuracy(std::vector<float>{1}, std::vector<double>{1})));
   EXPECT_TRUE(std::isnan(fast_pairwise_accuracy({}, {})));
 }
@@ -68,7 +69,8 @@ TEST(Metrics, ConstantScoresAreNotLucky) {
 
 TEST(Metrics, RecallWhereFewerThanKWorked) {
   const std::vector<double> seconds = {1, kFailed, kFailed, kFailed, kFailed};
-  EXPECT_DOUBLE_EQ(top_k_recall(std::vector<float>{1, 2, 3, 4, 5}, seconds, 4), 0.75) << "the one that worked is not among them";
+  EXPECT_DOUBLE_EQ(top_k_recall(std::vector<float>{1, 2, 3, 4, 5}, seconds, 4), 0.75)
+      << "the one that worked is not among them";
   EXPECT_DOUBLE_EQ(top_k_recall(std::vector<float>{5, 2, 3, 4, 1}, seconds, 4), 1);
 }
 

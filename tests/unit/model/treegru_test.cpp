@@ -21,8 +21,11 @@ using treegru::tree_rows;
 
 // Small, so that tests are quick.
 TreeGruOptions small(Objective objective = Objective::kRank, Form form = Form::kContext) {
-  return {.objective = objective, .shape = {.form = form, .embedding = 16, .hidden = 32, .slots = 4}, .passes = 60,
-          .steps = 600, .learning_rate = 1e-2};
+  return {.objective = objective,
+          .shape = {.form = form, .embedding = 16, .hidden = 32, .slots = 4},
+          .passes = 60,
+          .steps = 600,
+          .learning_rate = 1e-2};
 }
 
 Rows without_failures(const Rows& rows) {
@@ -49,7 +52,8 @@ TEST(TreeGru, SaysWhatIsMissingWithoutLibtorch) {
   const auto can = treegru::check_trainer();
   if (can) GTEST_SKIP() << "this build has libtorch";
   EXPECT_EQ(can.error().message,
-            "training TreeGRU needs libtorch, which this Lathe was built without: install libtorch-dev (scripts/install --torch) "
+            "training TreeGRU needs libtorch, which this Lathe was built without: install "
+            "libtorch-dev (scripts/install --torch) "
             "and build again, or choose an xgb model");
   EXPECT_EQ(make_treegru({})->train(tree_rows(20, 1, 1)).error().message, can.error().message);
 }
@@ -64,14 +68,16 @@ TEST(TreeGru, RefusesWrongUse) {
   EXPECT_FALSE(model->trained());
   EXPECT_EQ(model->train({}).error().message, "the cost model was given no rows to train on");
   EXPECT_EQ(model->train(synthetic_rows(50, 1, 1)).error().message,
-            fmt::format("TreeGRU learns from rows of tree features, which are {} wide, not 11", feature::tree_width()));
+            fmt::format("TreeGRU learns from rows of tree features, which are {} wide, not 11",
+                        feature::tree_width()));
   auto options = small();
   options.shape.hidden = 20;
   EXPECT_EQ(make_treegru(options)->train(rows).error().message,
             "TreeGRU's hidden size is 20, it must be a multiple of 16 up to 4096");
   options = small();
   options.held_out = 0.7;
-  EXPECT_EQ(make_treegru(options)->train(rows).error().message, "cost model option held_out is 0.7, it must be from 0 to 0.5");
+  EXPECT_EQ(make_treegru(options)->train(rows).error().message,
+            "cost model option held_out is 0.7, it must be from 0 to 0.5");
 }
 
 TEST_F(Trained, RankLearnsThePlantedOrder) {
@@ -121,7 +127,8 @@ TEST_F(Trained, TheSameRowsOptionsAndSeedGiveTheSameModel) {
 
 // In a search: a few steps from what is known, instead of all from nothing.
 TEST_F(Trained, AnUpdateGoesOnFromWhatWasLearnt) {
-  const Rows rows = without_failures(tree_rows(600, 1, 16)), fresh = without_failures(tree_rows(600, 1, 17));
+  const Rows rows = without_failures(tree_rows(600, 1, 16)),
+             fresh = without_failures(tree_rows(600, 1, 17));
   const auto after = [&](int count) {
     std::vector<int> numbers;
     for (int i = 0; i < count; ++i) numbers.push_back(i);
@@ -130,8 +137,11 @@ TEST_F(Trained, AnUpdateGoesOnFromWhatWasLearnt) {
   for (const Form form : {Form::kContext, Form::kVanilla}) {
     auto options = small(Objective::kRank, form);
     options.update_steps = 60;
-    const auto order = [&](const CostModel& model) { return pairwise_accuracy(scores_of(model, fresh), fresh.seconds); };
-    const auto updated = make_treegru(options), again = make_treegru(options), scratch = make_treegru(options);
+    const auto order = [&](const CostModel& model) {
+      return pairwise_accuracy(scores_of(model, fresh), fresh.seconds);
+    };
+    const auto updated = make_treegru(options), again = make_treegru(options),
+               scratch = make_treegru(options);
     ASSERT_TRUE(updated->update(after(100)) && scratch->train(after(100)));
     EXPECT_EQ(*updated->save(), *scratch->save()) << "the first is from scratch";
     const double before = order(*updated);
@@ -146,7 +156,8 @@ TEST_F(Trained, AnUpdateGoesOnFromWhatWasLearnt) {
   }
 }
 
-// Rows that once were taught, because there were too few to spare, do not judge what knows them by heart.
+// Rows that once were taught, because there were too few to spare, do not judge what knows them by
+// heart.
 TEST_F(Trained, AnUpdateBeginsAnewWhereRowsAreHeldOutForTheFirstTime) {
   const Rows rows = tree_rows(400, 1, 19);
   std::vector<int> few, all;
@@ -155,7 +166,8 @@ TEST_F(Trained, AnUpdateBeginsAnewWhereRowsAreHeldOutForTheFirstTime) {
   auto options = small();
   options.steps = 20;
   const auto model = make_treegru(options), scratch = make_treegru(options);
-  ASSERT_TRUE(model->update(select(rows, few)) && model->update(select(rows, all)) && scratch->train(select(rows, all)));
+  ASSERT_TRUE(model->update(select(rows, few)) && model->update(select(rows, all)) &&
+              scratch->train(select(rows, all)));
   EXPECT_EQ(*model->save(), *scratch->save());
   ASSERT_TRUE(model->update(select(rows, all)));
   EXPECT_NE(*model->save(), *scratch->save()) << "from then on it goes on";
@@ -177,7 +189,8 @@ TEST_F(Trained, LearnsWhereTheHeldOutRowsFormNoPairs) {
 }
 
 TEST_F(Trained, AnUpdateThatHardlyStepsKeepsTheScores) {
-  const Rows rows = without_failures(tree_rows(600, 1, 18)), fewer = without_failures(tree_rows(300, 1, 18));
+  const Rows rows = without_failures(tree_rows(600, 1, 18)),
+             fewer = without_failures(tree_rows(300, 1, 18));
   auto options = small();
   options.update_rate = 1e-9;
   const auto model = make_treegru(options);
@@ -189,7 +202,8 @@ TEST_F(Trained, AnUpdateThatHardlyStepsKeepsTheScores) {
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-3);
 }
 
-// The held-out rows have times that follow from nothing: training on them would fit them, and stopping by them ends soon.
+// The held-out rows have times that follow from nothing: training on them would fit them, and
+// stopping by them ends soon.
 TEST_F(Trained, StopsByRowsItDoesNotTrainOn) {
   Rows noise = tree_rows(400, 1, 6, 4);
   Rng rng(7);
@@ -228,11 +242,13 @@ TEST_F(Trained, SavedModelPredictsTheSame) {
   ASSERT_TRUE(model->train(rows));
   EXPECT_EQ(make_treegru(small(Objective::kRegression))->load(*model->save()).error().message,
             "the saved cost model is of kind treegru-rank, not treegru-reg");
-  EXPECT_EQ(make_treegru(small(Objective::kRank, Form::kVanilla))->load(*model->save()).error().message,
-            "the saved cost model is of kind treegru-rank, not treegru-vanilla-rank");
+  EXPECT_EQ(
+      make_treegru(small(Objective::kRank, Form::kVanilla))->load(*model->save()).error().message,
+      "the saved cost model is of kind treegru-rank, not treegru-vanilla-rank");
 }
 
-// The first batches of a run: few rows, all failed, all equal; and a program without loops among them.
+// The first batches of a run: few rows, all failed, all equal; and a program without loops among
+// them.
 TEST_F(Trained, LearnsFromVeryLittle) {
   const auto short_course = [](Objective objective) {
     auto options = small(objective);
@@ -264,7 +280,8 @@ TEST_F(Trained, AddsToAGlobalModel) {
   auto over = options;
   over.global = global;
   const auto with = make_treegru(over), alone = make_treegru(options);
-  const Rows few = without_failures(tree_rows(24, 1, 12)), fresh = without_failures(tree_rows(400, 1, 13));
+  const Rows few = without_failures(tree_rows(24, 1, 12)),
+             fresh = without_failures(tree_rows(400, 1, 13));
   EXPECT_TRUE(with->trained());
   EXPECT_EQ(scores_of(*with, fresh), scores_of(*global, fresh));
   ASSERT_TRUE(with->train(few) && alone->train(few));

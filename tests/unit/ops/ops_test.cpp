@@ -163,7 +163,8 @@ TEST(Conv2d, EpilogueOfGroupsAndOtherTypes) {
   const te::Tensor& y = p.tensors[static_cast<std::size_t>(p.outputs()[0])];
   EXPECT_EQ(y.dtype, Dtype::kF16);
   EXPECT_EQ(y.shape_at_border(), (std::vector<std::int64_t>{1, 6, 3, 3}));
-  EXPECT_EQ(p.tensors[static_cast<std::size_t>(p.find("residual"))].shape_at_border(), y.shape_at_border());
+  EXPECT_EQ(p.tensors[static_cast<std::size_t>(p.find("residual"))].shape_at_border(),
+            y.shape_at_border());
   const auto again = te::parse_program(te::print_program(p));
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_TRUE(te::equal(p, *again)) << te::print_program(p);

@@ -1,4 +1,5 @@
-// Libraries for tests: lowered programs of small expressions, and the functions of what was written, looked up.
+// Libraries for tests: lowered programs of small expressions, and the functions of what was
+// written, looked up.
 #pragma once
 
 #include <dlfcn.h>
@@ -16,7 +17,9 @@
 
 namespace lathe::package {
 
-inline Target target(const std::string& text) { return *codegen::resolve_target(*parse_target(text)); }
+inline Target target(const std::string& text) {
+  return *codegen::resolve_target(*parse_target(text));
+}
 
 inline flat::Program lowered(const std::string& text, const Target& t) {
   const auto program = te::parse_program(text);

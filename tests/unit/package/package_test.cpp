@@ -78,7 +78,6 @@ struct Tensors {
            ty = view(y, y_shape, 2);
   const DLTensor* inputs[3] = {&tx, &tw, &tb};
   DLTensor* outputs[1] = {&ty};
-
 };
 
 TEST_F(Package, MisuseIsAnsweredWithAStatusAndAMessage) {
@@ -214,7 +213,9 @@ TEST_F(Package, RefusesWhatCannotBeWrittenOrNamed) {
   // Names that every header or library has.
   for (const char* name : {"parallel", "artifact"})
     EXPECT_EQ(write_artifact(name, p, t, at("x.so")).error().message,
-              fmt::format("\"{0}\" cannot name an artifact: lathe_{0} has a meaning of its own; give another name", name));
+              fmt::format("\"{0}\" cannot name an artifact: lathe_{0} has a meaning of its own; "
+                          "give another name",
+                          name));
   EXPECT_EQ(write_artifact("dense", p, t, at("x.h")).error().kind, ErrorKind::kInvalidArgument);
   EXPECT_EQ(write_artifact("dense", p, t, at("no/such/folder/x.so")).error().kind, ErrorKind::kIo);
   EXPECT_TRUE(fs::is_empty(folder_.path()));
@@ -231,15 +232,18 @@ TEST(Header, StatesHowTensorsAreStored) {
                        .shape = {3, 1},
                        .layout = {{0, 1, 3, 1}, {1, 1, 1, 1}},
                        .size = 3});
-  const std::string remark = "The program is a test, and this sentence is long enough to need a second "
-                             "line of the comment that it stands in.";
+  const std::string remark =
+      "The program is a test, and this sentence is long enough to need a second "
+      "line of the comment that it stands in.";
   const std::string text = header_text("net", p, target("cpu:host"), {"First.", remark});
   EXPECT_NE(text.find("inputs[0]  X: f32 [3, 32],"), std::string::npos) << text;
   EXPECT_NE(text.find("48 * (i1 / 16) + 16 * i0 + (i1 % 16);"), std::string::npos) << text;
   EXPECT_NE(text.find("outputs[0]  Y: f16 [3, 1], row-major"), std::string::npos) << text;
-  EXPECT_NE(text.find(" *\n * First.\n *\n * The program is a test, and this sentence is long enough to "
-                      "need a second line of the comment that\n * it stands in.\n */\n#ifndef LATHE_ARTIFACT_net_H_\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(" *\n * First.\n *\n * The program is a test, and this sentence is long enough to "
+                "need a second line of the comment that\n * it stands in.\n */\n#ifndef "
+                "LATHE_ARTIFACT_net_H_\n"),
+      std::string::npos)
       << text;
 }
 

@@ -70,7 +70,8 @@ int main(void) {
 }
 )";
 
-// A forked child and then its parent use one handle whose loops run on threads. Prints how the child ended.
+// A forked child and then its parent use one handle whose loops run on threads. Prints how the
+// child ended.
 constexpr const char* kForking = R"(
 #include "double.h"
 #include <stdio.h>
@@ -122,7 +123,8 @@ int main(void) {
 class SideBySide : public ::testing::Test {
  protected:
   std::string at(const std::string& name) const { return folder_.at(name); }
-  void write(const std::string& name, const std::string& text, const Target& t, const std::string& file) const {
+  void write(const std::string& name, const std::string& text, const Target& t,
+             const std::string& file) const {
     const auto written = write_artifact(name, lowered(text, t), t, at(file));
     ASSERT_TRUE(written) << written.error().text();
   }
@@ -137,9 +139,10 @@ class SideBySide : public ::testing::Test {
     write_two(target(machine.target));
     std::ofstream(at("user.c")) << kUser;
     for (const char* order : {"./twice.so ./hundred.so", "./hundred.so ./twice.so"}) {
-      const std::string command =
-          fmt::format("cd {} && {} -std=c99 -pedantic -Wall -Wextra -Werror user.c -I. {} -o user && {} ./user > out",
-                      folder_.path().string(), machine.cc, order, machine.run);
+      const std::string command = fmt::format(
+          "cd {} && {} -std=c99 -pedantic -Wall -Wextra -Werror user.c -I. {} -o user && {} ./user "
+          "> out",
+          folder_.path().string(), machine.cc, order, machine.run);
       ASSERT_EQ(std::system(command.c_str()), 0) << command;
       EXPECT_EQ(content(at("out")), "twice 0 12\nhundred 100 100102\n") << order;
     }
@@ -147,13 +150,16 @@ class SideBySide : public ::testing::Test {
   // What the library defines for others, and what its header declares.
   void expect_only_the_headers_functions(const Target& t) const {
     write("twice", "X: f32[7]; const W: f32[7]; Y[i] = X[i] * W[i]", t);
-    ASSERT_EQ(std::system(fmt::format("nm -D --defined-only {} > {}", at("twice.so"), at("names")).c_str()), 0);
+    ASSERT_EQ(std::system(
+                  fmt::format("nm -D --defined-only {} > {}", at("twice.so"), at("names")).c_str()),
+              0);
     std::set<std::string> visible, declared;
     std::istringstream names(content(at("names")));
     for (std::string address, kind, name; names >> address >> kind >> name;) visible.insert(name);
     for (const char* action : {"create", "prepare", "run", "destroy", "message"}) {
       declared.insert(fmt::format("lathe_twice_{}", action));
-      EXPECT_NE(content(at("twice.h")).find(fmt::format("lathe_twice_{}(", action)), std::string::npos);
+      EXPECT_NE(content(at("twice.h")).find(fmt::format("lathe_twice_{}(", action)),
+                std::string::npos);
     }
     EXPECT_EQ(visible, declared);
   }
@@ -192,14 +198,16 @@ void expect_sums(const Adding& adding, int runs) {
   DLTensor* outputs[] = {&y_view};
   for (int r = 0; r < runs; ++r) {
     std::ranges::fill(y, -1.F);
-    ASSERT_EQ(adding.library->run(handle, inputs, outputs), LATHE_OK) << adding.library->message(handle);
+    ASSERT_EQ(adding.library->run(handle, inputs, outputs), LATHE_OK)
+        << adding.library->message(handle);
     for (const float got : y) ASSERT_EQ(got, 3 + adding.added);
   }
   // Its own messages, too.
   shape[0] = adding.size + 1;
   ASSERT_EQ(adding.library->run(handle, inputs, outputs), LATHE_INVALID_ARGUMENT);
-  EXPECT_EQ(adding.library->message(handle), fmt::format("tensor \"X\" has extent {} in dimension 0, not {}",
-                                                         adding.size + 1, adding.size));
+  EXPECT_EQ(adding.library->message(handle),
+            fmt::format("tensor \"X\" has extent {} in dimension 0, not {}", adding.size + 1,
+                        adding.size));
   adding.library->destroy(handle);
 }
 
@@ -208,17 +216,20 @@ TEST_F(SideBySide, TwentyLoadedGloballyRunFromSeveralThreadsAtOnce) {
   std::vector<Adding> all;
   for (int n = 0; n < 20; ++n) {
     // Some have one name: a handle of the loader tells them apart.
-    const std::string name = n % 2 == 0 ? "add" : fmt::format("add{}", n), file = fmt::format("{}.so", n);
+    const std::string name = n % 2 == 0 ? "add" : fmt::format("add{}", n),
+                      file = fmt::format("{}.so", n);
     const std::int64_t size = 1 + 37 * n * n;
     write(name, fmt::format("X: f32[{}]; Y[i] = X[i] + {}", size, n), t, file);
-    all.push_back({std::make_unique<Library>(at(file), name, RTLD_GLOBAL), size, static_cast<float>(n)});
+    all.push_back(
+        {std::make_unique<Library>(at(file), name, RTLD_GLOBAL), size, static_cast<float>(n)});
   }
   for (const Adding& adding : all) expect_sums(adding, 1);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread)
     threads.emplace_back([&, thread] {
       // Each library on two threads at least.
-      for (int n = 0; n < 20; ++n) expect_sums(all[static_cast<std::size_t>((n + 5 * thread) % 20)], 20);
+      for (int n = 0; n < 20; ++n)
+        expect_sums(all[static_cast<std::size_t>((n + 5 * thread) % 20)], 20);
     });
   for (auto& thread : threads) thread.join();
 }
@@ -263,8 +274,9 @@ TEST_F(SideBySide, AForkedChildUsesTheHandleOfItsParent) {
   const Target t = target("cpu:host;threads=3");
   ASSERT_TRUE(write_artifact("double", doubled_in_parallel(t, 1000), t, at("double.so")));
   std::ofstream(at("forking.c")) << kForking;
-  const std::string command = fmt::format("cd {} && {} forking.c -I. ./double.so -o forking && ./forking > out",
-                                          folder_.path().string(), LATHE_CC);
+  const std::string command =
+      fmt::format("cd {} && {} forking.c -I. ./double.so -o forking && ./forking > out",
+                  folder_.path().string(), LATHE_CC);
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   EXPECT_EQ(content(at("out")), "0 0\n0 0\n");
 }

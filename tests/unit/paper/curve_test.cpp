@@ -23,7 +23,8 @@ TEST(Curve, TellsWhenItWasGoodEnough) {
 TEST(Curve, IsReadAsItWasWritten) {
   EXPECT_EQ(*parse_curve(text_of(kCurve)), kCurve);
   EXPECT_EQ(*parse_curve(""), Curve{});
-  for (const char* wrong : {"3", "3:", ":0.1", "3:0.1,", "3:0.1 ", "3:0.1 2:0.05", "3:0.1 4:0.2", "3:nan", "3:inf", "3:-1", "0:0.1", "x"}) {
+  for (const char* wrong : {"3", "3:", ":0.1", "3:0.1,", "3:0.1 ", "3:0.1 2:0.05", "3:0.1 4:0.2",
+                            "3:nan", "3:inf", "3:-1", "0:0.1", "x"}) {
     const auto curve = parse_curve(wrong);
     ASSERT_FALSE(curve) << wrong;
     EXPECT_EQ(curve.error().kind, ErrorKind::kDataLoss);

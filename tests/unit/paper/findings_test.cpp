@@ -11,7 +11,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 using enum Outcome;
 
 TEST(Findings, OfTwoSearchesOnASpace) {
-  const std::vector<double> few = {10, 12, 11, 15, 13, 12, 14}, many = {100, 120, kNever, 90, kNever, 110, kNever};
+  const std::vector<double> few = {10, 12, 11, 15, 13, 12, 14},
+                            many = {100, 120, kNever, 90, kNever, 110, kNever};
   EXPECT_EQ(compare(few, many), kFewer);
   EXPECT_EQ(compare(many, few), kMore);
   EXPECT_EQ(compare(few, few), kSame);
@@ -37,7 +38,9 @@ TEST(Findings, OfAllSpacesTogether) {
   EXPECT_EQ(judge(Expected::kFewer, {kFewer, kFewer, kUndecided, kUndecided}), Verdict::kInPart);
   EXPECT_EQ(judge(Expected::kSame, {kSame, kSame, kUndecided, kUndecided}), Verdict::kInPart);
   EXPECT_EQ(judge(Expected::kNotMore, {kMore, kUndecided, kSame}), Verdict::kInPart);
-  EXPECT_EQ(judge(Expected::kFewer, {kFewer, kFewer, kSame, kUndecided, kUndecided, kUndecided, kUndecided}), Verdict::kUndecided);
+  EXPECT_EQ(judge(Expected::kFewer,
+                  {kFewer, kFewer, kSame, kUndecided, kUndecided, kUndecided, kUndecided}),
+            Verdict::kUndecided);
   EXPECT_EQ(judge(Expected::kNotMore, {kSame, kUndecided, kUndecided}), Verdict::kUndecided);
   EXPECT_EQ(judge(Expected::kFewer, {}), Verdict::kUndecided);
 }

@@ -32,10 +32,18 @@ TEST(Plans, SayWhatIsMissing) {
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->groups.empty());
   ASSERT_EQ(plan->left_out.size(), 4U);
-  EXPECT_EQ(plan->left_out[0], "fig9, in domain, needs a recording of C7, made with lathe space record");
-  Figure targets{"fig", "", "", {{.title = "across targets", .targets = {"conv"}, .sources = {"matmul"}, .other_target = true}}};
+  EXPECT_EQ(plan->left_out[0],
+            "fig9, in domain, needs a recording of C7, made with lathe space record");
+  Figure targets{"fig",
+                 "",
+                 "",
+                 {{.title = "across targets",
+                   .targets = {"conv"},
+                   .sources = {"matmul"},
+                   .other_target = true}}};
   EXPECT_EQ(plan_for(targets, spaces(), {})->left_out.at(0),
-            "fig, across targets, needs a recording of matmul on a second target to learn from, made with lathe space record");
+            "fig, across targets, needs a recording of matmul on a second target to learn from, "
+            "made with lathe space record");
 }
 
 TEST(Plans, SearchOnAnotherTargetToo) {
@@ -52,17 +60,24 @@ TEST(Plans, SearchOnAnotherTargetToo) {
   EXPECT_EQ(plan->groups[1].panels[0].space, &two[1]);
   EXPECT_TRUE(plan->left_out.empty());
   EXPECT_EQ(plan_for(figures_named("fig4")->front(), spaces(), {})->left_out,
-            std::vector<std::string>{"fig4, on another target, needs a recording of another target, made with lathe space record"});
+            std::vector<std::string>{"fig4, on another target, needs a recording of another "
+                                     "target, made with lathe space record"});
 }
 
 TEST(Plans, LearnFromTheRecordingsThatThereAre) {
-  const Figure figure{"fig", "", "", {{.targets = {"matmul"}, .sources = {"C1", "conv"}, .series = {{"xgb-rank-transfer", "with"}, {"xgb-rank", "without"}}}}};
+  const Figure figure{"fig",
+                      "",
+                      "",
+                      {{.targets = {"matmul"},
+                        .sources = {"C1", "conv"},
+                        .series = {{"xgb-rank-transfer", "with"}, {"xgb-rank", "without"}}}}};
   const auto plan = plan_for(figure, spaces(), {});
   ASSERT_TRUE(plan);
   const auto& cells = plan->groups.at(0).panels.at(0).cells;
   ASSERT_EQ(cells.at(0).sources.size(), 1U);
   EXPECT_EQ(cells[0].sources[0]->recording.name, "conv");
-  EXPECT_EQ(plan->left_out, std::vector<std::string>{"fig does without C1 to learn from: no recording"});
+  EXPECT_EQ(plan->left_out,
+            std::vector<std::string>{"fig does without C1 to learn from: no recording"});
   EXPECT_TRUE(cells.at(1).sources.empty());
 }
 
@@ -74,7 +89,8 @@ TEST(Plans, KnowEveryArmOfEveryFigure) {
         EXPECT_TRUE(experiment::arm_named(series.arm)) << figure.name << " " << series.arm;
         arms.insert(series.arm);
       }
-      for (const Claim& claim : setting.claims) EXPECT_TRUE(arms.contains(claim.arm) && arms.contains(claim.against)) << figure.name;
+      for (const Claim& claim : setting.claims)
+        EXPECT_TRUE(arms.contains(claim.arm) && arms.contains(claim.against)) << figure.name;
     }
 }
 
@@ -83,7 +99,9 @@ TEST(Plans, FindRecordingsInFoldersOfTheirOwn) {
   std::filesystem::create_directory(folder.path() / "avx2");
   for (const auto& entry : std::filesystem::directory_iterator(LATHE_RECORDINGS))
     if (entry.path().string().ends_with(".json.zst"))
-      std::filesystem::copy_file(entry, folder.path() / (entry.path().filename() == "conv.json.zst" ? "avx2" : "") / entry.path().filename());
+      std::filesystem::copy_file(
+          entry, folder.path() / (entry.path().filename() == "conv.json.zst" ? "avx2" : "") /
+                     entry.path().filename());
   const auto found = spaces_in(folder.path().string());
   ASSERT_TRUE(found) << found.error().text();
   ASSERT_EQ(found->size(), 2U);
@@ -91,10 +109,15 @@ TEST(Plans, FindRecordingsInFoldersOfTheirOwn) {
 }
 
 TEST(Plans, RefuseUnknownNames) {
-  EXPECT_EQ(figures_named("fig3").error().text(), "unknown figure \"fig3\"; known are fig4, fig5, fig6, fig7, fig8, fig9, fig10a, all");
+  EXPECT_EQ(figures_named("fig3").error().text(),
+            "unknown figure \"fig3\"; known are fig4, fig5, fig6, fig7, fig8, fig9, fig10a, all");
   const Figure figure{"fig", "", "", {{.series = {{"guess", "guess"}}}}};
-  EXPECT_TRUE(plan_for(figure, spaces(), {}).error().text().starts_with("unknown arm \"guess\"; known are xgb-rank, "));
-  EXPECT_TRUE(spaces_in("/nowhere").error().text().starts_with("/nowhere: there are no recordings here; "));
+  EXPECT_TRUE(plan_for(figure, spaces(), {})
+                  .error()
+                  .text()
+                  .starts_with("unknown arm \"guess\"; known are xgb-rank, "));
+  EXPECT_TRUE(
+      spaces_in("/nowhere").error().text().starts_with("/nowhere: there are no recordings here; "));
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ class Runs : public testing::Test {
     auto rows = RawRows::open(file_);
     EXPECT_TRUE(rows) << rows.error().text();
     Progress last;
-    const auto status = perform(plans_, settings_, jobs, *rows, [&](const Progress& progress) { last = progress; },
-                                [&] { return most != kAll && last.done - last.resumed >= most; });
+    const auto status = perform(
+        plans_, settings_, jobs, *rows, [&](const Progress& progress) { last = progress; },
+        [&] { return most != kAll && last.done - last.resumed >= most; });
     EXPECT_TRUE(status) << status.error().text();
     EXPECT_TRUE(rows->sort());
     if (last.wanted > 0) {
@@ -39,7 +40,12 @@ class Runs : public testing::Test {
   static constexpr int kAll = -1;
   const Settings settings_{.seeds = 3, .trials = 40, .rows_a_source = 50};
   const std::vector<SpaceFile> spaces_ = *spaces_in(LATHE_RECORDINGS);
-  const Figure figure_{"fig", "", "", {{.sources = {"conv", "matmul"}, .series = {{"random-x2", ""}, {"xgb-rank-paper", ""}, {"xgb-rank-transfer", ""}}}}};
+  const Figure figure_{
+      "fig",
+      "",
+      "",
+      {{.sources = {"conv", "matmul"},
+        .series = {{"random-x2", ""}, {"xgb-rank-paper", ""}, {"xgb-rank-transfer", ""}}}}};
   const std::vector<Plan> plans_ = {*plan_for(figure_, spaces_, settings_)};
   const test::TemporaryFolder folder_;
   const std::string file_ = folder_.at("raw.csv");
@@ -85,12 +91,17 @@ TEST_F(Runs, AreWrittenByOneProcessAtATime) {
   ASSERT_TRUE(rows);
   const auto second = RawRows::open(file_);
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().text(), folder_.path().string() + ": another lathe paper writes here; wait for its end, or give another folder with -o");
+  EXPECT_EQ(
+      second.error().text(),
+      folder_.path().string() +
+          ": another lathe paper writes here; wait for its end, or give another folder with -o");
 }
 
 TEST_F(Runs, RefuseDamagedRows) {
   EXPECT_EQ(runs(1, 2), 2);
-  const std::string good = content(), advice = "is no run of lathe paper; take it away, or give another folder with -o";
+  const std::string good = content(),
+                    advice =
+                        "is no run of lathe paper; take it away, or give another folder with -o";
   refused("something else\n", "line 1 " + advice);
   refused("something else", "line 1 " + advice);
   refused("something else\nwithout an end", "line 1 " + advice);

@@ -13,15 +13,18 @@ namespace {
 // Races where the machine is disturbed in one race of five, for everyone in it alike.
 class Races final : public measure::Measurer {
  public:
-  Status measure(std::vector<measure::Candidate>, double, const std::function<void(measure::Outcome)>&,
+  Status measure(std::vector<measure::Candidate>, double,
+                 const std::function<void(measure::Outcome)>&,
                  const std::function<bool()>&) override {
     return fail(ErrorKind::kInternal, "nothing is to be measured");
   }
-  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates, const measure::RaceOptions&) override {
+  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates,
+                                    const measure::RaceOptions&) override {
     measure::RaceOutcome out;
     for (const auto& candidate : candidates) {
       const int visit = visits[candidate.tag]++;
-      out.racers.push_back({.ran = true, .seconds = (candidate.tag + 1) * (visit == 2 ? 3.0 : 1.0)});
+      out.racers.push_back(
+          {.ran = true, .seconds = (candidate.tag + 1) * (visit == 2 ? 3.0 : 1.0)});
     }
     groups.push_back(candidates.size());
     return out;
@@ -39,7 +42,8 @@ class CollectTest : public RecordedTest {
     run.workload = "C[i] = A[i]";
     run_ = store_->open_run(run)->id;
   }
-  void add(const Recording& of, std::size_t config, double seconds, const std::string& cpu = "6/1/2") {
+  void add(const Recording& of, std::size_t config, double seconds,
+           const std::string& cpu = "6/1/2") {
     store::Record record;
     record.run = run_;
     record.index = next_++;
@@ -66,7 +70,8 @@ class CollectTest : public RecordedTest {
 TEST_F(CollectTest, ARunThatMeasuredAllBecomesARecording) {
   Recording recording = made_up();
   const std::size_t count = recording.configs().size();
-  for (std::size_t i = count; i-- > 0;) add(recording, i, i % 10 == 0 ? 0 : 1e-5 * (1 + static_cast<double>(i)));
+  for (std::size_t i = count; i-- > 0;)
+    add(recording, i, i % 10 == 0 ? 0 : 1e-5 * (1 + static_cast<double>(i)));
   const auto records = records_of(*store_, run_, recording);
   ASSERT_TRUE(records) << records.error().text();
   ASSERT_TRUE(collect(*records, recording));
@@ -104,17 +109,22 @@ TEST_F(CollectTest, SaysHowMuchIsMissing) {
   add(recording, 1, 1e-5, "another cpu");
   const auto records = records_of(*store_, run_, recording);
   ASSERT_FALSE(records);
-  EXPECT_NE(records.error().message.find(fmt::format("{} of {} configurations are not measured yet", recording.configs().size() - 1,
-                                                     recording.configs().size())), std::string::npos)
+  EXPECT_NE(records.error().message.find(fmt::format("{} of {} configurations are not measured yet",
+                                                     recording.configs().size() - 1,
+                                                     recording.configs().size())),
+            std::string::npos)
       << records.error().text();
 }
 
 TEST(RaceAll, TakesTheMedianOfRacesInGroupsDrawnAnew) {
   std::vector<store::Record> records(47);
-  for (std::size_t i = 0; i < records.size(); ++i) records[i] = {.id = static_cast<std::int64_t>(100 + i), .trace = Json::array()};
+  for (std::size_t i = 0; i < records.size(); ++i)
+    records[i] = {.id = static_cast<std::int64_t>(100 + i), .trace = Json::array()};
   Races races;
   std::set<double> shares;
-  const auto results = race_all(records, races, measure::CacheMode::kWarm, [&](double share) { shares.insert(share); }, [] { return false; });
+  const auto results = race_all(
+      records, races, measure::CacheMode::kWarm, [&](double share) { shares.insert(share); },
+      [] { return false; });
   ASSERT_TRUE(results);
   ASSERT_EQ(results->size(), records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -123,7 +133,8 @@ TEST(RaceAll, TakesTheMedianOfRacesInGroupsDrawnAnew) {
   }
   EXPECT_EQ(shares.size(), 5U);
   EXPECT_LE(std::ranges::max(races.groups), 20U);
-  const auto stopped = race_all(records, races, measure::CacheMode::kWarm, [](double) {}, [] { return true; });
+  const auto stopped =
+      race_all(records, races, measure::CacheMode::kWarm, [](double) {}, [] { return true; });
   ASSERT_TRUE(stopped);
   EXPECT_TRUE(stopped->empty());
 }

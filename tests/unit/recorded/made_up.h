@@ -14,8 +14,10 @@
 namespace lathe::recorded {
 
 inline std::shared_ptr<const space::Space> small_space() {
-  const auto program = te::parse_program("A: f32[23,19]; B: f32[23,37]; C[i,j] = sum(k) A[k,i] * B[k,j]");
-  const std::shared_ptr<const space::Space> whole = std::move(*derive_space(te::canonical(*program), test::avx512(), space::Flavour::kWide));
+  const auto program =
+      te::parse_program("A: f32[23,19]; B: f32[23,37]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+  const std::shared_ptr<const space::Space> whole =
+      std::move(*derive_space(te::canonical(*program), test::avx512(), space::Flavour::kWide));
   Json kept = Json::object();
   for (const space::Knob& knob : whole->knob_list())
     kept[knob.name] = knob.labels.empty() ? Json(knob.values.front()) : Json(knob.labels.front());
@@ -32,7 +34,9 @@ inline double made_up_seconds(const Json& config) {
   const double tile = config["tile.p0"].get<double>() * config["tile.v"].get<double>();
   const double spill = std::max(0.0, tile - 20) * 0.2;
   const std::string order = config["order"].get<std::string>();
-  return 1e-5 * (1 + std::abs(std::log2(tile / 14)) + spill + 0.1 * static_cast<double>(order[0] % 3) + 0.05 * (order.back() == 'p')) *
+  return 1e-5 *
+         (1 + std::abs(std::log2(tile / 14)) + spill + 0.1 * static_cast<double>(order[0] % 3) +
+          0.05 * (order.back() == 'p')) *
          (config["pack.weights"] == "none" ? 1.4 : 1);
 }
 
@@ -41,8 +45,14 @@ inline Recording made_up() {
   recording.name = "small";
   recording.space = small_space();
   recording.target = test::avx512();
-  recording.machine = {.cpu_name = "Nobody's", .family = 6, .model = 1, .stepping = 2, .l1d_bytes = 49152, .l2_bytes = 2097152,
-                       .l3_bytes = 33554432, .cores = 4};
+  recording.machine = {.cpu_name = "Nobody's",
+                       .family = 6,
+                       .model = 1,
+                       .stepping = 2,
+                       .l1d_bytes = 49152,
+                       .l2_bytes = 2097152,
+                       .l3_bytes = 33554432,
+                       .cores = 4};
   recording.cache_mode = "warm";
   recording.flavour = space::Flavour::kWide;
   recording.codegen_version = 7;

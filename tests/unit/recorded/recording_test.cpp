@@ -76,7 +76,8 @@ TEST_F(RecordedTest, RefusesWhatIsNoSoundRecording) {
   refused(changed("/trials/seconds/3", "fast"), "no number");
   refused(changed("/trials/spread", Json::array()), "not equally long");
   refused(changed("/trials/failure/3", 5), "times that cannot be");
-  refused(changed("/space/sketches/0/trace/0/loop", "nowhere"), "cannot be built by this Lathe any more");
+  refused(changed("/space/sketches/0/trace/0/loop", "nowhere"),
+          "cannot be built by this Lathe any more");
   refused(changed("/space/knobs/0/labels", {"VPK.vp"}), "knob order");
   EXPECT_EQ(load(path("none")).error().kind, ErrorKind::kNotFound);
 }
@@ -85,7 +86,8 @@ TEST_F(RecordedTest, ItsSpaceHasTwentyThousandConfigurationsInLessThanAMegabyte)
   // Columns of noise are the worst there can be: six digits each.
   Json column = Json::array();
   Rng rng(1);
-  for (int i = 0; i < 20'000; ++i) column.push_back(std::strtod(fmt::format("{:.6g}", 1e-3 * rng.uniform()).c_str(), nullptr));
+  for (int i = 0; i < 20'000; ++i)
+    column.push_back(std::strtod(fmt::format("{:.6g}", 1e-3 * rng.uniform()).c_str(), nullptr));
   EXPECT_LT(compress(Json{{"a", column}}.dump()).size(), 150'000U);
 }
 
@@ -148,7 +150,8 @@ TEST(HowHard, CountsWhatIsNearTheBest) {
   const double start = recording.seconds(*recording.find(recording.space->default_config()));
   EXPECT_DOUBLE_EQ(d.default_share, recording.best_seconds() / start);
   int faster = 0;
-  for (std::size_t i = 0; i < recording.configs().size(); ++i) faster += recording.seconds(i) < start;
+  for (std::size_t i = 0; i < recording.configs().size(); ++i)
+    faster += recording.seconds(i) < start;
   EXPECT_EQ(d.default_place, faster + 1);
 }
 
@@ -160,7 +163,8 @@ TEST(KernelTuner, HasEveryConfigurationUnderItsValues) {
   std::size_t i = 0, failed = 0;
   for (const auto& [key, entry] : cache["cache"].items()) {
     std::string expected;
-    for (const auto& name : cache["tune_params_keys"]) expected += (expected.empty() ? "" : ",") + entry[name.get<std::string>()].dump();
+    for (const auto& name : cache["tune_params_keys"])
+      expected += (expected.empty() ? "" : ",") + entry[name.get<std::string>()].dump();
     EXPECT_EQ(key, expected);
     if (entry["time"].is_number()) {
       EXPECT_DOUBLE_EQ(entry["time"].get<double>(), 1e3 * recording.seconds(i));

@@ -15,7 +15,8 @@ struct Ran {
 };
 
 // The first trials of a search on a recording.
-Ran run(const Recording& recording, tune::Options options, const std::string& search, const std::string& model) {
+Ran run(const Recording& recording, tune::Options options, const std::string& search,
+        const std::string& model) {
   options.search = search;
   options.model = model;
   options.machine = recording.machine;
@@ -35,9 +36,13 @@ Ran run(const Recording& recording, tune::Options options, const std::string& se
 
 TEST(Replay, TellsWhatWasRecordedAndSearchesAreTheSameEachTime) {
   const Recording recording = made_up();
-  for (const auto& [search, model] : {std::pair{"annealing", "xgb-rank"}, {"annealing", "analytic"}, {"genetic", "none"}, {"random", "none"}}) {
+  for (const auto& [search, model] : {std::pair{"annealing", "xgb-rank"},
+                                      {"annealing", "analytic"},
+                                      {"genetic", "none"},
+                                      {"random", "none"}}) {
     SCOPED_TRACE(std::string(search) + " " + model);
-    const Ran a = run(recording, {.trials = 90, .batch = 20}, search, model), b = run(recording, {.trials = 90, .batch = 20}, search, model);
+    const Ran a = run(recording, {.trials = 90, .batch = 20}, search, model),
+              b = run(recording, {.trials = 90, .batch = 20}, search, model);
     ASSERT_EQ(a.records.size(), 90U);
     ASSERT_EQ(b.records.size(), 90U);
     for (std::size_t i = 0; i < a.records.size(); ++i) {
@@ -67,12 +72,15 @@ TEST(Replay, ExhaustsTheSpace) {
 TEST(Replay, RefusesAConfigurationOutsideIt) {
   const Recording recording = made_up();
   const auto measurer = make_replay(recording);
-  const std::vector<measure::Candidate> strangers = {{0, {}, recording.configs()[0]}, {1, {}, {99, 99, 99, 99}}};
+  const std::vector<measure::Candidate> strangers = {{0, {}, recording.configs()[0]},
+                                                     {1, {}, {99, 99, 99, 99}}};
   int heard = 0;
-  const auto status = measurer->measure(strangers, 1, [&](const measure::Outcome&) { ++heard; }, [] { return false; });
+  const auto status = measurer->measure(
+      strangers, 1, [&](const measure::Outcome&) { ++heard; }, [] { return false; });
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().kind, ErrorKind::kNotFound);
-  EXPECT_NE(status.error().message.find("the recording of small has no configuration 99,99,99,99"), std::string::npos);
+  EXPECT_NE(status.error().message.find("the recording of small has no configuration 99,99,99,99"),
+            std::string::npos);
   EXPECT_EQ(heard, 1);
   EXPECT_FALSE(measurer->race(strangers, {}));
 }
@@ -81,9 +89,11 @@ TEST(Replay, StopsWhereItIsTold) {
   const Recording recording = made_up();
   const auto measurer = make_replay(recording);
   std::vector<measure::Candidate> batch;
-  for (int i = 0; i < 10; ++i) batch.push_back({i, {}, recording.configs()[static_cast<std::size_t>(i)]});
+  for (int i = 0; i < 10; ++i)
+    batch.push_back({i, {}, recording.configs()[static_cast<std::size_t>(i)]});
   int heard = 0;
-  EXPECT_TRUE(measurer->measure(batch, 1, [&](const measure::Outcome&) { ++heard; }, [&] { return heard == 4; }));
+  EXPECT_TRUE(measurer->measure(
+      batch, 1, [&](const measure::Outcome&) { ++heard; }, [&] { return heard == 4; }));
   EXPECT_EQ(heard, 4);
 }
 

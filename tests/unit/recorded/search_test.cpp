@@ -15,11 +15,14 @@ namespace {
 
 class SearchTest : public testing::TestWithParam<const char*> {
  protected:
-  SearchTest() : recording_(*load(std::string(LATHE_RECORDINGS) + "/" + GetParam() + ".json.zst")) {}
+  SearchTest()
+      : recording_(*load(std::string(LATHE_RECORDINGS) + "/" + GetParam() + ".json.zst")) {}
 
   // Trials until one is within 5 % of the best; all of the space where none is.
-  static double trials_to_95(const Recording& recording, const std::string& search, const std::string& model, std::uint64_t seed) {
-    tune::Options options{.trials = static_cast<int>(recording.configs().size()), .batch = 16, .first_batch = 8};
+  static double trials_to_95(const Recording& recording, const std::string& search,
+                             const std::string& model, std::uint64_t seed) {
+    tune::Options options{
+        .trials = static_cast<int>(recording.configs().size()), .batch = 16, .first_batch = 8};
     options.search = search;
     options.model = model;
     options.prior = options.default_first = false;  // the model alone
@@ -37,13 +40,16 @@ class SearchTest : public testing::TestWithParam<const char*> {
       const auto best = store->best({});
       return best && *best && recording.best_seconds() >= 0.95 * (**best).seconds;
     };
-    const auto summary = tune::tune(*recording.space, *measurer, *store, recording.target, options, {}, found);
+    const auto summary =
+        tune::tune(*recording.space, *measurer, *store, recording.target, options, {}, found);
     EXPECT_TRUE(summary) << summary.error().text();
     return summary->trials;
   }
-  static std::vector<double> seeds(const Recording& recording, const std::string& search, const std::string& model, int count) {
+  static std::vector<double> seeds(const Recording& recording, const std::string& search,
+                                   const std::string& model, int count) {
     std::vector<double> trials;
-    for (int seed = 0; seed < count; ++seed) trials.push_back(trials_to_95(recording, search, model, static_cast<std::uint64_t>(seed)));
+    for (int seed = 0; seed < count; ++seed)
+      trials.push_back(trials_to_95(recording, search, model, static_cast<std::uint64_t>(seed)));
     return trials;
   }
 
@@ -58,7 +64,8 @@ TEST_P(SearchTest, RandomSearchNeedsWhatItMust) {
 }
 
 TEST_P(SearchTest, AModelNeedsFewerTrialsThanChance) {
-  EXPECT_LT(quantile(seeds(recording_, "annealing", "xgb-rank", 9), 0.5), 0.7 * quantile(seeds(recording_, "random", "none", 41), 0.5));
+  EXPECT_LT(quantile(seeds(recording_, "annealing", "xgb-rank", 9), 0.5),
+            0.7 * quantile(seeds(recording_, "random", "none", 41), 0.5));
 }
 
 TEST_P(SearchTest, WithNothingToLearnAModelIsNoBetterThanChance) {

@@ -5,7 +5,8 @@
 namespace lathe::report {
 namespace {
 
-store::Record failure(const std::string& kind, const std::string& message, const std::string& place = "runner") {
+store::Record failure(const std::string& kind, const std::string& message,
+                      const std::string& place = "runner") {
   store::Record record;
   record.error_kind = kind;
   record.error_message = message;
@@ -15,7 +16,8 @@ store::Record failure(const std::string& kind, const std::string& message, const
 
 TEST(Failures, MostFrequentFirst) {
   FailureTable table;
-  for (int i = 0; i < 3; ++i) table.add(failure("timeout", "took longer than 5 s", i == 0 ? "first" : "later"));
+  for (int i = 0; i < 3; ++i)
+    table.add(failure("timeout", "took longer than 5 s", i == 0 ? "first" : "later"));
   for (int i = 0; i < 2; ++i) table.add(failure("run", "killed by signal 11"));
   for (int i = 0; i < 9; ++i) table.add(failure("run", "illegal instruction"));
   const auto failures = table.summary();
@@ -30,7 +32,8 @@ TEST(Failures, MostFrequentFirst) {
 
 TEST(Failures, ReasonsWithoutEnd) {
   FailureTable table;
-  for (int i = 0; i < 5000; ++i) table.add(failure("build", "no register for value " + std::to_string(i)));
+  for (int i = 0; i < 5000; ++i)
+    table.add(failure("build", "no register for value " + std::to_string(i)));
   table.add(failure("build", "no register for value 7"));
   const auto failures = table.summary();
   ASSERT_EQ(failures.size(), 1U);

@@ -9,13 +9,16 @@ namespace lathe::report {
 namespace {
 
 constexpr const char* kMatmul =
-    "A: f32[64,32]; B: f32[64,16]; output C: f32[32,16]; C[i:32,j:16] = sum(k:64) A[k,i] * B[k,j]; layout plain; max_error 2e-05";
-constexpr const char* kCopy = "A: f32[31]; output B: f32[31]; B[i:31] = A[i]; layout plain; max_error 2e-05";
+    "A: f32[64,32]; B: f32[64,16]; output C: f32[32,16]; C[i:32,j:16] = sum(k:64) A[k,i] * B[k,j]; "
+    "layout plain; max_error 2e-05";
+constexpr const char* kCopy =
+    "A: f32[31]; output B: f32[31]; B[i:31] = A[i]; layout plain; max_error 2e-05";
 
 class Gather : public store::StoreTest {
  protected:
   // A run of `count` trials of 2 ms, 1.99 ms ..., every tenth failed; scored rightly.
-  store::Run fill(store::Store& store, store::Run run, int count, const std::function<void(store::Record&)>& change = {}) {
+  store::Run fill(store::Store& store, store::Run run, int count,
+                  const std::function<void(store::Record&)>& change = {}) {
     run = *store.open_run(run);
     std::vector<store::Record> records;
     for (int i = 0; i < count; ++i) {
@@ -42,7 +45,8 @@ class Gather : public store::StoreTest {
 TEST_F(Gather, NothingIsSaidOfAnEmptyStore) {
   auto store = open();
   ASSERT_FALSE(gather(*store));
-  EXPECT_EQ(gather(*store).error().message, "the database holds no trials yet; run lathe tune first");
+  EXPECT_EQ(gather(*store).error().message,
+            "the database holds no trials yet; run lathe tune first");
   ASSERT_TRUE(store->open_run(store::a_run()));
   EXPECT_FALSE(gather(*store)) << "a run without trials";
 }
@@ -91,8 +95,10 @@ TEST_F(Gather, TimesOfDifferentMachinesAndCodeGeneratorsAreKeptApart) {
   auto store = open();
   fill(*store, run_of(kMatmul, 1), 30);
   fill(*store, run_of(kMatmul, 2), 30, [](store::Record& r) { r.codegen_version = 6; });
-  fill(*store, run_of(kMatmul, 3), 30, [](store::Record& r) { r.cpu = "6/1/1", r.fingerprint = "another machine"; });
-  fill(*store, run_of(kMatmul, 4), 40, [](store::Record& r) { r.codegen_version = r.index < 10 ? 5 : 6; });
+  fill(*store, run_of(kMatmul, 3), 30,
+       [](store::Record& r) { r.cpu = "6/1/1", r.fingerprint = "another machine"; });
+  fill(*store, run_of(kMatmul, 4), 40,
+       [](store::Record& r) { r.codegen_version = r.index < 10 ? 5 : 6; });
   const auto report = *gather(*store);
   ASSERT_EQ(report.workloads.size(), 2U);
   const auto here = std::ranges::find(report.workloads, "26/2/1", &Workload::cpu);
@@ -125,7 +131,8 @@ TEST_F(Gather, AnEarlierRaceThatWasFasterIsTheStory) {
   fill(*store, run_of(kMatmul), 30);
   const auto records = all(*store);
   ASSERT_TRUE(store->set_race({{records[3].id, 1e-3}, {records[4].id, 1.1e-3}}));
-  ASSERT_TRUE(store->set_race({{records[3].id, 2.4e-3}, {records[5].id, 2.5e-3}}, {.disturbed = true}));
+  ASSERT_TRUE(
+      store->set_race({{records[3].id, 2.4e-3}, {records[5].id, 2.5e-3}}, {.disturbed = true}));
   const auto report = *gather(*store);
   const Best& best = *report.workloads[0].best;
   EXPECT_EQ(best.record.id, records[3].id);
@@ -136,13 +143,15 @@ TEST_F(Gather, AnEarlierRaceThatWasFasterIsTheStory) {
 TEST_F(Gather, SharesAreOfWhatIsDoneAndOfWhatIsMoved) {
   auto store = open();
   const std::string padded =
-      "A: f32[9]; B: f32[3]; output C: f32[9]; C[i:9] = sum(k:3) A[i + k - 1 else 0] * B[k]; layout plain; max_error 2e-05";
+      "A: f32[9]; B: f32[3]; output C: f32[9]; C[i:9] = sum(k:3) A[i + k - 1 else 0] * B[k]; "
+      "layout plain; max_error 2e-05";
   fill(*store, run_of(padded), 5);
   const std::string machine = store::a_record({}, 0).fingerprint, target = store::a_run().target;
   ASSERT_TRUE(store::note_speed(*store, machine, target, {1e9, 0}));
   ASSERT_TRUE(store::note_bandwidth(*store, machine, target, "warm/48/36", 1e9));
   const Workload w = gather(*store)->workloads[0];
-  EXPECT_NEAR(w.peak_share(1e-6), 2.0 * 25 / 1e-6 / 1e9, 1e-9) << "25 products of 27 are no padding";
+  EXPECT_NEAR(w.peak_share(1e-6), 2.0 * 25 / 1e-6 / 1e9, 1e-9)
+      << "25 products of 27 are no padding";
   EXPECT_NEAR(w.bandwidth_share(1e-6), 84 / 1e-6 / 1e9, 1e-9);
   EXPECT_NEAR(w.bandwidth_share(1e-8), 1, 1e-9) << "what a program reaches, the machine can";
 }
@@ -160,12 +169,14 @@ TEST_F(Gather, TunedLastComesFirst) {
 TEST_F(Gather, ThePaperHasNames) {
   auto store = open();
   const std::string matmul =
-      "A: f32[1024,1024]; const B: f32[1024,1024]; output C: f32[1024,1024]; C[i:1024,j:1024] = sum(k:1024) A[k,i] * B[k,j]; layout free; "
+      "A: f32[1024,1024]; const B: f32[1024,1024]; output C: f32[1024,1024]; C[i:1024,j:1024] = "
+      "sum(k:1024) A[k,i] * B[k,j]; layout free; "
       "max_error 0.001";
   fill(*store, run_of(matmul), 5);
   const auto report = *gather(*store);
   EXPECT_EQ(report.workloads[0].title, "matmul-1024");
-  EXPECT_EQ(report.workloads[0].shapes, "f32 A 1024x1024, const B 1024x1024, C 1024x1024, free layout");
+  EXPECT_EQ(report.workloads[0].shapes,
+            "f32 A 1024x1024, const B 1024x1024, C 1024x1024, free layout");
 }
 
 TEST_F(Gather, WhatCannotBeReadIsShownAsItIs) {
@@ -208,7 +219,10 @@ TEST_F(Gather, ADamagedRecordIsSaid) {
     auto store = open();
     fill(*store, run_of(kMatmul), 5);
   }
-  ASSERT_EQ(std::system(("sqlite3 '" + path() + "' \"UPDATE records SET config = '{' WHERE idx = 2\"").c_str()), 0);
+  ASSERT_EQ(
+      std::system(
+          ("sqlite3 '" + path() + "' \"UPDATE records SET config = '{' WHERE idx = 2\"").c_str()),
+      0);
   const auto report = gather(*open());
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message.find("is damaged"), std::string::npos) << report.error().text();

@@ -29,7 +29,10 @@ TEST(SharedKnobs, WhatTheFastShareComesFirst) {
   Rng rng(1);
   std::vector<Json> configs;
   for (int i = 0; i < 200; ++i)
-    configs.push_back({{"noise", static_cast<int>(rng.below(3))}, {"order", i < 10 || i % 4 == 0 ? "KPV" : "PKV"}, {"same", 1}, {"id", i}});
+    configs.push_back({{"noise", static_cast<int>(rng.below(3))},
+                       {"order", i < 10 || i % 4 == 0 ? "KPV" : "PKV"},
+                       {"same", 1},
+                       {"id", i}});
   const Knobs knobs = knobs_of(configs);
   EXPECT_EQ(knobs.fast, 10);
   EXPECT_EQ(knobs.all, 200);
@@ -37,7 +40,8 @@ TEST(SharedKnobs, WhatTheFastShareComesFirst) {
   const auto noise = std::ranges::find(knobs.knobs, "noise", &Knob::name);
   ASSERT_TRUE(order != knobs.knobs.end() && noise != knobs.knobs.end());
   EXPECT_LT(order, noise);
-  EXPECT_EQ(std::ranges::find(knobs.knobs, "same", &Knob::name), knobs.knobs.end()) << "a knob with one value tells nothing";
+  EXPECT_EQ(std::ranges::find(knobs.knobs, "same", &Knob::name), knobs.knobs.end())
+      << "a knob with one value tells nothing";
   ASSERT_EQ(order->values.size(), 2U);
   const KnobValue* fast = value_of(*order, "KPV");
   ASSERT_NE(fast, nullptr);
@@ -77,7 +81,8 @@ TEST(SharedKnobs, ManySizesAreJoinedToRanges) {
     all += value.all;
     fast += value.fast;
   }
-  EXPECT_EQ(texts, (std::vector<std::string>{"0", "1", "2 to 3", "4 to 7", "8 to 15", "16 to 31", "32 to 63", "64 to 99"}));
+  EXPECT_EQ(texts, (std::vector<std::string>{"0", "1", "2 to 3", "4 to 7", "8 to 15", "16 to 31",
+                                             "32 to 63", "64 to 99"}));
   EXPECT_EQ(all, 100);
   EXPECT_EQ(fast, 5);
 }
@@ -98,7 +103,9 @@ TEST(SharedKnobs, OddConfigurations) {
   configs.assign(30, Json());
   EXPECT_EQ(knobs_of(configs).all, 0);
   configs.clear();
-  for (int i = 0; i < 30; ++i) configs.push_back({{"id", i}, {"mixed", i % 2 ? Json(i) : Json("a\"<b>\xff")}, {"deep", {{"x", i % 3}}}});
+  for (int i = 0; i < 30; ++i)
+    configs.push_back(
+        {{"id", i}, {"mixed", i % 2 ? Json(i) : Json("a\"<b>\xff")}, {"deep", {{"x", i % 3}}}});
   const Knobs knobs = knobs_of(configs);
   EXPECT_EQ(knobs.all, 30);
   EXPECT_EQ(knobs.knobs.size(), 3U);

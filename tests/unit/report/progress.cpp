@@ -27,8 +27,9 @@ TEST(Clock, ReadsTimesOfRecords) {
   EXPECT_EQ(clock_of("1970-01-01T00:00:00Z"), 0);
   EXPECT_EQ(clock_of("2000-03-01T00:00:01Z"), 951868801);
   EXPECT_DOUBLE_EQ(clock_of("1970-01-02T00:00:00.125Z"), 86400.125);
-  for (const char* text : {"", "yesterday", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z", "2026-01-01T00:00:nanZ",
-                           "2026-01-01T00:00:00", "2026-01-01T00:00:99Z"})
+  for (const char* text :
+       {"", "yesterday", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z",
+        "2026-01-01T00:00:nanZ", "2026-01-01T00:00:00", "2026-01-01T00:00:99Z"})
     EXPECT_TRUE(std::isnan(clock_of(text))) << text;
 }
 

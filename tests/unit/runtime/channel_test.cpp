@@ -49,7 +49,8 @@ TEST(Channel, CarriesLongMessagesAndFiles) {
     EXPECT_EQ(message->body, body);
     ASSERT_EQ(message->fds.size(), 1U);
     char read_back[64] = {};
-    EXPECT_EQ(::pread(message->fds[0].get(), read_back, sizeof read_back, 0), static_cast<ssize_t>(content.size()));
+    EXPECT_EQ(::pread(message->fds[0].get(), read_back, sizeof read_back, 0),
+              static_cast<ssize_t>(content.size()));
     EXPECT_EQ(read_back, content);
   }
   sender.join();
@@ -58,7 +59,9 @@ TEST(Channel, CarriesLongMessagesAndFiles) {
 TEST(Channel, SaysWhenThePeerIsGone) {
   auto [a, b] = make_ends();
   ASSERT_TRUE(a.send(1, "last words").has_value());
-  { const Channel gone = std::move(a); }
+  {
+    const Channel gone = std::move(a);
+  }
   EXPECT_EQ((*b.poll_message())->body, "last words");
   const auto end = b.poll_message();
   ASSERT_FALSE(end.has_value());
@@ -69,7 +72,8 @@ TEST(Channel, SaysWhenThePeerIsGone) {
 TEST(Channel, RefusesNonsense) {
   auto [a, b] = make_ends();
   const std::string nonsense = "Segmentation fault (core dumped)\n";
-  ASSERT_EQ(::send(a.fd(), nonsense.data(), nonsense.size(), 0), static_cast<ssize_t>(nonsense.size()));
+  ASSERT_EQ(::send(a.fd(), nonsense.data(), nonsense.size(), 0),
+            static_cast<ssize_t>(nonsense.size()));
   const auto message = b.poll_message();
   ASSERT_FALSE(message.has_value());
   EXPECT_EQ(message.error().kind, ErrorKind::kDataLoss);
@@ -85,7 +89,8 @@ TEST(Channel, HalfAMessageDoesNotBlock) {
 }
 
 TEST(Protocol, MessagesRoundTrip) {
-  Load load{.id = 42, .inputs = {tensor::plain_border("A", Dtype::kF32, {3, 5}, true)}, .check = false};
+  Load load{
+      .id = 42, .inputs = {tensor::plain_border("A", Dtype::kF32, {3, 5}, true)}, .check = false};
   const auto back = decode<Load>(encode(load));
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(back->id, 42);
@@ -98,7 +103,8 @@ TEST(Protocol, MessagesRoundTrip) {
 }
 
 TEST(Protocol, DamagedMessagesAreRefusedNotTrusted) {
-  const std::string whole = encode(Load{.inputs = {tensor::plain_border("A", Dtype::kF32, {3, 5})}});
+  const std::string whole =
+      encode(Load{.inputs = {tensor::plain_border("A", Dtype::kF32, {3, 5})}});
   for (std::size_t length = 0; length < whole.size(); ++length)
     EXPECT_FALSE(decode<Load>(std::string_view(whole).substr(0, length)).has_value());
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {

@@ -7,7 +7,8 @@
 namespace lathe::runner {
 namespace {
 
-Loaded check(std::vector<float> got, std::vector<double> want, std::vector<double> bound, double max_error = 1e-3) {
+Loaded check(std::vector<float> got, std::vector<double> want, std::vector<double> bound,
+             double max_error = 1e-3) {
   Loaded result;
   const Comparison comparison{Dtype::kF32, got.data(), want, bound};
   compare(std::span(&comparison, 1), max_error, result);

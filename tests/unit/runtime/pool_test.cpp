@@ -13,7 +13,7 @@ namespace lathe::pool {
 namespace {
 
 struct Loop {
-  std::vector<int> visits;           // a slot an iteration, each written by one worker only
+  std::vector<int> visits;  // a slot an iteration, each written by one worker only
   std::vector<std::int64_t> worker;
 };
 
@@ -46,7 +46,8 @@ TEST(Pool, EveryIterationRunsOnce) {
   for (const int threads : {1, 2, 3, 7}) {
     Pool pool({.threads = threads});
     EXPECT_EQ(pool.threads(), threads);
-    for (const std::int64_t count : {0, 1, 2, 3, 6, 7, 8, 101, 1000}) expect_once(run(pool, count), threads);
+    for (const std::int64_t count : {0, 1, 2, 3, 6, 7, 8, 101, 1000})
+      expect_once(run(pool, count), threads);
   }
 }
 
@@ -73,7 +74,8 @@ TEST(Pool, AForkedChildStartsThreadsOfItsOwn) {
       const Loop loop = run(pool, 100);
       return std::ranges::count(loop.visits, 1) == 100 && loop.worker.back() == threads - 1;
     };
-    EXPECT_EQ(in_a_child([&] { return works() && works() && in_a_child(works) == 0 && works(); }), 0);
+    EXPECT_EQ(in_a_child([&] { return works() && works() && in_a_child(works) == 0 && works(); }),
+              0);
     expect_once(run(pool, 100), threads);
   }
 }
@@ -84,9 +86,11 @@ TEST(Pool, ManyShortLoops) {
   for (int i = 0; i < 5'000; ++i) {
     std::atomic<std::int64_t> sum{0};
     pool.parallel_for(
-        5, [](void* context, std::int64_t begin, std::int64_t end, std::int64_t) {
+        5,
+        [](void* context, std::int64_t begin, std::int64_t end, std::int64_t) {
           *static_cast<std::atomic<std::int64_t>*>(context) += end - begin;
-        }, &sum);
+        },
+        &sum);
     total += sum;
   }
   EXPECT_EQ(total, 25'000);
@@ -103,7 +107,8 @@ TEST(Pool, WakesSleepingWorkers) {
 }
 
 TEST(Pool, PlainDataNeedsNoLocks) {
-  // What one loop writes the next may read from other workers: the pool orders them (the thread sanitizer checks).
+  // What one loop writes the next may read from other workers: the pool orders them (the thread
+  // sanitizer checks).
   Pool pool({.threads = 4});
   std::vector<double> data(1003, 1);
   for (int round = 0; round < 50; ++round)

@@ -9,7 +9,8 @@ namespace lathe::tensor {
 namespace {
 
 TEST(Layout, PlainBorderIsPlain) {
-  for (const auto& shape : std::vector<std::vector<std::int64_t>>{{}, {1}, {7}, {3, 5}, {1, 13, 1, 2}}) {
+  for (const auto& shape :
+       std::vector<std::vector<std::int64_t>>{{}, {1}, {7}, {3, 5}, {1, 13, 1, 2}}) {
     const Border border = plain_border("x", Dtype::kF32, shape);
     EXPECT_TRUE(is_plain(border));
     EXPECT_TRUE(verify(border).has_value());
@@ -52,7 +53,8 @@ TEST(Layout, RandomLayoutsRoundTrip) {
     border.size = stride + rng.between(0, 3);
     ASSERT_TRUE(verify(border).has_value());
     const auto bytes = static_cast<std::size_t>(border.elements() * size_of(border.dtype));
-    std::vector<std::uint8_t> plain(bytes), stored(static_cast<std::size_t>(border.bytes())), back(bytes);
+    std::vector<std::uint8_t> plain(bytes), stored(static_cast<std::size_t>(border.bytes())),
+        back(bytes);
     for (auto& byte : plain) byte = static_cast<std::uint8_t>(rng.next());
     pack(border, plain.data(), stored.data());
     unpack(border, stored.data(), back.data());
@@ -103,8 +105,8 @@ TEST(Tensor, RefusalsNameBothSides) {
 }
 
 TEST(Tensor, DtypesRoundTripThroughDlpack) {
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8, Dtype::kU8, Dtype::kI32,
-                            Dtype::kI64, Dtype::kBool})
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8,
+                            Dtype::kU8, Dtype::kI32, Dtype::kI64, Dtype::kBool})
     EXPECT_EQ(dtype_of(dl_type(dtype)), dtype);
   EXPECT_FALSE(dtype_of({kDLFloat, 32, 4}).has_value());
 }

@@ -8,8 +8,8 @@
 namespace lathe::schedule {
 namespace {
 
-// Copies the page, with the text of every "before" and "after" block as computed from the "program" and the "steps"
-// before it.
+// Copies the page, with the text of every "before" and "after" block as computed from the "program"
+// and the "steps" before it.
 class Page {
  public:
   std::string rewritten(std::istream& in) {

@@ -17,26 +17,32 @@ TEST(Split, ReplacesADigitByTwo) {
 }
 
 TEST(Split, GuardsIterationsThatBelongToTheNextTile) {
-  const std::string text = after(kMatmul, {Split{"C.i", std::int64_t{4}, "io", "ii"}, Split{"ii", std::int64_t{3}, "a", "b"}});
+  const std::string text = after(
+      kMatmul, {Split{"C.i", std::int64_t{4}, "io", "ii"}, Split{"ii", std::int64_t{3}, "a", "b"}});
   EXPECT_NE(text.find("i = io*4 + a*3 + b < 10;"), std::string::npos) << text;
   EXPECT_NE(text.find("; a*3 + b < 4\n"), std::string::npos) << text;
 }
 
 TEST(Split, OfAnOuterLoopNeedsNoGuard) {
-  const std::string text = after(kMatmul, {Split{"C.i", std::int64_t{4}, "io", "ii"}, Split{"io", std::int64_t{2}, "a", "b"}});
-  EXPECT_NE(text.find("i = a*8 + b*4 + ii < 10; j = C.j < 33; k = C.k < 7\n"), std::string::npos) << text;
+  const std::string text = after(
+      kMatmul, {Split{"C.i", std::int64_t{4}, "io", "ii"}, Split{"io", std::int64_t{2}, "a", "b"}});
+  EXPECT_NE(text.find("i = a*8 + b*4 + ii < 10; j = C.j < 33; k = C.k < 7\n"), std::string::npos)
+      << text;
 }
 
 TEST(Split, OfAReductionKeepsItsWriteBackToIterationsThatSum) {
-  const std::string text = after("X: f32[9]; Y[i:7] = sum(r:3) X[i+r]",
-                                 {Reorder{{"Y.r", "Y.i"}}, Cache{"Y", "acc", "Y.i", ir::Scope::kMemory, {}},
-                                  Split{"Y.r", std::int64_t{2}, "o", "p"}});
+  const std::string text =
+      after("X: f32[9]; Y[i:7] = sum(r:3) X[i+r]",
+            {Reorder{{"Y.r", "Y.i"}}, Cache{"Y", "acc", "Y.i", ir::Scope::kMemory, {}},
+             Split{"Y.r", std::int64_t{2}, "o", "p"}});
   EXPECT_NE(text.find("c0 = Y.i + acc.d0 < 7; o*2 + p < 3\n"), std::string::npos) << text;
 }
 
 TEST(Split, OfAReductionMayNotLoseTheLastIterationThatAConsumerWaitsFor) {
   constexpr std::string_view kText = "X: f32[9]; Y[i:7] = sum(r:3) X[i+r]; Z[i] = max(Y[i], 0.0)";
-  EXPECT_EQ(refusal(kText, {Reorder{{"Y.r", "Y.i"}}, ReverseComputeAt{"Z", "Y.i"}, split("Y.r", 2)[0]}), R::kBadFactor);
+  EXPECT_EQ(
+      refusal(kText, {Reorder{{"Y.r", "Y.i"}}, ReverseComputeAt{"Z", "Y.i"}, split("Y.r", 2)[0]}),
+      R::kBadFactor);
 }
 
 TEST(Split, Refusals) {
@@ -44,9 +50,11 @@ TEST(Split, Refusals) {
   EXPECT_EQ(refusal(kMatmul, split("C.i", 0)), R::kBadFactor);
   EXPECT_EQ(refusal(kMatmul, {Split{"C.i", std::int64_t{4}, "C.j", "ii"}}), R::kNameTaken);
   EXPECT_EQ(refusal(kMatmul, {Split{"C.i", std::int64_t{4}, "x", "x"}}), R::kNameTaken);
-  EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.j", .kind = ir::LoopKind::kVectorized}, split("C.j", 4)[0]}),
+  EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.j", .kind = ir::LoopKind::kVectorized},
+                              split("C.j", 4)[0]}),
             R::kAlreadyBound);
-  EXPECT_EQ(refusal(kMatmul, {Split{"C.k", std::int64_t{4}, "ko", "ki", ir::Tail::kShift}}), R::kShiftRepeatsReduction);
+  EXPECT_EQ(refusal(kMatmul, {Split{"C.k", std::int64_t{4}, "ko", "ki", ir::Tail::kShift}}),
+            R::kShiftRepeatsReduction);
 }
 
 TEST(Fuse, LeavesDivAndMod) {
@@ -64,24 +72,32 @@ TEST(Fuse, Refusals) {
 
 TEST(Reorder, PermutesNamedLoopsOnly) {
   const std::string text = after(kMatmul, {Reorder{{"C.k", "C.i"}}});
-  EXPECT_NE(text.find("for C.k < 7:\n  for C.j < 33:\n    for C.i < 10:"), std::string::npos) << text;
+  EXPECT_NE(text.find("for C.k < 7:\n  for C.j < 33:\n    for C.i < 10:"), std::string::npos)
+      << text;
 }
 
 TEST(Reorder, Refusals) {
   EXPECT_EQ(refusal(kMatmul, {Reorder{{"C.i", "C.i"}}}), R::kBadValue);
-  EXPECT_EQ(refusal("A: f32[4]; output B: f32[4]; B[i] = A[i] + 1.0; C[i] = B[i] + 1.0", {Reorder{{"B.i", "C.i"}}}),
+  EXPECT_EQ(refusal("A: f32[4]; output B: f32[4]; B[i] = A[i] + 1.0; C[i] = B[i] + 1.0",
+                    {Reorder{{"B.i", "C.i"}}}),
             R::kNotOnOnePath);
 }
 
 TEST(Annotate, Refusals) {
-  const auto kind = [](const char* loop, ir::LoopKind k) { return Annotate{.loop = loop, .kind = k}; };
+  const auto kind = [](const char* loop, ir::LoopKind k) {
+    return Annotate{.loop = loop, .kind = k};
+  };
   EXPECT_EQ(refusal(kMatmul, {kind("C.k", ir::LoopKind::kParallel)}), R::kReductionInParallel);
-  EXPECT_EQ(refusal(kMatmul, {kind("C.i", ir::LoopKind::kParallel), kind("C.j", ir::LoopKind::kParallel)}),
+  EXPECT_EQ(refusal(kMatmul,
+                    {kind("C.i", ir::LoopKind::kParallel), kind("C.j", ir::LoopKind::kParallel)}),
             R::kAlreadyBound);
-  EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.i", .what = Annotate::What::kTail, .tail = ir::Tail::kPad}}),
-            R::kPadNeedsOwnStorage);
-  EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.i", .what = Annotate::What::kPrefetch, .buffer = "C"}}),
-            R::kNotUsedThere);
+  EXPECT_EQ(
+      refusal(kMatmul,
+              {Annotate{.loop = "C.i", .what = Annotate::What::kTail, .tail = ir::Tail::kPad}}),
+      R::kPadNeedsOwnStorage);
+  EXPECT_EQ(
+      refusal(kMatmul, {Annotate{.loop = "C.i", .what = Annotate::What::kPrefetch, .buffer = "C"}}),
+      R::kNotUsedThere);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Scheduled programs compute what the expression says, whatever legal steps were applied: with known and with open sizes,
-// and replayed from their JSON.
+// Scheduled programs compute what the expression says, whatever legal steps were applied: with
+// known and with open sizes, and replayed from their JSON.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -29,7 +29,9 @@ void check(std::uint64_t seed, bool open_sizes) {
   const RandomSchedule s = random_schedule(program, rng, {.open_sizes = open_sizes});
   const ir::SizedNest sized(s.nest, s.knobs);
   const Status sound = ir::verify(s.nest);
-  ASSERT_TRUE(sound.has_value()) << "seed " << seed << "\n" << sound.error().text() << "\n" << describe(program, s);
+  ASSERT_TRUE(sound.has_value()) << "seed " << seed << "\n"
+                                 << sound.error().text() << "\n"
+                                 << describe(program, s);
   const auto inputs = interp::random_inputs(program, rng);
   const auto want = interp::evaluate(program, inputs);
   ASSERT_TRUE(want.has_value()) << want.error().text();
@@ -44,7 +46,9 @@ void check(std::uint64_t seed, bool open_sizes) {
   const auto done = apply(replayed, *trace);
   // Weights that turn out not to divide each other are noticed when they are numbers.
   if (!done && open_sizes && done.error().refusal == Refusal::kBadLayout) return;
-  ASSERT_TRUE(done.has_value()) << "seed " << seed << "\n" << done.error().text() << "\n" << describe(program, s);
+  ASSERT_TRUE(done.has_value()) << "seed " << seed << "\n"
+                                << done.error().text() << "\n"
+                                << describe(program, s);
   const std::string replayed_wrong = difference(*want, ir::SizedNest(replayed, {}), inputs);
   ASSERT_EQ(replayed_wrong, "") << "replayed, seed " << seed << "\n" << describe(program, s);
 }
@@ -59,7 +63,8 @@ TEST(RandomTrace, KnownSizesKeepTheResult) {
 }
 
 TEST(RandomTrace, OpenSizesKeepTheResult) {
-  for (std::uint64_t seed = 0; seed < rounds() && !HasFatalFailure(); ++seed) check(1'000'000 + seed, true);
+  for (std::uint64_t seed = 0; seed < rounds() && !HasFatalFailure(); ++seed)
+    check(1'000'000 + seed, true);
 }
 
 }  // namespace

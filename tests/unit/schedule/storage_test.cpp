@@ -1,5 +1,6 @@
-// Steps that move computation and storage: compute_at both ways, inline, cache, layout, rfactor, tensorize. What they do
-// is shown in docs/steps.md; here is what they refuse, and what they do with open sizes.
+// Steps that move computation and storage: compute_at both ways, inline, cache, layout, rfactor,
+// tensorize. What they do is shown in docs/steps.md; here is what they refuse, and what they do
+// with open sizes.
 #include "unit/schedule/support.h"
 
 namespace lathe::schedule {
@@ -9,7 +10,8 @@ using R = Refusal;
 using std::int64_t;
 
 constexpr std::string_view kChain = "X: f32[12]; T[i] = X[i] * 2.0; Y[i:10] = sum(r:3) T[i+r]";
-constexpr std::string_view kEpilogue = "A: f32[10, 7]; B: f32[7, 33]; C[i,j] = sum(k) A[i,k] * B[k,j]; D[i,j] = max(C[i,j], 0.0)";
+constexpr std::string_view kEpilogue =
+    "A: f32[10, 7]; B: f32[7, 33]; C[i,j] = sum(k) A[i,k] * B[k,j]; D[i,j] = max(C[i,j], 0.0)";
 
 Cache cache(const char* buffer, const char* loop, std::vector<LayoutItem> layout = {}) {
   return {buffer, "cached", loop, ir::Scope::kMemory, std::move(layout)};
@@ -20,22 +22,30 @@ TEST(ComputeAt, Refusals) {
   EXPECT_EQ(refusal(kChain, {ComputeAt{"T", "Q"}}), R::kNoSuchLoop);
   EXPECT_EQ(refusal(kChain, {ComputeAt{"Y", "T.i"}}), R::kIsOutput);
   EXPECT_EQ(refusal(kChain, {ComputeAt{"T", "T.i"}}), R::kBadValue);
-  EXPECT_EQ(refusal("X: f32[4]; T[i] = X[i]; U[i] = X[i] + 1.0; Y[i] = T[i] + U[i]; Z[i] = T[i]", {ComputeAt{"T", "Y.i"}}),
+  EXPECT_EQ(refusal("X: f32[4]; T[i] = X[i]; U[i] = X[i] + 1.0; Y[i] = T[i] + U[i]; Z[i] = T[i]",
+                    {ComputeAt{"T", "Y.i"}}),
             R::kMultipleConsumers);
-  EXPECT_EQ(refusal("X: f32[4]; T[i] = X[i]; Y[i] = T[i]; Z[i] = X[i]", {ComputeAt{"T", "Z.i"}}), R::kNotUsedThere);
-  EXPECT_EQ(refusal("X: f32[4]; S[i] = X[i]; T[i] = S[i]; Y[i] = T[i]", {ComputeAt{"S", "T.i"}, ComputeAt{"T", "Y.i"}}),
+  EXPECT_EQ(refusal("X: f32[4]; T[i] = X[i]; Y[i] = T[i]; Z[i] = X[i]", {ComputeAt{"T", "Z.i"}}),
+            R::kNotUsedThere);
+  EXPECT_EQ(refusal("X: f32[4]; S[i] = X[i]; T[i] = S[i]; Y[i] = T[i]",
+                    {ComputeAt{"S", "T.i"}, ComputeAt{"T", "Y.i"}}),
             R::kNotNested);
 }
 
 TEST(ReverseComputeAt, Refusals) {
   EXPECT_EQ(refusal(kEpilogue, {ReverseComputeAt{"C", "D.i"}}), R::kIsAReduction);
   EXPECT_EQ(refusal(kEpilogue, {ReverseComputeAt{"D", "D.i"}}), R::kBadValue);
-  EXPECT_EQ(refusal("X: f32[8]; T[i] = X[i]; Y[i:4] = T[2*i]", {ReverseComputeAt{"Y", "T.i"}}), R::kNotElementwise);
-  EXPECT_EQ(refusal("X: f32[8]; U[i] = X[i]; T[i] = X[i]; Y[i] = U[i]", {ReverseComputeAt{"Y", "T.i"}}), R::kNotUsedThere);
-  EXPECT_EQ(refusal("X: f32[8]; T[i] = X[i]; U[i] = X[i]; Y[i] = T[i] + U[i]", {ReverseComputeAt{"Y", "T.i"}}),
+  EXPECT_EQ(refusal("X: f32[8]; T[i] = X[i]; Y[i:4] = T[2*i]", {ReverseComputeAt{"Y", "T.i"}}),
+            R::kNotElementwise);
+  EXPECT_EQ(
+      refusal("X: f32[8]; U[i] = X[i]; T[i] = X[i]; Y[i] = U[i]", {ReverseComputeAt{"Y", "T.i"}}),
+      R::kNotUsedThere);
+  EXPECT_EQ(refusal("X: f32[8]; T[i] = X[i]; U[i] = X[i]; Y[i] = T[i] + U[i]",
+                    {ReverseComputeAt{"Y", "T.i"}}),
             R::kBreaksDependence);
   // One iteration of the inner tile loop computes every fourth element only.
-  EXPECT_EQ(refusal(kEpilogue, {Split{"C.i", int64_t{4}, "io", "ii"}, Reorder{{"ii", "io"}}, ReverseComputeAt{"D", "ii"}}),
+  EXPECT_EQ(refusal(kEpilogue, {Split{"C.i", int64_t{4}, "io", "ii"}, Reorder{{"ii", "io"}},
+                                ReverseComputeAt{"D", "ii"}}),
             R::kBadLayout);
 }
 
@@ -53,9 +63,12 @@ TEST(Cache, Refusals) {
   EXPECT_EQ(refusal(kEpilogue, {cache("A", "D.i")}), R::kNotUsedThere);
   EXPECT_EQ(refusal(kMatmul, {cache("A", "", {{0, int64_t{1}}})}), R::kBadLayout);
   EXPECT_EQ(refusal(kMatmul, {cache("A", "", {{0, int64_t{1}}, {2, int64_t{1}}})}), R::kBadLayout);
-  EXPECT_EQ(refusal(kMatmul, {cache("A", "", {{0, int64_t{3}}, {0, int64_t{2}}, {0, int64_t{1}}, {1, int64_t{1}}})}),
+  EXPECT_EQ(refusal(kMatmul,
+                    {cache("A", "",
+                           {{0, int64_t{3}}, {0, int64_t{2}}, {0, int64_t{1}}, {1, int64_t{1}}})}),
             R::kBadLayout);
-  EXPECT_EQ(refusal("X: f32[8]; Y[i:8] = X[i-1 else 0] + X[i+1 else 1]", {cache("X", "")}), R::kPadNeedsOwnStorage);
+  EXPECT_EQ(refusal("X: f32[8]; Y[i:8] = X[i-1 else 0] + X[i+1 else 1]", {cache("X", "")}),
+            R::kPadNeedsOwnStorage);
 }
 
 TEST(Layout, Refusals) {
@@ -64,7 +77,8 @@ TEST(Layout, Refusals) {
 }
 
 TEST(Layout, OfABorderInFreeMode) {
-  const std::string text = after(kMatmul, {Layout{"A", {{1, int64_t{1}}, {0, int64_t{1}}}, 0}}, true);
+  const std::string text =
+      after(kMatmul, {Layout{"A", {{1, int64_t{1}}, {0, int64_t{1}}}, 0}}, true);
   EXPECT_NE(text.find("A: input f32[10, 7] layout (1/1, 0/1)"), std::string::npos) << text;
 }
 
@@ -74,8 +88,9 @@ TEST(Rfactor, Refusals) {
 }
 
 TEST(Rfactor, FreesTheLoopForThreads) {
-  const std::string text = after(kMatmul, {Split{"C.k", int64_t{4}, "ko", "ki"}, Rfactor{"C", "ko", "P"}, Reorder{{"ko", "C.i"}},
-                                           Annotate{.loop = "ko", .kind = ir::LoopKind::kParallel}});
+  const std::string text = after(
+      kMatmul, {Split{"C.k", int64_t{4}, "ko", "ki"}, Rfactor{"C", "ko", "P"},
+                Reorder{{"ko", "C.i"}}, Annotate{.loop = "ko", .kind = ir::LoopKind::kParallel}});
   EXPECT_NE(text.find("for parallel ko < 2:"), std::string::npos) << text;
 }
 
@@ -85,11 +100,13 @@ TEST(Tensorize, Refusals) {
   EXPECT_EQ(refusal(kTile, {Tensorize{"C.j", "gemm8x8"}}), R::kIntrinsicMismatch);
   EXPECT_EQ(refusal(kMatmul, {Tensorize{"C.i", "gemm8x8"}}), R::kIntrinsicMismatch);
   EXPECT_EQ(refusal(kTile, {cache("A", "C.i"), Tensorize{"C.i", "gemm8x8"}}), R::kNotInnermost);
-  EXPECT_EQ(refusal(kTile, {Tensorize{"C.i", "gemm8x8"}, Split{"C.k", int64_t{2}, "a", "b"}}), R::kAlreadyBound);
+  EXPECT_EQ(refusal(kTile, {Tensorize{"C.i", "gemm8x8"}, Split{"C.k", int64_t{2}, "a", "b"}}),
+            R::kAlreadyBound);
   // The innermost dimension of the result must be contiguous in lanes.
-  EXPECT_EQ(refusal("A: f32[8, 8]; B: f32[8, 16]; C[i,j:8] = sum(k) A[k,i] * B[k,2*j]; D[i,j] = C[i,j]",
-                    {Tensorize{"D.i", "gemm8x8"}}),
-            R::kIntrinsicMismatch);
+  EXPECT_EQ(
+      refusal("A: f32[8, 8]; B: f32[8, 16]; C[i,j:8] = sum(k) A[k,i] * B[k,2*j]; D[i,j] = C[i,j]",
+              {Tensorize{"D.i", "gemm8x8"}}),
+      R::kIntrinsicMismatch);
 }
 
 TEST(Trace, ErrorsCarryTheirPosition) {
@@ -98,7 +115,8 @@ TEST(Trace, ErrorsCarryTheirPosition) {
   const auto done = schedule::apply(nest, Trace{Split{"C.i", int64_t{4}, "io", "ii"}, Inline{"C"}});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().step, 1);
-  EXPECT_EQ(done.error().text(), "step 1: C: an output must be computed completely, at the top of the program");
+  EXPECT_EQ(done.error().text(),
+            "step 1: C: an output must be computed completely, at the top of the program");
   EXPECT_EQ(ir::print(nest), before);
 }
 
@@ -109,22 +127,28 @@ TEST(Trace, JsonErrorsNameTheStep) {
   };
   EXPECT_EQ(error("{}"), "a trace must be a list of steps");
   EXPECT_EQ(error(R"([{"step": "inline", "block": "T"}, 7])"), "step 1: a step must be an object");
-  EXPECT_TRUE(error(R"([{"step": "explode"}])").starts_with("step 0: \"explode\" is no step; known are split, fuse"));
-  EXPECT_TRUE(error(R"([{"step": "annotate", "loop": "i", "kind": "fast"}])").starts_with("step 0: \"fast\" is no loop kind"));
+  EXPECT_TRUE(error(R"([{"step": "explode"}])")
+                  .starts_with("step 0: \"explode\" is no step; known are split, fuse"));
+  EXPECT_TRUE(error(R"([{"step": "annotate", "loop": "i", "kind": "fast"}])")
+                  .starts_with("step 0: \"fast\" is no loop kind"));
   EXPECT_TRUE(error(R"([{"step": "split", "loop": "i"}])").starts_with("step 0: "));
 }
 
 TEST(Trace, OpenSizesBecomeNumbers) {
   ir::Nest nest = nest_of(kMatmul);
   const ir::SizeId p = nest.sizes.knob(0, "p");
-  const Trace open = {Split{"C.i", p, "io", "ii"}, Cache{"B", "Bp", "", ir::Scope::kMemory, {{1, p}, {0, int64_t{1}}, {1, int64_t{1}}}}};
+  const Trace open = {
+      Split{"C.i", p, "io", "ii"},
+      Cache{"B", "Bp", "", ir::Scope::kMemory, {{1, p}, {0, int64_t{1}}, {1, int64_t{1}}}}};
   must_apply(nest, open);
   const int64_t knobs[] = {3};
   const Trace closed = concretize(open, ir::SizedNest(nest, knobs));
   ir::Nest replayed = nest_of(kMatmul);
   must_apply(replayed, closed);
   EXPECT_EQ(ir::print(ir::SizedNest(nest, knobs)), ir::print(ir::SizedNest(replayed, {})));
-  EXPECT_EQ(print(closed), "split C.i by 3 into io, ii, tail peel\ncache B as Bp in memory, layout (1/3, 0/1, 1/1)\n");
+  EXPECT_EQ(
+      print(closed),
+      "split C.i by 3 into io, ii, tail peel\ncache B as Bp in memory, layout (1/3, 0/1, 1/1)\n");
 }
 
 }  // namespace

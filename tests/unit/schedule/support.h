@@ -17,15 +17,21 @@ inline te::Program program(std::string_view text) {
 }
 inline ir::Nest nest_of(std::string_view text) { return te::naive_nest(program(text)); }
 
-inline constexpr std::string_view kMatmul = "A: f32[10, 7]; B: f32[7, 33]\nC[i,j] = sum(k) A[i,k] * B[k,j]";
+inline constexpr std::string_view kMatmul =
+    "A: f32[10, 7]; B: f32[7, 33]\nC[i,j] = sum(k) A[i,k] * B[k,j]";
 
-// Applies the steps; each must be legal and leave a sound nest, and the trace must come back from JSON unchanged.
+// Applies the steps; each must be legal and leave a sound nest, and the trace must come back from
+// JSON unchanged.
 inline void must_apply(ir::Nest& nest, const Trace& trace, bool free_layout = false) {
   for (const Step& step : trace) {
     const auto done = apply(nest, step, free_layout);
-    ASSERT_TRUE(done.has_value()) << print(step) << "\n" << done.error().text() << "\n" << ir::print(nest);
+    ASSERT_TRUE(done.has_value()) << print(step) << "\n"
+                                  << done.error().text() << "\n"
+                                  << ir::print(nest);
     const Status sound = ir::verify(nest);
-    ASSERT_TRUE(sound.has_value()) << print(step) << "\n" << sound.error().text() << "\n" << ir::print(nest);
+    ASSERT_TRUE(sound.has_value()) << print(step) << "\n"
+                                   << sound.error().text() << "\n"
+                                   << ir::print(nest);
   }
 }
 

@@ -20,7 +20,8 @@ TEST(Annealing, BeatsRandomOnAStructuredLandscape) {
   const Synthetic domain(kRadix, 90);
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     Oracle oracle;
-    const double annealed = best_of(make_annealing(domain, oracle, Options{.steps = 200}, seed)->ask(32));
+    const double annealed =
+        best_of(make_annealing(domain, oracle, Options{.steps = 200}, seed)->ask(32));
     const double random = best_of(make_random(domain, seed)->ask(1000));
     EXPECT_LT(annealed, random * 0.6) << "seed " << seed;
   }
@@ -55,7 +56,8 @@ TEST(Annealing, NegativeScoresChangeNothing) {
 }
 
 TEST(Annealing, ChainsPersistAcrossModelUpdates) {
-  // With few steps a round, later rounds are only better than the first if the chains go on where they were.
+  // With few steps a round, later rounds are only better than the first if the chains go on where
+  // they were.
   const Synthetic domain(kRadix);
   Oracle oracle;
   auto searcher = make_annealing(domain, oracle, Options{.steps = 15, .epsilon = 0, .elite = 0}, 1);
@@ -81,7 +83,7 @@ TEST(Annealing, ScoresChainsTogetherAndNothingTwiceARound) {
   const Synthetic domain(kRadix);
   Oracle oracle;
   make_annealing(domain, oracle, Options{.steps = 40, .patience = 1000}, 1)->ask(64);
-  EXPECT_LE(oracle.calls, 42U);                       // one call a step, one for the start
+  EXPECT_LE(oracle.calls, 42U);  // one call a step, one for the start
   EXPECT_LE(oracle.scored, 128U * 42U);
   EXPECT_GT(oracle.scored, 128U * 30U);
 }
@@ -113,7 +115,8 @@ TEST(Annealing, HopelessScoresDoNotStopIt) {
     bool ready() const override { return true; }
     void score(std::span<const Config> configs, std::span<double> scores) override {
       for (std::size_t i = 0; i < configs.size(); ++i)
-        scores[i] = i % 3 == 0 ? std::numeric_limits<double>::quiet_NaN() : -std::numeric_limits<double>::infinity();
+        scores[i] = i % 3 == 0 ? std::numeric_limits<double>::quiet_NaN()
+                               : -std::numeric_limits<double>::infinity();
     }
   } blind;
   const Synthetic domain(kRadix);

@@ -21,8 +21,8 @@ std::vector<Config> random_configs(int count, Rng& rng) {
 }
 
 // The same choice made slowly: every gain computed anew for every pick.
-std::vector<int> plain_greedy(const std::vector<Config>& candidates, const std::vector<double>& scores, int count,
-                              double alpha) {
+std::vector<int> plain_greedy(const std::vector<Config>& candidates,
+                              const std::vector<double>& scores, int count, double alpha) {
   const double n = static_cast<double>(scores.size());
   const double mean = std::accumulate(scores.begin(), scores.end(), 0.0) / n;
   double variance = 0;
@@ -35,12 +35,14 @@ std::vector<int> plain_greedy(const std::vector<Config>& candidates, const std::
     for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
       if (std::ranges::find(picked, i) != picked.end()) continue;
       int fresh = 0;
-      for (std::size_t k = 0; k < candidates[i].size(); ++k) fresh += !covered.contains({k, candidates[i][k]});
+      for (std::size_t k = 0; k < candidates[i].size(); ++k)
+        fresh += !covered.contains({k, candidates[i][k]});
       const double gain = (scores[i] - mean) / std::sqrt(variance) + alpha * fresh;
       if (best < 0 || gain > best_gain + 1e-12) best = i, best_gain = gain;
     }
     picked.push_back(best);
-    for (std::size_t k = 0; k < candidates[best].size(); ++k) covered.insert({k, candidates[best][k]});
+    for (std::size_t k = 0; k < candidates[best].size(); ++k)
+      covered.insert({k, candidates[best][k]});
   }
   return picked;
 }
@@ -52,7 +54,8 @@ TEST(PickDiverse, EqualsPlainGreedy) {
     std::vector<double> scores;
     for (std::size_t i = 0; i < candidates.size(); ++i) scores.push_back(rng.normal() - 5);
     for (const double alpha : {0.0, 0.1, 0.5, 3.0})
-      EXPECT_EQ(pick_diverse(candidates, scores, 20, alpha), plain_greedy(candidates, scores, 20, alpha))
+      EXPECT_EQ(pick_diverse(candidates, scores, 20, alpha),
+                plain_greedy(candidates, scores, 20, alpha))
           << "seed " << seed << " alpha " << alpha;
   }
 }
@@ -66,7 +69,8 @@ TEST(PickDiverse, WithoutDiversityTakesTheBestScores) {
 }
 
 TEST(PickDiverse, ScoresCountAlsoWithDiversity) {
-  // The same four values a knob everywhere: diversity says nothing after the first picks, scores must.
+  // The same four values a knob everywhere: diversity says nothing after the first picks, scores
+  // must.
   const std::vector<Config> candidates = {{0, 0}, {0, 0}, {0, 0}, {1, 1}};
   const std::vector<double> scores = {1, 5, 3, -40};
   const auto picked = pick_diverse(candidates, scores, 2, 0.01);

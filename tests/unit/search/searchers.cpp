@@ -1,4 +1,5 @@
-// What every searcher promises: valid, distinct, unmeasured configurations, exhaustion, determinism.
+// What every searcher promises: valid, distinct, unmeasured configurations, exhaustion,
+// determinism.
 #include <functional>
 #include <limits>
 #include <set>
@@ -19,7 +20,9 @@ const Kind kKinds[] = {
     {"random", [](const Domain& d, Scorer&, std::uint64_t seed) { return make_random(d, seed); }},
     {"genetic", [](const Domain& d, Scorer&, std::uint64_t seed) { return make_genetic(d, seed); }},
     {"annealing",
-     [](const Domain& d, Scorer& s, std::uint64_t seed) { return make_annealing(d, s, Options{.steps = 60}, seed); }},
+     [](const Domain& d, Scorer& s, std::uint64_t seed) {
+       return make_annealing(d, s, Options{.steps = 60}, seed);
+     }},
 };
 
 std::vector<Measured> measure(const std::vector<Config>& batch) {
@@ -55,12 +58,16 @@ class Named final : public Domain {
   int knobs() const override { return all_.knobs(); }
   int values(int knob) const override { return all_.values(knob); }
   bool valid(const Config& config) const override { return all_.valid(config); }
-  Config canonical(const Config& config) const override { return {config[0], config[1], config[2], 0}; }
+  Config canonical(const Config& config) const override {
+    return {config[0], config[1], config[2], 0};
+  }
   std::uint64_t program_number(const Config& config) const override {
     return static_cast<std::uint64_t>((config[0] + config[1]) * 100 + config[2]);
   }
   Config random(Rng& rng) const override { return canonical(all_.random(rng)); }
-  Config neighbour(const Config& config, Rng& rng) const override { return canonical(all_.neighbour(config, rng)); }
+  Config neighbour(const Config& config, Rng& rng) const override {
+    return canonical(all_.neighbour(config, rng));
+  }
 
  private:
   Synthetic all_{{5, 5, 4, 6}};
@@ -73,7 +80,8 @@ TEST_P(Searchers, AsksForAProgramOnceWhateverItsName) {
   for (std::vector<Config> batch; !(batch = searcher->ask(7)).empty();) {
     for (const auto& config : batch) {
       EXPECT_EQ(domain.canonical(config), config);
-      EXPECT_TRUE(programs.insert(domain.program_number(config)).second) << "the program was proposed before";
+      EXPECT_TRUE(programs.insert(domain.program_number(config)).second)
+          << "the program was proposed before";
     }
     searcher->tell(measure(batch));
   }

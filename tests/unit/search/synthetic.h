@@ -11,7 +11,8 @@ namespace lathe::search {
 // A mixed-radix space with one constraint: the digits' sum is at most `limit`.
 class Synthetic final : public Domain {
  public:
-  explicit Synthetic(std::vector<int> radix, int limit = 1 << 20) : radix_(std::move(radix)), limit_(limit) {}
+  explicit Synthetic(std::vector<int> radix, int limit = 1 << 20)
+      : radix_(std::move(radix)), limit_(limit) {}
 
   int knobs() const override { return static_cast<int>(radix_.size()); }
   int values(int knob) const override { return radix_[static_cast<std::size_t>(knob)]; }
@@ -27,7 +28,8 @@ class Synthetic final : public Domain {
   Config random(Rng& rng) const override {
     for (;;) {
       Config config;
-      for (const int n : radix_) config.push_back(static_cast<std::uint16_t>(rng.below(static_cast<std::uint64_t>(n))));
+      for (const int n : radix_)
+        config.push_back(static_cast<std::uint16_t>(rng.below(static_cast<std::uint64_t>(n))));
       if (valid(config)) return config;
     }
   }
@@ -60,7 +62,8 @@ class Synthetic final : public Domain {
   int limit_;
 };
 
-// Seconds of a configuration: smooth in each knob, with ties between neighbouring knobs, like cache and register tiles.
+// Seconds of a configuration: smooth in each knob, with ties between neighbouring knobs, like cache
+// and register tiles.
 inline double structured_seconds(const Config& config) {
   double cost = 1;
   for (std::size_t i = 0; i < config.size(); ++i) {
@@ -72,7 +75,8 @@ inline double structured_seconds(const Config& config) {
   return cost * 1e-3;
 }
 
-// A perfect model of that landscape: the score is the negative logarithm of the time, shifted at will.
+// A perfect model of that landscape: the score is the negative logarithm of the time, shifted at
+// will.
 class Oracle final : public Scorer {
  public:
   explicit Oracle(double shift = 0) : shift_(shift) {}
@@ -80,7 +84,8 @@ class Oracle final : public Scorer {
   void score(std::span<const Config> configs, std::span<double> scores) override {
     ++calls;
     scored += configs.size();
-    for (std::size_t i = 0; i < configs.size(); ++i) scores[i] = shift_ - std::log(structured_seconds(configs[i]));
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      scores[i] = shift_ - std::log(structured_seconds(configs[i]));
   }
   bool trained = true;
   std::size_t calls = 0, scored = 0;

@@ -1,5 +1,6 @@
-// Random programs with the schedules that their spaces offer, as machine code between guard pages, against the evaluation
-// of the expression: the default, the one of many that the analytic model likes best, and random ones.
+// Random programs with the schedules that their spaces offer, as machine code between guard pages,
+// against the evaluation of the expression: the default, the one of many that the analytic model
+// likes best, and random ones.
 #include <gtest/gtest.h>
 
 #include "compiler/interp/te_eval.h"
@@ -14,14 +15,17 @@ namespace lathe::space {
 namespace {
 
 // The outputs of the program with this configuration.
-Result<std::vector<interp::Bytes>> run(const Space& space, const Config& config, const Target& target,
-                                       const std::vector<interp::Tensor>& inputs, flat::Program& flat) {
+Result<std::vector<interp::Bytes>> run(const Space& space, const Config& config,
+                                       const Target& target,
+                                       const std::vector<interp::Tensor>& inputs,
+                                       flat::Program& flat) {
   std::vector<std::int64_t> values;
   space.knob_values(config, values);
   flat = LATHE_TRY(lower::lower(ir::SizedNest(space.sketch(config).nest, values), target));
   const auto module = LATHE_TRY(testing::compile(flat, target));
   std::vector<interp::Bytes> stored;
-  for (std::size_t i = 0; i < inputs.size(); ++i) stored.push_back(interp::to_storage(flat.inputs[i], inputs[i].values));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    stored.push_back(interp::to_storage(flat.inputs[i], inputs[i].values));
   return testing::run_module(*module, flat, stored);
 }
 
@@ -85,7 +89,10 @@ void check_long_sum(const std::string& text, double each, double terms) {
     const te::Tensor& tensor = program->tensors[t];
     std::int64_t count = 1;
     for (const std::int64_t n : tensor.shape) count *= n;
-    inputs.push_back({tensor.dtype, tensor.shape, std::vector<double>(static_cast<std::size_t>(count), each), {}});
+    inputs.push_back({tensor.dtype,
+                      tensor.shape,
+                      std::vector<double>(static_cast<std::size_t>(count), each),
+                      {}});
   }
   const double sum = terms * (inputs.size() == 2 ? each * each : each);
   Rng rng(3);
@@ -109,7 +116,8 @@ TEST(BuiltPrograms, LongSumsOfTermsThatAreAlikeStayExact) {
 }
 
 TEST(BuiltPrograms, ComputeWhatTheExpressionSays) {
-  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0), end = first + asked("LATHE_RANDOM_ROUNDS", 24);
+  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0),
+                      end = first + asked("LATHE_RANDOM_ROUNDS", 24);
   const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 4));
   for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) check(seed, configurations);
 }

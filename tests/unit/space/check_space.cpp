@@ -15,7 +15,8 @@ namespace lathe::space {
 namespace {
 
 // Empty if the configuration computes the program.
-std::string what_is_wrong(const Space& space, const Config& config, const Target& target, std::uint64_t seed) {
+std::string what_is_wrong(const Space& space, const Config& config, const Target& target,
+                          std::uint64_t seed) {
   const te::Program& program = space.program();
   if (!space.valid(config)) return "not valid";
   ir::Nest nest = te::naive_nest(program);
@@ -25,7 +26,9 @@ std::string what_is_wrong(const Space& space, const Config& config, const Target
   const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
   if (!flat) return "it does not lower: " + flat.error().text();
   const std::string wrong = check_flat(program, *flat, seed);
-  return wrong.empty() ? "" : wrong + "\n" + schedule::print(trace) + ir::print(nest) + flat::print(*flat);
+  return wrong.empty()
+             ? ""
+             : wrong + "\n" + schedule::print(trace) + ir::print(nest) + flat::print(*flat);
 }
 
 }  // namespace
@@ -44,9 +47,10 @@ Config predicted(const Space& space, const Target& target, Rng& rng) {
   return configs[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
 }
 
-void check_space(const te::Program& program, const Target& target, Flavour flavour, int configurations,
-                 std::uint64_t seed) {
-  SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour), te::print_program(program)));
+void check_space(const te::Program& program, const Target& target, Flavour flavour,
+                 int configurations, std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour),
+                           te::print_program(program)));
   try {
     const auto space = derive_space(program, target, flavour);
     ASSERT_TRUE(space) << space.error().text();

@@ -1,4 +1,5 @@
-// Whether the configurations of a program's space compute it, as the checked interpreter of lowered programs sees it.
+// Whether the configurations of a program's space compute it, as the checked interpreter of lowered
+// programs sees it.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +8,18 @@
 
 namespace lathe::space {
 
-// What the environment variable asks for. Random tests do more with LATHE_RANDOM_ROUNDS programs, from seed LATHE_RANDOM_FIRST
-// on, LATHE_RANDOM_CONFIGS configurations each.
+// What the environment variable asks for. Random tests do more with LATHE_RANDOM_ROUNDS programs,
+// from seed LATHE_RANDOM_FIRST on, LATHE_RANDOM_CONFIGS configurations each.
 std::uint64_t asked(const char* variable, std::uint64_t otherwise);
 
 // The configuration that the analytic model likes best of many.
 Config predicted(const Space& space, const Target& target, Rng& rng);
 
-// Derives the space and tries its default, the predicted and random configurations, `configurations` in all: each must be valid, its
-// trace must apply to the naive nest and lower, and the outcome be that of the expression on random inputs. Failures are
-// reported to the running test.
-void check_space(const te::Program& program, const Target& target, Flavour flavour, int configurations, std::uint64_t seed);
+// Derives the space and tries its default, the predicted and random configurations,
+// `configurations` in all: each must be valid, its trace must apply to the naive nest and lower,
+// and the outcome be that of the expression on random inputs. Failures are reported to the running
+// test.
+void check_space(const te::Program& program, const Target& target, Flavour flavour,
+                 int configurations, std::uint64_t seed);
 
 }  // namespace lathe::space

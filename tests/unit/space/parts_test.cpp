@@ -17,7 +17,9 @@ std::shared_ptr<const Space> space_of(const std::string& text, Flavour flavour) 
   return std::move(*space);
 }
 
-Json name_of(const Knob& knob, std::size_t value) { return knob.labels.empty() ? Json(knob.values[value]) : Json(knob.labels[value]); }
+Json name_of(const Knob& knob, std::size_t value) {
+  return knob.labels.empty() ? Json(knob.values[value]) : Json(knob.labels[value]);
+}
 
 // Of every structural knob all values, of others the first and the last.
 Json part_of(const Space& space) {
@@ -39,12 +41,16 @@ Config whole_config(const Space& whole, const Space& part, const Config& config,
   return *whole.from_json(all);
 }
 
-Json program_of(const Space& space, const Config& config) { return schedule::to_json(space.trace(config)); }
+Json program_of(const Space& space, const Config& config) {
+  return schedule::to_json(space.trace(config));
+}
 
 constexpr const char* kPrograms[] = {
     "A: f32[23,19]; B: f32[23,37]; C[i,j] = sum(k) A[k,i] * B[k,j]",
-    "layout free; X: f32[1,35,7,9]; const W: f32[33,35,3,3]; Y[n,o,y:7,x:9] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
-    "X: f32[1,21,8,6]; const W: f32[21,3,3]; Y[n,c,y:8,x:6] = sum(r,s) X[n,c,y+r-1,x+s-1 else 0] * W[c,r,s]",
+    "layout free; X: f32[1,35,7,9]; const W: f32[33,35,3,3]; Y[n,o,y:7,x:9] = sum(c,r,s) "
+    "X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
+    "X: f32[1,21,8,6]; const W: f32[21,3,3]; Y[n,c,y:8,x:6] = sum(r,s) X[n,c,y+r-1,x+s-1 else 0] * "
+    "W[c,r,s]",
     "X: f32[13,29]; B: f32[29]; Y[i,j] = max(X[i,j] * 2.0 + B[j], 0)"};
 
 TEST(Restriction, HoldsTheProgramsOfTheWhole) {
@@ -62,7 +68,8 @@ TEST(Restriction, HoldsTheProgramsOfTheWhole) {
         ASSERT_TRUE((*part)->valid(config));
         const Config same = whole_config(*whole, **part, config, kept);
         EXPECT_TRUE(whole->valid(same));
-        ASSERT_EQ(program_of(**part, config), program_of(*whole, same)) << (*part)->describe(config);
+        ASSERT_EQ(program_of(**part, config), program_of(*whole, same))
+            << (*part)->describe(config);
       }
     }
 }
@@ -159,7 +166,8 @@ TEST(Frozen, RefusesWhatCannotBeBuilt) {
   refused("/knobs/0/values", Json::array(), "has no values");
   refused("/start", Json::array(), "a start for each");
   refused("/sketches/0/trace/0/loop", "nowhere", "cannot be built by this Lathe any more");
-  refused("/sketches/0/trace/0/factor", {"mul", "no.such.knob", 2}, "there is no knob no.such.knob");
+  refused("/sketches/0/trace/0/factor", {"mul", "no.such.knob", 2},
+          "there is no knob no.such.knob");
   refused("/sketches/0/trace/0/factor", {"pow", 2, 2}, "no operation on sizes");
   refused("/sketches", Json::array(), "no valid configuration");
 }

@@ -1,5 +1,6 @@
-// Whatever the program, its default configuration, the predicted one and random ones are schedules that can be built, and compute it: random
-// programs of many stages, the documents' examples and what users tripped over, lowered and interpreted.
+// Whatever the program, its default configuration, the predicted one and random ones are schedules
+// that can be built, and compute it: random programs of many stages, the documents' examples and
+// what users tripped over, lowered and interpreted.
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
@@ -13,7 +14,8 @@ namespace {
 using test::avx512, test::sse;
 
 TEST(Programs, RandomOnesHaveSpacesOfRightPrograms) {
-  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0), end = first + asked("LATHE_RANDOM_ROUNDS", 120);
+  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0),
+                      end = first + asked("LATHE_RANDOM_ROUNDS", 120);
   const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 4));
   for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) {
     Rng rng(seed);
@@ -29,37 +31,51 @@ struct Case {
   const char* text;
 };
 constexpr Case kCases[] = {
-    {"padded_relu", "X: f32[1,5,14,14]; W: f32[19,5,3,3]; R[n,c,y,x] = relu(X[n,c,y,x])\n"
-                    "Y[n,o,y:14,x:14] = sum(c,r,s) R[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
-    {"padded_exp", "X: f32[1,5,9,9]; const W: f32[19,5,3,3]; R[n,c,y,x] = exp(X[n,c,y,x])\n"
-                   "Y[n,o,y:9,x:9] = sum(c,r,s) R[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
-    {"padded_product", "A: f32[20,7]; B: f32[7,16]; M[i,j] = sum(k) A[i,k] * B[k,j]\n"
-                       "Y[i:32,j:40] = relu(M[i,j else 0])"},
-    {"padded_reduction", "A: f32[20,7]; B: f32[7,16]; M[i,j] = sum(k) A[i,k] * B[k,j]\n"
-                         "Y[i,j:20] = max(s:3) M[i,j+s-2 else -inf]"},
-    {"softmax", "X: f32[13,70]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"},
-    {"log_sum_exp", "X: f32[5,130]; M[i] = max(j) X[i,j]; L[i] = M[i] + log((sum(j) exp(X[i,j] - M[i])))"},
-    {"layer_norm", "X: f32[7,100]; g: f32[100]; b: f32[100]; m[i] = 0.01 * (sum(j) X[i,j])\n"
-                   "v[i] = 0.01 * (sum(j) (X[i,j] - m[i]) * (X[i,j] - m[i]))\n"
-                   "Y[i,j] = (X[i,j] - m[i]) * rsqrt(v[i] + 0.00001) * g[j] + b[j]"},
+    {"padded_relu",
+     "X: f32[1,5,14,14]; W: f32[19,5,3,3]; R[n,c,y,x] = relu(X[n,c,y,x])\n"
+     "Y[n,o,y:14,x:14] = sum(c,r,s) R[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
+    {"padded_exp",
+     "X: f32[1,5,9,9]; const W: f32[19,5,3,3]; R[n,c,y,x] = exp(X[n,c,y,x])\n"
+     "Y[n,o,y:9,x:9] = sum(c,r,s) R[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
+    {"padded_product",
+     "A: f32[20,7]; B: f32[7,16]; M[i,j] = sum(k) A[i,k] * B[k,j]\n"
+     "Y[i:32,j:40] = relu(M[i,j else 0])"},
+    {"padded_reduction",
+     "A: f32[20,7]; B: f32[7,16]; M[i,j] = sum(k) A[i,k] * B[k,j]\n"
+     "Y[i,j:20] = max(s:3) M[i,j+s-2 else -inf]"},
+    {"softmax",
+     "X: f32[13,70]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"},
+    {"log_sum_exp",
+     "X: f32[5,130]; M[i] = max(j) X[i,j]; L[i] = M[i] + log((sum(j) exp(X[i,j] - M[i])))"},
+    {"layer_norm",
+     "X: f32[7,100]; g: f32[100]; b: f32[100]; m[i] = 0.01 * (sum(j) X[i,j])\n"
+     "v[i] = 0.01 * (sum(j) (X[i,j] - m[i]) * (X[i,j] - m[i]))\n"
+     "Y[i,j] = (X[i,j] - m[i]) * rsqrt(v[i] + 0.00001) * g[j] + b[j]"},
     {"sum_over_max", "X: f32[9,65,3]; S[i] = sum(j) (max(k) X[i,j,k])"},
     {"gram", "A: f32[17,23]; G[i,j] = sum(k) A[i,k] * A[j,k]"},
     {"gram_columns", "A: f32[17,23]; G[i,j] = sum(k) A[k,i] * A[k,j]"},
     {"diagonal", "A: f32[9,9,21]; D[i] = sum(k) A[k,k,i]"},
     {"trace", "A: f32[37,37]; T[one:1] = sum(i) A[i,i]"},
-    {"gated", "X: f32[5,19]; const V: f32[33,19]; const U: f32[33,19]; const W: f32[19,33]\n"
-              "A[b,h] = sum(i) X[b,i] * V[h,i]; B[b,h] = sum(i) X[b,i] * U[h,i]\n"
-              "Y[b,o] = sum(h) (A[b,h] * sigmoid(A[b,h]) * B[b,h]) * W[o,h]"},
-    {"perceptron", "X: f32[6,17]; const V: f32[40,17]; const W: f32[9,40]; const c: f32[40]\n"
-                   "H[b,h] = relu((sum(i) X[b,i] * V[h,i]) + c[h]); Y[b,o] = sum(h) H[b,h] * W[o,h]"},
-    {"perceptron_varying", "X: f32[6,17]; V: f32[40,17]; W: f32[9,40]\n"
-                           "H[b,h] = tanh((sum(i) X[b,i] * V[h,i])); Y[b,o] = sum(h) H[b,h] * W[o,h]"},
-    {"attention", "Q: f32[7,16]; K: f32[19,16]; V: f32[19,16]; S[i,j] = 0.25 * (sum(d) Q[i,d] * K[j,d])\n"
-                  "E[i,j] = exp(S[i,j] - (max(k) S[i,k])); P[i,j] = E[i,j] / (sum(k) E[i,k])\n"
-                  "O[i,d] = sum(j) P[i,j] * V[j,d]"},
+    {"gated",
+     "X: f32[5,19]; const V: f32[33,19]; const U: f32[33,19]; const W: f32[19,33]\n"
+     "A[b,h] = sum(i) X[b,i] * V[h,i]; B[b,h] = sum(i) X[b,i] * U[h,i]\n"
+     "Y[b,o] = sum(h) (A[b,h] * sigmoid(A[b,h]) * B[b,h]) * W[o,h]"},
+    {"perceptron",
+     "X: f32[6,17]; const V: f32[40,17]; const W: f32[9,40]; const c: f32[40]\n"
+     "H[b,h] = relu((sum(i) X[b,i] * V[h,i]) + c[h]); Y[b,o] = sum(h) H[b,h] * W[o,h]"},
+    {"perceptron_varying",
+     "X: f32[6,17]; V: f32[40,17]; W: f32[9,40]\n"
+     "H[b,h] = tanh((sum(i) X[b,i] * V[h,i])); Y[b,o] = sum(h) H[b,h] * W[o,h]"},
+    {"attention",
+     "Q: f32[7,16]; K: f32[19,16]; V: f32[19,16]; S[i,j] = 0.25 * (sum(d) Q[i,d] * K[j,d])\n"
+     "E[i,j] = exp(S[i,j] - (max(k) S[i,k])); P[i,j] = E[i,j] / (sum(k) E[i,k])\n"
+     "O[i,d] = sum(j) P[i,j] * V[j,d]"},
     {"row_share", "X: f32[64,256]; Y[i,j] = X[i,j] / (sum(k) X[i,k])"},
-    {"rms_norm", "X: f32[8,256]; g: f32[256]; Y[i,j] = X[i,j] * rsqrt(0.1 + 0.0039 * (sum(k) X[i,k] * X[i,k])) * g[j]"},
-    {"weighted_rows", "X: f32[9,130]; g: f32[130]; b: f32[130]; S[i] = sum(j) (X[i,j] * g[j] + b[j])"},
+    {"rms_norm",
+     "X: f32[8,256]; g: f32[256]; Y[i,j] = X[i,j] * rsqrt(0.1 + 0.0039 * (sum(k) X[i,k] * X[i,k])) "
+     "* g[j]"},
+    {"weighted_rows",
+     "X: f32[9,130]; g: f32[130]; b: f32[130]; S[i] = sum(j) (X[i,j] * g[j] + b[j])"},
     {"dot", "x: f32[1000]; y: f32[1000]; D[one:1] = sum(i) x[i] * y[i]"},
     {"matvec", "A: f32[37,130]; x: f32[130]; y[i] = sum(k) A[i,k] * x[k]"},
     {"long_sum", "X: f32[100003]; S[one:1] = sum(i) X[i]"},
@@ -72,17 +88,24 @@ constexpr Case kCases[] = {
     {"terms_without_reads", "S[i:4] = sum(j:5003) f32(i) * 0.1"},
     {"terms_cut_off", "X: f32[4,3001]; S[i] = sum(j) min(X[i,j] * 100, 0.1)"},
     {"terms_chosen", "X: f32[4,1009]; S[i] = sum(j) select(X[i,j] > -9, 0.1, 0.2)"},
-    {"terms_of_padding", "X: f32[1,1,40,40]\nY[n,c,y:3,x:3] = sum(r:40,s:40) X[n,c,y + r - 39,x + s - 39 else 0.3]"},
-    {"constants", "const W: f32[9,7]; const s: f32[9]; X: f32[5,7]; V[o,i] = exp(W[o,i]) * s[o]\n"
-                  "Y[n,o] = sum(i) X[n,i] * V[o,i]"},
-    {"chain_of_maps", "X: f32[50]; A[i] = X[i] * X[i]; B[i] = A[i] + A[i]; C[i] = B[i] * B[i] - A[i]; D[i] = exp(C[i] * 0.01)\n"
-                      "E[i] = D[i] + D[i]; F[i:60] = E[i - 3 else 2] * E[i - 5 else 1]"},
+    {"terms_of_padding",
+     "X: f32[1,1,40,40]\nY[n,c,y:3,x:3] = sum(r:40,s:40) X[n,c,y + r - 39,x + s - 39 else 0.3]"},
+    {"constants",
+     "const W: f32[9,7]; const s: f32[9]; X: f32[5,7]; V[o,i] = exp(W[o,i]) * s[o]\n"
+     "Y[n,o] = sum(i) X[n,i] * V[o,i]"},
+    {"chain_of_maps",
+     "X: f32[50]; A[i] = X[i] * X[i]; B[i] = A[i] + A[i]; C[i] = B[i] * B[i] - A[i]; D[i] = "
+     "exp(C[i] * 0.01)\n"
+     "E[i] = D[i] + D[i]; F[i:60] = E[i - 3 else 2] * E[i - 5 else 1]"},
 };
 
-// Inlined without end the first would read A 2^200 times, the second be one expression of 200 additions.
+// Inlined without end the first would read A 2^200 times, the second be one expression of 200
+// additions.
 TEST(Programs, LongChainsOfMapsStayShort) {
-  std::string doubling = "A: f32[8]; T0[i] = A[i]; T1[i] = A[i] * 2", chain = "A: f32[8]; T0[i] = A[i]";
-  for (int i = 2; i < 200; ++i) doubling += fmt::format("; T{}[i] = T{}[i] * 0.5 + T{}[i] * 0.5", i, i - 1, i - 2);
+  std::string doubling = "A: f32[8]; T0[i] = A[i]; T1[i] = A[i] * 2",
+              chain = "A: f32[8]; T0[i] = A[i]";
+  for (int i = 2; i < 200; ++i)
+    doubling += fmt::format("; T{}[i] = T{}[i] * 0.5 + T{}[i] * 0.5", i, i - 1, i - 2);
   for (int i = 1; i < 200; ++i) chain += fmt::format("; T{}[i] = T{}[i] + 1", i, i - 1);
   for (const std::string& text : {doubling, chain}) {
     const auto program = te::parse_program(text);
@@ -103,7 +126,8 @@ TEST_P(NamedProgram, HasASpaceOfRightPrograms) {
     check_space(*program, avx512(1), Flavour::kWide, 1, 1);
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, NamedProgram, ::testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, NamedProgram, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace lathe::space

@@ -1,4 +1,5 @@
-// Every configuration of a space is a correct program: random ones, lowered and interpreted, against the naive nest.
+// Every configuration of a space is a correct program: random ones, lowered and interpreted,
+// against the naive nest.
 #include "tuner/space/space.h"
 
 #include <cmath>
@@ -29,14 +30,16 @@ std::vector<interp::Bytes> random_inputs(const flat::Program& program, std::uint
   return out;
 }
 
-std::vector<std::vector<double>> evaluate(const flat::Program& program, std::uint64_t seed, std::string& error) {
+std::vector<std::vector<double>> evaluate(const flat::Program& program, std::uint64_t seed,
+                                          std::string& error) {
   const auto run = interp::eval_flat(program, random_inputs(program, seed), {});
   if (!run) {
     error = run.error().text();
     return {};
   }
   std::vector<std::vector<double>> out;
-  for (std::size_t i = 0; i < run->size(); ++i) out.push_back(interp::from_storage(program.outputs[i], (*run)[i]));
+  for (std::size_t i = 0; i < run->size(); ++i)
+    out.push_back(interp::from_storage(program.outputs[i], (*run)[i]));
   return out;
 }
 
@@ -48,26 +51,35 @@ constexpr Case kCases[] = {
     {"matmul", "A: f32[23,19]; B: f32[23,37]; C[i,j] = sum(k) A[k,i] * B[k,j]"},
     {"matmul_square", "A: f32[32,64]; B: f32[64,48]; C[i,j] = sum(k) A[i,k] * B[k,j]"},
     // Each stage reads the two before it: not all of them can be inlined.
-    {"doubling", "A: f32[7,19]; T0[i,j] = A[i,j] + 1; T1[i,j] = A[i,j] * 2; "
-                 "T2[i,j] = T1[i,j] * 0.5 + T0[i,j] * 0.5; T3[i,j] = T2[i,j] * 0.5 + T1[i,j] * 0.5; "
-                 "T4[i,j] = T3[i,j] * 0.5 + T2[i,j] * 0.5; T5[i,j] = T4[i,j] * 0.5 + T3[i,j] * 0.5; "
-                 "T6[i,j] = T5[i,j] * 0.5 + T4[i,j] * 0.5; T7[i,j] = T6[i,j] * 0.5 + T5[i,j] * 0.5; "
-                 "T8[i,j] = T7[i,j] * 0.5 + T6[i,j] * 0.5; T9[i,j] = T8[i,j] * 0.5 + T7[i,j] * 0.5; "
-                 "T10[i,j] = T9[i,j] * 0.5 + T8[i,j] * 0.5; T11[i,j] = T10[i,j] * 0.5 + T9[i,j] * 0.5"},
+    {"doubling",
+     "A: f32[7,19]; T0[i,j] = A[i,j] + 1; T1[i,j] = A[i,j] * 2; "
+     "T2[i,j] = T1[i,j] * 0.5 + T0[i,j] * 0.5; T3[i,j] = T2[i,j] * 0.5 + T1[i,j] * 0.5; "
+     "T4[i,j] = T3[i,j] * 0.5 + T2[i,j] * 0.5; T5[i,j] = T4[i,j] * 0.5 + T3[i,j] * 0.5; "
+     "T6[i,j] = T5[i,j] * 0.5 + T4[i,j] * 0.5; T7[i,j] = T6[i,j] * 0.5 + T5[i,j] * 0.5; "
+     "T8[i,j] = T7[i,j] * 0.5 + T6[i,j] * 0.5; T9[i,j] = T8[i,j] * 0.5 + T7[i,j] * 0.5; "
+     "T10[i,j] = T9[i,j] * 0.5 + T8[i,j] * 0.5; T11[i,j] = T10[i,j] * 0.5 + T9[i,j] * 0.5"},
     {"matvec", "A: f32[31,17]; B: f32[17]; C[i] = sum(k) A[i,k] * B[k]"},
-    {"dense", "X: f32[3,29]; const W: f32[35,29]; const B: f32[35]; Y[n,o] = max(sum(k) X[n,k]*W[o,k] + B[o], 0)"},
-    {"conv3x3", "X: f32[1,19,7,9]; const W: f32[33,19,3,3]; "
-                "Y[n,o,y:7,x:9] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
-    {"conv_stride", "X: f32[2,3,13,11]; const W: f32[20,3,5,5]; "
-                    "Y[n,o,y:7,x:6] = sum(c,r,s) X[n,c,2*y+r-2,2*x+s-2 else 0] * W[o,c,r,s]"},
-    {"conv1x1_epilogue", "X: f32[1,32,5,7]; const W: f32[48,32]; const B: f32[48]; R: f32[1,48,5,7]; "
-                         "Y[n,o,y,x] = max(sum(c) X[n,c,y,x] * W[o,c] + B[o] + R[n,o,y,x], 0)"},
-    {"conv_dilated", "X: f32[1,16,9,9]; const W: f32[16,16,3,3]; "
-                     "Y[n,o,y:9,x:9] = sum(c,r,s) X[n,c,y+2*r-2,x+2*s-2 else 0] * W[o,c,r,s]"},
-    {"depthwise", "X: f32[1,21,8,6]; const W: f32[21,3,3]; "
-                  "Y[n,c,y:8,x:6] = sum(r,s) X[n,c,y+r-1,x+s-1 else 0] * W[c,r,s]"},
-    {"grouped", "X: f32[1,2,9,6,6]; const W: f32[2,18,9,3,3]; "
-                "Y[n,g,o,y:6,x:6] = sum(c,r,s) X[n,g,c,y+r-1,x+s-1 else 0] * W[g,o,c,r,s]"},
+    {"dense",
+     "X: f32[3,29]; const W: f32[35,29]; const B: f32[35]; Y[n,o] = max(sum(k) X[n,k]*W[o,k] + "
+     "B[o], 0)"},
+    {"conv3x3",
+     "X: f32[1,19,7,9]; const W: f32[33,19,3,3]; "
+     "Y[n,o,y:7,x:9] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
+    {"conv_stride",
+     "X: f32[2,3,13,11]; const W: f32[20,3,5,5]; "
+     "Y[n,o,y:7,x:6] = sum(c,r,s) X[n,c,2*y+r-2,2*x+s-2 else 0] * W[o,c,r,s]"},
+    {"conv1x1_epilogue",
+     "X: f32[1,32,5,7]; const W: f32[48,32]; const B: f32[48]; R: f32[1,48,5,7]; "
+     "Y[n,o,y,x] = max(sum(c) X[n,c,y,x] * W[o,c] + B[o] + R[n,o,y,x], 0)"},
+    {"conv_dilated",
+     "X: f32[1,16,9,9]; const W: f32[16,16,3,3]; "
+     "Y[n,o,y:9,x:9] = sum(c,r,s) X[n,c,y+2*r-2,x+2*s-2 else 0] * W[o,c,r,s]"},
+    {"depthwise",
+     "X: f32[1,21,8,6]; const W: f32[21,3,3]; "
+     "Y[n,c,y:8,x:6] = sum(r,s) X[n,c,y+r-1,x+s-1 else 0] * W[c,r,s]"},
+    {"grouped",
+     "X: f32[1,2,9,6,6]; const W: f32[2,18,9,3,3]; "
+     "Y[n,g,o,y:6,x:6] = sum(c,r,s) X[n,g,c,y+r-1,x+s-1 else 0] * W[g,o,c,r,s]"},
     {"maxpool", "X: f32[1,5,9,9]; Y[n,c,y:4,x:4] = max(r:3,s:3) X[n,c,2*y+r,2*x+s]"},
     {"elementwise", "X: f32[13,29]; B: f32[29]; Y[i,j] = max(X[i,j] * 2.0 + B[j], 0)"},
     {"softmax_sum", "X: f32[7,33]; S[i] = sum(j) X[i,j]; Y[i,j] = X[i,j] - S[i]"},
@@ -109,11 +121,12 @@ TEST_P(SpaceTest, RandomConfigurationsComputeTheSame) {
         }
         const auto verified = flat::verify(*flat);
         ASSERT_TRUE(verified) << verified.error().text();
-        // And the open nest with the knobs filled in computes the same (its caches may be a little larger, since a box
-        // of open sizes is not known to be cut off by its tensor).
+        // And the open nest with the knobs filled in computes the same (its caches may be a little
+        // larger, since a box of open sizes is not known to be cut off by its tensor).
         std::vector<std::int64_t> values;
         (*space)->knob_values(config, values);
-        const auto open = lower::lower(ir::SizedNest((*space)->sketch(config).nest, values), target);
+        const auto open =
+            lower::lower(ir::SizedNest((*space)->sketch(config).nest, values), target);
         ASSERT_TRUE(open) << open.error().text();
         if (flat::hash(*open) != flat::hash(*flat)) {
           ASSERT_EQ(evaluate(*open, kSeed, error), evaluate(*flat, kSeed, error));
@@ -122,20 +135,24 @@ TEST_P(SpaceTest, RandomConfigurationsComputeTheSame) {
         ASSERT_EQ(error, "") << schedule::print(trace) << ir::print(nest) << flat::print(*flat);
         for (std::size_t o = 0; o < want.size(); ++o)
           for (std::size_t i = 0; i < want[o].size(); ++i)
-            ASSERT_NEAR(got[o][i], want[o][i], 1e-4) << "output " << o << " element " << i << "\n" << schedule::print(trace);
+            ASSERT_NEAR(got[o][i], want[o][i], 1e-4) << "output " << o << " element " << i << "\n"
+                                                     << schedule::print(trace);
       }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SpaceTest, ::testing::Combine(::testing::ValuesIn(kCases), ::testing::Bool()),
+INSTANTIATE_TEST_SUITE_P(All, SpaceTest,
+                         ::testing::Combine(::testing::ValuesIn(kCases), ::testing::Bool()),
                          [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + (std::get<1>(info.param) ? "_free" : "_plain");
+                           return std::string(std::get<0>(info.param).name) +
+                                  (std::get<1>(info.param) ? "_free" : "_plain");
                          });
 
 std::unique_ptr<Space> conv_space(Flavour flavour) {
-  auto program = te::parse_program("X: f32[1,128,28,28]; const W: f32[128,128,3,3]; "
-                                   "Y[n,o,y:28,x:28] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]");
+  auto program = te::parse_program(
+      "X: f32[1,128,28,28]; const W: f32[128,128,3,3]; "
+      "Y[n,o,y:28,x:28] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]");
   program->contract.free_layout = true;
   return std::move(*derive_space(*program, avx512(1), flavour));
 }
@@ -165,7 +182,8 @@ TEST(Space, WideHoldsBillionsAndHasNoConstraints) {
 }
 
 TEST(Space, HashTellsSpacesApartAndJsonRoundTrips) {
-  const auto a = conv_space(Flavour::kDefault), b = conv_space(Flavour::kDefault), wide = conv_space(Flavour::kWide);
+  const auto a = conv_space(Flavour::kDefault), b = conv_space(Flavour::kDefault),
+             wide = conv_space(Flavour::kWide);
   EXPECT_EQ(a->hash(), b->hash());
   EXPECT_NE(a->hash(), wide->hash());
   Rng rng(5);
@@ -177,7 +195,8 @@ TEST(Space, HashTellsSpacesApartAndJsonRoundTrips) {
   }
   Json broken = a->to_json(a->default_config());
   broken["tile.v"] = 1000;
-  EXPECT_EQ(a->from_json(broken).error().message, "1000 is not a value of knob tile.v in this space");
+  EXPECT_EQ(a->from_json(broken).error().message,
+            "1000 is not a value of knob tile.v in this space");
 }
 
 }  // namespace

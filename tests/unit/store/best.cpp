@@ -11,7 +11,8 @@ TEST_F(StoreTest, BestIsTheFastestThatWorked) {
   const auto run = *store->open_run(a_run());
   const Query query = {.workload = run.workload, .target = run.target, .cache_mode = "warm"};
   EXPECT_FALSE(store->best(query)->has_value());
-  std::vector<Record> records = {a_record(run, 0), a_record(run, 1), a_record(run, 2), a_failure(run, 3)};
+  std::vector<Record> records = {a_record(run, 0), a_record(run, 1), a_record(run, 2),
+                                 a_failure(run, 3)};
   records[0].seconds = 3e-3;
   records[1].seconds = 1e-3;
   records[2].seconds = 2e-3;
@@ -49,7 +50,8 @@ TEST_F(StoreTest, ARaceCountsMoreThanALuckyTime) {
 TEST_F(StoreTest, WhoDidNotReachTheRaceStandsBehindWhoDid) {
   auto store = open();
   const auto run = *store->open_run(a_run());
-  std::vector<Record> records = {a_record(run, 0), a_record(run, 1), a_record(run, 2), a_record(run, 3)};
+  std::vector<Record> records = {a_record(run, 0), a_record(run, 1), a_record(run, 2),
+                                 a_record(run, 3)};
   for (int i = 0; i < 4; ++i) records[i].seconds = (1 + 0.01 * i) * 1e-3;
   records[3].cpu = "another";
   ASSERT_TRUE(store->add(records));
@@ -60,7 +62,8 @@ TEST_F(StoreTest, WhoDidNotReachTheRaceStandsBehindWhoDid) {
   EXPECT_DOUBLE_EQ((*store->best(here))->standing, 2.0e-3);
   EXPECT_EQ((*store->best({.workload = run.workload, .cpu = "another"}))->index, 3);
   // What failed in a race is best of nothing.
-  ASSERT_TRUE(store->set_race({{records[1].id, std::numeric_limits<double>::infinity()}, {records[0].id, 2.1e-3}}));
+  ASSERT_TRUE(store->set_race(
+      {{records[1].id, std::numeric_limits<double>::infinity()}, {records[0].id, 2.1e-3}}));
   EXPECT_EQ((*store->best(here))->index, 0);
 }
 
@@ -82,7 +85,8 @@ TEST_F(StoreTest, BestIsAnIndexedLookUp) {
     }
     ASSERT_TRUE(store->add(records));
   }
-  const Query query = {.workload = "workload 4", .target = a_run().target, .cache_mode = "warm", .cpu = "26/2/1"};
+  const Query query = {
+      .workload = "workload 4", .target = a_run().target, .cache_mode = "warm", .cpu = "26/2/1"};
   EXPECT_DOUBLE_EQ((*store->best(query))->seconds, fastest);
   EXPECT_EQ(*store->count({}), 100'000);
 

@@ -31,7 +31,8 @@ TEST_F(StoreTest, Locked) {
   auto waiting = *open_sqlite(path(), 0.05);
   const auto refused = waiting->open_run(a_run());
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(says(refused.error(), "another program has locked the database for more than 0.05 s", path()))
+  EXPECT_TRUE(
+      says(refused.error(), "another program has locked the database for more than 0.05 s", path()))
       << refused.error().text();
   EXPECT_EQ(refused.error().kind, ErrorKind::kIo);
 }
@@ -45,7 +46,8 @@ TEST_F(StoreTest, LockedWhileNew) {
 }
 
 TEST_F(StoreTest, NotADatabase) {
-  std::ofstream(path()) << "this is a letter to my aunt, and it is long enough to be looked at as a header, really";
+  std::ofstream(path())
+      << "this is a letter to my aunt, and it is long enough to be looked at as a header, really";
   const auto refused = open_sqlite(path());
   ASSERT_FALSE(refused);
   EXPECT_TRUE(says(refused.error(), "not a Lathe database", path())) << refused.error().text();
@@ -58,7 +60,8 @@ TEST_F(StoreTest, AnotherProgramsDatabase) {
   }
   const auto refused = open_sqlite(path());
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(says(refused.error(), "database of another program", path())) << refused.error().text();
+  EXPECT_TRUE(says(refused.error(), "database of another program", path()))
+      << refused.error().text();
 }
 
 TEST_F(StoreTest, NewerVersion) {
@@ -76,7 +79,8 @@ TEST_F(StoreTest, NewerVersion) {
 TEST_F(StoreTest, AFolder) {
   const auto refused = open_sqlite(folder_.path().string());
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(says(refused.error(), "this is a folder", folder_.path().string())) << refused.error().text();
+  EXPECT_TRUE(says(refused.error(), "this is a folder", folder_.path().string()))
+      << refused.error().text();
 }
 
 TEST_F(StoreTest, AFolderThatCannotBeMade) {
@@ -103,7 +107,8 @@ TEST_F(StoreTest, Damaged) {
   }
   file.close();
   auto store = open_sqlite(path());
-  const auto status = store ? (*store)->each({}, [](const Record&) { return true; }) : Status(std::unexpected(store.error()));
+  const auto status = store ? (*store)->each({}, [](const Record&) { return true; })
+                            : Status(std::unexpected(store.error()));
   ASSERT_FALSE(status);
   EXPECT_TRUE(says(status.error(), "damaged", path())) << status.error().text();
   EXPECT_EQ(status.error().kind, ErrorKind::kDataLoss);
@@ -121,7 +126,8 @@ TEST_F(StoreTest, ADamagedRecordIsNamed) {
   }
   const auto status = open()->each({}, [](const Record&) { return true; });
   ASSERT_FALSE(status);
-  EXPECT_TRUE(says(status.error(), "record 1 (not valid JSON at byte 3) is damaged", path())) << status.error().text();
+  EXPECT_TRUE(says(status.error(), "record 1 (not valid JSON at byte 3) is damaged", path()))
+      << status.error().text();
   EXPECT_FALSE(open()->best({}));
 }
 
@@ -136,11 +142,14 @@ TEST_F(StoreTest, DamagedRecordsDoNotHideTheOthers) {
   std::ostringstream lines;
   const auto status = export_lines(*store, {}, lines);
   ASSERT_FALSE(status);
-  EXPECT_TRUE(says(status.error(), "and 1 more are damaged; `lathe export` writes the others", path())) << status.error().text();
+  EXPECT_TRUE(
+      says(status.error(), "and 1 more are damaged; `lathe export` writes the others", path()))
+      << status.error().text();
   EXPECT_EQ(std::ranges::count(lines.str(), '\n'), 3);
 }
 
-// Records that their table has lost, while an index still knows them: as if nothing had ever been recorded.
+// Records that their table has lost, while an index still knows them: as if nothing had ever been
+// recorded.
 TEST_F(StoreTest, LostRecordsAreNotTakenForNone) {
   {
     auto store = open();
@@ -149,12 +158,16 @@ TEST_F(StoreTest, LostRecordsAreNotTakenForNone) {
     ASSERT_TRUE(store->add(records));
     EXPECT_TRUE(store->check());
     auto database = *Database::open(path(), 1);
-    ASSERT_TRUE(database.exec("PRAGMA writable_schema = ON; CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'best_anywhere';"
-                              "DELETE FROM sqlite_schema WHERE name = 'best_anywhere'"));
+    ASSERT_TRUE(
+        database.exec("PRAGMA writable_schema = ON; CREATE TABLE kept AS SELECT * FROM "
+                      "sqlite_schema WHERE name = 'best_anywhere';"
+                      "DELETE FROM sqlite_schema WHERE name = 'best_anywhere'"));
   }
   {
     auto database = *Database::open(path(), 1);  // knows nothing of the index
-    ASSERT_TRUE(database.exec("DELETE FROM records; PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept"));
+    ASSERT_TRUE(
+        database.exec("DELETE FROM records; PRAGMA writable_schema = ON; INSERT INTO sqlite_schema "
+                      "SELECT * FROM kept"));
   }
   auto store = open();
   EXPECT_EQ(*store->count({}), 0);
@@ -202,7 +215,8 @@ TEST_F(StoreTest, ReadOnlyCanBeReadAndSaysSoWhenWritten) {
     store::Run run = a_run();
     const auto refused = (*store)->open_run(run);
     ASSERT_FALSE(refused);
-    EXPECT_TRUE(says(refused.error(), "the database is read-only", path())) << refused.error().text();
+    EXPECT_TRUE(says(refused.error(), "the database is read-only", path()))
+        << refused.error().text();
   });
   std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
 }
@@ -226,7 +240,8 @@ TEST_F(StoreTest, AFileThatIsRemovedWhileItIsInUse) {
     std::filesystem::create_directories(folder);
     auto store = *open_sqlite(file);
     const auto run = *store->open_run(a_run());
-    std::vector<Record> first = {a_record(run, 0)}, second = {a_record(run, 1)}, third = {a_record(run, 2)};
+    std::vector<Record> first = {a_record(run, 0)}, second = {a_record(run, 1)},
+                        third = {a_record(run, 2)};
     ASSERT_TRUE(store->add(first));
     EXPECT_TRUE(store->still_there());
     std::filesystem::remove_all(folder);
@@ -236,8 +251,12 @@ TEST_F(StoreTest, AFileThatIsRemovedWhileItIsInUse) {
     }
     const auto refused = store->add(second);
     ASSERT_FALSE(refused);
-    EXPECT_TRUE(says(refused.error(), "was removed or replaced while it was in use; all that it held and what came since is in " + file +
-                                          ".rescued: move it back", file)) << refused.error().text();
+    EXPECT_TRUE(says(
+        refused.error(),
+        "was removed or replaced while it was in use; all that it held and what came since is in " +
+            file + ".rescued: move it back",
+        file))
+        << refused.error().text();
     EXPECT_FALSE(store->add(third));
     EXPECT_FALSE(store->still_there());
     EXPECT_FALSE(store->set_race({{1, 1e-3}}));
@@ -264,8 +283,11 @@ TEST_F(StoreTest, AFileThatMayNotGrow) {
       std::vector<Record> records = {a_record(run, i)};
       status = store->add(records);
     }
-    const bool said = !status && says(status.error(), "may not grow beyond the limit of this shell (ulimit -f)", path());
-    if (!said) std::fprintf(stderr, "%s\n", status ? "nothing failed" : status.error().text().c_str());
+    const bool said =
+        !status &&
+        says(status.error(), "may not grow beyond the limit of this shell (ulimit -f)", path());
+    if (!said)
+      std::fprintf(stderr, "%s\n", status ? "nothing failed" : status.error().text().c_str());
     _exit(said ? 0 : 1);
   }
   int status = 0;
@@ -274,7 +296,8 @@ TEST_F(StoreTest, AFileThatMayNotGrow) {
 }
 
 TEST_F(StoreTest, DiskFull) {
-  if (mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, "size=256k") != 0) GTEST_SKIP() << "cannot mount a small disk here";
+  if (mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, "size=256k") != 0)
+    GTEST_SKIP() << "cannot mount a small disk here";
   Status status;
   std::int64_t written = 0;
   {

@@ -24,7 +24,14 @@ class StoreTest : public testing::Test {
 };
 
 inline Run a_run(std::uint64_t seed = 0) {
-  return {0, "C[i,j] = sum(k) A[k,i] * B[k,j]", "cpu:znver5;threads=1", "warm", "default", "00ff", "annealing", "xgb-rank",
+  return {0,
+          "C[i,j] = sum(k) A[k,i] * B[k,j]",
+          "cpu:znver5;threads=1",
+          "warm",
+          "default",
+          "00ff",
+          "annealing",
+          "xgb-rank",
           seed};
 }
 

@@ -21,7 +21,8 @@ class Lines : public StoreTest {
   std::string filled(Store& store, int count = 5) {
     const auto run = *store.open_run(a_run(0xffff'ffff'ffff'fff1U));
     std::vector<Record> records;
-    for (int i = 0; i < count; ++i) records.push_back(i % 3 == 2 ? a_failure(run, i) : a_record(run, i));
+    for (int i = 0; i < count; ++i)
+      records.push_back(i % 3 == 2 ? a_failure(run, i) : a_record(run, i));
     EXPECT_TRUE(store.add(records));
     EXPECT_TRUE(store.set_race({{records[0].id, 2e-3}}));
     return exported(store);
@@ -44,10 +45,12 @@ TEST_F(Lines, OfAnyLengthThatATrialHas) {
   const std::string text = filled(*from, 1);
   const std::string line = text.substr(0, text.size() - 1);
   // Around the size in which a line is read, with and without an end.
-  for (const std::size_t length : {line.size(), std::size_t{16382}, std::size_t{16383}, std::size_t{16384}, std::size_t{70000}})
+  for (const std::size_t length : {line.size(), std::size_t{16382}, std::size_t{16383},
+                                   std::size_t{16384}, std::size_t{70000}})
     for (const char* end : {"", "\n", "\n\n"}) {
       auto to = open(fmt::format("{}{}.db", length, std::string_view(end).size()));
-      const auto count = import_text(*to, line + std::string(length - std::min(length, line.size()), ' ') + end);
+      const auto count =
+          import_text(*to, line + std::string(length - std::min(length, line.size()), ' ') + end);
       ASSERT_TRUE(count) << length << count.error().text();
       EXPECT_EQ(count->added, 1);
     }
@@ -68,7 +71,8 @@ TEST_F(Lines, WithoutAnEndAreRefused) {
   std::istream in(&endless);
   const auto refused = import_lines(*store, in);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().text(), "line 1: longer than 64 MiB, which no trial is; nothing was imported");
+  EXPECT_EQ(refused.error().text(),
+            "line 1: longer than 64 MiB, which no trial is; nothing was imported");
 }
 
 TEST_F(Lines, ACheckMayRefuseATrial) {
@@ -122,12 +126,14 @@ TEST_F(Lines, AWrongLineIsNamedAndNothingIsAdded) {
   auto store = open();
   auto refused = import_text(*store, text + "{\"workload\": 3}\n");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().text(), "line 6: member \"workload\" must be a string, not number; nothing was imported");
+  EXPECT_EQ(refused.error().text(),
+            "line 6: member \"workload\" must be a string, not number; nothing was imported");
   refused = import_text(*store, text.substr(0, text.size() - 40));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().place, "line 5");
   EXPECT_EQ(*store->count({}), 0);
-  EXPECT_EQ(import_text(*store, "[1, 2]").error().text(), "line 1: a trial must be a JSON object, not array; nothing was imported");
+  EXPECT_EQ(import_text(*store, "[1, 2]").error().text(),
+            "line 1: a trial must be a JSON object, not array; nothing was imported");
 }
 
 TEST_F(Lines, EveryMemberIsChecked) {
@@ -137,9 +143,11 @@ TEST_F(Lines, EveryMemberIsChecked) {
   for (const auto& [member, value] : whole.items()) {
     Json broken = whole;
     broken.erase(member);
-    EXPECT_EQ(from_json(broken).has_value(), member == "race") << member << " missing";  // lines of older Lathes have none
+    EXPECT_EQ(from_json(broken).has_value(), member == "race")
+        << member << " missing";       // lines of older Lathes have none
     if (member == "config") continue;  // any JSON
-    broken[member] = member == "error" || member == "run" || member == "spent" ? Json(5) : Json({{"a", 1}});
+    broken[member] =
+        member == "error" || member == "run" || member == "spent" ? Json(5) : Json({{"a", 1}});
     EXPECT_FALSE(from_json(broken)) << member << " of another type";
   }
   Json negative = whole;

@@ -8,8 +8,12 @@ namespace lathe::store {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const RaceNote kQuiet{.peak_flops = 1e11, .sentinel_seconds = 1e-4, .time = "2026-08-01T10:00:00.000Z"};
-const RaceNote kDisturbed{.peak_flops = 7e10, .sentinel_seconds = 1.4e-4, .disturbed = true, .time = "2026-08-02T10:00:00.000Z"};
+const RaceNote kQuiet{
+    .peak_flops = 1e11, .sentinel_seconds = 1e-4, .time = "2026-08-01T10:00:00.000Z"};
+const RaceNote kDisturbed{.peak_flops = 7e10,
+                          .sentinel_seconds = 1.4e-4,
+                          .disturbed = true,
+                          .time = "2026-08-02T10:00:00.000Z"};
 
 class Races : public StoreTest {
  protected:
@@ -33,7 +37,8 @@ class Races : public StoreTest {
 TEST_F(Races, ASlowerRepetitionDoesNotReplaceAFasterOne) {
   ASSERT_TRUE(store_->set_race({{id(0), 1.0e-3, 0.01}, {id(1), 1.2e-3, 0.02}}, kQuiet));
   // The same run resumed under load, with a new program in it that is no faster.
-  ASSERT_TRUE(store_->set_race({{id(0), 2.4e-3, 0.2}, {id(1), 2.9e-3, 0.3}, {id(2), 2.5e-3, 0.1}}, kDisturbed));
+  ASSERT_TRUE(store_->set_race({{id(0), 2.4e-3, 0.2}, {id(1), 2.9e-3, 0.3}, {id(2), 2.5e-3, 0.1}},
+                               kDisturbed));
   EXPECT_EQ(best(), 0);
   EXPECT_DOUBLE_EQ(of(0).race_seconds, 1.0e-3);
   EXPECT_DOUBLE_EQ(of(0).standing, 1.0e-3);
@@ -154,7 +159,8 @@ TEST_F(StoreTest, ADatabaseInTheOldFormStaysReadable) {
     EXPECT_EQ(records[0].visits[0].seconds, (std::vector<double>{0.001, 0.002}));
     EXPECT_TRUE(records[0].visits[0].disturbed.empty());
     EXPECT_EQ((*(*store)->best({.workload = "C[i] = A[i]"}))->index, 0);
-    EXPECT_DOUBLE_EQ(machine_speed(**store, "AMD EPYC", "cpu:znver5;threads=1")->peak_flops, 1.5e11);
+    EXPECT_DOUBLE_EQ(machine_speed(**store, "AMD EPYC", "cpu:znver5;threads=1")->peak_flops,
+                     1.5e11);
     // Of its race nothing is known but the time: it stands until one is faster.
     ASSERT_TRUE((*store)->set_race({{1, 0.0013}, {2, 0.0014}}, kDisturbed));
     EXPECT_DOUBLE_EQ(all(**store)[0].race_seconds, 0.0012);

@@ -53,7 +53,9 @@ TEST_F(StoreTest, OneAtATimeWorksOnARun) {
   EXPECT_TRUE(other->claim(another));
   const auto refused = other->claim(run);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("another process is at work on this run"), std::string::npos) << refused.error().text();
+  EXPECT_NE(refused.error().message.find("another process is at work on this run"),
+            std::string::npos)
+      << refused.error().text();
   claim = nullptr;
   EXPECT_TRUE(other->claim(run)) << "it was given back";
 }
@@ -66,7 +68,8 @@ TEST_F(StoreTest, ATrialIsNeverRecordedTwiceAndABatchIsAllOrNothing) {
   std::vector<Record> second = {a_record(run, 1), a_record(run, 0)};
   const auto status = store->add(second);
   ASSERT_FALSE(status);
-  EXPECT_NE(status.error().message.find("already has trial 0"), std::string::npos) << status.error().text();
+  EXPECT_NE(status.error().message.find("already has trial 0"), std::string::npos)
+      << status.error().text();
   EXPECT_EQ(*store->count({}), 1);
   std::vector<Record> orphan = {a_record(run, 5)};
   orphan[0].run = 99;
@@ -152,8 +155,8 @@ TEST_F(StoreTest, NamedValues) {
 TEST_F(StoreTest, OnlyTheDataFolderIsMade) {
   const auto refused = open_sqlite(path("a/b/records.db"));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().text(),
-            path("a/b/records.db") + ": there is no folder " + path("a/b") + "; make it, or give another file with --db");
+  EXPECT_EQ(refused.error().text(), path("a/b/records.db") + ": there is no folder " + path("a/b") +
+                                        "; make it, or give another file with --db");
   EXPECT_FALSE(std::filesystem::exists(path("a")));
   setenv("XDG_DATA_HOME", path("data").c_str(), 1);
   EXPECT_TRUE(open_sqlite(path_in_data_folder()).has_value());

@@ -14,7 +14,8 @@ namespace {
 constexpr int kNever = 1 << 20;
 
 // In a child: adds trials from `first` on, and says so through the pipe after each.
-[[noreturn]] void write_records(const std::string& path, std::uint64_t seed, int first, int count, int pipe) {
+[[noreturn]] void write_records(const std::string& path, std::uint64_t seed, int first, int count,
+                                int pipe) {
   auto store = open_sqlite(path);
   if (!store) _exit(2);
   const auto run = (*store)->open_run(a_run(seed));
@@ -47,13 +48,16 @@ TEST_F(StoreTest, AKilledWriterLosesNothingItFinished) {
     usleep(static_cast<useconds_t>(rng.below(2'000)));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    for (int index = 0; read(pipe_ends[0], &index, sizeof index) == sizeof index;) finished.insert(index);
+    for (int index = 0; read(pipe_ends[0], &index, sizeof index) == sizeof index;)
+      finished.insert(index);
     close(pipe_ends[0]);
 
     auto store = open();
     std::set<int> found;
-    for (const auto& record : all(*store)) EXPECT_TRUE(found.insert(record.index).second) << "repeated";
-    for (const int index : finished) EXPECT_TRUE(found.contains(index)) << "trial " << index << " is lost";
+    for (const auto& record : all(*store))
+      EXPECT_TRUE(found.insert(record.index).second) << "repeated";
+    for (const int index : finished)
+      EXPECT_TRUE(found.contains(index)) << "trial " << index << " is lost";
     // At most the one it was writing may be there without its word.
     first = found.empty() ? 0 : *found.rbegin() + 1;
     EXPECT_EQ(static_cast<int>(found.size()), first);
@@ -68,7 +72,9 @@ TEST_F(StoreTest, TwoTunersShareANewDatabase) {
   ASSERT_EQ(pipe(pipe_ends.data()), 0);
   for (int writer = 0; writer < kWriters; ++writer) {
     const pid_t child = fork();
-    if (child == 0) write_records(path(), static_cast<std::uint64_t>(writer % 2), writer / 2 * kEach, kEach, pipe_ends[1]);
+    if (child == 0)
+      write_records(path(), static_cast<std::uint64_t>(writer % 2), writer / 2 * kEach, kEach,
+                    pipe_ends[1]);
     children.push_back(child);
   }
   for (const pid_t child : children) {

@@ -141,10 +141,14 @@ const Case kSyntax[] = {
     {"A: f32[4]\nC[i] = A[i]\nD[i] = A[i] *", "line 3, column 14", {"the end of the text"}},
     {"layout diagonal; C[i:4] = 1", "line 1, column 8", {"plain or free"}},
     {"max_error 2; C[i:4] = 1", "line 1, column 1", {"at most 1"}},
-    {"A: f32[4,6] as [6,4]; C[i,j] = A[i,j]", "line 1, column 1", {"A[4,6] cannot be seen as [6,4]", "neighbouring"}},
+    {"A: f32[4,6] as [6,4]; C[i,j] = A[i,j]",
+     "line 1, column 1",
+     {"A[4,6] cannot be seen as [6,4]", "neighbouring"}},
     {"A: f32[4,6] as [25]; C[i,j] = A[i,j]", "line 1, column 1", {"cannot be seen as [25]"}},
     {"A: f32[4,6] as; C[i,j] = A[i,j]", "line 1, column 15", {"expected '['"}},
-    {"A: f32[4,6]; B: f32[4,6] as [24]; B[i,j] = A[i,j]; C[i,j] = B[i,j] * 2", "", {"B is neither input nor output", "[24]"}},
+    {"A: f32[4,6]; B: f32[4,6] as [24]; B[i,j] = A[i,j]; C[i,j] = B[i,j] * 2",
+     "",
+     {"B is neither input nor output", "[24]"}},
     {"L: f32[2,2] as [4] = {1,2,3,4}; C[i,j] = L[i,j]", "", {"L is neither input nor output"}},
 };
 INSTANTIATE_TEST_SUITE_P(Syntax, Refusal, testing::ValuesIn(kSyntax));

@@ -36,7 +36,8 @@ TEST(Parse, MatmulTakesItsExtentsFromTheShapes) {
       "A: f32[31,7]\nB: f32[31,5]\noutput C: f32[7,5]\nC[i:7,j:5] = sum(k:31) A[k,i] * B[k,j]\n");
   EXPECT_EQ(flops(p), 2.0 * 31 * 7 * 5);
   EXPECT_EQ(io_bytes(p), 4.0 * (31 * 7 + 31 * 5 + 7 * 5));
-  EXPECT_EQ(io_bytes(parsed("A: f32[50,50,7]; D[i] = sum(k) A[k,k,i]")), 4.0 * (50 * 7 + 7)) << "of A its diagonal";
+  EXPECT_EQ(io_bytes(parsed("A: f32[50,50,7]; D[i] = sum(k) A[k,k,i]")), 4.0 * (50 * 7 + 7))
+      << "of A its diagonal";
   EXPECT_EQ(workload_key(p),
             "A: f32[31,7]; B: f32[31,5]; output C: f32[7,5]; "
             "C[i:7,j:5] = sum(k:31) A[k,i] * B[k,j]; layout plain; max_error 2e-05");
@@ -56,15 +57,20 @@ TEST(Parse, PaddedConvolution) {
 TEST(Parse, ATypeForAllIsThatOfWhatNothingElseTypes) {
   const auto types = [](const Program& p) {
     std::string out;
-    for (const Tensor& tensor : p.tensors) out += tensor.name + " " + std::string(name_of(tensor.dtype)) + ", ";
+    for (const Tensor& tensor : p.tensors)
+      out += tensor.name + " " + std::string(name_of(tensor.dtype)) + ", ";
     return out;
   };
   const Declarations half{{}, {}, {}, Dtype::kF16};
   EXPECT_EQ(types(parsed("Y[i:8] = X[i]", half)), "X f16, Y f16, ");
-  EXPECT_EQ(types(parsed("A: f32[8]; Y[i] = f16(A[i]) + B[i]", {{{"B", {8}}}, {}, {}, Dtype::kF16})), "A f32, B f16, Y f16, ");
-  EXPECT_EQ(types(parsed("Y[i:8] = X[i]", {{}, {{"X", Dtype::kF64}}, {}, Dtype::kF64})), "X f64, Y f64, ");
+  EXPECT_EQ(
+      types(parsed("A: f32[8]; Y[i] = f16(A[i]) + B[i]", {{{"B", {8}}}, {}, {}, Dtype::kF16})),
+      "A f32, B f16, Y f16, ");
+  EXPECT_EQ(types(parsed("Y[i:8] = X[i]", {{}, {{"X", Dtype::kF64}}, {}, Dtype::kF64})),
+            "X f64, Y f64, ");
   EXPECT_FALSE(parse_program("A: f32[8]; Y[i] = A[i]", half));
-  EXPECT_FALSE(parse_program("A: f32[8]; Y[i] = f16(A[i])", half)) << "what is computed is no input";
+  EXPECT_FALSE(parse_program("A: f32[8]; Y[i] = f16(A[i])", half))
+      << "what is computed is no input";
 }
 
 TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
@@ -73,8 +79,8 @@ TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
 }
 
 TEST(Parse, CallersMaySeeDimensionsMerged) {
-  const Program p = parsed(
-      "X: f32[2,3,4] as [6,4]; output Y: f32[2,3,4] as [2,12]; Y[g,o,x] = X[g,o,x] * 2");
+  const Program p =
+      parsed("X: f32[2,3,4] as [6,4]; output Y: f32[2,3,4] as [2,12]; Y[g,o,x] = X[g,o,x] * 2");
   EXPECT_EQ(p.tensors[0].shape_at_border(), (std::vector<std::int64_t>{6, 4}));
   EXPECT_EQ(p.tensors[1].shape_at_border(), (std::vector<std::int64_t>{2, 12}));
   EXPECT_EQ(p.tensors[1].shape, (std::vector<std::int64_t>{2, 3, 4}));
@@ -91,7 +97,8 @@ TEST(MergedDims, AreNeighbours) {
   EXPECT_EQ(dims({2, 3}, {6}), (std::vector<int>{0, 0}));
   EXPECT_EQ(dims({2, 3}, {2, 3}), (std::vector<int>{0, 1}));
   EXPECT_EQ(dims({1, 1, 5, 1, 1}, {1, 5, 1}), (std::vector<int>{0, 1, 1, 2, 2}));
-  for (const Shape& wrong : {Shape{3, 2}, Shape{5}, Shape{}, Shape{2, 3, 1}, Shape{12}, Shape{1, 6}})
+  for (const Shape& wrong :
+       {Shape{3, 2}, Shape{5}, Shape{}, Shape{2, 3, 1}, Shape{12}, Shape{1, 6}})
     EXPECT_FALSE(merged_dims({2, 3}, wrong)) << fmt::format("{}", fmt::join(wrong, ","));
 }
 

@@ -23,7 +23,9 @@ struct Printed {
 };
 class Typing : public testing::TestWithParam<Printed> {};
 
-TEST_P(Typing, PrintsAs) { EXPECT_EQ(print_program(checked_program(GetParam().text)), GetParam().lines); }
+TEST_P(Typing, PrintsAs) {
+  EXPECT_EQ(print_program(checked_program(GetParam().text)), GetParam().lines);
+}
 
 const Printed kCases[] = {
     // Sums of narrow types are wide; an output that is not declared has the type of the operands
@@ -91,8 +93,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, Typing, testing::ValuesIn(kCases));
 TEST(Key, NamesDoNotMatterEverythingElseDoes) {
   const std::string base = "A: f32[4,4]; B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[k,j]";
   const std::string key = workload_key(checked_program(base));
-  EXPECT_EQ(key, workload_key(
-                     checked_program("name mm; X: f32[4,4]; Y: f32[4,4]; Z[y,x] = sum(r) X[y,r] * Y[r,x]")));
+  EXPECT_EQ(key, workload_key(checked_program(
+                     "name mm; X: f32[4,4]; Y: f32[4,4]; Z[y,x] = sum(r) X[y,r] * Y[r,x]")));
   std::set<std::string> keys = {key};
   for (const char* other : {"A: f32[4,4]; B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[j,k]",
                             "A: f32[4,4]; const B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[k,j]",
@@ -111,10 +113,8 @@ void merge_some(Program& p, Rng& rng) {
     if (!border || rng.below(3) != 0) continue;
     tensor.border_shape = {tensor.shape[0]};
     for (std::size_t d = 1; d < tensor.shape.size(); ++d)
-      if (rng.below(2) == 0)
-        tensor.border_shape.back() *= tensor.shape[d];
-      else
-        tensor.border_shape.push_back(tensor.shape[d]);
+      if (rng.below(2) == 0) tensor.border_shape.back() *= tensor.shape[d];
+      else tensor.border_shape.push_back(tensor.shape[d]);
   }
 }
 
@@ -183,9 +183,8 @@ TEST(Validate, ProgramsBuiltByHand) {
       "tensor 5 does not exist");
   has(refusal([](Program& p) { p.stages[0].body = ir::constant(1, Dtype::kF32); }),
       "A is never read");
-  has(refusal([](Program& p) {
-        p.tensors.push_back({"Z", Dtype::kF32, {1}, TensorRole::kOutput});
-      }),
+  has(refusal(
+          [](Program& p) { p.tensors.push_back({"Z", Dtype::kF32, {1}, TensorRole::kOutput}); }),
       "Z is never written");
   has(refusal([](Program& p) { p.tensors[1].role = TensorRole::kIntermediate; }),
       "S is never read");

@@ -18,18 +18,23 @@ double done(const std::string& text) {
 double counted(const std::string& text) { return flops(*parse_program(text)); }
 
 TEST(DoneFlops, AreAllWhereNothingIsPadded) {
-  for (const char* text : {"A: f32[7,5]; B: f32[7,3]; C[i,j] = sum(k) A[k,i] * B[k,j]", "X: f32[9]; Y[i] = relu(X[i] * 2)",
+  for (const char* text : {"A: f32[7,5]; B: f32[7,3]; C[i,j] = sum(k) A[k,i] * B[k,j]",
+                           "X: f32[9]; Y[i] = relu(X[i] * 2)",
                            "X: f32[4,19]; S[i] = max(k) X[i,k]; Y[i,j] = exp(X[i,j] - S[i])"})
     EXPECT_EQ(done(text), counted(text)) << text;
 }
 
 // 7 taps of each of the 3 rows and columns are named, 3 are inside.
 TEST(DoneFlops, LeaveOutTheProductsOfPadding) {
-  const std::string conv = "X: f32[1,2,3,3]; W: f32[5,2,7,7]; Y[n,o,y:3,x:3] = sum(c,r,s) X[n,c,y+r-3,x+s-3 else 0] * W[o,c,r,s]";
+  const std::string conv =
+      "X: f32[1,2,3,3]; W: f32[5,2,7,7]; Y[n,o,y:3,x:3] = sum(c,r,s) X[n,c,y+r-3,x+s-3 else 0] * "
+      "W[o,c,r,s]";
   EXPECT_DOUBLE_EQ(counted(conv), 2.0 * 5 * 9 * 2 * 49);
   EXPECT_DOUBLE_EQ(done(conv), 2.0 * 5 * 2 * (3 * 3) * (3 * 3));
   // Corners, edges and the middle of a usual one, and a stride.
-  const std::string c = "X: f32[1,1,7,7]; W: f32[1,1,3,3]; Y[n,o,y:7,x:7] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]";
+  const std::string c =
+      "X: f32[1,1,7,7]; W: f32[1,1,3,3]; Y[n,o,y:7,x:7] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * "
+      "W[o,c,r,s]";
   EXPECT_DOUBLE_EQ(done(c), 2.0 * (3 * 7 - 2) * (3 * 7 - 2));
   const std::string s = "X: f32[9]; W: f32[3]; Y[x:5] = sum(s) X[2*x+s-1 else 0] * W[s]";
   EXPECT_DOUBLE_EQ(done(s), 2.0 * (5 * 3 - 2));
@@ -65,14 +70,17 @@ double brute_force(const Program& program) {
     for (std::int64_t n = 0; n < all; ++n) {
       std::vector<std::int64_t> at;
       std::int64_t rest = n;
-      for (const Iterator& iter : stage.iters) at.push_back(rest % iter.extent), rest /= iter.extent;
+      for (const Iterator& iter : stage.iters)
+        at.push_back(rest % iter.extent), rest /= iter.extent;
       bool killed = false;
       for (const ir::Read* read : ir::reads_of(stage.body)) {
         if (!read->pad || !ir::pad_kills(stage.reduce, stage.body, read)) continue;
         for (std::size_t d = 0; d < read->index.size(); ++d) {
           std::int64_t index = read->index[d].offset;
-          for (const auto& term : read->index[d].terms) index += term.coef * at[static_cast<std::size_t>(term.iter)];
-          killed |= index < 0 || index >= program.tensors[static_cast<std::size_t>(read->tensor)].shape[d];
+          for (const auto& term : read->index[d].terms)
+            index += term.coef * at[static_cast<std::size_t>(term.iter)];
+          killed |= index < 0 ||
+                    index >= program.tensors[static_cast<std::size_t>(read->tensor)].shape[d];
         }
       }
       inside += !killed;

@@ -19,7 +19,8 @@ const Shape kShapes[] = {{.form = Form::kContext, .hidden = 16, .slots = 3},
                          {.form = Form::kVanilla, .embedding = 7, .hidden = 32},
                          {.form = Form::kVanilla, .embedding = 128, .hidden = 128}};
 
-Weights weights_for(const Shape& shape, const std::vector<float>& features, std::uint64_t seed = 1) {
+Weights weights_for(const Shape& shape, const std::vector<float>& features,
+                    std::uint64_t seed = 1) {
   Rng rng(seed);
   return random_weights(shape, features, rng);
 }
@@ -54,12 +55,15 @@ class Plainly {
 
  private:
   using Numbers = std::vector<double>;
-  float parent(int n) const { return row_[static_cast<std::size_t>(n * feature::kTreeNodeWidth + feature::kNodeParent)]; }
+  float parent(int n) const {
+    return row_[static_cast<std::size_t>(n * feature::kTreeNodeWidth + feature::kNodeParent)];
+  }
 
   Numbers input(int n) const {
     const float* node = row_.data() + n * feature::kTreeNodeWidth;
     Numbers x(static_cast<std::size_t>(w_.embedding.columns));
-    if (const int v = w_.variable(node[feature::kNodeVariable]); v >= 0) x.assign(w_.embedding.row(v).begin(), w_.embedding.row(v).end());
+    if (const int v = w_.variable(node[feature::kNodeVariable]); v >= 0)
+      x.assign(w_.embedding.row(v).begin(), w_.embedding.row(v).end());
     for (std::size_t i = 0; i < w_.mean.size(); ++i)
       x.push_back((node[feature::kNodeContext + i] - w_.mean[i]) * w_.scale[i]);
     return x;
@@ -67,7 +71,8 @@ class Plainly {
 
   static double dot(const Numbers& x, const Matrix& matrix, int column) {
     double sum = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * matrix.row(static_cast<int>(i))[static_cast<std::size_t>(column)];
+    for (std::size_t i = 0; i < x.size(); ++i)
+      sum += x[i] * matrix.row(static_cast<int>(i))[static_cast<std::size_t>(column)];
     return sum;
   }
   static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -75,7 +80,8 @@ class Plainly {
   Numbers state(int n) const {
     const auto hidden = static_cast<std::size_t>(w_.shape.hidden);
     Numbers inside(hidden), out(hidden);
-    for (int child = n + 1; child < feature::kTreeNodes && parent(child) != feature::kNoNode; ++child) {
+    for (int child = n + 1; child < feature::kTreeNodes && parent(child) != feature::kNoNode;
+         ++child) {
       if (parent(child) != static_cast<float>(n)) continue;
       const Numbers h = state(child);
       for (std::size_t i = 0; i < hidden; ++i) inside[i] += h[i];
@@ -83,8 +89,12 @@ class Plainly {
     const Numbers x = input(n);
     const int size = w_.shape.hidden;
     for (int i = 0; i < size; ++i) {
-      const auto gate = [&](int which) { return dot(x, w_.input, which * size + i) + w_.bias.values[static_cast<std::size_t>(which * size + i)]; };
-      const double r = sigmoid(gate(0) + dot(inside, w_.hidden, i)), u = sigmoid(gate(1) + dot(inside, w_.hidden, size + i));
+      const auto gate = [&](int which) {
+        return dot(x, w_.input, which * size + i) +
+               w_.bias.values[static_cast<std::size_t>(which * size + i)];
+      };
+      const double r = sigmoid(gate(0) + dot(inside, w_.hidden, i)),
+                   u = sigmoid(gate(1) + dot(inside, w_.hidden, size + i));
       const double c = std::tanh(gate(2) + r * dot(inside, w_.hidden, 2 * size + i));
       out[static_cast<std::size_t>(i)] = u * inside[static_cast<std::size_t>(i)] + (1 - u) * c;
     }
@@ -113,7 +123,9 @@ TEST(Network, FollowsItsFormulas) {
     const Weights weights = weights_for(shape, rows.features);
     const auto scores = scores_of(Network(weights), rows.features);
     for (int i = 0; i < rows.count(); ++i)
-      EXPECT_NEAR(scores[static_cast<std::size_t>(i)], Plainly(weights, row_of(rows.features, i)).score(), 2e-5) << shape.hidden << " " << i;
+      EXPECT_NEAR(scores[static_cast<std::size_t>(i)],
+                  Plainly(weights, row_of(rows.features, i)).score(), 2e-5)
+          << shape.hidden << " " << i;
   }
 }
 
@@ -124,12 +136,15 @@ TEST(Network, ARowsScoreDependsOnNoOther) {
     const auto together = scores_of(network, rows.features);
     Rng rng(5);
     for (int i = 0; i < rows.count(); ++i)
-      ASSERT_EQ(scores_of(network, row_of(rows.features, i))[0], together[static_cast<std::size_t>(i)]) << i;
+      ASSERT_EQ(scores_of(network, row_of(rows.features, i))[0],
+                together[static_cast<std::size_t>(i)])
+          << i;
     std::vector<int> order(static_cast<std::size_t>(rows.count()));
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
     const auto shuffled = scores_of(network, model::select(rows, order).features);
-    for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(shuffled[i], together[static_cast<std::size_t>(order[i])]);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      ASSERT_EQ(shuffled[i], together[static_cast<std::size_t>(order[i])]);
   }
 }
 
@@ -154,8 +169,11 @@ TEST(Network, AwkwardTrees) {
   for (int row = 0; row < 4; ++row)
     for (int n = 0; n < feature::kTreeNodes; ++n) {
       const bool there = row >= 2 || (row == 1 && n == 0);
-      float* node = features.data() + static_cast<std::size_t>(row) * width + n * feature::kTreeNodeWidth;
-      node[feature::kNodeParent] = !there ? feature::kNoNode : row == 3 ? feature::kAtTop : static_cast<float>(n - 1);
+      float* node =
+          features.data() + static_cast<std::size_t>(row) * width + n * feature::kTreeNodeWidth;
+      node[feature::kNodeParent] = !there     ? feature::kNoNode
+                                   : row == 3 ? feature::kAtTop
+                                              : static_cast<float>(n - 1);
       node[feature::kNodeContext] = 1e4F * static_cast<float>(n);  // far from what is usual
     }
   for (const Shape& shape : kShapes) {
@@ -172,7 +190,8 @@ TEST(Network, ScoresFromManyThreads) {
   const Network network(weights_for({}, rows.features));
   const auto expected = scores_of(network, rows.features);
   std::vector<std::jthread> threads;
-  for (int t = 0; t < 3; ++t) threads.emplace_back([&] { EXPECT_EQ(scores_of(network, rows.features), expected); });
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&] { EXPECT_EQ(scores_of(network, rows.features), expected); });
 }
 
 TEST(Weights, AnUnknownVariableHasNoEmbedding) {
@@ -192,15 +211,18 @@ TEST(Weights, ComeBackAsTheyWereSaved) {
     const auto again = read_weights(bytes);
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_TRUE(*again == weights);
-    EXPECT_EQ(scores_of(Network(*again), rows.features), scores_of(Network(weights), rows.features));
+    EXPECT_EQ(scores_of(Network(*again), rows.features),
+              scores_of(Network(weights), rows.features));
     // Cut short anywhere, too long, or not a number.
-    for (const std::size_t size : {std::size_t{0}, std::size_t{3}, std::size_t{17}, bytes.size() / 2, bytes.size() - 1})
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{3}, std::size_t{17}, bytes.size() / 2, bytes.size() - 1})
       EXPECT_FALSE(read_weights(std::string_view(bytes).substr(0, size))) << size;
     EXPECT_FALSE(read_weights(bytes + "x"));
     std::string broken = bytes;
     const float nan = std::numeric_limits<float>::quiet_NaN();
     broken.replace(broken.size() - 8, 4, reinterpret_cast<const char*>(&nan), 4);
-    EXPECT_EQ(read_weights(broken).error().message, "the cost model's weights are damaged: train it again");
+    EXPECT_EQ(read_weights(broken).error().message,
+              "the cost model's weights are damaged: train it again");
   }
 }
 
@@ -215,7 +237,8 @@ TEST(Weights, AdaptedToOtherRowsScoreTheSame) {
     Rng rng(12);
     const Weights moved = adapted(weights, others, rng);
     EXPECT_NE(moved.mean, weights.mean);
-    const auto before = scores_of(Network(weights), others), after = scores_of(Network(moved), others);
+    const auto before = scores_of(Network(weights), others),
+               after = scores_of(Network(moved), others);
     for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-3);
   }
 }
@@ -223,8 +246,10 @@ TEST(Weights, AdaptedToOtherRowsScoreTheSame) {
 TEST(Weights, AVariableThatIsNewBeginsAtRandom) {
   auto rows = tree_rows(50, 1, 13);
   const Weights weights = weights_for({.form = Form::kVanilla}, rows.features);
-  for (std::size_t i = feature::kNodeVariable; i < rows.features.size(); i += feature::kTreeNodeWidth)
-    if (rows.features[i] == feature::variable_code("i.o")) rows.features[i] = feature::variable_code("another");
+  for (std::size_t i = feature::kNodeVariable; i < rows.features.size();
+       i += feature::kTreeNodeWidth)
+    if (rows.features[i] == feature::variable_code("i.o"))
+      rows.features[i] = feature::variable_code("another");
   Rng rng(14);
   const Weights moved = adapted(weights, rows.features, rng);
   EXPECT_EQ(moved.variable(feature::variable_code("i.o")), -1);
@@ -241,7 +266,8 @@ TEST(Weights, AVariableThatIsNewBeginsAtRandom) {
 // An input that did not vary has weights that mean nothing: they do not blow up when it begins to.
 TEST(Weights, AdaptedToAnInputThatBeginsToVary) {
   auto rows = tree_rows(50, 1, 15), others = tree_rows(50, 1, 16);
-  for (std::size_t i = feature::kNodeContext + 3; i < rows.features.size(); i += feature::kTreeNodeWidth) {
+  for (std::size_t i = feature::kNodeContext + 3; i < rows.features.size();
+       i += feature::kTreeNodeWidth) {
     rows.features[i] = 1 + 1e-3F * rows.features[i];
     others.features[i] *= 1000;
   }
@@ -256,19 +282,22 @@ TEST(Weights, AdaptedToAnInputThatBeginsToVary) {
 TEST(Weights, AdaptedToAnInputThatWasRare) {
   auto rows = tree_rows(100, 1, 18), others = tree_rows(100, 1, 18);
   std::size_t loop = 0;
-  for (std::size_t i = feature::kNodeContext + 4; i < rows.features.size(); i += feature::kTreeNodeWidth, ++loop) {
+  for (std::size_t i = feature::kNodeContext + 4; i < rows.features.size();
+       i += feature::kTreeNodeWidth, ++loop) {
     if (rows.features[i - 4 - feature::kNodeContext] == feature::kNoNode) continue;
     rows.features[i] = loop == 0 ? 1 : 0;
     others.features[i] = loop % 3 == 0 ? 1 : 0;
   }
   const Weights weights = weights_for({}, rows.features);
   Rng rng(19);
-  const auto before = scores_of(Network(weights), rows.features), after = scores_of(Network(adapted(weights, others.features, rng)), rows.features);
+  const auto before = scores_of(Network(weights), rows.features),
+             after = scores_of(Network(adapted(weights, others.features, rng)), rows.features);
   for (std::size_t i = 1; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 0.02);
 }
 
 TEST(Weights, RefusesSizesThatDoNotWork) {
-  EXPECT_EQ(check({.hidden = 100}).error().message, "TreeGRU's hidden size is 100, it must be a multiple of 16 up to 4096");
+  EXPECT_EQ(check({.hidden = 100}).error().message,
+            "TreeGRU's hidden size is 100, it must be a multiple of 16 up to 4096");
   EXPECT_FALSE(check({.hidden = 0}));
   EXPECT_FALSE(check({.embedding = 0}));
   EXPECT_FALSE(check({.slots = 0}));

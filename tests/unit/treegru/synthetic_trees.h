@@ -12,14 +12,17 @@
 namespace lathe::treegru {
 
 inline constexpr const char* kNames[] = {"i.o", "j.o", "k.o", "i.i", "j.i", "k.i"};
-inline constexpr double kWeight[] = {0.3, -0.2, 0.1, -0.4, 0.5, 0.0};  // of a loop's length, by its variable
+inline constexpr double kWeight[] = {0.3,  -0.2, 0.1,
+                                     -0.4, 0.5,  0.0};  // of a loop's length, by its variable
 
-// A program of up to `most` loops; returns the logarithm of its time. A vectorized innermost loop makes it faster.
+// A program of up to `most` loops; returns the logarithm of its time. A vectorized innermost loop
+// makes it faster.
 inline double add_tree(Rng& rng, int most, std::vector<float>& out) {
   const std::size_t begin = out.size();
   out.resize(begin + static_cast<std::size_t>(feature::tree_width()));
   float* row = out.data() + begin;
-  for (int n = 0; n < feature::kTreeNodes; ++n) row[n * feature::kTreeNodeWidth + feature::kNodeParent] = feature::kNoNode;
+  for (int n = 0; n < feature::kTreeNodes; ++n)
+    row[n * feature::kTreeNodeWidth + feature::kNodeParent] = feature::kNoNode;
   const int nodes = static_cast<int>(rng.between(1, most));
   double log_time = 0;
   for (int n = 0; n < nodes; ++n) {
@@ -30,7 +33,8 @@ inline double add_tree(Rng& rng, int most, std::vector<float>& out) {
     node[feature::kNodeParent] = static_cast<float>(parent);
     node[feature::kNodeVariable] = feature::variable_code(kNames[name]);
     float* context = node + feature::kNodeContext;
-    for (int i = feature::kLoopHeader; i < feature::kLoopContext; ++i) context[i] = static_cast<float>(rng.below(3));
+    for (int i = feature::kLoopHeader; i < feature::kLoopContext; ++i)
+      context[i] = static_cast<float>(rng.below(3));
     // What the variable means shows in the context too, as it does in programs.
     context[feature::kLoopHeader] = static_cast<float>(10 * kWeight[name]);
     const auto length = static_cast<float>(rng.below(9));
@@ -49,7 +53,8 @@ inline model::Rows tree_rows(int count, int workloads, std::uint64_t seed, int m
   rows.width = feature::tree_width();
   for (int i = 0; i < count; ++i) {
     const double log_time = add_tree(rng, most, rows.features);
-    rows.seconds.push_back(rng.chance(1.0 / 12) ? std::numeric_limits<double>::infinity() : 1e-3 * std::exp(log_time));
+    rows.seconds.push_back(rng.chance(1.0 / 12) ? std::numeric_limits<double>::infinity()
+                                                : 1e-3 * std::exp(log_time));
     rows.workload.push_back(i % workloads);
   }
   return rows;

@@ -1,4 +1,5 @@
-// What trains, where this build has it: scores as Network does, finds the slopes, and steps against them.
+// What trains, where this build has it: scores as Network does, finds the slopes, and steps against
+// them.
 #include "tuner/treegru/trainer.h"
 
 #include <cmath>
@@ -11,7 +12,8 @@
 namespace lathe::treegru {
 namespace {
 
-const Shape kTrainedShapes[] = {{.form = Form::kContext, .hidden = 32, .slots = 3}, {.form = Form::kVanilla, .embedding = 9, .hidden = 32}};
+const Shape kTrainedShapes[] = {{.form = Form::kContext, .hidden = 32, .slots = 3},
+                                {.form = Form::kVanilla, .embedding = 9, .hidden = 32}};
 
 class Trainers : public testing::TestWithParam<Shape> {
  protected:
@@ -32,7 +34,9 @@ class Trainers : public testing::TestWithParam<Shape> {
     std::vector<Batch> out;
     const std::size_t width = static_cast<std::size_t>(rows_.width);
     for (std::size_t row = 0; row < rows_.seconds.size(); row += size)
-      out.push_back(make_batch(start_, std::span(rows_.features).subspan(row * width, std::min(size, rows_.seconds.size() - row) * width)));
+      out.push_back(make_batch(
+          start_, std::span(rows_.features)
+                      .subspan(row * width, std::min(size, rows_.seconds.size() - row) * width)));
     return out;
   }
   std::vector<float> scores_with(const Weights& weights) const {
@@ -61,7 +65,8 @@ TEST_P(Trainers, StepsAgainstTheSlopeOfEveryWeight) {
   constexpr float kRate = 1e-4F, kNudge = 2e-2F;
   std::vector<float> scores(rows_.seconds.size()), slopes;
   Rng rng(3);
-  for (std::size_t i = 0; i < scores.size(); ++i) slopes.push_back(static_cast<float>(rng.normal()));
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    slopes.push_back(static_cast<float>(rng.normal()));
   const auto loss = [&](const Weights& weights) {
     double sum = 0;
     const auto at = scores_with(weights);
@@ -82,7 +87,8 @@ TEST_P(Trainers, StepsAgainstTheSlopeOfEveryWeight) {
       down.trained()[m]->values[i] -= kNudge;
       const double slope = (loss(up) - loss(down)) / (2 * kNudge);
       if (std::abs(slope) < 2e-2) continue;  // lost in rounding
-      EXPECT_NEAR(after.trained()[m]->values[i] - values[i], slope > 0 ? -kRate : kRate, kRate / 20) << m << " " << i;
+      EXPECT_NEAR(after.trained()[m]->values[i] - values[i], slope > 0 ? -kRate : kRate, kRate / 20)
+          << m << " " << i;
       ++judged;
     }
   }
@@ -105,8 +111,9 @@ TEST_P(Trainers, TheSameWhateverTheThreads) {
   EXPECT_FALSE(trained[0] == start_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Trainers, testing::ValuesIn(kTrainedShapes),
-                         [](const auto& info) { return info.param.form == Form::kContext ? "Context" : "Vanilla"; });
+INSTANTIATE_TEST_SUITE_P(Forms, Trainers, testing::ValuesIn(kTrainedShapes), [](const auto& info) {
+  return info.param.form == Form::kContext ? "Context" : "Vanilla";
+});
 
 }  // namespace
 }  // namespace lathe::treegru

@@ -46,8 +46,9 @@ TEST_F(TuneTest, XgboostByItsNameFindsBetterProgramsThanRandom) {
   options_.race_seconds = 0;
   const auto model = model_of(options_);
   ASSERT_TRUE(model);
-  const auto annealed = tune(subject_, measurer_, *store_, target_, options_,
-                             *searcher_named("annealing", options_.exploration), model->get(), {}, {});
+  const auto annealed =
+      tune(subject_, measurer_, *store_, target_, options_,
+           *searcher_named("annealing", options_.exploration), model->get(), {}, {});
   ASSERT_TRUE(annealed) << annealed.error().text();
   options_.search = "random";
   options_.fresh = true;
@@ -60,15 +61,19 @@ TEST_F(TuneTest, EveryModelTunesAndItsRunsAreKeptApart) {
   options_.trials = 60;
   options_.race_seconds = 0;
   std::set<std::int64_t> runs;
-  for (const auto& [name, acquisition] : {std::pair{"xgb-rank", "mean"}, {"xgb-reg", "mean"}, {"xgb-ensemble", "mean"},
-                                          {"xgb-ensemble", "ei"}, {"xgb-ensemble", "ucb"}}) {
+  for (const auto& [name, acquisition] : {std::pair{"xgb-rank", "mean"},
+                                          {"xgb-reg", "mean"},
+                                          {"xgb-ensemble", "mean"},
+                                          {"xgb-ensemble", "ei"},
+                                          {"xgb-ensemble", "ucb"}}) {
     SCOPED_TRACE(std::string(name) + " " + acquisition);
     options_.model = name;
     options_.acquisition = acquisition;
     const auto model = model_of(options_);
     ASSERT_TRUE(model);
-    const auto summary = tune(subject_, measurer_, *store_, target_, options_,
-                              *searcher_named("annealing", options_.exploration), model->get(), {}, {});
+    const auto summary =
+        tune(subject_, measurer_, *store_, target_, options_,
+             *searcher_named("annealing", options_.exploration), model->get(), {}, {});
     ASSERT_TRUE(summary) << summary.error().text();
     EXPECT_EQ(summary->trials, 60);
     EXPECT_TRUE((*model)->trained());
@@ -85,13 +90,15 @@ TEST_F(TuneTest, TheAnalyticModelGuidesTheFirstBatchAndHalfOfItIsChance) {
   ASSERT_TRUE(by_chance);
   const double best_by_chance = by_chance->best_seconds();
   subject_.prior_ = &oracle;
-  for (const auto& [model, least, most] : {std::tuple{"xgb-rank", 8, 12}, {"analytic", 16, 20}, {"none", 0, 1}}) {
+  for (const auto& [model, least, most] :
+       {std::tuple{"xgb-rank", 8, 12}, {"analytic", 16, 20}, {"none", 0, 1}}) {
     SCOPED_TRACE(model);
     store_ = std::move(*store::open_sqlite(folder_.at(model)));
     options_.model = model;
     ASSERT_TRUE(run());
     const auto all = records();
-    const auto better = std::ranges::count_if(all, [&](const auto& r) { return r.seconds < best_by_chance; });
+    const auto better =
+        std::ranges::count_if(all, [&](const auto& r) { return r.seconds < best_by_chance; });
     EXPECT_GE(better, least);
     EXPECT_LE(better, most);
   }
@@ -126,11 +133,13 @@ class FirstBatch : public TuneTest {
   int better_than_chance() {
     store_ = std::move(*store::open_sqlite(folder_.at(std::to_string(++runs_))));
     const auto model = model_of(options_);
-    const auto summary = tune(subject_, measurer_, *store_, target_, options_,
-                              *searcher_named("annealing", options_.exploration), model->get(), {}, {});
+    const auto summary =
+        tune(subject_, measurer_, *store_, target_, options_,
+             *searcher_named("annealing", options_.exploration), model->get(), {}, {});
     EXPECT_TRUE(summary) << summary.error().text();
     const auto all = records();
-    return static_cast<int>(std::ranges::count_if(all, [this](const auto& r) { return r.seconds < by_chance_; }));
+    return static_cast<int>(
+        std::ranges::count_if(all, [this](const auto& r) { return r.seconds < by_chance_; }));
   }
 
   double by_chance_ = 0;
@@ -138,12 +147,14 @@ class FirstBatch : public TuneTest {
 };
 
 TEST_F(FirstBatch, IsAGlobalModelsChoice) {
-  options_.global = global_of([](const Config& config) { return 7 * search::structured_seconds(config); });
+  options_.global =
+      global_of([](const Config& config) { return 7 * search::structured_seconds(config); });
   EXPECT_GE(better_than_chance(), 12);
 }
 
 TEST_F(FirstBatch, IsAlsoTheAnalyticModelsBesideAGlobalOne) {
-  options_.global = global_of([](const Config& config) { return 1 + 1e-3 * (config[0] % 2); });  // knows next to nothing
+  options_.global = global_of(
+      [](const Config& config) { return 1 + 1e-3 * (config[0] % 2); });  // knows next to nothing
   EXPECT_LE(better_than_chance(), 6);
   search::Oracle oracle;
   subject_.prior_ = &oracle;
@@ -159,7 +170,8 @@ TEST_F(TuneTest, AWrongAnalyticModelIsOutweighedByMeasurements) {
    public:
     bool ready() const override { return true; }
     void score(std::span<const Config> configs, std::span<double> scores) override {
-      for (std::size_t i = 0; i < configs.size(); ++i) scores[i] = 1e6 * search::structured_seconds(configs[i]);
+      for (std::size_t i = 0; i < configs.size(); ++i)
+        scores[i] = 1e6 * search::structured_seconds(configs[i]);
     }
   } wrong;
   subject_.prior_ = &wrong;
@@ -220,7 +232,8 @@ TEST_F(TuneTest, NothingWorks) {
 
 TEST_F(TuneTest, ASmallSpaceIsExhausted) {
   FakeSubject small({3, 2, 2});
-  const auto summary = tune(small, measurer_, *store_, target_, options_, *searcher_named("random", {}), nullptr, {}, {});
+  const auto summary = tune(small, measurer_, *store_, target_, options_,
+                            *searcher_named("random", {}), nullptr, {}, {});
   ASSERT_TRUE(summary);
   EXPECT_TRUE(summary->exhausted);
   EXPECT_EQ(summary->trials, 12);
@@ -245,7 +258,8 @@ TEST_F(TuneTest, ARaceInWhichAllFailChangesNothing) {
   measurer_.race_seconds = [](const Config&) { return std::numeric_limits<double>::infinity(); };
   const auto failed = run();
   ASSERT_FALSE(failed);
-  EXPECT_NE(failed.error().message.find("could be timed again"), std::string::npos) << failed.error().text();
+  EXPECT_NE(failed.error().message.find("could be timed again"), std::string::npos)
+      << failed.error().text();
   EXPECT_EQ(*store_->count({}), 100);
   const auto best = store_->best({.workload = subject_.workload()});
   ASSERT_TRUE(best && *best);
@@ -282,7 +296,8 @@ TEST_F(TuneTest, SameSeedSameTrials) {
 }
 
 TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
-  EXPECT_EQ(searcher_named("magic", {}).error().message, "unknown search \"magic\"; known are annealing, genetic, random");
+  EXPECT_EQ(searcher_named("magic", {}).error().message,
+            "unknown search \"magic\"; known are annealing, genetic, random");
   options_.model = "magic";
   EXPECT_EQ(model_of(options_).error().message,
             "unknown model \"magic\"; known are xgb-rank, xgb-reg, xgb-ensemble, treegru-rank, "
@@ -290,15 +305,17 @@ TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
   options_.model = "none";
   EXPECT_FALSE(model_of(options_)->get());
   options_.acquisition = "luck";
-  EXPECT_EQ(model_of(options_).error().message, "unknown acquisition \"luck\"; known are mean, ei, ucb");
+  EXPECT_EQ(model_of(options_).error().message,
+            "unknown acquisition \"luck\"; known are mean, ei, ucb");
   options_.model = "xgb-rank";
   options_.acquisition = "ei";
   EXPECT_EQ(model_of(options_).error().message,
             "acquisition ei needs a model that knows how unsure it is, xgb-ensemble, not xgb-rank");
   options_.acquisition = "mean";
   options_.exploration.lambda = 0.5;
-  EXPECT_EQ(run().error().message,
-            "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not 0.05, 0.5 and 0.5");
+  EXPECT_EQ(
+      run().error().message,
+      "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not 0.05, 0.5 and 0.5");
   options_.exploration.lambda = 2;
   options_.exploration.chains = 0;
   EXPECT_EQ(run().error().message, "annealing needs at least 1 chain and 1 step, not 0 and 20");

@@ -21,17 +21,21 @@ using search::Config;
 
 class FakeSubject final : public Subject {
  public:
-  explicit FakeSubject(std::vector<int> radix, int limit = 1 << 20) : domain_(std::move(radix), limit) {}
+  explicit FakeSubject(std::vector<int> radix, int limit = 1 << 20)
+      : domain_(std::move(radix), limit) {}
 
   const search::Domain& domain() const override { return domain_; }
   std::string workload() const override { return workload_; }
   double flops() const override { return 2e9; }
   std::string space_hash() const override { return "00aa"; }
-  Config default_config() const override { return Config(static_cast<std::size_t>(domain_.knobs()), 0); }
+  Config default_config() const override {
+    return Config(static_cast<std::size_t>(domain_.knobs()), 0);
+  }
   // The configuration, spelt as splits: the fake measurer reads it back.
   schedule::Trace trace(const Config& config) const override {
     schedule::Trace trace;
-    for (const auto value : config) trace.push_back(schedule::Split{"l", std::int64_t{value}, "o", "i"});
+    for (const auto value : config)
+      trace.push_back(schedule::Split{"l", std::int64_t{value}, "o", "i"});
     return trace;
   }
   Json trace_json(const Config& config) const override { return Json::array({to_json(config)}); }
@@ -59,13 +63,15 @@ class FakeSubject final : public Subject {
 inline Config config_of(const schedule::Trace& trace) {
   Config config;
   for (const auto& step : trace)
-    config.push_back(static_cast<std::uint16_t>(std::get<std::int64_t>(std::get<schedule::Split>(step).factor)));
+    config.push_back(
+        static_cast<std::uint16_t>(std::get<std::int64_t>(std::get<schedule::Split>(step).factor)));
   return config;
 }
 
 class FakeMeasurer final : public measure::Measurer {
  public:
-  Status measure(std::vector<measure::Candidate> batch, double best, const std::function<void(measure::Outcome)>& done,
+  Status measure(std::vector<measure::Candidate> batch, double best,
+                 const std::function<void(measure::Outcome)>& done,
                  const std::function<bool()>& stop) override {
     batches.push_back(batch.size());
     best_given.push_back(best);
@@ -81,7 +87,8 @@ class FakeMeasurer final : public measure::Measurer {
         if (i != 3 % batch.size() && !stop()) done(outcome(batch[i]));
     return {};
   }
-  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates, const measure::RaceOptions& options) override {
+  Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates,
+                                    const measure::RaceOptions& options) override {
     ++races;
     race_given = options;
     measure::RaceOutcome out;
@@ -143,14 +150,16 @@ class NearestModel final : public model::CostModel {
     return train(rows);
   }
   bool trained() const override { return rows_.count() > 0; }
-  Status predict(std::span<const float> features, int width, std::span<float> scores) const override {
+  Status predict(std::span<const float> features, int width,
+                 std::span<float> scores) const override {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       double sum = 0, weights = 0;
       for (int row = 0; row < rows_.count(); ++row) {
         if (!std::isfinite(rows_.seconds[row])) continue;
         double distance = 1e-3;
         for (int k = 0; k < width; ++k) {
-          const double d = features[i * width + k] - rows_.features[static_cast<std::size_t>(row) * width + k];
+          const double d =
+              features[i * width + k] - rows_.features[static_cast<std::size_t>(row) * width + k];
           distance += d * d;
         }
         sum += -std::log(rows_.seconds[row]) / (distance * distance);
@@ -180,8 +189,10 @@ class TuneTest : public testing::Test {
   }
   Result<Summary> run(const Listener& listener = {}, const std::function<bool()>& stop = {}) {
     NearestModel model;
-    auto summary = tune(subject_, measurer_, *store_, target_, options_, *searcher_named(options_.search, options_.exploration),
-                        options_.model == "none" || options_.model == "analytic" ? nullptr : &model, listener, stop);
+    auto summary = tune(subject_, measurer_, *store_, target_, options_,
+                        *searcher_named(options_.search, options_.exploration),
+                        options_.model == "none" || options_.model == "analytic" ? nullptr : &model,
+                        listener, stop);
     EXPECT_EQ(model.trainings, model.updates) << "models may go on from what they know";
     return summary;
   }
@@ -199,7 +210,8 @@ class TuneTest : public testing::Test {
     std::set<std::string> configs;
     for (const auto& record : records()) {
       EXPECT_TRUE(indices.insert(record.index).second);
-      EXPECT_TRUE(configs.insert(record.config.dump()).second) << "trial repeated: " << record.config.dump();
+      EXPECT_TRUE(configs.insert(record.config.dump()).second)
+          << "trial repeated: " << record.config.dump();
     }
     EXPECT_EQ(static_cast<int>(indices.size()), trials);
     if (!indices.empty()) {

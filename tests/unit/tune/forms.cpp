@@ -1,4 +1,5 @@
-// Stored configurations are read in their form: what an older Lathe measured under another name is not measured again.
+// Stored configurations are read in their form: what an older Lathe measured under another name is
+// not measured again.
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
@@ -9,7 +10,8 @@ namespace lathe::tune {
 namespace {
 
 TEST(SpaceSubject, ReadsConfigurationsInTheirForm) {
-  const auto program = te::parse_program("A: f32[32,64]; B: f32[64,48]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  const auto program =
+      te::parse_program("A: f32[32,64]; B: f32[64,48]; C[i,j] = sum(k) A[i,k] * B[k,j]");
   ASSERT_TRUE(program) << program.error().text();
   const Target target = test::avx512();
   const auto space = space::derive_space(*program, target, space::Flavour::kDefault);

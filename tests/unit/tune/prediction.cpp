@@ -18,7 +18,8 @@ TEST_F(TuneTest, PredictsWhatTheModelScoresBest) {
   Rng rng(3);
   double best_by_chance = search::structured_seconds(subject_.default_config());
   for (int i = 0; i < 100; ++i)
-    best_by_chance = std::min(best_by_chance, search::structured_seconds(subject_.domain().random(rng)));
+    best_by_chance =
+        std::min(best_by_chance, search::structured_seconds(subject_.domain().random(rng)));
   const auto config = predict(subject_, options_);
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_LT(search::structured_seconds(*config), best_by_chance);

@@ -19,7 +19,8 @@ TEST_F(TuneTest, ProgressTellsTheStory) {
     EXPECT_EQ(event.wanted, 100);
     phases.insert(event.phase);
   }
-  EXPECT_EQ(phases, (std::set<std::string>{"starting", "training", "searching", "measuring", "racing"}));
+  EXPECT_EQ(phases,
+            (std::set<std::string>{"starting", "training", "searching", "measuring", "racing"}));
   EXPECT_EQ(events.back().trials, 100);
   EXPECT_EQ(events.back().failed, summary->failed);
   EXPECT_DOUBLE_EQ(events.back().best_seconds, summary->best_seconds());
@@ -29,11 +30,13 @@ TEST_F(TuneTest, ProgressTellsTheStory) {
 TEST_F(TuneTest, ALongMeasurementIsNotSilent) {
   std::atomic<int> events = 0;
   std::atomic<bool> heard = false;
-  // The one trial lasts until two more events were heard: without the ticker it would last for ever.
+  // The one trial lasts until two more events were heard: without the ticker it would last for
+  // ever.
   options_.trials = 1;
   measurer_.before = [&](const Config&) {
     const int before = events;
-    for (int i = 0; i < 2000 && events < before + 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (int i = 0; i < 2000 && events < before + 2; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     heard = events >= before + 2;
   };
   ASSERT_TRUE(run([&](const Progress&) { ++events; }));

@@ -1,4 +1,5 @@
-// The race at the end of a run: who wins it, what is kept of a disturbed one, and that all tell one story.
+// The race at the end of a run: who wins it, what is kept of a disturbed one, and that all tell one
+// story.
 #include <algorithm>
 #include <limits>
 
@@ -23,11 +24,15 @@ TEST(WinnerOf, TheFastest) {
 TEST(WinnerOf, OfThoseWithinEachOthersSpreadTheOneWithFewerLoads) {
   // Tiles of 14x2 and 6x4 on a quiet machine, and where the neighbours disturb.
   EXPECT_EQ(winner_of({racer(1, 0.02, 16. / 28), racer(1.01, 0.02, 10. / 24)}), 1U);
-  EXPECT_EQ(winner_of({racer(1, 0.02, 16. / 28), racer(1.03, 0.02, 10. / 24)}), 0U) << "slower by more than the spread";
-  EXPECT_EQ(winner_of({racer(1, 0.02, 16. / 28), racer(1.01, 0.002, 10. / 24)}), 0U) << "the spread of both counts";
-  EXPECT_EQ(winner_of({racer(1, 0.3, 16. / 28), racer(1.1, 0.3, 10. / 24)}), 0U) << "however much they spread";
+  EXPECT_EQ(winner_of({racer(1, 0.02, 16. / 28), racer(1.03, 0.02, 10. / 24)}), 0U)
+      << "slower by more than the spread";
+  EXPECT_EQ(winner_of({racer(1, 0.02, 16. / 28), racer(1.01, 0.002, 10. / 24)}), 0U)
+      << "the spread of both counts";
+  EXPECT_EQ(winner_of({racer(1, 0.3, 16. / 28), racer(1.1, 0.3, 10. / 24)}), 0U)
+      << "however much they spread";
   EXPECT_EQ(winner_of({racer(1, 0.02, 0.42), racer(1.01, 0.02, 0.41)}), 0U) << "as good as equal";
-  EXPECT_EQ(winner_of({racer(1, 0.02, 0), racer(1.01, 0.02, 0.4)}), 0U) << "nothing is known, or nothing multiplied";
+  EXPECT_EQ(winner_of({racer(1, 0.02, 0), racer(1.01, 0.02, 0.4)}), 0U)
+      << "nothing is known, or nothing multiplied";
   EXPECT_EQ(winner_of({racer(1, 0.02, 0.4), racer(1.01, 0.02, 0)}), 0U);
 }
 
@@ -56,7 +61,8 @@ TEST_F(RaceTest, AResumedRunUnderLoadKeepsWhatWasFaster) {
   EXPECT_NEAR(loaded->race->speed, 1 / 2.4, 1e-9);
   EXPECT_LE(loaded->best_seconds(), quiet->best_seconds());
   EXPECT_EQ(on_record().id, loaded->best.id);
-  EXPECT_DOUBLE_EQ(measurer_.race_given.known.peak_flops, 1e11) << "the race is told how fast the machine was";
+  EXPECT_DOUBLE_EQ(measurer_.race_given.known.peak_flops, 1e11)
+      << "the race is told how fast the machine was";
   EXPECT_DOUBLE_EQ(measurer_.race_given.known.sentinel_seconds, 1e-4);
 }
 
@@ -84,7 +90,8 @@ TEST_F(RaceTest, AMachineThatTurnsOutFasterRacesAgain) {
   ASSERT_TRUE(run());
   ASSERT_TRUE(run());
   EXPECT_EQ(measurer_.races, 1);
-  ASSERT_TRUE(store::note_speed(*store_, host_fingerprint().text(), target_.text(), {1.3e11, 0.77e-4}));
+  ASSERT_TRUE(
+      store::note_speed(*store_, host_fingerprint().text(), target_.text(), {1.3e11, 0.77e-4}));
   measurer_.race_speed = {1.3e11, 0.77e-4};
   measurer_.race_seconds = [](const Config& c) { return search::structured_seconds(c) / 1.3; };
   const auto summary = run();
@@ -93,11 +100,14 @@ TEST_F(RaceTest, AMachineThatTurnsOutFasterRacesAgain) {
   EXPECT_DOUBLE_EQ(summary->best.race.peak_flops, 1.3e11);
 }
 
-// A program that a neighbour slowed while it was measured, and the sentinel with it, is not left out of the race.
+// A program that a neighbour slowed while it was measured, and the sentinel with it, is not left
+// out of the race.
 TEST_F(RaceTest, WhatWasMeasuredOnASlowedMachineReachesTheRace) {
   options_.finalists = 2;
   const auto slowed = [](const Config& c) { return c[0] % 2 == 0; };
-  measurer_.seconds = [&](const Config& c) { return (slowed(c) ? 0.9 * 1.25 : 1.0) * (1 + 1e-3 * c[1]); };
+  measurer_.seconds = [&](const Config& c) {
+    return (slowed(c) ? 0.9 * 1.25 : 1.0) * (1 + 1e-3 * c[1]);
+  };
   measurer_.sentinel = [&](const Config& c) { return slowed(c) ? 1.25e-4 : 1e-4; };
   measurer_.race_seconds = [&](const Config& c) { return slowed(c) ? 0.5 : 1.0; };
   ASSERT_TRUE(run());
@@ -139,14 +149,16 @@ TEST_F(RaceTest, TheRecordKeepsWhatWasBesideTheRace) {
   EXPECT_DOUBLE_EQ(best.race.peak_flops, 1.2e11);
   EXPECT_DOUBLE_EQ(best.race.sentinel_seconds, 1e-4);
   EXPECT_FALSE(best.race.time.empty());
-  EXPECT_DOUBLE_EQ(store::machine_speed(*store_, best.fingerprint, best.target)->peak_flops, 1.2e11);
+  EXPECT_DOUBLE_EQ(store::machine_speed(*store_, best.fingerprint, best.target)->peak_flops,
+                   1.2e11);
 }
 
 TEST_F(RaceTest, ADatabaseThatIsRemovedDuringARunIsNoSuccess) {
   measurer_.while_racing = [&] { std::filesystem::remove(folder_.at("records.db")); };
   const auto failed = run();
   ASSERT_FALSE(failed);
-  EXPECT_NE(failed.error().message.find("was removed or replaced"), std::string::npos) << failed.error().text();
+  EXPECT_NE(failed.error().message.find("was removed or replaced"), std::string::npos)
+      << failed.error().text();
   store_ = std::move(*store::open_sqlite(folder_.at("records.db.rescued")));
   EXPECT_EQ(records().size(), 40U);
   EXPECT_TRUE(on_record().raced);

@@ -85,7 +85,8 @@ TEST_F(TuneTest, AnotherMachinesRecordsAreHints) {
     foreign.push_back(record);
   }
   store_ = std::move(*store::open_sqlite(folder_.at("other.db")));
-  const auto there = *store_->open_run({0, subject_.workload(), target_.text(), "warm", "default", "00aa", "random", "none", 9});
+  const auto there = *store_->open_run(
+      {0, subject_.workload(), target_.text(), "warm", "default", "00aa", "random", "none", 9});
   for (auto& record : foreign) record.run = there.id;
   ASSERT_TRUE(store_->add(foreign));
   NearestModel model;
@@ -116,7 +117,9 @@ TEST_F(TuneTest, AnotherCodeGeneratorsTrialsAreMeasuredAnew) {
 TEST_F(TuneTest, TheTimeLimitEndsARun) {
   options_.trials = 100000;
   options_.seconds = 0.3;
-  measurer_.before = [](const Config&) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+  measurer_.before = [](const Config&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  };
   const auto summary = run();
   ASSERT_TRUE(summary);
   EXPECT_FALSE(summary->interrupted);
@@ -135,7 +138,8 @@ TEST_F(TuneTest, TheTimeLimitEndsARaceToo) {
   options_.seconds = 0.3;
   int asked = 0;
   measurer_.while_racing = [&] {
-    for (; !measurer_.race_given.stop(); ++asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (; !measurer_.race_given.stop(); ++asked)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   const auto summary = run();
   ASSERT_TRUE(summary) << summary.error().text();
@@ -162,27 +166,39 @@ TEST_F(TuneTest, AStoreThatFailsEndsTheRunWithItsSentence) {
   class Full final : public store::Store {
    public:
     explicit Full(store::Store& inner) : inner_(inner) {}
-    Result<store::Run> open_run(const store::Run& wanted) override { return inner_.open_run(wanted); }
+    Result<store::Run> open_run(const store::Run& wanted) override {
+      return inner_.open_run(wanted);
+    }
     Status add(std::vector<store::Record>& records) override {
       if (++added_ > 15) return fail(ErrorKind::kIo, "the disk is full");
       return inner_.add(records);
     }
-    Status set_race(const std::vector<store::RaceResult>& results, const store::RaceNote& note) override {
+    Status set_race(const std::vector<store::RaceResult>& results,
+                    const store::RaceNote& note) override {
       return inner_.set_race(results, note);
     }
-    Status each(const store::Query& q, const std::function<bool(const store::Record&)>& v) override { return inner_.each(q, v); }
+    Status each(const store::Query& q,
+                const std::function<bool(const store::Record&)>& v) override {
+      return inner_.each(q, v);
+    }
     Result<std::int64_t> count(const store::Query& query) override { return inner_.count(query); }
-    Result<std::optional<store::Record>> best(const store::Query& query) override { return inner_.best(query); }
+    Result<std::optional<store::Record>> best(const store::Query& query) override {
+      return inner_.best(query);
+    }
     Result<std::vector<store::Run>> runs() override { return inner_.runs(); }
-    Status put(const std::string& key, const std::string& value) override { return inner_.put(key, value); }
-    Result<std::optional<std::string>> get(const std::string& key) override { return inner_.get(key); }
+    Status put(const std::string& key, const std::string& value) override {
+      return inner_.put(key, value);
+    }
+    Result<std::optional<std::string>> get(const std::string& key) override {
+      return inner_.get(key);
+    }
 
    private:
     store::Store& inner_;
     int added_ = 0;
   } full(*store_);
-  const auto summary =
-      tune(subject_, measurer_, full, target_, options_, *searcher_named("random", {}), nullptr, {}, {});
+  const auto summary = tune(subject_, measurer_, full, target_, options_,
+                            *searcher_named("random", {}), nullptr, {}, {});
   ASSERT_FALSE(summary);
   EXPECT_EQ(summary.error().message, "the disk is full");
   EXPECT_LE(measurer_.measured.size(), 16U) << "nothing is measured that cannot be recorded";
@@ -203,8 +219,11 @@ TEST_F(TuneTest, KilledAtRandomMomentsLosesAndRepeatsNothing) {
     const pid_t child = fork();
     if (child == 0) {
       store_ = std::move(*store::open_sqlite(path));
-      measurer_.before = [](const Config&) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
-      const auto summary = run([&](const Progress& p) { (void)!write(ends[1], &p.trials, sizeof p.trials); });
+      measurer_.before = [](const Config&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      };
+      const auto summary =
+          run([&](const Progress& p) { (void)!write(ends[1], &p.trials, sizeof p.trials); });
       _exit(summary && summary->trials == 100 ? 0 : 1);
     }
     close(ends[1]);

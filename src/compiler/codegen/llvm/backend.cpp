@@ -19,7 +19,8 @@ namespace lathe::codegen {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::int64_t kMostTwice = 16 << 10;  // bytes of code: larger programs are not built a second time
+constexpr std::int64_t kMostTwice =
+    16 << 10;  // bytes of code: larger programs are not built a second time
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

@@ -90,10 +90,8 @@ class ArtifactEmitter {
     for (auto& argument : outer->args()) arguments.push_back(&argument);
     llvm::CallInst* call = b_.CreateCall(inner, arguments);
     call->setTailCall();
-    if (result->isVoidTy())
-      b_.CreateRetVoid();
-    else
-      b_.CreateRet(call);
+    if (result->isVoidTy()) b_.CreateRetVoid();
+    else b_.CreateRet(call);
   }
 
   ModuleContext& m_;

@@ -206,9 +206,10 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, llvm::Value* a, llvm::Va
   return a;
 }
 
-// NaN where either is. One instruction on AArch64, and on x86 where an operand is a number (relu); else x86 takes a
-// minimum, a comparison of the first operand with itself and a blend, so that operand is the newer one, b: then only the
-// minimum and the blend are in the chain of a reduction. Which zero of two is left open.
+// NaN where either is. One instruction on AArch64, and on x86 where an operand is a number (relu);
+// else x86 takes a minimum, a comparison of the first operand with itself and a blend, so that
+// operand is the newer one, b: then only the minimum and the blend are in the chain of a reduction.
+// Which zero of two is left open.
 llvm::Value* FunctionEmitter::extreme(unsigned intrinsic, llvm::Value* a, llvm::Value* b) {
   llvm::CallInst* call = b_.CreateIntrinsic(static_cast<ID>(intrinsic), {a->getType()}, {b, a});
   call->setHasNoSignedZeros(true);

@@ -34,7 +34,8 @@ Expr lane_of(const Expr& e, int lane) {
 // Some lanes of a vector as an expression; null where only the computed vector knows.
 Expr lanes_of(const Expr& e, int first, int count) {
   if (const auto* n = std::get_if<Ramp>(&e->value))
-    return ramp(binary(BinaryOp::kAdd, n->base, int_imm(n->stride * first, n->base->type.dtype)), n->stride, count);
+    return ramp(binary(BinaryOp::kAdd, n->base, int_imm(n->stride * first, n->base->type.dtype)),
+                n->stride, count);
   if (const auto* n = std::get_if<Broadcast>(&e->value)) return broadcast(n->x, count);
   const auto* n = std::get_if<Binary>(&e->value);
   if (!n) return nullptr;
@@ -87,10 +88,8 @@ void FunctionEmitter::collect(const Expr& index, std::int64_t scale, Address& ou
   llvm::Value* term = value(index);
   if (!term->getType()->isIntegerTy(64)) term = b_.CreateSExt(term, b_.getInt64Ty());
   const auto known = std::ranges::find(out.terms, term, &std::pair<Value*, std::int64_t>::first);
-  if (known != out.terms.end())
-    known->second += scale;
-  else
-    out.terms.emplace_back(term, scale);
+  if (known != out.terms.end()) known->second += scale;
+  else out.terms.emplace_back(term, scale);
 }
 
 llvm::Value* FunctionEmitter::scaled(llvm::Value* term, std::int64_t scale) {
@@ -158,8 +157,7 @@ llvm::Value* FunctionEmitter::load_at(int buffer, llvm::Value* address, Type typ
   llvm::Type* memory = m_.memory_type(type);
   const llvm::Align align = element_align(type.dtype);
   llvm::Instruction* access = nullptr;
-  if (!mask)
-    access = b_.CreateAlignedLoad(memory, address, align);
+  if (!mask) access = b_.CreateAlignedLoad(memory, address, align);
   else if (type.lanes == 1)
     access = b_.CreateAlignedLoad(memory, b_.CreateSelect(mask, address, m_.zeros()), align);
   else
@@ -169,8 +167,9 @@ llvm::Value* FunctionEmitter::load_at(int buffer, llvm::Value* address, Type typ
   return from_memory(access, type);
 }
 
-// LLVM 19 and older take half of a masked access apart from the other where a register holds no more; where the mask of one
-// half is known to be empty, they read it without a mask, or die. So each part is an access of its own.
+// LLVM 19 and older take half of a masked access apart from the other where a register holds no
+// more; where the mask of one half is known to be empty, they read it without a mask, or die. So
+// each part is an access of its own.
 int FunctionEmitter::part_of(Dtype dtype, int lanes) const {
   const int most = std::max(1, m_.target.lanes(static_cast<int>(size_of(dtype))));
   return lanes > most && lanes % most == 0 ? most : lanes;
@@ -195,9 +194,11 @@ llvm::Value* FunctionEmitter::load_in_parts(const Node& e, const Load& n, int pa
     llvm::Value* x = llvm::Constant::getNullValue(m_.type(type));
     if (!is_all(active, false)) {
       const Expr index = binary(BinaryOp::kAdd, n.index, int_imm(first, n.index->type.dtype));
-      x = load_at(n.buffer, pointer(n.buffer, index), type, is_all(active, true) ? nullptr : active);
+      x = load_at(n.buffer, pointer(n.buffer, index), type,
+                  is_all(active, true) ? nullptr : active);
     }
-    whole = b_.CreateInsertVector(whole->getType(), whole, x, b_.getInt64(static_cast<std::uint64_t>(first)));
+    whole = b_.CreateInsertVector(whole->getType(), whole, x,
+                                  b_.getInt64(static_cast<std::uint64_t>(first)));
   }
   return whole;
 }
@@ -250,20 +251,20 @@ void FunctionEmitter::store_in_parts(const Store& n, int part) {
   for (int first = 0; first < n.value->type.lanes; first += part) {
     llvm::Value* active = mask_part(n.mask, first, part);
     if (is_all(active, false)) continue;
-    llvm::Value* address = pointer(n.buffer, binary(BinaryOp::kAdd, n.index, int_imm(first, n.index->type.dtype)));
+    llvm::Value* address =
+        pointer(n.buffer, binary(BinaryOp::kAdd, n.index, int_imm(first, n.index->type.dtype)));
     llvm::Value* x = lanes(stored, first, part);
     const llvm::Align align = element_align(n.value->type.dtype);
-    if (is_all(active, true))
-      tag(b_.CreateAlignedStore(x, address, align), n.buffer);
-    else
-      tag(b_.CreateMaskedStore(x, address, align, active), n.buffer);
+    if (is_all(active, true)) tag(b_.CreateAlignedStore(x, address, align), n.buffer);
+    else tag(b_.CreateMaskedStore(x, address, align, active), n.buffer);
   }
   touch({n.buffer});
 }
 
 void FunctionEmitter::statement(const Store& n) {
   const int part = part_of(n.value->type.dtype, n.value->type.lanes);
-  if (n.mask && n.index->type.lanes == 1 && part < n.value->type.lanes) return store_in_parts(n, part);
+  if (n.mask && n.index->type.lanes == 1 && part < n.value->type.lanes)
+    return store_in_parts(n, part);
   llvm::Value* mask = n.mask ? value(n.mask) : nullptr;
   if (is_all(mask, false)) return;
   if (is_all(mask, true)) mask = nullptr;

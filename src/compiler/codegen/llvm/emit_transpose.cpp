@@ -25,7 +25,7 @@ using namespace flat;
 namespace {
 
 constexpr int kElementBytes = 4;
-constexpr int kQuad = 4;  // elements in 128 bits, in which vector units shuffle
+constexpr int kQuad = 4;                   // elements in 128 bits, in which vector units shuffle
 constexpr std::int64_t kMostBytes = 2048;  // on their way at once: 32 registers of 512 bits
 
 llvm::Align column_align() { return llvm::Align(16); }  // the stack's own
@@ -45,12 +45,12 @@ bool reads_only_constants(const Program& program, const Expr& e, const Buffer& t
 
 // A statement that moves one column: a vector of a tile, each lane in a row of its own.
 struct Column {
-  const Store* store = nullptr;   // or:
+  const Store* store = nullptr;  // or:
   const RegWrite* load = nullptr;
   const Ramp* place;
   int buffer;
   Type type;
-  std::int64_t offset = 0;        // elements after the first of its run
+  std::int64_t offset = 0;  // elements after the first of its run
 };
 
 bool may_be_column(const Expr& index, const Expr& mask, Type type) {
@@ -87,7 +87,9 @@ std::vector<Column> run_of(const Program& program, std::span<const Stmt> stmts) 
   std::set<std::int64_t> touched;
   for (const Stmt& s : stmts) {
     auto column = column_of(program, s);
-    if (!column || static_cast<std::int64_t>(run.size() + 1) * column->type.lanes * kElementBytes > kMostBytes) break;
+    if (!column ||
+        static_cast<std::int64_t>(run.size() + 1) * column->type.lanes * kElementBytes > kMostBytes)
+      break;
     if (!run.empty()) {
       const Column& first = run.front();
       const auto offset = as_int(binary(BinaryOp::kSub, column->place->base, first.place->base));
@@ -111,9 +113,9 @@ std::size_t FunctionEmitter::columns_from(std::span<const Stmt> stmts) const {
 }
 
 llvm::Value* FunctionEmitter::column_place(Value* columns, const Block& block, int column) {
-  return b_.CreateConstGEP1_64(b_.getInt8Ty(), columns,
-                               static_cast<std::uint64_t>(column) * kElementBytes *
-                                   static_cast<std::uint64_t>(block.lanes));
+  return b_.CreateConstGEP1_64(
+      b_.getInt8Ty(), columns,
+      static_cast<std::uint64_t>(column) * kElementBytes * static_cast<std::uint64_t>(block.lanes));
 }
 
 // All columns are written to memory before the first block is moved, or all blocks moved before
@@ -131,15 +133,19 @@ void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
     scopes_.define(columns_, 0);
   }
   Block block{stores, 0, first.type.lanes, first.place->stride, vector->getScalarType()};
-  const auto place = [&](std::size_t i) { return column_place(columns_, block, static_cast<int>(i)); };
+  const auto place = [&](std::size_t i) {
+    return column_place(columns_, block, static_cast<int>(i));
+  };
   for (std::size_t i = 0; stores && i < run.size(); ++i)
     b_.CreateAlignedStore(value(run[i].store->value), place(i), column_align());
   for (std::size_t begin = 0, end = 0; begin < run.size(); begin = end) {
-    const auto limit = static_cast<std::size_t>(std::abs(block.stride));  // further columns would meet other rows
+    const auto limit =
+        static_cast<std::size_t>(std::abs(block.stride));  // further columns would meet other rows
     for (end = begin + 1; end < run.size() && end - begin < limit; ++end)
       if (run[end].offset != run[end - 1].offset + 1) break;
     block.count = static_cast<int>(end - begin);
-    llvm::CallInst* call = b_.CreateCall(block_function(block), {place(begin), pointer(first.buffer, run[begin].place->base)});
+    llvm::CallInst* call = b_.CreateCall(
+        block_function(block), {place(begin), pointer(first.buffer, run[begin].place->base)});
     call->setCallingConv(llvm::CallingConv::PreserveMost);
   }
   for (std::size_t i = 0; !stores && i < run.size(); ++i) {
@@ -152,24 +158,25 @@ void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
 
 // void (columns, first element of the first row)
 llvm::Function* FunctionEmitter::block_function(const Block& block) {
-  const std::string name = fmt::format("lathe_{}_{}x{}_{}{}", block.stores ? "store" : "load", block.count, block.lanes,
-                                       block.element->isFloatTy() ? "f" : "i", block.stride);
+  const std::string name =
+      fmt::format("lathe_{}_{}x{}_{}{}", block.stores ? "store" : "load", block.count, block.lanes,
+                  block.element->isFloatTy() ? "f" : "i", block.stride);
   if (llvm::Function* known = m_.module->getFunction(name)) return known;
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false);
   llvm::Function* function = m_.function(type, name);
   function->setCallingConv(llvm::CallingConv::PreserveMost);
   FunctionEmitter inner(m_, function);
-  if (block.stores)
-    inner.store_block(block, function->getArg(0), function->getArg(1));
-  else
-    inner.load_block(block, function->getArg(0), function->getArg(1));
+  if (block.stores) inner.store_block(block, function->getArg(0), function->getArg(1));
+  else inner.load_block(block, function->getArg(0), function->getArg(1));
   inner.finish();
   return function;
 }
 
 namespace {
 
-std::int64_t byte_offset(std::int64_t stride, int row, int column) { return (stride * row + column) * kElementBytes; }
+std::int64_t byte_offset(std::int64_t stride, int row, int column) {
+  return (stride * row + column) * kElementBytes;
+}
 
 }  // namespace
 
@@ -179,8 +186,9 @@ void FunctionEmitter::store_block(const Block& block, Value* memory, Value* firs
   for (int i = 0; i < block.count; ++i)
     columns.push_back(b_.CreateAlignedLoad(vector, column_place(memory, block, i), column_align()));
   const auto store = [&](int row, int column, Value* piece) {
-    Value* at = b_.CreateGEP(b_.getInt8Ty(), first,
-                             b_.getInt64(static_cast<std::uint64_t>(byte_offset(block.stride, row, column))));
+    Value* at = b_.CreateGEP(
+        b_.getInt8Ty(), first,
+        b_.getInt64(static_cast<std::uint64_t>(byte_offset(block.stride, row, column))));
     b_.CreateAlignedStore(piece, at, llvm::Align(kElementBytes));
   };
   int done = 0;
@@ -270,22 +278,31 @@ void FunctionEmitter::store_sixteen(Value* const* columns, int column, const Sto
 
 void FunctionEmitter::load_block(const Block& block, Value* memory, Value* first) {
   const auto at = [&](int row, int column) {
-    return b_.CreateGEP(b_.getInt8Ty(), first,
-                        b_.getInt64(static_cast<std::uint64_t>(byte_offset(block.stride, row, column))));
+    return b_.CreateGEP(
+        b_.getInt8Ty(), first,
+        b_.getInt64(static_cast<std::uint64_t>(byte_offset(block.stride, row, column))));
   };
   auto* vector = llvm::FixedVectorType::get(block.element, static_cast<unsigned>(block.lanes));
   auto* piece = llvm::FixedVectorType::get(block.element, kQuad);
-  const auto keep = [&](int column, Value* x) { b_.CreateAlignedStore(x, column_place(memory, block, column), column_align()); };
+  const auto keep = [&](int column, Value* x) {
+    b_.CreateAlignedStore(x, column_place(memory, block, column), column_align());
+  };
   const auto inserted = [&](Value* row, int quad, Value* x) {
-    return block.lanes == kQuad ? x : b_.CreateInsertVector(vector, row, x, b_.getInt64(static_cast<std::uint64_t>(quad)));
+    return block.lanes == kQuad
+               ? x
+               : b_.CreateInsertVector(vector, row, x,
+                                       b_.getInt64(static_cast<std::uint64_t>(quad)));
   };
   for (int done = 0; done < block.count && block.count >= kQuad;) {
     const int column = std::min(done, block.count - kQuad);
-    std::array<Value*, kQuad> rows;  // quad q of rows[j] is row 4q + j, which transposing makes columns of
+    std::array<Value*, kQuad>
+        rows;  // quad q of rows[j] is row 4q + j, which transposing makes columns of
     for (int j = 0; j < kQuad; ++j) {
       Value* row = llvm::PoisonValue::get(vector);
       for (int quad = 0; quad < block.lanes; quad += kQuad)
-        row = inserted(row, quad, b_.CreateAlignedLoad(piece, at(quad + j, column), llvm::Align(kElementBytes)));
+        row =
+            inserted(row, quad,
+                     b_.CreateAlignedLoad(piece, at(quad + j, column), llvm::Align(kElementBytes)));
       rows[static_cast<std::size_t>(j)] = row;
     }
     const auto columns = transpose_quads(b_, rows.data(), block.lanes);
@@ -295,8 +312,9 @@ void FunctionEmitter::load_block(const Block& block, Value* memory, Value* first
   for (int column = 0; column < block.count && block.count < kQuad; ++column) {
     Value* x = llvm::PoisonValue::get(vector);
     for (int row = 0; row < block.lanes; ++row)
-      x = b_.CreateInsertElement(x, b_.CreateAlignedLoad(block.element, at(row, column), llvm::Align(kElementBytes)),
-                                 static_cast<std::uint64_t>(row));
+      x = b_.CreateInsertElement(
+          x, b_.CreateAlignedLoad(block.element, at(row, column), llvm::Align(kElementBytes)),
+          static_cast<std::uint64_t>(row));
     keep(column, x);
   }
 }

@@ -22,8 +22,9 @@ void register_target(Isa isa) {
   }
 }
 
-// Addresses are emitted loop by loop, one addition a stream in the innermost loop, so that LLVM's loop strength reduction
-// has nothing to find; it takes half of the time of code generation. LLVM offers no other switch than its own option.
+// Addresses are emitted loop by loop, one addition a stream in the innermost loop, so that LLVM's
+// loop strength reduction has nothing to find; it takes half of the time of code generation. LLVM
+// offers no other switch than its own option.
 void turn_off_strength_reduction() {
   auto& known = llvm::cl::getRegisteredOptions();
   const auto option = known.find("disable-lsr");

@@ -163,10 +163,8 @@ Result<Target> resolve_target(const Target& asked) {
   if (target.isa == Isa::kX86 && !info.checkFeatures("+64bit"))
     return fail(ErrorKind::kUnsupported, "cpu \"{}\" has no 64-bit mode; choose a 64-bit one",
                 target.mcpu);
-  if (target.isa == Isa::kX86)
-    derive_x86(info, target);
-  else
-    derive_aarch64(target);
+  if (target.isa == Isa::kX86) derive_x86(info, target);
+  else derive_aarch64(target);
   return target;
 }
 

@@ -168,12 +168,13 @@ std::string header_text(const std::string& name, const flat::Program& program, c
   head = replaced(head, "{inputs}", std::to_string(program.inputs.size()));
   head = replaced(head, "{outputs}", std::to_string(program.outputs.size()));
   head = replaced(head, "{tensors}", tensors);
-  head = replaced(head, "{constants}",
-                  constants ? " * Constant inputs are given to prepare and must stay where they "
-                              "are until destroy; run takes "
-                              "NULL for them.\n * After a prepare that failed, run refuses until one "
-                              "succeeds.\n"
-                            : "");
+  head =
+      replaced(head, "{constants}",
+               constants ? " * Constant inputs are given to prepare and must stay where they "
+                           "are until destroy; run takes "
+                           "NULL for them.\n * After a prepare that failed, run refuses until one "
+                           "succeeds.\n"
+                         : "");
   std::string said;
   for (const std::string& remark : remarks) said += " *\n" + comment_lines(remark);
   head = replaced(head, "{remarks}", said);

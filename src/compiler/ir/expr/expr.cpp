@@ -17,10 +17,8 @@ Affine normalised(Affine a) {
   std::ranges::sort(a.terms, {}, &AffineTerm::iter);
   std::vector<AffineTerm> merged;
   for (const AffineTerm& term : a.terms) {
-    if (!merged.empty() && merged.back().iter == term.iter)
-      merged.back().coef += term.coef;
-    else
-      merged.push_back(term);
+    if (!merged.empty() && merged.back().iter == term.iter) merged.back().coef += term.coef;
+    else merged.push_back(term);
   }
   std::erase_if(merged, [](const AffineTerm& t) { return t.coef == 0; });
   a.terms = std::move(merged);
@@ -80,16 +78,18 @@ Expr select(Expr condition, Expr then, Expr otherwise) {
   return make(Select{std::move(condition), std::move(then), std::move(otherwise)}, dtype);
 }
 Expr cast(Expr x, Dtype dtype) { return x->dtype == dtype ? x : make(Cast{std::move(x)}, dtype); }
-Expr in_range(std::vector<InRange::Row> rows) { return make(InRange{std::move(rows)}, Dtype::kBool); }
+Expr in_range(std::vector<InRange::Row> rows) {
+  return make(InRange{std::move(rows)}, Dtype::kBool);
+}
 
 const char* name_of(UnaryOp op) {
-  constexpr const char* kNames[] = {"-",   "abs",     "exp",   "log",  "sqrt", "rsqrt",
+  constexpr const char* kNames[] = {"-",    "abs", "exp",     "log",   "sqrt", "rsqrt",
                                     "tanh", "erf", "sigmoid", "floor", "ceil", "!"};
   return kNames[static_cast<int>(op)];
 }
 const char* name_of(BinaryOp op) {
-  constexpr const char* kNames[] = {"+", "-", "*", "/", "%", "min", "max",
-                                    "pow", "<", "<=", "==", "!=", "&&", "||"};
+  constexpr const char* kNames[] = {"+",   "-", "*",  "/",  "%",  "min", "max",
+                                    "pow", "<", "<=", "==", "!=", "&&",  "||"};
   return kNames[static_cast<int>(op)];
 }
 const char* name_of(ReduceOp op) {
@@ -141,7 +141,9 @@ bool equal(const Expr& a, const Expr& b) {
   struct Visitor {
     const Node& other;
     bool operator()(const Const& n) const { return n.value == std::get<Const>(other.value).value; }
-    bool operator()(const IterValue& n) const { return n.iter == std::get<IterValue>(other.value).iter; }
+    bool operator()(const IterValue& n) const {
+      return n.iter == std::get<IterValue>(other.value).iter;
+    }
     bool operator()(const Read& n) const {
       const auto& o = std::get<Read>(other.value);
       return n.tensor == o.tensor && n.index == o.index && n.pad == o.pad;
@@ -156,7 +158,8 @@ bool equal(const Expr& a, const Expr& b) {
     }
     bool operator()(const Select& n) const {
       const auto& o = std::get<Select>(other.value);
-      return equal(n.condition, o.condition) && equal(n.then, o.then) && equal(n.otherwise, o.otherwise);
+      return equal(n.condition, o.condition) && equal(n.then, o.then) &&
+             equal(n.otherwise, o.otherwise);
     }
     bool operator()(const Cast& n) const { return equal(n.x, std::get<Cast>(other.value).x); }
     bool operator()(const InRange& n) const {

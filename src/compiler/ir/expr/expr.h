@@ -1,7 +1,8 @@
 // Scalar expressions of one element: the body of a stage in `te` and of a block in the nest.
 //
-// Nodes are immutable and shared; a Tensor or Buffer is an index into its owner's table, an iterator an index into the
-// iterator list of its stage or block. The variant is closed: a new node does not compile until every pass handles it.
+// Nodes are immutable and shared; a Tensor or Buffer is an index into its owner's table, an
+// iterator an index into the iterator list of its stage or block. The variant is closed: a new node
+// does not compile until every pass handles it.
 #pragma once
 
 #include <cstdint>
@@ -37,26 +38,72 @@ Affine substitute(const Affine& a, const std::vector<Affine>& substitution);
 struct Node;
 using Expr = std::shared_ptr<const Node>;
 
-enum class UnaryOp { kNeg, kAbs, kExp, kLog, kSqrt, kRsqrt, kTanh, kErf, kSigmoid, kFloor, kCeil, kNot };
-// Comparisons and logic yield bool. kDiv on integers rounds towards zero; kMod keeps the dividend's sign.
-enum class BinaryOp { kAdd, kSub, kMul, kDiv, kMod, kMin, kMax, kPow, kLt, kLe, kEq, kNe, kAnd, kOr };
+enum class UnaryOp {
+  kNeg,
+  kAbs,
+  kExp,
+  kLog,
+  kSqrt,
+  kRsqrt,
+  kTanh,
+  kErf,
+  kSigmoid,
+  kFloor,
+  kCeil,
+  kNot
+};
+// Comparisons and logic yield bool. kDiv on integers rounds towards zero; kMod keeps the dividend's
+// sign.
+enum class BinaryOp {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMod,
+  kMin,
+  kMax,
+  kPow,
+  kLt,
+  kLe,
+  kEq,
+  kNe,
+  kAnd,
+  kOr
+};
 
-struct Const { double value; };                      // of the node's dtype; i64 beyond 2^53 is refused by the parser
-struct IterValue { int iter; };                      // the iterator's value as i64
-// One element of a tensor. With `pad`, an index outside the tensor is legal and reads that value; without, every index
-// must be inside (checked when the program is built).
+struct Const {
+  double value;
+};  // of the node's dtype; i64 beyond 2^53 is refused by the parser
+struct IterValue {
+  int iter;
+};  // the iterator's value as i64
+// One element of a tensor. With `pad`, an index outside the tensor is legal and reads that value;
+// without, every index must be inside (checked when the program is built).
 struct Read {
   int tensor;
   std::vector<Affine> index;
   std::optional<double> pad;
 };
-struct Unary { UnaryOp op; Expr x; };
-struct Binary { BinaryOp op; Expr a, b; };
-struct Select { Expr condition, then, otherwise; };
-struct Cast { Expr x; };                             // to the node's dtype
+struct Unary {
+  UnaryOp op;
+  Expr x;
+};
+struct Binary {
+  BinaryOp op;
+  Expr a, b;
+};
+struct Select {
+  Expr condition, then, otherwise;
+};
+struct Cast {
+  Expr x;
+};  // to the node's dtype
 // True where low <= index < high for every row: what inlining a padded read leaves behind.
 struct InRange {
-  struct Row { Affine index; std::int64_t low, high; };
+  struct Row {
+    Affine index;
+    std::int64_t low, high;
+  };
   std::vector<Row> rows;
 };
 
@@ -69,16 +116,16 @@ Expr constant(double value, Dtype dtype);
 Expr iter_value(int iter);
 Expr read(int tensor, std::vector<Affine> index, Dtype dtype, std::optional<double> pad = {});
 Expr unary(UnaryOp op, Expr x);
-Expr binary(BinaryOp op, Expr a, Expr b);            // operands of equal dtype
+Expr binary(BinaryOp op, Expr a, Expr b);  // operands of equal dtype
 Expr select(Expr condition, Expr then, Expr otherwise);
-Expr cast(Expr x, Dtype dtype);                      // returns x itself if it has that dtype
+Expr cast(Expr x, Dtype dtype);  // returns x itself if it has that dtype
 Expr in_range(std::vector<InRange::Row> rows);
 
-const char* name_of(UnaryOp op);                     // "exp"; the text form's function names
-const char* name_of(BinaryOp op);                    // "+", "min"
+const char* name_of(UnaryOp op);   // "exp"; the text form's function names
+const char* name_of(BinaryOp op);  // "+", "min"
 
 enum class ReduceOp { kNone, kSum, kMax, kMin, kProd };
-const char* name_of(ReduceOp op);                    // "sum"
+const char* name_of(ReduceOp op);  // "sum"
 // The value that changes nothing: 0, lowest, highest, 1 of the dtype.
 double identity_of(ReduceOp op, Dtype dtype);
 
@@ -87,11 +134,11 @@ std::vector<const Read*> reads_of(const Expr& e);
 // Calls visit(node) for e and every expression in it, outer ones first, in order of appearance.
 template <class Visit>
 void for_each_node(const Expr& e, const Visit& visit);
-// Rebuilds e bottom-up; `leaf` maps Read, IterValue and InRange nodes (returns the node itself to keep it). An unchanged
-// subtree keeps its pointer.
+// Rebuilds e bottom-up; `leaf` maps Read, IterValue and InRange nodes (returns the node itself to
+// keep it). An unchanged subtree keeps its pointer.
 template <class Leaf>
 Expr rewrite_leaves(const Expr& e, const Leaf& leaf);
-bool equal(const Expr& a, const Expr& b);            // structural
+bool equal(const Expr& a, const Expr& b);  // structural
 
 // Implementation.
 template <class Visit>
@@ -105,7 +152,8 @@ void for_each_node(const Expr& e, const Visit& visit) {
     void operator()(const Unary& n) const { for_each_node(n.x, visit); }
     void operator()(const Binary& n) const { for_each_node(n.a, visit), for_each_node(n.b, visit); }
     void operator()(const Select& n) const {
-      for_each_node(n.condition, visit), for_each_node(n.then, visit), for_each_node(n.otherwise, visit);
+      for_each_node(n.condition, visit), for_each_node(n.then, visit),
+          for_each_node(n.otherwise, visit);
     }
     void operator()(const Cast& n) const { for_each_node(n.x, visit); }
   };

@@ -8,13 +8,15 @@ bool is_factor(const Expr& e, const void* border) {
   if (border_of(e).node == border) return true;
   if (const auto* c = std::get_if<Cast>(&e->value)) return is_factor(c->x, border);
   const auto* b = std::get_if<Binary>(&e->value);
-  return b != nullptr && b->op == BinaryOp::kMul && (is_factor(b->a, border) || is_factor(b->b, border));
+  return b != nullptr && b->op == BinaryOp::kMul &&
+         (is_factor(b->a, border) || is_factor(b->b, border));
 }
 
 }  // namespace
 
 Border border_of(const Expr& e) {
-  if (const auto* read = std::get_if<Read>(&e->value); read != nullptr && read->pad) return {read, read->pad};
+  if (const auto* read = std::get_if<Read>(&e->value); read != nullptr && read->pad)
+    return {read, read->pad};
   const auto* select = std::get_if<Select>(&e->value);
   if (select == nullptr || !std::holds_alternative<InRange>(select->condition->value)) return {};
   const auto* outside = std::get_if<Const>(&select->otherwise->value);
@@ -26,13 +28,17 @@ bool kills(ReduceOp reduce, const Expr& body, const Border& border) {
   switch (reduce) {
     case ReduceOp::kSum: return *border.outside == 0 && is_factor(body, border.node);
     case ReduceOp::kMax:
-    case ReduceOp::kMin: return *border.outside == identity_of(reduce, body->dtype) && border_of(body).node == border.node;
+    case ReduceOp::kMin:
+      return *border.outside == identity_of(reduce, body->dtype) &&
+             border_of(body).node == border.node;
     case ReduceOp::kProd:
     case ReduceOp::kNone: return false;
   }
   return false;
 }
 
-bool pad_kills(ReduceOp reduce, const Expr& body, const Read* read) { return kills(reduce, body, {read, read->pad}); }
+bool pad_kills(ReduceOp reduce, const Expr& body, const Read* read) {
+  return kills(reduce, body, {read, read->pad});
+}
 
 }  // namespace lathe::ir

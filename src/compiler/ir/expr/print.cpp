@@ -51,8 +51,8 @@ class Printer {
       std::string operator()(const Unary& n) const { return printer.unary(n); }
       std::string operator()(const Binary& n) const { return printer.binary(n, least); }
       std::string operator()(const Select& n) const {
-        return fmt::format("select({}, {}, {})", printer.text(n.condition, 0), printer.text(n.then, 0),
-                           printer.text(n.otherwise, 0));
+        return fmt::format("select({}, {}, {})", printer.text(n.condition, 0),
+                           printer.text(n.then, 0), printer.text(n.otherwise, 0));
       }
       std::string operator()(const Cast& n) const {
         return fmt::format("{}({})", name_of(e->dtype), printer.text(n.x, 0));
@@ -81,15 +81,16 @@ class Printer {
   std::string binary(const Binary& n, int least) const {
     if (is_call(n.op)) return fmt::format("{}({}, {})", name_of(n.op), text(n.a, 0), text(n.b, 0));
     const int strength = strength_of(n.op);
-    std::string out = fmt::format("{} {} {}", text(n.a, strength), name_of(n.op), text(n.b, strength + 1));
+    std::string out =
+        fmt::format("{} {} {}", text(n.a, strength), name_of(n.op), text(n.b, strength + 1));
     return strength < least ? "(" + out + ")" : out;
   }
 
   std::string in_range(const InRange& n) const {
     std::string out = "inrange(";
     for (std::size_t r = 0; r < n.rows.size(); ++r)
-      out += fmt::format("{}{} <= {} < {}", r ? ", " : "", n.rows[r].low, print(n.rows[r].index, names_.iters),
-                         n.rows[r].high);
+      out += fmt::format("{}{} <= {} < {}", r ? ", " : "", n.rows[r].low,
+                         print(n.rows[r].index, names_.iters), n.rows[r].high);
     return out + ")";
   }
 
@@ -101,17 +102,16 @@ class Printer {
 std::string print(const Affine& affine, std::span<const std::string> iters) {
   std::string out;
   const auto join = [&](bool negative, const std::string& text) {
-    if (out.empty())
-      out = (negative ? "-" : "") + text;
-    else
-      out += (negative ? " - " : " + ") + text;
+    if (out.empty()) out = (negative ? "-" : "") + text;
+    else out += (negative ? " - " : " + ") + text;
   };
   for (const AffineTerm& term : affine.terms) {
     const std::string& name = iters[static_cast<std::size_t>(term.iter)];
     const std::int64_t size = std::abs(term.coef);
     join(term.coef < 0, size == 1 ? name : fmt::format("{}*{}", size, name));
   }
-  if (affine.offset != 0 || out.empty()) join(affine.offset < 0, std::to_string(std::abs(affine.offset)));
+  if (affine.offset != 0 || out.empty())
+    join(affine.offset < 0, std::to_string(std::abs(affine.offset)));
   return out;
 }
 

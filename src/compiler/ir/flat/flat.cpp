@@ -37,7 +37,8 @@ const Expr* broadcast_of(const Expr& e) {
 
 // A contiguous vector access is written with the scalar index of its first element.
 Expr without_unit_ramp(Expr index) {
-  if (const auto* r = std::get_if<Ramp>(&index->value); r != nullptr && r->stride == 1) return r->base;
+  if (const auto* r = std::get_if<Ramp>(&index->value); r != nullptr && r->stride == 1)
+    return r->base;
   return index;
 }
 Expr without_full_mask(Expr mask) { return mask && splat_int(mask) == 1 ? nullptr : mask; }
@@ -69,7 +70,8 @@ Expr fold_bitcast(const Expr& x, Dtype dtype) {
   std::byte bytes[8]{};
   if (const auto* i = std::get_if<IntImm>(&x->value)) {
     if (!is_float(dtype)) return int_imm(i->value, dtype);
-    const auto wide = std::bit_cast<std::array<std::byte, 8>>(i->value);  // little-endian: the low bytes come first
+    const auto wide = std::bit_cast<std::array<std::byte, 8>>(
+        i->value);  // little-endian: the low bytes come first
     return float_imm(load_element(dtype, wide.data()), dtype);
   }
   const auto* f = std::get_if<FloatImm>(&x->value);
@@ -105,10 +107,14 @@ const char* name_of(BinaryOp op) {
   return "?";
 }
 
-Expr int_imm(std::int64_t value, Dtype dtype) { return make(IntImm{wrap(value, dtype)}, {dtype, 1}); }
-Expr float_imm(double value, Dtype dtype) { return make(FloatImm{rounded(value, dtype)}, {dtype, 1}); }
+Expr int_imm(std::int64_t value, Dtype dtype) {
+  return make(IntImm{wrap(value, dtype)}, {dtype, 1});
+}
+Expr float_imm(double value, Dtype dtype) {
+  return make(FloatImm{rounded(value, dtype)}, {dtype, 1});
+}
 Expr imm(double value, Type type) {
-  Expr scalar = is_float(type.dtype)           ? float_imm(value, type.dtype)
+  Expr scalar = is_float(type.dtype)         ? float_imm(value, type.dtype)
                 : type.dtype == Dtype::kBool ? int_imm(value != 0, type.dtype)
                                              : int_imm(truncated(value), type.dtype);
   return broadcast(std::move(scalar), type.lanes);
@@ -119,15 +125,16 @@ Expr unary(UnaryOp op, Expr x) {
   if (const Expr* inner = broadcast_of(x)) return broadcast(unary(op, *inner), x->type.lanes);
   if (const auto value = as_int(x)) {
     if (op == UnaryOp::kNot) return int_imm(*value == 0, Dtype::kBool);
-    if (op == UnaryOp::kNeg) return int_imm(static_cast<std::int64_t>(-static_cast<std::uint64_t>(*value)), x->type.dtype);
+    if (op == UnaryOp::kNeg)
+      return int_imm(static_cast<std::int64_t>(-static_cast<std::uint64_t>(*value)), x->type.dtype);
   }
   const Type type = x->type;
   return make(Unary{op, std::move(x)}, type);
 }
 
 Expr binary(BinaryOp op, Expr a, Expr b) {
-  LATHE_CHECK(a->type == b->type, "operands of {} are {} x {} and {} x {}", name_of(op), name_of(a->type.dtype),
-              a->type.lanes, name_of(b->type.dtype), b->type.lanes);
+  LATHE_CHECK(a->type == b->type, "operands of {} are {} x {} and {} x {}", name_of(op),
+              name_of(a->type.dtype), a->type.lanes, name_of(b->type.dtype), b->type.lanes);
   const Expr* x = broadcast_of(a);
   const Expr* y = broadcast_of(b);
   if (x != nullptr && y != nullptr) return broadcast(binary(op, *x, *y), a->type.lanes);
@@ -151,7 +158,8 @@ Expr select(Expr condition, Expr then, Expr otherwise) {
   if (equal(then, otherwise)) return then;
   if (const Expr* one = broadcast_of(condition)) condition = Expr(*one);
   const Type type = then->type;
-  if (const Expr *t = broadcast_of(then), *o = broadcast_of(otherwise); t && o && condition->type.lanes == 1)
+  if (const Expr *t = broadcast_of(then), *o = broadcast_of(otherwise);
+      t && o && condition->type.lanes == 1)
     return broadcast(select(std::move(condition), *t, *o), type.lanes);
   return make(Select{std::move(condition), std::move(then), std::move(otherwise)}, type);
 }
@@ -168,7 +176,8 @@ Expr bitcast(Expr x, Dtype dtype) {
   if (x->type.dtype == dtype) return x;
   const int lanes = x->type.lanes;
   if (const Expr* inner = broadcast_of(x)) return broadcast(bitcast(*inner, dtype), lanes);
-  if (const auto* b = std::get_if<Bitcast>(&x->value); b != nullptr && b->x->type.dtype == dtype) return b->x;
+  if (const auto* b = std::get_if<Bitcast>(&x->value); b != nullptr && b->x->type.dtype == dtype)
+    return b->x;
   if (Expr folded = fold_bitcast(x, dtype)) return folded;
   return make(Bitcast{std::move(x)}, {dtype, lanes});
 }
@@ -190,7 +199,8 @@ Expr broadcast(Expr x, int lanes) {
 
 Expr load(int buffer, Expr index, Type type, Expr mask) {
   if (mask && splat_int(mask) == 0) return imm(0, type);
-  return make(Load{buffer, without_unit_ramp(std::move(index)), without_full_mask(std::move(mask))}, type);
+  return make(Load{buffer, without_unit_ramp(std::move(index)), without_full_mask(std::move(mask))},
+              type);
 }
 
 Expr reg_read(int reg, Type type) { return make(RegRead{reg}, type); }
@@ -204,8 +214,7 @@ Stmt seq(std::vector<Stmt> stmts) {
     for (Stmt& s : stmts) {
       if (const auto* inner = std::get_if<Seq>(&s->value))
         all.insert(all.end(), inner->stmts.begin(), inner->stmts.end());
-      else
-        all.push_back(std::move(s));
+      else all.push_back(std::move(s));
     }
     stmts = std::move(all);
   }
@@ -229,8 +238,8 @@ Stmt let(int var, Expr value) { return make_stmt(Let{var, std::move(value)}); }
 
 Stmt store(int buffer, Expr index, Expr value, Expr mask) {
   if (mask && splat_int(mask) == 0) return seq({});
-  return make_stmt(
-      Store{buffer, without_unit_ramp(std::move(index)), std::move(value), without_full_mask(std::move(mask))});
+  return make_stmt(Store{buffer, without_unit_ramp(std::move(index)), std::move(value),
+                         without_full_mask(std::move(mask))});
 }
 
 Stmt reg_write(int reg, Expr value) { return make_stmt(RegWrite{reg, std::move(value)}); }

@@ -8,10 +8,16 @@ namespace lathe::flat {
 namespace {
 
 using U = std::uint64_t;
-std::int64_t wrap_add(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(U(a) + U(b)); }
-std::int64_t wrap_mul(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(U(a) * U(b)); }
+std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(U(a) + U(b));
+}
+std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(U(a) * U(b));
+}
 
-Expr constant(std::int64_t value, Type type) { return broadcast(int_imm(value, type.dtype), type.lanes); }
+Expr constant(std::int64_t value, Type type) {
+  return broadcast(int_imm(value, type.dtype), type.lanes);
+}
 
 // e = dynamic + immediate; dynamic is null for an immediate.
 struct Sum {
@@ -48,13 +54,15 @@ std::optional<Line> as_line(const Expr& e) {
   return std::nullopt;
 }
 
-// Of dynamic parts: neither is an immediate or ends in one (but for lines, whose bases do as they like).
+// Of dynamic parts: neither is an immediate or ends in one (but for lines, whose bases do as they
+// like).
 Expr add_dynamic(const Expr& a, const Expr& b, BinaryOp op) {
   if (op == BinaryOp::kSub && equal(a, b)) return nullptr;
   if (a->type.lanes > 1) {
     const auto x = as_line(a), y = as_line(b);
     if (x && y) {
-      const std::int64_t stride = wrap_add(x->stride, op == BinaryOp::kAdd ? y->stride : wrap_mul(y->stride, -1));
+      const std::int64_t stride =
+          wrap_add(x->stride, op == BinaryOp::kAdd ? y->stride : wrap_mul(y->stride, -1));
       return ramp(binary(op, *x->base, *y->base), stride, a->type.lanes);
     }
   }
@@ -87,17 +95,16 @@ Expr multiply(const Expr& a, std::int64_t factor) {
 
 Expr add(const Expr& a, const Expr& b) {
   Sum s = split(a), t = split(b);
-  if (!s.dynamic)
-    s.dynamic = std::move(t.dynamic);
-  else if (t.dynamic)
-    s.dynamic = add_dynamic(s.dynamic, t.dynamic, BinaryOp::kAdd);
+  if (!s.dynamic) s.dynamic = std::move(t.dynamic);
+  else if (t.dynamic) s.dynamic = add_dynamic(s.dynamic, t.dynamic, BinaryOp::kAdd);
   return join(std::move(s.dynamic), wrap_add(s.immediate, t.immediate), a->type);
 }
 
 Expr subtract(const Expr& a, const Expr& b) {
   Sum s = split(a), t = split(b);
   if (t.dynamic)
-    s.dynamic = s.dynamic ? add_dynamic(s.dynamic, t.dynamic, BinaryOp::kSub) : mul_dynamic(t.dynamic, -1);
+    s.dynamic =
+        s.dynamic ? add_dynamic(s.dynamic, t.dynamic, BinaryOp::kSub) : mul_dynamic(t.dynamic, -1);
   return join(std::move(s.dynamic), wrap_add(s.immediate, wrap_mul(t.immediate, -1)), a->type);
 }
 
@@ -149,7 +156,8 @@ std::optional<std::int64_t> evaluate(BinaryOp op, std::int64_t a, std::int64_t b
     case BinaryOp::kAdd: return result(U(a) + U(b));
     case BinaryOp::kSub: return result(U(a) - U(b));
     case BinaryOp::kMul: return result(U(a) * U(b));
-    case BinaryOp::kDiv: return b == 0 ? std::nullopt : std::optional(b == -1 ? result(-U(a)) : a / b);
+    case BinaryOp::kDiv:
+      return b == 0 ? std::nullopt : std::optional(b == -1 ? result(-U(a)) : a / b);
     case BinaryOp::kMod: return b == 0 ? std::nullopt : std::optional(b == -1 ? 0 : a % b);
     case BinaryOp::kMin: return a < b ? a : b;
     case BinaryOp::kMax: return a > b ? a : b;

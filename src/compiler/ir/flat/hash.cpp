@@ -39,12 +39,18 @@ struct ExprHash {
   void operator()(const FloatImm& n) const { mix.add(std::bit_cast<std::uint64_t>(n.value)); }
   void operator()(const Var& n) const { mix.add(static_cast<std::uint64_t>(n.id)); }
   void operator()(const Unary& n) const { mix.add(static_cast<std::uint64_t>(n.op)).child(n.x); }
-  void operator()(const Binary& n) const { mix.add(static_cast<std::uint64_t>(n.op)).child(n.a).child(n.b); }
+  void operator()(const Binary& n) const {
+    mix.add(static_cast<std::uint64_t>(n.op)).child(n.a).child(n.b);
+  }
   void operator()(const Fma& n) const { mix.child(n.a).child(n.b).child(n.c); }
-  void operator()(const Select& n) const { mix.child(n.condition).child(n.then).child(n.otherwise); }
+  void operator()(const Select& n) const {
+    mix.child(n.condition).child(n.then).child(n.otherwise);
+  }
   void operator()(const Cast& n) const { mix.child(n.x); }
   void operator()(const Bitcast& n) const { mix.child(n.x); }
-  void operator()(const Ramp& n) const { mix.add(static_cast<std::uint64_t>(n.stride)).child(n.base); }
+  void operator()(const Ramp& n) const {
+    mix.add(static_cast<std::uint64_t>(n.stride)).child(n.base);
+  }
   void operator()(const Broadcast& n) const { mix.child(n.x); }
   void operator()(const Load& n) const {
     mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index).child(n.mask);
@@ -67,8 +73,12 @@ struct StmtHash {
   void operator()(const Store& n) const {
     mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index).child(n.value).child(n.mask);
   }
-  void operator()(const RegWrite& n) const { mix.add(static_cast<std::uint64_t>(n.reg)).child(n.value); }
-  void operator()(const PrefetchAt& n) const { mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index); }
+  void operator()(const RegWrite& n) const {
+    mix.add(static_cast<std::uint64_t>(n.reg)).child(n.value);
+  }
+  void operator()(const PrefetchAt& n) const {
+    mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index);
+  }
 };
 
 bool is_math(UnaryOp op) {
@@ -97,7 +107,8 @@ std::uint8_t own_contents(const decltype(Node::value)& value, Type type) {
   const bool half = type.dtype == Dtype::kF16 || type.dtype == Dtype::kBF16;
   std::uint8_t own = half ? contents::kHalf : 0;
   if (std::holds_alternative<Var>(value)) own |= contents::kVar;
-  if (const auto* n = std::get_if<Unary>(&value); n != nullptr && is_math(n->op)) own |= contents::kMath;
+  if (const auto* n = std::get_if<Unary>(&value); n != nullptr && is_math(n->op))
+    own |= contents::kMath;
   if (const auto* n = std::get_if<Binary>(&value)) {
     if (n->op == BinaryOp::kPow) own |= contents::kMath;
     if (n->a->type.dtype == Dtype::kI64 && is_decision(n->op)) own |= contents::kDecision;
@@ -108,12 +119,14 @@ std::uint8_t own_contents(const decltype(StmtNode::value)& value) {
   if (std::holds_alternative<Let>(value)) return contents::kControl | contents::kLet;
   const auto* list = std::get_if<Seq>(&value);
   const bool empty = list != nullptr && list->stmts.empty();
-  const bool control = empty || std::holds_alternative<For>(value) || std::holds_alternative<If>(value);
+  const bool control =
+      empty || std::holds_alternative<For>(value) || std::holds_alternative<If>(value);
   return control ? contents::kControl : 0;
 }
 
-// Children are compared by hash alone, so that comparing costs the same for a leaf and a program: 64 mixed bits make an
-// accident over the few thousand nodes of a program less likely than a broken machine.
+// Children are compared by hash alone, so that comparing costs the same for a leaf and a program:
+// 64 mixed bits make an accident over the few thousand nodes of a program less likely than a broken
+// machine.
 bool same(const Expr& a, const Expr& b) { return a == b || (a && b && a->hash == b->hash); }
 bool same(const Stmt& a, const Stmt& b) { return a == b || (a && b && a->hash == b->hash); }
 
@@ -126,10 +139,13 @@ struct ExprEqual {
   }
   bool operator()(const IntImm& n) const { return n.value == as<IntImm>().value; }
   bool operator()(const FloatImm& n) const {
-    return std::bit_cast<std::uint64_t>(n.value) == std::bit_cast<std::uint64_t>(as<FloatImm>().value);
+    return std::bit_cast<std::uint64_t>(n.value) ==
+           std::bit_cast<std::uint64_t>(as<FloatImm>().value);
   }
   bool operator()(const Var& n) const { return n.id == as<Var>().id; }
-  bool operator()(const Unary& n) const { return n.op == as<Unary>().op && same(n.x, as<Unary>().x); }
+  bool operator()(const Unary& n) const {
+    return n.op == as<Unary>().op && same(n.x, as<Unary>().x);
+  }
   bool operator()(const Binary& n) const {
     const auto& o = as<Binary>();
     return n.op == o.op && same(n.a, o.a) && same(n.b, o.b);
@@ -144,7 +160,9 @@ struct ExprEqual {
   }
   bool operator()(const Cast& n) const { return same(n.x, as<Cast>().x); }
   bool operator()(const Bitcast& n) const { return same(n.x, as<Bitcast>().x); }
-  bool operator()(const Ramp& n) const { return n.stride == as<Ramp>().stride && same(n.base, as<Ramp>().base); }
+  bool operator()(const Ramp& n) const {
+    return n.stride == as<Ramp>().stride && same(n.base, as<Ramp>().base);
+  }
   bool operator()(const Broadcast& n) const { return same(n.x, as<Broadcast>().x); }
   bool operator()(const Load& n) const {
     const auto& o = as<Load>();
@@ -175,10 +193,13 @@ struct StmtEqual {
     const auto& o = as<If>();
     return same(n.condition, o.condition) && same(n.then, o.then) && same(n.otherwise, o.otherwise);
   }
-  bool operator()(const Let& n) const { return n.var == as<Let>().var && same(n.value, as<Let>().value); }
+  bool operator()(const Let& n) const {
+    return n.var == as<Let>().var && same(n.value, as<Let>().value);
+  }
   bool operator()(const Store& n) const {
     const auto& o = as<Store>();
-    return n.buffer == o.buffer && same(n.index, o.index) && same(n.value, o.value) && same(n.mask, o.mask);
+    return n.buffer == o.buffer && same(n.index, o.index) && same(n.value, o.value) &&
+           same(n.mask, o.mask);
   }
   bool operator()(const RegWrite& n) const {
     return n.reg == as<RegWrite>().reg && same(n.value, as<RegWrite>().value);
@@ -189,7 +210,9 @@ struct StmtEqual {
 };
 
 void add_border(Hasher& hasher, const Border& border) {
-  hasher.add(static_cast<std::uint64_t>(border.dtype)).add(border.shape.size()).add(border.layout.size());
+  hasher.add(static_cast<std::uint64_t>(border.dtype))
+      .add(border.shape.size())
+      .add(border.layout.size());
   for (const std::int64_t extent : border.shape) hasher.add(static_cast<std::uint64_t>(extent));
   for (const Border::Digit& d : border.layout)
     for (const std::int64_t word : {static_cast<std::int64_t>(d.dim), d.weight, d.extent, d.stride})
@@ -222,7 +245,8 @@ Stmt make_stmt(decltype(StmtNode::value) value) {
 
 bool equal(const Expr& a, const Expr& b) {
   if (a == b) return true;
-  if (a->hash != b->hash || a->type != b->type || a->value.index() != b->value.index()) return false;
+  if (a->hash != b->hash || a->type != b->type || a->value.index() != b->value.index())
+    return false;
   return std::visit(ExprEqual{*b}, a->value);
 }
 
@@ -243,7 +267,8 @@ std::uint64_t hash(const Program& program) {
     hasher.add(borders->size());
     for (const Border& border : *borders) add_border(hasher, border);
   }
-  for (const std::int64_t bytes : {program.constant_bytes, program.workspace_bytes, program.worker_bytes})
+  for (const std::int64_t bytes :
+       {program.constant_bytes, program.workspace_bytes, program.worker_bytes})
     hasher.add(static_cast<std::uint64_t>(bytes));
   return hasher.value();
 }

@@ -1,4 +1,5 @@
-// Flat programs as text, C-like. A larger expression that a statement uses more than once is printed once, as `tN`.
+// Flat programs as text, C-like. A larger expression that a statement uses more than once is
+// printed once, as `tN`.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -14,7 +15,8 @@ namespace {
 constexpr int kNameable = 10;  // nodes of an expression worth a name of its own
 
 std::string text_of(Type type) {
-  return type.lanes == 1 ? std::string(name_of(type.dtype)) : fmt::format("{}x{}", name_of(type.dtype), type.lanes);
+  return type.lanes == 1 ? std::string(name_of(type.dtype))
+                         : fmt::format("{}x{}", name_of(type.dtype), type.lanes);
 }
 
 // Hints made unique: those that several ids share get the id appended.
@@ -66,7 +68,8 @@ struct Census {
 
 class Printer {
  public:
-  explicit Printer(const Program& program) : program_(program), vars_(unique_names(program.vars, "v")) {
+  explicit Printer(const Program& program)
+      : program_(program), vars_(unique_names(program.vars, "v")) {
     std::vector<std::string> hints;
     for (const Buffer& buffer : program.buffers) hints.push_back(buffer.name);
     buffers_ = unique_names(std::move(hints), "b");
@@ -112,7 +115,8 @@ class Printer {
   }
   std::string text(const IntImm& n, Type type, int) const {
     if (type.dtype == Dtype::kBool) return n.value != 0 ? "true" : "false";
-    return type.dtype == Dtype::kI64 ? fmt::format("{}", n.value) : fmt::format("{}:{}", n.value, text_of(type));
+    return type.dtype == Dtype::kI64 ? fmt::format("{}", n.value)
+                                     : fmt::format("{}:{}", n.value, text_of(type));
   }
   std::string text(const FloatImm& n, Type type, int) const {
     std::string digits = fmt::format("{}", n.value);
@@ -127,17 +131,22 @@ class Printer {
   }
   std::string text(const Binary& n, Type, int outer) const {
     const int own = precedence(n.op);
-    if (own == 0) return fmt::format("{}({}, {})", name_of(n.op), expression(n.a, 0), expression(n.b, 0));
+    if (own == 0)
+      return fmt::format("{}({}, {})", name_of(n.op), expression(n.a, 0), expression(n.b, 0));
     const auto minus = [&]() -> std::optional<std::int64_t> {
       const auto value = as_int(n.b);
-      return n.op == BinaryOp::kAdd && value && *value < 0 && *value != INT64_MIN ? value : std::nullopt;
+      return n.op == BinaryOp::kAdd && value && *value < 0 && *value != INT64_MIN ? value
+                                                                                  : std::nullopt;
     }();
-    std::string out = minus ? fmt::format("{} - {}", expression(n.a, own), expression(int_imm(-*minus, n.b->type.dtype), 0))
-                            : fmt::format("{} {} {}", expression(n.a, own), name_of(n.op), expression(n.b, own + 1));
+    std::string out = minus ? fmt::format("{} - {}", expression(n.a, own),
+                                          expression(int_imm(-*minus, n.b->type.dtype), 0))
+                            : fmt::format("{} {} {}", expression(n.a, own), name_of(n.op),
+                                          expression(n.b, own + 1));
     return own < outer ? "(" + out + ")" : out;
   }
   std::string text(const Fma& n, Type, int) const {
-    return fmt::format("fma({}, {}, {})", expression(n.a, 0), expression(n.b, 0), expression(n.c, 0));
+    return fmt::format("fma({}, {}, {})", expression(n.a, 0), expression(n.b, 0),
+                       expression(n.c, 0));
   }
   std::string text(const Select& n, Type, int) const {
     return fmt::format("select({}, {}, {})", expression(n.condition, 0), expression(n.then, 0),
@@ -155,7 +164,9 @@ class Printer {
   std::string text(const Broadcast& n, Type type, int) const {
     return fmt::format("x{}({})", type.lanes, expression(n.x, 0));
   }
-  std::string text(const Load& n, Type type, int) const { return access(n.buffer, n.index, type.lanes, n.mask); }
+  std::string text(const Load& n, Type type, int) const {
+    return access(n.buffer, n.index, type.lanes, n.mask);
+  }
   std::string text(const RegRead& n, Type, int) const { return fmt::format("r{}", n.reg); }
 
   std::string access(int buffer, const Expr& index, int lanes, const Expr& mask) const {
@@ -165,13 +176,17 @@ class Printer {
     return out + "]";
   }
 
-  static std::string indent(int depth) { return std::string(static_cast<std::size_t>(depth) * 2, ' '); }
+  static std::string indent(int depth) {
+    return std::string(static_cast<std::size_t>(depth) * 2, ' ');
+  }
   std::string var_name(int id) const {
-    return id >= 0 && id < static_cast<int>(vars_.size()) ? vars_[static_cast<std::size_t>(id)] : fmt::format("v_{}", id);
+    return id >= 0 && id < static_cast<int>(vars_.size()) ? vars_[static_cast<std::size_t>(id)]
+                                                          : fmt::format("v_{}", id);
   }
   std::string buffer_name(int id) const {
-    return id >= 0 && id < static_cast<int>(buffers_.size()) ? buffers_[static_cast<std::size_t>(id)]
-                                                             : fmt::format("b_{}", id);
+    return id >= 0 && id < static_cast<int>(buffers_.size())
+               ? buffers_[static_cast<std::size_t>(id)]
+               : fmt::format("b_{}", id);
   }
 
   std::string text(const Seq& n, int depth) {
@@ -182,15 +197,17 @@ class Printer {
   std::string text(const For& n, int depth) {
     std::string lines;
     const std::string begin = named(n.begin, depth, lines), end = named(n.end, depth, lines);
-    return fmt::format("{}{}for {} in {}..{}{} {{\n{}{}}}\n", lines, indent(depth), var_name(n.var), begin, end,
-                       n.kind == ForKind::kParallel ? " parallel" : "", statement(n.body, depth + 1), indent(depth));
+    return fmt::format("{}{}for {} in {}..{}{} {{\n{}{}}}\n", lines, indent(depth), var_name(n.var),
+                       begin, end, n.kind == ForKind::kParallel ? " parallel" : "",
+                       statement(n.body, depth + 1), indent(depth));
   }
   std::string text(const If& n, int depth) {
     std::string lines;
     const std::string condition = named(n.condition, depth, lines);
     std::string out = fmt::format("{}{}if {} {{\n{}{}}}", lines, indent(depth), condition,
                                   statement(n.then, depth + 1), indent(depth));
-    if (n.otherwise) out += fmt::format(" else {{\n{}{}}}", statement(n.otherwise, depth + 1), indent(depth));
+    if (n.otherwise)
+      out += fmt::format(" else {{\n{}{}}}", statement(n.otherwise, depth + 1), indent(depth));
     return out + "\n";
   }
   std::string text(const Let& n, int depth) {
@@ -237,12 +254,13 @@ std::string Printer::header() {
   for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
     const Buffer& b = program_.buffers[i];
     const bool placed = b.scope != Scope::kLiteral;
-    out += fmt::format("{}: {}[{}] {}{}\n", buffers_[i], lathe::name_of(b.dtype), b.size, name_of(b.scope),
-                       placed ? fmt::format(" {}", b.slot) : "");
+    out += fmt::format("{}: {}[{}] {}{}\n", buffers_[i], lathe::name_of(b.dtype), b.size,
+                       name_of(b.scope), placed ? fmt::format(" {}", b.slot) : "");
   }
   if (!program_.regs.empty()) {
     out += "regs:";
-    for (std::size_t i = 0; i < program_.regs.size(); ++i) out += fmt::format(" r{} {}", i, text_of(program_.regs[i]));
+    for (std::size_t i = 0; i < program_.regs.size(); ++i)
+      out += fmt::format(" r{} {}", i, text_of(program_.regs[i]));
     out += "\n";
   }
   return out;
@@ -262,7 +280,11 @@ std::string print(const Program& program) {
   if (program.run) out += "run {\n" + printer.statement(program.run, 1) + "}\n";
   return out;
 }
-std::string print(const Program& program, const Stmt& stmt) { return Printer(program).statement(stmt, 0); }
-std::string print(const Program& program, const Expr& e) { return Printer(program).whole_expression(e); }
+std::string print(const Program& program, const Stmt& stmt) {
+  return Printer(program).statement(stmt, 0);
+}
+std::string print(const Program& program, const Expr& e) {
+  return Printer(program).whole_expression(e);
+}
 
 }  // namespace lathe::flat

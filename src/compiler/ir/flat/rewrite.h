@@ -1,5 +1,6 @@
-// Walking and rebuilding flat trees. Rebuilding goes through the folding constructors, and an unchanged subtree keeps
-// its pointer. Expressions are graphs with shared nodes: a pass over large ones keeps a map from node to result.
+// Walking and rebuilding flat trees. Rebuilding goes through the folding constructors, and an
+// unchanged subtree keeps its pointer. Expressions are graphs with shared nodes: a pass over large
+// ones keeps a map from node to result.
 #pragma once
 
 #include <unordered_map>
@@ -16,18 +17,20 @@ Expr map_operands(const Expr& e, F&& f);
 template <class F>
 void each_operand(const Node& e, F&& f);
 
-// s with its expressions replaced by on_expr and its statements by on_stmt; s itself if none changed.
+// s with its expressions replaced by on_expr and its statements by on_stmt; s itself if none
+// changed.
 template <class OnExpr, class OnStmt>
 Stmt map_parts(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt);
 template <class OnExpr, class OnStmt>
 void each_part(const StmtNode& s, OnExpr&& on_expr, OnStmt&& on_stmt);
 
-// Rewrites bottom-up, every shared node once: `f(node)` sees a node whose operands are rewritten already. Trees without
-// any of the `concerned` contents are left alone.
+// Rewrites bottom-up, every shared node once: `f(node)` sees a node whose operands are rewritten
+// already. Trees without any of the `concerned` contents are left alone.
 template <class F>
 class ExprRewriter {
  public:
-  explicit ExprRewriter(F f, std::uint8_t concerned = 0) : f_(std::move(f)), concerned_(concerned) {}
+  explicit ExprRewriter(F f, std::uint8_t concerned = 0)
+      : f_(std::move(f)), concerned_(concerned) {}
   Expr operator()(const Expr& e) {
     if (concerned_ != 0 && (e->contents & concerned_) == 0) return e;
     if (e.use_count() == 1) return f_(map_operands(e, *this));  // seen once: no need to remember it
@@ -39,11 +42,12 @@ class ExprRewriter {
 
  private:
   F f_;
-  std::uint8_t concerned_;  // 0: everything
+  std::uint8_t concerned_;                                       // 0: everything
   std::unordered_map<const Node*, std::pair<Expr, Expr>> done_;  // keeps the key alive
 };
 
-// The program with `f` (as of ExprRewriter) applied to all its expressions. Vars, registers and buffers stay.
+// The program with `f` (as of ExprRewriter) applied to all its expressions. Vars, registers and
+// buffers stay.
 template <class F>
 Program rewrite_exprs(Program program, F f, std::uint8_t concerned = 0);
 
@@ -156,7 +160,8 @@ Stmt map_parts(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
       return value == n.value ? s : let(n.var, std::move(value));
     }
     Stmt operator()(const Store& n) const {
-      Expr index = on_expr(n.index), value = on_expr(n.value), mask = n.mask ? on_expr(n.mask) : nullptr;
+      Expr index = on_expr(n.index), value = on_expr(n.value),
+           mask = n.mask ? on_expr(n.mask) : nullptr;
       if (index == n.index && value == n.value && mask == n.mask) return s;
       return store(n.buffer, std::move(index), std::move(value), std::move(mask));
     }

@@ -9,7 +9,8 @@ namespace lathe::flat {
 namespace {
 
 std::string described(Type type) {
-  return type.lanes == 1 ? std::string(name_of(type.dtype)) : fmt::format("{} x {}", name_of(type.dtype), type.lanes);
+  return type.lanes == 1 ? std::string(name_of(type.dtype))
+                         : fmt::format("{} x {}", name_of(type.dtype), type.lanes);
 }
 bool is_integer(Dtype dtype) { return !is_float(dtype) && dtype != Dtype::kBool; }
 
@@ -23,7 +24,10 @@ bool bitcasts(Dtype from, Dtype to) {
 class Verifier {
  public:
   Verifier(const Program& program, bool preparing)
-      : program_(program), preparing_(preparing), visible_(program.vars.size()), defined_(program.vars.size()),
+      : program_(program),
+        preparing_(preparing),
+        visible_(program.vars.size()),
+        defined_(program.vars.size()),
         written_(program.regs.size()) {}
 
   Status run(const Stmt& s) {
@@ -40,7 +44,8 @@ class Verifier {
   template <class... Args>
   bool require(bool condition, const Expr& e, fmt::format_string<Args...> format, Args&&... args) {
     if (!condition && fault_.empty())
-      fault_ = fmt::format("{} in `{}`", fmt::format(format, std::forward<Args>(args)...), print(program_, e));
+      fault_ = fmt::format("{} in `{}`", fmt::format(format, std::forward<Args>(args)...),
+                           print(program_, e));
     return condition;
   }
 
@@ -59,30 +64,38 @@ class Verifier {
     std::visit([&](const auto& n) { check(n, e); }, e->value);
   }
   void check(const IntImm& n, const Expr& e) {
-    require(!is_float(e->type.dtype) && e->type.lanes == 1, e, "an integer immediate of type {}", described(e->type));
-    require(wrap(n.value, e->type.dtype) == n.value, e, "{} is not a value of {}", n.value, described(e->type));
+    require(!is_float(e->type.dtype) && e->type.lanes == 1, e, "an integer immediate of type {}",
+            described(e->type));
+    require(wrap(n.value, e->type.dtype) == n.value, e, "{} is not a value of {}", n.value,
+            described(e->type));
   }
   void check(const FloatImm&, const Expr& e) {
-    require(is_float(e->type.dtype) && e->type.lanes == 1, e, "a real immediate of type {}", described(e->type));
+    require(is_float(e->type.dtype) && e->type.lanes == 1, e, "a real immediate of type {}",
+            described(e->type));
   }
   void check(const Var& n, const Expr& e) {
-    if (!require(n.id >= 0 && n.id < static_cast<int>(visible_.size()), e, "variable {} does not exist", n.id)) return;
+    if (!require(n.id >= 0 && n.id < static_cast<int>(visible_.size()), e,
+                 "variable {} does not exist", n.id))
+      return;
     require(visible_[static_cast<std::size_t>(n.id)], e, "variable {} is not defined here", n.id);
     require(e->type == Type{Dtype::kI64, 1}, e, "a variable of type {}", described(e->type));
   }
   void check(const Unary& n, const Expr& e) {
     const Dtype dtype = n.x->type.dtype;
-    require(n.x->type == e->type, e, "{} of {} yields {}", ir::name_of(n.op), described(n.x->type), described(e->type));
-    const bool fits = n.op == UnaryOp::kNot                             ? dtype == Dtype::kBool
+    require(n.x->type == e->type, e, "{} of {} yields {}", ir::name_of(n.op), described(n.x->type),
+            described(e->type));
+    const bool fits = n.op == UnaryOp::kNot                            ? dtype == Dtype::kBool
                       : n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs ? dtype != Dtype::kBool
-                                                                        : is_float(dtype);
+                                                                       : is_float(dtype);
     require(fits, e, "{} of {}", ir::name_of(n.op), described(n.x->type));
   }
   void check(const Binary& n, const Expr& e) {
     const Type type = n.a->type;
-    require(n.b->type == type, e, "{} of {} and {}", name_of(n.op), described(type), described(n.b->type));
+    require(n.b->type == type, e, "{} of {} and {}", name_of(n.op), described(type),
+            described(n.b->type));
     const Type result{yields_bool(n.op) ? Dtype::kBool : type.dtype, type.lanes};
-    require(e->type == result, e, "{} of {} yields {}", name_of(n.op), described(type), described(e->type));
+    require(e->type == result, e, "{} of {} yields {}", name_of(n.op), described(type),
+            described(e->type));
     require(takes(n.op, type.dtype), e, "{} of {}", name_of(n.op), described(type));
   }
   static bool takes(BinaryOp op, Dtype dtype) {
@@ -110,44 +123,50 @@ class Verifier {
     return false;
   }
   void check(const Fma& n, const Expr& e) {
-    require(n.a->type == e->type && n.b->type == e->type && n.c->type == e->type, e, "operands of fma differ in type");
+    require(n.a->type == e->type && n.b->type == e->type && n.c->type == e->type, e,
+            "operands of fma differ in type");
     require(e->type.dtype != Dtype::kBool, e, "fma of bool");
   }
   void check(const Select& n, const Expr& e) {
-    require(n.then->type == e->type && n.otherwise->type == e->type, e, "branches of select are {} and {}",
-            described(n.then->type), described(n.otherwise->type));
+    require(n.then->type == e->type && n.otherwise->type == e->type, e,
+            "branches of select are {} and {}", described(n.then->type),
+            described(n.otherwise->type));
     const Type c = n.condition->type;
     require(c.dtype == Dtype::kBool && (c.lanes == 1 || c.lanes == e->type.lanes), e,
             "select between {} on a condition of type {}", described(e->type), described(c));
   }
   void check(const Cast& n, const Expr& e) {
-    require(n.x->type.lanes == e->type.lanes, e, "a cast of {} to {}", described(n.x->type), described(e->type));
+    require(n.x->type.lanes == e->type.lanes, e, "a cast of {} to {}", described(n.x->type),
+            described(e->type));
   }
   void check(const Bitcast& n, const Expr& e) {
-    require(n.x->type.lanes == e->type.lanes && bitcasts(n.x->type.dtype, e->type.dtype), e, "a bitcast of {} to {}",
-            described(n.x->type), described(e->type));
+    require(n.x->type.lanes == e->type.lanes && bitcasts(n.x->type.dtype, e->type.dtype), e,
+            "a bitcast of {} to {}", described(n.x->type), described(e->type));
   }
   void check(const Ramp& n, const Expr& e) {
-    require(n.base->type == Type{e->type.dtype, 1} && is_integer(e->type.dtype), e, "a ramp of {} from {}",
-            described(e->type), described(n.base->type));
+    require(n.base->type == Type{e->type.dtype, 1} && is_integer(e->type.dtype), e,
+            "a ramp of {} from {}", described(e->type), described(n.base->type));
   }
   void check(const Broadcast& n, const Expr& e) {
-    require(n.x->type == Type{e->type.dtype, 1}, e, "a broadcast of {} to {}", described(n.x->type), described(e->type));
+    require(n.x->type == Type{e->type.dtype, 1}, e, "a broadcast of {} to {}", described(n.x->type),
+            described(e->type));
   }
   void check(const Load& n, const Expr& e) {
     if (!access(n.buffer, n.index, e->type, n.mask, &e)) return;
     const Buffer& b = buffer(n.buffer);
     if (!preparing_) return;
-    const bool known = b.scope == Scope::kLiteral || b.scope == Scope::kConstant || b.scope == Scope::kWorkspace ||
-                       b.scope == Scope::kWorker ||
-                       (b.scope == Scope::kInput && program_.inputs[static_cast<std::size_t>(b.slot)].constant);
+    const bool known =
+        b.scope == Scope::kLiteral || b.scope == Scope::kConstant || b.scope == Scope::kWorkspace ||
+        b.scope == Scope::kWorker ||
+        (b.scope == Scope::kInput && program_.inputs[static_cast<std::size_t>(b.slot)].constant);
     require(known, e, "prepare reads {}, which is not constant", b.name);
   }
   void check(const RegRead& n, const Expr& e) {
     if (!require(has_reg(n.reg), e, "register {} does not exist", n.reg)) return;
-    require(e->type == reg_type(n.reg), e, "register {} holds {}, not {}", n.reg, described(reg_type(n.reg)),
-            described(e->type));
-    require(written_[static_cast<std::size_t>(n.reg)], e, "register {} is read before anything here writes it{}", n.reg,
+    require(e->type == reg_type(n.reg), e, "register {} holds {}, not {}", n.reg,
+            described(reg_type(n.reg)), described(e->type));
+    require(written_[static_cast<std::size_t>(n.reg)], e,
+            "register {} is read before anything here writes it{}", n.reg,
             in_parallel_ ? " (none is carried into a parallel loop)" : "");
   }
 
@@ -159,12 +178,14 @@ class Verifier {
       return false;
     }
     const Buffer& b = buffer(id);
-    if (b.dtype != type.dtype) refuse("{} {} to {}, which holds {}", what, described(type), b.name, name_of(b.dtype));
+    if (b.dtype != type.dtype)
+      refuse("{} {} to {}, which holds {}", what, described(type), b.name, name_of(b.dtype));
     const Type i = index->type;
     if (i.dtype != Dtype::kI64 || (i.lanes != 1 && i.lanes != type.lanes))
       refuse("{} {} at an index of type {} (of {})", what, described(type), described(i), b.name);
     if (mask && mask->type != Type{Dtype::kBool, type.lanes})
-      refuse("{} {} under a mask of type {} (of {})", what, described(type), described(mask->type), b.name);
+      refuse("{} {} under a mask of type {} (of {})", what, described(type), described(mask->type),
+             b.name);
     return fault_.empty();
   }
 
@@ -177,12 +198,14 @@ class Verifier {
   void check(const Seq& n) {
     const std::size_t lets = scope_.size();
     for (const Stmt& s : n.stmts) visit(s);
-    for (; scope_.size() > lets; scope_.pop_back()) visible_[static_cast<std::size_t>(scope_.back())] = 0;
+    for (; scope_.size() > lets; scope_.pop_back())
+      visible_[static_cast<std::size_t>(scope_.back())] = 0;
   }
   void scoped(const Stmt& s) {
     const std::size_t lets = scope_.size();
     visit(s);
-    for (; scope_.size() > lets; scope_.pop_back()) visible_[static_cast<std::size_t>(scope_.back())] = 0;
+    for (; scope_.size() > lets; scope_.pop_back())
+      visible_[static_cast<std::size_t>(scope_.back())] = 0;
   }
   bool define(int id) {
     if (id < 0 || id >= static_cast<int>(visible_.size())) {
@@ -200,14 +223,13 @@ class Verifier {
     expression(n.begin), expression(n.end);
     if (!fault_.empty()) return;
     const Type i64{Dtype::kI64, 1};
-    if (n.begin->type != i64 || n.end->type != i64) return refuse("bounds of a loop are not i64 scalars");
+    if (n.begin->type != i64 || n.end->type != i64)
+      return refuse("bounds of a loop are not i64 scalars");
     const bool parallel = n.kind == ForKind::kParallel;
     if (parallel && in_parallel_) return refuse("a parallel loop inside a parallel loop");
     if (!define(n.var)) return;
-    if (parallel)
-      parallel_body(n.body);
-    else
-      serial_body(n.body);
+    if (parallel) parallel_body(n.body);
+    else serial_body(n.body);
     visible_[static_cast<std::size_t>(n.var)] = 0;
   }
   // What a later iteration reads may have been written by an earlier one.
@@ -242,7 +264,8 @@ class Verifier {
   void check(const Let& n) {
     expression(n.value);
     if (!fault_.empty()) return;
-    if (n.value->type != Type{Dtype::kI64, 1}) return refuse("a let of type {}", described(n.value->type));
+    if (n.value->type != Type{Dtype::kI64, 1})
+      return refuse("a let of type {}", described(n.value->type));
     if (define(n.var)) scope_.push_back(n.var);
   }
   void check(const Store& n) {
@@ -250,8 +273,10 @@ class Verifier {
     if (n.mask) expression(n.mask);
     if (!fault_.empty() || !access(n.buffer, n.index, n.value->type, n.mask, nullptr)) return;
     const Buffer& b = buffer(n.buffer);
-    if (b.scope == Scope::kInput || b.scope == Scope::kLiteral) refuse("a store to {}, which is read-only", b.name);
-    if (b.scope == Scope::kConstant && !preparing_) refuse("run stores to {}, which prepare fills", b.name);
+    if (b.scope == Scope::kInput || b.scope == Scope::kLiteral)
+      refuse("a store to {}, which is read-only", b.name);
+    if (b.scope == Scope::kConstant && !preparing_)
+      refuse("run stores to {}, which prepare fills", b.name);
     if (b.scope == Scope::kOutput && preparing_) refuse("prepare stores to the output {}", b.name);
   }
   void check(const RegWrite& n) {
@@ -259,7 +284,8 @@ class Verifier {
     if (!fault_.empty()) return;
     if (!has_reg(n.reg)) return refuse("register {} does not exist", n.reg);
     if (n.value->type != reg_type(n.reg))
-      return refuse("register {} holds {}, not {}", n.reg, described(reg_type(n.reg)), described(n.value->type));
+      return refuse("register {} holds {}, not {}", n.reg, described(reg_type(n.reg)),
+                    described(n.value->type));
     written_[static_cast<std::size_t>(n.reg)] = 1;
   }
   void check(const PrefetchAt& n) {
@@ -271,7 +297,8 @@ class Verifier {
   Type reg_type(int reg) const { return program_.regs[static_cast<std::size_t>(reg)]; }
   const Buffer& buffer(int id) const { return program_.buffers[static_cast<std::size_t>(id)]; }
   Dtype buffer_dtype(int id) const {
-    return id >= 0 && id < static_cast<int>(program_.buffers.size()) ? buffer(id).dtype : Dtype::kF32;
+    return id >= 0 && id < static_cast<int>(program_.buffers.size()) ? buffer(id).dtype
+                                                                     : Dtype::kF32;
   }
 
   const Program& program_;
@@ -285,21 +312,23 @@ class Verifier {
 
 Status verify_border(const Buffer& b, const std::vector<Border>& borders, const char* what) {
   if (b.slot < 0 || b.slot >= static_cast<std::int64_t>(borders.size()))
-    return fail(ErrorKind::kInternal, "buffer {} is {} {} of {}", b.name, what, b.slot, borders.size());
+    return fail(ErrorKind::kInternal, "buffer {} is {} {} of {}", b.name, what, b.slot,
+                borders.size());
   const Border& border = borders[static_cast<std::size_t>(b.slot)];
   if (border.dtype != b.dtype || border.size != b.size)
-    return fail(ErrorKind::kInternal, "buffer {} is {}[{}], but {} {} is {}[{}]", b.name, name_of(b.dtype), b.size,
-                what, b.slot, name_of(border.dtype), border.size);
+    return fail(ErrorKind::kInternal, "buffer {} is {}[{}], but {} {} is {}[{}]", b.name,
+                name_of(b.dtype), b.size, what, b.slot, name_of(border.dtype), border.size);
   return {};
 }
 
 Status verify_area(const Buffer& b, std::int64_t bytes, const char* what) {
   const std::int64_t end = b.slot + b.size * size_of(b.dtype);
   if (b.slot < 0 || end > bytes)
-    return fail(ErrorKind::kInternal, "buffer {} takes bytes {} to {} of {} {} bytes", b.name, b.slot, end, bytes, what);
+    return fail(ErrorKind::kInternal, "buffer {} takes bytes {} to {} of {} {} bytes", b.name,
+                b.slot, end, bytes, what);
   if (b.slot % size_of(b.dtype) != 0)
-    return fail(ErrorKind::kInternal, "buffer {} starts at byte {}, which does not align {}", b.name, b.slot,
-                name_of(b.dtype));
+    return fail(ErrorKind::kInternal, "buffer {} starts at byte {}, which does not align {}",
+                b.name, b.slot, name_of(b.dtype));
   return {};
 }
 
@@ -314,7 +343,8 @@ Status verify_buffer(const Program& program, const Buffer& b) {
     case Scope::kLiteral: break;
   }
   if (static_cast<std::int64_t>(b.literal.size()) != b.size)
-    return fail(ErrorKind::kInternal, "literal {} has {} values for {} elements", b.name, b.literal.size(), b.size);
+    return fail(ErrorKind::kInternal, "literal {} has {} values for {} elements", b.name,
+                b.literal.size(), b.size);
   return {};
 }
 

@@ -17,18 +17,17 @@ int find_named(const std::vector<T>& items, std::string_view name) {
 
 void collect_blocks(const Nest& nest, const std::vector<Item>& items, std::vector<BlockId>& out) {
   for (const Item& item : items) {
-    if (item.kind == Item::Kind::kBlock)
-      out.push_back(item.id);
-    else
-      collect_blocks(nest, nest.loops[static_cast<std::size_t>(item.id)].body, out);
+    if (item.kind == Item::Kind::kBlock) out.push_back(item.id);
+    else collect_blocks(nest, nest.loops[static_cast<std::size_t>(item.id)].body, out);
   }
 }
 
 }  // namespace
 
 const char* name_of(LoopKind kind) {
-  constexpr const char* kNames[] = {"serial",     "vectorize",  "unroll",      "parallel",    "blockIdx.x",
-                                    "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z"};
+  constexpr const char* kNames[] = {"serial",      "vectorize",  "unroll",     "parallel",
+                                    "blockIdx.x",  "blockIdx.y", "blockIdx.z", "threadIdx.x",
+                                    "threadIdx.y", "threadIdx.z"};
   static_assert(std::size(kNames) == kLoopKinds);
   return kNames[static_cast<int>(kind)];
 }
@@ -39,7 +38,8 @@ const char* name_of(Tail tail) {
 }
 
 const char* name_of(Scope scope) {
-  constexpr const char* kNames[] = {"input", "output", "literal", "memory", "register", "shared", "local"};
+  constexpr const char* kNames[] = {"input",    "output", "literal", "memory",
+                                    "register", "shared", "local"};
   return kNames[static_cast<int>(scope)];
 }
 
@@ -62,7 +62,9 @@ std::vector<LoopId> Nest::path_to(LoopId loop) const {
   return path;
 }
 
-std::vector<LoopId> Nest::loops_around(BlockId block) const { return path_to(blocks[block].parent); }
+std::vector<LoopId> Nest::loops_around(BlockId block) const {
+  return path_to(blocks[block].parent);
+}
 
 std::vector<BlockId> Nest::blocks_in(LoopId loop) const {
   std::vector<BlockId> out;

@@ -13,7 +13,8 @@ namespace {
 
 class NestPrinter {
  public:
-  NestPrinter(const Nest& nest, std::function<std::string(SizeId)> size) : nest_(nest), size_(std::move(size)) {
+  NestPrinter(const Nest& nest, std::function<std::string(SizeId)> size)
+      : nest_(nest), size_(std::move(size)) {
     for (const Buffer& buffer : nest.buffers) buffer_names_.push_back(buffer.name);
   }
 
@@ -38,7 +39,8 @@ class NestPrinter {
   }
 
   void buffer(const Buffer& b) {
-    out_ += fmt::format("{}: {}{} {}[", b.name, b.constant ? "const " : "", name_of(b.scope), name_of(b.dtype));
+    out_ += fmt::format("{}: {}{} {}[", b.name, b.constant ? "const " : "", name_of(b.scope),
+                        name_of(b.dtype));
     for (std::size_t d = 0; d < b.shape.size(); ++d) out_ += (d ? ", " : "") + size_(b.shape[d]);
     out_ += "]";
     if (b.cache_of >= 0) out_ += " of " + nest_.buffers[b.cache_of].name;
@@ -84,7 +86,8 @@ class NestPrinter {
     std::vector<std::string> iters;
     for (const BlockIter& iter : b.iters) iters.push_back(iter.name);
     out_ += b.name + ": " + nest_.buffers[b.writes].name + "[";
-    for (std::size_t d = 0; d < b.index.size(); ++d) out_ += (d ? ", " : "") + print(b.index[d], iters);
+    for (std::size_t d = 0; d < b.index.size(); ++d)
+      out_ += (d ? ", " : "") + print(b.index[d], iters);
     out_ += b.reduce == ReduceOp::kNone ? "] = " : fmt::format("] {}= ", name_of(b.reduce));
     out_ += print(b.body, ExprNames{buffer_names_, iters});
     for (std::size_t i = 0; i < b.iters.size(); ++i)
@@ -123,7 +126,10 @@ std::string print(const Nest& nest) {
 }
 
 std::string print(const SizedNest& nest) {
-  return NestPrinter(*nest.nest, [&](SizeId id) { return id == SizeId::kNone ? "none" : std::to_string(nest[id]); }).run();
+  return NestPrinter(
+             *nest.nest,
+             [&](SizeId id) { return id == SizeId::kNone ? "none" : std::to_string(nest[id]); })
+      .run();
 }
 
 }  // namespace lathe::ir

@@ -14,7 +14,8 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a > 0 && a % b != 0 ? 1 : 0);
 }
 
-// Absurd tile sizes make absurd sizes, which are refused later as such; they must not wrap into plausible ones.
+// Absurd tile sizes make absurd sizes, which are refused later as such; they must not wrap into
+// plausible ones.
 constexpr std::int64_t kLimit = std::int64_t{1} << 62;
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
@@ -50,7 +51,8 @@ SizeId Sizes::constant(std::int64_t value) {
 }
 
 SizeId Sizes::knob(int number, const std::string& name) {
-  if (std::cmp_less_equal(knob_names_.size(), number)) knob_names_.resize(static_cast<std::size_t>(number) + 1);
+  if (std::cmp_less_equal(knob_names_.size(), number))
+    knob_names_.resize(static_cast<std::size_t>(number) + 1);
   knob_names_[static_cast<std::size_t>(number)] = name;
   return intern({Op::kKnob, number, SizeId::kNone, SizeId::kNone});
 }
@@ -84,7 +86,8 @@ Sizes::Product Sizes::product_of(SizeId id) const {
 SizeId Sizes::build(const Product& product) {
   if (product.factors.empty() || product.constant == 0) return constant(product.constant);
   SizeId id = product.factors.front();
-  for (std::size_t i = 1; i < product.factors.size(); ++i) id = intern({Op::kMul, 0, id, product.factors[i]});
+  for (std::size_t i = 1; i < product.factors.size(); ++i)
+    id = intern({Op::kMul, 0, id, product.factors[i]});
   return product.constant == 1 ? id : intern({Op::kMul, 0, id, constant(product.constant)});
 }
 
@@ -105,11 +108,14 @@ void Sizes::collect(SizeId id, std::int64_t factor, Sum& out) const {
 SizeId Sizes::build(Sum sum) {
   std::ranges::sort(sum.terms);
   SizeId id = SizeId::kNone;
-  const auto append = [&](SizeId term) { id = id == SizeId::kNone ? term : intern({Op::kAdd, 0, id, term}); };
+  const auto append = [&](SizeId term) {
+    id = id == SizeId::kNone ? term : intern({Op::kAdd, 0, id, term});
+  };
   for (std::size_t i = 0; i < sum.terms.size();) {
     const SizeId term = sum.terms[i].first;
     std::int64_t factor = 0;
-    for (; i < sum.terms.size() && sum.terms[i].first == term; ++i) factor = plus(factor, sum.terms[i].second);
+    for (; i < sum.terms.size() && sum.terms[i].first == term; ++i)
+      factor = plus(factor, sum.terms[i].second);
     if (factor != 0) append(factor == 1 ? term : intern({Op::kMul, 0, term, constant(factor)}));
   }
   if (sum.constant != 0 || id == SizeId::kNone) append(constant(sum.constant));
@@ -137,7 +143,9 @@ SizeId Sizes::mul(SizeId a, SizeId b) {
 }
 
 std::optional<Sizes::Product> Sizes::quotient(const Product& a, const Product& b) {
-  if (b.constant == 0 || a.constant % b.constant != 0 || !std::ranges::includes(a.factors, b.factors)) return {};
+  if (b.constant == 0 || a.constant % b.constant != 0 ||
+      !std::ranges::includes(a.factors, b.factors))
+    return {};
   Product out{a.constant / b.constant, {}};
   std::ranges::set_difference(a.factors, b.factors, std::back_inserter(out.factors));
   return out;
@@ -167,7 +175,8 @@ bool Sizes::at_least(SizeId size, SizeId bound) const { return at_least(size, bo
 bool Sizes::at_least(const Product& size, SizeId bound, int depth) const {
   if (depth == 0) return false;
   const Product wanted = product_of(bound);
-  if (std::ranges::includes(size.factors, wanted.factors) && size.constant >= wanted.constant && wanted.constant >= 0)
+  if (std::ranges::includes(size.factors, wanted.factors) && size.constant >= wanted.constant &&
+      wanted.constant >= 0)
     return true;
   for (std::size_t i = 0; i < size.factors.size(); ++i) {
     const Entry& e = at(size.factors[i]);
@@ -211,7 +220,8 @@ void Sizes::evaluate(std::span<const std::int64_t> knobs, std::vector<std::int64
       case Op::kConst: out[i] = e.value; break;
       case Op::kKnob: out[i] = knobs[static_cast<std::size_t>(e.value)]; break;
       default:
-        out[i] = apply(e.op, out[static_cast<std::size_t>(e.a)], out[static_cast<std::size_t>(e.b)]);
+        out[i] =
+            apply(e.op, out[static_cast<std::size_t>(e.a)], out[static_cast<std::size_t>(e.b)]);
     }
   }
 }

@@ -1,6 +1,6 @@
-// The table of sizes of a nest: every loop extent, digit weight and offset is an entry here. A configuration only fills
-// the knobs; evaluating the table (about 100 entries) is all that instantiating a program costs (design: "schedule once,
-// instantiate many").
+// The table of sizes of a nest: every loop extent, digit weight and offset is an entry here. A
+// configuration only fills the knobs; evaluating the table (about 100 entries) is all that
+// instantiating a program costs (design: "schedule once, instantiate many").
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ class Sizes {
     friend bool operator==(const Entry&, const Entry&) = default;
   };
 
-  // Equal entries are shared and have one form: constants folded, products and sums flattened and sorted, equal terms of
-  // a sum collected, exact divisions carried out. Two sizes known to be equal have equal ids.
+  // Equal entries are shared and have one form: constants folded, products and sums flattened and
+  // sorted, equal terms of a sum collected, exact divisions carried out. Two sizes known to be
+  // equal have equal ids.
   SizeId constant(std::int64_t value);
   SizeId knob(int number, const std::string& name);  // value comes from the configuration
   SizeId add(SizeId a, SizeId b);
@@ -47,9 +48,12 @@ class Sizes {
   int count() const { return static_cast<int>(entries_.size()); }
   int knob_count() const { return static_cast<int>(knob_names_.size()); }
   const Entry& at(SizeId id) const { return entries_[static_cast<std::size_t>(id)]; }
-  const std::string& knob_name(int number) const { return knob_names_[static_cast<std::size_t>(number)]; }
+  const std::string& knob_name(int number) const {
+    return knob_names_[static_cast<std::size_t>(number)];
+  }
 
-  // Values of all entries for these knob values; `out` gets count() values. No allocation once out has the capacity.
+  // Values of all entries for these knob values; `out` gets count() values. No allocation once out
+  // has the capacity.
   void evaluate(std::span<const std::int64_t> knobs, std::vector<std::int64_t>& out) const;
   // Value of a computed entry (no constant, no knob), given those of the entries before it.
   std::int64_t evaluate(SizeId id, std::span<const std::int64_t> values) const;

@@ -21,7 +21,8 @@ constexpr Operation kOperations[] = {{"add", Sizes::Op::kAdd, &Sizes::add},
 // Fits 64 bits with a sign.
 bool is_whole(const Json& json) {
   constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  return json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > kLargest);
+  return json.is_number_integer() &&
+         !(json.is_number_unsigned() && json.get<std::uint64_t>() > kLargest);
 }
 
 }  // namespace
@@ -38,10 +39,15 @@ Result<SizeId> size_from_json(const Json& json, Sizes& sizes, const KnobSize& kn
   if (is_whole(json)) return sizes.constant(json.get<std::int64_t>());
   if (json.is_string()) return knob(json.get<std::string>());
   if (!json.is_array() || json.size() != 3 || !json[0].is_string())
-    return fail(ErrorKind::kInvalidArgument, "{} is no size; write a number, a knob's name or [operation, size, size]", json.dump());
-  const auto* operation = std::ranges::find(kOperations, json[0].get<std::string>(), &Operation::name);
+    return fail(ErrorKind::kInvalidArgument,
+                "{} is no size; write a number, a knob's name or [operation, size, size]",
+                json.dump());
+  const auto* operation =
+      std::ranges::find(kOperations, json[0].get<std::string>(), &Operation::name);
   if (operation == std::end(kOperations))
-    return fail(ErrorKind::kInvalidArgument, "{} is no operation on sizes; known are add, mul, ceildiv, min, max", json[0].dump());
+    return fail(ErrorKind::kInvalidArgument,
+                "{} is no operation on sizes; known are add, mul, ceildiv, min, max",
+                json[0].dump());
   const SizeId a = LATHE_TRY(size_from_json(json[1], sizes, knob));
   const SizeId b = LATHE_TRY(size_from_json(json[2], sizes, knob));
   if (operation->op == Sizes::Op::kCeilDiv && sizes.is_constant(b) && sizes.constant_value(b) < 1)

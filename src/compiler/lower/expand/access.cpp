@@ -7,7 +7,8 @@
 namespace lathe::lower {
 
 // (coordinate / weight) % (modulus / weight) as a linear form, where its terms fall apart cleanly.
-bool Expander::separate(const Lin& coordinate, const StorageDigit& digit, int lanes, Lin& out) const {
+bool Expander::separate(const Lin& coordinate, const StorageDigit& digit, int lanes,
+                        Lin& out) const {
   const std::int64_t w = digit.weight, m = digit.modulus;
   Lin low, mid;
   out = {};
@@ -15,7 +16,8 @@ bool Expander::separate(const Lin& coordinate, const StorageDigit& digit, int la
     if (m > 0 && coef % m == 0) return;
     add(coef % w == 0 ? mid : low, coef);
   };
-  for (const auto& [var, coef] : coordinate.terms) place(coef, [&](Lin& part, std::int64_t k) { part.add(k, var); });
+  for (const auto& [var, coef] : coordinate.terms)
+    place(coef, [&](Lin& part, std::int64_t k) { part.add(k, var); });
   place(coordinate.lane, [](Lin& part, std::int64_t k) { part.lane += k; });
   std::int64_t c = coordinate.c;
   if (m > 0) c = ((c % m) + m) % m;
@@ -34,7 +36,8 @@ bool Expander::separate(const Lin& coordinate, const StorageDigit& digit, int la
   return true;
 }
 
-Expander::Address Expander::address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const {
+Expander::Address Expander::address(const Instance& at, BufferId buffer,
+                                    const std::vector<ir::Affine>& index) const {
   const Storage& storage = storage_[buffer];
   std::vector<Lin> coordinates;
   for (std::size_t d = 0; d < index.size(); ++d) {
@@ -85,29 +88,34 @@ Expander::Address Expander::address(const Instance& at, BufferId buffer, const s
 
 void Expander::count_access() {
   if (++accesses_ > limits_.max_accesses)
-    refuse(ErrorKind::kIllegalSchedule, "the unrolled program reads and writes more than {} elements: unroll less",
+    refuse(ErrorKind::kIllegalSchedule,
+           "the unrolled program reads and writes more than {} elements: unroll less",
            limits_.max_accesses);
 }
 
 std::int64_t Expander::fixed_element(BufferId buffer, const Address& where) const {
   if (!where.fixed || where.is_vector)
-    refuse(ErrorKind::kIllegalSchedule, "{} is in registers, so every loop that indexes it must be unrolled or vectorized",
+    refuse(ErrorKind::kIllegalSchedule,
+           "{} is in registers, so every loop that indexes it must be unrolled or vectorized",
            nest_.buffers[buffer].name);
   return *where.fixed;
 }
 
 int Expander::register_of(BufferId buffer, std::int64_t offset, flat::Type type) {
-  const auto [it, made] = registers_.try_emplace({buffer, offset}, static_cast<int>(program_.regs.size()));
+  const auto [it, made] =
+      registers_.try_emplace({buffer, offset}, static_cast<int>(program_.regs.size()));
   if (made) program_.regs.push_back(type);
   if (program_.regs[it->second] != type)
     refuse(ErrorKind::kIllegalSchedule,
-           "the register tile {} is used with {} lanes in one place and {} in another: vectorize all its loops alike",
+           "the register tile {} is used with {} lanes in one place and {} in another: vectorize "
+           "all its loops alike",
            nest_.buffers[buffer].name, program_.regs[it->second].lanes, type.lanes);
   return it->second;
 }
 
 // The mask of a load: what must hold for its lanes to be touched at all.
-flat::Expr Expander::lower_mask(const Instance& at, const Address& address, const flat::Expr& condition) const {
+flat::Expr Expander::lower_mask(const Instance& at, const Address& address,
+                                const flat::Expr& condition) const {
   flat::Expr mask = condition;
   if (!address.inside) {
     mask = both(mask, at.loads_condition);
@@ -116,8 +124,9 @@ flat::Expr Expander::lower_mask(const Instance& at, const Address& address, cons
   return mask;
 }
 
-flat::Expr Expander::read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
-                                  const flat::Expr& condition, double pad) {
+flat::Expr Expander::read_element(const Instance& at, BufferId buffer,
+                                  const std::vector<ir::Affine>& index, const flat::Expr& condition,
+                                  double pad) {
   const Dtype dtype = nest_.buffers[buffer].dtype;
   if (condition && flat::is_imm(condition, 0)) return flat::imm(pad, {dtype, 1});
   count_access();
@@ -126,10 +135,12 @@ flat::Expr Expander::read_element(const Instance& at, BufferId buffer, const std
     const std::int64_t element = fixed_element(buffer, where);
     const auto found = registers_.find({buffer, element});
     if (found == registers_.end())
-      refuse(ErrorKind::kIllegalSchedule, "{} reads an element of the register tile {} before it is written",
+      refuse(ErrorKind::kIllegalSchedule,
+             "{} reads an element of the register tile {} before it is written",
              nest_.blocks[at.id].name, nest_.buffers[buffer].name);
     const flat::Type type = program_.regs[found->second];
-    if (type.lanes != (where.uniform ? 1 : at.lanes)) register_of(buffer, element, {type.dtype, where.uniform ? 1 : at.lanes});
+    if (type.lanes != (where.uniform ? 1 : at.lanes))
+      register_of(buffer, element, {type.dtype, where.uniform ? 1 : at.lanes});
     flat::Expr value = flat::reg_read(found->second, type);
     if (!condition) return value;
     const int all = std::max(condition->type.lanes, type.lanes);
@@ -139,7 +150,8 @@ flat::Expr Expander::read_element(const Instance& at, BufferId buffer, const std
   flat::Expr mask = lower_mask(at, where, condition);
   const flat::Expr scalar_mask = mask;
   if (mask && mask->type.lanes < lanes) mask = flat::broadcast(mask, lanes);
-  if (mask && mask->type.lanes > lanes) mask = nullptr;  // the same element for every lane: see below
+  if (mask && mask->type.lanes > lanes)
+    mask = nullptr;  // the same element for every lane: see below
   const int load_lanes = mask == nullptr && scalar_mask ? scalar_mask->type.lanes : lanes;
   flat::Expr at_index = where.index;
   if (load_lanes > lanes) {  // lanes differ in whether they may read it
@@ -168,7 +180,8 @@ void Expander::emit_prefetch(BufferId buffer, const Address& where) {
     const auto [base, c] = split(index);
     const bool covered = std::ranges::any_of(p.done, [&](const flat::Expr& other) {
       const auto [other_base, other_c] = split(other);
-      return c / line == other_c / line && flat::print(program_, base) == flat::print(program_, other_base);
+      return c / line == other_c / line &&
+             flat::print(program_, base) == flat::print(program_, other_base);
     });
     if (covered) continue;
     p.done.push_back(index);
@@ -181,11 +194,14 @@ void Expander::emit_write(const Instance& at, BufferId buffer, flat::Expr value)
   count_access();
   const int lanes = where.uniform ? 1 : at.lanes;
   if (value->type.lanes > lanes)
-    refuse(ErrorKind::kIllegalSchedule, "block {} writes one element of {} from several vector lanes: do not vectorize that loop",
-           nest_.blocks[at.id].name, nest_.buffers[buffer].name);
+    refuse(
+        ErrorKind::kIllegalSchedule,
+        "block {} writes one element of {} from several vector lanes: do not vectorize that loop",
+        nest_.blocks[at.id].name, nest_.buffers[buffer].name);
   value = widen(value, lanes);
   if (storage_[buffer].is_register) {
-    out_->push_back(flat::reg_write(register_of(buffer, fixed_element(buffer, where), value->type), value));
+    out_->push_back(
+        flat::reg_write(register_of(buffer, fixed_element(buffer, where), value->type), value));
     return;
   }
   value = flat::cast(value, nest_.buffers[buffer].dtype);

@@ -1,10 +1,11 @@
-// Parallel and fused loops: their iterations cannot be cut apart, so the body tells borders from the interior.
+// Parallel and fused loops: their iterations cannot be cut apart, so the body tells borders from
+// the interior.
 #include "compiler/lower/expand/expander.h"
 
 namespace lathe::lower {
 
-// The body of a parallel or fused loop, whose iterations cannot be cut apart from outside: the digits become variables,
-// and for each digit a chain of ifs tells the interior from the borders.
+// The body of a parallel or fused loop, whose iterations cannot be cut apart from outside: the
+// digits become variables, and for each digit a chain of ifs tells the interior from the borders.
 void Expander::emit_guarded_body(LoopId loop) {
   Binding& binding = bound_[loop];
   const std::int64_t extent = sized_.extent(loop);
@@ -17,7 +18,9 @@ void Expander::emit_guarded_body(LoopId loop) {
       value = flat::binary(flat::BinaryOp::kMod, value, flat::int_imm(mod));
       count = mod;
     }
-    const int var = count == 1 ? -1 : new_var(fmt::format("{}.{}", nest_.loops[loop].name, div), {0, count - 1});
+    const int var =
+        count == 1 ? -1
+                   : new_var(fmt::format("{}.{}", nest_.loops[loop].name, div), {0, count - 1});
     if (var >= 0) out_->push_back(flat::let(var, value));
     bound_[loop].derived.push_back({div, mod, var, 0});
   }
@@ -39,7 +42,8 @@ void Expander::emit_chain(LoopId loop, std::size_t digit) {
   std::vector<Pending> wanted;
   for (const Pending& p : pending_at(loop, div, mod)) {
     const BlockPlan& plan = blocks_[p.block];
-    if (rest_is_static(plan, plan.constraints[p.constraint], loop, div, mod) && wants_partition(loop, p))
+    if (rest_is_static(plan, plan.constraints[p.constraint], loop, div, mod) &&
+        wants_partition(loop, p))
       wanted.push_back(p);
   }
   const auto bind = [&](std::int64_t v) {
@@ -60,7 +64,9 @@ void Expander::emit_chain(LoopId loop, std::size_t digit) {
   };
   const auto parts = parts_of(range.min, range.max + 1, wanted, bind);
   unbind();
-  const auto test = [&](flat::BinaryOp op, std::int64_t v) { return flat::binary(op, flat::var(var), flat::int_imm(v)); };
+  const auto test = [&](flat::BinaryOp op, std::int64_t v) {
+    return flat::binary(op, flat::var(var), flat::int_imm(v));
+  };
   flat::Stmt chain;  // built from the last case to the first
   std::vector<std::pair<flat::Expr, flat::Stmt>> cases;
   for (const Part& part : parts) {
@@ -81,7 +87,8 @@ void Expander::emit_chain(LoopId loop, std::size_t digit) {
         unbind();
       });
       flat::Expr condition;
-      if (part.begin > range.min) condition = flat::binary(flat::BinaryOp::kLe, flat::int_imm(part.begin), flat::var(var));
+      if (part.begin > range.min)
+        condition = flat::binary(flat::BinaryOp::kLe, flat::int_imm(part.begin), flat::var(var));
       if (part.end <= range.max) {
         flat::Expr below = test(flat::BinaryOp::kLt, part.end);
         condition = condition ? flat::binary(flat::BinaryOp::kAnd, condition, below) : below;

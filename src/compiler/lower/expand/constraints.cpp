@@ -8,7 +8,8 @@ namespace lathe::lower {
 Range Expander::digit_range(const Digit& digit) const {
   const Binding& b = bound_[digit.loop];
   const auto scaled = [&](std::int64_t min, std::int64_t max) {
-    return Range{std::min(digit.weight * min, digit.weight * max), std::max(digit.weight * min, digit.weight * max)};
+    return Range{std::min(digit.weight * min, digit.weight * max),
+                 std::max(digit.weight * min, digit.weight * max)};
   };
   switch (b.kind) {
     case Binding::Kind::kUnbound: return free_range(digit);
@@ -21,7 +22,8 @@ Range Expander::digit_range(const Digit& digit) const {
       if (digit.plain()) return scaled(ranges_[b.var].min, ranges_[b.var].max);
       for (const auto& d : b.derived) {
         if (d.div != digit.div || d.mod != digit.mod) continue;
-        return d.var < 0 ? scaled(d.value, d.value) : scaled(ranges_[d.var].min, ranges_[d.var].max);
+        return d.var < 0 ? scaled(d.value, d.value)
+                         : scaled(ranges_[d.var].min, ranges_[d.var].max);
       }
       return free_range(digit);  // not derived yet: its loop is just being entered
     }
@@ -71,7 +73,8 @@ bool Expander::involves(const BlockPlan& block, const Constraint& c, LoopId loop
 bool Expander::may_skip(BlockId id, const Constraint& c, LoopId loop) const {
   if (c.kind == Constraint::Kind::kDomain) return true;
   if (c.kind == Constraint::Kind::kSelect || keeps_iterations_[loop] != 0) return false;
-  const LoopId init = blocks_[id].init_loop;  // the initialisation must run whatever the padding says
+  const LoopId init =
+      blocks_[id].init_loop;  // the initialisation must run whatever the padding says
   return init != ir::kRoot && (loop == init || inside(loop, init));
 }
 
@@ -79,7 +82,8 @@ bool Expander::never_runs(BlockId id, LoopId at) const {
   const BlockPlan& plan = blocks_[id];
   for (std::size_t k = 0; k < plan.constraints.size(); ++k) {
     const Constraint& c = plan.constraints[k];
-    if (c.kind == Constraint::Kind::kSelect || (init_of_ && c.kind != Constraint::Kind::kDomain)) continue;
+    if (c.kind == Constraint::Kind::kSelect || (init_of_ && c.kind != Constraint::Kind::kDomain))
+      continue;
     if (init_of_ && plan.iters[c.iter].reduce) continue;
     if (c.kind == Constraint::Kind::kKill && (at == ir::kRoot || !may_skip(id, c, at))) continue;
     if (status(plan, static_cast<int>(k)) == Status::kNever) return true;
@@ -105,10 +109,8 @@ Lin Expander::digit_lin(const Digit& digit) const {
       }
       for (const auto& d : b.derived) {
         if (d.div != digit.div || d.mod != digit.mod) continue;
-        if (d.var < 0)
-          lin.c = digit.weight * d.value;
-        else
-          lin.add(digit.weight, d.var);
+        if (d.var < 0) lin.c = digit.weight * d.value;
+        else lin.add(digit.weight, d.var);
         return lin;
       }
       [[fallthrough]];
@@ -127,7 +129,8 @@ Lin Expander::iter_lin(const BlockPlan& block, int index) const {
   return sum;
 }
 
-Lin Expander::affine_lin(const BlockPlan& block, const std::vector<ir::AffineTerm>& terms, std::int64_t offset) const {
+Lin Expander::affine_lin(const BlockPlan& block, const std::vector<ir::AffineTerm>& terms,
+                         std::int64_t offset) const {
   Lin sum;
   sum.c = offset;
   for (const auto& [i, coef] : terms) sum.add(coef, iter_lin(block, i));

@@ -14,11 +14,13 @@ std::vector<BlockId> Expander::blocks_of(const ir::Item& item) const {
   return item.kind == ir::Item::Kind::kBlock ? std::vector<BlockId>{item.id} : blocks_in_[item.id];
 }
 
-// What depends only on constants runs once, in prepare(): whole items of the top. A constant buffer that is computed
-// beside others, in one loop with them, is computed in every run, and so is what reads it.
+// What depends only on constants runs once, in prepare(): whole items of the top. A constant buffer
+// that is computed beside others, in one loop with them, is computed in every run, and so is what
+// reads it.
 void Expander::plan_prepare() {
   prepared_.assign(nest_.buffers.size(), 0);
-  for (std::size_t id = 0; id < nest_.buffers.size(); ++id) prepared_[id] = nest_.buffers[id].constant;
+  for (std::size_t id = 0; id < nest_.buffers.size(); ++id)
+    prepared_[id] = nest_.buffers[id].constant;
   const auto unprepared = [&](BlockId id) {
     const ir::Block& block = nest_.blocks[id];
     const auto reads = ir::reads_of(block.body);
@@ -33,7 +35,8 @@ void Expander::plan_prepare() {
     for (const ir::Item& item : nest_.root) {
       const auto blocks = blocks_of(item);
       if (std::ranges::none_of(blocks, unprepared)) continue;
-      for (const BlockId id : blocks) changed |= std::exchange(prepared_[nest_.blocks[id].writes], 0) != 0;
+      for (const BlockId id : blocks)
+        changed |= std::exchange(prepared_[nest_.blocks[id].writes], 0) != 0;
     }
   }
 }
@@ -60,8 +63,8 @@ flat::Program Expander::run() {
   std::vector<flat::Stmt> prepare, run;
   for (const ir::Item& item : nest_.root) {
     const auto blocks = blocks_of(item);
-    const bool prepared =
-        std::ranges::all_of(blocks, [&](BlockId id) { return prepared_[nest_.blocks[id].writes] != 0; });
+    const bool prepared = std::ranges::all_of(
+        blocks, [&](BlockId id) { return prepared_[nest_.blocks[id].writes] != 0; });
     out_ = prepared ? &prepare : &run;
     emit_items({item});
   }
@@ -70,7 +73,8 @@ flat::Program Expander::run() {
   return std::move(program_);
 }
 
-Result<flat::Program> expand(const ir::SizedNest& nest, const Target& target, const Limits& limits) {
+Result<flat::Program> expand(const ir::SizedNest& nest, const Target& target,
+                             const Limits& limits) {
   try {
     return Expander(nest, target, limits).run();
   } catch (Refused& refused) {

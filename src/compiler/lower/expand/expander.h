@@ -1,9 +1,11 @@
-// Nest -> flat program, by walking the nest and emitting code for what is known at each place ("partial evaluation").
+// Nest -> flat program, by walking the nest and emitting code for what is known at each place
+// ("partial evaluation").
 //
-// A loop variable is bound to a number (unrolled, a peeled tail, a border), to a variable of the flat program, or to the
-// lanes of a vector. Everything that can go wrong at an iteration (a tail, a read that leaves its tensor) is a Constraint:
-// a bound on a sum of loop digits. On the way down, loops are narrowed, partitioned into borders and an interior, or
-// left alone, until at a block every constraint is known to hold, known to fail, or has become a mask.
+// A loop variable is bound to a number (unrolled, a peeled tail, a border), to a variable of the
+// flat program, or to the lanes of a vector. Everything that can go wrong at an iteration (a tail,
+// a read that leaves its tensor) is a Constraint: a bound on a sum of loop digits. On the way down,
+// loops are narrowed, partitioned into borders and an interior, or left alone, until at a block
+// every constraint is known to hold, known to fail, or has become a mask.
 #pragma once
 
 #include <functional>
@@ -47,61 +49,69 @@ struct Iter {
   bool reduce = false, guard = false;
 };
 
-using Border = const void*;  // ir::Border's node: a padded read, or a choice that inlining made of one
+using Border =
+    const void*;  // ir::Border's node: a padded read, or a choice that inlining made of one
 
 struct Constraint {
   enum class Kind {
     kDomain,  // an iterator inside its domain: else the iteration does not run
-    kKill,    // a border inside its tensor: else the iteration adds the reduction's identity, so it is skipped
+    kKill,    // a border inside its tensor: else the iteration adds the reduction's identity, so it
+              // is skipped
     kSelect,  // a border inside its tensor: else it has the pad value
   } kind;
-  int iter = -1;                   // kDomain
-  Border border = nullptr;         // kKill, kSelect
-  std::vector<ir::AffineTerm> terms;  // over the block's iterators
+  int iter = -1;                               // kDomain
+  Border border = nullptr;                     // kKill, kSelect
+  std::vector<ir::AffineTerm> terms;           // over the block's iterators
   std::int64_t offset = 0, low = 0, high = 0;  // low <= value < high
-  bool beyond_domain = false;      // asked of iterations outside the domain too
+  bool beyond_domain = false;                  // asked of iterations outside the domain too
 };
 
 struct BlockPlan {
   std::vector<Iter> iters;
   std::vector<Constraint> constraints;
-  std::vector<LoopId> path;             // loops around, outermost first
-  bool live = true;                     // false: a write-back nobody reads
-  LoopId init_loop = ir::kRoot;         // first reduction loop inside the storage of the result; kRoot: none
-  std::vector<LoopId> resumed_over;     // reduction loops outside that storage: accumulators are reloaded
-  struct Progress {                     // of the reduction of `producer` over these of its loops
+  std::vector<LoopId> path;  // loops around, outermost first
+  bool live = true;          // false: a write-back nobody reads
+  LoopId init_loop =
+      ir::kRoot;  // first reduction loop inside the storage of the result; kRoot: none
+  std::vector<LoopId>
+      resumed_over;  // reduction loops outside that storage: accumulators are reloaded
+  struct Progress {  // of the reduction of `producer` over these of its loops
     BlockId producer = -1;
     std::vector<LoopId> loops;
   };
-  std::vector<Progress> only_in_last;   // consumers wait until each of these is in its last iteration
-  Progress never_in_last;               // a write-back needed only while this goes on; no loops: none
+  std::vector<Progress>
+      only_in_last;        // consumers wait until each of these is in its last iteration
+  Progress never_in_last;  // a write-back needed only while this goes on; no loops: none
 };
 
 struct StorageDigit {
   int dim;
-  std::int64_t weight, modulus, stride;  // modulus in coordinates: 0 for the outermost digit of its dim
+  std::int64_t weight, modulus,
+      stride;  // modulus in coordinates: 0 for the outermost digit of its dim
 };
 struct Storage {
   bool is_register = false;
-  int buffer = -1;                       // of the flat program
+  int buffer = -1;  // of the flat program
   struct Start {
     std::vector<Digit> digits;
     std::int64_t offset = 0;
   };
-  std::vector<Start> start;              // coordinate of the first element held, a dim
-  std::vector<std::int64_t> extent;      // a dim
-  std::vector<StorageDigit> digits;      // outermost first
-  std::int64_t size = 0;                 // elements
+  std::vector<Start> start;          // coordinate of the first element held, a dim
+  std::vector<std::int64_t> extent;  // a dim
+  std::vector<StorageDigit> digits;  // outermost first
+  std::int64_t size = 0;             // elements
 };
 
 struct Binding {
   enum class Kind { kUnbound, kStatic, kDynamic, kLane } kind = Kind::kUnbound;
-  std::int64_t value = 0;                // kStatic
-  std::int64_t shift = 0, shift_weight = 1;  // kStatic: an iterator with this weight starts `shift` elements later
-  int var = -1;                          // kDynamic
-  struct Derived {                       // kDynamic, fused: (var / div) % mod
+  std::int64_t value = 0;  // kStatic
+  std::int64_t shift = 0,
+               shift_weight =
+                   1;  // kStatic: an iterator with this weight starts `shift` elements later
+  int var = -1;        // kDynamic
+  struct Derived {     // kDynamic, fused: (var / div) % mod
     std::int64_t div, mod;
-    int var;                             // -1: known to be `value`
+    int var;  // -1: known to be `value`
     std::int64_t value;
   };
   std::vector<Derived> derived;
@@ -130,10 +140,10 @@ class Expander {
   std::vector<BlockId> blocks_of(const ir::Item& item) const;
   void plan_prepare();
   void allocate();
-  bool inside(LoopId loop, LoopId ancestor) const;       // strictly
+  bool inside(LoopId loop, LoopId ancestor) const;  // strictly
   bool in_parallel(LoopId loop) const;
   bool is_cache_of(BufferId cache, BufferId buffer) const;
-  Range free_range(const Digit& digit) const;            // of weight * digit, loop unbound
+  Range free_range(const Digit& digit) const;  // of weight * digit, loop unbound
 
   // constraints.cpp
   Range digit_range(const Digit& digit) const;
@@ -145,18 +155,19 @@ class Expander {
   bool never_runs(BlockId id, LoopId at) const;
   Lin digit_lin(const Digit& digit) const;
   Lin iter_lin(const BlockPlan& block, int iter) const;
-  Lin affine_lin(const BlockPlan& block, const std::vector<ir::AffineTerm>& terms, std::int64_t offset) const;
+  Lin affine_lin(const BlockPlan& block, const std::vector<ir::AffineTerm>& terms,
+                 std::int64_t offset) const;
 
   // loops.cpp
-  struct Part {                          // a piece of a loop's iterations
+  struct Part {  // a piece of a loop's iterations
     std::int64_t begin, end;
-    bool written_out;                    // each iteration with its own code
+    bool written_out;  // each iteration with its own code
   };
-  struct Pending {                       // a constraint a loop takes part in
+  struct Pending {  // a constraint a loop takes part in
     BlockId block;
     int constraint;
-    std::int64_t weight;                 // of the loop in it; 0 if not linear in the loop
-    bool inner;                          // unbound loops inside still add to it
+    std::int64_t weight;  // of the loop in it; 0 if not linear in the loop
+    bool inner;           // unbound loops inside still add to it
   };
   void emit_items(const std::vector<ir::Item>& items);
   void emit_loop(LoopId loop);
@@ -176,9 +187,11 @@ class Expander {
   bool wants_partition(LoopId loop, const Pending& p) const;
   bool can_guard(LoopId loop, const Pending& p) const;
   bool is_guarded_inside(LoopId loop, const Pending& p) const;
-  flat::Expr guard_of(LoopId loop, const std::vector<Pending>& pending, std::vector<std::pair<BlockId, int>>& proven) const;
-  void emit_either(LoopId loop, const flat::Expr& all_inside, const std::vector<std::pair<BlockId, int>>& proven);
-  struct Bounds {                        // of a loop after narrowing
+  flat::Expr guard_of(LoopId loop, const std::vector<Pending>& pending,
+                      std::vector<std::pair<BlockId, int>>& proven) const;
+  void emit_either(LoopId loop, const flat::Expr& all_inside,
+                   const std::vector<std::pair<BlockId, int>>& proven);
+  struct Bounds {  // of a loop after narrowing
     std::int64_t begin, end;
     flat::Expr dynamic_begin, dynamic_end;  // null: the numbers
     std::vector<std::pair<BlockId, int>> proven;
@@ -186,8 +199,10 @@ class Expander {
   Bounds narrow(LoopId loop, const std::vector<Pending>& pending) const;
   void leave_out_idle(LoopId loop, Bounds& bounds);
   void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
-  bool rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop, std::int64_t div, std::int64_t mod) const;
-  std::vector<Part> parts_of(std::int64_t begin, std::int64_t end, const std::vector<Pending>& wanted,
+  bool rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop, std::int64_t div,
+                      std::int64_t mod) const;
+  std::vector<Part> parts_of(std::int64_t begin, std::int64_t end,
+                             const std::vector<Pending>& wanted,
                              const std::function<void(std::int64_t)>& bind) const;
   std::vector<BlockId> blocks_in_view(LoopId loop) const;
   bool reduces_over(BlockId block, LoopId loop) const;
@@ -197,16 +212,17 @@ class Expander {
   flat::Stmt capture(const std::function<void()>& emit);  // statements emitted by `emit`, as one
 
   // leaf.cpp
-  struct Instance {                      // a block at one place of emission
+  struct Instance {  // a block at one place of emission
     BlockId id;
     const BlockPlan* plan;
     int lanes = 1;
-    flat::Expr mask;                     // vector lanes that run; null: all
-    flat::Expr adding;                   // of these, lanes that have a term of the reduction; null: all
-    flat::Expr condition;                // scalar; null: always
-    flat::Expr loads_condition;          // scalar: what is computed outside it is never stored, but must not be loaded
+    flat::Expr mask;             // vector lanes that run; null: all
+    flat::Expr adding;           // of these, lanes that have a term of the reduction; null: all
+    flat::Expr condition;        // scalar; null: always
+    flat::Expr loads_condition;  // scalar: what is computed outside it is never stored, but must
+                                 // not be loaded
     std::map<Border, flat::Expr> border_conditions;  // those that may leave
-    flat::Expr reached;                  // inside a choice: where its value is used; null: everywhere
+    flat::Expr reached;  // inside a choice: where its value is used; null: everywhere
   };
   void emit_block(BlockId id);
   void emit_init(BlockId id);
@@ -217,7 +233,7 @@ class Expander {
   flat::Expr accumulated(const Instance& at, const flat::Expr& before);
   void emit_write(const Instance& at, BufferId buffer, flat::Expr value);
   flat::Expr condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const;
-  struct Test {                          // known, or to be asked at run time
+  struct Test {  // known, or to be asked at run time
     std::optional<bool> known;
     flat::Expr condition;
   };
@@ -229,18 +245,19 @@ class Expander {
   flat::Expr read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
                           const flat::Expr& condition, double pad);
   struct Address {
-    flat::Expr index;                    // scalar, or vector where lanes are not consecutive
+    flat::Expr index;                        // scalar, or vector where lanes are not consecutive
     bool is_vector = false, uniform = true;  // uniform: the same element in every lane
-    std::optional<std::int64_t> fixed;   // known element of lane 0
-    bool inside = true;                  // every lane is known to be inside the storage
+    std::optional<std::int64_t> fixed;       // known element of lane 0
+    bool inside = true;                      // every lane is known to be inside the storage
   };
   Address address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const;
   bool separate(const Lin& coordinate, const StorageDigit& digit, int lanes, Lin& out) const;
-  void count_access();                   // refuses more than the limit
+  void count_access();  // refuses more than the limit
   std::int64_t fixed_element(BufferId buffer, const Address& where) const;  // of a register tile
   int register_of(BufferId buffer, std::int64_t offset, flat::Type type);
   void emit_prefetch(BufferId buffer, const Address& address);
-  flat::Expr lower_mask(const Instance& at, const Address& address, const flat::Expr& condition) const;
+  flat::Expr lower_mask(const Instance& at, const Address& address,
+                        const flat::Expr& condition) const;
 
   // intrinsics.cpp
   struct GemmLoops {
@@ -256,17 +273,19 @@ class Expander {
   flat::Program program_;
   std::vector<BlockPlan> blocks_;
   std::vector<Storage> storage_;
-  std::vector<std::vector<BlockId>> blocks_in_;   // by loop
-  std::vector<char> prepared_;                    // by buffer: prepare() fills it
-  std::vector<std::vector<char>> proven_;         // by block and constraint: holds by construction of the loops around
-  std::vector<char> keeps_iterations_;            // by loop: first and last iterations have duties, none may be skipped
-  std::vector<Binding> bound_;                    // by loop
-  std::vector<Range> ranges_;                     // by variable
+  std::vector<std::vector<BlockId>> blocks_in_;  // by loop
+  std::vector<char> prepared_;                   // by buffer: prepare() fills it
+  std::vector<std::vector<char>>
+      proven_;  // by block and constraint: holds by construction of the loops around
+  std::vector<char>
+      keeps_iterations_;  // by loop: first and last iterations have duties, none may be skipped
+  std::vector<Binding> bound_;  // by loop
+  std::vector<Range> ranges_;   // by variable
   std::vector<flat::Stmt>* out_ = nullptr;
-  int lanes_ = 1;                                 // of the vectorized loop around
-  int borders_ = 0;                               // > 0: in code that runs for a few iterations only, to be kept small
-  int guarded_ = 0;                               // > 0: in the code for iterations of which padding may leave out some
-  std::optional<BlockId> init_of_;                // emitting the initialisation of this block only
+  int lanes_ = 1;    // of the vectorized loop around
+  int borders_ = 0;  // > 0: in code that runs for a few iterations only, to be kept small
+  int guarded_ = 0;  // > 0: in the code for iterations of which padding may leave out some
+  std::optional<BlockId> init_of_;  // emitting the initialisation of this block only
   std::map<std::pair<BufferId, std::int64_t>, int> registers_;
   struct ActivePrefetch {
     BufferId buffer;

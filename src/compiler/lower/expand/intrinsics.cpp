@@ -1,7 +1,9 @@
-// Tensorized loops: the intrinsic's own sequence of flat statements in place of the loops it stands for.
+// Tensorized loops: the intrinsic's own sequence of flat statements in place of the loops it stands
+// for.
 //
-// gemm8x8 (paper, Figure 1): C[8,8] += sum over 8 of A * B. The eight rows of the result stay in registers of eight
-// lanes while eight rank-one updates are added, each one broadcast and one multiply-add a row.
+// gemm8x8 (paper, Figure 1): C[8,8] += sum over 8 of A * B. The eight rows of the result stay in
+// registers of eight lanes while eight rank-one updates are added, each one broadcast and one
+// multiply-add a row.
 #include "compiler/lower/expand/expander.h"
 
 namespace lathe::lower {
@@ -9,22 +11,26 @@ namespace {
 constexpr int kGemm = 8;
 }
 
-// The loops of the intrinsic by what they index: rows, lanes (the result's innermost dimension), reduction.
+// The loops of the intrinsic by what they index: rows, lanes (the result's innermost dimension),
+// reduction.
 Expander::GemmLoops Expander::gemm_loops(LoopId loop, BlockId id) const {
   GemmLoops loops;
   const ir::Block& block = nest_.blocks[id];
   for (const LoopId l : blocks_[id].path) {
     if (l != loop && !inside(l, loop)) continue;
     if (sized_.extent(l) != kGemm)
-      refuse(ErrorKind::kIllegalSchedule, "intrinsic gemm8x8 needs loops of 8 iterations, {} has {}", nest_.loops[l].name,
+      refuse(ErrorKind::kIllegalSchedule,
+             "intrinsic gemm8x8 needs loops of 8 iterations, {} has {}", nest_.loops[l].name,
              sized_.extent(l));
     bool lanes = false;
     for (const auto& term : block.index.back().terms)
-      for (const Digit& d : blocks_[id].iters[term.iter].digits) lanes |= d.loop == l && d.weight * term.coef == 1;
+      for (const Digit& d : blocks_[id].iters[term.iter].digits)
+        lanes |= d.loop == l && d.weight * term.coef == 1;
     (reduces_over(id, l) ? loops.reduction : lanes ? loops.lanes : loops.rows) = l;
   }
   if (loops.rows < 0 || loops.lanes < 0 || loops.reduction < 0)
-    refuse(ErrorKind::kIllegalSchedule, "intrinsic gemm8x8 needs two spatial loops and a reduction inside {}",
+    refuse(ErrorKind::kIllegalSchedule,
+           "intrinsic gemm8x8 needs two spatial loops and a reduction inside {}",
            nest_.loops[loop].name);
   return loops;
 }
@@ -32,19 +38,24 @@ Expander::GemmLoops Expander::gemm_loops(LoopId loop, BlockId id) const {
 void Expander::emit_intrinsic(LoopId loop) {
   const auto blocks = blocks_in_view(loop);
   const ir::Loop& l = nest_.loops[loop];
-  if (l.intrinsic != "gemm8x8") refuse(ErrorKind::kUnsupported, "no intrinsic named {}; known is gemm8x8", l.intrinsic);
+  if (l.intrinsic != "gemm8x8")
+    refuse(ErrorKind::kUnsupported, "no intrinsic named {}; known is gemm8x8", l.intrinsic);
   if (blocks.size() != 1 || nest_.blocks[blocks[0]].reduce != ir::ReduceOp::kSum || lanes_ > 1)
-    refuse(ErrorKind::kIllegalSchedule, "intrinsic gemm8x8 stands for one sum, not for what is inside {}", l.name);
+    refuse(ErrorKind::kIllegalSchedule,
+           "intrinsic gemm8x8 stands for one sum, not for what is inside {}", l.name);
   const BlockId id = blocks[0];
   const BlockPlan& plan = blocks_[id];
   for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k)
-    if (proven_[id][k] == 0 && status(plan, k) != Status::kAlways) return emit_dynamic(loop);  // a tail: plain loops
+    if (proven_[id][k] == 0 && status(plan, k) != Status::kAlways)
+      return emit_dynamic(loop);  // a tail: plain loops
 
   const GemmLoops loops = gemm_loops(loop, id);
   const ir::Block& block = nest_.blocks[id];
   const Dtype dtype = block.body->dtype;
   const bool starts_here = plan.init_loop == loop || inside(plan.init_loop, loop);
-  const auto bind = [&](LoopId which, std::int64_t value) { bound_[which] = {Binding::Kind::kStatic, value}; };
+  const auto bind = [&](LoopId which, std::int64_t value) {
+    bound_[which] = {Binding::Kind::kStatic, value};
+  };
   Instance at{id, &plan, kGemm};
   lanes_ = kGemm;
   bound_[loops.lanes] = {Binding::Kind::kLane};
@@ -54,8 +65,9 @@ void Expander::emit_intrinsic(LoopId loop) {
   program_.regs.resize(program_.regs.size() + kGemm, row);
   for (int i = 0; i < kGemm; ++i) {
     bind(loops.rows, i);
-    flat::Expr start = starts_here ? flat::imm(0, row)
-                                   : flat::cast(read_element(at, block.writes, block.index, nullptr, 0), dtype);
+    flat::Expr start =
+        starts_here ? flat::imm(0, row)
+                    : flat::cast(read_element(at, block.writes, block.index, nullptr, 0), dtype);
     out_->push_back(flat::reg_write(first + i, std::move(start)));
   }
   for (int k = 0; k < kGemm; ++k) {

@@ -7,7 +7,9 @@
 
 namespace lathe::lower {
 
-inline flat::Expr widen(const flat::Expr& e, int lanes) { return e->type.lanes == lanes ? e : flat::broadcast(e, lanes); }
+inline flat::Expr widen(const flat::Expr& e, int lanes) {
+  return e->type.lanes == lanes ? e : flat::broadcast(e, lanes);
+}
 
 // a and b; a null condition holds.
 inline flat::Expr both(const flat::Expr& a, const flat::Expr& b) {

@@ -23,9 +23,11 @@ flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range 
   const flat::Expr value = vector_expr(lin, lanes);
   const flat::Type type{Dtype::kI64, value->type.lanes};
   flat::Expr test;
-  if (range.min < low) test = flat::binary(flat::BinaryOp::kLe, flat::imm(static_cast<double>(low), type), value);
+  if (range.min < low)
+    test = flat::binary(flat::BinaryOp::kLe, flat::imm(static_cast<double>(low), type), value);
   if (range.max >= high)
-    test = both(test, flat::binary(flat::BinaryOp::kLt, value, flat::imm(static_cast<double>(high), type)));
+    test = both(
+        test, flat::binary(flat::BinaryOp::kLt, value, flat::imm(static_cast<double>(high), type)));
   return test ? test : flat::imm(1, {Dtype::kBool, value->type.lanes});
 }
 
@@ -35,7 +37,8 @@ flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range 
 flat::Expr Expander::stored_lanes(const Instance& at) { return both(at.loads_condition, at.mask); }
 
 flat::Expr Expander::condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const {
-  return in_bounds(affine_lin(plan, c.terms, c.offset), c.low, c.high, constraint_range(plan, c), lanes);
+  return in_bounds(affine_lin(plan, c.terms, c.offset), c.low, c.high, constraint_range(plan, c),
+                   lanes);
 }
 
 // Whether a >= b for what a form can be, else the comparison.
@@ -57,12 +60,14 @@ Expander::Test Expander::first_test(const BlockPlan::Progress& progress) const {
     if (later.known == true) return {false, nullptr};
     if (later.known == false) continue;
     test.known.reset();
-    test.condition = both(test.condition, flat::binary(flat::BinaryOp::kEq, scalar_expr(reached), flat::int_imm(0)));
+    test.condition = both(
+        test.condition, flat::binary(flat::BinaryOp::kEq, scalar_expr(reached), flat::int_imm(0)));
   }
   return test;
 }
 
-// The last iteration that adds anything: no digit could be larger, be it that the domain or the digit ends there.
+// The last iteration that adds anything: no digit could be larger, be it that the domain or the
+// digit ends there.
 Expander::Test Expander::last_test(const BlockPlan::Progress& progress) const {
   Test test{true, nullptr};
   for (const Iter& iter : blocks_[progress.producer].iters) {
@@ -70,7 +75,8 @@ Expander::Test Expander::last_test(const BlockPlan::Progress& progress) const {
     std::vector<Digit> digits;
     for (const Digit& d : iter.digits)
       if (std::ranges::count(progress.loops, d.loop) > 0) digits.push_back(d);
-    std::ranges::stable_sort(digits, [](const Digit& a, const Digit& b) { return a.weight > b.weight; });
+    std::ranges::stable_sort(digits,
+                             [](const Digit& a, const Digit& b) { return a.weight > b.weight; });
     Lin reached;
     for (const Digit& d : digits) {
       const Lin digit = digit_lin(d);
@@ -105,12 +111,14 @@ bool Expander::prepare_instance(Instance& at) const {
     if (s == Status::kAlways) continue;
     if (s == Status::kNever) {
       // Only where the initialisation is a statement of its own may a killed iteration be left out.
-      if (domain || (c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot)) return false;
+      if (domain || (c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot))
+        return false;
       at.border_conditions[c.border] = flat::imm(0, {Dtype::kBool, 1});
       continue;
     }
     const flat::Expr condition = condition_of(plan, c, at.lanes);
-    if (guarded_ > 0 && c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot && condition->type.lanes == 1) {
+    if (guarded_ > 0 && c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot &&
+        condition->type.lanes == 1) {
       at.condition = both(at.condition, condition);
     } else if (!domain) {
       auto& known = at.border_conditions[c.border];
@@ -146,14 +154,14 @@ void Expander::emit_block(BlockId id) {
     at.condition = both(at.condition, last.condition);
   }
   if (!at.plan->never_in_last.loops.empty()) {
-    // Only where that is known: an iteration that adds nothing may follow the last, and would reload what is here.
+    // Only where that is known: an iteration that adds nothing may follow the last, and would
+    // reload what is here.
     if (last_test(at.plan->never_in_last).known == true) return;
   }
   flat::Stmt stmt = capture([&] {
     if (block.reduce == ir::ReduceOp::kNone)
       emit_write(at, block.writes, translate(at, block.body));
-    else
-      emit_accumulate(at);
+    else emit_accumulate(at);
   });
   emit_guarded(at, stmt);
 }
@@ -182,14 +190,17 @@ void Expander::emit_accumulate(const Instance& at) {
   } else {
     // All reduction loops are outside the result's storage (or there are none): start here.
     const flat::Expr identity = flat::imm(ir::identity_of(block.reduce, dtype), {dtype, 1});
-    const Test first = at.plan->resumed_over.empty() ? Test{true, nullptr} : first_test({at.id, at.plan->resumed_over});
+    const Test first = at.plan->resumed_over.empty() ? Test{true, nullptr}
+                                                     : first_test({at.id, at.plan->resumed_over});
     if (first.known == true) {
       before = identity;
     } else {
       flat::Expr again = stored_lanes(at);  // where there is a partial result to go on from
       if (!first.known) again = both(again, flat::unary(ir::UnaryOp::kNot, first.condition));
       const double nothing = ir::identity_of(block.reduce, dtype);
-      before = flat::cast(read_element(at, nest_.buffers[block.writes].cache_of, block.index, again, nothing), dtype);
+      before = flat::cast(
+          read_element(at, nest_.buffers[block.writes].cache_of, block.index, again, nothing),
+          dtype);
     }
   }
   flat::Expr after = accumulated(at, before);
@@ -207,19 +218,19 @@ void Expander::emit_init(BlockId id) {
   if (!prepare_instance(at)) return;
   const Dtype dtype = block.body->dtype;
   const auto identity = [&] {
-    emit_write(at, block.writes, flat::imm(ir::identity_of(block.reduce, dtype), {dtype, at.lanes}));
+    emit_write(at, block.writes,
+               flat::imm(ir::identity_of(block.reduce, dtype), {dtype, at.lanes}));
   };
   const auto reload = [&] {
     const BufferId from = nest_.buffers[block.writes].cache_of;
     flat::Expr partial = read_element(at, from, block.index, stored_lanes(at), 0);
     emit_write(at, block.writes, widen(flat::cast(std::move(partial), dtype), at.lanes));
   };
-  const Test first = at.plan->resumed_over.empty() ? Test{true, nullptr} : first_test({id, at.plan->resumed_over});
+  const Test first =
+      at.plan->resumed_over.empty() ? Test{true, nullptr} : first_test({id, at.plan->resumed_over});
   flat::Stmt stmt;
-  if (first.known)
-    stmt = capture([&] { *first.known ? identity() : reload(); });
-  else
-    stmt = flat::if_then(first.condition, capture(identity), capture(reload));
+  if (first.known) stmt = capture([&] { *first.known ? identity() : reload(); });
+  else stmt = flat::if_then(first.condition, capture(identity), capture(reload));
   emit_guarded(at, stmt);
 }
 
@@ -242,13 +253,17 @@ flat::Expr Expander::translate(const Instance& at, const ir::Expr& e) {
     const Instance& at;
     const ir::Expr& e;
     flat::Expr operator()(const ir::Const& n) const { return flat::imm(n.value, {e->dtype, 1}); }
-    flat::Expr operator()(const ir::IterValue& n) const { return vector_expr(self.iter_lin(*at.plan, n.iter), at.lanes); }
+    flat::Expr operator()(const ir::IterValue& n) const {
+      return vector_expr(self.iter_lin(*at.plan, n.iter), at.lanes);
+    }
     flat::Expr operator()(const ir::Read& n) const {
       const auto found = at.border_conditions.find(&n);
       flat::Expr inside = found == at.border_conditions.end() ? nullptr : found->second;
       return self.read_element(at, n.tensor, n.index, both(at.reached, inside), n.pad.value_or(0));
     }
-    flat::Expr operator()(const ir::Unary& n) const { return flat::unary(n.op, self.translate(at, n.x)); }
+    flat::Expr operator()(const ir::Unary& n) const {
+      return flat::unary(n.op, self.translate(at, n.x));
+    }
     flat::Expr operator()(const ir::Binary& n) const {
       flat::Expr a = self.translate(at, n.a), b = self.translate(at, n.b);
       const int lanes = std::max(a->type.lanes, b->type.lanes);
@@ -256,11 +271,14 @@ flat::Expr Expander::translate(const Instance& at, const ir::Expr& e) {
     }
     flat::Expr operator()(const ir::Select& n) const {
       if (std::holds_alternative<ir::InRange>(n.condition->value)) return self.chosen(at, n);
-      flat::Expr c = self.translate(at, n.condition), t = self.translate(at, n.then), o = self.translate(at, n.otherwise);
+      flat::Expr c = self.translate(at, n.condition), t = self.translate(at, n.then),
+                 o = self.translate(at, n.otherwise);
       const int lanes = std::max({c->type.lanes, t->type.lanes, o->type.lanes});
       return flat::select(widen(c, lanes), widen(t, lanes), widen(o, lanes));
     }
-    flat::Expr operator()(const ir::Cast& n) const { return flat::cast(self.translate(at, n.x), e->dtype); }
+    flat::Expr operator()(const ir::Cast& n) const {
+      return flat::cast(self.translate(at, n.x), e->dtype);
+    }
     flat::Expr operator()(const ir::InRange& n) const {
       flat::Expr all;
       for (const auto& row : n.rows) {

@@ -1,5 +1,5 @@
-// Linear forms over the variables of the program being emitted: what an iterator, an index or an address is worth at the
-// place where code is emitted.
+// Linear forms over the variables of the program being emitted: what an iterator, an index or an
+// address is worth at the place where code is emitted.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lathe::lower {
 
-struct Range {            // inclusive
+struct Range {  // inclusive
   std::int64_t min = 0, max = 0;
 };
 

@@ -1,4 +1,5 @@
-// Loops: unrolled, vectorized, narrowed to the iterations that matter, or partitioned into borders and an interior.
+// Loops: unrolled, vectorized, narrowed to the iterations that matter, or partitioned into borders
+// and an interior.
 #include <algorithm>
 #include <utility>
 
@@ -7,10 +8,13 @@
 namespace lathe::lower {
 namespace {
 
-constexpr int kMaxBorder = 8;      // iterations written out at either side of an interior
-constexpr int kMaxVector = 128;    // lanes; a longer "vectorized" loop stays a loop, unless it indexes registers
+constexpr int kMaxBorder = 8;  // iterations written out at either side of an interior
+constexpr int kMaxVector =
+    128;  // lanes; a longer "vectorized" loop stays a loop, unless it indexes registers
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a >= 0 ? (a + b - 1) / b : -(-a / b);
+}
 
 }  // namespace
 
@@ -37,10 +41,8 @@ std::vector<BlockId> Expander::blocks_in_view(LoopId loop) const {
 
 void Expander::emit_items(const std::vector<ir::Item>& items) {
   for (const ir::Item& item : items) {
-    if (item.kind == ir::Item::Kind::kBlock)
-      emit_block(item.id);
-    else
-      emit_loop(item.id);
+    if (item.kind == ir::Item::Kind::kBlock) emit_block(item.id);
+    else emit_loop(item.id);
   }
 }
 
@@ -59,12 +61,14 @@ void Expander::emit_loop(LoopId loop) {
     case ir::LoopKind::kVectorized:
       if (acts_vectorized(loop)) return emit_vectorized(loop);
       return stays_a_loop(loop) ? emit_dynamic(loop) : emit_unrolled(loop);
-    case ir::LoopKind::kUnrolled: return not_worth_unrolling(loop) ? emit_dynamic(loop) : emit_unrolled(loop);
+    case ir::LoopKind::kUnrolled:
+      return not_worth_unrolling(loop) ? emit_dynamic(loop) : emit_unrolled(loop);
     case ir::LoopKind::kSerial:
     case ir::LoopKind::kParallel: return emit_dynamic(loop);
     default:
-      refuse(ErrorKind::kUnsupported, "loop {} is bound to {}, which only GPU targets have; annotate it parallel",
-             l.name, ir::name_of(l.kind));
+      refuse(ErrorKind::kUnsupported,
+             "loop {} is bound to {}, which only GPU targets have; annotate it parallel", l.name,
+             ir::name_of(l.kind));
   }
 }
 
@@ -80,24 +84,27 @@ void Expander::emit_inits_before(LoopId loop) {
 bool Expander::acts_vectorized(LoopId loop) const {
   const std::int64_t extent = sized_.extent(loop);
   if (lanes_ > 1 || extent < 2 || extent > kMaxVector || has_fused_digit(loop)) return false;
-  return std::ranges::none_of(blocks_in_[loop],
-                              [&](BlockId id) { return blocks_[id].live && reduces_over(id, loop); });
+  return std::ranges::none_of(
+      blocks_in_[loop], [&](BlockId id) { return blocks_[id].live && reduces_over(id, loop); });
 }
 
 // Too long for a vector, and for being written out.
 bool Expander::stays_a_loop(LoopId loop) const {
   const auto in_registers = [&](BufferId buffer) { return storage_[buffer].is_register; };
-  return sized_.extent(loop) > kMaxVector && std::ranges::none_of(blocks_in_view(loop), [&](BlockId id) {
-    const ir::Block& block = nest_.blocks[id];
-    const auto reads = ir::reads_of(block.body);
-    return in_registers(block.writes) ||
-           std::ranges::any_of(reads, [&](const ir::Read* read) { return in_registers(read->tensor); });
-  });
+  return sized_.extent(loop) > kMaxVector &&
+         std::ranges::none_of(blocks_in_view(loop), [&](BlockId id) {
+           const ir::Block& block = nest_.blocks[id];
+           const auto reads = ir::reads_of(block.body);
+           return in_registers(block.writes) ||
+                  std::ranges::any_of(
+                      reads, [&](const ir::Read* read) { return in_registers(read->tensor); });
+         });
 }
 
 bool Expander::has_fused_digit(LoopId loop) const {
   const auto digits = fused_digits(loop);
-  return std::ranges::any_of(digits, [](const auto& d) { return d != std::pair<std::int64_t, std::int64_t>{1, 0}; });
+  return std::ranges::any_of(
+      digits, [](const auto& d) { return d != std::pair<std::int64_t, std::int64_t>{1, 0}; });
 }
 
 std::vector<std::pair<std::int64_t, std::int64_t>> Expander::fused_digits(LoopId loop) const {
@@ -105,14 +112,16 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Expander::fused_digits(LoopId
   for (const BlockId id : blocks_in_[loop])
     for (const Iter& iter : blocks_[id].iters)
       for (const Digit& d : iter.digits)
-        if (d.loop == loop && std::ranges::count(out, std::pair{d.div, d.mod}) == 0) out.emplace_back(d.div, d.mod);
+        if (d.loop == loop && std::ranges::count(out, std::pair{d.div, d.mod}) == 0)
+          out.emplace_back(d.div, d.mod);
   return out;
 }
 
 // In a border, unrolling a reduction only costs compile time.
 bool Expander::not_worth_unrolling(LoopId loop) const {
   const auto blocks = blocks_in_view(loop);
-  return borders_ > 0 && std::ranges::all_of(blocks, [&](BlockId id) { return reduces_over(id, loop); });
+  return borders_ > 0 &&
+         std::ranges::all_of(blocks, [&](BlockId id) { return reduces_over(id, loop); });
 }
 
 void Expander::emit_unrolled(LoopId loop) {
@@ -128,18 +137,22 @@ void Expander::emit_vectorized(LoopId loop) {
   bound_[loop] = {};
 }
 
-// How far the tile that starts at this iteration goes beyond the domain, if it may start earlier instead: it is a whole
-// tile of the only block inside, nothing else bounds it, and no reduction would be added to twice. 0: cut it off.
+// How far the tile that starts at this iteration goes beyond the domain, if it may start earlier
+// instead: it is a whole tile of the only block inside, nothing else bounds it, and no reduction
+// would be added to twice. 0: cut it off.
 std::int64_t Expander::shift_of(LoopId loop, const Pending& p) const {
   const BlockPlan& plan = blocks_[p.block];
   const Constraint& c = plan.constraints[p.constraint];
-  if (c.kind != Constraint::Kind::kDomain || !p.inner || p.weight <= 0 || blocks_in_[loop].size() != 1) return 0;
+  if (c.kind != Constraint::Kind::kDomain || !p.inner || p.weight <= 0 ||
+      blocks_in_[loop].size() != 1)
+    return 0;
   bool shifts = false;
   for (const Digit& d : plan.iters[c.iter].digits) {
     if (!d.plain() || (d.loop != loop && !inside(d.loop, loop))) return 0;
     shifts |= d.loop != loop && nest_.loops[d.loop].tail == ir::Tail::kShift;
   }
-  if (plan.init_loop == loop || (plan.init_loop != ir::kRoot && inside(loop, plan.init_loop))) return 0;
+  if (plan.init_loop == loop || (plan.init_loop != ir::kRoot && inside(loop, plan.init_loop)))
+    return 0;
   for (const LoopId l : plan.path)
     if (reduces_over(p.block, l) && !inside(l, loop)) return 0;
   for (const Iter& iter : plan.iters)
@@ -152,7 +165,8 @@ std::int64_t Expander::shift_of(LoopId loop, const Pending& p) const {
 }
 
 // A number for the loop.
-void Expander::emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending) {
+void Expander::emit_static_iteration(LoopId loop, std::int64_t value,
+                                     const std::vector<Pending>& pending) {
   bound_[loop] = {Binding::Kind::kStatic, value};
   for (const Pending& p : pending) {
     const std::int64_t beyond = shift_of(loop, p);
@@ -162,7 +176,8 @@ void Expander::emit_static_iteration(LoopId loop, std::int64_t value, const std:
     break;
   }
   const auto blocks = blocks_in_view(loop);
-  if (!std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, loop); })) emit_body(loop);
+  if (!std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, loop); }))
+    emit_body(loop);
   bound_[loop] = {};
 }
 
@@ -176,7 +191,8 @@ void Expander::emit_body(LoopId loop) {
 }
 
 // Constraints that digit (loop / div) % mod takes part in and that are open here.
-std::vector<Expander::Pending> Expander::pending_at(LoopId loop, std::int64_t div, std::int64_t mod) const {
+std::vector<Expander::Pending> Expander::pending_at(LoopId loop, std::int64_t div,
+                                                    std::int64_t mod) const {
   std::vector<Pending> out;
   for (const BlockId id : blocks_in_view(loop)) {
     const BlockPlan& plan = blocks_[id];
@@ -201,8 +217,8 @@ std::vector<Expander::Pending> Expander::pending_at(LoopId loop, std::int64_t di
   return out;
 }
 
-bool Expander::rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop, std::int64_t div,
-                              std::int64_t mod) const {
+bool Expander::rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop,
+                              std::int64_t div, std::int64_t mod) const {
   for (const auto& term : c.terms) {
     for (const Digit& d : plan.iters[term.iter].digits) {
       if (d.loop == loop && d.div == div && d.mod == mod) continue;
@@ -214,8 +230,8 @@ bool Expander::rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId
   return true;
 }
 
-// Whether the loop should be cut so that the constraint is decided: yes, unless its tail says otherwise or a loop further
-// inside can be narrowed exactly for less code.
+// Whether the loop should be cut so that the constraint is decided: yes, unless its tail says
+// otherwise or a loop further inside can be narrowed exactly for less code.
 bool Expander::wants_partition(LoopId loop, const Pending& p) const {
   const BlockPlan& plan = blocks_[p.block];
   const Constraint& c = plan.constraints[p.constraint];
@@ -225,44 +241,54 @@ bool Expander::wants_partition(LoopId loop, const Pending& p) const {
     if (!inside(l, loop) || !involves(plan, c, l) || sized_.extent(l) == 1) continue;
     if (init_of_ && reduces_over(p.block, l)) continue;
     const ir::Tail tail = nest_.loops[l].tail;
-    if (deepest == ir::kRoot && (tail == ir::Tail::kMask || tail == ir::Tail::kPad) && !reduces_over(p.block, l))
+    if (deepest == ir::kRoot && (tail == ir::Tail::kMask || tail == ir::Tail::kPad) &&
+        !reduces_over(p.block, l))
       return false;
     deepest = l;
     vector_inside |= nest_.loops[l].kind == ir::LoopKind::kVectorized;
   }
   if (deepest == ir::kRoot || vector_inside) return true;
   if (is_guarded_inside(loop, p)) return false;
-  const bool narrowable = nest_.loops[deepest].kind == ir::LoopKind::kSerial && may_skip(p.block, c, deepest) &&
-                          blocks_in_view(deepest).size() == 1 && !has_fused_digit(deepest) && p.weight > 0;
+  const bool narrowable = nest_.loops[deepest].kind == ir::LoopKind::kSerial &&
+                          may_skip(p.block, c, deepest) && blocks_in_view(deepest).size() == 1 &&
+                          !has_fused_digit(deepest) && p.weight > 0;
   return !narrowable;
 }
 
-// Whether padding's effect on the iterations of a reduction loop can be asked when it runs: what inside still adds to the
-// constraint is written out, so that a test tells the iterations that need no guards.
+// Whether padding's effect on the iterations of a reduction loop can be asked when it runs: what
+// inside still adds to the constraint is written out, so that a test tells the iterations that need
+// no guards.
 bool Expander::can_guard(LoopId loop, const Pending& p) const {
   const BlockPlan& plan = blocks_[p.block];
   const Constraint& c = plan.constraints[p.constraint];
-  if (c.kind != Constraint::Kind::kKill || init_of_ || guarded_ > 0 || nest_.loops[loop].kind != ir::LoopKind::kSerial) return false;
-  if (!may_skip(p.block, c, loop) || blocks_in_view(loop).size() != 1 || has_fused_digit(loop)) return false;
+  if (c.kind != Constraint::Kind::kKill || init_of_ || guarded_ > 0 ||
+      nest_.loops[loop].kind != ir::LoopKind::kSerial)
+    return false;
+  if (!may_skip(p.block, c, loop) || blocks_in_view(loop).size() != 1 || has_fused_digit(loop))
+    return false;
   return std::ranges::all_of(plan.path, [&](LoopId l) {
-    return !inside(l, loop) || !involves(plan, c, l) || sized_.extent(l) == 1 || nest_.loops[l].kind == ir::LoopKind::kUnrolled;
+    return !inside(l, loop) || !involves(plan, c, l) || sized_.extent(l) == 1 ||
+           nest_.loops[l].kind == ir::LoopKind::kUnrolled;
   });
 }
 
-// Of the tiles along a padded axis only the first and the last touch the border, in a few iterations of a reduction loop
-// inside. That loop tells them apart, for less code than a copy of everything inside for each border. Where there are few
-// tiles, copies are worth it: on a convolution of two tiles a row the tests cost 6 % of the time, of four 1 %.
+// Of the tiles along a padded axis only the first and the last touch the border, in a few
+// iterations of a reduction loop inside. That loop tells them apart, for less code than a copy of
+// everything inside for each border. Where there are few tiles, copies are worth it: on a
+// convolution of two tiles a row the tests cost 6 % of the time, of four 1 %.
 bool Expander::is_guarded_inside(LoopId loop, const Pending& p) const {
   constexpr std::int64_t kFew = 4;
   const BlockPlan& plan = blocks_[p.block];
   const Constraint& c = plan.constraints[p.constraint];
   if (sized_.extent(loop) <= kFew || reduces_over(p.block, loop)) return false;
   return std::ranges::any_of(plan.path, [&](LoopId l) {
-    return inside(l, loop) && reduces_over(p.block, l) && involves(plan, c, l) && sized_.extent(l) > 1 && can_guard(l, p);
+    return inside(l, loop) && reduces_over(p.block, l) && involves(plan, c, l) &&
+           sized_.extent(l) > 1 && can_guard(l, p);
   });
 }
 
-// Holds in iterations in which nothing inside leaves its tensor; null where there is nothing to ask. `proven` holds then.
+// Holds in iterations in which nothing inside leaves its tensor; null where there is nothing to
+// ask. `proven` holds then.
 flat::Expr Expander::guard_of(LoopId loop, const std::vector<Pending>& pending,
                               std::vector<std::pair<BlockId, int>>& proven) const {
   flat::Expr all;
@@ -288,8 +314,12 @@ flat::Expr Expander::guard_of(LoopId loop, const std::vector<Pending>& pending,
     if (bound.lane != 0 || bound.terms.empty()) continue;
     const Range r = range_of(bound, ranges_, 1);
     const flat::Expr value = scalar_expr(bound);
-    const auto at_least = [&](const flat::Expr& a, const flat::Expr& b) { return flat::binary(flat::BinaryOp::kLe, b, a); };
-    const auto both = [&](flat::Expr test) { all = all ? flat::binary(flat::BinaryOp::kAnd, all, test) : test; };
+    const auto at_least = [&](const flat::Expr& a, const flat::Expr& b) {
+      return flat::binary(flat::BinaryOp::kLe, b, a);
+    };
+    const auto both = [&](flat::Expr test) {
+      all = all ? flat::binary(flat::BinaryOp::kAnd, all, test) : test;
+    };
     if (r.min + rest.min < c.low) both(at_least(value, flat::int_imm(c.low - rest.min)));
     if (r.max + rest.max >= c.high) both(at_least(flat::int_imm(c.high - 1 - rest.max), value));
     proven.emplace_back(p.block, p.constraint);
@@ -298,7 +328,8 @@ flat::Expr Expander::guard_of(LoopId loop, const std::vector<Pending>& pending,
 }
 
 // The body twice: without guards, and small and with them.
-void Expander::emit_either(LoopId loop, const flat::Expr& all_inside, const std::vector<std::pair<BlockId, int>>& proven) {
+void Expander::emit_either(LoopId loop, const flat::Expr& all_inside,
+                           const std::vector<std::pair<BlockId, int>>& proven) {
   for (const auto& [block, k] : proven) proven_[block][k] = 1;
   const flat::Stmt whole = capture([&] { emit_body(loop); });
   for (const auto& [block, k] : proven) proven_[block][k] = 0;
@@ -308,8 +339,9 @@ void Expander::emit_either(LoopId loop, const flat::Expr& all_inside, const std:
   out_->push_back(flat::if_then(all_inside, whole, guarded));
 }
 
-std::vector<Expander::Part> Expander::parts_of(std::int64_t begin, std::int64_t end, const std::vector<Pending>& wanted,
-                                               const std::function<void(std::int64_t)>& bind) const {
+std::vector<Expander::Part> Expander::parts_of(
+    std::int64_t begin, std::int64_t end, const std::vector<Pending>& wanted,
+    const std::function<void(std::int64_t)>& bind) const {
   const auto is_border = [&](std::int64_t v) {
     bind(v);
     return std::ranges::any_of(wanted, [&](const Pending& p) {
@@ -326,14 +358,16 @@ std::vector<Expander::Part> Expander::parts_of(std::int64_t begin, std::int64_t 
 void Expander::emit_dynamic(LoopId loop) {
   const std::int64_t extent = sized_.extent(loop);
   if (extent == 1) return emit_static_iteration(loop, 0, pending_at(loop, 1, 0));
-  const bool parallel = nest_.loops[loop].kind == ir::LoopKind::kParallel && !in_parallel(nest_.loops[loop].parent);
+  const bool parallel =
+      nest_.loops[loop].kind == ir::LoopKind::kParallel && !in_parallel(nest_.loops[loop].parent);
   if (parallel || has_fused_digit(loop)) {
     const int var = new_var(nest_.loops[loop].name, {0, extent - 1});
     bound_[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
     flat::Stmt body = capture([&] { emit_guarded_body(loop); });
     bound_[loop] = {};
     out_->push_back(flat::for_loop(var, flat::int_imm(0), flat::int_imm(extent),
-                                   parallel ? flat::ForKind::kParallel : flat::ForKind::kSerial, std::move(body)));
+                                   parallel ? flat::ForKind::kParallel : flat::ForKind::kSerial,
+                                   std::move(body)));
     return;
   }
   const auto pending = pending_at(loop, 1, 0);
@@ -347,7 +381,8 @@ void Expander::emit_dynamic(LoopId loop) {
     for (const Pending& p : pending) {
       const BlockPlan& plan = blocks_[p.block];
       if (proven_[p.block][p.constraint] == 0 &&
-          rest_is_static(plan, plan.constraints[p.constraint], loop, 1, 0) && wants_partition(loop, p))
+          rest_is_static(plan, plan.constraints[p.constraint], loop, 1, 0) &&
+          wants_partition(loop, p))
         wanted.push_back(p);
     }
     const auto parts = parts_of(bounds.begin, bounds.end, wanted, [&](std::int64_t v) {
@@ -355,13 +390,16 @@ void Expander::emit_dynamic(LoopId loop) {
     });
     bound_[loop] = {};
     const auto blocks = blocks_in_view(loop);
-    const bool interior = std::ranges::any_of(parts, [](const Part& p) { return !p.written_out && p.begin < p.end; }) &&
-                          std::ranges::none_of(blocks, [&](BlockId id) { return reduces_over(id, loop); });
+    const bool interior =
+        std::ranges::any_of(parts,
+                            [](const Part& p) { return !p.written_out && p.begin < p.end; }) &&
+        std::ranges::none_of(blocks, [&](BlockId id) { return reduces_over(id, loop); });
     for (const Part& part : parts) {
       if (part.written_out || part.end - part.begin == 1) {
         const bool border = part.written_out && interior;
         borders_ += border ? 1 : 0;
-        for (std::int64_t v = part.begin; v < part.end; ++v) emit_static_iteration(loop, v, pending);
+        for (std::int64_t v = part.begin; v < part.end; ++v)
+          emit_static_iteration(loop, v, pending);
         borders_ -= border ? 1 : 0;
       } else if (part.begin < part.end) {
         emit_narrowed(loop, {part.begin, part.end, nullptr, nullptr, {}}, pending);
@@ -371,7 +409,8 @@ void Expander::emit_dynamic(LoopId loop) {
   for (const auto& [block, k] : bounds.proven) proven_[block][k] = 0;
 }
 
-// Iterations at both ends in which no block inside runs at all, as in a block of more tiles than there are.
+// Iterations at both ends in which no block inside runs at all, as in a block of more tiles than
+// there are.
 void Expander::leave_out_idle(LoopId loop, Bounds& bounds) {
   const auto blocks = blocks_in_view(loop);
   const auto idle = [&](std::int64_t v) {
@@ -383,23 +422,25 @@ void Expander::leave_out_idle(LoopId loop, Bounds& bounds) {
   bound_[loop] = {};
 }
 
-void Expander::emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending) {
+void Expander::emit_narrowed(LoopId loop, const Bounds& bounds,
+                             const std::vector<Pending>& pending) {
   const int var = new_var(nest_.loops[loop].name, {bounds.begin, bounds.end - 1});
   bound_[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
   flat::Stmt body = capture([&] {
     std::vector<std::pair<BlockId, int>> proven;
     if (const flat::Expr all_inside = guard_of(loop, pending, proven))
       emit_either(loop, all_inside, proven);
-    else
-      emit_body(loop);
+    else emit_body(loop);
   });
   bound_[loop] = {};
-  out_->push_back(flat::for_loop(var, bounds.dynamic_begin ? bounds.dynamic_begin : flat::int_imm(bounds.begin),
-                                 bounds.dynamic_end ? bounds.dynamic_end : flat::int_imm(bounds.end),
-                                 flat::ForKind::kSerial, std::move(body)));
+  out_->push_back(
+      flat::for_loop(var, bounds.dynamic_begin ? bounds.dynamic_begin : flat::int_imm(bounds.begin),
+                     bounds.dynamic_end ? bounds.dynamic_end : flat::int_imm(bounds.end),
+                     flat::ForKind::kSerial, std::move(body)));
 }
 
-// Leaves out the iterations that no block inside would run. Exact for constraints nothing further inside adds to.
+// Leaves out the iterations that no block inside would run. Exact for constraints nothing further
+// inside adds to.
 Expander::Bounds Expander::narrow(LoopId loop, const std::vector<Pending>& pending) const {
   Bounds out{0, sized_.extent(loop), nullptr, nullptr, {}};
   if (blocks_in_view(loop).size() != 1) return out;
@@ -419,15 +460,16 @@ Expander::Bounds Expander::narrow(LoopId loop, const std::vector<Pending>& pendi
       out.begin = std::max(out.begin, ceil_div(c.low - rest.c, p.weight));
       out.end = std::min(out.end, ceil_div(c.high - rest.c, p.weight));
     } else {
-      // v >= ceil((low - rest) / w) and v < ceil((high - rest) / w); numerators below 0 are cut off before dividing,
-      // since flat division rounds towards zero.
+      // v >= ceil((low - rest) / w) and v < ceil((high - rest) / w); numerators below 0 are cut off
+      // before dividing, since flat division rounds towards zero.
       const Range r = range_of(rest, ranges_, 1);
       Lin negated;
       negated.add(-1, rest);
       const auto bound = [&](std::int64_t limit) {
-        flat::Expr n = flat::binary(flat::BinaryOp::kMax,
-                                    flat::binary(flat::BinaryOp::kAdd, scalar_expr(negated), flat::int_imm(limit)),
-                                    flat::int_imm(0));
+        flat::Expr n = flat::binary(
+            flat::BinaryOp::kMax,
+            flat::binary(flat::BinaryOp::kAdd, scalar_expr(negated), flat::int_imm(limit)),
+            flat::int_imm(0));
         if (p.weight == 1) return n;
         n = flat::binary(flat::BinaryOp::kAdd, n, flat::int_imm(p.weight - 1));
         return flat::binary(flat::BinaryOp::kDiv, n, flat::int_imm(p.weight));
@@ -445,7 +487,8 @@ Expander::Bounds Expander::narrow(LoopId loop, const std::vector<Pending>& pendi
   }
   out.end = std::max(out.begin, out.end);
   if (out.dynamic_begin && out.begin > 0)
-    out.dynamic_begin = flat::binary(flat::BinaryOp::kMax, out.dynamic_begin, flat::int_imm(out.begin));
+    out.dynamic_begin =
+        flat::binary(flat::BinaryOp::kMax, out.dynamic_begin, flat::int_imm(out.begin));
   if (out.dynamic_end && out.end < sized_.extent(loop))
     out.dynamic_end = flat::binary(flat::BinaryOp::kMin, out.dynamic_end, flat::int_imm(out.end));
   return out;

@@ -1,4 +1,5 @@
-// Before emission: sizes as numbers, constraints, where accumulators start, and where every buffer is stored.
+// Before emission: sizes as numbers, constraints, where accumulators start, and where every buffer
+// is stored.
 #include <algorithm>
 
 #include "compiler/ir/expr/padding.h"
@@ -7,7 +8,8 @@
 namespace lathe::lower {
 
 bool Expander::inside(LoopId loop, LoopId ancestor) const {
-  return loop != ancestor && (ancestor == ir::kRoot || nest_.is_inside({ir::Item::Kind::kLoop, loop}, ancestor));
+  return loop != ancestor &&
+         (ancestor == ir::kRoot || nest_.is_inside({ir::Item::Kind::kLoop, loop}, ancestor));
 }
 
 bool Expander::in_parallel(LoopId loop) const {
@@ -27,7 +29,9 @@ Range Expander::free_range(const Digit& digit) const {
   return {std::min<std::int64_t>(0, far), std::max<std::int64_t>(0, far)};
 }
 
-bool Expander::reduces_over(BlockId block, LoopId loop) const { return nest_.is_reduction_loop(block, loop); }
+bool Expander::reduces_over(BlockId block, LoopId loop) const {
+  return nest_.is_reduction_loop(block, loop);
+}
 
 void Expander::plan_blocks() {
   blocks_.resize(nest_.blocks.size());
@@ -39,13 +43,19 @@ void Expander::plan_blocks() {
     if (block.dead) continue;
     plan.path = nest_.loops_around(static_cast<BlockId>(id));
     for (const ir::BlockIter& it : block.iters) {
-      Iter iter{{}, sized_.or_else(it.offset, 0), sized_[it.extent], it.kind == ir::IterKind::kReduce, it.guard};
+      Iter iter{{},
+                sized_.or_else(it.offset, 0),
+                sized_[it.extent],
+                it.kind == ir::IterKind::kReduce,
+                it.guard};
       for (const ir::Digit& d : it.digits)
-        iter.digits.push_back({d.loop, sized_[d.weight], sized_.or_else(d.div, 1), sized_.or_else(d.mod, 0)});
+        iter.digits.push_back(
+            {d.loop, sized_[d.weight], sized_.or_else(d.div, 1), sized_.or_else(d.mod, 0)});
       plan.iters.push_back(std::move(iter));
     }
     for (int i = 0; i < static_cast<int>(plan.iters.size()); ++i)
-      plan.constraints.push_back({Constraint::Kind::kDomain, i, nullptr, {{i, 1}}, 0, 0, plan.iters[i].extent});
+      plan.constraints.push_back(
+          {Constraint::Kind::kDomain, i, nullptr, {{i, 1}}, 0, 0, plan.iters[i].extent});
     add_borders(static_cast<BlockId>(id));
     proven_[id].assign(plan.constraints.size(), 0);
   }
@@ -59,7 +69,8 @@ void Expander::add_borders(BlockId id) {
   ir::for_each_node(block.body, [&](const ir::Expr& e) {
     const ir::Border value = ir::border_of(e);
     if (value.node == nullptr) return;
-    const auto kind = ir::kills(block.reduce, block.body, value) ? Constraint::Kind::kKill : Constraint::Kind::kSelect;
+    const auto kind = ir::kills(block.reduce, block.body, value) ? Constraint::Kind::kKill
+                                                                 : Constraint::Kind::kSelect;
     const auto add = [&](const ir::Affine& row, std::int64_t low, std::int64_t high) {
       blocks_[id].constraints.push_back({kind, -1, value.node, row.terms, row.offset, low, high});
     };
@@ -68,19 +79,20 @@ void Expander::add_borders(BlockId id) {
       for (std::size_t d = 0; d < read->index.size(); ++d) add(read->index[d], 0, sized_[shape[d]]);
     } else {
       const ir::Expr& condition = std::get<ir::Select>(e->value).condition;
-      for (const auto& row : std::get<ir::InRange>(condition->value).rows) add(row.index, row.low, row.high);
+      for (const auto& row : std::get<ir::InRange>(condition->value).rows)
+        add(row.index, row.low, row.high);
     }
   });
 }
 
-// Whether elements may get no term in some iteration of a loop that is of the result and of the reduction too (rfactor):
-// they must be started, or fetched again, all the same.
+// Whether elements may get no term in some iteration of a loop that is of the result and of the
+// reduction too (rfactor): they must be started, or fetched again, all the same.
 bool Expander::leaves_out_terms(BlockId id, LoopId loop) const {
   const BlockPlan& plan = blocks_[id];
   for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k) {
     const Constraint& c = plan.constraints[k];
-    if (c.kind == Constraint::Kind::kDomain && plan.iters[c.iter].reduce && involves(plan, c, loop) &&
-        status(plan, k) != Status::kAlways)
+    if (c.kind == Constraint::Kind::kDomain && plan.iters[c.iter].reduce &&
+        involves(plan, c, loop) && status(plan, k) != Status::kAlways)
       return true;
   }
   return false;
@@ -101,19 +113,23 @@ void Expander::plan_reductions(BlockId id) {
   const auto starts = [&](LoopId loop) {
     return inside(loop, result.at) && (reduces_over(id, loop) || leaves_out_terms(id, loop));
   };
-  if (const auto first = std::ranges::find_if(plan.path, starts); first != plan.path.end()) plan.init_loop = *first;
+  if (const auto first = std::ranges::find_if(plan.path, starts); first != plan.path.end())
+    plan.init_loop = *first;
   if (!plan.resumed_over.empty() && result.cache_of < 0)
     refuse(ErrorKind::kIllegalSchedule,
-           "the partial results of {} are lost between iterations of {}: keep {} outside that loop, or cache it there",
+           "the partial results of {} are lost between iterations of {}: keep {} outside that "
+           "loop, or cache it there",
            block.name, nest_.loops[plan.resumed_over[0]].name, result.name);
 }
 
-// A block that reads a reduction's result inside one of that reduction's loops must wait for the last iteration.
+// A block that reads a reduction's result inside one of that reduction's loops must wait for the
+// last iteration.
 void Expander::plan_consumers(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   BlockPlan& plan = blocks_[id];
   for (const ir::Read* read : ir::reads_of(block.body)) {
-    if (is_cache_of(read->tensor, block.writes)) continue;  // a write-back saves partial results too
+    if (is_cache_of(read->tensor, block.writes))
+      continue;  // a write-back saves partial results too
     for (BlockId w = 0; w < static_cast<BlockId>(blocks_.size()); ++w) {
       if (w == id || nest_.blocks[w].dead || nest_.blocks[w].writes != read->tensor) continue;
       BlockPlan::Progress progress{w, {}};
@@ -127,14 +143,16 @@ void Expander::plan_consumers(BlockId id) {
   }
 }
 
-// What a waiting block computes is there only when it has run: its readers in the same loops wait too.
+// What a waiting block computes is there only when it has run: its readers in the same loops wait
+// too.
 void Expander::inherit_waits(BlockId id) {
   BlockPlan& plan = blocks_[id];
   for (const ir::Read* read : ir::reads_of(nest_.blocks[id].body)) {
     for (BlockId w = 0; w < static_cast<BlockId>(blocks_.size()); ++w) {
       if (w == id || nest_.blocks[w].dead || nest_.blocks[w].writes != read->tensor) continue;
       for (BlockPlan::Progress progress : blocks_[w].only_in_last) {
-        std::erase_if(progress.loops, [&](LoopId l) { return std::ranges::find(plan.path, l) == plan.path.end(); });
+        std::erase_if(progress.loops,
+                      [&](LoopId l) { return std::ranges::find(plan.path, l) == plan.path.end(); });
         if (!progress.loops.empty()) plan.only_in_last.push_back(std::move(progress));
       }
     }
@@ -150,7 +168,8 @@ void Expander::drop_dead_write_backs() {
     bool read_elsewhere = false;
     for (std::size_t r = 0; r < blocks_.size(); ++r) {
       if (nest_.blocks[r].dead || r == id) continue;
-      for (const ir::Read* read : ir::reads_of(nest_.blocks[r].body)) read_elsewhere |= read->tensor == block.writes;
+      for (const ir::Read* read : ir::reads_of(nest_.blocks[r].body))
+        read_elsewhere |= read->tensor == block.writes;
     }
     if (read_elsewhere) continue;
     BlockPlan::Progress progress;
@@ -198,7 +217,8 @@ void Expander::plan_storage(BufferId id) {
       }
       if (!outer) inner.max = std::min(inner.max, iter.extent - 1);
       start.offset += coef * (coef > 0 ? inner.min : inner.max);
-      span += std::abs(coef) * std::min(inner.max - inner.min, outer ? inner.max - inner.min : iter.extent - 1);
+      span += std::abs(coef) *
+              std::min(inner.max - inner.min, outer ? inner.max - inner.min : iter.extent - 1);
     }
     storage.extent[d] = span + 1;
   }
@@ -208,19 +228,25 @@ void Expander::plan_storage(BufferId id) {
 void Expander::plan_layout(BufferId id, Storage& storage) {
   const ir::Buffer& buffer = nest_.buffers[id];
   if (buffer.layout.empty()) {
-    for (int d = 0; d < static_cast<int>(buffer.shape.size()); ++d) storage.digits.push_back({d, 1, 0, 0});
+    for (int d = 0; d < static_cast<int>(buffer.shape.size()); ++d)
+      storage.digits.push_back({d, 1, 0, 0});
   } else {
-    for (const auto& [dim, weight] : buffer.layout) storage.digits.push_back({dim, sized_[weight], 0, 0});
+    for (const auto& [dim, weight] : buffer.layout)
+      storage.digits.push_back({dim, sized_[weight], 0, 0});
   }
   std::vector<std::int64_t> counts;
   for (StorageDigit& digit : storage.digits) {
-    std::int64_t above = 0;  // next larger weight of this dim; of equal ones the outer is the larger
+    std::int64_t above =
+        0;  // next larger weight of this dim; of equal ones the outer is the larger
     for (const StorageDigit& other : storage.digits) {
-      const bool larger = other.weight > digit.weight || (other.weight == digit.weight && &other < &digit);
-      if (other.dim == digit.dim && larger && (above == 0 || other.weight < above)) above = other.weight;
+      const bool larger =
+          other.weight > digit.weight || (other.weight == digit.weight && &other < &digit);
+      if (other.dim == digit.dim && larger && (above == 0 || other.weight < above))
+        above = other.weight;
     }
     if (above > 0 && above % digit.weight != 0)
-      refuse(ErrorKind::kIllegalSchedule, "layout of {}: weight {} of dimension {} does not divide {}", buffer.name,
+      refuse(ErrorKind::kIllegalSchedule,
+             "layout of {}: weight {} of dimension {} does not divide {}", buffer.name,
              digit.weight, digit.dim, above);
     digit.modulus = above;
     counts.push_back(above > 0 ? above / digit.weight
@@ -229,18 +255,21 @@ void Expander::plan_layout(BufferId id, Storage& storage) {
   std::int64_t stride = 1;
   for (std::size_t k = storage.digits.size(); k-- > 0;) {
     storage.digits[k].stride = stride;
-    if (__builtin_mul_overflow(stride, counts[k], &stride) || stride > limits_.max_scratch_bytes * 64)
+    if (__builtin_mul_overflow(stride, counts[k], &stride) ||
+        stride > limits_.max_scratch_bytes * 64)
       refuse(ErrorKind::kIllegalSchedule, "the storage of {} is too large", buffer.name);
     if (k + 1 == storage.digits.size() && storage.digits.size() > 1) stride += buffer.pad_stride;
   }
   storage.size = stride;
-  // What a digit past the first holds of a coordinate is bounded by its count: remember it for in-bounds checks.
+  // What a digit past the first holds of a coordinate is bounded by its count: remember it for
+  // in-bounds checks.
   for (std::size_t k = 0; k < storage.digits.size(); ++k)
-    if (storage.digits[k].modulus == 0) storage.extent[storage.digits[k].dim] = counts[k] * storage.digits[k].weight;
+    if (storage.digits[k].modulus == 0)
+      storage.extent[storage.digits[k].dim] = counts[k] * storage.digits[k].weight;
 }
 
-// A copy into a cache fills the padding of the cache's layout with zeros instead of leaving it out, so that whole vectors
-// can be read from it.
+// A copy into a cache fills the padding of the cache's layout with zeros instead of leaving it out,
+// so that whole vectors can be read from it.
 void Expander::fill_padding(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   const ir::Buffer& cache = nest_.buffers[block.writes];
@@ -251,7 +280,8 @@ void Expander::fill_padding(BlockId id) {
   for (Constraint& c : blocks_[id].constraints) {
     if (c.kind != Constraint::Kind::kDomain) continue;
     for (std::size_t d = 0; d < block.index.size(); ++d) {
-      if (block.index[d].terms.size() != 1 || block.index[d].terms[0] != ir::AffineTerm{c.iter, 1}) continue;
+      if (block.index[d].terms.size() != 1 || block.index[d].terms[0] != ir::AffineTerm{c.iter, 1})
+        continue;
       std::int64_t span = 1;  // of the copy's own loops
       for (const Digit& digit : blocks_[id].iters[c.iter].digits)
         if (inside(digit.loop, cache.at)) span += free_range(digit).max;
@@ -270,10 +300,12 @@ void Expander::plan_borders() {
     flat::Border border{buffer.name, buffer.dtype, {}, {}, storage_[id].size, buffer.constant};
     for (const ir::SizeId size : buffer.shape) border.shape.push_back(sized_[size]);
     for (const StorageDigit& d : storage_[id].digits) {
-      const std::int64_t count = (d.modulus > 0 ? d.modulus : storage_[id].extent[d.dim]) / d.weight;
+      const std::int64_t count =
+          (d.modulus > 0 ? d.modulus : storage_[id].extent[d.dim]) / d.weight;
       border.layout.push_back({d.dim, d.weight, count, d.stride});
     }
-    (buffer.scope == ir::Scope::kInput ? program_.inputs : program_.outputs).push_back(std::move(border));
+    (buffer.scope == ir::Scope::kInput ? program_.inputs : program_.outputs)
+        .push_back(std::move(border));
   }
 }
 
@@ -297,26 +329,25 @@ void Expander::allocate() {
       made.slot = area;
       area += (storage_[id].size * size_of(buffer.dtype) + 63) / 64 * 64;
       if (area > limits_.max_scratch_bytes)
-        refuse(ErrorKind::kIllegalSchedule, "the scratch memory exceeds {} bytes at {}", limits_.max_scratch_bytes,
-               buffer.name);
+        refuse(ErrorKind::kIllegalSchedule, "the scratch memory exceeds {} bytes at {}",
+               limits_.max_scratch_bytes, buffer.name);
     };
     switch (buffer.scope) {
       case ir::Scope::kInput: made.scope = flat::Scope::kInput, made.slot = inputs++; break;
       case ir::Scope::kOutput: made.scope = flat::Scope::kOutput, made.slot = outputs++; break;
-      case ir::Scope::kLiteral: made.scope = flat::Scope::kLiteral, made.literal = buffer.literal; break;
+      case ir::Scope::kLiteral:
+        made.scope = flat::Scope::kLiteral, made.literal = buffer.literal;
+        break;
       case ir::Scope::kMemory:
-        if (in_parallel(buffer.at))
-          reserve(flat::Scope::kWorker, program_.worker_bytes);
-        else if (prepared_[id])
-          reserve(flat::Scope::kConstant, program_.constant_bytes);
-        else
-          reserve(flat::Scope::kWorkspace, program_.workspace_bytes);
+        if (in_parallel(buffer.at)) reserve(flat::Scope::kWorker, program_.worker_bytes);
+        else if (prepared_[id]) reserve(flat::Scope::kConstant, program_.constant_bytes);
+        else reserve(flat::Scope::kWorkspace, program_.workspace_bytes);
         break;
       case ir::Scope::kRegister: break;
       case ir::Scope::kShared:
       case ir::Scope::kLocal:
-        refuse(ErrorKind::kUnsupported, "buffer {} is in {} memory, which only GPU targets have", buffer.name,
-               ir::name_of(buffer.scope));
+        refuse(ErrorKind::kUnsupported, "buffer {} is in {} memory, which only GPU targets have",
+               buffer.name, ir::name_of(buffer.scope));
     }
     storage_[id].buffer = static_cast<int>(program_.buffers.size());
     program_.buffers.push_back(std::move(made));

@@ -1,5 +1,5 @@
-// Operators over flat expressions, so that expansions read like the formulas they are. A plain number takes the type of
-// the other operand.
+// Operators over flat expressions, so that expansions read like the formulas they are. A plain
+// number takes the type of the other operand.
 #pragma once
 
 #include <initializer_list>
@@ -14,7 +14,9 @@ struct V {
 
   flat::Type type() const { return e->type; }
   V like(double value) const { return {flat::imm(value, e->type)}; }
-  V bits_like(std::int64_t value) const { return {flat::broadcast(flat::int_imm(value, e->type.dtype), e->type.lanes)}; }
+  V bits_like(std::int64_t value) const {
+    return {flat::broadcast(flat::int_imm(value, e->type.dtype), e->type.lanes)};
+  }
   V as(Dtype dtype) const { return {flat::cast(e, dtype)}; }
   V bits(Dtype dtype) const { return {flat::bitcast(e, dtype)}; }
 };
@@ -66,7 +68,9 @@ inline V select(const V& condition, const V& then, const V& otherwise) {
 }
 // Cut at a bound; NaN stays NaN.
 inline V at_most(const V& x, double bound) { return apply(flat::BinaryOp::kMin, x.like(bound), x); }
-inline V at_least(const V& x, double bound) { return apply(flat::BinaryOp::kMax, x.like(bound), x); }
+inline V at_least(const V& x, double bound) {
+  return apply(flat::BinaryOp::kMax, x.like(bound), x);
+}
 
 // Coefficients from the highest power down.
 inline V polynomial(const V& x, std::initializer_list<double> coefficients) {

@@ -1,4 +1,5 @@
-// exp, log and what is made of them. Coefficients are Chebyshev fits of the functions named beside them.
+// exp, log and what is made of them. Coefficients are Chebyshev fits of the functions named beside
+// them.
 #include <cmath>
 
 #include "compiler/lower/passes/math.h"
@@ -19,10 +20,11 @@ V exp_tail(const V& r) {
   if (r.type().dtype == Dtype::kF32)
     return square * polynomial(r, {0.0013926250831497611, 0.008363232883682618, 0.04166655421298415,
                                    0.16666576666119928, 0.5});
-  return square * polynomial(r, {2.09147553258932e-09, 2.5105312729622103e-08, 2.755727347871858e-07,
-                                 2.755725517000089e-06, 2.480158732567746e-05, 0.0001984126987500228,
-                                 0.0013888888888883711, 0.008333333333326084, 0.04166666666666667,
-                                 0.1666666666666667, 0.5});
+  return square *
+         polynomial(r, {2.09147553258932e-09, 2.5105312729622103e-08, 2.755727347871858e-07,
+                        2.755725517000089e-06, 2.480158732567746e-05, 0.0001984126987500228,
+                        0.0013888888888883711, 0.008333333333326084, 0.04166666666666667,
+                        0.1666666666666667, 0.5});
 }
 
 // log(2) in two parts; n times the first is exact for every exponent n.
@@ -37,15 +39,17 @@ Ln2 ln2_of(Dtype dtype) {
 // (2 atanh(s) - 2s) / s^3 as a function of s^2, for 1/sqrt(2) <= (1+s)/(1-s) <= sqrt(2).
 V atanh_tail(const V& z) {
   if (z.type().dtype == Dtype::kF32)
-    return polynomial(z, {0.23331614471843498, 0.28550778633191964, 0.4000012221181065, 0.6666666655404201});
-  return polynomial(z, {0.14617807153417325, 0.15331611722055008, 0.1818289243253687, 0.22222211089379496,
-                        0.28571428626253836, 0.3999999999989889, 0.666666666666667});
+    return polynomial(
+        z, {0.23331614471843498, 0.28550778633191964, 0.4000012221181065, 0.6666666655404201});
+  return polynomial(
+      z, {0.14617807153417325, 0.15331611722055008, 0.1818289243253687, 0.22222211089379496,
+          0.28571428626253836, 0.3999999999989889, 0.666666666666667});
 }
 
 }  // namespace
 
-// e^x = 2^n e^r with n = round(x / log 2). 2^n is multiplied in two halves, so that overflow gives infinity and results
-// below the normal range are rounded once.
+// e^x = 2^n e^r with n = round(x / log 2). 2^n is multiplied in two halves, so that overflow gives
+// infinity and results below the normal range are rounded once.
 V expand_exp(const V& x) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
@@ -97,7 +101,8 @@ V expand_sigmoid(const V& x) {
 
 // f32 goes through f64, where e^(y log x) is exact enough.
 V expand_pow(const V& x, const V& y) {
-  if (x.type().dtype == Dtype::kF32) return expand_pow(x.as(Dtype::kF64), y.as(Dtype::kF64)).as(Dtype::kF32);
+  if (x.type().dtype == Dtype::kF32)
+    return expand_pow(x.as(Dtype::kF64), y.as(Dtype::kF64)).as(Dtype::kF32);
   const V magnitude = abs(x);
   const V unsigned_power = expand_exp(y * expand_log(magnitude));
   const V half = y * 0.5;
@@ -105,12 +110,14 @@ V expand_pow(const V& x, const V& y) {
   const V odd = integral && expand_floor(half) != half;
   const V infinite = abs(y) == HUGE_VAL;
   const V power = select(odd, with_sign(unsigned_power, x), unsigned_power);
-  const V defined = select(x < 0.0 && x != x.like(-HUGE_VAL) && !(integral || infinite), x.like(NAN), power);
+  const V defined =
+      select(x < 0.0 && x != x.like(-HUGE_VAL) && !(integral || infinite), x.like(NAN), power);
   const V one = x == 1.0 || y == 0.0 || (magnitude == 1.0 && infinite);
   return select(one, x.like(1), defined);
 }
 
-// Rounds |x| to an integer by adding 2^fraction, then steps down if that went up. x itself beyond 2^fraction, and NaN.
+// Rounds |x| to an integer by adding 2^fraction, then steps down if that went up. x itself beyond
+// 2^fraction, and NaN.
 V expand_floor(const V& x) {
   const RealFormat f = format_of(x.type().dtype);
   const double whole = f.round / 1.5;

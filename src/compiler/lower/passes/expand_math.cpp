@@ -68,11 +68,13 @@ Expr small_power(const flat::Binary& n) {
 flat::Program expand_math(flat::Program program, const Target& target) {
   const bool native = has_floor(target);
   const auto expand_node = [native](const Expr& e) -> Expr {
-    if (const auto* n = std::get_if<flat::Unary>(&e->value); n != nullptr && is_expanded(n->op, native)) {
+    if (const auto* n = std::get_if<flat::Unary>(&e->value);
+        n != nullptr && is_expanded(n->op, native)) {
       LATHE_CHECK(size_of(e->type.dtype) >= 4, "expand_math comes after promote_halves");
       return expand(n->op, {n->x}).e;
     }
-    if (const auto* n = std::get_if<flat::Binary>(&e->value); n != nullptr && n->op == flat::BinaryOp::kPow) {
+    if (const auto* n = std::get_if<flat::Binary>(&e->value);
+        n != nullptr && n->op == flat::BinaryOp::kPow) {
       LATHE_CHECK(size_of(e->type.dtype) >= 4, "expand_math comes after promote_halves");
       if (Expr power = small_power(*n)) return power;
       return expand_pow({n->a}, {n->b}).e;

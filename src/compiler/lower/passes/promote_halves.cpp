@@ -24,7 +24,8 @@ class Promoter {
     if ((s->contents & flat::contents::kHalf) == 0) return s;
     if (const auto* n = std::get_if<flat::Store>(&s->value); n != nullptr && is_half(n->value)) {
       Expr value = round_to((*this)(n->value), n->value->type.dtype);
-      return flat::store(n->buffer, (*this)(n->index), std::move(value), n->mask ? (*this)(n->mask) : nullptr);
+      return flat::store(n->buffer, (*this)(n->index), std::move(value),
+                         n->mask ? (*this)(n->mask) : nullptr);
     }
     return flat::map_parts(s, *this, [&](const Stmt& inner) { return statement(inner); });
   }
@@ -42,7 +43,8 @@ class Promoter {
     if (const auto* n = std::get_if<flat::Cast>(&e->value); n != nullptr && is_half(e))
       return to_f32(round_to((*this)(n->x), e->type.dtype));
     if (const auto* n = std::get_if<flat::Bitcast>(&e->value); n != nullptr) {
-      if (is_half(n->x)) return flat::bitcast(round_to((*this)(n->x), n->x->type.dtype), e->type.dtype);
+      if (is_half(n->x))
+        return flat::bitcast(round_to((*this)(n->x), n->x->type.dtype), e->type.dtype);
       if (is_half(e)) return to_f32(flat::bitcast((*this)(n->x), e->type.dtype));
     }
     Expr out = flat::map_operands(e, *this);

@@ -49,10 +49,13 @@ Interval operator+(Interval a, Interval b) {
 }
 Interval operator*(Interval a, std::int64_t factor) {
   if (factor == 0) return {0, 0};
-  const std::int64_t x = cut(static_cast<__int128>(a.low) * factor), y = cut(static_cast<__int128>(a.high) * factor);
+  const std::int64_t x = cut(static_cast<__int128>(a.low) * factor),
+                     y = cut(static_cast<__int128>(a.high) * factor);
   return {std::min(x, y), std::max(x, y)};
 }
-Interval intersect(Interval a, Interval b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
+Interval intersect(Interval a, Interval b) {
+  return {std::max(a.low, b.low), std::min(a.high, b.high)};
+}
 
 void Ranges::set_let(int var, const Expr& value) {
   meaning_[static_cast<std::size_t>(var)] = value;
@@ -65,7 +68,8 @@ void Ranges::restore(State state) {
 }
 
 void Ranges::add_atom(Linear& sum, const Expr& e, std::int64_t factor) const {
-  const auto place = std::ranges::lower_bound(sum.terms, e->hash, {}, [](const Linear::Term& t) { return t.atom->hash; });
+  const auto place = std::ranges::lower_bound(sum.terms, e->hash, {},
+                                              [](const Linear::Term& t) { return t.atom->hash; });
   if (place == sum.terms.end() || place->atom->hash != e->hash) {
     sum.terms.insert(place, {e, factor});
     return;
@@ -86,8 +90,10 @@ void Ranges::add(Linear& sum, const Expr& e, std::int64_t factor) const {
   } else if (const auto* r = std::get_if<flat::Ramp>(&e->value)) {
     add(sum, r->base, factor);
     const std::int64_t last = wrap_mul(wrap_mul(r->stride, factor), e->type.lanes - 1);
-    sum.spread = sum.spread + Interval{std::min<std::int64_t>(0, last), std::max<std::int64_t>(0, last)};
-  } else if (const auto* n = std::get_if<flat::Binary>(&e->value); n != nullptr && n->op == BinaryOp::kAdd) {
+    sum.spread =
+        sum.spread + Interval{std::min<std::int64_t>(0, last), std::max<std::int64_t>(0, last)};
+  } else if (const auto* n = std::get_if<flat::Binary>(&e->value);
+             n != nullptr && n->op == BinaryOp::kAdd) {
     add(sum, n->a, factor);
     add(sum, n->b, factor);
   } else if (n != nullptr && n->op == BinaryOp::kSub) {
@@ -110,12 +116,14 @@ Interval Ranges::of(const Linear& linear) const {
   Interval total{0, 0};
   for (const Linear::Term& term : linear.terms) total = total + of_atom(term.atom) * term.coef;
   for (const Fact& fact : facts_)
-    if (const int sign = same_terms(fact.terms, linear.terms)) total = intersect(total, fact.range * sign);
+    if (const int sign = same_terms(fact.terms, linear.terms))
+      total = intersect(total, fact.range * sign);
   return total + linear.spread + Interval{linear.constant, linear.constant};
 }
 
 Interval Ranges::of_atom(const Expr& e) const {
-  if (const auto* v = std::get_if<flat::Var>(&e->value)) return range_[static_cast<std::size_t>(v->id)];
+  if (const auto* v = std::get_if<flat::Var>(&e->value))
+    return range_[static_cast<std::size_t>(v->id)];
   if (const auto* c = std::get_if<flat::Cast>(&e->value))
     return is_float(c->x->type.dtype) ? Interval{} : range_of(c->x->type.dtype);
   if (const auto* s = std::get_if<flat::Select>(&e->value)) {
@@ -134,7 +142,9 @@ Interval Ranges::of_atom(const Expr& e) const {
   const Interval a = of(n->a);
   if (n->op == BinaryOp::kDiv)
     return {far(a.low) ? a.low : a.low / *divisor, far(a.high) ? a.high : a.high / *divisor};
-  if (n->op == BinaryOp::kMod) return {a.low >= 0 ? 0 : std::max(a.low, 1 - *divisor), a.high <= 0 ? 0 : std::min(a.high, *divisor - 1)};
+  if (n->op == BinaryOp::kMod)
+    return {a.low >= 0 ? 0 : std::max(a.low, 1 - *divisor),
+            a.high <= 0 ? 0 : std::min(a.high, *divisor - 1)};
   if (n->op == BinaryOp::kBitAnd) return {0, *divisor};
   return {};
 }
@@ -163,10 +173,8 @@ void Ranges::assume_at_most(Linear sum, std::int64_t bound) {
     const auto& [atom, coef] = sum.terms[0];
     if (const auto* v = std::get_if<flat::Var>(&atom->value)) {
       Interval& range = range_[static_cast<std::size_t>(v->id)];
-      if (coef > 0)
-        range.high = std::min(range.high, floor_div(most, coef));
-      else
-        range.low = std::max(range.low, -floor_div(most, wrap_mul(coef, -1)));
+      if (coef > 0) range.high = std::min(range.high, floor_div(most, coef));
+      else range.low = std::max(range.low, -floor_div(most, wrap_mul(coef, -1)));
       return;
     }
   }
@@ -174,7 +182,8 @@ void Ranges::assume_at_most(Linear sum, std::int64_t bound) {
 }
 
 void Ranges::assume(const Expr& condition, bool holds) {
-  if (const auto* u = std::get_if<flat::Unary>(&condition->value); u != nullptr && u->op == flat::UnaryOp::kNot)
+  if (const auto* u = std::get_if<flat::Unary>(&condition->value);
+      u != nullptr && u->op == flat::UnaryOp::kNot)
     return assume(u->x, !holds);
   const auto* n = std::get_if<flat::Binary>(&condition->value);
   if (n == nullptr || condition->type.lanes != 1) return;

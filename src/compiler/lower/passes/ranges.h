@@ -1,4 +1,5 @@
-// What is known about index expressions: ranges of variables, and linear facts from the conditions around a statement.
+// What is known about index expressions: ranges of variables, and linear facts from the conditions
+// around a statement.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,9 @@
 
 namespace lathe::lower {
 
-inline std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+inline std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
 
 // Both ends included. Ends are cut at +-kFar, which stands for "any".
 struct Interval {
@@ -23,8 +26,8 @@ Interval operator+(Interval a, Interval b);
 Interval operator*(Interval a, std::int64_t factor);
 Interval intersect(Interval a, Interval b);
 
-// constant + sum of coef * atom; for a vector, plus something in `spread` that differs from lane to lane. Sorted by the
-// atoms' hashes, each once.
+// constant + sum of coef * atom; for a vector, plus something in `spread` that differs from lane to
+// lane. Sorted by the atoms' hashes, each once.
 struct Linear {
   struct Term {
     flat::Expr atom;
@@ -51,7 +54,8 @@ class Ranges {
   Interval of(const Linear& linear) const;
   Interval of(const flat::Expr& e) const { return of(linear(e)); }
   // Of i64 operands, for every lane alike.
-  std::optional<bool> decide(flat::BinaryOp comparison, const flat::Expr& a, const flat::Expr& b) const;
+  std::optional<bool> decide(flat::BinaryOp comparison, const flat::Expr& a,
+                             const flat::Expr& b) const;
 
  private:
   void add(Linear& sum, const flat::Expr& e, std::int64_t factor) const;
@@ -63,8 +67,8 @@ class Ranges {
     std::vector<Linear::Term> terms;
     Interval range;  // of their sum
   };
-  std::vector<Interval> range_;           // by variable
-  std::vector<flat::Expr> meaning_;       // by variable: what a let gave it
+  std::vector<Interval> range_;      // by variable
+  std::vector<flat::Expr> meaning_;  // by variable: what a let gave it
   std::vector<Fact> facts_;
 };
 

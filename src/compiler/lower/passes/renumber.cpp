@@ -46,9 +46,12 @@ template <class OnExpr>
 Stmt renamed(const Stmt& s, const Numbers& vars, const Numbers& regs, OnExpr& on_expr) {
   const auto on_stmt = [&](const Stmt& inner) { return renamed(inner, vars, regs, on_expr); };
   if (const auto* n = std::get_if<flat::For>(&s->value))
-    return flat::for_loop(vars[n->var], on_expr(n->begin), on_expr(n->end), n->kind, on_stmt(n->body));
-  if (const auto* n = std::get_if<flat::Let>(&s->value)) return flat::let(vars[n->var], on_expr(n->value));
-  if (const auto* n = std::get_if<flat::RegWrite>(&s->value)) return flat::reg_write(regs[n->reg], on_expr(n->value));
+    return flat::for_loop(vars[n->var], on_expr(n->begin), on_expr(n->end), n->kind,
+                          on_stmt(n->body));
+  if (const auto* n = std::get_if<flat::Let>(&s->value))
+    return flat::let(vars[n->var], on_expr(n->value));
+  if (const auto* n = std::get_if<flat::RegWrite>(&s->value))
+    return flat::reg_write(regs[n->reg], on_expr(n->value));
   return flat::map_parts(s, on_expr, on_stmt);
 }
 
@@ -62,7 +65,8 @@ flat::Program renumber(flat::Program program, const Target&) {
   flat::ExprRewriter on_expr([&](const Expr& e) {
     if (const auto* v = std::get_if<flat::Var>(&e->value); v != nullptr && vars[v->id] != v->id)
       return flat::var(vars[v->id]);
-    if (const auto* r = std::get_if<flat::RegRead>(&e->value); r != nullptr && regs[r->reg] != r->reg)
+    if (const auto* r = std::get_if<flat::RegRead>(&e->value);
+        r != nullptr && regs[r->reg] != r->reg)
       return flat::reg_read(regs[r->reg], e->type);
     return e;
   });

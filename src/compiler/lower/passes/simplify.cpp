@@ -19,7 +19,8 @@ bool is_empty(const Stmt& s) {
 Expr sum_of(const std::vector<Linear::Term>& terms, std::int64_t divisor, std::int64_t constant) {
   Expr sum = flat::int_imm(0);
   for (const Linear::Term& t : terms)
-    sum = flat::binary(BinaryOp::kAdd, sum, flat::binary(BinaryOp::kMul, t.atom, flat::int_imm(t.coef / divisor)));
+    sum = flat::binary(BinaryOp::kAdd, sum,
+                       flat::binary(BinaryOp::kMul, t.atom, flat::int_imm(t.coef / divisor)));
   return flat::binary(BinaryOp::kAdd, sum, flat::int_imm(constant));
 }
 
@@ -70,14 +71,15 @@ class Simplifier {
     if (n->op == BinaryOp::kDiv || n->op == BinaryOp::kMod) return quotient(*n, e);
     return e;
   }
-  // (c q + r) / c and % c for constant c: q and r where the range of r shows that it stays between two multiples of c,
-  // else q + r / c and r % c. Nothing may be negative.
+  // (c q + r) / c and % c for constant c: q and r where the range of r shows that it stays between
+  // two multiples of c, else q + r / c and r % c. Nothing may be negative.
   Expr quotient(const flat::Binary& n, const Expr& e) {
     const auto c = flat::as_int(n.b);
     if (!c || *c <= 0 || e->type.lanes != 1) return e;
     const Linear whole = ranges_.linear(n.a);
     Linear multiple, rest;
-    for (const Linear::Term& t : whole.terms) (t.coef % *c == 0 ? multiple : rest).terms.push_back(t);
+    for (const Linear::Term& t : whole.terms)
+      (t.coef % *c == 0 ? multiple : rest).terms.push_back(t);
     rest.constant = whole.constant;
     const Interval r = ranges_.of(rest);
     if (!r.is_inside(-Interval::kFar / 2, Interval::kFar / 2)) return e;
@@ -88,12 +90,16 @@ class Simplifier {
                                     : sum_of(rest.terms, 1, rest.constant - steps * *c);
     if (multiple.terms.empty() || r.low < 0) return e;
     const Expr tail = flat::binary(n.op, sum_of(rest.terms, 1, rest.constant), n.b);
-    return n.op == BinaryOp::kMod ? tail : flat::binary(BinaryOp::kAdd, sum_of(multiple.terms, *c, 0), tail);
+    return n.op == BinaryOp::kMod
+               ? tail
+               : flat::binary(BinaryOp::kAdd, sum_of(multiple.terms, *c, 0), tail);
   }
 
   template <class Node>
   Stmt statement(const Node&, const Stmt& s) {
-    return flat::map_parts(s, [&](const Expr& e) { return expression(e); }, [&](const Stmt& inner) { return (*this)(inner); });
+    return flat::map_parts(
+        s, [&](const Expr& e) { return expression(e); },
+        [&](const Stmt& inner) { return (*this)(inner); });
   }
   Stmt statement(const flat::For& n, const Stmt& s) {
     const Expr begin = expression(n.begin), end = expression(n.end);
@@ -151,7 +157,7 @@ class Simplifier {
   }
 
   Ranges ranges_;
-  std::vector<Expr> replaced_;  // by variable: what stands for it now
+  std::vector<Expr> replaced_;                          // by variable: what stands for it now
   std::uint8_t concerned_ = flat::contents::kDecision;  // contents of trees that may change
   Memo memo_;
 };
@@ -184,7 +190,8 @@ class DeadLets {
   }
   void mark(const Expr& e) {
     if (e.use_count() > 1 && !seen_.insert(e.get()).second) return;
-    if (const auto* v = std::get_if<flat::Var>(&e->value)) used_[static_cast<std::size_t>(v->id)] = 1;
+    if (const auto* v = std::get_if<flat::Var>(&e->value))
+      used_[static_cast<std::size_t>(v->id)] = 1;
     flat::each_operand(*e, [&](const Expr& x) { mark(x); });
   }
 

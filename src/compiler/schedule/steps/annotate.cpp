@@ -11,7 +11,9 @@ using ir::LoopId;
 using ir::LoopKind;
 
 // Loops whose iterations run at the same time, in no order.
-bool is_concurrent(LoopKind kind) { return kind == LoopKind::kParallel || kind >= LoopKind::kBlockX; }
+bool is_concurrent(LoopKind kind) {
+  return kind == LoopKind::kParallel || kind >= LoopKind::kBlockX;
+}
 
 StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind kind) {
   const std::string& name = nest.loops[loop].name;
@@ -21,12 +23,14 @@ StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind ki
     const ir::Block& block = nest.blocks[id];
     const LoopId at = nest.buffers[block.writes].at;
     const bool is_private = at != ir::kRoot && nest.is_inside({ir::Item::Kind::kLoop, at}, loop);
-    if (!is_private && !analysis::is_driven_by(block, loop)) return refuse(Refusal::kBreaksDependence, name);
+    if (!is_private && !analysis::is_driven_by(block, loop))
+      return refuse(Refusal::kBreaksDependence, name);
   }
   for (std::size_t i = 0; i < nest.loops.size(); ++i) {
     const auto other = static_cast<LoopId>(i);
     if (nest.loops[i].dead || nest.loops[i].kind != kind || other == loop) continue;
-    if (analysis::is_strictly_inside(nest, other, loop) || analysis::is_strictly_inside(nest, loop, other))
+    if (analysis::is_strictly_inside(nest, other, loop) ||
+        analysis::is_strictly_inside(nest, loop, other))
       return refuse(Refusal::kAlreadyBound, name);
   }
   return {};
@@ -44,11 +48,14 @@ StepResult<void> set_kind(ir::Nest& nest, LoopId loop, LoopKind kind) {
   return {};
 }
 
-// A tail that is computed needs room past the end of whatever it touches; the caller's tensors have none.
+// A tail that is computed needs room past the end of whatever it touches; the caller's tensors have
+// none.
 bool touches_plain_border(const ir::Nest& nest, LoopId loop) {
-  const auto is_plain = [&](const ir::Block& block, ir::BufferId buffer, const std::vector<ir::Affine>& index) {
+  const auto is_plain = [&](const ir::Block& block, ir::BufferId buffer,
+                            const std::vector<ir::Affine>& index) {
     const ir::Scope scope = nest.buffers[buffer].scope;
-    if (scope != ir::Scope::kInput && scope != ir::Scope::kLiteral) return false;  // stores are guarded
+    if (scope != ir::Scope::kInput && scope != ir::Scope::kLiteral)
+      return false;  // stores are guarded
     return std::ranges::any_of(index, [&](const ir::Affine& row) {
       return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& t) {
         const auto& digits = block.iters[static_cast<std::size_t>(t.iter)].digits;
@@ -68,7 +75,8 @@ StepResult<void> set_tail(ir::Nest& nest, LoopId loop, ir::Tail tail) {
   const std::string& name = nest.loops[loop].name;
   if (tail == ir::Tail::kShift && !analysis::may_repeat(nest, loop))
     return refuse(Refusal::kShiftRepeatsReduction, name);
-  if (tail == ir::Tail::kPad && touches_plain_border(nest, loop)) return refuse(Refusal::kPadNeedsOwnStorage, name);
+  if (tail == ir::Tail::kPad && touches_plain_border(nest, loop))
+    return refuse(Refusal::kPadNeedsOwnStorage, name);
   nest.loops[loop].tail = tail;
   return {};
 }
@@ -76,7 +84,8 @@ StepResult<void> set_tail(ir::Nest& nest, LoopId loop, ir::Tail tail) {
 StepResult<void> set_prefetch(ir::Nest& nest, LoopId loop, const Annotate& step) {
   const ir::BufferId buffer = LATHE_TRY(buffer_named(nest, step.buffer));
   const ir::SizeId bytes = LATHE_TRY(resolve(nest, step.bytes, 0, step.loop));
-  if (analysis::readers_of(nest, buffer, loop).empty()) return refuse(Refusal::kNotUsedThere, step.buffer);
+  if (analysis::readers_of(nest, buffer, loop).empty())
+    return refuse(Refusal::kNotUsedThere, step.buffer);
   auto& list = nest.loops[loop].prefetch;
   std::erase_if(list, [&](const ir::Prefetch& p) { return p.buffer == buffer; });
   if (bytes != nest.sizes.constant(0)) list.push_back({buffer, bytes});

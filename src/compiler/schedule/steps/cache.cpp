@@ -23,15 +23,19 @@ class Cacher {
     loop_ = LATHE_TRY(place_named(nest_, step_.loop));
     if (is_tensorized(nest_, loop_)) return refuse(Refusal::kAlreadyBound, step_.loop);
     if (auto is_free = check_new_name(nest_, step_.name); !is_free) return is_free;
-    if (step_.scope == ir::Scope::kInput || step_.scope == ir::Scope::kOutput || step_.scope == ir::Scope::kLiteral)
+    if (step_.scope == ir::Scope::kInput || step_.scope == ir::Scope::kOutput ||
+        step_.scope == ir::Scope::kLiteral)
       return refuse(Refusal::kBadScope, step_.name);
     const LoopId lives_at = nest_.buffers[original_].at;
-    if (lives_at != ir::kRoot && (loop_ == ir::kRoot || !nest_.is_inside({ir::Item::Kind::kLoop, loop_}, lives_at)))
+    if (lives_at != ir::kRoot &&
+        (loop_ == ir::kRoot || !nest_.is_inside({ir::Item::Kind::kLoop, loop_}, lives_at)))
       return refuse(Refusal::kNotUsedThere, step_.buffer);
-    layout_ = LATHE_TRY(resolve_layout(nest_, step_.layout, nest_.buffers[original_].shape.size(), step_.name));
+    layout_ = LATHE_TRY(
+        resolve_layout(nest_, step_.layout, nest_.buffers[original_].shape.size(), step_.name));
     const std::vector<BlockId> readers = analysis::readers_of(nest_, original_, loop_);
     const std::vector<BlockId> writers = analysis::writers_of(nest_, original_, loop_);
-    if (!step_.reader.empty()) return cache_for(LATHE_TRY(block_named(nest_, step_.reader)), writers);
+    if (!step_.reader.empty())
+      return cache_for(LATHE_TRY(block_named(nest_, step_.reader)), writers);
     if (readers.empty() && writers.empty()) return refuse(Refusal::kNotUsedThere, step_.buffer);
     if (writers.size() > 1) return refuse(Refusal::kMultipleConsumers, step_.buffer);
     return writers.empty() ? cache_read(readers) : cache_written(readers, writers[0]);
@@ -55,30 +59,36 @@ class Cacher {
     return static_cast<BufferId>(nest_.buffers.size() - 1);
   }
 
-  // Caches of the original that are filled from it or written back to it inside the loop are now caches of the cache.
+  // Caches of the original that are filled from it or written back to it inside the loop are now
+  // caches of the cache.
   void adopt(BufferId cache) {
     for (const BlockId id : nest_.blocks_in(loop_)) {
       const ir::Block& block = nest_.blocks[id];
       const auto* read = std::get_if<ir::Read>(&block.body->value);
       if (!read) continue;
-      for (const auto& [inner, outer] : {std::pair(block.writes, read->tensor), std::pair(read->tensor, block.writes)})
+      for (const auto& [inner, outer] :
+           {std::pair(block.writes, read->tensor), std::pair(read->tensor, block.writes)})
         if (nest_.buffers[inner].cache_of == original_ && outer == cache && inner != cache)
           nest_.buffers[inner].cache_of = cache;
     }
   }
 
-  // Loops NAME.d0, NAME.d1 ... over the box in layout order; inner_ gets the digits of each dimension.
+  // Loops NAME.d0, NAME.d1 ... over the box in layout order; inner_ gets the digits of each
+  // dimension.
   StepResult<LoopId> add_copy_loops(const analysis::Box& box, int position) {
     std::vector<ir::LayoutDigit> order = layout_;
     if (order.empty())
-      for (std::size_t d = 0; d < dims(); ++d) order.push_back({static_cast<int>(d), nest_.sizes.constant(1)});
+      for (std::size_t d = 0; d < dims(); ++d)
+        order.push_back({static_cast<int>(d), nest_.sizes.constant(1)});
     inner_.assign(dims(), {});
     LoopId parent = loop_;
     for (std::size_t i = 0; i < order.size(); ++i) {
       auto& digits = inner_[static_cast<std::size_t>(order[i].dim)];
-      const SizeId above = digits.empty() ? box[static_cast<std::size_t>(order[i].dim)].extent : digits.back().weight;
+      const SizeId above = digits.empty() ? box[static_cast<std::size_t>(order[i].dim)].extent
+                                          : digits.back().weight;
       const SizeId extent = nest_.sizes.ceildiv(above, order[i].weight);
-      parent = LATHE_TRY(add_loop(nest_, step_.name + ".d" + std::to_string(i), extent, parent, i == 0 ? position : -1));
+      parent = LATHE_TRY(add_loop(nest_, step_.name + ".d" + std::to_string(i), extent, parent,
+                                  i == 0 ? position : -1));
       digits.push_back({parent, order[i].weight});
     }
     return parent;
@@ -88,11 +98,13 @@ class Cacher {
 
   // A copy for one reader, made where the buffer is complete.
   StepResult<void> cache_for(BlockId reader, const std::vector<BlockId>& writers) {
-    if (!nest_.is_inside({ir::Item::Kind::kBlock, reader}, loop_) || !analysis::reads(nest_.blocks[reader], original_))
+    if (!nest_.is_inside({ir::Item::Kind::kBlock, reader}, loop_) ||
+        !analysis::reads(nest_.blocks[reader], original_))
       return refuse(Refusal::kNotUsedThere, step_.buffer);
     const int position = analysis::child_with(nest_, loop_, reader);
     for (const BlockId writer : writers)
-      if (analysis::child_with(nest_, loop_, writer) >= position) return refuse(Refusal::kBreaksDependence, step_.buffer);
+      if (analysis::child_with(nest_, loop_, writer) >= position)
+        return refuse(Refusal::kBreaksDependence, step_.buffer);
     return cache_read({reader});
   }
 
@@ -114,10 +126,12 @@ class Cacher {
     if (padded || exact) {
       const analysis::Box all = box_of_reads(readers);
       for (std::size_t d = 0; d < dims(); ++d)
-        if (auto known = narrow_domain(all[d], padded, exact, domain[d], low[d]); !known) return known;
+        if (auto known = narrow_domain(all[d], padded, exact, domain[d], low[d]); !known)
+          return known;
     }
     Region limits;
-    if (analysis::is_in_the_making(nest_, original_, loop_)) limits.guards = LATHE_TRY(limits_of(readers));
+    if (analysis::is_in_the_making(nest_, original_, loop_))
+      limits.guards = LATHE_TRY(limits_of(readers));
     const int position = analysis::child_with(nest_, loop_, readers[0]);
     const BufferId cache = add_buffer();
     for (const BlockId id : readers) redirect_reads(nest_.blocks[id], original_, cache, padded);
@@ -153,11 +167,13 @@ class Cacher {
     return {low, extent};
   }
 
-  // An accumulator is reloaded from the buffer it caches; that must not be a cache that starts empty itself.
+  // An accumulator is reloaded from the buffer it caches; that must not be a cache that starts
+  // empty itself.
   bool is_nested_accumulator(BlockId writer) const {
     const BlockId computes = nest_.writer_of(original_);
     if (computes != writer) return analysis::is_partial_at(nest_, computes, loop_);
-    return nest_.buffers[original_].cache_of >= 0 && analysis::is_partial_at(nest_, writer, nest_.buffers[original_].at);
+    return nest_.buffers[original_].cache_of >= 0 &&
+           analysis::is_partial_at(nest_, writer, nest_.buffers[original_].at);
   }
 
   // The whole range that these blocks read, over all iterations.
@@ -168,14 +184,16 @@ class Cacher {
         if (read->tensor != original_) continue;
         const analysis::Box one = analysis::box_of(nest_, id, read->index, ir::kRoot);
         if (sum.empty()) sum = one;
-        for (std::size_t d = 0; d < one.size(); ++d) sum[d] = analysis::united(nest_.sizes, sum[d], one[d], one[d]);
+        for (std::size_t d = 0; d < one.size(); ++d)
+          sum[d] = analysis::united(nest_.sizes, sum[d], one[d], one[d]);
       }
     return sum;
   }
 
-  // The coordinates that are read at all: a padded dimension's begin below 0 or end beyond the shape, and of a computed
-  // buffer there may be no others.
-  StepResult<void> narrow_domain(const analysis::Span& all, bool padded, bool exact, SizeId& domain, std::int64_t& low) {
+  // The coordinates that are read at all: a padded dimension's begin below 0 or end beyond the
+  // shape, and of a computed buffer there may be no others.
+  StepResult<void> narrow_domain(const analysis::Span& all, bool padded, bool exact, SizeId& domain,
+                                 std::int64_t& low) {
     ir::Sizes& s = nest_.sizes;
     if (!s.is_constant(all.offset)) return refuse(Refusal::kPadNeedsOwnStorage, step_.buffer);
     const std::int64_t start = s.constant_value(all.offset);
@@ -187,8 +205,8 @@ class Cacher {
     return {};
   }
 
-  // Bounds of the readers' iterations that their box does not show; of a buffer in the making, what is past them is not
-  // there to be copied.
+  // Bounds of the readers' iterations that their box does not show; of a buffer in the making, what
+  // is past them is not there to be copied.
   StepResult<std::vector<RegionGuard>> limits_of(const std::vector<BlockId>& readers) {
     std::vector<RegionGuard> limits;
     for (const BlockId id : readers) {
@@ -210,8 +228,9 @@ class Cacher {
 
   bool indexes(const ir::Block& reader, int iter) const {
     for (const ir::Read* read : ir::reads_of(reader.body))
-      if (read->tensor == original_ &&
-          std::ranges::any_of(read->index, [&](const ir::Affine& row) { return row.coef_of(iter) != 0; }))
+      if (read->tensor == original_ && std::ranges::any_of(read->index, [&](const ir::Affine& row) {
+            return row.coef_of(iter) != 0;
+          }))
         return true;
     return false;
   }
@@ -221,7 +240,8 @@ class Cacher {
     return iter.offset != SizeId::kNone || !analysis::stays_below(nest_, iter.digits, iter.extent);
   }
 
-  // The dimension that the block reads at one iterator with exactly these digits inside the loop; -1 if there is none.
+  // The dimension that the block reads at one iterator with exactly these digits inside the loop;
+  // -1 if there is none.
   int dim_driven_by(const ir::Block& block, const std::vector<Digit>& inner) {
     int dim = -1;
     for (const ir::Read* read : ir::reads_of(block.body)) {
@@ -230,7 +250,8 @@ class Cacher {
       for (std::size_t d = 0; d < read->index.size(); ++d) {
         const int iter = plain_iter(read->index[d]);
         if (iter >= 0 && read->index[d].offset == 0 &&
-            same_digits(parted(nest_, block.iters[static_cast<std::size_t>(iter)], loop_).second, inner))
+            same_digits(parted(nest_, block.iters[static_cast<std::size_t>(iter)], loop_).second,
+                        inner))
           found = static_cast<int>(d);
       }
       if (found < 0 || (dim >= 0 && dim != found)) return -1;
@@ -251,7 +272,8 @@ class Cacher {
         if (read->tensor != original_) continue;
         const analysis::Box box = analysis::box_of(nest_, id, read->index, loop_);
         for (std::size_t d = 0; d < box.size(); ++d)
-          if (!analysis::same_start(box[d], region.box[d])) return refuse(Refusal::kBreaksDependence, step_.buffer);
+          if (!analysis::same_start(box[d], region.box[d]))
+            return refuse(Refusal::kBreaksDependence, step_.buffer);
       }
     }
     if (is_nested_accumulator(writer)) return refuse(Refusal::kBreaksDependence, step_.buffer);
@@ -265,7 +287,8 @@ class Cacher {
     ir::Block copy;
     copy.name = step_.name;
     for (std::size_t d = 0; d < dims(); ++d) {
-      copy.iters.push_back(region_iter(nest_, iter_name(d), region.box[d], low[d], domain[d], inner_[d]));
+      copy.iters.push_back(
+          region_iter(nest_, iter_name(d), region.box[d], low[d], domain[d], inner_[d]));
       copy.index.push_back(ir::Affine::iter(static_cast<int>(d)) + ir::Affine::constant(low[d]));
     }
     copy.writes = original_;
@@ -277,7 +300,8 @@ class Cacher {
     return {};
   }
 
-  // A layout whose blocks do not divide the box makes copy loops that run past it, into the neighbour's elements.
+  // A layout whose blocks do not divide the box makes copy loops that run past it, into the
+  // neighbour's elements.
   void guard_overhang(ir::Block& copy, std::size_t dim, const analysis::Span& span, SizeId domain) {
     if (nest_.sizes.divides(inner_[dim].front().weight, span.extent)) return;
     if (span.start.empty() && nest_.sizes.at_least(span.extent, domain)) return;

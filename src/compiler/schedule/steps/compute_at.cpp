@@ -17,24 +17,29 @@ StepResult<void> check(const ir::Nest& nest, const ComputeAt& step, BlockId prod
   const ir::Block& block = nest.blocks[producer];
   const ir::Buffer& result = nest.buffers[block.writes];
   if (result.scope == ir::Scope::kOutput) return refuse(Refusal::kIsOutput, step.block);
-  if (nest.is_inside({ir::Item::Kind::kBlock, producer}, loop)) return refuse(Refusal::kBadValue, step.loop);
+  if (nest.is_inside({ir::Item::Kind::kBlock, producer}, loop))
+    return refuse(Refusal::kBadValue, step.loop);
   if (analysis::writers_of(nest, block.writes).size() != 1 || nest.is_write_back(producer))
     return refuse(Refusal::kMultipleConsumers, step.block);
-  if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, result.at)) return refuse(Refusal::kNotUsedThere, step.loop);
+  if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, result.at))
+    return refuse(Refusal::kNotUsedThere, step.loop);
   const auto readers = analysis::readers_of(nest, block.writes);
   const auto inside = analysis::readers_of(nest, block.writes, loop);
   if (inside.empty()) return refuse(Refusal::kNotUsedThere, step.loop);
   if (inside.size() != readers.size()) return refuse(Refusal::kMultipleConsumers, step.block);
-  if (!std::ranges::all_of(block.index, [](const ir::Affine& row) { return plain_iter(row) >= 0; }) ||
+  if (!std::ranges::all_of(block.index,
+                           [](const ir::Affine& row) { return plain_iter(row) >= 0; }) ||
       !analysis::can_be_placed_anew(nest, producer))
     return refuse(Refusal::kNotElementwise, step.block);
   // What it reads must be there completely, not only what was asked of it at the old place.
   for (const ir::Read* read : ir::reads_of(block.body))
-    if (analysis::is_in_the_making(nest, read->tensor, loop)) return refuse(Refusal::kBreaksDependence, step.block);
+    if (analysis::is_in_the_making(nest, read->tensor, loop))
+      return refuse(Refusal::kBreaksDependence, step.block);
   // Its own loops die with nothing else in them, up to one that is around the new place too.
   const auto own = analysis::own_loops(nest, producer, loop);
   const LoopId above = own.empty() ? block.parent : nest.loops[own.front()].parent;
-  if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, above)) return refuse(Refusal::kNotNested, step.block);
+  if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, above))
+    return refuse(Refusal::kNotNested, step.block);
   return {};
 }
 
@@ -46,10 +51,12 @@ void cut(ir::Sizes& sizes, analysis::Span& span, std::int64_t low, SizeId domain
   span.offset = sizes.at_least(span.offset, first) ? span.offset : sizes.max(span.offset, first);
   const SizeId new_end = sizes.at_least(end, wanted_end) ? wanted_end : sizes.min(wanted_end, end);
   span.extent = sizes.add(new_end, sizes.mul(span.offset, sizes.constant(-1)));
-  if (sizes.is_constant(span.extent) && sizes.constant_value(span.extent) < 1) span.extent = sizes.constant(1);
+  if (sizes.is_constant(span.extent) && sizes.constant_value(span.extent) < 1)
+    span.extent = sizes.constant(1);
 }
 
-// What the loops so far reach of an iterator's domain: what the block reads need not be there beyond.
+// What the loops so far reach of an iterator's domain: what the block reads need not be there
+// beyond.
 void keep_to_reached(ir::Nest& nest, ir::BlockIter& iter) {
   ir::Sizes& sizes = nest.sizes;
   SizeId reached = analysis::reach_of(nest, iter.digits);
@@ -57,15 +64,16 @@ void keep_to_reached(ir::Nest& nest, ir::BlockIter& iter) {
   if (!sizes.at_least(reached, iter.extent)) iter.extent = sizes.min(iter.extent, reached);
 }
 
-StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, LoopId loop, analysis::Box box) {
+StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, LoopId loop,
+                          analysis::Box box) {
   ir::Block block = nest.blocks[id];
   std::erase_if(block.iters, [](const ir::BlockIter& iter) { return iter.guard; });
   const BlockId first_reader = analysis::readers_of(nest, block.writes, loop).front();
   const int position = analysis::child_with(nest, loop, first_reader);
   LoopId parent = loop;
   const auto new_loop = [&](const ir::BlockIter& iter, SizeId extent) -> StepResult<ir::Digit> {
-    parent = LATHE_TRY(add_loop(nest, step.block + "." + iter.name + "@" + step.loop, extent, parent,
-                                parent == loop ? position : -1));
+    parent = LATHE_TRY(add_loop(nest, step.block + "." + iter.name + "@" + step.loop, extent,
+                                parent, parent == loop ? position : -1));
     return ir::Digit{parent, nest.sizes.constant(1)};
   };
   for (std::size_t d = 0; d < block.index.size(); ++d) {
@@ -73,7 +81,8 @@ StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, Loo
     keep_to_reached(nest, iter);
     cut(nest.sizes, box[d], block.index[d].offset, iter.extent);
     const ir::Digit inner = LATHE_TRY(new_loop(iter, box[d].extent));
-    const SizeId offset = nest.sizes.add(box[d].offset, nest.sizes.constant(-block.index[d].offset));
+    const SizeId offset =
+        nest.sizes.add(box[d].offset, nest.sizes.constant(-block.index[d].offset));
     iter.digits = box[d].start;
     iter.digits.push_back(inner);
     iter.offset = offset == nest.sizes.constant(0) ? SizeId::kNone : offset;

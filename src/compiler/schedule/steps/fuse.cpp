@@ -15,7 +15,11 @@ using ir::SizeId;
 class Fuser {
  public:
   Fuser(ir::Nest& nest, LoopId outer, LoopId inner, LoopId fused)
-      : nest_(nest), outer_(outer), inner_(inner), fused_(fused), count_(nest.loops[inner].extent) {}
+      : nest_(nest),
+        outer_(outer),
+        inner_(inner),
+        fused_(fused),
+        count_(nest.loops[inner].extent) {}
 
   bool append(const Digit& digit, std::vector<Digit>& out) {
     if (digit.loop == outer_) {
@@ -58,7 +62,8 @@ StepResult<LoopId> fuse_pair(ir::Nest& nest, LoopId outer, LoopId inner, const s
                              const std::string& subject) {
   if (mixes_kinds(nest, outer, inner)) return refuse(Refusal::kFusesKinds, subject);
   const ir::Loop first = nest.loops[outer], second = nest.loops[inner];
-  const LoopId fused = LATHE_TRY(add_loop(nest, name, nest.sizes.mul(first.extent, second.extent), first.parent));
+  const LoopId fused =
+      LATHE_TRY(add_loop(nest, name, nest.sizes.mul(first.extent, second.extent), first.parent));
   nest.children(first.parent).pop_back();
   Fuser fuser(nest, outer, inner, fused);
   for (const ir::BlockId id : nest.blocks_in(inner)) {
@@ -94,7 +99,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Fuse& step) {
     if (!loops.empty()) {
       const LoopId outer = loops.back();
       const bool alone = nest.loops[loop].parent == outer && nest.loops[outer].body.size() == 1;
-      const bool holds = std::ranges::any_of(nest.buffers, [&](const ir::Buffer& b) { return b.at == outer; });
+      const bool holds =
+          std::ranges::any_of(nest.buffers, [&](const ir::Buffer& b) { return b.at == outer; });
       if (!alone || holds) return refuse(Refusal::kNotNested, name);
     }
     loops.push_back(loop);

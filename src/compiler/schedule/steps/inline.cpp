@@ -14,7 +14,8 @@ using ir::Expr;
 // The block's body for the element `at`, affine in the reader's iterators.
 class Substitution {
  public:
-  Substitution(const ir::Block& block, const std::vector<Affine>& at) : of_iter_(block.iters.size()) {
+  Substitution(const ir::Block& block, const std::vector<Affine>& at)
+      : of_iter_(block.iters.size()) {
     for (std::size_t d = 0; d < at.size(); ++d) {
       const auto iter = static_cast<std::size_t>(plain_iter(block.index[d]));
       of_iter_[iter] = at[d] + Affine::constant(-block.index[d].offset);
@@ -40,11 +41,14 @@ class Substitution {
 
   static Expr value_of(const Affine& a) {
     Expr sum;
-    const auto append = [&](Expr e) { sum = sum ? ir::binary(ir::BinaryOp::kAdd, sum, std::move(e)) : std::move(e); };
+    const auto append = [&](Expr e) {
+      sum = sum ? ir::binary(ir::BinaryOp::kAdd, sum, std::move(e)) : std::move(e);
+    };
     for (const ir::AffineTerm& t : a.terms) {
       Expr term = ir::iter_value(t.iter);
       if (t.coef != 1)
-        term = ir::binary(ir::BinaryOp::kMul, term, ir::constant(static_cast<double>(t.coef), Dtype::kI64));
+        term = ir::binary(ir::BinaryOp::kMul, term,
+                          ir::constant(static_cast<double>(t.coef), Dtype::kI64));
       append(std::move(term));
     }
     if (a.offset != 0 || !sum) append(ir::constant(static_cast<double>(a.offset), Dtype::kI64));
@@ -55,14 +59,18 @@ class Substitution {
   Expr body_;
 };
 
-// The rows that may leave the tensor; those that stay inside whatever the iterators are need no test.
-StepResult<std::vector<ir::InRange::Row>> border_tests(const ir::Nest& nest, const ir::Block& reader,
-                                                       const ir::Buffer& buffer, const ir::Read& read) {
+// The rows that may leave the tensor; those that stay inside whatever the iterators are need no
+// test.
+StepResult<std::vector<ir::InRange::Row>> border_tests(const ir::Nest& nest,
+                                                       const ir::Block& reader,
+                                                       const ir::Buffer& buffer,
+                                                       const ir::Read& read) {
   std::vector<ir::InRange::Row> rows;
   const ir::Sizes& sizes = nest.sizes;
   for (std::size_t d = 0; d < read.index.size(); ++d) {
     const Affine& row = read.index[d];
-    if (!sizes.is_constant(buffer.shape[d])) return refuse(Refusal::kPadNeedsOwnStorage, buffer.name);
+    if (!sizes.is_constant(buffer.shape[d]))
+      return refuse(Refusal::kPadNeedsOwnStorage, buffer.name);
     const std::int64_t size = sizes.constant_value(buffer.shape[d]);
     std::int64_t low = row.offset, high = row.offset;
     bool known = true;
@@ -82,7 +90,8 @@ StepResult<void> inline_into(ir::Nest& nest, const ir::Block& block, ir::Block& 
   reader.body = ir::rewrite_leaves(reader.body, [&](const Expr& leaf) {
     const auto* read = std::get_if<ir::Read>(&leaf->value);
     if (!read || read->tensor != block.writes || !result) return leaf;
-    Expr value = ir::cast(ir::cast(Substitution(block, read->index).body(), buffer.dtype), leaf->dtype);
+    Expr value =
+        ir::cast(ir::cast(Substitution(block, read->index).body(), buffer.dtype), leaf->dtype);
     if (!read->pad) return value;
     auto rows = border_tests(nest, reader, buffer, *read);
     if (!rows) {
@@ -109,10 +118,12 @@ StepResult<void> apply_step(ir::Nest& nest, const Inline& step) {
   std::vector<int> iters;
   for (const Affine& row : block.index) iters.push_back(plain_iter(row));
   for (const int iter : iters)
-    if (iter < 0 || std::ranges::count(iters, iter) != 1) return refuse(Refusal::kNotElementwise, step.block);
+    if (iter < 0 || std::ranges::count(iters, iter) != 1)
+      return refuse(Refusal::kNotElementwise, step.block);
   const auto own = analysis::own_loops(nest, id, ir::kRoot);
-  const bool alone = own.empty() ? block.iters.empty() : nest.loops[own.front()].parent == ir::kRoot ||
-                                                             nest.loops[own.front()].parent == buffer.at;
+  const bool alone = own.empty() ? block.iters.empty()
+                                 : nest.loops[own.front()].parent == ir::kRoot ||
+                                       nest.loops[own.front()].parent == buffer.at;
   if (!alone) return refuse(Refusal::kNotNested, step.block);
   const std::vector<BlockId> readers = analysis::readers_of(nest, block.writes);
   if (readers.empty()) return refuse(Refusal::kNotUsedThere, step.block);
@@ -120,7 +131,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Inline& step) {
     for (const ir::Read* read : ir::reads_of(block.body))
       if (!nest.is_inside({ir::Item::Kind::kBlock, reader}, nest.buffers[read->tensor].at))
         return refuse(Refusal::kBreaksDependence, step.block);
-    // A cache of the result is from now on computed, not copied, unless the result was a copy itself.
+    // A cache of the result is from now on computed, not copied, unless the result was a copy
+    // itself.
     ir::Buffer& written = nest.buffers[nest.blocks[reader].writes];
     if (written.cache_of == block.writes) written.cache_of = buffer.cache_of;
     if (auto done = inline_into(nest, block, nest.blocks[reader]); !done) return done;

@@ -8,7 +8,8 @@ StepResult<void> apply_layout(ir::Nest& nest, const Layout& step, bool free_layo
   ir::Buffer& buffer = nest.buffers[id];
   const bool border = buffer.scope == ir::Scope::kInput || buffer.scope == ir::Scope::kOutput;
   if (border && !free_layout) return refuse(Refusal::kPlainBorder, step.buffer);
-  if (buffer.scope == ir::Scope::kLiteral || (buffer.scope == ir::Scope::kRegister && step.pad_stride != 0))
+  if (buffer.scope == ir::Scope::kLiteral ||
+      (buffer.scope == ir::Scope::kRegister && step.pad_stride != 0))
     return refuse(Refusal::kBadScope, step.buffer);
   if (step.pad_stride < 0) return refuse(Refusal::kBadValue, step.buffer);
   buffer.layout = LATHE_TRY(resolve_layout(nest, step.layout, buffer.shape.size(), step.buffer));

@@ -9,7 +9,8 @@ namespace {
 
 using ir::LoopId;
 
-// From the outermost to the innermost of `loops`, every loop between them included; empty if they are on no one path.
+// From the outermost to the innermost of `loops`, every loop between them included; empty if they
+// are on no one path.
 std::vector<LoopId> chain_through(const ir::Nest& nest, const std::vector<LoopId>& loops) {
   const LoopId deepest =
       *std::ranges::max_element(loops, {}, [&](LoopId loop) { return nest.path_to(loop).size(); });
@@ -39,8 +40,10 @@ StepResult<void> apply_step(ir::Nest& nest, const Reorder& step) {
   for (const LoopId loop : chain) {
     if (is_tensorized(nest, loop)) return refuse(Refusal::kAlreadyBound, nest.loops[loop].name);
     if (loop == chain.back()) continue;
-    const bool holds = std::ranges::any_of(nest.buffers, [&](const ir::Buffer& b) { return b.at == loop; });
-    if (nest.loops[loop].body.size() != 1 || holds) return refuse(Refusal::kNotNested, nest.loops[loop].name);
+    const bool holds =
+        std::ranges::any_of(nest.buffers, [&](const ir::Buffer& b) { return b.at == loop; });
+    if (nest.loops[loop].body.size() != 1 || holds)
+      return refuse(Refusal::kNotNested, nest.loops[loop].name);
   }
   std::vector<LoopId> order = chain;
   std::size_t next = 0;

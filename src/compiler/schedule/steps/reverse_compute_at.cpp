@@ -44,12 +44,15 @@ class Mover {
  private:
   StepResult<void> check() {
     const ir::Block& block = nest_.blocks[consumer_];
-    if (nest_.is_inside({ir::Item::Kind::kBlock, consumer_}, loop_)) return refuse(Refusal::kBadValue, step_.loop);
+    if (nest_.is_inside({ir::Item::Kind::kBlock, consumer_}, loop_))
+      return refuse(Refusal::kBadValue, step_.loop);
     if (block.reduce != ir::ReduceOp::kNone) return refuse(Refusal::kIsAReduction, step_.block);
-    if (nest_.is_write_back(consumer_) || !analysis::can_be_placed_anew(nest_, consumer_)) return refuse(Refusal::kNotElementwise, step_.block);
+    if (nest_.is_write_back(consumer_) || !analysis::can_be_placed_anew(nest_, consumer_))
+      return refuse(Refusal::kNotElementwise, step_.block);
     const auto own = analysis::own_loops(nest_, consumer_, loop_);
     const LoopId above = own.empty() ? block.parent : nest_.loops[own.front()].parent;
-    if (!nest_.is_inside({ir::Item::Kind::kLoop, loop_}, above)) return refuse(Refusal::kNotNested, step_.block);
+    if (!nest_.is_inside({ir::Item::Kind::kLoop, loop_}, above))
+      return refuse(Refusal::kNotNested, step_.block);
     return {};
   }
 
@@ -68,7 +71,8 @@ class Mover {
 
   // Computed elsewhere: then completely, before the loop starts.
   StepResult<void> check_ready(BufferId buffer) const {
-    if (analysis::is_in_the_making(nest_, buffer, loop_)) return refuse(Refusal::kBreaksDependence, step_.block);
+    if (analysis::is_in_the_making(nest_, buffer, loop_))
+      return refuse(Refusal::kBreaksDependence, step_.block);
     const std::vector<BlockId> order = nest_.blocks_in_order();
     const auto place_of = [&](BlockId id) { return std::ranges::find(order, id) - order.begin(); };
     for (const BlockId writer : analysis::writers_of(nest_, buffer))
@@ -77,35 +81,43 @@ class Mover {
     return {};
   }
 
-  // The block after which the consumer finds its values: the write-back, unless it can read the cache itself.
+  // The block after which the consumer finds its values: the write-back, unless it can read the
+  // cache itself.
   BlockId there_after(BufferId buffer, BlockId producer) const {
     const BufferId written = nest_.blocks[producer].writes;
-    if (written == buffer || nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[written].at)) return producer;
+    if (written == buffer ||
+        nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[written].at))
+      return producer;
     return analysis::writers_of(nest_, buffer).front();
   }
 
-  // The consumer's iterators over this buffer's dimensions get what one iteration of the loop has computed of it.
+  // The consumer's iterators over this buffer's dimensions get what one iteration of the loop has
+  // computed of it.
   StepResult<void> cover(BufferId buffer, BlockId producer) {
     const ir::BufferId written = nest_.blocks[producer].writes;
     if (written != buffer && nest_.buffers[written].cache_of != buffer)
       return refuse(Refusal::kBreaksDependence, step_.block);
     const Region region = LATHE_TRY(region_computed(nest_, there_after(buffer, producer), loop_));
     // The last iteration of the loops around must be one that sums.
-    if (!idle_limits(nest_, producer, loop_).empty()) return refuse(Refusal::kBreaksDependence, step_.block);
+    if (!idle_limits(nest_, producer, loop_).empty())
+      return refuse(Refusal::kBreaksDependence, step_.block);
     const ir::Block& block = nest_.blocks[consumer_];
     for (const ir::Read* read : ir::reads_of(block.body)) {
       if (read->tensor != buffer) continue;
       std::vector<int> iters;
-      for (const ir::Affine& row : read->index) iters.push_back(row.offset == 0 ? plain_iter(row) : -1);
+      for (const ir::Affine& row : read->index)
+        iters.push_back(row.offset == 0 ? plain_iter(row) : -1);
       for (std::size_t d = 0; d < iters.size(); ++d) {
         if (iters[d] < 0 || std::ranges::count(iters, iters[d]) > 1)
           return refuse(Refusal::kNotElementwise, step_.block);
-        // A padded read asks for more than is ever computed: those elements of the consumer would be left out.
-        if (!nest_.sizes.at_least(nest_.buffers[buffer].shape[d], block.iters[static_cast<std::size_t>(iters[d])].extent))
+        // A padded read asks for more than is ever computed: those elements of the consumer would
+        // be left out.
+        if (!nest_.sizes.at_least(nest_.buffers[buffer].shape[d],
+                                  block.iters[static_cast<std::size_t>(iters[d])].extent))
           return refuse(Refusal::kBreaksDependence, step_.block);
         auto& span = spans_[static_cast<std::size_t>(iters[d])];
-        if (span && (!analysis::same_start(*span, region.box[d]) || span->offset != region.box[d].offset ||
-                     span->extent != region.box[d].extent))
+        if (span && (!analysis::same_start(*span, region.box[d]) ||
+                     span->offset != region.box[d].offset || span->extent != region.box[d].extent))
           return refuse(Refusal::kBreaksDependence, step_.block);
         span = region.box[d];
       }
@@ -122,7 +134,8 @@ class Mover {
   void use_caches() {
     for (const auto& [buffer, producer] : produced_) {
       const BufferId written = nest_.blocks[producer].writes;
-      if (written != buffer && nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[written].at))
+      if (written != buffer &&
+          nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[written].at))
         redirect_reads(nest_.blocks[consumer_], buffer, written, false);
     }
   }
@@ -140,7 +153,8 @@ class Mover {
       ir::BlockIter& iter = block.iters[i];
       const auto& span = spans_[i];
       parent = LATHE_TRY(add_loop(nest_, step_.block + "." + iter.name + "@" + step_.loop,
-                                  span ? span->extent : iter.extent, parent, parent == loop_ ? position : -1));
+                                  span ? span->extent : iter.extent, parent,
+                                  parent == loop_ ? position : -1));
       inner.push_back({{parent, nest_.sizes.constant(1)}});
       if (span) {
         iter = region_iter(nest_, iter.name, *span, 0, iter.extent, inner.back());
@@ -151,22 +165,26 @@ class Mover {
     }
     add_guards(block, guards_, inner);
     nest_.blocks[consumer_] = std::move(block);
-    insert_child(nest_, parent, {ir::Item::Kind::kBlock, consumer_}, parent == loop_ ? position : -1);
+    insert_child(nest_, parent, {ir::Item::Kind::kBlock, consumer_},
+                 parent == loop_ ? position : -1);
     return {};
   }
 
-  // A result that now lives and dies in one iteration of the loop needs no storage beyond it, and no write-back.
+  // A result that now lives and dies in one iteration of the loop needs no storage beyond it, and
+  // no write-back.
   void settle(BufferId buffer, BlockId producer) {
     const BufferId written = nest_.blocks[producer].writes;
     if (nest_.buffers[buffer].scope == ir::Scope::kOutput) return;
     const LoopId cached_at = nest_.buffers[written].at;
-    const bool whole = !analysis::is_partial_at(nest_, producer, written == buffer ? loop_ : cached_at);
+    const bool whole =
+        !analysis::is_partial_at(nest_, producer, written == buffer ? loop_ : cached_at);
     if (!whole) return;
     if (written != buffer && analysis::readers_of(nest_, buffer).empty()) {
       for (const BlockId id : analysis::writers_of(nest_, buffer)) remove_block(nest_, id);
       return;
     }
-    for (const auto& users : {analysis::readers_of(nest_, buffer), analysis::writers_of(nest_, buffer)})
+    for (const auto& users :
+         {analysis::readers_of(nest_, buffer), analysis::writers_of(nest_, buffer)})
       for (const BlockId id : users)
         if (!nest_.is_inside({ir::Item::Kind::kBlock, id}, loop_)) return;
     if (!analysis::is_partial_at(nest_, producer, loop_)) nest_.buffers[buffer].at = loop_;
@@ -183,6 +201,8 @@ class Mover {
 
 }  // namespace
 
-StepResult<void> apply_step(ir::Nest& nest, const ReverseComputeAt& step) { return Mover(nest, step).run(); }
+StepResult<void> apply_step(ir::Nest& nest, const ReverseComputeAt& step) {
+  return Mover(nest, step).run();
+}
 
 }  // namespace lathe::schedule

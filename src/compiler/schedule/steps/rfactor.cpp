@@ -21,7 +21,8 @@ class Factorer {
   StepResult<void> run() {
     id_ = LATHE_TRY(block_named(nest_, step_.block));
     loop_ = LATHE_TRY(loop_named(nest_, step_.loop));
-    if (is_tensorized(nest_, nest_.blocks[id_].parent)) return refuse(Refusal::kAlreadyBound, step_.block);
+    if (is_tensorized(nest_, nest_.blocks[id_].parent))
+      return refuse(Refusal::kAlreadyBound, step_.block);
     if (!nest_.is_reduction_loop(id_, loop_)) return refuse(Refusal::kNotAReduction, step_.block);
     if (auto is_free = check_new_name(nest_, step_.name); !is_free) return is_free;
     home_ = nest_.buffers[nest_.blocks[id_].writes].at;
@@ -41,22 +42,26 @@ class Factorer {
  private:
   StepResult<void> check() const {
     const BufferId result = nest_.blocks[id_].writes;
-    if (analysis::is_partial_at(nest_, id_, home_)) return refuse(Refusal::kBreaksDependence, step_.block);
+    if (analysis::is_partial_at(nest_, id_, home_))
+      return refuse(Refusal::kBreaksDependence, step_.block);
     const int child = analysis::child_with(nest_, home_, id_);
     const ir::Item item = nest_.children(home_)[static_cast<std::size_t>(child)];
     if (item.kind != ir::Item::Kind::kLoop) return refuse(Refusal::kNotAReduction, step_.block);
-    if (!analysis::readers_of(nest_, result, item.id).empty()) return refuse(Refusal::kNotNested, step_.block);
+    if (!analysis::readers_of(nest_, result, item.id).empty())
+      return refuse(Refusal::kNotNested, step_.block);
     return {};
   }
 
-  // The values of the loop for which any iteration is inside the domain: each of them makes a partial result.
+  // The values of the loop for which any iteration is inside the domain: each of them makes a
+  // partial result.
   StepResult<SizeId> count_partials() {
     ir::Sizes& s = nest_.sizes;
     SizeId count = nest_.loops[loop_].extent;
     for (const ir::BlockIter& iter : nest_.blocks[id_].iters)
       for (const ir::Digit& digit : iter.digits) {
         if (digit.loop != loop_) continue;
-        if (digit.div != SizeId::kNone || digit.mod != SizeId::kNone || iter.offset != SizeId::kNone)
+        if (digit.div != SizeId::kNone || digit.mod != SizeId::kNone ||
+            iter.offset != SizeId::kNone)
           return refuse(Refusal::kBadFactor, step_.loop);
         const SizeId inside = s.ceildiv(iter.extent, digit.weight);
         if (s.at_least(inside, count)) continue;
@@ -80,7 +85,8 @@ class Factorer {
   std::string partial_iter() const {
     std::string name = "r";
     const auto taken = [&] {
-      return std::ranges::find(nest_.blocks[id_].iters, name, &ir::BlockIter::name) != nest_.blocks[id_].iters.end();
+      return std::ranges::find(nest_.blocks[id_].iters, name, &ir::BlockIter::name) !=
+             nest_.blocks[id_].iters.end();
     };
     while (taken()) name += "r";
     return name;
@@ -97,25 +103,29 @@ class Factorer {
     ir::Block& block = nest_.blocks[id_];
     block.name = step_.name;
     block.writes = partial;
-    block.index.insert(block.index.begin() + dim_, ir::Affine::iter(static_cast<int>(block.iters.size())));
+    block.index.insert(block.index.begin() + dim_,
+                       ir::Affine::iter(static_cast<int>(block.iters.size())));
     ir::BlockIter iter;
     iter.name = iter_name_;
     iter.extent = count;
     iter.digits = {{loop_, nest_.sizes.constant(1)}};
     block.iters.push_back(std::move(iter));
     const auto around = nest_.loops_around(id_);
-    if (std::ranges::any_of(around, [&](LoopId l) { return nest_.is_reduction_loop(id_, l); })) return;
+    if (std::ranges::any_of(around, [&](LoopId l) { return nest_.is_reduction_loop(id_, l); }))
+      return;
     // Nothing is left to reduce: each partial result is one value, if it has a term at all.
-    if (!std::ranges::all_of(block.iters, [&](const ir::BlockIter& i) { return stays_inside(i); })) return;
+    if (!std::ranges::all_of(block.iters, [&](const ir::BlockIter& i) { return stays_inside(i); }))
+      return;
     block.reduce = ir::ReduceOp::kNone;
     for (ir::BlockIter& i : block.iters) i.kind = ir::IterKind::kSpatial;
   }
 
-  StepResult<void> add_final(ir::Block block, const Region& region, BufferId partial, SizeId count, int position) {
+  StepResult<void> add_final(ir::Block block, const Region& region, BufferId partial, SizeId count,
+                             int position) {
     LoopId parent = home_;
     const auto add = [&](const std::string& iter, SizeId extent) -> StepResult<ir::Digit> {
-      parent = LATHE_TRY(add_loop(nest_, step_.block + "." + iter + "@" + step_.name, extent, parent,
-                                  parent == home_ ? position : -1));
+      parent = LATHE_TRY(add_loop(nest_, step_.block + "." + iter + "@" + step_.name, extent,
+                                  parent, parent == home_ ? position : -1));
       return ir::Digit{parent, nest_.sizes.constant(1)};
     };
     const std::vector<ir::BlockIter> old = std::move(block.iters);
@@ -127,8 +137,10 @@ class Factorer {
       const ir::BlockIter& iter = old[static_cast<std::size_t>(plain_iter(block.index[d]))];
       const std::int64_t low = block.index[d].offset;
       inner.push_back({LATHE_TRY(add(iter.name, region.box[d].extent))});
-      if (iter.digits.size() == 1 && iter.offset == SizeId::kNone) moved.emplace_back(iter.digits[0].loop, parent);
-      block.iters.push_back(region_iter(nest_, iter.name, region.box[d], low, iter.extent, inner.back()));
+      if (iter.digits.size() == 1 && iter.offset == SizeId::kNone)
+        moved.emplace_back(iter.digits[0].loop, parent);
+      block.iters.push_back(
+          region_iter(nest_, iter.name, region.box[d], low, iter.extent, inner.back()));
       index.push_back(ir::Affine::iter(static_cast<int>(d)) + ir::Affine::constant(low));
     }
     ir::BlockIter over;
@@ -148,14 +160,16 @@ class Factorer {
     return {};
   }
 
-  // Where an earlier rfactor has cut the same reduction, the last of its blocks may have fewer partial results than the
-  // others: those without any term are not read.
-  void keep_to_terms(ir::Block& block, const ir::BlockIter& iter, const std::vector<std::pair<LoopId, LoopId>>& moved) {
+  // Where an earlier rfactor has cut the same reduction, the last of its blocks may have fewer
+  // partial results than the others: those without any term are not read.
+  void keep_to_terms(ir::Block& block, const ir::BlockIter& iter,
+                     const std::vector<std::pair<LoopId, LoopId>>& moved) {
     if (iter.kind != ir::IterKind::kReduce || iter.guard) return;
     ir::BlockIter guard{"guard", iter.extent, ir::IterKind::kReduce, {}, iter.offset, true};
     for (ir::Digit digit : iter.digits) {
       const auto found = std::ranges::find(moved, digit.loop, &std::pair<LoopId, LoopId>::first);
-      const bool outside = home_ != ir::kRoot && nest_.is_inside({ir::Item::Kind::kLoop, home_}, digit.loop);
+      const bool outside =
+          home_ != ir::kRoot && nest_.is_inside({ir::Item::Kind::kLoop, home_}, digit.loop);
       if (found == moved.end() && !outside) continue;
       if (found != moved.end()) digit.loop = found->second;
       guard.digits.push_back(digit);
@@ -174,6 +188,8 @@ class Factorer {
 
 }  // namespace
 
-StepResult<void> apply_step(ir::Nest& nest, const Rfactor& step) { return Factorer(nest, step).run(); }
+StepResult<void> apply_step(ir::Nest& nest, const Rfactor& step) {
+  return Factorer(nest, step).run();
+}
 
 }  // namespace lathe::schedule

@@ -14,7 +14,8 @@ class Splitter {
   Splitter(ir::Nest& nest, LoopId loop, SizeId factor, LoopId outer, LoopId inner)
       : nest_(nest), loop_(loop), factor_(factor), outer_(outer), inner_(inner) {}
 
-  // Before the digits change: whether iterations outer*factor + inner >= extent must be kept out of the block by a guard.
+  // Before the digits change: whether iterations outer*factor + inner >= extent must be kept out of
+  // the block by a guard.
   bool needs_guard(const ir::Block& block) const {
     const SizeId extent = nest_.loops[loop_].extent;
     if (nest_.sizes.divides(factor_, extent) || !analysis::is_driven_by(block, loop_)) return false;
@@ -24,14 +25,18 @@ class Splitter {
     return true;
   }
 
-  // Blocks that this loop does not drive but that go with a sum over it. A write-back must not run where there was
-  // nothing to sum; one that waits for the last iteration needs that iteration to be one that sums.
+  // Blocks that this loop does not drive but that go with a sum over it. A write-back must not run
+  // where there was nothing to sum; one that waits for the last iteration needs that iteration to
+  // be one that sums.
   bool writes_back_sum(ir::BlockId id) const {
-    if (nest_.sizes.divides(factor_, nest_.loops[loop_].extent) || !nest_.is_write_back(id)) return false;
-    return !analysis::is_driven_by(nest_.blocks[id], loop_) && nest_.is_reduction_loop(producer_of(id), loop_);
+    if (nest_.sizes.divides(factor_, nest_.loops[loop_].extent) || !nest_.is_write_back(id))
+      return false;
+    return !analysis::is_driven_by(nest_.blocks[id], loop_) &&
+           nest_.is_reduction_loop(producer_of(id), loop_);
   }
   bool loses_last_iteration(ir::BlockId id) const {
-    return !nest_.sizes.divides(factor_, nest_.loops[loop_].extent) && analysis::waits_for(nest_, id, loop_);
+    return !nest_.sizes.divides(factor_, nest_.loops[loop_].extent) &&
+           analysis::waits_for(nest_, id, loop_);
   }
 
   void add_guard(ir::BlockId id) {
@@ -71,7 +76,9 @@ class Splitter {
   }
 
  private:
-  ir::BlockId producer_of(ir::BlockId write_back) const { return nest_.writer_of(nest_.blocks[write_back].writes); }
+  ir::BlockId producer_of(ir::BlockId write_back) const {
+    return nest_.writer_of(nest_.blocks[write_back].writes);
+  }
   SizeId or_none(SizeId size) const { return is_one(nest_.sizes, size) ? SizeId::kNone : size; }
 
   // Iterations of the loop past its extent put the iterator outside its domain.
@@ -102,7 +109,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Split& step) {
     return refuse(Refusal::kAlreadyBound, step.loop);
   const ir::Loop old = nest.loops[loop];
   nest.loops[loop].name.clear();  // its name is free for the new ones
-  const LoopId outer = LATHE_TRY(add_loop(nest, step.outer, nest.sizes.ceildiv(old.extent, factor), old.parent));
+  const LoopId outer =
+      LATHE_TRY(add_loop(nest, step.outer, nest.sizes.ceildiv(old.extent, factor), old.parent));
   nest.children(old.parent).pop_back();
   const LoopId inner = LATHE_TRY(add_loop(nest, step.inner, factor, outer));
   nest.loops[loop].name = old.name;
@@ -111,16 +119,15 @@ StepResult<void> apply_step(ir::Nest& nest, const Split& step) {
   const std::vector<ir::BlockId> blocks = nest.blocks_in(loop);
   for (const ir::BlockId id : blocks) {
     if (splitter.loses_last_iteration(id)) return refuse(Refusal::kBadFactor, step.loop);
-    if (splitter.needs_guard(nest.blocks[id]) || splitter.writes_back_sum(id)) splitter.add_guard(id);
+    if (splitter.needs_guard(nest.blocks[id]) || splitter.writes_back_sum(id))
+      splitter.add_guard(id);
   }
   for (const ir::BlockId id : blocks) {
     for (ir::BlockIter& iter : nest.blocks[id].iters) {
       std::vector<Digit> digits;
       for (const Digit& digit : iter.digits) {
-        if (digit.loop != loop)
-          digits.push_back(digit);
-        else if (!splitter.append(digit, digits))
-          return refuse(Refusal::kBadFactor, step.loop);
+        if (digit.loop != loop) digits.push_back(digit);
+        else if (!splitter.append(digit, digits)) return refuse(Refusal::kBadFactor, step.loop);
       }
       iter.digits = std::move(digits);
     }

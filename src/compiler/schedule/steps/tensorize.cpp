@@ -10,7 +10,8 @@ namespace {
 
 using ir::LoopId;
 
-// `loop` and the loops inside it, each the only child of the one before, down to one block; empty if they are not.
+// `loop` and the loops inside it, each the only child of the one before, down to one block; empty
+// if they are not.
 std::vector<LoopId> innermost_chain(const ir::Nest& nest, LoopId loop) {
   std::vector<LoopId> chain;
   for (;;) {
@@ -22,12 +23,14 @@ std::vector<LoopId> innermost_chain(const ir::Nest& nest, LoopId loop) {
   }
 }
 
-// Whether the loop moves an access, and by how much in its last dimension (-1 if not by a known amount).
+// Whether the loop moves an access, and by how much in its last dimension (-1 if not by a known
+// amount).
 struct Motion {
   bool moves = false;
   std::int64_t last = 0;
 };
-Motion motion_of(const ir::Nest& nest, const ir::Block& block, const std::vector<ir::Affine>& index, LoopId loop) {
+Motion motion_of(const ir::Nest& nest, const ir::Block& block, const std::vector<ir::Affine>& index,
+                 LoopId loop) {
   Motion motion;
   for (std::size_t d = 0; d < index.size(); ++d)
     for (const auto& [iter, coef] : index[d].terms)
@@ -36,7 +39,8 @@ Motion motion_of(const ir::Nest& nest, const ir::Block& block, const std::vector
         motion.moves = true;
         const bool known = nest.sizes.is_constant(digit.weight) && digit.div == ir::SizeId::kNone &&
                            digit.mod == ir::SizeId::kNone;
-        if (d + 1 == index.size()) motion.last = known ? coef * nest.sizes.constant_value(digit.weight) : -1;
+        if (d + 1 == index.size())
+          motion.last = known ? coef * nest.sizes.constant_value(digit.weight) : -1;
       }
   return motion;
 }
@@ -44,12 +48,14 @@ Motion motion_of(const ir::Nest& nest, const ir::Block& block, const std::vector
 // Tries to give each iterator of the intrinsic one of the loops.
 class Matcher {
  public:
-  Matcher(const ir::Nest& nest, ir::BlockId block, const std::vector<LoopId>& chain, const IntrinsicShape& shape)
+  Matcher(const ir::Nest& nest, ir::BlockId block, const std::vector<LoopId>& chain,
+          const IntrinsicShape& shape)
       : nest_(nest), id_(block), block_(nest.blocks[block]), chain_(chain), shape_(shape) {}
 
   bool matches() const {
     const auto* product = std::get_if<ir::Binary>(&block_.body->value);
-    if (!product || product->op != ir::BinaryOp::kMul || block_.reduce != shape_.reduce) return false;
+    if (!product || product->op != ir::BinaryOp::kMul || block_.reduce != shape_.reduce)
+      return false;
     const auto* a = std::get_if<ir::Read>(&product->a->value);
     const auto* b = std::get_if<ir::Read>(&product->b->value);
     if (!a || !b || product->a->dtype != shape_.dtype || product->b->dtype != shape_.dtype ||
@@ -64,12 +70,14 @@ class Matcher {
   }
 
  private:
-  bool fits(const std::vector<std::size_t>& order, const ir::Read& left, const ir::Read& right) const {
+  bool fits(const std::vector<std::size_t>& order, const ir::Read& left,
+            const ir::Read& right) const {
     for (std::size_t i = 0; i < order.size(); ++i) {
       const LoopId loop = chain_[order[i]];
       const IntrinsicShape::Iter& iter = shape_.iters[i];
       const ir::SizeId extent = nest_.loops[loop].extent;
-      if (!nest_.sizes.is_constant(extent) || nest_.sizes.constant_value(extent) != iter.extent) return false;
+      if (!nest_.sizes.is_constant(extent) || nest_.sizes.constant_value(extent) != iter.extent)
+        return false;
       if (nest_.is_reduction_loop(id_, loop) != iter.reduces) return false;
       const auto wants = [&](const std::vector<int>& operand) {
         return std::ranges::find(operand, static_cast<int>(i)) != operand.end();
@@ -102,7 +110,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Tensorize& step) {
     if (nest.loops[l].kind != ir::LoopKind::kSerial || is_tensorized(nest, l))
       return refuse(Refusal::kAlreadyBound, nest.loops[l].name);
   const ir::BlockId block = nest.loops[chain.back()].body[0].id;
-  if (!Matcher(nest, block, chain, *shape).matches()) return refuse(Refusal::kIntrinsicMismatch, step.loop);
+  if (!Matcher(nest, block, chain, *shape).matches())
+    return refuse(Refusal::kIntrinsicMismatch, step.loop);
   nest.loops[loop].intrinsic = step.intrinsic;
   return {};
 }

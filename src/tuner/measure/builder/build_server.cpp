@@ -36,17 +36,20 @@ std::vector<tensor::Border> borders_of(const std::vector<flat::Border>& borders)
   std::vector<tensor::Border> result;
   for (const flat::Border& border : borders) {
     tensor::Border own{border.name, border.dtype, border.shape, {}, border.size, border.constant};
-    for (const auto& digit : border.layout) own.layout.push_back({digit.dim, digit.weight, digit.extent, digit.stride});
+    for (const auto& digit : border.layout)
+      own.layout.push_back({digit.dim, digit.weight, digit.extent, digit.stride});
     result.push_back(std::move(own));
   }
   return result;
 }
 
-Result<flat::Program> lowered(const te::Program& program, const schedule::Trace& trace, const Target& target) {
+Result<flat::Program> lowered(const te::Program& program, const schedule::Trace& trace,
+                              const Target& target) {
   ir::Nest nest = te::naive_nest(program);
   const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
   if (!applied)
-    return fail_at(fmt::format("step {}", applied.error().step), ErrorKind::kIllegalSchedule, "{}", applied.error().text());
+    return fail_at(fmt::format("step {}", applied.error().step), ErrorKind::kIllegalSchedule, "{}",
+                   applied.error().text());
   return lower::lower(ir::SizedNest(nest, {}), target);
 }
 
@@ -73,12 +76,14 @@ Built describe(const flat::Program& program) {
 }
 
 void limit_memory([[maybe_unused]] std::int64_t bytes) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve terabytes of address space
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // they reserve terabytes of address space
   std::ifstream statm("/proc/self/statm");
   std::int64_t pages = 0;
   rlimit limit{};
   if (bytes <= 0 || !(statm >> pages) || ::getrlimit(RLIMIT_AS, &limit) != 0) return;
-  limit.rlim_cur = std::min(static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + bytes), limit.rlim_max);
+  limit.rlim_cur =
+      std::min(static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + bytes), limit.rlim_max);
   ::setrlimit(RLIMIT_AS, &limit);
 #endif
 }
@@ -93,7 +98,8 @@ void keep_to(const std::vector<int>& cpus) {
 
 }  // namespace
 
-Result<Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target) try {
+Result<Built> build(const te::Program& program, const schedule::Trace& trace,
+                    const Target& target) try {
   const double start = now();
   const flat::Program flat_program = LATHE_TRY(lowered(program, trace, target));
   Built built = describe(flat_program);
@@ -115,8 +121,9 @@ void BuildServer::serve() {
     } catch (const InvariantError& broken) {
       reply = compiler_bug(broken);
     }
-    const bool sent = reply ? channel_.send(reply->type, reply->body).has_value()
-                            : channel_.send(runner::kFailed, runner::encode(reply.error())).has_value();
+    const bool sent =
+        reply ? channel_.send(reply->type, reply->body).has_value()
+              : channel_.send(runner::kFailed, runner::encode(reply.error())).has_value();
     if (!sent) return;
   }
 }
@@ -128,7 +135,8 @@ Result<BuildServer::Reply> BuildServer::answer(const runner::Message& message) {
     case measure::kBuildProgram: return build_program(message);
     case measure::kBuildPeak: return build_peak();
     case measure::kBuildStream: return build_stream(message);
-    default: return fail(ErrorKind::kDataLoss, "the builder does not know request {}", message.type);
+    default:
+      return fail(ErrorKind::kDataLoss, "the builder does not know request {}", message.type);
   }
 }
 

@@ -12,8 +12,10 @@
 
 namespace lathe::builder {
 
-// From a program and a trace to a shared object: what the builder process does, for whoever wants it in their own.
-Result<measure::Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target);
+// From a program and a trace to a shared object: what the builder process does, for whoever wants
+// it in their own.
+Result<measure::Built> build(const te::Program& program, const schedule::Trace& trace,
+                             const Target& target);
 
 class BuildServer {
  public:
@@ -36,7 +38,7 @@ class BuildServer {
   runner::Channel& channel_;
   std::optional<te::Program> program_;
   Target target_;
-  std::set<std::string> known_;      // programs that need not be built again
+  std::set<std::string> known_;  // programs that need not be built again
 };
 
 }  // namespace lathe::builder

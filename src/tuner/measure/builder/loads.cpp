@@ -26,7 +26,9 @@ class Counter {
       seen_ = before;
       return;
     }
-    flat::each_part(*s, [&](const flat::Expr& e) { expression(e, times); }, [&](const flat::Stmt& inner) { statement(inner, times); });
+    flat::each_part(
+        *s, [&](const flat::Expr& e) { expression(e, times); },
+        [&](const flat::Stmt& inner) { statement(inner, times); });
   }
   double ratio() const { return multiplies_ > 0 ? loads_ / multiplies_ : 0; }
 
@@ -35,12 +37,14 @@ class Counter {
   void expression(const flat::Expr& e, double times) {
     const auto* binary = std::get_if<flat::Binary>(&e->value);
     const bool load = std::holds_alternative<flat::Load>(e->value);
-    const bool multiply = std::holds_alternative<flat::Fma>(e->value) ||
-                          (binary != nullptr && binary->op == flat::BinaryOp::kMul && e->type.dtype != Dtype::kI64);
+    const bool multiply =
+        std::holds_alternative<flat::Fma>(e->value) ||
+        (binary != nullptr && binary->op == flat::BinaryOp::kMul && e->type.dtype != Dtype::kI64);
     if ((load || multiply) && !seen_.insert(e->hash).second) return;
     loads_ += load ? times : 0;
     multiplies_ += multiply ? times : 0;
-    if (!load) flat::each_operand(*e, [&](const flat::Expr& operand) { expression(operand, times); });
+    if (!load)
+      flat::each_operand(*e, [&](const flat::Expr& operand) { expression(operand, times); });
   }
 
   std::unordered_set<std::uint64_t> seen_;  // in this list of statements

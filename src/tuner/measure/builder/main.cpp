@@ -1,5 +1,5 @@
-// `lathe-builder`: turns traces into shared objects for the tuner that started it. Not for people: it speaks binary
-// messages over an inherited descriptor.
+// `lathe-builder`: turns traces into shared objects for the tuner that started it. Not for people:
+// it speaks binary messages over an inherited descriptor.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -19,7 +19,7 @@ int main() {
   }
   ::fcntl(lathe::runner::kChannelFd, F_SETFD, FD_CLOEXEC);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::signal(SIGINT, SIG_IGN);         // Ctrl-C is the tuner's to handle
+  ::signal(SIGINT, SIG_IGN);  // Ctrl-C is the tuner's to handle
   std::set_new_handler([] { ::_exit(lathe::runner::kOutOfMemoryStatus); });
   lathe::remove_abandoned_folders();
   lathe::runner::Channel channel{lathe::runner::Fd(lathe::runner::kChannelFd)};

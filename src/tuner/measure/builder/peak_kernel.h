@@ -1,4 +1,5 @@
-// The machine's peak: as many independent multiply-adds as it takes to fill the units, in registers.
+// The machine's peak: as many independent multiply-adds as it takes to fill the units, in
+// registers.
 #pragma once
 
 #include "base/target.h"
@@ -7,8 +8,8 @@
 namespace lathe::builder {
 
 struct PeakKernel {
-  flat::Program program;             // reads an input "x" of two numbers, writes "y"
-  double flops = 0;                  // of one run
+  flat::Program program;  // reads an input "x" of two numbers, writes "y"
+  double flops = 0;       // of one run
 };
 PeakKernel peak_kernel(const Target& target);
 

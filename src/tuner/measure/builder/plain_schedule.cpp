@@ -6,10 +6,12 @@
 namespace lathe::builder {
 namespace {
 
-constexpr std::int64_t kRows = 6;  // of accumulators; with 4 vectors each 24 of 32 registers, with 2 12 of 16
+constexpr std::int64_t kRows =
+    6;  // of accumulators; with 4 vectors each 24 of 32 registers, with 2 12 of 16
 
 // The result's tile at `loop` in registers, its last dimension in vectors.
-void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::string& loop, schedule::Trace& trace) {
+void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::string& loop,
+                      schedule::Trace& trace) {
   const int last = static_cast<int>(tensor.shape.size()) - 1;
   const std::string name = tensor.name + ".acc";
   std::vector<schedule::LayoutItem> layout;
@@ -18,27 +20,30 @@ void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::s
   layout.push_back({last, std::int64_t{1}});
   trace.push_back(schedule::Cache{tensor.name, name, loop, ir::Scope::kRegister, layout});
   for (std::size_t i = 0; i < layout.size(); ++i)
-    trace.push_back(schedule::Annotate{.loop = fmt::format("{}.d{}", name, i),
-                                       .kind = i + 1 == layout.size() ? ir::LoopKind::kVectorized
-                                                                      : ir::LoopKind::kUnrolled});
+    trace.push_back(schedule::Annotate{
+        .loop = fmt::format("{}.d{}", name, i),
+        .kind = i + 1 == layout.size() ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled});
 }
 
-// The other spatial iterator that is best kept in registers beside the last one: the longest, whose rows share most.
+// The other spatial iterator that is best kept in registers beside the last one: the longest, whose
+// rows share most.
 const te::Iterator* row_of(const te::Stage& stage, const te::Iterator* last) {
   const te::Iterator* row = nullptr;
   for (const te::Iterator& iter : stage.iters)
-    if (iter.kind == te::IterKind::kSpatial && &iter != last && iter.extent > 1 && (!row || iter.extent > row->extent))
+    if (iter.kind == te::IterKind::kSpatial && &iter != last && iter.extent > 1 &&
+        (!row || iter.extent > row->extent))
       row = &iter;
   return row;
 }
 
 // Everything but `last` and `row` outside, then their blocks, the reductions, and the tile.
-void add_tile(const te::Stage& stage, const std::string& prefix, const te::Iterator* last, const te::Iterator* row,
-              schedule::Trace& trace) {
+void add_tile(const te::Stage& stage, const std::string& prefix, const te::Iterator* last,
+              const te::Iterator* row, schedule::Trace& trace) {
   const std::string loop = prefix + last->name;
   std::vector<std::string> order;
   for (const te::Iterator& iter : stage.iters)
-    if (iter.kind == te::IterKind::kSpatial && &iter != last && &iter != row) order.push_back(prefix + iter.name);
+    if (iter.kind == te::IterKind::kSpatial && &iter != last && &iter != row)
+      order.push_back(prefix + iter.name);
   order.push_back(loop + ".o");
   if (row != nullptr) order.push_back(prefix + row->name + ".o");
   for (const te::Iterator& iter : stage.iters)
@@ -47,12 +52,15 @@ void add_tile(const te::Stage& stage, const std::string& prefix, const te::Itera
   order.push_back(loop + ".u");
   order.push_back(loop + ".v");
   trace.push_back(schedule::Reorder{order});
-  if (row != nullptr) trace.push_back(schedule::Annotate{.loop = prefix + row->name + ".i", .kind = ir::LoopKind::kUnrolled});
+  if (row != nullptr)
+    trace.push_back(
+        schedule::Annotate{.loop = prefix + row->name + ".i", .kind = ir::LoopKind::kUnrolled});
   trace.push_back(schedule::Annotate{.loop = loop + ".u", .kind = ir::LoopKind::kUnrolled});
   trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
 }
 
-void add_stage(const te::Program& program, const te::Stage& stage, const Target& target, schedule::Trace& trace) {
+void add_stage(const te::Program& program, const te::Stage& stage, const Target& target,
+               schedule::Trace& trace) {
   const te::Tensor& tensor = program.tensors[stage.tensor];
   const std::string prefix = tensor.name + ".";
   std::int64_t lanes = std::max(1, target.lanes(size_of(tensor.dtype)));
@@ -61,7 +69,8 @@ void add_stage(const te::Program& program, const te::Stage& stage, const Target&
     if (iter.kind == te::IterKind::kSpatial) last = &iter;
   if (last == nullptr || lanes < 2 || last->extent < 2) return;
   // A row shorter than a vector is one vector with lanes off.
-  const auto whole = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(last->extent)));
+  const auto whole =
+      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(last->extent)));
   lanes = std::min(lanes, whole);
   const ir::Tail tail = last->extent < lanes ? ir::Tail::kMask : ir::Tail::kPeel;
   const std::string loop = prefix + last->name;
@@ -70,13 +79,14 @@ void add_stage(const te::Program& program, const te::Stage& stage, const Target&
     trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
     return;
   }
-  const std::int64_t vectors = std::min<std::int64_t>(target.vector_registers >= 32 ? 4 : 2, std::max<std::int64_t>(1, last->extent / lanes));
+  const std::int64_t vectors = std::min<std::int64_t>(
+      target.vector_registers >= 32 ? 4 : 2, std::max<std::int64_t>(1, last->extent / lanes));
   const te::Iterator* row = row_of(stage, last);
   trace.push_back(schedule::Split{loop, lanes * vectors, loop + ".o", loop + ".i", tail});
   trace.push_back(schedule::Split{loop + ".i", lanes, loop + ".u", loop + ".v", tail});
   if (row != nullptr)
-    trace.push_back(schedule::Split{prefix + row->name, std::min(kRows, row->extent), prefix + row->name + ".o",
-                                    prefix + row->name + ".i"});
+    trace.push_back(schedule::Split{prefix + row->name, std::min(kRows, row->extent),
+                                    prefix + row->name + ".o", prefix + row->name + ".i"});
   add_tile(stage, prefix, last, row, trace);
   add_accumulators(tensor, lanes, row != nullptr ? prefix + row->name + ".o" : loop + ".o", trace);
 }

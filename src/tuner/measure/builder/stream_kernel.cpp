@@ -5,22 +5,28 @@
 namespace lathe::builder {
 namespace {
 
-constexpr int kChains = 8;           // sums that reads are added to, so that none waits for another
-constexpr std::int64_t kSteps = 8;   // reads or writes, whichever are fewer, in an iteration
+constexpr int kChains = 8;          // sums that reads are added to, so that none waits for another
+constexpr std::int64_t kSteps = 8;  // reads or writes, whichever are fewer, in an iteration
 constexpr std::int64_t kMostRatio = 4;
 
 struct Stream {
-  int lanes, thread, loop;           // variables
+  int lanes, thread, loop;             // variables
   std::int64_t reads = 0, writes = 0;  // vectors of a thread
   std::int64_t read = 0, written = 0;  // until here
   std::vector<flat::Stmt> stmts;
 
   flat::Type vector() const { return {Dtype::kF32, lanes}; }
-  flat::Expr index(std::int64_t of_thread, std::int64_t done, std::int64_t step, std::int64_t k) const {
-    const auto scaled = [](flat::Expr e, std::int64_t by) { return flat::binary(flat::BinaryOp::kMul, std::move(e), flat::int_imm(by)); };
-    const auto plus = [](flat::Expr a, flat::Expr b) { return flat::binary(flat::BinaryOp::kAdd, std::move(a), std::move(b)); };
-    return plus(plus(scaled(flat::var(thread), of_thread * lanes), scaled(flat::var(loop), step * lanes)),
-                flat::int_imm((done + k) * lanes));
+  flat::Expr index(std::int64_t of_thread, std::int64_t done, std::int64_t step,
+                   std::int64_t k) const {
+    const auto scaled = [](flat::Expr e, std::int64_t by) {
+      return flat::binary(flat::BinaryOp::kMul, std::move(e), flat::int_imm(by));
+    };
+    const auto plus = [](flat::Expr a, flat::Expr b) {
+      return flat::binary(flat::BinaryOp::kAdd, std::move(a), std::move(b));
+    };
+    return plus(
+        plus(scaled(flat::var(thread), of_thread * lanes), scaled(flat::var(loop), step * lanes)),
+        flat::int_imm((done + k) * lanes));
   }
   // So many iterations of so many reads and writes each.
   void iterate(std::int64_t times, std::int64_t r, std::int64_t w) {
@@ -28,24 +34,32 @@ struct Stream {
     std::vector<flat::Stmt> body;
     for (std::int64_t k = 0; k < r; ++k) {
       const int chain = static_cast<int>(k % kChains);
-      body.push_back(flat::reg_write(chain, flat::binary(flat::BinaryOp::kAdd, flat::reg_read(chain, vector()),
-                                                         flat::load(0, index(reads, read, r, k), vector()))));
+      body.push_back(
+          flat::reg_write(chain, flat::binary(flat::BinaryOp::kAdd, flat::reg_read(chain, vector()),
+                                              flat::load(0, index(reads, read, r, k), vector()))));
     }
     for (std::int64_t k = 0; k < w; ++k)
-      body.push_back(flat::store(1, index(writes, written, w, k), flat::reg_read(static_cast<int>(k % kChains), vector())));
-    stmts.push_back(flat::for_loop(loop, flat::int_imm(0), flat::int_imm(times), flat::ForKind::kSerial, flat::seq(body)));
+      body.push_back(flat::store(1, index(writes, written, w, k),
+                                 flat::reg_read(static_cast<int>(k % kChains), vector())));
+    stmts.push_back(flat::for_loop(loop, flat::int_imm(0), flat::int_imm(times),
+                                   flat::ForKind::kSerial, flat::seq(body)));
     read += times * r;
     written += times * w;
   }
 };
 
 flat::Border stream_border(const char* name, std::int64_t size) {
-  return {.name = name, .dtype = Dtype::kF32, .shape = {size}, .layout = {{0, 1, size, 1}}, .size = size};
+  return {.name = name,
+          .dtype = Dtype::kF32,
+          .shape = {size},
+          .layout = {{0, 1, size, 1}},
+          .size = size};
 }
 
 }  // namespace
 
-flat::Program stream_kernel(const Target& target, std::int64_t read_bytes, std::int64_t written_bytes) {
+flat::Program stream_kernel(const Target& target, std::int64_t read_bytes,
+                            std::int64_t written_bytes) {
   Stream stream{std::max(1, target.lanes(4)), 0, 1};
   const auto vectors = [&](std::int64_t bytes) {
     const std::int64_t share = std::int64_t{4} * stream.lanes * target.threads;
@@ -54,19 +68,23 @@ flat::Program stream_kernel(const Target& target, std::int64_t read_bytes, std::
   stream.reads = vectors(read_bytes);
   stream.writes = vectors(written_bytes);
   flat::Program program;
-  const std::int64_t x = stream.reads * stream.lanes * target.threads, y = stream.writes * stream.lanes * target.threads;
+  const std::int64_t x = stream.reads * stream.lanes * target.threads,
+                     y = stream.writes * stream.lanes * target.threads;
   program.inputs = {stream_border("x", x)};
   program.outputs = {stream_border("y", y)};
-  program.buffers = {{.name = "x", .dtype = Dtype::kF32, .size = x, .scope = flat::Scope::kInput, .slot = 0},
-                     {.name = "y", .dtype = Dtype::kF32, .size = y, .scope = flat::Scope::kOutput, .slot = 0}};
+  program.buffers = {
+      {.name = "x", .dtype = Dtype::kF32, .size = x, .scope = flat::Scope::kInput, .slot = 0},
+      {.name = "y", .dtype = Dtype::kF32, .size = y, .scope = flat::Scope::kOutput, .slot = 0}};
   program.vars = {"thread", "mixed", "reads", "read", "writes", "written"};
   program.regs.assign(kChains, stream.vector());
 
-  for (int c = 0; c < kChains; ++c) stream.stmts.push_back(flat::reg_write(c, flat::imm(0, stream.vector())));
+  for (int c = 0; c < kChains; ++c)
+    stream.stmts.push_back(flat::reg_write(c, flat::imm(0, stream.vector())));
   const std::int64_t fewer = std::min(stream.reads, stream.writes);
   const std::int64_t r = std::clamp<std::int64_t>(stream.reads / fewer, 1, kMostRatio);
   const std::int64_t w = std::clamp<std::int64_t>(stream.writes / fewer, 1, kMostRatio);
-  // Each loop has a variable of its own; what is left of each kind comes after, in large steps and then one by one.
+  // Each loop has a variable of its own; what is left of each kind comes after, in large steps and
+  // then one by one.
   stream.iterate(fewer / kSteps, r * kSteps, w * kSteps);
   for (const std::int64_t step : {4 * kSteps, std::int64_t{1}}) {
     ++stream.loop;
@@ -78,11 +96,13 @@ flat::Program stream_kernel(const Target& target, std::int64_t read_bytes, std::
   }
   // So that every sum is wanted.
   flat::Expr sum = flat::reg_read(0, stream.vector());
-  for (int c = 1; c < kChains; ++c) sum = flat::binary(flat::BinaryOp::kAdd, sum, flat::reg_read(c, stream.vector()));
-  const flat::Expr base = flat::binary(flat::BinaryOp::kMul, flat::var(0), flat::int_imm(stream.writes * stream.lanes));
+  for (int c = 1; c < kChains; ++c)
+    sum = flat::binary(flat::BinaryOp::kAdd, sum, flat::reg_read(c, stream.vector()));
+  const flat::Expr base =
+      flat::binary(flat::BinaryOp::kMul, flat::var(0), flat::int_imm(stream.writes * stream.lanes));
   stream.stmts.push_back(flat::store(1, base, sum));
-  program.run =
-      flat::for_loop(0, flat::int_imm(0), flat::int_imm(target.threads), flat::ForKind::kParallel, flat::seq(stream.stmts));
+  program.run = flat::for_loop(0, flat::int_imm(0), flat::int_imm(target.threads),
+                               flat::ForKind::kParallel, flat::seq(stream.stmts));
   return program;
 }
 

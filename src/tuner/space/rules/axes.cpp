@@ -6,9 +6,11 @@ namespace lathe::space {
 namespace {
 
 // Lanes along `iter` touch consecutive elements, or could with a layout of the schedule's choice.
-bool consecutive(const te::Program& program, int tensor, const std::vector<ir::Affine>& index, int iter) {
+bool consecutive(const te::Program& program, int tensor, const std::vector<ir::Affine>& index,
+                 int iter) {
   if (!touches(index, iter)) return true;
-  const auto rows = std::ranges::count_if(index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
+  const auto rows =
+      std::ranges::count_if(index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
   return (rows == 1 && index.back().coef_of(iter) == 1) ||
          (layout_is_free(program, tensor) && plain_dim(index, iter) >= 0);
 }
@@ -16,7 +18,8 @@ bool consecutive(const te::Program& program, int tensor, const std::vector<ir::A
 // Lanes along `iter` read consecutive elements of row-major tensors.
 bool reads_as_they_lie(const te::Stage& stage, int iter) {
   return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
-    const auto rows = std::ranges::count_if(read->index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
+    const auto rows = std::ranges::count_if(
+        read->index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
     return rows == 0 || (rows == 1 && read->index.back().coef_of(iter) == 1);
   });
 }
@@ -29,16 +32,17 @@ Axes assign(const te::Program& program, int stage_index, int vector) {
   const auto reads = ir::reads_of(stage.body);
   for (const ir::Read* read : reads) {
     if (!touches(read->index, vector)) continue;
-    const bool better = axes.weights == nullptr || (program.tensors[read->tensor].constant &&
-                                                    !program.tensors[axes.weights->tensor].constant);
+    const bool better =
+        axes.weights == nullptr ||
+        (program.tensors[read->tensor].constant && !program.tensors[axes.weights->tensor].constant);
     if (better) axes.weights = read;
   }
   for (const ir::Read* read : reads)
     if (read != axes.weights && axes.input == nullptr) axes.input = read;
   for (int i = static_cast<int>(stage.iters.size()); i-- > 0;) {
     if (stage.iters[i].kind != te::IterKind::kSpatial || i == vector) continue;
-    const bool shared = axes.weights != nullptr && axes.input != nullptr && touches(axes.weights->index, i) &&
-                        touches(axes.input->index, i);
+    const bool shared = axes.weights != nullptr && axes.input != nullptr &&
+                        touches(axes.weights->index, i) && touches(axes.input->index, i);
     const bool pixel = !shared && axes.pixels.size() < 2 && stage.iters[i].extent > 1;
     (pixel ? axes.pixels : axes.batch).push_back(i);
   }
@@ -106,7 +110,8 @@ bool all_plain(const std::vector<ir::Affine>& index) {
 std::vector<Axes> classify(const te::Program& program, int stage_index) {
   const te::Stage& stage = program.stages[stage_index];
   const auto written = written_index(stage);
-  // An intermediate counts like the border it flows to: a fused consumer stores along the same axis.
+  // An intermediate counts like the border it flows to: a fused consumer stores along the same
+  // axis.
   const bool plain_result = !program.contract.free_layout;
   // Between intermediates nothing is gained by another layout than they have.
   const bool only_intermediates =
@@ -126,12 +131,14 @@ std::vector<Axes> classify(const te::Program& program, int stage_index) {
     const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1
                                      : consecutive(program, stage.tensor, written, i);
     Axes axes = assign(program, stage_index, i);
-    // Best where stores are consecutive too (a reduction stores seldom, so scattered stores can win), then axes that
-    // only the weights touch, then long ones.
+    // Best where stores are consecutive too (a reduction stores seldom, so scattered stores can
+    // win), then axes that only the weights touch, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
     if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast)) continue;
-    const bool as_it_lies = only_intermediates && written.back().coef_of(i) == 1 && reads_as_they_lie(stage, i);
-    found.emplace_back((as_it_lies ? 1 << 22 : 0) + (stores ? 1 << 21 : 0) + (broadcast ? 1 << 20 : 0) +
+    const bool as_it_lies =
+        only_intermediates && written.back().coef_of(i) == 1 && reads_as_they_lie(stage, i);
+    found.emplace_back((as_it_lies ? 1 << 22 : 0) + (stores ? 1 << 21 : 0) +
+                           (broadcast ? 1 << 20 : 0) +
                            std::min<std::int64_t>(stage.iters[i].extent, 1 << 16),
                        std::move(axes));
   }

@@ -5,14 +5,17 @@
 
 namespace lathe::space {
 
-void schedule_plainly(const te::Program& view, const te::Stage& stage, const Target& target, ir::Nest& nest,
-                      schedule::Trace& trace) {
-  const auto step = [&](schedule::Step s) { try_step(nest, trace, std::move(s), view.contract.free_layout); };
+void schedule_plainly(const te::Program& view, const te::Stage& stage, const Target& target,
+                      ir::Nest& nest, schedule::Trace& trace) {
+  const auto step = [&](schedule::Step s) {
+    try_step(nest, trace, std::move(s), view.contract.free_layout);
+  };
   const auto kind = [&](const std::string& loop, ir::LoopKind k) {
     step(schedule::Annotate{.loop = loop, .kind = k});
   };
   std::vector<std::string> order, reduction;
-  for (const te::Iterator& it : stage.iters) (it.kind == te::IterKind::kSpatial ? order : reduction).push_back(it.name);
+  for (const te::Iterator& it : stage.iters)
+    (it.kind == te::IterKind::kSpatial ? order : reduction).push_back(it.name);
   if (order.empty()) return;
   const std::int64_t lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
   const std::string last = order.back();

@@ -21,10 +21,12 @@ bool is_dear(const ir::Expr& body) {
   bool dear = false;
   ir::for_each_node(body, [&](const ir::Expr& e) {
     if (const auto* u = std::get_if<ir::Unary>(&e->value))
-      dear |= u->op != ir::UnaryOp::kNeg && u->op != ir::UnaryOp::kAbs && u->op != ir::UnaryOp::kNot &&
-              u->op != ir::UnaryOp::kFloor && u->op != ir::UnaryOp::kCeil;
+      dear |= u->op != ir::UnaryOp::kNeg && u->op != ir::UnaryOp::kAbs &&
+              u->op != ir::UnaryOp::kNot && u->op != ir::UnaryOp::kFloor &&
+              u->op != ir::UnaryOp::kCeil;
     if (const auto* b = std::get_if<ir::Binary>(&e->value))
-      dear |= b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow;
+      dear |=
+          b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow;
   });
   return dear;
 }
@@ -42,8 +44,8 @@ bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id) {
   double evaluations = 0;
   for (const ir::BlockId reader : analysis::readers_of(nest, block.writes)) {
     const auto reads = ir::reads_of(nest.blocks[reader].body);
-    const auto times =
-        static_cast<int>(std::ranges::count(reads, block.writes, [](const ir::Read* read) { return read->tensor; }));
+    const auto times = static_cast<int>(
+        std::ranges::count(reads, block.writes, [](const ir::Read* read) { return read->tensor; }));
     evaluations += times * iterations_of(nest, reader);
     if (nodes_in(nest.blocks[reader].body) + times * nodes > kLargestBody) return false;
   }
@@ -57,8 +59,10 @@ te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Program& p
     return tensor;
   }
   const ir::Buffer& buffer = nest.buffers[id];
-  te::Tensor tensor{buffer.name, buffer.dtype, {}, te::TensorRole::kIntermediate, buffer.constant, {}};
-  for (const ir::SizeId size : buffer.shape) tensor.shape.push_back(nest.sizes.constant_value(size));
+  te::Tensor tensor{buffer.name, buffer.dtype, {}, te::TensorRole::kIntermediate, buffer.constant,
+                    {}};
+  for (const ir::SizeId size : buffer.shape)
+    tensor.shape.push_back(nest.sizes.constant_value(size));
   return tensor;
 }
 
@@ -119,8 +123,11 @@ void inline_stages(Prepared& prepared, const te::Program& program) {
   ir::Nest& nest = prepared.nest;
   for (const te::Stage& stage : program.stages) {
     const te::Tensor& tensor = program.tensors[stage.tensor];
-    if (stage.reduce != ir::ReduceOp::kNone || tensor.role != te::TensorRole::kIntermediate) continue;
-    if (nest.buffers[stage.tensor].constant || !is_worth_inlining(nest, nest.find_block(tensor.name))) continue;
+    if (stage.reduce != ir::ReduceOp::kNone || tensor.role != te::TensorRole::kIntermediate)
+      continue;
+    if (nest.buffers[stage.tensor].constant ||
+        !is_worth_inlining(nest, nest.find_block(tensor.name)))
+      continue;
     try_step(nest, prepared.steps, schedule::Inline{tensor.name}, program.contract.free_layout);
   }
 }

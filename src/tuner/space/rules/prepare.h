@@ -1,11 +1,17 @@
 // A program as rules see it: after the steps that every schedule of it begins with.
 //
-//  - Element-wise stages are inlined into their readers, but for those that depend on constants alone (prepare() computes
-//    them once), those that cost more to compute again than to keep, and those that would make an expression too large.
-//  - A reduction along rows, which no axis of the result can vectorize, gets lanes along the reduction: partial results
-//    NAME.lanes, a few vectors of them where there are few rows (NAME.vectors), that small reductions sum up.
-//  - A long sum is cut into blocks, and blocks of blocks: partial results NAME.part. The rounding error of a chain of n
-//    additions grows as the square root of n where it is random, and as n where the terms are alike.
+//  - Element-wise stages are inlined into their readers, but for those that depend on constants
+//  alone (prepare() computes
+//    them once), those that cost more to compute again than to keep, and those that would make an
+//    expression too large.
+//  - A reduction along rows, which no axis of the result can vectorize, gets lanes along the
+//  reduction: partial results
+//    NAME.lanes, a few vectors of them where there are few rows (NAME.vectors), that small
+//    reductions sum up.
+//  - A long sum is cut into blocks, and blocks of blocks: partial results NAME.part. The rounding
+//  error of a chain of n
+//    additions grows as the square root of n where it is random, and as n where the terms are
+//    alike.
 #pragma once
 
 #include "base/target.h"
@@ -15,8 +21,9 @@
 
 namespace lathe::space {
 
-// The nest's blocks as stages, in tree order: tensors are its buffers, iterators the loops around a block, by their names,
-// those of the result's dimensions first. Only what bodies read is meant; positions of iterators in them are not kept.
+// The nest's blocks as stages, in tree order: tensors are its buffers, iterators the loops around a
+// block, by their names, those of the result's dimensions first. Only what bodies read is meant;
+// positions of iterators in them are not kept.
 te::Program view_of(const ir::Nest& nest, const te::Program& program);
 
 struct Prepared {
@@ -30,9 +37,10 @@ Prepared prepare(const te::Program& program, const Target& target);
 void inline_stages(Prepared& prepared, const te::Program& program);
 void split_reductions(Prepared& prepared, const te::Program& program, const Target& target);
 
-// What is neither tiled nor fused gets vector lanes along the last axis of its result, threads along the first.
-void schedule_plainly(const te::Program& view, const te::Stage& stage, const Target& target, ir::Nest& nest,
-                      schedule::Trace& trace);
+// What is neither tiled nor fused gets vector lanes along the last axis of its result, threads
+// along the first.
+void schedule_plainly(const te::Program& view, const te::Stage& stage, const Target& target,
+                      ir::Nest& nest, schedule::Trace& trace);
 
 // Applies the step and keeps it; false if it was refused.
 bool try_step(ir::Nest& nest, schedule::Trace& trace, schedule::Step step, bool free_layout);

@@ -12,24 +12,25 @@ constexpr std::int64_t kEnoughChains = 8;  // vectors under way that hide the la
 
 constexpr double kFewPartials = 1 << 18;
 
-// How a chain of additions is cut: one longer than `longest` into blocks of `inner`, those into blocks of `outer` and so on.
+// How a chain of additions is cut: one longer than `longest` into blocks of `inner`, those into
+// blocks of `outer` and so on.
 struct Cuts {
   std::int64_t longest, inner, outer;
 };
-// What is read once can be summed up in short blocks at no cost: a block of as many vectors as there are chains fills the
-// first cache's lines many times over.
+// What is read once can be summed up in short blocks at no cost: a block of as many vectors as
+// there are chains fills the first cache's lines many times over.
 constexpr Cuts kStream{512, 16, 16};
 // Partial results of a product are as many as the result's elements a block.
 constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9};
 
-// Two reads that each leave out an axis of the result which the other has: elements are used again, which a register tile
-// is for.
+// Two reads that each leave out an axis of the result which the other has: elements are used again,
+// which a register tile is for.
 bool has_reuse(const te::Stage& stage) {
   const auto reads = ir::reads_of(stage.body);
   const auto lacks = [&](const ir::Read* a, const ir::Read* b) {
     for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
-      if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent > 1 && !touches(a->index, i) &&
-          touches(b->index, i))
+      if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent > 1 &&
+          !touches(a->index, i) && touches(b->index, i))
         return true;
     return false;
   };
@@ -43,22 +44,29 @@ bool has_reuse(const te::Stage& stage) {
 int row_axis(const te::Program& view, const te::Stage& stage, std::int64_t lanes) {
   if (stage.reduce == ir::ReduceOp::kNone || lanes < 2 || has_reuse(stage)) return -1;
   const auto reads = ir::reads_of(stage.body);
-  const auto last_is = [](const ir::Read* read, int i) { return !read->index.empty() && read->index.back().coef_of(i) == 1; };
+  const auto last_is = [](const ir::Read* read, int i) {
+    return !read->index.empty() && read->index.back().coef_of(i) == 1;
+  };
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
-    if (stage.iters[i].kind != te::IterKind::kSpatial || 2 * stage.iters[i].extent < lanes) continue;
+    if (stage.iters[i].kind != te::IterKind::kSpatial || 2 * stage.iters[i].extent < lanes)
+      continue;
     const bool consecutive = std::ranges::all_of(reads, [&](const ir::Read* read) {
       return !touches(read->index, i) || last_is(read, i) || view.tensors[read->tensor].constant;
     });
-    const bool touched = std::ranges::any_of(reads, [&](const ir::Read* read) { return touches(read->index, i); });
+    const bool touched =
+        std::ranges::any_of(reads, [&](const ir::Read* read) { return touches(read->index, i); });
     if (consecutive && touched) return -1;
   }
   int best = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
-    if (stage.iters[i].kind != te::IterKind::kReduce || stage.iters[i].extent < kShortRow * lanes) continue;
+    if (stage.iters[i].kind != te::IterKind::kReduce || stage.iters[i].extent < kShortRow * lanes)
+      continue;
     const bool consecutive = std::ranges::all_of(
         reads, [&](const ir::Read* read) { return !touches(read->index, i) || last_is(read, i); });
-    const bool along = std::ranges::any_of(reads, [&](const ir::Read* read) { return last_is(read, i); });
-    if (consecutive && along && (best < 0 || stage.iters[i].extent > stage.iters[best].extent)) best = i;
+    const bool along =
+        std::ranges::any_of(reads, [&](const ir::Read* read) { return last_is(read, i); });
+    if (consecutive && along && (best < 0 || stage.iters[i].extent > stage.iters[best].extent))
+      best = i;
   }
   return best;
 }
@@ -71,13 +79,15 @@ class Splitter {
   void split(const std::string& name) {
     const ir::BlockId id = prepared_.nest.find_block(name);
     const te::Program view = view_of(prepared_.nest, program_);
-    const te::Stage stage = *std::ranges::find(view.stages, prepared_.nest.blocks[id].writes, &te::Stage::tensor);
+    const te::Stage stage =
+        *std::ranges::find(view.stages, prepared_.nest.blocks[id].writes, &te::Stage::tensor);
     if (stage.reduce == ir::ReduceOp::kNone) return;
     const std::int64_t lanes = target_.lanes(size_of(stage.body->dtype));
     const int row = row_axis(view, stage, lanes);
     std::vector<Chain> chain;
     for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
-      if (stage.iters[i].kind == te::IterKind::kReduce && i != row) chain.push_back({stage.iters[i].name, stage.iters[i].extent});
+      if (stage.iters[i].kind == te::IterKind::kReduce && i != row)
+        chain.push_back({stage.iters[i].name, stage.iters[i].extent});
     std::string block = name;
     if (row >= 0) {
       const te::Iterator& it = stage.iters[row];
@@ -105,24 +115,30 @@ class Splitter {
     std::int64_t rows = 1, chains = kEnoughChains;
     for (const te::Iterator& it : stage.iters)
       if (it.kind == te::IterKind::kSpatial) rows *= it.extent;
-    while (chains > 1 && (chains * rows > kEnoughChains || chains * kShortRow > vectors)) chains /= 2;
+    while (chains > 1 && (chains * rows > kEnoughChains || chains * kShortRow > vectors))
+      chains /= 2;
     return chains;
   }
 
-  // Partial results NAME.lanes, one a lane, and NAME.vectors, one a lane of each vector under way; `block` becomes the
-  // block that computes the last of them.
-  bool give_lanes(std::string& block, const std::string& loop, std::int64_t lanes, std::int64_t chains) {
+  // Partial results NAME.lanes, one a lane, and NAME.vectors, one a lane of each vector under way;
+  // `block` becomes the block that computes the last of them.
+  bool give_lanes(std::string& block, const std::string& loop, std::int64_t lanes,
+                  std::int64_t chains) {
     const std::string name = block;
-    if (!step(schedule::Split{loop, lanes * chains, loop + ".k", loop + ".w", ir::Tail::kPeel})) return false;
+    if (!step(schedule::Split{loop, lanes * chains, loop + ".k", loop + ".w", ir::Tail::kPeel}))
+      return false;
     std::string lane = loop + ".w";
     if (chains > 1) {
-      if (!step(schedule::Split{lane, lanes, loop + ".u", loop + ".l", ir::Tail::kPeel})) return false;
+      if (!step(schedule::Split{lane, lanes, loop + ".u", loop + ".l", ir::Tail::kPeel}))
+        return false;
       lane = loop + ".l";
     }
     if (!step(schedule::Rfactor{block, lane, name + ".lanes"})) return false;
     block = name + ".lanes";
     if (chains == 1) return true;
-    const auto last = static_cast<int>(prepared_.nest.buffers[prepared_.nest.find_buffer(block)].shape.size()) - 1;
+    const auto last =
+        static_cast<int>(prepared_.nest.buffers[prepared_.nest.find_buffer(block)].shape.size()) -
+        1;
     if (!step(schedule::Rfactor{block, loop + ".u", name + ".vectors", last})) return false;
     block = name + ".vectors";
     return true;
@@ -152,7 +168,8 @@ class Splitter {
         continue;
       }
       const auto halve = [&](std::int64_t part) {
-        const bool done = step(schedule::Split{loop, part, loop + ".b", loop + ".a", ir::Tail::kPeel});
+        const bool done =
+            step(schedule::Split{loop, part, loop + ".b", loop + ".a", ir::Tail::kPeel});
         extent = (extent + part - 1) / part;
         return done;
       };
@@ -171,14 +188,17 @@ class Splitter {
   }
 
   // The loop over the largest blocks is the outermost dimension of the partial results.
-  void cut(const std::string& name, std::string block, const std::vector<Chain>& chain, const Cuts& cuts) {
+  void cut(const std::string& name, std::string block, const std::vector<Chain>& chain,
+           const Cuts& cuts) {
     std::int64_t length = 1;
     for (const Chain& c : chain) length *= c.extent;
     if (length <= cuts.longest) return;
     const std::vector<std::string> outer = block_loops(chain, cuts);
     for (std::size_t k = outer.size(); k-- > 0;) {
       const std::string partial = name + ".part" + (k == 0 ? "" : std::to_string(k));
-      if (!step(schedule::Rfactor{block, outer[k], partial, static_cast<int>(outer.size() - 1 - k)})) return;
+      if (!step(
+              schedule::Rfactor{block, outer[k], partial, static_cast<int>(outer.size() - 1 - k)}))
+        return;
       block = partial;
     }
   }
@@ -193,7 +213,8 @@ class Splitter {
 void split_reductions(Prepared& prepared, const te::Program& program, const Target& target) {
   Splitter splitter(prepared, program, target);
   std::vector<std::string> names;
-  for (const ir::BlockId id : prepared.nest.blocks_in_order()) names.push_back(prepared.nest.blocks[id].name);
+  for (const ir::BlockId id : prepared.nest.blocks_in_order())
+    names.push_back(prepared.nest.blocks[id].name);
   for (const std::string& name : names) splitter.split(name);
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-constexpr double kWorthATile = 32;  // a reduction with a smaller share of the work than one in so many gets plain loops
+constexpr double kWorthATile =
+    32;  // a reduction with a smaller share of the work than one in so many gets plain loops
 
 Values up_to(Values values, std::int64_t most) {
   std::erase_if(values, [&](std::int64_t v) { return v > most; });
@@ -56,16 +57,22 @@ std::int64_t largest(const TileRule& rule, Get&& get) {
 }
 // A copy would take the place of both reads, though it is laid out for one.
 bool is_both_operands(const Axes& axes) {
-  return axes.weights != nullptr && axes.input != nullptr && axes.weights->tensor == axes.input->tensor;
+  return axes.weights != nullptr && axes.input != nullptr &&
+         axes.weights->tensor == axes.input->tensor;
 }
-int pixel(const Axes& axes, std::size_t which) { return which < axes.pixels.size() ? axes.pixels[which] : -1; }
+int pixel(const Axes& axes, std::size_t which) {
+  return which < axes.pixels.size() ? axes.pixels[which] : -1;
+}
 
 // Every operand has all axes of the register tile, so that nothing read is used twice in it.
 bool streams(const TileRule& rule, const Axes& axes) {
-  return axes.reduce >= 0 && std::ranges::all_of(ir::reads_of(rule.program.stages[axes.stage].body), [&](const ir::Read* read) {
-    return touches(read->index, axes.vector) &&
-           std::ranges::all_of(axes.pixels, [&](int p) { return touches(read->index, p); });
-  });
+  return axes.reduce >= 0 &&
+         std::ranges::all_of(
+             ir::reads_of(rule.program.stages[axes.stage].body), [&](const ir::Read* read) {
+               return touches(read->index, axes.vector) &&
+                      std::ranges::all_of(axes.pixels,
+                                          [&](int p) { return touches(read->index, p); });
+             });
 }
 
 bool has_pad(const TileRule& rule) {
@@ -76,9 +83,12 @@ bool has_pad(const TileRule& rule) {
 
 std::vector<std::string> loop_orders(const TileRule& rule) {
   const Axes& axes = rule.axes[0];
-  if (axes.reduce < 0) return axes.pixels.empty() ? std::vector<std::string>{"V.v"} : std::vector<std::string>{"VP.vp", "PV.vp", "VP.pv", "PV.pv"};
+  if (axes.reduce < 0)
+    return axes.pixels.empty() ? std::vector<std::string>{"V.v"}
+                               : std::vector<std::string>{"VP.vp", "PV.vp", "VP.pv", "PV.pv"};
   const bool stream = streams(rule, axes);
-  if (axes.pixels.empty()) return stream ? std::vector<std::string>{"VK.v"} : std::vector<std::string>{"VK.v", "KV.v"};
+  if (axes.pixels.empty())
+    return stream ? std::vector<std::string>{"VK.v"} : std::vector<std::string>{"VK.v", "KV.v"};
   if (stream) return {"PVK.pv", "PVK.vp", "VPK.pv", "VPK.vp"};
   std::vector<std::string> out;
   for (const char* outer : {"VPK", "PVK", "VKP", "PKV", "KVP", "KPV"})
@@ -96,7 +106,8 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
   if (rule.axes.size() > 1) {
     std::vector<std::string> names;
     for (const Axes& a : rule.axes) {
-      const std::string& loop = rule.program.stages[a.stage].iters[a.vector].name;  // TENSOR.iterator
+      const std::string& loop =
+          rule.program.stages[a.stage].iters[a.vector].name;  // TENSOR.iterator
       names.push_back(loop.substr(loop.find('.') + 1));
     }
     rule.at.vector = list.choice("vector", names);
@@ -109,7 +120,9 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
   for (std::int64_t p = 1; p <= (wide ? 48 : 28); ++p)
     if (wide || p <= 16 || p % 2 == 0) pixels.push_back(p);
   if (p0 > 1) rule.at.tile_p0 = list.size("tile.p0", up_to(pixels, p0));
-  if (p1 > 1) rule.at.tile_p1 = list.size("tile.p1", up_to(wide ? Values{1, 2, 3, 4, 5, 6, 7, 8} : Values{1, 2, 3, 4}, p1));
+  if (p1 > 1)
+    rule.at.tile_p1 =
+        list.size("tile.p1", up_to(wide ? Values{1, 2, 3, 4, 5, 6, 7, 8} : Values{1, 2, 3, 4}, p1));
   if (vectors > 1) rule.at.block_v = list.size("block.v", powers_and(vectors));
   if (std::max(p0, p1) > 1) rule.at.block_p = list.size("block.p", powers_and(p1 > 1 ? p1 : p0));
 }
@@ -123,34 +136,44 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
   std::int64_t unit = 1;
   for (const Axes& a : rule.axes) unit = std::max(unit, rule.channel_block(a));
   Values blocks;  // powers of two and halfway between
-  for (std::int64_t v = std::max<std::int64_t>(unit, std::min<std::int64_t>(16, k)); v < k; v *= 2) {
+  for (std::int64_t v = std::max<std::int64_t>(unit, std::min<std::int64_t>(16, k)); v < k;
+       v *= 2) {
     blocks.push_back(v);
-    if (const std::int64_t half = v + v / 2; half < k && half % unit == 0 && v >= 32) blocks.push_back(half);
+    if (const std::int64_t half = v + v / 2; half < k && half % unit == 0 && v >= 32)
+      blocks.push_back(half);
   }
   if (streams(rule, axes)) blocks.clear();  // no operand would stay in a cache between blocks
   blocks.push_back((k + unit - 1) / unit * unit);
   rule.at.block_k = list.size("block.k", blocks);
-  rule.at.unroll_k = list.size("unroll.k", up_to(wide ? Values{1, 2, 3, 4, 6, 8, 12, 16} : Values{1, 2, 4}, k));
-  if (!axes.taps.empty()) rule.at.taps = list.choice("reduce", {"channels outside", "taps outside"});
+  rule.at.unroll_k =
+      list.size("unroll.k", up_to(wide ? Values{1, 2, 3, 4, 6, 8, 12, 16} : Values{1, 2, 4}, k));
+  if (!axes.taps.empty())
+    rule.at.taps = list.choice("reduce", {"channels outside", "taps outside"});
 }
 
 void list_memory_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule);
   const Axes& axes = rule.axes[0];
   const bool wide = flavour == Flavour::kWide;
-  // Some choice of the vector axis reads weights that can be packed; for another the knob does nothing.
+  // Some choice of the vector axis reads weights that can be packed; for another the knob does
+  // nothing.
   for (const Axes& a : rule.axes) {
-    if (a.reduce < 0 || a.weights == nullptr || is_both_operands(a) || streams(rule, a) || !all_plain(a.weights->index) || rule.at.pack_w >= 0) continue;
+    if (a.reduce < 0 || a.weights == nullptr || is_both_operands(a) || streams(rule, a) ||
+        !all_plain(a.weights->index) || rule.at.pack_w >= 0)
+      continue;
     const bool constant = rule.program.tensors[a.weights->tensor].constant;
     std::vector<std::string> choices{kPackNone, kPackBlock, kPackWhole};
-    if (constant) choices = wide ? std::vector<std::string>{kPackWhole, kPackNone} : std::vector<std::string>{kPackWhole};
+    if (constant)
+      choices = wide ? std::vector<std::string>{kPackWhole, kPackNone}
+                     : std::vector<std::string>{kPackWhole};
     rule.at.pack_w = list.choice("pack.weights", choices);
-    rule.at.prefetch = list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
+    rule.at.prefetch =
+        list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
   }
-  if (has_pad(rule))
-    rule.at.pack_x = list.choice("padding", {kPackNone, kPackPadded});
-  else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) && !axes.pixels.empty() &&
-           !is_both_operands(axes) && !streams(rule, axes) && !rule.program.tensors[axes.input->tensor].constant)
+  if (has_pad(rule)) rule.at.pack_x = list.choice("padding", {kPackNone, kPackPadded});
+  else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) &&
+           !axes.pixels.empty() && !is_both_operands(axes) && !streams(rule, axes) &&
+           !rule.program.tensors[axes.input->tensor].constant)
     rule.at.pack_x = list.choice("pack.input", {kPackNone, kPackBlock, kPackWhole});
   if (rule.target.threads > 1) {
     std::vector<std::string> loops{"V"};
@@ -175,7 +198,8 @@ void add_constraints(const TileRule& rule, Derived& derived) {
 // The register tile that wastes least of the image and still keeps the multipliers busy.
 void start_of_tile(const TileRule& rule, Values& start) {
   const Axes& axes = rule.axes[0];
-  const std::int64_t e0 = extent_of(rule, axes, pixel(axes, 0)), e1 = extent_of(rule, axes, pixel(axes, 1));
+  const std::int64_t e0 = extent_of(rule, axes, pixel(axes, 0)),
+                     e1 = extent_of(rule, axes, pixel(axes, 1));
   const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
   const auto waste = [](std::int64_t e, std::int64_t t) {
     return static_cast<double>((e + t - 1) / t * t) / static_cast<double>(e);
@@ -187,9 +211,11 @@ void start_of_tile(const TileRule& rule, Values& start) {
       for (const auto b : values(rule.at.tile_p1)) {
         if (a * b * v + v + 1 > rule.target.vector_registers) continue;
         const double loads = 1.0 / static_cast<double>(v) + 1.0 / static_cast<double>(a * b);
-        // Two loads a cycle beside two multiply-adds: only past that do loads cost. Wide tiles need few accumulators
-        // to hide latency, and every further one means fewer passes over the input.
-        const double cost = waste(e0, a) * waste(e1, b) * waste(ev, v) * std::max(1.0, loads / 0.75) *
+        // Two loads a cycle beside two multiply-adds: only past that do loads cost. Wide tiles need
+        // few accumulators to hide latency, and every further one means fewer passes over the
+        // input.
+        const double cost = waste(e0, a) * waste(e1, b) * waste(ev, v) *
+                                std::max(1.0, loads / 0.75) *
                                 (1 + 1.0 / static_cast<double>(a * b * v)) +
                             0.01 * static_cast<double>(b);
         if (cost >= best) continue;
@@ -231,7 +257,8 @@ Values start_of(const TileRule& rule) {
     const auto found = std::ranges::find(labels, label);
     if (found != labels.end()) set(knob, found - labels.begin());
   };
-  // Nothing packed beforehand: panels of one operand stay in L1 while blocks of the other pass through L2.
+  // Nothing packed beforehand: panels of one operand stay in L1 while blocks of the other pass
+  // through L2.
   if (rule.at.pack_w >= 0 && axes.taps.empty() && axes.weights != nullptr &&
       !rule.program.tensors[axes.weights->tensor].constant) {
     choose(rule.at.order, "VKP.vp");
@@ -254,9 +281,10 @@ TileRule rule_for(const te::Program& view, int stage, const Target& target, Flav
   rule.axes = classify(rule.program, stage);
   rule.lanes = std::max(1, target.lanes(size_of(rule.program.stages[stage].body->dtype)));
   if (rule.axes.empty()) return rule;
-  // The default space keeps a second vector axis only where the first is no clear winner: a convolution between plain
-  // borders either vectorizes along the row or scatters its stores.
-  if (flavour == Flavour::kDefault && (view.contract.free_layout || rule.axes[0].taps.empty())) rule.axes.resize(1);
+  // The default space keeps a second vector axis only where the first is no clear winner: a
+  // convolution between plain borders either vectorizes along the row or scatters its stores.
+  if (flavour == Flavour::kDefault && (view.contract.free_layout || rule.axes[0].taps.empty()))
+    rule.axes.resize(1);
   list_tile_knobs(rule, flavour);
   list_reduction_knobs(rule, flavour);
   list_memory_knobs(rule, flavour);
@@ -264,7 +292,8 @@ TileRule rule_for(const te::Program& view, int stage, const Target& target, Flav
 }
 
 // Other reductions with a share of the work, tiled as one would begin with.
-std::vector<Tiling::Companion> companions_of(const te::Program& view, int main, const Target& target) {
+std::vector<Tiling::Companion> companions_of(const te::Program& view, int main,
+                                             const Target& target) {
   std::vector<Tiling::Companion> out;
   for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
     const te::Stage& stage = view.stages[s];
@@ -274,7 +303,8 @@ std::vector<Tiling::Companion> companions_of(const te::Program& view, int main, 
     TileRule rule = rule_for(view, s, target, Flavour::kDefault);
     if (rule.axes.empty()) continue;
     Values values = start_of(rule);
-    for (std::size_t k = 0; k < values.size(); ++k) values[k] = rule.knobs[k].values[rule.knobs[k].nearest(values[k])];
+    for (std::size_t k = 0; k < values.size(); ++k)
+      values[k] = rule.knobs[k].values[rule.knobs[k].nearest(values[k])];
     out.push_back({std::move(rule), std::move(values)});
   }
   return out;
@@ -285,26 +315,33 @@ std::vector<Tiling::Companion> companions_of(const te::Program& view, int main, 
 std::int64_t TileRule::channel_block(const Axes& a) const {
   if (!program.contract.free_layout || a.input == nullptr || a.reduce < 0) return 1;
   const auto& stage = program.stages[a.stage];
-  if (program.tensors[a.input->tensor].role != te::TensorRole::kInput || program.tensors[a.input->tensor].constant)
+  if (program.tensors[a.input->tensor].role != te::TensorRole::kInput ||
+      program.tensors[a.input->tensor].constant)
     return 1;
-  return plain_dim(a.input->index, a.reduce) >= 0 && stage.iters[a.reduce].extent >= lanes ? lanes : 1;
+  return plain_dim(a.input->index, a.reduce) >= 0 && stage.iters[a.reduce].extent >= lanes ? lanes
+                                                                                           : 1;
 }
 
-Result<Derived> derive_register_tile(const te::Program& program, const Target& target, Flavour flavour) {
-  if (program.stages.empty()) return fail(ErrorKind::kInvalidArgument, "the program computes nothing");
+Result<Derived> derive_register_tile(const te::Program& program, const Target& target,
+                                     Flavour flavour) {
+  if (program.stages.empty())
+    return fail(ErrorKind::kInvalidArgument, "the program computes nothing");
   auto tiling = std::make_shared<Tiling>();
   tiling->prepared = prepare(program, target);
   const te::Program& view = tiling->prepared.view;
   const int stage = main_stage(view);
   tiling->main = rule_for(view, stage, target, flavour);
   if (tiling->main.axes.empty())
-    return fail(ErrorKind::kUnsupported, "{} has no axis but reductions: give it a dimension of size 1", program.name);
+    return fail(ErrorKind::kUnsupported,
+                "{} has no axis but reductions: give it a dimension of size 1", program.name);
   tiling->companions = companions_of(view, stage, target);
   Derived derived;
   derived.knobs = tiling->main.knobs;
   if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
   derived.start = start_of(tiling->main);
-  derived.build = [tiling](std::span<const std::int64_t> values) { return build_tile_sketch(*tiling, values); };
+  derived.build = [tiling](std::span<const std::int64_t> values) {
+    return build_tile_sketch(*tiling, values);
+  };
   return derived;
 }
 

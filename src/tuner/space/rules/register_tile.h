@@ -1,4 +1,5 @@
-// The knobs of the register-tile rule, shared by the part that lists them and the part that builds sketches.
+// The knobs of the register-tile rule, shared by the part that lists them and the part that builds
+// sketches.
 #pragma once
 
 #include <string>
@@ -12,11 +13,12 @@ namespace lathe::space {
 
 // Numbers of the knobs; -1: this program has no such knob.
 struct TileKnobs {
-  int vector = -1;    // which axis is vectorized
-  int order = -1;     // of the loops outside the register tile, e.g. "VPK.vp"
-  int taps = -1;      // reduction order: channels or taps outside
-  int tile_v = -1, tile_p0 = -1, tile_p1 = -1;    // register tile: vectors; pixels of the inner and the outer axis
-  int block_v = -1, block_p = -1, block_k = -1;   // cache blocks: tiles, tiles, reduction elements
+  int vector = -1;  // which axis is vectorized
+  int order = -1;   // of the loops outside the register tile, e.g. "VPK.vp"
+  int taps = -1;    // reduction order: channels or taps outside
+  int tile_v = -1, tile_p0 = -1,
+      tile_p1 = -1;  // register tile: vectors; pixels of the inner and the outer axis
+  int block_v = -1, block_p = -1, block_k = -1;  // cache blocks: tiles, tiles, reduction elements
   int unroll_k = -1;
   int pack_w = -1, pack_x = -1;
   int prefetch = -1;  // bytes ahead in the packed weights
@@ -25,9 +27,9 @@ struct TileKnobs {
 
 // How one stage is tiled.
 struct TileRule {
-  te::Program program;                // as prepared: stages are what is left to schedule
+  te::Program program;  // as prepared: stages are what is left to schedule
   Target target;
-  std::vector<Axes> axes;             // values of the vector knob
+  std::vector<Axes> axes;  // values of the vector knob
   int lanes = 1;
   TileKnobs at;
   std::vector<Knob> knobs;
@@ -36,7 +38,8 @@ struct TileRule {
   std::int64_t channel_block(const Axes& axes) const;
 };
 
-// A program with the stage that the space is about and the other reductions that are worth a tile, whose sizes are fixed.
+// A program with the stage that the space is about and the other reductions that are worth a tile,
+// whose sizes are fixed.
 struct Tiling {
   struct Companion {
     TileRule rule;

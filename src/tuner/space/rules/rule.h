@@ -1,4 +1,5 @@
-// A rule derives the space of one kind of program: knobs, constraints on them, and the sketch for given structural choices.
+// A rule derives the space of one kind of program: knobs, constraints on them, and the sketch for
+// given structural choices.
 #pragma once
 
 #include <functional>
@@ -22,14 +23,16 @@ struct Constraint {
 
 struct Derived {
   std::vector<Knob> knobs;
-  ir::Sizes sizes;                        // of the constraints; knob k is knob k of the list
+  ir::Sizes sizes;  // of the constraints; knob k is knob k of the list
   std::vector<Constraint> constraints;
-  std::vector<std::int64_t> start;        // knob values of the analytic default
-  // The sketch for these knob values; only structural ones are looked at. An error: these choices do not go together.
+  std::vector<std::int64_t> start;  // knob values of the analytic default
+  // The sketch for these knob values; only structural ones are looked at. An error: these choices
+  // do not go together.
   std::function<Result<Sketch>(std::span<const std::int64_t>)> build;
 };
 
 // Multi-level tiling around a register tile: every program with a spatial axis.
-Result<Derived> derive_register_tile(const te::Program& program, const Target& target, Flavour flavour);
+Result<Derived> derive_register_tile(const te::Program& program, const Target& target,
+                                     Flavour flavour);
 
 }  // namespace lathe::space

@@ -28,19 +28,27 @@ class Builder {
  public:
   // With open sizes the nest's knobs are the rule's; else `values` are the sizes.
   Builder(const TileRule& rule, std::span<const std::int64_t> values, bool open_sizes, Draft& draft)
-      : rule_(rule), values_(values), open_sizes_(open_sizes), axes_(rule.axes[choice_number(rule.at.vector)]),
-        stage_(rule.program.stages[axes_.stage]), draft_(draft), nest_(draft.nest) {
+      : rule_(rule),
+        values_(values),
+        open_sizes_(open_sizes),
+        axes_(rule.axes[choice_number(rule.at.vector)]),
+        stage_(rule.program.stages[axes_.stage]),
+        draft_(draft),
+        nest_(draft.nest) {
     target_ = rule.program.tensors[stage_.tensor].name;
   }
 
-  // Free borders get the vector axis (inputs: also the reduction axis) in blocks of a vector at the end.
+  // Free borders get the vector axis (inputs: also the reduction axis) in blocks of a vector at the
+  // end.
   void free_layouts() {
     if (!rule_.program.contract.free_layout) return;
     const int v = plain_dim(written_index(stage_), axes_.vector);
     for (int t = 0; t < static_cast<int>(rule_.program.tensors.size()); ++t) {
       const te::Tensor& tensor = rule_.program.tensors[t];
       int dim = -1;
-      if (tensor.role == te::TensorRole::kOutput && tensor.shape == rule_.program.tensors[stage_.tensor].shape) dim = v;
+      if (tensor.role == te::TensorRole::kOutput &&
+          tensor.shape == rule_.program.tensors[stage_.tensor].shape)
+        dim = v;
       if (tensor.role == te::TensorRole::kInput && !tensor.constant) dim = input_block_dim(t, v);
       if (dim < 0 || tensor.shape[dim] < rule_.lanes) continue;
       step(schedule::Layout{tensor.name, blocked_layout(tensor.shape.size(), dim, rule_.lanes), 0});
@@ -61,8 +69,12 @@ class Builder {
   }
 
  private:
-  std::size_t choice_number(int knob) const { return knob < 0 ? 0 : static_cast<std::size_t>(values_[knob]); }
-  std::string choice(int knob) const { return knob < 0 ? "" : rule_.knobs[knob].labels[choice_number(knob)]; }
+  std::size_t choice_number(int knob) const {
+    return knob < 0 ? 0 : static_cast<std::size_t>(values_[knob]);
+  }
+  std::string choice(int knob) const {
+    return knob < 0 ? "" : rule_.knobs[knob].labels[choice_number(knob)];
+  }
   SizeId size(int knob) {
     if (knob < 0) return number(1);
     return open_sizes_ ? nest_.sizes.knob(knob, rule_.knobs[knob].name) : number(values_[knob]);
@@ -89,7 +101,8 @@ class Builder {
 
   std::vector<LayoutItem> blocked_layout(std::size_t dims, int dim, std::int64_t block) {
     std::vector<LayoutItem> items;
-    for (int d = 0; d < static_cast<int>(dims); ++d) items.push_back({d, d == dim ? block : std::int64_t{1}});
+    for (int d = 0; d < static_cast<int>(dims); ++d)
+      items.push_back({d, d == dim ? block : std::int64_t{1}});
     if (block > 1) items.push_back({dim, std::int64_t{1}});
     return items;
   }
@@ -102,10 +115,12 @@ class Builder {
       return -1;
     }
     // Read only by fused consumers, like a residual: stored like the result.
-    return rule_.program.tensors[t].shape == rule_.program.tensors[stage_.tensor].shape ? output_dim : -1;
+    return rule_.program.tensors[t].shape == rule_.program.tensors[stage_.tensor].shape ? output_dim
+                                                                                        : -1;
   }
 
-  void split(const std::string& loop, SizeId factor, const std::string& outer, const std::string& inner) {
+  void split(const std::string& loop, SizeId factor, const std::string& outer,
+             const std::string& inner) {
     step(schedule::Split{loop, factor, outer, inner, ir::Tail::kPeel});
   }
   void split_in_blocks(int iter, SizeId tile, SizeId block) {
@@ -116,23 +131,22 @@ class Builder {
 
   void split_axes() {
     const std::string v = loop_of(axes_.vector);
-    split_in_blocks(axes_.vector, times(size(rule_.at.tile_v), number(rule_.lanes)), size(rule_.at.block_v));
+    split_in_blocks(axes_.vector, times(size(rule_.at.tile_v), number(rule_.lanes)),
+                    size(rule_.at.block_v));
     split(v + ".i", number(rule_.lanes), v + ".v", v + ".l");
-    const std::size_t blocked = axes_.pixels.size() - 1;  // the outermost pixel axis has the cache block
+    const std::size_t blocked =
+        axes_.pixels.size() - 1;  // the outermost pixel axis has the cache block
     for (std::size_t p = 0; p < axes_.pixels.size(); ++p) {
       const SizeId tile = size(p == 0 ? rule_.at.tile_p0 : rule_.at.tile_p1);
       const std::string l = loop_of(axes_.pixels[p]);
-      if (p == blocked)
-        split_in_blocks(axes_.pixels[p], tile, size(rule_.at.block_p));
-      else
-        split(l, tile, l + ".t", l + ".i");
+      if (p == blocked) split_in_blocks(axes_.pixels[p], tile, size(rule_.at.block_p));
+      else split(l, tile, l + ".t", l + ".i");
     }
     if (axes_.reduce < 0) return;
     const std::string k = loop_of(axes_.reduce);
     split(k, size(rule_.at.block_k), k + ".o", k + ".r");
     const std::int64_t together = rule_.channel_block(axes_);
-    if (together > 1)
-      split(k + ".r", number(together), k + ".b", k + ".i");
+    if (together > 1) split(k + ".r", number(together), k + ".b", k + ".i");
     split(together > 1 ? k + ".i" : k + ".r", size(rule_.at.unroll_k), k + ".s", k + ".u");
   }
 
@@ -149,7 +163,8 @@ class Builder {
     for (const char part : order.substr(dot + 1)) {
       if (part == 'v') loops.push_back(loop_of(axes_.vector) + ".t");
       if (part == 'p')
-        for (std::size_t p = axes_.pixels.size(); p-- > 0;) loops.push_back(loop_of(axes_.pixels[p]) + ".t");
+        for (std::size_t p = axes_.pixels.size(); p-- > 0;)
+          loops.push_back(loop_of(axes_.pixels[p]) + ".t");
     }
     tile_loop_ = loops.back();
     if (axes_.reduce >= 0) {
@@ -162,7 +177,8 @@ class Builder {
       loops.push_back(k + ".s");
       loops.push_back(k + ".u");
     }
-    for (std::size_t p = axes_.pixels.size(); p-- > 0;) loops.push_back(loop_of(axes_.pixels[p]) + ".i");
+    for (std::size_t p = axes_.pixels.size(); p-- > 0;)
+      loops.push_back(loop_of(axes_.pixels[p]) + ".i");
     loops.push_back(loop_of(axes_.vector) + ".v");
     loops.push_back(loop_of(axes_.vector) + ".l");
     step(schedule::Reorder{loops});
@@ -216,11 +232,14 @@ class Builder {
     const int v = plain_dim(written_index(stage_), axes_.vector);
     for (const te::Stage& consumer : rule_.program.stages) {
       const std::string name = tensor(consumer.tensor);
-      if (&consumer == &stage_ || consumer.reduce != ir::ReduceOp::kNone || draft_.placed.contains(name)) continue;
+      if (&consumer == &stage_ || consumer.reduce != ir::ReduceOp::kNone ||
+          draft_.placed.contains(name))
+        continue;
       const ir::Block& block = nest_.blocks[nest_.find_block(name)];
       if (!maps_the_result(block)) continue;
       std::vector<std::string> iters;
-      for (const ir::BlockIter& iter : block.iters) iters.push_back(name + "." + iter.name + "@" + tile_loop_);
+      for (const ir::BlockIter& iter : block.iters)
+        iters.push_back(name + "." + iter.name + "@" + tile_loop_);
       if (!may_step(schedule::ReverseComputeAt{name, tile_loop_})) continue;
       std::vector<std::string> loops;
       for (int d = 0; d < static_cast<int>(iters.size()); ++d)
@@ -244,7 +263,8 @@ class Builder {
       if (tensor_of(read->tensor) != stage_.tensor) continue;
       reads = true;
       for (int d = 0; d < static_cast<int>(dims); ++d)
-        if (read->index[d] != ir::Affine::iter(d) || block.index[d] != ir::Affine::iter(d)) return false;
+        if (read->index[d] != ir::Affine::iter(d) || block.index[d] != ir::Affine::iter(d))
+          return false;
     }
     return reads;
   }
@@ -255,11 +275,15 @@ class Builder {
     return buffer;
   }
 
-  int dim_of(const ir::Read* read, int iter) const { return iter < 0 ? -1 : plain_dim(read->index, iter); }
+  int dim_of(const ir::Read* read, int iter) const {
+    return iter < 0 ? -1 : plain_dim(read->index, iter);
+  }
 
-  // Weights in exactly the order the loops read them: panel by panel, a panel as wide as the register tile.
+  // Weights in exactly the order the loops read them: panel by panel, a panel as wide as the
+  // register tile.
   void pack_weights() {
-    if (rule_.at.pack_w < 0 || axes_.weights == nullptr || choice(rule_.at.pack_w) == kPackNone) return;
+    if (rule_.at.pack_w < 0 || axes_.weights == nullptr || choice(rule_.at.pack_w) == kPackNone)
+      return;
     const ir::Read* read = axes_.weights;
     const int v = dim_of(read, axes_.vector);
     if (v < 0 || !all_plain(read->index)) return;
@@ -290,16 +314,20 @@ class Builder {
     return nest_.find_buffer(name) < 0 ? name : name + "." + target_;
   }
 
-  // The copy walks through its source as that lies in memory, vectors along the last digit of its own storage.
-  bool pack(int source, const std::string& name, const std::string& loop, const std::vector<LayoutItem>& items) {
+  // The copy walks through its source as that lies in memory, vectors along the last digit of its
+  // own storage.
+  bool pack(int source, const std::string& name, const std::string& loop,
+            const std::vector<LayoutItem>& items) {
     // The copy is laid out for this stage; others that read the tensor do so from where it lies.
     const bool shared = loop.empty() && analysis::readers_of(nest_, source).size() > 1;
-    if (!may_step(schedule::Cache{tensor(source), name, loop, ir::Scope::kMemory, items, shared ? target_ : ""}))
+    if (!may_step(schedule::Cache{tensor(source), name, loop, ir::Scope::kMemory, items,
+                                  shared ? target_ : ""}))
       return false;
     std::vector<int> digits(items.size());
     std::iota(digits.begin(), digits.end(), 0);
     if (nest_.buffers[source].layout.empty())
-      std::stable_sort(digits.begin(), digits.end() - 1, [&](int a, int b) { return items[a].dim < items[b].dim; });
+      std::stable_sort(digits.begin(), digits.end() - 1,
+                       [&](int a, int b) { return items[a].dim < items[b].dim; });
     std::vector<std::string> loops;
     for (const int digit : digits) loops.push_back(fmt::format("{}.d{}", name, digit));
     if (!std::ranges::is_sorted(digits)) step(schedule::Reorder{loops});
@@ -309,7 +337,8 @@ class Builder {
   }
 
   void pack_input() {
-    if (rule_.at.pack_x < 0 || axes_.input == nullptr || choice(rule_.at.pack_x) == kPackNone) return;
+    if (rule_.at.pack_x < 0 || axes_.input == nullptr || choice(rule_.at.pack_x) == kPackNone)
+      return;
     const ir::Read* read = axes_.input;
     if (choice(rule_.at.pack_x) == kPackPadded) {
       if (!read->pad) return;

@@ -1,7 +1,9 @@
-// TreeGRU's network (weights.h) on libtorch, which finds the slopes of the weights. On a GPU where libtorch has one.
+// TreeGRU's network (weights.h) on libtorch, which finds the slopes of the weights. On a GPU where
+// libtorch has one.
 //
-// On the CPU each batch is one thread's work from end to end and the slopes of the batches are added up in order, so results
-// do not depend on the number of threads, and no thread of a library's own is left spinning beside what is measured.
+// On the CPU each batch is one thread's work from end to end and the slopes of the batches are
+// added up in order, so results do not depend on the number of threads, and no thread of a
+// library's own is left spinning beside what is measured.
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -22,7 +24,15 @@ namespace {
 
 using torch::Tensor;
 
-enum Parameter { kEmbedding, kInput, kHidden, kBias, kScatter, kReadout, kOffset };  // as in Weights::trained()
+enum Parameter {
+  kEmbedding,
+  kInput,
+  kHidden,
+  kBias,
+  kScatter,
+  kReadout,
+  kOffset
+};  // as in Weights::trained()
 
 torch::Device device_to_use() {
   if (!torch::cuda::is_available()) return torch::kCPU;
@@ -35,10 +45,12 @@ torch::Device device_to_use() {
 void keep_libraries_single_threaded() {
   at::set_num_threads(1);
   // The BLAS below libtorch has threads of its own; which BLAS that is, the system decides.
-  if (void* set = ::dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) reinterpret_cast<void (*)(int)>(set)(1);
+  if (void* set = ::dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))
+    reinterpret_cast<void (*)(int)>(set)(1);
 }
 
-// Calls work(0) to work(count - 1), on up to `threads` threads; throws what the first of them threw.
+// Calls work(0) to work(count - 1), on up to `threads` threads; throws what the first of them
+// threw.
 template <class Work>
 void on_threads(int threads, std::size_t count, const Work& work) {
   std::vector<std::exception_ptr> failures(count);
@@ -54,7 +66,8 @@ void on_threads(int threads, std::size_t count, const Work& work) {
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t t = 1; t < std::min(count, static_cast<std::size_t>(threads)); ++t) others.emplace_back(take);
+    for (std::size_t t = 1; t < std::min(count, static_cast<std::size_t>(threads)); ++t)
+      others.emplace_back(take);
     take();
   }
   for (const auto& failure : failures)
@@ -89,7 +102,8 @@ class TorchTrainer final : public Trainer {
   Status forward(std::span<const Batch> batches, std::span<float> scores) override {
     return guarded([&] {
       scores_.assign(batches.size(), Tensor());
-      on_threads(threads_, batches.size(), [&](std::size_t i) { scores_[i] = scores_of(batches[i]); });
+      on_threads(threads_, batches.size(),
+                 [&](std::size_t i) { scores_[i] = scores_of(batches[i]); });
       float* out = scores.data();
       for (const Tensor& part : scores_) {
         const Tensor values = part.detach().to(torch::kCPU).contiguous();
@@ -107,9 +121,11 @@ class TorchTrainer final : public Trainer {
         slopes = slopes.subspan(static_cast<std::size_t>(part.numel()));
       }
       on_threads(threads_, scores_.size(), [&](std::size_t i) {
-        gradients[i] = torch::autograd::grad({scores_[i]}, parameters_, {at_scores[i]}, false, false, true);
+        gradients[i] =
+            torch::autograd::grad({scores_[i]}, parameters_, {at_scores[i]}, false, false, true);
       });
-      for (std::size_t p = 0; p < parameters_.size(); ++p) parameters_[p].mutable_grad() = sum_of(gradients, p);
+      for (std::size_t p = 0; p < parameters_.size(); ++p)
+        parameters_[p].mutable_grad() = sum_of(gradients, p);
       static_cast<torch::optim::AdamOptions&>(adam_->param_groups()[0].options()).lr(learning_rate);
       adam_->step();
       scores_.clear();
@@ -121,7 +137,8 @@ class TorchTrainer final : public Trainer {
       const auto matrices = weights.trained();
       for (std::size_t p = 0; p < matrices.size(); ++p) {
         const Tensor values = parameters_[p].detach().to(torch::kCPU).contiguous();
-        matrices[p]->values.assign(values.data_ptr<float>(), values.data_ptr<float>() + values.numel());
+        matrices[p]->values.assign(values.data_ptr<float>(),
+                                   values.data_ptr<float>() + values.numel());
       }
     });
   }
@@ -132,8 +149,14 @@ class TorchTrainer final : public Trainer {
     std::ranges::copy(values, tensor.data_ptr<float>());
     return tensor.to(device_);
   }
-  Tensor tensor_of(const Matrix& matrix) const { return tensor_of(std::span(matrix.values)).reshape({matrix.rows, matrix.columns}); }
-  Tensor tensor_of(const std::vector<int>& numbers) const { return torch::tensor(at::IntArrayRef(std::vector<std::int64_t>(numbers.begin(), numbers.end())), torch::kInt64).to(device_); }
+  Tensor tensor_of(const Matrix& matrix) const {
+    return tensor_of(std::span(matrix.values)).reshape({matrix.rows, matrix.columns});
+  }
+  Tensor tensor_of(const std::vector<int>& numbers) const {
+    return torch::tensor(at::IntArrayRef(std::vector<std::int64_t>(numbers.begin(), numbers.end())),
+                         torch::kInt64)
+        .to(device_);
+  }
 
   const Tensor& parameter(Parameter which) const { return parameters_[which]; }
 
@@ -147,13 +170,15 @@ class TorchTrainer final : public Trainer {
       variables.insert(variables.end(), level.variable.begin(), level.variable.end());
       counts.push_back(level.count());
     }
-    Tensor x = tensor_of(std::span<const float>(inputs)).reshape({static_cast<std::int64_t>(variables.size()), -1});
+    Tensor x = tensor_of(std::span<const float>(inputs))
+                   .reshape({static_cast<std::int64_t>(variables.size()), -1});
     if (shape_.form == Form::kVanilla)
       x = torch::cat({parameter(kEmbedding).index_select(0, tensor_of(variables)), x}, 1);
     return torch::addmm(parameter(kBias), x, parameter(kInput)).split_with_sizes(counts);
   }
 
-  // The states of a level's loops; `inside` are the sums of the states inside them, undefined where nothing is.
+  // The states of a level's loops; `inside` are the sums of the states inside them, undefined where
+  // nothing is.
   Tensor states_of(const Tensor& gates, const Tensor& inside) const {
     const std::vector<Tensor> x = gates.chunk(3, 1);
     if (!inside.defined()) {
@@ -176,7 +201,8 @@ class TorchTrainer final : public Trainer {
       const Level& level = batch.levels[l];
       const Tensor h = states_of(gates[l], inside);
       if (l > 0)
-        inside = torch::zeros({batch.levels[l - 1].count(), shape_.hidden}, h.options()).index_add(0, tensor_of(level.parent), h);
+        inside = torch::zeros({batch.levels[l - 1].count(), shape_.hidden}, h.options())
+                     .index_add(0, tensor_of(level.parent), h);
       if (l > 0 && shape_.form == Form::kVanilla) continue;
       states.push_back(h);
       programs.insert(programs.end(), level.program.begin(), level.program.end());
@@ -194,7 +220,8 @@ class TorchTrainer final : public Trainer {
   static Tensor sum_of(const std::vector<std::vector<Tensor>>& gradients, std::size_t parameter) {
     Tensor sum;
     for (const auto& of_batch : gradients)
-      if (of_batch[parameter].defined()) sum = sum.defined() ? sum + of_batch[parameter] : of_batch[parameter];
+      if (of_batch[parameter].defined())
+        sum = sum.defined() ? sum + of_batch[parameter] : of_batch[parameter];
     return sum;
   }
 
@@ -209,8 +236,8 @@ class TorchTrainer final : public Trainer {
 }  // namespace
 }  // namespace lathe::treegru
 
-extern "C" [[gnu::visibility("default")]] lathe::treegru::Trainer* lathe_make_trainer_1(const lathe::treegru::Weights& start,
-                                                                                      int threads, std::string& error) {
+extern "C" [[gnu::visibility("default")]] lathe::treegru::Trainer* lathe_make_trainer_1(
+    const lathe::treegru::Weights& start, int threads, std::string& error) {
   try {
     return new lathe::treegru::TorchTrainer(start, threads);
   } catch (const std::exception& e) {

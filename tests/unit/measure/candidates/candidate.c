@@ -1,5 +1,5 @@
-/* Hand-made candidates: a small matmul, C[i,j] = sum(k) A[k,i] * B[k,j], and everything that can go wrong with one.
- * KIND says which; the library of each is built by CMake. */
+/* Hand-made candidates: a small matmul, C[i,j] = sum(k) A[k,i] * B[k,j], and everything that can go
+ * wrong with one. KIND says which; the library of each is built by CMake. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -8,9 +8,29 @@
 enum { M = 13, N = 17, K = 11 };
 
 enum Kind {
-  GOOD, SLOW, REFERENCE, CRASH, HANG, EXIT, OVERRUN, FAR_OVERRUN, WRITE_INPUT, WRONG, PARTIAL, HOG, OVERFLOW_STACK,
-  ILLEGAL, GARBAGE, OTHER_ABI, HANG_LATER, BAD_PREPARE, READS_SCRATCH, WRONG_REFERENCE, BLIND_REFERENCE,
-  SLEEPY, DOZING
+  GOOD,
+  SLOW,
+  REFERENCE,
+  CRASH,
+  HANG,
+  EXIT,
+  OVERRUN,
+  FAR_OVERRUN,
+  WRITE_INPUT,
+  WRONG,
+  PARTIAL,
+  HOG,
+  OVERFLOW_STACK,
+  ILLEGAL,
+  GARBAGE,
+  OTHER_ABI,
+  HANG_LATER,
+  BAD_PREPARE,
+  READS_SCRATCH,
+  WRONG_REFERENCE,
+  BLIND_REFERENCE,
+  SLEEPY,
+  DOZING
 };
 
 static volatile int64_t sink;
@@ -43,7 +63,10 @@ static void reference(const double* a, const double* b, double* value, double* b
 static long system_call(long number, long a, long b, long c) {
 #if defined(__x86_64__)
   long result;
-  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c)
+                   : "rcx", "r11", "memory");
   return result;
 #else
   (void)number, (void)a, (void)b, (void)c;
@@ -67,7 +90,8 @@ static int64_t deep(int64_t depth) {
   return deep(depth + 1) + frame[0];
 }
 
-static void run(const lathe_runtime* runtime, void* const* tensors, void* constants, void* workspace, void* workers) {
+static void run(const lathe_runtime* runtime, void* const* tensors, void* constants,
+                void* workspace, void* workers) {
   const float *a = tensors[0], *b = tensors[1];
   float* c = tensors[2];
   (void)runtime, (void)constants, (void)workers;
@@ -82,18 +106,38 @@ static void run(const lathe_runtime* runtime, void* const* tensors, void* consta
       reference(tensors[0], tensors[1], tensors[2], tensors[3]);
       for (int i = 0; i < M * N; ++i) ((double*)tensors[3])[i] = 1.0 / 0.0;
       return;
-    case SLOW: for (int i = 0; i < 20000; ++i) sink += i; break;
+    case SLOW:
+      for (int i = 0; i < 20000; ++i) sink += i;
+      break;
     case SLEEPY: give_away(20000000); break;
-    case DOZING: for (int i = 0; i < 100000; ++i) sink += i; if (runs % 40 == 0) give_away(20000000); break;
+    case DOZING:
+      for (int i = 0; i < 100000; ++i) sink += i;
+      if (runs % 40 == 0) give_away(20000000);
+      break;
     case CRASH: *(volatile int*)8 = 1; break;
-    case HANG: for (;;) sink += 1;
-    case HANG_LATER: while (runs > 1) sink += 1; break;
+    case HANG:
+      for (;;) sink += 1;
+    case HANG_LATER:
+      while (runs > 1) sink += 1;
+      break;
     case EXIT: system_call(231, 5, 0, 0); break;
-    case OVERRUN: matmul(a, b, c); c[M * N] = 1; return;
-    case FAR_OVERRUN: matmul(a, b, c); ((volatile float*)c)[M * N + 64] = 1; return;
+    case OVERRUN:
+      matmul(a, b, c);
+      c[M * N] = 1;
+      return;
+    case FAR_OVERRUN:
+      matmul(a, b, c);
+      ((volatile float*)c)[M * N + 64] = 1;
+      return;
     case WRITE_INPUT: ((volatile float*)a)[3] = 1; break;
-    case WRONG: matmul(a, b, c); c[5 * N + 7] += 0.01f; return;
-    case PARTIAL: matmul(a, b, c); c[12] = ((const float*)workspace)[0]; return;
+    case WRONG:
+      matmul(a, b, c);
+      c[5 * N + 7] += 0.01f;
+      return;
+    case PARTIAL:
+      matmul(a, b, c);
+      c[12] = ((const float*)workspace)[0];
+      return;
     case OVERFLOW_STACK: sink += deep(0); break;
     case ILLEGAL: __builtin_trap();
     case GARBAGE: system_call(1, 3, (long)"Segmentation fault\nnot a message at all\n", 40); break;
@@ -102,12 +146,14 @@ static void run(const lathe_runtime* runtime, void* const* tensors, void* consta
   matmul(a, b, c);
 }
 
-static void prepare(const lathe_runtime* runtime, void* const* tensors, void* constants, void* workspace, void* workers) {
+static void prepare(const lathe_runtime* runtime, void* const* tensors, void* constants,
+                    void* workspace, void* workers) {
   (void)runtime, (void)tensors, (void)workspace, (void)workers;
   ((volatile char*)constants)[64] = 1;
 }
 
-__attribute__((visibility("default"))) const lathe_module lathe_module_object __asm__(LATHE_MODULE_SYMBOL) = {
+__attribute__((visibility("default")))
+const lathe_module lathe_module_object __asm__(LATHE_MODULE_SYMBOL) = {
     KIND == OTHER_ABI ? LATHE_MODULE_ABI + 1 : LATHE_MODULE_ABI,
     2,
     KIND == REFERENCE || KIND == WRONG_REFERENCE || KIND == BLIND_REFERENCE ? 2 : 1,
