@@ -29,8 +29,8 @@ Result<std::vector<Row>> build(const Workload& workload, const Target& target, i
   for (int i = 0; i < configs; ++i) {
     const auto trace = space->trace(space->random(rng));
     const double start = processor_seconds();
-    const auto built =
-        builder::build(workload.program, trace, target);  // the linker is a process of its own
+    // the linker is a process of its own
+    const auto built = builder::build(workload.program, trace, target);
     const double seconds = processor_seconds() - start;
     if (!built) {
       ++failed;

@@ -45,8 +45,8 @@ class Proposing {
       Rng rng(begin + 1);
       for (std::size_t i = begin; i < begin + count; ++i) (void)space_.neighbour(configs_[i], rng);
     };
-    on_threads(settings_.jobs, configs_.size(),
-               fill);  // sketches are derived once: not part of the rate
+    // sketches are derived once: not part of the rate
+    on_threads(settings_.jobs, configs_.size(), fill);
     rate("random configurations", [&] { on_threads(settings_.jobs, configs_.size(), fill); });
     rate("neighbours", [&] { on_threads(settings_.jobs, configs_.size(), step); });
   }

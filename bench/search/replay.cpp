@@ -164,8 +164,8 @@ class Kept {
     const auto text = read_file(file_);
     if (!text) return;  // none was finished yet
     for (const std::string& line : split(*text, '\n'))
-      if (auto row = parse_json(line))
-        rows_.push_back(std::move(*row));  // a line cut short by a kill is worked out again
+      // a line cut short by a kill is worked out again
+      if (auto row = parse_json(line)) rows_.push_back(std::move(*row));
     whole_ = text->empty() || text->ends_with('\n');
   }
   std::optional<Json> find(const Json& identity) const {

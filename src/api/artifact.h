@@ -14,7 +14,8 @@ namespace lathe::api {
 
 struct ArtifactRequest {
   std::string path;  // of the library, STEM.so
-  std::string name;  // lathe_NAME_create ...; empty: the stem, what C does not allow in it made _
+  // lathe_NAME_create ...; empty: the stem, what C does not allow in it made _
+  std::string name;
   Checking checking = Checking::kOnce;
 };
 

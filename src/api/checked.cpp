@@ -16,8 +16,8 @@ namespace lathe::api {
 namespace {
 
 constexpr std::uint64_t kCheck = 2;  // changes with what is checked
-constexpr double kSeconds =
-    600;  // of building and of running it once: the naive loops may take long
+// of building and of running it once: the naive loops may take long
+constexpr double kSeconds = 600;
 
 // A file with a line "HASH ERROR" for each program that passed. One that cannot be read or written
 // only makes it forget.
@@ -83,8 +83,8 @@ Checked passed(const te::Program& program, double error) {
 
 std::unexpected<Error> refused(Error error) {
   const bool faulty = error.kind == ErrorKind::kWrongAnswer || error.kind == ErrorKind::kRun;
-  if (error.kind == ErrorKind::kInvalidArgument)
-    error.kind = ErrorKind::kWrongAnswer;  // not the caller's words are wrong
+  // not the caller's words are wrong
+  if (error.kind == ErrorKind::kInvalidArgument) error.kind = ErrorKind::kWrongAnswer;
   error.message = fmt::format(
       "the program is not given out, as its check failed: {}; {}", error.message,
       faulty ? "another schedule may be right" : "without the check (--no-check) it is given out");

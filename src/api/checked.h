@@ -18,7 +18,8 @@ enum class Checking { kOnce, kSkip };
 
 struct Checked {
   bool done = false;
-  std::string sentence;  // what follows "the program": "was checked on ...", "was not checked: ..."
+  // what follows "the program": "was checked on ...", "was not checked: ..."
+  std::string sentence;
   bool skipped = false;  // as the caller wanted
 };
 

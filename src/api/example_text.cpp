@@ -12,7 +12,8 @@ namespace lathe::api {
 namespace {
 
 constexpr const char* kHead =
-    R"(/* Calls {library}: fills the inputs, runs once, prints the first numbers of each output, as stored.
+    R"(/* Calls {library}: fills the inputs, runs once, prints the first numbers of each output,
+ * as stored.
  *   cc {source} -I. {file} -o {program} && {program} */
 #include "{stem}.h"
 
@@ -42,7 +43,8 @@ static uint16_t to_f16(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   if (value == 0) return 0;
-  return (uint16_t)((bits >> 16 & 0x8000u) | ((bits >> 23 & 0xffu) - 112u) << 10 | (bits >> 13 & 0x3ffu));
+  return (uint16_t)((bits >> 16 & 0x8000u) | ((bits >> 23 & 0xffu) - 112u) << 10 |
+                    (bits >> 13 & 0x3ffu));
 }
 )";
 constexpr const char* kToBf16 = R"(
@@ -141,8 +143,8 @@ std::string helpers(const flat::Program& program) {
 
 std::string declare(const char* kind, std::size_t i, const flat::Border& border) {
   std::vector<std::int64_t> shape = border.shape;
-  if (shape.empty())
-    shape.push_back(1);  // C has no empty arrays; the tensor has no dimensions all the same
+  // C has no empty arrays; the tensor has no dimensions all the same
+  if (shape.empty()) shape.push_back(1);
   return fmt::format(
       "  int64_t {0}{1}_shape[] = {{{2}}};\n"
       "  DLTensor {0}{1} = tensor({3}, {4}, {5}, {0}{1}_shape, {6}); /* {7} */\n",

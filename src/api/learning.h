@@ -32,12 +32,14 @@ Result<Trained> train_global_model(const LearnRequest& request, const std::strin
 struct JudgeRequest {
   LearnRequest learn;
   std::vector<std::string> held_out;  // workloads, or "each": every one in turn
-  std::string model_file;         // empty: a global model is trained where workloads are held out
+  // empty: a global model is trained where workloads are held out
+  std::string model_file;
   std::optional<int> train_rows;  // default: 512 where configurations are held out, else 0
 };
 struct Judgement {
   std::vector<learn::Judged> judged;
-  std::vector<bool> seen;  // whether the global model's file was trained on that workload
+  // whether the global model's file was trained on that workload
+  std::vector<bool> seen;
   std::int64_t skipped = 0, copies = 0;
 };
 Result<Judgement> judge_model(const JudgeRequest& request);
@@ -46,7 +48,8 @@ Result<Judgement> judge_model(const JudgeRequest& request);
 struct Origin {
   std::int64_t records = 0;  // of other workloads; 0: nothing
   int workloads = 0;
-  bool shipped = false;  // they were not the store's: the model came with Lathe
+  // they were not the store's: the model came with Lathe
+  bool shipped = false;
 };
 // Sets options.global: the file's model if one is named, else what the store teaches, else the one
 // that came with Lathe for this class of targets, or none. The store may be null.

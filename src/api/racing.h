@@ -14,14 +14,15 @@ struct RaceRequest {
   Target target;
   std::string database;  // must exist
   std::string cache_mode = "warm";
-  int count = 6;        // of the fastest on record, a configuration each
-  double seconds = 30;  // for all of it: waits that long for an undisturbed machine
+  int count = 6;  // of the fastest on record, a configuration each
+  // for all of it: waits that long for an undisturbed machine
+  double seconds = 30;
   int jobs = 2;
 };
 struct Raced {
   std::vector<store::Record> records;  // as the store has them now, the best first
-  std::vector<double>
-      seconds;  // of each in this race; infinity where it failed, 0 where it was not built in time
+  // of each in this race; infinity where it failed, 0 where it was not built in time
+  std::vector<double> seconds;
   tune::RaceStory story;
   double flops = 0, peak_flops = 0;
   Traffic traffic;

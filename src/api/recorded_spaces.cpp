@@ -163,8 +163,8 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
                             const std::function<bool()>& stop) {
   const auto store = LATHE_TRY(store::open_in_memory());
   tune::Options own = replay_options(recording, options);
-  own.transfer = own.transfer &&
-                 !global_model.empty();  // what else comes with Lathe may change, a replay may not
+  // what else comes with Lathe may change, a replay may not
+  own.transfer = own.transfer && !global_model.empty();
   Tuned tuned;
   tuned.replayed = true;
   tuned.peak_flops = recording.peak_flops;

@@ -15,8 +15,8 @@ namespace lathe::api {
 
 // What is to be recorded: a workload, its threads, and the values kept of every knob of its space.
 // As JSON:
-//   {"name": "C6", "workload": "C6", "layout": "free", "threads": 1, "cache": "warm", "space":
-//   "wide",
+//   {"name": "C6", "workload": "C6", "layout": "free", "threads": 1, "cache": "warm",
+//    "space": "wide",
 //    "knobs": {"order": ["VPK.vp", "PVK.vp"], "tile.v": [1, 2], "prefetch": 0, ...}}
 // and where the workload is an operator or an expression, "flags": {"input": "1,64,56,56"},
 // "shapes": ["A=64,32"] and "constants": ["B"], as on the command line.
@@ -31,7 +31,8 @@ Result<SpaceList> read_space_list(const std::string& path, const std::string& ta
 
 struct RecordRequest {
   SpaceList list;
-  std::string database;  // every trial is durable here: the same request goes on
+  // every trial is durable here: the same request goes on
+  std::string database;
   std::string output;
   int jobs = 2;
 };

@@ -17,7 +17,8 @@ namespace lathe::api {
 struct Chosen {
   schedule::Trace trace;
   std::optional<store::Record> record;  // of "best"
-  std::string note;                     // what the user should know about the choice; may be empty
+  // what the user should know about the choice; may be empty
+  std::string note;
 };
 
 struct ScheduleRequest {

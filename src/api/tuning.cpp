@@ -120,9 +120,8 @@ Result<Measurement> measure_once(const te::Program& program, const Target& targe
   options.cache = cache_of(cache_mode);
   options.timeout_seconds = 300;
   options.min_seconds = 0.05;
-  options.visits =
-      trace.empty() ? 1
-                    : 5;  // the naive loops may take seconds a call, and such long times are steady
+  // the naive loops may take seconds a call, and such long times are steady
+  options.visits = trace.empty() ? 1 : 5;
   LATHE_TRY_STATUS(check_runs_here(target));
   const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(program), target, options));
   Measurement out;

@@ -18,16 +18,18 @@ struct TuneRequest {
   te::Program program;
   Target target;
   std::string database;
-  std::string global_model;  // file of one; empty: what the database teaches, if options.transfer
+  // file of one; empty: what the database teaches, if options.transfer
+  std::string global_model;
   tune::Options options;
 };
 
 // What a workload asks of the machine besides its arithmetic as the field counts it (te::flops).
 struct Traffic {
-  double done_flops = 0;  // that have to be done: the share of the peak is theirs
-  double bytes = 0;       // inputs read once, outputs written once
-  double bandwidth =
-      0;  // bytes a second that the machine moves when it does nothing else; 0: unknown
+  // that have to be done: the share of the peak is theirs
+  double done_flops = 0;
+  double bytes = 0;  // inputs read once, outputs written once
+  // bytes a second that the machine moves when it does nothing else; 0: unknown
+  double bandwidth = 0;
 };
 Traffic traffic_of(const te::Program& program);
 
@@ -37,7 +39,8 @@ struct Tuned {
   Traffic traffic;        // of the workload; the bandwidth 0 in a replay
   std::string config;     // of the best, as text
   Origin origin;
-  bool replayed = false;  // times are a recording's: nothing tells of this run's own
+  // times are a recording's: nothing tells of this run's own
+  bool replayed = false;
 };
 
 // By the name that options and records have, "warm" or "cold".

@@ -1,7 +1,9 @@
 #include "base/helper_path.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -9,22 +11,46 @@
 namespace lathe {
 namespace {
 
-std::string own_folder() {
+namespace fs = std::filesystem;
+
+fs::path folder_of_the_program() {
   std::error_code code;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", code);
-  return code ? std::string(".") : self.parent_path().string();
+  const auto self = fs::read_symlink("/proc/self/exe", code);
+  return code ? fs::path(".") : self.parent_path();
+}
+
+// Of the shared library that this code may be in; else the program's.
+fs::path own_folder() {
+  Dl_info info{};
+  std::error_code code;
+  if (::dladdr(reinterpret_cast<const void*>(&find_helper), &info) == 0) return {};
+  if (info.dli_fname[0] != '/') return {};  // the program as it was called
+  return fs::canonical(info.dli_fname, code).parent_path();
+}
+
+// Where helpers may be, and no place twice.
+std::vector<std::string> folders() {
+  const fs::path program = folder_of_the_program(), own = own_folder();
+  std::vector<std::string> out;
+  const auto add = [&](const fs::path& folder) {
+    const std::string text = folder.lexically_normal().string();
+    if (std::ranges::count(out, text) == 0) out.push_back(text);
+  };
+  add(program);
+  if (const char* libexec = std::getenv("LATHE_LIBEXEC")) add(libexec);
+  add(program / "../libexec/lathe");
+  if (own.empty() || own == program) return out;
+  add(own / "../libexec/lathe");
+  add(own / "../../libexec/lathe");  // from lib/x86_64-linux-gnu
+  return out;
 }
 
 }  // namespace
 
 Result<std::string> find_helper(std::string_view name) {
-  std::vector<std::string> folders{own_folder()};
-  if (const char* libexec = std::getenv("LATHE_LIBEXEC")) folders.emplace_back(libexec);
-  folders.push_back(
-      (std::filesystem::path(own_folder()) / "../libexec/lathe").lexically_normal().string());
   std::string looked;
-  for (const auto& folder : folders) {
-    const std::string path = (std::filesystem::path(folder) / name).string();
+  for (const auto& folder : folders()) {
+    const std::string path = (fs::path(folder) / name).string();
     if (::access(path.c_str(), X_OK) == 0) return path;
     looked += (looked.empty() ? "" : ", ") + folder;
   }

@@ -9,8 +9,8 @@
 namespace lathe {
 
 // The path of `lathe-builder`, `lathe-runner` or a plug-in: beside this program, then in
-// $LATHE_LIBEXEC, then where it was installed (../libexec/lathe of this program). kNotFound names
-// every place looked at.
+// $LATHE_LIBEXEC, then where it was installed (../libexec/lathe of this program, or of the library
+// that this code is in). kNotFound names every place looked at.
 Result<std::string> find_helper(std::string_view name);
 
 }  // namespace lathe

@@ -13,8 +13,8 @@ double quantile(std::vector<double> values, double q) {
   const auto low = static_cast<std::size_t>(at);
   const std::size_t high = std::min(low + 1, values.size() - 1);
   const double between = at - static_cast<double>(low);
-  if (between == 0 || values[low] == values[high])
-    return values[low];  // infinity times nothing is no number
+  // infinity times nothing is no number
+  if (between == 0 || values[low] == values[high]) return values[low];
   return std::lerp(values[low], values[high], between);
 }
 
@@ -29,8 +29,8 @@ double mann_whitney(const std::vector<double>& a, const std::vector<double>& b) 
     std::size_t end = begin;
     while (end < all.size() && all[end] == all[begin]) ++end;
     const double t = static_cast<double>(end - begin);
-    const double rank =
-        static_cast<double>(begin + end + 1) / 2;  // the mean of ranks begin + 1 ... end
+    // the mean of ranks begin + 1 ... end
+    const double rank = static_cast<double>(begin + end + 1) / 2;
     rank_sum += rank * static_cast<double>(std::ranges::count(a, all[begin]));
     ties += t * t * t - t;
     begin = end;

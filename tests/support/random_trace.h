@@ -19,7 +19,8 @@ namespace lathe {
 struct RandomScheduleOptions {
   int proposals = 24;       // steps tried; the refused ones leave no trace
   bool open_sizes = false;  // factors and layout weights are knobs
-  bool annotations = true;  // kinds, tails, prefetches, intrinsics: what only lowering looks at
+  // kinds, tails, prefetches, intrinsics: what only lowering looks at
+  bool annotations = true;
   std::int64_t max_iterations = 200'000;  // of all loops together, with the overhang of tails
 };
 

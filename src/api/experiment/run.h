@@ -14,8 +14,8 @@ namespace lathe::experiment {
 
 struct RunOptions {
   int trials = 800;
-  double enough =
-      1;  // a run ends at this share of the recording's best speed: nothing after it is asked for
+  // a run ends at this share of the recording's best speed: nothing after it is asked for
+  double enough = 1;
   bool shuffled = false;  // each seed on the recording with its times dealt anew by it
   int jobs = 1;           // runs at a time
   std::function<bool()> stop = [] { return false; };

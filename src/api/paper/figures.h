@@ -24,8 +24,8 @@ struct Claim {
 struct Setting {
   std::string title;                 // "" where the figure has only one
   std::vector<std::string> targets;  // names of recordings; empty: all of them
-  std::vector<std::string>
-      sources;                   // what searches that transfer learnt from before; empty: nothing
+  // what searches that transfer learnt from before; empty: nothing
+  std::vector<std::string> sources;
   bool other_target = false;     // the sources are recordings of another target
   bool on_other_target = false;  // the targets are
   std::vector<Series> series;

@@ -33,17 +33,18 @@ struct Cell {
   experiment::Arm arm;
   std::string label;
   int seeds = 0;
-  std::string settings;  // hash of what else decides the curve: options, sources, versions of
-                         // search and features
-  bool can_run =
-      true;  // false: what trains its model is not here; rows from elsewhere count all the same
+  // hash of what else decides the curve: options, sources, versions of search and features
+  std::string settings;
+  // false: what trains its model is not here; rows from elsewhere count all the same
+  bool can_run = true;
 };
 struct Panel {
   std::string title;
   const SpaceFile* space = nullptr;
   std::vector<Cell> cells;
 };
-struct Group {  // panels of one setting, whose claims are judged over all of them
+// panels of one setting, whose claims are judged over all of them
+struct Group {
   Setting setting;
   std::vector<Panel> panels;
 };

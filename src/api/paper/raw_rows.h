@@ -13,8 +13,8 @@
 namespace lathe::paper {
 
 struct RunKey {
-  std::string space, recording, arm,
-      settings;  // the space's name; hash of its file; arm; hash of its settings
+  // the space's name; hash of its file; arm; hash of its settings
+  std::string space, recording, arm, settings;
   int trials = 0;
   std::uint64_t seed = 0;
   auto operator<=>(const RunKey&) const = default;

@@ -6,8 +6,8 @@
 namespace lathe::report {
 namespace {
 
-constexpr std::size_t kMostMessages =
-    1000;  // of a kind, told apart: where each is different, none says much
+// of a kind, told apart: where each is different, none says much
+constexpr std::size_t kMostMessages = 1000;
 constexpr std::size_t kMostReasons = 5;  // of a kind, shown
 
 }  // namespace

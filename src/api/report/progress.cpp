@@ -48,9 +48,8 @@ std::vector<double> seconds_at_work(Trials trials) {
   for (const Trial* trial : trials) {
     const double gap = trial->clock - before;
     const double own = trial->spent.build + trial->spent.run;
-    sum += gap >= 0 && gap <= kPause
-               ? gap
-               : own;  // the first trial, a pause, or no clock: what it took itself
+    // the first trial, a pause, or no clock: what it took itself
+    sum += gap >= 0 && gap <= kPause ? gap : own;
     before = trial->clock;
     out.push_back(sum);
   }

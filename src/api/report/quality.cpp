@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kMostModels = 100;
 constexpr std::size_t kLeastScored = 4;  // fewer trials say nothing
-constexpr std::size_t kMostCompared =
-    2000;  // of a batch, evenly spread: pairs grow with the square
+// of a batch, evenly spread: pairs grow with the square
+constexpr std::size_t kMostCompared = 2000;
 
 struct Batch {
   int trials = 0;  // of the run until the batch's end

@@ -34,8 +34,8 @@ struct Spent {
 struct Quality {
   int trials = 0;  // of the run until the last of these batches
   int judged = 0;  // trials that were scored
-  double pairwise_accuracy =
-      0;  // share of pairs of a batch in the right order, times at least 5 % apart; 0.5: chance
+  // share of pairs of a batch in the right order, times at least 5 % apart; 0.5: chance
+  double pairwise_accuracy = 0;
   double rank_correlation = 0;  // 1: perfect, 0: chance
 };
 
@@ -45,9 +45,10 @@ struct RunReport {
   int codegen_version = 0;
   int trials = 0, failed = 0;
   double best_seconds = 0;  // measured, not raced; 0: nothing worked
-  int trials_to_95 =
-      0;  // until a program within 5 % of the fastest of all comparable runs; 0: there was none
-  double seconds = 0;  // at work, by the clock: pauses between two commands are left out
+  // until a program within 5 % of the fastest of all comparable runs; 0: there was none
+  int trials_to_95 = 0;
+  // at work, by the clock: pauses between two commands are left out
+  double seconds = 0;
   Spent spent;
   // Speed (Work) of the fastest program so far, over trials and over `seconds`: a point where it
   // rose, one at the end.
@@ -62,8 +63,8 @@ struct KnobValue {
 };
 struct Knob {
   std::string name;
-  double distance =
-      0;  // between the two distributions: half the sum of |differences|, 0 (equal) to 1 (apart)
+  // between the two distributions: half the sum of |differences|, 0 (equal) to 1 (apart)
+  double distance = 0;
   std::vector<KnobValue> values;  // in their own order; many sizes are joined to ranges
 };
 struct Knobs {
@@ -84,10 +85,11 @@ struct Failure {
 // What a call computes, in a unit that fits: speed is amount / seconds.
 struct Work {
   double amount = 0;
-  std::string
-      unit;  // "GFLOP/s", "GB/s" where nothing is computed, "calls/s" for a key that is no program
+  // "GFLOP/s", "GB/s" where nothing is computed, "calls/s" for a key that is no program
+  std::string unit;
   bool arithmetic = false;  // amount is in GFLOP
-  double done = 1;       // share of the arithmetic that has to be done: padding is not multiplied
+  // share of the arithmetic that has to be done: padding is not multiplied
+  double done = 1;
   double gigabytes = 0;  // inputs read once, outputs written once; 0: not known
   double speed(double seconds) const { return seconds > 0 ? amount / seconds : 0; }
 };
@@ -95,9 +97,10 @@ struct Work {
 struct Best {
   store::Record record;
   double spread = 0;  // learn::spread_of
-  std::string trace,
-      program;  // the schedule's steps, and the program as `lathe show --what scheduled` prints it
-  std::string problem;  // why the schedule does not apply any more; then `program` is empty
+  // the schedule's steps, and the program as `lathe show --what scheduled` prints it
+  std::string trace, program;
+  // why the schedule does not apply any more; then `program` is empty
+  std::string problem;
   double seconds() const { return record.raced ? record.race_seconds : record.seconds; }
 };
 
@@ -105,18 +108,20 @@ struct Best {
 struct Workload {
   std::string key, target, cache_mode, cpu;
   std::string fingerprint;  // of the machine, as last recorded
-  std::string title;        // "C6" where the paper names it, else the expression without sizes
-  std::string expression,
-      shapes;  // without iterators' sizes: "C[i,j] = ...", "f32 A 31x37, const B 31x29 ..."
+  // "C6" where the paper names it, else the expression without sizes
+  std::string title;
+  // without iterators' sizes: "C[i,j] = ...", "f32 A 31x37, const B 31x29 ..."
+  std::string expression, shapes;
   Work work;
-  double peak_flops = 0;  // of the machine on the target's threads, as measured; 0: unknown
-  double bandwidth =
-      0;  // bytes a second that it moves when it only reads and writes so much; 0: unknown
+  // of the machine on the target's threads, as measured; 0: unknown
+  double peak_flops = 0;
+  // bytes a second that it moves when it only reads and writes so much; 0: unknown
+  double bandwidth = 0;
   int trials = 0, failed = 0, wrong = 0;
   std::string latest;        // time of the last trial
   std::optional<Best> best;  // none: nothing worked
-  double first_seconds =
-      0;  // of the first trial, the default schedule; 0: it failed or is not known
+  // of the first trial, the default schedule; 0: it failed or is not known
+  double first_seconds = 0;
   std::vector<RunReport> runs;    // in the order they began
   Knobs knobs;                    // of the latest code generator's trials
   std::vector<Failure> failures;  // most frequent first

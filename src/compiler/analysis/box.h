@@ -1,6 +1,6 @@
 // Boxes: which elements of a buffer one iteration of a loop touches. Where compute_at must compute,
 // how large a cache is and the features' touch counts are all this one question (worked example:
-// HACKING.md).
+// docs/nest.md).
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 namespace lathe::analysis {
 
 // One dimension of a box, in one iteration of a loop: coordinates start + [0, extent), where
-//   start = offset + sum of weight * ((loop / div) % mod)  over loops outside, `loop` itself
-//   included.
+//   start = offset + sum of weight * ((loop / div) % mod)
+// over loops outside, `loop` itself included.
 struct Span {
   std::vector<ir::Digit> start;  // sorted by loop
   ir::SizeId offset;

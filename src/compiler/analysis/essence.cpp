@@ -16,8 +16,8 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Hasher().add(a).add
 
 // Sums and products are numbered by their terms, whatever order the table has them in.
 std::vector<std::uint64_t> formulas_of(const ir::Sizes& sizes) {
-  std::vector<std::uint64_t> numbers,
-      terms;  // terms: the sum over an operation's flattened operands
+  // terms: the sum over an operation's flattened operands
+  std::vector<std::uint64_t> numbers, terms;
   for (int i = 0; i < sizes.count(); ++i) {
     const ir::Sizes::Entry& e = sizes.at(static_cast<SizeId>(i));
     const auto op = static_cast<std::uint64_t>(e.op);

@@ -67,8 +67,10 @@ class Essence {
 
   const ir::Nest& nest_;
   ir::Sizes sizes_;
-  std::vector<ir::SizeId> extents_;  // by loop: without the iterations in which nothing inside runs
-  std::vector<char> tensorized_;  // by loop: an intrinsic stands for it, with its extent as it is
+  // by loop: without the iterations in which nothing inside runs
+  std::vector<ir::SizeId> extents_;
+  // by loop: an intrinsic stands for it, with its extent as it is
+  std::vector<char> tensorized_;
   std::vector<Question> questions_;
   std::vector<std::uint64_t> formulas_;
 };

@@ -6,13 +6,12 @@
 // compiled code must not do is an error here:
 //   - an access outside its buffer, whatever lies there
 //   - reading a register that nothing wrote in this iteration of a parallel loop
-//   - depending on storage that has no value there: that nothing wrote; that another buffer sharing
-//   the place wrote last;
-//     a worker's area after its iteration ended; an element that another iteration of the parallel
-//     loop writes. To load such an element is harmless, as tiles do that read more lanes than they
-//     keep: the lane is poison, and so is what is computed from it, but for the branch a select
-//     does not take. An error is poison in an address, a condition or a mask, and in an element of
-//     an output at the end
+//   - depending on storage that has no value there: that nothing wrote; that another buffer
+//     sharing the place wrote last; a worker's area after its iteration ended; an element that
+//     another iteration of the parallel loop writes. To load such an element is harmless, as tiles
+//     do that read more lanes than they keep: the lane is poison, and so is what is computed from
+//     it, but for the branch a select does not take. An error is poison in an address, a condition
+//     or a mask, and in an element of an output at the end
 //   - two iterations of a parallel loop writing different values to one element
 //   - an element of an output that is never written
 //   - an output that depends on the order of the iterations of parallel loops

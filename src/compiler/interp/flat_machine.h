@@ -32,8 +32,9 @@ struct Insn {
 
 struct Step {
   const flat::StmtNode* stmt;
-  std::vector<Insn> code;      // evaluates the statement's expressions
-  int a = -1, b = -1, c = -1;  // their cells: begin, end; condition; value; index, value, mask
+  std::vector<Insn> code;  // evaluates the statement's expressions
+  // their cells: begin, end; condition; value; index, value, mask
+  int a = -1, b = -1, c = -1;
   std::vector<Step> body, otherwise;  // Seq, For, If
 };
 
@@ -102,8 +103,8 @@ struct Machine {
   std::vector<int> worker_area;           // by worker
 
   int worker = 0;
-  std::uint32_t epoch = 1,
-                loop_epoch = 0;  // loop_epoch: first of the running parallel loop; 0 outside
+  // loop_epoch: first of the running parallel loop; 0 outside
+  std::uint32_t epoch = 1, loop_epoch = 0;
   std::uint32_t last_epoch = 1;
   std::uint64_t seed = 1;
   bool reversed = false;  // the order of parallel iterations

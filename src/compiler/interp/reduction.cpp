@@ -56,7 +56,8 @@ std::optional<Iterators> random_along(const te::Program& program, const ir::Expr
     case ir::BinaryOp::kAdd:
     case ir::BinaryOp::kSub:
       if (a && b) return both(*a, *b);
-      return is_read(n->b) ? a : is_read(n->a) ? b : std::nullopt;  // a constant may be much larger
+      // a constant may be much larger
+      return is_read(n->b) ? a : is_read(n->a) ? b : std::nullopt;
     case ir::BinaryOp::kMul: return a && b ? both(*a, *b) : a ? a : b;
     case ir::BinaryOp::kDiv: return a;
     default: return std::nullopt;

@@ -9,8 +9,8 @@
 namespace lathe::lower {
 
 struct Limits {
-  std::int64_t max_accesses =
-      20'000;  // elements read and written in the code: compiling more takes seconds
+  // elements read and written in the code: compiling more takes seconds
+  std::int64_t max_accesses = 20'000;
   std::int64_t max_scratch_bytes = 1LL << 30;  // workspace + workers + constants
 };
 

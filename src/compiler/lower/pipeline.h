@@ -28,7 +28,8 @@ inline constexpr bool kVerifyPasses = true;
 #endif
 
 struct PassOptions {
-  bool verify = kVerifyPasses;  // after each pass; a fault is an internal error that names the pass
+  // after each pass; a fault is an internal error that names the pass
+  bool verify = kVerifyPasses;
   std::vector<std::string> skip;  // names
   // Called after each pass with what it made and how long it took: for printing, reproducers and
   // timing.

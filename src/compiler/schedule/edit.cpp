@@ -125,8 +125,8 @@ void add_block(Nest& nest, ir::Block block, LoopId parent, int position) {
 void detach_block(Nest& nest, BlockId block, LoopId keep) {
   Item child{Item::Kind::kBlock, block};
   for (const LoopId loop : analysis::own_loops(nest, block, keep)) {
-    if (child.kind == Item::Kind::kBlock)
-      child = {Item::Kind::kLoop, loop};  // the outermost is taken out
+    // the outermost is taken out
+    if (child.kind == Item::Kind::kBlock) child = {Item::Kind::kLoop, loop};
     nest.loops[loop].dead = true;
     nest.loops[loop].body.clear();
   }

@@ -15,8 +15,8 @@ StepResult<ir::LoopId> place_named(const ir::Nest& nest, std::string_view name);
 StepResult<ir::BlockId> block_named(const ir::Nest& nest, std::string_view name);
 StepResult<ir::BufferId> buffer_named(const ir::Nest& nest, std::string_view name);
 StepResult<void> check_loop_name_free(const ir::Nest& nest, std::string_view name);
-StepResult<void> check_new_name(const ir::Nest& nest,
-                                std::string_view name);  // for a block and its buffer
+// for a block and its buffer
+StepResult<void> check_new_name(const ir::Nest& nest, std::string_view name);
 
 // The table entry for a size in a step, at least `least` if it is a number.
 StepResult<ir::SizeId> resolve(ir::Nest& nest, const Size& size, std::int64_t least,

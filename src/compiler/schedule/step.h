@@ -96,8 +96,8 @@ struct Tensorize {
 struct Annotate {
   std::string loop;
   enum class What : std::uint8_t { kKind, kTail, kPrefetch } what = What::kKind;
-  ir::LoopKind kind =
-      ir::LoopKind::kSerial;        // kKind: vectorize, unroll, parallel, serial, GPU bindings
+  // kKind: vectorize, unroll, parallel, serial, GPU bindings
+  ir::LoopKind kind = ir::LoopKind::kSerial;
   ir::Tail tail = ir::Tail::kPeel;  // kTail
   std::string buffer;               // kPrefetch: of this buffer's reads inside the loop,
   Size bytes = std::int64_t{0};     // this many bytes ahead; 0 turns it off
@@ -156,8 +156,8 @@ Trace concretize(const Trace& trace, const ir::SizedNest& sizes);
 
 std::string print(const Step& step);    // "split C.i by 14 into io, ii, tail peel"
 std::string print(const Trace& trace);  // a line a step
-Json to_json(
-    const Trace& trace);  // an array of objects {"step": "split", ...}; concrete traces only
+// an array of objects {"step": "split", ...}; concrete traces only
+Json to_json(const Trace& trace);
 Result<Trace> trace_from_json(const Json& json);  // the error's place is "step N"
 // The same with open sizes (ir/nest/sizes_json.h), which are read into the table of the nest that
 // the trace is for.

@@ -106,8 +106,8 @@ struct Pool::State {
 
   int threads = 1;  // that run, the caller included
   int wanted = 1;   // threads that were asked for
-  ProcessMark
-      home;  // where the threads run: a forked child has this memory, but only its own thread
+  // where the threads run: a forked child has this memory, but only its own thread
+  ProcessMark home;
   std::int64_t spin_ns = 0;
   Worker* workers = nullptr;
 
@@ -189,8 +189,8 @@ struct Pool::State {
   void start() {
     home.set();
     threads = 1;
-    for (; threads < wanted;
-         ++threads) {  // read by workers only after the first epoch is published
+    // read by workers only after the first epoch is published
+    for (; threads < wanted; ++threads) {
       Worker& worker = workers[threads];
       if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) break;
       if (worker.cpu >= 0) pin(worker.thread, worker.cpu);

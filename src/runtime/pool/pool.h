@@ -18,10 +18,10 @@ namespace lathe::pool {
 
 struct Options {
   int threads = 1;  // the caller included
-  const int* cpus =
-      nullptr;  // thread t is pinned to cpus[t]; null: not pinned. The caller pins itself
-  std::int64_t spin_ns =
-      50'000;  // before sleeping; none is spun where there are more threads than processors
+  // thread t is pinned to cpus[t]; null: not pinned. The caller pins itself
+  const int* cpus = nullptr;
+  // before sleeping; none is spun where there are more threads than processors
+  std::int64_t spin_ns = 50'000;
 };
 
 class Pool {

@@ -6,8 +6,8 @@
 
 #include <cstring>
 
+#include "runtime/runner/caches.h"
 #include "runtime/runner/clock.h"
-#include "runtime/runner/flush.h"
 #include "runtime/runner/protocol.h"
 
 namespace lathe::runner {
@@ -145,14 +145,21 @@ std::optional<std::string> Candidate::damage(const Scratch& scratch) const {
   return scratch.workers.damage();
 }
 
-void Candidate::flush(const Scratch& scratch) const {
-  for (std::size_t i = 0; i < inputs_.size(); ++i) flush_from_caches(tensors_[i], input_bytes_[i]);
+template <class Visit>
+void Candidate::for_each_buffer(const Scratch& scratch, const Visit& visit) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) visit(tensors_[i], input_bytes_[i]);
   for (std::size_t o = 0; o < outputs_.size(); ++o)
-    flush_from_caches(scratch.outputs[o].data(), scratch.outputs[o].bytes());
+    visit(scratch.outputs[o].data(), scratch.outputs[o].bytes());
   for (const GuardedBuffer* buffer : {&constants_, &scratch.workspace, &scratch.workers})
-    flush_from_caches(buffer->data(), buffer->bytes());
+    visit(buffer->data(), buffer->bytes());
+}
+
+void Candidate::flush(const Scratch& scratch) const {
+  for_each_buffer(scratch, flush_from_caches);
   flush_fence();
 }
+
+void Candidate::warm(const Scratch& scratch) const { for_each_buffer(scratch, bring_into_caches); }
 
 std::int64_t Candidate::resident_bytes() const {
   std::int64_t bytes = constants_.bytes();

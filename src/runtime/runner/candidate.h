@@ -42,23 +42,30 @@ class Candidate {
   }
   // Throws everything it reads and writes out of the caches.
   void flush(const Scratch& scratch) const;
+  void warm(const Scratch& scratch) const;  // brings it there
 
   const std::vector<tensor::Border>& outputs() const { return outputs_; }
   std::int64_t resident_bytes() const;
   double prepare_seconds() const { return prepare_seconds_; }
 
+  double call_seconds = 0;  // of a call, about; 0: not known
+
  private:
   Candidate() = default;
+  template <class Visit>
+  void for_each_buffer(const Scratch& scratch, const Visit& visit) const;
   Status load();
   Status place_inputs(const Inputs& plain);
   Status prepare();
 
-  Fd library_;  // open as long as it is loaded: dlopen knows libraries by path
+  // open as long as it is loaded: dlopen knows libraries by path
+  Fd library_;
   void* handle_ = nullptr;
   const lathe_module* module_ = nullptr;
   pool::Pool* pool_ = nullptr;
   std::vector<tensor::Border> inputs_, outputs_;
-  std::vector<GuardedBuffer> packed_;  // inputs not stored plain; empty buffers for the others
+  // inputs not stored plain; empty buffers for the others
+  std::vector<GuardedBuffer> packed_;
   std::vector<std::int64_t> input_bytes_;
   GuardedBuffer constants_ = GuardedBuffer::scratch();
   std::vector<void*> tensors_;  // inputs, then outputs

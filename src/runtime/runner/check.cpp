@@ -17,8 +17,8 @@ double difference(double got, double want) {
 }
 
 struct Worst {
-  double excess =
-      -kInfinity;  // of difference over bound; of no element where nothing is known of any
+  // of difference over bound; of no element where nothing is known of any
+  double excess = -kInfinity;
   std::int64_t index = 0;
   double largest_difference = 0, largest_want = 0;
   std::int64_t largest_index = 0;

@@ -72,7 +72,8 @@ double LostTime::since(double wall) const {
 Sentinel::Sentinel() : data_(kFloats, 0.5F) { run(); }
 
 double Sentinel::run() {
-  pass();  // what ran before has left its own data in the caches
+  // what ran before has left its own data in the caches
+  pass();
   double fastest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kMostInterrupted; ++i) {
     const double processor = seconds_of(CLOCK_THREAD_CPUTIME_ID);

@@ -26,8 +26,8 @@ class LostTime {
  private:
   double waited(const Fd& file) const;
 
-  std::vector<Fd>
-      files_;  // schedstat of each thread; empty: a lone one, or the system does not tell
+  // schedstat of each thread; empty: a lone one, or the system does not tell
+  std::vector<Fd> files_;
   std::vector<double> waited_;  // at start(), an entry a file
   double processor_ = 0;        // at start()
 };

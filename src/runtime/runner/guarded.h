@@ -18,8 +18,8 @@ namespace lathe::runner {
 class GuardedBuffer {
  public:
   GuardedBuffer() = default;  // a caller's tensor, in the pages the system gives
-  static GuardedBuffer
-  scratch();  // what an artifact allocates itself: in huge pages where it is large
+  // what an artifact allocates itself: in huge pages where it is large
+  static GuardedBuffer scratch();
   GuardedBuffer(GuardedBuffer&& other) noexcept;
   GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
   ~GuardedBuffer();

@@ -18,8 +18,8 @@ namespace lathe::runner {
 
 inline constexpr std::uint32_t kProtocol = 1;
 inline constexpr int kChannelFd = 3;  // the child's end, inherited
-inline constexpr int kOutOfMemoryStatus =
-    77;  // exit status of a helper process that had no memory left
+// exit status of a helper process that had no memory left
+inline constexpr int kOutOfMemoryStatus = 77;
 
 enum Type : std::uint32_t {
   // to the runner
@@ -43,14 +43,15 @@ struct Workload {
   std::vector<tensor::Border> inputs, outputs;  // plain
   int threads = 1;
   std::vector<int> cpus;  // thread t runs on cpus[t]; empty: anywhere
-  std::int64_t memory_bytes =
-      0;  // address space beyond what the runner and these tensors take; 0: any
+  // address space beyond what the runner and these tensors take; 0: any
+  std::int64_t memory_bytes = 0;
 };
 
 // fds: a file with, for every output in turn, its values and then its bounds, as f64, row-major.
 // Reply: kReady.
 struct ReferenceInfo {
-  double max_error = 0;  // of the largest output, besides the element-wise bounds
+  // of the largest output, besides the element-wise bounds
+  double max_error = 0;
 };
 
 // fds: the shared object. Reply: kLoaded.
@@ -62,8 +63,8 @@ struct Load {
 };
 struct Loaded {
   double prepare_seconds = 0;
-  double first_seconds =
-      0;  // of the first, checked run: caches and pages are cold; without lost time
+  // of the first, checked run: caches and pages are cold; without lost time
+  double first_seconds = 0;
   std::int64_t resident_bytes = 0;  // that this candidate keeps until it is dropped
   // Of the check: the largest |got - want| over the largest |want|, and the element furthest beyond
   // its bound.
@@ -77,10 +78,13 @@ struct Loaded {
 // Reply: kVisited.
 struct Visit {
   std::int64_t id = 0;
-  double min_seconds = 0.008;         // timed
-  double min_sample_seconds = 50e-6;  // calls shorter than this are timed several at a time
-  double drop_above = 0;  // stop after one sample slower than this, lost time aside; 0: never
-  bool cold = false;      // all data out of the caches before every timed call
+  double min_seconds = 0.008;  // timed
+  // calls shorter than this are timed several at a time
+  double min_sample_seconds = 50e-6;
+  // stop after one sample slower than this, lost time aside; 0: never
+  double drop_above = 0;
+  // all data out of the caches before every timed call
+  bool cold = false;
 };
 struct Visited {
   std::vector<double> seconds;  // of a call, an entry a sample
@@ -97,8 +101,9 @@ struct Visited {
 struct Execute {
   std::vector<tensor::Border> inputs, outputs;
   int repeats = 1;
-  double min_sample_seconds = 0;  // runs shorter than this are timed several at a time
-  bool cold = false;              // all data out of the caches before each
+  // runs shorter than this are timed several at a time
+  double min_sample_seconds = 0;
+  bool cold = false;  // all data out of the caches before each
 };
 struct Executed {
   std::vector<double> seconds;
@@ -109,8 +114,9 @@ struct Crash {
   std::int32_t signal = 0;
   std::int32_t access = 0;  // 0 not known, 1 read, 2 write
   std::uint64_t address = 0;
-  std::int32_t region = 0;    // 0 none, 1 before, 2 inside, 3 after `buffer`
-  std::int64_t distance = 0;  // bytes from the buffer's start (inside, before) or end (after)
+  std::int32_t region = 0;  // 0 none, 1 before, 2 inside, 3 after `buffer`
+  // bytes from the buffer's start (inside, before) or end (after)
+  std::int64_t distance = 0;
   char buffer[64] = {};
   Error error() const;
 };

@@ -20,7 +20,12 @@ namespace lathe::runner {
 namespace {
 
 constexpr std::size_t kMostSamples = 10'000;
-constexpr double kPatience = 4;  // times the time that was asked for, where samples are disturbed
+// times the time that was asked for, where samples are disturbed
+constexpr double kPatience = 4;
+// seconds: page tables and branches are learnt in a small part of such a call
+constexpr double kLongCall = 0.005;
+// at most, about: it finds pages that nobody has touched
+constexpr double kFirstCallIsSlower = 2;
 
 Status read_doubles(int file, std::int64_t& offset, std::vector<double>& values) {
   const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(double));
@@ -170,6 +175,7 @@ Result<Server::Reply> Server::load(Message& message) {
   candidate->run();
   const double wall = now_seconds() - start;
   loaded.first_seconds = wall - lost_->since(wall);
+  candidate->call_seconds = loaded.first_seconds / kFirstCallIsSlower;
   loaded.prepare_seconds = candidate->prepare_seconds();
   loaded.resident_bytes = candidate->resident_bytes();
   if (const auto damage = candidate->damage(scratch_))
@@ -215,6 +221,20 @@ Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
   return {(disturbed ? wall - lost : wall) / calls, disturbed};
 }
 
+// Returns the calls that a sample takes.
+int Server::warm_up(Candidate& candidate, const Visit& request) {
+  const double least = request.min_sample_seconds;
+  if (!request.cold && candidate.call_seconds >= std::max(kLongCall, least)) {
+    candidate.warm(scratch_);
+    return 1;
+  }
+  // Page tables and branches, and an estimate, often too long.
+  const double first = time_sample(candidate, 1, request.cold).seconds;
+  if (request.cold || first >= least) return 1;
+  return calls_for(std::min(first, time_sample(candidate, calls_for(first, least), false).seconds),
+                   least);
+}
+
 Result<Server::Reply> Server::visit(const Message& message) {
   const Visit request = LATHE_TRY(decode<Visit>(message.body));
   const auto found = candidates_.find(request.id);
@@ -224,18 +244,14 @@ Result<Server::Reply> Server::visit(const Message& message) {
   LATHE_TRY_STATUS(candidate.bind(scratch_));
   Visited visited;
   visited.sentinel_before = sentinel_.run();
-  // Page tables and branches, and an estimate, often too long.
-  const double first = time_sample(candidate, 1, request.cold).seconds,
-               least = request.min_sample_seconds;
-  if (!request.cold && first < least)
-    visited.calls = calls_for(
-        std::min(first, time_sample(candidate, calls_for(first, least), false).seconds), least);
+  visited.calls = warm_up(candidate, request);
   double disturbed = 0;  // of the time since `start`
   const double start = now_seconds();
   for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
     const Sample sample = time_sample(candidate, visited.calls, request.cold);
     const double before = std::exchange(now, now_seconds());
     (sample.disturbed ? visited.disturbed : visited.seconds).push_back(sample.seconds);
+    candidate.call_seconds = sample.seconds;
     if (sample.disturbed) disturbed += now - before;
     const bool enough = now - start - disturbed >= request.min_seconds ||
                         now - start >= kPatience * request.min_seconds;

@@ -38,6 +38,7 @@ class Server {
     bool disturbed = false;
   };
   Sample time_sample(Candidate& candidate, int calls, bool cold);
+  int warm_up(Candidate& candidate, const Visit& request);
   Status limit_memory(std::int64_t bytes);
 
   Channel& channel_;

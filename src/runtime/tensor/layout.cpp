@@ -61,6 +61,49 @@ void copy(const Border& border, const void* from, void* to, bool packing) {
   }
 }
 
+// The digits of dimension `dim` tell every two of its values apart: they are those of a number in a
+// mixed radix.
+bool digits_tell_apart(const Border& border, int dim) {
+  std::vector<Digit> digits;
+  for (const Digit& digit : border.layout)
+    if (digit.dim == dim && digit.extent > 1) digits.push_back(digit);
+  std::ranges::sort(digits, {}, &Digit::weight);
+  std::int64_t values = 1;
+  for (const Digit& digit : digits) {
+    if (digit.weight != values) return false;
+    if (digit.extent > (border.shape[dim] - 1) / values) return true;
+    values *= digit.extent;
+  }
+  return border.shape[dim] == 1;
+}
+
+// Sufficient and quick: offsets are numbers in a mixed radix, too. No digit and no stride is beyond
+// 2^36.
+bool clearly_unique(const Border& border) {
+  std::vector<Digit> digits;
+  for (const Digit& digit : border.layout)
+    if (digit.extent > 1) digits.push_back(digit);
+  std::ranges::sort(digits, {}, &Digit::stride);
+  std::int64_t reach = 0;  // the largest offset that the digits so far make
+  for (const Digit& digit : digits) {
+    if (digit.stride <= reach || (digit.extent - 1) > border.size / digit.stride) return false;
+    reach += (digit.extent - 1) * digit.stride;
+  }
+  for (int dim = 0; dim < static_cast<int>(border.shape.size()); ++dim)
+    if (!digits_tell_apart(border, dim)) return false;
+  return true;
+}
+
+bool all_unique(const Border& border) {
+  std::vector<bool> taken(static_cast<std::size_t>(border.size), false);
+  bool unique = true;
+  for_each_element(border, [&](std::int64_t, std::int64_t stored) {
+    unique = unique && !taken[stored];
+    taken[stored] = true;
+  });
+  return unique;
+}
+
 }  // namespace
 
 std::int64_t Border::elements() const {
@@ -120,13 +163,7 @@ Status verify(const Border& border) {
   if (largest >= border.size)
     return fail_at(border.name, ErrorKind::kInvalidArgument,
                    "the layout leaves its storage of {} elements", border.size);
-  std::vector<bool> taken(static_cast<std::size_t>(border.size), false);
-  bool unique = true;
-  for_each_element(border, [&](std::int64_t, std::int64_t stored) {
-    unique = unique && !taken[stored];
-    taken[stored] = true;
-  });
-  if (!unique)
+  if (!clearly_unique(border) && !all_unique(border))
     return fail_at(border.name, ErrorKind::kInvalidArgument,
                    "two elements share one place in the layout");
   return {};

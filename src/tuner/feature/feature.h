@@ -49,7 +49,7 @@ void extract(Kind kind, const space::Space& space, std::span<const search::Confi
              std::span<float> out, int jobs);
 
 // Table 2 for one program as text, outermost loop first: `lathe show --what features`, and the test
-// against HACKING.md's worked example. Buffers in the order of plan.h.
+// against the one in docs/nest.md. Buffers in the order of plan.h.
 std::string context_table(const ir::SizedNest& nest);
 
 }  // namespace lathe::feature

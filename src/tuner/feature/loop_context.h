@@ -18,8 +18,8 @@ inline constexpr int kSlots = 4;
 inline constexpr float kNoStride = -1;
 
 inline constexpr int kAnnotations = 5;
-inline constexpr int kLoopHeader =
-    1 + kAnnotations;  // what the loop itself says: length and annotation
+// what the loop itself says: length and annotation
+inline constexpr int kLoopHeader = 1 + kAnnotations;
 inline constexpr int kSlotWidth = 3;
 inline constexpr int kLoopContext = kLoopHeader + 2 + kSlots * kSlotWidth;
 

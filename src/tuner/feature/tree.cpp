@@ -51,7 +51,8 @@ void TreePlan::row(std::span<const std::int64_t> values, float* out) const {
 
   int room = kTreeNodes;  // for loops that are not of the main chain
   for (const Loop& loop : loops_) room -= loop.block == 0 && !runs_once(loop);
-  std::vector<int> position(loops_.size());  // in the row; of a loop left out: of what is around it
+  // in the row; of a loop left out: of what is around it
+  std::vector<int> position(loops_.size());
   int nodes = 0;
   for (std::size_t l = 0; l < loops_.size(); ++l) {
     const Loop& loop = loops_[l];

@@ -20,7 +20,8 @@ struct Selection {
   std::vector<std::string> targets;        // any of these
   std::vector<std::string> only, without;  // workloads, compared by shape_of
   std::string except;                      // this canonical key alone
-  std::string like;      // only what differs from this key in numbers: the same operator
+  // only what differs from this key in numbers: the same operator
+  std::string like;
   int rows_a_group = 0;  // at most, spread evenly over the time they were measured; 0: all
   int rows = 0;          // at most in all, the latest runs' first; 0: all
 };
@@ -38,8 +39,8 @@ struct Group {
 struct History {
   model::Rows rows;           // rows.workload: index in `groups`
   std::vector<Group> groups;  // with at least one row
-  std::vector<std::uint64_t>
-      programs;               // of the rows: equal where one program was measured more than once
+  // of the rows: equal where one program was measured more than once
+  std::vector<std::uint64_t> programs;
   std::vector<Json> configs;  // of the rows, where features are configurations
   std::int64_t skipped = 0;   // records whose trace does not replay any more
   std::int64_t copies = 0;    // left out: trials that were read before, of another store say

@@ -10,19 +10,20 @@
 namespace lathe::measure {
 namespace {
 
-constexpr std::size_t kBurst = 16;   // built before measuring starts, where both may not overlap
+// built before measuring starts, where both may not overlap
+constexpr std::size_t kBurst = 16;
 constexpr double kLongestBurst = 2;  // seconds
 constexpr int kSamples = 64;         // of a visit, about: every one of them is stored
-constexpr std::int64_t kGap =
-    5;  // visits to others between two visits to one candidate, if there are others
+// visits to others between two visits to one candidate, if there are others
+constexpr std::int64_t kGap = 5;
 constexpr std::int64_t kLeastGap = 2;  // the same where nothing was reported for so long
 constexpr double kSilence = 0.5;       // seconds
 constexpr int kExtraVisits = 2;        // of one candidate, because of a disturbed machine
 constexpr double kHopeless = 10;       // times the best: not worth another run
 constexpr double kPatience = 100;      // times the best, for preparing and the first run
 constexpr double kLeastPatience = 1;   // seconds
-constexpr double kHopelessSeconds =
-    0.005;  // shorter first runs say little: pages and caches are cold
+// shorter first runs say little: pages and caches are cold
+constexpr double kHopelessSeconds = 0.005;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -86,7 +87,8 @@ Status Batch::run(const std::function<bool()>& stop) {
   const KeepOff keep_off(session_);
   EventLoop loop = session_.loop();
   ReferenceJob reference(session_);
-  bool computing = !reference.finished();  // on the runner, while the first candidates are built
+  // on the runner, while the first candidates are built
+  bool computing = !reference.finished();
   measuring_ = computing;
   while (!finished()) {
     if (stop && stop()) {
@@ -299,7 +301,8 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
 
 void Batch::run_failed(Item& item, const Error& error) {
   const bool died = !session_.runner->helper().running();
-  const bool retry = died && error.kind != ErrorKind::kTimeout;  // time limits are generous already
+  // time limits are generous already
+  const bool retry = died && error.kind != ErrorKind::kTimeout;
   if (retry && item.run_attempts++ == 0) return to_load_.push_front(&item);
   fail_item(item, error);
 }

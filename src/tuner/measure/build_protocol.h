@@ -35,8 +35,8 @@ struct Setup {
 struct BuildRequest {
   std::string trace;  // JSON
   bool anew = false;  // build it even if it is known
-  std::vector<std::string>
-      known;  // hashes of programs measured since the last request: not built again
+  // hashes of programs measured since the last request: not built again
+  std::vector<std::string> known;
 };
 // kBuildProgram: another program than the workload, under a plain schedule: its reference. Reply:
 // kBuilt.

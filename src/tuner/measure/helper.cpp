@@ -143,8 +143,8 @@ void EventLoop::wait(double most_seconds) {
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
-  if (::poll(entries.data(), entries.size(), timeout) < 0)
-    return;  // a signal: the caller looks at its stop flag
+  // a signal: the caller looks at its stop flag
+  if (::poll(entries.data(), entries.size(), timeout) < 0) return;
   for (std::size_t i = 0; i < polled.size(); ++i)
     if (entries[i].revents != 0 || Clock::now() >= polled[i]->deadline()) polled[i]->on_event();
 }

@@ -14,8 +14,8 @@
 
 namespace lathe::measure {
 
-inline constexpr double kSetupSeconds =
-    60;  // for what a helper is told first: inputs and the reference are copied
+// for what a helper is told first: inputs and the reference are copied
+inline constexpr double kSetupSeconds = 60;
 
 using Clock = std::chrono::steady_clock;
 

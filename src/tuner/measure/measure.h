@@ -24,8 +24,8 @@ namespace lathe::measure {
 struct Candidate {
   int tag = 0;            // the caller's
   schedule::Trace trace;  // concrete
-  std::vector<std::uint16_t>
-      config;  // values' numbers in the space it is of, where it is of one: replays look it up
+  // values' numbers in the space it is of, where it is of one: replays look it up
+  std::vector<std::uint16_t> config;
 };
 
 struct Built {
@@ -42,8 +42,8 @@ struct Built {
 };
 
 struct Visit {
-  std::vector<double>
-      seconds;  // one entry a timed call (a batch of calls where one is too short: its mean)
+  // one entry a timed call (a batch of calls where one is too short: its mean)
+  std::vector<double> seconds;
   double sentinel_seconds = 0;
   // Of calls that the scheduler disturbed, without the time that they did not run. They do not
   // count.
@@ -54,7 +54,8 @@ struct Outcome {
   int tag = 0;
   std::optional<Error> error;  // of build, run or check; then there are no times
   std::vector<Visit> visits;
-  double seconds = 0;  // robust estimate: median of the visits' lower quartiles, sentinel-gated
+  // robust estimate: median of the visits' lower quartiles, sentinel-gated
+  double seconds = 0;
   bool dropped_early = false;  // slower than drop_factor times the best: visited once
   double numerical_error = 0;  // largest |got - want| over largest |want|
   std::string program_hash;
@@ -77,16 +78,18 @@ inline constexpr double kSameSpeed = 0.95;  // a smaller share is a disturbed ma
 
 struct RaceOptions {
   CacheMode cache = CacheMode::kWarm;
-  double seconds = 3;   // until the winner is clear, or so long
-  double patience = 0;  // longest where the machine is disturbed: waits for it, races again
-  double limit =
-      0;        // for all of it; who is not built after half of that does not take part; 0: none
-  Speed known;  // the fastest that this machine was seen; 0: what it is while it races
+  double seconds = 3;  // until the winner is clear, or so long
+  // longest where the machine is disturbed: waits for it, races again
+  double patience = 0;
+  // for all of it; who is not built after half of that does not take part; 0: none
+  double limit = 0;
+  // the fastest that this machine was seen; 0: what it is while it races
+  Speed known;
   std::function<bool()> stop;  // ends it at once, with what it knows
 };
 struct Racer {
-  bool ran = false;  // often enough to say something, or it failed; else it was not built in time,
-                     // or stopped
+  // often enough to say something, or it failed; else it was not built in time, or stopped
+  bool ran = false;
   bool failed = false;
   double seconds = 0;             // median of its rounds; infinity where it failed
   double spread = 0;              // half of their interquartile range, over that
@@ -99,21 +102,23 @@ struct RaceOutcome {
 };
 
 struct Options {
-  int jobs = 2;  // processes the tuner may keep busy, builders and runner together
+  // processes the tuner may keep busy, builders and runner together
+  int jobs = 2;
   CacheMode cache = CacheMode::kWarm;
   double min_seconds = 0.008;  // timed, a visit
-  int visits = 3;  // at most, but for repeated ones, spread over the batch; 0: candidates are run
-                   // once and checked, not timed
+  // at most, but for repeated ones, spread over the batch; 0: candidates are run once and checked,
+  // not timed
+  int visits = 3;
   double drop_factor = 3;            // dropped early past this times the best
   double enough_factor = 1.5;        // past this times the best, one undisturbed visit tells enough
   double sentinel_tolerance = 0.03;  // a visit whose sentinel drifts further is repeated
   double timeout_seconds = 5;        // a candidate, all visits' first run included
   std::int64_t memory_bytes = 4LL << 30;  // address space a runner may take beyond its tensors
   std::uint64_t seed = 0;                 // of the random inputs
-  std::string reproducer_folder;  // where wrong answers leave workload, trace and library; empty:
-                                  // the temporary folder
-  std::string
-      cache_folder;  // of references; empty: $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; "-": none
+  // where wrong answers leave workload, trace and library; empty: the temporary folder
+  std::string reproducer_folder;
+  // of references; empty: $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; "-": none
+  std::string cache_folder;
   // The helper programs; empty: beside this program, in $LATHE_LIBEXEC, or where they were
   // installed.
   std::string builder, runner;

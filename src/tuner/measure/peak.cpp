@@ -9,9 +9,10 @@ namespace {
 
 constexpr double kLimitSeconds = 60;
 constexpr double kSampleSeconds = 50e-6;
-constexpr std::int64_t kMostStreamed = std::int64_t{256}
-                                       << 20;  // of each direction; more is no other memory
-constexpr double kStreamedBytes = 2e9;         // in all, where that is not too few or too many runs
+// of each direction; more is no other memory
+constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;
+// in all, where that is not too few or too many runs
+constexpr double kStreamedBytes = 2e9;
 
 // Seconds of the fastest of `repeats` runs.
 Result<double> fastest_run(Session& session, const Built& kernel, const runner::Fd& inputs,

@@ -8,8 +8,9 @@
 
 namespace lathe::measure {
 
-inline constexpr std::size_t kFewestRounds = 5;  // of each candidate, where there is time for them
-inline constexpr std::size_t kFewestQuiet = 3;   // undisturbed ones that make a race undisturbed
+// of each candidate, where there is time for them
+inline constexpr std::size_t kFewestRounds = 5;
+inline constexpr std::size_t kFewestQuiet = 3;  // undisturbed ones that make a race undisturbed
 
 // One candidate in one round.
 struct Lap {

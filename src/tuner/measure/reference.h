@@ -25,13 +25,14 @@ struct ReferenceProgram {
   // output of the workload, a tensor of the same name and one of its bounds.
   te::Program program;
   std::vector<ReferenceNames> names;  // an entry an output of the workload
-  bool jumps = false;  // rounding may turn a condition or a step, so that an error is a whole step
+  // rounding may turn a condition or a step, so that an error is a whole step
+  bool jumps = false;
 };
 ReferenceProgram reference_program(const te::Program& program);
 
 struct Reference {
-  std::vector<std::vector<double>> values,
-      bounds;  // an entry an output, row-major; bound infinite: nothing is known
+  // an entry an output, row-major; bound infinite: nothing is known
+  std::vector<std::vector<double>> values, bounds;
 };
 // The largest error of the largest output that passes beside the bounds: the contract's. Infinite
 // where no schedule could keep it: types coarser than f32, jumps, numbers near the smallest of

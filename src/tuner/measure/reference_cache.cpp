@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kFormat =
-    0x3130464552544c03;  // changes with what a reference or its inputs are
+// changes with what a reference or its inputs are
+constexpr std::uint64_t kFormat = 0x3130464552544c03;
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 
 std::uint64_t checksum(const std::vector<double>& values) {

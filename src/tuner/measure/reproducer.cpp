@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/hash.h"
+#include "base/shell.h"
 #include "compiler/te/parse.h"
 
 namespace lathe::measure {
@@ -15,13 +16,6 @@ struct Finding {
   std::int64_t index;
   double got, want, bound;
 };
-
-// As one word of a shell.
-std::string quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 Result<std::string> save(const std::string& where, const te::Program& program, const Target& target,
                          const std::string& trace, const Built& built, std::uint64_t seed,
@@ -44,7 +38,7 @@ Result<std::string> save(const std::string& where, const te::Program& program, c
       "target   {}\nseed     {}\nelement  {}\ngot      {:.9g}\nwant     {:.9g}\nbound    {:.3g}\n\n"
       "To see it again: lathe reproduce {}\n",
       finding.what, target.text(), seed, element_text(program, finding.output, finding.index),
-      finding.got, finding.want, finding.bound, quoted(folder.string()));
+      finding.got, finding.want, finding.bound, shell_word(folder.string()));
   std::ofstream(folder / "case.json") << Json{{"target", target.text()},
                                               {"seed", seed},
                                               {"free_layout", program.contract.free_layout},

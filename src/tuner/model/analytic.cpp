@@ -58,7 +58,8 @@ double AnalyticModel::core_cycles(const Part& part, const Footprint& f) const {
   if (part.reduces)
     arithmetic *= std::max(1.0, machine_.latency * machine_.operations_per_cycle / accumulators);
 
-  double loads = (tile.vector_loads * vectors + tile.scalar_loads) / accumulators;  // an operation
+  // an operation
+  double loads = (tile.vector_loads * vectors + tile.scalar_loads) / accumulators;
   if (!part.reduces) loads += 1;
   if (part.reduces && !writes_registers(part.plan)) loads += 2;
   const double too_many = accumulators + tile.kept - machine_.registers;

@@ -14,8 +14,9 @@ namespace lathe::model {
 
 struct GlobalModel {
   Objective objective = Objective::kRank;
-  std::string features;      // "context", "relation", "tree": those that mean the same everywhere
-  std::string target_class;  // "x86, 512-bit vectors"
+  // "context", "relation", "tree": those that mean the same everywhere
+  std::string features;
+  std::string target_class;            // "x86, 512-bit vectors"
   std::vector<std::string> workloads;  // canonical keys
   std::int64_t records = 0;
   std::shared_ptr<const CostModel> model;  // trained

@@ -45,9 +45,10 @@ class CostModel {
   // from what it knows where that saves time; equal calls in the same order give the same model.
   virtual Status update(const Rows& rows) { return train(rows); }
   virtual bool trained() const = 0;
+  // thread-safe
   virtual Status predict(std::span<const float> features, int width,
-                         std::span<float> scores) const = 0;  // thread-safe
-  virtual Result<std::string> save() const = 0;               // bytes, with versions and a checksum
+                         std::span<float> scores) const = 0;
+  virtual Result<std::string> save() const = 0;  // bytes, with versions and a checksum
   // Refuses bytes that are no model, cut short, damaged, of another kind or for other features, and
   // says which; the model stays as it was then. What was loaded predicts as what was saved, bit for
   // bit.
@@ -62,8 +63,8 @@ struct XgboostOptions {
   int max_bin = 64;
   int threads = 1;         // for training; the result does not depend on it
   int pairs_per_row = 64;  // rank: at most this many pairs a row
-  double noise =
-      0.01;  // rank: times relatively closer than this, or than their spreads, form no pair
+  // rank: times relatively closer than this, or than their spreads, form no pair
+  double noise = 0.01;
   std::uint64_t seed = 0;
   // f_global of section 4: scores are its scores plus f_local, which training fits to what is left
   // over. Predicts from the start then. Trained with the same objective, so that both are in the
@@ -79,14 +80,16 @@ struct TreeGruOptions {
   treegru::Shape shape;
   int batch = 64;    // programs a step of training
   int passes = 120;  // over the rows, at most, and
-  int steps = 240;   // steps, at most: training takes a few seconds however many rows there are
+  // steps, at most: training takes a few seconds however many rows there are
+  int steps = 240;
   double learning_rate = 3e-3;  // at first; falls to nothing over the steps
   int update_steps = 64;        // of an update(), at most, which begins from the weights so far
   double update_rate = 2e-3;    // as learning_rate, of an update()
-  double held_out =
-      0.125;  // share of the rows, by chance, that is never trained on: it tells when to stop
-  int patience = 16;  // training ends after so many looks at the held-out rows without a better one
-  int threads = 1;    // for training; the result does not depend on it
+  // share of the rows, by chance, that is never trained on: it tells when to stop
+  double held_out = 0.125;
+  // training ends after so many looks at the held-out rows without a better one
+  int patience = 16;
+  int threads = 1;         // for training; the result does not depend on it
   int pairs_per_row = 64;  // as in XgboostOptions, like all that follows
   double noise = 0.01;
   std::uint64_t seed = 0;

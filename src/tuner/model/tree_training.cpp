@@ -14,8 +14,8 @@
 namespace lathe::model {
 namespace {
 
-constexpr int kPiece =
-    16;  // rows of one workload that a step sees together: pairs are formed among them
+// rows of one workload that a step sees together: pairs are formed among them
+constexpr int kPiece = 16;
 constexpr int kParts = 4;         // of a step's rows, for threads to share
 constexpr int kLooks = 32;        // at the held-out rows, over all steps
 constexpr int kLeastHeldOut = 8;  // fewer rows say nothing about when to stop

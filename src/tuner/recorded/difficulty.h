@@ -8,8 +8,8 @@ namespace lathe::recorded {
 struct Difficulty {
   int configs = 0, worked = 0, raced = 0;
   int within_5 = 0, within_1 = 0;  // configurations within so many percent of the best
-  int random_trials_95 = 0,
-      random_trials_99 = 0;  // median of random search without repetition to the first of those
+  // median of random search without repetition to the first of those
+  int random_trials_95 = 0, random_trials_99 = 0;
   // The analytic default, which is known before anything is measured: its speed as a share of the
   // best (0: it failed), and its place among all, the fastest being 1.
   double default_share = 0;

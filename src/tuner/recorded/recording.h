@@ -17,8 +17,8 @@
 namespace lathe::recorded {
 
 struct Trial {
-  double seconds = std::numeric_limits<double>::infinity();  // of its visits in the recording;
-                                                             // infinity: it failed
+  // of its visits in the recording; infinity: it failed
+  double seconds = std::numeric_limits<double>::infinity();
   double raced_seconds = 0;    // median of the races afterwards; 0: not raced
   double spread = 0;           // what `seconds` was measured to within, relative
   bool dropped_early = false;  // far from the best: `seconds` is of one visit

@@ -161,8 +161,8 @@ Result<Recording> load(const std::string& path) {
   if (recording) return recording;
   Error& error = recording.error();
   error.place = path;
-  if (error.kind == ErrorKind::kInvalidArgument)
-    error.kind = ErrorKind::kDataLoss;  // nobody wrote it by hand
+  // nobody wrote it by hand
+  if (error.kind == ErrorKind::kInvalidArgument) error.kind = ErrorKind::kDataLoss;
   return recording;
 }
 

@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kPopulation = 64;
 constexpr int kTournament = 3;
 constexpr double kMutation = 0.1;  // a knob
-constexpr int kTriesPerChild =
-    32;  // each with one more mutation, before a random configuration takes the place
+// each with one more mutation, before a random configuration takes the place
+constexpr int kTriesPerChild = 32;
 
 class Genetic final : public Searcher {
  public:

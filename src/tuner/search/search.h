@@ -32,8 +32,8 @@ class Domain {
   virtual Config canonical(const Config& config) const { return config; }
   // Equal only for configurations of one program; a few of those may have different forms.
   virtual std::uint64_t program_number(const Config& config) const { return ConfigHash()(config); }
-  virtual Config random(Rng& rng)
-      const = 0;  // uniform over the valid configurations, or close to it, brought to their form
+  // uniform over the valid configurations, or close to it, brought to their form
+  virtual Config random(Rng& rng) const = 0;
   // One knob changed (or a few, where a constraint ties them), valid, another program; `config`
   // itself if it has no neighbour.
   virtual Config neighbour(const Config& config, Rng& rng) const = 0;
@@ -62,12 +62,12 @@ struct Options {
   double epsilon = 0.05;  // share of a batch chosen at random
   double lambda = 2;      // candidates kept for the diversity pick: lambda * batch
   double alpha = 0.5;     // weight of diversity in eq. 3, in units of the scores' spread
-  double temperature =
-      1.0;  // initial, in units of the scores' spread; cools to 0 linearly over a round
-  int patience =
-      50;  // a round ends after this many steps in which no candidate entered the top set
-  double elite = 0.125;  // share of the chains, the worst, that restart from the best measured; 0:
-                         // as in the paper
+  // initial, in units of the scores' spread; cools to 0 linearly over a round
+  double temperature = 1.0;
+  // a round ends after this many steps in which no candidate entered the top set
+  int patience = 50;
+  // share of the chains, the worst, that restart from the best measured; 0: as in the paper
+  double elite = 0.125;
 };
 
 // Ask / tell. `ask` never returns a configuration it returned before or was told about; it returns

@@ -6,8 +6,8 @@ namespace lathe::search {
 namespace {
 
 constexpr double kEnumerable = 1 << 18;  // configurations, valid or not
-constexpr int kTriesBeforeListing =
-    200;  // rejections in a row after which a small space is enumerated
+// rejections in a row after which a small space is enumerated
+constexpr int kTriesBeforeListing = 200;
 constexpr int kTriesBeforeWalking = 2000;  // ... and a large one is walked
 constexpr int kWalks = 64;
 constexpr int kWalkLength = 500;

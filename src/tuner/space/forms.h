@@ -34,7 +34,8 @@ class Forms {
     std::uint64_t structure;        // of the essence, apart from its sizes
     std::vector<ir::SizeId> sizes;  // of the essence
     std::vector<char> visible;      // by size: one of those, or asked about
-    std::vector<int> loose;  // knobs, not structural, that are not seen to have an effect at once
+    // knobs, not structural, that are not seen to have an effect at once
+    std::vector<int> loose;
     std::vector<std::uint16_t> choice;  // of the structural knobs, in the form
   };
   struct Family {  // a sketch with its configurations
@@ -64,8 +65,8 @@ class Forms {
 
   const Space::Impl& space_;
   mutable std::shared_mutex mutex_;
-  mutable std::unordered_map<std::uint64_t, std::unique_ptr<const Family>>
-      families_;  // null: the sketch does not exist
+  // null: the sketch does not exist
+  mutable std::unordered_map<std::uint64_t, std::unique_ptr<const Family>> families_;
 };
 
 }  // namespace lathe::space

@@ -21,8 +21,8 @@ struct Space::Impl {
   Derived derived;
   std::vector<int> structural;  // knobs
   mutable std::shared_mutex mutex;
-  mutable std::unordered_map<std::uint64_t, std::unique_ptr<Result<Sketch>>>
-      sketches;                  // by choice_number()
+  // by choice_number()
+  mutable std::unordered_map<std::uint64_t, std::unique_ptr<Result<Sketch>>> sketches;
   std::unique_ptr<Forms> forms;  // null: every configuration stands for itself
 
   // The values of the structural knobs as one number.

@@ -42,7 +42,8 @@ class Space : public search::Domain {
  public:
   const te::Program& program() const;
   const std::vector<Knob>& knob_list() const;
-  double size() const;  // number of configurations, constraints not counted; see count_programs()
+  // number of configurations, constraints not counted; see count_programs()
+  double size() const;
   std::uint64_t hash() const;  // of knobs, values and constraints: stored with every record
 
   // The derived nest of a configuration's structural knobs; derived on first use, kept, safe from
@@ -86,9 +87,9 @@ std::vector<Config> all_configs(const Space& space);
 // How many programs a space has: its valid configurations in their form.
 struct ProgramCount {
   double programs = 0;
-  int samples = 0;         // 0: counted; else estimated from so many configurations drawn at random
-  double uncertainty = 0;  // of an estimate: half the width of its 95 % interval, as a share of it;
-                           // infinity: none was met
+  int samples = 0;  // 0: counted; else estimated from so many configurations drawn at random
+  // of an estimate: half the width of its 95 % interval, as a share of it; infinity: none was met
+  double uncertainty = 0;
 };
 ProgramCount count_programs(const Space& space);
 

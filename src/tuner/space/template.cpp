@@ -86,8 +86,8 @@ Result<std::unique_ptr<Space>> template_space(const te::Program& program, Templa
   if (derived.knobs.empty())
     return fail(ErrorKind::kInvalidArgument,
                 "the template asks for no knobs, so there is nothing to search");
-  for (std::size_t k = 0; k < derived.knobs.size();
-       ++k) {  // grows while other branches are visited
+  // grows while other branches are visited
+  for (std::size_t k = 0; k < derived.knobs.size(); ++k) {
     for (std::size_t v = 1; derived.knobs[k].structural && v < derived.knobs[k].values.size();
          ++v) {
       std::vector<std::int64_t> values(derived.knobs.size(), 0);

@@ -5,8 +5,9 @@
 //   auto space = template_space(program, [](space::Recipe& r) {
 //     const auto tile = r.knob("tile", {4, 8, 16});
 //     r.apply(schedule::Split{"C.j", tile, "jo", "ji"});
-//     if (r.choice("order", {"rows", "columns"}) == "columns") r.apply(schedule::Reorder{{"jo",
-//     "C.i"}}); r.at_most(r.times(tile, tile), 128);
+//     if (r.choice("order", {"rows", "columns"}) == "columns")
+//       r.apply(schedule::Reorder{{"jo", "C.i"}});
+//     r.at_most(r.times(tile, tile), 128);
 //   });
 #pragma once
 

@@ -46,7 +46,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
   std::string path_;
   double busy_seconds_ = 0;
-  std::pair<std::uint64_t, std::uint64_t> file_;  // device and number of the file; zeros: in memory
+  // device and number of the file; zeros: in memory
+  std::pair<std::uint64_t, std::uint64_t> file_;
 
   Status connect(bool immutable);
   friend class Statement;

@@ -16,27 +16,36 @@ constexpr std::int64_t kApplicationId = 0x4c617468;
 // what "best" compares: the time in a final race, or the measured time with a penalty where there
 // was none; NULL-free so that the two indexes answer the look-up alone, with and without the cpu
 // given. What the race_ columns tell was not kept before version 2.
-constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
+constexpr std::array<const char*, kSchemaVersion> kMigrations = {
+    R"sql(
 CREATE TABLE names (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE runs (
-  id INTEGER PRIMARY KEY, workload INTEGER NOT NULL, target INTEGER NOT NULL, cache_mode TEXT NOT NULL,
-  space TEXT NOT NULL, space_hash TEXT NOT NULL, search TEXT NOT NULL, model TEXT NOT NULL, seed INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, workload INTEGER NOT NULL, target INTEGER NOT NULL,
+  cache_mode TEXT NOT NULL,
+  space TEXT NOT NULL, space_hash TEXT NOT NULL, search TEXT NOT NULL, model TEXT NOT NULL,
+  seed INTEGER NOT NULL,
   UNIQUE (workload, target, cache_mode, space, space_hash, search, model, seed));
 CREATE TABLE records (
-  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, batch INTEGER NOT NULL, idx INTEGER NOT NULL,
-  workload INTEGER NOT NULL, target INTEGER NOT NULL, cache_mode INTEGER NOT NULL, fingerprint INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, batch INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  workload INTEGER NOT NULL, target INTEGER NOT NULL, cache_mode INTEGER NOT NULL,
+  fingerprint INTEGER NOT NULL,
   cpu INTEGER NOT NULL, trace TEXT NOT NULL, config TEXT NOT NULL, space_hash TEXT NOT NULL,
-  codegen_version INTEGER NOT NULL, program_hash TEXT NOT NULL, visits TEXT NOT NULL, seconds REAL NOT NULL,
-  dropped_early INTEGER NOT NULL, raced INTEGER NOT NULL, race_seconds REAL NOT NULL, spills INTEGER NOT NULL,
-  error_kind TEXT NOT NULL, error_message TEXT NOT NULL, error_place TEXT NOT NULL, numerical_error REAL NOT NULL,
-  predicted_score REAL NOT NULL, build_seconds REAL NOT NULL, run_seconds REAL NOT NULL, model_seconds REAL NOT NULL,
+  codegen_version INTEGER NOT NULL, program_hash TEXT NOT NULL, visits TEXT NOT NULL,
+  seconds REAL NOT NULL,
+  dropped_early INTEGER NOT NULL, raced INTEGER NOT NULL, race_seconds REAL NOT NULL,
+  spills INTEGER NOT NULL,
+  error_kind TEXT NOT NULL, error_message TEXT NOT NULL, error_place TEXT NOT NULL,
+  numerical_error REAL NOT NULL,
+  predicted_score REAL NOT NULL, build_seconds REAL NOT NULL, run_seconds REAL NOT NULL,
+  model_seconds REAL NOT NULL,
   search_seconds REAL NOT NULL, time TEXT NOT NULL, ok INTEGER NOT NULL, standing REAL NOT NULL,
   UNIQUE (run, idx));
 CREATE INDEX best_anywhere ON records (workload, target, cache_mode, ok, standing);
 CREATE INDEX best_on_cpu ON records (workload, target, cache_mode, cpu, ok, standing);
 CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 )sql",
-                                                                 R"sql(
+    R"sql(
 ALTER TABLE records ADD COLUMN race_spread REAL NOT NULL DEFAULT 0;
 ALTER TABLE records ADD COLUMN race_peak REAL NOT NULL DEFAULT 0;
 ALTER TABLE records ADD COLUMN race_sentinel REAL NOT NULL DEFAULT 0;

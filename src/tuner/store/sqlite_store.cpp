@@ -179,8 +179,8 @@ class SqliteStore final : public Store {
     }
     if (!results.empty())
       LATHE_TRY_STATUS(others.bind(1, slowest).bind(2, results.front().record).run());
-    for (Statement* statement : {&update, &others, &standing})
-      *statement = {};  // an open statement would keep the transaction from ending
+    // an open statement would keep the transaction from ending
+    for (Statement* statement : {&update, &others, &standing}) *statement = {};
     LATHE_TRY_STATUS(transaction.commit());
     return there;
   }

@@ -1,4 +1,4 @@
-// Records (design: "A record holds ..."): every trial that was ever finished, durable, shared by
+// Records: every trial that was ever finished, durable, shared by
 // several tuners.
 #pragma once
 
@@ -20,8 +20,8 @@ struct Visit {
   int visit = 0;                // number of the visit
   std::vector<double> seconds;  // raw times of a run, each
   double sentinel_seconds = 0;  // of the sentinel kernel beside it
-  std::vector<double>
-      disturbed;  // of runs that the scheduler disturbed, without the time lost; they do not count
+  // of runs that the scheduler disturbed, without the time lost; they do not count
+  std::vector<double> disturbed;
 };
 
 // The machine beside a race, and how sure its times are. Zeros in a race of a Lathe that did not
@@ -29,11 +29,13 @@ struct Visit {
 struct RaceNote {
   double spread = 0;  // half the interquartile range of the rounds, over the time
   double peak_flops = 0, sentinel_seconds = 0;
-  bool disturbed = false;  // the machine was slower than it has been, or busy: so may the time be
-  std::string time;        // when it ended, as Record::time
+  // the machine was slower than it has been, or busy: so may the time be
+  bool disturbed = false;
+  std::string time;  // when it ended, as Record::time
 };
 
-struct Run {  // what makes a run the same run: the command that goes on after a kill
+// what makes a run the same run: the command that goes on after a kill
+struct Run {
   std::int64_t id = 0;
   std::string workload;       // canonical key
   std::string target;         // canonical text
@@ -56,9 +58,10 @@ struct Record {
   std::vector<Visit> visits;
   double seconds = 0;  // the robust estimate from the visits; 0 if failed
   bool dropped_early = false;
-  bool raced = false;  // won or took part in a final interleaved race; then race_seconds is set
-  double race_seconds =
-      0;          // the fastest of its races: a slower repetition says something about the machine
+  // won or took part in a final interleaved race; then race_seconds is set
+  bool raced = false;
+  // the fastest of its races: a slower repetition says something about the machine
+  double race_seconds = 0;
   RaceNote race;  // of that race
   int spills = 0;
   std::string error_kind, error_message, error_place;  // kind empty: it worked
@@ -87,8 +90,8 @@ struct Query {  // empty members match everything
   std::int64_t run = 0;
   std::optional<bool> ok;
   std::optional<int> codegen_version;
-  bool summary = false;  // each() leaves traces and visits out, which are most of a record and of
-                         // the time to read it
+  // each() leaves traces and visits out, which are most of a record and of the time to read it
+  bool summary = false;
 };
 
 class Store {

@@ -8,7 +8,8 @@
 namespace lathe::treegru {
 namespace {
 
-constexpr std::size_t kBlock = 64;  // programs at once: their states stay in the second-level cache
+// programs at once: their states stay in the second-level cache
+constexpr std::size_t kBlock = 64;
 
 // The rows of `input` that belong to the embedding come first.
 PackedMatrix rows_from(const Matrix& matrix, int first) {

@@ -28,8 +28,8 @@ class Network {
   Weights weights_;
   Dense dense_;
   int gates_ = 0;  // width of rows of gates
-  Matrix start_;   // x W + b of what does not depend on inputs: a row a variable, then one for
-                   // unknown ones
+  // x W + b of what does not depend on inputs: a row a variable, then one for unknown ones
+  Matrix start_;
   PackedMatrix input_, hidden_;
   PackedMatrix slots_;  // kContext: S, then the readout of each slot
 };

@@ -33,8 +33,8 @@ Status check_trainer();
 // The plug-in's side: it exports a function of this type and name. Null, and `error` says why,
 // where the library cannot work.
 inline constexpr char kPluginName[] = "lathe-torch.so";
-inline constexpr char kPluginEntry[] =
-    "lathe_make_trainer_1";  // numbered by changes of this interface
+// numbered by changes of this interface
+inline constexpr char kPluginEntry[] = "lathe_make_trainer_1";
 using PluginEntry = Trainer*(const Weights& start, int threads, std::string& error);
 
 }  // namespace lathe::treegru

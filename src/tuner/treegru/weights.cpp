@@ -136,8 +136,8 @@ Weights random_weights(const Shape& shape, std::span<const float> features, Rng&
   const auto sizes = sizes_of(shape, static_cast<int>(weights.variables.size()));
   for (std::size_t m = 0; m < matrices.size(); ++m)
     *matrices[m] = random_matrix(sizes[m].first, sizes[m].second, shape.hidden, rng);
-  for (float& v : weights.embedding.values)
-    v *= std::sqrt(static_cast<float>(shape.hidden));  // an input, not a weight
+  // an input, not a weight
+  for (float& v : weights.embedding.values) v *= std::sqrt(static_cast<float>(shape.hidden));
   std::ranges::fill(weights.offset.values, 0.0F);
   return weights;
 }

@@ -19,6 +19,11 @@ bool stands(const store::Record& record, const store::MachineSpeed& known) {
 
 }  // namespace
 
+double race_time(const Options& options, double elapsed) {
+  constexpr double kLeast = 1;
+  return std::min(options.race_seconds, std::max(kLeast, options.race_share * elapsed));
+}
+
 Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject,
                                             measure::Measurer& measurer, const Options& options,
                                             Reporter& reporter, const std::function<bool()>& stop) {
@@ -39,8 +44,8 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
   RaceRequest request;
   request.cache =
       options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
-  request.seconds = options.race_seconds;
-  request.patience = options.race_patience * reporter.elapsed();
+  request.seconds = race_time(options, reporter.elapsed());
+  request.patience = options.race_share * reporter.elapsed();
   if (options.seconds > 0) {  // all that is left, waiting included
     request.limit = std::max(kShortestRace, options.seconds - reporter.elapsed());
     request.seconds = std::min(request.seconds, request.limit);

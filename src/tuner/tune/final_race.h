@@ -7,6 +7,9 @@
 
 namespace lathe::tune {
 
+// Seconds that a race after so many seconds of a run may take on a quiet machine.
+double race_time(const Options& options, double elapsed);
+
 // Races the fastest records, interleaved, and stores what they reached. Nothing happens where the
 // best has already won an undisturbed race and nothing was measured since, of programs or of the
 // machine's speed. `stop` ends it at once.

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kPriorTrials = 16;   // trials the analytic model is worth
 constexpr double kNegligible = 0.02;  // weight below which it is not worth its time
-constexpr double kBesideGlobal =
-    0.5;  // its weight at the beginning, where a global model knows something too
+// its weight at the beginning, where a global model knows something too
+constexpr double kBesideGlobal = 0.5;
 constexpr std::size_t kCalibrationRows = 256;
 constexpr std::uint64_t kCalibrationSeed = 1;
 constexpr std::size_t kSmallestPart = 48;  // configurations for which a thread is worth starting
@@ -42,9 +42,8 @@ void ModelScorer::calibrate(std::span<const search::Measured> measured, int work
   const auto recent = measured.last(std::min<std::size_t>(measured.size(), kCalibrationRows));
   std::vector<search::Config> configs;
   for (const auto& m : recent) configs.push_back(m.config);
-  set_scales(configs.size() < 2
-                 ? sample()
-                 : configs);  // all that was learnt may be of another machine or code generator
+  // all that was learnt may be of another machine or code generator
+  set_scales(configs.size() < 2 ? sample() : configs);
   prior_weight_ = most_weight_ * kPriorTrials / (kPriorTrials + worked);
 }
 

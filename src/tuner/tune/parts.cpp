@@ -11,8 +11,8 @@
 namespace lathe::tune {
 namespace {
 
-constexpr const char* kTrees =
-    "tree";  // features of models that read nothing else, and not to be chosen for others
+// features of models that read nothing else, and not to be chosen for others
+constexpr const char* kTrees = "tree";
 
 template <class Table>
 std::vector<std::string> names_of(const Table& table) {

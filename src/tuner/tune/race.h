@@ -24,9 +24,11 @@ struct RaceRequest {
   std::function<bool()> stop;
 };
 struct RaceStory {
-  bool finished = false;  // false: stopped before it could say something; nothing is stored
+  // false: stopped before it could say something; nothing is stored
+  bool finished = false;
   bool disturbed = false;
-  double speed = 1;                    // of the machine beside it, a share of the fastest known
+  // of the machine beside it, a share of the fastest known
+  double speed = 1;
   std::vector<measure::Racer> racers;  // in the order of the entries
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tuner/tune/final_race.h"
+
 namespace lathe::tune {
 namespace {
 
@@ -100,10 +102,11 @@ Progress Reporter::now_locked() const {
   if (racing)
     progress.left_seconds =
         std::max(0.0, race_seconds_ - (progress.elapsed_seconds - phase_began_));
-  else if (fresh > 0)
-    progress.left_seconds =
-        std::max(0, state_.wanted - state_.trials) / progress.trials_per_second +
-        options_.race_seconds;
+  else if (fresh > 0) {
+    const double measuring =
+        std::max(0, state_.wanted - state_.trials) / progress.trials_per_second;
+    progress.left_seconds = measuring + race_time(options_, progress.elapsed_seconds + measuring);
+  }
   if (options_.seconds > 0) {
     const double left = std::max(0.0, options_.seconds - progress.elapsed_seconds);
     progress.left_seconds = fresh > 0 || racing ? std::min(progress.left_seconds, left) : left;

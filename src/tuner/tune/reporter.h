@@ -42,8 +42,8 @@ class Reporter {
   Progress state_;
   std::map<std::string, double> phases_;  // those that are over
   double phase_began_ = 0, race_seconds_ = 0;
-  std::map<std::string, std::pair<int, std::string>>
-      failures_;  // kind -> how often, the latest message
+  // kind -> how often, the latest message
+  std::map<std::string, std::pair<int, std::string>> failures_;
   std::thread ticker_;
 };
 

@@ -84,7 +84,8 @@ class Tuner {
   bool out_of_time() const {
     if (options_.seconds <= 0) return false;
     // The race is part of the time; it gets no more than a fifth of it.
-    return reporter_.elapsed() + std::min(options_.race_seconds, options_.seconds / 5) >=
+    return reporter_.elapsed() +
+               std::min(race_time(options_, options_.seconds), options_.seconds / 5) >=
            options_.seconds;
   }
   bool finished() const { return state_.trials() >= options_.trials || out_of_time() || stopped(); }

@@ -20,42 +20,45 @@
 namespace lathe::tune {
 
 struct Options {
-  int trials = 512;      // total of the run: the same command goes on
-  double seconds = 0;    // wall time limit; 0: none
-  int batch = 64;        // b of Algorithm 1
-  int first_batch = 16;  // batches grow from this to `batch`, so that the model learns early
+  int trials = 512;    // total of the run: the same command goes on
+  double seconds = 0;  // wall time limit; 0: none
+  int batch = 64;      // b of Algorithm 1
+  // batches grow from this to `batch`, so that the model learns early
+  int first_batch = 16;
   std::string search = "annealing";  // annealing, random, genetic
   std::string model = "xgb-rank";    // known_models()
-  std::string acquisition =
-      "mean";  // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
-  bool default_first =
-      true;           // the first trial is the analytic default; false where searches are compared
-  bool prior = true;  // a learned model begins from the analytic one, which fades as trials come in
-  std::string features = "context";  // configuration, context, relation; treegru models see trees
-                                     // instead (features_of)
+  // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
+  std::string acquisition = "mean";
+  // the first trial is the analytic default; false where searches are compared
+  bool default_first = true;
+  // a learned model begins from the analytic one, which fades as trials come in
+  bool prior = true;
+  // configuration, context, relation; treegru models see trees instead (features_of)
+  std::string features = "context";
   // f_global of section 4, under the learned model: chooses the first batch, together with the
   // analytic one if `prior`.
   std::shared_ptr<const model::CostModel> global;
-  double global_trials =
-      16;  // trials that it is worth: it fades as they come in; infinity: never, as in the paper
-  bool transfer =
-      true;  // where no `global` is given, one may be trained from other workloads' records
-  double thrift = 0.25;  // spreads of the scores that a trial of twice the usual cost has to
-                         // promise more; 0: none
+  // trials that it is worth: it fades as they come in; infinity: never, as in the paper
+  double global_trials = 16;
+  // where no `global` is given, one may be trained from other workloads' records
+  bool transfer = true;
+  // spreads of the scores that a trial of twice the usual cost has to promise more; 0: none
+  double thrift = 0.25;
   search::Options exploration;
   std::uint64_t seed = 0;
   bool fresh = false;  // do not learn from other runs' records
   int jobs = 2;
   space::Flavour flavour = space::Flavour::kDefault;
   std::string cache_mode = "warm";
-  int finalists = 6;        // of the final interleaved race
-  double race_seconds = 3;  // 0: no race
-  double race_patience =
-      0.2;  // its share of the run's time, if that is more, where the machine is disturbed
-  int codegen_version =
-      0;  // of the code generator behind the measurer: times compare only between equal ones
-  std::optional<Fingerprint>
-      machine;  // whose times the measurer tells, if not this machine's: a replay's
+  int finalists = 6;  // of the final interleaved race
+  // of the run's time: so long may the race take, but a second at least
+  double race_share = 0.1;
+  // and no longer than this where the machine is quiet; 0: no race
+  double race_seconds = 3;
+  // of the code generator behind the measurer: times compare only between equal ones
+  int codegen_version = 0;
+  // whose times the measurer tells, if not this machine's: a replay's
+  std::optional<Fingerprint> machine;
 };
 
 // Options::machine, or this one.
@@ -68,7 +71,8 @@ struct Progress {
   std::string main_failure;                 // most frequent reason, "" if none failed
   double best_seconds = 0;                  // 0: none yet
   double trials_per_second = 0, elapsed_seconds = 0, left_seconds = 0;
-  std::string phase;  // "starting", "measuring", "training", "searching", "racing"
+  // "starting", "measuring", "training", "searching", "racing"
+  std::string phase;
 };
 // Called at least twice a second, from one thread at a time, not always the caller's; not after
 // tune() returned.
@@ -86,9 +90,10 @@ struct Summary {
   store::Record best;
   std::optional<RaceStory> race;  // this command's, where it came to an end
   bool interrupted = false, exhausted = false;
+  // by all processes together
   struct {
     double build = 0, run = 0, model = 0, search = 0;
-  } spent;                               // by all processes together
+  } spent;
   std::map<std::string, double> phases;  // Progress::phase -> its share of `seconds`
   // The time to believe: of the final race where there was one. 0 if nothing worked.
   double best_seconds() const {
@@ -109,8 +114,8 @@ class Subject {
   virtual schedule::Trace trace(const search::Config& config) const = 0;
   virtual Json trace_json(const search::Config& config) const = 0;
   virtual Json to_json(const search::Config& config) const = 0;
-  virtual Result<search::Config> from_json(
-      const Json& json) const = 0;  // in its form (search::Domain::canonical)
+  // in its form (search::Domain::canonical)
+  virtual Result<search::Config> from_json(const Json& json) const = 0;
   virtual int feature_width() const = 0;
   virtual void features(std::span<const search::Config> configs, std::span<float> out,
                         int jobs) const = 0;

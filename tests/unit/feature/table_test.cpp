@@ -1,3 +1,5 @@
+#include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -9,6 +11,46 @@
 
 namespace lathe::feature {
 namespace {
+
+// "1024 14 2 256 4": the size of the matrices, then the knobs p, v, kc, u.
+std::string table_of(const std::string& numbers) {
+  std::istringstream words(numbers);
+  std::int64_t n = 0;
+  words >> n;
+  std::vector<std::int64_t> knobs(4);
+  for (auto& knob : knobs) words >> knob;
+  EXPECT_FALSE(words.fail()) << numbers;
+  return context_table(ir::SizedNest(worked_example(n), knobs));
+}
+
+// Copies the page with the text of every "table" block as computed.
+std::string rewritten(std::istream& in, int& tables) {
+  const std::string fence = "```table ";
+  std::string line, out;
+  while (std::getline(in, line)) {
+    out += line + "\n";
+    if (!line.starts_with(fence)) continue;
+    out += table_of(line.substr(fence.size())) + "```\n";
+    ++tables;
+    while (std::getline(in, line) && line != "```") continue;
+  }
+  return out;
+}
+
+// LATHE_REFRESH_DOCS=1 writes them anew.
+TEST(ContextTable, OfTheWorkedExampleInTheDocuments) {
+  std::ifstream in(LATHE_NEST_PAGE);
+  std::stringstream page;
+  page << in.rdbuf();
+  int tables = 0;
+  const std::string computed = rewritten(page, tables);
+  EXPECT_GE(tables, 2);
+  if (std::getenv("LATHE_REFRESH_DOCS") != nullptr) {
+    std::ofstream(LATHE_NEST_PAGE) << computed;
+    return;
+  }
+  EXPECT_EQ(computed, page.str());
+}
 
 std::vector<std::vector<std::string>> cells(const std::string& table) {
   std::vector<std::vector<std::string>> rows;
@@ -22,8 +64,7 @@ std::vector<std::vector<std::string>> cells(const std::string& table) {
   return rows;
 }
 
-// The table of the worked example in HACKING.md, with its annotations; C, A, B in the order of
-// slots.
+// Worked out by hand, with the annotations; C, A, B in the order of slots.
 TEST(ContextTable, WorkedExample) {
   const ir::Nest nest = worked_example();
   const auto rows = cells(context_table(ir::SizedNest(nest, kWorkedKnobs)));

@@ -8,8 +8,8 @@ namespace {
 using namespace flat;
 using enum flat::BinaryOp;
 
-constexpr int kOuter =
-    5;  // iterations of the outer loop; each owns a slice of every buffer it writes
+// iterations of the outer loop; each owns a slice of every buffer it writes
+constexpr int kOuter = 5;
 
 class Generator {
  public:

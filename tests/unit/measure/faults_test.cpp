@@ -8,84 +8,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <map>
 
-#include "base/helper_path.h"
-#include "compiler/te/parse.h"
-#include "support/temporary_folder.h"
-#include "tuner/measure/measure.h"
 #include "tuner/measure/process.h"
 #include "tuner/measure/replay.h"
+#include "unit/measure/faults.h"
 
 namespace lathe::measure {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-class Faults : public testing::Test {
- protected:
-  Faults() {
-    ::setenv("LATHE_TEST_FOLDER", folder_.path().c_str(), 1);
-    ::unsetenv("LATHE_TEST_REFERENCE");
-    options_.builder = *find_helper("fake_builder");
-    options_.cache_folder = "-";
-    options_.reproducer_folder = folder_.path().string();
-    options_.timeout_seconds = 1;
-    options_.min_seconds = 0.0005;
-    options_.memory_bytes = std::int64_t{1} << 32;
-  }
-
-  std::unique_ptr<Measurer> make() {
-    const auto program =
-        te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
-    auto measurer = make_measurer(*program, *parse_target("cpu:test"), options_);
-    EXPECT_TRUE(measurer.has_value()) << measurer.error().text();
-    return std::move(*measurer);
-  }
-
-  static Candidate candidate(int tag, const std::string& name) {
-    return {tag, {schedule::Split{name, std::int64_t{2}, "o", "i"}}};
-  }
-
-  // Outcomes by tag; names[i] has tag i.
-  std::map<int, Outcome> measure(Measurer& measurer, const std::vector<std::string>& names,
-                                 double best = kInfinity) {
-    std::vector<Candidate> batch;
-    for (std::size_t i = 0; i < names.size(); ++i)
-      batch.push_back(candidate(static_cast<int>(i), names[i]));
-    std::map<int, Outcome> outcomes;
-    const auto status = measurer.measure(
-        batch, best,
-        [&](Outcome outcome) { EXPECT_TRUE(outcomes.emplace(outcome.tag, outcome).second); },
-        [] { return false; });
-    EXPECT_TRUE(status.has_value()) << status.error().text();
-    return outcomes;
-  }
-
-  // The fault, between two candidates that must come out well.
-  Outcome one(const std::string& name) {
-    const auto measurer = make();
-    const auto outcomes = measure(*measurer, {"good@1", name, "good@2"});
-    EXPECT_EQ(outcomes.size(), 3U);
-    for (const int tag : {0, 2}) {
-      EXPECT_FALSE(outcomes.at(tag).error.has_value()) << outcomes.at(tag).error->text();
-      EXPECT_GT(outcomes.at(tag).seconds, 0);
-    }
-    return outcomes.at(1);
-  }
-  void expect_error(const std::string& name, ErrorKind kind, const std::string& words) {
-    SCOPED_TRACE(name);
-    const Outcome outcome = one(name);
-    ASSERT_TRUE(outcome.error.has_value());
-    EXPECT_EQ(name_of(outcome.error->kind), name_of(kind)) << outcome.error->text();
-    EXPECT_NE(outcome.error->text().find(words), std::string::npos) << outcome.error->text();
-    EXPECT_TRUE(outcome.visits.empty());
-  }
-
-  const test::TemporaryFolder folder_;
-  Options options_;
-};
 
 TEST_F(Faults, NoFault) {
   const auto measurer = make();
@@ -269,80 +198,6 @@ TEST_F(Faults, ColdCaches) {
   options_.cache = CacheMode::kCold;
   const Outcome outcome = one("good");
   EXPECT_FALSE(outcome.error.has_value());
-}
-
-TEST_F(Faults, TheRaceGivesTimesToThoseThatFinish) {
-  const auto measurer = make();
-  const auto race =
-      measurer->race({candidate(0, "good"), candidate(1, "crash"), candidate(2, "slow"),
-                      candidate(3, "builder_exit"), candidate(4, "wrong")},
-                     {.seconds = 0.2});
-  ASSERT_TRUE(race.has_value()) << race.error().text();
-  ASSERT_EQ(race->racers.size(), 5U);
-  EXPECT_LT(race->racers[0].seconds, race->racers[2].seconds);
-  for (const Racer& racer : race->racers) EXPECT_TRUE(racer.ran);
-  for (const int failed : {1, 3, 4}) {
-    EXPECT_TRUE(race->racers[failed].failed);
-    EXPECT_EQ(race->racers[failed].seconds, kInfinity);
-  }
-  EXPECT_GT(race->speed.sentinel_seconds, 0) << "the machine's speed is measured beside it";
-}
-
-// No machine is that fast: as one that has become ten times slower.
-TEST_F(Faults, ARaceOnAMachineThatIsSlowerThanItWasSaysSo) {
-  const auto measurer = make();
-  int looks = 0;
-  const auto race = measurer->race(
-      {candidate(0, "good"), candidate(1, "slow")},
-      {.seconds = 0, .patience = 1e-3, .known = {.sentinel_seconds = 1e-6}, .stop = [&] {
-         return ++looks < 0;
-       }});
-  ASSERT_TRUE(race.has_value()) << race.error().text();
-  EXPECT_TRUE(race->disturbed);
-  EXPECT_TRUE(race->racers[0].ran && race->racers[1].ran) << "the times are kept, and marked";
-  EXPECT_LT(share_of(race->speed, {.sentinel_seconds = 1e-6}), kSameSpeed);
-  EXPECT_GT(looks, 0);
-}
-
-// Its patience would last for an hour.
-TEST_F(Faults, ARaceThatWaitsForTheMachineCanBeStopped) {
-  const auto measurer = make();
-  int looks = 0;
-  const auto race = measurer->race(
-      {candidate(0, "good"), candidate(1, "slow")},
-      {.seconds = 0, .patience = 3600, .known = {.sentinel_seconds = 1e-6}, .stop = [&] {
-         return ++looks > 200;
-       }});
-  ASSERT_TRUE(race.has_value()) << race.error().text();
-  EXPECT_GT(looks, 200);
-}
-
-TEST_F(Faults, ARaceIsStoppedWhileSomethingHangs) {
-  options_.timeout_seconds = 3600;
-  for (const char* fault : {"builder_hang", "hang", "hang_later"}) {
-    SCOPED_TRACE(fault);
-    const auto measurer = make();
-    int looks = 0;
-    const auto race = measurer->race({candidate(0, "good"), candidate(1, fault)},
-                                     {.seconds = 0.1, .stop = [&] { return ++looks > 40; }});
-    ASSERT_TRUE(race.has_value()) << race.error().text();
-    EXPECT_FALSE(race->racers[1].ran && !race->racers[1].failed);
-    EXPECT_EQ(measure(*measurer, {"good"}).size(), 1U) << "and the measurer can go on";
-  }
-}
-
-// A limit for all of it: who is not built after half of that does not take part, and the others
-// race.
-TEST_F(Faults, ARaceLeavesOutWhoIsNotBuiltInTime) {
-  options_.timeout_seconds = 3600;
-  options_.jobs = 3;
-  const auto measurer = make();
-  const auto race = measurer->race({candidate(0, "good"), candidate(1, "builder_hang")},
-                                   {.seconds = 0.1, .limit = 8});
-  ASSERT_TRUE(race.has_value()) << race.error().text();
-  EXPECT_TRUE(race->racers[0].ran);
-  EXPECT_FALSE(race->racers[1].ran);
-  EXPECT_FALSE(race->racers[1].failed);
 }
 
 TEST_F(Faults, ARunnerThatIsMissingIsAnError) {

@@ -59,8 +59,8 @@ TEST(Helper, StopsOneThatHangsWithItsChildren) {
   pid_t child = 0;
   ASSERT_TRUE(file >> child);
   for (int i = 0; i < 500 && ::kill(child, 0) == 0; ++i) {
-    std::ifstream state("/proc/" + std::to_string(child) +
-                        "/stat");  // gone, or a zombie its new parent has not reaped
+    // gone, or a zombie its new parent has not reaped
+    std::ifstream state("/proc/" + std::to_string(child) + "/stat");
     std::string pid, name, status;
     if (state >> pid >> name >> status && status == "Z") return;
     ::usleep(10'000);

@@ -72,7 +72,8 @@ TEST_P(FormsTest, OneFormIsOneProgram) {
   auto program = te::parse_program(kPrograms[which]);
   ASSERT_TRUE(program) << program.error().text();
   program->contract.free_layout = free_layout;
-  double pairs = 0, alike = 0;  // of configurations in different forms; those that are one program
+  // of configurations in different forms; those that are one program
+  double pairs = 0, alike = 0;
   for (const Target& target : {test::avx512(1), test::avx512(2), test::sse(1)}) {
     for (const Flavour flavour : {Flavour::kDefault, Flavour::kWide}) {
       const auto space = derive_space(*program, target, flavour);

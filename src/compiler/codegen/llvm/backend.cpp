@@ -19,8 +19,8 @@ namespace lathe::codegen {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::int64_t kMostTwice =
-    16 << 10;  // bytes of code: larger programs are not built a second time
+// bytes of code: larger programs are not built a second time
+constexpr std::int64_t kMostTwice = 16 << 10;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -63,7 +63,8 @@ Result<Code> compile(llvm::Module& module, llvm::TargetMachine& machine, llvm::C
   llvm::raw_svector_ostream out(code.bytes);
   llvm::legacy::PassManager passes;
   auto* info =
-      new llvm::MachineModuleInfoWrapperPass(&codegen);  // owned by the pass manager, as all passes
+      // owned by the pass manager, as all passes
+      new llvm::MachineModuleInfoWrapperPass(&codegen);
   llvm::TargetPassConfig* config = codegen.createPassConfig(passes);
   config->setDisableVerify(true);
   if (!schedule) config->disablePass(&llvm::MachineSchedulerID);

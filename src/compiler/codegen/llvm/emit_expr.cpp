@@ -26,6 +26,27 @@ bool may_trap(BinaryOp op, const llvm::Value* divisor) {
   return !constant || constant->isZero() || constant->isMinusOne();
 }
 
+// Whether LLVM may know some lanes to be 0, as it does of those that a masked load leaves out.
+bool may_be_known_zero(const llvm::Value* value) {
+  if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
+    const llvm::Constant* splat = constant->getSplatValue();
+    return splat == nullptr || splat->isZeroValue();
+  }
+  if (const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value))
+    return !shuffle->isZeroEltSplat();
+  return !llvm::isa<llvm::LoadInst>(value);
+}
+
+// LLVM 19 takes 0 / 0 for 0 in lanes of which it knows both operands to be 0, and drops the select
+// that says what is there instead of the quotient. It does not look into a constrained division.
+llvm::Value* divide(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {
+  if (!x->getType()->isVectorTy() || !may_be_known_zero(x) || !may_be_known_zero(y))
+    return b.CreateFDiv(x, y);
+  return b.CreateConstrainedFPBinOp(llvm::Intrinsic::experimental_constrained_fdiv, x, y, nullptr,
+                                    "", nullptr, llvm::RoundingMode::NearestTiesToEven,
+                                    llvm::fp::ebIgnore);
+}
+
 }  // namespace
 
 llvm::Value* FunctionEmitter::value(const Expr& e) {
@@ -185,7 +206,7 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, llvm::Value* a, llvm::Va
     case BinaryOp::kAdd: return b_.CreateFAdd(a, b);
     case BinaryOp::kSub: return b_.CreateFSub(a, b);
     case BinaryOp::kMul: return b_.CreateFMul(a, b);
-    case BinaryOp::kDiv: return b_.CreateFDiv(a, b);
+    case BinaryOp::kDiv: return divide(b_, a, b);
     case BinaryOp::kMin: return extreme(llvm::Intrinsic::minimum, a, b);
     case BinaryOp::kMax: return extreme(llvm::Intrinsic::maximum, a, b);
     case BinaryOp::kLt: return b_.CreateFCmpOLT(a, b);

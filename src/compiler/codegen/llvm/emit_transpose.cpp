@@ -139,8 +139,8 @@ void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
   for (std::size_t i = 0; stores && i < run.size(); ++i)
     b_.CreateAlignedStore(value(run[i].store->value), place(i), column_align());
   for (std::size_t begin = 0, end = 0; begin < run.size(); begin = end) {
-    const auto limit =
-        static_cast<std::size_t>(std::abs(block.stride));  // further columns would meet other rows
+    // further columns would meet other rows
+    const auto limit = static_cast<std::size_t>(std::abs(block.stride));
     for (end = begin + 1; end < run.size() && end - begin < limit; ++end)
       if (run[end].offset != run[end - 1].offset + 1) break;
     block.count = static_cast<int>(end - begin);
@@ -267,7 +267,8 @@ void FunctionEmitter::store_sixteen(Value* const* columns, int column, const Sto
     groups[g] = transpose_quads(b_, columns + g * kQuad, kLanes);
   for (std::size_t j = 0; j < kQuad; ++j)
     for (const bool odd : {false, true}) {
-      Value* left = quads(groups[0][j], groups[1][j], odd);  // quads odd, odd + 2 of groups 0 and 1
+      // quads odd, odd + 2 of groups 0 and 1
+      Value* left = quads(groups[0][j], groups[1][j], odd);
       Value* right = quads(groups[2][j], groups[3][j], odd);
       for (const bool second : {false, true}) {
         const int quad = odd + 2 * second;
@@ -295,8 +296,8 @@ void FunctionEmitter::load_block(const Block& block, Value* memory, Value* first
   };
   for (int done = 0; done < block.count && block.count >= kQuad;) {
     const int column = std::min(done, block.count - kQuad);
-    std::array<Value*, kQuad>
-        rows;  // quad q of rows[j] is row 4q + j, which transposing makes columns of
+    // quad q of rows[j] is row 4q + j, which transposing makes columns of
+    std::array<Value*, kQuad> rows;
     for (int j = 0; j < kQuad; ++j) {
       Value* row = llvm::PoisonValue::get(vector);
       for (int quad = 0; quad < block.lanes; quad += kQuad)

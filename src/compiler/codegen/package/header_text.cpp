@@ -14,7 +14,8 @@ constexpr const char* kHead = R"(/* {name}: made by lathe for {target}. Do not e
  *
  *   lathe_{name}* handle;
  *   if (lathe_{name}_create(NULL, &handle) != LATHE_OK) ... lathe_{name}_message(NULL) ...
- *   lathe_{name}_prepare(handle, inputs);       with constant inputs: before the first run, and when they change
+ *   lathe_{name}_prepare(handle, inputs);       with constant inputs: before the first run,
+ *                                               and when they change
  *   lathe_{name}_run(handle, inputs, outputs);  allocates nothing; one caller a handle at a time
  *   lathe_{name}_destroy(handle);
  *
@@ -59,15 +60,18 @@ typedef struct {{
 
 enum {{
   LATHE_OK = {ok},
-  LATHE_INVALID_ARGUMENT = {invalid}, /* a tensor or pointer that does not fit; the message says which and why */
+  /* A tensor or pointer does not fit; the message says which and why. */
+  LATHE_INVALID_ARGUMENT = {invalid},
   LATHE_OUT_OF_MEMORY = {memory},
   LATHE_NOT_PREPARED = {prepared},
   LATHE_WRONG_CPU = {cpu} /* this processor lacks instructions the library uses */
 }};
 
-/* A way to run loops: body over [0, count) in slices, worker numbers below `threads`, all done on return. */
+/* A way to run loops: body over [0, count) in slices, worker numbers below `threads`, all done
+ * on return. */
 typedef struct lathe_parallel {{
-  void (*parallel_for)(void* self, int64_t count, void (*body)(void* context, int64_t begin, int64_t end, int64_t worker),
+  void (*parallel_for)(void* self, int64_t count,
+                       void (*body)(void* context, int64_t begin, int64_t end, int64_t worker),
                        void* context);
   void* self;
   int64_t threads;
@@ -87,7 +91,8 @@ typedef struct lathe_{name} lathe_{name};
 /* `parallel` runs the library's loops; NULL: a pool of its own with {threads}. */
 int32_t lathe_{name}_create(const lathe_parallel* parallel, lathe_{name}** handle);
 int32_t lathe_{name}_prepare(lathe_{name}* handle, const DLTensor* const* inputs);
-int32_t lathe_{name}_run(lathe_{name}* handle, const DLTensor* const* inputs, DLTensor* const* outputs);
+int32_t lathe_{name}_run(lathe_{name}* handle, const DLTensor* const* inputs,
+                         DLTensor* const* outputs);
 void lathe_{name}_destroy(lathe_{name}* handle);
 /* What the last call that failed has to say; NULL asks about create. */
 const char* lathe_{name}_message(const lathe_{name}* handle);

@@ -12,10 +12,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The library that runs, not the one that programs are built with: no development package has it.
 std::vector<std::string> libc(Isa isa) {
   if (isa == Isa::kX86)
-    return {"-L/usr/lib/x86_64-linux-gnu", "-L/lib/x86_64-linux-gnu", "-L/usr/lib64", "-lc"};
-  return {"-L/usr/lib/aarch64-linux-gnu", "-L/usr/aarch64-linux-gnu/lib", "-lc"};
+    return {"-L/usr/lib/x86_64-linux-gnu",
+            "-L/lib/x86_64-linux-gnu",
+            "-L/usr/lib64",
+            "--as-needed",
+            "-l:libc.so.6",
+            "-l:ld-linux-x86-64.so.2"};
+  return {"-L/usr/lib/aarch64-linux-gnu",
+          "-L/lib/aarch64-linux-gnu",
+          "-L/usr/aarch64-linux-gnu/lib",
+          "--as-needed",
+          "-l:libc.so.6",
+          "-l:ld-linux-aarch64.so.1"};
 }
 
 Result<std::vector<std::byte>> link(const codegen::Object& object, const Target& target,

@@ -71,9 +71,10 @@ enum class BinaryOp {
   kOr
 };
 
+// of the node's dtype; i64 beyond 2^53 is refused by the parser
 struct Const {
   double value;
-};  // of the node's dtype; i64 beyond 2^53 is refused by the parser
+};
 struct IterValue {
   int iter;
 };  // the iterator's value as i64

@@ -70,8 +70,8 @@ Expr fold_bitcast(const Expr& x, Dtype dtype) {
   std::byte bytes[8]{};
   if (const auto* i = std::get_if<IntImm>(&x->value)) {
     if (!is_float(dtype)) return int_imm(i->value, dtype);
-    const auto wide = std::bit_cast<std::array<std::byte, 8>>(
-        i->value);  // little-endian: the low bytes come first
+    // little-endian: the low bytes come first
+    const auto wide = std::bit_cast<std::array<std::byte, 8>>(i->value);
     return float_imm(load_element(dtype, wide.data()), dtype);
   }
   const auto* f = std::get_if<FloatImm>(&x->value);

@@ -40,6 +40,7 @@ using Expr = std::shared_ptr<const Node>;  // never null, but for an absent mask
 
 using ir::UnaryOp;
 enum class BinaryOp {
+  // integer kDiv rounds towards zero; kMod: integers
   kAdd,
   kSub,
   kMul,
@@ -47,7 +48,7 @@ enum class BinaryOp {
   kMod,
   kMin,
   kMax,
-  kPow,  // integer kDiv rounds towards zero; kMod: integers
+  kPow,
   kLt,
   kLe,
   kEq,
@@ -62,9 +63,10 @@ enum class BinaryOp {
 };
 const char* name_of(BinaryOp op);
 
+// scalar of an integer or bool type, within its range
 struct IntImm {
   std::int64_t value;
-};  // scalar of an integer or bool type, within its range
+};
 struct FloatImm {
   double value;
 };  // scalar, a value of its type
@@ -79,19 +81,21 @@ struct Binary {
   BinaryOp op;
   Expr a, b;
 };
+// a*b + c, rounded once or twice as the target has it
 struct Fma {
   Expr a, b, c;
-};  // a*b + c, rounded once or twice as the target has it
+};
 struct Select {
   Expr condition, then, otherwise;
 };  // condition: of the same lanes, or a scalar
 struct Cast {
   Expr x;
 };  // converts the value
+// keeps the bits of each lane; equal sizes, or between a 16-bit float and i32: zero-extended, and
+// back from the low half
 struct Bitcast {
   Expr x;
-};  // keeps the bits of each lane; equal sizes, or between a 16-bit
-    // float and i32: zero-extended, and back from the low half
+};
 struct Ramp {
   Expr base;
   std::int64_t stride;
@@ -99,11 +103,12 @@ struct Ramp {
 struct Broadcast {
   Expr x;
 };
+// mask null: all lanes; else of the same lanes
 struct Load {
   int buffer;
   Expr index;
   Expr mask;
-};  // mask null: all lanes; else of the same lanes
+};
 struct RegRead {
   int reg;
 };
@@ -111,12 +116,13 @@ struct RegRead {
 // What a tree contains, kept in its root so that passes skip what does not concern them.
 namespace contents {
 inline constexpr std::uint8_t kHalf = 1;  // a value of type f16 or bf16
-inline constexpr std::uint8_t kMath = 2;  // exp, log, rsqrt, tanh, erf, sigmoid, floor, ceil, pow
-inline constexpr std::uint8_t kDecision =
-    4;  // a comparison, min, max, division or remainder of i64
+// exp, log, rsqrt, tanh, erf, sigmoid, floor, ceil, pow
+inline constexpr std::uint8_t kMath = 2;
+// a comparison, min, max, division or remainder of i64
+inline constexpr std::uint8_t kDecision = 4;
 inline constexpr std::uint8_t kVar = 8;
-inline constexpr std::uint8_t kControl =
-    16;  // statements: a For, If or Let, or a list without statements
+// statements: a For, If or Let, or a list without statements
+inline constexpr std::uint8_t kControl = 16;
 inline constexpr std::uint8_t kLet = 32;  // statements: a Let
 }  // namespace contents
 
@@ -142,10 +148,11 @@ struct For {
   ForKind kind;
   Stmt body;
 };  // var = begin ... end - 1
+// scalar condition; otherwise may be null
 struct If {
   Expr condition;
   Stmt then, otherwise;
-};  // scalar condition; otherwise may be null
+};
 struct Let {
   int var;
   Expr value;
@@ -158,10 +165,11 @@ struct RegWrite {
   int reg;
   Expr value;
 };
+// into all cache levels; any address is harmless
 struct PrefetchAt {
   int buffer;
   Expr index;
-};  // into all cache levels; any address is harmless
+};
 struct StmtNode {
   std::variant<Seq, For, If, Let, Store, RegWrite, PrefetchAt> value;
   std::uint64_t hash;     // structural
@@ -170,9 +178,10 @@ struct StmtNode {
 
 enum class Scope {
   kInput,
-  kOutput,     // slot: position among the program's inputs or outputs
-  kLiteral,    // read-only data in the code
-  kConstant,   // filled by prepare(), kept by the handle; slot: byte offset in the constants area
+  kOutput,   // slot: position among the program's inputs or outputs
+  kLiteral,  // read-only data in the code
+  // filled by prepare(), kept by the handle; slot: byte offset in the constants area
+  kConstant,
   kWorkspace,  // scratch of one run; slot: byte offset in the shared workspace
   kWorker,     // scratch of one thread; slot: byte offset in that worker's workspace
 };
@@ -208,8 +217,8 @@ struct Program {
   Stmt prepare;                   // null if nothing depends on constants alone
   Stmt run;
   std::vector<Border> inputs, outputs;
-  std::int64_t constant_bytes = 0, workspace_bytes = 0,
-               worker_bytes = 0;  // each area starts 64-byte aligned
+  // each area starts 64-byte aligned
+  std::int64_t constant_bytes = 0, workspace_bytes = 0, worker_bytes = 0;
 };
 
 // Constructors: the only way to make nodes. Small constants fold (int arithmetic on immediates,
@@ -243,13 +252,14 @@ Stmt prefetch(int buffer, Expr index);
 bool is_imm(const Expr& e, std::int64_t value);
 std::optional<std::int64_t> as_int(const Expr& e);     // the value of an IntImm
 std::optional<std::int64_t> splat_int(const Expr& e);  // of an IntImm or a broadcast of one
-std::int64_t wrap(std::int64_t value,
-                  Dtype dtype);  // into the range of an integer type; bool: != 0
+// into the range of an integer type; bool: != 0
+std::int64_t wrap(std::int64_t value, Dtype dtype);
 // The result of an integer operation on values in range; empty where it is undefined (division by
 // 0, wide shifts).
 std::optional<std::int64_t> evaluate(BinaryOp op, std::int64_t a, std::int64_t b, Dtype dtype);
 
-bool equal(const Expr& a, const Expr& b);  // structural, in constant time (by the hashes)
+// structural, in constant time (by the hashes)
+bool equal(const Expr& a, const Expr& b);
 bool equal(const Stmt& a, const Stmt& b);
 
 std::string print(const Program& program);

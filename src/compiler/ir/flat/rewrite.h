@@ -33,7 +33,8 @@ class ExprRewriter {
       : f_(std::move(f)), concerned_(concerned) {}
   Expr operator()(const Expr& e) {
     if (concerned_ != 0 && (e->contents & concerned_) == 0) return e;
-    if (e.use_count() == 1) return f_(map_operands(e, *this));  // seen once: no need to remember it
+    // seen once: no need to remember it
+    if (e.use_count() == 1) return f_(map_operands(e, *this));
     if (const auto known = done_.find(e.get()); known != done_.end()) return known->second.second;
     Expr out = f_(map_operands(e, *this));
     done_.emplace(e.get(), std::pair(e, out));

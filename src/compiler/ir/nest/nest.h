@@ -1,5 +1,5 @@
-// The scheduled loop program, with open sizes (design: "Schedule once, instantiate many"; worked
-// example in HACKING.md).
+// The scheduled loop program, with open sizes: scheduled once, instantiated many times
+// (docs/nest.md works an example through).
 //
 // A Nest is a small arena of plain structs: a tree of loops whose leaves are blocks. A block
 // computes one element of one buffer for given values of its iterators; an iterator's value is
@@ -43,14 +43,14 @@ enum class LoopKind : std::uint8_t {
   kThreadZ,
 };
 inline constexpr int kLoopKinds = 10;
-const char* name_of(
-    LoopKind kind);  // "serial", "vectorize", "unroll", "parallel", "blockIdx.x" ...
+// "serial", "vectorize", "unroll", "parallel", "blockIdx.x" ...
+const char* name_of(LoopKind kind);
 
 // What happens to the iterations of a split that lie beyond the extent, and to reads that leave a
 // tensor.
 enum class Tail : std::uint8_t {
-  kPeel,   // a second copy of the code for the tail, with static sizes; borders of padded reads
-           // likewise
+  // a second copy of the code for the tail, with static sizes; borders of padded reads likewise
+  kPeel,
   kMask,   // every iteration is guarded (vector lanes are masked)
   kShift,  // the last tile starts earlier and recomputes some elements
   kPad,    // the tail is computed: every buffer touched is padded, only stores are guarded
@@ -65,8 +65,8 @@ struct Item {  // a child in the tree
 
 struct Prefetch {
   BufferId buffer;
-  SizeId bytes;  // how far ahead of the read, in bytes of the buffer's storage; a knob may make it
-                 // 0: off
+  // how far ahead of the read, in bytes of the buffer's storage; a knob may make it 0: off
+  SizeId bytes;
 };
 
 struct Loop {
@@ -77,8 +77,9 @@ struct Loop {
   LoopKind kind = LoopKind::kSerial;
   Tail tail = Tail::kPeel;
   std::vector<Prefetch> prefetch;
-  std::string intrinsic;  // tensorize: the subtree is done by this intrinsic; empty if not
-  bool dead = false;      // replaced by a step; ids stay stable
+  // tensorize: the subtree is done by this intrinsic; empty if not
+  std::string intrinsic;
+  bool dead = false;  // replaced by a step; ids stay stable
 };
 
 struct Digit {
@@ -94,8 +95,8 @@ struct BlockIter {
   SizeId extent = SizeId::kNone;  // of the domain, before any split
   IterKind kind = IterKind::kSpatial;
   std::vector<Digit> digits;  // loops this block is inside of; most significant first
-  SizeId offset =
-      SizeId::kNone;  // kNone: 0. A computed-at block starts where its consumer's box starts
+  // kNone: 0. A computed-at block starts where its consumer's box starts
+  SizeId offset = SizeId::kNone;
   // A guard is in no index and no body; it only keeps iterations out. Splitting a loop of 14 that
   // is not the most significant digit of its iterator by 4 makes iterations 14 and 15 that are
   // inside the iterator's domain but belong to the next iteration of an outer loop: a guard with
@@ -121,10 +122,11 @@ struct Block {
 
 enum class Scope : std::uint8_t {
   kInput,
-  kOutput,    // the caller's tensors
-  kLiteral,   // a table in the code
-  kMemory,    // an intermediate, lives from its first write to its last read
-  kRegister,  // SSA values; every index inside `at` must be unrolled or vectorized
+  kOutput,   // the caller's tensors
+  kLiteral,  // a table in the code
+  kMemory,   // an intermediate, lives from its first write to its last read
+  // SSA values; every index inside `at` must be unrolled or vectorized
+  kRegister,
   kShared,
   kLocal,  // GPU
 };
@@ -146,10 +148,11 @@ struct Buffer {
   Scope scope = Scope::kMemory;
   bool constant = false;  // input known when prepare() runs, or computed from such alone
   std::vector<double> literal;
-  LoopId at = kRoot;  // storage holds what one iteration of this loop touches (kRoot: everything)
+  // storage holds what one iteration of this loop touches (kRoot: everything)
+  LoopId at = kRoot;
   std::vector<LayoutDigit> layout;  // empty: row-major
-  std::int64_t pad_stride =
-      0;                   // elements added to every row of the outermost storage digit but one
+  // elements added to every row of the outermost storage digit but one
+  std::int64_t pad_stride = 0;
   BufferId cache_of = -1;  // for caches: the buffer cached
 };
 
@@ -176,15 +179,17 @@ struct Nest {
   BlockId find_block(std::string_view name) const;
   BufferId find_buffer(std::string_view name) const;
 
-  bool is_inside(Item item,
-                 LoopId ancestor) const;  // also if ancestor is kRoot; a loop is inside itself
+  // also if ancestor is kRoot; a loop is inside itself
+  bool is_inside(Item item, LoopId ancestor) const;
   std::vector<LoopId> loops_around(BlockId block) const;  // outermost first
-  std::vector<LoopId> path_to(LoopId loop) const;  // outermost first, `loop` last; empty for kRoot
+  // outermost first, `loop` last; empty for kRoot
+  std::vector<LoopId> path_to(LoopId loop) const;
   std::vector<BlockId> blocks_in(LoopId loop) const;  // tree order
   std::vector<BlockId> blocks_in_order() const { return blocks_in(kRoot); }
-  BlockId writer_of(BufferId buffer) const;  // the block that computes it: behind a write-back, the
-                                             // one that computes the cache; -1 if none
-  bool is_write_back(BlockId block) const;  // copies a cache into the buffer it caches
+  // the block that computes it: behind a write-back, the one that computes the cache; -1 if none
+  BlockId writer_of(BufferId buffer) const;
+  // copies a cache into the buffer it caches
+  bool is_write_back(BlockId block) const;
   bool is_reduction_loop(BlockId block, LoopId loop) const;
 };
 

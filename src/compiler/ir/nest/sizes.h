@@ -1,6 +1,6 @@
 // The table of sizes of a nest: every loop extent, digit weight and offset is an entry here. A
 // configuration only fills the knobs; evaluating the table (about 100 entries) is all that
-// instantiating a program costs (design: "schedule once, instantiate many").
+// instantiating a program costs (docs/nest.md).
 #pragma once
 
 #include <cstdint>

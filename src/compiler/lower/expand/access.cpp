@@ -150,8 +150,8 @@ flat::Expr Expander::read_element(const Instance& at, BufferId buffer,
   flat::Expr mask = lower_mask(at, where, condition);
   const flat::Expr scalar_mask = mask;
   if (mask && mask->type.lanes < lanes) mask = flat::broadcast(mask, lanes);
-  if (mask && mask->type.lanes > lanes)
-    mask = nullptr;  // the same element for every lane: see below
+  // the same element for every lane: see below
+  if (mask && mask->type.lanes > lanes) mask = nullptr;
   const int load_lanes = mask == nullptr && scalar_mask ? scalar_mask->type.lanes : lanes;
   flat::Expr at_index = where.index;
   if (load_lanes > lanes) {  // lanes differ in whether they may read it
@@ -180,8 +180,7 @@ void Expander::emit_prefetch(BufferId buffer, const Address& where) {
     const auto [base, c] = split(index);
     const bool covered = std::ranges::any_of(p.done, [&](const flat::Expr& other) {
       const auto [other_base, other_c] = split(other);
-      return c / line == other_c / line &&
-             flat::print(program_, base) == flat::print(program_, other_base);
+      return c / line == other_c / line && flat::equal(base, other_base);
     });
     if (covered) continue;
     p.done.push_back(index);

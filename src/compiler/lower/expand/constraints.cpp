@@ -73,8 +73,8 @@ bool Expander::involves(const BlockPlan& block, const Constraint& c, LoopId loop
 bool Expander::may_skip(BlockId id, const Constraint& c, LoopId loop) const {
   if (c.kind == Constraint::Kind::kDomain) return true;
   if (c.kind == Constraint::Kind::kSelect || keeps_iterations_[loop] != 0) return false;
-  const LoopId init =
-      blocks_[id].init_loop;  // the initialisation must run whatever the padding says
+  // the initialisation must run whatever the padding says
+  const LoopId init = blocks_[id].init_loop;
   return init != ir::kRoot && (loop == init || inside(loop, init));
 }
 

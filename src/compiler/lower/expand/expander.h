@@ -49,14 +49,15 @@ struct Iter {
   bool reduce = false, guard = false;
 };
 
-using Border =
-    const void*;  // ir::Border's node: a padded read, or a choice that inlining made of one
+// ir::Border's node: a padded read, or a choice that inlining made of one
+using Border = const void*;
 
 struct Constraint {
   enum class Kind {
     kDomain,  // an iterator inside its domain: else the iteration does not run
-    kKill,    // a border inside its tensor: else the iteration adds the reduction's identity, so it
-              // is skipped
+    // a border inside its tensor: else the iteration adds the reduction's identity, so it is
+    // skipped
+    kKill,
     kSelect,  // a border inside its tensor: else it has the pad value
   } kind;
   int iter = -1;                               // kDomain
@@ -71,23 +72,24 @@ struct BlockPlan {
   std::vector<Constraint> constraints;
   std::vector<LoopId> path;  // loops around, outermost first
   bool live = true;          // false: a write-back nobody reads
-  LoopId init_loop =
-      ir::kRoot;  // first reduction loop inside the storage of the result; kRoot: none
-  std::vector<LoopId>
-      resumed_over;  // reduction loops outside that storage: accumulators are reloaded
+  // first reduction loop inside the storage of the result; kRoot: none
+  LoopId init_loop = ir::kRoot;
+  // reduction loops outside that storage: accumulators are reloaded
+  std::vector<LoopId> resumed_over;
   struct Progress {  // of the reduction of `producer` over these of its loops
     BlockId producer = -1;
     std::vector<LoopId> loops;
   };
-  std::vector<Progress>
-      only_in_last;        // consumers wait until each of these is in its last iteration
-  Progress never_in_last;  // a write-back needed only while this goes on; no loops: none
+  // consumers wait until each of these is in its last iteration
+  std::vector<Progress> only_in_last;
+  // a write-back needed only while this goes on; no loops: none
+  Progress never_in_last;
 };
 
 struct StorageDigit {
   int dim;
-  std::int64_t weight, modulus,
-      stride;  // modulus in coordinates: 0 for the outermost digit of its dim
+  // modulus in coordinates: 0 for the outermost digit of its dim
+  std::int64_t weight, modulus, stride;
 };
 struct Storage {
   bool is_register = false;
@@ -105,11 +107,10 @@ struct Storage {
 struct Binding {
   enum class Kind { kUnbound, kStatic, kDynamic, kLane } kind = Kind::kUnbound;
   std::int64_t value = 0;  // kStatic
-  std::int64_t shift = 0,
-               shift_weight =
-                   1;  // kStatic: an iterator with this weight starts `shift` elements later
-  int var = -1;        // kDynamic
-  struct Derived {     // kDynamic, fused: (var / div) % mod
+  // kStatic: an iterator with this weight starts `shift` elements later
+  std::int64_t shift = 0, shift_weight = 1;
+  int var = -1;     // kDynamic
+  struct Derived {  // kDynamic, fused: (var / div) % mod
     std::int64_t div, mod;
     int var;  // -1: known to be `value`
     std::int64_t value;
@@ -159,10 +160,6 @@ class Expander {
                  std::int64_t offset) const;
 
   // loops.cpp
-  struct Part {  // a piece of a loop's iterations
-    std::int64_t begin, end;
-    bool written_out;  // each iteration with its own code
-  };
   struct Pending {  // a constraint a loop takes part in
     BlockId block;
     int constraint;
@@ -183,6 +180,24 @@ class Expander {
   void emit_chain(LoopId loop, std::size_t digit);
   bool acts_vectorized(LoopId loop) const;
   bool stays_a_loop(LoopId loop) const;
+  struct Bounds {  // of a loop after narrowing
+    std::int64_t begin, end;
+    flat::Expr dynamic_begin, dynamic_end;  // null: the numbers
+    std::vector<std::pair<BlockId, int>> proven;
+  };
+  void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
+  std::vector<BlockId> blocks_in_view(LoopId loop) const;
+  bool reduces_over(BlockId block, LoopId loop) const;
+  bool has_fused_digit(LoopId loop) const;
+  std::vector<std::pair<std::int64_t, std::int64_t>> fused_digits(LoopId loop) const;
+  int new_var(const std::string& hint, Range range);
+  flat::Stmt capture(const std::function<void()>& emit);  // statements emitted by `emit`, as one
+
+  // partition.cpp
+  struct Part {  // a piece of a loop's iterations
+    std::int64_t begin, end;
+    bool written_out;  // each iteration with its own code
+  };
   std::vector<Pending> pending_at(LoopId loop, std::int64_t div, std::int64_t mod) const;
   bool wants_partition(LoopId loop, const Pending& p) const;
   bool can_guard(LoopId loop, const Pending& p) const;
@@ -191,38 +206,28 @@ class Expander {
                       std::vector<std::pair<BlockId, int>>& proven) const;
   void emit_either(LoopId loop, const flat::Expr& all_inside,
                    const std::vector<std::pair<BlockId, int>>& proven);
-  struct Bounds {  // of a loop after narrowing
-    std::int64_t begin, end;
-    flat::Expr dynamic_begin, dynamic_end;  // null: the numbers
-    std::vector<std::pair<BlockId, int>> proven;
-  };
-  Bounds narrow(LoopId loop, const std::vector<Pending>& pending) const;
   void leave_out_idle(LoopId loop, Bounds& bounds);
-  void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
+  Bounds narrow(LoopId loop, const std::vector<Pending>& pending) const;
   bool rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop, std::int64_t div,
                       std::int64_t mod) const;
   std::vector<Part> parts_of(std::int64_t begin, std::int64_t end,
                              const std::vector<Pending>& wanted,
                              const std::function<void(std::int64_t)>& bind) const;
-  std::vector<BlockId> blocks_in_view(LoopId loop) const;
-  bool reduces_over(BlockId block, LoopId loop) const;
-  bool has_fused_digit(LoopId loop) const;
-  std::vector<std::pair<std::int64_t, std::int64_t>> fused_digits(LoopId loop) const;
-  int new_var(const std::string& hint, Range range);
-  flat::Stmt capture(const std::function<void()>& emit);  // statements emitted by `emit`, as one
 
   // leaf.cpp
   struct Instance {  // a block at one place of emission
     BlockId id;
     const BlockPlan* plan;
     int lanes = 1;
-    flat::Expr mask;             // vector lanes that run; null: all
-    flat::Expr adding;           // of these, lanes that have a term of the reduction; null: all
-    flat::Expr condition;        // scalar; null: always
-    flat::Expr loads_condition;  // scalar: what is computed outside it is never stored, but must
-                                 // not be loaded
+    flat::Expr mask;  // vector lanes that run; null: all
+    // of these, lanes that have a term of the reduction; null: all
+    flat::Expr adding;
+    flat::Expr condition;  // scalar; null: always
+    // scalar: what is computed outside it is never stored, but must not be loaded
+    flat::Expr loads_condition;
     std::map<Border, flat::Expr> border_conditions;  // those that may leave
-    flat::Expr reached;  // inside a choice: where its value is used; null: everywhere
+    // inside a choice: where its value is used; null: everywhere
+    flat::Expr reached;
   };
   void emit_block(BlockId id);
   void emit_init(BlockId id);
@@ -275,16 +280,18 @@ class Expander {
   std::vector<Storage> storage_;
   std::vector<std::vector<BlockId>> blocks_in_;  // by loop
   std::vector<char> prepared_;                   // by buffer: prepare() fills it
-  std::vector<std::vector<char>>
-      proven_;  // by block and constraint: holds by construction of the loops around
-  std::vector<char>
-      keeps_iterations_;  // by loop: first and last iterations have duties, none may be skipped
+  // by block and constraint: holds by construction of the loops around
+  std::vector<std::vector<char>> proven_;
+  // by loop: first and last iterations have duties, none may be skipped
+  std::vector<char> keeps_iterations_;
   std::vector<Binding> bound_;  // by loop
   std::vector<Range> ranges_;   // by variable
   std::vector<flat::Stmt>* out_ = nullptr;
-  int lanes_ = 1;    // of the vectorized loop around
-  int borders_ = 0;  // > 0: in code that runs for a few iterations only, to be kept small
-  int guarded_ = 0;  // > 0: in the code for iterations of which padding may leave out some
+  int lanes_ = 1;  // of the vectorized loop around
+  // > 0: in code that runs for a few iterations only, to be kept small
+  int borders_ = 0;
+  // > 0: in the code for iterations of which padding may leave out some
+  int guarded_ = 0;
   std::optional<BlockId> init_of_;  // emitting the initialisation of this block only
   std::map<std::pair<BufferId, std::int64_t>, int> registers_;
   struct ActivePrefetch {

@@ -46,8 +46,8 @@ void Expander::emit_intrinsic(LoopId loop) {
   const BlockId id = blocks[0];
   const BlockPlan& plan = blocks_[id];
   for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k)
-    if (proven_[id][k] == 0 && status(plan, k) != Status::kAlways)
-      return emit_dynamic(loop);  // a tail: plain loops
+    // a tail: plain loops
+    if (proven_[id][k] == 0 && status(plan, k) != Status::kAlways) return emit_dynamic(loop);
 
   const GemmLoops loops = gemm_loops(loop, id);
   const ir::Block& block = nest_.blocks[id];

@@ -128,8 +128,8 @@ void Expander::plan_consumers(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   BlockPlan& plan = blocks_[id];
   for (const ir::Read* read : ir::reads_of(block.body)) {
-    if (is_cache_of(read->tensor, block.writes))
-      continue;  // a write-back saves partial results too
+    // a write-back saves partial results too
+    if (is_cache_of(read->tensor, block.writes)) continue;
     for (BlockId w = 0; w < static_cast<BlockId>(blocks_.size()); ++w) {
       if (w == id || nest_.blocks[w].dead || nest_.blocks[w].writes != read->tensor) continue;
       BlockPlan::Progress progress{w, {}};
@@ -236,8 +236,8 @@ void Expander::plan_layout(BufferId id, Storage& storage) {
   }
   std::vector<std::int64_t> counts;
   for (StorageDigit& digit : storage.digits) {
-    std::int64_t above =
-        0;  // next larger weight of this dim; of equal ones the outer is the larger
+    // next larger weight of this dim; of equal ones the outer is the larger
+    std::int64_t above = 0;
     for (const StorageDigit& other : storage.digits) {
       const bool larger =
           other.weight > digit.weight || (other.weight == digit.weight && &other < &digit);

@@ -54,8 +54,8 @@ bool touches_plain_border(const ir::Nest& nest, LoopId loop) {
   const auto is_plain = [&](const ir::Block& block, ir::BufferId buffer,
                             const std::vector<ir::Affine>& index) {
     const ir::Scope scope = nest.buffers[buffer].scope;
-    if (scope != ir::Scope::kInput && scope != ir::Scope::kLiteral)
-      return false;  // stores are guarded
+    // stores are guarded
+    if (scope != ir::Scope::kInput && scope != ir::Scope::kLiteral) return false;
     return std::ranges::any_of(index, [&](const ir::Affine& row) {
       return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& t) {
         const auto& digits = block.iters[static_cast<std::size_t>(t.iter)].digits;

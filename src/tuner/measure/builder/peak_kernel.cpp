@@ -19,8 +19,8 @@ flat::Border border(const char* name, std::int64_t size) {
 
 PeakKernel peak_kernel(const Target& target) {
   const int lanes = std::max(1, target.lanes(4));
-  const int chains =
-      target.vector_registers >= 32 ? 24 : 12;  // latency x units of today's cores: 8 to 10
+  // latency x units of today's cores: 8 to 10
+  const int chains = target.vector_registers >= 32 ? 24 : 12;
   const flat::Type vector{Dtype::kF32, lanes}, scalar{Dtype::kF32, 1};
   PeakKernel kernel;
   flat::Program& program = kernel.program;

@@ -6,8 +6,8 @@
 namespace lathe::builder {
 namespace {
 
-constexpr std::int64_t kRows =
-    6;  // of accumulators; with 4 vectors each 24 of 32 registers, with 2 12 of 16
+// of accumulators; with 4 vectors each 24 of 32 registers, with 2 12 of 16
+constexpr std::int64_t kRows = 6;
 
 // The result's tile at `loop` in registers, its last dimension in vectors.
 void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::string& loop,

@@ -10,13 +10,13 @@ namespace lathe::space {
 struct Axes {
   int stage = -1;   // of the program: the one worth scheduling
   int vector = -1;  // spatial iterator that becomes vector lanes
-  std::vector<int>
-      pixels;  // spatial iterators of the broadcast operand, innermost first, at most two
+  // spatial iterators of the broadcast operand, innermost first, at most two
+  std::vector<int> pixels;
   std::vector<int> batch;  // the other spatial iterators: outermost loops
   int reduce = -1;         // the reduction iterator that is blocked and unrolled; -1: none
   std::vector<int> taps;   // the other reduction iterators
-  const ir::Read* weights =
-      nullptr;  // operand read as vectors along `vector` and not along the pixels
+  // operand read as vectors along `vector` and not along the pixels
+  const ir::Read* weights = nullptr;
   const ir::Read* input = nullptr;  // operand read along the pixels
 };
 

@@ -1,17 +1,14 @@
 // A program as rules see it: after the steps that every schedule of it begins with.
 //
 //  - Element-wise stages are inlined into their readers, but for those that depend on constants
-//  alone (prepare() computes
-//    them once), those that cost more to compute again than to keep, and those that would make an
-//    expression too large.
+//    alone (prepare() computes them once), those that cost more to compute again than to keep, and
+//    those that would make an expression too large.
 //  - A reduction along rows, which no axis of the result can vectorize, gets lanes along the
-//  reduction: partial results
-//    NAME.lanes, a few vectors of them where there are few rows (NAME.vectors), that small
-//    reductions sum up.
+//    reduction: partial results NAME.lanes, a few vectors of them where there are few rows
+//    (NAME.vectors), that small reductions sum up.
 //  - A long sum is cut into blocks, and blocks of blocks: partial results NAME.part. The rounding
-//  error of a chain of n
-//    additions grows as the square root of n where it is random, and as n where the terms are
-//    alike.
+//    error of a chain of n additions grows as the square root of n where it is random, and as n
+//    where the terms are alike.
 #pragma once
 
 #include "base/target.h"

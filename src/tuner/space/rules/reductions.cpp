@@ -7,8 +7,9 @@
 namespace lathe::space {
 namespace {
 
-constexpr std::int64_t kShortRow = 4;      // vectors; a shorter row is not worth lanes of its own
-constexpr std::int64_t kEnoughChains = 8;  // vectors under way that hide the latency of an addition
+constexpr std::int64_t kShortRow = 4;  // vectors; a shorter row is not worth lanes of its own
+// vectors under way that hide the latency of an addition
+constexpr std::int64_t kEnoughChains = 8;
 
 constexpr double kFewPartials = 1 << 18;
 

@@ -9,8 +9,8 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-constexpr double kWorthATile =
-    32;  // a reduction with a smaller share of the work than one in so many gets plain loops
+// a reduction with a smaller share of the work than one in so many gets plain loops
+constexpr double kWorthATile = 32;
 
 Values up_to(Values values, std::int64_t most) {
   std::erase_if(values, [&](std::int64_t v) { return v > most; });
@@ -106,8 +106,8 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
   if (rule.axes.size() > 1) {
     std::vector<std::string> names;
     for (const Axes& a : rule.axes) {
-      const std::string& loop =
-          rule.program.stages[a.stage].iters[a.vector].name;  // TENSOR.iterator
+      // TENSOR.iterator
+      const std::string& loop = rule.program.stages[a.stage].iters[a.vector].name;
       names.push_back(loop.substr(loop.find('.') + 1));
     }
     rule.at.vector = list.choice("vector", names);

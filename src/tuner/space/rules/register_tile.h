@@ -16,8 +16,8 @@ struct TileKnobs {
   int vector = -1;  // which axis is vectorized
   int order = -1;   // of the loops outside the register tile, e.g. "VPK.vp"
   int taps = -1;    // reduction order: channels or taps outside
-  int tile_v = -1, tile_p0 = -1,
-      tile_p1 = -1;  // register tile: vectors; pixels of the inner and the outer axis
+  // register tile: vectors; pixels of the inner and the outer axis
+  int tile_v = -1, tile_p0 = -1, tile_p1 = -1;
   int block_v = -1, block_p = -1, block_k = -1;  // cache blocks: tiles, tiles, reduction elements
   int unroll_k = -1;
   int pack_w = -1, pack_x = -1;
@@ -55,6 +55,10 @@ inline constexpr const char* kPackNone = "none";
 inline constexpr const char* kPackBlock = "block";
 inline constexpr const char* kPackWhole = "whole";
 inline constexpr const char* kPackPadded = "padded";
+
+// Free borders get the vector axis (inputs: also the reduction axis) in blocks of a vector at the
+// end.
+std::vector<schedule::Layout> free_layouts_of(const TileRule& rule, const Axes& axes);
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values);
 

@@ -38,21 +38,8 @@ class Builder {
     target_ = rule.program.tensors[stage_.tensor].name;
   }
 
-  // Free borders get the vector axis (inputs: also the reduction axis) in blocks of a vector at the
-  // end.
   void free_layouts() {
-    if (!rule_.program.contract.free_layout) return;
-    const int v = plain_dim(written_index(stage_), axes_.vector);
-    for (int t = 0; t < static_cast<int>(rule_.program.tensors.size()); ++t) {
-      const te::Tensor& tensor = rule_.program.tensors[t];
-      int dim = -1;
-      if (tensor.role == te::TensorRole::kOutput &&
-          tensor.shape == rule_.program.tensors[stage_.tensor].shape)
-        dim = v;
-      if (tensor.role == te::TensorRole::kInput && !tensor.constant) dim = input_block_dim(t, v);
-      if (dim < 0 || tensor.shape[dim] < rule_.lanes) continue;
-      step(schedule::Layout{tensor.name, blocked_layout(tensor.shape.size(), dim, rule_.lanes), 0});
-    }
+    for (schedule::Layout& layout : free_layouts_of(rule_, axes_)) step(std::move(layout));
   }
 
   void tile() {
@@ -99,26 +86,6 @@ class Builder {
     step(a);
   }
 
-  std::vector<LayoutItem> blocked_layout(std::size_t dims, int dim, std::int64_t block) {
-    std::vector<LayoutItem> items;
-    for (int d = 0; d < static_cast<int>(dims); ++d)
-      items.push_back({d, d == dim ? block : std::int64_t{1}});
-    if (block > 1) items.push_back({dim, std::int64_t{1}});
-    return items;
-  }
-
-  int input_block_dim(int t, int output_dim) const {
-    for (const ir::Read* read : ir::reads_of(stage_.body)) {
-      if (read->tensor != t) continue;
-      if (const int d = plain_dim(read->index, axes_.vector); d >= 0) return d;
-      if (rule_.channel_block(axes_) > 1) return plain_dim(read->index, axes_.reduce);
-      return -1;
-    }
-    // Read only by fused consumers, like a residual: stored like the result.
-    return rule_.program.tensors[t].shape == rule_.program.tensors[stage_.tensor].shape ? output_dim
-                                                                                        : -1;
-  }
-
   void split(const std::string& loop, SizeId factor, const std::string& outer,
              const std::string& inner) {
     step(schedule::Split{loop, factor, outer, inner, ir::Tail::kPeel});
@@ -134,8 +101,8 @@ class Builder {
     split_in_blocks(axes_.vector, times(size(rule_.at.tile_v), number(rule_.lanes)),
                     size(rule_.at.block_v));
     split(v + ".i", number(rule_.lanes), v + ".v", v + ".l");
-    const std::size_t blocked =
-        axes_.pixels.size() - 1;  // the outermost pixel axis has the cache block
+    // the outermost pixel axis has the cache block
+    const std::size_t blocked = axes_.pixels.size() - 1;
     for (std::size_t p = 0; p < axes_.pixels.size(); ++p) {
       const SizeId tile = size(p == 0 ? rule_.at.tile_p0 : rule_.at.tile_p1);
       const std::string l = loop_of(axes_.pixels[p]);

@@ -24,15 +24,8 @@ namespace {
 
 using torch::Tensor;
 
-enum Parameter {
-  kEmbedding,
-  kInput,
-  kHidden,
-  kBias,
-  kScatter,
-  kReadout,
-  kOffset
-};  // as in Weights::trained()
+// as in Weights::trained()
+enum Parameter { kEmbedding, kInput, kHidden, kBias, kScatter, kReadout, kOffset };
 
 torch::Device device_to_use() {
   if (!torch::cuda::is_available()) return torch::kCPU;

@@ -1,0 +1,199 @@
+#include "api/doctor.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "api/schedules.h"
+#include "base/environment.h"
+#include "base/statistics.h"
+#include "compiler/te/parse.h"
+#include "runtime/runner/clock.h"
+#include "tuner/measure/measure.h"
+#include "tuner/measure/session.h"
+#include "tuner/store/store.h"
+
+namespace lathe::api {
+namespace {
+
+using State = Check::State;
+
+constexpr double kMostLoad = 0.3;     // of a core, of others
+constexpr double kMostSpread = 0.03;  // of the sentinel's runs: what a visit may drift
+constexpr double kLeastMemory = 2.0;  // GiB
+constexpr int kSentinelRuns = 400;
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string size_text(std::int64_t bytes) {
+  if (bytes <= 0) return "unknown";
+  return bytes < (1 << 20) ? fmt::format("{} KiB", bytes >> 10)
+                           : fmt::format("{:.3g} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+Check processor() {
+  const Fingerprint machine = host_fingerprint();
+  return {"processor",
+          State::kFine,
+          fmt::format("{} ({}), caches: {} and {} a core, {} in all", machine.cpu_name,
+                      machine.cpu(), size_text(machine.l1d_bytes), size_text(machine.l2_bytes),
+                      size_text(machine.l3_bytes)),
+          {}};
+}
+
+// "200000 100000": microseconds in each so many; "max": no limit.
+double quota_of_cores() {
+  std::istringstream text(first_line("/sys/fs/cgroup/cpu.max"));
+  double quota = 0, period = 0;
+  return text >> quota >> period && period > 0 ? quota / period : 0;
+}
+
+Check cores(const Target& target) {
+  const int allowed = static_cast<int>(measure::allowed_cpus().size());
+  const double quota = quota_of_cores();
+  Check check{"cores",
+              State::kFine,
+              fmt::format("{} of {} may be used", allowed, host_fingerprint().cores),
+              {}};
+  if (quota > 0 && quota < allowed) {
+    check.state = State::kDoubtful;
+    check.finding += fmt::format(", a quota allows {:.2g} of them at a time", quota);
+    check.advice = "a quota stops programs in the middle of a call; run without one";
+  }
+  if (allowed < target.threads) {
+    check.state = State::kBroken;
+    check.advice = fmt::format("the target has {} threads: allow as many cores, or give --threads",
+                               target.threads);
+  } else if (allowed == target.threads && check.state == State::kFine) {
+    check.finding += "; building and timing take turns";
+  }
+  return check;
+}
+
+Check governor() {
+  const std::string cpu = "/sys/devices/system/cpu/";
+  const std::string name = first_line(cpu + "cpu0/cpufreq/scaling_governor");
+  if (name.empty()) return {"governor", State::kFine, "the system does not tell", {}};
+  if (name == "performance") return {"governor", State::kFine, name, {}};
+  return {"governor", State::kDoubtful, name,
+          "the clock changes with the load; as root: cpupower frequency-set -g performance"};
+}
+
+Check turbo() {
+  const std::string cpu = "/sys/devices/system/cpu/";
+  const std::string no_turbo = first_line(cpu + "intel_pstate/no_turbo");
+  const std::string boost = first_line(cpu + "cpufreq/boost");
+  if (no_turbo.empty() && boost.empty())
+    return {"turbo", State::kFine, "the system does not tell", {}};
+  if (no_turbo == "1" || boost == "0") return {"turbo", State::kFine, "off", {}};
+  return {"turbo", State::kFine, "on: a hot or busy processor runs slower", {}};
+}
+
+Check load() {
+  double minute = 0;
+  if (::getloadavg(&minute, 1) != 1)
+    return {"other load", State::kFine, "the system does not tell", {}};
+  Check check{"other load",
+              State::kFine,
+              fmt::format("{:.2f} programs ran at a time in the last minute", minute),
+              {}};
+  if (minute > kMostLoad) {
+    check.state = State::kDoubtful;
+    check.advice = "what runs beside a program slows it; wait for the others, or stop them";
+  }
+  return check;
+}
+
+Check timer() {
+  runner::Sentinel sentinel;
+  std::vector<double> seconds;
+  for (int i = 0; i < kSentinelRuns; ++i) seconds.push_back(sentinel.run());
+  const double median = quantile(seconds, 0.5), late = quantile(seconds, 0.9);
+  Check check{"steady times",
+              State::kFine,
+              fmt::format("the same work takes {:.1f} us, nine times in ten below {:.1f}",
+                          1e6 * median, 1e6 * late),
+              {}};
+  if (late > median * (1 + kMostSpread)) {
+    check.state = State::kDoubtful;
+    check.advice = "something disturbs the machine: visits are repeated, and races take longer";
+  }
+  return check;
+}
+
+Check memory() {
+  const double gib = static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) *
+                     static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 30);
+  Check check{"memory", State::kFine, fmt::format("{:.1f} GiB free", gib), {}};
+  if (gib < kLeastMemory) {
+    check.state = State::kDoubtful;
+    check.advice = "builders take some 200 MB each, a runner the tensors several times";
+  }
+  return check;
+}
+
+// Builder, linker, runner and the pages between which it runs a program.
+Check pipeline(const Target& target) {
+  const auto program = te::parse_program("A: f32[64]; B[i] = A[i] + 1");
+  measure::Options options;
+  options.cache_folder = "-";
+  Check check{"building", State::kBroken, {}, {}};
+  const auto measurer = measure::make_measurer(*program, target, options);
+  const auto peak = measurer ? (*measurer)->peak_flops() : std::unexpected(measurer.error());
+  if (!peak) {
+    check.finding = peak.error().text();
+    check.advice = "no program can be built or run";
+    return check;
+  }
+  check.state = State::kFine;
+  check.finding = fmt::format("a program was built, linked and run: {:.0f} GFLOP/s on {}",
+                              *peak / 1e9, target.text());
+  return check;
+}
+
+Check cache() {
+  const std::string folder = cache_folder();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (!folder.empty() && ::access(folder.c_str(), W_OK) == 0)
+    return {"cache", State::kFine, folder, {}};
+  return {"cache", State::kDoubtful,
+          folder.empty() ? "no home folder" : folder + " is not writable",
+          "references are computed again by every command; set XDG_CACHE_HOME"};
+}
+
+Check records(const std::string& database) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::exists(database, error))
+    return {"database", State::kFine, database + " is not there yet", {}};
+  const auto store = open_existing(database);
+  if (!store) return {"database", State::kBroken, store.error().text(), {}};
+  if (::access(database.c_str(), W_OK) != 0)
+    return {"database", State::kBroken, database + " cannot be written", "give another with --db"};
+  return {"database",
+          State::kFine,
+          fmt::format("{}, {:.1f} MB", database,
+                      static_cast<double>(fs::file_size(database, error)) / 1e6),
+          {}};
+}
+
+}  // namespace
+
+std::vector<Check> examine(const Target& target, const std::string& database) {
+  return {processor(), cores(target), governor(),       turbo(), load(),
+          timer(),     memory(),      pipeline(target), cache(), records(database)};
+}
+
+}  // namespace lathe::api
