@@ -1,5 +1,8 @@
-/* Uses an artifact that lathe made of   Y[i,j] = max(sum(k) X[i,k] * W[k,j] + B[j], 0)   with
- * constant W and B: cc dense.c -I. ./dense.so -o dense && ./dense Prints Y, a number a line. */
+/* Uses an artifact that lathe made of
+ *   Y[i,j] = max(sum(k) X[i,k] * W[k,j] + B[j], 0)
+ * with constant W and B, and prints Y, a number a line:
+ *   cc dense.c -I. ./dense.so -o dense && ./dense
+ */
 #include "dense.h"
 
 #include <stdio.h>

@@ -1,8 +1,10 @@
 // Lathe as a library: from an index expression to the fastest program on this machine.
 //
-//   auto workload = lathe::Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]", {.shapes = {{"A",
-//   {256, 256}}, {"B", {256, 256}}}}); auto found = workload->tune({.trials = 128}); auto program =
-//   workload->compile(); program->run(inputs, outputs);
+//   auto workload = lathe::Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]",
+//                                          {.shapes = {{"A", {256, 256}}, {"B", {256, 256}}}});
+//   auto found = workload->tune({.trials = 128});
+//   auto program = workload->compile();
+//   program->run(inputs, outputs);
 //
 // Everything that can fail returns Expected. Nothing prints. Objects may be used from one thread at
 // a time.
@@ -34,9 +36,11 @@ struct Inputs {
   std::map<std::string, std::vector<std::int64_t>> shapes;
   std::map<std::string, std::string> dtypes;  // "f32" where none is given
   std::vector<std::string> constants;         // known beforehand, e.g. weights
-  bool free_layout = false;  // the schedule may choose the layouts of inputs and outputs, as it may
-                             // where the text says `layout free`
-  double max_error = 0;  // of the largest output; 0: what the text says, else 2e-5
+  // the schedule may choose the layouts of inputs and outputs, as it may where the text says
+  // `layout free`
+  bool free_layout = false;
+  // of the largest output; 0: what the text says, else 2e-5
+  double max_error = 0;
 };
 
 struct TensorInfo {
@@ -59,17 +63,19 @@ struct TuneOptions {
   int jobs = 0;        // processes at work; 0: one a core
   std::uint64_t seed = 0;
   std::string search = "annealing";  // annealing, genetic, random
-  std::string model = "xgb-rank";  // xgb-rank, xgb-reg, xgb-ensemble, treegru-rank ... (lathe tune
-                                   // --help lists all)
-  std::string features = "context";  // what it sees of a program: context, relation, configuration
+  // xgb-rank, xgb-reg, xgb-ensemble, treegru-rank ... (lathe tune --help lists all)
+  std::string model = "xgb-rank";
+  // what it sees of a program: context, relation, configuration
+  std::string features = "context";
   std::string acquisition = "mean";  // of xgb-ensemble: mean, ei, ucb
   // Algorithm 1 and equation 3 of the paper.
   int batch = 64, chains = 128, steps = 500;
   double epsilon = 0.05, lambda = 2;
   std::string space = "default";  // default, wide
   bool fresh = false;             // learn nothing from other runs
-  bool transfer = true;           // begin from records of other workloads of this operator
-  std::string global_model;       // file of `lathe model train` to begin from instead
+  // begin from records of other workloads of this operator
+  bool transfer = true;
+  std::string global_model;  // file of `lathe model train` to begin from instead
   Machine machine;
 };
 struct TuneProgress {
@@ -80,7 +86,8 @@ struct TuneProgress {
 };
 struct Schedule {
   double seconds = 0, gflops = 0;  // as measured
-  std::string trace;   // JSON, replays without the space; its names are those of Workload::key()
+  // JSON, replays without the space; its names are those of Workload::key()
+  std::string trace;
   std::string config;  // JSON
 };
 struct TuneResult {

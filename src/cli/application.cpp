@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "api/version.h"
 #include "cli/command.h"
+#include "cli/flag_table.h"
 
 namespace lathe::cli {
 namespace {
@@ -69,11 +71,11 @@ std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !chosen->remaining().empty())
     return left_over(*chosen, chosen->remaining().front());
   std::string message = error.what();
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) !=
-      nullptr)  // "--time: 1 required SECONDS missing"
+  // "--time: 1 required SECONDS missing"
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
     return message.substr(0, message.find(':')) + ": its value is missing";
-  if (dynamic_cast<const CLI::ConversionError*>(&error) !=
-      nullptr)  // "Could not convert: --json = frob"
+  // "Could not convert: --json = frob"
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
     return message.substr(message.find(": ") + 2) + ": it takes no value";
   if (const std::size_t at = message.find(" excludes ");
       dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
@@ -127,6 +129,68 @@ std::string wrong_name(const CLI::App& app, int argc, const char* const* argv, i
   return wrong_name(*named.front(), argc, argv, at + 1);
 }
 
+std::vector<std::string> parts_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* part : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(part->get_name());
+  return names;
+}
+
+// "annealing|genetic|random" names the values of a flag.
+std::vector<std::string> choices_in(const std::string& form) {
+  if (form.find('|') == std::string::npos) return {};
+  return CLI::detail::split(form, '|');
+}
+
+FlagRow row_of(const CLI::Option& option) {
+  FlagRow row;
+  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  if (option.get_items_expected_max() > 0) row.form = option.get_type_name();
+  row.choices = choices_in(row.form);
+  row.help = option.get_description();
+  row.in_help = !option.get_group().empty();
+  return row;
+}
+
+void add_rows(const CLI::App& app, std::vector<std::string> words, std::vector<CommandRow>& out) {
+  CommandRow row{words, app.get_description(), {}, parts_of(app)};
+  for (const auto* option :
+       app.get_options([](const CLI::Option* o) { return o->nonpositional(); }))
+    row.flags.push_back(row_of(*option));
+  out.push_back(std::move(row));
+  for (const auto* part : app.get_subcommands([](const CLI::App*) { return true; })) {
+    words.push_back(part->get_name());
+    add_rows(*part, words, out);
+    words.pop_back();
+  }
+}
+
+// What writes something about the command itself.
+std::vector<Command> commands_about(const CLI::App& app) {
+  const auto table = [&app] {
+    std::vector<CommandRow> rows;
+    add_rows(app, {}, rows);
+    return rows;
+  };
+  const auto completion = [table](FlagSet& set) -> Work {
+    auto shell = std::make_shared<std::string>("bash");
+    set.choice("--shell", *shell, {"bash", "zsh", "fish"}, "whose script is written");
+    return [table, shell]() -> Result<int> {
+      fmt::print("{}", completion_for(*shell, table()));
+      return kDone;
+    };
+  };
+  const auto manual = [table](FlagSet&) -> Work {
+    return [table]() -> Result<int> {
+      fmt::print("{}", manual_page(table(), kAbout, api::version_text()));
+      return kDone;
+    };
+  };
+  return {{"completion", "write a script that completes words in a shell", completion},
+          {"manual", "write the manual's page, for man -l", manual}};
+}
+
 int perform(const Work& work) {
   const auto code = work();
   if (code) return *code;
@@ -150,13 +214,15 @@ void complain_unless_alone(const TimingClaim& claim) {
 int run(int argc, const char* const* argv) {
   CLI::App app(kAbout, "lathe");
   app.footer(kFooter);
+  app.set_version_flag("--version", api::version_text, "versions of Lathe, LLVM and XGBoost");
   app.require_subcommand(1);
   Work work;
   for (const auto& command :
        {tune_command(), race_command(), best_command(), trials_command(), show_command(),
         compile_command(), bench_command(), model_command(), space_command(), report_command(),
-        paper_command(), export_command(), import_command(), reproduce_command()})
+        paper_command(), export_command(), import_command(), reproduce_command(), doctor_command()})
     add(app, command, work);
+  for (const auto& command : commands_about(app)) add(app, command, work);
   if (const std::string wrong = wrong_name(app, argc, argv, 1); !wrong.empty())
     return wrong_usage(wrong, "lathe --help");
   try {
@@ -172,8 +238,8 @@ int run(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     complain("there is not enough memory; use smaller shapes or fewer --jobs");
   } catch (const std::system_error& failure) {
-    if (std::ferror(stdout) != 0)
-      return unwritable_output(failure.code().value());  // fmt's, where it prints
+    // fmt's, where it prints
+    if (std::ferror(stdout) != 0) return unwritable_output(failure.code().value());
     complain(fmt::format(
         "the system refused what is needed ({}); end other programs or raise its limits",
         failure.what()));

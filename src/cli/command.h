@@ -17,8 +17,8 @@ struct Command {
   std::string name, help;
   // Declares the flags; the work reads what was given.
   std::function<Work(FlagSet& flags)> declare;
-  std::vector<Command>
-      parts;  // where there are some, one of them follows the name, and `declare` is not called
+  // where there are some, one of them follows the name, and `declare` is not called
+  std::vector<Command> parts;
 };
 
 Command tune_command();
@@ -35,5 +35,6 @@ Command model_command();
 Command space_command();
 Command report_command();
 Command paper_command();
+Command doctor_command();
 
 }  // namespace lathe::cli

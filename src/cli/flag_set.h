@@ -39,8 +39,9 @@ class FlagSet {
   void whole(const std::string& name, int& value, std::int64_t least, std::int64_t most,
              const std::string& help);
   void whole(const std::string& name, std::uint64_t& value, const std::string& help);
+  // above 0
   void number(const std::string& name, double& value, const std::string& form,
-              const std::string& help);  // above 0
+              const std::string& help);
   void number(const std::string& name, double& value, double least, double most,
               const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);

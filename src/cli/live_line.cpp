@@ -40,8 +40,8 @@ void LiveLine::finish() {
   }
   wake_.notify_all();
   thread_.join();
-  if (terminal_)
-    std::fputs("\r\x1b[K", out_);  // the cursor may stand behind what the terminal echoed
+  // the cursor may stand behind what the terminal echoed
+  if (terminal_) std::fputs("\r\x1b[K", out_);
   std::fflush(out_);
 }
 

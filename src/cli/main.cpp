@@ -22,7 +22,7 @@ void make_openmp_passive(char** argv) {
 
 int main(int argc, char** argv) {
   make_openmp_passive(argv);
-  std::signal(SIGXFSZ,
-              SIG_IGN);  // a file that may not grow is an error of writing, which has a sentence
+  // a file that may not grow is an error of writing, which has a sentence
+  std::signal(SIGXFSZ, SIG_IGN);
   return lathe::cli::run(argc, argv);
 }

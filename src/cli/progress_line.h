@@ -13,9 +13,8 @@ namespace lathe::cli {
 // What a run is about, beside its progress.
 struct Subject {
   std::string label;  // "C6, 2 threads"; left out where there is no room for it
-  double flops = 0,
-         done_flops =
-             0;  // of the workload: as the field counts them, and those that have to be done
+  // of the workload: as the field counts them, and those that have to be done
+  double flops = 0, done_flops = 0;
 };
 // Of a workload in the user's words, cut to some 30 characters.
 std::string label_of(const std::string& workload, const Target& target);

@@ -18,8 +18,9 @@ Picture picture_of(const paper::Plan& plan, const paper::Settings& settings,
 struct ArmNumbers {
   std::string space, label;
   int wanted = 0, runs = 0, reached = 0;  // reached: within 5 % of the best
-  double low = 0, median = 0, high = 0;   // trials until then; infinity: later than the runs lasted
-  double share_at_end = 0;                // of the best's speed, in the median
+  // trials until then; infinity: later than the runs lasted
+  double low = 0, median = 0, high = 0;
+  double share_at_end = 0;  // of the best's speed, in the median
 };
 std::vector<ArmNumbers> numbers_of(const paper::Panel& panel, const paper::Settings& settings,
                                    const paper::RawRows& rows);

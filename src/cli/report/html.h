@@ -33,9 +33,8 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void text(const std::string& html) { cell("", html); }
-  void words(const std::string& html) {
-    cell(" class=\"text\"", html);
-  }  // long: may be broken into lines
+  // long: may be broken into lines
+  void words(const std::string& html) { cell(" class=\"text\"", html); }
   void number(double value, const std::string& html);
   // `wide`: as wide as the page; `sortable`: by a click on a title.
   std::string html(bool wide = false, bool sortable = false) const;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kKnobCharts = 6;
 constexpr std::size_t kTellingKnobs = 3;  // named in the text
-constexpr double kTelling = 0.15;  // difference of shares above which a value is worth a word
+// difference of shares above which a value is worth a word
+constexpr double kTelling = 0.15;
 
 // The value that is more frequent among the fast programs by most.
 const report::KnobValue& favoured(const report::Knob& knob, const report::Knobs& of) {

@@ -66,7 +66,8 @@ std::string speed_text(const report::Work& work, double seconds) {
 
 std::string percent_text(double share) {
   const double percent = 100 * share;
-  return fmt::format("{:.{}f}\u00a0%", percent, percent > 0 && percent < 1 ? 1 : 0);  // never apart
+  // never apart
+  return fmt::format("{:.{}f}\u00a0%", percent, percent > 0 && percent < 1 ? 1 : 0);
 }
 
 std::string share_text(int part, int whole) {

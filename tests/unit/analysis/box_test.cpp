@@ -1,4 +1,4 @@
-// Boxes of HACKING.md's worked example, symbolic and as numbers, and of windows and strides.
+// Boxes of the example in docs/nest.md, symbolic and as numbers, and of windows and strides.
 #include <gtest/gtest.h>
 
 #include "compiler/analysis/box.h"

@@ -40,8 +40,8 @@ class HandedOut : public Command {
   }
   bool header_says(const std::string& file, const std::string& part) const {
     std::string text = content(folder_.at(file));
-    for (std::size_t at = 0; (at = text.find("\n *", at)) != std::string::npos;)
-      text.erase(at, 3);  // as one line
+    // as one line
+    for (std::size_t at = 0; (at = text.find("\n *", at)) != std::string::npos;) text.erase(at, 3);
     return text.find(part) != std::string::npos;
   }
 };

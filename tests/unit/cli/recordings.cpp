@@ -11,11 +11,13 @@ namespace {
 class Recordings : public Command {
  protected:
   Recordings() : list_(folder_.at("list.json")), file_(folder_.at("small.json.zst")) {
-    std::ofstream(list_)
-        << R"({"name": "small", "workload": "C[i,j] = sum(k) A[k,i] * B[k,j]", "shapes": ["A=31,37", "B=31,29"],
+    std::ofstream(list_) << R"({"name": "small", "workload": "C[i,j] = sum(k) A[k,i] * B[k,j]",
+      "shapes": ["A=31,37", "B=31,29"],
       "layout": "plain", "threads": 1, "cache": "warm", "space": "wide",
-      "knobs": {"vector": "j", "order": ["VPK.vp", "PVK.vp", "KPV.pv"], "tile.v": 1, "tile.p0": [1, 3, 5, 7], "block.v": 1,
-                "block.p": 1, "block.k": 31, "unroll.k": 2, "pack.weights": ["none", "block"], "prefetch": 0, "pack.input": "none"}})";
+      "knobs": {"vector": "j", "order": ["VPK.vp", "PVK.vp", "KPV.pv"], "tile.v": 1,
+                "tile.p0": [1, 3, 5, 7], "block.v": 1,
+                "block.p": 1, "block.k": 31, "unroll.k": 2, "pack.weights": ["none", "block"],
+                "prefetch": 0, "pack.input": "none"}})";
   }
   std::vector<std::string> record() const {
     return {"space", "record", list_, "-o", file_, "--json"};

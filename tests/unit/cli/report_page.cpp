@@ -129,8 +129,8 @@ TEST(ReportPage, NoFailuresNoTable) {
 }
 
 TEST(ReportPage, TellsSharesOfWhatIsDoneAndMoved) {
-  report::Workload w =
-      hostile_report().workloads[0];  // 1000 GFLOP/s of 3000, a fifth of it padding; 50 GB/s of 100
+  // 1000 GFLOP/s of 3000, a fifth of it padding; 50 GB/s of 100
+  report::Workload w = hostile_report().workloads[0];
   EXPECT_NEAR(w.peak_share(1e-3), 0.8 / 3, 1e-12);
   EXPECT_NEAR(w.bandwidth_share(1e-3), 0.5, 1e-12);
   const std::string figures = result_html(w);

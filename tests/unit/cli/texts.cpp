@@ -154,8 +154,8 @@ TEST(Texts, SharesAreOfWhatIsDoneAndOfWhatIsMoved) {
   EXPECT_NE(text_of(tuned).find("best: 10 ms, 200.0 GFLOP/s, more than the 100 GFLOP/s that"),
             std::string::npos)
       << text_of(tuned);
-  tuned.traffic.bandwidth =
-      9e9;  // in the caches a program may do better than the kernel that measures
+  // in the caches a program may do better than the kernel that measures
+  tuned.traffic.bandwidth = 9e9;
   EXPECT_DOUBLE_EQ(to_json(tuned)["best"]["bandwidth_share"], 1);
   EXPECT_NE(text_of(tuned).find("100 % of the 10.0 GB/s"), std::string::npos) << text_of(tuned);
 }

@@ -18,7 +18,7 @@ constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
 TEST_F(Usage, Subcommands) {
   refused({}, kWrongUsage,
           "a subcommand is missing, one of tune, race, best, trials, show, compile, bench, model, "
-          "space, report, paper, export, import, reproduce");
+          "space, report, paper, export, import, reproduce, doctor, completion, manual");
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
   refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");
@@ -29,9 +29,29 @@ TEST_F(Usage, Subcommands) {
   refused({"import"}, kWrongUsage, "FILE is required");
 }
 
+// Made from one table: what the help names, they name.
+TEST_F(Usage, CompletionsAndTheManualNameEveryFlag) {
+  const std::string help = lathe({"tune", "--help"}).out, bash = lathe({"completion"}).out,
+                    fish = lathe({"completion", "--shell", "fish"}).out,
+                    manual = lathe({"manual"}).out;
+  int flags = 0;
+  for (std::size_t at = help.find("\n  --"); at != std::string::npos;
+       at = help.find("\n  --", at + 1)) {
+    const std::string name = help.substr(at + 5, help.find_first_of(" ,\n", at + 5) - at - 5);
+    EXPECT_NE(bash.find(" --" + name + " "), std::string::npos) << name;
+    EXPECT_NE(fish.find(" -l " + name + " "), std::string::npos) << name;
+    std::string roff;
+    for (const char c : "--" + name) roff += c == '-' ? std::string("\\-") : std::string(1, c);
+    EXPECT_NE(manual.find(roff), std::string::npos) << name;
+    ++flags;
+  }
+  EXPECT_GT(flags, 20);
+  refused({"completion", "--shell", "csh"}, kWrongUsage, "must be one of bash, zsh, fish");
+}
+
 TEST_F(Usage, HelpIsNotAnError) {
   for (const char* word : {"tune", "best", "trials", "show", "compile", "bench", "model", "report",
-                           "export", "import", "reproduce"}) {
+                           "export", "import", "reproduce", "doctor", "completion", "manual"}) {
     const Outcome outcome = lathe({word, "--help"});
     EXPECT_EQ(outcome.code, kDone);
     EXPECT_NE(outcome.out.find("--help"), std::string::npos) << word;
@@ -297,7 +317,8 @@ TEST_F(Usage, SpacesAndRecordings) {
   wrong("", "not valid JSON");
   wrong("{}", "member \"name\" is missing");
   const std::string head =
-      R"({"name": "x", "workload": "C6", "layout": "free", "threads": 1, "cache": "warm", "space": "wide")";
+      R"({"name": "x", "workload": "C6", "layout": "free", "threads": 1, "cache": "warm")"
+      R"(, "space": "wide")";
   wrong(head + "}", "member \"knobs\" is missing");
   wrong(head + R"(, "knobs": {}})", "vector: nothing says which values of this knob are kept");
   wrong(head + R"(, "knobs": {"tile.q": 1}})", "list.json, tile.q: this space has no such knob");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/rng.h"
 #include "runtime/tensor/layout.h"
 
@@ -60,6 +62,35 @@ TEST(Layout, RandomLayoutsRoundTrip) {
     unpack(border, stored.data(), back.data());
     EXPECT_EQ(plain, back);
   }
+}
+
+// No two elements in one place, none outside.
+bool fits(const Border& border) {
+  std::set<std::int64_t> places;
+  const std::int64_t inner = border.shape[1];
+  for (std::int64_t i = 0; i < border.elements(); ++i) {
+    std::int64_t place = 0;
+    for (const Digit& digit : border.layout)
+      place +=
+          digit.stride * ((digit.dim == 0 ? i / inner : i % inner) / digit.weight % digit.extent);
+    if (place >= border.size || !places.insert(place).second) return false;
+  }
+  return true;
+}
+
+TEST(Layout, IsAcceptedWhereEveryElementHasAPlaceOfItsOwn) {
+  int accepted = 0;
+  for (std::uint64_t seed = 0; seed < 5000; ++seed) {
+    Rng rng(seed);
+    Border border{.name = "x", .shape = {rng.between(1, 7), rng.between(1, 7)}};
+    for (std::int64_t digits = rng.between(2, 5); digits-- > 0;)
+      border.layout.push_back({static_cast<int>(rng.below(2)), rng.between(1, 4), rng.between(1, 7),
+                               rng.between(0, 12)});
+    border.size = border.elements() + rng.between(0, 60);
+    EXPECT_EQ(verify(border).has_value(), fits(border)) << seed;
+    accepted += fits(border);
+  }
+  EXPECT_GT(accepted, 100);
 }
 
 TEST(Layout, RefusesBordersThatDoNotFit) {

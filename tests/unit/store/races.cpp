@@ -117,28 +117,39 @@ TEST_F(Races, MachinesAreKnownByTheFastestOfThem) {
 constexpr const char* kVersion1 = R"sql(
 CREATE TABLE names (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE runs (
-  id INTEGER PRIMARY KEY, workload INTEGER NOT NULL, target INTEGER NOT NULL, cache_mode TEXT NOT NULL,
-  space TEXT NOT NULL, space_hash TEXT NOT NULL, search TEXT NOT NULL, model TEXT NOT NULL, seed INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, workload INTEGER NOT NULL, target INTEGER NOT NULL,
+  cache_mode TEXT NOT NULL,
+  space TEXT NOT NULL, space_hash TEXT NOT NULL, search TEXT NOT NULL, model TEXT NOT NULL,
+  seed INTEGER NOT NULL,
   UNIQUE (workload, target, cache_mode, space, space_hash, search, model, seed));
 CREATE TABLE records (
-  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, batch INTEGER NOT NULL, idx INTEGER NOT NULL,
-  workload INTEGER NOT NULL, target INTEGER NOT NULL, cache_mode INTEGER NOT NULL, fingerprint INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, batch INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  workload INTEGER NOT NULL, target INTEGER NOT NULL, cache_mode INTEGER NOT NULL,
+  fingerprint INTEGER NOT NULL,
   cpu INTEGER NOT NULL, trace TEXT NOT NULL, config TEXT NOT NULL, space_hash TEXT NOT NULL,
-  codegen_version INTEGER NOT NULL, program_hash TEXT NOT NULL, visits TEXT NOT NULL, seconds REAL NOT NULL,
-  dropped_early INTEGER NOT NULL, raced INTEGER NOT NULL, race_seconds REAL NOT NULL, spills INTEGER NOT NULL,
-  error_kind TEXT NOT NULL, error_message TEXT NOT NULL, error_place TEXT NOT NULL, numerical_error REAL NOT NULL,
-  predicted_score REAL NOT NULL, build_seconds REAL NOT NULL, run_seconds REAL NOT NULL, model_seconds REAL NOT NULL,
+  codegen_version INTEGER NOT NULL, program_hash TEXT NOT NULL, visits TEXT NOT NULL,
+  seconds REAL NOT NULL,
+  dropped_early INTEGER NOT NULL, raced INTEGER NOT NULL, race_seconds REAL NOT NULL,
+  spills INTEGER NOT NULL,
+  error_kind TEXT NOT NULL, error_message TEXT NOT NULL, error_place TEXT NOT NULL,
+  numerical_error REAL NOT NULL,
+  predicted_score REAL NOT NULL, build_seconds REAL NOT NULL, run_seconds REAL NOT NULL,
+  model_seconds REAL NOT NULL,
   search_seconds REAL NOT NULL, time TEXT NOT NULL, ok INTEGER NOT NULL, standing REAL NOT NULL,
   UNIQUE (run, idx));
 CREATE INDEX best_anywhere ON records (workload, target, cache_mode, ok, standing);
 CREATE INDEX best_on_cpu ON records (workload, target, cache_mode, cpu, ok, standing);
 CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO names VALUES (1, 'C[i] = A[i]'), (2, 'cpu:znver5;threads=1'), (3, 'warm'), (4, 'AMD EPYC'), (5, '26/2/1');
+INSERT INTO names VALUES (1, 'C[i] = A[i]'), (2, 'cpu:znver5;threads=1'), (3, 'warm'), (4,
+  'AMD EPYC'), (5, '26/2/1');
 INSERT INTO runs VALUES (1, 1, 2, 'warm', 'default', '00ff', 'annealing', 'xgb-rank', 0);
 INSERT INTO records VALUES (1, 1, 0, 0, 1, 2, 3, 4, 5, '[]', '{"tile": 4}', '00ff', 2, 'beef',
-  '[{"visit": 0, "seconds": [0.001, 0.002], "sentinel": 0.0001}]', 0.001, 0, 1, 0.0012, 0, '', '', '', 1e-7, 0, 0.1, 0.2, 0, 0,
+  '[{"visit": 0, "seconds": [0.001, 0.002], "sentinel": 0.0001}]', 0.001, 0, 1, 0.0012, 0, '',
+  '', '', 1e-7, 0, 0.1, 0.2, 0, 0,
   '2026-08-01T10:00:00Z', 1, 0.0012);
-INSERT INTO records VALUES (2, 1, 0, 1, 1, 2, 3, 4, 5, '[]', '{"tile": 8}', '00ff', 2, 'dead', '[]', 0.002, 0, 0, 0, 0, '', '', '',
+INSERT INTO records VALUES (2, 1, 0, 1, 1, 2, 3, 4, 5, '[]', '{"tile": 8}', '00ff', 2, 'dead',
+  '[]', 0.002, 0, 0, 0, 0, '', '', '',
   1e-7, 0, 0.1, 0.2, 0, 0, '2026-08-01T10:00:01Z', 1, 0.0022);
 INSERT INTO named_values VALUES ('peak/AMD EPYC/cpu:znver5;threads=1', '150000000000');
 PRAGMA application_id = 0x4c617468;

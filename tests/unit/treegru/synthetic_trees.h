@@ -12,8 +12,8 @@
 namespace lathe::treegru {
 
 inline constexpr const char* kNames[] = {"i.o", "j.o", "k.o", "i.i", "j.i", "k.i"};
-inline constexpr double kWeight[] = {0.3,  -0.2, 0.1,
-                                     -0.4, 0.5,  0.0};  // of a loop's length, by its variable
+// of a loop's length, by its variable
+inline constexpr double kWeight[] = {0.3, -0.2, 0.1, -0.4, 0.5, 0.0};
 
 // A program of up to `most` loops; returns the logarithm of its time. A vectorized innermost loop
 // makes it faster.

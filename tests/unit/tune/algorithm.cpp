@@ -153,8 +153,8 @@ TEST_F(FirstBatch, IsAGlobalModelsChoice) {
 }
 
 TEST_F(FirstBatch, IsAlsoTheAnalyticModelsBesideAGlobalOne) {
-  options_.global = global_of(
-      [](const Config& config) { return 1 + 1e-3 * (config[0] % 2); });  // knows next to nothing
+  // knows next to nothing
+  options_.global = global_of([](const Config& config) { return 1 + 1e-3 * (config[0] % 2); });
   EXPECT_LE(better_than_chance(), 6);
   search::Oracle oracle;
   subject_.prior_ = &oracle;

@@ -1,11 +1,15 @@
-#include "runtime/runner/flush.h"
+#include "runtime/runner/caches.h"
 
 #include <cstddef>
 
 namespace lathe::runner {
+namespace {
+
+constexpr std::int64_t kLine = 64;
+
+}  // namespace
 
 void flush_from_caches(const void* data, std::int64_t bytes) {
-  constexpr std::int64_t kLine = 64;
   const auto* at = static_cast<const char*>(data);
   for (std::int64_t i = 0; i < bytes; i += kLine) {
 #if defined(__x86_64__)
@@ -24,6 +28,11 @@ void flush_fence() {
 #else
   asm volatile("dsb ish" : : : "memory");
 #endif
+}
+
+void bring_into_caches(const void* data, std::int64_t bytes) {
+  const auto* at = static_cast<const volatile char*>(data);
+  for (std::int64_t i = 0; i < bytes; i += kLine) static_cast<void>(at[i]);
 }
 
 }  // namespace lathe::runner

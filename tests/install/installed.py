@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Installs a build, moves the tree, uses its command and builds and runs a program against it.
+
+Usage: installed.py BUILD-FOLDER EXAMPLE-FOLDER C++-COMPILER
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def run(*words, **options):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}"
+                 f"exit status {done.returncode}")
+    return done.stdout
+
+
+def exported(library):
+    """Names that others see of a library."""
+    fields = [line.split(" ", 2) for line in
+              run("nm", "-DC", "--defined-only", library).splitlines()]
+    return [name for _, kind, name in fields if kind.isupper()]
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    build, example, compiler = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        home = {**os.environ, "XDG_DATA_HOME": name, "XDG_CACHE_HOME": name}
+        for variable in ("LATHE_DB", "LATHE_LIBEXEC"):
+            home.pop(variable, None)
+        run("cmake", "--install", build, "--prefix", folder / "first")
+        tree = (folder / "first").rename(folder / "moved")
+        print(run(tree / "bin/lathe", "--version", env=home), end="")
+        run(tree / "bin/lathe", "tune", "C[i] = sum(k) A[i,k]", "--shape", "A=31,17",
+            "--trials", "4", env=home)
+
+        # Completion answers as it was installed; the manual is there.
+        script = next(tree.rglob("bash-completion/completions/lathe"))
+        ask = "COMP_WORDS=(lathe tune --search g); COMP_CWORD=3; _lathe_words; echo $COMPREPLY"
+        if run("bash", "-c", f"source {script}; {ask}") != "genetic\n":
+            sys.exit("the completion of `lathe tune --search g` is wrong")
+        if ".SS lathe space record" not in next(tree.rglob("man1/lathe.1")).read_text():
+            sys.exit("the manual says nothing about `lathe space record`")
+
+        # With CMake: a kernel that the models choose, then the best of records; a library that
+        # tunes, with sizes of its own.
+        product = ["C[i,j] = sum(k) A[k,i] * B[k,j]", "--shape", "A=67,48", "--shape", "B=67,31"]
+        run(tree / "bin/lathe", "tune", *product, "--trials", "4", env=home)
+        records = folder / "product.jsonl"
+        records.write_text(run(tree / "bin/lathe", "export", env=home))
+        for options in ([], [f"-DPRODUCT_RECORDS={records}"]):
+            run("cmake", "-S", example, "-B", folder / "cmake", f"-DCMAKE_PREFIX_PATH={tree}",
+                f"-DCMAKE_CXX_COMPILER={compiler}", *options)
+            run("cmake", "--build", folder / "cmake", env=home)
+            print(run(folder / "cmake/call_product"), end="")
+        for sizes in ([64, 32, 31, 8], [1, 13, 7, 4]):
+            print(run(folder / "cmake/dense", *sizes, env=home), end="")
+
+        # With pkg-config.
+        pc = next(tree.rglob("lathe.pc"))
+        flags = run("pkg-config", "--cflags", "--libs", "lathe",
+                    env={**home, "PKG_CONFIG_PATH": str(pc.parent)}).split()
+        library = next(tree.rglob("liblathe.so"))
+        run(compiler, "-std=c++23", Path(example) / "dense.cpp", "-o", folder / "dense", *flags,
+            f"-Wl,-rpath,{library.parent}")
+        print(run(folder / "dense", 5, 9, 11, 4, env=home), end="")
+
+        strangers = [name for name in exported(library) if "lathe::" not in name]
+        if strangers:
+            sys.exit(f"liblathe.so shows what is not its own: {strangers[:5]}")
+
+
+if __name__ == "__main__":
+    main()
