@@ -1,12 +1,11 @@
 #include "base/temporary_folder.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -18,14 +17,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "lathe-";
 
-// The process in "lathe-PROCESS-XXXXXX"; 0: another name.
-pid_t maker_of(std::string_view name) {
-  if (!name.starts_with(kPrefix)) return 0;
+// "lathe-PROCESS-XXXXXX"; "lathe-new-XXXXXX", not locked yet, is none.
+bool is_of_a_process(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return false;
   name.remove_prefix(kPrefix.size());
   pid_t process = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-  const bool whole = error == std::errc() && name.data() + name.size() - end == 7 && *end == '-';
-  return whole && process > 0 ? process : 0;
+  return error == std::errc() && process > 0 && name.data() + name.size() - end == 7 && *end == '-';
 }
 
 int locked(const std::string& path) {
@@ -36,19 +34,18 @@ int locked(const std::string& path) {
   return -1;
 }
 
-bool is_gone(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
-
 }  // namespace
 
 TemporaryFolder::TemporaryFolder() {
   std::error_code error;
   const fs::path place = fs::temp_directory_path(error);
   if (error) return;
-  std::string pattern =
-      place.string() + "/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) return;
-  path_ = pattern;
-  lock_ = locked(path_);
+  const std::string prefix = place.string() + "/" + std::string(kPrefix);
+  std::string made = prefix + "new-XXXXXX";
+  if (::mkdtemp(made.data()) == nullptr) return;
+  lock_ = locked(made);
+  path_ = prefix + std::to_string(::getpid()) + made.substr(made.size() - 7);
+  if (::rename(made.c_str(), path_.c_str()) != 0) path_ = made;
 }
 
 TemporaryFolder::~TemporaryFolder() {
@@ -61,8 +58,7 @@ void remove_abandoned_folders() {
   std::error_code error;
   for (fs::directory_iterator entry(fs::temp_directory_path(error), error), end;
        !error && entry != end; entry.increment(error)) {
-    const pid_t maker = maker_of(entry->path().filename().string());
-    if (maker == 0 || !is_gone(maker)) continue;
+    if (!is_of_a_process(entry->path().filename().string())) continue;
     const int lock = locked(entry->path().string());
     if (lock < 0) continue;
     std::error_code ignored;

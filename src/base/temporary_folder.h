@@ -20,8 +20,7 @@ class TemporaryFolder {
   int lock_ = -1;  // the folder itself, open
 };
 
-// Those that a killed process left behind: its number is nobody's any more, and nobody holds the
-// lock.
+// Those that a killed process left behind: nobody holds their lock.
 void remove_abandoned_folders();
 
 }  // namespace lathe

@@ -1,20 +1,16 @@
 #include "cli/paper/picture.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <span>
 #include <sstream>
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/subprocess.h"
 
 namespace lathe::cli {
 namespace {
@@ -143,22 +139,9 @@ class Script {
 
 // What it said, where it failed.
 Status run_gnuplot(const std::string& gnuplot, const std::string& script, const std::string& said) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  const char* const argv[] = {gnuplot.c_str(), script.c_str(), nullptr};
-  pid_t child = -1;
-  const int refused = posix_spawn(&child, gnuplot.c_str(), &actions, nullptr,
-                                  const_cast<char* const*>(argv), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (refused != 0)
-    return fail_at(gnuplot, ErrorKind::kIo, "it cannot be started: {}", std::strerror(refused));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  std::string why = read_file(said).value_or("");
+  const Finished finished = LATHE_TRY(run_to_end({gnuplot, script}, said));
+  if (finished.status == 0) return {};
+  std::string why = finished.errors;
   std::ranges::replace(why, '\n', ' ');
   return fail_at(script, ErrorKind::kIo, "gnuplot could not draw this: {}", why);
 }

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/helper_path.h"
+#include "base/temporary_folder.h"
 #include "compiler/te/parse.h"
 #include "tuner/measure/inputs.h"
 #include "tuner/measure/session.h"
@@ -13,7 +14,15 @@ constexpr int kPeakRuns = 40;
 
 class ProcessMeasurer final : public Measurer {
  public:
-  explicit ProcessMeasurer(Session session) : session_(std::move(session)) {}
+  explicit ProcessMeasurer(Session session) : session_(std::move(session)) {
+    remove_abandoned_folders();
+  }
+  // What killed builders left, its own and those of tuners that were killed shortly before it
+  // began.
+  ~ProcessMeasurer() override {
+    for (Helper* helper : session_.helpers()) helper->stop();
+    remove_abandoned_folders();
+  }
 
   Status measure(std::vector<Candidate> batch, double best_seconds,
                  const std::function<void(Outcome)>& done,

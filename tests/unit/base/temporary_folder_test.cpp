@@ -49,7 +49,7 @@ TEST_F(TemporaryFolders, OfAKilledProcessAreRemovedByTheNext) {
   waitpid(child, nullptr, 0);
   ASSERT_EQ(count(), 1);
   // What has nothing to do with it stays.
-  for (const char* other : {"lathe-wrong-answer-0123456789abcdef", "lathe-1-XXXXXX",
+  for (const char* other : {"lathe-wrong-answer-0123456789abcdef", "lathe-new-XXXXXX",
                             "lathe-abc-XXXXXX", "lathe-99999999", "other"})
     fs::create_directory(place_.at(other));
   remove_abandoned_folders();

@@ -110,6 +110,23 @@ TEST(CheckReference, LongSums) {
   }
 }
 
+// 256 elements are compared also where a second is over before.
+TEST(CheckReference, ManyElementsThatAreLongSums) {
+  const auto program = te::parse_program("A: f32[130000]; B: f32[300]; Y[i] = sum(k) A[k] * B[i]");
+  ASSERT_TRUE(program.has_value()) << program.error().text();
+  const auto values = random_inputs(*program, 1);
+  Reference reference{{std::vector<double>(300)}, {std::vector<double>(300, 1)}};
+  double sum = 0;
+  for (const double value : values[0]) sum += value;
+  for (std::size_t i = 0; i < 300; ++i) reference.values[0][i] = sum * values[1][i];
+  const auto checked = elements_to_check({300}, 1);
+  ASSERT_GE(checked.size(), 256U);
+  reference.values[0][static_cast<std::size_t>(checked[255])] += 10;
+  const auto found = check_reference(*program, values, reference, 1);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->index, checked[255]);
+}
+
 TEST(CheckReference, FindsWhatIsWrongEverywhereAtABorderOrInTheBounds) {
   const auto program = te::parse_program(
       "A: f32[40,50]; B: f32[40,60]; C[i,j] = sum(k) A[k,i] * B[k,j]; D[i,j] = relu(C[i,j])");

@@ -1,18 +1,11 @@
 // Linking by the system's linker, in a temporary folder.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <fstream>
 #include <regex>
 #include <span>
 
 #include "base/file.h"
+#include "base/subprocess.h"
 #include "base/temporary_folder.h"
 #include "compiler/codegen/llvm/codegen.h"
-
-extern char** environ;
 
 namespace lathe::codegen {
 namespace {
@@ -25,31 +18,6 @@ bool runs_here(Isa isa) {
 #endif
 }
 
-struct Finished {
-  int status = 0;  // as waitpid gives it; -1: could not be started
-  std::string errors;
-};
-
-Finished run(std::vector<std::string> command, const std::string& errors_path) {
-  std::vector<char*> argv;
-  for (auto& word : command) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors_path.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  pid_t child = 0;
-  const int refused = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  Finished finished;
-  if (refused != 0) return {-1, ""};
-  while (waitpid(child, &finished.status, 0) < 0 && errno == EINTR) {
-  }
-  std::ifstream in(errors_path);
-  finished.errors.assign(std::istreambuf_iterator<char>(in), {});
-  return finished;
-}
-
 // "undefined reference to `fmaf'" (ld), "undefined symbol: fmaf" (ld.lld).
 std::string undefined_symbol(const std::string& errors) {
   std::smatch match;
@@ -58,15 +26,15 @@ std::string undefined_symbol(const std::string& errors) {
   return std::regex_search(errors, match, pattern) ? match[1].str() : "";
 }
 
-Error link_error(const std::vector<std::string>& command, const Finished& finished) {
-  if (const std::string symbol = undefined_symbol(finished.errors); !symbol.empty())
+Error link_error(const std::string& linker, const std::string& errors) {
+  if (const std::string symbol = undefined_symbol(errors); !symbol.empty())
     return {ErrorKind::kBuild,
             fmt::format("generated code calls \"{}\", which no machine instruction of the target "
                         "does; lowering must expand "
                         "it",
                         symbol),
             "link"};
-  return {ErrorKind::kBuild, fmt::format("{} failed: {}", command[0], finished.errors), "link"};
+  return {ErrorKind::kBuild, fmt::format("{} failed: {}", linker, errors), "link"};
 }
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -104,11 +72,10 @@ Result<std::vector<std::byte>> link_shared(const Object& object, const Target& t
                                         out,
                                         in};
     command.insert(command.end(), extra.begin(), extra.end());
-    const Finished finished = run(command, folder.path() + "/errors");
-    const bool absent = finished.status == -1 ||
-                        (WIFEXITED(finished.status) && WEXITSTATUS(finished.status) == 127);
-    if (absent) continue;
-    if (finished.status != 0) return std::unexpected(link_error(command, finished));
+    const auto finished = run_to_end(command, folder.path() + "/errors");
+    if (!finished && finished.error().kind == ErrorKind::kNotFound) continue;
+    if (!finished) return std::unexpected(finished.error());
+    if (finished->status != 0) return std::unexpected(link_error(linker, finished->errors));
     return bytes_of(LATHE_TRY(read_file(out)));
   }
   return fail(ErrorKind::kNotFound,

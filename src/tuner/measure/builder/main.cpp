@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <new>
 
-#include "base/temporary_folder.h"
 #include "runtime/runner/protocol.h"
 #include "tuner/measure/builder/build_server.h"
 
@@ -21,7 +20,6 @@ int main() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGINT, SIG_IGN);  // Ctrl-C is the tuner's to handle
   std::set_new_handler([] { ::_exit(lathe::runner::kOutOfMemoryStatus); });
-  lathe::remove_abandoned_folders();
   lathe::runner::Channel channel{lathe::runner::Fd(lathe::runner::kChannelFd)};
   lathe::builder::BuildServer(channel).serve();
   return 0;

@@ -1,0 +1,20 @@
+// Other programs, run to their end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace lathe {
+
+struct Finished {
+  int status = 0;      // as waitpid gives it; 0: it exited with success
+  std::string errors;  // what it wrote to its standard error
+};
+
+// Runs `command`, whose first word is looked up in PATH, and waits for it. It writes no output; its
+// errors go through the file `errors`, which stays. kNotFound: there is no such program.
+Result<Finished> run_to_end(std::vector<std::string> command, const std::string& errors);
+
+}  // namespace lathe
