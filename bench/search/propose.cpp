@@ -121,7 +121,7 @@ class Proposing {
   const std::string name_;
   const Settings& settings_;
   const space::Space& space_;
-  std::vector<search::Config> configs_;
+  std::vector<space::Config> configs_;
   std::vector<float> features_;  // context features in the end
   std::vector<Row> rows_;
 };

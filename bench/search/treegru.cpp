@@ -45,7 +45,7 @@ class TreeGruCosts {
     rows_.push_back({name_, what, value, unit});
   }
 
-  void extract(std::span<const search::Config> configs, std::span<float> out) const {
+  void extract(std::span<const space::Config> configs, std::span<float> out) const {
     on_threads(settings_.jobs, configs.size(), [&](std::size_t begin, std::size_t count) {
       extractor_.rows(configs.subspan(begin, count), out.subspan(begin * width_, count * width_),
                       1);
@@ -118,7 +118,7 @@ class TreeGruCosts {
   const Settings& settings_;
   const feature::Extractor extractor_;
   const std::size_t width_;
-  std::vector<search::Config> configs_;
+  std::vector<space::Config> configs_;
   std::vector<float> features_;
   std::vector<Row> rows_;
 };

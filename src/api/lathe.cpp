@@ -28,8 +28,8 @@ struct Search::Impl {
   std::unique_ptr<space::Space> space;
   std::unique_ptr<tune::Subject> subject;
   std::unique_ptr<tune::Proposer> proposer;
-  std::map<std::int64_t, search::Config> open;  // asked for and not told
-  std::vector<search::Measured> untold;         // told since the last ask
+  std::map<std::int64_t, space::Config> open;  // asked for and not told
+  std::vector<search::Measured> untold;        // told since the last ask
   std::int64_t next = 0;
 };
 

@@ -19,7 +19,7 @@ Result<Predicted> predict_schedule(const PredictRequest& request) {
   out.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(program),
                                            request.target, store.get(), options));
   const auto subject = LATHE_TRY(tune::make_subject(*space, options, request.target));
-  const search::Config config = LATHE_TRY(tune::predict(*subject, options));
+  const space::Config config = LATHE_TRY(tune::predict(*subject, options));
   out.trace = space->trace(config);
   out.config = space->to_json(config);
   out.text = space->describe(config);

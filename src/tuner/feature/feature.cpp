@@ -49,9 +49,9 @@ struct Extractor::Impl {
   }
 
   // One thread's share.
-  void rows(std::span<const search::Config> configs, float* out) const {
+  void rows(std::span<const space::Config> configs, float* out) const {
     std::vector<std::int64_t> knobs, sizes;
-    for (const search::Config& config : configs) {
+    for (const space::Config& config : configs) {
       space.knob_values(config, knobs);
       if (kind == Kind::kConfiguration) {
         configuration_row(space.knob_list(), knobs, out);
@@ -71,8 +71,7 @@ Extractor::~Extractor() = default;
 
 int Extractor::width() const { return impl_->width; }
 
-void Extractor::rows(std::span<const search::Config> configs, std::span<float> out,
-                     int jobs) const {
+void Extractor::rows(std::span<const space::Config> configs, std::span<float> out, int jobs) const {
   LATHE_CHECK(out.size() == configs.size() * static_cast<std::size_t>(impl_->width));
   const std::size_t most = std::max<std::size_t>(1, configs.size() / kRowsAJob);
   const std::size_t threads = std::min(most, static_cast<std::size_t>(std::max(jobs, 1)));
@@ -114,7 +113,7 @@ std::vector<std::string> names(Kind kind, const space::Space& space) {
   return out;
 }
 
-void extract(Kind kind, const space::Space& space, std::span<const search::Config> configs,
+void extract(Kind kind, const space::Space& space, std::span<const space::Config> configs,
              std::span<float> out, int jobs) {
   Extractor(kind, space).rows(configs, out, jobs);
 }

@@ -37,7 +37,7 @@ class Extractor {
   ~Extractor();
   int width() const;
   // Row-major; `out` has configs.size() * width() floats. Uses up to `jobs` threads.
-  void rows(std::span<const search::Config> configs, std::span<float> out, int jobs) const;
+  void rows(std::span<const space::Config> configs, std::span<float> out, int jobs) const;
 
  private:
   struct Impl;
@@ -45,7 +45,7 @@ class Extractor {
 };
 
 // The same for once: a search keeps an Extractor.
-void extract(Kind kind, const space::Space& space, std::span<const search::Config> configs,
+void extract(Kind kind, const space::Space& space, std::span<const space::Config> configs,
              std::span<float> out, int jobs);
 
 // Table 2 for one program as text, outermost loop first: `lathe show --what features`, and the test

@@ -118,7 +118,7 @@ AnalyticScorer::AnalyticScorer(const space::Space& space, const Machine& machine
     : impl_(new Impl{space, machine, {}, {}, {}}) {}
 AnalyticScorer::~AnalyticScorer() = default;
 
-void AnalyticScorer::score(std::span<const search::Config> configs, std::span<double> scores) {
+void AnalyticScorer::score(std::span<const space::Config> configs, std::span<double> scores) {
   LATHE_CHECK(configs.size() == scores.size());
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const space::Sketch& sketch = impl_->space.sketch(configs[i]);

@@ -58,7 +58,7 @@ class AnalyticScorer final : public search::Scorer {
   AnalyticScorer(const space::Space& space, const Machine& machine);
   ~AnalyticScorer() override;
   bool ready() const override { return true; }
-  void score(std::span<const search::Config> configs, std::span<double> scores) override;
+  void score(std::span<const space::Config> configs, std::span<double> scores) override;
 
  private:
   struct Impl;

@@ -68,7 +68,7 @@ Status race_once(const std::vector<measure::Candidate>& candidates, measure::Mea
 Result<std::vector<store::Record>> records_of(store::Store& store, std::int64_t run,
                                               const Recording& recording) {
   const auto configs = space::all_configs(*recording.space);
-  std::map<search::Config, std::size_t> places;
+  std::map<space::Config, std::size_t> places;
   for (std::size_t i = 0; i < configs.size(); ++i) places.emplace(configs[i], i);
   std::vector<store::Record> records(configs.size());
   std::size_t found = 0;

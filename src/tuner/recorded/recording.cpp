@@ -27,7 +27,7 @@ bool sound(const Trial& trial) {
 
 }  // namespace
 
-std::optional<std::size_t> Recording::find(const search::Config& config) const {
+std::optional<std::size_t> Recording::find(const space::Config& config) const {
   const auto found = places_.find(config);
   if (found == places_.end()) return std::nullopt;
   return found->second;

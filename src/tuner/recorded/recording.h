@@ -42,9 +42,9 @@ class Recording {
   std::vector<Failure> failures;
 
   // All valid configurations, and what became of each.
-  const std::vector<search::Config>& configs() const { return configs_; }
+  const std::vector<space::Config>& configs() const { return configs_; }
   const std::vector<Trial>& trials() const { return trials_; }
-  std::optional<std::size_t> find(const search::Config& config) const;
+  std::optional<std::size_t> find(const space::Config& config) const;
 
   // The time to believe; infinity where it failed. Races are another hour than the recording: their
   // medians are brought to its scale, by the median ratio of both among those raced. Nothing counts
@@ -60,11 +60,11 @@ class Recording {
  private:
   void believe();
 
-  std::vector<search::Config> configs_;
+  std::vector<space::Config> configs_;
   std::vector<Trial> trials_;
   std::vector<double> believed_;
   double best_ = std::numeric_limits<double>::infinity();
-  std::unordered_map<search::Config, std::size_t, search::ConfigHash> places_;
+  std::unordered_map<space::Config, std::size_t, space::ConfigHash> places_;
 };
 
 // As a file: JSON in a Zstandard frame, with a version and a checksum. Loading needs neither

@@ -30,7 +30,7 @@ Status add_rows(const Recording& recording, const std::string& features, int row
         ErrorKind::kInvalidArgument,
         "configuration features mean another thing in every space; use context or relation");
   const auto chosen = some(recording.configs().size(), static_cast<std::size_t>(rows), seed);
-  std::vector<search::Config> configs;
+  std::vector<space::Config> configs;
   for (const std::size_t place : chosen) configs.push_back(recording.configs()[place]);
   model::Rows& all = history.rows;
   const feature::Extractor extractor(kind, *recording.space);

@@ -21,14 +21,14 @@ class TopSet {
  public:
   explicit TopSet(std::size_t capacity) : capacity_(capacity) {}
 
-  bool offer(const Config& config, double score) {
+  bool offer(const space::Config& config, double score) {
     if (capacity_ == 0 || (heap_.size() == capacity_ && !(score > heap_.top().score))) return false;
     if (heap_.size() == capacity_) heap_.pop();
     heap_.push({score, next_++, config});
     return true;
   }
   // Best first; empties the set.
-  void take(std::vector<Config>& configs, std::vector<double>& scores) {
+  void take(std::vector<space::Config>& configs, std::vector<double>& scores) {
     for (; !heap_.empty(); heap_.pop()) {
       configs.push_back(heap_.top().config);
       scores.push_back(heap_.top().score);
@@ -41,7 +41,7 @@ class TopSet {
   struct Entry {
     double score;
     std::uint64_t order;
-    Config config;
+    space::Config config;
     // The heap's top is what leaves first: the worst, and of equals the latest.
     bool operator<(const Entry& other) const {
       return score != other.score ? score > other.score : order < other.order;
@@ -54,14 +54,14 @@ class TopSet {
 
 class Annealing final : public Searcher {
  public:
-  Annealing(const Domain& domain, Scorer& scorer, const Options& options, std::uint64_t seed)
+  Annealing(const space::Domain& domain, Scorer& scorer, const Options& options, std::uint64_t seed)
       : domain_(domain), scorer_(scorer), options_(options), unseen_(domain), rng_(seed) {}
 
-  std::vector<Config> ask(int wanted) override {
+  std::vector<space::Config> ask(int wanted) override {
     if (wanted <= 0) return {};
     if (!scorer_.ready()) return unseen_.draw(wanted, rng_);
     const int explored = random_share(wanted);
-    std::vector<Config> batch = anneal(wanted - explored);
+    std::vector<space::Config> batch = anneal(wanted - explored);
     for (const auto& config : batch) unseen_.mark(config);
     for (auto& config : unseen_.draw(wanted - static_cast<int>(batch.size()), rng_))
       batch.push_back(std::move(config));
@@ -77,7 +77,7 @@ class Annealing final : public Searcher {
     if (best_.size() > elites()) best_.resize(elites());
   }
 
-  void exclude(std::span<const Config> configs) override {
+  void exclude(std::span<const space::Config> configs) override {
     for (const auto& config : configs) unseen_.mark(config);
   }
 
@@ -94,7 +94,7 @@ class Annealing final : public Searcher {
   }
 
   // One round: the `wanted` configurations picked of the best the chains meet.
-  std::vector<Config> anneal(int wanted) {
+  std::vector<space::Config> anneal(int wanted) {
     known_.clear();
     TopSet top(
         static_cast<std::size_t>(std::max<double>(wanted, std::ceil(options_.lambda * wanted))));
@@ -105,7 +105,7 @@ class Annealing final : public Searcher {
           options_.temperature * scale.spread * (1.0 - static_cast<double>(step) / options_.steps);
       idle = move(temperature, top) ? 0 : idle + 1;
     }
-    std::vector<Config> candidates, batch;
+    std::vector<space::Config> candidates, batch;
     std::vector<double> scores;
     top.take(candidates, scores);
     keep_one_a_program(candidates, scores);
@@ -115,7 +115,8 @@ class Annealing final : public Searcher {
   }
 
   // Of several names of one program the best scored.
-  void keep_one_a_program(std::vector<Config>& candidates, std::vector<double>& scores) const {
+  void keep_one_a_program(std::vector<space::Config>& candidates,
+                          std::vector<double>& scores) const {
     std::unordered_set<std::uint64_t> programs;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -133,7 +134,7 @@ class Annealing final : public Searcher {
   Scale start_round(TopSet& top) {
     while (static_cast<int>(chains_.size()) < options_.chains)
       chains_.push_back(domain_.random(rng_));
-    std::vector<Config> sample = chains_;
+    std::vector<space::Config> sample = chains_;
     for (int i = 0; i < options_.chains; ++i) sample.push_back(domain_.random(rng_));
     std::vector<double> scores;
     evaluate(sample, scores, top);
@@ -143,7 +144,7 @@ class Annealing final : public Searcher {
   }
 
   void restart_worst(TopSet& top) {
-    std::vector<Config> elite;
+    std::vector<space::Config> elite;
     for (const auto& measured : best_) elite.push_back(measured.config);
     std::vector<double> elite_scores;
     evaluate(elite, elite_scores, top);
@@ -177,7 +178,8 @@ class Annealing final : public Searcher {
 
   // Scores of `configs`; those not met before in this round go to the model in one call and are
   // offered to the top set.
-  bool evaluate(const std::vector<Config>& configs, std::vector<double>& scores, TopSet& top) {
+  bool evaluate(const std::vector<space::Config>& configs, std::vector<double>& scores,
+                TopSet& top) {
     fresh_.clear();
     where_.clear();
     for (const auto& config : configs) {
@@ -200,23 +202,24 @@ class Annealing final : public Searcher {
 
   static constexpr double kHopeless = -std::numeric_limits<double>::infinity();
 
-  const Domain& domain_;
+  const space::Domain& domain_;
   Scorer& scorer_;
   Options options_;
   Unseen unseen_;
   Rng rng_;
-  std::vector<Measured> best_;                            // fastest measured, best first
-  std::vector<Config> chains_;                            // persist across rounds
-  std::vector<double> scores_;                            // of the chains, in this round
-  std::unordered_map<Config, double, ConfigHash> known_;  // scores of this round; never iterated
-  std::vector<Config> proposals_, fresh_;
+  std::vector<Measured> best_;         // fastest measured, best first
+  std::vector<space::Config> chains_;  // persist across rounds
+  std::vector<double> scores_;         // of the chains, in this round
+  std::unordered_map<space::Config, double, space::ConfigHash>
+      known_;  // scores of this round; never iterated
+  std::vector<space::Config> proposals_, fresh_;
   std::vector<double> proposal_scores_, fresh_scores_;
   std::vector<const double*> where_;
 };
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_annealing(const Domain& domain, Scorer& scorer,
+std::unique_ptr<Searcher> make_annealing(const space::Domain& domain, Scorer& scorer,
                                          const Options& options, std::uint64_t seed) {
   return std::make_unique<Annealing>(domain, scorer, options, seed);
 }

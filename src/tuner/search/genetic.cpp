@@ -16,11 +16,11 @@ constexpr int kTriesPerChild = 32;
 
 class Genetic final : public Searcher {
  public:
-  Genetic(const Domain& domain, std::uint64_t seed)
+  Genetic(const space::Domain& domain, std::uint64_t seed)
       : domain_(domain), unseen_(domain), rng_(seed) {}
 
-  std::vector<Config> ask(int wanted) override {
-    std::vector<Config> batch;
+  std::vector<space::Config> ask(int wanted) override {
+    std::vector<space::Config> batch;
     // The first generation is random.
     while (static_cast<int>(batch.size()) < wanted && told_ >= kPopulation &&
            population_.size() >= 2) {
@@ -43,22 +43,22 @@ class Genetic final : public Searcher {
     if (population_.size() > kPopulation) population_.resize(kPopulation);
   }
 
-  void exclude(std::span<const Config> configs) override {
+  void exclude(std::span<const space::Config> configs) override {
     for (const auto& config : configs) unseen_.mark(config);
   }
 
  private:
-  const Config& parent() {
+  const space::Config& parent() {
     std::size_t best = rng_.below(population_.size());
     for (int i = 1; i < kTournament; ++i)
       best = std::min<std::size_t>(best, rng_.below(population_.size()));
     return population_[best].config;  // sorted: the smallest index is the fastest
   }
 
-  std::optional<Config> breed() {
+  std::optional<space::Config> breed() {
     for (int attempt = 0; attempt < kTriesPerChild; ++attempt) {
-      const Config& mother = parent();
-      Config child = crossover(mother, parent());
+      const space::Config& mother = parent();
+      space::Config child = crossover(mother, parent());
       for (std::size_t knob = 0; knob < child.size(); ++knob)
         if (rng_.chance(kMutation)) child = domain_.neighbour(child, rng_);
       for (int i = 0; i < attempt; ++i) child = domain_.neighbour(child, rng_);
@@ -70,8 +70,8 @@ class Genetic final : public Searcher {
 
   // Each knob from either parent. An invalid child gets its mother's values back, knob by knob in
   // random order, until it is valid; at the end it is its mother, who is.
-  Config crossover(const Config& mother, const Config& father) {
-    Config child = mother;
+  space::Config crossover(const space::Config& mother, const space::Config& father) {
+    space::Config child = mother;
     std::vector<std::size_t> changed;
     for (std::size_t knob = 0; knob < child.size(); ++knob)
       if (rng_.chance(0.5) && mother[knob] != father[knob]) {
@@ -87,7 +87,7 @@ class Genetic final : public Searcher {
     return child;
   }
 
-  const Domain& domain_;
+  const space::Domain& domain_;
   Unseen unseen_;
   Rng rng_;
   std::size_t told_ = 0;
@@ -96,7 +96,7 @@ class Genetic final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_genetic(const Domain& domain, std::uint64_t seed) {
+std::unique_ptr<Searcher> make_genetic(const space::Domain& domain, std::uint64_t seed) {
   return std::make_unique<Genetic>(domain, seed);
 }
 

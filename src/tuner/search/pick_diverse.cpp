@@ -23,19 +23,19 @@ struct Entry {
 // Which (knob, value) pairs are covered, a row of flags a knob.
 class Cover {
  public:
-  explicit Cover(std::span<const Config> candidates) {
+  explicit Cover(std::span<const space::Config> candidates) {
     for (const auto& config : candidates) {
       rows_.resize(std::max(rows_.size(), config.size()));
       for (std::size_t knob = 0; knob < config.size(); ++knob)
         if (rows_[knob].size() <= config[knob]) rows_[knob].resize(config[knob] + std::size_t{1});
     }
   }
-  int fresh(const Config& config) const {
+  int fresh(const space::Config& config) const {
     int count = 0;
     for (std::size_t knob = 0; knob < config.size(); ++knob) count += !rows_[knob][config[knob]];
     return count;
   }
-  void add(const Config& config) {
+  void add(const space::Config& config) {
     for (std::size_t knob = 0; knob < config.size(); ++knob) rows_[knob][config[knob]] = true;
   }
 
@@ -45,8 +45,8 @@ class Cover {
 
 }  // namespace
 
-std::vector<int> pick_diverse(std::span<const Config> candidates, std::span<const double> scores,
-                              int count, double alpha) {
+std::vector<int> pick_diverse(std::span<const space::Config> candidates,
+                              std::span<const double> scores, int count, double alpha) {
   const Scale scale = scale_of(scores);
   Cover cover(candidates);
   std::priority_queue<Entry> heap;

@@ -6,13 +6,13 @@ namespace {
 
 class Random final : public Searcher {
  public:
-  Random(const Domain& domain, std::uint64_t seed) : unseen_(domain), rng_(seed) {}
+  Random(const space::Domain& domain, std::uint64_t seed) : unseen_(domain), rng_(seed) {}
 
-  std::vector<Config> ask(int wanted) override { return unseen_.draw(wanted, rng_); }
+  std::vector<space::Config> ask(int wanted) override { return unseen_.draw(wanted, rng_); }
   void tell(std::span<const Measured> results) override {
     for (const auto& result : results) unseen_.mark(result.config);
   }
-  void exclude(std::span<const Config> configs) override {
+  void exclude(std::span<const space::Config> configs) override {
     for (const auto& config : configs) unseen_.mark(config);
   }
 
@@ -23,7 +23,7 @@ class Random final : public Searcher {
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_random(const Domain& domain, std::uint64_t seed) {
+std::unique_ptr<Searcher> make_random(const space::Domain& domain, std::uint64_t seed) {
   return std::make_unique<Random>(domain, seed);
 }
 

@@ -8,36 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "base/rng.h"
+#include "tuner/space/domain.h"
 
 namespace lathe::search {
-
-// A value index a knob. Fixed length within one space.
-using Config = std::vector<std::uint16_t>;
-struct ConfigHash {
-  std::size_t operator()(const Config& config) const;
-};
-
-// The space as the search sees it. Implemented by space::Space and by recorded spaces (replay).
-// Thread-safe.
-class Domain {
- public:
-  virtual ~Domain() = default;
-  virtual int knobs() const = 0;
-  virtual int values(int knob) const = 0;              // number of values of the knob, >= 1
-  virtual bool valid(const Config& config) const = 0;  // satisfies the constraints
-  // Several configurations may be one program: the one of them that stands for all. random() and
-  // neighbour() answer with such ones only. Given a valid configuration.
-  virtual Config canonical(const Config& config) const { return config; }
-  // Equal only for configurations of one program; a few of those may have different forms.
-  virtual std::uint64_t program_number(const Config& config) const { return ConfigHash()(config); }
-  // uniform over the valid configurations, or close to it, brought to their form
-  virtual Config random(Rng& rng) const = 0;
-  // One knob changed (or a few, where a constraint ties them), valid, another program; `config`
-  // itself if it has no neighbour.
-  virtual Config neighbour(const Config& config, Rng& rng) const = 0;
-};
 
 // Predicted scores, higher is faster. Called with thousands of configurations at once; may use
 // `jobs` threads itself.
@@ -48,11 +22,11 @@ class Scorer {
   // Share of a batch that scores may choose, however small epsilon is: less while they rest on no
   // measurement.
   virtual double trust() const { return 1; }
-  virtual void score(std::span<const Config> configs, std::span<double> scores) = 0;
+  virtual void score(std::span<const space::Config> configs, std::span<double> scores) = 0;
 };
 
 struct Measured {
-  Config config;
+  space::Config config;
   double seconds = 0;  // infinity if it failed
 };
 
@@ -76,21 +50,21 @@ struct Options {
 class Searcher {
  public:
   virtual ~Searcher() = default;
-  virtual std::vector<Config> ask(int wanted) = 0;
+  virtual std::vector<space::Config> ask(int wanted) = 0;
   virtual void tell(std::span<const Measured> results) = 0;
   // These are being measured on somebody else's proposal: never ask for them.
-  virtual void exclude(std::span<const Config> configs) = 0;
+  virtual void exclude(std::span<const space::Config> configs) = 0;
 };
 
 // "annealing" needs a scorer; "random" and "genetic" ignore it.
-std::unique_ptr<Searcher> make_annealing(const Domain& domain, Scorer& scorer,
+std::unique_ptr<Searcher> make_annealing(const space::Domain& domain, Scorer& scorer,
                                          const Options& options, std::uint64_t seed);
-std::unique_ptr<Searcher> make_genetic(const Domain& domain, std::uint64_t seed);
-std::unique_ptr<Searcher> make_random(const Domain& domain, std::uint64_t seed);
+std::unique_ptr<Searcher> make_genetic(const space::Domain& domain, std::uint64_t seed);
+std::unique_ptr<Searcher> make_random(const space::Domain& domain, std::uint64_t seed);
 
 // Equation 3, greedily: picks `count` of the candidates, maximising  sum score/spread + alpha *
 // number of distinct (knob, value) pairs covered. Returns indices. Public for tests and ablations.
-std::vector<int> pick_diverse(std::span<const Config> candidates, std::span<const double> scores,
-                              int count, double alpha);
+std::vector<int> pick_diverse(std::span<const space::Config> candidates,
+                              std::span<const double> scores, int count, double alpha);
 
 }  // namespace lathe::search

@@ -23,9 +23,9 @@ bool Unseen::small_space() const {
   return true;
 }
 
-std::optional<Config> Unseen::by_rejection(int tries, Rng& rng) {
+std::optional<space::Config> Unseen::by_rejection(int tries, Rng& rng) {
   for (int i = 0; i < tries; ++i) {
-    Config config = domain_.random(rng);
+    space::Config config = domain_.random(rng);
     if (mark(config)) return config;
   }
   return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<Config> Unseen::by_rejection(int tries, Rng& rng) {
 
 void Unseen::enumerate(Rng& rng) {
   enumerated_ = true;
-  Config config(static_cast<std::size_t>(domain_.knobs()), 0);
+  space::Config config(static_cast<std::size_t>(domain_.knobs()), 0);
   for (bool more = true; more;) {
     if (!contains(config) && domain_.valid(config) && domain_.canonical(config) == config)
       remaining_.push_back(config);
@@ -46,18 +46,18 @@ void Unseen::enumerate(Rng& rng) {
   shuffle(remaining_, rng);
 }
 
-std::optional<Config> Unseen::from_remaining() {
+std::optional<space::Config> Unseen::from_remaining() {
   while (!remaining_.empty()) {
-    Config config = std::move(remaining_.back());
+    space::Config config = std::move(remaining_.back());
     remaining_.pop_back();
     if (mark(config)) return config;
   }
   return std::nullopt;
 }
 
-std::optional<Config> Unseen::by_walking(Rng& rng) {
+std::optional<space::Config> Unseen::by_walking(Rng& rng) {
   for (int walk = 0; walk < kWalks; ++walk) {
-    Config config = domain_.random(rng);
+    space::Config config = domain_.random(rng);
     for (int step = 0; step < kWalkLength; ++step) {
       config = domain_.neighbour(config, rng);
       if (mark(config)) return config;
@@ -66,7 +66,7 @@ std::optional<Config> Unseen::by_walking(Rng& rng) {
   return std::nullopt;
 }
 
-std::optional<Config> Unseen::draw(Rng& rng) {
+std::optional<space::Config> Unseen::draw(Rng& rng) {
   if (enumerated_) return from_remaining();
   if (auto config = by_rejection(kTriesBeforeListing, rng)) return config;
   if (small_space()) {
@@ -77,8 +77,8 @@ std::optional<Config> Unseen::draw(Rng& rng) {
   return by_walking(rng);
 }
 
-std::vector<Config> Unseen::draw(int wanted, Rng& rng) {
-  std::vector<Config> out;
+std::vector<space::Config> Unseen::draw(int wanted, Rng& rng) {
+  std::vector<space::Config> out;
   while (static_cast<int>(out.size()) < wanted) {
     auto config = draw(rng);
     if (!config) break;

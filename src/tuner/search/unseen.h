@@ -15,29 +15,32 @@ namespace lathe::search {
 // walked along neighbours. So a draw always ends.
 class Unseen {
  public:
-  explicit Unseen(const Domain& domain) : domain_(domain) {}
+  explicit Unseen(const space::Domain& domain) : domain_(domain) {}
 
-  bool contains(const Config& config) const {
+  bool contains(const space::Config& config) const {
     return seen_.contains(domain_.program_number(config));
   }
   // True if it was new.
-  bool mark(const Config& config) { return seen_.insert(domain_.program_number(config)).second; }
+  bool mark(const space::Config& config) {
+    return seen_.insert(domain_.program_number(config)).second;
+  }
   // A random configuration of a program never marked before, marked now; none if nothing is left.
-  std::optional<Config> draw(Rng& rng);
+  std::optional<space::Config> draw(Rng& rng);
   // Up to `wanted` of them.
-  std::vector<Config> draw(int wanted, Rng& rng);
+  std::vector<space::Config> draw(int wanted, Rng& rng);
 
  private:
-  std::optional<Config> by_rejection(int tries, Rng& rng);
-  std::optional<Config> from_remaining();
-  std::optional<Config> by_walking(Rng& rng);
+  std::optional<space::Config> by_rejection(int tries, Rng& rng);
+  std::optional<space::Config> from_remaining();
+  std::optional<space::Config> by_walking(Rng& rng);
   void enumerate(Rng& rng);
   bool small_space() const;
 
-  const Domain& domain_;
+  const space::Domain& domain_;
   std::unordered_set<std::uint64_t> seen_;  // program numbers
   bool enumerated_ = false;
-  std::vector<Config> remaining_;  // after enumeration: in random order, some of them seen since
+  std::vector<space::Config>
+      remaining_;  // after enumeration: in random order, some of them seen since
 };
 
 }  // namespace lathe::search

@@ -13,11 +13,9 @@
 #include "compiler/ir/nest/nest.h"
 #include "compiler/schedule/step.h"
 #include "compiler/te/program.h"
-#include "tuner/search/search.h"
+#include "tuner/space/domain.h"
 
 namespace lathe::space {
-
-using search::Config;
 
 struct Knob {
   std::string name;                  // "tile.p", "order"
@@ -38,7 +36,7 @@ enum class Flavour { kDefault, kWide };
 std::string_view name_of(Flavour flavour);  // "default", "wide"
 Result<Flavour> flavour_named(const std::string& name);
 
-class Space : public search::Domain {
+class Space : public Domain {
  public:
   const te::Program& program() const;
   const std::vector<Knob>& knob_list() const;

@@ -30,9 +30,9 @@ ModelScorer::ModelScorer(const Subject& subject, model::CostModel* model, search
   set_scales(sample());
 }
 
-std::vector<search::Config> ModelScorer::sample() const {
+std::vector<space::Config> ModelScorer::sample() const {
   Rng rng(kCalibrationSeed);
-  std::vector<search::Config> sample(kCalibrationRows);
+  std::vector<space::Config> sample(kCalibrationRows);
   for (auto& config : sample) config = subject_.domain().random(rng);
   return sample;
 }
@@ -40,14 +40,14 @@ std::vector<search::Config> ModelScorer::sample() const {
 void ModelScorer::calibrate(std::span<const search::Measured> measured, int worked) {
   if (!learned()) return;
   const auto recent = measured.last(std::min<std::size_t>(measured.size(), kCalibrationRows));
-  std::vector<search::Config> configs;
+  std::vector<space::Config> configs;
   for (const auto& m : recent) configs.push_back(m.config);
   // all that was learnt may be of another machine or code generator
   set_scales(configs.size() < 2 ? sample() : configs);
   prior_weight_ = most_weight_ * kPriorTrials / (kPriorTrials + worked);
 }
 
-void ModelScorer::set_scales(std::span<const search::Config> configs) {
+void ModelScorer::set_scales(std::span<const space::Config> configs) {
   std::vector<double> scores(configs.size());
   predict(configs, scores);
   learned_scale_ = search::scale_of(scores);
@@ -56,14 +56,14 @@ void ModelScorer::set_scales(std::span<const search::Config> configs) {
   prior_scale_ = search::scale_of(scores);
 }
 
-void ModelScorer::score(std::span<const search::Config> configs, std::span<double> scores) {
+void ModelScorer::score(std::span<const space::Config> configs, std::span<double> scores) {
   const double unit = score_speed(configs, scores);
   if (cost_ == nullptr || thrift_ == 0 || !learned()) return;
   for (std::size_t i = 0; i < scores.size(); ++i)
     scores[i] -= thrift_ * unit * cost_->excess(configs[i]);
 }
 
-double ModelScorer::score_speed(std::span<const search::Config> configs, std::span<double> scores) {
+double ModelScorer::score_speed(std::span<const space::Config> configs, std::span<double> scores) {
   if (!learned()) {
     prior_->score(configs, scores);
     return prior_scale_.spread;
@@ -78,7 +78,7 @@ double ModelScorer::score_speed(std::span<const search::Config> configs, std::sp
   return 1;
 }
 
-void ModelScorer::predict(std::span<const search::Config> configs, std::span<double> scores) {
+void ModelScorer::predict(std::span<const space::Config> configs, std::span<double> scores) {
   const std::size_t parts = std::clamp<std::size_t>(configs.size() / kSmallestPart, 1,
                                                     static_cast<std::size_t>(std::max(1, jobs_)));
   const std::size_t size = (configs.size() + parts - 1) / parts;
@@ -96,7 +96,7 @@ void ModelScorer::predict(std::span<const search::Config> configs, std::span<dou
     if (!status && status_) status_ = std::move(status);
 }
 
-Status ModelScorer::score_part(std::span<const search::Config> configs,
+Status ModelScorer::score_part(std::span<const space::Config> configs,
                                std::span<double> scores) const {
   const int width = subject_.feature_width();
   std::vector<float> rows(configs.size() * static_cast<std::size_t>(width));

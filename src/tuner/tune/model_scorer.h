@@ -27,7 +27,7 @@ class ModelScorer final : public search::Scorer {
   // A trial of twice the cost has to promise `thrift` spreads of the scores more, from now on;
   // `cost` outlives this.
   void mind(const TrialCost& cost, double thrift) { cost_ = &cost, thrift_ = thrift; }
-  void score(std::span<const search::Config> configs, std::span<double> scores) override;
+  void score(std::span<const space::Config> configs, std::span<double> scores) override;
   // A failed prediction, remembered: score() has no way to say so.
   const Status& status() const { return status_; }
 
@@ -35,12 +35,12 @@ class ModelScorer final : public search::Scorer {
   static constexpr double kUnlearnedTrust = 0.5;
 
   bool learned() const { return model_ != nullptr && model_->trained(); }
-  std::vector<search::Config> sample() const;  // of the space
-  void set_scales(std::span<const search::Config> configs);
-  void predict(std::span<const search::Config> configs, std::span<double> scores);
+  std::vector<space::Config> sample() const;  // of the space
+  void set_scales(std::span<const space::Config> configs);
+  void predict(std::span<const space::Config> configs, std::span<double> scores);
   // By speed alone, and the unit of such scores.
-  double score_speed(std::span<const search::Config> configs, std::span<double> scores);
-  Status score_part(std::span<const search::Config> configs, std::span<double> scores) const;
+  double score_speed(std::span<const space::Config> configs, std::span<double> scores);
+  Status score_part(std::span<const space::Config> configs, std::span<double> scores) const;
 
   const Subject& subject_;
   model::CostModel* model_;

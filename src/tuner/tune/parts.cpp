@@ -21,18 +21,18 @@ std::vector<std::string> names_of(const Table& table) {
   return names;
 }
 
-std::unique_ptr<search::Searcher> make_random(const search::Domain& domain, search::Scorer&,
+std::unique_ptr<search::Searcher> make_random(const space::Domain& domain, search::Scorer&,
                                               const search::Options&, std::uint64_t seed) {
   return search::make_random(domain, seed);
 }
-std::unique_ptr<search::Searcher> make_genetic(const search::Domain& domain, search::Scorer&,
+std::unique_ptr<search::Searcher> make_genetic(const space::Domain& domain, search::Scorer&,
                                                const search::Options&, std::uint64_t seed) {
   return search::make_genetic(domain, seed);
 }
 
 struct NamedSearcher {
   const char* name;
-  std::unique_ptr<search::Searcher> (*make)(const search::Domain&, search::Scorer&,
+  std::unique_ptr<search::Searcher> (*make)(const space::Domain&, search::Scorer&,
                                             const search::Options&, std::uint64_t seed);
 };
 constexpr NamedSearcher kSearchers[] = {
@@ -137,7 +137,7 @@ std::vector<std::string> known_features() {
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options) {
   for (const auto& searcher : kSearchers)
     if (name == searcher.name)
-      return [options, make = searcher.make](const search::Domain& domain, search::Scorer& scorer,
+      return [options, make = searcher.make](const space::Domain& domain, search::Scorer& scorer,
                                              std::uint64_t seed) {
         return make(domain, scorer, options, seed);
       };

@@ -4,11 +4,11 @@
 
 namespace lathe::tune {
 
-Result<search::Config> predict(const Subject& subject, const Options& options) {
+Result<space::Config> predict(const Subject& subject, const Options& options) {
   const auto make_searcher = LATHE_TRY(searcher_named(options.search, options.exploration));
   const auto model = LATHE_TRY(model_of(options));
   ModelScorer scorer(subject, model.get(), prior_of(subject, options), options.jobs);
-  std::vector<search::Config> candidates = {subject.default_config()};
+  std::vector<space::Config> candidates = {subject.default_config()};
   if (!scorer.ready()) return candidates[0];
   for (auto& config : make_searcher(subject.domain(), scorer, options.seed)->ask(options.batch))
     candidates.push_back(std::move(config));

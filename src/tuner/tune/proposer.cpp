@@ -18,7 +18,7 @@ class ModelProposer final : public Proposer {
     rows_.width = subject.feature_width();
   }
 
-  Result<std::vector<search::Config>> ask(int wanted) override {
+  Result<std::vector<space::Config>> ask(int wanted) override {
     if (model_ && worked_ >= 2 && trained_ < rows_.count()) {
       LATHE_TRY_STATUS(model_->update(rows_));
       trained_ = rows_.count();

@@ -15,7 +15,7 @@ class Proposer {
   virtual ~Proposer() = default;
   // Learns from what was told since, then proposes. Fewer than wanted only when the space is
   // exhausted.
-  virtual Result<std::vector<search::Config>> ask(int wanted) = 0;
+  virtual Result<std::vector<space::Config>> ask(int wanted) = 0;
   virtual Status tell(const std::vector<search::Measured>& results) = 0;
 };
 

@@ -14,24 +14,22 @@ class SpaceSubject final : public Subject {
                const Fingerprint& machine)
       : space_(space), extractor_(kind, space), prior_(space, model::machine_of(target, machine)) {}
 
-  const search::Domain& domain() const override { return space_; }
+  const space::Domain& domain() const override { return space_; }
   std::string workload() const override { return te::workload_key(space_.program()); }
   double flops() const override { return te::flops(space_.program()); }
   std::string space_hash() const override { return hex(space_.hash()); }
-  search::Config default_config() const override { return space_.default_config(); }
-  schedule::Trace trace(const search::Config& config) const override {
-    return space_.trace(config);
-  }
-  Json trace_json(const search::Config& config) const override {
+  space::Config default_config() const override { return space_.default_config(); }
+  schedule::Trace trace(const space::Config& config) const override { return space_.trace(config); }
+  Json trace_json(const space::Config& config) const override {
     return schedule::to_json(space_.trace(config));
   }
-  Json to_json(const search::Config& config) const override { return space_.to_json(config); }
-  Result<search::Config> from_json(const Json& json) const override {
+  Json to_json(const space::Config& config) const override { return space_.to_json(config); }
+  Result<space::Config> from_json(const Json& json) const override {
     auto config = LATHE_TRY(space_.from_json(json));
     return space_.valid(config) ? space_.canonical(config) : config;
   }
   int feature_width() const override { return extractor_.width(); }
-  void features(std::span<const search::Config> configs, std::span<float> out,
+  void features(std::span<const space::Config> configs, std::span<float> out,
                 int jobs) const override {
     extractor_.rows(configs, out, jobs);
   }

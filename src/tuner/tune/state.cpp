@@ -107,7 +107,7 @@ Status State::load_pending() {
   const auto text = LATHE_TRY(store_.get(plan_key(run_)));
   if (!text) return {};
   const Json plan = LATHE_TRY(parse_json(*text));
-  std::set<search::Config> finished;
+  std::set<space::Config> finished;
   for (const auto& measured : told_) finished.insert(measured.config);
   pending_.number = static_cast<int>(LATHE_TRY(json_int(plan, "batch")));
   next_batch_ = std::max(next_batch_, pending_.number + 1);
@@ -151,7 +151,7 @@ void State::remember(const store::Record& record) {
   if (fastest_.size() > kFastest) fastest_.pop_back();
 }
 
-void State::add_row(const search::Config& config, const store::Record& record) {
+void State::add_row(const space::Config& config, const store::Record& record) {
   if (record.ok()) ++worked_;
   if (!learns_) return;
   const std::size_t width = static_cast<std::size_t>(rows_.width);

@@ -20,7 +20,7 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A proposed candidate with its place in the run.
 struct Proposal {
   int index = 0;
-  search::Config config;
+  space::Config config;
   double predicted_score = 0;
 };
 
@@ -78,7 +78,7 @@ class State {
   Status load_pending();
   bool comparable(const store::Record& record) const;
   void remember(const store::Record& record);
-  void add_row(const search::Config& config, const store::Record& record);
+  void add_row(const space::Config& config, const store::Record& record);
   int group_of(const store::Record& record);
 
   const Subject& subject_;

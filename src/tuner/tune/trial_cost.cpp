@@ -14,7 +14,7 @@ constexpr double kShrink = 2;        // trials of no effect that are added to ea
 
 }  // namespace
 
-void TrialCost::add(const search::Config& config, double build_seconds, double run_seconds) {
+void TrialCost::add(const space::Config& config, double build_seconds, double run_seconds) {
   const double seconds =
       overlap_ ? std::max(build_seconds, run_seconds) : build_seconds / builders_ + run_seconds;
   if (!(seconds > 0) || !std::isfinite(seconds)) return;
@@ -48,14 +48,14 @@ void TrialCost::fit() {
     }
 }
 
-double TrialCost::predict(const search::Config& config) const {
+double TrialCost::predict(const space::Config& config) const {
   double cost = 0;
   for (std::size_t knob = 0; knob < effects_.size() && knob < config.size(); ++knob)
     if (config[knob] < effects_[knob].size()) cost += effects_[knob][config[knob]];
   return cost;
 }
 
-double TrialCost::excess(const search::Config& config) const {
+double TrialCost::excess(const space::Config& config) const {
   return effects_.empty() ? 0 : std::max(0.0, predict(config));
 }
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tuner/search/search.h"
+#include "tuner/space/domain.h"
 
 namespace lathe::tune {
 
@@ -15,19 +15,19 @@ class TrialCost {
   // `overlap`: one is built while another is timed; else so many builders work first.
   TrialCost(bool overlap, int builders) : overlap_(overlap), builders_(builders) {}
 
-  void add(const search::Config& config, double build_seconds, double run_seconds);
+  void add(const space::Config& config, double build_seconds, double run_seconds);
   // Takes in all that were added.
   void fit();
   // Doublings over what half of the trials took less than; 0 for a cheaper one, and while too
   // little is known.
-  double excess(const search::Config& config) const;
+  double excess(const space::Config& config) const;
 
  private:
-  double predict(const search::Config& config) const;
+  double predict(const space::Config& config) const;
 
   bool overlap_;
   int builders_;
-  std::vector<search::Config> configs_;
+  std::vector<space::Config> configs_;
   std::vector<double> costs_;                 // log2 of seconds
   std::vector<std::vector<double>> effects_;  // a knob, a value; empty until enough is known
 };

@@ -101,7 +101,7 @@ class Tuner {
     reporter_.phase("searching");
     const Stopwatch watch;
     Batch batch;
-    std::vector<search::Config> configs = first_candidate();
+    std::vector<space::Config> configs = first_candidate();
     const int more = batch_size() - static_cast<int>(configs.size());
     for (auto& config : searcher_->ask(more)) configs.push_back(std::move(config));
     LATHE_TRY_STATUS(scorer_.status());
@@ -118,9 +118,9 @@ class Tuner {
   }
 
   // The first trial of a run is the configuration a person would start from.
-  std::vector<search::Config> first_candidate() {
+  std::vector<space::Config> first_candidate() {
     if (state_.trials() > 0 || !options_.default_first) return {};
-    const search::Config config = subject_.default_config();
+    const space::Config config = subject_.default_config();
     const auto& told = state_.told();
     if (std::ranges::find(told, config, &search::Measured::config) != told.end()) return {};
     searcher_->exclude({&config, 1});

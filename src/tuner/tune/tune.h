@@ -106,18 +106,18 @@ struct Summary {
 class Subject {
  public:
   virtual ~Subject() = default;
-  virtual const search::Domain& domain() const = 0;
+  virtual const space::Domain& domain() const = 0;
   virtual std::string workload() const = 0;  // canonical key
   virtual double flops() const = 0;
   virtual std::string space_hash() const = 0;  // hex
-  virtual search::Config default_config() const = 0;
-  virtual schedule::Trace trace(const search::Config& config) const = 0;
-  virtual Json trace_json(const search::Config& config) const = 0;
-  virtual Json to_json(const search::Config& config) const = 0;
-  // in its form (search::Domain::canonical)
-  virtual Result<search::Config> from_json(const Json& json) const = 0;
+  virtual space::Config default_config() const = 0;
+  virtual schedule::Trace trace(const space::Config& config) const = 0;
+  virtual Json trace_json(const space::Config& config) const = 0;
+  virtual Json to_json(const space::Config& config) const = 0;
+  // in its form (space::Domain::canonical)
+  virtual Result<space::Config> from_json(const Json& json) const = 0;
   virtual int feature_width() const = 0;
-  virtual void features(std::span<const search::Config> configs, std::span<float> out,
+  virtual void features(std::span<const space::Config> configs, std::span<float> out,
                         int jobs) const = 0;
   // Scores that need no measurement; null if there are none. Used from one thread at a time.
   virtual search::Scorer* prior() const { return nullptr; }
@@ -134,7 +134,7 @@ std::vector<std::string> known_searchers();
 std::vector<std::string> known_models();
 std::vector<std::string> known_acquisitions();
 using SearcherMaker = std::function<std::unique_ptr<search::Searcher>(
-    const search::Domain&, search::Scorer&, std::uint64_t seed)>;
+    const space::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
 bool learns_from_trees(const Options& options);  // its model is a TreeGRU
@@ -157,7 +157,7 @@ Result<Summary> tune(const Subject& subject, measure::Measurer& measurer, store:
 // What is best without measuring anything: of what a search finds by the model's scores, and the
 // default configuration. That one where nothing scores: a model that learns knows nothing without
 // `options.global` or `options.prior`.
-Result<search::Config> predict(const Subject& subject, const Options& options);
+Result<space::Config> predict(const Subject& subject, const Options& options);
 
 // The same over a derived space, with the parts that `options` names.
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store,

@@ -35,10 +35,10 @@ std::unique_ptr<space::Space> space_of(const std::string& text,
   return std::move(*space);
 }
 
-std::vector<search::Config> random_configs(const space::Space& space, int count,
-                                           std::uint64_t seed) {
+std::vector<space::Config> random_configs(const space::Space& space, int count,
+                                          std::uint64_t seed) {
   Rng rng(seed);
-  std::vector<search::Config> configs;
+  std::vector<space::Config> configs;
   for (int i = 0; i < count; ++i) configs.push_back(space.random(rng));
   return configs;
 }
@@ -65,9 +65,9 @@ TEST(SpaceRows, FiniteOfTheStatedWidthAndTheSameOnEveryThread) {
 // nearly.
 TEST(SpaceRows, TellConfigurationsApart) {
   const auto space = space_of(kPrograms[1]);
-  std::map<search::Config, int> distinct;
+  std::map<space::Config, int> distinct;
   for (const auto& config : random_configs(*space, 400, 2)) distinct.emplace(config, 0);
-  std::vector<search::Config> configs;
+  std::vector<space::Config> configs;
   for (const auto& [config, unused] : distinct) configs.push_back(config);
   for (const auto& [kind, least] : {std::pair{Kind::kConfiguration, 1.0},
                                     {Kind::kContext, 0.9},
@@ -126,7 +126,7 @@ TEST(SpaceRows, WorkIsTheExpressions) {
 
 TEST(SpaceRows, TableOfADerivedProgram) {
   const auto space = space_of(kPrograms[1]);
-  const search::Config start = space->default_config();
+  const space::Config start = space->default_config();
   std::vector<std::int64_t> knobs;
   space->knob_values(start, knobs);
   const std::string table = context_table(ir::SizedNest(space->sketch(start).nest, knobs));

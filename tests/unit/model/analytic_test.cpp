@@ -121,7 +121,7 @@ TEST(Analytic, ScoresADerivedSpace) {
     const auto space = space::derive_space(*program, target, space::Flavour::kWide);
     ASSERT_TRUE(space) << space.error().text();
     Rng rng(1);
-    std::vector<search::Config> configs;
+    std::vector<space::Config> configs;
     for (int i = 0; i < 200; ++i) configs.push_back((*space)->random(rng));
     std::vector<double> scores(configs.size(), NAN);
     AnalyticScorer scorer(**space, machine_of(target, {}));

@@ -10,7 +10,7 @@ namespace {
 
 const std::vector<int> kRadix(10, 16);
 
-double best_of(const std::vector<Config>& batch) {
+double best_of(const std::vector<space::Config>& batch) {
   double best = std::numeric_limits<double>::infinity();
   for (const auto& config : batch) best = std::min(best, structured_seconds(config));
   return best;
@@ -46,7 +46,7 @@ TEST(Annealing, GeneticBeatsRandomToo) {
 TEST(Annealing, NegativeScoresChangeNothing) {
   // The predecessor dropped candidates whose score was negative; a rank objective has many.
   const Synthetic domain(kRadix);
-  std::vector<std::vector<Config>> batches;
+  std::vector<std::vector<space::Config>> batches;
   for (const double shift : {0.0, -1024.0}) {
     Oracle oracle(shift);
     batches.push_back(make_annealing(domain, oracle, Options{.steps = 100}, 9)->ask(64));
@@ -101,7 +101,7 @@ TEST(Annealing, EpsilonSharesTheBatch) {
   Oracle oracle;
   auto all_random = make_annealing(domain, oracle, Options{.steps = 100, .epsilon = 1}, 1);
   auto none_random = make_annealing(domain, oracle, Options{.steps = 100, .epsilon = 0}, 1);
-  const auto mean = [](const std::vector<Config>& batch) {
+  const auto mean = [](const std::vector<space::Config>& batch) {
     double sum = 0;
     for (const auto& config : batch) sum += structured_seconds(config);
     return sum / static_cast<double>(batch.size());
@@ -113,7 +113,7 @@ TEST(Annealing, HopelessScoresDoNotStopIt) {
   class Blind final : public Scorer {
    public:
     bool ready() const override { return true; }
-    void score(std::span<const Config> configs, std::span<double> scores) override {
+    void score(std::span<const space::Config> configs, std::span<double> scores) override {
       for (std::size_t i = 0; i < configs.size(); ++i)
         scores[i] = i % 3 == 0 ? std::numeric_limits<double>::quiet_NaN()
                                : -std::numeric_limits<double>::infinity();

@@ -10,10 +10,10 @@
 namespace lathe::search {
 namespace {
 
-std::vector<Config> random_configs(int count, Rng& rng) {
-  std::vector<Config> out;
+std::vector<space::Config> random_configs(int count, Rng& rng) {
+  std::vector<space::Config> out;
   for (int i = 0; i < count; ++i) {
-    Config config;
+    space::Config config;
     for (int knob = 0; knob < 5; ++knob) config.push_back(static_cast<std::uint16_t>(rng.below(7)));
     out.push_back(config);
   }
@@ -21,7 +21,7 @@ std::vector<Config> random_configs(int count, Rng& rng) {
 }
 
 // The same choice made slowly: every gain computed anew for every pick.
-std::vector<int> plain_greedy(const std::vector<Config>& candidates,
+std::vector<int> plain_greedy(const std::vector<space::Config>& candidates,
                               const std::vector<double>& scores, int count, double alpha) {
   const double n = static_cast<double>(scores.size());
   const double mean = std::accumulate(scores.begin(), scores.end(), 0.0) / n;
@@ -71,26 +71,26 @@ TEST(PickDiverse, WithoutDiversityTakesTheBestScores) {
 TEST(PickDiverse, ScoresCountAlsoWithDiversity) {
   // The same four values a knob everywhere: diversity says nothing after the first picks, scores
   // must.
-  const std::vector<Config> candidates = {{0, 0}, {0, 0}, {0, 0}, {1, 1}};
+  const std::vector<space::Config> candidates = {{0, 0}, {0, 0}, {0, 0}, {1, 1}};
   const std::vector<double> scores = {1, 5, 3, -40};
   const auto picked = pick_diverse(candidates, scores, 2, 0.01);
   EXPECT_EQ(picked, (std::vector<int>{1, 2}));
 }
 
 TEST(PickDiverse, DiversityCountsAlsoWithScores) {
-  const std::vector<Config> candidates = {{0, 0}, {0, 0}, {1, 1}};
+  const std::vector<space::Config> candidates = {{0, 0}, {0, 0}, {1, 1}};
   const std::vector<double> scores = {5, 4.9, 4.8};
   EXPECT_EQ(pick_diverse(candidates, scores, 2, 5.0), (std::vector<int>{0, 2}));
 }
 
 TEST(PickDiverse, EqualScores) {
-  const std::vector<Config> candidates = {{0}, {0}, {1}};
+  const std::vector<space::Config> candidates = {{0}, {0}, {1}};
   const std::vector<double> scores = {-2, -2, -2};
   EXPECT_EQ(pick_diverse(candidates, scores, 2, 1.0), (std::vector<int>{0, 2}));
 }
 
 TEST(PickDiverse, HopelessScoresComeLast) {
-  const std::vector<Config> candidates = {{0}, {1}, {2}, {3}};
+  const std::vector<space::Config> candidates = {{0}, {1}, {2}, {3}};
   const std::vector<double> scores = {NAN, -INFINITY, 1, 2};
   const auto picked = pick_diverse(candidates, scores, 2, 0.5);
   EXPECT_EQ(picked, (std::vector<int>{3, 2}));
@@ -98,7 +98,7 @@ TEST(PickDiverse, HopelessScoresComeLast) {
 
 TEST(PickDiverse, FewerCandidatesThanWanted) {
   EXPECT_TRUE(pick_diverse({}, {}, 4, 1).empty());
-  const std::vector<Config> one = {{0}};
+  const std::vector<space::Config> one = {{0}};
   EXPECT_EQ(pick_diverse(one, std::vector<double>{1}, 4, 1).size(), 1U);
   EXPECT_TRUE(pick_diverse(one, std::vector<double>{1}, 0, 1).empty());
 }

@@ -9,14 +9,14 @@
 namespace lathe::search {
 
 // A mixed-radix space with one constraint: the digits' sum is at most `limit`.
-class Synthetic final : public Domain {
+class Synthetic final : public space::Domain {
  public:
   explicit Synthetic(std::vector<int> radix, int limit = 1 << 20)
       : radix_(std::move(radix)), limit_(limit) {}
 
   int knobs() const override { return static_cast<int>(radix_.size()); }
   int values(int knob) const override { return radix_[static_cast<std::size_t>(knob)]; }
-  bool valid(const Config& config) const override {
+  bool valid(const space::Config& config) const override {
     if (config.size() != radix_.size()) return false;
     int sum = 0;
     for (std::size_t i = 0; i < config.size(); ++i) {
@@ -25,17 +25,17 @@ class Synthetic final : public Domain {
     }
     return sum <= limit_;
   }
-  Config random(Rng& rng) const override {
+  space::Config random(Rng& rng) const override {
     for (;;) {
-      Config config;
+      space::Config config;
       for (const int n : radix_)
         config.push_back(static_cast<std::uint16_t>(rng.below(static_cast<std::uint64_t>(n))));
       if (valid(config)) return config;
     }
   }
-  Config neighbour(const Config& config, Rng& rng) const override {
+  space::Config neighbour(const space::Config& config, Rng& rng) const override {
     for (int attempt = 0; attempt < 50; ++attempt) {
-      Config other = config;
+      space::Config other = config;
       const std::size_t knob = rng.below(radix_.size());
       other[knob] = static_cast<std::uint16_t>(rng.below(static_cast<std::uint64_t>(radix_[knob])));
       if (other != config && valid(other)) return other;
@@ -43,12 +43,12 @@ class Synthetic final : public Domain {
     return config;
   }
   int count_valid() const {
-    Config config(radix_.size(), 0);
+    space::Config config(radix_.size(), 0);
     return count_from(config, 0);
   }
 
  private:
-  int count_from(Config& config, std::size_t knob) const {
+  int count_from(space::Config& config, std::size_t knob) const {
     if (knob == config.size()) return valid(config) ? 1 : 0;
     int count = 0;
     for (int value = 0; value < radix_[knob]; ++value) {
@@ -64,7 +64,7 @@ class Synthetic final : public Domain {
 
 // Seconds of a configuration: smooth in each knob, with ties between neighbouring knobs, like cache
 // and register tiles.
-inline double structured_seconds(const Config& config) {
+inline double structured_seconds(const space::Config& config) {
   double cost = 1;
   for (std::size_t i = 0; i < config.size(); ++i) {
     const double wanted = 3 + static_cast<double>(i % 4) * 2;
@@ -81,7 +81,7 @@ class Oracle final : public Scorer {
  public:
   explicit Oracle(double shift = 0) : shift_(shift) {}
   bool ready() const override { return trained; }
-  void score(std::span<const Config> configs, std::span<double> scores) override {
+  void score(std::span<const space::Config> configs, std::span<double> scores) override {
     ++calls;
     scored += configs.size();
     for (std::size_t i = 0; i < configs.size(); ++i)

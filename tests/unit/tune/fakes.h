@@ -17,14 +17,14 @@
 
 namespace lathe::tune {
 
-using search::Config;
+using space::Config;
 
 class FakeSubject final : public Subject {
  public:
   explicit FakeSubject(std::vector<int> radix, int limit = 1 << 20)
       : domain_(std::move(radix), limit) {}
 
-  const search::Domain& domain() const override { return domain_; }
+  const space::Domain& domain() const override { return domain_; }
   std::string workload() const override { return workload_; }
   double flops() const override { return 2e9; }
   std::string space_hash() const override { return "00aa"; }

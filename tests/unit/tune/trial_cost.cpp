@@ -8,11 +8,11 @@ namespace lathe::tune {
 namespace {
 
 // Knob 0 doubles the time of building with each value, knob 1 does nothing, a few are off by half.
-double build_seconds(const search::Config& config, Rng& rng) {
+double build_seconds(const space::Config& config, Rng& rng) {
   return 0.01 * (1 << config[0]) * (rng.chance(0.1) ? 1.5 : 1);
 }
 
-search::Config random_config(Rng& rng) {
+space::Config random_config(Rng& rng) {
   return {static_cast<std::uint16_t>(rng.below(4)), static_cast<std::uint16_t>(rng.below(7))};
 }
 
@@ -20,7 +20,7 @@ TEST(TrialCost, IsLearnedOfTheTrials) {
   Rng rng(1);
   TrialCost cost(false, 1);
   for (int i = 0; i < 200; ++i) {
-    const search::Config config = random_config(rng);
+    const space::Config config = random_config(rng);
     cost.add(config, build_seconds(config, rng), 0.0001);
     if (i != 10) continue;
     cost.fit();
@@ -39,7 +39,7 @@ TEST(TrialCost, WhatIsBuiltWhileOthersRunCostsOnlyWhatItTakesLonger) {
   Rng rng(2);
   TrialCost hidden(true, 1), shown(false, 2);
   for (int i = 0; i < 100; ++i) {
-    const search::Config config = random_config(rng);
+    const space::Config config = random_config(rng);
     hidden.add(config, build_seconds(config, rng), 0.2);
     shown.add(config, build_seconds(config, rng), 0.05);
   }

@@ -1,6 +1,6 @@
-#include "tuner/search/search.h"
+#include "tuner/space/domain.h"
 
-namespace lathe::search {
+namespace lathe::space {
 
 std::size_t ConfigHash::operator()(const Config& config) const {
   std::uint64_t state = 0x9e3779b97f4a7c15U ^ config.size();
@@ -11,4 +11,4 @@ std::size_t ConfigHash::operator()(const Config& config) const {
   return static_cast<std::size_t>(state);
 }
 
-}  // namespace lathe::search
+}  // namespace lathe::space
