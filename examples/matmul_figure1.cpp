@@ -18,7 +18,7 @@
 #include <map>
 
 #include "base/rng.h"
-#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/backends/backends.h"
 #include "compiler/lower/lower.h"
 #include "compiler/te/parse.h"
 #include "runtime/module/module.h"
@@ -56,9 +56,8 @@ struct Kernel {
 Result<Kernel> compile(const ir::SizedNest& nest, const Target& target) {
   Kernel kernel;
   kernel.flat = LATHE_TRY(lower::lower(nest, target));
-  const auto object = LATHE_TRY(codegen::generate(kernel.flat, target));
-  const auto shared = LATHE_TRY(codegen::link_shared(object, target));
-  kernel.library = LATHE_TRY(module::load_module(shared));
+  const driver::Code code = LATHE_TRY(driver::compile(kernel.flat, target, backends()));
+  kernel.library = LATHE_TRY(module::load_module(code.library));
   return kernel;
 }
 
@@ -84,7 +83,7 @@ int run(std::int64_t n) {
   shapes.shapes = {{"A", {n, n}}, {"B", {n, n}}};
   const auto program = te::parse_program("C[i,j] = sum(k) A[k,i] * B[k,j]", shapes);
   if (!program) return std::fprintf(stderr, "%s\n", program.error().text().c_str()), 1;
-  const auto target = codegen::resolve_target(*parse_target("cpu:host"));
+  const auto target = driver::resolve_target(*parse_target("cpu:host"), backends());
   if (!target) return std::fprintf(stderr, "%s\n", target.error().text().c_str()), 1;
   const auto space = space::template_space(*program, figure1);
   if (!space) return std::fprintf(stderr, "%s\n", space.error().text().c_str()), 1;

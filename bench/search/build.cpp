@@ -5,6 +5,7 @@
 
 #include "api/workload.h"
 #include "base/statistics.h"
+#include "compiler/backends/backends.h"
 #include "search/probe.h"
 #include "tuner/measure/builder/build_server.h"
 #include "tuner/space/space.h"
@@ -30,7 +31,7 @@ Result<std::vector<Row>> build(const Workload& workload, const Target& target, i
     const auto trace = space->trace(space->random(rng));
     const double start = processor_seconds();
     // the linker is a process of its own
-    const auto built = builder::build(workload.program, trace, target);
+    const auto built = builder::build(workload.program, trace, target, backends());
     const double seconds = processor_seconds() - start;
     if (!built) {
       ++failed;

@@ -10,6 +10,7 @@
 #include "api/views.h"
 #include "api/workload.h"
 #include "base/file.h"
+#include "compiler/backends/backends.h"
 #include "compiler/codegen/package/package.h"
 
 namespace lathe::api {
@@ -62,7 +63,9 @@ Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule:
   std::vector<std::string> remarks = {"The program " + files.checked.sentence + "."};
   if (const std::string names = names_sentence(program); !names.empty())
     remarks.insert(remarks.begin(), names);
-  const auto written = LATHE_TRY(package::write_artifact(files.name, flat, target, path, remarks));
+  const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(target, backends()));
+  const auto written =
+      LATHE_TRY(package::write_artifact(files.name, flat, target, backend, path, remarks));
   files.library = written.library;
   files.header = written.header;
   const fs::path library(path);

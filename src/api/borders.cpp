@@ -5,7 +5,7 @@
 namespace lathe::api {
 namespace {
 
-using Digit = flat::Border::Digit;
+using tensor::Digit;
 
 // What index `dim` of the tensor is in the merged index: (merged / weight) % extent.
 struct Place {

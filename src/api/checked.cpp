@@ -9,7 +9,7 @@
 #include "api/workload.h"
 #include "base/environment.h"
 #include "base/hash.h"
-#include "tuner/measure/builder/build_server.h"
+#include "compiler/backends/backends.h"
 #include "tuner/measure/measure.h"
 
 namespace lathe::api {
@@ -126,8 +126,8 @@ Result<Checked> check_library(const te::Program& program, const schedule::Trace&
 Result<Checked> check_program(const te::Program& program, const schedule::Trace& trace,
                               const Target& target, Checking checking) {
   if (const auto none = without(target, checking)) return *none;
-  const auto built = LATHE_TRY(builder::build(te::canonical(program), trace, target));
-  return check_library(program, trace, target, built.library, checking);
+  const auto built = LATHE_TRY(driver::build(te::canonical(program), trace, target, backends()));
+  return check_library(program, trace, target, built.code.library, checking);
 }
 
 }  // namespace lathe::api

@@ -8,8 +8,8 @@
 #include "api/workload.h"
 #include "base/rng.h"
 #include "base/statistics.h"
+#include "compiler/backends/backends.h"
 #include "runtime/module/scratch.h"
-#include "tuner/measure/builder/build_server.h"
 
 namespace lathe::api {
 namespace {
@@ -61,11 +61,11 @@ Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program,
                                              const schedule::Trace& trace, const Target& target,
                                              Checking checking) {
   LATHE_TRY_STATUS(check_runs_here(target));
-  auto built = LATHE_TRY(builder::build(te::canonical(program), trace, target));
-  LATHE_TRY(check_library(program, trace, target, built.library, checking));
-  auto module = LATHE_TRY(module::load_module(built.library));
-  return std::unique_ptr<Kernel>(new Kernel(std::move(module), std::move(built.inputs),
-                                            std::move(built.outputs), target.threads));
+  auto built = LATHE_TRY(driver::build(te::canonical(program), trace, target, backends()));
+  LATHE_TRY(check_library(program, trace, target, built.code.library, checking));
+  auto module = LATHE_TRY(module::load_module(built.code.library));
+  return std::unique_ptr<Kernel>(new Kernel(std::move(module), std::move(built.program.inputs),
+                                            std::move(built.program.outputs), target.threads));
 }
 
 void Kernel::prepare() {

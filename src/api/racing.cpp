@@ -6,7 +6,6 @@
 
 #include "api/schedules.h"
 #include "api/workload.h"
-#include "compiler/codegen/llvm/codegen.h"
 #include "compiler/schedule/step.h"
 
 namespace lathe::api {
@@ -23,7 +22,7 @@ Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequ
                                .cache_mode = request.cache_mode,
                                .cpu = host_fingerprint().cpu(),
                                .ok = true,
-                               .codegen_version = codegen::kVersion},
+                               .codegen_version = LATHE_TRY(codegen_version(request.target))},
                               [&](const store::Record& record) {
                                 records.push_back(record);
                                 return true;

@@ -5,7 +5,6 @@
 #include "api/schedules.h"
 #include "api/workload.h"
 #include "base/file.h"
-#include "compiler/codegen/llvm/codegen.h"
 #include "tuner/recorded/collect.h"
 #include "tuner/recorded/replay.h"
 #include "tuner/space/restriction.h"
@@ -58,7 +57,7 @@ Result<SpaceList> list_from(const Json& json, const std::string& target) {
 }
 
 // Random search, to the end of the space.
-tune::Options everything(const RecordRequest& request, const space::Space& space) {
+tune::Options everything(const RecordRequest& request, const space::Space& space, int version) {
   tune::Options options;
   options.trials = static_cast<int>(space::all_configs(space).size());
   options.search = "random";
@@ -69,11 +68,11 @@ tune::Options everything(const RecordRequest& request, const space::Space& space
   options.jobs = request.jobs;
   options.cache_mode = request.list.cache_mode;
   options.flavour = request.list.flavour;
-  options.codegen_version = codegen::kVersion;
+  options.codegen_version = version;
   return options;
 }
 
-recorded::Recording blank(const SpaceList& list) {
+recorded::Recording blank(const SpaceList& list, int version) {
   recorded::Recording recording;
   recording.name = list.name;
   recording.space = list.space;
@@ -81,7 +80,7 @@ recorded::Recording blank(const SpaceList& list) {
   recording.machine = host_fingerprint();
   recording.cache_mode = list.cache_mode;
   recording.flavour = list.flavour;
-  recording.codegen_version = codegen::kVersion;
+  recording.codegen_version = version;
   return recording;
 }
 
@@ -113,9 +112,10 @@ Result<SpaceList> read_space_list(const std::string& path, const std::string& ta
 Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener,
                                    const std::function<bool()>& stop) {
   LATHE_TRY_STATUS(check_runs_here(request.list.target));
-  recorded::Recording recording = blank(request.list);
+  const int version = LATHE_TRY(codegen_version(request.list.target));
+  recorded::Recording recording = blank(request.list, version);
   const space::Space& space = *recording.space;
-  tune::Options options = everything(request, space);
+  tune::Options options = everything(request, space, version);
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   measure::Options measuring;
   measuring.jobs = request.jobs;

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "api/prediction.h"
-#include "compiler/codegen/llvm/codegen.h"
+#include "api/workload.h"
 #include "compiler/te/parse.h"
 
 namespace lathe::api {
@@ -32,7 +32,7 @@ Status check_trial(const store::Run& run, const store::Record& record) {
 }
 
 Result<std::optional<store::Record>> best_comparable(store::Store& store, store::Query query) {
-  query.codegen_version = codegen::kVersion;
+  query.codegen_version = LATHE_TRY(codegen_version(LATHE_TRY(parse_target(query.target))));
   if (auto own = LATHE_TRY(store.best(query))) return own;
   query.codegen_version.reset();
   return store.best(query);

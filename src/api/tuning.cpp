@@ -6,7 +6,6 @@
 
 #include "api/learning.h"
 #include "api/workload.h"
-#include "compiler/codegen/llvm/codegen.h"
 #include "compiler/te/work.h"
 #include "tuner/space/space.h"
 #include "tuner/store/store.h"
@@ -83,7 +82,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
       LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
   Tuned tuned;
   tune::Options options = request.options;
-  options.codegen_version = codegen::kVersion;
+  options.codegen_version = LATHE_TRY(codegen_version(request.target));
   tuned.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(program),
                                              request.target, store.get(), options));
   measure::Options measuring;

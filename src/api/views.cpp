@@ -8,9 +8,8 @@
 #include "api/borders.h"
 #include "api/knob_meaning.h"
 #include "base/hash.h"
-#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/backends/backends.h"
 #include "compiler/ir/nest/nest.h"
-#include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "tuner/feature/feature.h"
@@ -18,17 +17,8 @@
 namespace lathe::api {
 namespace {
 
-Result<ir::Nest> scheduled_nest(const te::Program& program, const schedule::Trace& trace) {
-  ir::Nest nest = te::naive_nest(te::canonical(program));
-  const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
-  if (!applied)
-    return fail_at(fmt::format("step {}", applied.error().step), ErrorKind::kIllegalSchedule, "{}",
-                   applied.error().text());
-  return nest;
-}
-
 Result<ir::Nest> scheduled_nest(const ViewRequest& request) {
-  return scheduled_nest(request.program, request.trace);
+  return driver::scheduled(te::canonical(request.program), request.trace);
 }
 
 Result<flat::Program> flat_program(const ViewRequest& request) {
@@ -95,14 +85,6 @@ Result<std::string> show_flat(const ViewRequest& request) {
   return flat::print(LATHE_TRY(flat_program(request)));
 }
 
-Result<std::string> show_llvm(const ViewRequest& request) {
-  return codegen::llvm_ir(LATHE_TRY(flat_program(request)), request.target);
-}
-
-Result<std::string> show_assembly(const ViewRequest& request) {
-  return codegen::assembly(LATHE_TRY(flat_program(request)), request.target);
-}
-
 Result<std::string> show_features(const ViewRequest& request) {
   const ir::Nest nest = LATHE_TRY(scheduled_nest(request));
   return feature::context_table(ir::SizedNest(nest, {}));
@@ -114,6 +96,7 @@ struct View {
   Result<std::string> (*show)(const ViewRequest&);
 };
 
+// What the back ends show of their code comes after "flat".
 constexpr View kViews[] = {
     {"expression", false, show_expression},
     {"space", false, show_space},
@@ -121,17 +104,34 @@ constexpr View kViews[] = {
     {"scheduled", true, show_scheduled},
     {"trace", true, show_trace},
     {"flat", true, show_flat},
-    {"llvm", true, show_llvm},
-    {"asm", true, show_assembly},
     {"features", true, show_features},
 };
+
+const codegen::Listing* listing_of(const codegen::Backend& backend, const std::string& name) {
+  const auto found = std::ranges::find(backend.listings, name, &codegen::Listing::name);
+  return found == backend.listings.end() ? nullptr : &*found;
+}
+
+bool is_listing(const std::string& name) {
+  return std::ranges::any_of(backends(), [&](const codegen::Backend* backend) {
+    return listing_of(*backend, name) != nullptr;
+  });
+}
+
+Result<std::string> show_listing(const ViewRequest& request) {
+  const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(request.target, backends()));
+  const codegen::Listing* listing = listing_of(backend, request.what);
+  if (listing == nullptr)
+    return fail_at("--what", ErrorKind::kUnsupported, "the code for {} cannot be shown as {}",
+                   request.target.text(), request.what);
+  return listing->text(LATHE_TRY(flat_program(request)), request.target);
+}
 
 }  // namespace
 
 Result<flat::Program> flat_program(const te::Program& program, const schedule::Trace& trace,
                                    const Target& target) {
-  const ir::Nest nest = LATHE_TRY(scheduled_nest(program, trace));
-  flat::Program flat = LATHE_TRY(lower::lower(ir::SizedNest(nest, {}), target));
+  flat::Program flat = LATHE_TRY(driver::lowered(te::canonical(program), trace, target));
   // The borders have the names of the expression as written, and the dimensions that its callers
   // see.
   const auto rename = [&](std::vector<flat::Border>& borders, const std::vector<int>& tensors) {
@@ -148,18 +148,25 @@ Result<flat::Program> flat_program(const te::Program& program, const schedule::T
 
 std::string known_views() {
   std::vector<std::string> names;
-  for (const auto& view : kViews) names.push_back(view.name);
+  const auto add = [&](const char* name) {
+    if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+  };
+  for (const auto& view : kViews) add(view.name);
+  for (const codegen::Backend* backend : backends())
+    for (const codegen::Listing& listing : backend->listings) add(listing.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 bool needs_schedule(const std::string& what) {
-  return std::ranges::any_of(kViews,
-                             [&](const View& view) { return view.name == what && view.scheduled; });
+  return is_listing(what) || std::ranges::any_of(kViews, [&](const View& view) {
+           return view.name == what && view.scheduled;
+         });
 }
 
 Result<std::string> view(const ViewRequest& request) {
   for (const auto& view : kViews)
     if (view.name == request.what) return view.show(request);
+  if (is_listing(request.what)) return show_listing(request);
   return fail_at("--what", ErrorKind::kInvalidArgument, "unknown view \"{}\"; known are {}",
                  request.what, known_views());
 }

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/split.h"
-#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/backends/backends.h"
 #include "compiler/ops/operators.h"
 #include "compiler/ops/paper.h"
 #include "compiler/te/parse.h"
@@ -182,7 +182,11 @@ Result<Target> make_target(const std::string& text, int threads) {
     return fail_at("--threads", ErrorKind::kInvalidArgument,
                    "{} threads here, {} in the target; give one of them", threads, target.threads);
   if (threads > 0) target.threads = threads;
-  return codegen::resolve_target(target);
+  return driver::resolve_target(target, backends());
+}
+
+Result<int> codegen_version(const Target& target) {
+  return LATHE_TRY(driver::backend_for(target, backends()))->version;
 }
 
 std::vector<std::pair<std::string, std::string>> names_in_records(const te::Program& program) {

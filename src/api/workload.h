@@ -40,6 +40,8 @@ std::string names_sentence(const te::Program& program);
 
 // `threads` 0: what the text says, else 1.
 Result<Target> make_target(const std::string& text, int threads);
+// Of the back end that generates its code: times compare only between equal ones.
+Result<int> codegen_version(const Target& target);
 
 // Programs for some targets can be made here, but not run.
 Status check_runs_here(const Target& target);

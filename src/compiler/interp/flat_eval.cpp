@@ -173,8 +173,8 @@ Status check_order(const flat::Program& program, const std::vector<Bytes>& one,
 
 std::int64_t storage_offset(const flat::Border& border, std::span<const std::int64_t> index) {
   std::int64_t offset = 0;
-  for (const flat::Border::Digit& d : border.layout)
-    offset += d.stride * ((index[static_cast<std::size_t>(d.dim)] / d.weight) % d.extent);
+  for (const tensor::Digit& digit : border.layout)
+    offset += digit.offset(index[static_cast<std::size_t>(digit.dim)]);
   return offset;
 }
 

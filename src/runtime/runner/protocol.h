@@ -16,7 +16,7 @@
 
 namespace lathe::runner {
 
-inline constexpr std::uint32_t kProtocol = 1;
+inline constexpr std::uint32_t kProtocol = 2;
 inline constexpr int kChannelFd = 3;  // the child's end, inherited
 // exit status of a helper process that had no memory left
 inline constexpr int kOutOfMemoryStatus = 77;

@@ -14,7 +14,7 @@ Writer& Writer::borders(const std::vector<tensor::Border>& borders) {
     text(border.name).put(border.dtype).list(border.shape);
     put(static_cast<std::uint64_t>(border.layout.size()));
     for (const auto& digit : border.layout)
-      put(digit.dim).put(digit.weight).put(digit.extent).put(digit.stride);
+      put(digit.dim).put(digit.weight).put(digit.extent).put(digit.stride).put(digit.within);
     put(border.size).put(static_cast<std::uint8_t>(border.constant));
   }
   return *this;
@@ -52,6 +52,7 @@ std::vector<tensor::Border> Reader::borders() {
       digit.weight = get<std::int64_t>();
       digit.extent = get<std::int64_t>();
       digit.stride = get<std::int64_t>();
+      digit.within = get<std::int64_t>();
       border.layout.push_back(digit);
     }
     border.size = get<std::int64_t>();

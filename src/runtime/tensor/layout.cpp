@@ -12,7 +12,7 @@ std::vector<std::int64_t> dim_offsets(const Border& border, int dim) {
   for (const Digit& digit : border.layout) {
     if (digit.dim != dim) continue;
     for (std::size_t x = 0; x < offsets.size(); ++x)
-      offsets[x] += digit.stride * ((static_cast<std::int64_t>(x) / digit.weight) % digit.extent);
+      offsets[x] += digit.offset(static_cast<std::int64_t>(x));
   }
   return offsets;
 }
@@ -81,8 +81,10 @@ bool digits_tell_apart(const Border& border, int dim) {
 // 2^36.
 bool clearly_unique(const Border& border) {
   std::vector<Digit> digits;
-  for (const Digit& digit : border.layout)
+  for (const Digit& digit : border.layout) {
+    if (digit.within > 0) return false;
     if (digit.extent > 1) digits.push_back(digit);
+  }
   std::ranges::sort(digits, {}, &Digit::stride);
   std::int64_t reach = 0;  // the largest offset that the digits so far make
   for (const Digit& digit : digits) {
@@ -152,7 +154,7 @@ Status verify(const Border& border) {
   const auto rank = static_cast<int>(border.shape.size());
   for (const Digit& digit : border.layout)
     if (digit.dim < 0 || digit.dim >= rank || digit.weight < 1 || digit.extent < 1 ||
-        digit.stride < 0 || digit.stride > kLargest || digit.extent > kLargest)
+        digit.stride < 0 || digit.stride > kLargest || digit.extent > kLargest || digit.within < 0)
       return fail_at(border.name, ErrorKind::kInvalidArgument, "a layout digit is out of range");
   if (elements == 0) return {};
   std::int64_t largest = 0;

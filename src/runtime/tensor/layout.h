@@ -12,11 +12,15 @@
 
 namespace lathe::tensor {
 
-// One digit of a storage layout: element x lies at  sum over digits of  stride * ((x[dim] / weight)
-// % extent).
+// One digit of a storage layout: element x lies at  sum over digits of  stride * ((i / weight) %
+// extent), where i is x[dim], or x[dim] % within where that is above 0.
 struct Digit {
   int dim = 0;
-  std::int64_t weight = 1, extent = 1, stride = 1;
+  std::int64_t weight = 1, extent = 1, stride = 1, within = 0;
+  // Of an element whose index in `dim` is `index`: what this digit adds to its offset.
+  std::int64_t offset(std::int64_t index) const {
+    return stride * ((within > 0 ? index % within : index) / weight % extent);
+  }
   friend bool operator==(const Digit&, const Digit&) = default;
 };
 

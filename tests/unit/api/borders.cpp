@@ -29,7 +29,7 @@ Shape index_of(std::int64_t element, const Shape& shape) {
 
 // `layout` from outside in, as (dimension, weight, extent): its strides follow.
 void expect_same_places(const Shape& shape, const Shape& merged,
-                        const std::vector<flat::Border::Digit>& layout) {
+                        const std::vector<tensor::Digit>& layout) {
   flat::Border border{.name = "Y", .shape = shape, .layout = layout, .size = 1};
   for (std::size_t d = layout.size(); d-- > 0; border.size *= layout[d].extent)
     border.layout[d].stride = border.size;
@@ -38,7 +38,7 @@ void expect_same_places(const Shape& shape, const Shape& merged,
   const flat::Border before = border;
   merge_dimensions(border, tensor);
   EXPECT_EQ(border.shape, merged);
-  EXPECT_EQ(codegen::is_row_major(border), codegen::is_row_major(before));
+  EXPECT_EQ(tensor::is_plain(border), tensor::is_plain(before));
   std::int64_t elements = 1;
   for (const std::int64_t size : shape) elements *= size;
   for (std::int64_t e = 0; e < elements; ++e)

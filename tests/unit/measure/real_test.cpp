@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/backends/backends.h"
 #include "compiler/interp/te_eval.h"
 #include "compiler/te/parse.h"
 #include "runtime/module/module.h"
@@ -56,7 +56,7 @@ const char* const kPrograms[] = {
     "X: bf16[101]; Y[i] = X[i] * X[i] + exp(X[i]) - 3",
 };
 
-Target host() { return *codegen::resolve_target(*parse_target("cpu:host")); }
+Target host() { return *driver::resolve_target(*parse_target("cpu:host"), backends()); }
 
 // Runs a program's plain border tensors in this process.
 std::vector<std::vector<double>> run(const Built& built,
@@ -102,7 +102,7 @@ TEST(CompiledReference, AgreesWithTheInterpreter) {
     ASSERT_TRUE(program.has_value()) << program.error().text();
     const te::Program reference = reference_program(*program).program;
     const auto built =
-        builder::build(reference, builder::plain_schedule(reference, host()), host());
+        builder::build(reference, builder::plain_schedule(reference, host()), host(), backends());
     ASSERT_TRUE(built.has_value()) << built.error().text();
     const auto values = random_inputs(*program, 5);
     std::vector<interp::Tensor> inputs;
@@ -233,7 +233,7 @@ TEST(RealMeasurer, ABandwidthIsThatOfTheWorkloadsTraffic) {
 
 TEST(Loads, OfAMultiplicationAreCountedOnce) {
   const auto loads = [](const char* text) {
-    const auto built = builder::build(*te::parse_program(text), {}, host());
+    const auto built = builder::build(*te::parse_program(text), {}, host(), backends());
     EXPECT_TRUE(built.has_value()) << built.error().text();
     return built ? built->loads_per_multiply : -1;
   };

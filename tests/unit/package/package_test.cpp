@@ -47,7 +47,8 @@ std::vector<double> expected_dense() {
 TEST_F(Package, TheExampleInCComputesTheExpression) {
   for (const char* text : {"cpu:host", "cpu:host;threads=3"}) {
     const Target t = target(text);
-    const auto artifact = write_artifact("dense", lowered(kDense, t), t, at("dense.so"));
+    const auto artifact =
+        write_artifact("dense", lowered(kDense, t), t, codegen::llvm_backend(), at("dense.so"));
     ASSERT_TRUE(artifact) << artifact.error().text();
     EXPECT_EQ(artifact->header, at("dense.h"));
     const std::string command = fmt::format(
@@ -82,7 +83,8 @@ struct Tensors {
 
 TEST_F(Package, MisuseIsAnsweredWithAStatusAndAMessage) {
   const Target t = target("cpu:host");
-  ASSERT_TRUE(write_artifact("dense", lowered(kDense, t), t, at("dense.so")));
+  ASSERT_TRUE(
+      write_artifact("dense", lowered(kDense, t), t, codegen::llvm_backend(), at("dense.so")));
   const Library library(at("dense.so"), "dense");
   Tensors tensors;
   lathe_handle* handle = nullptr;
@@ -137,7 +139,8 @@ TEST_F(Package, MisuseIsAnsweredWithAStatusAndAMessage) {
 
 TEST_F(Package, AfterAFailedPrepareNothingRuns) {
   const Target t = target("cpu:host");
-  ASSERT_TRUE(write_artifact("dense", lowered(kDense, t), t, at("dense.so")));
+  ASSERT_TRUE(
+      write_artifact("dense", lowered(kDense, t), t, codegen::llvm_backend(), at("dense.so")));
   const Library library(at("dense.so"), "dense");
   Tensors tensors;
   lathe_handle* handle = nullptr;
@@ -159,7 +162,7 @@ TEST_F(Package, AfterAFailedPrepareNothingRuns) {
 TEST_F(Package, ACallersParallelForRunsTheLoops) {
   const Target t = target("cpu:host;threads=2");
   const flat::Program p = doubled_in_parallel(t, 35);
-  ASSERT_TRUE(write_artifact("dense", p, t, at("dense.so")));
+  ASSERT_TRUE(write_artifact("dense", p, t, codegen::llvm_backend(), at("dense.so")));
   const Library library(at("dense.so"), "dense");
   std::int64_t calls = 0;
   const lathe_parallel parallel{[](void* self, std::int64_t count, lathe_body body, void* context) {
@@ -185,7 +188,8 @@ TEST_F(Package, ACallersParallelForRunsTheLoops) {
 
 TEST_F(Package, NeedsLibcOnly) {
   const Target t = target("cpu:host;threads=2");
-  ASSERT_TRUE(write_artifact("dense", lowered(kDense, t), t, at("dense.so")));
+  ASSERT_TRUE(
+      write_artifact("dense", lowered(kDense, t), t, codegen::llvm_backend(), at("dense.so")));
   const std::string command =
       fmt::format("readelf -d {} | grep NEEDED > {}", at("dense.so"), at("needed"));
   ASSERT_EQ(std::system(command.c_str()), 0);
@@ -200,7 +204,8 @@ TEST_F(Package, OtherMachinesGetLibrariesToo) {
   if (std::string(LATHE_ARTIFACT_AARCH64).empty())
     GTEST_SKIP() << "aarch64-linux-gnu-g++ was not found";
   const Target t = target("cpu:cortex-a72;isa=aarch64");
-  const auto artifact = write_artifact("dense", lowered(kDense, t), t, at("dense.so"));
+  const auto artifact =
+      write_artifact("dense", lowered(kDense, t), t, codegen::llvm_backend(), at("dense.so"));
   ASSERT_TRUE(artifact) << artifact.error().text();
   EXPECT_GT(fs::file_size(artifact->library), 1000U);
 }
@@ -208,16 +213,22 @@ TEST_F(Package, OtherMachinesGetLibrariesToo) {
 TEST_F(Package, RefusesWhatCannotBeWrittenOrNamed) {
   const Target t = target("cpu:host");
   const flat::Program p = lowered(kDense, t);
-  EXPECT_EQ(write_artifact("a-b", p, t, at("x.so")).error().kind, ErrorKind::kInvalidArgument);
-  EXPECT_EQ(write_artifact("", p, t, at("x.so")).error().kind, ErrorKind::kInvalidArgument);
+  EXPECT_EQ(write_artifact("a-b", p, t, codegen::llvm_backend(), at("x.so")).error().kind,
+            ErrorKind::kInvalidArgument);
+  EXPECT_EQ(write_artifact("", p, t, codegen::llvm_backend(), at("x.so")).error().kind,
+            ErrorKind::kInvalidArgument);
   // Names that every header or library has.
   for (const char* name : {"parallel", "artifact"})
-    EXPECT_EQ(write_artifact(name, p, t, at("x.so")).error().message,
+    EXPECT_EQ(write_artifact(name, p, t, codegen::llvm_backend(), at("x.so")).error().message,
               fmt::format("\"{0}\" cannot name an artifact: lathe_{0} has a meaning of its own; "
                           "give another name",
                           name));
-  EXPECT_EQ(write_artifact("dense", p, t, at("x.h")).error().kind, ErrorKind::kInvalidArgument);
-  EXPECT_EQ(write_artifact("dense", p, t, at("no/such/folder/x.so")).error().kind, ErrorKind::kIo);
+  EXPECT_EQ(write_artifact("dense", p, t, codegen::llvm_backend(), at("x.h")).error().kind,
+            ErrorKind::kInvalidArgument);
+  EXPECT_EQ(write_artifact("dense", p, t, codegen::llvm_backend(), at("no/such/folder/x.so"))
+                .error()
+                .kind,
+            ErrorKind::kIo);
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 

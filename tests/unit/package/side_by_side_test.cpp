@@ -125,7 +125,8 @@ class SideBySide : public ::testing::Test {
   std::string at(const std::string& name) const { return folder_.at(name); }
   void write(const std::string& name, const std::string& text, const Target& t,
              const std::string& file) const {
-    const auto written = write_artifact(name, lowered(text, t), t, at(file));
+    const auto written =
+        write_artifact(name, lowered(text, t), t, codegen::llvm_backend(), at(file));
     ASSERT_TRUE(written) << written.error().text();
   }
   void write(const std::string& name, const std::string& text, const Target& t) const {
@@ -258,7 +259,8 @@ class Doubling {
 
 TEST_F(SideBySide, HandlesWithThreadsOfTheirOwnRunAtOnce) {
   const Target t = target("cpu:host;threads=3");
-  ASSERT_TRUE(write_artifact("dense", doubled_in_parallel(t, 1000), t, at("dense.so")));
+  ASSERT_TRUE(write_artifact("dense", doubled_in_parallel(t, 1000), t, codegen::llvm_backend(),
+                             at("dense.so")));
   const Library library(at("dense.so"), "dense");
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread)
@@ -272,7 +274,8 @@ TEST_F(SideBySide, HandlesWithThreadsOfTheirOwnRunAtOnce) {
 // On this machine only: the emulator does not let a forked child start threads.
 TEST_F(SideBySide, AForkedChildUsesTheHandleOfItsParent) {
   const Target t = target("cpu:host;threads=3");
-  ASSERT_TRUE(write_artifact("double", doubled_in_parallel(t, 1000), t, at("double.so")));
+  ASSERT_TRUE(write_artifact("double", doubled_in_parallel(t, 1000), t, codegen::llvm_backend(),
+                             at("double.so")));
   std::ofstream(at("forking.c")) << kForking;
   const std::string command =
       fmt::format("cd {} && {} forking.c -I. ./double.so -o forking && ./forking > out",

@@ -51,7 +51,7 @@ class ArtifactEmitter {
     return record({text(border.name), hidden(llvm::ConstantDataArray::get(m_.context, shape)),
                    number(static_cast<std::int64_t>(shape.size())), number(code), number(bits),
                    number(border.size * size_of(border.dtype)), number(border.constant),
-                   number(is_row_major(border))});
+                   number(tensor::is_plain(border))});
   }
 
   static std::pair<std::int64_t, std::int64_t> type_of(Dtype dtype) {
@@ -113,24 +113,6 @@ std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, const Target& target) {
 }
 
 }  // namespace
-
-bool is_row_major(const Border& border) {
-  std::vector<Border::Digit> digits = border.layout;
-  std::erase_if(digits, [](const auto& digit) { return digit.extent == 1; });
-  std::int64_t stride = 1;
-  for (std::size_t dim = border.shape.size(); dim-- > 0;) {
-    const std::int64_t extent = border.shape[dim];
-    if (extent == 1) continue;
-    if (digits.empty()) return false;
-    const Border::Digit digit = digits.back();
-    digits.pop_back();
-    if (digit.dim != static_cast<int>(dim) || digit.weight != 1 || digit.extent != extent ||
-        digit.stride != stride)
-      return false;
-    stride *= extent;
-  }
-  return digits.empty() && border.size == stride;
-}
 
 void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
                    const llvm::MCSubtargetInfo& info) {

@@ -1,7 +1,6 @@
 #include <sstream>
 #include <utility>
 
-#include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/package/package.h"
 #include "runtime/artifact/artifact.h"
 
@@ -113,7 +112,7 @@ std::string shape_text(const Border& border) {
 // "16 x (i1/16) ...": the place of an element in storage.
 std::string layout_text(const Border& border) {
   std::string text;
-  for (const Border::Digit& digit : border.layout) {
+  for (const tensor::Digit& digit : border.layout) {
     if (digit.extent == 1) continue;
     std::string index = fmt::format("i{}", digit.dim);
     if (digit.within > 0) index = fmt::format("({} % {})", index, digit.within);
@@ -132,7 +131,7 @@ std::string tensor_text(const char* kind, std::size_t at, const Border& border) 
   const std::string line =
       fmt::format(" *   {}[{}]  {}: {} {}{}", kind, at, border.name, name_of(border.dtype),
                   shape_text(border), border.constant ? ", constant" : "");
-  if (codegen::is_row_major(border)) return line + ", row-major\n";
+  if (tensor::is_plain(border)) return line + ", row-major\n";
   return line + fmt::format(
                     ",\n *              {} elements of storage, element [i0, ...] at {}; strides "
                     "must be NULL\n",

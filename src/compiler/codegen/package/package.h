@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "base/target.h"
+#include "compiler/codegen/backend.h"
 #include "compiler/ir/flat/flat.h"
 
 namespace lathe::package {
@@ -25,7 +26,8 @@ struct Artifact {
 // Writes `path` (say, resnet18.so) and the header beside it (resnet18.h). Both appear whole or not
 // at all. The library exports the functions of the header and nothing else.
 Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
-                                const Target& target, const std::string& path,
+                                const Target& target, const codegen::Backend& backend,
+                                const std::string& path,
                                 const std::vector<std::string>& remarks = {});
 
 }  // namespace lathe::package

@@ -3,7 +3,6 @@
 #include <span>
 
 #include "base/file.h"
-#include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/package/package.h"
 #include "runtime/artifact/embedded.h"
 
@@ -30,7 +29,7 @@ std::vector<std::string> libc(Isa isa) {
 }
 
 Result<std::vector<std::byte>> link(const codegen::Object& object, const Target& target,
-                                    const std::string& path) {
+                                    const codegen::Backend& backend, const std::string& path) {
   const auto runtime = artifact::runtime_object(target.isa);
   if (runtime.empty())
     return fail(ErrorKind::kUnsupported,
@@ -42,7 +41,7 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
   LATHE_TRY_STATUS(file.write(runtime));
   std::vector<std::string> extra = libc(target.isa);
   extra.insert(extra.begin(), file.path());
-  return codegen::link_shared(object, target, extra);
+  return backend.link(object, target, extra);
 }
 
 std::string header_of(const std::string& path) {
@@ -73,12 +72,12 @@ Status check_names(const std::string& name, const std::string& path) {
 }
 
 Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
-                                const Target& target, const std::string& path,
-                                const std::vector<std::string>& remarks) {
+                                const Target& target, const codegen::Backend& backend,
+                                const std::string& path, const std::vector<std::string>& remarks) {
   LATHE_TRY_STATUS(check_names(name, path));
   const Artifact artifact{path, header_of(path)};
-  const codegen::Object object = LATHE_TRY(codegen::generate(program, target, name));
-  const std::vector<std::byte> library = LATHE_TRY(link(object, target, path));
+  const codegen::Object object = LATHE_TRY(backend.generate(program, target, name));
+  const std::vector<std::byte> library = LATHE_TRY(link(object, target, backend, path));
   const std::string text = header_text(name, program, target, remarks);
   const PendingFile library_file(artifact.library), header_file(artifact.header);
   LATHE_TRY_STATUS(library_file.write(library));

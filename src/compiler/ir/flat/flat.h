@@ -26,6 +26,7 @@
 #include "base/dtype.h"
 #include "base/result.h"
 #include "compiler/ir/expr/expr.h"
+#include "runtime/tensor/layout.h"
 
 namespace lathe::flat {
 
@@ -194,21 +195,8 @@ struct Buffer {
   std::vector<double> literal;  // kLiteral
 };
 
-// How a border tensor is stored, for whoever fills it and for the artifact's header.
-struct Border {
-  std::string name;
-  Dtype dtype = Dtype::kF32;
-  std::vector<std::int64_t> shape;
-  // storage offset = sum stride * ((x[dim]/weight) % extent); where `within` is above 0, of x[dim]
-  // % within instead of x[dim]
-  struct Digit {
-    int dim;
-    std::int64_t weight, extent, stride, within = 0;
-  };
-  std::vector<Digit> layout;  // outermost first
-  std::int64_t size = 0;      // elements of storage
-  bool constant = false;
-};
+// How the tensors at its border are stored, for whoever fills them and for the artifact's header.
+using tensor::Border;
 
 struct Program {
   std::vector<Buffer> buffers;

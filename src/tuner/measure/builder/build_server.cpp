@@ -9,9 +9,6 @@
 #include <fstream>
 
 #include "base/hash.h"
-#include "compiler/codegen/llvm/codegen.h"
-#include "compiler/lower/lower.h"
-#include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "runtime/runner/wire.h"
 #include "tuner/measure/builder/loads.h"
@@ -24,45 +21,19 @@ namespace {
 
 using measure::Built;
 
-std::unexpected<Error> compiler_bug(const InvariantError& broken) {
-  return fail(ErrorKind::kBuild, "a bug of Lathe's compiler: {}", broken.what());
-}
-
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::vector<tensor::Border> borders_of(const std::vector<flat::Border>& borders) {
-  std::vector<tensor::Border> result;
-  for (const flat::Border& border : borders) {
-    tensor::Border own{border.name, border.dtype, border.shape, {}, border.size, border.constant};
-    for (const auto& digit : border.layout)
-      own.layout.push_back({digit.dim, digit.weight, digit.extent, digit.stride});
-    result.push_back(std::move(own));
-  }
-  return result;
-}
-
-Result<flat::Program> lowered(const te::Program& program, const schedule::Trace& trace,
-                              const Target& target) {
-  ir::Nest nest = te::naive_nest(program);
-  const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
-  if (!applied)
-    return fail_at(fmt::format("step {}", applied.error().step), ErrorKind::kIllegalSchedule, "{}",
-                   applied.error().text());
-  return lower::lower(ir::SizedNest(nest, {}), target);
-}
-
 // Code and library of a lowered program. Every error here is one of building.
-Status generate(const flat::Program& program, const Target& target, Built& built) {
-  const double start = now();
-  const auto object = LATHE_TRY(codegen::generate(program, target));
-  const double generated = now();
-  built.library = LATHE_TRY(codegen::link_shared(object, target));
-  built.codegen_seconds = generated - start;
-  built.link_seconds = now() - generated;
-  built.spills = object.spills;
-  built.code_bytes = object.code_bytes;
+Status generate(const flat::Program& program, const Target& target, driver::Backends backends,
+                Built& built) {
+  driver::Code code = LATHE_TRY(driver::compile(program, target, backends));
+  built.library = std::move(code.library);
+  built.codegen_seconds = code.generate_seconds;
+  built.link_seconds = code.link_seconds;
+  built.spills = code.object.spills;
+  built.code_bytes = code.object.code_bytes;
   return {};
 }
 
@@ -70,8 +41,8 @@ Built describe(const flat::Program& program) {
   Built built;
   built.program_hash = hex(flat::hash(program));
   built.loads_per_multiply = loads_per_multiply(program);
-  built.inputs = borders_of(program.inputs);
-  built.outputs = borders_of(program.outputs);
+  built.inputs = program.inputs;
+  built.outputs = program.outputs;
   return built;
 }
 
@@ -98,16 +69,16 @@ void keep_to(const std::vector<int>& cpus) {
 
 }  // namespace
 
-Result<Built> build(const te::Program& program, const schedule::Trace& trace,
-                    const Target& target) try {
+Result<Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target,
+                    driver::Backends backends) try {
   const double start = now();
-  const flat::Program flat_program = LATHE_TRY(lowered(program, trace, target));
+  const flat::Program flat_program = LATHE_TRY(driver::lowered(program, trace, target));
   Built built = describe(flat_program);
   built.lower_seconds = now() - start;
-  LATHE_TRY_STATUS(generate(flat_program, target, built));
+  LATHE_TRY_STATUS(generate(flat_program, target, backends, built));
   return built;
 } catch (const InvariantError& broken) {
-  return compiler_bug(broken);
+  return driver::compiler_bug(broken);
 }
 
 void BuildServer::serve() {
@@ -119,7 +90,7 @@ void BuildServer::serve() {
     try {
       reply = answer(*message);
     } catch (const InvariantError& broken) {
-      reply = compiler_bug(broken);
+      reply = driver::compiler_bug(broken);
     }
     const bool sent =
         reply ? channel_.send(reply->type, reply->body).has_value()
@@ -145,7 +116,7 @@ Result<BuildServer::Reply> BuildServer::set_up(const runner::Message& message) {
   keep_to(setup.cpus);
   program_ = LATHE_TRY(te::parse_program(setup.workload));
   program_->contract.free_layout = setup.free_layout;
-  target_ = LATHE_TRY(codegen::resolve_target(LATHE_TRY(parse_target(setup.target))));
+  target_ = LATHE_TRY(driver::resolve_target(LATHE_TRY(parse_target(setup.target)), backends_));
   limit_memory(setup.memory_bytes);
   return Reply{measure::kSetUp, {}};
 }
@@ -156,11 +127,11 @@ Result<BuildServer::Reply> BuildServer::build_candidate(const runner::Message& m
   known_.insert(request.known.begin(), request.known.end());
   const auto trace = LATHE_TRY(schedule::trace_from_json(LATHE_TRY(parse_json(request.trace))));
   const double start = now();
-  const flat::Program program = LATHE_TRY(lowered(*program_, trace, target_));
+  const flat::Program program = LATHE_TRY(driver::lowered(*program_, trace, target_));
   Built built = describe(program);
   built.lower_seconds = now() - start;
   built.known = !request.anew && known_.contains(built.program_hash);
-  if (!built.known) LATHE_TRY_STATUS(generate(program, target_, built));
+  if (!built.known) LATHE_TRY_STATUS(generate(program, target_, backends_, built));
   return Reply{measure::kBuilt, measure::encode(built)};
 }
 
@@ -169,8 +140,9 @@ Result<BuildServer::Reply> BuildServer::build_program(const runner::Message& mes
   const te::Program program = LATHE_TRY(te::parse_program(request.text));
   Target target = target_;
   target.threads = 1;
-  auto built = build(program, plain_schedule(program, target), target);
-  if (!built) built = build(program, {}, target);  // a loop a statement is always possible
+  auto built = build(program, plain_schedule(program, target), target, backends_);
+  if (!built)
+    built = build(program, {}, target, backends_);  // a loop a statement is always possible
   if (!built) return std::unexpected(built.error());
   return Reply{measure::kBuilt, measure::encode(*built)};
 }
@@ -178,7 +150,7 @@ Result<BuildServer::Reply> BuildServer::build_program(const runner::Message& mes
 Result<BuildServer::Reply> BuildServer::build_peak() {
   const PeakKernel kernel = peak_kernel(target_);
   measure::BuiltPeak peak{describe(kernel.program), kernel.flops};
-  LATHE_TRY_STATUS(generate(kernel.program, target_, peak.built));
+  LATHE_TRY_STATUS(generate(kernel.program, target_, backends_, peak.built));
   return Reply{measure::kBuilt, measure::encode(peak)};
 }
 
@@ -186,7 +158,7 @@ Result<BuildServer::Reply> BuildServer::build_stream(const runner::Message& mess
   const auto request = LATHE_TRY(measure::decode_stream(message.body));
   const flat::Program program = stream_kernel(target_, request.read, request.written);
   Built built = describe(program);
-  LATHE_TRY_STATUS(generate(program, target_, built));
+  LATHE_TRY_STATUS(generate(program, target_, backends_, built));
   return Reply{measure::kBuilt, measure::encode(built)};
 }
 

@@ -6,20 +6,22 @@
 #include <string>
 
 #include "base/target.h"
+#include "compiler/driver/driver.h"
 #include "compiler/te/program.h"
 #include "runtime/runner/channel.h"
 #include "tuner/measure/build_protocol.h"
 
 namespace lathe::builder {
 
-// From a program and a trace to a shared object: what the builder process does, for whoever wants
-// it in their own.
+// What the builder process answers about a program under a trace, for whoever wants it in their
+// own.
 Result<measure::Built> build(const te::Program& program, const schedule::Trace& trace,
-                             const Target& target);
+                             const Target& target, driver::Backends backends);
 
 class BuildServer {
  public:
-  explicit BuildServer(runner::Channel& channel) : channel_(channel) {}
+  BuildServer(runner::Channel& channel, driver::Backends backends)
+      : channel_(channel), backends_(backends) {}
   // Answers until the tuner closes its end.
   void serve();
 
@@ -36,6 +38,7 @@ class BuildServer {
   Result<Reply> build_stream(const runner::Message& message);
 
   runner::Channel& channel_;
+  driver::Backends backends_;
   std::optional<te::Program> program_;
   Target target_;
   std::set<std::string> known_;  // programs that need not be built again

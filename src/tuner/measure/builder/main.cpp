@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <new>
 
+#include "compiler/backends/backends.h"
 #include "runtime/runner/protocol.h"
 #include "tuner/measure/builder/build_server.h"
 
@@ -21,6 +22,6 @@ int main() {
   ::signal(SIGINT, SIG_IGN);  // Ctrl-C is the tuner's to handle
   std::set_new_handler([] { ::_exit(lathe::runner::kOutOfMemoryStatus); });
   lathe::runner::Channel channel{lathe::runner::Fd(lathe::runner::kChannelFd)};
-  lathe::builder::BuildServer(channel).serve();
+  lathe::builder::BuildServer(channel, lathe::backends()).serve();
   return 0;
 }

@@ -1,0 +1,12 @@
+#include "compiler/backends/backends.h"
+
+#include "compiler/codegen/llvm/codegen.h"
+
+namespace lathe {
+
+driver::Backends backends() {
+  static const codegen::Backend* const kAll[] = {&codegen::llvm_backend()};
+  return kAll;
+}
+
+}  // namespace lathe

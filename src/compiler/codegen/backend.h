@@ -1,0 +1,56 @@
+// What generates code for one kind of target, as functions: the rest of Lathe knows no other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "compiler/ir/flat/flat.h"
+
+namespace lathe::codegen {
+
+struct Object {
+  // A relocatable object. It exports `lathe_module` (runtime/module/abi.h), or the functions of an
+  // artifact and nothing else.
+  std::vector<std::byte> bytes;
+  int spills = 0;  // vector stack slots after register allocation, all functions
+  std::int64_t code_bytes = 0;
+  double emit_seconds = 0, llvm_seconds = 0;
+  // It spilled, was built again without the scheduler before register allocation, and that was
+  // better.
+  bool rescheduled = false;
+};
+
+// A form of the code that `lathe show` prints.
+struct Listing {
+  const char* name;  // of `--what`
+  Result<std::string> (*text)(const flat::Program& program, const Target& target);
+};
+
+struct Backend {
+  const char* name;
+  // In every record: times compare only between equal versions. It goes up when the code that is
+  // generated gets faster or slower.
+  int version;
+  std::string (*built_with)();  // "LLVM 19.1.7"
+  // Whether it generates code for such targets, resolved or not.
+  bool (*accepts)(const Target& target);
+  // Fills the derived members of a target (vector width, registers, FMA ...) and resolves "host".
+  // The error for an unknown processor names similar ones.
+  Result<Target> (*resolve_target)(const Target& target);
+  // With the name of an artifact, the object also has its table and the functions lathe_NAME_...,
+  // which need the artifact's runtime beside them (runtime/artifact).
+  Result<Object> (*generate)(const flat::Program& program, const Target& target,
+                             const std::string& artifact);
+  // A shared object that imports nothing: an undefined symbol is an error. `extra` are objects that
+  // are linked beside it and arguments for the linker (an artifact's runtime, "-lc").
+  Result<std::vector<std::byte>> (*link)(const Object& object, const Target& target,
+                                         const std::vector<std::string>& extra);
+  std::span<const Listing> listings;
+};
+
+}  // namespace lathe::codegen

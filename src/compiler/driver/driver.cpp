@@ -1,0 +1,69 @@
+#include "compiler/driver/driver.h"
+
+#include <chrono>
+
+#include "compiler/lower/lower.h"
+#include "compiler/te/naive_nest.h"
+
+namespace lathe::driver {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Result<const codegen::Backend*> backend_for(const Target& target, Backends backends) {
+  for (const codegen::Backend* backend : backends)
+    if (backend->accepts(target)) return backend;
+  return fail(ErrorKind::kUnsupported, "this build of lathe generates no code for {}",
+              target.text());
+}
+
+Result<Target> resolve_target(const Target& target, Backends backends) {
+  return LATHE_TRY(backend_for(target, backends))->resolve_target(target);
+}
+
+Result<ir::Nest> scheduled(const te::Program& program, const schedule::Trace& trace) {
+  ir::Nest nest = te::naive_nest(program);
+  const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
+  if (!applied)
+    return fail_at(fmt::format("step {}", applied.error().step), ErrorKind::kIllegalSchedule, "{}",
+                   applied.error().text());
+  return nest;
+}
+
+Result<flat::Program> lowered(const te::Program& program, const schedule::Trace& trace,
+                              const Target& target) {
+  const ir::Nest nest = LATHE_TRY(scheduled(program, trace));
+  return lower::lower(ir::SizedNest(nest, {}), target);
+}
+
+Result<Code> compile(const flat::Program& program, const Target& target, Backends backends) {
+  const codegen::Backend& backend = *LATHE_TRY(backend_for(target, backends));
+  Code code;
+  const double start = now();
+  code.object = LATHE_TRY(backend.generate(program, target, ""));
+  const double generated = now();
+  code.library = LATHE_TRY(backend.link(code.object, target, {}));
+  code.generate_seconds = generated - start;
+  code.link_seconds = now() - generated;
+  return code;
+}
+
+Result<Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target,
+                    Backends backends) try {
+  Built built;
+  built.program = LATHE_TRY(lowered(program, trace, target));
+  built.code = LATHE_TRY(compile(built.program, target, backends));
+  return built;
+} catch (const InvariantError& broken) {
+  return compiler_bug(broken);
+}
+
+std::unexpected<Error> compiler_bug(const InvariantError& broken) {
+  return fail(ErrorKind::kBuild, "a bug of Lathe's compiler: {}", broken.what());
+}
+
+}  // namespace lathe::driver
