@@ -23,10 +23,10 @@ Result<std::vector<Workload>> workloads() {
 
 Target bench_target() {
   Target target;
-  target.mcpu = "x86-64-v4";
-  target.vector_bits = 512;
-  target.vector_registers = 32;
-  target.has_fma = true;
+  target.as_cpu().mcpu = "x86-64-v4";
+  target.as_cpu().vector_bits = 512;
+  target.as_cpu().vector_registers = 32;
+  target.as_cpu().has_fma = true;
   return target;
 }
 

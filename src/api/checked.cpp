@@ -68,17 +68,18 @@ std::optional<Checked> without(const Target& target, Checking checking) {
   if (check_runs_here(target)) return std::nullopt;
   return Checked{.sentence = fmt::format(
                      "was not checked: it is for {} and could not run where it was made ({})",
-                     target.text(), host_fingerprint().cpu_name)};
+                     target.text(), host_fingerprint().as_cpu().cpu_name)};
 }
 
 Checked passed(const te::Program& program, double error) {
   return {.done = true,
-          .sentence = fmt::format("was checked on {}: it ran on random inputs between guard pages, "
-                                  "and its outputs agree with "
-                                  "a reference made apart from it of the same expression; the "
-                                  "largest error is {:.2g} of the "
-                                  "largest output, where {:.2g} was allowed",
-                                  host_fingerprint().cpu_name, error, program.contract.max_error)};
+          .sentence =
+              fmt::format("was checked on {}: it ran on random inputs between guard pages, "
+                          "and its outputs agree with "
+                          "a reference made apart from it of the same expression; the "
+                          "largest error is {:.2g} of the "
+                          "largest output, where {:.2g} was allowed",
+                          host_fingerprint().as_cpu().cpu_name, error, program.contract.max_error)};
 }
 
 std::unexpected<Error> refused(Error error) {

@@ -43,7 +43,7 @@ std::string size_text(std::int64_t bytes) {
 }
 
 Check processor() {
-  const Fingerprint machine = host_fingerprint();
+  const CpuFingerprint machine = host_fingerprint().as_cpu();
   return {"processor",
           State::kFine,
           fmt::format("{} ({}), caches: {} and {} a core, {} in all", machine.cpu_name,
@@ -64,18 +64,18 @@ Check cores(const Target& target) {
   const double quota = quota_of_cores();
   Check check{"cores",
               State::kFine,
-              fmt::format("{} of {} may be used", allowed, host_fingerprint().cores),
+              fmt::format("{} of {} may be used", allowed, host_fingerprint().as_cpu().cores),
               {}};
   if (quota > 0 && quota < allowed) {
     check.state = State::kDoubtful;
     check.finding += fmt::format(", a quota allows {:.2g} of them at a time", quota);
     check.advice = "a quota stops programs in the middle of a call; run without one";
   }
-  if (allowed < target.threads) {
+  if (allowed < target.as_cpu().threads) {
     check.state = State::kBroken;
     check.advice = fmt::format("the target has {} threads: allow as many cores, or give --threads",
-                               target.threads);
-  } else if (allowed == target.threads && check.state == State::kFine) {
+                               target.as_cpu().threads);
+  } else if (allowed == target.as_cpu().threads && check.state == State::kFine) {
     check.finding += "; building and timing take turns";
   }
   return check;

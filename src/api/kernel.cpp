@@ -65,7 +65,8 @@ Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program,
   LATHE_TRY(check_library(program, trace, target, built.code.library, checking));
   auto module = LATHE_TRY(module::load_module(built.code.library));
   return std::unique_ptr<Kernel>(new Kernel(std::move(module), std::move(built.program.inputs),
-                                            std::move(built.program.outputs), target.threads));
+                                            std::move(built.program.outputs),
+                                            target.as_cpu().threads));
 }
 
 void Kernel::prepare() {

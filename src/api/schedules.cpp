@@ -72,9 +72,10 @@ std::string flags_between(const te::Program& program, const Target& target,
   if (other->contract.max_error != program.contract.max_error)
     add(fmt::format("--max-error {}", other->contract.max_error));
   Target alike = target;
-  alike.threads = on->threads;
+  alike.as_cpu().threads = on->as_cpu().threads;
   if (alike != *on) add("--target '" + run.target + "'");
-  else if (target.threads != on->threads) add(fmt::format("--threads {}", on->threads));
+  else if (target.as_cpu().threads != on->as_cpu().threads)
+    add(fmt::format("--threads {}", on->as_cpu().threads));
   if (run.cache_mode != cache_mode) add("--cache " + run.cache_mode);
   return flags;
 }

@@ -178,10 +178,11 @@ Result<Workload> make_workload(const WorkloadRequest& request) {
 
 Result<Target> make_target(const std::string& text, int threads) {
   Target target = LATHE_TRY(parse_target(text));
-  if (threads > 0 && text.find("threads=") != std::string::npos && target.threads != threads)
+  int& own = target.as_cpu().threads;
+  if (threads > 0 && text.find("threads=") != std::string::npos && own != threads)
     return fail_at("--threads", ErrorKind::kInvalidArgument,
-                   "{} threads here, {} in the target; give one of them", threads, target.threads);
-  if (threads > 0) target.threads = threads;
+                   "{} threads here, {} in the target; give one of them", threads, own);
+  if (threads > 0) own = threads;
   return driver::resolve_target(target, backends());
 }
 
@@ -208,11 +209,12 @@ std::string names_sentence(const te::Program& program) {
 }
 
 Status check_runs_here(const Target& target) {
-  const Target host = LATHE_TRY(make_target("cpu:host", 1));
-  const char* lacks = target.isa != host.isa                            ? "is of another kind"
-                      : target.vector_bits > host.vector_bits           ? "has narrower vectors"
-                      : target.has_avx512_masks > host.has_avx512_masks ? "has no AVX-512"
-                      : target.has_fma > host.has_fma ? "has no fused multiply-add"
+  const Target machine = LATHE_TRY(make_target("cpu:host", 1));
+  const CpuTarget &wanted = target.as_cpu(), &host = machine.as_cpu();
+  const char* lacks = wanted.isa != host.isa                            ? "is of another kind"
+                      : wanted.vector_bits > host.vector_bits           ? "has narrower vectors"
+                      : wanted.has_avx512_masks > host.has_avx512_masks ? "has no AVX-512"
+                      : wanted.has_fma > host.has_fma ? "has no fused multiply-add"
                                                       : nullptr;
   if (lacks == nullptr) return {};
   return fail_at("--target", ErrorKind::kInvalidArgument,

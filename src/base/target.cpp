@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kForm =
     "write it as cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N], e.g. cpu:host";
 
-Status set_option(Target& target, const std::string& option) {
+Status set_option(CpuTarget& target, const std::string& option) {
   const auto eq = option.find('=');
   const std::string key = option.substr(0, eq);
   const std::string value = eq == std::string::npos ? "" : option.substr(eq + 1);
@@ -77,17 +77,21 @@ std::int64_t cache_bytes(int level, const std::string& type) {
 
 }  // namespace
 
-std::string Target::text() const {
+std::string CpuTarget::text() const {
   std::string out = "cpu:" + mcpu;
   for (const auto& feature : features) out += "," + feature;
   if (isa == Isa::kAArch64) out += ";isa=aarch64";
   return out + fmt::format(";threads={}", threads);
 }
 
+std::string Target::text() const {
+  return std::visit([](const auto& of) { return of.text(); }, device);
+}
+
 Result<Target> parse_target(std::string_view text) {
   if (!text.starts_with("cpu:"))
     return fail(ErrorKind::kInvalidArgument, "unknown target \"{}\"; {}", text, kForm);
-  Target target;
+  CpuTarget target;
   const auto options = split(text.substr(4), ';');
   const auto words = split(options[0], ',');
   LATHE_TRY_STATUS(refuse_twice(words, options));
@@ -102,18 +106,26 @@ Result<Target> parse_target(std::string_view text) {
   }
   std::ranges::sort(target.features);
   for (std::size_t i = 1; i < options.size(); ++i) LATHE_TRY_STATUS(set_option(target, options[i]));
-  return target;
+  return Target{target};
 }
 
-std::string Fingerprint::cpu() const { return fmt::format("{}/{}/{}", family, model, stepping); }
+std::string CpuFingerprint::cpu() const { return fmt::format("{}/{}/{}", family, model, stepping); }
 
-std::string Fingerprint::text() const {
+std::string CpuFingerprint::text() const {
   return fmt::format("{} ({}) L1d={} L2={} L3={} cores={}", cpu_name, cpu(), l1d_bytes, l2_bytes,
                      l3_bytes, cores);
 }
 
+std::string Fingerprint::cpu() const {
+  return std::visit([](const auto& of) { return of.cpu(); }, device);
+}
+
+std::string Fingerprint::text() const {
+  return std::visit([](const auto& of) { return of.text(); }, device);
+}
+
 Fingerprint host_fingerprint() {
-  Fingerprint print;
+  CpuFingerprint print;
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line) && !line.empty();) {
     const auto colon = line.find(':');
@@ -130,7 +142,7 @@ Fingerprint host_fingerprint() {
   print.l2_bytes = cache_bytes(2, "Unified");
   print.l3_bytes = cache_bytes(3, "Unified");
   print.cores = static_cast<int>(std::thread::hardware_concurrency());
-  return print;
+  return Fingerprint{print};
 }
 
 }  // namespace lathe

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -16,15 +17,15 @@ namespace lathe {
 
 enum class Isa { kX86, kAArch64 };
 
-struct Target {
+// What a processor's programs are generated for.
+struct CpuTarget {
   std::string mcpu;                   // LLVM's name
   std::vector<std::string> features;  // "+avx2", "-avx512f", sorted
   Isa isa = Isa::kX86;
   bool isa_given = false;  // by the text; canonical text gives it wherever it is not x86
   int threads = 1;         // of the measured program
 
-  // Derived from mcpu and features by resolve_target() in compiler/codegen, which asks LLVM; zero
-  // until then.
+  // Derived from mcpu and features by the back end that resolves the target; zero until then.
   int vector_bits = 0;       // widest vector register: 128, 256 or 512
   int vector_registers = 0;  // 16 or 32
   bool has_fma = false;
@@ -33,20 +34,44 @@ struct Target {
 
   int lanes(int element_bytes) const { return vector_bits / 8 / element_bytes; }
   std::string text() const;  // canonical
+};
+
+// The order of the alternatives below.
+enum class DeviceKind { kCpu };
+
+struct Target {
+  std::variant<CpuTarget> device;
+
+  DeviceKind kind() const { return static_cast<DeviceKind>(device.index()); }
+  // Of a target of that kind only.
+  const CpuTarget& as_cpu() const { return std::get<CpuTarget>(device); }
+  CpuTarget& as_cpu() { return std::get<CpuTarget>(device); }
+  std::string text() const;  // canonical
   friend bool operator==(const Target& a, const Target& b) { return a.text() == b.text(); }
 };
 
 // Syntax only: whether LLVM knows the cpu is for codegen's resolve_target to say.
 Result<Target> parse_target(std::string_view text);
 
-// The machine a measurement came from, stored with every record.
-struct Fingerprint {
+struct CpuFingerprint {
   std::string cpu_name;  // "Intel(R) Xeon(R) Processor"
   int family = 0, model = 0, stepping = 0;
   std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // a core's L1 and L2, the whole L3
   int cores = 0;
+  std::string text() const;
+  std::string cpu() const;
+};
+
+// The device that a measurement came from, stored with every record.
+struct Fingerprint {
+  std::variant<CpuFingerprint> device;
+
+  DeviceKind kind() const { return static_cast<DeviceKind>(device.index()); }
+  // Of a device of that kind only.
+  const CpuFingerprint& as_cpu() const { return std::get<CpuFingerprint>(device); }
+  CpuFingerprint& as_cpu() { return std::get<CpuFingerprint>(device); }
   std::string text() const;  // canonical, one line
-  // Times compare only between equal cpu(): family/model/stepping.
+  // Times compare only between devices of one such text: family/model/stepping of a processor.
   std::string cpu() const;
 };
 Fingerprint host_fingerprint();

@@ -7,18 +7,18 @@ namespace lathe::test {
 
 inline Target avx512(int threads = 1) {
   Target target = *parse_target("cpu:x86-64-v4");
-  target.threads = threads;
-  target.vector_bits = 512;
-  target.vector_registers = 32;
-  target.has_fma = target.has_f16c = target.has_avx512_masks = true;
+  target.as_cpu().threads = threads;
+  target.as_cpu().vector_bits = 512;
+  target.as_cpu().vector_registers = 32;
+  target.as_cpu().has_fma = target.as_cpu().has_f16c = target.as_cpu().has_avx512_masks = true;
   return target;
 }
 
 inline Target sse(int threads = 1) {
   Target target = *parse_target("cpu:x86-64");
-  target.threads = threads;
-  target.vector_bits = 128;
-  target.vector_registers = 16;
+  target.as_cpu().threads = threads;
+  target.as_cpu().vector_bits = 128;
+  target.as_cpu().vector_registers = 16;
   return target;
 }
 

@@ -22,8 +22,8 @@ bool teaches(const model::Rows& rows) {
 }  // namespace
 
 std::string target_class(const Target& target) {
-  return fmt::format("{}, {}-bit vectors", target.isa == Isa::kX86 ? "x86" : "aarch64",
-                     target.vector_bits);
+  return fmt::format("{}, {}-bit vectors", target.as_cpu().isa == Isa::kX86 ? "x86" : "aarch64",
+                     target.as_cpu().vector_bits);
 }
 
 Result<model::GlobalModel> train_global(const History& history, const GlobalOptions& options) {

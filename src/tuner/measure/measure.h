@@ -138,11 +138,12 @@ class Measurer {
   // others.
   virtual Result<RaceOutcome> race(const std::vector<Candidate>& candidates,
                                    const RaceOptions& options) = 0;
-  // Machine's peak of fused multiply-adds in f32, FLOP/s, for target.threads threads, as it is now.
+  // Machine's peak of fused multiply-adds in f32, FLOP/s, for the target's threads, as
+  // it is now.
   virtual Result<double> peak_flops() = 0;
-  // Bytes a second that the machine moves on target.threads threads when it only reads as much as
-  // the workload's inputs and writes as much as its outputs, once each; warm or cold as the options
-  // say, as it is now. 0: not known.
+  // Bytes a second that the machine moves on the target's threads when it only reads as
+  // much as the workload's inputs and writes as much as its outputs, once each; warm or cold as the
+  // options say, as it is now. 0: not known.
   virtual Result<double> bandwidth() { return 0.0; }
 };
 

@@ -42,17 +42,18 @@ class ProcessMeasurer final : public Measurer {
 Status check_options(const Target& target, const Options& options) {
   if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
   const auto cpus = static_cast<int>(allowed_cpus().size());
-  if (target.threads > cpus && options.visits > 0)
+  const int threads = target.as_cpu().threads;
+  if (threads > cpus && options.visits > 0)
     return fail(ErrorKind::kInvalidArgument,
-                "{} threads cannot be timed on {} processors; use --threads {}", target.threads,
-                cpus, cpus);
+                "{} threads cannot be timed on {} processors; use --threads {}", threads, cpus,
+                cpus);
   return {};
 }
 
 // The last processors are timed on: the first ones serve most interrupts.
 void place(Session& session) {
   const auto cpus = allowed_cpus();
-  const auto timed = static_cast<std::size_t>(session.target.threads);
+  const auto timed = static_cast<std::size_t>(session.target.as_cpu().threads);
   if (cpus.size() < timed) return;
   session.runner_cpus.assign(cpus.end() - static_cast<std::ptrdiff_t>(timed), cpus.end());
   session.other_cpus.assign(cpus.begin(), cpus.end() - static_cast<std::ptrdiff_t>(timed));
@@ -67,7 +68,8 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, cons
   session.gate = SentinelGate(options.sentinel_tolerance);
   session.rng = Rng(options.seed ^ 0x6d656173757265U);
   place(session);
-  session.overlap = options.jobs > target.threads && !session.other_cpus.empty();
+  const int threads = target.as_cpu().threads;
+  session.overlap = options.jobs > threads && !session.other_cpus.empty();
   const std::string runner =
       options.runner.empty() ? LATHE_TRY(find_helper("lathe-runner")) : options.runner;
   const std::string builder =
@@ -75,15 +77,15 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, cons
 
   session.inputs = random_inputs(program, options.seed);
   const auto borders = plain_inputs(program);
-  const runner::Workload workload{borders, plain_outputs(program), target.threads,
-                                  session.runner_cpus, options.memory_bytes};
+  const runner::Workload workload{borders, plain_outputs(program), threads, session.runner_cpus,
+                                  options.memory_bytes};
   session.runner = std::make_unique<RunnerClient>(runner, workload,
                                                   LATHE_TRY(inputs_file(borders, session.inputs)));
   auto measurer = std::make_unique<ProcessMeasurer>(std::move(session));
   Session& own = measurer->session_;  // where `known` stays
   const Setup setup{te::print_program(program), target.text(), program.contract.free_layout,
                     options.memory_bytes, own.overlap ? own.other_cpus : std::vector<int>{}};
-  const int builders = own.overlap ? options.jobs - target.threads : options.jobs;
+  const int builders = own.overlap ? options.jobs - threads : options.jobs;
   for (int b = 0; b < builders; ++b)
     own.builders.push_back(std::make_unique<BuilderClient>(builder, setup, own.known));
   // They start while the caller prepares the first batch.

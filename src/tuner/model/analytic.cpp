@@ -26,13 +26,15 @@ bool writes_registers(const analysis::FootprintPlan& plan) {
 }  // namespace
 
 Machine machine_of(const Target& target, const Fingerprint& fingerprint) {
+  const CpuTarget& cpu = target.as_cpu();
+  const CpuFingerprint& own = fingerprint.as_cpu();
   Machine m;
-  if (target.vector_bits > 0) m.vector_bytes = target.vector_bits / 8;
-  if (target.vector_registers > 0) m.registers = target.vector_registers;
-  m.threads = std::max(1, target.threads);
-  if (fingerprint.l1d_bytes > 0) m.l1_bytes = static_cast<double>(fingerprint.l1d_bytes);
-  if (fingerprint.l2_bytes > 0) m.l2_bytes = static_cast<double>(fingerprint.l2_bytes);
-  if (fingerprint.l3_bytes > 0) m.l3_bytes = static_cast<double>(fingerprint.l3_bytes);
+  if (cpu.vector_bits > 0) m.vector_bytes = cpu.vector_bits / 8;
+  if (cpu.vector_registers > 0) m.registers = cpu.vector_registers;
+  m.threads = std::max(1, cpu.threads);
+  if (own.l1d_bytes > 0) m.l1_bytes = static_cast<double>(own.l1d_bytes);
+  if (own.l2_bytes > 0) m.l2_bytes = static_cast<double>(own.l2_bytes);
+  if (own.l3_bytes > 0) m.l3_bytes = static_cast<double>(own.l3_bytes);
   return m;
 }
 

@@ -22,39 +22,41 @@ Json rounded(double value) {
 }
 
 Json to_json(const Target& target) {
+  const CpuTarget& cpu = target.as_cpu();
   return {{"text", target.text()},
-          {"vector_bits", target.vector_bits},
-          {"vector_registers", target.vector_registers},
-          {"fma", target.has_fma},
-          {"f16c", target.has_f16c},
-          {"avx512_masks", target.has_avx512_masks}};
+          {"vector_bits", cpu.vector_bits},
+          {"vector_registers", cpu.vector_registers},
+          {"fma", cpu.has_fma},
+          {"f16c", cpu.has_f16c},
+          {"avx512_masks", cpu.has_avx512_masks}};
 }
 Result<Target> target_from(const Json& json) {
   Target target = LATHE_TRY(parse_target(LATHE_TRY(json_string(json, "text"))));
-  target.vector_bits = static_cast<int>(LATHE_TRY(json_int(json, "vector_bits")));
-  target.vector_registers = static_cast<int>(LATHE_TRY(json_int(json, "vector_registers")));
-  target.has_fma = LATHE_TRY(json_bool(json, "fma"));
-  target.has_f16c = LATHE_TRY(json_bool(json, "f16c"));
-  target.has_avx512_masks = LATHE_TRY(json_bool(json, "avx512_masks"));
+  CpuTarget& cpu = target.as_cpu();
+  cpu.vector_bits = static_cast<int>(LATHE_TRY(json_int(json, "vector_bits")));
+  cpu.vector_registers = static_cast<int>(LATHE_TRY(json_int(json, "vector_registers")));
+  cpu.has_fma = LATHE_TRY(json_bool(json, "fma"));
+  cpu.has_f16c = LATHE_TRY(json_bool(json, "f16c"));
+  cpu.has_avx512_masks = LATHE_TRY(json_bool(json, "avx512_masks"));
   return target;
 }
 
 Json to_json(const Fingerprint& machine) {
-  return {{"cpu_name", machine.cpu_name},   {"family", machine.family},
-          {"model", machine.model},         {"stepping", machine.stepping},
-          {"l1d_bytes", machine.l1d_bytes}, {"l2_bytes", machine.l2_bytes},
-          {"l3_bytes", machine.l3_bytes},   {"cores", machine.cores}};
+  const CpuFingerprint& cpu = machine.as_cpu();
+  return {{"cpu_name", cpu.cpu_name}, {"family", cpu.family},       {"model", cpu.model},
+          {"stepping", cpu.stepping}, {"l1d_bytes", cpu.l1d_bytes}, {"l2_bytes", cpu.l2_bytes},
+          {"l3_bytes", cpu.l3_bytes}, {"cores", cpu.cores}};
 }
 Result<Fingerprint> machine_from(const Json& json) {
   const auto number = [&](const char* member) { return json_int(json, member); };
-  return Fingerprint{.cpu_name = LATHE_TRY(json_string(json, "cpu_name")),
-                     .family = static_cast<int>(LATHE_TRY(number("family"))),
-                     .model = static_cast<int>(LATHE_TRY(number("model"))),
-                     .stepping = static_cast<int>(LATHE_TRY(number("stepping"))),
-                     .l1d_bytes = LATHE_TRY(number("l1d_bytes")),
-                     .l2_bytes = LATHE_TRY(number("l2_bytes")),
-                     .l3_bytes = LATHE_TRY(number("l3_bytes")),
-                     .cores = static_cast<int>(LATHE_TRY(number("cores")))};
+  return Fingerprint{CpuFingerprint{.cpu_name = LATHE_TRY(json_string(json, "cpu_name")),
+                                    .family = static_cast<int>(LATHE_TRY(number("family"))),
+                                    .model = static_cast<int>(LATHE_TRY(number("model"))),
+                                    .stepping = static_cast<int>(LATHE_TRY(number("stepping"))),
+                                    .l1d_bytes = LATHE_TRY(number("l1d_bytes")),
+                                    .l2_bytes = LATHE_TRY(number("l2_bytes")),
+                                    .l3_bytes = LATHE_TRY(number("l3_bytes")),
+                                    .cores = static_cast<int>(LATHE_TRY(number("cores")))}};
 }
 
 // Columns, each with an entry a configuration: they compress better than rows.

@@ -254,12 +254,30 @@ std::vector<Config> all_configs(const Space& space) {
   return out;
 }
 
+namespace {
+
+Result<Derived> derive_for_cpu(const te::Program& program, const Target& target, Flavour flavour) {
+  return derive_register_tile(program, target.as_cpu(), flavour);
+}
+
+struct Rules {
+  DeviceKind kind;
+  Result<Derived> (*derive)(const te::Program& program, const Target& target, Flavour flavour);
+};
+constexpr Rules kRules[] = {{DeviceKind::kCpu, derive_for_cpu}};
+
+}  // namespace
+
 Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target,
                                             Flavour flavour) {
-  auto impl = std::make_unique<Space::Impl>();
-  impl->program = program;
-  impl->derived = LATHE_TRY(derive_register_tile(program, target, flavour));
-  return finish_space(std::move(impl));
+  for (const Rules& rules : kRules) {
+    if (rules.kind != target.kind()) continue;
+    auto impl = std::make_unique<Space::Impl>();
+    impl->program = program;
+    impl->derived = LATHE_TRY(rules.derive(program, target, flavour));
+    return finish_space(std::move(impl));
+  }
+  return fail(ErrorKind::kUnsupported, "no rules derive a space for {}", target.text());
 }
 
 }  // namespace lathe::space

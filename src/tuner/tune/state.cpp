@@ -52,7 +52,7 @@ State::State(const Subject& subject, store::Store& store, const Target& target,
       options_(options),
       learns_(learns),
       fingerprint_(machine_of(options)),
-      cost_(options.jobs > target.threads, options.jobs) {
+      cost_(options.jobs > target.as_cpu().threads, options.jobs) {
   rows_.width = subject.feature_width();
 }
 

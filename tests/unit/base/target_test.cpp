@@ -37,10 +37,10 @@ TEST(Target, CanonicalTextParsesToItself) {
 
 TEST(Target, FieldsAreFilled) {
   const Target target = *parse_target("cpu:cortex-a72,-sve;isa=aarch64;threads=3");
-  EXPECT_EQ(target.mcpu, "cortex-a72");
-  EXPECT_EQ(target.features, std::vector<std::string>{"-sve"});
-  EXPECT_EQ(target.isa, Isa::kAArch64);
-  EXPECT_EQ(target.threads, 3);
+  EXPECT_EQ(target.as_cpu().mcpu, "cortex-a72");
+  EXPECT_EQ(target.as_cpu().features, std::vector<std::string>{"-sve"});
+  EXPECT_EQ(target.as_cpu().isa, Isa::kAArch64);
+  EXPECT_EQ(target.as_cpu().threads, 3);
 }
 
 TEST(Target, RefusalsSayWhatIsWrongAndWhatToWrite) {
@@ -73,25 +73,25 @@ TEST(Target, RefusalsSayWhatIsWrongAndWhatToWrite) {
 
 TEST(Target, LanesFollowTheVectorWidth) {
   Target target;
-  target.vector_bits = 512;
-  EXPECT_EQ(target.lanes(4), 16);
-  EXPECT_EQ(target.lanes(8), 8);
-  EXPECT_EQ(target.lanes(2), 32);
+  target.as_cpu().vector_bits = 512;
+  EXPECT_EQ(target.as_cpu().lanes(4), 16);
+  EXPECT_EQ(target.as_cpu().lanes(8), 8);
+  EXPECT_EQ(target.as_cpu().lanes(2), 32);
 }
 
 TEST(Fingerprint, OfThisMachineIsFilledAndStable) {
   const Fingerprint print = host_fingerprint();
-  EXPECT_FALSE(print.cpu_name.empty());
-  EXPECT_GE(print.cores, 1);
+  EXPECT_FALSE(print.as_cpu().cpu_name.empty());
+  EXPECT_GE(print.as_cpu().cores, 1);
   EXPECT_EQ(print.text(), host_fingerprint().text());
   EXPECT_EQ(print.text().find('\n'), std::string::npos);
 }
 
 TEST(Fingerprint, CpuIsFamilyModelStepping) {
   Fingerprint print;
-  print.family = 26;
+  print.as_cpu().family = 26;
   print.model = 2;
-  print.stepping = 1;
+  print.as_cpu().stepping = 1;
   EXPECT_EQ(print.cpu(), "26/2/1");
 }
 

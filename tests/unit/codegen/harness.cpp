@@ -50,7 +50,7 @@ Target resolved(const std::string& text) {
 }
 
 std::string test_name(const Target& target) {
-  std::string name = fmt::format("{}_{}", target.mcpu, target.threads);
+  std::string name = fmt::format("{}_{}", target.as_cpu().mcpu, target.as_cpu().threads);
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name;

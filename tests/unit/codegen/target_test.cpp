@@ -30,18 +30,18 @@ TEST(ResolveTarget, DerivesWidthRegistersAndFeatures) {
   for (const Case& c : cases) {
     const auto target = resolve(c.text);
     ASSERT_TRUE(target) << target.error().text();
-    EXPECT_EQ(target->vector_bits, c.bits) << c.text;
-    EXPECT_EQ(target->vector_registers, c.registers) << c.text;
-    EXPECT_EQ(target->has_fma, c.fma) << c.text;
-    EXPECT_EQ(target->has_f16c, c.f16c) << c.text;
-    EXPECT_EQ(target->has_avx512_masks, c.masks) << c.text;
+    EXPECT_EQ(target->as_cpu().vector_bits, c.bits) << c.text;
+    EXPECT_EQ(target->as_cpu().vector_registers, c.registers) << c.text;
+    EXPECT_EQ(target->as_cpu().has_fma, c.fma) << c.text;
+    EXPECT_EQ(target->as_cpu().has_f16c, c.f16c) << c.text;
+    EXPECT_EQ(target->as_cpu().has_avx512_masks, c.masks) << c.text;
   }
 }
 
 TEST(ResolveTarget, TheIsaFollowsFromTheCpu) {
   const auto target = resolve("cpu:cortex-a76;threads=2");
   ASSERT_TRUE(target) << target.error().text();
-  EXPECT_EQ(target->isa, Isa::kAArch64);
+  EXPECT_EQ(target->as_cpu().isa, Isa::kAArch64);
   EXPECT_EQ(target->text(), "cpu:cortex-a76;isa=aarch64;threads=2");
   EXPECT_EQ(resolve("cpu:znver3")->isa, Isa::kX86);
 }
@@ -49,20 +49,20 @@ TEST(ResolveTarget, TheIsaFollowsFromTheCpu) {
 TEST(ResolveTarget, HostIsNeverStoredAsHost) {
   const auto target = resolve("cpu:host;threads=2");
   ASSERT_TRUE(target) << target.error().text();
-  EXPECT_NE(target->mcpu, "host");
-  EXPECT_EQ(target->threads, 2);
-  EXPECT_GE(target->vector_bits, 128);
+  EXPECT_NE(target->as_cpu().mcpu, "host");
+  EXPECT_EQ(target->as_cpu().threads, 2);
+  EXPECT_GE(target->as_cpu().vector_bits, 128);
   // The stored text means the same target again.
   const auto again = resolve(target->text());
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(again->text(), target->text());
-  EXPECT_EQ(again->vector_bits, target->vector_bits);
+  EXPECT_EQ(again->vector_bits, target->as_cpu().vector_bits);
 }
 
 TEST(ResolveTarget, UsersFeaturesWinOnTheHost) {
   const auto target = resolve("cpu:host,-avx512f");
-  if (!target || target->isa != Isa::kX86) GTEST_SKIP() << "not an x86 machine";
-  EXPECT_LE(target->vector_bits, 256);
+  if (!target || target->as_cpu().isa != Isa::kX86) GTEST_SKIP() << "not an x86 machine";
+  EXPECT_LE(target->as_cpu().vector_bits, 256);
 }
 
 TEST(ResolveTarget, UnknownNamesAreAnsweredWithSimilarOnes) {

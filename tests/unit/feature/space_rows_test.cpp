@@ -24,10 +24,10 @@ const char* const kPrograms[] = {
 std::unique_ptr<space::Space> space_of(const std::string& text,
                                        space::Flavour flavour = space::Flavour::kDefault) {
   Target target;
-  target.mcpu = "x86-64-v4";
-  target.vector_bits = 512;
-  target.vector_registers = 32;
-  target.has_fma = true;
+  target.as_cpu().mcpu = "x86-64-v4";
+  target.as_cpu().vector_bits = 512;
+  target.as_cpu().vector_registers = 32;
+  target.as_cpu().has_fma = true;
   auto program = te::parse_program(text);
   EXPECT_TRUE(program) << program.error().text();
   auto space = space::derive_space(*program, target, flavour);

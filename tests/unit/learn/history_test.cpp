@@ -25,9 +25,9 @@ namespace {
 
 Target a_target() {
   Target target = *parse_target("cpu:x86-64-v4");
-  target.vector_bits = 512;
-  target.vector_registers = 32;
-  target.has_fma = true;
+  target.as_cpu().vector_bits = 512;
+  target.as_cpu().vector_registers = 32;
+  target.as_cpu().has_fma = true;
   return target;
 }
 

@@ -16,13 +16,13 @@ namespace lathe::testing {
 // Target of each sort: with and without the instructions that passes ask for.
 inline Target old_x86() {
   Target target;
-  target.vector_bits = 128;
+  target.as_cpu().vector_bits = 128;
   return target;
 }
 inline Target new_x86() {
   Target target;
-  target.vector_bits = 512;
-  target.has_fma = target.has_f16c = true;
+  target.as_cpu().vector_bits = 512;
+  target.as_cpu().has_fma = target.as_cpu().has_f16c = true;
   return target;
 }
 

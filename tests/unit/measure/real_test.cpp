@@ -101,8 +101,8 @@ TEST(CompiledReference, AgreesWithTheInterpreter) {
     const auto program = te::parse_program(text);
     ASSERT_TRUE(program.has_value()) << program.error().text();
     const te::Program reference = reference_program(*program).program;
-    const auto built =
-        builder::build(reference, builder::plain_schedule(reference, host()), host(), backends());
+    const auto built = builder::build(
+        reference, builder::plain_schedule(reference, host().as_cpu()), host(), backends());
     ASSERT_TRUE(built.has_value()) << built.error().text();
     const auto values = random_inputs(*program, 5);
     std::vector<interp::Tensor> inputs;
@@ -145,7 +145,8 @@ TEST(RealMeasurer, DefaultCodeOfEveryProgramIsRight) {
     const auto program = te::parse_program(text);
     const auto measurer = make_measurer(*program, host(), options());
     ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
-    const auto outcomes = measure(**measurer, {{}, builder::plain_schedule(*program, host())});
+    const auto outcomes =
+        measure(**measurer, {{}, builder::plain_schedule(*program, host().as_cpu())});
     ASSERT_EQ(outcomes.size(), 2U);
     for (const auto& [tag, outcome] : outcomes) {
       EXPECT_FALSE(outcome.error.has_value()) << tag << ": " << outcome.error->text();
@@ -160,7 +161,7 @@ TEST(RealMeasurer, WithoutVisitsProgramsAreCheckedAndNotTimed) {
   untimed.visits = 0;
   // More threads than anything could be timed on.
   Target target = host();
-  target.threads = 64;
+  target.as_cpu().threads = 64;
   const auto measurer = make_measurer(*program, target, untimed);
   ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
   const schedule::Trace nowhere{schedule::Split{"no.loop", std::int64_t{4}, "o", "i"}};
@@ -256,8 +257,8 @@ TEST(StreamKernel, ReadsAndWritesEverythingOnce) {
                                         {0, 100}}) {
       SCOPED_TRACE(fmt::format("{} read, {} written, {} threads", read, written, threads));
       Target target = host();
-      target.threads = threads;
-      const flat::Program program = builder::stream_kernel(target, read, written);
+      target.as_cpu().threads = threads;
+      const flat::Program program = builder::stream_kernel(target.as_cpu(), read, written);
       const auto sound = flat::verify(program);
       ASSERT_TRUE(sound.has_value()) << sound.error().text();
       const auto& thread = std::get<flat::For>(program.run->value);
@@ -276,7 +277,7 @@ TEST(StreamKernel, ReadsAndWritesEverythingOnce) {
               std::holds_alternative<flat::Store>(inner->value) ? *flat::as_int(loop->end) : 0;
         }
       }
-      const std::int64_t vector = std::int64_t{threads} * std::max(1, target.lanes(4));
+      const std::int64_t vector = std::int64_t{threads} * std::max(1, target.as_cpu().lanes(4));
       EXPECT_EQ(reads * vector, program.buffers[0].size);
       EXPECT_EQ(writes * vector, program.buffers[1].size);
       EXPECT_GE(program.buffers[0].size * 4, read);

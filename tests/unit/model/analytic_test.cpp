@@ -95,10 +95,10 @@ TEST(Analytic, TilingBeatsTheNaiveNest) {
 
 TEST(Analytic, MachineOfATarget) {
   Target target;
-  target.vector_bits = 128;
-  target.vector_registers = 16;
-  target.threads = 3;
-  const Machine m = machine_of(target, {.l1d_bytes = 1000});
+  target.as_cpu().vector_bits = 128;
+  target.as_cpu().vector_registers = 16;
+  target.as_cpu().threads = 3;
+  const Machine m = machine_of(target, Fingerprint{CpuFingerprint{.l1d_bytes = 1000}});
   EXPECT_EQ(m.vector_bytes, 16);
   EXPECT_EQ(m.registers, 16);
   EXPECT_EQ(m.threads, 3);
@@ -113,9 +113,9 @@ TEST(Analytic, ScoresADerivedSpace) {
                            "Y[n,o,y:14,x:14] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
                            "X: f32[7,13]; Y[i,j] = max(X[i,j], 0)", "X: f32[1]; Y[i] = X[i] + 1"}) {
     Target target;
-    target.mcpu = "x86-64-v4";
-    target.vector_bits = 512;
-    target.vector_registers = 32;
+    target.as_cpu().mcpu = "x86-64-v4";
+    target.as_cpu().vector_bits = 512;
+    target.as_cpu().vector_registers = 32;
     const auto program = te::parse_program(text);
     ASSERT_TRUE(program);
     const auto space = space::derive_space(*program, target, space::Flavour::kWide);

@@ -50,7 +50,8 @@ TEST(Plans, SearchOnAnotherTargetToo) {
   auto two = spaces();
   ASSERT_EQ(two.size(), 2U);
   two[1].recording.target = *parse_target("cpu:haswell");
-  two[1].recording.target.vector_bits = two[0].recording.target.vector_bits == 128 ? 256 : 128;
+  two[1].recording.target.as_cpu().vector_bits =
+      two[0].recording.target.as_cpu().vector_bits == 128 ? 256 : 128;
   const auto plan = plan_for(figures_named("fig4")->front(), two, {});
   ASSERT_TRUE(plan);
   ASSERT_EQ(plan->groups.size(), 2U);

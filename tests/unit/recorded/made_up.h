@@ -45,14 +45,14 @@ inline Recording made_up() {
   recording.name = "small";
   recording.space = small_space();
   recording.target = test::avx512();
-  recording.machine = {.cpu_name = "Nobody's",
-                       .family = 6,
-                       .model = 1,
-                       .stepping = 2,
-                       .l1d_bytes = 49152,
-                       .l2_bytes = 2097152,
-                       .l3_bytes = 33554432,
-                       .cores = 4};
+  recording.machine = Fingerprint{CpuFingerprint{.cpu_name = "Nobody's",
+                                                 .family = 6,
+                                                 .model = 1,
+                                                 .stepping = 2,
+                                                 .l1d_bytes = 49152,
+                                                 .l2_bytes = 2097152,
+                                                 .l3_bytes = 33554432,
+                                                 .cores = 4}};
   recording.cache_mode = "warm";
   recording.flavour = space::Flavour::kWide;
   recording.codegen_version = 7;

@@ -26,7 +26,7 @@ TEST_F(RecordedTest, ComesBackAsItWas) {
   ASSERT_TRUE(loaded) << loaded.error().text();
   EXPECT_EQ(loaded->name, "small");
   EXPECT_EQ(loaded->target.text(), saved.target.text());
-  EXPECT_EQ(loaded->target.vector_registers, 32);
+  EXPECT_EQ(loaded->target.as_cpu().vector_registers, 32);
   EXPECT_EQ(loaded->machine.text(), saved.machine.text());
   EXPECT_EQ(loaded->codegen_version, 7);
   EXPECT_EQ(loaded->space->hash(), saved.space->hash());

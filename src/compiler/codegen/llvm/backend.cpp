@@ -111,7 +111,7 @@ struct Session {
   std::unique_ptr<llvm::Module> module;
 };
 
-Result<Session> emit(const flat::Program& program, const Target& target,
+Result<Session> emit(const flat::Program& program, const CpuTarget& target,
                      const std::string& artifact = "") {
   Session session;
   session.machine = LATHE_TRY(make_machine(target));
@@ -120,8 +120,8 @@ Result<Session> emit(const flat::Program& program, const Target& target,
   return session;
 }
 
-Result<Code> build(const flat::Program& program, const Target& target, const std::string& artifact,
-                   bool schedule, Object& object) {
+Result<Code> build(const flat::Program& program, const CpuTarget& target,
+                   const std::string& artifact, bool schedule, Object& object) {
   auto start = Clock::now();
   Session session = LATHE_TRY(emit(program, target, artifact));
   object.emit_seconds += seconds_since(start);
@@ -137,10 +137,10 @@ Result<Code> build(const flat::Program& program, const Target& target, const std
 Result<Object> generate(const flat::Program& program, const Target& target,
                         const std::string& artifact) {
   Object object;
-  Code code = LATHE_TRY(build(program, target, artifact, true, object));
+  Code code = LATHE_TRY(build(program, target.as_cpu(), artifact, true, object));
   object.code_bytes = code_bytes(code.bytes);
   if (code.spills > 0 && object.code_bytes <= kMostTwice) {
-    Code other = LATHE_TRY(build(program, target, artifact, false, object));
+    Code other = LATHE_TRY(build(program, target.as_cpu(), artifact, false, object));
     object.rescheduled = other.spills < code.spills;
     if (object.rescheduled) code = std::move(other);
   }
@@ -152,7 +152,7 @@ Result<Object> generate(const flat::Program& program, const Target& target,
 }
 
 Result<std::string> llvm_ir(const flat::Program& program, const Target& target) {
-  const Session session = LATHE_TRY(emit(program, target));
+  const Session session = LATHE_TRY(emit(program, target.as_cpu()));
   LATHE_TRY_STATUS(verify_module(*session.module));
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -161,7 +161,7 @@ Result<std::string> llvm_ir(const flat::Program& program, const Target& target) 
 }
 
 Result<std::string> assembly(const flat::Program& program, const Target& target) {
-  const Session session = LATHE_TRY(emit(program, target));
+  const Session session = LATHE_TRY(emit(program, target.as_cpu()));
   LATHE_TRY_STATUS(verify_module(*session.module));
   const Code code = LATHE_TRY(
       compile(*session.module, *session.machine, llvm::CodeGenFileType::AssemblyFile, true));

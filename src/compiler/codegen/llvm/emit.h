@@ -22,12 +22,12 @@ namespace lathe::codegen {
 
 // What all functions of a module share.
 struct ModuleContext {
-  ModuleContext(llvm::LLVMContext& context, const flat::Program& program, const Target& target,
+  ModuleContext(llvm::LLVMContext& context, const flat::Program& program, const CpuTarget& target,
                 bool has_round);
 
   llvm::LLVMContext& context;
   const flat::Program& program;
-  const Target& target;
+  const CpuTarget& target;
   bool has_round;  // floor and ceil are instructions
   std::unique_ptr<llvm::Module> module;
   std::vector<llvm::GlobalVariable*> literals;      // a buffer; null for other scopes
@@ -51,7 +51,7 @@ struct ModuleContext {
 // export of that table.
 Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   const flat::Program& program,
-                                                  const Target& target,
+                                                  const CpuTarget& target,
                                                   llvm::TargetMachine& machine,
                                                   const std::string& artifact);
 void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,

@@ -101,7 +101,7 @@ class ArtifactEmitter {
 };
 
 // The instructions that create() looks for.
-std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, const Target& target) {
+std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, const CpuTarget& target) {
   if (target.isa != Isa::kX86) return 0;
   const auto bit = [&](const char* feature, std::int64_t value) {
     return info.checkFeatures(feature) ? value : 0;

@@ -87,7 +87,7 @@ bool has_round_instruction(llvm::TargetMachine& machine, Isa isa) {
 
 }  // namespace
 
-ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, const Target& t, bool round)
+ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, const CpuTarget& t, bool round)
     : context(c),
       program(p),
       target(t),
@@ -161,7 +161,7 @@ void ModuleContext::refuse(const std::string& what) {
 }
 
 Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
-                                                  const Program& program, const Target& target,
+                                                  const Program& program, const CpuTarget& target,
                                                   llvm::TargetMachine& machine,
                                                   const std::string& artifact) {
   LATHE_CHECK(target.vector_bits > 0, "the target \"{}\" is not resolved", target.text());

@@ -56,7 +56,7 @@ Result<std::vector<std::byte>> link_shared(const Object& object, const Target& t
   const std::string in = folder.path() + "/code.o", out = folder.path() + "/code.so";
   LATHE_TRY_STATUS(write_whole(in, text_of(object.bytes)));
   std::vector<std::string> linkers = {"ld.lld", "ld.lld-19"};
-  if (runs_here(target.isa)) linkers.insert(linkers.begin(), "ld");
+  if (runs_here(target.as_cpu().isa)) linkers.insert(linkers.begin(), "ld");
   for (const std::string& linker : linkers) {
     std::vector<std::string> command = {linker,
                                         "-shared",

@@ -9,7 +9,7 @@ constexpr int kVersion = 3;
 
 std::string built_with() { return "LLVM " LLVM_VERSION_STRING; }
 
-bool accepts(const Target&) { return true; }  // there are only processors
+bool accepts(const Target& target) { return target.kind() == DeviceKind::kCpu; }
 
 constexpr Listing kListings[] = {{"llvm", llvm_ir}, {"asm", assembly}};
 

@@ -37,13 +37,13 @@ const char* triple_of(Isa isa) {
   return isa == Isa::kX86 ? "x86_64-pc-linux-gnu" : "aarch64-unknown-linux-gnu";
 }
 
-std::string feature_text(const Target& target) {
+std::string feature_text(const CpuTarget& target) {
   std::string text;
   for (const auto& feature : target.features) text += (text.empty() ? "" : ",") + feature;
   return text;
 }
 
-Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const Target& target) {
+Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const CpuTarget& target) {
   register_target(target.isa);
   turn_off_strength_reduction();
   std::string error;

@@ -51,11 +51,11 @@ Isa host_isa() {
 }
 
 // Names the host's cpu and where it differs from that cpu as LLVM knows it.
-Status resolve_host(Target& target) {
+Status resolve_host(CpuTarget& target) {
   target.isa = host_isa();
   target.mcpu = llvm::sys::getHostCPUName().str();
   const auto has = llvm::sys::getHostCPUFeatures();
-  Target plain = target;
+  CpuTarget plain = target;
   plain.features.clear();
   const auto machine = LATHE_TRY(make_machine(plain));
   const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
@@ -77,18 +77,18 @@ Status resolve_host(Target& target) {
 }
 
 // A machine whose tables name every cpu and feature of the isa.
-Result<std::unique_ptr<llvm::TargetMachine>> generic_machine(const Target& target) {
-  Target generic = target;
+Result<std::unique_ptr<llvm::TargetMachine>> generic_machine(const CpuTarget& target) {
+  CpuTarget generic = target;
   generic.mcpu = target.isa == Isa::kX86 ? "x86-64" : "generic";
   generic.features.clear();
   return make_machine(generic);
 }
 
 // Where the text names none: x86, unless only AArch64 has a cpu of this name.
-Status find_isa(Target& target) {
+Status find_isa(CpuTarget& target) {
   if (target.isa_given) return {};
   const auto known = [&](Isa isa) -> Result<bool> {
-    Target of = target;
+    CpuTarget of = target;
     of.isa = isa;
     const auto machine = LATHE_TRY(generic_machine(of));
     return machine->getMCSubtargetInfo()->isCPUStringValid(target.mcpu);
@@ -98,11 +98,11 @@ Status find_isa(Target& target) {
 }
 
 // Of every isa that may be meant.
-Result<std::string> similar_cpus(const Target& target) {
+Result<std::string> similar_cpus(const CpuTarget& target) {
   Ranked found;
   for (const Isa isa : {Isa::kX86, Isa::kAArch64}) {
     if (target.isa_given && isa != target.isa) continue;
-    Target of = target;
+    CpuTarget of = target;
     of.isa = isa;
     const auto machine = LATHE_TRY(generic_machine(of));
     rank(machine->getMCSubtargetInfo()->getAllProcessorDescriptions(), target.mcpu, found);
@@ -116,7 +116,7 @@ std::string similar_features(const llvm::MCSubtargetInfo& info, const std::strin
   return nearest(std::move(found));
 }
 
-Status check_names(const Target& target) {
+Status check_names(const CpuTarget& target) {
   const auto machine = LATHE_TRY(generic_machine(target));
   const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
   // isCPUStringValid() also accepts names of other modes of the ISA family; the table is what
@@ -134,7 +134,7 @@ Status check_names(const Target& target) {
   return {};
 }
 
-void derive_x86(const llvm::MCSubtargetInfo& info, Target& target) {
+void derive_x86(const llvm::MCSubtargetInfo& info, CpuTarget& target) {
   const bool avx512 = info.checkFeatures("+avx512f");
   const bool vl = avx512 && info.checkFeatures("+avx512vl");
   target.vector_bits = avx512 ? 512 : info.checkFeatures("+avx") ? 256 : 128;
@@ -144,7 +144,7 @@ void derive_x86(const llvm::MCSubtargetInfo& info, Target& target) {
   target.has_avx512_masks = vl;
 }
 
-void derive_aarch64(Target& target) {
+void derive_aarch64(CpuTarget& target) {
   target.vector_bits = 128;  // SVE's length is not known when code is made
   target.vector_registers = 32;
   target.has_fma = true;
@@ -155,7 +155,7 @@ void derive_aarch64(Target& target) {
 }  // namespace
 
 Result<Target> resolve_target(const Target& asked) {
-  Target target = asked;
+  CpuTarget target = asked.as_cpu();
   LATHE_TRY_STATUS(target.mcpu == "host" ? resolve_host(target) : find_isa(target));
   LATHE_TRY_STATUS(check_names(target));
   const auto machine = LATHE_TRY(make_machine(target));
@@ -165,7 +165,7 @@ Result<Target> resolve_target(const Target& asked) {
                 target.mcpu);
   if (target.isa == Isa::kX86) derive_x86(info, target);
   else derive_aarch64(target);
-  return target;
+  return Target{target};
 }
 
 }  // namespace lathe::codegen

@@ -30,7 +30,7 @@ std::vector<std::string> libc(Isa isa) {
 
 Result<std::vector<std::byte>> link(const codegen::Object& object, const Target& target,
                                     const codegen::Backend& backend, const std::string& path) {
-  const auto runtime = artifact::runtime_object(target.isa);
+  const auto runtime = artifact::runtime_object(target.as_cpu().isa);
   if (runtime.empty())
     return fail(ErrorKind::kUnsupported,
                 "this build of lathe has no runtime for artifacts of {}; build it with a C++ "
@@ -39,7 +39,7 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
                 target.text());
   const PendingFile file(path);
   LATHE_TRY_STATUS(file.write(runtime));
-  std::vector<std::string> extra = libc(target.isa);
+  std::vector<std::string> extra = libc(target.as_cpu().isa);
   extra.insert(extra.begin(), file.path());
   return backend.link(object, target, extra);
 }

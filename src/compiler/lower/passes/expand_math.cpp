@@ -10,7 +10,7 @@ using flat::Expr;
 using flat::UnaryOp;
 
 // What has roundps; without resolve_target's word for SSE4.1, by what comes with it.
-bool has_floor(const Target& target) {
+bool has_floor(const CpuTarget& target) {
   return target.isa != Isa::kX86 || target.vector_bits > 128 || target.has_fma;
 }
 
@@ -66,7 +66,7 @@ Expr small_power(const flat::Binary& n) {
 }  // namespace
 
 flat::Program expand_math(flat::Program program, const Target& target) {
-  const bool native = has_floor(target);
+  const bool native = has_floor(target.as_cpu());
   const auto expand_node = [native](const Expr& e) -> Expr {
     if (const auto* n = std::get_if<flat::Unary>(&e->value);
         n != nullptr && is_expanded(n->op, native)) {

@@ -139,8 +139,8 @@ Result<BuildServer::Reply> BuildServer::build_program(const runner::Message& mes
   const auto request = LATHE_TRY(measure::decode_program(message.body));
   const te::Program program = LATHE_TRY(te::parse_program(request.text));
   Target target = target_;
-  target.threads = 1;
-  auto built = build(program, plain_schedule(program, target), target, backends_);
+  target.as_cpu().threads = 1;
+  auto built = build(program, plain_schedule(program, target.as_cpu()), target, backends_);
   if (!built)
     built = build(program, {}, target, backends_);  // a loop a statement is always possible
   if (!built) return std::unexpected(built.error());
@@ -148,7 +148,7 @@ Result<BuildServer::Reply> BuildServer::build_program(const runner::Message& mes
 }
 
 Result<BuildServer::Reply> BuildServer::build_peak() {
-  const PeakKernel kernel = peak_kernel(target_);
+  const PeakKernel kernel = peak_kernel(target_.as_cpu());
   measure::BuiltPeak peak{describe(kernel.program), kernel.flops};
   LATHE_TRY_STATUS(generate(kernel.program, target_, backends_, peak.built));
   return Reply{measure::kBuilt, measure::encode(peak)};
@@ -156,7 +156,7 @@ Result<BuildServer::Reply> BuildServer::build_peak() {
 
 Result<BuildServer::Reply> BuildServer::build_stream(const runner::Message& message) {
   const auto request = LATHE_TRY(measure::decode_stream(message.body));
-  const flat::Program program = stream_kernel(target_, request.read, request.written);
+  const flat::Program program = stream_kernel(target_.as_cpu(), request.read, request.written);
   Built built = describe(program);
   LATHE_TRY_STATUS(generate(program, target_, backends_, built));
   return Reply{measure::kBuilt, measure::encode(built)};

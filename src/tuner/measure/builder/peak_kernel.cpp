@@ -17,7 +17,7 @@ flat::Border border(const char* name, std::int64_t size) {
 
 }  // namespace
 
-PeakKernel peak_kernel(const Target& target) {
+PeakKernel peak_kernel(const CpuTarget& target) {
   const int lanes = std::max(1, target.lanes(4));
   // latency x units of today's cores: 8 to 10
   const int chains = target.vector_registers >= 32 ? 24 : 12;

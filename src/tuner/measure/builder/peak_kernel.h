@@ -11,6 +11,6 @@ struct PeakKernel {
   flat::Program program;  // reads an input "x" of two numbers, writes "y"
   double flops = 0;       // of one run
 };
-PeakKernel peak_kernel(const Target& target);
+PeakKernel peak_kernel(const CpuTarget& target);
 
 }  // namespace lathe::builder

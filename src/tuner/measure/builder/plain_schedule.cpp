@@ -59,7 +59,7 @@ void add_tile(const te::Stage& stage, const std::string& prefix, const te::Itera
   trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
 }
 
-void add_stage(const te::Program& program, const te::Stage& stage, const Target& target,
+void add_stage(const te::Program& program, const te::Stage& stage, const CpuTarget& target,
                schedule::Trace& trace) {
   const te::Tensor& tensor = program.tensors[stage.tensor];
   const std::string prefix = tensor.name + ".";
@@ -93,7 +93,7 @@ void add_stage(const te::Program& program, const te::Stage& stage, const Target&
 
 }  // namespace
 
-schedule::Trace plain_schedule(const te::Program& program, const Target& target) {
+schedule::Trace plain_schedule(const te::Program& program, const CpuTarget& target) {
   schedule::Trace trace;
   for (const te::Stage& stage : program.stages) add_stage(program, stage, target, trace);
   return trace;

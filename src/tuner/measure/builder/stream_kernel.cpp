@@ -58,7 +58,7 @@ flat::Border stream_border(const char* name, std::int64_t size) {
 
 }  // namespace
 
-flat::Program stream_kernel(const Target& target, std::int64_t read_bytes,
+flat::Program stream_kernel(const CpuTarget& target, std::int64_t read_bytes,
                             std::int64_t written_bytes) {
   Stream stream{std::max(1, target.lanes(4)), 0, 1};
   const auto vectors = [&](std::int64_t bytes) {

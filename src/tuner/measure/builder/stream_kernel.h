@@ -10,7 +10,7 @@ namespace lathe::builder {
 
 // Reads an input "x" and writes an output "y" of f32 numbers, once each, reads and writes mixed, a
 // contiguous part a thread. The sizes are rounded up to whole vectors for each thread.
-flat::Program stream_kernel(const Target& target, std::int64_t read_bytes,
+flat::Program stream_kernel(const CpuTarget& target, std::int64_t read_bytes,
                             std::int64_t written_bytes);
 
 }  // namespace lathe::builder

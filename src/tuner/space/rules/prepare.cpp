@@ -132,7 +132,7 @@ void inline_stages(Prepared& prepared, const te::Program& program) {
   }
 }
 
-Prepared prepare(const te::Program& program, const Target& target) {
+Prepared prepare(const te::Program& program, const CpuTarget& target) {
   Prepared prepared{te::naive_nest(program), {}, {}};
   inline_stages(prepared, program);
   split_reductions(prepared, program, target);

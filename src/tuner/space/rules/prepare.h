@@ -28,15 +28,15 @@ struct Prepared {
   schedule::Trace steps;  // from the naive nest to it
   te::Program view;
 };
-Prepared prepare(const te::Program& program, const Target& target);
+Prepared prepare(const te::Program& program, const CpuTarget& target);
 
 // Parts of prepare(): each appends its steps.
 void inline_stages(Prepared& prepared, const te::Program& program);
-void split_reductions(Prepared& prepared, const te::Program& program, const Target& target);
+void split_reductions(Prepared& prepared, const te::Program& program, const CpuTarget& target);
 
 // What is neither tiled nor fused gets vector lanes along the last axis of its result, threads
 // along the first.
-void schedule_plainly(const te::Program& view, const te::Stage& stage, const Target& target,
+void schedule_plainly(const te::Program& view, const te::Stage& stage, const CpuTarget& target,
                       ir::Nest& nest, schedule::Trace& trace);
 
 // Applies the step and keeps it; false if it was refused.

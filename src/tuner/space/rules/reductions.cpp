@@ -74,7 +74,7 @@ int row_axis(const te::Program& view, const te::Stage& stage, std::int64_t lanes
 
 class Splitter {
  public:
-  Splitter(Prepared& prepared, const te::Program& program, const Target& target)
+  Splitter(Prepared& prepared, const te::Program& program, const CpuTarget& target)
       : prepared_(prepared), program_(program), target_(target) {}
 
   void split(const std::string& name) {
@@ -206,12 +206,12 @@ class Splitter {
 
   Prepared& prepared_;
   const te::Program& program_;
-  const Target& target_;
+  const CpuTarget& target_;
 };
 
 }  // namespace
 
-void split_reductions(Prepared& prepared, const te::Program& program, const Target& target) {
+void split_reductions(Prepared& prepared, const te::Program& program, const CpuTarget& target) {
   Splitter splitter(prepared, program, target);
   std::vector<std::string> names;
   for (const ir::BlockId id : prepared.nest.blocks_in_order())

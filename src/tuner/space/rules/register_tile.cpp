@@ -274,7 +274,7 @@ Values start_of(const TileRule& rule) {
   return start;
 }
 
-TileRule rule_for(const te::Program& view, int stage, const Target& target, Flavour flavour) {
+TileRule rule_for(const te::Program& view, int stage, const CpuTarget& target, Flavour flavour) {
   TileRule rule;
   rule.program = view;
   rule.target = target;
@@ -293,7 +293,7 @@ TileRule rule_for(const te::Program& view, int stage, const Target& target, Flav
 
 // Other reductions with a share of the work, tiled as one would begin with.
 std::vector<Tiling::Companion> companions_of(const te::Program& view, int main,
-                                             const Target& target) {
+                                             const CpuTarget& target) {
   std::vector<Tiling::Companion> out;
   for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
     const te::Stage& stage = view.stages[s];
@@ -322,7 +322,7 @@ std::int64_t TileRule::channel_block(const Axes& a) const {
                                                                                            : 1;
 }
 
-Result<Derived> derive_register_tile(const te::Program& program, const Target& target,
+Result<Derived> derive_register_tile(const te::Program& program, const CpuTarget& target,
                                      Flavour flavour) {
   if (program.stages.empty())
     return fail(ErrorKind::kInvalidArgument, "the program computes nothing");

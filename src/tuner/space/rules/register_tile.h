@@ -28,7 +28,7 @@ struct TileKnobs {
 // How one stage is tiled.
 struct TileRule {
   te::Program program;  // as prepared: stages are what is left to schedule
-  Target target;
+  CpuTarget target;
   std::vector<Axes> axes;  // values of the vector knob
   int lanes = 1;
   TileKnobs at;

@@ -32,7 +32,7 @@ struct Derived {
 };
 
 // Multi-level tiling around a register tile: every program with a spatial axis.
-Result<Derived> derive_register_tile(const te::Program& program, const Target& target,
+Result<Derived> derive_register_tile(const te::Program& program, const CpuTarget& target,
                                      Flavour flavour);
 
 }  // namespace lathe::space
