@@ -1,4 +1,4 @@
-// The default code of a program (paper, Figure 1): one loop an iterator, stages one after the
+// The default code of a program (paper, Figure 1): one loop for each iterator, one stage after the
 // other.
 #pragma once
 

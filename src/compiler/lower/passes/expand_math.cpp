@@ -9,7 +9,8 @@ namespace {
 using flat::Expr;
 using flat::UnaryOp;
 
-// What has roundps; without resolve_target's word for SSE4.1, by what comes with it.
+// True if the target has roundps. resolve_target does not tell about SSE4.1, so other features that
+// come with it must do.
 bool has_floor(const Target& target) {
   return target.isa != Isa::kX86 || target.vector_bits > 128 || target.has_fma;
 }
@@ -50,7 +51,7 @@ V expand(UnaryOp op, const V& x) {
   return apply(op, x);
 }
 
-// x^y for the small constants y that programs are full of.
+// x^y for the small constants y that programs often have.
 Expr small_power(const flat::Binary& n) {
   const auto* splat = std::get_if<flat::Broadcast>(&n.b->value);
   const auto* y = std::get_if<flat::FloatImm>(&(splat != nullptr ? splat->x : n.b)->value);
