@@ -63,8 +63,9 @@ std::unique_ptr<Searcher> make_annealing(const space::Domain& domain, Scorer& sc
 std::unique_ptr<Searcher> make_genetic(const space::Domain& domain, std::uint64_t seed);
 std::unique_ptr<Searcher> make_random(const space::Domain& domain, std::uint64_t seed);
 
-// Equation 3, greedily: picks `count` of the candidates, maximising  sum score/spread + alpha *
-// number of distinct (knob, value) pairs covered. Returns indices. Public for tests and ablations.
+// Equation 3, by greedy choice: picks `count` candidates that maximise  sum score/spread + alpha *
+// (number of distinct (knob, value) pairs covered). Returns indices. It is public for tests and
+// ablations.
 std::vector<int> pick_diverse(std::span<const space::Config> candidates,
                               std::span<const double> scores, int count, double alpha);
 

@@ -1,6 +1,6 @@
-// Templates: a space written by hand (define by run). An expert's function is given a Recipe, asks
-// it for knobs and choices as it goes, and applies schedule steps with them; running it is what
-// defines the space.
+// Templates: spaces that people write by hand (define by run). An expert's function gets a Recipe,
+// asks it for knobs and choices as it goes, and applies schedule steps with them. Running the
+// function defines the space.
 //
 //   auto space = template_space(program, [](space::Recipe& r) {
 //     const auto tile = r.knob("tile", {4, 8, 16});
