@@ -132,8 +132,7 @@ Result<flat::Program> flat_program(const te::Program& program, const schedule::T
                                    const Target& target) {
   const ir::Nest nest = LATHE_TRY(scheduled_nest(program, trace));
   flat::Program flat = LATHE_TRY(lower::lower(ir::SizedNest(nest, {}), target));
-  // The borders have the names of the expression as written, and the dimensions that its callers
-  // see.
+  // Borders get the names of the expression as written, and the dimensions that its callers see.
   const auto rename = [&](std::vector<flat::Border>& borders, const std::vector<int>& tensors) {
     for (std::size_t i = 0; i < borders.size() && i < tensors.size(); ++i) {
       const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(tensors[i])];
