@@ -1,4 +1,4 @@
-"""Races between processes: each contestant computes only in its turn and sleeps in all others."""
+"""A contest between processes: each contestant computes in its turn and sleeps in others."""
 
 import json
 import os

@@ -8,7 +8,7 @@
 
 namespace lathe::bench {
 
-// Proportional set sizes in bytes, by program ("lathe-runner"), summed over `root` and the tree
+// Proportional set sizes in bytes, by executable ("lathe-runner"), summed over `root` and the tree
 // below it. A process that ends meanwhile counts as nothing.
 std::map<std::string, double> tree_memory(pid_t root);
 

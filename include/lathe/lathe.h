@@ -85,7 +85,7 @@ struct TuneProgress {
 };
 struct Schedule {
   double seconds = 0, gflops = 0;  // as measured
-  // JSON. It needs no space to be replayed; its names are those of Workload::key().
+  // JSON. It can be applied without the space; its names are those of Workload::key().
   std::string trace;
   std::string config;  // JSON
 };

@@ -1,4 +1,4 @@
-// The artifact that a user takes away: a library, its C header, and a small C program that calls
+// The artifact that a user takes away: a library, its C header, and a small example in C that calls
 // it.
 #pragma once
 

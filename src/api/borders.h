@@ -1,4 +1,4 @@
-// The shapes of a program's inputs and outputs as callers see them.
+// The shapes of a workload's inputs and outputs as callers see them.
 #pragma once
 
 #include "compiler/ir/flat/flat.h"

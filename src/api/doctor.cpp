@@ -24,7 +24,7 @@ namespace {
 
 using State = Check::State;
 
-constexpr double kMostLoad = 0.3;     // of a core, by other programs
+constexpr double kMostLoad = 0.3;     // of a core, by other processes
 constexpr double kMostSpread = 0.03;  // of the sentinel's runs: as much as a visit may drift
 constexpr double kLeastMemory = 2.0;  // GiB
 constexpr int kSentinelRuns = 400;

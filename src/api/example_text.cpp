@@ -1,4 +1,4 @@
-// The C program beside an exported library: C99 that needs nothing but the C library.
+// The example beside an exported library: C99 that needs nothing but the C library.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>

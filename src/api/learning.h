@@ -23,7 +23,7 @@ struct LearnRequest {
 
 struct Trained {
   model::GlobalModel model;
-  std::int64_t skipped = 0;  // records whose trace does not replay
+  std::int64_t skipped = 0;  // records whose trace does not apply any more
   std::int64_t copies = 0;   // records that another database has, too
 };
 // Writes `file` as a whole or not at all.

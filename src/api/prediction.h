@@ -21,7 +21,7 @@ struct PredictRequest {
 };
 
 struct Predicted {
-  schedule::Trace trace;  // replays on naive_nest(canonical(program))
+  schedule::Trace trace;  // applies to naive_nest(canonical(program))
   Json config;
   std::string text;  // of the configuration
   Origin origin;     // without records, the analytic model chose

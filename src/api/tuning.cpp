@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kLeastSeconds = 0.01;  // what must be left of a time limit
 
-// Names the traffic: programs that move as much have one bandwidth.
+// Names the traffic: workloads that move as much have one bandwidth.
 std::string traffic_name(const te::Program& program, const std::string& cache_mode) {
   double read = 0, written = 0;
   for (const te::Tensor& tensor : program.tensors) {
@@ -77,7 +77,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   LATHE_TRY(tune::searcher_named(request.options.search, request.options.exploration));
   LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
-  // Records of a key concern the program in the key's own names.
+  // Records of a key concern the workload in the key's own names.
   const te::Program program = te::canonical(request.program);
   const auto space =
       LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));

@@ -52,11 +52,11 @@ using TuneListener = std::function<void(const tune::Progress&, double peak)>;
 Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener,
                          const std::function<bool()>& stop);
 
-// The peak in FLOP/s. It measures for a moment, which another program may disturb, and so returns
+// The peak in FLOP/s. It measures for a moment, which other processes may disturb, and so returns
 // the highest peak that any run of this store saw on this machine with so many threads, this one
 // included. The store keeps it.
 Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target);
-// Bytes a second: the same for memory, for the traffic of one program in one cache mode. If it is
+// Bytes a second: the same for memory, for the traffic of one workload in one cache mode. If it is
 // known, it is not measured again.
 Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer,
                             const te::Program& program, const Target& target,

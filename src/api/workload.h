@@ -1,5 +1,5 @@
-// Makes a program of what a person writes: an expression, an operator with its flags, or a workload
-// of the paper.
+// Makes a workload of what a person writes: an expression, an operator with its flags, or a
+// workload of the paper.
 #pragma once
 
 #include <map>
@@ -32,7 +32,7 @@ struct Workload {
 Result<Workload> make_workload(const WorkloadRequest& request);
 
 // Records, traces and workload keys call tensors A, B ..., so that equal work has equal records,
-// however it is written. This lists, for each tensor of the program, its own name (in borders,
+// however it is written. This lists, for each tensor of the workload, its own name (in borders,
 // headers and messages) and its name in records.
 std::vector<std::pair<std::string, std::string>> names_in_records(const te::Program& program);
 // The same as a sentence; empty if no name differs.

@@ -1,4 +1,4 @@
-// Files that the program contains.
+// Files that an executable contains.
 #pragma once
 
 #include <cstddef>

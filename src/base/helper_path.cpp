@@ -19,12 +19,13 @@ fs::path folder_of_the_program() {
   return code ? fs::path(".") : self.parent_path();
 }
 
-// The folder of the shared library that contains this code, if there is one; else the program's.
+// The folder of the shared library that contains this code, if there is one; else the executable's.
 fs::path own_folder() {
   Dl_info info{};
   std::error_code code;
   if (::dladdr(reinterpret_cast<const void*>(&find_helper), &info) == 0) return {};
-  if (info.dli_fname[0] != '/') return {};  // a relative name: the program itself, as it was called
+  if (info.dli_fname[0] != '/')
+    return {};  // a relative name: the executable itself, as it was called
   return fs::canonical(info.dli_fname, code).parent_path();
 }
 

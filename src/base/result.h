@@ -1,4 +1,4 @@
-// Expected failures. Every function that can fail for a reason outside the program (input, files,
+// Expected failures. Every function that can fail for a reason outside Lathe (input, files,
 // machine, an illegal schedule) returns Result<T>. A broken invariant is a bug: it throws
 // InvariantError and never blames the user.
 #pragma once

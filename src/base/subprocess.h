@@ -1,4 +1,4 @@
-// Runs other programs to their end.
+// Runs other executables to their end.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Finished {
 
 // Runs `command`, whose first word is looked up in PATH, and waits for its end. Its output is
 // thrown away; its errors go into the file `errors`, which stays. kNotFound: there is no such
-// program.
+// executable.
 Result<Finished> run_to_end(std::vector<std::string> command, const std::string& errors);
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// Programs that time something on one machine at once disturb each other.
+// Processes that time something on one machine at once disturb each other.
 #pragma once
 
 namespace lathe {

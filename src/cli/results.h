@@ -1,4 +1,4 @@
-// Results in the form in which people and programs read them.
+// Results as text and as JSON.
 #pragma once
 
 #include <cstdint>

@@ -87,7 +87,7 @@ struct Failure {
 // What a call computes, in a unit that fits. Its speed is amount / seconds.
 struct Work {
   double amount = 0;
-  // "GFLOP/s"; "GB/s" if nothing is computed; "calls/s" for a key that is no program.
+  // "GFLOP/s"; "GB/s" if nothing is computed; "calls/s" for a key that cannot be read.
   std::string unit;
   bool arithmetic = false;  // amount is in GFLOP
   // Share of the arithmetic that must be done: padding is not multiplied.

@@ -1,4 +1,4 @@
-// Computes single elements of a program's tensors at full size, when they are asked for, with all
+// Computes single elements of a workload's tensors at full size, when they are asked for, with all
 // that they depend on; and remembers them.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace lathe::interp {
 
 class Elements {
  public:
-  // `inputs` are as for evaluate() of te_eval.h, in the order of program.inputs(). They and the
-  // program must outlive this object. All calls together evaluate bodies of stages at most
+  // `inputs` are as for evaluate() of te_eval.h, in the order of program.inputs(). They and
+  // `program` must outlive this object. All calls together evaluate bodies of stages at most
   // `most_terms` times.
   Elements(const te::Program& program, std::vector<std::span<const double>> inputs,
            std::int64_t most_terms);

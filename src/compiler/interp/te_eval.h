@@ -19,7 +19,7 @@ struct Tensor {
 };
 
 // `inputs` have the order of program.inputs(), and their elements are already rounded to their
-// types; the results have the order of program.outputs(). For programs of test size: a tensor may
+// types; the results have the order of program.outputs(). For workloads of test size: a tensor may
 // have 2^28 elements at most.
 Result<std::vector<Tensor>> evaluate(const te::Program& program, const std::vector<Tensor>& inputs);
 

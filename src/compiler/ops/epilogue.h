@@ -1,4 +1,4 @@
-// What follows a matmul or convolution in the same program, in the order that the flag gives:
+// What follows a matmul or convolution in the same workload, in the order that the flag gives:
 // --epilogue bias,residual,relu,clip:0:6.
 #pragma once
 
@@ -19,12 +19,12 @@ struct Output {
 Parameter epilogue_parameter();
 Parameter dtype_parameter();
 
-// Makes a complete program: the name, `declarations` (each "X[1,3,7,7]" or "const W[...]"; the type
-// is added), those of the epilogue, and the stage `output` = epilogue of `value`.
+// Makes a complete workload: the name, `declarations` (each "X[1,3,7,7]" or "const W[...]"; the
+// type is added), those of the epilogue, and the stage `output` = epilogue of `value`.
 Result<te::Program> program_with_epilogue(const Values& values, std::string_view name,
                                           const std::vector<std::string>& declarations,
                                           const Output& output, const std::string& value);
-// Wraps a program as the only algorithm, "direct".
+// Wraps a workload as the only algorithm, "direct".
 Result<std::vector<Algorithm>> direct(Result<te::Program> program);
 
 // Writes "X[1,3,7,7]".

@@ -1,5 +1,5 @@
 // Schedule steps: the few transformations that make every program. A step is a plain struct, and a
-// trace is a vector of steps. It prints, goes to JSON and back, and replays on the naive nest of
+// trace is a vector of steps. It prints, goes to JSON and back, and applies to the naive nest of
 // its workload without the space that made it.
 //
 // Steps name loops, blocks and buffers by their names in the nest, which are unique and

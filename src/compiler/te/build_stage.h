@@ -1,4 +1,4 @@
-// Turns a resolved stage of the text into typed stages of the program. Two kinds of reductions
+// Turns a resolved stage of the text into typed stages. Two kinds of reductions
 // become stages of their own: those inside larger expressions, and those whose result has another
 // type than their accumulator.
 #pragma once

@@ -14,7 +14,7 @@ using ir::ReduceOp;
 using ir::UnaryOp;
 
 // How deep the passes over syntax and this parser recurse. Both leave room for the brackets and
-// casts that printing a program of the greatest depth (limits.h) adds.
+// casts that printing an expression of the greatest depth (limits.h) adds.
 constexpr int kMaxHeight = kMaxDepth + 150;
 constexpr int kMaxNesting = 2 * kMaxDepth + 100;
 

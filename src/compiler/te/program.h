@@ -1,10 +1,10 @@
 // Index expressions (paper, section 2): what to compute, with every shape known.
 //
-// A Program is a list of stages in order of computation. Each stage writes one tensor, element by
-// element:
+// A workload in this form is a list of stages in order of computation. Each stage writes one
+// tensor, element by element:
 //   name[spatial iterators] = reduce over reduction iterators of body
 // It reads inputs, literals, and tensors that earlier stages wrote. The text form (parse.h) parses
-// and prints a program.
+// and prints it.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ struct Program {
   const Stage* writer(int tensor) const;
 };
 
-// Checks a program: shapes, types, index bounds of unpadded reads, order of stages, names. The
+// Checks a workload: shapes, types, index bounds of unpadded reads, order of stages, names. The
 // parser calls it too.
 Status validate(const Program& program);
 
@@ -89,9 +89,9 @@ double io_bytes(const Program& program);
 // key. parse_program() parses it.
 std::string workload_key(const Program& program);
 
-// The program with the names of its key: tensors A, B ..., the iterators of each stage i, j ...
+// The workload with the names of its key: tensors A, B ..., the iterators of each stage i, j ...
 // Traces and knobs name loops after tensors and iterators. So what is stored under a key concerns
-// the canonical program's nest: tune, look up and replay with that program.
+// the canonical nest: tune, look up and apply traces with that.
 Program canonical(const Program& program);
 
 bool equal(const Program& a, const Program& b);  // names included

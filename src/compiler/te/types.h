@@ -3,7 +3,7 @@
 // Arithmetic takes operands of one numeric type and has that type. Functions (exp, sqrt, pow ...)
 // take floating-point types. Comparisons yield bool, && || ! take it; bool has no arithmetic.
 // Integers wrap around like two's complement. Integer / and % need a positive number as divisor, so
-// that no program can trap; % has no floating-point form. A reduction accumulates in
+// that nothing can trap; % has no floating-point form. A reduction accumulates in
 // accumulator_of(type of the body).
 #pragma once
 

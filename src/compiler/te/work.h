@@ -1,4 +1,4 @@
-// How much of a program's arithmetic has to be done.
+// Tells how much of a workload's arithmetic must be done.
 #pragma once
 
 #include "compiler/te/program.h"

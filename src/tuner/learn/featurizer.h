@@ -18,7 +18,8 @@ namespace lathe::learn {
 class Featurizer {
  public:
   explicit Featurizer(feature::Kind kind) : kind_(kind) {}
-  // Appends a row. If the record's trace does not replay, appends nothing and returns false.
+  // Appends a row. If the record's trace does not apply any more, appends nothing and returns
+  // false.
   bool append(const store::Record& record, std::vector<float>& out);
   int width() const;
 

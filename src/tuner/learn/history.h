@@ -42,7 +42,7 @@ struct History {
   // For each row; equal where one program was measured more than once.
   std::vector<std::uint64_t> programs;
   std::vector<Json> configs;  // for each row, where features are configurations
-  std::int64_t skipped = 0;   // records whose trace does not replay any more
+  std::int64_t skipped = 0;   // records whose trace does not apply any more
   std::int64_t copies = 0;    // trials that were read before, e.g. from another store, and left out
   std::unordered_set<std::uint64_t> trials;    // identities of the trials that were read
   std::vector<std::string> workloads() const;  // keys, each once, in order

@@ -38,7 +38,7 @@ struct BuildRequest {
   // Hashes of programs measured since the last request; they are not built again.
   std::vector<std::string> known;
 };
-// kBuildProgram: builds a reference, which is another program than the workload, under a plain
+// kBuildProgram: builds a reference, whose text is not the workload's, under a plain
 // schedule. Reply: kBuilt.
 struct BuildProgram {
   std::string text;

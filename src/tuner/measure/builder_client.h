@@ -31,7 +31,7 @@ class BuilderClient {
   void build_anew(const std::string& trace_json, double seconds, const Then<Built>& then) {
     build(trace_json, true, seconds, then);
   }
-  // Builds the program under a plain schedule, to compute its result.
+  // Builds the text under a plain schedule, to compute its result.
   void build_program(const std::string& text, double seconds, const Then<Built>& then);
   void build_peak(double seconds, const Then<BuiltPeak>& then);
   void build_stream(const BuildStream& stream, double seconds, const Then<Built>& then);

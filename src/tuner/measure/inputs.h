@@ -11,12 +11,12 @@
 
 namespace lathe::measure {
 
-// The program's inputs and outputs as row-major borders, in declared order.
+// The workload's inputs and outputs as row-major borders, in declared order.
 std::vector<tensor::Border> plain_inputs(const te::Program& program);
 std::vector<tensor::Border> plain_outputs(const te::Program& program);
 
 // Row-major values of every input, exact in its type. They are random and never zero, because zeros
-// hide wrong addresses and some hardware multiplies them faster; positive where the program takes
+// hide wrong addresses and some hardware multiplies them faster; positive where the workload takes
 // logarithms, roots or powers; small whole numbers for integer types, so that sums stay exact.
 std::vector<std::vector<double>> random_inputs(const te::Program& program, std::uint64_t seed);
 

@@ -125,7 +125,7 @@ struct Options {
   std::string reproducer_folder;
   // For references; empty: $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; "-": none.
   std::string cache_folder;
-  // Paths of the helpers. Empty: they are beside this program, in $LATHE_LIBEXEC, or where they
+  // Paths of the helpers. Empty: they are beside this executable, in $LATHE_LIBEXEC, or where they
   // were installed.
   std::string builder, runner;
 };

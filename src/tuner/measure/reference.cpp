@@ -21,7 +21,7 @@ using namespace f64;
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Writes the stages of a reference: each stage of the program in f64, and beside it the one that
+// Writes the stages of a reference: each stage of the workload in f64, and beside it the one that
 // computes its bound.
 class ReferenceWriter {
  public:

@@ -1,6 +1,6 @@
 // What a workload's outputs should be, and by how much a candidate may differ.
 //
-// Both come from one program that is derived from the workload's: every stage in f64, and beside
+// Both come from one workload that is derived from the given one: every stage in f64, and beside
 // each stage that rounds, another one that computes its bound (bounds.h). Compiled under a plain
 // schedule, it takes as long as a decent implementation of the operator, not as long as an
 // interpreter. reference_check.h compares some of it with the interpreter.

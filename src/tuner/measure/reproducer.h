@@ -18,7 +18,7 @@ Result<std::string> save_reproducer(const std::string& where, const te::Program&
                                     const Built& built, std::uint64_t seed,
                                     const runner::Loaded& finding);
 
-// The same for a reference that is itself wrong: reference.te is the program that was built,
+// The same for a reference that is itself wrong: reference.te is the text that was built,
 // candidate.so is its code, and the trace is empty, so that measuring it again computes the
 // reference again.
 Result<std::string> save_reference_reproducer(const std::string& where, const te::Program& program,

@@ -31,7 +31,7 @@ class RunnerClient {
   void load(std::int64_t id, const Built& built, double seconds, Then<runner::Loaded> then);
   void visit(const Built& built, const runner::Visit& visit, double seconds,
              Then<runner::Visited> then);
-  // Runs as often as `how` says, on the tensors of the program.
+  // Runs as often as `how` says, on these tensors.
   void execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs,
                runner::Execute how, double seconds, Then<runner::Executed> then);
   // The candidate is final, so others may have its memory.

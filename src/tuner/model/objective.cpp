@@ -51,7 +51,7 @@ RankObjective::RankObjective(std::span<const double> seconds, std::span<const in
   std::erase_if(groups_, [](const auto& rows) { return rows.size() < 2; });
 }
 
-// Where a row has few pairs, visits them all. Otherwise puts the rows on a ring in random order and
+// Where a row has few pairs, takes them all. Otherwise puts the rows on a ring in random order and
 // pairs each with those at the same random distances. Distances below half the ring give every row
 // exactly two pairs for each distance, and no pair twice.
 template <class Visit>

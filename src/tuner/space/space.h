@@ -49,7 +49,7 @@ class Space : public Domain {
   const Sketch& sketch(const Config& config) const;
   // Values of all knobs in their order, as Sizes::evaluate takes them.
   void knob_values(const Config& config, std::vector<std::int64_t>& out) const;
-  // The concrete trace of a configuration; it replays on naive_nest(program).
+  // The concrete trace of a configuration; it applies to naive_nest(program).
   schedule::Trace trace(const Config& config) const;
   std::string describe(const Config& config) const;  // "p=14 v=2 order=..."
   Json to_json(const Config& config) const;          // {"tile.p": 14, ...}

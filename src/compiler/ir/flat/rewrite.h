@@ -24,7 +24,7 @@ Stmt map_parts(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt);
 template <class OnExpr, class OnStmt>
 void each_part(const StmtNode& s, OnExpr&& on_expr, OnStmt&& on_stmt);
 
-// Rewrites bottom-up and visits every shared node once: `f(node)` sees a node whose operands are
+// Rewrites bottom-up, every shared node once: `f(node)` sees a node whose operands are
 // rewritten already. Trees without any of the `concerned` contents are left alone.
 template <class F>
 class ExprRewriter {
