@@ -1,4 +1,4 @@
-"""Races between processes: each contestant computes only in its turn and sleeps in all others."""
+"""A contest between processes: each contestant computes in its turn and sleeps in others."""
 
 import json
 import os
@@ -9,8 +9,9 @@ import tempfile
 import time
 
 
-# libgomp's threads spin this often before they sleep. Its default of 300,000 is 20 ms where a pause takes 140 cycles, far into
-# the next contestant's turn; this is about a millisecond, longer than the gaps inside any call.
+# libgomp's threads spin so often before they sleep. Its default of 300,000 takes 20 ms where a pause
+# takes 140 cycles, far into the next contestant's turn. This takes about a millisecond, longer than
+# the gaps inside any call.
 SPINS = "15000"
 
 
@@ -28,7 +29,8 @@ class Contestant:
     def __init__(self, name, command, setup=None, environment=None, threads=1):
         self.name, self.times, self.ended = name, [], False
         cores = sorted(os.sched_getaffinity(0))
-        mine = set(cores[-threads:])  # the same for all contestants; this script keeps to the first core where it can
+        # All contestants use the same cores; this script keeps to the first core where it can.
+        mine = set(cores[-threads:])
         self.complaints = tempfile.TemporaryFile("w+")
         try:
             self.process = subprocess.Popen(
@@ -51,7 +53,7 @@ class Contestant:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # hear() says why it ended
+            pass  # hear() tells why it ended
 
     def hear(self):
         line = self.process.stdout.readline()
@@ -96,7 +98,7 @@ def race(contestants, rounds, turn_seconds, seed=0):
     for index in range(rounds + 1):
         for contestant in order.sample(contestants, len(contestants)):
             contestant.turn(turn_seconds)
-            time.sleep(0.005)  # threads of the one before stop spinning
+            time.sleep(0.005)  # so that threads of the last contestant stop spinning
         if index == 0:
             for contestant in contestants:
                 contestant.times.clear()

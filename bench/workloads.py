@@ -5,7 +5,8 @@ Each knows how to say itself to a contestant (peers/serve.h) and to the `lathe` 
 
 from dataclasses import dataclass
 
-# name: height and width, input channels, output channels, kernel, stride; padding keeps the size up to the stride
+# name: height and width, input channels, output channels, kernel, stride; padding keeps the size up
+# to the stride
 CONVOLUTIONS = {
     "C1": (224, 3, 64, 7, 2), "C2": (56, 64, 64, 3, 1), "C3": (56, 64, 64, 1, 1), "C4": (56, 64, 128, 3, 2),
     "C5": (56, 64, 128, 1, 2), "C6": (28, 128, 128, 3, 1), "C7": (28, 128, 256, 3, 2), "C8": (28, 128, 256, 1, 2),
@@ -17,7 +18,7 @@ CONVOLUTIONS = {
 class Workload:
     name: str
     kind: str  # "conv2d" or "matmul"
-    layout: str  # the one it is compared in, unless told: "free" or "plain"
+    layout: str  # the layout of comparisons, unless another is named: "free" or "plain"
     flops: int
     setup: dict  # for peers
     words: list  # for `lathe`

@@ -161,7 +161,7 @@ def kept_rows(options):
         return []
     rows = []
     for line in options.rows.read_text().splitlines():
-        with contextlib.suppress(ValueError):  # cut short by a kill: it is worked out again
+        with contextlib.suppress(ValueError):  # a kill cut it short; it is computed again
             rows.append(json.loads(line))
     return rows
 
@@ -197,7 +197,7 @@ def main():
     options = arguments()
     recordings = options.recordings or sorted((ROOT / "bench/spaces").glob("*.json.zst"))
     kept, rows = kept_rows(options), []
-    # A process a run: strategies keep state in modules, and the runs count by a patched class.
+    # Every run has a process: strategies keep state in modules, and a patched class counts runs.
     with tempfile.TemporaryDirectory() as folder, multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
         for recording in recordings:
             cache = export(options, recording, Path(folder))

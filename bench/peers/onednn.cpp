@@ -1,5 +1,5 @@
-// oneDNN as a contestant, versions 2 and 3: activations and weights in whatever layout it likes,
-// reorders before the clock.
+// oneDNN as a contestant, versions 2 and 3. Activations and weights have whatever layout it likes;
+// it reorders them before the clock starts.
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -30,7 +30,7 @@ Result<Dims> dims_of(const Json& workload, const char* member) {
 
 dnnl::memory::desc any_layout(const Dims& dims) { return {dims, kF32, Tag::any}; }
 
-// Random numbers in plain layout, reordered into the layout the primitive chose.
+// Random numbers, reordered from row-major into the layout that the primitive chose.
 dnnl::memory filled(const Machine& machine, const Dims& dims, Tag plain,
                     const dnnl::memory::desc& wanted, std::uint64_t seed) {
   dnnl::memory from({dims, kF32, plain}, machine.engine);
@@ -102,8 +102,8 @@ Result<Product> product_of(const Json& workload) {
                  LATHE_TRY(json_int(workload, "k")), LATHE_TRY(json_bool(workload, "transpose_a"))};
 }
 
-// The matmul primitive on plain operands; with algorithm "packed" on B in the layout it likes,
-// packed before the clock.
+// The matmul primitive on row-major operands; with algorithm "packed" on B in the layout that it
+// likes, packed before the clock starts.
 Result<Contender> matmul(const std::shared_ptr<Machine>& machine, const Json& workload) {
   const Product p = LATHE_TRY(product_of(workload));
   const bool packed = LATHE_TRY(json_string(workload, "algorithm")) == "packed";
@@ -136,7 +136,7 @@ Result<Contender> sgemm(const Json& workload) {
       fmt::format("oneDNN {}.{}.{} sgemm", version->major, version->minor, version->patch)};
 }
 
-// OMP_NUM_THREADS says how many threads: it must be set before the process starts.
+// OMP_NUM_THREADS tells how many threads to use; it must be set before the process starts.
 Result<Contender> set_up(const Json& workload) {
   const std::string kind = LATHE_TRY(json_string(workload, "kind"));
   const std::string algorithm = LATHE_TRY(json_string(workload, "algorithm"));

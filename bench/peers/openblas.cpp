@@ -1,6 +1,6 @@
-// OpenBLAS as a contestant: opened at run time, so that any version can be measured.
-// Usage: peer-openblas LIBRARY [PREFIX]   PREFIX stands before every name, as in the build for
-// Python's wheels.
+// OpenBLAS as a contestant. It is opened at run time, so that any version can be measured. Usage:
+// peer-openblas LIBRARY [PREFIX]. PREFIX stands before every name, as in the build for Python's
+// wheels.
 #include <dlfcn.h>
 
 #include <cstdint>

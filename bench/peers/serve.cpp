@@ -18,8 +18,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Pushes everything else out of the caches; larger than any last-level cache share of these
-// machines.
+// Pushes everything else out of the caches. It is larger than any share of a last-level cache on
+// these machines.
 class Flusher {
  public:
   void flush() {
@@ -33,7 +33,7 @@ class Flusher {
 };
 
 double warm_seconds_per_call(const Contender& contender, double min_seconds) {
-  contender.run();  // back into the caches after the others' turns
+  contender.run();  // brings it back into the caches after the others' turns
   const auto begin = Clock::now();
   long calls = 0;
   double elapsed = 0;

@@ -1,6 +1,6 @@
 // What building a candidate costs on one core: lowering and code generation of random
-// configurations of the default space, with the functions that the builder processes call. The
-// times are the processor's own, so that neighbours hardly matter.
+// configurations of the default space, by the functions that builder processes call. The times are
+// the processor's own, so neighbours hardly matter.
 #include <ctime>
 
 #include "api/workload.h"
@@ -30,7 +30,7 @@ Result<std::vector<Row>> build(const Workload& workload, const Target& target, i
   for (int i = 0; i < configs; ++i) {
     const auto trace = space->trace(space->random(rng));
     const double start = processor_seconds();
-    // the linker is a process of its own
+    // The linker is a process of its own.
     const auto built = builder::build(workload.program, trace, target, backends());
     const double seconds = processor_seconds() - start;
     if (!built) {
@@ -50,7 +50,7 @@ Result<std::vector<Row>> build(const Workload& workload, const Target& target, i
       {workload.name, fmt::format("refused, of {}", configs), static_cast<double>(failed), ""}};
 }
 
-// Names of workloads follow --, with layouts as the command has them by default; without any, the
+// Names of workloads follow --, with the command's default layouts; without any names, takes the
 // usual ones.
 Result<std::vector<Workload>> chosen(const Settings& settings) {
   if (settings.tune.empty()) return workloads();

@@ -1,4 +1,4 @@
-// A folder that is gone when this is.
+// A folder that is removed when this object goes.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The best record of a workload among 100,000: a database of its own, filled with traces as tuning
-// leaves them.
+// Finds the best record of a workload among 100,000, in a database of its own that is filled with
+// traces as tuning leaves them.
 #include <chrono>
 
 #include "api/workload.h"
@@ -21,7 +21,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The keys of 100 workloads: C6's with another name of its output.
+// The keys of 100 workloads: C6's key with other names for its output.
 std::string key_of(const std::string& key, int number) {
   return fmt::format("{} # {}", key, number);
 }

@@ -1,4 +1,4 @@
-// bench_search: how fast the search itself is. What each probe measures is in bench/README.md.
+// bench_search: how fast the search itself is. bench/README.md tells what each probe measures.
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -45,7 +45,7 @@ bool whole(std::string_view text, int& value) {
          value > 0;
 }
 
-// What is wrong with the words, or nothing.
+// Tells what is wrong with the words; empty: nothing.
 std::string read(const std::vector<std::string>& words, Settings& settings, bool& json) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];

@@ -1,5 +1,5 @@
-// What bench_search can measure, a probe a file. A probe answers with rows; printing them is
-// main's.
+// What bench_search can measure, with a file for each probe. A probe returns rows; main.cpp prints
+// them.
 #pragma once
 
 #include <functional>
@@ -19,22 +19,22 @@ struct Row {
 };
 
 struct Settings {
-  int configs = 0;  // how many a workload; 0: what suits the probe
+  int configs = 0;  // for each workload; 0: what suits the probe
   int jobs = 2, rounds = 7;
-  std::string lathe;              // the command: the one beside bench_search unless told
-  std::vector<std::string> tune;  // words after `lathe tune`; none: C6 with a free layout
+  std::string lathe;              // the command; by default the one beside bench_search
+  std::vector<std::string> tune;  // words after `lathe tune`; by default C6 with a free layout
 };
 
 struct Workload {
   std::string name;
   te::Program program;
 };
-// The vectors and registers of AVX-512; the space is the same on every machine.
+// The vectors and registers of AVX-512, so that the space is the same on every machine.
 Target bench_target();
-// The figures are about a convolution; a matmul beside it.
+// A convolution, which the figures of bench/README.md are about, and a matmul beside it.
 Result<std::vector<Workload>> workloads();
 
-// Calls work(begin, count) for a share of `total` on each of `jobs` threads.
+// Calls work(begin, count) on each of `jobs` threads, for its share of `total`.
 void on_threads(int jobs, std::size_t total,
                 const std::function<void(std::size_t begin, std::size_t count)>& work);
 

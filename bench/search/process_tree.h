@@ -1,4 +1,4 @@
-// Memory of a process and all it started.
+// Memory of a process and of all that it started.
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace lathe::bench {
 
-// Proportional set sizes in bytes, by program ("lathe-runner"), summed over the tree below and with
-// `root`. A process that ends meanwhile counts as nothing.
+// Proportional set sizes in bytes, by executable ("lathe-runner"), summed over `root` and the tree
+// below it. A process that ends meanwhile counts as nothing.
 std::map<std::string, double> tree_memory(pid_t root);
 
 }  // namespace lathe::bench

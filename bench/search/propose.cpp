@@ -1,5 +1,6 @@
-// How fast configurations are proposed: to a valid configuration, to features, to scores, and what
-// training costs. Rates are of the whole process on `jobs` threads, the median of several rounds.
+// How fast configurations are proposed: the rates of valid configurations, of features and of
+// scores, and what training costs. Rates are those of the whole process with `jobs` threads, the
+// median of several rounds.
 #include <algorithm>
 
 #include "search/probe.h"
@@ -45,7 +46,7 @@ class Proposing {
       Rng rng(begin + 1);
       for (std::size_t i = begin; i < begin + count; ++i) (void)space_.neighbour(configs_[i], rng);
     };
-    // sketches are derived once: not part of the rate
+    // Sketches are derived once, so they are no part of the rate.
     on_threads(settings_.jobs, configs_.size(), fill);
     rate("random configurations", [&] { on_threads(settings_.jobs, configs_.size(), fill); });
     rate("neighbours", [&] { on_threads(settings_.jobs, configs_.size(), step); });
@@ -62,7 +63,7 @@ class Proposing {
     }
   }
 
-  // Made-up times that follow from the features, so that trees get their usual depth.
+  // Makes up times that follow from the features, so that trees get their usual depth.
   model::Rows training_rows(int width) const {
     model::Rows rows;
     rows.width = width;
@@ -80,7 +81,7 @@ class Proposing {
     return rows;
   }
 
-  // Of context features, as a search asks for them: features and prediction, block by block.
+  // Scores by context features as a search asks for them: features and prediction, block by block.
   Status scores() {
     const feature::Extractor extractor(feature::Kind::kContext, space_);
     const auto width = static_cast<std::size_t>(extractor.width());
@@ -122,7 +123,7 @@ class Proposing {
   const Settings& settings_;
   const space::Space& space_;
   std::vector<space::Config> configs_;
-  std::vector<float> features_;  // context features in the end
+  std::vector<float> features_;  // context features at the end
   std::vector<Row> rows_;
 };
 

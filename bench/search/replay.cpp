@@ -27,7 +27,7 @@ using experiment::known_arms;
 
 constexpr const char* kFolder = "bench/spaces";
 constexpr const char* kRecording = ".json.zst";
-constexpr int kRowsASource = 1000;  // that a global model learns from
+constexpr int kRowsASource = 1000;  // rows of each source that teach a global model
 constexpr const char* kUsage =
     "usage: bench_search --replay [RECORDING...] [--arms NAME,...] [--from RECORDING,...] [--seeds "
     "N] [--trials N] [--jobs N] [--rows FILE] [--shuffled] "
@@ -35,8 +35,8 @@ constexpr const char* kUsage =
 
 struct Words {
   std::vector<std::string> recordings, arms, sources;
-  int seeds = 0, trials = 2000, jobs = 2;  // seeds 0: what suits the question
-  std::string rows;                        // finished rows are kept here, and not worked out again
+  int seeds = 0, trials = 2000, jobs = 2;  // seeds 0: as many as suit the question
+  std::string rows;                        // finished rows are kept here and not computed again
   bool shuffled = false, json = false;
 };
 
@@ -84,7 +84,7 @@ Result<std::vector<std::string>> recordings_of(const Words& words) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-// What --from names.
+// The recordings that --from names.
 struct Sources {
   std::vector<recorded::Recording> recordings;
   std::vector<std::string> hashes;
@@ -105,7 +105,7 @@ Result<Sources> load_sources(const std::vector<std::string>& paths) {
   return out;
 }
 
-// What tells this row from every other, the bytes of the recordings included.
+// Tells this row from every other; it includes the bytes of the recordings.
 Json identity(const std::string& bytes, const std::string& space, const Arm& arm,
               const Words& words, const Sources& sources) {
   Json out = {{"space", space},
@@ -119,7 +119,7 @@ Json identity(const std::string& bytes, const std::string& space, const Arm& arm
   return out;
 }
 
-// A curve a seed, of seeds 0, 1, ...; runs end at 99 %.
+// One curve for each of the seeds 0, 1, ...; runs end at 99 %.
 Result<std::vector<experiment::Curve>> curves_of(const recorded::Recording& recording,
                                                  const Arm& arm, const Words& words,
                                                  const Sources& sources) {
@@ -156,7 +156,7 @@ void add_column(Json& row, const std::string& name, const std::vector<experiment
   row[name] = std::move(all);
 }
 
-// Rows that were finished before, with their identities.
+// Rows that an earlier run finished, with their identities.
 class Kept {
  public:
   explicit Kept(std::string file) : file_(std::move(file)) {
@@ -164,7 +164,7 @@ class Kept {
     const auto text = read_file(file_);
     if (!text) return;  // none was finished yet
     for (const std::string& line : split(*text, '\n'))
-      // a line cut short by a kill is worked out again
+      // A line that a kill cut short is computed again.
       if (auto row = parse_json(line)) rows_.push_back(std::move(*row));
     whole_ = text->empty() || text->ends_with('\n');
   }
@@ -192,7 +192,7 @@ class Kept {
   }
 
   const std::string file_;
-  bool whole_ = true;  // the file ends with a line's end
+  bool whole_ = true;  // the file ends with the end of a line
   std::vector<Json> rows_;
 };
 
@@ -216,7 +216,7 @@ std::vector<double> trials_95(const Json& row) {
   return out;
 }
 
-// Whether the arms of one space differ from the first of them.
+// Tells whether the arms of one space differ from its first arm.
 Json comparisons(const std::vector<Json>& rows) {
   Json out = Json::array();
   for (std::size_t i = 1; i < rows.size(); ++i)

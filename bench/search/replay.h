@@ -1,4 +1,4 @@
-// bench_search --replay: how many trials each search needs on recorded spaces.
+// bench_search --replay tells how many trials each search needs on recorded spaces.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace lathe::bench {
 
-// The words after --replay; returns an exit code.
+// Takes the words after --replay; returns an exit code.
 int replay(const std::vector<std::string>& words);
 
 }  // namespace lathe::bench

@@ -96,7 +96,7 @@ class TreeGruCosts {
     return {};
   }
 
-  // Made-up times that follow from the features.
+  // Makes up times that follow from the features.
   model::Rows training_rows(int count) const {
     model::Rows rows;
     rows.width = extractor_.width();

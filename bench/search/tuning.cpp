@@ -1,6 +1,6 @@
 // A tuning run of the command as a user starts it, watched from outside: when the first trial is
-// recorded, where the time goes, what memory its processes take. Two probes, so that looking at the
-// memory costs the times nothing.
+// recorded, where the time goes, and what memory its processes take. There are two probes, so that
+// looking at the memory does not change the times.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -36,7 +36,7 @@ struct Ended {
   double seconds = 0;
 };
 
-// `lathe tune` in a process, its caches and database in `folder`.
+// `lathe tune` in a process, with its caches and database in `folder`.
 class Tuning {
  public:
   Tuning(const Settings& settings, const Folder& folder, const std::vector<std::string>& more)
@@ -92,7 +92,7 @@ class Tuning {
   double seconds_ = 0;
 };
 
-// Until the database has more than `before` records; asked every 5 ms.
+// Waits until the database has more than `before` records, and looks every 5 ms.
 Result<double> first_record(Tuning& tuning, std::int64_t before) {
   while (!std::filesystem::exists(tuning.database()) && !tuning.over())
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -31,15 +31,14 @@ struct Failure {
 template <class T>
 using Expected = std::expected<T, Failure>;
 
-// What the text of an expression leaves open.
+// What a workload needs to know besides the text of its expression.
 struct Inputs {
   std::map<std::string, std::vector<std::int64_t>> shapes;
   std::map<std::string, std::string> dtypes;  // "f32" where none is given
   std::vector<std::string> constants;         // known beforehand, e.g. weights
-  // the schedule may choose the layouts of inputs and outputs, as it may where the text says
-  // `layout free`
+  // The schedule may choose how inputs and outputs are stored, as with `layout free` in the text.
   bool free_layout = false;
-  // of the largest output; 0: what the text says, else 2e-5
+  // Largest error allowed, relative to the largest output; 0: what the text says, else 2e-5.
   double max_error = 0;
 };
 
@@ -58,24 +57,24 @@ struct Machine {
 };
 
 struct TuneOptions {
-  int trials = 512;    // of the run in all; the same call goes on
+  int trials = 512;    // in all runs together: a second call goes on where the first ended
   double seconds = 0;  // 0: no limit
-  int jobs = 0;        // processes at work; 0: one a core
+  int jobs = 0;        // processes that build and check programs; 0: one for each core
   std::uint64_t seed = 0;
   std::string search = "annealing";  // annealing, genetic, random
   // xgb-rank, xgb-reg, xgb-ensemble, treegru-rank ... (lathe tune --help lists all)
   std::string model = "xgb-rank";
-  // what it sees of a program: context, relation, configuration
+  // What the model sees of a program: context, relation, configuration.
   std::string features = "context";
-  std::string acquisition = "mean";  // of xgb-ensemble: mean, ei, ucb
-  // Algorithm 1 and equation 3 of the paper.
+  std::string acquisition = "mean";  // how xgb-ensemble scores: mean, ei, ucb
+  // Parameters of the paper's Algorithm 1 (batch, chains, steps, epsilon) and equation 3 (lambda).
   int batch = 64, chains = 128, steps = 500;
   double epsilon = 0.05, lambda = 2;
   std::string space = "default";  // default, wide
   bool fresh = false;             // learn nothing from other runs
-  // begin from records of other workloads of this operator
+  // Begin with what records of other workloads of this operator teach.
   bool transfer = true;
-  std::string global_model;  // file of `lathe model train` to begin from instead
+  std::string global_model;  // Begin with this file, made by `lathe model train`, instead.
   Machine machine;
 };
 struct TuneProgress {
@@ -86,7 +85,7 @@ struct TuneProgress {
 };
 struct Schedule {
   double seconds = 0, gflops = 0;  // as measured
-  // JSON, replays without the space; its names are those of Workload::key()
+  // JSON. It can be applied without the space; its names are those of Workload::key().
   std::string trace;
   std::string config;  // JSON
 };
@@ -94,15 +93,15 @@ struct TuneResult {
   int trials = 0, failed = 0;
   double seconds = 0;
   bool interrupted = false, exhausted = false;
-  std::optional<Schedule> best;  // none: nothing worked
+  std::optional<Schedule> best;  // none: no trial succeeded
 };
 
-// A program in this process. A forked child may use it, too.
+// A compiled program in this process. A forked child may use it, too.
 class Program {
  public:
-  // Row-major tensors, in the workload's order. Constant inputs are read by prepare(), which comes
-  // first where there are any, and ignored by run(). After a prepare() that failed, run() refuses
-  // until one succeeds.
+  // Tensors are row-major and in the workload's order. Only prepare() reads constant inputs; run()
+  // ignores them. Where a workload has some, call prepare() first; after one that failed, run()
+  // refuses until another succeeds.
   Expected<void> prepare(std::span<const void* const> inputs);
   Expected<void> run(std::span<const void* const> inputs, std::span<void* const> outputs);
 
@@ -116,11 +115,11 @@ class Program {
   std::unique_ptr<Impl> impl_;
 };
 
-// Whether a program is checked before it is given out: run on random inputs between guard pages, in
-// processes of its own (lathe-builder, lathe-runner), its outputs compared with a reference answer.
-// kOnce: once for each program and machine; what passed is remembered in $XDG_CACHE_HOME/lathe
-// (~/.cache/lathe). One that fails is not given out: the error's kind is "wrong-answer", or says
-// what kept the check from its end.
+// Whether a program is checked before it is given out. The check runs it on random inputs between
+// guard pages, in processes of its own (lathe-builder, lathe-runner), and compares its outputs with
+// a reference answer. kOnce checks each program once on a machine: $XDG_CACHE_HOME/lathe
+// (~/.cache/lathe) remembers what passed. A program that fails is not given out: the error's kind
+// is "wrong-answer", or tells what kept the check from finishing.
 enum class Check { kOnce, kSkip };
 
 // What to compute, with every shape known.
@@ -137,20 +136,20 @@ class Workload {
   std::vector<TensorInfo> inputs() const;  // in the order programs take them
   std::vector<TensorInfo> outputs() const;
 
-  // Returns when the trials, the time or the space are used up, or when `stop` says so. `listener`
-  // hears at least twice a second, not always on the caller's thread.
+  // Returns when the trials, the time or the space are used up, or when `stop` returns true.
+  // `listener` is called at least twice a second, not always on the caller's thread.
   Expected<TuneResult> tune(const TuneOptions& options = {},
                             const std::function<void(const TuneProgress&)>& listener = {},
                             const std::function<bool()>& stop = {}) const;
-  // The best on record.
+  // The fastest schedule on record for this workload and machine; none if there is no record.
   Expected<std::optional<Schedule>> best(const Machine& machine = {}) const;
-  // `schedule`: "best" (on record), "predicted" (the models' choice, unmeasured), "default" or
+  // `schedule` is "best" (on record), "predicted" (the models' choice, unmeasured), "default",
   // "naive", or the JSON of a trace. The machine must be this one.
   Expected<Program> compile(const std::string& schedule = "best", const Machine& machine = {},
                             Check check = Check::kOnce) const;
-  // Writes a shared library, its C header and an example beside it: STEM.so, STEM.h,
-  // STEM_example.c. The header says whether the program was checked; one for another machine cannot
-  // be, and is written all the same.
+  // Writes a shared library with a C header and an example beside it: STEM.so, STEM.h,
+  // STEM_example.c. The header says whether the program was checked. A program for another machine
+  // is written without a check, for it cannot run here.
   Expected<void> write_library(const std::string& path, const std::string& schedule = "best",
                                const Machine& machine = {}, Check check = Check::kOnce) const;
 
@@ -162,7 +161,7 @@ class Workload {
   std::shared_ptr<const Impl> impl_;
 };
 
-// The search alone, for those who measure by themselves: ask for candidates, tell what they took.
+// The search alone, for callers who measure by themselves: ask for candidates, tell their times.
 struct Proposal {
   std::int64_t id = 0;
   std::string trace, config;  // JSON
@@ -170,9 +169,9 @@ struct Proposal {
 class Search {
  public:
   static Expected<Search> make(const Workload& workload, const TuneOptions& options = {});
-  // Never one twice; fewer than wanted only when the space is exhausted.
+  // Proposes nothing twice, and fewer than `wanted` only when the space is exhausted.
   Expected<std::vector<Proposal>> ask(int wanted);
-  // Infinity where it failed.
+  // `seconds` is infinity where the candidate failed.
   Expected<void> tell(std::int64_t id, double seconds);
 
   struct Impl;

@@ -25,8 +25,7 @@ std::string default_name(const fs::path& path) {
   return name;
 }
 
-// Files are moved to their places when they are complete, over what is there: that must be a file,
-// too.
+// Complete files are moved to their places over what is there, so that must be a file, too.
 Status check_place(const std::string& path) {
   std::error_code ignored;
   if (path.empty() || path.ends_with('/') || fs::is_directory(path, ignored))

@@ -1,4 +1,5 @@
-// The artifact a user takes away: library, C header and a small C program that calls it.
+// The artifact that a user takes away: a library, its C header, and a small example in C that calls
+// it.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ namespace lathe::api {
 
 struct ArtifactRequest {
   std::string path;  // of the library, STEM.so
-  // lathe_NAME_create ...; empty: the stem, what C does not allow in it made _
+  // lathe_NAME_create ...; empty: the stem of the path, with _ in place of what C does not allow.
   std::string name;
   Checking checking = Checking::kOnce;
 };
@@ -22,14 +23,15 @@ struct ArtifactRequest {
 struct ArtifactFiles {
   std::string library, header, example;  // paths: STEM.so, STEM.h, STEM_example.c in one folder
   std::string name;
-  Checked checked;  // the header says it, too
+  Checked checked;  // the header tells it, too
 };
 
 Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule::Trace& trace,
                                      const Target& target, const ArtifactRequest& request);
 
-// The text of the example beside `library`, a file's name: fills every input, runs once, prints the
-// first numbers of each output, whatever their types. C99 without a warning.
+// The text of the example beside `library`, which is a file's name. It fills every input, runs
+// once, and prints the first numbers of each output, whatever their types. It is C99 and compiles
+// without a warning.
 std::string example_text(const flat::Program& program, const std::string& name,
                          const std::string& library);
 

@@ -7,11 +7,11 @@ namespace {
 
 using tensor::Digit;
 
-// What index `dim` of the tensor is in the merged index: (merged / weight) % extent.
+// Where index `dim` of the tensor is in the merged index: (merged / weight) % extent.
 struct Place {
   int merged;
   std::int64_t weight, extent;
-  bool first;  // of its group: nothing is above it
+  bool first;  // nothing of its group is above it
 };
 
 std::vector<Place> places_of(const std::vector<std::int64_t>& shape,
@@ -33,7 +33,7 @@ Digit merged_digit(const Digit& digit, const Place& place) {
   return out;
 }
 
-// The outer digit goes on where the inner one ends, in the index and in storage.
+// True if the outer digit goes on where the inner one ends, in the index and in storage.
 bool joins(const Digit& outer, const Digit& inner) {
   return outer.dim == inner.dim && outer.within == 0 && inner.within == 0 &&
          outer.weight == inner.weight * inner.extent && outer.stride == inner.stride * inner.extent;

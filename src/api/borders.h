@@ -1,4 +1,4 @@
-// The shapes of a program's borders as callers see them.
+// The shapes of a workload's inputs and outputs as callers see them.
 #pragma once
 
 #include "compiler/ir/flat/flat.h"
@@ -6,8 +6,8 @@
 
 namespace lathe::api {
 
-// Dimensions that the workload merges at its border are one in `border`, too; every element stays
-// where it is in storage.
+// Merges in `border` the dimensions that the workload merges for callers. Every element keeps its
+// place in storage.
 void merge_dimensions(flat::Border& border, const te::Tensor& tensor);
 
 }  // namespace lathe::api

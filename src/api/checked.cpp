@@ -15,17 +15,17 @@
 namespace lathe::api {
 namespace {
 
-constexpr std::uint64_t kCheck = 2;  // changes with what is checked
-// of building and of running it once: the naive loops may take long
+constexpr std::uint64_t kCheck = 2;  // it changes with what is checked
+// For building and running once, in seconds: the naive loops may take long.
 constexpr double kSeconds = 600;
 
-// A file with a line "HASH ERROR" for each program that passed. One that cannot be read or written
-// only makes it forget.
+// A file with a line "HASH ERROR" for each program that passed. If it cannot be read or written,
+// programs are only checked again.
 class PassedPrograms {
  public:
   PassedPrograms() : folder_(cache_folder()) {}
 
-  // The largest error that was found.
+  // The largest error that the check found.
   std::optional<double> find(const std::string& hash) const {
     if (folder_.empty()) return std::nullopt;
     std::ifstream file(path());
@@ -41,7 +41,7 @@ class PassedPrograms {
     if (folder_.empty()) return;
     std::error_code ignored;
     std::filesystem::create_directories(folder_, ignored);
-    // In one piece, so that lines of several programs do not mix.
+    // Written in one piece, so that lines of several processes do not mix.
     std::ofstream(path(), std::ios::app) << fmt::format("{} {}\n", hash, error) << std::flush;
   }
 
@@ -84,7 +84,7 @@ Checked passed(const te::Program& program, double error) {
 
 std::unexpected<Error> refused(Error error) {
   const bool faulty = error.kind == ErrorKind::kWrongAnswer || error.kind == ErrorKind::kRun;
-  // not the caller's words are wrong
+  // The caller's words are not what is wrong.
   if (error.kind == ErrorKind::kInvalidArgument) error.kind = ErrorKind::kWrongAnswer;
   error.message = fmt::format(
       "the program is not given out, as its check failed: {}; {}", error.message,
@@ -92,7 +92,7 @@ std::unexpected<Error> refused(Error error) {
   return std::unexpected(std::move(error));
 }
 
-// The largest error.
+// Returns the largest error.
 Result<double> run_once(const te::Program& program, const schedule::Trace& trace,
                         const Target& target) {
   measure::Options options;

@@ -1,6 +1,6 @@
-// Programs are checked before they are given out: run once, as every trial of a run is, on random
-// inputs between guard pages, their outputs compared with the reference answer. Once for each
-// program and machine: what passed is remembered.
+// Programs are checked before they are given out. They run once on random inputs between guard
+// pages, as every trial does, and their outputs are compared with the reference. Each program is
+// checked once on a machine: what passed is remembered.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@ enum class Checking { kOnce, kSkip };
 
 struct Checked {
   bool done = false;
-  // what follows "the program": "was checked on ...", "was not checked: ..."
+  // Follows "the program": "was checked on ...", "was not checked: ...".
   std::string sentence;
   bool skipped = false;  // as the caller wanted
 };
 
-// `library` is the program's code as a candidate has it: what it is remembered by. Errors:
-// kWrongAnswer, with a reproducer, kRun, kTimeout ..., of the program, or of the check itself; the
-// program must not be given out then. One for another machine cannot be checked, and that is no
-// error.
+// `library` is the program's code as a candidate has it; the program is remembered by it. Fails
+// with kWrongAnswer and a reproducer, or with kRun, kTimeout ... of the program or of the check
+// itself; then the program must not be given out. A program for another machine cannot be checked;
+// that is no error.
 Result<Checked> check_library(const te::Program& program, const schedule::Trace& trace,
                               const Target& target, std::span<const std::byte> library,
                               Checking checking);
-// The same of a program that is not built yet.
+// The same for a program that is not built yet.
 Result<Checked> check_program(const te::Program& program, const schedule::Trace& trace,
                               const Target& target, Checking checking);
 

@@ -24,8 +24,8 @@ namespace {
 
 using State = Check::State;
 
-constexpr double kMostLoad = 0.3;     // of a core, of others
-constexpr double kMostSpread = 0.03;  // of the sentinel's runs: what a visit may drift
+constexpr double kMostLoad = 0.3;     // of a core, by other processes
+constexpr double kMostSpread = 0.03;  // of the sentinel's runs: as much as a visit may drift
 constexpr double kLeastMemory = 2.0;  // GiB
 constexpr int kSentinelRuns = 400;
 
@@ -52,7 +52,7 @@ Check processor() {
           {}};
 }
 
-// "200000 100000": microseconds in each so many; "max": no limit.
+// Reads "200000 100000": microseconds in every so many microseconds; "max" means no limit.
 double quota_of_cores() {
   std::istringstream text(first_line("/sys/fs/cgroup/cpu.max"));
   double quota = 0, period = 0;
@@ -143,7 +143,7 @@ Check memory() {
   return check;
 }
 
-// Builder, linker, runner and the pages between which it runs a program.
+// Checks builder, linker, runner, and the pages between which the runner runs a program.
 Check pipeline(const Target& target) {
   const auto program = te::parse_program("A: f32[64]; B[i] = A[i] + 1");
   measure::Options options;

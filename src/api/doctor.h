@@ -1,4 +1,4 @@
-// What tuning needs of a machine, and what the times it makes there depend on.
+// What tuning needs of a machine, and on what the times depend that it measures there.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct Check {
   std::string what;  // a word or two: "other load"
   State state = State::kFine;
   std::string finding;
-  std::string advice;  // a sentence; empty where there is nothing to do
+  std::string advice;  // one sentence; empty where there is nothing to do
 };
 
-// Takes about a second: a small program is built, linked and run, as every candidate is. `database`
-// may be missing; nothing is written to it.
+// Takes about a second: it builds, links and runs a small program, as it is done with every
+// candidate. `database` may be missing; nothing is written to it.
 std::vector<Check> examine(const Target& target, const std::string& database);
 
 }  // namespace lathe::api

@@ -1,4 +1,4 @@
-// The C program beside an exported library: C99, nothing but the C library.
+// The example beside an exported library: C99 that needs nothing but the C library.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -96,7 +96,7 @@ constexpr const char* kCalls = R"(
 )";
 
 // An element type in C: its DLPack code, the type of an element, the number that fills element i,
-// and how an element is printed, `{}` being the element.
+// and how to print an element, for which `{}` stands.
 struct CType {
   const char *code, *c_type, *number, *format, *printed;
 };
@@ -143,7 +143,7 @@ std::string helpers(const flat::Program& program) {
 
 std::string declare(const char* kind, std::size_t i, const flat::Border& border) {
   std::vector<std::int64_t> shape = border.shape;
-  // C has no empty arrays; the tensor has no dimensions all the same
+  // C has no empty arrays; the tensor has no dimensions nevertheless.
   if (shape.empty()) shape.push_back(1);
   return fmt::format(
       "  int64_t {0}{1}_shape[] = {{{2}}};\n"
@@ -167,7 +167,7 @@ std::string print(std::size_t i, const flat::Border& border) {
                      fmt::format(fmt::runtime(type.printed), element));
 }
 
-// As a shell reads it.
+// Quotes a word for a shell.
 std::string word(const std::string& name) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';

@@ -15,7 +15,8 @@ namespace lathe::api {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kCacheBytes = 96U << 20;  // more than any last-level cache a core sees here
+// More than any last-level cache that a core sees here
+constexpr std::size_t kCacheBytes = 96U << 20;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -1,4 +1,4 @@
-// A program built under a trace and loaded into this process, with memory of its own.
+// A program that was built under a trace and loaded into this process, with memory of its own.
 #pragma once
 
 #include <memory>
@@ -18,24 +18,23 @@ namespace lathe::api {
 
 class Kernel {
  public:
-  // The target must be this machine's. Errors are also those of the check (checked.h).
+  // The target must be this machine's. It also fails with the errors of the check (checked.h).
   static Result<std::unique_ptr<Kernel>> make(const te::Program& program,
                                               const schedule::Trace& trace, const Target& target,
                                               Checking checking);
 
-  // Plain row-major tensors in declared order. Constant inputs are read again only after
-  // set_constants().
+  // Takes row-major tensors in declared order. Only set_constants() reads constant inputs.
   void set_constants(std::span<const void* const> inputs);
   void run(std::span<const void* const> inputs, std::span<void* const> outputs);
 
-  // For benchmarks: inputs filled with random numbers once; then calls on the stored layouts,
-  // nothing copied.
+  // For benchmarks: fills inputs with random numbers once; calls then work on the stored layouts
+  // and copy nothing.
   void fill_random(std::uint64_t seed);
   void call() {
     module_->table().run(pool_.runtime(), pointers_.data(), constants(), workspace(), workers());
   }
-  // Seconds a call: calls for at least `seconds`, counted; cold: the median of single calls, caches
-  // overwritten between.
+  // Seconds of a call. Warm: it counts calls for at least `seconds`. Cold: the median of single
+  // calls, with the caches overwritten in between.
   double time(double seconds, bool cold);
 
   const std::vector<tensor::Border>& inputs() const { return inputs_; }

@@ -1,11 +1,11 @@
-// What the knobs of a space mean, in a sentence each; docs/reading.md says more.
+// Tells in a sentence what each knob of a space means; docs/reading.md tells more.
 #pragma once
 
 #include <string_view>
 
 namespace lathe::api {
 
-// "" for a knob that a template of one's own brings.
+// "" for a knob that comes from a template.
 std::string_view knob_meaning(std::string_view name);
 
 }  // namespace lathe::api

@@ -1,4 +1,4 @@
-// include/lathe/lathe.h over the rooms.
+// include/lathe/lathe.h, implemented with the rooms.
 #include "lathe/lathe.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ struct Search::Impl {
   std::unique_ptr<space::Space> space;
   std::unique_ptr<tune::Subject> subject;
   std::unique_ptr<tune::Proposer> proposer;
-  std::map<std::int64_t, space::Config> open;  // asked for and not told
+  std::map<std::int64_t, space::Config> open;  // asked for and not yet told
   std::vector<search::Measured> untold;        // told since the last ask
   std::int64_t next = 0;
 };

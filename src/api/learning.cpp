@@ -26,13 +26,13 @@ Result<std::vector<std::string>> shapes_of(const std::vector<std::string>& workl
   return shapes;
 }
 
-// Classes of targets, with the targets of each that occur in the databases.
+// Classes of targets, each with its targets in the databases.
 using Classes = std::map<std::string, std::vector<std::string>>;
 
 Status add_classes(store::Store& store, Classes& classes) {
   for (const store::Run& run : LATHE_TRY(store.runs())) {
     const auto target = make_target(run.target, 0);
-    if (!target) continue;  // of a newer LLVM
+    if (!target) continue;  // a newer LLVM wrote it
     auto& texts = classes[learn::target_class(*target)];
     if (std::ranges::find(texts, run.target) == texts.end()) texts.push_back(run.target);
   }
@@ -123,7 +123,7 @@ struct Beginning {
 };
 using MaybeBeginning = std::optional<Beginning>;
 
-// None where none comes for this class of targets, or for these features and this objective.
+// None if none comes for this class of targets, or for these features and this objective.
 Result<MaybeBeginning> shipped_global(const std::string& target_class,
                                       const tune::Options& options) {
   const std::string_view bytes = shipped_model(target_class);
@@ -135,8 +135,8 @@ Result<MaybeBeginning> shipped_global(const std::string& target_class,
   return Beginning{std::move(global), true};
 }
 
-// The file's model if one is named, else what the store teaches, else what came with Lathe, or
-// none.
+// The file's model if a file is named, else what the store teaches, else the one that came with
+// Lathe, if there is one.
 Result<MaybeBeginning> global_model_for(const std::string& file, const std::string& workload,
                                         const Target& target, store::Store* store,
                                         const tune::Options& options) {

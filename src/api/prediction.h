@@ -1,4 +1,4 @@
-// A schedule chosen by models alone.
+// A schedule that models choose alone.
 #pragma once
 
 #include <string>
@@ -15,19 +15,19 @@ namespace lathe::api {
 struct PredictRequest {
   te::Program program;
   Target target;
-  std::string database;      // teaches, where it exists
-  std::string global_model;  // file of one; empty: what the database teaches
+  std::string database;      // its records teach, if it exists
+  std::string global_model;  // file of a global model; empty: what the database teaches
   tune::Options options;     // search, model, features, flavour, seed, jobs
 };
 
 struct Predicted {
-  schedule::Trace trace;  // replays on naive_nest(canonical(program))
+  schedule::Trace trace;  // applies to naive_nest(canonical(program))
   Json config;
   std::string text;  // of the configuration
-  Origin origin;     // of no records: the analytic model chose
+  Origin origin;     // without records, the analytic model chose
 };
 
-// Measures nothing; some tenths of a second.
+// Measures nothing; takes some tenths of a second.
 Result<Predicted> predict_schedule(const PredictRequest& request);
 
 }  // namespace lathe::api

@@ -14,7 +14,8 @@ namespace {
 constexpr double kRaceSeconds = 3;  // of a race on a quiet machine, at most
 constexpr double kLeastRace = 1;    // for a race, however long it took to begin it
 
-// Working records of this machine and code generator, a configuration each, the best first.
+// Successful records of this machine and code generator, one for each configuration, the best
+// first.
 Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequest& request) {
   std::vector<store::Record> records;
   LATHE_TRY_STATUS(store.each({.workload = te::workload_key(request.program),
@@ -41,7 +42,7 @@ Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequ
   return records;
 }
 
-// As they are after the race, in the order of the best now.
+// Reads the records as they are after the race, in their new order.
 Status read_again(store::Store& store, Raced& raced) {
   std::vector<std::pair<store::Record, double>> now;
   for (std::size_t i = 0; i < raced.records.size(); ++i) {

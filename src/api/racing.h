@@ -1,4 +1,4 @@
-// Races of programs that are on record: which is fastest, said again.
+// Races programs that are on record, to tell again which is fastest.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@ struct RaceRequest {
   Target target;
   std::string database;  // must exist
   std::string cache_mode = "warm";
-  int count = 6;  // of the fastest on record, a configuration each
-  // for all of it: waits that long for an undisturbed machine
+  int count = 6;  // so many of the fastest on record, one for each configuration
+  // For the whole race; it waits so long for an undisturbed machine.
   double seconds = 30;
   int jobs = 2;
 };
 struct Raced {
   std::vector<store::Record> records;  // as the store has them now, the best first
-  // of each in this race; infinity where it failed, 0 where it was not built in time
+  // For each, its time in this race; infinity if it failed, 0 if it was not built in time.
   std::vector<double> seconds;
   tune::RaceStory story;
   double flops = 0, peak_flops = 0;
@@ -29,7 +29,7 @@ struct Raced {
 };
 
 // Races them on this machine and stores what they reached. Records of other machines and other code
-// generators do not take part; an error where none is left.
+// generators take no part; fails if none is left.
 Result<Raced> race_best(const RaceRequest& request,
                         const std::function<void(const std::string& phase)>& listener,
                         const std::function<bool()>& stop);

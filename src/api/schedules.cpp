@@ -50,13 +50,13 @@ Result<std::optional<store::Record>> best_record(const te::Program& program, con
   if (here) return here;
   query.cpu.clear();
   auto anywhere = LATHE_TRY(best_comparable(*store, query));
-  if (!anywhere) LATHE_TRY_STATUS(store->check());  // or is it lost?
+  if (!anywhere) LATHE_TRY_STATUS(store->check());  // it may be lost
   return anywhere;
 }
 
 namespace {
 
-// Flags that lead from what was asked for to this run; "" where none do.
+// The flags that lead from the request to this run; "" if none do.
 std::string flags_between(const te::Program& program, const Target& target,
                           const std::string& cache_mode, const store::Run& run) {
   const auto other = te::parse_program(run.workload);
@@ -84,7 +84,7 @@ std::string flags_between(const te::Program& program, const Target& target,
 
 Result<std::string> other_flags(store::Store& store, const te::Program& program,
                                 const Target& target, const std::string& cache_mode) {
-  std::string nearest;  // few flags before many
+  std::string nearest;  // few flags come before many
   for (const store::Run& run : LATHE_TRY(store.runs())) {
     const std::string flags = flags_between(program, target, cache_mode, run);
     if (flags.empty() || (!nearest.empty() && nearest.size() <= flags.size())) continue;

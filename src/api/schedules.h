@@ -1,5 +1,5 @@
-// Which schedule of a workload: the naive loops, the analytic default, the models' choice, or the
-// best on record.
+// Chooses the schedule of a workload: the naive loops, the analytic default, the models' choice, or
+// the best on record.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ namespace lathe::api {
 struct Chosen {
   schedule::Trace trace;
   std::optional<store::Record> record;  // of "best"
-  // what the user should know about the choice; may be empty
+  // What the user should know about the choice; may be empty.
   std::string note;
 };
 
@@ -28,31 +28,32 @@ struct ScheduleRequest {
   space::Flavour flavour = space::Flavour::kDefault;
 };
 
-// What the store calls best for the query: of this code generator, else, where that has none, of
-// another. Times of two compare badly, so that a record of an old one must not hide the present's.
+// The best record of this code generator for the query; if it has none, of another code generator.
+// Times of two code generators compare badly, and an old one's record must not hide the present
+// one's.
 Result<std::optional<store::Record>> best_comparable(store::Store& store, store::Query query);
 
-// The best record of a workload: of this machine, else of another one. None if nothing is recorded.
+// The best record of a workload on this machine, else on another one. None if nothing is recorded.
 // The database must exist.
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
                                                  const std::string& database,
                                                  const std::string& cache_mode);
-// That of "best"; the error says with which other flags the workload is recorded.
+// The schedule for "best"; the error tells with which other flags the workload is recorded.
 Result<Chosen> recorded_schedule(const te::Program& program, const Target& target,
                                  const ScheduleRequest& request);
 Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
                                const ScheduleRequest& request);
 
-// What `lathe` has to be told to find records of the same workload in another layout, on another
-// target or for other caches: "--layout free", "--threads 2 --cache cold"; "" where there are none.
+// The flags with which `lathe` finds records of the same workload in another layout, on another
+// target or for other caches: "--layout free", "--threads 2 --cache cold"; "" if there are none.
 Result<std::string> other_flags(store::Store& store, const te::Program& program,
                                 const Target& target, const std::string& cache_mode);
 
-// Whether a trial from elsewhere is one that the commands can use: its workload, target, cache mode
-// and trace are read.
+// Checks that the commands can use a trial from elsewhere: it reads the trial's workload, target,
+// cache mode and trace.
 Status check_trial(const store::Run& run, const store::Record& record);
 
-// An existing database, for commands that only read; the error says how to get one.
+// Opens an existing database, for commands that only read; the error tells how to get one.
 Result<std::unique_ptr<store::Store>> open_existing(const std::string& path);
 
 }  // namespace lathe::api

@@ -13,9 +13,9 @@
 namespace lathe::api {
 namespace {
 
-constexpr double kLeastSeconds = 0.01;  // left of a time limit
+constexpr double kLeastSeconds = 0.01;  // what must be left of a time limit
 
-// Programs that move as much have one bandwidth.
+// Names the traffic: workloads that move as much have one bandwidth.
 std::string traffic_name(const te::Program& program, const std::string& cache_mode) {
   double read = 0, written = 0;
   for (const te::Tensor& tensor : program.tensors) {
@@ -71,12 +71,12 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   starting.phase = "starting";
   starting.wanted = request.options.trials;
   say(starting, 0);
-  // The names are checked before anything is started.
+  // Checks the names before it starts anything.
   LATHE_TRY_STATUS(check_runs_here(request.target));
   LATHE_TRY(tune::searcher_named(request.options.search, request.options.exploration));
   LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
-  // Records of a key are about the program in the key's own names.
+  // Records of a key concern the workload in the key's own names.
   const te::Program program = te::canonical(request.program);
   const auto space =
       LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
@@ -95,14 +95,14 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   tuned.traffic = traffic_of(program);
   tuned.traffic.bandwidth =
       LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, options.cache_mode));
-  // The limit is the command's, and what came before the first trial is part of it.
+  // The limit is the command's, so what came before the first trial counts.
   const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
   if (options.seconds > 0)
     options.seconds = std::max(kLeastSeconds, options.seconds - past.count());
   tuned.summary = LATHE_TRY(tune::tune(
       *space, *measurer, *store, request.target, options,
       [&](const tune::Progress& progress) { say(progress, tuned.peak_flops); }, stop));
-  // A race may have seen more of the machine.
+  // A race may have seen a higher peak.
   const std::string machine = host_fingerprint().text();
   tuned.peak_flops =
       LATHE_TRY(store::machine_speed(*store, machine, request.target.text())).peak_flops;
@@ -119,7 +119,7 @@ Result<Measurement> measure_once(const te::Program& program, const Target& targe
   options.cache = cache_of(cache_mode);
   options.timeout_seconds = 300;
   options.min_seconds = 0.05;
-  // the naive loops may take seconds a call, and such long times are steady
+  // The naive loops may take seconds a call, and such long times are steady.
   options.visits = trace.empty() ? 1 : 5;
   LATHE_TRY_STATUS(check_runs_here(target));
   const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(program), target, options));

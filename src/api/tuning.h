@@ -18,17 +18,17 @@ struct TuneRequest {
   te::Program program;
   Target target;
   std::string database;
-  // file of one; empty: what the database teaches, if options.transfer
+  // File of a global model; empty: what the database teaches, if options.transfer.
   std::string global_model;
   tune::Options options;
 };
 
-// What a workload asks of the machine besides its arithmetic as the field counts it (te::flops).
+// What a workload asks of the machine besides the arithmetic that te::flops counts.
 struct Traffic {
-  // that have to be done: the share of the peak is theirs
+  // Operations that must be done; the share of the peak is theirs.
   double done_flops = 0;
   double bytes = 0;  // inputs read once, outputs written once
-  // bytes a second that the machine moves when it does nothing else; 0: unknown
+  // Bytes a second that the machine moves when it does nothing else; 0: unknown.
   double bandwidth = 0;
 };
 Traffic traffic_of(const te::Program& program);
@@ -36,31 +36,32 @@ Traffic traffic_of(const te::Program& program);
 struct Tuned {
   tune::Summary summary;
   double peak_flops = 0;  // of the machine, on the target's threads
-  Traffic traffic;        // of the workload; the bandwidth 0 in a replay
-  std::string config;     // of the best, as text
+  Traffic traffic;        // of the workload; in a replay the bandwidth is 0
+  std::string config;     // of the best record, as text
   Origin origin;
-  // times are a recording's: nothing tells of this run's own
+  // Times are a recording's: nothing tells about this run's own.
   bool replayed = false;
 };
 
-// By the name that options and records have, "warm" or "cold".
+// Takes the name that options and records have, "warm" or "cold".
 measure::CacheMode cache_of(const std::string& name);
 
-// Also told the machine's peak in FLOP/s; 0 while it is not known.
+// Also gets the machine's peak in FLOP/s; 0 while it is not known.
 using TuneListener = std::function<void(const tune::Progress&, double peak)>;
 
 Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener,
                          const std::function<bool()>& stop);
 
-// FLOP/s: measures it, a moment's work that another program may disturb. The highest that any run
-// of this store on this machine and thread count has seen, this one included; kept in the store.
+// The peak in FLOP/s. It measures for a moment, which other processes may disturb, and so returns
+// the highest peak that any run of this store saw on this machine with so many threads, this one
+// included. The store keeps it.
 Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target);
-// Bytes a second: the same of the memory, for the traffic of one program in one cache mode. Not
-// measured again where it is known.
+// Bytes a second: the same for memory, for the traffic of one workload in one cache mode. If it is
+// known, it is not measured again.
 Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer,
                             const te::Program& program, const Target& target,
                             const std::string& cache_mode);
-// What runs of the store have found it to be on a machine (a fingerprint's text); 0 if none has.
+// The bandwidth that runs of the store found on a machine (a fingerprint's text); 0 if none did.
 Result<double> known_bandwidth(store::Store& store, const std::string& fingerprint,
                                const std::string& target, const te::Program& program,
                                const std::string& cache_mode);
@@ -69,7 +70,7 @@ struct Measurement {
   double seconds = 0, flops = 0, peak_flops = 0, numerical_error = 0;
   Traffic traffic;
 };
-// Builds, checks and times one schedule in processes of their own. A naive program may take long.
+// Builds, checks and times one schedule in processes of their own. A naive schedule may take long.
 Result<Measurement> measure_once(const te::Program& program, const Target& target,
                                  const schedule::Trace& trace, const std::string& cache_mode,
                                  int jobs);

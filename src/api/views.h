@@ -16,11 +16,11 @@ struct ViewRequest {
   std::string what;  // a name of known_views()
   te::Program program;
   Target target;
-  schedule::Trace trace;  // for what comes after scheduling
+  schedule::Trace trace;  // for views that come after scheduling
   space::Flavour flavour = space::Flavour::kDefault;
 };
 
-// The program under a trace, lowered.
+// Lowers the program under a trace.
 Result<flat::Program> flat_program(const te::Program& program, const schedule::Trace& trace,
                                    const Target& target);
 

@@ -50,7 +50,7 @@ Result<Dtype> dtype_of(const std::string& name) {
   return *dtype;
 }
 
-// A `--dtype f16` without a tensor is every input's whose type is not declared.
+// `--dtype f16` without a tensor is for every input whose type is not declared.
 Result<te::Declarations> declarations_of(const WorkloadRequest& request) {
   te::Declarations declarations;
   for (const auto& text : request.shapes) {
@@ -235,7 +235,7 @@ std::vector<OperatorFlag> operator_flags() {
 
 namespace {
 
-// As the rest of the help has them.
+// A line in the form that the rest of the help has.
 std::string help_line(const std::string& left, const std::string& right) {
   return fmt::format("  {:<28}{}\n", left, right);
 }

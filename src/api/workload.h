@@ -1,5 +1,5 @@
-// From what a person writes to a program: an expression, an operator with its flags, or a workload
-// of the paper.
+// Makes a workload of what a person writes: an expression, an operator with its flags, or a
+// workload of the paper.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ struct WorkloadRequest {
   std::string text;                          // "C[i,j] = ...", "conv2d", "C6"
   std::map<std::string, std::string> flags;  // an operator's: {"input", "1,64,56,56"}
   std::vector<std::string> shapes;           // of an expression's tensors: "A=1024,1024"
-  std::vector<std::string> dtypes;           // "A=f16"; "f16" for all
+  std::vector<std::string> dtypes;           // "A=f16"; "f16" is for all inputs
   std::vector<std::string> constants;        // names of inputs known beforehand
   std::string layout;                        // plain, free; empty: what the text says, else plain
   double max_error = 0;                      // 0: what the text says, else 2e-5
@@ -28,14 +28,14 @@ struct Workload {
   std::string algorithm;  // "direct"
 };
 
-// The error says what is wrong, where, and what would be right.
+// The error tells what is wrong, where, and what would be right.
 Result<Workload> make_workload(const WorkloadRequest& request);
 
 // Records, traces and workload keys call tensors A, B ..., so that equal work has equal records,
-// however it is written. For each tensor of the program its own name, which borders, headers and
-// messages have, and that one.
+// however it is written. This lists, for each tensor of the workload, its own name (in borders,
+// headers and messages) and its name in records.
 std::vector<std::pair<std::string, std::string>> names_in_records(const te::Program& program);
-// The same for people; empty where no name differs.
+// The same as a sentence; empty if no name differs.
 std::string names_sentence(const te::Program& program);
 
 // `threads` 0: what the text says, else 1.
@@ -43,18 +43,17 @@ Result<Target> make_target(const std::string& text, int threads);
 // Of the back end that generates its code: times compare only between equal ones.
 Result<int> codegen_version(const Target& target);
 
-// Programs for some targets can be made here, but not run.
+// Fails where programs for the target can be made, but not run here.
 Status check_runs_here(const Target& target);
 
-// A flag that some operator takes; what the command line offers beside its own.
+// A flag that some operator takes; the command line offers it beside its own.
 struct OperatorFlag {
   std::string name;
   bool takes_value = true;
 };
 std::vector<OperatorFlag> operator_flags();
-// What help says of a workload that has a name: an operator with its flags, or what a workload of
-// the paper stands for. Of anything else: all operators in a line each; `command` is whose help it
-// is.
+// The help for a named workload: an operator with its flags, or what a workload of the paper stands
+// for. For anything else, one line for each operator. `command` is the command whose help it is.
 std::string operator_help(const std::string& word, const std::string& command);
 // "matmul, dense, conv2d, ..." and "C1, ...": for help and messages.
 std::string known_operators();

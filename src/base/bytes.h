@@ -1,4 +1,5 @@
-// Plain values in strings of bytes: what binary files are made of. Little-endian.
+// Appends plain values to strings of bytes and takes them off again, for binary files. They are
+// little-endian.
 #pragma once
 
 #include <bit>

@@ -1,12 +1,12 @@
-// What one process of this machine may do at a time.
+// Names that one process of a machine holds at a time.
 #pragma once
 
 #include <string>
 
 namespace lathe {
 
-// Holds a name as long as it lives. The system drops it with the process, however that ends; no
-// file stays behind.
+// Holds a name for as long as this object lives; nobody else can hold it meanwhile. The system
+// drops the name with the process, however that ends; no file stays behind.
 class Claim {
  public:
   explicit Claim(const std::string& name);
@@ -14,7 +14,7 @@ class Claim {
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
 
-  // Nobody else holds the name. True where the system has no such names: nobody knows then.
+  // True if nobody else holds the name, and also where the system has no such names to ask for.
   bool held() const { return held_; }
 
  private:

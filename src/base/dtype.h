@@ -22,7 +22,7 @@ std::uint16_t f32_to_f16(float value);
 float bf16_to_f32(std::uint16_t bits);
 std::uint16_t f32_to_bf16(float value);
 
-// One element at `address`, widened to / narrowed from double (exact for all but i64 beyond 2^53).
+// Reads or writes the element at `address` as a double (exact for all but i64 beyond 2^53).
 double load_element(Dtype dtype, const void* address);
 void store_element(Dtype dtype, void* address, double value);
 

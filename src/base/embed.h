@@ -1,11 +1,11 @@
-// Files that are part of the program.
+// Files that an executable contains.
 #pragma once
 
 #include <cstddef>
 
-// At namespace scope of one source file: the bytes of the file `path` (a string literal), from
-// NAME_begin to NAME_end, where a zero follows. The build must make the object depend on the file
-// (OBJECT_DEPENDS).
+// Use it at namespace scope of one source file. The bytes of the file `path` (a string literal) lie
+// from NAME_begin to NAME_end, and a zero follows. The build must make the object depend on the
+// file (OBJECT_DEPENDS).
 #define LATHE_EMBED(name, path)                                  \
   asm(".pushsection .rodata\n"                                   \
       ".balign 16\n"                                             \

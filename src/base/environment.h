@@ -1,4 +1,4 @@
-// What the environment says.
+// What the environment's variables say.
 #pragma once
 
 #include <string>

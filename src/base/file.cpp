@@ -44,7 +44,7 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
 
 namespace {
 
-// The file that a link names, so that the link stays.
+// The file that a link names: it is replaced, so that the link itself stays.
 std::string behind_links(const std::string& path) {
   std::error_code error;
   if (!fs::is_symlink(path, error)) return path;

@@ -10,16 +10,17 @@
 
 namespace lathe {
 
-inline constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of a file that is read whole
+// The largest file that is read whole.
+inline constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
-// kIo where the path is a device, which may never end; the place is the path.
+// Fails with kIo where the path is a device, which may never end; the error's place is the path.
 Status check_readable(const std::string& path);
-// kNotFound with the system's reason, kIo for a device or more than `most` bytes; the place is the
-// path.
+// Fails with kNotFound and the system's reason, or with kIo for a device or for more than `most`
+// bytes; the error's place is the path.
 Result<std::string> read_file(const std::string& path, std::size_t most = kMostBytes);
 
-// A file that is complete under its name, or not there: written beside it, then renamed; what was
-// not moved is removed.
+// A file that either is complete under its name or is not there. It is written beside that name,
+// then renamed; what was never renamed is removed.
 class PendingFile {
  public:
   explicit PendingFile(const std::string& final_path);
@@ -28,7 +29,7 @@ class PendingFile {
   PendingFile& operator=(const PendingFile&) = delete;
 
   const std::string& path() const { return pending_; }
-  // kIo with the system's reason; the place is the final path.
+  // Both fail with kIo and the system's reason; the error's place is the final path.
   Status write(std::span<const std::byte> bytes) const;
   Status move_to_place() const;
 

@@ -19,16 +19,17 @@ fs::path folder_of_the_program() {
   return code ? fs::path(".") : self.parent_path();
 }
 
-// Of the shared library that this code may be in; else the program's.
+// The folder of the shared library that contains this code, if there is one; else the executable's.
 fs::path own_folder() {
   Dl_info info{};
   std::error_code code;
   if (::dladdr(reinterpret_cast<const void*>(&find_helper), &info) == 0) return {};
-  if (info.dli_fname[0] != '/') return {};  // the program as it was called
+  if (info.dli_fname[0] != '/')
+    return {};  // a relative name: the executable itself, as it was called
   return fs::canonical(info.dli_fname, code).parent_path();
 }
 
-// Where helpers may be, and no place twice.
+// The folders where helpers may be, each once.
 std::vector<std::string> folders() {
   const fs::path program = folder_of_the_program(), own = own_folder();
   std::vector<std::string> out;
@@ -41,7 +42,7 @@ std::vector<std::string> folders() {
   add(program / "../libexec/lathe");
   if (own.empty() || own == program) return out;
   add(own / "../libexec/lathe");
-  add(own / "../../libexec/lathe");  // from lib/x86_64-linux-gnu
+  add(own / "../../libexec/lathe");  // where the library is in lib/x86_64-linux-gnu
   return out;
 }
 

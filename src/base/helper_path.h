@@ -1,4 +1,4 @@
-// Where the programs and plug-ins are that belong to this one.
+// Finds the executables and plug-ins that belong to this one.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace lathe {
 
-// The path of `lathe-builder`, `lathe-runner` or a plug-in: beside this program, then in
-// $LATHE_LIBEXEC, then where it was installed (../libexec/lathe of this program, or of the library
-// that this code is in). kNotFound names every place looked at.
+// The path of `lathe-builder`, `lathe-runner` or a plug-in. It looks beside this executable, then
+// in $LATHE_LIBEXEC, then where Lathe was installed (../libexec/lathe seen from this executable, or
+// from the library that contains this code). kNotFound names every place that it looked at.
 Result<std::string> find_helper(std::string_view name);
 
 }  // namespace lathe

@@ -23,8 +23,8 @@ Result<T> get(const Json& object, std::string_view member, const char* wanted, T
   return value->get<T>();
 }
 
-// The library prints, compares and copies recursively: what it may read is kept far from the end of
-// the stack.
+// The library prints, compares and copies recursively. A limit of depth keeps what it may read far
+// from the end of the stack.
 constexpr int kDeepest = 500;
 
 // The byte at which brackets first stand deeper than kDeepest, if any.

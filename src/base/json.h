@@ -1,4 +1,4 @@
-// JSON with errors as values. The library's exceptions do not leave this file.
+// JSON with errors as values: the library's exceptions do not leave json.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,10 @@ using Json = nlohmann::ordered_json;
 // Parses a complete document; the error names the byte where it breaks.
 Result<Json> parse_json(std::string_view text);
 
-// Text of JSON that never throws: bytes that are not UTF-8 (say, in an error message) become
-// U+FFFD.
+// Writes JSON and never throws: bytes that are not UTF-8 (say, in an error message) become U+FFFD.
 std::string dump(const Json& json, int indent = -1);
 
-// A member of an object, with the wanted type; the error names the member.
+// These return a member of an object if it has the wanted type; the error names the member.
 Result<std::int64_t> json_int(const Json& object, std::string_view member);
 Result<std::uint64_t> json_uint(const Json& object, std::string_view member);
 Result<double> json_number(const Json& object, std::string_view member);

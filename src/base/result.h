@@ -1,4 +1,4 @@
-// Expected failures. Every function that can fail for a reason outside the program (input, files,
+// Expected failures. Every function that can fail for a reason outside Lathe (input, files,
 // machine, an illegal schedule) returns Result<T>. A broken invariant is a bug: it throws
 // InvariantError and never blames the user.
 #pragma once
@@ -63,7 +63,8 @@ class InvariantError : public std::logic_error {
 
 }  // namespace lathe
 
-// Internal consistency, always on: cheap, and a wrong program is worse than a stopped one.
+// Checks internal consistency, always: the check is cheap, and a wrong program is worse than a
+// stopped one.
 #define LATHE_CHECK(condition, ...)                                                              \
   do {                                                                                           \
     if (!(condition))                                                                            \
@@ -71,8 +72,8 @@ class InvariantError : public std::logic_error {
                                 std::string(#condition) + ": " + ::fmt::format("" __VA_ARGS__)); \
   } while (false)
 
-// auto value = LATHE_TRY(expression): returns the error to the caller, else yields the value (GNU
-// statement expression).
+// auto value = LATHE_TRY(expression) returns the error to the caller, else yields the value (by a
+// statement expression of GNU C).
 #define LATHE_TRY(...)                                                                  \
   ({                                                                                    \
     auto lathe_try_result = (__VA_ARGS__);                                              \

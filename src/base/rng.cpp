@@ -34,7 +34,7 @@ std::uint64_t Rng::next() {
 }
 
 std::uint64_t Rng::below(std::uint64_t n) {
-  // Lemire: multiply, reject the few values that would bias.
+  // Lemire's method: multiply, and reject the few values that would bias.
   unsigned __int128 product = static_cast<unsigned __int128>(next()) * n;
   if (static_cast<std::uint64_t>(product) < n) {
     const std::uint64_t threshold = -n % n;
@@ -45,8 +45,7 @@ std::uint64_t Rng::below(std::uint64_t n) {
 }
 
 std::int64_t Rng::between(std::int64_t low, std::int64_t high) {
-  // In unsigned arithmetic, which wraps: the width of the widest range does not fit a signed
-  // number.
+  // Unsigned arithmetic wraps; the width of the widest range does not fit a signed number.
   const auto first = static_cast<std::uint64_t>(low);
   const std::uint64_t count = static_cast<std::uint64_t>(high) - first + 1;
   return static_cast<std::int64_t>(first + (count == 0 ? next() : below(count)));

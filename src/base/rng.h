@@ -1,5 +1,4 @@
-// Seeded random numbers, the same on every machine and library (std::uniform_* differ between
-// standard libraries).
+// Seeded random numbers that are the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,8 @@
 
 namespace lathe {
 
-// xoshiro256** seeded by splitmix64. A generator is always an argument, never a global.
+// xoshiro256** seeded by splitmix64: the same numbers on every machine and with every standard
+// library (whose std::uniform_* differ). A generator is always an argument, never a global.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed);
@@ -17,9 +17,9 @@ class Rng {
   double uniform();                                           // [0, 1), 53 bits
   double normal();
   bool chance(double p) { return uniform() < p; }
-  Rng fork();  // an independent stream, e.g. one a chain
+  Rng fork();  // an independent stream, e.g. for one chain
 
-  // Complete state, so that a resumed run goes on with the same numbers.
+  // The complete state, from which a resumed run goes on with the same numbers.
   struct State {
     std::uint64_t s[4];
   };
@@ -30,7 +30,7 @@ class Rng {
   State state_;
 };
 
-// Every order is equally likely.
+// Puts the values into a random order; every order is equally likely.
 template <class Values>
 void shuffle(Values& values, Rng& rng) {
   for (auto i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);

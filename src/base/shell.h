@@ -1,10 +1,11 @@
-// Texts for a shell.
+// Quotes texts for a shell.
 #pragma once
 
 #include <string>
 
 namespace lathe {
 
-std::string shell_word(const std::string& text);  // in quotes: as one word, whatever is in it
+// Quotes a text, so that the shell sees one word, whatever is in it
+std::string shell_word(const std::string& text);
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// Texts cut at a separator.
+// Cuts texts at a separator.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace lathe {
 
-// Every part, empty ones too: one more than there are separators. An empty text is one empty part.
+// Cuts a text at every separator. Empty parts count: there is one part more than separators, and an
+// empty text is one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
 }  // namespace lathe

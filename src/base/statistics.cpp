@@ -13,7 +13,7 @@ double quantile(std::vector<double> values, double q) {
   const auto low = static_cast<std::size_t>(at);
   const std::size_t high = std::min(low + 1, values.size() - 1);
   const double between = at - static_cast<double>(low);
-  // infinity times nothing is no number
+  // Infinity times zero is no number.
   if (between == 0 || values[low] == values[high]) return values[low];
   return std::lerp(values[low], values[high], between);
 }
@@ -24,12 +24,13 @@ double mann_whitney(const std::vector<double>& a, const std::vector<double>& b) 
   std::ranges::sort(all);
   const double n = static_cast<double>(all.size()), na = static_cast<double>(a.size()),
                nb = static_cast<double>(b.size());
-  double rank_sum = 0, ties = 0;  // of a; sum of t^3 - t over groups of t equal values
+  // rank_sum: ranks of a; ties: sum of t^3 - t over groups of t equal values.
+  double rank_sum = 0, ties = 0;
   for (std::size_t begin = 0; begin < all.size();) {
     std::size_t end = begin;
     while (end < all.size() && all[end] == all[begin]) ++end;
     const double t = static_cast<double>(end - begin);
-    // the mean of ranks begin + 1 ... end
+    // The mean of the ranks begin + 1 ... end.
     const double rank = static_cast<double>(begin + end + 1) / 2;
     rank_sum += rank * static_cast<double>(std::ranges::count(a, all[begin]));
     ties += t * t * t - t;

@@ -15,7 +15,7 @@ extern char** environ;
 namespace lathe {
 namespace {
 
-constexpr int kNoSuchProgram = 127;  // the status of a child that could not become the program
+constexpr int kNoSuchProgram = 127;  // the status of a child that could not become the executable
 
 Error not_found(const std::string& program) {
   return {ErrorKind::kNotFound, fmt::format("there is no program {}", program), {}};

@@ -1,4 +1,4 @@
-// Other programs, run to their end.
+// Runs other executables to their end.
 #pragma once
 
 #include <string>
@@ -13,8 +13,9 @@ struct Finished {
   std::string errors;  // what it wrote to its standard error
 };
 
-// Runs `command`, whose first word is looked up in PATH, and waits for it. It writes no output; its
-// errors go through the file `errors`, which stays. kNotFound: there is no such program.
+// Runs `command`, whose first word is looked up in PATH, and waits for its end. Its output is
+// thrown away; its errors go into the file `errors`, which stays. kNotFound: there is no such
+// executable.
 Result<Finished> run_to_end(std::vector<std::string> command, const std::string& errors);
 
 }  // namespace lathe

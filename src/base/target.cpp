@@ -38,7 +38,7 @@ Status set_option(CpuTarget& target, const std::string& option) {
   return fail(ErrorKind::kInvalidArgument, "unknown target option \"{}\"; {}", option, kForm);
 }
 
-// A feature and an option are given once, so that none of two values is dropped in silence.
+// A feature or option may be given once only, so that no second value is dropped in silence.
 Status refuse_twice(const std::vector<std::string>& words,
                     const std::vector<std::string>& options) {
   std::set<std::string> met;

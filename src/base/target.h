@@ -1,8 +1,8 @@
-// What a program is generated for. Text form:
+// What a program is generated for. Its text is
 // `cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N]`, e.g. "cpu:znver5;threads=2",
-// "cpu:x86-64,+avx2,+fma", "cpu:cortex-a72", "cpu:host". resolve_target() turns "host" into this
-// machine's LLVM cpu name, so that stored targets are never "host", and finds the isa of a cpu
-// where none is given.
+// "cpu:x86-64,+avx2,+fma", "cpu:cortex-a72", "cpu:host". resolve_target() turns "host" into LLVM's
+// name of this machine's CPU, so that a stored target is never "host"; it also finds the isa where
+// the text gives none.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct CpuTarget {
   std::string mcpu;                   // LLVM's name
   std::vector<std::string> features;  // "+avx2", "-avx512f", sorted
   Isa isa = Isa::kX86;
-  bool isa_given = false;  // by the text; canonical text gives it wherever it is not x86
-  int threads = 1;         // of the measured program
+  bool isa_given = false;  // the text gave it; canonical text gives any but x86
+  int threads = 1;         // that run the measured program
 
   // Derived from mcpu and features by the back end that resolves the target; zero until then.
   int vector_bits = 0;       // widest vector register: 128, 256 or 512
@@ -50,13 +50,13 @@ struct Target {
   friend bool operator==(const Target& a, const Target& b) { return a.text() == b.text(); }
 };
 
-// Syntax only: whether LLVM knows the cpu is for codegen's resolve_target to say.
+// Checks the syntax only: resolve_target() in compiler/codegen asks LLVM whether it knows the CPU.
 Result<Target> parse_target(std::string_view text);
 
 struct CpuFingerprint {
   std::string cpu_name;  // "Intel(R) Xeon(R) Processor"
   int family = 0, model = 0, stepping = 0;
-  std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // a core's L1 and L2, the whole L3
+  std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // of a core: L1 and L2; l3: the whole
   int cores = 0;
   std::string text() const;
   std::string cpu() const;

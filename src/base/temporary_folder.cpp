@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "lathe-";
 
-// "lathe-PROCESS-XXXXXX"; "lathe-new-XXXXXX", not locked yet, is none.
+// True for "lathe-PROCESS-XXXXXX", false for "lathe-new-XXXXXX", which is not locked yet.
 bool is_of_a_process(std::string_view name) {
   if (!name.starts_with(kPrefix)) return false;
   name.remove_prefix(kPrefix.size());

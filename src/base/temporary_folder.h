@@ -1,12 +1,12 @@
-// Folders in the system's temporary folder that go with whoever made them.
+// Temporary folders that do not outlive their process.
 #pragma once
 
 #include <string>
 
 namespace lathe {
 
-// A new folder, $TMPDIR/lathe-PROCESS-XXXXXX, locked and removed with everything in it when this
-// object goes.
+// A new folder, $TMPDIR/lathe-PROCESS-XXXXXX, locked by this process. It is removed with everything
+// in it when this object goes.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -20,7 +20,7 @@ class TemporaryFolder {
   int lock_ = -1;  // the folder itself, open
 };
 
-// Those that a killed process left behind: nobody holds their lock.
+// Removes the folders that killed processes left behind: nobody holds their lock.
 void remove_abandoned_folders();
 
 }  // namespace lathe

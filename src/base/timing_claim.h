@@ -1,10 +1,10 @@
-// Programs that time something on a machine at once disturb each other.
+// Processes that time something on one machine at once disturb each other.
 #pragma once
 
 namespace lathe {
 
-// Tells other processes of this user that this one times something, for as long as it lives: a lock
-// on a file in the cache folder, which the system drops with the process.
+// Tells other processes of this user that this process times something, for as long as this object
+// lives. It locks a file in the cache folder; the system drops the lock with the process.
 class TimingClaim {
  public:
   TimingClaim();
@@ -12,8 +12,8 @@ class TimingClaim {
   TimingClaim(const TimingClaim&) = delete;
   TimingClaim& operator=(const TimingClaim&) = delete;
 
-  // No other process had claimed the machine. True where the file cannot be made: nobody knows
-  // then.
+  // True if no other process had claimed the machine, and also where the file cannot be made, for
+  // then nobody knows.
   bool alone() const { return alone_; }
 
  private:

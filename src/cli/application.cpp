@@ -33,13 +33,13 @@ int exit_code(ErrorKind kind) {
   return kind == ErrorKind::kInvalidArgument ? kWrongUsage : kFailed;
 }
 
-// The subcommand that was given, or its part.
+// The subcommand that was given, or the part of it.
 const CLI::App& chosen_of(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : chosen_of(*chosen.front());
 }
 
-// Of the subcommand whose help answers the question.
+// The words of the subcommand whose help answers the question.
 std::string help_of(const CLI::App& app) {
   std::string words;
   for (const auto* at = &chosen_of(app); at != nullptr; at = at->get_parent())
@@ -65,7 +65,7 @@ std::string left_over(const CLI::App& command, const std::string& word) {
   return fmt::format("nothing here is called {}; quote an expression that has spaces", word);
 }
 
-// What CLI11 found wrong, in our words.
+// Puts what CLI11 found wrong into our words.
 std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
   const auto* chosen = &chosen_of(app);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !chosen->remaining().empty())
@@ -97,7 +97,7 @@ int unwritable_output(int error) {
   return kFailed;
 }
 
-// Nothing that was to be printed may be missing where the exit code says that all went well.
+// Fails where the output could not be written: the exit code must not say that all went well.
 int with_output(int code) {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -115,8 +115,8 @@ void add(CLI::App& app, const Command& command, Work& work) {
   subcommand->callback([&work, chosen = command.declare(flags)] { work = chosen; });
 }
 
-// What is wrong with the words that name a subcommand, and its part where it has some; empty:
-// nothing.
+// Tells what is wrong with the words that name a subcommand, and its part where it has parts;
+// empty: nothing.
 std::string wrong_name(const CLI::App& app, int argc, const char* const* argv, int at) {
   const std::string known = known_subcommands(app);
   if (known.empty()) return "";
@@ -136,7 +136,7 @@ std::vector<std::string> parts_of(const CLI::App& app) {
   return names;
 }
 
-// "annealing|genetic|random" names the values of a flag.
+// The values of a flag whose form is like "annealing|genetic|random".
 std::vector<std::string> choices_in(const std::string& form) {
   if (form.find('|') == std::string::npos) return {};
   return CLI::detail::split(form, '|');
@@ -166,7 +166,7 @@ void add_rows(const CLI::App& app, std::vector<std::string> words, std::vector<C
   }
 }
 
-// What writes something about the command itself.
+// The commands that write something about the command itself.
 std::vector<Command> commands_about(const CLI::App& app) {
   const auto table = [&app] {
     std::vector<CommandRow> rows;
@@ -238,7 +238,7 @@ int run(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     complain("there is not enough memory; use smaller shapes or fewer --jobs");
   } catch (const std::system_error& failure) {
-    // fmt's, where it prints
+    // fmt throws this where it prints.
     if (std::ferror(stdout) != 0) return unwritable_output(failure.code().value());
     complain(fmt::format(
         "the system refused what is needed ({}); end other programs or raise its limits",

@@ -10,9 +10,9 @@ namespace lathe::cli {
 // Exit codes.
 inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2;
 
-// "lathe: SENTENCE" on standard error, whose own errors are nobody's business.
+// Writes "lathe: SENTENCE" to standard error. If that cannot be written, nothing more can be done.
 void complain(const std::string& sentence);
-// Says so where another program times something on this machine.
+// Complains if another process times something on this machine.
 void complain_unless_alone(const TimingClaim& claim);
 
 int run(int argc, const char* const* argv);

@@ -1,5 +1,5 @@
-// lathe bench: times one schedule of a workload, checked against the reference; or serves a
-// benchmark.
+// lathe bench: times one schedule of a workload, which is checked against the reference; or serves
+// a benchmark.
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -39,7 +39,7 @@ Result<int> serve_kernel(const api::Workload& workload, const Target& target,
   return kDone;
 }
 
-// In this process and compared with nothing.
+// Times it in this process, and compares it with nothing.
 Result<int> time_unchecked(const api::Workload& workload, const Target& target,
                            const api::Chosen& chosen, const Flags& flags) {
   constexpr double kSeconds = 0.5;
@@ -48,7 +48,7 @@ Result<int> time_unchecked(const api::Workload& workload, const Target& target,
   auto kernel =
       LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
   kernel->fill_random(1);
-  kernel->call();  // the first touches its memory
+  kernel->call();  // the first call touches its memory
   const double seconds = kernel->time(kSeconds, flags.machine.cache == "cold"),
                flops = te::flops(workload.program);
   if (flags.json) {

@@ -1,4 +1,4 @@
-// lathe best: the best recorded program of a workload.
+// lathe best: the best program of a workload on record.
 #include <memory>
 
 #include "cli/application.h"

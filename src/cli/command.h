@@ -1,4 +1,4 @@
-// What a subcommand's file provides: its name, its flags and its work.
+// What the file of a subcommand provides: its name, its flags and its work.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ using Work = std::function<Result<int>()>;
 
 struct Command {
   std::string name, help;
-  // Declares the flags; the work reads what was given.
+  // Declares the flags; the work reads what they were given.
   std::function<Work(FlagSet& flags)> declare;
-  // where there are some, one of them follows the name, and `declare` is not called
+  // Where a command has parts, one of them follows the name, and `declare` is not called.
   std::vector<Command> parts;
 };
 

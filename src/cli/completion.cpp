@@ -1,4 +1,4 @@
-// lathe completion, lathe manual: made from the same table of flags as the help.
+// lathe completion and lathe manual, made from the same table of flags as the help.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -74,13 +74,13 @@ std::string bash(const std::vector<CommandRow>& commands) {
                      fmt::arg("choices", choices), fmt::arg("flags", flags));
 }
 
-// zsh reads the file where lathe is completed for the first time: then it answers at once.
+// zsh reads this file when it first completes lathe; the script then answers at once.
 std::string zsh(const std::vector<CommandRow>& commands) {
   return "#compdef lathe\nautoload -U +X bashcompinit && bashcompinit\n" + bash(commands) +
          "(( ${+compstate} )) && _bash_complete -o filenames -F _lathe_words\n";
 }
 
-// "-l output -s o"
+// Writes "-l output -s o".
 std::string fish_names(const FlagRow& flag) {
   std::string out;
   for (const std::string& name : flag.names)
@@ -109,7 +109,8 @@ std::string fish(const std::vector<CommandRow>& commands) {
   return out;
 }
 
-// A line of roff that is text: a backslash, and a dot or a quote at its beginning, mean something.
+// Escapes a line of text for roff, where a backslash, and a dot or a quote at the beginning, have a
+// meaning.
 std::string roff(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// lathe doctor: whether this machine can tune, and what its times are worth.
+// lathe doctor: tells whether this machine can tune, and what its times are worth.
 #include "api/doctor.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// lathe export: records as JSON lines on standard output.
+// lathe export: writes records as JSON lines to standard output.
 #include <iostream>
 #include <memory>
 

@@ -60,7 +60,7 @@ void place(CLI::Option& option, const std::string& group) {
   if (!group.empty()) option.group(group);
 }
 
-// Given twice, the last counts: a script's flags can be followed by one's own.
+// Where a flag is given twice, the last one counts: one's own flags can follow those of a script.
 CLI::Option& once(CLI::Option* option) {
   return *option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }

@@ -21,7 +21,7 @@ void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request) {
                "largest error that passes, of the largest output (default: what the expression "
                "says, else 2e-5)");
   for (const auto& flag : api::operator_flags()) {
-    if (flag.name == "dtype") continue;  // the one above
+    if (flag.name == "dtype") continue;  // it is declared above
     if (flag.takes_value)
       flags.on_text("--" + flag.name, [&request, name = flag.name](const std::string& value) {
         request.flags[name] = value;

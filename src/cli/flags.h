@@ -9,8 +9,8 @@
 
 namespace lathe::cli {
 
-// The workload's own words: the text, an operator's flags, --shape, --dtype, --const, --layout,
-// --max-error.
+// The words that name a workload: the text, an operator's flags, --shape, --dtype, --const,
+// --layout, --max-error.
 void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request);
 
 struct MachineFlags {

@@ -1,4 +1,4 @@
-// lathe import: records from JSON lines.
+// lathe import: reads records from JSON lines.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -37,7 +37,7 @@ Result<store::ImportCount> import_file(const Flags& flags) {
   auto count = store::import_lines(*store, flags.file == "-" ? std::cin : file, api::check_trial);
   if (count) return *count;
   Error error = count.error();
-  // A wrong line is in the file, not in what was typed.
+  // The line is wrong in the file; nothing is wrong with what was typed.
   if (error.place.starts_with("line "))
     error = {ErrorKind::kDataLoss, error.message,
              (flags.file == "-" ? "standard input" : flags.file) + ", " + error.place};

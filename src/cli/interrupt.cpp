@@ -6,7 +6,7 @@
 namespace lathe::cli {
 namespace {
 
-// A signal handler can reach nothing else. The number of the signal that came.
+// The number of the signal that came. A signal handler can reach nothing else.
 volatile std::sig_atomic_t g_interrupted = 0;
 
 void on_signal(int signal) {

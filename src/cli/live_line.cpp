@@ -8,7 +8,7 @@
 namespace lathe::cli {
 namespace {
 
-// One less than there are: a character in the last column would make some terminals begin a new
+// One column less than there are: a character in the last column makes some terminals begin a new
 // line.
 std::size_t columns_of(std::FILE* out) {
   winsize size{};
@@ -40,7 +40,7 @@ void LiveLine::finish() {
   }
   wake_.notify_all();
   thread_.join();
-  // the cursor may stand behind what the terminal echoed
+  // The cursor may stand behind what the terminal echoed.
   if (terminal_) std::fputs("\r\x1b[K", out_);
   std::fflush(out_);
 }
@@ -48,7 +48,7 @@ void LiveLine::finish() {
 void LiveLine::loop() {
   const auto period = std::chrono::milliseconds(terminal_ ? 120 : 1800);
   std::unique_lock lock(mutex_);
-  // The first line comes soon: it shows that something has started.
+  // The first line comes soon, to show that something has started.
   wake_.wait_for(lock, std::chrono::milliseconds(terminal_ ? 50 : 1000), [this] { return done_; });
   while (!done_) {
     lock.unlock();
@@ -58,8 +58,8 @@ void LiveLine::loop() {
   }
 }
 
-// The cursor waits at the beginning, so that what a terminal echoes (^C) is drawn over. Errors are
-// nobody's business here: the work goes on without its line.
+// The cursor waits at the beginning of the line, so that the next line covers what a terminal
+// echoes (^C). Errors of printing are ignored: the work goes on without its line.
 void LiveLine::show() const {
   const std::size_t columns = terminal_ ? columns_of(out_) : std::string::npos;
   const std::string text = cut(text_(columns), columns);

@@ -1,5 +1,5 @@
-// One line that stays alive while something takes its time: on a terminal it is redrawn in place,
-// elsewhere it is a plain line now and then.
+// A line that shows progress while something takes time. On a terminal it is redrawn in place;
+// elsewhere it is printed now and then.
 #pragma once
 
 #include <condition_variable>
@@ -11,17 +11,17 @@
 
 namespace lathe::cli {
 
-// Cut to `columns`, whole UTF-8 characters.
+// Cuts a text to `columns`, between whole UTF-8 characters.
 std::string cut(const std::string& text, std::size_t columns);
 
 class LiveLine {
  public:
-  // What to show in so many columns; asked from the line's own thread.
+  // Returns what to show in so many columns; the line's own thread calls it.
   using Text = std::function<std::string(std::size_t columns)>;
-  // Prints from a thread of its own, so that nothing the caller does makes it silent.
+  // Prints from a thread of its own, so that the line goes on whatever the caller does.
   LiveLine(std::FILE* out, Text text);
   ~LiveLine() { finish(); }
-  // Takes the line away; nothing is printed after.
+  // Removes the line; nothing is printed afterwards.
   void finish();
 
  private:

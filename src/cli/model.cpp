@@ -1,4 +1,4 @@
-// lathe model: global models, trained from records and judged by them.
+// lathe model: trains global models on records, and judges them by records.
 #include <cmath>
 #include <memory>
 #include <thread>
@@ -39,7 +39,8 @@ void choose_databases(Flags& flags) {
   if (flags.learn().databases.empty()) flags.learn().databases = {flags.database};
 }
 
-// Records left out are no reason to fail, but nobody should wonder where they are.
+// Some records may be left out without an error; this tells which, so that nobody wonders where
+// they are.
 void print_left_out(std::int64_t skipped, std::int64_t copies) {
   if (copies > 0)
     fmt::print("{} left out: several databases have them\n", counted(copies, "record"));

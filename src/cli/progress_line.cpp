@@ -11,10 +11,10 @@
 namespace lathe::cli {
 namespace {
 
-// How much is said; what matters least goes first.
+// How many words are used; what matters least is left out first.
 enum Detail { kShort, kNoPhase, kPhase, kBriefReason, kAll };
 
-// The lines of an expression, as they are written in one.
+// Joins the lines of an expression, as they would be written in one line.
 std::string in_one_line(const std::string& text) {
   std::string out;
   for (const std::string& line : split(text, '\n')) {
@@ -26,7 +26,7 @@ std::string in_one_line(const std::string& text) {
   return out;
 }
 
-// A failure in a few whole words, or by its kind alone: the line has little room.
+// Tells a failure in a few whole words, or by its kind alone: the line has little room.
 std::string in_short(const std::string& failure, bool by_kind) {
   constexpr std::size_t kRoom = 40;
   if (by_kind) return failure.substr(0, failure.find(':'));
@@ -38,7 +38,7 @@ std::string in_short(const std::string& failure, bool by_kind) {
 
 std::string text_of(const tune::Progress& p, const Subject& subject, double peak, Detail detail) {
   const bool words = detail >= kBriefReason;
-  // A run may have more trials already than this command asked for.
+  // A run may already have more trials than this command asked for.
   std::string text = p.trials > p.wanted ? fmt::format("{} trials", p.trials)
                                          : fmt::format("{}/{}{}", p.trials, p.wanted,
                                                        detail > kShort ? " trials" : "");
@@ -78,7 +78,8 @@ std::string progress_text(const tune::Progress& p, const Subject& subject, doubl
                           std::size_t columns) {
   const std::string label = subject.label.empty() ? "" : subject.label + ": ";
   if (p.wanted == 0) return cut(label + p.phase, columns);
-  // With its label in as many words as fit; without it where that is only possible in the fewest.
+  // Uses the label and as many words as fit. If the label leaves room for the fewest words only, it
+  // is left out.
   for (const std::string& begin : {label, std::string()})
     for (const Detail detail : {kAll, kBriefReason, kPhase, kNoPhase, kShort}) {
       const std::string text = begin + text_of(p, subject, peak, detail);

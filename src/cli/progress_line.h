@@ -10,29 +10,29 @@
 
 namespace lathe::cli {
 
-// What a run is about, beside its progress.
+// What a run is about.
 struct Subject {
-  std::string label;  // "C6, 2 threads"; left out where there is no room for it
-  // of the workload: as the field counts them, and those that have to be done
+  std::string label;  // "C6, 2 threads"; left out where there is no room
+  // Of the workload: as papers count them, and those that must be done.
   double flops = 0, done_flops = 0;
 };
-// Of a workload in the user's words, cut to some 30 characters.
+// Describes a workload in the user's words, cut to some 30 characters.
 std::string label_of(const std::string& workload, const Target& target);
 
 // "C6, 1 thread: 37/512 trials, 2 failed (timeout: ...) | best 198.2 GFLOP/s, 82 % of peak | 14.1
-// trials/s | 0:33 left | measuring", in fewer words where the columns are few.
+// trials/s | 0:33 left | measuring", in fewer words where there are few columns.
 std::string progress_text(const tune::Progress& progress, const Subject& subject, double peak,
                           std::size_t columns = std::string::npos);
 std::string duration_text(double seconds);  // "0:33", "1:02:03"
 
-// That Ctrl-C was heard shows before it has taken effect.
+// Shows that Ctrl-C was noticed, before it takes effect.
 tune::Progress heeding_interrupts(tune::Progress progress);
 
 class ProgressLine {
  public:
   ProgressLine(std::FILE* out, Subject subject);
   void update(const tune::Progress& progress, double peak);
-  // Takes the line away; nothing is printed after.
+  // Removes the line; nothing is printed afterwards.
   void finish() { line_.finish(); }
 
  private:

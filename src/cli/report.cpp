@@ -1,4 +1,4 @@
-// lathe report: what a database holds, as a page for people.
+// lathe report: shows what a database holds, as a page for people.
 #include <chrono>
 #include <filesystem>
 #include <memory>

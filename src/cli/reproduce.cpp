@@ -12,7 +12,7 @@ Result<int> reproduce(const std::string& folder) {
   auto outcome = measure::replay(folder, {.cache_folder = "-"});
   if (!outcome && outcome.error().kind == ErrorKind::kNotFound)
     outcome.error().message += "; give the folder that a wrong answer left behind";
-  // the reference is what is wrong
+  // The reference itself is wrong.
   if (!outcome && outcome.error().kind == ErrorKind::kWrongAnswer) {
     fmt::print("{}\n", outcome.error().text());
     return kFailed;

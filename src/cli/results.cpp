@@ -41,8 +41,8 @@ std::string peak_text(const api::Traffic& traffic, double flops, double seconds,
 
 namespace {
 
-// What a program reaches, the machine can: where its data stay in the caches, the kernel that does
-// nothing else may be slower.
+// The machine reaches at least what a program reaches: if the program's data stay in the caches,
+// the kernel that only reads and writes may be slower.
 double reached_bandwidth(const api::Traffic& traffic, double seconds) {
   return std::max(traffic.bandwidth, traffic.bytes / seconds);
 }
@@ -197,7 +197,7 @@ Json to_json(const api::Tuned& tuned) {
 
 namespace {
 
-// What the reader should know about the race, if anything.
+// What the reader should know about the race, if there is anything.
 std::string race_text(const tune::Summary& s) {
   if (const std::string note = race_note(s.best); !note.empty())
     return s.race && s.race->speed < measure::kSameSpeed

@@ -1,4 +1,4 @@
-// Results as people and programs read them.
+// Results as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,36 @@ namespace lathe::cli {
 
 std::string time_text(double seconds);                // "12.3 us", "4.56 ms"
 std::string rate_text(double flops, double seconds);  // "198.2 GFLOP/s"
-// Of what moves between program and memory: "12.0 GB/s, 40 % of the 30 GB/s ..."; the share where
-// the bandwidth is known.
+// What moves between program and memory: "12.0 GB/s, 40 % of the 30 GB/s ..."; with the share only
+// where the bandwidth is known.
 std::string traffic_text(const api::Traffic& traffic, double seconds);
-// "50 % of the measured peak of 400 GFLOP/s", by the operations that have to be done. `flops` is as
-// the field counts.
+// "50 % of the measured peak of 400 GFLOP/s", by the operations that must be done. `flops` is as
+// papers count.
 std::string peak_text(const api::Traffic& traffic, double flops, double seconds, double peak_flops);
 double peak_share(const api::Traffic& traffic, double flops, double seconds, double peak_flops);
-// A larger share says that the machine was disturbed while its peak was measured.
+// A larger share means that the machine was disturbed while its peak was measured.
 inline constexpr double kMostShare = 1.01;
-// Bytes a second and their share, as members beside "gflops".
+// Adds bytes a second and their share, beside the member "gflops".
 void add_traffic(Json& json, const api::Traffic& traffic, double seconds);
-// What a race on a disturbed machine leaves open; empty where it was none.
+// What remains open after a race on a disturbed machine; empty if there was none.
 std::string race_note(const store::Record& record);
 std::string counted(std::int64_t count, const std::string& noun);  // "1 trial", "12 trials"
 
-// Of a replay, nothing that another run of the same command would tell otherwise.
+// For a replay, leaves out all that another run of the same command would tell differently.
 Json to_json(const api::Tuned& tuned);
 std::string text_of(const api::Tuned& tuned);
-// Of a run without trials: the same members, but for times.
+// For a run without trials: the same members, except for times.
 Json to_json(const api::Predicted& predicted);
 std::string text_of(const api::Predicted& predicted);
 
-// The tensors as the expression and an exported header name them, each with its name in "workload"
-// and "trace", which are the records': {"X": "A", "W": "B"}.
+// Gives each tensor, under the name that the expression and an exported header use, its name in
+// "workload" and "trace", which are the records': {"X": "A", "W": "B"}.
 Json tensor_names(const te::Program& program);
 
 // A configuration in a line: "order=VPK.pv tile.v=2"
 std::string schedule_text(const Json& config);
 // A record as `best` and `trials` show it.
-double believed_seconds(const store::Record& record);  // of the race where there was one
+double believed_seconds(const store::Record& record);  // the race's, if there was one
 Json short_json(const store::Record& record, double flops);
 
 }  // namespace lathe::cli

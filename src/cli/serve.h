@@ -1,5 +1,5 @@
-// The line protocol by which a benchmark drives a contestant (bench/README.md): it computes only in
-// its turn.
+// The line protocol with which a benchmark drives a contestant (bench/README.md); a contestant
+// computes in its turn only.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace lathe::cli {
 
-// "run SECONDS" is answered with the seconds a call that `time` returns, anything unknown with
-// "error WHY"; ends with "quit" or the input. `detail` goes after "ready".
+// Answers "run SECONDS" with the seconds of a call, which `time` returns, and anything unknown with
+// "error WHY". It ends with "quit" or the end of the input. `detail` follows "ready".
 void serve(std::istream& in, std::ostream& out, const std::string& detail,
            const std::function<double(double)>& time);
 

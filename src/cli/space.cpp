@@ -1,5 +1,5 @@
-// lathe space: small spaces, measured whole and recorded, so that searches can be compared on them
-// without hardware.
+// lathe space: measures small spaces whole and records them, so that searches can be compared on
+// them without hardware.
 #include <cmath>
 #include <memory>
 #include <thread>

@@ -1,4 +1,5 @@
-// lathe trials: what was measured of a workload, or of which workloads there is something.
+// lathe trials: lists what was measured of a workload, or the workloads of which something was
+// measured.
 #include <algorithm>
 #include <memory>
 
@@ -70,7 +71,7 @@ Result<int> list_workloads(const Flags& flags) {
   return kDone;
 }
 
-// Why there is nothing to list.
+// Tells why there is nothing to list.
 Result<std::string> nothing_to_list(store::Store& store, const te::Program& program,
                                     const Target& target, const Flags& flags) {
   const std::string where =
@@ -103,7 +104,7 @@ Result<int> perform(const Flags& flags) {
     records.back().trace = nullptr;
     return true;
   }));
-  if (records.empty()) LATHE_TRY_STATUS(store->check());  // or are they lost?
+  if (records.empty()) LATHE_TRY_STATUS(store->check());  // they may be lost
   std::ranges::stable_sort(records, {},
                            [](const store::Record& r) { return r.ok() ? r.standing : 1e300; });
   const std::size_t shown = std::min(records.size(), static_cast<std::size_t>(flags.limit));

@@ -41,7 +41,7 @@ void add_search_flags(FlagSet& set, tune::Options& options) {
   set.flag("--fresh", options.fresh, "learn nothing from other runs' records");
 }
 
-// Algorithm 1 and equation 3 of the paper.
+// Parameters of the paper's Algorithm 1 and equation 3.
 void add_exploration_flags(FlagSet& set, tune::Options& options) {
   search::Options& exploration = options.exploration;
   set.group("Exploration");

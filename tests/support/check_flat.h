@@ -1,5 +1,5 @@
-// Runs a lowered program in the checked interpreter and compares with the expression's own
-// evaluation.
+// Runs a lowered program in the checked interpreter and compares it with the evaluation of its
+// expression.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lathe {
 
-// Empty if `flat` computes `program` on random inputs of this seed; else what is wrong, in words.
+// Empty if `flat` computes `program` on random inputs of this seed; else tells what is wrong.
 std::string check_flat(const te::Program& program, const flat::Program& flat, std::uint64_t seed);
 
 }  // namespace lathe

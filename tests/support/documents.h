@@ -7,7 +7,7 @@
 
 namespace lathe {
 
-// The text of every block fenced as `kind`, in order.
+// The text of every block that is fenced as `kind`, in order.
 inline std::vector<std::string> examples_of(const std::string& page, const std::string& kind) {
   std::ifstream file(page);
   std::vector<std::string> out;

@@ -61,8 +61,8 @@ class Generator {
     return real_ ? pick({"0.5", "2", "-1.25", "0.1"}) : pick({"2", "3", "1"});
   }
 
-  // The sum, perhaps with more on top of it; `index` and `channel` are the iterators of the output.
-  // Extra inputs are declared in front.
+  // The sum, perhaps with an epilogue; `index` and `channel` are the iterators of the output. Extra
+  // inputs are declared in front.
   std::string with_epilogue(std::string head, const std::string& left, const std::string& sum,
                             const std::string& index, const std::vector<std::int64_t>& shape,
                             const std::string& channel, std::int64_t channels) {
@@ -112,7 +112,7 @@ class Generator {
     return by == 0 ? index : fmt::format("{} - {}", index, by);
   }
 
-  // One windowed axis: input size, kernel, stride, dilation, padding, output size.
+  // One axis with a window: input size, kernel, stride, dilation, padding, output size.
   struct Window {
     std::int64_t in, kernel, stride, dilation, pad, out;
   };
@@ -258,7 +258,7 @@ class Generator {
            "C[i,j] = sum(k) A[i,k] * B[k,j]\n" + "D[i,j] = relu(C[i,j])\n" +
            "R[i] = max(j) C[i,j]\n";
   }
-  // Bools as intermediate, perhaps output, and operand of a cast.
+  // Bools as intermediates, perhaps as output, and as operand of a cast.
   std::string masks() {
     const std::int64_t m = size(13), n = size(31);
     return fmt::format("A: f32[{0},{1}]\nB: u8[{1}]\n", m, n) +
@@ -268,7 +268,7 @@ class Generator {
            "Q[i] = sum(j) i32(M[i,j])\n";
   }
 
-  // A product of integers of two types and its way back to eight bits.
+  // A product of integers of two types, and its way back to eight bits.
   std::string quantized() {
     const std::int64_t m = size(13), n = size(13), k = size(31);
     return fmt::format("X: u8[{},{}]\nconst W: i8[{},{}]\n", m, k, n, k) +
@@ -276,7 +276,7 @@ class Generator {
            "Z[i,j] = i8(min(max(f32(Y[i,j]) * 0.03, -128), 127))\n";
   }
 
-  // What a sum over this type has.
+  // The type of a sum over this type.
   std::string wide() const { return type_ == "i8" || type_ == "u8" ? "i32" : type_; }
 
   Rng& rng_;

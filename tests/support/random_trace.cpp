@@ -107,7 +107,7 @@ class Proposer {
     return s;
   }
 
-  // Some of the loops around a block, in random order.
+  // Reorders some of the loops around a block at random.
   Step reorder() {
     const auto path = nest().loops_around(pick(nest().blocks_in_order()));
     schedule::Reorder s;

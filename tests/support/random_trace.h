@@ -4,8 +4,8 @@
 //   te::Program p = random_program(rng);
 //   RandomSchedule s = random_schedule(p, rng, {.open_sizes = true});
 //   ir::SizedNest sized(s.nest, s.knobs);
-// A failing test prints its seed and describe(p, s), which has the program, the steps and their
-// JSON to paste.
+// A failing test prints its seed and describe(p, s): the program, the steps, and their JSON to
+// paste.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@
 namespace lathe {
 
 struct RandomScheduleOptions {
-  int proposals = 24;       // steps tried; the refused ones leave no trace
+  int proposals = 24;       // steps to try; refused ones leave nothing behind
   bool open_sizes = false;  // factors and layout weights are knobs
-  // kinds, tails, prefetches, intrinsics: what only lowering looks at
+  // Kinds, tails, prefetches and intrinsics, at which only lowering looks.
   bool annotations = true;
   std::int64_t max_iterations = 200'000;  // of all loops together, with the overhang of tails
 };

@@ -1,5 +1,5 @@
-// Inputs that are not like most numbers: NaN, infinities, zeros of both signs, the smallest and the
-// largest numbers.
+// Inputs unlike most numbers: NaN, infinities, zeros of both signs, the smallest and the largest
+// numbers.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,9 @@
 
 namespace lathe {
 
-// As interp::random_inputs(), but about every fifth element of a floating-point tensor is special,
-// and of an integer one an end of the range. `with_infinities`: NaN and infinities too.
+// Like interp::random_inputs(), but about every fifth element of a floating-point tensor is
+// special, and of an integer tensor an end of the range. `with_infinities`: NaN and infinities,
+// too.
 std::vector<interp::Tensor> special_inputs(const te::Program& program, Rng& rng,
                                            bool with_infinities = true);
 

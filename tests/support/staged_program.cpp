@@ -54,7 +54,7 @@ class Chain {
     return keep(std::move(t));
   }
 
-  // One of the pool of this rank, the later the likelier; an input where there is none.
+  // A random tensor of this rank, later ones more likely; an input if there is none.
   Tensor any(std::size_t rank) {
     std::vector<const Tensor*> fitting;
     for (const Tensor& t : pool_)
@@ -87,7 +87,7 @@ class Chain {
     (this->*kForms[rng_.below(kForms.size())])();
   }
 
-  // Values stay within a few units, so that chains neither overflow nor vanish.
+  // Keeps values within a few units, so that chains neither overflow nor vanish.
   std::string tamed(const std::string& value) {
     if (!real_) return coin() ? value : fmt::format("max({}, 1)", value);
     switch (rng_.below(6)) {
@@ -99,7 +99,7 @@ class Chain {
       default: return value;
     }
   }
-  // Of a sum: those of eight bits are kept in more.
+  // The same for a sum: sums of eight-bit types have a wider type.
   std::string tame_sum(const std::string& value) {
     return real_ ? fmt::format("tanh({})", value) : fmt::format("{}({})", type_, value);
   }
@@ -114,7 +114,7 @@ class Chain {
           tamed(fmt::format("{}[i,j] {} {}[i,j]", a.name, op, b.name)));
   }
 
-  // "i - 2", and how far the result may reach.
+  // Writes "i - 2", and tells how far the result may reach.
   std::string shifted(const char* iter) {
     const std::int64_t by = rng_.between(-2, 3);
     return by == 0  ? iter
@@ -149,7 +149,7 @@ class Chain {
           tame_sum(fmt::format("({}({}) {})", op, over, term)));
   }
 
-  // A row, or a column, by what was reduced of it.
+  // Normalises rows or columns by what was reduced of them.
   void normalise() {
     const Tensor a = any(2);
     const std::string n = a.name;

@@ -1,7 +1,6 @@
 // Random programs of several stages that read one another in every way that the text form allows:
 // element-wise, padded at every place, transposed, through windows, one tensor as both operands,
-// rows reduced and then mapped, products of products. random_program() makes them beside single
-// operators.
+// rows reduced and then mapped, products of products. random_program() makes them, too.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace lathe {
 
-// In the text form; with `dtypes` of any element type, one a program.
+// A program in the text form; with `dtypes` of any element type, the same for the whole program.
 std::string staged_text(Rng& rng, bool dtypes);
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// Machines as a resolved target describes them, whatever machine the tests run on.
+// Machines as a resolved target describes them, on whatever machine the tests run.
 #pragma once
 
 #include "base/target.h"

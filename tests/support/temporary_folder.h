@@ -1,5 +1,5 @@
-// A folder of a test's own, gone with all that is in it when this is: what has files open there is
-// declared after it.
+// A folder of a test's own, removed with all that is in it when this object goes. Declare after it
+// whatever has files open there.
 #pragma once
 
 #include <cerrno>
@@ -27,7 +27,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  // The path of a file in it.
+  // The path of a file in the folder.
   std::string at(std::string_view name) const { return (path_ / name).string(); }
 
  private:

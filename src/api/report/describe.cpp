@@ -18,7 +18,7 @@ Work work_of(const te::Program& program) {
   return {gigabytes, "GB/s", false, 1, gigabytes};
 }
 
-// "f32 A 1x64x56x56, const B 64x64x3x3": a type holds for what follows it.
+// Writes "f32 A 1x64x56x56, const B 64x64x3x3"; a type holds for what follows it, too.
 std::string shapes_of(const te::Program& program) {
   std::vector<std::string> texts;
   std::optional<Dtype> dtype;
@@ -33,7 +33,7 @@ std::string shapes_of(const te::Program& program) {
                      program.contract.free_layout ? ", free layout" : "");
 }
 
-// "C[i:31,j:29] = ..." without the sizes.
+// Takes the sizes out of "C[i:31,j:29] = ...".
 std::string without_sizes(std::string_view stage) {
   std::string out;
   for (std::size_t i = 0; i < stage.size(); ++i) {
@@ -44,7 +44,7 @@ std::string without_sizes(std::string_view stage) {
   return out;
 }
 
-// The stages of a key: the items that begin with what they write, "C[".
+// The stages of a key: items that begin with what they write, "C[".
 std::string expression_of(std::string_view key) {
   std::string out;
   while (!key.empty()) {

@@ -1,4 +1,4 @@
-// Workloads in words. Internal to this room.
+// Puts workloads into words. Internal to this room.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ namespace lathe::report {
 class Describer {
  public:
   Describer();
-  // Fills title, expression, shapes and work from the key, whatever text it is.
+  // Fills title, expression, shapes and work from the key, whatever its text is.
   void describe(Workload& workload) const;
 
  private:

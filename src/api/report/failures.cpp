@@ -6,9 +6,9 @@
 namespace lathe::report {
 namespace {
 
-// of a kind, told apart: where each is different, none says much
+// Messages of a kind that are told apart; where every message differs, none tells much.
 constexpr std::size_t kMostMessages = 1000;
-constexpr std::size_t kMostReasons = 5;  // of a kind, shown
+constexpr std::size_t kMostReasons = 5;  // of a kind, that are shown
 
 }  // namespace
 

@@ -21,7 +21,7 @@ namespace lathe::report {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNear = 1.05;  // times of the fastest that "within 5 %" takes in
+constexpr double kNear = 1.05;  // "within 5 %" takes in times of up to this many times the fastest
 
 // All trials of one workload, target, cache mode and CPU.
 struct Section {
@@ -79,7 +79,8 @@ Result<std::vector<Section>> read_sections(store::Store& store) {
   return out;
 }
 
-// In the order they were finished; that of the store where clocks do not tell.
+// The trials of each run in the order in which they were finished, or in the store's order where
+// clocks do not tell.
 std::map<std::pair<std::int64_t, int>, std::vector<const Trial*>> by_run(
     const std::vector<Trial>& trials) {
   std::map<std::pair<std::int64_t, int>, std::vector<const Trial*>> out;
@@ -138,7 +139,7 @@ Best best_of(store::Record record) {
   return best;
 }
 
-// The first trial of the earliest run, where it worked.
+// The time of the earliest run's first trial, if it succeeded.
 double first_seconds(const std::vector<const Trial*>& latest) {
   const auto first = std::ranges::find(latest, 0, &Trial::index);
   return first == latest.end() || (*first)->seconds == kInfinity ? 0 : (*first)->seconds;
@@ -178,7 +179,7 @@ Result<Report> gather(store::Store& store) {
   for (auto& run : LATHE_TRY(store.runs())) runs[run.id] = std::move(run);
   auto sections = LATHE_TRY(read_sections(store));
   if (sections.empty()) {
-    LATHE_TRY_STATUS(store.check());  // or are they lost?
+    LATHE_TRY_STATUS(store.check());  // they may be lost
     return fail(ErrorKind::kNotFound, "the database holds no trials yet; run lathe tune first");
   }
   const Describer describer;

@@ -10,14 +10,15 @@ namespace lathe::report {
 namespace {
 
 constexpr double kFastShare = 0.05;
-constexpr std::size_t kLeastFast = 5, kLeastAll = 20;  // configurations; fewer are chance
-constexpr std::size_t kMostValues = 16;                // of a knob, shown each by itself
+// Configurations; with fewer, shares are chance
+constexpr std::size_t kLeastFast = 5, kLeastAll = 20;
+constexpr std::size_t kMostValues = 16;  // of a knob, that are shown one by one
 
 std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : dump(value);
 }
 
-// The time of each configuration, its smallest where it was measured several times; fastest first.
+// One trial of each configuration, its fastest; the fastest configuration comes first.
 std::vector<const Trial*> fastest_of_each(Trials trials) {
   std::vector<const Trial*> out;
   for (const Trial* trial : trials)
@@ -35,7 +36,8 @@ struct Count {
   int fast = 0, all = 0;
 };
 
-// Of each knob: its values that occur, and how often among the first `fast` programs and among all.
+// For each knob: the values that occur, and how often among the first `fast` programs and among
+// all.
 std::vector<std::vector<Count>> counts_of(std::span<const Trial* const> programs, std::size_t fast,
                                           const SettingTable& table) {
   std::vector<Count> of_setting;
@@ -55,7 +57,7 @@ std::vector<std::vector<Count>> counts_of(std::span<const Trial* const> programs
   return of_knob;
 }
 
-// The numbers from 2^k to 2^(k+1) - 1, for k = bit_width - 1.
+// Joins the numbers from 2^k to 2^(k+1) - 1, for k = bit_width - 1.
 std::vector<KnobValue> joined_ranges(const std::vector<Count>& counts) {
   std::map<int, KnobValue> ranges;
   std::map<int, std::pair<std::int64_t, std::int64_t>> ends;
@@ -77,7 +79,7 @@ std::vector<KnobValue> joined_ranges(const std::vector<Count>& counts) {
   return out;
 }
 
-// The most frequent of many labels each by itself, the rest together.
+// Keeps the most frequent of many labels and joins the rest.
 std::vector<KnobValue> with_others(std::vector<Count> counts) {
   std::ranges::stable_sort(counts, std::greater(),
                            [](const Count& c) { return std::pair(c.fast, c.all); });

@@ -1,4 +1,4 @@
-// Which knob values the fast programs share. Internal to this room.
+// Tells which knob values the fast programs share. Internal to this room.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@
 
 namespace lathe::report {
 
-// A number for every pair of a knob and its value.
+// Gives every pair of a knob and a value a number.
 class SettingTable {
  public:
-  // Of {"tile.p": 14, "order": "VPK.pv"}; anything but an object has none.
+  // Takes {"tile.p": 14, "order": "VPK.pv"}; anything but an object has no settings.
   std::vector<int> ids_of(const Json& config);
 
   struct Setting {
@@ -31,7 +31,7 @@ class SettingTable {
   std::vector<Setting> settings_;
 };
 
-// The fastest twentieth of the different configurations against all of them.
+// Compares the fastest twentieth of the different configurations with all of them.
 Knobs shared_knobs(Trials trials, const SettingTable& table);
 
 }  // namespace lathe::report

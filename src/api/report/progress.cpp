@@ -9,9 +9,9 @@
 namespace lathe::report {
 namespace {
 
-// A run without a finished trial for so long was not at work, as far as the clock can tell.
+// Seconds. A run that finished no trial for so long was not at work, as far as the clock can tell.
 constexpr double kPause = 120;
-// More steps than a curve has pixels.
+// A curve has fewer pixels than this.
 constexpr std::size_t kMostPoints = 400;
 
 std::vector<Point> without_small_steps(const std::vector<Point>& points) {
@@ -48,7 +48,7 @@ std::vector<double> seconds_at_work(Trials trials) {
   for (const Trial* trial : trials) {
     const double gap = trial->clock - before;
     const double own = trial->spent.build + trial->spent.run;
-    // the first trial, a pause, or no clock: what it took itself
+    // The first trial, a pause, or no clock: takes the trial's own time.
     sum += gap >= 0 && gap <= kPause ? gap : own;
     before = trial->clock;
     out.push_back(sum);

@@ -11,12 +11,12 @@ namespace lathe::report {
 namespace {
 
 constexpr std::size_t kMostModels = 100;
-constexpr std::size_t kLeastScored = 4;  // fewer trials say nothing
-// of a batch, evenly spread: pairs grow with the square
+constexpr std::size_t kLeastScored = 4;  // fewer trials tell nothing
+// Of a batch, evenly spread: the number of pairs grows with the square.
 constexpr std::size_t kMostCompared = 2000;
 
 struct Batch {
-  int trials = 0;  // of the run until the batch's end
+  int trials = 0;  // of the run, until the end of the batch
   std::vector<float> scores;
   std::vector<double> seconds;
 };
@@ -56,7 +56,7 @@ void thin(Batch& batch) {
   batch.seconds.resize(kept);
 }
 
-// One point of batches [begin, end), each weighted by its trials.
+// Makes one point of several batches, each weighted by its trials.
 Quality mean_of(std::span<const Quality> batches) {
   Quality mean;
   for (const Quality& q : batches) {

@@ -1,4 +1,4 @@
-// Trials as the parts of the report see them. Internal to this room.
+// Trials in the form that the parts of the report use. Internal to this room.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lathe::report {
 
-// A record without its texts, so that many can be kept.
+// A record without its texts, so that many fit into memory.
 struct Trial {
   std::int64_t run = 0;
   int batch = 0, index = 0;
@@ -18,10 +18,10 @@ struct Trial {
   double score = 0;    // predicted
   double clock = 0;    // when it was finished, seconds since 1970; NaN: unknown
   Spent spent;
-  std::vector<int> settings;  // of the configuration: ids of a SettingTable, in order of knobs
+  std::vector<int> settings;  // of the configuration: ids of a SettingTable, in the order of knobs
 };
 
-// Of one run, machine and code generator, in the order they were finished.
+// Trials of one run, machine and code generator, in the order in which they were finished.
 using Trials = std::span<const Trial* const>;
 
 }  // namespace lathe::report

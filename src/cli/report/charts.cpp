@@ -8,10 +8,11 @@
 namespace lathe::cli {
 namespace {
 
-constexpr std::size_t kMostBars = 12;  // runs that get a bar each
-constexpr double kPeakInSight = 0.3;   // share of the peak above which the peak is drawn, too
+constexpr std::size_t kMostBars = 12;  // most runs that get a bar each
+// The peak is drawn, too, if the best program reaches this share of it
+constexpr double kPeakInSight = 0.3;
 
-// Five digits: no chart shows more.
+// Keeps five digits: no chart shows more.
 Json number(double x) { return Json::parse(fmt::format("{:.5g}", std::isfinite(x) ? x : 0)); }
 
 std::string figure(const std::string& kind, const std::string& caption, const std::string& label,
@@ -31,7 +32,7 @@ Json points_of(const std::vector<report::Point>& points) {
 
 struct Axis {
   std::string title, unit;
-  double most = 0;  // 0: as the numbers are
+  double most = 0;  // 0: the numbers decide
 };
 Json to_json(const Axis& axis) {
   Json json = {{"title", axis.title}, {"unit", axis.unit}, {"least", 0}};
@@ -39,7 +40,7 @@ Json to_json(const Axis& axis) {
   return json;
 }
 
-// Lines of runs, those of a kind in one colour. `points` may be empty for a run: it has no line.
+// Lines of runs; those of a kind have one colour. A run without `points` has no line.
 class Lines {
  public:
   Lines(const report::Workload& workload, const Axis& x, const Axis& y, bool stepped)
@@ -73,7 +74,7 @@ class Lines {
   Json spec_;
 };
 
-// Of work that is arithmetic, where it would not press the curves to the ground.
+// The peak, for work that is arithmetic; 0 where it would press the curves to the ground.
 double peak_in_sight(const report::Workload& w) {
   return w.best && w.peak_share(w.best->seconds()) >= kPeakInSight ? w.peak_flops / 1e9 : 0;
 }

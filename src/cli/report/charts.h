@@ -7,18 +7,19 @@
 
 namespace lathe::cli {
 
-// Speed of the best program so far, a line a run: over trials, and over time. Empty where nothing
-// worked.
+// The speed of the best program so far, over trials and over time, with a line for each run. Empty
+// where no trial succeeded.
 std::string progress_charts(const report::Workload& workload);
-// A knob's values among the fastest programs and among all.
+// How often a knob has each value, among the fastest programs and among all.
 std::string knob_chart(const report::Knob& knob, const report::Knobs& of);
-// Share of pairs that the model had in order, a line a run. Empty where no trial was scored.
+// The share of pairs that the model had in order, with a line for each run. Empty where no trial
+// was scored.
 std::string quality_chart(const report::Workload& workload);
-// Build, run, model and search time, a bar a run, or one for all runs of a kind where there are
-// many.
+// The time for building, running, the model and the search, with a bar for each run, or one for all
+// runs of a kind where there are many.
 std::string spent_chart(const report::Workload& workload);
 
-// What runs of a kind share: "annealing, xgb-rank".
+// What the runs of a kind share: "annealing, xgb-rank".
 std::string kind_of(const report::RunReport& run, const report::Workload& workload);
 
 }  // namespace lathe::cli

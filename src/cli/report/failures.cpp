@@ -1,4 +1,4 @@
-// What failed, and why.
+// Tells what failed, and why.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLongestReason = 600;  // characters shown
 
-// A kind of failure in all workloads.
+// One kind of failure in all workloads.
 struct Everywhere {
   int trials = 0, workloads = 0;
   report::Reason main;

@@ -26,7 +26,7 @@ std::string escaped(std::string_view text) {
 std::string embedded(const Json& json) {
   std::string out;
   for (const char c : dump(json)) {
-    if (c == '<') out += "\\u003c";  // in JSON, it stands in strings only
+    if (c == '<') out += "\\u003c";  // in JSON it stands in strings only
     else out += c;
   }
   return out;

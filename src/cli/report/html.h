@@ -1,5 +1,5 @@
-// HTML and JSON for a page. Whatever comes from a database goes through escaped() or embedded() on
-// its way into one.
+// HTML and JSON for a page. Whatever comes from a database passes through escaped() or embedded()
+// on its way into the page.
 #pragma once
 
 #include <map>
@@ -11,16 +11,16 @@
 
 namespace lathe::cli {
 
-// For text and quoted attributes.
+// Escapes for text and for quoted attributes.
 std::string escaped(std::string_view text);
-// JSON that ends no <script> element, in valid UTF-8.
+// JSON in valid UTF-8 that cannot end a <script> element.
 std::string embedded(const Json& json);
 
-// `text` with each {{name}} replaced; what is put in is not looked at again.
+// Replaces each {{name}} in `text` by its value; values are not searched for further names.
 using Values = std::map<std::string, std::string, std::less<>>;
 std::string filled(std::string_view text, const Values& values);
 
-// <details> that are closed at first.
+// A <details> element that is closed at first.
 std::string folded(const std::string& summary, const std::string& html);
 
 struct Column {
@@ -33,10 +33,10 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void text(const std::string& html) { cell("", html); }
-  // long: may be broken into lines
+  // A long text, which may be broken into lines.
   void words(const std::string& html) { cell(" class=\"text\"", html); }
   void number(double value, const std::string& html);
-  // `wide`: as wide as the page; `sortable`: by a click on a title.
+  // `wide`: as wide as the page. `sortable`: a click on a title sorts.
   std::string html(bool wide = false, bool sortable = false) const;
 
  private:

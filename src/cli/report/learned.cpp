@@ -1,5 +1,5 @@
-// What was learned: by people, which knob values fast programs share; by the model, to tell fast
-// programs from slow ones.
+// What was learned: by people, which knob values fast programs share; by the model, how to tell
+// fast programs from slow ones.
 #include <algorithm>
 #include <cmath>
 
@@ -13,18 +13,18 @@ namespace lathe::cli {
 namespace {
 
 constexpr std::size_t kKnobCharts = 6;
-constexpr std::size_t kTellingKnobs = 3;  // named in the text
-// difference of shares above which a value is worth a word
+constexpr std::size_t kTellingKnobs = 3;  // most knobs that the text names
+// The text names a value if its shares differ by more than this.
 constexpr double kTelling = 0.15;
 
-// The value that is more frequent among the fast programs by most.
+// The value whose share among the fast programs exceeds its share among all by most.
 const report::KnobValue& favoured(const report::Knob& knob, const report::Knobs& of) {
   return *std::ranges::max_element(knob.values, {}, [&](const report::KnobValue& value) {
     return static_cast<double>(value.fast) / of.fast - static_cast<double>(value.all) / of.all;
   });
 }
 
-// Of points [begin, end) thirds of all; NaN where there are none.
+// The mean over points from `begin` thirds to `end` thirds of all; NaN if there are none.
 template <class Member>
 double mean_quality(const std::vector<report::Quality>& points, std::size_t begin, std::size_t end,
                     Member member) {

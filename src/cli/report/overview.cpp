@@ -1,4 +1,4 @@
-// The top of the page: what was tuned, and how fast it got.
+// The top of the page: what was tuned, and how fast it became.
 #include "cli/live_line.h"
 #include "cli/report/html.h"
 #include "cli/report/parts.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kDate = std::string_view("2026-08-01").size();
 
-// A target is one long word: its line may end after every feature.
+// Lets the line break after every feature of a target, which is one long word.
 std::string breakable(const std::string& target) {
   std::string out = escaped(target);
   for (std::size_t at = 0; (at = out.find(',', at)) != std::string::npos; at += 6)

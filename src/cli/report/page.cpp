@@ -66,7 +66,7 @@ std::string speed_text(const report::Work& work, double seconds) {
 
 std::string percent_text(double share) {
   const double percent = 100 * share;
-  // never apart
+  // The number and its sign stay on one line.
   return fmt::format("{:.{}f}\u00a0%", percent, percent > 0 && percent < 1 ? 1 : 0);
 }
 

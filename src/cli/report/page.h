@@ -9,7 +9,7 @@ namespace lathe::cli {
 
 struct PageInfo {
   std::string database;  // as people should read it
-  std::string written;   // when
+  std::string written;   // the time of writing
 };
 
 std::string report_page(const report::Report& report, const PageInfo& info);

@@ -1,5 +1,5 @@
-// Draws the charts that stand in the page as numbers, and lets tables be sorted. Everything it adds can be done without: the
-// same numbers are in texts and tables.
+// Draws the charts whose numbers stand in the page, and lets tables be sorted. The page does without
+// it: the same numbers are in texts and tables.
 'use strict';
 (() => {
   const root = document.documentElement;
@@ -19,14 +19,15 @@
     ...more,
   });
 
-  // Fixed for all kinds: nothing moves, the plot fills its box.
+  // These are fixed for all kinds: nothing moves, and the plot fills its box.
   const options = (tooltip, legend, more) => ({
     animation: false, responsive: true, maintainAspectRatio: false, color: colour('text'),
     plugins: {legend: {position: 'bottom', labels: {color: colour('text'), boxHeight: 2, boxWidth: 24}, ...legend}, tooltip: {callbacks: tooltip}},
     ...more,
   });
 
-  // {x, y: {title, unit, least, most}, series: [{label, group, points: [[x, y], ...]}], groups: [name], marks: [{label, y}], stepped}
+  // {x, y: {title, unit, least, most}, series: [{label, group, points: [[x, y], ...]}],
+  //  groups: [name], marks: [{label, y}], stepped}
   const lines = spec => {
     const ends = spec.series.flatMap(series => [series.points[0][0], series.points.at(-1)[0]]);
     const series = spec.series.map(({label, group, points}) => ({
@@ -64,7 +65,7 @@
 
   const short = text => text.length > 16 ? text.slice(0, 15) + '…' : text;
 
-  // {labels, series: [{label, colour, values}], unit, title}: beside each other, upright.
+  // {labels, series: [{label, colour, values}], unit, title}: upright bars beside each other.
   const bars = spec => ({
     type: 'bar',
     data: {labels: spec.labels, datasets: spec.series.map(series => ({
@@ -78,7 +79,7 @@
     }),
   });
 
-  // The same fields: one bar a label, lying, its parts behind each other.
+  // The same fields: one lying bar for each label, with its parts behind each other.
   const stacked = spec => ({
     type: 'bar',
     data: {labels: spec.labels, datasets: spec.series.map(series => ({
@@ -109,7 +110,7 @@
   };
   const again = () => [...charts.keys()].forEach(figure => { remove(figure); draw(figure); });
 
-  // Only what is near the window is kept drawn: a large database has thousands of charts.
+  // Only charts near the window stay drawn: a large database has thousands of them.
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   count();
   const near = new IntersectionObserver(
@@ -119,7 +120,7 @@
   addEventListener('beforeprint', () => { near.disconnect(); root.classList.add('paper'); again(); figures.forEach(draw); });
   addEventListener('afterprint', () => { root.classList.remove('paper'); again(); figures.forEach(figure => near.observe(figure)); });
 
-  // Tables: a click on a column's title sorts by it, the next one the other way round.
+  // Tables: a click on a column's title sorts by it, the next click the other way round.
   const value = (row, column) => {
     const cell = row.cells[column];
     return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value);

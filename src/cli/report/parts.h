@@ -1,5 +1,5 @@
-// The texts and tables of the page, as HTML. Each text says what the chart beside it shows, each
-// table has its numbers.
+// The texts and tables of the page, as HTML. A text tells what the chart beside it shows; a table
+// has the chart's numbers.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace lathe::cli {
 
-// All workloads, a row each.
+// All workloads, one row for each.
 std::string workloads_table(const report::Report& report);
-// The reasons of all failures; empty where there are none.
+// The reasons of all failures; empty if there were none.
 std::string failures_overview(const report::Report& report);
-// A workload's section; its link is "#w0" for the first.
+// The section of a workload. The link of the first is "#w0".
 std::string workload_section(const report::Workload& workload, std::size_t number,
                              const PageInfo& info);
 
-// What was reached, and how sure that is; the best program and its schedule.
+// What was reached, how certain that is, and the best program with its schedule.
 std::string result_html(const report::Workload& workload);
 std::string program_html(const report::Workload& workload, const PageInfo& info);
 
@@ -35,8 +35,8 @@ std::string quality_table(const report::Workload& workload);
 std::string failures_text(const report::Workload& workload);
 std::string failures_table(const report::Workload& workload);
 
-// In words: "198.2 GFLOP/s", "12 %" (with a no-break space), "2026-08-01 10:00 UTC" (the time as it
-// is where it is none).
+// These put values into words: "198.2 GFLOP/s", "12 %" (with a no-break space), "2026-08-01 10:00
+// UTC" (a text that is no time stays as it is).
 std::string speed_text(const report::Work& work, double seconds);
 std::string percent_text(double share);
 std::string share_text(int part, int whole);  // the same

@@ -21,9 +21,10 @@ std::string figure(const std::string& value, const std::string& name) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
 }
 
-constexpr double kPadded = 0.995;  // of the operations, fewer have to be done
+// Below this share of operations that must be done, the page tells so
+constexpr double kPadded = 0.995;
 
-// Bytes a second and their share; the rate alone is the speed of what computes nothing.
+// Bytes a second and their share. For work without arithmetic, the rate alone is its speed.
 std::string memory_figure(const report::Workload& w, double seconds) {
   if (w.work.gigabytes <= 0) return "";
   const double share = w.bandwidth_share(seconds);
@@ -84,7 +85,7 @@ std::string result_html(const report::Workload& w) {
                   fmt::format("of the peak of {:.0f} GFLOP/s{}", w.peak_flops / 1e9,
                               w.work.done < kPadded ? ", padding not counted" : ""));
   out += memory_figure(w, seconds);
-  // As both were measured: a race is another situation.
+  // Both as measured when tuning: a race is another situation.
   if (w.first_seconds > 0)
     out += figure(fmt::format("{:.2f} ×", w.first_seconds / w.best->record.seconds),
                   "as fast as the first trial, the default");

@@ -15,7 +15,7 @@ using ir::Nest;
 using ir::SizeId;
 using ir::Sizes;
 
-// weight * [0, extent), a contribution to a row from loops inside.
+// weight * [0, extent): what loops inside contribute to a row.
 struct Part {
   SizeId weight;
   SizeId extent;
@@ -27,7 +27,7 @@ bool is_one(const Sizes& sizes, SizeId id) {
 SizeId minus_one(Sizes& sizes, SizeId id) { return sizes.add(id, sizes.constant(-1)); }
 SizeId negated(Sizes& sizes, SizeId id) { return sizes.mul(id, sizes.constant(-1)); }
 
-// Number of values of (loop / div) % mod.
+// How many values (loop / div) % mod takes.
 SizeId count_of(Nest& nest, const Digit& digit) {
   SizeId count = nest.loops[digit.loop].extent;
   if (digit.div != SizeId::kNone) count = nest.sizes.ceildiv(count, digit.div);
@@ -44,8 +44,9 @@ bool contains_all(const std::vector<Digit>& digits, const BlockIter& limit) {
          });
 }
 
-// Takes out of `digits` those of the iterator `limit` where they are a multiple of it: a guard
-// stands for the loop that was split, so that what was split can be put together again.
+// Takes those digits out of `digits` that are multiples of the digits of the iterator `limit`, a
+// guard. The guard stands for the loop that was split, so this puts the pieces of a split together
+// again.
 bool take_limited(Nest& nest, std::vector<Digit>& digits, const BlockIter& limit,
                   std::vector<Part>& parts) {
   if (!contains_all(digits, limit)) return false;
@@ -65,7 +66,7 @@ bool take_limited(Nest& nest, std::vector<Digit>& digits, const BlockIter& limit
   return true;
 }
 
-// Contributions of an iterator's inner digits, unscaled.
+// What an iterator's inner digits contribute, before scaling.
 std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
                               std::vector<Digit> inner) {
   std::vector<Part> parts;
@@ -100,7 +101,8 @@ class SpanBuilder {
 
   Span build(const ir::Affine& row) {
     span_.offset = sizes().constant(row.offset);
-    // A copy: sizes made on the way do not touch blocks, but the reference would be easy to misuse.
+    // Copies the iterator: making sizes does not touch blocks, but a reference would be easy to
+    // misuse.
     for (const auto& [i, coef] : row.terms)
       add(nest_.blocks[block_].iters[static_cast<std::size_t>(i)], coef);
     merge_parts(sizes(), parts_);
@@ -138,7 +140,8 @@ class SpanBuilder {
     for (const Part& part : parts) add_part(part, factor);
   }
 
-  // All of the iterator's loops are inside: it stays in its domain, and may not reach all of it.
+  // All loops of the iterator are inside, so it stays in its domain, of which it may reach only a
+  // part.
   void cut_at_domain(const BlockIter& iter, std::vector<Part>& parts) {
     const SizeId one = sizes().constant(1);
     merge_parts(sizes(), parts);
@@ -150,7 +153,7 @@ class SpanBuilder {
       parts = {{one, sizes().min(reached, iter.extent)}};
   }
 
-  // Parts get positive weights; what a negative one reaches below goes into the offset.
+  // Gives a part a positive weight. What a negative one reaches below goes into the offset.
   void add_part(Part part, SizeId factor) {
     part.weight = sizes().mul(part.weight, factor);
     if (sizes().is_negative(part.weight)) {
@@ -161,7 +164,7 @@ class SpanBuilder {
     parts_.push_back(part);
   }
 
-  // Equal digits of several iterators become one.
+  // Merges equal digits of several iterators into one.
   void collect_start() {
     std::vector<Digit> out;
     for (const Digit& d : span_.start) {

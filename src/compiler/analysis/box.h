@@ -1,6 +1,6 @@
-// Boxes: which elements of a buffer one iteration of a loop touches. Where compute_at must compute,
-// how large a cache is and the features' touch counts are all this one question (worked example:
-// docs/nest.md).
+// Boxes: which elements of a buffer one iteration of a loop touches. This one question tells where
+// compute_at must compute, how large a cache is, and how much the features count as touched
+// (docs/nest.md works through an example).
 #pragma once
 
 #include <span>
@@ -10,43 +10,44 @@
 
 namespace lathe::analysis {
 
-// One dimension of a box, in one iteration of a loop: coordinates start + [0, extent), where
+// One dimension of a box in one iteration of a loop: the coordinates start + [0, extent), where
 //   start = offset + sum of weight * ((loop / div) % mod)
-// over loops outside, `loop` itself included.
+// over the loops outside, with `loop` itself.
 struct Span {
   std::vector<ir::Digit> start;  // sorted by loop
   ir::SizeId offset;
   ir::SizeId extent;
-  // Every coordinate in it is touched. (A strided access leaves holes, and so do loops in an order
-  // that leaves the less significant digits outside.)
+  // Every coordinate in the span is touched. A strided access leaves holes, and so do loops in an
+  // order that leaves the less significant digits outside.
   bool dense = false;
 };
 using Box = std::vector<Span>;
 
 // What `rows`, affine in the iterators of `block`, reach in one iteration of `loop` (kRoot: in the
-// whole program). New sizes go into the nest's table. Extents are not cut at the tensor's border.
+// whole program). New sizes go into the nest's table. Extents are not cut at the tensor's edge.
 Span span_of(ir::Nest& nest, ir::BlockId block, const ir::Affine& row, ir::LoopId loop);
 Box box_of(ir::Nest& nest, ir::BlockId block, const std::vector<ir::Affine>& rows, ir::LoopId loop);
 
 bool same_start(const Span& a, const Span& b);
 
-// The smallest span around both if they start together up to an offset; else `whole`.
+// The smallest span around both, if they start together except for an offset; else `whole`.
 Span united(ir::Sizes& sizes, const Span& a, const Span& b, const Span& whole);
 
-// What all blocks inside `loop` read of `buffer`; dimensions that no common start describes span
-// the whole tensor. Empty if there is no such read.
+// The box of all that blocks inside `loop` read of `buffer`. A dimension without a common start
+// spans the whole tensor. Empty if there is no such read.
 Box box_read(ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop);
 
 // One past the largest sum of weight * digit.
 ir::SizeId reach_of(ir::Nest& nest, const std::vector<ir::Digit>& digits);
-// weight * digit over these digits never reaches the extent: known for all sizes.
+// True if the sum of weight * digit over these digits stays below the extent, whatever the sizes
+// are.
 bool stays_below(ir::Nest& nest, const std::vector<ir::Digit>& digits, ir::SizeId extent);
 
-// span_of with sizes known, for a row of a block: the extent, cut at the iterators' domains.
-// Allocates nothing.
+// The extent of span_of for one row, with sizes known, cut at the iterators' domains. It allocates
+// nothing.
 std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const ir::Affine& row,
                        ir::LoopId loop);
-// Elements in the box: the product over the rows.
+// The number of elements in the box: the product over the rows.
 std::int64_t elements_of(const ir::SizedNest& nest, const ir::Block& block,
                          std::span<const ir::Affine> rows, ir::LoopId loop);
 

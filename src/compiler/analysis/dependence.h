@@ -1,4 +1,4 @@
-// Who writes, who reads, in which order: what a step asks before it moves something.
+// Answers who writes, who reads, and in which order: what a step asks before it moves something.
 #pragma once
 
 #include <vector>
@@ -7,45 +7,46 @@
 
 namespace lathe::analysis {
 
-// `inner` is a loop in the body of `outer`, at any depth; every loop is strictly inside kRoot.
+// True if `inner` is a loop in the body of `outer`, at any depth. Every loop is strictly inside
+// kRoot.
 bool is_strictly_inside(const ir::Nest& nest, ir::LoopId inner, ir::LoopId outer);
 
 bool reads(const ir::Block& block, ir::BufferId buffer);
-// Blocks inside `loop`, in tree order.
+// Both list blocks inside `loop`, in tree order.
 std::vector<ir::BlockId> readers_of(const ir::Nest& nest, ir::BufferId buffer,
                                     ir::LoopId loop = ir::kRoot);
 std::vector<ir::BlockId> writers_of(const ir::Nest& nest, ir::BufferId buffer,
                                     ir::LoopId loop = ir::kRoot);
 
-// Some iterator of the block has a digit of the loop.
+// True if an iterator of the block has a digit of the loop.
 bool is_driven_by(const ir::Block& block, ir::LoopId loop);
 
-// Position among children(loop) of the one that contains the block; -1 if the block is not inside.
+// The position among children(loop) of the child that contains the block; -1 if none does.
 int child_with(const ir::Nest& nest, ir::LoopId loop, ir::BlockId block);
 
-// Reduction loops of `block` among `loop` and the loops around it: what one iteration of `loop` has
-// completed is only part of a sum if there are any.
+// True if `loop`, or a loop around it, is a reduction loop of `block`: one iteration of `loop` has
+// then completed only a part of the sum.
 bool is_partial_at(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 
-// The block depends, directly or through others, on a sum over `loop` (and is no write-back): it
-// waits for its last iteration.
+// True if the block depends on a sum over `loop`, directly or through other blocks, and is no
+// write-back: it then waits for the loop's last iteration.
 bool waits_for(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 
-// The loops around `block` that contain nothing else, outermost first, not counting any around or
-// equal to `keep`.
+// The loops around `block` that contain nothing else, outermost first, without `keep` and the loops
+// around it.
 std::vector<ir::LoopId> own_loops(const ir::Nest& nest, ir::BlockId block, ir::LoopId keep);
 
-// The iterators can be driven by other loops than they are: each is an index of the element
-// written, or runs over a reduction of its own. (After rfactor, one loop gives an index and a part
-// of what is summed.)
+// True if other loops may drive the block's iterators: each iterator is an index of the element
+// written, or runs over a reduction of its own. (After rfactor, one loop drives both an index and a
+// part of what is summed.)
 bool can_be_placed_anew(const ir::Nest& nest, ir::BlockId block);
 
-// A block that writes the buffer is in a loop that is around `loop` or is it: then only part of the
-// buffer is there.
+// True if a block that writes the buffer is inside `loop` or inside a loop around it: then only a
+// part of the buffer is there.
 bool is_in_the_making(const ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop);
 
-// Recomputing some elements at the end of `loop` (Tail::kShift) changes nothing: no sum or product
-// is under way.
+// True if recomputing some elements at the end of `loop` (Tail::kShift) changes nothing, because no
+// sum or product is under way.
 bool may_repeat(const ir::Nest& nest, ir::LoopId loop);
 
 }  // namespace lathe::analysis

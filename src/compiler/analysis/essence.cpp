@@ -14,9 +14,9 @@ using ir::SizeId;
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Hasher().add(a).add(b).value(); }
 
-// Sums and products are numbered by their terms, whatever order the table has them in.
+// Numbers sums and products by their terms, whatever order the table has them in.
 std::vector<std::uint64_t> formulas_of(const ir::Sizes& sizes) {
-  // terms: the sum over an operation's flattened operands
+  // terms: the sum over an operation's flattened operands.
   std::vector<std::uint64_t> numbers, terms;
   for (int i = 0; i < sizes.count(); ++i) {
     const ir::Sizes::Entry& e = sizes.at(static_cast<SizeId>(i));
@@ -95,7 +95,7 @@ void each_fact(const ir::Expr& e, Sink& sink) {
   std::visit(Visitor{sink}, e->value);
 }
 
-// Fills a cache in memory: it also fills the padding of the cache's layout.
+// True if the block fills a cache in memory; it then also fills the padding of the cache's layout.
 bool fills_cache(const ir::Nest& nest, const ir::Block& block) {
   const auto* read = std::get_if<ir::Read>(&block.body->value);
   return read != nullptr && nest.buffers[block.writes].cache_of == read->tensor;
@@ -122,8 +122,8 @@ void Essence::ask(SizeId size, std::int64_t limit) {
     questions_.push_back({size, limit});
 }
 
-// One past the last iteration in which the block can run; kNone: it does not say. Less significant
-// digits of what fills a cache do not: they also reach the padding.
+// One past the last iteration in which the block can run; kNone if the block does not tell. The
+// less significant digits of a block that fills a cache do not tell: they also reach the padding.
 SizeId Essence::busy_iterations(const ir::Block& block, LoopId loop) {
   SizeId most = SizeId::kNone;
   const bool fills = fills_cache(nest_, block);
@@ -176,7 +176,7 @@ bool Essence::yes(const Answers& answers, SizeId size, std::int64_t limit) const
   return answers[static_cast<std::size_t>(at - questions_.begin())] != 0;
 }
 
-// It has one iteration: no digit of it is ever more than 0.
+// The loop has one iteration, so none of its digits is ever more than 0.
 bool Essence::is_single(const Answers& answers, LoopId loop) const {
   return tensorized_[loop] == 0 && yes(answers, extents_[loop], 1);
 }
@@ -194,17 +194,18 @@ std::vector<char> Essence::gone(const Answers& answers) const {
   return out;
 }
 
-// The loop, or the nearest around it that does not go.
+// The loop itself, or the nearest loop around it that does not go.
 LoopId Essence::remaining(const std::vector<char>& gone, LoopId loop) const {
   while (loop != ir::kRoot && gone[loop] != 0) loop = nest_.loops[loop].parent;
   return loop;
 }
 
-// Structure as words and sizes, in an order that does not depend on names and numbers of loops.
+// Feeds the structure to the sink as words and sizes, in an order that does not depend on names or
+// on the numbers of loops.
 template <class Sink>
 void Essence::each_fact(const Answers& answers, Sink& sink) const {
   const std::vector<char> gone = this->gone(answers);
-  std::vector<std::uint64_t> number(nest_.loops.size() + 1, 0);  // 0: outside all
+  std::vector<std::uint64_t> number(nest_.loops.size() + 1, 0);  // 0: outside all loops
   std::uint64_t loops = 0;
   const auto visit_block = [&](const ir::Block& block) {
     sink.word(static_cast<std::uint64_t>(block.writes));

@@ -1,11 +1,11 @@
-// What of a nest with sizes makes a difference to its program. A loop of one iteration makes none,
-// nor do iterations in which nothing inside a loop runs, nor a prefetch of 0 bytes ahead. Lowering
-// starts from the essence of a nest, so nests of one essence are one program; a space brings its
-// configurations to one form by it.
+// The essence of a nest with sizes: what makes a difference to its program. A loop of one iteration
+// makes none, nor do iterations in which nothing inside a loop runs, nor a prefetch of 0 bytes
+// ahead. Lowering starts from the essence, so nests of one essence are one program. A space brings
+// its configurations to one form by it.
 //
-// The sizes may be open. Which loops go away then depends on the answers to some questions about
-// sizes; everything else of the essence is sizes that can be compared as formulas (between nests)
-// and as numbers (between configurations).
+// The sizes may be open. Then the answers to some questions about sizes decide which loops go away.
+// All else in the essence is sizes, which compare as formulas (between nests) and as numbers
+// (between configurations).
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@ namespace lathe::analysis {
 
 class Essence {
  public:
-  explicit Essence(const ir::Nest& nest);  // which must outlive this
+  explicit Essence(const ir::Nest& nest);  // the nest must outlive this object
 
-  // The nest's table with further entries behind it.
+  // The nest's table, with further entries behind those of the nest.
   const ir::Sizes& sizes() const { return sizes_; }
 
-  // Whether a size is at most `limit`: a loop has one iteration, a prefetch is off.
+  // Asks whether a size is at most `limit`: whether a loop has one iteration, or a prefetch is off.
   struct Question {
     ir::SizeId size;
     std::int64_t limit;
     friend bool operator==(const Question&, const Question&) = default;
   };
   const std::vector<Question>& questions() const { return questions_; }
-  using Answers = std::vector<char>;                            // a question
-  Answers answers(std::span<const std::int64_t> values) const;  // of sizes()
+  using Answers = std::vector<char>;                            // one for each question
+  Answers answers(std::span<const std::int64_t> values) const;  // values of sizes()
 
-  // A formula's number, the same in every table whose knobs have the same numbers.
+  // The number of a formula: the same in all tables whose knobs have the same numbers.
   std::uint64_t formula(ir::SizeId size) const { return formulas_[static_cast<std::size_t>(size)]; }
-  // Of everything that remains: equal for nests that have the same essence whatever the knobs are,
-  // if the answers hold.
+  // A hash of everything that remains. Under these answers it is equal for nests that have the same
+  // essence whatever the knobs are.
   std::uint64_t form(const Answers& answers) const;
-  // The same apart from the sizes' numbers: structure, and the sizes that remain, in one order.
-  // Nests of equal structure whose sizes have equal values have one essence.
+  // The same without the sizes' numbers: the structure, and the sizes that remain, in a fixed
+  // order. Nests of equal structure whose sizes have equal values have one essence.
   struct Outline {
     std::uint64_t structure;
     std::vector<ir::SizeId> sizes;
@@ -67,9 +67,9 @@ class Essence {
 
   const ir::Nest& nest_;
   ir::Sizes sizes_;
-  // by loop: without the iterations in which nothing inside runs
+  // By loop: extents without the iterations in which nothing inside runs.
   std::vector<ir::SizeId> extents_;
-  // by loop: an intrinsic stands for it, with its extent as it is
+  // By loop: an intrinsic stands for it, and its extent stays as it is.
   std::vector<char> tensorized_;
   std::vector<Question> questions_;
   std::vector<std::uint64_t> formulas_;

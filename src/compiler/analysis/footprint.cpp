@@ -14,7 +14,7 @@ std::int64_t value_of(SizeId id, std::span<const std::int64_t> values, std::int6
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Rows that differ in their offsets only are reads of one moving window.
+// True for rows that differ only in their offsets: reads of one moving window.
 bool same_but_offset(const std::vector<ir::Affine>& a, const std::vector<ir::Affine>& b) {
   return std::ranges::equal(a, b, {}, &ir::Affine::terms, &ir::Affine::terms);
 }
@@ -39,7 +39,7 @@ std::vector<bool> used_iters(const ir::Block& block) {
 }
 
 // Extents whose product is the work of the block. Splits of splits leave iterators that only bound
-// others (they run over loops that those run over too): not counted.
+// others (they run over loops that other iterators run over, too); these do not count.
 std::vector<ir::SizeId> domain_of(const ir::Block& block) {
   const std::vector<bool> used = used_iters(block);
   std::vector<ir::LoopId> covered;
@@ -67,7 +67,7 @@ ir::BufferId held_tensor(const ir::Nest& nest, ir::BufferId buffer) {
 
 }  // namespace
 
-// One storage digit of a dimension: a coordinate step of `weight` moves `stride` elements.
+// One storage digit of a dimension: a step of `weight` coordinates moves by `stride` elements.
 struct FootprintPlan::Strides {
   struct Digit {
     int dim;
@@ -76,7 +76,7 @@ struct FootprintPlan::Strides {
   std::array<Digit, kMaxDims> digits;
   int count = 0;
 
-  // Moving by `step` in `dim` moves the largest digit that is not larger.
+  // A step of `step` in `dim` moves the largest digit whose weight is not larger.
   double of(int dim, double step) const {
     const Digit* best = nullptr;
     for (int i = 0; i < count; ++i) {
@@ -128,8 +128,8 @@ void FootprintPlan::add_slot(const ir::Nest& nest, ir::BufferId buffer,
 }
 
 void FootprintPlan::add_storage(const ir::Nest& nest, ir::BufferId buffer) {
-  // Registers have no strides of their own: those of the tensor they hold say where it is loaded
-  // and stored.
+  // Registers have no strides of their own. The strides of the tensor that they hold tell where it
+  // is loaded and stored.
   const bool registers = nest.buffers[buffer].scope == ir::Scope::kRegister;
   const ir::Buffer& b = nest.buffers[registers ? held_tensor(nest, buffer) : buffer];
   Storage storage{b.shape, std::vector<std::int64_t>(b.shape.size(), 0), b.layout, -1};
@@ -179,8 +179,8 @@ FootprintPlan::Strides FootprintPlan::strides_of(int slot, std::span<const std::
     }
     return strides;
   }
-  // From the innermost digit outwards; the next larger weight of the dimension says how many steps
-  // a digit has.
+  // Goes from the innermost digit outwards. The next larger weight of the dimension tells how many
+  // steps a digit has.
   for (std::size_t i = storage.layout.size(); i-- > 0;) {
     const ir::LayoutDigit& digit = storage.layout[i];
     const double weight = static_cast<double>(value_of(digit.weight, values, 1));
@@ -253,7 +253,7 @@ void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& ou
     for (std::size_t m = first_move_[l]; m < first_move_[l + 1]; ++m) {
       const Move& move = moves_[m];
       if (move.div != SizeId::kNone && value_of(move.div, values, 1) != 1)
-        continue;  // moves rarely
+        continue;  // it moves rarely
       const double step =
           static_cast<double>(move.coef) * static_cast<double>(value_of(move.weight, values, 1));
       out.stride[l][move.slot] += strides[move.slot].of(move.dim, step);

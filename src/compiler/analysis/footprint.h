@@ -1,11 +1,12 @@
 // What a block touches, loop by loop, as numbers (paper, appendix, Table 2): lengths, products of
-// lengths, and for every buffer the elements touched, how often, and in what stride. Features and
-// the analytic cost model read it.
+// lengths, and for every buffer how many elements are touched, how often, and in what stride.
+// Features and the analytic cost model read them.
 //
-// A plan is made once a nest; a configuration then only fills in sizes. Everything is counted from
-// the innermost loop outwards. The box of a buffer at a loop is, a dimension, 1 + sum |coefficient
-// * weight| * (steps - 1) over the digits that run inside, the loop's own included, cut at the
-// tensor's size. The trip count of a loop with a tail counts whole.
+// A plan is made once for a nest; a configuration then only fills in sizes. Everything is counted
+// from the innermost loop outwards. In each dimension, the box of a buffer at a loop is 1 + the sum
+// of
+// coefficient * weight| * (steps - 1) over the digits that run inside, the loop's own included, cut
+// at the tensor's size. The trip count of a loop with a tail counts in full.
 #pragma once
 
 #include <array>
@@ -18,21 +19,22 @@
 namespace lathe::analysis {
 
 inline constexpr int kMaxChain =
-    32;  // loops around a block; a deeper chain loses its outermost ones
+    32;  // loops around a block; of more loops, the outermost are left out
 inline constexpr int kMaxSlots =
-    6;  // buffers of a block: the one written, then those read in order of appearance
-inline constexpr int kMaxDims = 10;  // of a buffer, in plain or blocked storage
+    // Buffers of a block: the one that it writes, then those that it reads, in order of appearance
+    6;
+inline constexpr int kMaxDims = 10;  // of a buffer, stored row-major or in blocks
 
-// Numbers of one block for one configuration. Loop 0 is the innermost.
+// The numbers of one block for one configuration. Loop 0 is the innermost.
 struct Footprint {
   int loops = 0, slots = 0;
-  double iterations = 1;  // of the whole chain, tails counted whole
+  double iterations = 1;  // of all loops around the block; tails count in full
   double useful = 1;      // of the block's domain
   std::array<double, kMaxChain> length, top_down, bottom_up;
-  // Elements touched by one run of the loop, and elements of storage from one of its iterations to
-  // the next.
+  // touch: elements touched by one run of the loop. stride: elements of storage from one iteration
+  // of the loop to the next.
   std::array<std::array<double, kMaxSlots>, kMaxChain> touch, stride;
-  std::array<double, kMaxSlots> whole;  // elements touched by the whole chain
+  std::array<double, kMaxSlots> whole;  // elements touched by all loops together
 
   double reuse(int loop, int slot) const {
     return length[loop] * bottom_up[loop] / touch[loop][slot];
@@ -41,20 +43,21 @@ struct Footprint {
 
 class FootprintPlan {
  public:
-  // What is known of a buffer without sizes.
+  // What is known of a buffer before its sizes are.
   struct Slot {
     ir::BufferId buffer;  // as the block names it: a cache, perhaps
-    ir::BufferId tensor;  // what the buffer is a cache of, in the end; else `buffer`
+    // The tensor that the buffer caches, directly or through other caches; else `buffer`
+    ir::BufferId tensor;
     int element_bytes;
     ir::Scope scope;
     bool constant;           // known before the program runs
     bool copied;             // a cache in memory: packed or padded
-    std::uint32_t moved_by;  // bit l: loop l of the chain (from the innermost) moves it
+    std::uint32_t moved_by;  // bit l: loop l (counted from the innermost) moves the access
   };
 
   FootprintPlan(const ir::Nest& nest, ir::BlockId block);
 
-  // `values` are the nest's sizes, evaluated.
+  // `values` are the values of the nest's sizes.
   void evaluate(std::span<const std::int64_t> values, Footprint& out) const;
 
   // The loops, innermost first; at most kMaxChain.
@@ -73,11 +76,11 @@ class FootprintPlan {
   struct Storage {  // of a slot
     std::vector<ir::SizeId> shape;
     std::vector<std::int64_t>
-        slack;  // more elements a dimension, from several reads of the same buffer
+        slack;  // extra elements in each dimension, from several reads of the buffer
     std::vector<ir::LayoutDigit> layout;
-    int level = -1;  // the storage holds what this many inner loops touch; -1: the whole tensor
+    int level = -1;  // the storage holds what so many inner loops touch; -1: the whole tensor
   };
-  struct Strides;  // elements of storage a step in each dimension, for one configuration
+  struct Strides;  // elements of storage for a step in each dimension, for one configuration
 
   void add_slot(const ir::Nest& nest, ir::BufferId buffer, const std::vector<ir::Affine>& index);
   void add_moves(const ir::Nest& nest);
@@ -93,13 +96,12 @@ class FootprintPlan {
   std::vector<ir::SizeId> domain_;   // extents whose product is the block's work
   std::vector<Slot> slots_;
   std::vector<Storage> storage_;                               // of slots_
-  std::vector<std::vector<std::vector<ir::Affine>>> indices_;  // of slots_: each access's rows
+  std::vector<std::vector<std::vector<ir::Affine>>> indices_;  // of slots_: the rows of each access
   std::vector<Move> moves_;                                    // by loop
-  std::vector<std::size_t> first_move_;                        // of each loop, and the end
+  std::vector<std::size_t> first_move_;  // of each loop, and one past the last
 };
 
-// The block that the longest chain of loops leads to, among reductions if there are any; the first
-// of equals.
+// The block with the most loops around it, among reductions if there are any; the first of equals.
 ir::BlockId main_block(const ir::Nest& nest);
 
 }  // namespace lathe::analysis

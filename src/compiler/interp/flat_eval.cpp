@@ -38,7 +38,7 @@ Area literal_area(const flat::Buffer& b) {
   return area;
 }
 
-// Where the areas of each kind begin in Machine::areas.
+// The index in Machine::areas where the areas of each kind begin.
 struct Places {
   int constants, workspace, inputs, outputs;
 };
@@ -138,7 +138,7 @@ Result<std::vector<Bytes>> run_once(const flat::Program& program, std::span<cons
   place_buffers(machine, at);
   LATHE_TRY_STATUS(execute(machine, program.prepare));
   Area& workspace = machine.areas[static_cast<std::size_t>(at.workspace)];
-  workspace.traces.assign(workspace.traces.size(), Trace{});  // does not outlive prepare
+  workspace.traces.assign(workspace.traces.size(), Trace{});  // traces do not outlive prepare
   LATHE_TRY_STATUS(execute(machine, program.run));
   std::vector<Bytes> outputs;
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
@@ -149,7 +149,7 @@ Result<std::vector<Bytes>> run_once(const flat::Program& program, std::span<cons
   return outputs;
 }
 
-// Of the elements, not the padding.
+// Compares the elements, but not the padding.
 Status check_order(const flat::Program& program, const std::vector<Bytes>& one,
                    const std::vector<Bytes>& two) {
   for (std::size_t t = 0; t < one.size(); ++t) {

@@ -1,4 +1,4 @@
-// Storage with its checks, and the loop that runs steps.
+// The checks of storage, and the loop that runs steps.
 #include "compiler/interp/flat_machine.h"
 
 #include <algorithm>
@@ -222,7 +222,7 @@ class Executor {
   Machine& m_;
 };
 
-// The statement's text, without what is inside a loop or if.
+// The statement's text, without the body of a loop or if.
 std::string first_line(const flat::Program& program, const flat::StmtNode& stmt) {
   const flat::Stmt alias(std::shared_ptr<void>(), &stmt);  // does not own
   const std::string text = print(program, alias);

@@ -1,4 +1,4 @@
-// The machine under flat_eval: statements as steps, expressions as straight-line instructions over
+// The machine under flat_eval: a statement is a step, an expression is a list of instructions over
 // cells.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace lathe::interp {
 
-// One lane. Reals of every type are held as f64, integers and bool as i64 within their range.
+// One lane. Reals of every type are held as f64; integers and bool are i64 within their range.
 union Cell {
   double f;
   std::int64_t i;
@@ -21,24 +21,24 @@ union Cell {
 struct Machine;
 struct Insn {
   void (*run)(Machine& machine, const Insn& insn);
-  int out = -1, a = -1, b = -1, c = -1;  // first cells; c of a load is its mask, -1 if absent
+  int out = -1, a = -1, b = -1, c = -1;  // first cells; c of a load is its mask, -1: none
   int lanes = 1;
-  Dtype dtype = Dtype::kF32, from = Dtype::kF32;  // of the result, of operand a
+  Dtype dtype = Dtype::kF32, from = Dtype::kF32;  // types of the result and of operand a
   int op = 0;                                     // UnaryOp or BinaryOp
   int object = -1;                                // buffer or register
-  bool vector_index = false;                      // loads; selects: a vector condition
+  bool vector_index = false;  // of a load; of a select: its condition is a vector
   std::int64_t stride = 0;
 };
 
 struct Step {
   const flat::StmtNode* stmt;
   std::vector<Insn> code;  // evaluates the statement's expressions
-  // their cells: begin, end; condition; value; index, value, mask
+  // Cells of the expressions: begin, end; condition; value; index, value, mask.
   int a = -1, b = -1, c = -1;
   std::vector<Step> body, otherwise;  // Seq, For, If
 };
 
-// Translates one statement; cells of immediates are filled at once.
+// Translates one statement. Cells of immediates are filled at once.
 class Translator {
  public:
   Translator(const flat::Program& program, Machine& machine);
@@ -58,7 +58,7 @@ class Translator {
   std::vector<Known> known_;  // of the statement being translated; searched backwards
 };
 
-// Why a value is none. Numbers of Machine::poisons; 0 is a proper value.
+// Tells why there is no value: an index into Machine::poisons; 0 marks a proper value.
 using Poison = std::uint32_t;
 struct PoisonedLoad {
   enum class Why : std::uint8_t { kUnwritten, kOverwritten, kIterationEnded, kRace } why;
@@ -66,8 +66,8 @@ struct PoisonedLoad {
   std::int64_t index;
 };
 
-// Who wrote an element of storage last. Numbers are epochs: every iteration of a parallel loop and
-// every stretch of the program between parallel loops has its own.
+// Who wrote an element of storage last. The numbers are epochs: every iteration of a parallel loop,
+// and every stretch of the program between parallel loops, has its own.
 struct Trace {
   std::uint32_t writer = 0;
   int buffer = -1;
@@ -75,9 +75,9 @@ struct Trace {
 };
 struct Area {
   Bytes bytes;
-  int granule = 1;            // bytes a trace stands for
+  int granule = 1;            // bytes that one trace stands for
   std::vector<Trace> traces;  // empty: read-only, always defined
-  bool shared = true;         // between workers
+  bool shared = true;         // by all workers
 };
 
 struct Machine {
@@ -87,12 +87,12 @@ struct Machine {
   Cell load(int buffer, std::int64_t index, Poison& poison);
   void store(int buffer, std::int64_t index, Cell value, Poison poison);
   Area& area_of(int buffer);
-  void require_value(int cell, int lanes, const char* use) const;  // not poison
+  void require_value(int cell, int lanes, const char* use) const;  // fails if a lane is poison
   std::string explain(Poison poison) const;
 
   const flat::Program& program;
   std::vector<Cell> cells;
-  std::vector<Poison> poison_of;  // by cell; kept only once there is any
+  std::vector<Poison> poison_of;  // by cell; filled only once there is poison
   std::vector<PoisonedLoad> poisons{{}};
   std::vector<int> var_cells, reg_cells;
   std::vector<std::uint32_t> reg_epochs;
@@ -103,15 +103,15 @@ struct Machine {
   std::vector<int> worker_area;           // by worker
 
   int worker = 0;
-  // loop_epoch: first of the running parallel loop; 0 outside
+  // loop_epoch: the first epoch of the running parallel loop; 0: none runs.
   std::uint32_t epoch = 1, loop_epoch = 0;
   std::uint32_t last_epoch = 1;
   std::uint64_t seed = 1;
-  bool reversed = false;  // the order of parallel iterations
+  bool reversed = false;  // parallel iterations run in the opposite order
   const Step* step = nullptr;
 };
 
-// A fault of the program being run; leaves eval_flat as its Error.
+// A fault of the program that runs; eval_flat returns it as its Error.
 struct Fault {
   std::string message;
 };
@@ -120,7 +120,7 @@ Cell read_cell(Dtype dtype, const std::byte* address);
 void write_cell(Dtype dtype, std::byte* address, Cell value);
 double round_to(double value, Dtype dtype);
 
-// The instruction for a node; operands are filled in by the translator.
+// The instruction for a node; the translator fills in its operands.
 using Run = void (*)(Machine&, const Insn&);
 Run run_of(const flat::Unary&, Dtype dtype);
 Run run_of(const flat::Binary&, Dtype operands);

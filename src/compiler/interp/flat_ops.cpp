@@ -1,4 +1,4 @@
-// The instructions: one function a kind of node, a loop over lanes in each.
+// The instructions: one function for each kind of node, with a loop over lanes.
 #include <bit>
 #include <cmath>
 
@@ -17,8 +17,8 @@ void each_lane(Machine& m, const Insn& n, F f) {
   Cell* out = &m.cells[static_cast<std::size_t>(n.out)];
   for (int lane = 0; lane < n.lanes; ++lane) out[lane] = f(lane);
 }
-// The result is poison where an operand is; `from` are the operands' cells, of as many lanes or of
-// one.
+// Makes the result poison where an operand is. `from` are the operands' cells, of as many lanes or
+// of one.
 void taint(Machine& m, const Insn& n, std::initializer_list<int> from, bool scalar = false) {
   if (m.poison_of.empty()) return;
   for (int lane = 0; lane < n.lanes; ++lane) {
@@ -182,7 +182,7 @@ void do_cast(Machine& m, const Insn& n) {
     if (from_real)
       return integer(n.dtype == Dtype::kBool ? a[l].f != 0 : saturated(a[l].f, n.dtype));
     if (!to_real) return integer(flat::wrap(a[l].i, n.dtype));
-    // From i64 directly: through f64 it would round twice.
+    // Converts from i64 directly: by way of f64 it would round twice.
     if (n.dtype == Dtype::kF64) return real(static_cast<double>(a[l].i));
     return real(round_to(static_cast<float>(a[l].i), n.dtype));
   });

@@ -1,5 +1,5 @@
-// Flat statements to steps and instructions. Equal expressions of one statement are evaluated once,
-// so that expressions with much sharing cost what they have nodes.
+// Turns flat statements into steps and instructions. Equal expressions of one statement are
+// evaluated once, so that an expression with much sharing costs no more than its distinct nodes.
 #include <bit>
 #include <cmath>
 

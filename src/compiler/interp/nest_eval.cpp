@@ -13,21 +13,21 @@ constexpr std::int64_t kMaxElements = 1 << 26;
 
 struct Storage {
   std::vector<std::int64_t>
-      low;  // a dimension: the first coordinate held; below 0 in a cache with its padding
+      low;  // for each dimension: the first coordinate held; below 0 in a cache with its padding
   std::vector<std::int64_t> shape;
   std::vector<double> elements;
-  std::vector<std::uint64_t>
-      written;                 // the instance in which the element was written last; 0: never
-  std::uint64_t instance = 1;  // counts the iterations of the buffer's `at` loop
-  bool accumulates = false;    // caches a result: elements come back from the buffer cached
+  std::vector<std::uint64_t> written;  // the instance that wrote the element last; 0: none did
+  std::uint64_t instance = 1;          // counts the iterations of the buffer's `at` loop
+  // Caches a result: elements are reloaded from the buffer that is cached
+  bool accumulates = false;
 };
 
 struct BlockPlan {
-  std::vector<ir::LoopId> reduction;  // loops whose first iterations together start an element
-  std::vector<ir::LoopId> last_only;  // loops in whose last iteration alone the block runs
+  std::vector<ir::LoopId> reduction;  // their first iterations together start an element
+  std::vector<ir::LoopId> last_only;  // the block runs in the last iteration of these loops only
 };
 
-// Which loops of the reductions that a block depends on it must see to the end.
+// Finds which reduction loops must have ended before a block runs, because it depends on them.
 class Planner {
  public:
   explicit Planner(const ir::Nest& nest) : nest_(nest) {}
@@ -49,7 +49,7 @@ class Planner {
     if (!nest_.is_write_back(id)) return false;
     const int cache = ir::reads_of(nest_.blocks[static_cast<std::size_t>(id)].body)[0]->tensor;
     const ir::BlockId producer =
-        nest_.writer_of(cache);  // behind the write-backs of caches of the cache
+        nest_.writer_of(cache);  // behind the write-backs of caches of this cache
     return producer >= 0 && nest_.is_reduction_loop(producer, loop);
   }
 
@@ -79,7 +79,7 @@ class Planner {
          loop = nest_.loops[static_cast<std::size_t>(loop)].parent) {
       if (std::ranges::any_of(block.iters, [&](const auto& iter) { return uses(iter, loop); }))
         continue;
-      // What a write-back carries away are the partial sums themselves.
+      // A write-back carries the partial sums themselves away.
       if (writes_back(id, loop)) continue;
       if (std::ranges::any_of(sources,
                               [&](ir::BlockId s) { return nest_.is_reduction_loop(s, loop); }))
@@ -91,7 +91,7 @@ class Planner {
   const ir::Nest& nest_;
 };
 
-// Thrown inside this file only, where a read deep in an expression fails.
+// Thrown and caught in this file only: a read deep in an expression failed.
 struct Stop {
   Error error;
 };
@@ -163,7 +163,7 @@ class NestRun final : public Environment {
       fill(static_cast<ir::BufferId>(b), nest_.buffers[b].literal);
   }
 
-  // A cache may hold coordinates outside the tensor, where the copy's body supplies the padding.
+  // A cache may hold coordinates outside the tensor; the copy's body supplies the padding there.
   void make_room(const ir::Block& block, Storage& storage) const {
     for (std::size_t d = 0; d < storage.shape.size(); ++d) {
       std::int64_t first = block.index[d].offset, last = first;
@@ -192,9 +192,8 @@ class NestRun final : public Environment {
     }
   }
 
-  // False outside the domain.
-  // Whether the iteration is inside the domain; with `of_result`, as far as the element written is
-  // concerned.
+  // True if the iteration is inside the domain; with `of_result`, only the iterators that index the
+  // element written count.
   bool set_position(const ir::Block& block, bool of_result = false) {
     position_.clear();
     for (const ir::BlockIter& iter : block.iters) {
@@ -231,7 +230,7 @@ class NestRun final : public Environment {
     storage.written[offset] = storage.instance;
   }
 
-  // An element of a reduction exists also where its iterations add nothing to it.
+  // An element of a reduction exists even if no iteration adds to it.
   void start_without_term(ir::BlockId id) {
     const ir::Block& block = *block_;
     if (block.reduce == ir::ReduceOp::kNone || !starts(id) || !set_position(block, true)) return;
@@ -251,7 +250,7 @@ class NestRun final : public Environment {
         [&](ir::LoopId loop) { return loop_value_[static_cast<std::size_t>(loop)] == 0; });
   }
 
-  // Row-major; -1 outside the tensor where that is legal.
+  // The row-major offset; -1 outside the tensor where that is legal.
   std::int64_t offset_of(ir::BufferId id, const std::vector<ir::Affine>& index, bool may_leave) {
     const Storage& storage = buffers_[static_cast<std::size_t>(id)];
     const ir::Buffer& buffer = nest_.buffers[static_cast<std::size_t>(id)];
@@ -288,7 +287,7 @@ class NestRun final : public Environment {
   std::vector<std::int64_t> loop_value_, position_;
   std::vector<Storage> buffers_;
   std::vector<BlockPlan> plans_;
-  const ir::Block* block_ = nullptr;  // running
+  const ir::Block* block_ = nullptr;  // the block that runs
 };
 
 Result<std::vector<Tensor>> run(const ir::SizedNest& nest, const std::vector<Tensor>& inputs) {

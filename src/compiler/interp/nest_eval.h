@@ -1,24 +1,24 @@
-// Runs a scheduled nest directly, loop by loop as written, without lowering: the oracle for
-// schedule steps.
+// Runs a scheduled nest directly, loop by loop as written, without lowering. It tells the tests of
+// schedule steps what a nest computes.
 //
-// The semantics of a nest, as interpreted here:
+// The semantics of a nest here:
 //
 // Blocks run in tree order. An iteration where an iterator lies outside [0, extent) does not run. A
 // reduction block starts its element from the identity in the first iteration of all its reduction
-// loops, else it goes on.
+// loops; in later ones it goes on.
 //
-// A buffer with `at` is new in every iteration of that loop: what was in it is gone. An element of
-// a cache that its reduction did not touch yet in this iteration is reloaded from the buffer
-// cached.
+// A buffer with `at` is new in every iteration of that loop: its old content is gone. A cache may
+// have an element that its reduction did not touch yet in this iteration; that element is reloaded
+// from the buffer that is cached.
 //
-// A block that depends on a reduction and stands inside loops which only that reduction runs over
-// (a fused epilogue under blocked reductions) runs in the last iteration of those loops only. The
-// write-back of partial sums always runs.
+// A block may depend on a reduction and stand inside loops that only the reduction runs over (a
+// fused epilogue under blocked reductions). It then runs in the last iteration of those loops only.
+// The write-back of partial sums always runs.
 //
-// Kinds, tails, layouts, prefetches and intrinsics do not change what is computed and are ignored.
-// Errors (kIllegalSchedule): reading an element that nothing wrote or that is gone, leaving a
-// buffer without a padding value, using a buffer outside its loop, an output element that is never
-// written.
+// Kinds, tails, layouts, prefetches and intrinsics do not change what is computed, and are ignored.
+// These are errors (kIllegalSchedule): reading an element that nothing wrote or that is gone,
+// leaving a buffer without a padding value, using a buffer outside its loop, never writing an
+// element of an output.
 #pragma once
 
 #include "compiler/interp/te_eval.h"
@@ -26,8 +26,8 @@
 
 namespace lathe::interp {
 
-// `inputs` in the order of the nest's input buffers; the results in the order of its output
-// buffers, without bounds.
+// `inputs` have the order of the nest's input buffers, the results that of its output buffers. The
+// results have no bounds.
 Result<std::vector<Tensor>> evaluate(const ir::SizedNest& nest, const std::vector<Tensor>& inputs);
 
 }  // namespace lathe::interp

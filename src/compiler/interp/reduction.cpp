@@ -18,7 +18,8 @@ Iterators both(Iterators a, const Iterators& b) {
   return a;
 }
 
-// Different operands, different results; the others have ends, where many operands meet.
+// True for functions that give different operands different results. The others have ends, where
+// many operands meet.
 bool spreads(ir::UnaryOp op) {
   switch (op) {
     case ir::UnaryOp::kNeg:
@@ -33,7 +34,8 @@ bool spreads(ir::UnaryOp op) {
 
 bool is_read(const ir::Expr& e) { return std::holds_alternative<ir::Read>(e->value); }
 
-// The iterators with which the expression takes random values, where inputs do; null: it may not.
+// The iterators along which the expression takes random values if its inputs are random; null: it
+// may not.
 std::optional<Iterators> random_along(const te::Program& program, const ir::Expr& e) {
   if (const auto* n = std::get_if<ir::Read>(&e->value)) {
     const bool input =
@@ -56,7 +58,7 @@ std::optional<Iterators> random_along(const te::Program& program, const ir::Expr
     case ir::BinaryOp::kAdd:
     case ir::BinaryOp::kSub:
       if (a && b) return both(*a, *b);
-      // a constant may be much larger
+      // A constant may be much larger than what is read.
       return is_read(n->b) ? a : is_read(n->a) ? b : std::nullopt;
     case ir::BinaryOp::kMul: return a && b ? both(*a, *b) : a ? a : b;
     case ir::BinaryOp::kDiv: return a;
@@ -103,14 +105,15 @@ void Reduction::add(const Value& term) {
 Value Reduction::sum() const {
   if (!(bound_ < kFar)) return {value_, kFar};
   if (!is_float(dtype_)) return apply(ir::BinaryOp::kAdd, {value_, bound_}, exact(0), dtype_);
-  // What is finite may overflow on the way, also against an infinity of the other sign.
+  // A finite result may overflow on the way in another order, even towards the infinity of the
+  // other sign.
   if (!std::isfinite(value_))
     return {value_, std::isnan(value_) || size_ <= largest_of(dtype_) / 2 ? 0 : kFar};
   const double bound = bound_ + sum_units(terms_, dtype_, alike_) * 2 * epsilon_of(dtype_) * size_;
   return {value_, size_ + bound <= largest_of(dtype_) ? bound : kFar};
 }
 
-// In another order a product may leave the range of the type on the way, upwards or downwards.
+// In another order a product may leave the range of its type on the way, upwards or downwards.
 Value Reduction::product() const {
   if (!(bound_ < kFar)) return {value_, kFar};
   if (!is_float(dtype_)) return {value_, bound_ == 0 ? 0 : kFar};

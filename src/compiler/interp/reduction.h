@@ -6,14 +6,15 @@
 
 namespace lathe::interp {
 
-// Whether the roundings of the stage's sum may go in one direction, as they do where terms are
-// equal: where a term is not made of inputs by arithmetic alone, with every reduced iterator in a
-// read.
+// True if the roundings of the stage's sum may all go in one direction, as happens where terms are
+// equal. They may unless arithmetic alone makes every term from inputs, and every reduced iterator
+// is in a read.
 bool terms_may_be_alike(const te::Program& program, const te::Stage& stage);
 
-// How many units of sum |terms| the stage's sum may be off, whatever its order: with as many
-// roundings as terms, of random sign, in f32 and f64 the square root of their number, of any sign
-// half of it; in the coarser types, where a sum soon stands still, all.
+// By how many units of sum |terms| the stage's sum may be off, whatever its order. There are as
+// many roundings as terms. In f32 and f64 it is the square root of their number if their signs are
+// random, half their number if not. In the coarser types, where a sum soon stands still, it is
+// their number.
 double sum_units(double terms, Dtype dtype, bool alike);
 
 class Reduction {
@@ -31,10 +32,11 @@ class Reduction {
   bool alike_;
   double value_;
   double terms_ = 0;
-  double bound_ = 0;  // of terms: their sum, or the largest for min and max
-  double size_ = 0;   // sum: of |term|, the finite ones
+  double bound_ = 0;  // of terms: the sum of their bounds; for min and max the largest
+  double size_ = 0;   // of a sum: the sum of the finite |term|
   double upper_ = 1, large_ = 1,
-         small_ = 1;  // product: of |term| + bound, of those above 1, of those below
+         // Products of |term| + bound: of all terms (upper_), of those above 1, of those below.
+      small_ = 1;
 };
 
 }  // namespace lathe::interp

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Of the floating-point types, in the order of Dtype: twice the round-off, the distance of the
-// smallest numbers and the largest number.
+// For each floating-point type, in the order of Dtype: twice the round-off, the distance of the
+// smallest numbers, and the largest number.
 struct Format {
   double relative, step, largest;
 };
@@ -36,7 +36,7 @@ Range range_of(Dtype dtype) {
   }
 }
 
-// x * d where no error times anything is none.
+// x * d, where any x times no error is no error.
 double times(double x, double d) { return d == 0 ? 0 : x * d; }
 
 // A real result whose operands' errors move it by `moved`.
@@ -64,7 +64,7 @@ std::int64_t to_integer(double value, Dtype dtype) {
   return static_cast<std::int64_t>(std::clamp(value, low, high));
 }
 
-// Holds every number of the other type.
+// True if the type holds every number of the other type.
 bool is_wider(Dtype dtype, Dtype other) {
   return dtype == Dtype::kF64 || (dtype == Dtype::kF32 && other != Dtype::kF64);
 }
@@ -103,8 +103,8 @@ Value real_unary(ir::UnaryOp op, const Value& x, Dtype dtype) {
 
 Value product(const Value& a, const Value& b, Dtype dtype) {
   const double v = a.value * b.value;
-  // A product that overflows is none where it is added to something in one step: inf plus it is
-  // inf, not NaN.
+  // Where a product that overflows is added to something in one step (fma), it does not overflow:
+  // infinity plus it is infinity, not NaN.
   const bool overflows = std::isinf(v) && std::isfinite(a.value) && std::isfinite(b.value);
   const bool open =
       overflows || (a.filler && !std::isfinite(b.value)) || (b.filler && !std::isfinite(a.value));
@@ -122,7 +122,7 @@ Value quotient(const Value& a, const Value& b, Dtype dtype) {
   return rounded(v, room > 0 ? (a.bound + times(std::abs(v), b.bound)) / room : kInf, dtype);
 }
 
-// e^(y log x): in f64 the error of the exponent shows, f32 is computed through f64.
+// e^(y log x). In f64 the error of the exponent shows; f32 is computed by way of f64.
 Value power(const Value& a, const Value& b, Dtype dtype) {
   const double v = std::pow(a.value, b.value), size = std::abs(a.value);
   const double log = size > 0 ? std::log(size) : 0;
@@ -136,7 +136,7 @@ Value power(const Value& a, const Value& b, Dtype dtype) {
   return rounded(v, std::abs(v) * std::expm1(exponent), dtype, units);
 }
 
-// The larger; for the smaller with both operands negated.
+// The larger value. For the smaller, negate both operands.
 Value largest(const Value& a, const Value& b) {
   const double v = std::isnan(a.value) || a.value > b.value ? a.value : b.value;
   const double by_a = a.bound == 0 ? 0 : a.bound - std::max(0.0, b.value - a.value);

@@ -1,38 +1,40 @@
-// One element of a te stage or a nest block, computed in f64, with a bound on the rounding a real
-// program may show.
+// One element of a te stage or a nest block, computed in f64, with a bound on the rounding errors
+// that a real program may show.
 //
-// Floating-point values are not rounded to their types but where a cast says so. Integers are exact
-// and wrap like two's complement after every operation (of i64 nothing is said beyond 2^53). A cast
-// from a float to an integer rounds towards zero and stops at the ends of the range; NaN becomes 0.
-// A cast to bool asks whether the value is not 0. min and max are NaN if an operand is.
+// Floating-point values are not rounded to their types, except where a cast asks for it. Integers
+// are exact and wrap like two's complement after every operation (beyond 2^53, i64 is not exact). A
+// cast from a float to an integer rounds towards zero and stops at the ends of the range; NaN
+// becomes 0. A cast to bool asks whether the value is not 0. min and max are NaN if an operand is.
 #pragma once
 
 #include "compiler/ir/expr/expr.h"
 
 namespace lathe::interp {
 
-// A program that computes in its types is within `bound` of `value`: running error analysis. Every
-// rounding adds a unit in the last place of its type, 2 eps |x| and the distance of its smallest
-// numbers: twice what it can be off, so that what this file rounds in f64 is covered. With d(x) the
-// bound of x and u(x) that unit of the result x:
+// A program that computes in its own types is within `bound` of `value`, by running error analysis.
+// Every rounding adds one unit in the last place of its type: 2 eps |x| plus the distance of the
+// type's smallest numbers. That is twice the possible error, so that what this file rounds in f64
+// is covered. Let d(x) be the bound of x, and u the unit of the result:
 //   a + b, a - b    d(a) + d(b) + u
 //   a * b           |a| d(b) + |b| d(a) + d(a) d(b) + u
 //   a / b           (d(a) + |a/b| d(b)) / (|b| - d(b)) + u
 //   exp, log, ...   how far f moves between x - d(x) and x + d(x), and kFunctionUnits u
 //   min, max        the larger bound, less what an operand lies beyond the other
 //   floor, casts to integers  how far the result moves between x - d(x) and x + d(x)
-//   a narrowing cast          d(x) + u, nothing where x is exact: the nearest number of the type
-//   a comparison    1, which is "either", if |a - b| <= d(a) + d(b)
+//   a narrowing cast          d(x) + u; 0 where x is exact, for it becomes the nearest number
+//   a comparison    1, which means "either", if |a - b| <= d(a) + d(b)
 //   select          where the condition is "either", both results
-// Infinite: nothing is known, as where rounding may leave the range of the type.
+// An infinite bound means that nothing is known, e.g. where rounding may leave the range of the
+// type.
 struct Value {
   double value = 0, bound = 0;
-  bool filler = false;  // a 0 read outside of a tensor, or a product with one: it may be left out
-                        // of a sum, so that what it gives with an infinity or NaN is open
+  // A 0 read outside a tensor, or a product with one. A program may leave it out of a sum, so the
+  // result is open where it meets an infinity or NaN.
+  bool filler = false;
 };
 
 inline constexpr double kFunctionUnits = 6;
-// One unit in the last place of a number of that size, and the largest number of the type.
+// One unit in the last place of a number of that size; the largest number of the type.
 double unit_of(double size, Dtype dtype);
 double largest_of(Dtype dtype);
 
@@ -57,8 +59,8 @@ double accumulate(ir::ReduceOp op, double so_far, double term, Dtype dtype);
 // An exact value: an input, a number.
 Value exact(double value);
 
-// Two's complement in the integer type.
+// Wraps the value like two's complement into the integer type.
 double wrap(std::int64_t value, Dtype dtype);
-std::int64_t whole(double value);  // to the nearest end of i64 beyond it
+std::int64_t whole(double value);  // beyond i64: its nearest end
 
 }  // namespace lathe::interp

@@ -8,8 +8,9 @@
 namespace lathe::interp {
 namespace {
 
-constexpr std::int64_t kLanes = 256;                           // evaluated together
-constexpr std::size_t kMostRemembered = std::size_t{1} << 18;  // of a stage without a reduction
+constexpr std::int64_t kLanes = 256;  // evaluated together
+// Elements of a stage without a reduction
+constexpr std::size_t kMostRemembered = std::size_t{1} << 18;
 
 struct Exhausted {};
 
@@ -31,7 +32,7 @@ std::vector<Value> by_lane(std::size_t lanes, const F& f) {
 
 }  // namespace
 
-// Positions of the iterators of a stage, `lanes` of them.
+// `lanes` positions of the iterators of a stage.
 struct Elements::Block {
   const te::Stage& stage;
   std::size_t lanes;

@@ -1,5 +1,5 @@
-// Single elements of a program's tensors at full size: computed when they are asked for, with all
-// that they depend on, and remembered.
+// Computes single elements of a workload's tensors at full size, when they are asked for, with all
+// that they depend on; and remembers them.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,26 @@ namespace lathe::interp {
 
 class Elements {
  public:
-  // `inputs` as te_eval.h's evaluate() takes them, in the order of program.inputs(); they and the
-  // program outlive this. All calls together evaluate the bodies of stages `most_terms` times.
+  // `inputs` are as for evaluate() of te_eval.h, in the order of program.inputs(). They and
+  // `program` must outlive this object. All calls together evaluate bodies of stages at most
+  // `most_terms` times.
   Elements(const te::Program& program, std::vector<std::span<const double>> inputs,
            std::int64_t most_terms);
 
-  // The element of `tensor` at the row-major `offset`, as scalar.h defines it; none where that
-  // takes more terms than are left.
+  // The element of `tensor` at the row-major `offset`, as scalar.h defines it; none if it takes
+  // more terms than are left.
   std::optional<Value> at(int tensor, std::int64_t offset);
   std::int64_t terms() const { return terms_; }
 
  private:
   struct Block;
   struct Address {                      // of a read
-    std::vector<std::int64_t> factors;  // by iterator: the row-major offset's
+    std::vector<std::int64_t> factors;  // by iterator: its factor in the row-major offset
     std::int64_t offset = 0;
   };
   using Lanes = std::vector<Value>;
 
-  // Each works on a few hundred elements or positions at a time: lanes.
+  // Each of these works on a few hundred elements or positions at a time: lanes.
   Lanes read(int tensor, const std::vector<std::int64_t>& offsets);
   Lanes element_wise(const te::Stage& stage, const std::vector<std::int64_t>& offsets);
   Value reduced(const te::Stage& stage, std::int64_t offset);
@@ -44,8 +45,8 @@ class Elements {
   void count(std::size_t terms);
 
   const te::Program& program_;
-  std::vector<std::span<const double>> values_;                 // by tensor: of inputs and literals
-  std::vector<const te::Stage*> writers_;                       // by tensor
+  std::vector<std::span<const double>> values_;  // by tensor: values of inputs and literals
+  std::vector<const te::Stage*> writers_;        // by tensor
   std::vector<std::unordered_map<std::int64_t, Value>> known_;  // by tensor
   std::unordered_map<const ir::Read*, Address> addresses_;
   std::int64_t most_terms_, terms_ = 0;

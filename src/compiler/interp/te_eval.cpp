@@ -65,8 +65,8 @@ class StageRun final : public Environment {
   std::int64_t iter(int iter) override { return position_[static_cast<std::size_t>(iter)]; }
 
  private:
-  // The next position of iterators [first, last), the last fastest; false, and all 0, after the
-  // end.
+  // Goes to the next position of iterators [first, last), the last one fastest. After the end all
+  // are 0, and it returns false.
   bool advance(std::size_t first, std::size_t last) {
     for (std::size_t i = last; i-- > first;) {
       if (++position_[i] < stage_.iters[i].extent) return true;
@@ -170,8 +170,8 @@ std::string compare(const Tensor& want, const std::vector<double>& got, double f
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double w = want.values[i], g = got[i];
     if (w == g || (std::isnan(w) && std::isnan(g))) continue;
-    // A number only ever agrees with a number: NaN fails every comparison. Where nothing is known,
-    // all is right.
+    // A number agrees only with a number: NaN fails every comparison. Where nothing is known,
+    // everything is right.
     if (std::abs(w - g) <= factor * want.bounds[i] || std::isinf(want.bounds[i])) continue;
     std::vector<std::size_t> index(want.shape.size());
     std::size_t rest = i;

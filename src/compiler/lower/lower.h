@@ -1,4 +1,4 @@
-// From a nest with its sizes filled in to the flat program.
+// Makes the flat program of a nest whose sizes are filled in.
 #pragma once
 
 #include "base/result.h"
@@ -9,14 +9,14 @@
 namespace lathe::lower {
 
 struct Limits {
-  // elements read and written in the code: compiling more takes seconds
+  // Elements read and written in the code. Compiling more takes seconds.
   std::int64_t max_accesses = 20'000;
   std::int64_t max_scratch_bytes = 1LL << 30;  // workspace + workers + constants
 };
 
-// Runs the passes of pipeline.cpp in order; verifies after each in debug builds. Errors:
-// kUnsupported (GPU bindings on a CPU target), kIllegalSchedule (a register tile indexed by a loop
-// that is not unrolled, too much code or scratch).
+// Runs the passes of pipeline.cpp in order; debug builds verify after each. Fails with kUnsupported
+// (GPU bindings on a CPU target) or kIllegalSchedule (a register tile that is indexed by a loop
+// which is not unrolled, too much code or scratch).
 Result<flat::Program> lower(const ir::SizedNest& nest, const Target& target,
                             const Limits& limits = {});
 

@@ -1,4 +1,4 @@
-// The passes in order, and their runner.
+// The passes in order, and a function that runs them.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ namespace lathe::lower {
 struct Pass {
   const char* name;
   flat::Program (*run)(flat::Program program, const Target& target);
-  const char* why;  // it is needed, and at this place
+  const char* why;  // why it is needed, and why at this place
 };
-// What follows `expand` (nest -> flat, the first stage).
+// The passes after `expand`, which makes the flat program from the nest.
 std::span<const Pass> passes();
 
 #ifdef NDEBUG
@@ -28,10 +28,10 @@ inline constexpr bool kVerifyPasses = true;
 #endif
 
 struct PassOptions {
-  // after each pass; a fault is an internal error that names the pass
+  // Verify after each pass; a fault is an internal error that names the pass.
   bool verify = kVerifyPasses;
-  std::vector<std::string> skip;  // names
-  // Called after each pass with what it made and how long it took: for printing, reproducers and
+  std::vector<std::string> skip;  // names of passes to leave out
+  // Called after each pass with what it made and how long it took; for printing, reproducers and
   // timing.
   std::function<void(const Pass& pass, const flat::Program& program, double seconds)> after;
 };

@@ -27,7 +27,7 @@ Status fit(Axis& axis, const char* name) {
   return {};
 }
 
-// One value for all sides, two for y,x, or top,left,bottom,right as ONNX has them.
+// Takes one value for all sides, two for y,x, or top,left,bottom,right as in ONNX.
 Status set_padding(const Values& values, Conv& conv) {
   const auto& pad = values.numbers("pad");
   if (pad.size() != 1 && pad.size() != 2 && pad.size() != 4)
@@ -69,7 +69,7 @@ Result<Conv> conv_of(const Values& values) {
   return conv;
 }
 
-// "2*y + r - 1"
+// Writes "2*y + r - 1".
 std::string index(const Axis& axis, const char* out, const char* tap) {
   const auto scaled = [](std::int64_t by, const char* iter) {
     return by == 1 ? std::string(iter) : fmt::format("{}*{}", by, iter);

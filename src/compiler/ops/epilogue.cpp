@@ -10,7 +10,7 @@
 namespace lathe::ops {
 namespace {
 
-// Text of the stage's value and of the declarations its epilogue adds.
+// The text of the stage's value, and of the declarations that its epilogue adds.
 struct Chain {
   std::string value;
   std::vector<std::string> declarations;
@@ -101,7 +101,7 @@ Result<te::Program> program_with_epilogue(const Values& values, std::string_view
     for (const std::string& declaration : *list) text += typed(declaration, name_of(*dtype)) + "\n";
   text += fmt::format("{}[{}] = {}\n", output.name, fmt::join(output.iters, ","), chain.value);
   auto program = te::parse_program(text);
-  // The text is ours: its lines mean nothing to the caller.
+  // We wrote this text: its line numbers mean nothing to the caller.
   if (!program) {
     program.error().place = name;
     return program;

@@ -1,33 +1,33 @@
-// What follows a matmul or convolution in the same program: --epilogue bias,residual,relu,clip:0:6,
-// in that order.
+// What follows a matmul or convolution in the same workload, in the order that the flag gives:
+// --epilogue bias,residual,relu,clip:0:6.
 #pragma once
 
 #include "compiler/ops/values.h"
 
 namespace lathe::ops {
 
-// The output an epilogue works on.
+// The output that an epilogue works on.
 struct Output {
   std::string name;                // "Y"
   std::vector<std::string> iters;  // "n", "o", "y:56", "x:56"
   std::vector<std::int64_t> shape;
-  std::string channel;  // index of the bias: "o"
+  std::string channel;  // the index of the bias: "o"
   std::int64_t channels = 0;
-  std::vector<std::int64_t> border_shape;  // what callers see; empty: the shape
+  std::vector<std::int64_t> border_shape;  // as callers see it; empty: the same as shape
 };
 
 Parameter epilogue_parameter();
 Parameter dtype_parameter();
 
-// A complete program: name, `declarations` (each "X[1,3,7,7]" or "const W[...]", the type is
-// added), those of the epilogue, and the stage `output` = epilogue of `value`.
+// Makes a complete workload: the name, `declarations` (each "X[1,3,7,7]" or "const W[...]"; the
+// type is added), those of the epilogue, and the stage `output` = epilogue of `value`.
 Result<te::Program> program_with_epilogue(const Values& values, std::string_view name,
                                           const std::vector<std::string>& declarations,
                                           const Output& output, const std::string& value);
-// The same as the only algorithm, "direct".
+// Wraps a workload as the only algorithm, "direct".
 Result<std::vector<Algorithm>> direct(Result<te::Program> program);
 
-// "X[1,3,7,7]"
+// Writes "X[1,3,7,7]".
 std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape);
 
 }  // namespace lathe::ops

@@ -24,7 +24,8 @@ struct Operand {
   std::string declaration, read;
 };
 
-// A matrix of rows x columns, read at [row, column]; transposed it is stored the other way round.
+// A matrix of rows x columns, read at [row, column]; a transposed one is stored the other way
+// round.
 Operand operand(const std::string& name, bool transposed, std::int64_t rows, std::int64_t columns,
                 const char* row, const char* column, std::int64_t batch) {
   if (transposed) {
@@ -37,7 +38,7 @@ Operand operand(const std::string& name, bool transposed, std::int64_t rows, std
           fmt::format("{}[{}{},{}]", name, batch > 0 ? "b," : "", row, column)};
 }
 
-// batch 0: plain matrices.
+// batch 0 makes plain matrices.
 Result<std::vector<Algorithm>> build_product(const Values& values, const char* name,
                                              std::int64_t batch) {
   LATHE_TRY_STATUS(check_sizes(values, {"m", "n", "k"}));
@@ -75,7 +76,7 @@ Result<std::vector<Algorithm>> build_dense(const Values& values) {
       {"Y", {"b", "o"}, {input[0], weight[0]}, "o", weight[0]}, "sum(i) X[b,i] * W[o,i]"));
 }
 
-// `batch` is what comes before the two dimensions of a matrix: "b,".
+// `batch` stands before the two dimensions of a matrix: "b,".
 std::vector<Parameter> product_parameters(const std::string& batch) {
   return {size_parameter("m", "rows of C"),
           size_parameter("n", "columns of C"),

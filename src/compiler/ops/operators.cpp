@@ -8,7 +8,7 @@
 
 namespace lathe::ops {
 
-// A new operator: its file, and its line here.
+// A new operator needs its file, and its line here.
 std::vector<Operator> operators() { return {matmul(), dense(), batch_matmul(), conv2d()}; }
 
 Result<Operator> find_operator(std::string_view name) {

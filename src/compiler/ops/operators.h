@@ -1,8 +1,8 @@
-// The operators that have a name: index expressions written for them from a few parameters.
+// The operators that have a name: index expressions that are written from a few parameters.
 //
-// An operator is a row of the table in operators.cpp: a name, its parameters, and a function from
-// their values to the algorithms (expressions) that compute it. The command line, its help and the
-// tests follow from the table.
+// An operator is a row of the table in operators.cpp: a name, its parameters, and a function that
+// makes the algorithms (expressions) from their values. The command line, its help and the tests
+// follow from the table.
 #pragma once
 
 #include <map>
@@ -18,23 +18,24 @@ namespace lathe::ops {
 struct Parameter {
   enum class Kind {
     kInt,   // "3"
-    kInts,  // one or several: "1" or "1,2"; the help says how many
+    kInts,  // one or several: "1" or "1,2"; the help tells how many
     kDims,  // a shape: "1,64,56,56"
     kFlag,  // present or not; as text "true" or "false"
     kText,  // a word or a list of words: "bias,relu"
   } kind;
-  std::string name;  // the command line's --NAME
+  std::string name;  // as the command line has it: --NAME
   std::string
-      fallback;  // the value where none is given; empty: it must be given (a text may be empty)
+      // The value where none is given; empty: one must be given (but a text may be empty)
+      fallback;
   std::string help;
 };
 const char* name_of(Parameter::Kind kind);  // "int", "dims"
 
-// Values as the command line has them, by parameter name. A flag that is present may be "" or
+// Values by parameter name, as the command line has them. A flag that is present may be "" or
 // "true".
 using Arguments = std::map<std::string, std::string, std::less<>>;
 
-// One way to compute the operator; "direct" is the definition itself and always the first.
+// One way to compute the operator. "direct" is the definition itself and always comes first.
 struct Algorithm {
   std::string name;
   te::Program program;
@@ -49,7 +50,7 @@ struct Operator {
 };
 
 std::vector<Operator> operators();
-// An unknown name is answered with the known ones.
+// The error for an unknown name lists the known ones.
 Result<Operator> find_operator(std::string_view name);
 
 // The error's place is the parameter: "--weight".

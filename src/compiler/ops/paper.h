@@ -1,5 +1,5 @@
-// The workloads of the paper, by name: the convolutions of ResNet-18 (Table 1), C1 to C12, batch 1,
-// padding half the kernel, and matmul-1024, C[i,j] = sum(k) A[k,i] * B[k,j].
+// The paper's workloads by name: C1 to C12, the convolutions of ResNet-18 (Table 1), with batch 1
+// and a padding of half the kernel; and matmul-1024, C[i,j] = sum(k) A[k,i] * B[k,j].
 #pragma once
 
 #include "compiler/ops/operators.h"
@@ -14,7 +14,7 @@ struct NamedWorkload {
 
 // In the paper's order.
 std::vector<NamedWorkload> paper_workloads();
-// None if the paper has no such name; upper and lower case are the same.
+// Nothing if the paper has no such name. Upper and lower case are the same.
 std::optional<NamedWorkload> paper_workload(std::string_view name);
 
 }  // namespace lathe::ops

@@ -1,4 +1,4 @@
-// The arguments of an operator, checked against its parameters and completed by their defaults.
+// An operator's arguments, checked against its parameters and completed by defaults.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace lathe::ops {
 // Every number is at most 2^31, so that the shape arithmetic of operators cannot overflow.
 class Values {
  public:
-  // Refuses unknown names, missing values and values that are not of the parameter's kind.
+  // Refuses unknown names, missing values, and values that are not of the parameter's kind.
   static Result<Values> check(const Operator& op, const Arguments& arguments);
 
   std::int64_t integer(std::string_view name) const { return numbers(name).front(); }
@@ -18,7 +18,7 @@ class Values {
   bool flag(std::string_view name) const;
   const std::string& text(std::string_view name) const;
 
-  // The shape, if it has that many dimensions.
+  // The shape, if it has `rank` dimensions; else an error.
   Result<std::vector<std::int64_t>> dims(std::string_view name, std::size_t rank) const;
   // One value for both axes or one for each.
   Result<std::pair<std::int64_t, std::int64_t>> two(std::string_view name) const;
@@ -35,7 +35,7 @@ class Values {
   std::map<std::string, std::string, std::less<>> texts_;  // also flags, as "true" and "false"
 };
 
-// One number of the kind a parameter takes: up to 2^31, at least `least`.
+// Parses one number of a parameter: at least `least`, at most 2^31.
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least);
 
 }  // namespace lathe::ops

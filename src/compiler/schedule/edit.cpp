@@ -82,7 +82,7 @@ StepResult<std::vector<ir::LayoutDigit>> resolve_layout(Nest& nest,
     const auto weight = resolve(nest, item.weight, 1, subject);
     if (!weight) return refuse(Refusal::kBadLayout, subject);
     SizeId& above = last[static_cast<std::size_t>(item.dim)];
-    // With open sizes lowering checks it for each configuration.
+    // Where sizes are open, lowering checks this for each configuration.
     if (above != SizeId::kNone && nest.sizes.is_constant(above) &&
         nest.sizes.is_constant(*weight) &&
         nest.sizes.constant_value(above) % nest.sizes.constant_value(*weight) != 0)
@@ -125,7 +125,7 @@ void add_block(Nest& nest, ir::Block block, LoopId parent, int position) {
 void detach_block(Nest& nest, BlockId block, LoopId keep) {
   Item child{Item::Kind::kBlock, block};
   for (const LoopId loop : analysis::own_loops(nest, block, keep)) {
-    // the outermost is taken out
+    // The outermost of these loops is taken out.
     if (child.kind == Item::Kind::kBlock) child = {Item::Kind::kLoop, loop};
     nest.loops[loop].dead = true;
     nest.loops[loop].body.clear();

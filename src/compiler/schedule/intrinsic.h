@@ -1,5 +1,5 @@
-// What a loop nest must look like to be replaced by an intrinsic. How each is emitted is lowering's
-// business (lower/expand/intrinsics.cpp).
+// What a loop nest must look like so that an intrinsic can replace it. Lowering emits them
+// (lower/expand/intrinsics.cpp).
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,8 @@
 
 namespace lathe::schedule {
 
-// result[...] = reduce over the reduction iterators of (left[...] * right[...]), each operand
-// indexed by the iterators it names, in any order of dimensions; an iterator moves no other
-// operand.
+// result[...] = reduce over the reduction iterators of (left[...] * right[...]). The iterators
+// named for an operand index it, in any order of dimensions; an iterator moves no other operand.
 struct IntrinsicShape {
   struct Iter {
     std::int64_t extent;
@@ -31,7 +30,7 @@ struct IntrinsicShape {
 // nullptr if there is none of this name.
 const IntrinsicShape* find_intrinsic(std::span<const IntrinsicShape> known, std::string_view name);
 
-// gemm8x8 (paper, Figure 1): a tile of 8 by 8 results, 8 steps of the reduction.
+// gemm8x8 (paper, Figure 1): a tile of 8 by 8 results over 8 steps of the reduction.
 std::vector<IntrinsicShape> built_in_intrinsics();
 
 }  // namespace lathe::schedule

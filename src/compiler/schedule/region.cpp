@@ -48,10 +48,10 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
   for (const ir::BlockIter& iter : nest.blocks[writer].iters) {
     if (!iter.guard || iter.kind == ir::IterKind::kReduce) continue;
     auto [outer, inner] = parted(nest, iter, loop);
-    // Of a fused loop cut short the box knows only that it covers what is computed.
+    // Of a fused loop that is cut short, the box tells only that it covers what is computed.
     for (const Digit& digit : inner)
       if (is_fused(nest.blocks[writer], digit.loop)) return refuse(Refusal::kBadLayout, name);
-    if (outer.empty()) continue;  // the box knows
+    if (outer.empty()) continue;  // then the box tells
     RegionGuard guard{-1, iter.extent, std::move(outer)};
     for (std::size_t d = 0; d < inner_of.size() && !inner.empty(); ++d)
       if (same_digits(inner_of[d], inner)) guard.dim = static_cast<int>(d);

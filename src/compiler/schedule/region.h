@@ -1,5 +1,5 @@
-// What one iteration of a loop computes of a buffer, exactly: what a write-back copies and what a
-// consumer moved behind its producer may use.
+// What exactly one iteration of a loop computes of a buffer: a write-back copies this, and a
+// consumer that is moved behind its producer may use it.
 #pragma once
 
 #include "compiler/analysis/box.h"
@@ -7,8 +7,8 @@
 
 namespace lathe::schedule {
 
-// A bound on a dimension that the box alone does not give: outer digits + (coordinate - start) <
-// extent. `dim` -1: the bound depends on outer loops only.
+// A bound on a dimension that the box alone does not tell: outer digits + (coordinate - start) <
+// extent. `dim` -1: the bound concerns outer loops only.
 struct RegionGuard {
   int dim = -1;
   ir::SizeId extent;
@@ -21,26 +21,26 @@ struct Region {
   std::vector<RegionGuard> guards;
 };
 
-// Refuses (kBadLayout) if the block's iterations inside `loop` leave holes in the box or cut it in
-// a way that guards cannot say.
+// Refuses (kBadLayout) if the block's iterations inside `loop` leave holes in the box, or cut it in
+// a way that guards cannot express.
 StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, ir::LoopId loop);
 
-// Iterations of the loops around `loop` in which the block has nothing to sum, as bounds on them.
-// Empty if every iteration has something.
+// The iterations of the loops around `loop` in which the block has nothing to sum, as bounds on
+// those loops. Empty if every iteration has something.
 std::vector<RegionGuard> idle_limits(ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 
-// An iterator's digits outside and inside the loop.
+// An iterator's digits outside the loop, and those inside it.
 std::pair<std::vector<ir::Digit>, std::vector<ir::Digit>> parted(const ir::Nest& nest,
                                                                  const ir::BlockIter& iter,
                                                                  ir::LoopId loop);
 bool same_digits(const std::vector<ir::Digit>& a, const std::vector<ir::Digit>& b);
 
-// An iterator of a block that runs over dimension `span` inside the loop: the start, less `low`,
-// plus `inner` digits.
+// An iterator of a block that runs over the dimension of `span` inside the loop: the start, minus
+// `low`, plus `inner` digits.
 ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span& span,
                           std::int64_t low, ir::SizeId domain, std::vector<ir::Digit> inner);
-// The region's guards for a block whose digits inside the loop are inner[dim], of weight 1 per
-// coordinate.
+// Adds the region's guards to a block whose digits inside the loop are inner[dim], with a weight of
+// 1 for each coordinate.
 void add_guards(ir::Block& block, const Region& region,
                 const std::vector<std::vector<ir::Digit>>& inner);
 

@@ -1,5 +1,5 @@
-// The list of steps: what applies each. Printing and JSON have theirs beside it (trace_print.cpp,
-// trace_json.cpp).
+// The list of steps, with what applies each. Printing and JSON have lists of their own beside it
+// (trace_print.cpp, trace_json.cpp).
 #include "compiler/schedule/step.h"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ StepResult<void> dispatch(ir::Nest& nest, const Step& step, bool free_layout) {
       step);
 }
 
-// Buffers that nothing uses any more live nowhere in particular.
+// Buffers that nothing uses any more live at no loop.
 void release_unused(ir::Nest& nest) {
   for (std::size_t i = 0; i < nest.buffers.size(); ++i) {
     ir::Buffer& buffer = nest.buffers[i];
@@ -85,8 +85,8 @@ void release_unused(ir::Nest& nest) {
   }
 }
 
-// What lowering may put into prepare(), a top-level item at a time: those whose blocks read nothing
-// but constants and what the item itself computes.
+// Marks what lowering may put into prepare(): top-level items whose blocks read only constants and
+// what the item itself computes.
 void mark_constants(ir::Nest& nest) {
   std::vector<int> item_of(nest.blocks.size(), -1);
   std::vector<std::vector<ir::BlockId>> items;

@@ -6,9 +6,9 @@
 namespace lathe::schedule {
 namespace {
 
-// Writing.
+// Writes a trace.
 struct Writer {
-  const ir::Sizes* sizes;  // of open sizes; null: there are none
+  const ir::Sizes* sizes;  // for open sizes; null: there are none
 
   Json size(const Size& size) const {
     if (const auto* number = std::get_if<std::int64_t>(&size)) return *number;
@@ -73,7 +73,7 @@ struct Writer {
   }
 };
 
-// Reading. Open sizes are read into a table where there is one; else sizes are numbers.
+// Reads a trace. Open sizes go into a table where there is one; else sizes must be numbers.
 struct Table {
   ir::Sizes& sizes;
   const ir::KnobSize& knob;

@@ -11,7 +11,7 @@ namespace {
 
 using ir::Expr;
 
-// A number, or arithmetic on numbers alone: it takes the type of what it meets.
+// True for a number, and for arithmetic on numbers alone: it takes the type of what it meets.
 bool is_flexible(const ExprSyntax& e) {
   struct Visitor {
     bool operator()(const NumberSyntax&) const { return true; }
@@ -33,8 +33,8 @@ bool is_flexible(const ExprSyntax& e) {
   return std::visit(Visitor{}, e.value);
 }
 
-// The type of the expression as if nothing were widened: what an undeclared output gets. None where
-// operands differ.
+// The type of the expression if nothing were widened; an output that is not declared gets it. None
+// where operands differ.
 struct NaturalType {
   const Program& program;
 
@@ -134,7 +134,7 @@ class StageBuilder {
     return ir::unary(n.op, std::move(x));
   }
 
-  // Two operands of one type: numbers take the type of the other side, or the expected one.
+  // Makes two operands of one type: a number takes the type of the other side, or the expected one.
   Result<std::pair<Expr, Expr>> pair(const ExprSyntax& a, const ExprSyntax& b,
                                      std::optional<Dtype> expected, bool widen) {
     if (is_flexible(a) && !is_flexible(b)) {
@@ -163,7 +163,7 @@ class StageBuilder {
     return ir::select(std::move(condition), std::move(then), std::move(otherwise));
   }
 
-  // Inside a cast nothing is widened: it says exactly which type its operand has.
+  // Inside a cast nothing is widened, for a cast says exactly which type its operand has.
   Result<Expr> visit(const CastSyntax& n, Place, std::optional<Dtype>, bool) {
     std::optional<Dtype> expected;
     if (is_flexible(*n.x)) expected = n.dtype;
@@ -175,7 +175,7 @@ class StageBuilder {
     return split_off(n, body);
   }
 
-  // In the type of the accumulator. A body that is a cast chooses that type.
+  // Builds the body in the type of the accumulator. A body that is a cast chooses that type.
   Result<Expr> reduction_body(const ReduceSyntax& n, Place place, std::optional<Dtype> expected) {
     if (expected) expected = accumulator_of(*expected);
     Expr body = LATHE_TRY(type(*n.body, expected, true));
@@ -185,7 +185,8 @@ class StageBuilder {
     return ir::cast(std::move(body), accumulator);
   }
 
-  // A stage over the outer iterators that the reduction depends on; yields the read of its result.
+  // Makes a stage over the outer iterators that the reduction depends on; returns the read of its
+  // result.
   Result<Expr> split_off(const ReduceSyntax& n, const Expr& body) {
     const std::string name = target_.unique_name(stage_.name + "_acc");
     std::vector<int> outer = free_iters(n, body);
@@ -203,13 +204,13 @@ class StageBuilder {
     return ir::read(t, std::move(index), body->dtype);
   }
 
-  static constexpr int kOne = -1;  // stands for an iterator of one iteration
+  static constexpr int kOne = -1;  // stands for an iterator with a single iteration
 
   Iterator iter(int id) const {
     return id == kOne ? Iterator{name_of_one(), 1} : all_[static_cast<std::size_t>(id)];
   }
 
-  // Beside it in its stage there are only reduction iterators.
+  // The stage has only reduction iterators besides this one.
   std::string name_of_one() const {
     std::string name = "one";
     while (is_reduction(name)) name += "_";
@@ -255,7 +256,7 @@ class StageBuilder {
     return emit(tensor, spatial, reduce.op, ids, body);
   }
 
-  // Iterators get their numbers in the new stage.
+  // Iterators get new numbers in the new stage.
   Status emit(int tensor, const std::vector<int>& spatial, ir::ReduceOp op,
               const std::vector<int>& reduce, const Expr& body) {
     LATHE_TRY_STATUS(

@@ -1,6 +1,6 @@
-// From a resolved stage of the text to typed stages of the program; reductions inside larger
-// expressions, and those whose result has another type than their accumulator, become stages of
-// their own.
+// Turns a resolved stage of the text into typed stages. Two kinds of reductions
+// become stages of their own: those inside larger expressions, and those whose result has another
+// type than their accumulator.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 namespace lathe::te {
 
 struct StageTarget {
-  int tensor = -1;             // -1: made after the stages split off
-  std::optional<Dtype> dtype;  // declared; else it follows from the expression
+  int tensor = -1;             // -1: to be made after the stages that split off
+  std::optional<Dtype> dtype;  // as declared; else it follows from the expression
   std::function<std::string(std::string)> unique_name;
 };
 
-// All extents of `scope` are known, and every tensor read exists in `program`. Appends stages and
-// tensors; returns the tensor written.
+// Appends stages and tensors to `program` and returns the tensor written. All extents of `scope`
+// must be known, and every tensor that is read must exist in `program`.
 Result<int> build_stage(Program& program, const StageSyntax& stage, const StageScope& scope,
                         const StageTarget& target);
 

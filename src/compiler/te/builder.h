@@ -1,4 +1,4 @@
-// Index expressions written in C++:
+// Writes index expressions in C++:
 //
 //   te::Builder b;
 //   const te::Input A = b.input("A", {1024, 1024}), B = b.input("B", {1024, 1024});
@@ -6,9 +6,8 @@
 //   b.stage("C", {i, j}, te::sum({k}, A(k, i) * B(k, j)));
 //   const Result<te::Program> program = b.build();
 //
-// It composes the text form, so both have the same rules for extents, types and reductions inside
-// larger expressions (parse.h), and the same errors; where an error names a place, the text is
-// text().
+// It composes the text form. So both have the same rules for extents, types and reductions inside
+// larger expressions (parse.h), and the same errors; an error's place is a place in text().
 #pragma once
 
 #include <concepts>
@@ -21,7 +20,7 @@
 
 namespace lathe::te {
 
-// An iterator; without an extent it is inferred.
+// An iterator. Its extent is inferred where none is given.
 class Iter {
  public:
   explicit Iter(std::string name, std::int64_t extent = 0)
@@ -102,7 +101,7 @@ class Input {
   Value operator()(const Indices&... index) const {
     return read({Index(index)...}, {});
   }
-  // Indices may leave the tensor: they read `pad` there.
+  // Indices may leave the tensor, and read `pad` there.
   Value padded(double pad, std::initializer_list<Index> index) const { return read(index, pad); }
 
  private:
@@ -118,7 +117,7 @@ class Builder {
                  Dtype dtype = Dtype::kF32);
   Input literal(const std::string& name, const std::vector<std::int64_t>& shape,
                 const std::vector<double>& elements, Dtype dtype = Dtype::kF32);
-  // Outputs are what no other stage reads, and what is declared so here, which also sets the type.
+  // Declares an output and its type. A tensor that no other stage reads is an output without this.
   void output(const std::string& name, const std::vector<std::int64_t>& shape,
               Dtype dtype = Dtype::kF32);
   Input stage(const std::string& name, std::initializer_list<Iter> iters, const Value& body);

@@ -13,8 +13,8 @@ using ir::BinaryOp;
 using ir::ReduceOp;
 using ir::UnaryOp;
 
-// What the passes over syntax and this parser recurse through. Both leave room for the brackets and
-// casts that printing a program of the greatest depth (limits.h) adds.
+// How deep the passes over syntax and this parser recurse. Both leave room for the brackets and
+// casts that printing an expression of the greatest depth (limits.h) adds.
 constexpr int kMaxHeight = kMaxDepth + 150;
 constexpr int kMaxNesting = 2 * kMaxDepth + 100;
 
@@ -84,7 +84,7 @@ class ExprParser {
  public:
   explicit ExprParser(TokenReader& in) : in_(in) {}
 
-  // Operators of level `lowest` and tighter, by precedence climbing.
+  // Parses operators of level `lowest` and tighter ones, by precedence climbing.
   Result<Ast> level(int lowest) {
     Ast left = LATHE_TRY(unary());
     for (bool compared = false;;) {
@@ -104,7 +104,7 @@ class ExprParser {
   }
 
  private:
-  // Counts the recursion while it lives.
+  // Counts the depth of recursion for as long as it lives.
   struct Nesting {
     explicit Nesting(int& n) : count(n) { ++count; }
     ~Nesting() { --count; }
@@ -198,7 +198,8 @@ class ExprParser {
     return node(std::move(out), name.place, height);
   }
 
-  // sum(k) ..., max(k) ..., but max(a, b): iterators in the brackets, and a term after them.
+  // sum(k) ... and max(k) ... are reductions, but max(a, b) is not: a reduction has iterators in
+  // its brackets and a term behind them.
   bool is_reduction(const Token& name) const {
     if (find_row(kReductions, name.text) == nullptr) return false;
     if (find_row(kFunctions, name.text) == nullptr) return true;

@@ -1,4 +1,4 @@
-// Reading tokens, and the expressions of the text form by recursive descent.
+// Reads tokens, and parses the expressions of the text form by recursive descent.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class TokenReader {
                                Args&&... args) const {
     return fail_at(place.text(), ErrorKind::kInvalidArgument, format, std::forward<Args>(args)...);
   }
-  // "expected WANTED, found 'x'" at the token that many ahead.
+  // The error "expected WANTED, found 'x'" at the token `ahead` of the next one.
   std::unexpected<Error> unexpected(std::string_view wanted, std::size_t ahead = 0) const;
 
  private:

@@ -11,7 +11,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ","));
 }
 
-// What a dimension says about an iterator, kept to tell two that disagree apart.
+// What a dimension says about an iterator; kept for the message when two disagree.
 struct Source {
   std::int64_t extent;
   std::string text;  // "dimension 1 of A[64,32]"
@@ -33,7 +33,7 @@ class Inference {
  private:
   StageIter& iter(int id) { return scope_.iters[static_cast<std::size_t>(id)]; }
 
-  // A declared shape of the tensor written gives the spatial extents.
+  // Where the written tensor has a declared shape, its sizes are the spatial extents.
   Status from_written() {
     const auto found = shapes_.find(stage_.name);
     if (found == shapes_.end()) return {};
@@ -48,7 +48,7 @@ class Inference {
         return fail_at(i.place.text(), ErrorKind::kInvalidArgument,
                        "the iterator {} has the size {} but dimension {} of {}{} has {}", i.name,
                        *i.extent, d, stage_.name, shape_text(shape), shape[d]);
-      // A size that is written down is taken at its word: a larger tensor may be read in part.
+      // A size in the text is taken at its word: a larger tensor may be read in part.
       if (!i.extent) sources_[d] = Source{shape[d], source_text(stage_.name, shape, d)};
       i.extent = shape[d];
     }
@@ -89,8 +89,8 @@ class Inference {
     return {};
   }
 
-  // One unknown iterator in an unpadded index: the largest size that stays inside. True if one was
-  // found.
+  // For an unpadded index with one unknown iterator: takes the largest size that stays inside the
+  // tensor. Returns true if it found one.
   bool from_windows() {
     std::vector<std::optional<std::int64_t>> largest(scope_.iters.size());
     for (const auto& [read, place] : scope_.reads) {

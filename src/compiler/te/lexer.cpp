@@ -104,7 +104,7 @@ class Lexer {
   std::string_view text_;
   std::size_t at_ = 0;
   Place place_;
-  int depth_ = 0;  // open brackets: inside them a newline is only space
+  int depth_ = 0;  // open brackets; inside them a newline is mere space
   std::vector<Token> tokens_;
 };
 

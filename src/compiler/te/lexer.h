@@ -1,5 +1,4 @@
-// Tokens of the text form. A newline outside brackets and ';' both separate items; '#' starts a
-// comment.
+// Tokens of the text form. Newlines outside brackets and ';' separate items; '#' starts a comment.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// How large a program may be: what makes every later product of sizes fit an i64, and every pass
-// end soon that looks at pairs of stages.
+// Limits of a workload's size. They make every later product of sizes fit an i64, and let every
+// pass that looks at pairs of stages end soon.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,10 @@ inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;    // of a t
 inline constexpr std::int64_t kMaxIterations = std::int64_t{1} << 60;  // of a stage
 inline constexpr std::size_t kMaxRank = 16;
 inline constexpr std::size_t kMaxIterators = 32;  // of a stage
-inline constexpr std::size_t kMaxStages = 256;    // of a program, with those of inner reductions
-inline constexpr std::size_t kMaxTensors = 1024;  // of a program
+inline constexpr std::size_t kMaxStages =
+    256;  // of a workload, with the stages of inner reductions
+inline constexpr std::size_t kMaxTensors = 1024;  // of a workload
 
-inline constexpr int kMaxDepth = 250;  // of an expression: what every pass may recurse through
+inline constexpr int kMaxDepth = 250;  // of an expression: every pass may recurse so deep
 
 }  // namespace lathe::te

@@ -26,7 +26,7 @@ ir::Buffer buffer_of(const Tensor& tensor, ir::Sizes& sizes) {
   return buffer;
 }
 
-// The stage's loops, each the only child of the one before, with the block inside the last.
+// Adds the stage's loops, each the only child of the one before, and the block inside the last.
 void add_stage(const Program& program, const Stage& stage, ir::Nest& nest) {
   ir::Block block;
   block.name = program.tensors[static_cast<std::size_t>(stage.tensor)].name;

@@ -1,5 +1,5 @@
-// The default code of a program (paper, Figure 1): one loop an iterator, stages one after the
-// other.
+// The default loops of a workload (paper, Figure 1): one loop for each iterator, one stage after
+// the other.
 #pragma once
 
 #include "compiler/ir/nest/nest.h"
@@ -7,8 +7,8 @@
 
 namespace lathe::te {
 
-// Buffer b of the nest is tensor b of the program; the block of a stage has the name of its tensor;
-// the loop of an iterator is named "TENSOR.iterator", e.g. "C.i". All sizes are constants.
+// Buffer b of the nest is tensor b of the workload; the block of a stage has the name of its
+// tensor; the loop of an iterator is named "TENSOR.iterator", e.g. "C.i". All sizes are constants.
 ir::Nest naive_nest(const Program& program);
 
 }  // namespace lathe::te

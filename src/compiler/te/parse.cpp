@@ -49,7 +49,8 @@ class ProgramBuilder {
     return std::ranges::find(given_.constants, name) != given_.constants.end();
   }
 
-  // A declaration in the text becomes a tensor at once: their order is the order of the tensors.
+  // A declaration in the text becomes a tensor at once, so tensors have the order of the
+  // declarations.
   Status declare(const DeclarationSyntax& d) {
     LATHE_TRY_STATUS(at(d.place, check_shape(d.name, d.shape)));
     if (program_.find(d.name) >= 0) return error_at(d.place, "{} is declared twice", d.name);
@@ -95,7 +96,7 @@ class ProgramBuilder {
     return {};
   }
 
-  // What was said outside the expression must be about a tensor in it.
+  // What is given outside the expression must concern a tensor in it.
   Status check_given() const {
     const auto used = [&](const std::string& name) {
       return read_.contains(name) || written_.contains(name);
@@ -122,7 +123,7 @@ class ProgramBuilder {
     return {};
   }
 
-  // A type for all that no input took was meant to change something.
+  // Refuses a type for all inputs that no input took: it was meant to change something.
   Status check_dtype() const {
     if (!given_.dtype) return {};
     bool inputs = false;
@@ -181,9 +182,9 @@ class ProgramBuilder {
     return {};
   }
 
-  // The tensor of a read that is neither declared in the text nor written: an input, its shape
-  // given outside or, where no input is declared and all iterators are known, as large as what is
-  // read.
+  // Makes an input of a tensor that is read, but neither declared in the text nor written. Its
+  // shape is given outside; or, where no input is declared and all iterators are known, it is as
+  // large as what is read of it.
   Status make_input(const StageScope& scope, const ReadSyntax& read, Place place) {
     if (program_.find(read.tensor) >= 0) return {};
     Tensor tensor{read.tensor, Dtype::kF32, {}, TensorRole::kInput};
@@ -266,7 +267,7 @@ class ProgramBuilder {
   Program program_;
   std::vector<StageScope> scopes_;  // of syntax_.stages
   ShapeOf shapes_;
-  bool inputs_declared_ = false;  // one at least: then all must be
+  bool inputs_declared_ = false;  // at least one is: then all must be
   std::set<std::string, std::less<>> written_, read_, outputs_, done_;
 };
 

@@ -46,19 +46,19 @@
 
 namespace lathe::te {
 
-// What the command line adds to an expression without declarations.
+// What the command line adds to an expression that has no declarations.
 struct Declarations {
   std::map<std::string, std::vector<std::int64_t>, std::less<>> shapes;
   std::map<std::string, Dtype, std::less<>> dtypes;  // default f32
   std::vector<std::string> constants;
-  std::optional<Dtype> dtype = std::nullopt;  // of the inputs whose type nothing else says
+  std::optional<Dtype> dtype = std::nullopt;  // of the inputs whose type nothing else tells
 };
 
-// The error's place is "line L, column C" and its message says what was expected or wrong there.
+// The error's place is "line L, column C"; its message tells what was expected or is wrong there.
 Result<Program> parse_program(std::string_view text, const Declarations& declarations = {});
 
-// Self-contained text: declarations, then stages with every extent; parse_program(print_program(p))
-// equals p.
+// Text that stands alone: declarations, then stages with every extent.
+// parse_program(print_program(p)) equals p.
 std::string print_program(const Program& program);
 
 }  // namespace lathe::te

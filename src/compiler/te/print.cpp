@@ -11,7 +11,7 @@ namespace {
 
 using ir::Expr;
 
-// The shortest decimals that read back as this value of the type.
+// The shortest decimal number that reads back as this value of the type.
 std::string number_text(double value, Dtype dtype) {
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char buffer[64];
@@ -21,7 +21,7 @@ std::string number_text(double value, Dtype dtype) {
   return {buffer, end.ptr};
 }
 
-// As the parser sees it: numbers alone, which take the type of what they meet.
+// What the parser takes for numbers alone, which get the type of what they meet.
 bool is_flexible(const Expr& e) {
   struct Visitor {
     Dtype dtype;
@@ -75,7 +75,7 @@ class ExprPrinter {
  public:
   ExprPrinter(const Program& program, const Stage& stage) : program_(program), stage_(stage) {}
 
-  // `expected`: the type the parser will give to numbers here.
+  // `expected` is the type that the parser will give to numbers here.
   std::string at_least(Level level, const Expr& e, std::optional<Dtype> expected) const {
     Text out = print(e, expected);
     return out.level < level ? "(" + out.text + ")" : std::move(out.text);
@@ -164,7 +164,7 @@ std::string iters_text(const Stage& stage, IterKind kind) {
   return fmt::format("{}", fmt::join(out, ","));
 }
 
-// Whether the parser would widen something in this body of a reduction.
+// True if the parser would widen something in this body of a reduction.
 bool would_widen(const Program& program, const Expr& e) {
   struct Visitor {
     const Program& p;
@@ -196,7 +196,7 @@ std::string stage_text(const Program& program, const Stage& stage) {
       fmt::format("{}{}({}) ", left, name_of(stage.reduce), iters_text(stage, IterKind::kReduce));
   if (!is_narrow(dtype) && !would_widen(program, stage.body))
     return reduce + printer.at_least(kMul, stage.body, dtype);
-  // A cast as the whole body says: this accumulator, nothing widened.
+  // A cast as the whole body chooses this accumulator, and nothing is widened.
   std::optional<Dtype> expected;
   if (is_flexible(stage.body)) expected = dtype;
   return fmt::format("{}{}({})", reduce, name_of(dtype),

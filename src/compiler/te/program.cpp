@@ -76,7 +76,7 @@ double flops(const Program& program) {
 
 namespace {
 
-// At most what the iterators of each read can tell apart: of A[k,k,i] the diagonal.
+// At most as many as the iterators of each read can tell apart: of A[k,k,i] only the diagonal.
 double elements_read(const Program& program, int tensor) {
   double elements = 0;
   for (const Stage& stage : program.stages) {

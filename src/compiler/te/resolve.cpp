@@ -126,7 +126,7 @@ class Resolver {
       return error_at(place, "an index may not multiply iterators with each other");
     const ir::Affine& scaled = a.terms.empty() ? b : a;
     const std::int64_t factor = a.terms.empty() ? a.offset : b.offset;
-    // Both are at most 2^40, so that the doubles tell overflow from a legal product.
+    // Both are at most 2^40, so that doubles tell overflow from a legal product.
     const auto fits = [&](std::int64_t v) {
       return std::abs(static_cast<double>(v) * static_cast<double>(factor)) <=
              static_cast<double>(kMaxElements);
@@ -142,7 +142,7 @@ class Resolver {
   std::vector<int> visible_;
 };
 
-// Levenshtein's distance, an edit counting 2, a letter in the other case 1.
+// Levenshtein's distance, where an edit counts 2 and a letter in the other case 1.
 std::size_t distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -164,7 +164,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// How far a name may be off to be taken for a slip.
+// The greatest distance at which a name is taken for a slip.
 std::size_t slip(std::string_view name) { return name.size() >= 4 ? 4 : name.size() >= 2 ? 2 : 1; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Names to numbers: which iterator each name of a stage means, every index as an affine form, and
-// the extents.
+// Resolves names: finds which iterator each name of a stage means, turns every index into an affine
+// form, and finds the extents.
 #pragma once
 
 #include <map>
@@ -9,8 +9,9 @@
 
 namespace lathe::te {
 
-// An iterator of a stage as written: its spatial ones first, then those of each reduction in order
-// of appearance. Two reductions beside each other may both call theirs k: they are two.
+// An iterator of a stage as written. The stage's spatial ones come first, then those of each
+// reduction in order of appearance. Two reductions side by side may both have an iterator k: these
+// are two.
 struct StageIter {
   std::string name;
   std::optional<std::int64_t> extent;
@@ -27,15 +28,15 @@ struct StageScope {
 // Fills in NameSyntax::iter, ReadSyntax::affine and IterSyntax::id.
 Result<StageScope> resolve(StageSyntax& stage);
 
-// The shapes known so far, by tensor name.
+// The shapes that are known so far, by tensor name.
 using ShapeOf = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 
-// Fills in the extents that the tensors' shapes determine; others stay unknown.
+// Fills in the extents that the shapes of tensors determine; others stay unknown.
 Status infer_extents(StageScope& scope, const StageSyntax& stage, const ShapeOf& shapes);
-// The error for the first iterator without an extent.
+// Fails for the first iterator without an extent.
 Status require_extents(const StageScope& scope);
 
-// "A, B, C", and "; did you mean B?" if one is close to `name`.
+// "A, B, C", followed by "; did you mean B?" if one is close to `name`.
 std::string known_names(const std::vector<std::string>& names, std::string_view name);
 
 }  // namespace lathe::te

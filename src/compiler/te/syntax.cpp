@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxLiteral = 1 << 16;
 
-// Items: declarations, stages, and the settings a workload key carries.
+// Parses items: declarations, stages, and the settings that a workload key has.
 class ItemParser {
  public:
   explicit ItemParser(std::vector<Token> tokens) : in_(std::move(tokens)) {}

@@ -1,4 +1,4 @@
-// The text form as parsed: names not yet resolved, types and extents not yet known.
+// The text form as parsed: names are not yet resolved, types and extents not yet known.
 #pragma once
 
 #include <memory>
@@ -29,10 +29,11 @@ struct NumberSyntax {
 struct TruthSyntax {
   bool value;
 };
+// An iterator's value; resolve() finds the iterator.
 struct NameSyntax {
   std::string name;
   int iter = -1;
-};  // an iterator's value; resolve() finds the iterator
+};
 struct ReadSyntax {
   std::string tensor;
   std::vector<Ast> index;
@@ -90,7 +91,7 @@ struct ProgramSyntax {
   std::optional<bool> free_layout;
   std::string name;
   std::set<std::string, std::less<>>
-      names;  // every name in the text: new ones must differ from them
+      names;  // every name in the text: new names must differ from them
 };
 
 Result<ProgramSyntax> parse_syntax(std::string_view text);

@@ -2,8 +2,8 @@
 //
 // Arithmetic takes operands of one numeric type and has that type. Functions (exp, sqrt, pow ...)
 // take floating-point types. Comparisons yield bool, && || ! take it; bool has no arithmetic.
-// Integers wrap around like two's complement. Integer / and % take a positive number as divisor, so
-// that no program can trap; % has no floating-point form. A reduction is summed up in
+// Integers wrap around like two's complement. Integer / and % need a positive number as divisor, so
+// that nothing can trap; % has no floating-point form. A reduction accumulates in
 // accumulator_of(type of the body).
 #pragma once
 
@@ -16,7 +16,7 @@ namespace lathe::te {
 Dtype accumulator_of(Dtype dtype);
 bool is_narrow(Dtype dtype);  // accumulator_of(dtype) is another type
 
-// The number as an element of that type (floats rounded), or why it cannot be one.
+// The number as an element of that type (floats are rounded); an error says why it cannot be one.
 Result<double> number_as(double value, Dtype dtype);
 
 Status check_unary(ir::UnaryOp op, const ir::Expr& x);

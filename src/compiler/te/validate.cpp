@@ -33,7 +33,7 @@ std::unexpected<Error> too_deep() {
               kMaxDepth);
 }
 
-// False if e is deeper than that.
+// False if e is deeper than `depth`.
 bool fits(const ir::Expr& e, int depth) {
   if (depth == 0) return false;
   const auto all = [&](auto&... below) { return (fits(below, depth - 1) && ...); };
@@ -51,7 +51,7 @@ bool fits(const ir::Expr& e, int depth) {
   return std::visit(Visitor{all}, e->value);
 }
 
-// Types and places of one stage's body, bottom-up.
+// Checks types and indices of one stage's body, bottom-up.
 struct BodyCheck {
   const Program& program;
   const Stage& stage;
@@ -151,7 +151,8 @@ Status check_tensor(const Tensor& tensor) {
   return {};
 }
 
-// Spatial iterators are the tensor's dimensions in order, reduction iterators follow, names differ.
+// Checks that spatial iterators are the tensor's dimensions in order, that reduction iterators
+// follow, and that names differ.
 Status check_iters(const Stage& stage, const Tensor& tensor) {
   std::set<std::string> names;
   std::size_t spatial = 0;

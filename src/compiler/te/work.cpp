@@ -8,7 +8,7 @@
 namespace lathe::te {
 namespace {
 
-// 0 <= index < size.
+// Says that 0 <= index < size.
 struct Bound {
   const ir::Affine* index;
   std::int64_t size;
@@ -24,7 +24,7 @@ std::vector<Bound> bounds_of(const Program& program, const Stage& stage) {
   return bounds;
 }
 
-// Groups of bounds that share no iterator: how many iterations are inside multiplies over them.
+// Groups of bounds that share no iterator. The numbers of iterations inside them multiply.
 std::vector<std::vector<Bound>> independent(const std::vector<Bound>& bounds,
                                             std::size_t iterators) {
   std::vector<std::size_t> group(iterators);
@@ -43,10 +43,10 @@ std::vector<std::vector<Bound>> independent(const std::vector<Bound>& bounds,
   return groups;
 }
 
-// Counted one by one; a group of more iterations is looked at here and there.
+// A larger group is not counted one by one, but sampled.
 constexpr std::int64_t kMostCounted = 1 << 20;
 
-// All over the place, for iterations beyond counting: the multiples of an odd number.
+// Scatters numbers, for iterations that are too many to count: multiples of an odd number.
 std::int64_t scattered(std::int64_t n) {
   return static_cast<std::int64_t>((static_cast<std::uint64_t>(n) * 0x9e3779b97f4a7c15U) >> 1);
 }
@@ -81,7 +81,7 @@ double share_inside(const std::vector<Bound>& bounds, const Stage& stage) {
   return static_cast<double>(inside) / static_cast<double>(looked_at);
 }
 
-// The share of the stage's iterations at which no padded read makes the term the reduction's
+// The share of the stage's iterations in which no padded read makes the term the reduction's
 // identity.
 double inside_share(const Program& program, const Stage& stage) {
   const auto bounds = bounds_of(program, stage);

@@ -1,4 +1,4 @@
-// Plain memory and no exceptions: this file goes into artifacts, which need libc only.
+// Uses plain memory and no exceptions: this file goes into artifacts, which need libc only.
 #include "runtime/artifact/artifact.h"
 
 #include <cstdlib>
@@ -19,18 +19,18 @@ constexpr std::int64_t round_up(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Of the last create that made no handle, for lathe_artifact_message(NULL).
+// The message of the last create that made no handle, for lathe_artifact_message(NULL).
 thread_local Message create_message;
 
 }  // namespace
 
-// In one block of memory with the arrays and areas behind it.
+// A handle lies in one block of memory with its arrays and areas behind it.
 struct lathe_handle {
   explicit lathe_handle(const lathe_artifact* made_from, const lathe::pool::Options& options)
       : artifact(made_from), pool(options) {}
 
   const lathe_artifact* artifact;
-  lathe::pool::Pool pool;  // of one thread where the caller brings a parallel_for
+  lathe::pool::Pool pool;  // has one thread where the caller brings a parallel_for
   lathe_runtime runtime{};
   void** tensors = nullptr;    // inputs, then outputs
   void** constants = nullptr;  // the constant inputs' addresses, null for the others
@@ -82,8 +82,8 @@ std::int32_t refuse_create(std::int32_t status, const char* why) {
   return status;
 }
 
-// An output that shares memory with an input or another output would be read after it is
-// overwritten.
+// Refuses an output that shares memory with an input or another output: it would be read after it
+// is overwritten.
 bool check_overlap(lathe_handle& handle) {
   const auto begin = [&](std::int64_t i) { return static_cast<const char*>(handle.tensors[i]); };
   const auto end = [&](std::int64_t i) { return begin(i) + handle.artifact->tensors[i].bytes; };

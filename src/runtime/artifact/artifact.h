@@ -1,9 +1,9 @@
 /* What every exported artifact contains beside its generated code: handles, the checks of a
- * caller's tensors, memory, and the built-in thread pool. Needs libc only.
+ * caller's tensors, memory, and the built-in thread pool. It needs libc only.
  *
- * A generated object has a table of type lathe_artifact and the functions lathe_NAME_create,
- * _prepare, _run, _destroy and _message, which call the ones below with it. The header written
- * beside an artifact declares those. */
+ * A generated object has a table of type lathe_artifact. Its functions lathe_NAME_create, _prepare,
+ * _run, _destroy and _message call the functions below with that table; the header that is written
+ * beside an artifact declares them. */
 #ifndef LATHE_RUNTIME_ARTIFACT_ARTIFACT_H_
 #define LATHE_RUNTIME_ARTIFACT_ARTIFACT_H_
 
@@ -29,15 +29,15 @@ enum {
   LATHE_WRONG_CPU = 4     /* this processor lacks instructions the artifact uses */
 };
 
-/* A caller's way to run loops: body over [0, count), worker numbers below `threads`, all done on
- * return. */
+/* A caller's own way to run loops. parallel_for calls body for slices of [0, count), with worker
+ * numbers below `threads`, and returns when all is done. */
 typedef struct lathe_parallel {
   void (*parallel_for)(void* self, int64_t count, lathe_body body, void* context);
   void* self;
   int64_t threads;
 } lathe_parallel;
 
-/* Instructions an artifact needs, of x86-64. */
+/* Instructions of x86-64 that an artifact needs. */
 enum {
   LATHE_CPU_AVX = 1,
   LATHE_CPU_AVX2 = 2,
@@ -73,8 +73,8 @@ int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inpu
 int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inputs,
                            DLTensor* const* outputs);
 void lathe_artifact_destroy(lathe_handle* handle);
-/* What went wrong in the last call that did not return LATHE_OK; valid until the next call. Of no
- * handle: of create. */
+/* Says what went wrong in the last call that did not return LATHE_OK; valid until the next call.
+ * A null handle asks about create. */
 const char* lathe_artifact_message(const lathe_handle* handle);
 
 #ifdef __cplusplus

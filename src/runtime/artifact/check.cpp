@@ -38,7 +38,7 @@ bool is_row_major(const DLTensor& tensor) {
 }
 
 bool check_type(const lathe_artifact_tensor& want, DLDataType type, Message& message) {
-  constexpr int kBoolCode = 6;  // of newer versions of DLPack; older ones say unsigned, 8 bits
+  constexpr int kBoolCode = 6;  // newer versions of DLPack have it; older ones say unsigned, 8 bits
   const bool is_bool = want.type_code == kBoolCode && type.code == kDLUInt && type.bits == 8;
   if (type.lanes == 1 && (is_bool || (type.code == want.type_code && type.bits == want.type_bits)))
     return true;

@@ -1,4 +1,4 @@
-// The relocatable object that is linked into exported artifacts, see artifact.h.
+// The relocatable object that is linked into exported artifacts; see artifact.h.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lathe::artifact {
 
-// Empty where this build has none for that machine (no cross compiler was found).
+// Empty where this build has no such object for that machine, for want of a cross compiler.
 std::span<const std::byte> runtime_object(Isa isa);
 
 }  // namespace lathe::artifact

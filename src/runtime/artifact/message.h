@@ -1,4 +1,4 @@
-// A message of bounded length, composed without memory of its own.
+// A message of bounded length that allocates no memory.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 /* The interface between generated code and whoever runs it: the runner process, the JIT of tests,
- * the shipped artifact. Plain C, versioned, no allocation, no imports: generated code gets
- * everything it needs through arguments.
+ * an exported artifact. It is plain C and has a version. Generated code allocates nothing and
+ * imports nothing: it gets everything through arguments.
  *
- * A generated object exports one symbol, LATHE_MODULE_SYMBOL, of type lathe_module. One that is an
- * artifact keeps its table to itself and exports the functions of its header (runtime/artifact). */
+ * A generated object exports one symbol, LATHE_MODULE_SYMBOL, of type lathe_module. In an artifact
+ * that table stays hidden; the functions of the artifact's header are exported instead
+ * (runtime/artifact). */
 #ifndef LATHE_RUNTIME_MODULE_ABI_H_
 #define LATHE_RUNTIME_MODULE_ABI_H_
 
@@ -16,19 +17,20 @@ extern "C" {
 #define LATHE_MODULE_SYMBOL "lathe_module"
 #define LATHE_MODULE_ABI 1
 
-/* One slice of a parallel loop: iterations begin ... end-1, on worker 0 <= worker < threads. */
+/* Runs one slice of a parallel loop: iterations begin ... end-1, on worker 0 <= worker < threads.
+ */
 typedef void (*lathe_body)(void* context, int64_t begin, int64_t end, int64_t worker);
 
-/* Runs body over [0, count), returns when all of it is done. */
+/* Runs body over [0, count) and returns when all of it is done. */
 typedef struct lathe_runtime {
   void (*parallel_for)(void* self, int64_t count, lathe_body body, void* context);
   void* self;
 } lathe_runtime;
 
-/* prepare: fills the constants area from the constant inputs (tensors[i] null for the others). NULL
- * if there is nothing to prepare. run: tensors are inputs then outputs, in declared order.
- * Constants, workspace and the workers' areas (worker_bytes each, one after the other, each a
- * multiple of 64) are 64-byte aligned. */
+/* prepare fills the constants area from the constant inputs (tensors[i] is null for the others); it
+ * is NULL if there is nothing to prepare. run takes the tensors: inputs, then outputs, in declared
+ * order. Constants, workspace and the workers' areas are 64-byte aligned; the workers' areas lie
+ * one after the other, worker_bytes each, a multiple of 64. */
 typedef void (*lathe_entry)(const lathe_runtime* runtime, void* const* tensors, void* constants,
                             void* workspace, void* workers);
 

@@ -1,4 +1,4 @@
-// Opening generated code: a shared object in memory becomes callable, without a file that others
+// Opens generated code: a shared object in memory becomes callable, without a file that others
 // could see or that would be left behind.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace lathe::module {
 
-// Loaded for as long as this lives.
+// The code stays loaded for as long as this object lives.
 class Module {
  public:
   Module(int file, void* library, const lathe_module* table)
@@ -23,12 +23,12 @@ class Module {
   const lathe_module& table() const { return *table_; }
 
  private:
-  int file_;  // kept open: the loader knows libraries by name, and the name is the file's number
+  int file_;  // Kept open: the loader knows libraries by name, and the name contains this number.
   void* library_;
   const lathe_module* table_;
 };
 
-// Errors: kDataLoss (no shared object for this machine, no table, another ABI), kIo.
+// Fails with kDataLoss (no shared object for this machine, no table, another ABI) or kIo.
 Result<std::unique_ptr<Module>> load_module(std::span<const std::byte> shared_object);
 
 }  // namespace lathe::module

@@ -1,5 +1,6 @@
-// Memory for a module's constants and scratch. Packed weights of some megabytes are read in one
-// pass a call: with pages of 4 KiB the address translation alone costs several percent.
+// Memory for a module's constants and scratch, in huge pages where it is large. A call reads packed
+// weights of some megabytes in one pass; with pages of 4 KiB, translating addresses would cost
+// several percent of its time.
 #pragma once
 
 #include <sys/mman.h>
@@ -13,12 +14,12 @@ namespace lathe::module {
 constexpr std::int64_t kScratchAlignment = 64;
 constexpr std::int64_t kHugePage = 2 << 20;
 
-// Asks for huge pages where they are not the default; `begin` is best a huge page's boundary.
+// Asks for huge pages where they are not the default. `begin` should be a huge page's boundary.
 inline void prefer_huge_pages(void* begin, std::int64_t bytes) {
   if (bytes >= kHugePage) ::madvise(begin, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
 }
 
-// At least `bytes`, aligned to 64; null if there are none. Given back by std::free.
+// At least `bytes`, 64-byte aligned; null if there is no memory. Free it with std::free.
 inline void* allocate_scratch(std::int64_t bytes) {
   const std::int64_t alignment = bytes >= kHugePage ? kHugePage : kScratchAlignment;
   const std::int64_t size = (bytes + alignment) / alignment * alignment;

@@ -47,7 +47,7 @@ int processors() {
   return CPU_COUNT(&set);
 }
 
-// Spins until done() or the time is up; says which.
+// Spins until done() or until the time is up; true: done() came first.
 template <class Done>
 bool spin(std::int64_t spin_ns, const Done& done) {
   if (done()) return true;
@@ -62,10 +62,10 @@ bool spin(std::int64_t spin_ns, const Done& done) {
   return false;
 }
 
-// Knows the process that it was set in from a child forked later, without a system call: the kernel
-// empties its page there. A kernel that cannot (before Linux 4.14) is asked for the number of the
-// process instead. So are emulators that agree to any advice and follow none: they are known by
-// agreeing to nonsense.
+// Tells the process that set it from a child that was forked later, without a system call: the
+// kernel empties its page in the child. A kernel that cannot do this (before Linux 4.14) is asked
+// for the process's number instead. So are emulators that accept any advice and follow none; they
+// give themselves away by accepting nonsense.
 class ProcessMark {
  public:
   ProcessMark() {
@@ -104,14 +104,15 @@ struct Pool::State {
     pthread_t thread;
   };
 
-  int threads = 1;  // that run, the caller included
+  int threads = 1;  // threads that run, the caller included
   int wanted = 1;   // threads that were asked for
-  // where the threads run: a forked child has this memory, but only its own thread
+  // Marks the process where the threads run: a forked child has this memory, but only its own
+  // thread.
   ProcessMark home;
   std::int64_t spin_ns = 0;
   Worker* workers = nullptr;
 
-  // The loop of the current epoch. Written by the caller while no worker runs, published by
+  // The loop of the current epoch. The caller writes it while no worker runs, and publishes it by
   // `epoch`.
   lathe_body body = nullptr;
   void* context = nullptr;
@@ -132,8 +133,8 @@ struct Pool::State {
   void publish() {
     pending.store(static_cast<std::uint32_t>(threads - 1), std::memory_order_relaxed);
     epoch.fetch_add(1, std::memory_order_seq_cst);
-    // A worker first counts itself as a sleeper, then looks at epoch again (in the kernel): one of
-    // both sees the other.
+    // A worker first counts itself as a sleeper, then looks at epoch again (in the kernel): so at
+    // least one side sees the other.
     if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(epoch);
   }
 
@@ -189,7 +190,7 @@ struct Pool::State {
   void start() {
     home.set();
     threads = 1;
-    // read by workers only after the first epoch is published
+    // Workers read it only after the first epoch is published.
     for (; threads < wanted; ++threads) {
       Worker& worker = workers[threads];
       if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) break;
@@ -197,7 +198,7 @@ struct Pool::State {
     }
   }
 
-  // In a forked child: the parent's threads are not here, whatever they were doing.
+  // For a forked child: the parent's threads are not here, whatever they were doing.
   void start_again() {
     for (Word* word : {&epoch, &sleepers, &pending, &caller_sleeps})
       word->store(0, std::memory_order_relaxed);

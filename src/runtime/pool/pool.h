@@ -1,13 +1,13 @@
-// A thread pool for parallel loops of a few microseconds. Needs libc only: the exported artifact
-// contains it.
+// A thread pool for parallel loops of a few microseconds. It needs libc only, for exported
+// artifacts contain it.
 //
-// Workers wait for a loop by spinning for some tens of microseconds, then sleep on a futex, so
-// loops that follow each other start in well under a microsecond and an idle pool costs nothing.
-// Iterations are cut into one contiguous slice a thread, always the same one, so that a worker
-// finds its data in its own cache again; the caller runs slice 0.
+// Workers wait for a loop by spinning for some tens of microseconds, then sleep on a futex. So
+// loops that follow each other start in well under a microsecond, and an idle pool costs nothing.
+// Iterations are cut into one contiguous slice for each thread, always the same one, so that a
+// worker finds its data in its own cache again. The caller runs slice 0.
 //
-// A forked child may use and destroy the pool of its parent: its first loop there starts threads of
-// its own.
+// A forked child may use and destroy its parent's pool: the first loop there starts threads of its
+// own.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ namespace lathe::pool {
 
 struct Options {
   int threads = 1;  // the caller included
-  // thread t is pinned to cpus[t]; null: not pinned. The caller pins itself
+  // Thread t is pinned to cpus[t]; null: none is. The caller pins itself.
   const int* cpus = nullptr;
-  // before sleeping; none is spun where there are more threads than processors
+  // Workers spin for so long before they sleep, but not where there are more threads than
+  // processors.
   std::int64_t spin_ns = 50'000;
 };
 
@@ -33,10 +34,10 @@ class Pool {
 
   // May be fewer than asked for, where the system gave no more.
   int threads() const;
-  // Runs body over [0, count) and returns when all is done. One caller at a time; a body must not
-  // call this again.
+  // Runs body over [0, count) and returns when all is done. Only one caller at a time may use it,
+  // and a body must not call it again.
   void parallel_for(std::int64_t count, lathe_body body, void* context);
-  // The table generated code gets; valid while the pool lives.
+  // What generated code gets; valid while the pool lives.
   const lathe_runtime* runtime() const { return &runtime_; }
 
  private:

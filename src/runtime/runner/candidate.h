@@ -1,4 +1,4 @@
-// A candidate in the runner: its code, and the memory that is its own.
+// A candidate in the runner: its code and its own memory.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace lathe::runner {
 
-// The workload's inputs in plain order, shared by all candidates, read-only.
+// The workload's inputs in row-major order, shared by all candidates and read-only.
 struct Inputs {
   std::vector<tensor::Border> borders;
   std::vector<GuardedBuffer> data;
 };
 Result<Inputs> read_inputs(const std::vector<tensor::Border>& borders, int file);
 
-// Memory that whoever runs may use: one candidate runs at a time.
+// Memory that all candidates share: only one runs at a time.
 struct Scratch {
   std::vector<GuardedBuffer> outputs;
   GuardedBuffer workspace = GuardedBuffer::scratch(), workers = GuardedBuffer::scratch();
@@ -27,28 +27,28 @@ struct Scratch {
 
 class Candidate {
  public:
-  // Opens the library, checks what it says of itself, packs its inputs, runs prepare().
+  // Opens the library, checks its table, packs its inputs and runs prepare().
   static Result<std::unique_ptr<Candidate>> open(Fd library, std::vector<tensor::Border> inputs,
                                                  std::vector<tensor::Border> outputs,
                                                  const Inputs& plain, pool::Pool& pool);
   ~Candidate();
 
-  // Points at the shared scratch; before every series of runs.
+  // Points the candidate at the shared scratch; call it before every series of runs.
   Status bind(Scratch& scratch);
   void fill_scratch(Scratch& scratch);  // with NaN
   std::optional<std::string> damage(const Scratch& scratch) const;
   void run() {
     module_->run(pool_->runtime(), tensors_.data(), constants_.data(), workspace_, workers_);
   }
-  // Throws everything it reads and writes out of the caches.
+  // Throws everything that the candidate reads and writes out of the caches.
   void flush(const Scratch& scratch) const;
-  void warm(const Scratch& scratch) const;  // brings it there
+  void warm(const Scratch& scratch) const;  // brings it into the caches
 
   const std::vector<tensor::Border>& outputs() const { return outputs_; }
   std::int64_t resident_bytes() const;
   double prepare_seconds() const { return prepare_seconds_; }
 
-  double call_seconds = 0;  // of a call, about; 0: not known
+  double call_seconds = 0;  // of one call, roughly; 0: not known
 
  private:
   Candidate() = default;
@@ -58,13 +58,13 @@ class Candidate {
   Status place_inputs(const Inputs& plain);
   Status prepare();
 
-  // open as long as it is loaded: dlopen knows libraries by path
+  // Stays open as long as the library is loaded: dlopen knows libraries by path.
   Fd library_;
   void* handle_ = nullptr;
   const lathe_module* module_ = nullptr;
   pool::Pool* pool_ = nullptr;
   std::vector<tensor::Border> inputs_, outputs_;
-  // inputs not stored plain; empty buffers for the others
+  // Inputs that are not stored row-major; empty buffers for the others.
   std::vector<GuardedBuffer> packed_;
   std::vector<std::int64_t> input_bytes_;
   GuardedBuffer constants_ = GuardedBuffer::scratch();

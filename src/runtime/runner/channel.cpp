@@ -91,7 +91,7 @@ Status Channel::send(std::uint32_t type, std::string_view body, std::span<const 
     }
     if (sent < 0) return system_error("the other process is gone");
     left -= static_cast<std::size_t>(sent);
-    message.msg_control = nullptr;  // travels with the first byte
+    message.msg_control = nullptr;  // descriptors travel with the first byte
     message.msg_controllen = 0;
     for (std::size_t taken = static_cast<std::size_t>(sent); taken > 0;) {
       const std::size_t part = std::min(taken, message.msg_iov->iov_len);

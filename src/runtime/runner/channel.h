@@ -1,8 +1,8 @@
 // Messages with file descriptors between two processes of one machine, over a socket pair.
 //
 // A message is a fixed header {magic, type, length, descriptors}, `length` bytes, and descriptors
-// that travel beside the header. The receiving side keeps what has arrived in a buffer, so that a
-// peer which stops in the middle of a message, or sends nonsense, never blocks an event loop.
+// that travel beside the header. The receiver keeps what has arrived in a buffer. So a peer that
+// stops in the middle of a message, or sends nonsense, never blocks an event loop.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class Fd {
 
 // Two connected ends, both closed on exec.
 Result<std::pair<Fd, Fd>> make_pair_of_ends();
-// An anonymous file of this content, closed on exec; what carries libraries and tensors.
+// An anonymous file with this content, closed on exec; it carries libraries and tensors.
 Result<Fd> make_memory_file(const char* name, std::span<const std::byte> content);
 Result<Fd> make_memory_file(const char* name, std::int64_t size);
 
@@ -59,14 +59,14 @@ class Channel {
 
   // Fails with kIo where the peer is gone or has not read for two seconds.
   Status send(std::uint32_t type, std::string_view body, std::span<const int> fds = {});
-  // A message that has arrived completely, or nothing. Errors: kIo, the peer is gone; kDataLoss,
-  // these are not messages.
+  // Returns a message that has arrived completely, or nothing. Fails with kIo where the peer is
+  // gone, kDataLoss where the bytes are no message.
   Result<std::optional<Message>> poll_message();
-  // Waits for one.
+  // Waits for a message.
   Result<Message> receive();
 
  private:
-  // Takes in what is there; `wait` for the first byte.
+  // Reads what has arrived; with `wait`, waits for the first byte.
   Status fill(bool wait);
   Result<std::optional<Message>> next_buffered();
 

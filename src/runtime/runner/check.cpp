@@ -17,7 +17,7 @@ double difference(double got, double want) {
 }
 
 struct Worst {
-  // of difference over bound; of no element where nothing is known of any
+  // The largest difference over its bound; -infinity where nothing is known of any element.
   double excess = -kInfinity;
   std::int64_t index = 0;
   double largest_difference = 0, largest_want = 0;

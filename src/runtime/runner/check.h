@@ -1,4 +1,4 @@
-// Comparing a candidate's outputs with the reference.
+// Compares a candidate's outputs with the reference.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lathe::runner {
 
-// One output: what was computed (row-major, of dtype), what it should be, and by how much each
+// One output: what was computed (row-major, of type dtype), what it should be, and by how much each
 // element may differ.
 struct Comparison {
   Dtype dtype;
@@ -18,9 +18,9 @@ struct Comparison {
 };
 
 // Fills max_error, wrong and the worst element of `result`. An element is right if |got - want| <=
-// bound, or if both are the same infinity or NaN; where the bound is infinite nothing is known, and
-// the element does not count. The whole is wrong if an element is, or if the largest difference is
-// over `max_error` times the largest value of its output.
+// bound, or if both are the same infinity or NaN. Where the bound is infinite, nothing is known and
+// the element does not count. The result is wrong if an element is, or if the largest difference
+// exceeds `max_error` times the largest value of its output.
 void compare(std::span<const Comparison> outputs, double max_error, Loaded& result);
 
 }  // namespace lathe::runner

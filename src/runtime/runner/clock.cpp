@@ -19,7 +19,7 @@ typedef float Vector __attribute__((vector_size(16)));  // every target has it
 constexpr std::size_t kFloats = 64 * 1024 / 4 * 2;      // 128 KiB: beyond L1, inside L2
 constexpr int kPasses = 40;
 constexpr std::size_t kChains = 8;
-constexpr int kMostInterrupted = 3;  // runs of the sentinel
+constexpr int kMostInterrupted = 3;  // most runs of the sentinel that are repeated
 
 double seconds_of(clockid_t clock) {
   timespec time{};
@@ -45,7 +45,7 @@ LostTime::LostTime(int threads) {
   waited_.resize(files_.size());
 }
 
-// The second of three numbers: nanoseconds in a queue of the scheduler.
+// The second of three numbers: nanoseconds spent in a queue of the scheduler.
 double LostTime::waited(const Fd& file) const {
   char text[96];
   const ssize_t size = ::pread(file.get(), text, sizeof text - 1, 0);
@@ -72,7 +72,7 @@ double LostTime::since(double wall) const {
 Sentinel::Sentinel() : data_(kFloats, 0.5F) { run(); }
 
 double Sentinel::run() {
-  // what ran before has left its own data in the caches
+  // Other work has left its own data in the caches.
   pass();
   double fastest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kMostInterrupted; ++i) {
@@ -94,7 +94,7 @@ void Sentinel::pass() {
       sums[c] = sums[c] * scale + x;
     }
   for (const Vector& sum : sums) sink_ += sum[0];
-  asm volatile("" : : "m"(sink_));  // keep the work
+  asm volatile("" : : "m"(sink_));  // so that the compiler keeps the work
 }
 
 double Sentinel::run_once() {

@@ -12,7 +12,7 @@
 namespace lathe::runner {
 namespace {
 
-int reply_fd = -1;  // a signal handler has no argument to carry it in
+int reply_fd = -1;  // global, because a signal handler gets no argument that could carry it
 alignas(64) char alternate_stack[64 * 1024];
 
 int access_of([[maybe_unused]] const void* context) {
@@ -50,7 +50,7 @@ void on_fatal_signal(int number, siginfo_t* info, void* context) {
 void install_crash_handlers(int channel_fd) {
   reply_fd = channel_fd;
   stack_t stack{};
-  stack.ss_sp = alternate_stack;  // of this thread: a stack that overflowed cannot run a handler
+  stack.ss_sp = alternate_stack;  // a stack that overflowed cannot run a handler
   stack.ss_size = sizeof alternate_stack;
   ::sigaltstack(&stack, nullptr);
   struct sigaction action{};

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kHuge = module::kHugePage;
-constexpr int kNan = 0xff;  // all ones is a NaN in every float type
+constexpr int kNan = 0xff;  // all bits set is a NaN in every float type
 
-// A signal handler has no argument to carry these in, hence the one table of the process.
+// The one table of the process: a signal handler gets no argument that could carry it.
 struct Entry {
   std::atomic<bool> used{false};
   char name[64] = {};
@@ -32,7 +32,7 @@ int take_slot() {
   const std::lock_guard lock(regions_mutex);
   for (std::size_t i = 0; i < regions.size(); ++i)
     if (!regions[i].used.exchange(true)) return static_cast<int>(i);
-  return -1;  // crashes in it will not be named, nothing worse
+  return -1;  // crashes in this buffer will not be named; no worse follows
 }
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) {
@@ -89,7 +89,8 @@ Status GuardedBuffer::reserve(std::int64_t bytes) {
   release();
   const std::int64_t page = page_size();
   const std::int64_t capacity = std::max(page, round_up(bytes, page));
-  // Big buffers start at a huge page's boundary, as an allocator would place them in deployment.
+  // Big buffers start at a huge page's boundary, where an allocator would place them in an
+  // artifact.
   const std::int64_t slack = capacity >= kHuge ? kHuge : 0;
   const std::int64_t total = capacity + 2 * page;
   void* raw = ::mmap(nullptr, static_cast<std::size_t>(total + slack), PROT_NONE,

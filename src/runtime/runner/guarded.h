@@ -1,9 +1,9 @@
 // Memory for a candidate's tensors and scratch, between pages that nothing may touch.
 //
 // A buffer ends (rounded up to 64 bytes) right before a page without access, and the page before
-// its first one has none either; what is left between is filled with a pattern and compared
+// its first one has no access either. The slack between is filled with a pattern, which is compared
 // afterwards. Whatever a candidate has not written itself reads as NaN. A buffer keeps its memory
-// when it changes size, so that a candidate costs no page faults.
+// when its size changes, so that a new candidate causes no page faults.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@ namespace lathe::runner {
 
 class GuardedBuffer {
  public:
-  GuardedBuffer() = default;  // a caller's tensor, in the pages the system gives
-  // what an artifact allocates itself: in huge pages where it is large
+  GuardedBuffer() = default;  // a caller's tensor, in the pages that the system gives
+  // Memory that an artifact allocates itself: in huge pages where it is large.
   static GuardedBuffer scratch();
   GuardedBuffer(GuardedBuffer&& other) noexcept;
   GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
   ~GuardedBuffer();
 
-  // Gives the buffer `bytes` bytes, 64-byte aligned; the content is undefined. kOutOfMemory if
-  // there is no memory.
+  // Gives the buffer `bytes` bytes, 64-byte aligned; the content is undefined. Fails with
+  // kOutOfMemory.
   Status resize(std::string_view name, std::int64_t bytes);
   std::byte* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
-  void fill_nan();  // the buffer and the slack around it
+  void fill_nan();  // fills the buffer and the slack around it
   Status set_writable(bool writable);
-  // What the slack says: where it was written, in words.
+  // Says in words where the slack was written, if it was.
   std::optional<std::string> damage() const;
 
  private:
@@ -42,13 +42,15 @@ class GuardedBuffer {
   std::byte* map_ = nullptr;   // guard page, capacity, guard page
   std::int64_t capacity_ = 0;  // a multiple of the page size
   std::byte* data_ = nullptr;
-  std::byte* first_page_ = nullptr;  // with access; the pages of the capacity before it have none
+  // The first with access; earlier pages of the capacity have none
+  std::byte* first_page_ = nullptr;
   std::int64_t bytes_ = 0;
   bool scratch_ = false;
   int slot_ = -1;  // in the table of regions
 };
 
-// Where an address lies, for a signal handler: takes no locks and allocates nothing.
+// Finds where an address lies. A signal handler may call it: it takes no locks and allocates
+// nothing.
 struct Region {
   const char* name;
   int side;  // 1 before, 2 inside, 3 after the buffer

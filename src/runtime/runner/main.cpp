@@ -1,4 +1,4 @@
-// `lathe-runner`: loads, executes, times and checks candidates for the tuner that started it. Not
+// `lathe-runner` loads, runs, times and checks candidates for the tuner that started it. It is not
 // for people: it speaks binary messages over an inherited descriptor.
 #include <fcntl.h>
 #include <signal.h>
@@ -16,8 +16,8 @@ int main() {
     return 2;
   }
   ::fcntl(lathe::runner::kChannelFd, F_SETFD, FD_CLOEXEC);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a busy candidate does not outlive its tuner
-  ::signal(SIGINT, SIG_IGN);           // Ctrl-C is the tuner's to handle
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // so that a busy candidate does not outlive its tuner
+  ::signal(SIGINT, SIG_IGN);           // the tuner handles Ctrl-C
   lathe::runner::install_crash_handlers(lathe::runner::kChannelFd);
   lathe::runner::Channel channel{lathe::runner::Fd(lathe::runner::kChannelFd)};
   lathe::runner::Server(channel).serve();

@@ -20,11 +20,11 @@ namespace lathe::runner {
 namespace {
 
 constexpr std::size_t kMostSamples = 10'000;
-// times the time that was asked for, where samples are disturbed
+// Where samples are disturbed, a visit lasts at most so many times as long as was asked for.
 constexpr double kPatience = 4;
-// seconds: page tables and branches are learnt in a small part of such a call
+// Seconds: page tables and branches are learnt in a small part of such a call.
 constexpr double kLongCall = 0.005;
-// at most, about: it finds pages that nobody has touched
+// At most, roughly: the first call touches pages that nobody has touched.
 constexpr double kFirstCallIsSlower = 2;
 
 Status read_doubles(int file, std::int64_t& offset, std::vector<double>& values) {
@@ -57,7 +57,7 @@ void pin_caller(const std::vector<int>& cpus) {
   ::sched_setaffinity(0, sizeof set, &set);  // a container may refuse: then it is not pinned
 }
 
-// Of so many seconds each that take as long as a sample should.
+// How many calls of `call` seconds each take as long as a sample should.
 int calls_for(double call, double sample) {
   return static_cast<int>(std::clamp(std::ceil(sample / std::max(call, 1e-9)), 1.0, 1e6));
 }
@@ -112,7 +112,7 @@ void Server::use_threads(int threads, const std::vector<int>& cpus) {
 
 Status Server::limit_memory([[maybe_unused]] std::int64_t bytes) {
 #if !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)  // they reserve terabytes of address space
+    !defined(__SANITIZE_THREAD__)  // sanitizers reserve terabytes of address space
   std::ifstream statm("/proc/self/statm");
   std::int64_t pages = 0;
   rlimit limit{};
@@ -221,14 +221,14 @@ Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
   return {(disturbed ? wall - lost : wall) / calls, disturbed};
 }
 
-// Returns the calls that a sample takes.
+// Returns how many calls a sample takes.
 int Server::warm_up(Candidate& candidate, const Visit& request) {
   const double least = request.min_sample_seconds;
   if (!request.cold && candidate.call_seconds >= std::max(kLongCall, least)) {
     candidate.warm(scratch_);
     return 1;
   }
-  // Page tables and branches, and an estimate, often too long.
+  // Fills page tables, trains branch prediction, and gives an estimate that is often too long.
   const double first = time_sample(candidate, 1, request.cold).seconds;
   if (request.cold || first >= least) return 1;
   return calls_for(std::min(first, time_sample(candidate, calls_for(first, least), false).seconds),
@@ -245,7 +245,7 @@ Result<Server::Reply> Server::visit(const Message& message) {
   Visited visited;
   visited.sentinel_before = sentinel_.run();
   visited.calls = warm_up(candidate, request);
-  double disturbed = 0;  // of the time since `start`
+  double disturbed = 0;  // part of the time since `start`
   const double start = now_seconds();
   for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
     const Sample sample = time_sample(candidate, visited.calls, request.cold);

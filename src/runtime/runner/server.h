@@ -1,4 +1,4 @@
-// The runner's answers to requests.
+// Answers the tuner's requests.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class Server {
   void serve();
 
  private:
-  // The reply's type and body; the descriptors of a request are closed after it.
+  // The reply's type and body. A request's descriptors are closed after it.
   struct Reply {
     std::uint32_t type;
     std::string body;
@@ -34,7 +34,7 @@ class Server {
   Status check(Candidate& candidate, Loaded& loaded);
   void use_threads(int threads, const std::vector<int>& cpus);
   struct Sample {
-    double seconds = 0;  // of a call, without what was lost
+    double seconds = 0;  // of one call, without lost time
     bool disturbed = false;
   };
   Sample time_sample(Candidate& candidate, int calls, bool cold);
@@ -45,7 +45,7 @@ class Server {
   Workload workload_;
   Inputs inputs_;
   struct Reference {
-    std::vector<std::vector<double>> values, bounds;  // an entry an output
+    std::vector<std::vector<double>> values, bounds;  // one entry for each output
     double max_error = 0;
   };
   std::optional<Reference> reference_;

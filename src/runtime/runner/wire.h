@@ -1,5 +1,5 @@
 // Values to bytes and back, for messages between processes of one machine. A reader of damaged
-// bytes never fails hard: it yields zeros and says so at the end.
+// bytes never stops: it yields zeros and says so at the end.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ class Reader {
   }
   std::vector<tensor::Border> borders();
   Error error();
-  // Everything was there and nothing is left.
+  // True if everything was there and nothing is left.
   bool complete() const { return !damaged_ && bytes_.empty(); }
 
  private:

@@ -6,7 +6,7 @@
 namespace lathe::tensor {
 namespace {
 
-// Storage offset of every value of one dimension: offsets add up over dimensions.
+// The storage offset of every value of one dimension. The offsets of all dimensions add up.
 std::vector<std::int64_t> dim_offsets(const Border& border, int dim) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(border.shape[dim]), 0);
   for (const Digit& digit : border.layout) {
@@ -17,7 +17,7 @@ std::vector<std::int64_t> dim_offsets(const Border& border, int dim) {
   return offsets;
 }
 
-// Calls visit(plain element index, storage element index) for every element, in row-major order.
+// Calls visit(row-major index, storage index) for every element, in row-major order.
 template <class Visit>
 void for_each_element(const Border& border, const Visit& visit) {
   const std::int64_t elements = border.elements();
@@ -61,8 +61,8 @@ void copy(const Border& border, const void* from, void* to, bool packing) {
   }
 }
 
-// The digits of dimension `dim` tell every two of its values apart: they are those of a number in a
-// mixed radix.
+// True if the digits of dimension `dim` tell all its values apart: they are the digits of a number
+// in a mixed radix.
 bool digits_tell_apart(const Border& border, int dim) {
   std::vector<Digit> digits;
   for (const Digit& digit : border.layout)
@@ -77,8 +77,8 @@ bool digits_tell_apart(const Border& border, int dim) {
   return border.shape[dim] == 1;
 }
 
-// Sufficient and quick: offsets are numbers in a mixed radix, too. No digit and no stride is beyond
-// 2^36.
+// A quick and sufficient test: offsets are numbers in a mixed radix, too. No digit and no stride is
+// larger than 2^36.
 bool clearly_unique(const Border& border) {
   std::vector<Digit> digits;
   for (const Digit& digit : border.layout) {

@@ -1,5 +1,4 @@
-// How a tensor at an operator's border is stored, and copying between that and plain row-major
-// order.
+// How a tensor at an operator's border is stored, and copying between that and row-major order.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +23,7 @@ struct Digit {
   friend bool operator==(const Digit&, const Digit&) = default;
 };
 
-// A border tensor: what it is, and how it lies in memory.
+// A tensor at an operator's border, input or output: what it is, and how it lies in memory.
 struct Border {
   std::string name;
   Dtype dtype = Dtype::kF32;
@@ -33,7 +32,7 @@ struct Border {
   std::int64_t size = 0;      // elements of storage, padding included
   bool constant = false;      // known when prepare() runs
 
-  std::int64_t elements() const;  // of the tensor
+  std::int64_t elements() const;  // of the tensor, without padding
   std::int64_t bytes() const { return size * size_of(dtype); }
   friend bool operator==(const Border&, const Border&) = default;
 };
@@ -45,13 +44,13 @@ Border plain_border(std::string name, Dtype dtype, std::vector<std::int64_t> sha
 // True if the storage is row-major without padding, so that nothing needs to be copied.
 bool is_plain(const Border& border);
 
-// Digits in range, every element inside the storage, no two elements in one place. Borders that
-// come from another process are checked before they are used.
+// Checks that digits are in range, every element lies inside the storage and no two share a place.
+// Borders that come from another process are checked before they are used.
 Status verify(const Border& border);
 
-// Row-major -> storage. Padding becomes zero.
+// Copies from row-major order to the storage. Padding becomes zero.
 void pack(const Border& border, const void* plain, void* storage);
-// Storage -> row-major.
+// Copies from the storage to row-major order.
 void unpack(const Border& border, const void* storage, void* plain);
 
 }  // namespace lathe::tensor

@@ -13,12 +13,13 @@
 
 namespace lathe::tensor {
 
-inline constexpr std::size_t kAlignment = 64;  // of every tensor: a cache line, the widest vector
+// Bytes, of every tensor: a cache line, the widest vector
+inline constexpr std::size_t kAlignment = 64;
 
 DLDataType dl_type(Dtype dtype);
 Result<Dtype> dtype_of(DLDataType type);
 
-// Plain row-major storage, 64-byte aligned, zeroed.
+// Row-major storage, 64-byte aligned, zeroed.
 class Tensor {
  public:
   static Result<Tensor> make(Dtype dtype, std::vector<std::int64_t> shape);
@@ -42,7 +43,7 @@ class Tensor {
   double at(std::int64_t index) const { return load_element(dtype_, address(index)); }
   void set(std::int64_t index, double value) { store_element(dtype_, address(index), value); }
 
-  // The view others take; valid while this tensor lives and is not moved.
+  // A view for users of DLPack; valid while this tensor lives and is not moved.
   DLTensor* dl() { return &view_; }
 
  private:
@@ -59,8 +60,8 @@ class Tensor {
   DLTensor view_{};
 };
 
-// Checks a caller's tensor against what a border wants: type, shape, CPU memory, row-major,
-// aligned. The error names the tensor and both sides.
+// Checks that a caller's tensor is what a border wants: its type, its shape, in CPU memory,
+// row-major, aligned. The error names the tensor and both sides.
 Status check_plain(const DLTensor& tensor, const Border& border);
 
 }  // namespace lathe::tensor

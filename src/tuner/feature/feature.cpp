@@ -20,7 +20,7 @@ constexpr std::pair<const char*, Kind> kKinds[] = {{"context", Kind::kContext},
                                                    {"tree", Kind::kTree}};
 constexpr std::size_t kRowsAJob = 256;  // fewer are not worth a thread
 
-// A structural choice as its number, a size as its logarithm.
+// Writes a structural choice as its number, and a size as its logarithm.
 void configuration_row(const std::vector<space::Knob>& knobs, std::span<const std::int64_t> values,
                        float* out) {
   for (std::size_t k = 0; k < knobs.size(); ++k)
@@ -48,7 +48,7 @@ struct Extractor::Impl {
     return *plans.try_emplace(&sketch, std::move(made)).first->second;
   }
 
-  // One thread's share.
+  // Makes the rows of one thread.
   void rows(std::span<const space::Config> configs, float* out) const {
     std::vector<std::int64_t> knobs, sizes;
     for (const space::Config& config : configs) {

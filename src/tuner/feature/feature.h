@@ -1,5 +1,5 @@
-// Features of a configuration's loop program (paper, section 4 and appendix, Table 2): fixed width,
-// versioned.
+// Features of a configuration's loop program (paper, section 4 and appendix, Table 2). A row has a
+// fixed width, and features have a version.
 #pragma once
 
 #include <memory>
@@ -15,28 +15,29 @@
 namespace lathe::feature {
 
 enum class Kind {
-  kConfiguration,  // knob values of s: the least invariant
-  kContext,        // flattened loop context of x (Table 2), fixed number of loops and buffers
-  kRelation,       // context relation R: touch count vs reuse ratio, touch count vs top-down
-  kTree,           // the tree of loops with each loop's context (tree.h): what TreeGRU reads
+  kConfiguration,  // knob values of the space: the least invariant
+  // Loop context of the nest (Table 2), flattened, for a fixed number of loops and buffers
+  kContext,
+  kRelation,  // context relation R: touch count against reuse ratio, touch count against top-down
+  kTree,      // the tree of loops with the context of each (tree.h): what TreeGRU reads
 };
 
-// By name: "context", "relation", "configuration", "tree"; the error lists them.
+// By name: "context", "relation", "configuration", "tree". An error lists these.
 std::vector<std::string> known_kinds();
 Result<Kind> kind_named(const std::string& name);
 
-// Number of floats a row, fixed for a kind (kConfiguration: for a space).
+// Floats in a row: fixed for a kind (for kConfiguration: for a space).
 int width(Kind kind, const space::Space& space);
 std::vector<std::string> names(Kind kind, const space::Space& space);
 
-// Rows of one space. What a sketch's rows have in common is worked out when the sketch is first met
-// and kept. Safe from several threads; the space must outlive it.
+// Makes rows for one space. What the rows of a sketch have in common is computed when the sketch is
+// first met, and kept. Several threads may use it; the space must outlive it.
 class Extractor {
  public:
   Extractor(Kind kind, const space::Space& space);
   ~Extractor();
   int width() const;
-  // Row-major; `out` has configs.size() * width() floats. Uses up to `jobs` threads.
+  // Row-major; `out` has configs.size() * width() floats. It uses up to `jobs` threads.
   void rows(std::span<const space::Config> configs, std::span<float> out, int jobs) const;
 
  private:
@@ -44,12 +45,12 @@ class Extractor {
   std::unique_ptr<Impl> impl_;
 };
 
-// The same for once: a search keeps an Extractor.
+// The same for a single use. A search keeps an Extractor instead.
 void extract(Kind kind, const space::Space& space, std::span<const space::Config> configs,
              std::span<float> out, int jobs);
 
-// Table 2 for one program as text, outermost loop first: `lathe show --what features`, and the test
-// against the one in docs/nest.md. Buffers in the order of plan.h.
+// Table 2 for one program as text, outermost loop first, for `lathe show --what features`; a test
+// compares it with the table in docs/nest.md. Buffers come in the order of plan.h.
 std::string context_table(const ir::SizedNest& nest);
 
 }  // namespace lathe::feature

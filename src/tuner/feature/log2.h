@@ -1,5 +1,5 @@
-// A logarithm for feature rows: hundreds a row, so it is branch-free and vectorizes; the same on
-// every machine, so that stored models see the same rows everywhere.
+// A logarithm for feature rows. A row needs hundreds, so it has no branches and vectorizes; it is
+// the same on every machine, so that stored models see the same rows everywhere.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,10 @@
 
 namespace lathe::feature {
 
-// log2 of x > 0 (normal), exact for powers of two, else within 2e-7 of it.
+// log2 of x > 0 (normal): exact for powers of two, else within 2e-7.
 inline float log2_of(float x) {
-  // x = m * 2^e with m in [sqrt(1/2), sqrt(2)); log2 m by the series of atanh((m - 1) / (m + 1)).
+  // x = m * 2^e with m in [sqrt(1/2), sqrt(2)); log2 m comes from the series of atanh((m - 1) / (m
+  // + 1)).
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t shifted = bits - 0x3f3504f3U;
   const auto exponent = static_cast<float>(static_cast<std::int32_t>(shifted) >> 23);

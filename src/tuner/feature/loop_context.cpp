@@ -10,7 +10,7 @@ namespace {
 
 using ir::LoopKind;
 
-// Position in the one-hot, -1 for serial.
+// The position in the one-hot vector; -1 for serial.
 int annotation_of(LoopKind kind) {
   switch (kind) {
     case LoopKind::kSerial: return -1;

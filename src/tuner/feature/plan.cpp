@@ -21,13 +21,13 @@ constexpr const char* kGlobalNames[] = {
     "copy_work",     "other_work",   "scratch_bytes", "prefetch",   "in_registers"};
 constexpr int kGlobals = static_cast<int>(std::size(kGlobalNames));
 
-// Share of the threads' time that is lost when `tasks` equal tasks are dealt to `threads`.
+// The share of the threads' time that is lost when `tasks` equal tasks are dealt to `threads`.
 float idle(double tasks, double threads) {
   const double rounds = std::ceil(tasks / threads);
   return static_cast<float>(1 - tasks / (rounds * threads));
 }
 
-// A loop of length one outside of a chain that has run out of loops.
+// Writes a loop of length one, outside of all loops that the block has.
 void missing_loop(const Footprint& f, float* out) {
   std::fill_n(out, kLoopContext, 0.0F);
   out[kLoopHeader + 1] = log2_at_least_one(f.iterations);
@@ -47,7 +47,7 @@ Plan::Plan(const ir::Nest& nest) : main_(nest, analysis::main_block(nest)) {
     if (id == main_.block()) continue;
     const ir::Block& block = nest.blocks[id];
     const ir::Buffer& written = nest.buffers[block.writes];
-    if (written.constant) continue;  // runs once, before the program
+    if (written.constant) continue;  // it runs once, in prepare()
     std::vector<ir::SizeId> extents;
     for (const ir::LoopId loop : nest.loops_around(id)) extents.push_back(nest.loops[loop].extent);
     const bool copy = written.cache_of >= 0 && written.scope == ir::Scope::kMemory;
@@ -123,7 +123,7 @@ int relation_width() { return 2 * kSlots * kThresholds; }
 void context_row(const Plan& plan, std::span<const std::int64_t> values, float* out) {
   Footprint f;
   plan.main_.evaluate(values, f);
-  // Loops are stored from the outermost; kLoops - 1 is the innermost.
+  // Loops are stored from the outermost on; kLoops - 1 is the innermost.
   for (int l = 0; l < kLoops; ++l) {
     float* loop = out + (kLoops - 1 - l) * kLoopContext;
     if (l < f.loops) loop_context(plan.main_, f, l, loop);
@@ -140,7 +140,7 @@ void relation_row(const Plan& plan, std::span<const std::int64_t> values, float*
     float* reuse = out + 2 * s * kThresholds;
     float* seldom = reuse + kThresholds;
     for (int l = 0; l < f.loops; ++l) {
-      // The first threshold above the touch count; those after it are filled in below.
+      // The first threshold above the touch count. Later thresholds are filled in below.
       const float touch = log2_at_least_one(f.touch[l][s]);
       const int t = static_cast<int>(touch / static_cast<float>(kThresholdStep));
       if (t >= kThresholds) continue;

@@ -1,17 +1,17 @@
-// Features of one nest: everything that does not depend on a configuration is worked out once, in a
-// plan; a row is then arithmetic on the nest's evaluated sizes, without allocation.
+// Features of one nest. Everything that does not depend on a configuration is computed once, in a
+// plan; a row is then arithmetic on the values of the nest's sizes, without allocation.
 //
-// A context row is kLoops loops of the longest chain (analysis/footprint.h), aligned at the
-// innermost, then globals. A longer chain loses its outermost loops; a shorter one is preceded by
-// loops of length one, which is what those would be. A loop is what loop_context.h says. The
-// globals are what kernels were seen to depend on beyond loops: registers, code size, cache
-// traffic, balance, waste, copies.
+// A context row describes kLoops loops around the main block (analysis/footprint.h), aligned at the
+// innermost, and then some globals. Of more loops, the outermost are left out; fewer loops are
+// preceded by loops of length one, to which they are equivalent. loop_context.h tells what
+// describes a loop. The globals are what kernels were seen to depend on besides loops: registers,
+// code size, cache traffic, balance, waste, copies.
 //
-// A relation row is R (paper, section 4), per buffer and threshold beta_t, over loops with touch
-// count below beta_t: the largest log2 reuse ratio, and the largest -log2 top-down. (Top-down falls
-// from loop to loop outwards while touch counts rise, so its own maximum would be the innermost
-// loop's throughout; the negative says how often the largest working set below beta_t is brought
-// in.) kNoLoop where no loop qualifies.
+// A relation row is R (paper, section 4). For each buffer and threshold beta_t it looks at the
+// loops with a touch count below beta_t, and holds their largest log2 reuse ratio and their largest
+// -log2 top-down; kNoLoop where there are no such loops. (Top-down falls from loop to loop outwards
+// while touch counts rise, so its own maximum would always be the innermost loop's. The negative
+// tells how often the largest working set below beta_t is brought in.)
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ inline constexpr int kThresholds = 18;  // beta_t = 2^(1.5 t), t = 1 ...
 inline constexpr double kThresholdStep = 1.5;
 inline constexpr float kNoLoop = -64;  // below every -log2 top-down
 
-// Working sets are held against these, not against the machine's own: a stored model means the same
-// everywhere.
+// Working sets are compared with these caches and not with the machine's own, so that a stored
+// model means the same everywhere.
 inline constexpr double kCacheBytes[] = {32.0 * 1024, 1024.0 * 1024, 32.0 * 1024 * 1024};
 
 class Plan {
@@ -48,9 +48,9 @@ class Plan {
 
   analysis::FootprintPlan main_;
   std::vector<std::vector<ir::SizeId>>
-      copies_;  // extents of the loops around blocks that pack or pad at run time
-  std::vector<std::vector<ir::SizeId>> others_;  // and around all others but the main block
-  std::vector<int> held_at_;          // of the slots: loops inside the place of a copy; -1: no copy
+      copies_;  // extents of the loops around blocks that pack or pad in a run
+  std::vector<std::vector<ir::SizeId>> others_;  // the same for all other blocks but the main block
+  std::vector<int> held_at_;  // for each slot: loops inside the place of its copy; -1: no copy
   std::vector<ir::SizeId> prefetch_;  // bytes ahead
 };
 
@@ -59,7 +59,7 @@ int relation_width();
 std::vector<std::string> context_names();
 std::vector<std::string> relation_names();
 
-// `values` are the sizes of the plan's nest, evaluated; out has room for the width.
+// `values` are the values of the sizes of the plan's nest; out has room for the width.
 void context_row(const Plan& plan, std::span<const std::int64_t> values, float* out);
 void relation_row(const Plan& plan, std::span<const std::int64_t> values, float* out);
 

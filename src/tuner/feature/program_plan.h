@@ -1,4 +1,5 @@
-// Rows of one loop program, of any kind that looks at the program and not at its configuration.
+// Makes rows for one loop program, of any kind that looks at the program and not at its
+// configuration.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace lathe::feature {
 class ProgramPlan {
  public:
   ProgramPlan(Kind kind, const ir::Nest& nest);  // not kConfiguration
-  // `values` are the sizes of the nest, evaluated; out has room for program_width(kind) floats.
+  // `values` are the values of the nest's sizes; out has room for program_width(kind) floats.
   void row(std::span<const std::int64_t> values, float* out) const;
 
  private:

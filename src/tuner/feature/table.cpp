@@ -1,4 +1,4 @@
-// Table 2 of one program as text.
+// Prints Table 2 of one program.
 #include <cmath>
 
 #include "compiler/analysis/footprint.h"
@@ -7,7 +7,7 @@
 namespace lathe::feature {
 namespace {
 
-// Four significant digits, whole numbers in full.
+// Prints four significant digits, but whole numbers in full.
 std::string number(double x) {
   if (x == std::floor(x)) return fmt::format("{:.0f}", x);
   return x < 1000 ? fmt::format("{:.3g}", x) : fmt::format("{:.0f}", x);

@@ -21,7 +21,7 @@ TreePlan::TreePlan(const ir::Nest& nest) {
   add_loops(nest, ir::kRoot, -1);
 }
 
-// The loops below `around`, whose own position is `parent`.
+// Adds the loops below `around`, whose own position is `parent`.
 void TreePlan::add_loops(const ir::Nest& nest, ir::LoopId around, int parent) {
   for (const ir::Item& item : nest.children(around)) {
     if (item.kind != ir::Item::Kind::kLoop) continue;
@@ -49,9 +49,9 @@ void TreePlan::row(std::span<const std::int64_t> values, float* out) const {
     return values[static_cast<std::size_t>(loop.extent)] == 1;
   };
 
-  int room = kTreeNodes;  // for loops that are not of the main chain
+  int room = kTreeNodes;  // for loops that are not around the main block
   for (const Loop& loop : loops_) room -= loop.block == 0 && !runs_once(loop);
-  // in the row; of a loop left out: of what is around it
+  // In the row; for a loop that is left out, the position of the loop around it.
   std::vector<int> position(loops_.size());
   int nodes = 0;
   for (std::size_t l = 0; l < loops_.size(); ++l) {

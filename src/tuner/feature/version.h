@@ -3,7 +3,7 @@
 
 namespace lathe::feature {
 
-// Stored with every model; a model of another version is refused.
+// It is stored with every model; a model of another version is refused.
 inline constexpr int kVersion = 1;
 
 }  // namespace lathe::feature

@@ -70,7 +70,7 @@ class Evaluation {
     const auto model = make_(global);
     if (local > 0)
       LATHE_TRY_STATUS(model->train(model::select(history_.rows, std::span(rows).first(local))));
-    if (!model->trained()) return {};  // a single record
+    if (!model->trained()) return {};  // of a single record
     const model::Rows fresh = model::select(history_.rows, unseen(rows, local));
     std::vector<float> scores(fresh.seconds.size());
     LATHE_TRY_STATUS(model->predict(fresh.features, fresh.width, scores));
@@ -82,8 +82,8 @@ class Evaluation {
     return {};
   }
 
-  // Those after the first `local` whose program is none of these: one measured twice is judged by
-  // nothing it was learnt from.
+  // Rows after the first `local` whose program is not among those: a program that was measured
+  // twice must not be judged by what taught it.
   std::vector<int> unseen(std::span<const int> rows, std::size_t local) const {
     std::unordered_set<std::uint64_t> known;
     for (const int row : rows.first(local))
@@ -98,7 +98,7 @@ class Evaluation {
   const ModelMaker& make_;
   const EvaluationOptions& options_;
   Shapes shapes_;                          // of the groups
-  std::vector<std::vector<int>> rows_of_;  // the groups
+  std::vector<std::vector<int>> rows_of_;  // of each group
   std::vector<Judged> judged_;
 };
 

@@ -1,5 +1,5 @@
-// How well models predict what they were not trained on: held-out configurations of a workload, or
-// held-out workloads.
+// Tells how well models predict what they were not trained on: held-out configurations of a
+// workload, or held-out workloads.
 #pragma once
 
 #include <functional>
@@ -14,23 +14,23 @@
 
 namespace lathe::learn {
 
-// An untrained model over a global one, which may be null.
+// Makes an untrained model over a global one, which may be null.
 using ModelMaker =
     std::function<std::unique_ptr<model::CostModel>(std::shared_ptr<const model::CostModel>)>;
 
-// Pairs of times closer than this are not judged.
+// Two times closer than this are not judged.
 inline constexpr double kJudgedApart = 0.05;
 
 struct EvaluationOptions {
-  // Rows of the judged group that the local model learns from, at random, three quarters of them at
+  // So many random rows of the judged group teach the local model, but three quarters of them at
   // most; the others are judged.
   int train_rows = 512;
-  // Shapes (history.h) that are held out: a global model learns from the others. Empty: each group
-  // by itself.
+  // Shapes (history.h) that are held out; a global model learns from the others. Empty: each group
+  // is judged by itself.
   std::vector<std::string> held_out;
-  // Each shape is held out in turn.
+  // Holds out each shape in turn.
   bool in_turn = false;
-  // In place of one trained here: of a file.
+  // A global model from a file, in place of one that is trained here.
   std::shared_ptr<const model::CostModel> global;
   std::uint64_t seed = 0;
 };
@@ -38,15 +38,15 @@ struct EvaluationOptions {
 struct Judged {
   Group group;
   int trained_on = 0, judged_on = 0;   // rows of the group
-  std::int64_t global_trained_on = 0;  // rows of others
+  std::int64_t global_trained_on = 0;  // rows of other groups
   model::Quality quality;
 };
 
-// One entry a group with something to tell apart. The error says what is missing.
+// One entry for each group with rows to tell apart. The error tells what is missing.
 Result<std::vector<Judged>> evaluate(const History& history, const ModelMaker& make,
                                      const EvaluationOptions& options);
 
-// Each group counts once.
+// The mean over groups; each group counts once.
 model::Quality mean_of(const std::vector<Judged>& judged);
 
 }  // namespace lathe::learn

@@ -39,7 +39,8 @@ bool Featurizer::append(const store::Record& record, std::vector<float>& out) {
 }
 
 int configuration_rows(const std::vector<Json>& configs, std::vector<float>& out) {
-  std::map<std::string, std::set<std::string>> labels;  // of each knob; none: a size
+  // Of each knob; a knob without labels is a size
+  std::map<std::string, std::set<std::string>> labels;
   for (const Json& config : configs)
     for (const auto& [name, value] : config.items()) {
       auto& of_knob = labels[name];

@@ -12,12 +12,14 @@
 
 namespace lathe::learn {
 
-// Keeps the naive nests of the workloads it met. The rows are those of feature::Extractor but for
-// the work of copies, where a sketch's open sizes bound some loops a little higher.
+// Keeps the naive nests of the workloads that it met. Its rows are those of feature::Extractor,
+// except that the work of copies may come out a little higher, where a sketch's open sizes bound
+// some loops less tightly.
 class Featurizer {
  public:
   explicit Featurizer(feature::Kind kind) : kind_(kind) {}
-  // Appends a row; false, and nothing is appended, where the record's trace does not replay.
+  // Appends a row. If the record's trace does not apply any more, appends nothing and returns
+  // false.
   bool append(const store::Record& record, std::vector<float>& out);
   int width() const;
 
@@ -32,9 +34,9 @@ class Featurizer {
   std::map<std::string, std::optional<Naive>> nests_;
 };
 
-// Rows of configurations whose knobs are known by name only: a column a name, in alphabetical
-// order; sizes as logarithms, choices as the number of their label among all in alphabetical order.
-// 0 where a configuration has no such knob.
+// Rows of configurations whose knobs are known by name only: one column for each name, in
+// alphabetical order. A size becomes its logarithm, a choice the number of its label among all
+// labels in alphabetical order. A configuration without the knob gets 0.
 int configuration_rows(const std::vector<Json>& configs, std::vector<float>& out);
 
 }  // namespace lathe::learn

@@ -9,7 +9,7 @@
 namespace lathe::learn {
 namespace {
 
-// What bounds the time of global_of_store.
+// These bound the time of global_of_store.
 constexpr int kRowsAGroup = 192, kRows = 3072;
 
 bool teaches(const model::Rows& rows) {

@@ -1,4 +1,4 @@
-// Training of global models from records.
+// Trains global models on records.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace lathe::learn {
 
-// What a global model carries over between: instruction set and width of vectors. `target` is
-// resolved.
+// The targets between which a global model carries over: instruction set and width of vectors.
+// `target` must be resolved.
 std::string target_class(const Target& target);
 
 struct GlobalOptions {
@@ -19,17 +19,18 @@ struct GlobalOptions {
   std::string target_class;
 };
 
-// The error says what is missing: two records that worked of one workload are the least.
+// Needs at least two records of one workload that succeeded; the error tells what is missing.
 Result<model::GlobalModel> train_global(const History& history, const GlobalOptions& options);
 
-// Four batches: a model of fewer records ranks little better than the analytic one does (not tuned
+// Four batches: a model of fewer records ranks hardly better than the analytic one (not tuned
 // further).
 inline constexpr int kLeastRecords = 256;
 
-// What tune uses where nobody named a model: trained on what the store has of other workloads of
-// the same operator on this target and CPU (a model of convolutions led matrix products astray: 53
-// for 98 GFLOP/s after 32 trials). None where that is less than kLeastRecords. Takes a fraction of
-// a second (TreeGRU: seconds): it reads and trains on a few thousand records at most.
+// The model that tuning begins with where nobody named one. It is trained on what the store has of
+// other workloads of the same operator on this target and CPU (a model of convolutions led matrix
+// products astray: they reached 53 GFLOP/s in place of 98 after 32 trials). None if there are fewer
+// than kLeastRecords. It takes a fraction of a second (TreeGRU: seconds), since it reads and trains
+// on a few thousand records at most.
 Result<std::optional<model::GlobalModel>> global_of_store(
     store::Store& store, const std::string& workload, const std::string& target,
     const std::string& cache_mode, const std::string& cpu, const GlobalOptions& options);

@@ -69,7 +69,7 @@ class Reader {
     const std::int64_t most = selection_.rows_a_group > 0 ? selection_.rows_a_group : count;
     std::int64_t met = 0;
     return store_.each(query, [&](const store::Record& record) {
-      // Record n is taken where n * most / count grows: `most` of them, evenly.
+      // Takes record n where n * most / count grows: `most` records, evenly spread.
       const bool taken = count <= most || (met + 1) * most / count > met * most / count;
       ++met;
       if (taken) add(record);

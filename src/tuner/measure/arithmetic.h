@@ -1,5 +1,5 @@
-// Operators over index expressions in f64, so that bounds read like formulas. A null expression is
-// 0.
+// Operators over index expressions in f64, with which bounds read like formulas. A null expression
+// is 0.
 #pragma once
 
 #include <utility>
@@ -41,7 +41,7 @@ inline Expr below(Expr a, Expr b) {
   return ir::binary(ir::BinaryOp::kLt, std::move(a), std::move(b));
 }
 inline Expr opposite(Expr a) { return apply(ir::UnaryOp::kNot, std::move(a)); }
-// Of conditions: null is false.
+// For conditions: null is false.
 inline Expr either(Expr a, Expr b) {
   if (!a || !b) return a ? a : b;
   return ir::binary(ir::BinaryOp::kOr, std::move(a), std::move(b));

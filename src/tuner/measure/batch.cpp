@@ -10,19 +10,20 @@
 namespace lathe::measure {
 namespace {
 
-// built before measuring starts, where both may not overlap
+// So many candidates are built before measuring starts, where both may not overlap.
 constexpr std::size_t kBurst = 16;
 constexpr double kLongestBurst = 2;  // seconds
-constexpr int kSamples = 64;         // of a visit, about: every one of them is stored
-// visits to others between two visits to one candidate, if there are others
+constexpr int kSamples = 64;         // of a visit, roughly: every one is stored
+// Visits of others between two visits of one candidate, if there are others.
 constexpr std::int64_t kGap = 5;
-constexpr std::int64_t kLeastGap = 2;  // the same where nothing was reported for so long
+constexpr std::int64_t kLeastGap = 2;  // used where nothing was reported for kSilence
 constexpr double kSilence = 0.5;       // seconds
-constexpr int kExtraVisits = 2;        // of one candidate, because of a disturbed machine
-constexpr double kHopeless = 10;       // times the best: not worth another run
-constexpr double kPatience = 100;      // times the best, for preparing and the first run
-constexpr double kLeastPatience = 1;   // seconds
-// shorter first runs say little: pages and caches are cold
+constexpr int kExtraVisits = 2;        // of a candidate, because the machine was disturbed
+// A candidate slower than this many times the best is not worth another run
+constexpr double kHopeless = 10;
+constexpr double kPatience = 100;     // limit for preparing and the first run, in times of the best
+constexpr double kLeastPatience = 1;  // seconds
+// In seconds. A shorter first run tells little, for pages and caches are cold.
 constexpr double kHopelessSeconds = 0.005;
 
 double seconds_since(Clock::time_point start) {
@@ -53,7 +54,7 @@ bool Batch::finished() const {
 bool Batch::may_build() const { return session_.overlap || build_phase_; }
 bool Batch::may_measure() const { return session_.overlap || !build_phase_; }
 
-// Few where each takes long, so that something is measured soon.
+// Stops at fewer candidates where each takes long, so that something is measured soon.
 bool Batch::burst_built() const {
   const bool long_enough = !to_load_.empty() && seconds_since(phase_began_) > kLongestBurst;
   return to_load_.size() >= kBurst || long_enough;
@@ -87,7 +88,7 @@ Status Batch::run(const std::function<bool()>& stop) {
   const KeepOff keep_off(session_);
   EventLoop loop = session_.loop();
   ReferenceJob reference(session_);
-  // on the runner, while the first candidates are built
+  // The runner computes the reference while the first candidates are built.
   bool computing = !reference.finished();
   measuring_ = computing;
   while (!finished()) {
@@ -106,7 +107,7 @@ Status Batch::run(const std::function<bool()>& stop) {
   return {};
 }
 
-// Stopped: what has been visited is reported with what is known, nothing new is begun.
+// Ends the batch: reports visited candidates with what is known, and begins nothing new.
 void Batch::abandon() {
   for (const auto& builder : session_.builders)
     if (builder->busy()) builder->helper().stop();
@@ -114,8 +115,6 @@ void Batch::abandon() {
   for (const auto& item : items_)
     if (!item->final && !item->outcome.visits.empty()) complete(*item);
 }
-
-// Building.
 
 void Batch::build(BuilderClient& builder, Item& item) {
   ++building_;
@@ -149,7 +148,7 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
     item.outcome = std::move(copy);
     return report(item);
   }
-  if (item.built.known)  // it says it is known, and we do not know it
+  if (item.built.known)  // the builder calls it known, but we do not know it
     return fail_item(
         item, {ErrorKind::kInternal, "the builder left out a program that was not measured", {}});
   if (const auto [twin, added] = in_flight_.emplace(hash, &item); !added) {
@@ -159,9 +158,9 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
   to_load_.push_back(&item);
 }
 
-// Measuring. Newly built candidates go first; the later visits are drawn at random from those whose
-// last is some visits ago, so that each candidate sees several moods of the machine. Slow programs
-// do not keep all results back until the last of them was visited once.
+// New candidates go first. Later visits are drawn at random among the candidates whose last visit
+// is some visits ago, so that each is measured in several states of the machine. Results need not
+// wait until the last slow program was visited once.
 
 void Batch::measure_next() {
   const bool silent = seconds_since(last_report_) > kSilence;
@@ -177,8 +176,8 @@ void Batch::measure_next() {
   if (item != nullptr) visit(*item);
 }
 
-// One whose last visit is at least `gap` visits ago, at random; with 0 the one whose last is
-// longest ago. Null: none.
+// A random candidate whose last visit is at least `gap` visits ago; with `gap` 0, the one whose
+// last visit is longest ago. Null if there is none.
 Batch::Item* Batch::take_rested(std::int64_t gap) {
   std::vector<std::size_t> rested;
   for (std::size_t i = 0; i < to_revisit_.size(); ++i)
@@ -192,7 +191,7 @@ Batch::Item* Batch::take_rested(std::int64_t gap) {
   return item;
 }
 
-// A first run that takes a hundred times the best will not be the best.
+// A candidate whose first run takes a hundred times the best will not be the best.
 double Batch::patience() const {
   return std::min(session_.options.timeout_seconds, std::max(kLeastPatience, kPatience * best_));
 }
@@ -214,7 +213,8 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
   item.first_seconds = loaded->first_seconds;
   log(LogLevel::kDebug, "candidate {}: prepared in {:.6f} s, first run {:.6f} s, error {:.3g}",
       item.outcome.tag, loaded->prepare_seconds, loaded->first_seconds, loaded->max_error);
-  // What rounding explains is no wrong answer: more was asked for than the types can give.
+  // An error that rounding explains is no wrong answer: the workload asks for more than its types
+  // can give.
   if (loaded->wrong && std::abs(loaded->got - loaded->want) <= loaded->bound)
     return fail_item(item, {ErrorKind::kInvalidArgument,
                             fmt::format("the error is {:.2g} of the largest output, as rounding "
@@ -297,11 +297,9 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   to_revisit_.push_back(&item);
 }
 
-// Outcomes.
-
 void Batch::run_failed(Item& item, const Error& error) {
   const bool died = !session_.runner->helper().running();
-  // time limits are generous already
+  // Time limits are generous already.
   const bool retry = died && error.kind != ErrorKind::kTimeout;
   if (retry && item.run_attempts++ == 0) return to_load_.push_front(&item);
   fail_item(item, error);

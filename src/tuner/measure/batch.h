@@ -1,4 +1,4 @@
-// One call of Measurer::measure: candidates flow from builders to the runner, events drive
+// One call of Measurer::measure: candidates go from the builders to the runner, and events drive
 // everything.
 #pragma once
 
@@ -17,7 +17,7 @@ class Batch {
  public:
   Batch(Session& session, std::vector<Candidate> candidates, double best_seconds,
         const std::function<void(Outcome)>& done);
-  // Errors are those of the reference; a candidate's are its outcome.
+  // Fails only with errors of the reference; an error of a candidate is its outcome.
   Status run(const std::function<bool()>& stop);
 
  private:
@@ -26,13 +26,13 @@ class Batch {
     std::int64_t id = 0;
     Built built;
     Outcome outcome;
-    double first_seconds = 0;  // of the checked run
+    double first_seconds = 0;  // of the first, checked run
     int build_attempts = 0, run_attempts = 0;
     int quiet_visits = 0, extra_visits = 0;
     std::int64_t last_turn = 0;
     bool final = false;
-    std::vector<Item*> twins;  // the same program, waiting for this one's outcome
-    Clock::time_point since;   // of the running request
+    std::vector<Item*> twins;  // candidates of the same program, waiting for this one's outcome
+    Clock::time_point since;   // when the running request began
   };
 
   bool finished() const;
@@ -52,7 +52,8 @@ class Batch {
   void visit(Item& item);
   void on_visited(Item& item, Result<runner::Visited> visited);
   Item* take_rested(std::int64_t gap);
-  // After a failure while measuring: once more if the process died, else the candidate's fault.
+  // Handles a failure while measuring: tries once more if the process died, else blames the
+  // candidate.
   void run_failed(Item& item, const Error& error);
   void fail_item(Item& item, const Error& error);
   void complete(Item& item);
@@ -68,8 +69,8 @@ class Batch {
   std::map<std::string, Item*> in_flight_;  // by program hash
   int building_ = 0;
   Clock::time_point last_report_ = Clock::now();
-  bool measuring_ = false;   // a request to the runner is under way
-  bool build_phase_ = true;  // where both may not happen at once
+  bool measuring_ = false;   // the runner works on a request
+  bool build_phase_ = true;  // matters where building and measuring may not overlap
   Clock::time_point phase_began_ = Clock::now();
   std::int64_t turn_ = 0;  // visits so far
   int extra_visits_left_ = 0;

@@ -16,7 +16,8 @@ using ir::UnaryOp;
 using namespace f64;
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
-constexpr double kMargin = 1 + 1e-6;  // on bounds that are compared, so that equal means beyond
+// On bounds that are compared, so that equality counts as beyond
+constexpr double kMargin = 1 + 1e-6;
 
 Expr nothing() { return number(0); }
 
@@ -31,12 +32,12 @@ Expr rounding(const Expr& x, Dtype dtype, double units = 1) {
   return where(at_most(size(x), number(interp::largest_of(dtype))), error, beyond);
 }
 
-// How many integers lie within `bound` of x, which is `gap` from the nearest.
+// How many integers lie within `bound` of x, which is `gap` away from the nearest.
 Expr steps(const Expr& bound, Expr gap) {
   return larger(nothing(), apply(UnaryOp::kCeil, minus(times(bound, kMargin), std::move(gap))));
 }
 
-// What is left of the bound of a number that lies `past` what cuts it off.
+// What is left of a bound if the number lies `past` the point that cuts it off.
 Expr less(const Expr& bound, Expr past) {
   return bound ? larger(nothing(), minus(bound, larger(nothing(), std::move(past)))) : nullptr;
 }
@@ -53,7 +54,7 @@ Ends ends_of(Dtype dtype) {
   }
 }
 
-// Whether a cast to a floating-point type rounds.
+// True if a cast to a floating-point type rounds.
 bool narrows(Dtype from, Dtype to) {
   if (!is_float(to) || to == Dtype::kF64 || from == Dtype::kBool)
     return to == Dtype::kF64 && from == Dtype::kI64;
@@ -122,7 +123,7 @@ Expr Bounds::bound_of(const Expr& e, const ir::Unary& n) {
   const auto function = [&](Expr moved) {
     return plus(d ? std::move(moved) : nullptr, rounding(f, e->dtype, interp::kFunctionUnits));
   };
-  // On the side where the function is steeper; a null d only ever is added.
+  // These take the side on which the function is steeper. A null d is only ever added.
   const auto upwards = [&] { return minus(apply(n.op, plus(x, d)), f); };
   const auto downwards = [&] { return minus(f, apply(n.op, minus(x, d))); };
   switch (n.op) {
@@ -162,7 +163,7 @@ Expr Bounds::bound_of(const Expr& e, const ir::Binary& n) {
                        : plus(times(da, size(b)), times(db, size(a)));
       break;
     case BinaryOp::kDiv:
-      // (d(a) + |v| d(b)) / (|b| - d(b)), which is unknown where b may be 0.
+      // (d(a) + |v| d(b)) / (|b| - d(b)); unknown where b may be 0.
       moved = db ? minus(over(plus(size(a), da), larger(minus(size(b), db), nothing())), size(v))
                  : over(da, size(b));
       break;
@@ -175,7 +176,7 @@ Expr Bounds::power_bound(const Expr& e, const ir::Binary& n) {
   const Expr da = bound(n.a), db = bound(n.b), a = size(value(n.a)), b = value(n.b), v = value(e);
   const Expr log = apply(UnaryOp::kLog, larger(a, number(1e-300)));
   Expr error = rounding(v, e->dtype, interp::kFunctionUnits);
-  if (e->dtype == Dtype::kF64)  // the exponent's rounding shows
+  if (e->dtype == Dtype::kF64)  // the rounding of the exponent shows
     error =
         plus(error, times(size(times(v, times(b, log))), 2 * (interp::unit_of(1, Dtype::kF64))));
   if (!da && !db) return error;
@@ -184,7 +185,7 @@ Expr Bounds::power_bound(const Expr& e, const ir::Binary& n) {
   return plus(times(size(v), minus(apply(UnaryOp::kExp, exponent), number(1))), error);
 }
 
-// An operand that lies far below the other does not matter.
+// An operand far below the other does not matter.
 Expr Bounds::largest_bound(const Expr& a, const Expr& b, bool smallest) {
   const Expr x = ir::cast(value(a), Dtype::kF64), y = ir::cast(value(b), Dtype::kF64);
   const Expr a_below = smallest ? minus(x, y) : minus(y, x),
@@ -232,7 +233,7 @@ Expr Bounds::bound_of(const Expr& e, const ir::Cast& n) {
   return plus(d, rounding(ir::cast(value(n.x), Dtype::kF64), to));
 }
 
-// Steps are at every whole number but 0, and none beyond the ends of the range.
+// There is a step at every whole number but 0, and none beyond the ends of the range.
 Expr Bounds::truncated_bound(const ir::Cast& n, Dtype to) {
   const Expr d = bound(n.x);
   if (!d) return nullptr;
@@ -245,7 +246,7 @@ Expr Bounds::truncated_bound(const ir::Cast& n, Dtype to) {
   return steps(less(d, larger(minus(x, number(high)), minus(number(low), x))), gap);
 }
 
-// NaN is no excuse for a doubt unless a bound is.
+// NaN alone makes no doubt; the operands need a bound.
 Expr Bounds::doubtful(const Expr& a, const Expr& b) {
   const Expr d = plus(bound(a), bound(b));
   if (!d) return nullptr;
@@ -279,7 +280,7 @@ Expr Bounds::doubt(const Expr& e) {
   if (n->a->dtype != Dtype::kBool) return doubtful(n->a, n->b);
   const Expr first = doubt(n->a), second = doubt(n->b);
   if ((n->op != BinaryOp::kAnd && !is_or) || (first && second)) return either(first, second);
-  // The other operand, which is sure, may decide alone.
+  // The other operand is certain and may decide alone.
   const Expr other = first || second ? value(first ? n->b : n->a) : nullptr;
   return other ? both(is_or ? opposite(other) : other, either(first, second)) : nullptr;
 }

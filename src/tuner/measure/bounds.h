@@ -1,10 +1,11 @@
-// The rounding bound of an expression as an expression: the rules of compiler/interp/scalar.h, so
-// that a compiled program computes for every element what the evaluator computes for one.
+// Writes the rounding bound of an expression as an expression. It follows the rules of
+// compiler/interp/scalar.h, so that a compiled program computes for every element what the
+// evaluator computes for one.
 //
-// Everything is f64 and says how far a program may be off; no expression where it is exact. The
-// bound of an operand is written once, so that bounds grow with their expressions: where scalar.h
-// looks at both sides of x, this takes the side on which the function moves further. NaN and
-// infinity: nothing is known.
+// Everything is f64 and tells how far a program may be off; there is no expression where it is
+// exact. The bound of an operand is written once, so that bounds grow no faster than their
+// expressions: where scalar.h looks at both sides of x, this takes the side on which the function
+// moves further. NaN and infinity mean that nothing is known.
 #pragma once
 
 #include <vector>
@@ -13,27 +14,27 @@
 
 namespace lathe::measure {
 
-// In f64 what is in a floating-point type.
+// f64 for a floating-point type, else the type itself.
 Dtype widened(Dtype dtype);
 
 class Bounds {
  public:
-  // by_tensor[t]: the tensor that holds the bounds of t, or -1 where t is exact; of a bool 1 where
-  // it may be either.
+  // by_tensor[t] is the tensor that holds the bounds of t, or -1 where t is exact. The bound of a
+  // bool is 1 where it may be either.
   explicit Bounds(const std::vector<int>& by_tensor) : by_tensor_(by_tensor) {}
 
-  // The expression in f64, rounded only by its casts.
+  // The expression in f64, rounded by its casts only.
   ir::Expr value(const ir::Expr& e) const;
-  // Null: exact.
+  // The bound of the expression; null: it is exact.
   ir::Expr bound(const ir::Expr& e);
-  // Rounding may turn a condition or a step in what was asked for.
+  // True if rounding may turn a condition or move a step in the expressions so far.
   bool jumps() const { return jumps_; }
 
-  // Where an error of an integer may wrap it around, anything is possible.
+  // The bound of an integer that an error may wrap around: then anything is possible.
   static ir::Expr wrapped(const ir::Expr& value, ir::Expr bound, Dtype dtype);
 
  private:
-  // Of a bool: whether it may be either. Null: it may not.
+  // Whether a bool may be either; null: it may not.
   ir::Expr doubt(const ir::Expr& e);
   ir::Expr doubtful(const ir::Expr& a, const ir::Expr& b);
   ir::Expr bound_of(const ir::Expr& e, const ir::Unary& n);

@@ -1,5 +1,5 @@
-// What the tuner and `lathe-builder` say to each other; the greeting, kFailed and the way errors
-// travel are the runner's.
+// The messages between the tuner and `lathe-builder`. The greeting, kFailed and the form of errors
+// are the runner's.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,40 @@ enum BuildType : std::uint32_t {
   kBuild,
   kBuildProgram,
   kBuildPeak,
-  kBuildStream,  // to the builder
+  kBuildStream,  // to the builder, like those above
   kSetUp = 120,
-  kBuilt,  // from it
+  kBuilt,  // from the builder, like kSetUp
 };
 
 // Reply: kSetUp.
 struct Setup {
   std::string workload;           // te::print_program
   std::string target;             // canonical text
-  bool free_layout = false;       // of the contract, which the text does not carry
-  std::int64_t memory_bytes = 0;  // address space beyond what the builder takes at rest
-  std::vector<int> cpus;          // that it may run on; empty: any
+  bool free_layout = false;       // of the contract; the text does not carry it
+  std::int64_t memory_bytes = 0;  // address space beyond what the idle builder takes
+  std::vector<int> cpus;          // on which it may run; empty: any
 };
 
-// Reply: kBuilt, or kFailed where the candidate cannot be built.
+// Reply: kBuilt; kFailed where the candidate cannot be built.
 struct BuildRequest {
   std::string trace;  // JSON
-  bool anew = false;  // build it even if it is known
-  // hashes of programs measured since the last request: not built again
+  bool anew = false;  // build it even if its program is known
+  // Hashes of programs measured since the last request; they are not built again.
   std::vector<std::string> known;
 };
-// kBuildProgram: another program than the workload, under a plain schedule: its reference. Reply:
-// kBuilt.
+// kBuildProgram: builds a reference, whose text is not the workload's, under a plain
+// schedule. Reply: kBuilt.
 struct BuildProgram {
   std::string text;
 };
-// kBuildPeak, without a body: a kernel of independent multiply-adds on all of the target's threads.
-// Reply: kBuilt.
+// kBuildPeak, without a body: builds a kernel of independent multiply-adds for all of the target's
+// threads. Reply: kBuilt.
 struct BuiltPeak {
   Built built;
   double flops = 0;  // of one run
 };
-// kBuildStream: a kernel that reads and writes so many bytes, rounded to vectors, on all of the
-// target's threads. Reply: kBuilt.
+// kBuildStream: builds a kernel that reads and writes so many bytes, rounded to vectors, on all of
+// the target's threads. Reply: kBuilt.
 struct BuildStream {
   std::int64_t read = 0, written = 0;
 };

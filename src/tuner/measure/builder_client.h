@@ -1,4 +1,4 @@
-// `lathe-builder` seen from a measurer.
+// `lathe-builder` as a measurer sees it.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ class BuilderClient {
   template <class T>
   using Then = std::function<void(Result<T>)>;
 
-  // `known`: hashes of the programs measured in this session, in order; grows, outlives this.
+  // `known`: hashes of the programs measured in this session, in order. It grows and must outlive
+  // this object.
   BuilderClient(std::string program, Setup setup, const std::vector<std::string>& known);
 
   Helper& helper() { return helper_; }
@@ -26,11 +27,11 @@ class BuilderClient {
   void build(const std::string& trace_json, double seconds, const Then<Built>& then) {
     build(trace_json, false, seconds, then);
   }
-  // Also if its program is known: for those who need the code again.
+  // Builds even a known program, for callers that need its code again.
   void build_anew(const std::string& trace_json, double seconds, const Then<Built>& then) {
     build(trace_json, true, seconds, then);
   }
-  // The program under a plain schedule, for its result.
+  // Builds the text under a plain schedule, to compute its result.
   void build_program(const std::string& text, double seconds, const Then<Built>& then);
   void build_peak(double seconds, const Then<BuiltPeak>& then);
   void build_stream(const BuildStream& stream, double seconds, const Then<Built>& then);
@@ -42,7 +43,7 @@ class BuilderClient {
   Helper helper_;
   Setup setup_;
   const std::vector<std::string>& known_;
-  int told_setup_ = 0;  // generation
+  int told_setup_ = 0;  // the generation that knows the setup
   std::size_t told_known_ = 0;
 };
 

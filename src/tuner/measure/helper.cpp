@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kStarvedFactor = 4;
 constexpr double kBusyShare = 0.5;
-constexpr int kPatienceMs = 200;  // for a process that has closed its end to be gone
+constexpr int kPatienceMs = 200;  // for the end of a process that has closed its channel
 
 Clock::duration seconds(double s) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
@@ -49,7 +49,7 @@ void Helper::request(std::uint32_t type, std::string body, std::vector<int> fds,
   Status status = start();
   cpu_at_request_ = process_ ? process_->cpu_seconds() : 0;
   if (status) status = process_->channel().send(type, body, fds);
-  // Reported from on_event() like every other failure.
+  // on_event() reports it, like every other failure.
   if (!status) {
     unsent_ = status.error();
     deadline_ = Clock::now();
@@ -110,7 +110,7 @@ Helper::Reply Helper::take_reply(bool& finished) {
   return runner::Message{};
 }
 
-// The deadline has passed: says whether to wait on, and moves it.
+// The deadline has passed: tells whether to wait on, and moves the deadline.
 bool Helper::starved() {
   const double used = process_->cpu_seconds() - cpu_at_request_;
   if (used > kBusyShare * limit_ || Clock::now() >= last_deadline_) return false;
@@ -143,7 +143,7 @@ void EventLoop::wait(double most_seconds) {
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
-  // a signal: the caller looks at its stop flag
+  // A signal came: the caller looks at its stop flag.
   if (::poll(entries.data(), entries.size(), timeout) < 0) return;
   for (std::size_t i = 0; i < polled.size(); ++i)
     if (entries[i].revents != 0 || Clock::now() >= polled[i]->deadline()) polled[i]->on_event();

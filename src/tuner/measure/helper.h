@@ -1,5 +1,5 @@
-// A helper process seen from the tuner: one request at a time, and whatever goes wrong is an error
-// of that request.
+// A helper process as the tuner sees it: it works on one request at a time, and whatever goes wrong
+// is an error of that request.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@
 
 namespace lathe::measure {
 
-// for what a helper is told first: inputs and the reference are copied
+// For the first messages, which copy inputs and the reference.
 inline constexpr double kSetupSeconds = 60;
 
 using Clock = std::chrono::steady_clock;
 
-// What a failure of the process itself is called.
+// How to name a failure of the process itself.
 struct Role {
   std::string name;      // "builder", "runner"
   std::string program;   // path
@@ -33,23 +33,23 @@ class Helper {
 
   explicit Helper(Role role) : role_(std::move(role)) {}
 
-  // Starts the process if it does not run. A new generation knows nothing of what the last one was
+  // Starts the process if it does not run. A new generation knows nothing that the last one was
   // told.
   Status start();
   void stop();
   bool running() const { return process_.has_value(); }
   int generation() const { return generation_; }
   bool busy() const { return static_cast<bool>(continue_); }
-  int fd();  // to poll while busy
+  int fd();  // to poll while it is busy
   Clock::time_point deadline() const { return deadline_; }
 
-  // The reply, or the error that stands for it, goes to `then`, from on_event(). An error leaves
-  // the process running only if it sent that error itself. `seconds` is what a process needs that
-  // has a processor to itself: one that got less than half of one is given up to four times as
-  // long.
+  // Sends a request. on_event() passes the reply to `then`, or the error that stands for it. After
+  // an error the process runs on only if it sent that error itself. `seconds` suffices for a
+  // process with a processor to itself; one that got less than half of a processor may take up to
+  // four times as long.
   void request(std::uint32_t type, std::string body, std::vector<int> fds, double seconds,
                Continue then);
-  // The descriptor is readable, or the deadline has passed.
+  // Call it when the descriptor is readable or the deadline has passed.
   void on_event();
 
  private:
@@ -68,13 +68,13 @@ class Helper {
   std::optional<Error> unsent_;
 };
 
-// Waits for events of helpers and hands them out.
+// Waits for events of helpers and passes them on.
 class EventLoop {
  public:
   explicit EventLoop(std::vector<Helper*> helpers) : helpers_(std::move(helpers)) {}
-  // Until something happened, or `most` seconds.
+  // Waits until something happens, but `most_seconds` at most.
   void wait(double most_seconds);
-  // Until `helper` has finished its request.
+  // Waits until `helper` has finished its request.
   void finish(Helper& helper);
 
  private:

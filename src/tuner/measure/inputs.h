@@ -1,4 +1,4 @@
-// The tensors a workload is measured and checked on.
+// The tensors on which a workload is measured and checked.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace lathe::measure {
 
-// The program's inputs and outputs as plain borders, in declared order.
+// The workload's inputs and outputs as row-major borders, in declared order.
 std::vector<tensor::Border> plain_inputs(const te::Program& program);
 std::vector<tensor::Border> plain_outputs(const te::Program& program);
 
-// Row-major values of every input, exactly representable in its type. Random and never zero (zeros
-// hide wrong addresses, and hardware multiplies them faster); positive where the program takes
-// logarithms, roots or powers; whole and small for integer types, so that sums stay exact.
+// Row-major values of every input, exact in its type. They are random and never zero, because zeros
+// hide wrong addresses and some hardware multiplies them faster; positive where the workload takes
+// logarithms, roots or powers; small whole numbers for integer types, so that sums stay exact.
 std::vector<std::vector<double>> random_inputs(const te::Program& program, std::uint64_t seed);
 
-// The file that `lathe-runner` takes: every tensor in `dtype_of` its border, at file_offsets().
+// The file that `lathe-runner` takes: every tensor in the type of its border, at file_offsets().
 Result<runner::Fd> inputs_file(const std::vector<tensor::Border>& borders,
                                const std::vector<std::vector<double>>& values);
 

@@ -1,8 +1,8 @@
-// Builders and runners: from a trace to verified, trustworthy times on the real machine.
+// Builders and runners turn a trace into verified, trustworthy times on the real machine.
 //
-// Builders (`lathe-builder`) and the runner (`lathe-runner`) are separate processes started by
-// exec, spoken to over pipes. Whatever a candidate does (crash, hang, eat memory, write out of
-// bounds, compute nonsense) costs that one trial.
+// Builders (`lathe-builder`) and the runner (`lathe-runner`) are separate processes. Whatever a
+// candidate does (it may crash, hang, eat memory, write out of bounds, compute nonsense), it costs
+// only that trial.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@
 namespace lathe::measure {
 
 struct Candidate {
-  int tag = 0;            // the caller's
+  int tag = 0;            // the caller's own number
   schedule::Trace trace;  // concrete
-  // values' numbers in the space it is of, where it is of one: replays look it up
+  // Indices of its knobs' values, if it comes from a space: a recording looks it up by these.
   std::vector<std::uint16_t> config;
 };
 
@@ -32,109 +32,115 @@ struct Built {
   int tag = 0;
   std::optional<Error> error;
   std::vector<std::byte> library;  // shared object; empty if `known`
-  bool known = false;              // the program was measured before in this session: not built
+  bool known = false;  // this session has measured the program before, so it was not built
   std::vector<tensor::Border> inputs, outputs;  // as the candidate stores them
-  std::string program_hash;                     // of the flat program
+  std::string program_hash;                     // hash of the flat program
   int spills = 0;
-  double loads_per_multiply = 0;  // of vectors, in all of the program; 0: it does not multiply
+  // Loads of vectors in the whole program for each multiplication; 0: it does not multiply
+  double loads_per_multiply = 0;
   std::int64_t code_bytes = 0;
   double lower_seconds = 0, codegen_seconds = 0, link_seconds = 0;
 };
 
+// One visit: a candidate is timed for a few milliseconds, among visits of others.
 struct Visit {
-  // one entry a timed call (a batch of calls where one is too short: its mean)
+  // One entry for each timed call; where a call is too short, for a group of calls: their mean.
   std::vector<double> seconds;
   double sentinel_seconds = 0;
-  // Of calls that the scheduler disturbed, without the time that they did not run. They do not
+  // Calls that the scheduler disturbed, without the time in which they did not run. They do not
   // count.
   std::vector<double> disturbed;
 };
 
 struct Outcome {
   int tag = 0;
-  std::optional<Error> error;  // of build, run or check; then there are no times
+  std::optional<Error> error;  // of building, running or checking; if set, there are no times
   std::vector<Visit> visits;
-  // robust estimate: median of the visits' lower quartiles, sentinel-gated
+  // The estimate: the median of the visits' lower quartiles, without visits that the sentinel rules
+  // out.
   double seconds = 0;
-  bool dropped_early = false;  // slower than drop_factor times the best: visited once
+  bool dropped_early = false;  // slower than drop_factor times the best, so visited only once
   double numerical_error = 0;  // largest |got - want| over largest |want|
   std::string program_hash;
-  std::string duplicate_of_hash;  // same program measured before in this session: times copied
+  // This session has measured the program before: its times were copied
+  std::string duplicate_of_hash;
   int spills = 0;
   double build_seconds = 0, run_seconds = 0;
 };
 
 enum class CacheMode { kWarm, kCold };
 
-// How fast the machine is, or was beside a race; 0: not known. A neighbour on the same machine
-// slows both without a trace in the scheduler.
+// How fast the machine is, or was during a race; 0: not known. A neighbour on the same machine
+// slows both kernels, and the scheduler shows no trace of it.
 struct Speed {
-  double peak_flops = 0;        // multiply-adds in f32, FLOP/s, on the target's threads
+  double peak_flops = 0;        // of multiply-adds in f32 on the target's threads, FLOP/s
   double sentinel_seconds = 0;  // of the sentinel kernel
 };
-// Of the speed `known`, at most 1: what the slower of the two kernels says.
+// The share of the speed `known`, at most 1: the slower of the two kernels decides.
 double share_of(const Speed& now, const Speed& known);
-inline constexpr double kSameSpeed = 0.95;  // a smaller share is a disturbed machine
+inline constexpr double kSameSpeed = 0.95;  // a smaller share means a disturbed machine
 
 struct RaceOptions {
   CacheMode cache = CacheMode::kWarm;
-  double seconds = 3;  // until the winner is clear, or so long
-  // longest where the machine is disturbed: waits for it, races again
+  double seconds = 3;  // until the winner is clear, but no longer than this
+  // The longest time to wait for a disturbed machine and to race again, in seconds.
   double patience = 0;
-  // for all of it; who is not built after half of that does not take part; 0: none
+  // Limit for the whole race, in seconds; 0: none. A candidate that is not built after half of it
+  // takes no part.
   double limit = 0;
-  // the fastest that this machine was seen; 0: what it is while it races
+  // The fastest that this machine was seen; 0: as fast as it is during the race.
   Speed known;
-  std::function<bool()> stop;  // ends it at once, with what it knows
+  std::function<bool()> stop;  // ends the race at once, with what is known
 };
 struct Racer {
-  // often enough to say something, or it failed; else it was not built in time, or stopped
+  // True if it ran often enough to tell something, or failed; else it was not built in time, or
+  // stopped.
   bool ran = false;
   bool failed = false;
-  double seconds = 0;             // median of its rounds; infinity where it failed
-  double spread = 0;              // half of their interquartile range, over that
+  double seconds = 0;             // median of its rounds; infinity if it failed
+  double spread = 0;              // half the interquartile range of its rounds, over that median
   double loads_per_multiply = 0;  // as Built has it
 };
 struct RaceOutcome {
   std::vector<Racer> racers;  // in the order of the candidates
-  Speed speed;                // beside the rounds that count
+  Speed speed;                // during the rounds that count
   bool disturbed = false;     // there were too few quiet rounds, so all of them count
 };
 
 struct Options {
-  // processes the tuner may keep busy, builders and runner together
+  // Processes that the tuner may keep busy: builders and runner together.
   int jobs = 2;
   CacheMode cache = CacheMode::kWarm;
-  double min_seconds = 0.008;  // timed, a visit
-  // at most, but for repeated ones, spread over the batch; 0: candidates are run once and checked,
-  // not timed
+  double min_seconds = 0.008;  // timed in each visit
+  // Visits of a candidate at most, spread over the batch; repeated ones are extra. 0: candidates
+  // run once and are checked, but not timed.
   int visits = 3;
-  double drop_factor = 3;            // dropped early past this times the best
-  double enough_factor = 1.5;        // past this times the best, one undisturbed visit tells enough
-  double sentinel_tolerance = 0.03;  // a visit whose sentinel drifts further is repeated
-  double timeout_seconds = 5;        // a candidate, all visits' first run included
+  double drop_factor = 3;      // a candidate slower than so many times the best is dropped early
+  double enough_factor = 1.5;  // beyond so many times the best, one undisturbed visit is enough
+  double sentinel_tolerance = 0.03;       // a visit whose sentinel drifts further is repeated
+  double timeout_seconds = 5;             // for a candidate, the first run of all visits included
   std::int64_t memory_bytes = 4LL << 30;  // address space a runner may take beyond its tensors
-  std::uint64_t seed = 0;                 // of the random inputs
-  // where wrong answers leave workload, trace and library; empty: the temporary folder
+  std::uint64_t seed = 0;                 // for the random inputs
+  // Where wrong answers leave workload, trace and library; empty: in the temporary folder.
   std::string reproducer_folder;
-  // of references; empty: $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; "-": none
+  // For references; empty: $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; "-": none.
   std::string cache_folder;
-  // The helper programs; empty: beside this program, in $LATHE_LIBEXEC, or where they were
-  // installed.
+  // Paths of the helpers. Empty: they are beside this executable, in $LATHE_LIBEXEC, or where they
+  // were installed.
   std::string builder, runner;
 };
 
-// Measures batches of one workload on one target. Results arrive through `done` as each is final,
-// in any order; returns when all are. `best_seconds` is the best known so far (infinity: none), for
-// early drop. Stops between candidates when `stop` says so.
+// Measures batches of one workload on one target. `done` gets each result as soon as it is final,
+// in any order; measure() returns when all are. `best_seconds` is the best time known so far
+// (infinity: none), for early drops. It stops between candidates when `stop` returns true.
 class Measurer {
  public:
   virtual ~Measurer() = default;
   virtual Status measure(std::vector<Candidate> batch, double best_seconds,
                          const std::function<void(Outcome)>& done,
                          const std::function<bool()>& stop) = 0;
-  // Final race: candidates interleaved, round by round. Peak and sentinel are measured in every
-  // round: one in which the machine is disturbed does not count, as long as time is left for
+  // The race: candidates take turns, round by round. Every round also measures the peak and the
+  // sentinel; one in which the machine is disturbed does not count, as long as there is time for
   // others.
   virtual Result<RaceOutcome> race(const std::vector<Candidate>& candidates,
                                    const RaceOptions& options) = 0;

@@ -17,8 +17,7 @@ class ProcessMeasurer final : public Measurer {
   explicit ProcessMeasurer(Session session) : session_(std::move(session)) {
     remove_abandoned_folders();
   }
-  // What killed builders left, its own and those of tuners that were killed shortly before it
-  // began.
+  // Removes what killed builders left: its own, and those of tuners killed shortly before it began.
   ~ProcessMeasurer() override {
     for (Helper* helper : session_.helpers()) helper->stop();
     remove_abandoned_folders();
@@ -50,7 +49,7 @@ Status check_options(const Target& target, const Options& options) {
   return {};
 }
 
-// The last processors are timed on: the first ones serve most interrupts.
+// Times on the last processors, because the first ones serve most interrupts.
 void place(Session& session) {
   const auto cpus = allowed_cpus();
   const auto timed = static_cast<std::size_t>(session.target.as_cpu().threads);
@@ -82,7 +81,7 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, cons
   session.runner = std::make_unique<RunnerClient>(runner, workload,
                                                   LATHE_TRY(inputs_file(borders, session.inputs)));
   auto measurer = std::make_unique<ProcessMeasurer>(std::move(session));
-  Session& own = measurer->session_;  // where `known` stays
+  Session& own = measurer->session_;  // `known` stays here
   const Setup setup{te::print_program(program), target.text(), program.contract.free_layout,
                     options.memory_bytes, own.overlap ? own.other_cpus : std::vector<int>{}};
   const int builders = own.overlap ? options.jobs - threads : options.jobs;

@@ -1,4 +1,4 @@
-// How fast the machine is: multiply-adds, and memory.
+// Measures how fast the machine is: its multiply-adds, and its memory.
 #include <algorithm>
 
 #include "tuner/measure/inputs.h"
@@ -9,12 +9,12 @@ namespace {
 
 constexpr double kLimitSeconds = 60;
 constexpr double kSampleSeconds = 50e-6;
-// of each direction; more is no other memory
+// In bytes, of each direction; more would measure the same memory.
 constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;
-// in all, where that is not too few or too many runs
+// In bytes, of all runs, unless that means too few or too many runs.
 constexpr double kStreamedBytes = 2e9;
 
-// Seconds of the fastest of `repeats` runs.
+// The seconds of the fastest of `repeats` runs.
 Result<double> fastest_run(Session& session, const Built& kernel, const runner::Fd& inputs,
                            const runner::Fd& outputs, int repeats, bool cold) {
   Result<double> fastest = fail(ErrorKind::kInternal, "nothing was executed");
@@ -29,7 +29,7 @@ Result<double> fastest_run(Session& session, const Built& kernel, const runner::
   return fastest;
 }
 
-// In memory, of the size that the kernel's tensors take there.
+// A file in memory, of the size that the kernel's tensors take there.
 Result<runner::Fd> file_for(const std::vector<tensor::Border>& borders) {
   return runner::make_memory_file("lathe-tensors", runner::file_offsets(borders).back());
 }

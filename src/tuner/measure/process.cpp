@@ -17,14 +17,14 @@
 namespace lathe::measure {
 namespace {
 
-// posix_spawn's two objects, released.
+// Holds the two objects that posix_spawn needs, and releases them.
 struct SpawnSetup {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   explicit SpawnSetup(int channel_end) {
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawnattr_init(&attributes);
-    // Not close-on-exec afterwards, also where it already has that number.
+    // This clears close-on-exec, even where the descriptor already has that number.
     ::posix_spawn_file_actions_adddup2(&files, channel_end, runner::kChannelFd);
     ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     sigset_t none, all;
@@ -42,7 +42,7 @@ struct SpawnSetup {
   }
 };
 
-// Waits for the child for some milliseconds; true when it is over.
+// Waits some milliseconds for the child; returns true when it is over.
 bool reap(pid_t pid, int patience_ms, int& status) {
   for (int waited = 0;; ++waited) {
     const pid_t got = ::waitpid(pid, &status, WNOHANG);
@@ -87,7 +87,7 @@ Process::End Process::stop(int patience_ms) {
   End end;
   if (pid_ < 0) return end;
   int status = 0;
-  // Its own end comes first: what it says is why it ended.
+  // If it ended by itself, that tells why.
   const bool over = reap(pid_, patience_ms, status);
   ::kill(-pid_, SIGKILL);  // and whatever it started
   if (!over) {

@@ -1,4 +1,4 @@
-// Helper processes: started by exec, never left behind.
+// Helper processes: started by exec, and never left behind.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,8 @@
 namespace lathe::measure {
 
 // A running child at the other end of a channel. It is its own process group (Ctrl-C does not reach
-// it), is killed with everything it started when this object goes, and dies with its parent.
+// it). When this object goes it is killed with everything that it started; it also dies with its
+// parent.
 class Process {
  public:
   static Result<Process> start(const std::string& path);
@@ -22,14 +23,13 @@ class Process {
   runner::Channel& channel() { return channel_; }
   pid_t pid() const { return pid_; }
   double cpu_seconds() const;  // that it has used so far
-  // Ends it and says how it had ended if it was over already: "it exited with status 3", "SIGKILL
-  // ended it".
+  // How the process ended, if it was over already: "it exited with status 3", "SIGKILL ended it".
   struct End {
     std::string text;
     bool killed_by_system = false;  // SIGKILL that was not ours: the machine ran out of memory
-    int status = 0;                 // of wait; -1 if it still ran
+    int status = 0;                 // as wait gives it; -1 if it still ran
   };
-  // Waits `patience_ms` for a process that is ending by itself.
+  // Ends the process; first waits `patience_ms` in case it is ending by itself.
   End stop(int patience_ms = 0);
 
  private:

@@ -1,5 +1,5 @@
-// The final race: candidates interleaved round by round, so that a disturbance hits all of them
-// alike, with the machine's own speed measured in every round.
+// The race: candidates take turns round by round, so that a disturbance hits all of them alike.
+// Every round also measures the machine's own speed.
 #include "tuner/measure/race.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 namespace lathe::measure {
 namespace {
 
-constexpr double kRoundSeconds = 0.004;     // timed, a candidate and round
-constexpr double kClear = 0.01;             // a lead the quartiles must not overlap by
-constexpr double kNear = 0.02;              // who is not so near to the fastest will not win
-constexpr double kCertain = 0.0025;         // of a median: twice its standard error, about
-constexpr std::size_t kFewestSettled = 10;  // laps that such an error can be told from
-constexpr int kProbes = 10;                 // runs of the peak's kernel in a round
+constexpr double kRoundSeconds = 0.004;     // timed, for each candidate and round
+constexpr double kClear = 0.01;             // the lead of a clear winner, between quartiles
+constexpr double kNear = 0.02;              // a racer further from the fastest will not win
+constexpr double kCertain = 0.0025;         // for a median: roughly twice its standard error
+constexpr std::size_t kFewestSettled = 10;  // so many laps tell such an error
+constexpr int kProbes = 10;                 // runs of the peak kernel in a round
 constexpr double kNap = 0.05;               // seconds between two looks at a stop flag
-constexpr double kLongestRest = 0.4;        // between two rounds on a disturbed machine
+constexpr double kLongestRest = 0.4;        // seconds between two rounds on a disturbed machine
 
 double race_seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -41,7 +41,7 @@ Speed Track::fastest(const Speed& known) const {
       fastest.peak_flops = std::max(fastest.peak_flops, lap.speed.peak_flops);
       if (lap.speed.sentinel_seconds > 0) sentinels.push_back(lap.speed.sentinel_seconds);
     }
-  // The least of many short runs says more of chance than of the machine.
+  // The least of many short runs tells more about chance than about the machine.
   const double least = quantile(std::move(sentinels), 0.2);
   if (least < 1e300 && (fastest.sentinel_seconds == 0 || least < fastest.sentinel_seconds))
     fastest.sentinel_seconds = least;
@@ -61,7 +61,7 @@ bool Track::all_have(std::size_t laps, bool only_quiet, const Speed& known) cons
   return true;
 }
 
-// The fastest by medians leads the second so far that their middle halves do not meet.
+// True if the fastest by medians leads the second so far that their middle halves do not meet.
 bool Track::winner_is_clear(const Speed& known) const {
   std::vector<std::vector<double>> running;
   for (std::size_t i = 0; i < laps_.size(); ++i)
@@ -159,7 +159,7 @@ class Race {
     return stopped_;
   }
 
-  // What this helper does is given up where the race is stopped.
+  // Waits for a helper, but gives up what it does when the race is stopped.
   void finish(Helper& helper) {
     while (helper.busy() && !stopped()) loop_.wait(kNap);
     if (helper.busy()) helper.stop();
@@ -234,7 +234,7 @@ class Race {
     finish(session_.runner->helper());
   }
 
-  // FLOP/s; 0 where it cannot be measured, which is not tried again.
+  // The peak in FLOP/s; 0 where it cannot be measured, which is not tried again.
   double probe() {
     if (peak_unknown_) return 0;
     const auto peak = measure_peak(session_, kProbes);
@@ -263,7 +263,7 @@ class Race {
           return;
       } else if (track_.all_have(kFewestRounds, false, known)) {
         if (past >= std::max(options_.seconds, options_.patience)) return;
-        // Waiting costs the neighbours less than racing for nothing.
+        // To wait costs the neighbours less than to race for nothing.
         for (double rested = 0; rested < rest && !stopped(); rested += kNap)
           std::this_thread::sleep_for(std::chrono::duration<double>(kNap));
         rest = std::min(kLongestRest, 2 * rest);

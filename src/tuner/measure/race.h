@@ -1,4 +1,4 @@
-// What the rounds of a race say, and which of them count. Internal to this room.
+// Tells what the rounds of a race say, and which of them count. Internal to this room.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace lathe::measure {
 
-// of each candidate, where there is time for them
+// For each candidate, if there is time for them.
 inline constexpr std::size_t kFewestRounds = 5;
-inline constexpr std::size_t kFewestQuiet = 3;  // undisturbed ones that make a race undisturbed
+inline constexpr std::size_t kFewestQuiet = 3;  // so many undisturbed laps make a race undisturbed
 
 // One candidate in one round.
 struct Lap {
   double seconds = 0;  // median of its calls
   bool counts = true;  // the scheduler left calls alone
-  Speed speed;         // beside it
+  Speed speed;         // measured in the same round
 };
 
 class Track {
@@ -27,14 +27,15 @@ class Track {
   void leave_out(std::size_t racer) { absent_[racer] = true; }
   bool runs(std::size_t racer) const { return !failed_[racer] && !absent_[racer]; }
 
-  // `known`, or faster where these laps saw that.
+  // `known`, or faster if these laps saw that.
   Speed fastest(const Speed& known) const;
-  // Every racer that runs has so many laps; quiet ones on a machine that is known to be so fast.
+  // True if every racer that runs has so many laps; `only_quiet` counts the quiet ones, on a
+  // machine that is known to be so fast.
   bool all_have(std::size_t laps, bool only_quiet, const Speed& known) const;
   bool winner_is_clear(const Speed& known) const;
-  // More laps would hardly move the medians of those that may still win.
+  // True if more laps would hardly move the medians of those that may still win.
   bool is_settled(const Speed& known) const;
-  // Of the quiet laps where each has enough of them; else of all laps, and it says so.
+  // Takes the quiet laps if each racer has enough of them; else all laps, and says so.
   RaceOutcome outcome(const Speed& known) const;
 
  private:

@@ -21,8 +21,8 @@ using namespace f64;
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Writes the stages of a reference: each stage of the program in f64, and what computes its bound
-// beside it.
+// Writes the stages of a reference: each stage of the workload in f64, and beside it the one that
+// computes its bound.
 class ReferenceWriter {
  public:
   explicit ReferenceWriter(te::Program program)
@@ -31,7 +31,7 @@ class ReferenceWriter {
     result_.tensors = program_.tensors;
     for (te::Tensor& tensor : result_.tensors) {
       tensor.dtype = widened(tensor.dtype);
-      tensor.constant = false;  // nothing is worth preparing for one run
+      tensor.constant = false;  // for a single run, prepare() gains nothing
     }
   }
 
@@ -52,7 +52,7 @@ class ReferenceWriter {
     return program_.tensors[static_cast<std::size_t>(stage.tensor)];
   }
 
-  // A new tensor beside that of the stage.
+  // Makes a new tensor beside that of the stage.
   int tensor_beside(const te::Stage& stage, const char* what, te::TensorRole role) {
     std::string name = tensor_of(stage).name + "_" + what;
     while (result_.find(name) >= 0) name += "_";
@@ -61,7 +61,7 @@ class ReferenceWriter {
     return static_cast<int>(result_.tensors.size()) - 1;
   }
 
-  // The same loops, another body.
+  // Makes a stage with the same loops and another body.
   Expr reduced(const te::Stage& stage, const char* what, ir::ReduceOp op, Expr body) {
     te::Stage made = stage;
     made.tensor = tensor_beside(stage, what, te::TensorRole::kIntermediate);
@@ -95,7 +95,7 @@ class ReferenceWriter {
     result_.stages.push_back(std::move(made));
   }
 
-  // Of an element of the stage's tensor, over its spatial iterators.
+  // The bound of an element of the stage's tensor, over the spatial iterators.
   Expr bound_of(const te::Stage& stage) {
     const Dtype dtype = stage.body->dtype;
     switch (stage.reduce) {
@@ -120,9 +120,9 @@ class ReferenceWriter {
     return terms;
   }
 
-  // units eps sum |term| and the terms' own bounds, as one sum. Where the terms are exact but for a
-  // last product, the products' unit is one of the sum's, so that a sum of products costs no more
-  // than a second one.
+  // units eps sum |term| and the terms' own bounds, as one sum. Where the terms are exact except
+  // for a last product, the product's unit is one of the sum's, so that a sum of products costs no
+  // more than a second sum.
   Expr sum_bound(const te::Stage& stage) {
     const Dtype dtype = stage.body->dtype;
     const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step;
@@ -149,8 +149,8 @@ class ReferenceWriter {
                            stage.body->dtype);
   }
 
-  // In another order a product may leave the range of the type on the way: below, and what follows
-  // makes much of it, or above, and nothing is known.
+  // In another order a product may leave the range of its type on the way: below it, and later
+  // factors magnify the loss; or above it, and nothing is known.
   Expr product_bound(const te::Stage& stage) {
     const Dtype dtype = stage.body->dtype;
     const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step,
@@ -178,7 +178,7 @@ class ReferenceWriter {
   te::Program result_;
 };
 
-// The round-off of the coarsest type that anything is rounded to.
+// The round-off of the coarsest type to which anything is rounded.
 double coarsest_of(const Expr& e) {
   struct Visitor {
     double own;
@@ -207,7 +207,7 @@ double coarsest_of(const te::Program& program) {
   return coarsest;
 }
 
-// Leaves out stages that no output needs: the bound of a tensor that nothing inexact is made of.
+// Drops stages that no output needs: bounds of tensors that only feed exact results.
 void keep_needed(te::Program& program) {
   std::vector<bool> needed(program.tensors.size(), false);
   for (const int t : program.outputs()) needed[t] = true;

@@ -1,9 +1,9 @@
 // What a workload's outputs should be, and by how much a candidate may differ.
 //
-// Both come from one program derived from the workload's: every stage in f64, and beside each that
-// rounds one that computes its bound (bounds.h). Compiled under a plain schedule, it takes as long
-// as a decent implementation of the operator, not as long as an interpreter; reference_check.h
-// compares some of it with the interpreter.
+// Both come from one workload that is derived from the given one: every stage in f64, and beside
+// each stage that rounds, another one that computes its bound (bounds.h). Compiled under a plain
+// schedule, it takes as long as a decent implementation of the operator, not as long as an
+// interpreter. reference_check.h compares some of it with the interpreter.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +18,36 @@
 namespace lathe::measure {
 
 struct ReferenceNames {
-  std::string value, bound;  // of tensors of the reference; bound empty: exact
+  std::string value, bound;  // tensors of the reference; an empty bound: it is exact
 };
 struct ReferenceProgram {
-  // Inputs as in the workload, those of floating-point types as f64. Its outputs are, for every
-  // output of the workload, a tensor of the same name and one of its bounds.
+  // Its inputs are those of the workload, with floating-point types as f64. For every output of the
+  // workload it has a tensor of the same name and one of its bounds.
   te::Program program;
-  std::vector<ReferenceNames> names;  // an entry an output of the workload
-  // rounding may turn a condition or a step, so that an error is a whole step
+  std::vector<ReferenceNames> names;  // one entry for each output of the workload
+  // True if rounding may turn a condition or move a step, so that an error may be a whole step.
   bool jumps = false;
 };
 ReferenceProgram reference_program(const te::Program& program);
 
 struct Reference {
-  // an entry an output, row-major; bound infinite: nothing is known
+  // One entry for each output, row-major. An infinite bound: nothing is known.
   std::vector<std::vector<double>> values, bounds;
 };
-// The largest error of the largest output that passes beside the bounds: the contract's. Infinite
-// where no schedule could keep it: types coarser than f32, jumps, numbers near the smallest of
-// their type.
+// The largest error, relative to the largest output, that passes besides the bounds: the
+// contract's. Infinite where no schedule could keep it: for types coarser than f32, jumps, and
+// numbers near the smallest of their type.
 double allowed_error(const te::Program& program, bool jumps, const Reference& reference);
-// The file `lathe-runner` takes.
+// The file that `lathe-runner` takes.
 Result<runner::Fd> reference_file(const Reference& reference);
 
-// References on disk, by workload, seed and version; a damaged or foreign file is as good as none.
+// References on disk, by workload, seed and version. A damaged or foreign file counts as none.
 class ReferenceCache {
  public:
-  // As Options::cache_folder says.
+  // `folder` is Options::cache_folder.
   explicit ReferenceCache(const std::string& folder);
   std::optional<Reference> load(const te::Program& program, std::uint64_t seed) const;
-  // Best effort: a cache that cannot be written is only slower. Keeps the newest files within a
+  // Saves if it can: without a cache, things are only slower. It keeps the newest files within a
   // gigabyte.
   void save(const te::Program& program, std::uint64_t seed, const Reference& reference) const;
 

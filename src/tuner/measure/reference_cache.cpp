@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// changes with what a reference or its inputs are
+// It changes when a reference or its inputs do.
 constexpr std::uint64_t kFormat = 0x3130464552544c03;
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 
@@ -25,7 +25,7 @@ std::uint64_t checksum(const std::vector<double>& values) {
   return hasher.value();
 }
 
-// {format, key's hash, outputs, sizes ..., checksums ..., values and bounds}
+// {format, hash of the key, number of outputs, sizes ..., checksums ..., values and bounds}
 std::vector<std::uint64_t> header_of(const te::Program& program, std::uint64_t seed,
                                      const Reference& reference) {
   std::vector<std::uint64_t> header{kFormat,

@@ -12,11 +12,11 @@
 namespace lathe::measure {
 namespace {
 
-// A term takes some 30 ns: a second for what every workload gets, twelve for its least.
+// A term takes some 30 ns: every workload gets a second; twelve seconds are the most.
 constexpr std::int64_t kEnoughTerms = 30'000'000, kMostTerms = 400'000'000;
-constexpr std::int64_t kAnywhere = 64;  // elements besides the grid's
+constexpr std::int64_t kAnywhere = 64;  // elements besides those of the grid
 
-// `count` coordinates of a dimension: both ends and what is beside them, the rest at random.
+// `count` coordinates of a dimension: both ends and their neighbours, the others at random.
 std::vector<std::int64_t> coordinates(std::int64_t extent, std::int64_t count, Rng& rng) {
   std::vector<std::int64_t> out;
   if (count >= extent) {
@@ -97,7 +97,7 @@ std::optional<Disagreement> check_reference(const te::Program& program,
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     interp::Elements elements(program, {inputs.begin(), inputs.end()}, kMostTerms / share);
     std::int64_t here = 0;
-    bool blind = true;  // bounds so wide that anything would pass
+    bool blind = true;  // bounds are so wide that anything would pass
     interp::Value seen;
     std::int64_t last = -1;
     for (const std::int64_t index :

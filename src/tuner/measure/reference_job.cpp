@@ -15,7 +15,7 @@
 namespace lathe::measure {
 namespace {
 
-constexpr double kReferenceSeconds = 600;  // a limit against hanging, not an expectation
+constexpr double kReferenceSeconds = 600;  // a limit against hanging; nothing should take so long
 
 Result<std::vector<double>> read_output(const Built& built, const runner::Fd& file,
                                         const std::string& name) {
@@ -105,8 +105,8 @@ void ReferenceJob::on_executed(Result<runner::Executed> executed) {
   finish(tell(*reference));
 }
 
-// Reference and candidates go through one compiler: before it judges them, some of it is computed
-// without one.
+// The reference and candidates go through one compiler. So before the reference judges candidates,
+// some of it is computed without that compiler.
 Status ReferenceJob::check(const Reference& reference) {
   const Session& session = session_;
   const auto wrong =

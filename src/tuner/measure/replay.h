@@ -1,4 +1,4 @@
-// Measures the candidate of a reproducer folder again (reproducer.h), on the same inputs.
+// Measures the candidate of a reproducer again (reproducer.h), on the same inputs.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace lathe::measure {
 
-// Options::seed is the folder's. The outcome's error tells whether the fault is still there; an
-// error of this function is about the folder or the measurer.
+// Options::seed becomes the reproducer's. The outcome's error tells whether the fault is still
+// there; an error of this function concerns the folder or the measurer.
 Result<Outcome> replay(const std::string& folder, Options options);
 
 }  // namespace lathe::measure

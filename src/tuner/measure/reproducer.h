@@ -1,4 +1,4 @@
-// What a wrong answer leaves behind: everything needed to see it again.
+// A reproducer: what a wrong answer leaves behind, with everything that is needed to see it again.
 #pragma once
 
 #include <string>
@@ -10,15 +10,17 @@
 
 namespace lathe::measure {
 
-// Writes workload.te, trace.json, candidate.so and README (seed, worst element, how to replay) to a
-// new folder below `where` (empty: the temporary folder); returns its path.
+// Writes workload.te, trace.json, candidate.so and README (the seed, the worst element, how to
+// measure it again) to a new folder below `where` (empty: the temporary folder). Returns the
+// folder's path.
 Result<std::string> save_reproducer(const std::string& where, const te::Program& program,
                                     const Target& target, const Candidate& candidate,
                                     const Built& built, std::uint64_t seed,
                                     const runner::Loaded& finding);
 
-// The same of a reference that is itself wrong: reference.te is the program that was built,
-// candidate.so its code, the trace is empty, so that a replay computes the reference again.
+// The same for a reference that is itself wrong: reference.te is the text that was built,
+// candidate.so is its code, and the trace is empty, so that measuring it again computes the
+// reference again.
 Result<std::string> save_reference_reproducer(const std::string& where, const te::Program& program,
                                               const Target& target, const te::Program& reference,
                                               const Built& built, std::uint64_t seed,

@@ -6,7 +6,7 @@
 namespace lathe::measure {
 namespace {
 
-constexpr std::int64_t kResidentBytes = std::int64_t{96} << 20;  // of candidates' own memory
+constexpr std::int64_t kResidentBytes = std::int64_t{96} << 20;  // in candidates' own memory
 constexpr std::size_t kResidentCandidates = 128;
 
 template <class T>

@@ -1,4 +1,4 @@
-// `lathe-runner` seen from a measurer: what it has been told, and which candidates it holds.
+// `lathe-runner` as a measurer sees it: what it has been told, and which candidates it holds.
 #pragma once
 
 #include <functional>
@@ -22,19 +22,19 @@ class RunnerClient {
 
   Helper& helper() { return helper_; }
   bool busy() const { return helper_.busy(); }
-  // What later loads are checked with; told to every new process.
+  // Later loads are checked with this reference; every new process is told about it.
   void set_reference(runner::Fd file, double max_error);
   bool has_reference() const { return static_cast<bool>(reference_); }
 
-  // Each is one candidate's and ends in one call of `then`. A candidate that is not held any more
-  // is loaded again.
+  // Each call concerns one candidate and ends in one call of `then`. A candidate that the runner
+  // dropped is loaded again.
   void load(std::int64_t id, const Built& built, double seconds, Then<runner::Loaded> then);
   void visit(const Built& built, const runner::Visit& visit, double seconds,
              Then<runner::Visited> then);
-  // How often and how is `how`'s; its tensors are the program's.
+  // Runs as often as `how` says, on these tensors.
   void execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs,
                runner::Execute how, double seconds, Then<runner::Executed> then);
-  // The candidate is final: its memory is free for others.
+  // The candidate is final, so others may have its memory.
   void forget(std::int64_t id);
 
  private:
@@ -48,12 +48,12 @@ class RunnerClient {
   runner::Workload workload_;
   runner::Fd inputs_, reference_;
   double max_error_ = 0;
-  int told_workload_ = 0, told_reference_ = 0;  // the generation that knows them
+  int told_workload_ = 0, told_reference_ = 0;  // the generations that know them
   struct Held {
     std::int64_t id, bytes;
   };
-  std::list<Held> held_;  // by the last load or visit, oldest first
-  int held_by_ = 0;       // generation
+  std::list<Held> held_;  // ordered by the last load or visit, oldest first
+  int held_by_ = 0;       // the generation that holds them
   std::vector<std::int64_t> to_drop_;
 };
 

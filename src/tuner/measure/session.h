@@ -1,4 +1,4 @@
-// What a measurer keeps from batch to batch.
+// What a measurer keeps from one batch to the next.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ struct Session {
   Rng rng{0};
   std::int64_t next_id = 1;
   std::map<std::string, Outcome> finished;  // by program hash
-  std::vector<std::string> known;           // its keys, in order
+  std::vector<std::string> known;           // the keys of `finished`, in order
   std::optional<BuiltPeak> peak_kernel;
 
   std::vector<Helper*> helpers() const;
@@ -37,8 +37,8 @@ struct Session {
   EventLoop loop() const { return EventLoop(helpers()); }
 };
 
-// Makes the workload's reference known to the runner: from the cache, or built, run, checked and
-// cached. Builders are free for candidates while it runs.
+// Makes the workload's reference known to the runner: it comes from the cache, or is built, run,
+// checked and cached. Builders are free for candidates meanwhile.
 class ReferenceJob {
  public:
   explicit ReferenceJob(Session& session);
@@ -60,10 +60,11 @@ class ReferenceJob {
   bool finished_ = false;
   Status result_{};
 };
-// Gives up where `stop` says so; an error then.
+// Fails when `stop` returns true.
 Status ensure_reference(Session& session, const std::function<bool()>& stop = {});
 
-// The calling thread keeps off the processors something is timed on, while this lives.
+// Keeps the calling thread off the processors on which something is timed, for as long as this
+// object lives.
 class KeepOff {
  public:
   explicit KeepOff(const Session& session);
@@ -78,9 +79,9 @@ Status measure_batch(Session& session, std::vector<Candidate> batch, double best
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop);
 Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates,
                          const RaceOptions& options);
-// FLOP/s: of the fastest of so many runs.
+// FLOP/s of the fastest of `repeats` runs.
 Result<double> measure_peak(Session& session, int repeats);
-// As Measurer::bandwidth() has it.
+// See Measurer::bandwidth().
 Result<double> measure_bandwidth(Session& session);
 
 }  // namespace lathe::measure

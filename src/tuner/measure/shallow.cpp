@@ -11,18 +11,18 @@ namespace {
 
 using ir::Expr;
 
-constexpr int kDeepest = 16;                 // of a part
+constexpr int kDeepest = 16;                 // depth of a part
 constexpr double kMostIterations = 1 << 25;  // of a stage that is cut
 
 class Cutter {
  public:
   Cutter(te::Program& program, const te::Stage& stage) : program_(program), stage_(stage) {}
 
-  // The expression with its deep parts as stages of their own.
+  // The expression, with its deep parts cut off into stages of their own.
   Expr operator()(const Expr& e) { return cut(e).first; }
 
  private:
-  using Cut = std::pair<Expr, int>;  // and its depth
+  using Cut = std::pair<Expr, int>;  // an expression and its depth
 
   Cut cut(const Expr& e) {
     struct Visitor {
@@ -62,7 +62,7 @@ class Cutter {
     return {stage_of(std::move(out.first)), 1};
   }
 
-  // A stage that computes e, and the read of its result.
+  // Makes a stage that computes e, and returns the read of its result.
   Expr stage_of(Expr e) {
     te::Tensor tensor{.dtype = e->dtype, .role = te::TensorRole::kIntermediate};
     te::Stage made = stage_;

@@ -12,12 +12,12 @@ namespace {
 using analysis::Footprint;
 using ir::LoopKind;
 
-// Cycles, and a share, of what the machine's figures leave out; chosen so that programs
+// Cycles, and a share, for what the machine's figures leave out. They are chosen so that programs
 // of hand-made structures come out in the order of their measured times.
-constexpr double kEntryCycles = 2;  // around a run of a body: counters, addresses, a branch
-constexpr double kExitCycles = 8;   // a loop's last branch is often guessed wrong
+constexpr double kEntryCycles = 2;  // around each run of a body: counters, addresses, a branch
+constexpr double kExitCycles = 8;   // the last branch of a loop is often guessed wrong
 constexpr double kHiddenShare =
-    0.15;  // of the time that should overlap with the slowest part and does not
+    0.15;  // share of the time that should overlap with the slowest part but does not
 
 bool writes_registers(const analysis::FootprintPlan& plan) {
   return !plan.slots().empty() && plan.slots()[0].scope == ir::Scope::kRegister;
@@ -41,7 +41,7 @@ Machine machine_of(const Target& target, const Fingerprint& fingerprint) {
 AnalyticModel::AnalyticModel(const ir::Nest& nest, const Machine& machine) : machine_(machine) {
   for (const ir::BlockId id : nest.blocks_in_order()) {
     const ir::Block& block = nest.blocks[id];
-    if (nest.buffers[block.writes].constant) continue;  // runs once, before the program
+    if (nest.buffers[block.writes].constant) continue;  // it runs once, in prepare()
     parts_.push_back({analysis::FootprintPlan(nest, id), block.reduce != ir::ReduceOp::kNone});
   }
 }
@@ -51,8 +51,8 @@ double AnalyticModel::core_cycles(const Part& part, const Footprint& f) const {
   const int element = part.plan.slots().empty() ? 4 : part.plan.slots()[0].element_bytes;
   const double hardware_lanes = std::max(1.0, static_cast<double>(machine_.vector_bytes) / element);
   const double vectors = tile.lanes > 1 ? std::ceil(tile.lanes / hardware_lanes) : 1;
-  // A peeled tail runs what is useful, in smaller tiles than are efficient: between useful and
-  // whole.
+  // A peeled tail does only useful work, but in tiles smaller than efficient ones: count halfway
+  // between useful and all iterations.
   const double operations = (f.iterations + f.useful) / 2 / tile.lanes * vectors;
 
   const double accumulators = tile.accumulators * vectors;
@@ -60,13 +60,13 @@ double AnalyticModel::core_cycles(const Part& part, const Footprint& f) const {
   if (part.reduces)
     arithmetic *= std::max(1.0, machine_.latency * machine_.operations_per_cycle / accumulators);
 
-  // an operation
+  // For each operation.
   double loads = (tile.vector_loads * vectors + tile.scalar_loads) / accumulators;
   if (!part.reduces) loads += 1;
   if (part.reduces && !writes_registers(part.plan)) loads += 2;
   const double too_many = accumulators + tile.kept - machine_.registers;
   if (too_many > 0) loads += 2 * too_many / accumulators;
-  // Lanes that are not neighbours are loaded or stored one by one.
+  // Lanes that are not neighbours in memory are loaded or stored one by one.
   for (int s = 0; s < f.slots && tile.lanes > 1; ++s)
     if (part.plan.slots()[s].scope != ir::Scope::kRegister && std::abs(f.stride[0][s]) > 1)
       loads += tile.lanes;

@@ -1,6 +1,6 @@
-// A cost model without data: cycles from arithmetic, load ports, caches, memory and balance, of the
-// same footprints the features are made of. What a search ranks by before anything is measured; it
-// knows no constants of the one machine beyond what `Machine` says.
+// A cost model without data: cycles from arithmetic, load ports, caches, memory and balance, from
+// the same footprints as the features. A search ranks by it before anything is measured. Of the
+// machine it knows only what `Machine` tells.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@
 
 namespace lathe::model {
 
-// One core, in cycles, and its share of what is behind it. The defaults are those of a wide core of
-// the 2020s; only their ratios matter for a ranking.
+// One core, in cycles, with its share of what all cores have. The defaults are a wide core of the
+// 2020s; only their ratios matter for a ranking.
 struct Machine {
   int vector_bytes = 32;
   int registers = 16;
   int threads = 1;
   double operations_per_cycle = 2;  // vector FMAs
-  double latency = 4;               // of an FMA
+  double latency = 4;               // of an FMA, in cycles
   double loads_per_cycle = 2;
   double l1_bytes = 32.0 * 1024, l2_bytes = 1024.0 * 1024, l3_bytes = 32.0 * 1024 * 1024;
   double l2_rate = 64, l3_rate = 20, memory_rate = 7;  // bytes a cycle
   double start_cycles = 4000;                          // of a parallel region
 };
 
-// Target and fingerprint where they know, else the defaults.
+// From the target and the fingerprint where they know, else the defaults.
 Machine machine_of(const Target& target, const Fingerprint& fingerprint);
 
-// Of one nest. Thread-safe.
+// The model of one nest. Thread-safe.
 class AnalyticModel {
  public:
   AnalyticModel(const ir::Nest& nest, const Machine& machine);
-  // `values` are the nest's sizes, evaluated.
+  // `values` are the values of the nest's sizes.
   double cycles(std::span<const std::int64_t> values) const;
 
  private:
@@ -49,10 +49,10 @@ class AnalyticModel {
   double memory_cycles(const Part& part, const analysis::Footprint& f, double core) const;
 
   Machine machine_;
-  std::vector<Part> parts_;  // blocks that run with the program
+  std::vector<Part> parts_;  // blocks that run with the program, not in prepare()
 };
 
-// Scores of a space's configurations, -log2 cycles: ready from the start.
+// Scores a space's configurations by -log2 cycles; ready from the start.
 class AnalyticScorer final : public search::Scorer {
  public:
   AnalyticScorer(const space::Space& space, const Machine& machine);

@@ -47,7 +47,8 @@ class Booster {
 Status configure(Booster& booster, const BoosterOptions& options) {
   LATHE_TRY_STATUS(booster.set("booster", "gbtree"));
   LATHE_TRY_STATUS(booster.set("tree_method", "hist"));
-  LATHE_TRY_STATUS(booster.set("objective", "reg:squarederror"));  // not used: gradients are ours
+  // Not used: the gradients are ours
+  LATHE_TRY_STATUS(booster.set("objective", "reg:squarederror"));
   LATHE_TRY_STATUS(booster.set("base_score", "0"));
   LATHE_TRY_STATUS(booster.set("disable_default_eval_metric", "1"));
   LATHE_TRY_STATUS(booster.set("verbosity", "0"));
@@ -76,7 +77,7 @@ Status add_tree(Booster& booster, Matrix& data, Gradients& gradients, [[maybe_un
 #endif
 }
 
-// Scores of the training rows, from the library's cache of them.
+// Gets the scores of the training rows from the library's cache.
 Status training_scores(Booster& booster, Matrix& data, std::vector<float>& scores) {
   const char* config =
       R"({"type":1,"training":true,"iteration_begin":0,"iteration_end":0,"strict_shape":false})";

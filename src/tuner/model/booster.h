@@ -1,5 +1,5 @@
-// XGBoost's C library, the parts training needs. The only file whose source includes its headers;
-// works with 1.7 and 3.0.
+// The parts of XGBoost's C library that training needs, of versions 1.7 and 3.0. Only booster.cpp
+// includes the library's headers.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct BoosterOptions {
 struct Boosted {
   Forest forest;
   std::vector<float>
-      scores;  // the library's own predictions for the training rows: what tests compare with
+      scores;  // the library's own predictions for the training rows; tests compare with them
 };
 
-// Derivatives at the scores of all rows after the rounds so far.
+// Gives the derivatives at the scores of all rows after the rounds so far.
 using GradientSource = std::function<void(std::span<const float> scores, Gradients& out)>;
 
-// Trains `rounds` trees by histogram. features is row-major. The result depends on data, options
-// but threads, and gradients only.
+// Trains `rounds` trees by histogram. `features` is row-major. The result depends only on the data,
+// the gradients and the options other than threads.
 Result<Boosted> boost(std::span<const float> features, int rows, int width,
                       const BoosterOptions& options, const GradientSource& gradients);
 

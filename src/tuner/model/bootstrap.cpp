@@ -1,5 +1,5 @@
-// An ensemble trained on resampled rows: its spread is the model's own uncertainty (paper,
-// section 3.3, figures 7, 16).
+// An ensemble trained on resampled rows: its spread is the model's uncertainty (paper, section 3.3,
+// figures 7, 16).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,8 +20,8 @@ namespace {
 constexpr std::string_view kBootstrapKind = "xgb-bootstrap";
 constexpr int kMaxMembers = 64;
 
-// As many rows as there are, drawn with replacement within each workload; the fastest row of each
-// always stays, so that normalised throughput means the same to every member.
+// Draws as many rows as there are, with replacement within each workload. The fastest row of each
+// workload always stays, so that normalised throughput means the same to every member.
 Rows resample(const Rows& rows, Rng& rng) {
   std::vector<int> drawn;
   for (const std::vector<int>& group : group_rows(rows.workload)) {
@@ -34,7 +34,7 @@ Rows resample(const Rows& rows, Rng& rng) {
   return select(rows, drawn);
 }
 
-// Expected improvement over the best throughput seen, which is 1 by normalisation.
+// Expected improvement over the best throughput seen, which normalisation makes 1.
 double expected_improvement(double mean, double deviation) {
   if (deviation <= 0) return std::max(mean - 1, 0.0);
   const double z = (mean - 1) / deviation;
@@ -124,7 +124,7 @@ class Bootstrap final : public CostModel {
   }
 
  private:
-  // `base` is the global model's score, to which every member adds.
+  // `base` is the global model's score; every member adds to it.
   float acquire(double base, double sum, double squares) const {
     const double n = static_cast<double>(forests_.size());
     const double own = sum / n, mean = base + own;

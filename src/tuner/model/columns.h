@@ -1,5 +1,5 @@
-// Which feature columns a trainer needs to see: padded rows leave many constant or repeated within
-// one space, and the time of training goes with the number of columns.
+// Finds the feature columns that a trainer must see. Padded rows have many columns that are
+// constant or repeated within one space, and training takes time for each column.
 #pragma once
 
 #include <span>
@@ -7,9 +7,10 @@
 
 namespace lathe::model {
 
-// Columns that vary and equal no earlier one, ascending; the first column if none does.
+// The columns that vary and equal no earlier column, in ascending order; the first column if there
+// are none.
 std::vector<int> informative_columns(std::span<const float> features, int rows, int width);
-// Row-major, these columns only.
+// Takes these columns only; row-major.
 std::vector<float> select_columns(std::span<const float> features, int rows, int width,
                                   std::span<const int> columns);
 

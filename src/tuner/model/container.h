@@ -1,4 +1,4 @@
-// The bytes a cost model is saved as: magic, format and feature version, kind, length, payload,
+// Wraps the bytes of a saved cost model: magic, format and feature version, kind, length, payload,
 // checksum. Little-endian.
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace lathe::model {
 
 std::string pack(std::string_view kind, std::string_view payload);
-// The payload. The error says whether the bytes are no model at all, cut short, damaged, of another
-// kind, or made for other features.
+// Takes the payload out. The error tells whether the bytes are no model at all, cut short, damaged,
+// of another kind, or made for other features.
 Result<std::string> unpack(std::string_view bytes, std::string_view kind);
 
 }  // namespace lathe::model

@@ -8,8 +8,8 @@
 namespace lathe::model {
 namespace {
 
-// Depth of the subtree, or -1 if this is no tree: a bad child, or deeper than allowed (a cycle ends
-// here too).
+// The depth of the subtree; -1 if this is no tree: a bad child, or deeper than allowed (a cycle
+// ends here too).
 int depth_of(const Tree& tree, int node, int allowed) {
   if (node < 0 || node >= static_cast<int>(tree.nodes.size()) || allowed < 0) return -1;
   const Tree::Node& n = tree.nodes[node];
@@ -37,8 +37,8 @@ Status Forest::complete(const Tree& tree, int index) {
   const int inner = (1 << depth) - 1;
   const Place place{static_cast<std::uint32_t>(depth), static_cast<std::uint32_t>(nodes_.size()),
                     static_cast<std::uint32_t>(leaves_.size())};
-  // The source node each position of the perfect tree stands for; below a shallow leaf all
-  // positions stand for it.
+  // The source node for which each position of the perfect tree stands; below a shallow leaf, all
+  // positions stand for that leaf.
   std::vector<int> source(static_cast<std::size_t>(2 * inner + 1), 0);
   for (int i = 0; i < inner; ++i) {
     const Tree::Node& n = tree.nodes[source[i]];
@@ -55,8 +55,7 @@ Status Forest::complete(const Tree& tree, int index) {
   return {};
 }
 
-// The steps of kRows rows through a tree are independent of each other: the processor overlaps
-// their loads.
+// The steps of kRows rows through a tree are independent, so the processor overlaps their loads.
 template <int kRows>
 void Forest::predict_block(const float* rows, float* scores) const {
   float sums[kRows] = {};

@@ -1,10 +1,10 @@
-// A flattened forest of regression trees: what scoring uses instead of the library that trained it,
+// A flattened forest of regression trees. It scores in place of the library that trained it,
 // because scoring runs on several threads at once, from saved bytes, and is the inner loop of the
 // search.
 //
-// Every tree is completed to a perfect binary tree of its depth, so that a row is a fixed number of
-// steps without branches: at node i go to 2i+1 if the feature is below the threshold, else (also
-// for NaN) to 2i+2.
+// Every tree is completed to a perfect binary tree of its depth, so that each row takes a fixed
+// number of steps without branches: at node i go to 2i+1 if the feature is below the threshold,
+// else (also for NaN) to 2i+2.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +33,19 @@ class Forest {
   static constexpr int kMaxDepth = 12;
 
   Forest() = default;
-  // The error says which tree is not one (children out of range, a cycle, a feature beyond `width`,
-  // too deep).
+  // The error tells which tree is none: children out of range, a cycle, a feature beyond `width`,
+  // too deep.
   static Result<Forest> build(std::span<const Tree> trees, int width);
 
   int width() const { return width_; }
   int trees() const { return static_cast<int>(trees_.size()); }
 
-  // Sums of leaves, added in the order of the trees. features is row-major, width() floats a row.
+  // Adds up leaves in the order of the trees. `features` is row-major, with width() floats in a
+  // row.
   void predict(std::span<const float> features, std::span<float> scores) const;
 
   void append_to(std::string& bytes) const;
-  // Reads what append_to wrote from the front of `bytes` and removes it there.
+  // Reads what append_to wrote from the front of `bytes`, and removes it there.
   static Result<Forest> read_from(std::string_view& bytes);
 
  private:
@@ -61,8 +62,8 @@ class Forest {
 
   int width_ = 0;
   std::vector<Place> trees_;
-  std::vector<Node> nodes_;    // 2^depth - 1 a tree
-  std::vector<float> leaves_;  // 2^depth a tree
+  std::vector<Node> nodes_;    // 2^depth - 1 for each tree
+  std::vector<float> leaves_;  // 2^depth for each tree
 };
 
 }  // namespace lathe::model

@@ -1,5 +1,5 @@
-// f_global of f = f_global + f_local (paper, section 4): a model trained on other workloads, with
-// what it was trained on, as one file.
+// f_global of f = f_global + f_local (paper, section 4): a model that was trained on other
+// workloads, with what it was trained on, as one file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace lathe::model {
 
 struct GlobalModel {
   Objective objective = Objective::kRank;
-  // "context", "relation", "tree": those that mean the same everywhere
+  // "context", "relation", "tree": features that mean the same in every space.
   std::string features;
   std::string target_class;            // "x86, 512-bit vectors"
   std::vector<std::string> workloads;  // canonical keys
@@ -24,8 +24,8 @@ struct GlobalModel {
 
 std::string_view name_of(Objective objective);  // "rank", "regression"
 
-// What global models of these features are made of, untrained: TreeGRU in its context form for
-// trees (loop variables mean something in their own program only), else XGBoost.
+// Makes an untrained model for a global model of these features: for trees, TreeGRU in its context
+// form (loop variables have a meaning in their own program only); else XGBoost.
 struct GlobalOptions {
   std::string features = "context";
   Objective objective = Objective::kRank;
@@ -35,12 +35,12 @@ struct GlobalOptions {
 std::unique_ptr<CostModel> make_global(const GlobalOptions& options);
 
 Result<std::string> save(const GlobalModel& global);
-// The error says whether the bytes are no global model, cut short, damaged, or made for another
+// The error tells whether the bytes are no global model, cut short, damaged, or made for another
 // version of the features.
 Result<GlobalModel> load_global(std::string_view bytes);
 
-// Whether it can stand under a local model with these features, objective and target; the error
-// says what differs and what to do.
+// Checks that it can stand under a local model with these features, objective and target; the error
+// tells what differs and what to do.
 Status check_fit(const GlobalModel& global, const std::string& features, Objective objective,
                  const std::string& target_class);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Rank of each value among all, ascending from 0, ties at their mean.
+// The rank of each value among all, ascending from 0, with ties at their mean.
 template <class T>
 std::vector<double> ranks(std::span<const T> values) {
   std::vector<int> order(values.size());
@@ -44,7 +44,7 @@ double correlation(std::span<const double> a, std::span<const double> b) {
   return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : kNone;
 }
 
-// Rows from best to worst score, slower rows first among equal scores.
+// Orders rows from best to worst score; among equal scores, slower rows come first.
 std::vector<int> by_score(std::span<const float> scores, std::span<const double> seconds) {
   std::vector<int> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
@@ -108,7 +108,7 @@ double top_k_recall(std::span<const float> scores, std::span<const double> secon
   std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(count - 1));
   const double limit = sorted[count - 1];
   const std::vector<int> order = by_score(scores, seconds);
-  // Of those as slow as the last of the k there may be more than have a place among them, as where
+  // More rows may be as slow as the last of the k fastest than have a place among them, e.g. where
   // most failed.
   const auto places = static_cast<std::ptrdiff_t>(count) -
                       std::ranges::count_if(seconds, [&](double s) { return s < limit; });
@@ -166,7 +166,7 @@ Quality evaluate(std::span<const float> scores, std::span<const double> seconds,
   int with_fast = 0;
   for (const auto& [id, g] : groups) {
     const double accuracy = pairwise_accuracy(g.scores, g.seconds, noise);
-    if (std::isnan(accuracy)) continue;  // nothing to tell apart
+    if (std::isnan(accuracy)) continue;  // no two rows to tell apart
     const double rank = spearman(g.scores, g.seconds);
     ++q.workloads;
     q.pairwise_accuracy += accuracy;

@@ -19,7 +19,7 @@ void round_to_grid(std::vector<float>& values) {
   float largest = 0;
   for (const float v : values) largest = std::max(largest, std::abs(v));
   if (largest == 0) return;
-  // Values up to 2^exponent on a grid of 2^(exponent - 23): 24 bits each, 53 for the sum.
+  // Puts values up to 2^exponent on a grid of 2^(exponent - 23): 24 bits each, 53 for the sum.
   const float grid = std::ldexp(1.0F, std::ilogb(largest) + 1 - 23);
   for (float& v : values) v = std::nearbyint(v / grid) * grid;
 }
@@ -51,9 +51,9 @@ RankObjective::RankObjective(std::span<const double> seconds, std::span<const in
   std::erase_if(groups_, [](const auto& rows) { return rows.size() < 2; });
 }
 
-// All pairs where a row has few. Otherwise the rows in random order on a ring, each paired with
-// those at the same random distances: distances below half the ring give every row exactly two
-// pairs a distance and no pair twice.
+// Where a row has few pairs, takes them all. Otherwise puts the rows on a ring in random order and
+// pairs each with those at the same random distances. Distances below half the ring give every row
+// exactly two pairs for each distance, and no pair twice.
 template <class Visit>
 void RankObjective::each_pair(const std::vector<int>& group, Rng& rng, const Visit& visit) {
   const int n = static_cast<int>(group.size());
@@ -85,7 +85,7 @@ void RankObjective::gradients(std::span<const float> scores, Rng& rng, Gradients
       const int sign = faster(seconds_[i], seconds_[j], resolution_.of(i, j));
       if (sign == 0) return;
       pairs += 1;
-      // Probability the scores give to the wrong order.
+      // The probability that the scores give to the wrong order.
       const float wrong = 1.0F / (1.0F + std::exp(sign * (scores[i] - scores[j])));
       const float slope = sign * wrong, curve = wrong * (1.0F - wrong);
       out.first[i] -= slope;
@@ -94,7 +94,7 @@ void RankObjective::gradients(std::span<const float> scores, Rng& rng, Gradients
       out.second[j] += curve;
     });
     if (pairs == 0) continue;
-    // A pair curves both its rows by at most 1/4.
+    // A pair adds at most 1/4 to the second derivative of both its rows.
     const float scale = static_cast<float>(2.0 * static_cast<double>(group.size()) / pairs);
     for (const int row : group) {
       out.first[row] *= scale;

@@ -1,5 +1,5 @@
-// The two objectives of the paper (section 3.2) as gradients of scores. Scores are higher for
-// faster rows.
+// The two objectives of the paper (section 3.2) as gradients of scores. Faster rows have higher
+// scores.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace lathe::model {
 
-// First and second derivative of the loss for each row's score.
+// The first and second derivative of the loss for each row's score.
 struct Gradients {
   std::vector<float> first, second;
 };
 
 // How far apart two times must be, relative to the smaller, to be told apart: never closer than
-// `least`, and not where what the two were measured to within overlaps.
+// `least`, and not where the spreads of both overlap.
 class Resolution {
  public:
   explicit Resolution(double least, std::span<const double> spread = {})
@@ -28,23 +28,23 @@ class Resolution {
 
  private:
   double least_;
-  std::vector<double> spread_;  // a row's, or empty
+  std::vector<double> spread_;  // one for each row, or empty
 };
 
-// 1 if a is faster than b, -1 if slower, 0 if their relative difference is within `noise` or both
+// 1 if a is faster than b, -1 if slower; 0 if their relative difference is within `noise`, or both
 // failed (infinity).
 int faster(double a, double b, double noise);
 
-// Equation 2: sum over pairs of log(1 + exp(-(s_i - s_j))), i the faster of the two. Pairs are
-// formed within one workload; a row is in at most `pairs_per_row` of them, drawn anew at each call
-// from `rng` where there are more. Each row's second derivative is 1 on average where the scores
-// are equal, whatever the number of its pairs.
+// Equation 2: the sum over pairs of log(1 + exp(-(s_i - s_j))), where i is the faster of the two.
+// Pairs are formed within one workload. A row is in at most `pairs_per_row` of them; where there
+// are more, `rng` draws them anew at each call. Where all scores are equal, the second derivative
+// of a row is 1 on average, however many pairs it has.
 class RankObjective {
  public:
   RankObjective(std::span<const double> seconds, std::span<const int> workload, int pairs_per_row,
                 Resolution resolution);
   void gradients(std::span<const float> scores, Rng& rng, Gradients& out);
-  // The mean loss of a pair, over the pairs `rng` draws; NaN where no two rows are apart.
+  // The mean loss of a pair, over the pairs that `rng` draws; NaN if no two rows are apart.
   double loss(std::span<const float> scores, Rng& rng);
 
  private:
@@ -68,16 +68,16 @@ class RegressionObjective {
   std::vector<double> target_;
 };
 
-// What regression is trained on: throughput relative to the fastest row of the workload; failed
+// Throughput relative to the fastest row of the workload, on which regression is trained; failed
 // rows are 0.
 std::vector<double> throughput_targets(std::span<const double> seconds,
                                        std::span<const int> workload);
 
-// Rows of each workload, in order of the workloads' ids.
+// The rows of each workload, in the order of the workloads' ids.
 std::vector<std::vector<int>> group_rows(std::span<const int> workload);
 
 // Rounds both derivatives to a grid on which sums of up to 2^29 rows are exact in double precision.
-// A histogram of them is then the same in whichever order threads add it up, and with it the trees.
+// So a histogram of them is the same in whichever order threads add it up, and so are the trees.
 void round_for_exact_sums(Gradients& gradients);
 
 }  // namespace lathe::model

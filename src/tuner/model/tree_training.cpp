@@ -14,15 +14,15 @@
 namespace lathe::model {
 namespace {
 
-// rows of one workload that a step sees together: pairs are formed among them
+// Rows of one workload that a step sees together; pairs are formed among them.
 constexpr int kPiece = 16;
-constexpr int kParts = 4;         // of a step's rows, for threads to share
-constexpr int kLooks = 32;        // at the held-out rows, over all steps
-constexpr int kLeastHeldOut = 8;  // fewer rows say nothing about when to stop
+constexpr int kParts = 4;         // of a step's rows, which threads share
+constexpr int kLooks = 32;        // at the held-out rows, in all steps
+constexpr int kLeastHeldOut = 8;  // fewer rows do not tell when to stop
 constexpr double kHashes = 0x1p64;
 
-// The rows that are trained on, and those that tell when to stop. Which a row is follows from its
-// features, so that it stays what it was when more rows come.
+// The rows that are trained on, and those held out to tell when to stop. Its features decide where
+// a row belongs, so it stays there when more rows come.
 struct Split {
   std::vector<int> taught, held_out;
 
@@ -40,7 +40,8 @@ struct Split {
   }
 };
 
-// The rows of the steps: all in random order, then all again in another; each workload's in pieces.
+// Deals out rows for the steps: all in random order, then all in another; those of a workload in
+// pieces.
 class Deck {
  public:
   Deck(const Rows& rows, std::span<const int> numbers) {
@@ -51,7 +52,7 @@ class Deck {
       for (int& i : group) i = numbers[static_cast<std::size_t>(i)];
   }
 
-  // About `count` rows, fewer where a pass ends.
+  // Draws about `count` rows; fewer where a pass ends.
   std::vector<int> draw(int count, Rng& rng) {
     if (pieces_.empty()) deal(rng);
     std::vector<int> drawn;
@@ -79,13 +80,13 @@ class Deck {
   std::vector<std::vector<int>> groups_, pieces_;
 };
 
-// The objective of some of the rows at a time. Scores are of both models together.
+// The objective of some of the rows at a time. Scores are the sum of both models'.
 class PartialObjective {
  public:
   PartialObjective(const Rows& rows, const TreeGruOptions& options)
       : rows_(rows), options_(options), targets_(throughput_targets(rows.seconds, rows.workload)) {}
 
-  // Of the mean loss.
+  // Slopes of the mean loss.
   std::vector<float> slopes(std::span<const int> numbers, std::span<const float> scores,
                             Rng& rng) const {
     std::vector<float> out;
@@ -193,7 +194,7 @@ class Course {
     return trainer_->step(objective_.slopes(drawn, scores, rng_), learning_rate);
   }
 
-  // Keeps the weights that do best on rows they were not trained on.
+  // Keeps the weights that do best on the held-out rows.
   Status look() {
     if (split_.held_out.empty()) return {};
     treegru::Weights now = weights_;
@@ -215,7 +216,7 @@ class Course {
   const Rows& rows_;
   const TreeGruOptions& options_;
   const Split split_;
-  const bool continued_;  // from what was learnt before
+  const bool continued_;  // begins from what was learnt before
   Rng rng_;
   Deck deck_;
   const PartialObjective objective_;

@@ -84,7 +84,7 @@ class TreeGru final : public CostModel {
         LATHE_TRY(treegru::read_weights(LATHE_TRY(unpack(bytes, kind_name(options_)))));
     if (weights.shape.form != options_.shape.form)
       return fail(ErrorKind::kDataLoss, "the cost model's weights are damaged: train it again");
-    held_out_ = false;  // of which rows, nobody knows
+    held_out_ = false;  // nobody knows which rows were held out
     set(std::move(weights));
     return {};
   }
@@ -110,7 +110,7 @@ class TreeGru final : public CostModel {
   }
 
   TreeGruOptions options_;
-  bool held_out_ = false;  // by the last course
+  bool held_out_ = false;  // in the last training
   mutable std::shared_mutex mutex_;
   std::shared_ptr<const treegru::Network> network_;
 };

@@ -1,4 +1,4 @@
-// Which XGBoost trains the models.
+// Tells which XGBoost trains the models.
 #pragma once
 
 #include <string>

@@ -86,7 +86,7 @@ Result<Forest> train_forest(const Rows& rows, const XgboostOptions& options) {
   std::vector<float> base(rows.seconds.size());
   LATHE_TRY_STATUS(add_global_scores(options.global.get(), rows.features, rows.width, base));
   std::vector<float> sums(base.size());
-  // Of both models together: the trees are given the gradient that is left.
+  // Both models make the score; the trees get the gradient that is left.
   const auto with_base = [&](std::span<const float> scores) {
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = base[i] + scores[i];
     return std::span<const float>(sums);

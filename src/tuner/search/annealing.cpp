@@ -1,7 +1,7 @@
 // Parallel simulated annealing over the cost model's scores (paper, section 3.3, Algorithm 1 and
-// appendix): 128 chains that persist across updates of the model, the best lambda * batch
-// unmeasured configurations they met, the diverse choice of equation 3 among those, and a share of
-// random configurations.
+// appendix): 128 chains that persist across updates of the model. They keep the best lambda * batch
+// unmeasured configurations that they met. Equation 3 picks a diverse batch of these, and a share
+// of random configurations joins it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,8 @@
 namespace lathe::search {
 namespace {
 
-// The best `capacity` of all candidates offered. Among equal scores the earlier one stays.
+// Keeps the best `capacity` of all candidates that are offered. Among equal scores the earlier one
+// stays.
 class TopSet {
  public:
   explicit TopSet(std::size_t capacity) : capacity_(capacity) {}
@@ -27,7 +28,7 @@ class TopSet {
     heap_.push({score, next_++, config});
     return true;
   }
-  // Best first; empties the set.
+  // Gives out the set, best first, and empties it.
   void take(std::vector<space::Config>& configs, std::vector<double>& scores) {
     for (; !heap_.empty(); heap_.pop()) {
       configs.push_back(heap_.top().config);
@@ -42,7 +43,7 @@ class TopSet {
     double score;
     std::uint64_t order;
     space::Config config;
-    // The heap's top is what leaves first: the worst, and of equals the latest.
+    // The heap's top leaves first: the worst, and among equals the latest.
     bool operator<(const Entry& other) const {
       return score != other.score ? score > other.score : order < other.order;
     }
@@ -86,14 +87,14 @@ class Annealing final : public Searcher {
     return static_cast<std::size_t>(std::max(0.0, options_.elite * options_.chains));
   }
 
-  // epsilon * wanted, its fraction by chance: small batches explore too.
+  // epsilon * wanted. Its fraction is rounded by chance, so that small batches explore, too.
   int random_share(int wanted) {
     const double share = std::max(options_.epsilon, 1 - scorer_.trust()) * wanted;
     const int whole = static_cast<int>(share);
     return std::min(wanted, whole + (rng_.chance(share - whole) ? 1 : 0));
   }
 
-  // One round: the `wanted` configurations picked of the best the chains meet.
+  // One round: picks `wanted` configurations of the best that the chains meet.
   std::vector<space::Config> anneal(int wanted) {
     known_.clear();
     TopSet top(
@@ -114,7 +115,7 @@ class Annealing final : public Searcher {
     return batch;
   }
 
-  // Of several names of one program the best scored.
+  // Of configurations that are one program, keeps the one with the best score.
   void keep_one_a_program(std::vector<space::Config>& candidates,
                           std::vector<double>& scores) const {
     std::unordered_set<std::uint64_t> programs;
@@ -128,9 +129,9 @@ class Annealing final : public Searcher {
     scores.resize(kept);
   }
 
-  // The model changed since the last round: scores the chains anew, restarts the worst from the
-  // best measured, and takes the spread of scores over the chains and as many fresh random
-  // configurations (chains alone have converged).
+  // The model has changed since the last round. So this scores the chains anew, restarts the worst
+  // of them from the best measured configurations, and takes the spread of scores over the chains
+  // and as many fresh random configurations (chains alone have converged).
   Scale start_round(TopSet& top) {
     while (static_cast<int>(chains_.size()) < options_.chains)
       chains_.push_back(domain_.random(rng_));
@@ -158,11 +159,12 @@ class Annealing final : public Searcher {
   }
 
   bool accept(double score, double proposal, double temperature) {
-    if (proposal >= score) return true;  // also where both are hopeless
+    if (proposal >= score) return true;  // even where both are hopeless
     return temperature > 0 && rng_.uniform() < std::exp((proposal - score) / temperature);
   }
 
-  // Every chain proposes a neighbour; all are scored at once. True if the top set changed.
+  // Every chain proposes a neighbour, and all are scored at once. Returns true if the top set
+  // changed.
   bool move(double temperature, TopSet& top) {
     proposals_.clear();
     for (const auto& chain : chains_) proposals_.push_back(domain_.neighbour(chain, rng_));
@@ -176,8 +178,8 @@ class Annealing final : public Searcher {
     return changed;
   }
 
-  // Scores of `configs`; those not met before in this round go to the model in one call and are
-  // offered to the top set.
+  // Scores `configs`. Those that are new in this round go to the model in one call and are offered
+  // to the top set.
   bool evaluate(const std::vector<space::Config>& configs, std::vector<double>& scores,
                 TopSet& top) {
     fresh_.clear();
@@ -185,7 +187,7 @@ class Annealing final : public Searcher {
     for (const auto& config : configs) {
       const auto [entry, added] = known_.try_emplace(config, 0.0);
       if (added) fresh_.push_back(config);
-      where_.push_back(&entry->second);  // references into the map stay valid as it grows
+      where_.push_back(&entry->second);  // a reference into the map stays valid while the map grows
     }
     fresh_scores_.assign(fresh_.size(), 0.0);
     if (!fresh_.empty()) scorer_.score(fresh_, fresh_scores_);
@@ -207,11 +209,11 @@ class Annealing final : public Searcher {
   Options options_;
   Unseen unseen_;
   Rng rng_;
-  std::vector<Measured> best_;         // fastest measured, best first
+  std::vector<Measured> best_;         // fastest first
   std::vector<space::Config> chains_;  // persist across rounds
   std::vector<double> scores_;         // of the chains, in this round
   std::unordered_map<space::Config, double, space::ConfigHash>
-      known_;  // scores of this round; never iterated
+      known_;  // scores of this round; nobody iterates over them
   std::vector<space::Config> proposals_, fresh_;
   std::vector<double> proposal_scores_, fresh_scores_;
   std::vector<const double*> where_;

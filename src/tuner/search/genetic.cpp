@@ -1,5 +1,5 @@
-// Genetic search, a baseline: tournament selection among the best measured, uniform crossover
-// repaired to validity, mutation along neighbours.
+// Genetic search, a baseline: tournament selection among the fastest, uniform crossover with repair
+// of invalid children, mutation along neighbours.
 #include <algorithm>
 
 #include "tuner/search/search.h"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kPopulation = 64;
 constexpr int kTournament = 3;
-constexpr double kMutation = 0.1;  // a knob
-// each with one more mutation, before a random configuration takes the place
+constexpr double kMutation = 0.1;  // the chance of each knob
+// Each try adds one more mutation; then a random configuration takes the place.
 constexpr int kTriesPerChild = 32;
 
 class Genetic final : public Searcher {
@@ -52,7 +52,7 @@ class Genetic final : public Searcher {
     std::size_t best = rng_.below(population_.size());
     for (int i = 1; i < kTournament; ++i)
       best = std::min<std::size_t>(best, rng_.below(population_.size()));
-    return population_[best].config;  // sorted: the smallest index is the fastest
+    return population_[best].config;  // they are sorted: the smallest index is the fastest
   }
 
   std::optional<space::Config> breed() {
@@ -68,8 +68,8 @@ class Genetic final : public Searcher {
     return unseen_.draw(rng_);
   }
 
-  // Each knob from either parent. An invalid child gets its mother's values back, knob by knob in
-  // random order, until it is valid; at the end it is its mother, who is.
+  // Takes each knob from either parent. An invalid child gets its mother's values back, knob by
+  // knob in random order, until it is valid; in the end it equals its mother, who is.
   space::Config crossover(const space::Config& mother, const space::Config& father) {
     space::Config child = mother;
     std::vector<std::size_t> changed;

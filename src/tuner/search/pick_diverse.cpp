@@ -1,6 +1,6 @@
-// Equation 3 by lazy greedy: gains only shrink as pairs get covered (the objective is submodular),
-// so a gain computed earlier is an upper bound, and the candidate whose refreshed gain still tops
-// the heap is the best of all.
+// Equation 3 by lazy greedy choice. Gains only shrink as pairs get covered (the objective is
+// submodular), so an earlier gain is an upper bound. A candidate that still tops the heap after its
+// gain was refreshed is the best of all.
 #include <algorithm>
 #include <cmath>
 #include <queue>
@@ -14,13 +14,13 @@ namespace {
 struct Entry {
   double gain;
   int candidate;
-  int round;  // picks made when the gain was computed
+  int round;  // how many picks had been made when the gain was computed
   bool operator<(const Entry& other) const {
     return gain != other.gain ? gain < other.gain : candidate > other.candidate;
   }
 };
 
-// Which (knob, value) pairs are covered, a row of flags a knob.
+// Which (knob, value) pairs are covered, as a row of flags for each knob.
 class Cover {
  public:
   explicit Cover(std::span<const space::Config> candidates) {

@@ -6,9 +6,9 @@ namespace lathe::search {
 namespace {
 
 constexpr double kEnumerable = 1 << 18;  // configurations, valid or not
-// rejections in a row after which a small space is enumerated
+// After so many rejections in a row, a small space is listed.
 constexpr int kTriesBeforeListing = 200;
-constexpr int kTriesBeforeWalking = 2000;  // ... and a large one is walked
+constexpr int kTriesBeforeWalking = 2000;  // after so many, a large one is walked
 constexpr int kWalks = 64;
 constexpr int kWalkLength = 500;
 

@@ -1,4 +1,4 @@
-// Draws configurations of programs that were never proposed or measured. Shared by the searchers.
+// Draws configurations of programs that were never proposed or measured. All searchers use it.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace lathe::search {
 
-// Keeps only what was proposed or measured, never the space. Drawing is by rejection; where
-// rejections pile up, what is left is small: then a small space is enumerated once, a large one is
-// walked along neighbours. So a draw always ends.
+// It stores what was proposed or measured, but never the space. It draws by rejection. Many
+// rejections mean that little is left: then it lists a small space once, and walks a large one
+// along neighbours. So a draw always ends.
 class Unseen {
  public:
   explicit Unseen(const space::Domain& domain) : domain_(domain) {}
@@ -20,13 +20,14 @@ class Unseen {
   bool contains(const space::Config& config) const {
     return seen_.contains(domain_.program_number(config));
   }
-  // True if it was new.
+  // Returns true if it was new.
   bool mark(const space::Config& config) {
     return seen_.insert(domain_.program_number(config)).second;
   }
-  // A random configuration of a program never marked before, marked now; none if nothing is left.
+  // A random configuration of a program that was never marked before; it is marked now. None if
+  // nothing is left.
   std::optional<space::Config> draw(Rng& rng);
-  // Up to `wanted` of them.
+  // Draws up to `wanted` of them.
   std::vector<space::Config> draw(int wanted, Rng& rng);
 
  private:
@@ -39,8 +40,7 @@ class Unseen {
   const space::Domain& domain_;
   std::unordered_set<std::uint64_t> seen_;  // program numbers
   bool enumerated_ = false;
-  std::vector<space::Config>
-      remaining_;  // after enumeration: in random order, some of them seen since
+  std::vector<space::Config> remaining_;  // once listed: in random order; some have been seen since
 };
 
 }  // namespace lathe::search

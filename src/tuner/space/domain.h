@@ -1,4 +1,4 @@
-// Configurations, and a space as a search sees it.
+// Configurations, and what a search knows of a space.
 #pragma once
 
 #include <cstddef>
@@ -9,29 +9,29 @@
 
 namespace lathe::space {
 
-// A value index a knob. Fixed length within one space.
+// The index of a value for each knob. All configurations of a space have the same length.
 using Config = std::vector<std::uint16_t>;
 struct ConfigHash {
   std::size_t operator()(const Config& config) const;
 };
 
-// What a search knows of a space. Implemented by Space and by recorded spaces (replay).
-// Thread-safe.
+// A space as a search sees it. Space and recorded spaces implement it.
+// It is thread-safe.
 class Domain {
  public:
   virtual ~Domain() = default;
   virtual int knobs() const = 0;
   virtual int values(int knob) const = 0;              // number of values of the knob, >= 1
   virtual bool valid(const Config& config) const = 0;  // satisfies the constraints
-  // Several configurations may be one program: the one of them that stands for all. random() and
-  // neighbour() answer with such ones only. Given a valid configuration.
+  // Several configurations may be one program: returns the one that stands for all of them.
+  // random() and neighbour() return only such configurations. `config` must be valid.
   virtual Config canonical(const Config& config) const { return config; }
-  // Equal only for configurations of one program; a few of those may have different forms.
+  // Equal numbers mean one program. A few configurations of one program may have different numbers.
   virtual std::uint64_t program_number(const Config& config) const { return ConfigHash()(config); }
-  // uniform over the valid configurations, or close to it, brought to their form
+  // Uniform over the valid configurations, or nearly so; the result stands for its program.
   virtual Config random(Rng& rng) const = 0;
-  // One knob changed (or a few, where a constraint ties them), valid, another program; `config`
-  // itself if it has no neighbour.
+  // A valid configuration of another program in which one knob differs (or a few, where a
+  // constraint ties them); `config` itself if it has no neighbour.
   virtual Config neighbour(const Config& config, Rng& rng) const = 0;
 };
 

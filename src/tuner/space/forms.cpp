@@ -12,11 +12,11 @@ using analysis::Essence;
 using ir::SizeId;
 using Answers = Essence::Answers;
 
-constexpr int kPasses = 4;  // structural choices and sizes in turn; two are enough as a rule
+constexpr int kPasses = 4;  // structural choices and sizes in turn; two passes usually do
 
 std::size_t at(SizeId id) { return static_cast<std::size_t>(id); }
 
-// The answers as a number: themselves for up to 64 questions.
+// The answers as a number: for up to 64 questions, the answers themselves.
 std::uint64_t key_of(const Answers& answers) {
   std::uint64_t key = 0;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -37,7 +37,7 @@ std::uint64_t key_of(const Essence& essence, std::span<const std::int64_t> value
   return key;
 }
 
-// What is known of another nest's questions where these are the answers about this one.
+// What the answers about one nest's questions tell about those of another nest.
 Answers carried_over(const Essence& from, const Answers& answers, const Essence& to) {
   std::map<std::pair<std::uint64_t, std::int64_t>, char> known;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -156,7 +156,7 @@ Forms::Shape Forms::make_shape(const Family& family, const Answers& answers,
   for (std::size_t k = 0; k < space_.derived.knobs.size(); ++k) {
     if (space_.derived.knobs[k].structural) continue;
     const SizeId entry = family.entry[k];
-    const auto shows = [&](SizeId id) {  // the knob, or a multiple of it
+    const auto shows = [&](SizeId id) {  // the knob or a multiple of it
       const ir::Sizes::Entry& e = essence.sizes().at(id);
       const bool multiple =
           e.op == ir::Sizes::Op::kMul && ((e.a == entry && essence.sizes().is_constant(e.b)) ||
@@ -171,7 +171,8 @@ Forms::Shape Forms::make_shape(const Family& family, const Answers& answers,
   return shape;
 }
 
-// One structural knob after the other to its first value with the same form, until none has one.
+// Moves one structural knob after the other to its first value with the same form, until none can
+// move.
 Forms::Choice Forms::first_choice(const Family& family, const Answers& answers,
                                   const Config& config) const {
   const std::uint64_t form = form_of(family, answers);
@@ -210,8 +211,8 @@ std::uint64_t Forms::form_of(const Family& family, const Answers& answers) const
   return family.forms.try_emplace(key, form).first->second;
 }
 
-// Whether another value of the knob changes a number of the essence; if not, `values` are of that
-// value afterwards.
+// True if another value of the knob changes a number of the essence. If not, `values` are those of
+// the new value afterwards.
 bool Forms::has_effect(const Family& family, const Shape& shape, int knob, std::int64_t value,
                        std::vector<std::int64_t>& values) const {
   const auto k = static_cast<std::size_t>(knob);

@@ -1,11 +1,11 @@
 // One form for all configurations of one program. Internal to this room.
 //
 // Knobs have values without effect: a block larger than what is left to block, the order of loops
-// of one iteration, a prefetch of what nobody reads. Whether they have follows from the essence of
-// the nests (analysis/essence.h), not from the rules that made the knobs. A size takes its first
+// of one iteration, a prefetch of what nobody reads. The essence of the nests (analysis/essence.h)
+// tells which values these are; the rules that made the knobs need not. A size takes its first
 // value that leaves every number of its nest's essence as it is. A structural knob takes its first
-// value whose nest has the same essence as a formula; that is looked up by which loops go away, so
-// it is worked out once.
+// value whose nest has the same essence as a formula. That depends only on which loops go away, so
+// it is computed once for each case.
 #pragma once
 
 #include <map>
@@ -25,23 +25,23 @@ class Forms {
 
   // Brings a valid configuration to its form. Thread-safe.
   void settle(Config& config) const;
-  // Equal for configurations of one essence, also where their forms differ. Thread-safe.
+  // Equal for configurations of one essence, even where their forms differ. Thread-safe.
   std::uint64_t program(const Config& config) const;
 
  private:
   // What the answers about a sketch's sizes decide.
   struct Shape {
-    std::uint64_t structure;        // of the essence, apart from its sizes
-    std::vector<ir::SizeId> sizes;  // of the essence
-    std::vector<char> visible;      // by size: one of those, or asked about
-    // knobs, not structural, that are not seen to have an effect at once
+    std::uint64_t structure;        // of the essence, without its sizes
+    std::vector<ir::SizeId> sizes;  // the sizes of the essence
+    std::vector<char> visible;      // by size: it is one of those, or asked about
+    // Knobs, not structural, whose effect is not seen at once.
     std::vector<int> loose;
-    std::vector<std::uint16_t> choice;  // of the structural knobs, in the form
+    std::vector<std::uint16_t> choice;  // values of the structural knobs in the form
   };
   struct Family {  // a sketch with its configurations
     explicit Family(const Sketch& sketch) : essence(sketch.nest) {}
     analysis::Essence essence;
-    std::vector<ir::SizeId> entry;                    // by knob; kNone: no size depends on it
+    std::vector<ir::SizeId> entry;                    // by knob; kNone: no size depends on the knob
     std::vector<std::vector<ir::SizeId>> dependents;  // by knob, in the table's order
     mutable std::shared_mutex mutex;
     mutable std::unordered_map<std::uint64_t, std::unique_ptr<const Shape>> shapes;  // by answers
@@ -65,7 +65,7 @@ class Forms {
 
   const Space::Impl& space_;
   mutable std::shared_mutex mutex_;
-  // null: the sketch does not exist
+  // Null: there is no such sketch.
   mutable std::unordered_map<std::uint64_t, std::unique_ptr<const Family>> families_;
 };
 

@@ -24,7 +24,7 @@ Result<std::vector<std::int64_t>> numbers(const Json& object, const char* member
   return out;
 }
 
-constexpr std::size_t kMostValues = 65'535;  // a configuration has 16 bits a knob
+constexpr std::size_t kMostValues = 65'535;  // a configuration has 16 bits for each knob
 
 Result<Knob> knob_from(const Json& json) {
   Knob knob{LATHE_TRY(json_string(json, "name")),
@@ -46,7 +46,7 @@ Result<Knob> knob_from(const Json& json) {
 
 using Sketches = std::map<std::vector<std::int64_t>, Sketch>;
 
-// Values of the structural knobs, in knob order.
+// Values of the structural knobs, in the order of knobs.
 std::vector<std::int64_t> choice_of(const std::vector<Knob>& knobs,
                                     std::span<const std::int64_t> values) {
   std::vector<std::int64_t> choice;

@@ -1,6 +1,6 @@
 // A space as data, so that it can be used long after the rules that derived it have changed: knobs,
-// constraints, and for each choice of the structural knobs the trace with open sizes. Only the
-// schedule's steps must still mean the same.
+// constraints, and the trace with open sizes for each choice of the structural knobs. Only the
+// steps of schedules must keep their meaning.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace lathe::space {
 
-// Derives every sketch: for small spaces.
+// Derives every sketch, so it is for small spaces.
 Json freeze(const Space& space);
-// The same knobs, configurations, programs and hash. Every sketch is built again here: the error
-// says which step cannot be applied any more. Needs no target and no LLVM.
+// Makes a space with the same knobs, configurations, programs and hash. It builds every sketch
+// again; the error tells which step cannot be applied any more. It needs no target and no LLVM.
 Result<std::unique_ptr<Space>> thaw(const te::Program& program, const Json& frozen);
 
 }  // namespace lathe::space

@@ -1,4 +1,4 @@
-// Sketches from their traces alone. Internal to this room.
+// Builds sketches from their traces alone. Internal to this room.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace lathe::space {
 
-// How the names of an old space's knobs are read in the table of a new one.
+// Tells how to read the names of an old space's knobs in the table of a new one.
 using Naming = std::function<Result<ir::SizeId>(ir::Sizes& sizes, const std::string& knob)>;
 
-// Each name is the knob of that name, which must be among `knobs`.
+// Reads each name as the knob of that name, which must be among `knobs`.
 Naming naming_of(const std::vector<Knob>& knobs);
 
 Result<Sketch> rebuild(const te::Program& program, const Json& trace, const Naming& naming);

@@ -10,7 +10,7 @@
 namespace lathe::space {
 namespace {
 
-// What a knob's value is called in JSON: its label, or its number.
+// The name of a knob's value in JSON: its label, or its number.
 Json name_of(const Knob& knob, std::size_t value) {
   return knob.labels.empty() ? Json(knob.values[value]) : Json(knob.labels[value]);
 }
@@ -25,7 +25,7 @@ Result<std::size_t> value_named(const Knob& knob, const Json& name) {
                  name.dump(), fmt::join(known, ", "));
 }
 
-// The old knob's values that are kept, in their old order.
+// The values of an old knob that are kept, in their old order.
 Result<std::vector<std::size_t>> kept_values(const Knob& knob, const Json& kept) {
   const auto found = kept.find(knob.name);
   if (found == kept.end())
@@ -41,10 +41,10 @@ Result<std::vector<std::size_t>> kept_values(const Knob& knob, const Json& kept)
   return values;
 }
 
-// How a new configuration stands in the old space.
+// What a new configuration is in the old space.
 struct Mapping {
-  std::vector<std::vector<std::size_t>> kept;  // an old knob's values, by number
-  std::vector<int> free;                       // the new knobs' numbers in the old space
+  std::vector<std::vector<std::size_t>> kept;  // for each old knob: the numbers of its values
+  std::vector<int> free;                       // for each new knob: its number in the old space
 
   Config old_config(std::span<const std::size_t> chosen) const {
     Config config;
@@ -78,7 +78,7 @@ Result<Mapping> mapping_of(const std::vector<Knob>& knobs, const Json& kept) {
   return mapping;
 }
 
-// Structural choices keep their place in the list as their value, as everywhere.
+// Structural choices keep their place in the list as their value, as in every space.
 Knob part_of(const Knob& knob, const std::vector<std::size_t>& kept) {
   Knob part{knob.name, {}, {}, knob.structural};
   for (const std::size_t value : kept) {
@@ -89,7 +89,7 @@ Knob part_of(const Knob& knob, const std::vector<std::size_t>& kept) {
   return part;
 }
 
-// Free knobs under their new number, settled ones as constants.
+// Gives free knobs their new number; settled ones become constants.
 Naming naming_of(const std::vector<Knob>& old, const Mapping& mapping,
                  const std::vector<Knob>& knobs) {
   std::map<std::string, std::int64_t> settled;
@@ -102,7 +102,7 @@ Naming naming_of(const std::vector<Knob>& old, const Mapping& mapping,
   };
 }
 
-// The kept value nearest to what a person would start from.
+// The kept value nearest to the one that a person would start from.
 std::int64_t start_of(const Knob& knob, const std::vector<std::size_t>& kept, std::size_t start,
                       const Knob& part) {
   const auto distance = [&](std::size_t i) {

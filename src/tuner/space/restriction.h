@@ -1,5 +1,5 @@
-// A part of a space: for each knob the values that are kept. Small enough, it can be measured whole
-// and recorded.
+// A part of a space: for each knob the values that are kept. A small part can be measured whole and
+// recorded.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace lathe::space {
 
-// `kept` names for every knob of `space` what is kept of it: {"order": ["VPK.vp", "PVK.vp"],
-// "tile.v": [1, 2], "prefetch": 0}. A single value settles a knob: it is none of the new space's.
-// The default is the old one's, or, where that is not kept, what is nearest to it. The error names
-// the knob and its values.
+// `kept` says for every knob of `space` which values stay: {"order": ["VPK.vp", "PVK.vp"],
+// "tile.v": [1, 2], "prefetch": 0}. A single value settles the knob, which the new space then does
+// not have. The default is the old one or, where that is not kept, the values nearest to it. An
+// error names the knob and its values.
 Result<std::unique_ptr<Space>> restrict_space(std::shared_ptr<const Space> space, const Json& kept);
 
 }  // namespace lathe::space

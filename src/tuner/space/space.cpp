@@ -43,7 +43,7 @@ const Result<Sketch>& Space::Impl::sketch(const Config& config) const {
 
 namespace {
 constexpr int kRandomTries = 10'000;
-constexpr int kNeighbourTries = 100;  // that are the same program
+constexpr int kNeighbourTries = 100;  // neighbours that are the same program
 constexpr double kLargestPart = 1'000'000;
 }  // namespace
 
@@ -192,7 +192,7 @@ Config Space::default_config() const {
 
 namespace {
 
-// The last knob is the fastest; false after the last configuration.
+// Goes to the next configuration; the last knob changes fastest. Returns false after the last one.
 bool next_config(const Space& space, Config& config) {
   for (int k = space.knobs(); k-- > 0;) {
     if (++config[k] < space.values(k)) return true;

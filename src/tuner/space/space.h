@@ -1,5 +1,5 @@
-// S_e: the space of schedules of one workload on one target (paper, section 2), derived from the
-// expression by rules.
+// S_e: the space of schedules of one workload on one target (paper, section 2). Rules derive it
+// from the expression.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace lathe::space {
 
 struct Knob {
   std::string name;                  // "tile.p", "order"
-  std::vector<std::int64_t> values;  // ordinal; for structural knobs 0 ... n-1 with labels
-  std::vector<std::string> labels;   // structural knobs: what each value means; else empty
-  bool structural = false;           // picks another nest, not just another size
+  std::vector<std::int64_t> values;  // ordinal; of a structural knob: 0 ... n-1, with labels
+  std::vector<std::string> labels;   // of a structural knob: what each value means; else empty
+  bool structural = false;           // picks another nest, not only another size
 
-  std::size_t nearest(std::int64_t wanted) const;  // the position of the value closest to it
+  std::size_t nearest(std::int64_t wanted) const;  // position of the value closest to `wanted`
 };
 
-// A nest derived once for given structural choices, sizes open, with the trace that made it.
+// A nest with open sizes, derived once for given structural choices, with the trace that made it.
 struct Sketch {
   ir::Nest nest;
   schedule::Trace trace;  // sizes refer to nest.sizes
@@ -40,28 +40,29 @@ class Space : public Domain {
  public:
   const te::Program& program() const;
   const std::vector<Knob>& knob_list() const;
-  // number of configurations, constraints not counted; see count_programs()
+  // The number of configurations, regardless of constraints; see count_programs().
   double size() const;
   std::uint64_t hash() const;  // of knobs, values and constraints: stored with every record
 
-  // The derived nest of a configuration's structural knobs; derived on first use, kept, safe from
-  // several threads.
+  // The nest for the structural knobs of a configuration. It is derived on first use and kept;
+  // several threads may ask.
   const Sketch& sketch(const Config& config) const;
-  // Values of all knobs, in knob order: what Sizes::evaluate takes.
+  // Values of all knobs in their order, as Sizes::evaluate takes them.
   void knob_values(const Config& config, std::vector<std::int64_t>& out) const;
-  // Concrete trace of a configuration: replays on naive_nest(program).
+  // The concrete trace of a configuration; it applies to naive_nest(program).
   schedule::Trace trace(const Config& config) const;
   std::string describe(const Config& config) const;  // "p=14 v=2 order=..."
   Json to_json(const Config& config) const;          // {"tile.p": 14, ...}
   Result<Config> from_json(const Json& json) const;
-  // The configuration a person would start from: the analytic default, valid, in its form.
+  // The configuration from which a person would start: the analytic default. It is valid and in its
+  // form.
   Config default_config() const;
 
   int knobs() const override;
   int values(int knob) const override;
   bool valid(const Config& config) const override;
-  // Derived and hand-written spaces have one form a program; in a part of a space every
-  // configuration stands for itself.
+  // In derived and hand-written spaces, all configurations of one program have one form. In a part
+  // of a space every configuration stands for itself.
   Config canonical(const Config& config) const override;
   std::uint64_t program_number(const Config& config) const override;
   Config random(Rng& rng) const override;
@@ -79,14 +80,15 @@ class Space : public Domain {
 Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target,
                                             Flavour flavour);
 
-// The valid configurations of a small space, the last knob the fastest.
+// All valid configurations of a small space; the last knob changes fastest.
 std::vector<Config> all_configs(const Space& space);
 
-// How many programs a space has: its valid configurations in their form.
+// How many programs a space has: how many of its valid configurations are in their form.
 struct ProgramCount {
   double programs = 0;
-  int samples = 0;  // 0: counted; else estimated from so many configurations drawn at random
-  // of an estimate: half the width of its 95 % interval, as a share of it; infinity: none was met
+  int samples = 0;  // 0: counted; else how many random configurations the estimate rests on
+  // Of an estimate: half the width of its 95 % interval as a share of it; infinity: no program was
+  // met.
   double uncertainty = 0;
 };
 ProgramCount count_programs(const Space& space);

@@ -10,8 +10,8 @@ namespace lathe::space {
 
 struct Recipe::State {
   const te::Program& program;
-  std::vector<Knob>& knobs;              // grows while they are being learned
-  std::span<const std::int64_t> values;  // of knobs already known; others take their first
+  std::vector<Knob>& knobs;              // grows while the function declares knobs
+  std::span<const std::int64_t> values;  // of knobs known so far; the others take their first
   ir::Nest nest;
   schedule::Trace trace;
   std::vector<Constraint> constraints;
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Space>> template_space(const te::Program& program, Templa
   if (derived.knobs.empty())
     return fail(ErrorKind::kInvalidArgument,
                 "the template asks for no knobs, so there is nothing to search");
-  // grows while other branches are visited
+  // The list grows while other branches run.
   for (std::size_t k = 0; k < derived.knobs.size(); ++k) {
     for (std::size_t v = 1; derived.knobs[k].structural && v < derived.knobs[k].values.size();
          ++v) {

@@ -1,6 +1,6 @@
-// Templates: a space written by hand (define by run). An expert's function is given a Recipe, asks
-// it for knobs and choices as it goes, and applies schedule steps with them; running it is what
-// defines the space.
+// Templates: spaces that people write by hand (define by run). An expert's function gets a Recipe,
+// asks it for knobs and choices as it goes, and applies schedule steps with them. Running the
+// function defines the space.
 //
 //   auto space = template_space(program, [](space::Recipe& r) {
 //     const auto tile = r.knob("tile", {4, 8, 16});
@@ -22,16 +22,16 @@ namespace lathe::space {
 
 class Recipe {
  public:
-  // A size the search fills in: it stays open in the nest, so that all its values share one sketch.
+  // A size that the search fills in. It stays open in the nest, so all its values share one sketch.
   schedule::Size knob(const std::string& name, std::vector<std::int64_t> values);
-  // A structural choice: the function runs once for each of its values that is ever proposed.
+  // A structural choice: the function runs once for each value that is ever proposed.
   std::string choice(const std::string& name, std::vector<std::string> labels);
   schedule::Size times(const schedule::Size& a, const schedule::Size& b);
   schedule::Size plus(const schedule::Size& a, const schedule::Size& b);
-  // Configurations with a larger size are never proposed.
+  // The search never proposes configurations with a larger size.
   void at_most(const schedule::Size& size, std::int64_t most);
-  // Applies the step to the naive nest of the program. A step that is refused makes these choices
-  // invalid: what follows is ignored.
+  // Applies the step to the naive nest of the program. If the step is refused, these choices are
+  // invalid, and the rest of the function has no effect.
   void apply(const schedule::Step& step);
 
   struct State;
@@ -45,8 +45,8 @@ class Recipe {
 using Template = std::function<void(Recipe&)>;
 
 // Runs the function once with every first value and once with each other label of each choice, to
-// learn all its knobs. Errors: no knobs at all, a knob declared twice with other values, the first
-// configuration refused (with the step).
+// learn all its knobs. Fails if it has no knobs at all, declares a knob twice with other values, or
+// refuses the first configuration (the error names the step).
 Result<std::unique_ptr<Space>> template_space(const te::Program& program, Template function);
 
 }  // namespace lathe::space

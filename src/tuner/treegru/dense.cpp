@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-// Vectors of 64 bytes are split by the compiler where the CPU has smaller ones; none crosses a
-// call, so their ABI is of no matter.
+// Where the CPU has smaller vectors, the compiler splits those of 64 bytes. None crosses a call, so
+// their ABI does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace lathe::treegru {
@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kLanes = 16;
 typedef float Vector __attribute__((vector_size(64)));
-typedef float Anywhere __attribute__((vector_size(64), aligned(4), may_alias));  // in memory
+// Anywhere in memory
+typedef float Anywhere __attribute__((vector_size(64), aligned(4), may_alias));
 typedef std::uint32_t Bits __attribute__((vector_size(64)));
 
 #define LATHE_INLINE [[gnu::always_inline]] inline
@@ -20,11 +21,11 @@ typedef std::uint32_t Bits __attribute__((vector_size(64)));
 LATHE_INLINE const Anywhere& at(const float* p) { return *reinterpret_cast<const Anywhere*>(p); }
 LATHE_INLINE Anywhere& at(float* p) { return *reinterpret_cast<Anywhere*>(p); }
 
-// x becomes exp(x), within 2e-7 of it, for |x| up to 80; beyond, exp of 80 or -80.
+// Replaces x by exp(x), within 2e-7, for |x| up to 80; beyond, by exp of 80 or -80.
 LATHE_INLINE void exponentiate(Vector& x) {
   x = x > 80.0F ? Vector{} + 80.0F : x;
   x = x < -80.0F ? Vector{} - 80.0F : x;
-  // x = n log 2 + f: adding 1.5 * 2^23 leaves n in the low bits.
+  // x = n log 2 + f. Adding 1.5 * 2^23 leaves n in the low bits.
   constexpr float kRound = 12582912.0F;
   const Vector shifted = x * 1.44269504F + kRound;
   const Vector n = shifted - kRound;
@@ -52,7 +53,7 @@ LATHE_INLINE void hyperbolic_tangent(Vector& x) {
   x = 1.0F - 2.0F / (x + 1.0F);
 }
 
-// kRows rows by one panel, kept in registers.
+// Multiplies kRows rows by one panel and keeps the result in registers.
 template <int kRows>
 LATHE_INLINE void multiply_tile(const float* a, int depth, const float* b, float* out,
                                 int columns) {
@@ -114,8 +115,8 @@ LATHE_INLINE void gru(const float* from_input, const float* from_state, int stri
                               int rows, int hidden, float* h) {                             \
     gru(from_input, from_state, stride, rows, hidden, h);                                   \
   }
-// As many rows as accumulators fit the registers: a panel is 2 of 32, 4 of 16, 8 of 16 or 32 of
-// them.
+// Takes as many rows as the registers have room for: a row of a panel takes 2 of 32 registers, 4 of
+// 16, 8 of 16 or 32.
 LATHE_VARIANT(plain, 1)
 #ifdef __x86_64__
 LATHE_VARIANT(avx2, 3, [[gnu::target("avx2,fma")]])

@@ -1,7 +1,6 @@
 // The arithmetic of scoring: products of small matrices and the gates of a GRU, with the widest
-// vectors this CPU has. Scores are the inner loop of the search, so they are not left to the
-// library that trains. An element of a result depends on its own row only, not on how many rows
-// there are.
+// vectors of this CPU. Scoring is the inner loop of the search, so the library that trains does not
+// do it. An element of a result depends on its own row only, not on how many rows there are.
 #pragma once
 
 #include <vector>
@@ -10,7 +9,7 @@
 
 namespace lathe::treegru {
 
-// A matrix laid out for multiplication: panels of kPanel columns, the last one filled up with
+// A matrix laid out for multiplication: in panels of kPanel columns, the last one filled up with
 // zeros.
 class PackedMatrix {
  public:
@@ -30,14 +29,14 @@ class PackedMatrix {
 
 class Dense {
  public:
-  Dense();  // for the CPU this runs on
-  // out += a * b. a: rows x b.rows(), out: rows x b.columns(), row-major.
+  Dense();  // for the CPU on which it runs
+  // out += a * b. a has rows x b.rows() elements, out has rows x b.columns(); both are row-major.
   void multiply_add(const float* a, int rows, const PackedMatrix& b, float* out) const {
     multiply_add_(a, rows, b, out);
   }
-  // A GRU's step (weights.h) for `rows` loops: from_input = x W + b and from_state = h U, 3 *
-  // hidden wide or wider
-  // (`stride`), to the new states in h. hidden is a multiple of 16.
+  // One step of a GRU (weights.h) for `rows` loops: makes the new states in h from from_input = x W
+  // + b and from_state = h U, whose rows are `stride` wide, at least 3 * hidden. hidden must be a
+  // multiple of 16.
   void gru(const float* from_input, const float* from_state, int stride, int rows, int hidden,
            float* h) const {
     gru_(from_input, from_state, stride, rows, hidden, h);

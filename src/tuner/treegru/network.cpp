@@ -8,10 +8,10 @@
 namespace lathe::treegru {
 namespace {
 
-// programs at once: their states stay in the second-level cache
+// Programs at once, so that their states stay in the second-level cache.
 constexpr std::size_t kBlock = 64;
 
-// The rows of `input` that belong to the embedding come first.
+// Takes the rows of a matrix from `first` on. The rows of `input` for the embedding come first.
 PackedMatrix rows_from(const Matrix& matrix, int first) {
   Matrix part(matrix.rows - first, matrix.columns);
   std::ranges::copy(matrix.values.begin() + static_cast<std::ptrdiff_t>(first) * matrix.columns,
@@ -19,8 +19,8 @@ PackedMatrix rows_from(const Matrix& matrix, int first) {
   return PackedMatrix(part);
 }
 
-// What each loop variable adds to its loop's gates, the bias included; the last row is a variable
-// nobody knows.
+// What each loop variable adds to the gates of its loop, with the bias; the last row is for an
+// unknown variable.
 Matrix starts_of(const Weights& weights, int width) {
   const Matrix& embedding = weights.embedding;
   Matrix out(embedding.rows + 1, width);
@@ -102,7 +102,7 @@ void Network::score_block(std::span<const float> features, std::span<float> scor
   }
 }
 
-// scratch.h: from sums of the states inside to the loops' own.
+// Turns the sums of the states inside (scratch.h) into the loops' own states.
 void Network::advance(const Level& level, bool has_children, Scratch& scratch) const {
   const int count = level.count();
   const auto width = static_cast<std::size_t>(gates_),

@@ -1,4 +1,4 @@
-// Scores of programs by learnt weights, without the library that trained them.
+// Scores programs by learnt weights, without the library that trained them.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ class Network {
  public:
   explicit Network(Weights weights);
   const Weights& weights() const { return weights_; }
-  // Rows of tree features (feature/tree.h), one after another. Thread-safe; the score of a row does
-  // not depend on the others.
+  // `features` are rows of tree features (feature/tree.h), one after another. Thread-safe; the
+  // score of a row does not depend on other rows.
   void score(std::span<const float> features, std::span<float> scores) const;
 
  private:
@@ -27,8 +27,9 @@ class Network {
 
   Weights weights_;
   Dense dense_;
-  int gates_ = 0;  // width of rows of gates
-  // x W + b of what does not depend on inputs: a row a variable, then one for unknown ones
+  int gates_ = 0;  // floats in a row of gates
+  // x W + b for what does not depend on inputs: one row for each variable, then one for unknown
+  // ones.
   Matrix start_;
   PackedMatrix input_, hidden_;
   PackedMatrix slots_;  // kContext: S, then the readout of each slot

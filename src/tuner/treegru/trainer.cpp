@@ -25,7 +25,7 @@ Status check_trainer() {
 
 Result<std::unique_ptr<Trainer>> make_trainer(const Weights& start, int threads) {
   const std::string path = LATHE_TRY(plugin_path());
-  // Never closed: such libraries do not survive it.
+  // It is never closed: such libraries do not survive that.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     return fail_at(path, ErrorKind::kUnsupported, "libtorch cannot be loaded: {}", ::dlerror());

@@ -11,8 +11,8 @@
 namespace lathe::treegru {
 namespace {
 
-constexpr int kMost = 4096;  // of any size of a shape
-// Of an input that hardly varied before: its weights were hardly learnt.
+constexpr int kMost = 4096;  // of any size in a shape
+// For an input that hardly varied before: its weights were hardly learnt.
 constexpr float kMostStretch = 4, kMostShift = 8;
 
 // Calls visit(node) for every loop of every row.
@@ -47,7 +47,7 @@ void standardize(std::span<const float> features, Weights& weights) {
   }
 }
 
-// Uniform within the usual bound for a sum over `fan_in` terms.
+// Draws values uniformly within the usual bound for a sum over `fan_in` terms.
 Matrix random_matrix(int rows, int columns, int fan_in, Rng& rng) {
   Matrix matrix(rows, columns);
   const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
@@ -55,7 +55,7 @@ Matrix random_matrix(int rows, int columns, int fan_in, Rng& rng) {
   return matrix;
 }
 
-// Sizes of the trained matrices, in the order of Weights::trained().
+// The sizes of the trained matrices, in the order of Weights::trained().
 std::array<std::pair<int, int>, 7> sizes_of(const Shape& s, int variables) {
   const bool vanilla = s.form == Form::kVanilla;
   const int embedding = vanilla ? s.embedding : 0, slots = vanilla ? 0 : s.slots;
@@ -136,7 +136,7 @@ Weights random_weights(const Shape& shape, std::span<const float> features, Rng&
   const auto sizes = sizes_of(shape, static_cast<int>(weights.variables.size()));
   for (std::size_t m = 0; m < matrices.size(); ++m)
     *matrices[m] = random_matrix(sizes[m].first, sizes[m].second, shape.hidden, rng);
-  // an input, not a weight
+  // The embedding is an input, not a weight.
   for (float& v : weights.embedding.values) v *= std::sqrt(static_cast<float>(shape.hidden));
   std::ranges::fill(weights.offset.values, 0.0F);
   return weights;
@@ -155,7 +155,7 @@ Weights adapted(const Weights& learnt, std::span<const float> features, Rng& rng
   out.offset = learnt.offset;
   for (std::size_t i = 0; i < out.mean.size(); ++i) {
     const auto row = out.input.row(learnt.embedding.columns + static_cast<int>(i));
-    // What the old mean gave, it gives still.
+    // The old mean gives what it gave before.
     const float stretch = std::min(learnt.scale[i] / out.scale[i], kMostStretch);
     const float shift = std::clamp((out.mean[i] - learnt.mean[i]) * out.scale[i] * stretch,
                                    -kMostShift, kMostShift);

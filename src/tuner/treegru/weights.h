@@ -1,14 +1,14 @@
-// What a TreeGRU has learnt (paper, sections 3.1 and 4, appendix), as plain matrices: what is
-// saved, scored with, and handed to whatever trains it.
+// What a TreeGRU has learnt (paper, sections 3.1 and 4, appendix), as plain matrices. These are
+// saved, scored with, and handed to the trainer.
 //
-// With x the input of a loop and h the sum of the states of the loops right inside it (0 if there
-// are none), its state is
+// Let x be the input of a loop, and h the sum of the states of the loops directly inside it (0 if
+// there are none). The state of the loop is
 //     r, u = sigmoid(x Wr + h Ur + br), sigmoid(x Wu + h Uu + bu)
 //     c    = tanh(x Wc + bc + r * (h Uc))
 //     u * h + (1 - u) * c
-// kVanilla: x is the learnt embedding of the loop variable and what the loop itself says, its
-// length and annotation; the program's embedding is the sum of the outermost loops' states.
-// kContext: x is the loop's context vector, so that it means the same in every program; the
+// kVanilla: x is the learnt embedding of the loop variable, followed by what the loop tells by
+// itself, its length and annotation. The program's embedding is the sum of the outermost loops'
+// states. kContext: x is the loop's context vector, so it means the same in every program. The
 // program's embedding is m slots, out_i = sum over all loops of softmax(state S)_i * state. The
 // score is linear in the program's embedding.
 #pragma once
@@ -28,9 +28,9 @@ enum class Form { kContext, kVanilla };
 
 struct Shape {
   Form form = Form::kContext;
-  int embedding = 128;  // of a loop variable; kVanilla only
+  int embedding = 128;  // of a loop variable; for kVanilla only
   int hidden = 128;     // of a loop's state; a multiple of 16
-  int slots = 8;        // m; kContext only
+  int slots = 8;        // m; for kContext only
 };
 Status check(const Shape& shape);
 int inputs_of(Form form);  // floats of a loop's context that the network sees
@@ -54,15 +54,15 @@ struct Matrix {
 
 struct Weights {
   Shape shape;
-  // Taken from the training rows and left alone by training.
-  std::vector<float> variables;    // codes of the loop variables, ascending; kVanilla only
+  // These come from the training rows; training leaves them alone.
+  std::vector<float> variables;    // codes of the loop variables, ascending; for kVanilla only
   std::vector<float> mean, scale;  // an input is (context - mean) * scale
-  // What training changes. The columns of the gates are those of r, then u, then c.
-  Matrix embedding;  // variables x embedding; kVanilla only
-  Matrix input;      // embedding (kVanilla) and inputs x 3 hidden
+  // Training changes these. The columns of the gates are those of r, then u, then c.
+  Matrix embedding;  // variables x embedding; for kVanilla only
+  Matrix input;      // (embedding (kVanilla) + inputs) x 3 hidden
   Matrix hidden;     // hidden x 3 hidden
   Matrix bias;       // 1 x 3 hidden
-  Matrix scatter;    // S: hidden x slots; kContext only
+  Matrix scatter;    // S: hidden x slots; for kContext only
   Matrix readout;    // slots x hidden; kVanilla: 1 x hidden
   Matrix offset;     // 1 x 1
 
@@ -72,21 +72,21 @@ struct Weights {
   std::array<const Matrix*, 7> trained() const {
     return {&embedding, &input, &hidden, &bias, &scatter, &readout, &offset};
   }
-  // Row of `embedding`; -1 for a variable that no training row had: its embedding is zero.
+  // The row of `embedding` for a variable; -1 if no training row had it: its embedding is zero.
   int variable(float code) const;
   friend bool operator==(const Weights& a, const Weights& b);
 };
 
-// Untrained, for rows like these (feature/tree.h).
+// Untrained weights for rows like these (feature/tree.h).
 Weights random_weights(const Shape& shape, std::span<const float> features, Rng& rng);
 
-// The same network for other rows: inputs are brought to the spread of these, variables it did not
-// know (kVanilla) begin at random. Scores stay what they were, but for inputs that hardly varied
-// before.
+// The same network for other rows: inputs are scaled to the spread of these rows, and variables
+// that it did not know (kVanilla) begin at random. Scores stay what they were, except for inputs
+// that hardly varied before.
 Weights adapted(const Weights& learnt, std::span<const float> features, Rng& rng);
 
 void append_to(std::string& bytes, const Weights& weights);
-// Reads what append_to wrote, all of `bytes`.
+// Reads what append_to wrote; `bytes` must contain nothing else.
 Result<Weights> read_weights(std::string_view bytes);
 
 }  // namespace lathe::treegru

@@ -1,8 +1,8 @@
 // Scalar expressions of one element: the body of a stage in `te` and of a block in the nest.
 //
-// Nodes are immutable and shared; a Tensor or Buffer is an index into its owner's table, an
-// iterator an index into the iterator list of its stage or block. The variant is closed: a new node
-// does not compile until every pass handles it.
+// Nodes are immutable and shared. A Tensor or Buffer is an index into its owner's table; an
+// iterator is an index into the iterator list of its stage or block. The variant is closed: a new
+// kind of node does not compile until every pass handles it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Affine {
 };
 Affine operator+(const Affine& a, const Affine& b);
 Affine operator*(const Affine& a, std::int64_t factor);
-// a with every iterator replaced by substitution[iter].
+// Replaces every iterator of a by substitution[iter].
 Affine substitute(const Affine& a, const std::vector<Affine>& substitution);
 
 struct Node;
@@ -71,15 +71,16 @@ enum class BinaryOp {
   kOr
 };
 
-// of the node's dtype; i64 beyond 2^53 is refused by the parser
+// A value of the node's dtype. The parser refuses i64 beyond 2^53.
 struct Const {
   double value;
 };
+// The iterator's value, as i64.
 struct IterValue {
   int iter;
-};  // the iterator's value as i64
-// One element of a tensor. With `pad`, an index outside the tensor is legal and reads that value;
-// without, every index must be inside (checked when the program is built).
+};
+// One element of a tensor. With `pad`, an index may lie outside the tensor and reads that value
+// there; without it, every index must lie inside (checked when the program is built).
 struct Read {
   int tensor;
   std::vector<Affine> index;
@@ -96,10 +97,11 @@ struct Binary {
 struct Select {
   Expr condition, then, otherwise;
 };
+// Converts x to the node's dtype.
 struct Cast {
   Expr x;
-};  // to the node's dtype
-// True where low <= index < high for every row: what inlining a padded read leaves behind.
+};
+// True where low <= index < high in every row. Inlining a padded read leaves such a node behind.
 struct InRange {
   struct Row {
     Affine index;
@@ -119,7 +121,7 @@ Expr read(int tensor, std::vector<Affine> index, Dtype dtype, std::optional<doub
 Expr unary(UnaryOp op, Expr x);
 Expr binary(BinaryOp op, Expr a, Expr b);  // operands of equal dtype
 Expr select(Expr condition, Expr then, Expr otherwise);
-Expr cast(Expr x, Dtype dtype);  // returns x itself if it has that dtype
+Expr cast(Expr x, Dtype dtype);  // x itself if it has that dtype
 Expr in_range(std::vector<InRange::Row> rows);
 
 const char* name_of(UnaryOp op);   // "exp"; the text form's function names
@@ -127,7 +129,8 @@ const char* name_of(BinaryOp op);  // "+", "min"
 
 enum class ReduceOp { kNone, kSum, kMax, kMin, kProd };
 const char* name_of(ReduceOp op);  // "sum"
-// The value that changes nothing: 0, lowest, highest, 1 of the dtype.
+// The value that changes nothing: 0 for sums, the lowest for max, the highest for min, 1 for
+// products.
 double identity_of(ReduceOp op, Dtype dtype);
 
 // Every Read in the expression, in order of appearance.
@@ -135,13 +138,12 @@ std::vector<const Read*> reads_of(const Expr& e);
 // Calls visit(node) for e and every expression in it, outer ones first, in order of appearance.
 template <class Visit>
 void for_each_node(const Expr& e, const Visit& visit);
-// Rebuilds e bottom-up; `leaf` maps Read, IterValue and InRange nodes (returns the node itself to
-// keep it). An unchanged subtree keeps its pointer.
+// Rebuilds e bottom-up. `leaf` maps Read, IterValue and InRange nodes; it returns the node itself
+// to keep it. An unchanged subtree keeps its pointer.
 template <class Leaf>
 Expr rewrite_leaves(const Expr& e, const Leaf& leaf);
-bool equal(const Expr& a, const Expr& b);  // structural
+bool equal(const Expr& a, const Expr& b);  // compares their structure
 
-// Implementation.
 template <class Visit>
 void for_each_node(const Expr& e, const Visit& visit) {
   struct Inner {

@@ -3,7 +3,7 @@
 namespace lathe::ir {
 namespace {
 
-// A factor of the whole expression, casts aside.
+// True if the read is a factor of the whole expression, casts aside.
 bool is_factor(const Expr& e, const void* border) {
   if (border_of(e).node == border) return true;
   if (const auto* c = std::get_if<Cast>(&e->value)) return is_factor(c->x, border);

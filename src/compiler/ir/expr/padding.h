@@ -1,20 +1,20 @@
-// What may leave its tensor, and what that means to a reduction.
+// Reads that may leave their tensor, and what that means for a reduction.
 #pragma once
 
 #include "compiler/ir/expr/expr.h"
 
 namespace lathe::ir {
 
-// A padded read (a Read), or what inlining its tensor made of one, a choice by whether indices are
-// in range (a Select).
+// A read that may leave its tensor: a padded Read, or the Select by an InRange that inlining the
+// tensor made of one.
 struct Border {
-  const void* node = nullptr;     // null: neither
-  std::optional<double> outside;  // the value there; nothing: not a number known beforehand
+  const void* node = nullptr;     // null: e is neither
+  std::optional<double> outside;  // value read outside; nothing: not known beforehand
 };
 Border border_of(const Expr& e);
 
-// Whether a term of the reduction is its identity where the border of the body is outside its
-// tensor: the term need not be computed there.
+// True if the body is the reduction's identity where that read lies outside its tensor. The term
+// need not be computed there.
 bool kills(ReduceOp reduce, const Expr& body, const Border& border);
 bool pad_kills(ReduceOp reduce, const Expr& body, const Read* read);
 

@@ -7,7 +7,7 @@
 namespace lathe::ir {
 namespace {
 
-// Binding strength, loosest first; function calls and atoms bind tightest.
+// How strongly an operator binds, loosest first; function calls and atoms bind tightest.
 int strength_of(BinaryOp op) {
   switch (op) {
     case BinaryOp::kOr: return 1;
@@ -39,7 +39,7 @@ class Printer {
  public:
   explicit Printer(const ExprNames& names) : names_(names) {}
 
-  // Parentheses appear where `e` binds more loosely than `least`.
+  // The text of `e`, in parentheses where it binds more loosely than `least`.
   std::string text(const Expr& e, int least) const {
     struct Visitor {
       const Printer& printer;

@@ -1,4 +1,4 @@
-// Expressions as text, in the notation of te/parse.h. Only InRange has no counterpart there.
+// Prints expressions in the notation of te/parse.h. Only InRange has no counterpart there.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace lathe::ir {
 
-// Names of the tensors (or buffers) and iterators that an expression's indices refer to.
+// Names of the tensors (or buffers) and iterators that an expression refers to.
 struct ExprNames {
   std::span<const std::string> tensors;
   std::span<const std::string> iters;

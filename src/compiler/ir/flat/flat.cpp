@@ -22,7 +22,7 @@ double rounded(double value, Dtype dtype) {
   }
 }
 
-// Truncates; saturates beyond i64, NaN gives 0.
+// Truncates. Values beyond i64 give its ends, NaN gives 0.
 std::int64_t truncated(double value) {
   if (std::isnan(value)) return 0;
   if (value >= 0x1p63) return INT64_MAX;
@@ -35,7 +35,7 @@ const Expr* broadcast_of(const Expr& e) {
   return b == nullptr ? nullptr : &b->x;
 }
 
-// A contiguous vector access is written with the scalar index of its first element.
+// A contiguous vector access has the scalar index of its first element.
 Expr without_unit_ramp(Expr index) {
   if (const auto* r = std::get_if<Ramp>(&index->value); r != nullptr && r->stride == 1)
     return r->base;
@@ -43,14 +43,14 @@ Expr without_unit_ramp(Expr index) {
 }
 Expr without_full_mask(Expr mask) { return mask && splat_int(mask) == 1 ? nullptr : mask; }
 
-// Every value of the first type is one of the second.
+// True if every value of the first type is one of the second.
 bool widens(Dtype from, Dtype to) {
   return size_of(from) < size_of(to) && (is_float(from) ? is_float(to) : is_int(to));
 }
 
 Expr fold_cast(const Expr& x, Dtype dtype) {
   if (const auto* c = std::get_if<Cast>(&x->value); c != nullptr && c->x->type.dtype == dtype)
-    return widens(dtype, x->type.dtype) ? c->x : nullptr;  // there and back
+    return widens(dtype, x->type.dtype) ? c->x : nullptr;  // there and back again
   if (const auto* i = std::get_if<IntImm>(&x->value)) {
     if (is_int(dtype)) return int_imm(i->value, dtype);
     if (dtype == Dtype::kF32) return float_imm(static_cast<float>(i->value), dtype);
@@ -70,7 +70,7 @@ Expr fold_bitcast(const Expr& x, Dtype dtype) {
   std::byte bytes[8]{};
   if (const auto* i = std::get_if<IntImm>(&x->value)) {
     if (!is_float(dtype)) return int_imm(i->value, dtype);
-    // little-endian: the low bytes come first
+    // The low bytes come first.
     const auto wide = std::bit_cast<std::array<std::byte, 8>>(i->value);
     return float_imm(load_element(dtype, wide.data()), dtype);
   }

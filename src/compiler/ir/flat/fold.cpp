@@ -43,7 +43,7 @@ Expr join(Expr dynamic, std::int64_t immediate, Type type) {
   return make(Binary{BinaryOp::kAdd, std::move(dynamic), constant(immediate, type)}, type);
 }
 
-// A vector as base + lane * stride with scalar base, if it has that form.
+// A vector of the form base + lane * stride with a scalar base.
 struct Line {
   const Expr* base;
   std::int64_t stride;
@@ -54,8 +54,8 @@ std::optional<Line> as_line(const Expr& e) {
   return std::nullopt;
 }
 
-// Of dynamic parts: neither is an immediate or ends in one (but for lines, whose bases do as they
-// like).
+// Joins dynamic parts: neither is an immediate or ends in one (except in the base of a line, which
+// may).
 Expr add_dynamic(const Expr& a, const Expr& b, BinaryOp op) {
   if (op == BinaryOp::kSub && equal(a, b)) return nullptr;
   if (a->type.lanes > 1) {
@@ -108,7 +108,7 @@ Expr subtract(const Expr& a, const Expr& b) {
   return join(std::move(s.dynamic), wrap_add(s.immediate, wrap_mul(t.immediate, -1)), a->type);
 }
 
-// One operand is the constant `value`, the other is x.
+// Folds an operation of the constant `value` and x.
 Expr fold_logic(BinaryOp op, const Expr& x, std::int64_t value) {
   if (op == BinaryOp::kAnd) return value != 0 ? x : constant(0, x->type);
   if (op == BinaryOp::kOr) return value != 0 ? constant(1, x->type) : x;

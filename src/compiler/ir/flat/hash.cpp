@@ -7,7 +7,8 @@
 namespace lathe::flat {
 namespace {
 
-// Hashing is on the way of every node made: a multiply and a shift a word, well mixed at the end.
+// Every node that is made gets hashed, so this is cheap: a multiply and a shift for each word,
+// mixed well at the end.
 class Mix {
  public:
   explicit Mix(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U) {}
@@ -22,7 +23,7 @@ class Mix {
     contents_ |= p->contents;
     return add(p->hash);
   }
-  std::uint8_t contents() const { return contents_; }  // of all children
+  std::uint8_t contents() const { return contents_; }  // of all operands
   std::uint64_t value() const {
     const std::uint64_t z = (state_ ^ (state_ >> 27)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31);
@@ -124,13 +125,13 @@ std::uint8_t own_contents(const decltype(StmtNode::value)& value) {
   return control ? contents::kControl : 0;
 }
 
-// Children are compared by hash alone, so that comparing costs the same for a leaf and a program:
-// 64 mixed bits make an accident over the few thousand nodes of a program less likely than a broken
-// machine.
+// Children are compared by hash alone, so that comparing costs the same for a leaf and a program.
+// With 64 well mixed bits, an accident among the few thousand nodes of a program is less likely
+// than a broken machine.
 bool same(const Expr& a, const Expr& b) { return a == b || (a && b && a->hash == b->hash); }
 bool same(const Stmt& a, const Stmt& b) { return a == b || (a && b && a->hash == b->hash); }
 
-// Compares with the same alternative of the other node.
+// Compares a node with the same alternative of the other node.
 struct ExprEqual {
   const Node& other;
   template <class T>

@@ -1,5 +1,5 @@
-// Flat programs as text, C-like. A larger expression that a statement uses more than once is
-// printed once, as `tN`.
+// Flat programs as text that looks like C. A larger expression that a statement uses more than once
+// is printed once, as `tN`.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -12,14 +12,14 @@
 namespace lathe::flat {
 namespace {
 
-constexpr int kNameable = 10;  // nodes of an expression worth a name of its own
+constexpr int kNameable = 10;  // nodes that make an expression worth a name of its own
 
 std::string text_of(Type type) {
   return type.lanes == 1 ? std::string(name_of(type.dtype))
                          : fmt::format("{}x{}", name_of(type.dtype), type.lanes);
 }
 
-// Hints made unique: those that several ids share get the id appended.
+// Makes hints unique: ids that share a hint get their number appended.
 std::vector<std::string> unique_names(std::vector<std::string> hints, const char* fallback) {
   std::unordered_map<std::string, int> uses;
   for (const std::string& hint : hints) ++uses[hint];
@@ -49,12 +49,12 @@ int precedence(BinaryOp op) {
     case BinaryOp::kOr: return 1;
     case BinaryOp::kMin:
     case BinaryOp::kMax:
-    case BinaryOp::kPow: return 0;  // printed as calls
+    case BinaryOp::kPow: return 0;  // these are printed as calls
   }
   return 0;
 }
 
-// How often each structurally different expression is used, and its size as a tree (capped).
+// Counts how often each structurally different expression is used, and its size as a tree (capped).
 struct Census {
   std::unordered_map<std::uint64_t, int> uses, size;
 
@@ -84,7 +84,7 @@ class Printer {
   }
 
  private:
-  // The text of e; definitions of what it uses more than once go to `lines`.
+  // The text of e. Definitions of what it uses more than once go to `lines`.
   std::string named(const Expr& e, int depth, std::string& lines) {
     Census census;
     census.visit(e);

@@ -1,6 +1,6 @@
-// Walking and rebuilding flat trees. Rebuilding goes through the folding constructors, and an
-// unchanged subtree keeps its pointer. Expressions are graphs with shared nodes: a pass over large
-// ones keeps a map from node to result.
+// Walks and rebuilds flat trees. Rebuilding goes through the folding constructors, and an unchanged
+// subtree keeps its pointer. Expressions are graphs with shared nodes: a pass over large ones keeps
+// a map from node to result.
 #pragma once
 
 #include <unordered_map>
@@ -10,22 +10,22 @@
 
 namespace lathe::flat {
 
-// e with each operand x replaced by f(x); e itself if none changed. f: Expr(const Expr&).
+// Replaces each operand x of e by f(x); returns e itself if none changed. f: Expr(const Expr&).
 template <class F>
 Expr map_operands(const Expr& e, F&& f);
-// Calls f(const Expr&) for each operand; an absent mask is left out.
+// Calls f(const Expr&) for each operand, but not for an absent mask.
 template <class F>
 void each_operand(const Node& e, F&& f);
 
-// s with its expressions replaced by on_expr and its statements by on_stmt; s itself if none
-// changed.
+// Replaces the expressions of s by on_expr of them and its statements by on_stmt of them; returns s
+// itself if none changed.
 template <class OnExpr, class OnStmt>
 Stmt map_parts(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt);
 template <class OnExpr, class OnStmt>
 void each_part(const StmtNode& s, OnExpr&& on_expr, OnStmt&& on_stmt);
 
-// Rewrites bottom-up, every shared node once: `f(node)` sees a node whose operands are rewritten
-// already. Trees without any of the `concerned` contents are left alone.
+// Rewrites bottom-up, every shared node once: `f(node)` sees a node whose operands are
+// rewritten already. Trees without any of the `concerned` contents are left alone.
 template <class F>
 class ExprRewriter {
  public:
@@ -33,7 +33,7 @@ class ExprRewriter {
       : f_(std::move(f)), concerned_(concerned) {}
   Expr operator()(const Expr& e) {
     if (concerned_ != 0 && (e->contents & concerned_) == 0) return e;
-    // seen once: no need to remember it
+    // Nobody else uses the node, so its result need not be remembered.
     if (e.use_count() == 1) return f_(map_operands(e, *this));
     if (const auto known = done_.find(e.get()); known != done_.end()) return known->second.second;
     Expr out = f_(map_operands(e, *this));
@@ -47,12 +47,11 @@ class ExprRewriter {
   std::unordered_map<const Node*, std::pair<Expr, Expr>> done_;  // keeps the key alive
 };
 
-// The program with `f` (as of ExprRewriter) applied to all its expressions. Vars, registers and
+// Applies `f` (see ExprRewriter) to all expressions of the program. Variables, registers and
 // buffers stay.
 template <class F>
 Program rewrite_exprs(Program program, F f, std::uint8_t concerned = 0);
 
-// Implementation.
 template <class F>
 Expr map_operands(const Expr& e, F&& f) {
   struct Visitor {

@@ -20,7 +20,8 @@ bool bitcasts(Dtype from, Dtype to) {
   return (half(from) && to == Dtype::kI32) || (half(to) && from == Dtype::kI32);
 }
 
-// One walk over prepare or run. The first fault found is kept; after it the walk only unwinds.
+// Walks once over prepare or run. It keeps the first fault that it finds; after that it only
+// unwinds.
 class Verifier {
  public:
   Verifier(const Program& program, bool preparing)
@@ -170,7 +171,7 @@ class Verifier {
             in_parallel_ ? " (none is carried into a parallel loop)" : "");
   }
 
-  // Loads (e set) and stores (e null).
+  // Checks a load (e is set) or a store (e is null).
   bool access(int id, const Expr& index, Type type, const Expr& mask, const Expr* e) {
     const char* what = e != nullptr ? "a load of" : "a store of";
     if (id < 0 || id >= static_cast<int>(program_.buffers.size())) {
@@ -232,7 +233,7 @@ class Verifier {
     else serial_body(n.body);
     visible_[static_cast<std::size_t>(n.var)] = 0;
   }
-  // What a later iteration reads may have been written by an earlier one.
+  // A later iteration may read what an earlier one wrote.
   void serial_body(const Stmt& body) {
     mark_writes(body);
     scoped(body);
@@ -304,9 +305,10 @@ class Verifier {
   const Program& program_;
   const bool preparing_;
   bool in_parallel_ = false;
-  std::vector<char> visible_, defined_, written_;  // by variable, by variable, by register
-  std::vector<int> scope_;                         // lets visible now
-  std::unordered_set<const Node*> checked_;        // shared nodes of this expression
+  // Visible_ and defined_ have an entry for each variable, written_ one for each register.
+  std::vector<char> visible_, defined_, written_;
+  std::vector<int> scope_;                   // lets that are visible now
+  std::unordered_set<const Node*> checked_;  // shared nodes of this expression that were checked
   std::string fault_;
 };
 

@@ -1,16 +1,16 @@
-// The scheduled loop program, with open sizes: scheduled once, instantiated many times
-// (docs/nest.md works an example through).
+// The scheduled loop program with open sizes: it is scheduled once and instantiated many times
+// (docs/nest.md works through an example).
 //
 // A Nest is a small arena of plain structs: a tree of loops whose leaves are blocks. A block
-// computes one element of one buffer for given values of its iterators; an iterator's value is
+// computes one element of one buffer for given values of its iterators. The value of an iterator is
 //     offset + sum over digits of  weight * ((loop / div) % mod)
-// so split replaces a digit by two, fuse gives one loop several digits, reorder permutes the tree,
-// and no div or mod is left to simplify: div and mod appear only for fused loops. Blocks run in
-// tree order. Iterations where an iterator lies outside [0, extent) do not run (that is what a tail
-// is); how lowering removes them is the loop's tail attribute.
+// So a split replaces a digit by two, a fuse gives one loop several digits, and a reorder permutes
+// the tree. Div and mod appear for fused loops only; elsewhere none is left to simplify. Blocks run
+// in tree order. Iterations where an iterator lies outside [0, extent) do not run: that is what a
+// tail is. The tail attribute of a loop says how lowering removes them.
 //
-// Buffers are addressed in the coordinates of the tensor they hold, also caches: where a cache
-// lives and how it is laid out is only storage (Buffer::scope, at, layout).
+// Buffers, also caches, are addressed in the coordinates of the tensor they hold. Where a cache
+// lives and how it is laid out concerns only its storage (Buffer::scope, at, layout).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace lathe::ir {
 
-using LoopId = int;  // index into Nest::loops; kRoot is the place outside every loop
+using LoopId = int;  // an index into Nest::loops; kRoot is the place outside every loop
 using BlockId = int;
 using BufferId = int;
 inline constexpr LoopId kRoot = -1;
@@ -34,7 +34,7 @@ enum class LoopKind : std::uint8_t {
   kVectorized,
   kUnrolled,
   kParallel,
-  // GPU bindings: in the data structures from the start, refused by CPU back ends.
+  // For GPUs. The data structures have them; back ends for CPUs refuse them.
   kBlockX,
   kBlockY,
   kBlockZ,
@@ -46,14 +46,14 @@ inline constexpr int kLoopKinds = 10;
 // "serial", "vectorize", "unroll", "parallel", "blockIdx.x" ...
 const char* name_of(LoopKind kind);
 
-// What happens to the iterations of a split that lie beyond the extent, and to reads that leave a
-// tensor.
+// How lowering treats the iterations of a split that lie beyond the extent, and reads that leave
+// their tensor.
 enum class Tail : std::uint8_t {
-  // a second copy of the code for the tail, with static sizes; borders of padded reads likewise
+  // A second copy of the code runs the tail, with static sizes; edges of padded reads likewise.
   kPeel,
-  kMask,   // every iteration is guarded (vector lanes are masked)
+  kMask,   // every iteration is guarded; lanes of vectors are masked
   kShift,  // the last tile starts earlier and recomputes some elements
-  kPad,    // the tail is computed: every buffer touched is padded, only stores are guarded
+  kPad,    // the tail is computed into padded buffers; only stores are guarded
 };
 const char* name_of(Tail tail);  // "peel"
 
@@ -65,7 +65,7 @@ struct Item {  // a child in the tree
 
 struct Prefetch {
   BufferId buffer;
-  // how far ahead of the read, in bytes of the buffer's storage; a knob may make it 0: off
+  // How far ahead of the read, in bytes of the buffer's storage. A knob may make it 0: no prefetch.
   SizeId bytes;
 };
 
@@ -77,16 +77,17 @@ struct Loop {
   LoopKind kind = LoopKind::kSerial;
   Tail tail = Tail::kPeel;
   std::vector<Prefetch> prefetch;
-  // tensorize: the subtree is done by this intrinsic; empty if not
+  // The intrinsic that does the work of the subtree (tensorize); empty: none.
   std::string intrinsic;
-  bool dead = false;  // replaced by a step; ids stay stable
+  bool dead = false;  // a step replaced it; ids stay stable
 };
 
+// One digit of an iterator's value: weight * ((loop / div) % mod).
 struct Digit {
   LoopId loop;
   SizeId weight;
   SizeId div = SizeId::kNone;  // kNone: 1
-  SizeId mod = SizeId::kNone;  // kNone: no wrap
+  SizeId mod = SizeId::kNone;  // kNone: no mod
 };
 
 enum class IterKind : std::uint8_t { kSpatial, kReduce };
@@ -94,26 +95,26 @@ struct BlockIter {
   std::string name;
   SizeId extent = SizeId::kNone;  // of the domain, before any split
   IterKind kind = IterKind::kSpatial;
-  std::vector<Digit> digits;  // loops this block is inside of; most significant first
-  // kNone: 0. A computed-at block starts where its consumer's box starts
+  std::vector<Digit> digits;  // of loops around this block; most significant first
+  // kNone: 0. A computed-at block starts where the box of its consumer starts.
   SizeId offset = SizeId::kNone;
-  // A guard is in no index and no body; it only keeps iterations out. Splitting a loop of 14 that
-  // is not the most significant digit of its iterator by 4 makes iterations 14 and 15 that are
-  // inside the iterator's domain but belong to the next iteration of an outer loop: a guard with
+  // A guard appears in no index and no body: it only keeps iterations out. Say a loop of 14 is not
+  // the most significant digit of its iterator, and is split by 4. Then iterations 14 and 15 lie
+  // inside the iterator's domain, but belong to the next iteration of an outer loop. A guard with
   // extent 14 and the two new digits removes them.
   bool guard = false;
 };
 
 // A reduction block initialises its element before the first of its reduction iterations and then
-// accumulates. Its reduction loops are those that drive a reduction iterator of it and no spatial
-// one (is_reduction_loop). A block that reads, directly or through other blocks, the result of a
-// reduction block whose reduction loops are around both, runs in the last iteration of those loops
-// only; a write-back (is_write_back) runs in every one.
+// accumulates. Its reduction loops are the loops that drive a reduction iterator of it but no
+// spatial one (is_reduction_loop). Another block may read the result of a reduction block, directly
+// or through further blocks, inside the reduction loops of that block. It then runs only in the
+// last iteration of those loops; a write-back (is_write_back) runs in every one.
 struct Block {
   std::string name;
   std::vector<BlockIter> iters;
   BufferId writes = -1;
-  std::vector<Affine> index;  // element written, affine in iters
+  std::vector<Affine> index;  // the element written, affine in iters
   ReduceOp reduce = ReduceOp::kNone;
   Expr body;  // Read.tensor is a BufferId; iterators index `iters`
   LoopId parent = kRoot;
@@ -124,18 +125,18 @@ enum class Scope : std::uint8_t {
   kInput,
   kOutput,   // the caller's tensors
   kLiteral,  // a table in the code
-  kMemory,   // an intermediate, lives from its first write to its last read
-  // SSA values; every index inside `at` must be unrolled or vectorized
+  kMemory,   // an intermediate; it lives from its first write to its last read
+  // SSA values: every index inside `at` must be unrolled or vectorized.
   kRegister,
   kShared,
-  kLocal,  // GPU
+  kLocal,  // of GPUs
 };
 const char* name_of(Scope scope);
 
 // One digit of a storage layout: (coordinate[dim] / weight) % (next larger weight of that dim).
-// Listed from the outermost in memory to the innermost; weights of a dim divide each other; the
-// innermost weight of each dim is 1. The outermost digit of a dim has extent ceildiv(size, weight):
-// the storage is padded up to it.
+// Digits are listed from the outermost in memory to the innermost. The weights of a dim divide each
+// other, and the innermost is 1. The outermost digit of a dim has extent ceildiv(size, weight): the
+// storage is padded up to it.
 struct LayoutDigit {
   int dim;
   SizeId weight;
@@ -146,14 +147,14 @@ struct Buffer {
   Dtype dtype = Dtype::kF32;
   std::vector<SizeId> shape;  // of the tensor, not of the storage
   Scope scope = Scope::kMemory;
-  bool constant = false;  // input known when prepare() runs, or computed from such alone
+  bool constant = false;  // an input known when prepare() runs, or computed from such inputs alone
   std::vector<double> literal;
-  // storage holds what one iteration of this loop touches (kRoot: everything)
+  // The storage holds what one iteration of this loop touches (kRoot: everything).
   LoopId at = kRoot;
   std::vector<LayoutDigit> layout;  // empty: row-major
-  // elements added to every row of the outermost storage digit but one
+  // Elements added to every row of the outermost storage digit but one.
   std::int64_t pad_stride = 0;
-  BufferId cache_of = -1;  // for caches: the buffer cached
+  BufferId cache_of = -1;  // of a cache: the buffer that it caches
 };
 
 struct Nest {
@@ -174,26 +175,27 @@ struct Nest {
     (item.kind == Item::Kind::kLoop ? loops[item.id].parent : blocks[item.id].parent) = parent;
   }
 
-  // -1 if there is none alive with this name.
+  // -1 if nothing alive has this name.
   LoopId find_loop(std::string_view name) const;
   BlockId find_block(std::string_view name) const;
   BufferId find_buffer(std::string_view name) const;
 
-  // also if ancestor is kRoot; a loop is inside itself
+  // Always true where ancestor is kRoot; a loop is inside itself.
   bool is_inside(Item item, LoopId ancestor) const;
   std::vector<LoopId> loops_around(BlockId block) const;  // outermost first
-  // outermost first, `loop` last; empty for kRoot
+  // Outermost first, `loop` last; empty for kRoot.
   std::vector<LoopId> path_to(LoopId loop) const;
-  std::vector<BlockId> blocks_in(LoopId loop) const;  // tree order
+  std::vector<BlockId> blocks_in(LoopId loop) const;  // in tree order
   std::vector<BlockId> blocks_in_order() const { return blocks_in(kRoot); }
-  // the block that computes it: behind a write-back, the one that computes the cache; -1 if none
+  // The block that computes the buffer; where a write-back fills it, the block that computes the
+  // cache; -1 if there is none.
   BlockId writer_of(BufferId buffer) const;
-  // copies a cache into the buffer it caches
+  // True if the block copies a cache into the buffer that it caches.
   bool is_write_back(BlockId block) const;
   bool is_reduction_loop(BlockId block, LoopId loop) const;
 };
 
-// A nest with its sizes filled in: what lowering and features read.
+// A nest with its sizes filled in. Lowering and features read it.
 struct SizedNest {
   const Nest* nest;
   std::vector<std::int64_t> values;  // of nest->sizes
@@ -208,12 +210,12 @@ struct SizedNest {
   std::int64_t extent(LoopId loop) const { return (*this)[nest->loops[loop].extent]; }
 };
 
-// The program as text, for people and goldens; with sizes, numbers instead of formulas.
+// The nest as text, for people and tests; a SizedNest shows numbers instead of formulas.
 std::string print(const Nest& nest);
 std::string print(const SizedNest& nest);
 
-// The tree's and the tables' own rules (links both ways, names unique, digits of live enclosing
-// loops, shapes of indices). An error here is a bug in a step.
+// Checks the rules of the tree and the tables: links both ways, unique names, digits of live
+// enclosing loops, shapes of indices. An error here is a bug in a step.
 Status verify(const Nest& nest);
 
 }  // namespace lathe::ir

@@ -14,8 +14,8 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a > 0 && a % b != 0 ? 1 : 0);
 }
 
-// Absurd tile sizes make absurd sizes, which are refused later as such; they must not wrap into
-// plausible ones.
+// Absurd tile sizes make absurd sizes, which are refused later. They must not wrap into plausible
+// ones.
 constexpr std::int64_t kLimit = std::int64_t{1} << 62;
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;

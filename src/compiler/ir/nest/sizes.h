@@ -1,6 +1,6 @@
-// The table of sizes of a nest: every loop extent, digit weight and offset is an entry here. A
-// configuration only fills the knobs; evaluating the table (about 100 entries) is all that
-// instantiating a program costs (docs/nest.md).
+// The table of a nest's sizes: every loop extent, digit weight and offset is an entry. A
+// configuration fills in the knobs only; to instantiate a program costs no more than to evaluate
+// the table, of about 100 entries (docs/nest.md).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lathe::ir {
 
-// Index into the table. kNone where an optional size is absent.
+// An index into the table; kNone where an optional size is absent.
 enum class SizeId : std::int32_t { kNone = -1 };
 
 class Sizes {
@@ -25,23 +25,23 @@ class Sizes {
     friend bool operator==(const Entry&, const Entry&) = default;
   };
 
-  // Equal entries are shared and have one form: constants folded, products and sums flattened and
-  // sorted, equal terms of a sum collected, exact divisions carried out. Two sizes known to be
-  // equal have equal ids.
+  // Equal entries are shared and have one form: constants are folded, products and sums flattened
+  // and sorted, equal terms of a sum collected, exact divisions carried out. Two sizes that are
+  // known to be equal have equal ids.
   SizeId constant(std::int64_t value);
-  SizeId knob(int number, const std::string& name);  // value comes from the configuration
+  SizeId knob(int number, const std::string& name);  // its value comes from the configuration
   SizeId add(SizeId a, SizeId b);
   SizeId mul(SizeId a, SizeId b);
   SizeId ceildiv(SizeId a, SizeId b);
   SizeId min(SizeId a, SizeId b);
   SizeId max(SizeId a, SizeId b);
 
-  // What is known whatever the (positive) knobs are; false also means "not known".
+  // What is known whatever the (positive) knobs are; false may mean "not known".
   bool divides(SizeId divisor, SizeId size) const;
   bool at_least(SizeId size, SizeId bound) const;
   bool is_negative(SizeId id) const;  // a product with a negative constant
 
-  // Entry's value if it does not depend on knobs.
+  // For an entry that does not depend on knobs.
   bool is_constant(SizeId id) const { return at(id).op == Op::kConst; }
   std::int64_t constant_value(SizeId id) const { return at(id).value; }
 
@@ -52,20 +52,20 @@ class Sizes {
     return knob_names_[static_cast<std::size_t>(number)];
   }
 
-  // Values of all entries for these knob values; `out` gets count() values. No allocation once out
-  // has the capacity.
+  // Fills `out` with the values of all count() entries for these knob values. It allocates nothing
+  // once `out` has the capacity.
   void evaluate(std::span<const std::int64_t> knobs, std::vector<std::int64_t>& out) const;
-  // Value of a computed entry (no constant, no knob), given those of the entries before it.
+  // The value of a computed entry (no constant, no knob), from the values of the entries before it.
   std::int64_t evaluate(SizeId id, std::span<const std::int64_t> values) const;
   std::string text(SizeId id) const;  // "ceildiv(1024, p)"
 
  private:
-  // constant * product of factors (sorted, none of them a constant or a product).
+  // constant * product of factors. Factors are sorted; none is a constant or a product.
   struct Product {
     std::int64_t constant = 1;
     std::vector<SizeId> factors;
   };
-  // constant + sum of coefficient * term (sorted, no term a constant or a sum).
+  // constant + sum of coefficient * term. Terms are sorted; none is a constant or a sum.
   struct Sum {
     std::int64_t constant = 0;
     std::vector<std::pair<SizeId, std::int64_t>> terms;

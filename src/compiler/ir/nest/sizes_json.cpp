@@ -18,7 +18,7 @@ constexpr Operation kOperations[] = {{"add", Sizes::Op::kAdd, &Sizes::add},
                                      {"min", Sizes::Op::kMin, &Sizes::min},
                                      {"max", Sizes::Op::kMax, &Sizes::max}};
 
-// Fits 64 bits with a sign.
+// True if the number fits 64 bits with a sign.
 bool is_whole(const Json& json) {
   constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   return json.is_number_integer() &&

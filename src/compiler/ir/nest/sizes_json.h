@@ -1,6 +1,5 @@
-// Open sizes as JSON, so that a nest with knobs can be stored and built again elsewhere: a number,
-// the name of a knob, or
-// ["mul", a, b].
+// Open sizes as JSON, so that a nest with knobs can be stored and built again elsewhere. A size is
+// a number, the name of a knob, or ["mul", a, b].
 #pragma once
 
 #include <functional>
@@ -14,8 +13,8 @@ namespace lathe::ir {
 
 Json to_json(const Sizes& sizes, SizeId id);
 
-// What a knob's name stands for in the table that is read into: a knob of its own, or a constant
-// where it is settled.
+// What the name of a knob stands for in the table that is filled: a knob, or a constant where its
+// value is settled.
 using KnobSize = std::function<Result<SizeId>(const std::string& name)>;
 Result<SizeId> size_from_json(const Json& json, Sizes& sizes, const KnobSize& knob);
 

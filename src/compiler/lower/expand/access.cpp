@@ -1,4 +1,4 @@
-// Addresses in a buffer's storage, and the reads, writes and prefetches that go there.
+// Addresses in a buffer's storage; the reads, writes and prefetches that go there.
 #include <algorithm>
 
 #include "compiler/lower/expand/expander.h"
@@ -6,7 +6,8 @@
 
 namespace lathe::lower {
 
-// (coordinate / weight) % (modulus / weight) as a linear form, where its terms fall apart cleanly.
+// Writes (coordinate / weight) % (modulus / weight) as a linear form, if its terms separate
+// cleanly.
 bool Expander::separate(const Lin& coordinate, const StorageDigit& digit, int lanes,
                         Lin& out) const {
   const std::int64_t w = digit.weight, m = digit.modulus;
@@ -113,7 +114,7 @@ int Expander::register_of(BufferId buffer, std::int64_t offset, flat::Type type)
   return it->second;
 }
 
-// The mask of a load: what must hold for its lanes to be touched at all.
+// The mask of a load: it says which lanes may be touched at all.
 flat::Expr Expander::lower_mask(const Instance& at, const Address& address,
                                 const flat::Expr& condition) const {
   flat::Expr mask = condition;
@@ -150,11 +151,11 @@ flat::Expr Expander::read_element(const Instance& at, BufferId buffer,
   flat::Expr mask = lower_mask(at, where, condition);
   const flat::Expr scalar_mask = mask;
   if (mask && mask->type.lanes < lanes) mask = flat::broadcast(mask, lanes);
-  // the same element for every lane: see below
+  // Every lane reads the same element; see below.
   if (mask && mask->type.lanes > lanes) mask = nullptr;
   const int load_lanes = mask == nullptr && scalar_mask ? scalar_mask->type.lanes : lanes;
   flat::Expr at_index = where.index;
-  if (load_lanes > lanes) {  // lanes differ in whether they may read it
+  if (load_lanes > lanes) {  // lanes differ in whether they may read the element
     at_index = flat::broadcast(at_index, load_lanes);
     mask = scalar_mask;
   }
@@ -170,7 +171,8 @@ void Expander::emit_prefetch(BufferId buffer, const Address& where) {
   for (ActivePrefetch& p : prefetches_) {
     if (p.buffer != buffer) continue;
     flat::Expr index = flat::binary(flat::BinaryOp::kAdd, where.index, flat::int_imm(p.elements));
-    // One a cache line: an address in the line of one already prefetched is left out.
+    // One prefetch for each cache line: an address in a line that was prefetched already is left
+    // out.
     const auto split = [](const flat::Expr& e) {
       const auto* sum = std::get_if<flat::Binary>(&e->value);
       if (sum != nullptr && sum->op == flat::BinaryOp::kAdd && flat::as_int(sum->b))

@@ -1,11 +1,11 @@
-// Parallel and fused loops: their iterations cannot be cut apart, so the body tells borders from
+// Parallel and fused loops: their iterations cannot be cut apart, so the body tells the edges from
 // the interior.
 #include "compiler/lower/expand/expander.h"
 
 namespace lathe::lower {
 
-// The body of a parallel or fused loop, whose iterations cannot be cut apart from outside: the
-// digits become variables, and for each digit a chain of ifs tells the interior from the borders.
+// Emits the body of a parallel or fused loop, whose iterations cannot be cut apart from outside.
+// The digits become variables, and for each digit a chain of ifs tells the interior from the edges.
 void Expander::emit_guarded_body(LoopId loop) {
   Binding& binding = bound_[loop];
   const std::int64_t extent = sized_.extent(loop);
@@ -67,7 +67,7 @@ void Expander::emit_chain(LoopId loop, std::size_t digit) {
   const auto test = [&](flat::BinaryOp op, std::int64_t v) {
     return flat::binary(op, flat::var(var), flat::int_imm(v));
   };
-  flat::Stmt chain;  // built from the last case to the first
+  flat::Stmt chain;  // made from the last case to the first
   std::vector<std::pair<flat::Expr, flat::Stmt>> cases;
   for (const Part& part : parts) {
     if (part.begin >= part.end) continue;
@@ -93,7 +93,8 @@ void Expander::emit_chain(LoopId loop, std::size_t digit) {
         flat::Expr below = test(flat::BinaryOp::kLt, part.end);
         condition = condition ? flat::binary(flat::BinaryOp::kAnd, condition, below) : below;
       }
-      cases.insert(cases.begin(), {condition, std::move(body)});  // the most frequent first
+      // The most frequent case comes first
+      cases.insert(cases.begin(), {condition, std::move(body)});
     }
   }
   for (std::size_t k = cases.size(); k-- > 0;) {

@@ -1,4 +1,4 @@
-// What is known about iterators and constraints where code is being emitted.
+// What is known about iterators and constraints at the place where code is emitted.
 #include <algorithm>
 
 #include "compiler/lower/expand/expander.h"
@@ -46,7 +46,7 @@ Range Expander::iter_range(const BlockPlan& block, int index, bool clipped) cons
 Range Expander::constraint_range(const BlockPlan& block, const Constraint& c) const {
   Range sum{c.offset, c.offset};
   for (const auto& [i, coef] : c.terms) {
-    // Iterations outside the domain do not run, so that other constraints need not hold there.
+    // Iterations outside the domain do not run, so other constraints need not hold there.
     const Range r = iter_range(block, i, c.kind != Constraint::Kind::kDomain && !c.beyond_domain);
     sum.min += std::min(coef * r.min, coef * r.max);
     sum.max += std::max(coef * r.min, coef * r.max);
@@ -69,11 +69,11 @@ bool Expander::involves(const BlockPlan& block, const Constraint& c, LoopId loop
   return false;
 }
 
-// Whether iterations of `loop` that violate c may be left out altogether.
+// True if iterations of `loop` that violate c may be left out altogether.
 bool Expander::may_skip(BlockId id, const Constraint& c, LoopId loop) const {
   if (c.kind == Constraint::Kind::kDomain) return true;
   if (c.kind == Constraint::Kind::kSelect || keeps_iterations_[loop] != 0) return false;
-  // the initialisation must run whatever the padding says
+  // The initialisation must run whatever the padding says.
   const LoopId init = blocks_[id].init_loop;
   return init != ir::kRoot && (loop == init || inside(loop, init));
 }
@@ -115,7 +115,7 @@ Lin Expander::digit_lin(const Digit& digit) const {
       }
       [[fallthrough]];
     case Binding::Kind::kUnbound:
-      if (init_of_) return lin;  // a reduction loop left out while initialising
+      if (init_of_) return lin;  // initialising leaves out reduction loops
       if (const Range r = free_range(digit); r.min == 0 && r.max == 0) return lin;
       LATHE_CHECK(false, "loop {} is used before it is bound", nest_.loops[digit.loop].name);
   }

@@ -14,8 +14,8 @@ std::vector<BlockId> Expander::blocks_of(const ir::Item& item) const {
   return item.kind == ir::Item::Kind::kBlock ? std::vector<BlockId>{item.id} : blocks_in_[item.id];
 }
 
-// What depends only on constants runs once, in prepare(): whole items of the top. A constant buffer
-// that is computed beside others, in one loop with them, is computed in every run, and so is what
+// Code that depends only on constants runs once, in prepare(): whole top-level items. A constant
+// buffer may be computed in one loop with others; it is then computed in every run, and so is what
 // reads it.
 void Expander::plan_prepare() {
   prepared_.assign(nest_.buffers.size(), 0);

@@ -1,4 +1,5 @@
-// The first pass: nest -> flat program, tails, borders, unrolling, vectors and registers included.
+// The first pass: it makes the flat program from the nest, with tails, edges, unrolling, vectors
+// and registers.
 #pragma once
 
 #include "base/result.h"

@@ -1,11 +1,11 @@
-// Nest -> flat program, by walking the nest and emitting code for what is known at each place
+// Makes the flat program: walks over the nest and emits code for what is known at each place
 // ("partial evaluation").
 //
-// A loop variable is bound to a number (unrolled, a peeled tail, a border), to a variable of the
-// flat program, or to the lanes of a vector. Everything that can go wrong at an iteration (a tail,
+// A loop variable is bound to a number (unrolled, a peeled tail, an edge), to a variable of the
+// flat program, or to the lanes of a vector. Everything that can go wrong in an iteration (a tail,
 // a read that leaves its tensor) is a Constraint: a bound on a sum of loop digits. On the way down,
-// loops are narrowed, partitioned into borders and an interior, or left alone, until at a block
-// every constraint is known to hold, known to fail, or has become a mask.
+// loops are narrowed, partitioned into edges and an interior, or left alone. At a block, every
+// constraint then is known to hold, is known to fail, or has become a mask.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ using ir::BlockId;
 using ir::BufferId;
 using ir::LoopId;
 
-// Thrown inside this folder for what lower() returns as an error.
+// Thrown and caught in this folder only; lower() returns it as an error.
 struct Refused {
   Error error;
 };
@@ -36,7 +36,7 @@ template <class... Args>
   throw Refused{{kind, fmt::format(format, std::forward<Args>(args)...), {}}};
 }
 
-// weight * ((loop / div) % mod), numbers now; mod 0: no wrap.
+// weight * ((loop / div) % mod), now with numbers; mod 0: none.
 struct Digit {
   LoopId loop;
   std::int64_t weight, div, mod;
@@ -49,46 +49,46 @@ struct Iter {
   bool reduce = false, guard = false;
 };
 
-// ir::Border's node: a padded read, or a choice that inlining made of one
+// The node of an ir::Border: a padded read, or the Select that inlining made of one.
 using Border = const void*;
 
 struct Constraint {
   enum class Kind {
-    kDomain,  // an iterator inside its domain: else the iteration does not run
-    // a border inside its tensor: else the iteration adds the reduction's identity, so it is
-    // skipped
+    kDomain,  // an iterator is inside its domain; else the iteration does not run
+    // A padded read is inside its tensor; else the iteration adds the reduction's identity, so it
+    // is skipped.
     kKill,
-    kSelect,  // a border inside its tensor: else it has the pad value
+    kSelect,  // a padded read is inside its tensor; else it has the pad value
   } kind;
   int iter = -1;                               // kDomain
   Border border = nullptr;                     // kKill, kSelect
   std::vector<ir::AffineTerm> terms;           // over the block's iterators
   std::int64_t offset = 0, low = 0, high = 0;  // low <= value < high
-  bool beyond_domain = false;                  // asked of iterations outside the domain too
+  bool beyond_domain = false;                  // holds for iterations outside the domain, too
 };
 
 struct BlockPlan {
   std::vector<Iter> iters;
   std::vector<Constraint> constraints;
-  std::vector<LoopId> path;  // loops around, outermost first
-  bool live = true;          // false: a write-back nobody reads
-  // first reduction loop inside the storage of the result; kRoot: none
+  std::vector<LoopId> path;  // loops around the block, outermost first
+  bool live = true;          // false: a write-back whose result nobody reads
+  // The first reduction loop inside the storage of the result; kRoot: none.
   LoopId init_loop = ir::kRoot;
-  // reduction loops outside that storage: accumulators are reloaded
+  // Reduction loops outside that storage: accumulators are reloaded there.
   std::vector<LoopId> resumed_over;
-  struct Progress {  // of the reduction of `producer` over these of its loops
+  struct Progress {  // how far the reduction of `producer` is, over these of its loops
     BlockId producer = -1;
     std::vector<LoopId> loops;
   };
-  // consumers wait until each of these is in its last iteration
+  // The block waits until each of these is in its last iteration.
   std::vector<Progress> only_in_last;
-  // a write-back needed only while this goes on; no loops: none
+  // A write-back is needed only while this goes on; no loops: always.
   Progress never_in_last;
 };
 
 struct StorageDigit {
   int dim;
-  // modulus in coordinates: 0 for the outermost digit of its dim
+  // In coordinates; 0 for the outermost digit of its dim.
   std::int64_t weight, modulus, stride;
 };
 struct Storage {
@@ -98,8 +98,8 @@ struct Storage {
     std::vector<Digit> digits;
     std::int64_t offset = 0;
   };
-  std::vector<Start> start;          // coordinate of the first element held, a dim
-  std::vector<std::int64_t> extent;  // a dim
+  std::vector<Start> start;          // for each dim: the coordinate of the first element held
+  std::vector<std::int64_t> extent;  // for each dim
   std::vector<StorageDigit> digits;  // outermost first
   std::int64_t size = 0;             // elements
 };
@@ -107,12 +107,12 @@ struct Storage {
 struct Binding {
   enum class Kind { kUnbound, kStatic, kDynamic, kLane } kind = Kind::kUnbound;
   std::int64_t value = 0;  // kStatic
-  // kStatic: an iterator with this weight starts `shift` elements later
+  // kStatic: an iterator with weight shift_weight starts `shift` elements later.
   std::int64_t shift = 0, shift_weight = 1;
   int var = -1;     // kDynamic
   struct Derived {  // kDynamic, fused: (var / div) % mod
     std::int64_t div, mod;
-    int var;  // -1: known to be `value`
+    int var;  // -1: the digit is known to be `value`
     std::int64_t value;
   };
   std::vector<Derived> derived;
@@ -126,7 +126,7 @@ class Expander {
   flat::Program run();
 
  private:
-  // plan.cpp: what is fixed before emission starts.
+  // plan.cpp: fixes what it can before emission starts.
   void plan_blocks();
   void add_borders(BlockId id);
   void plan_reductions(BlockId id);
@@ -144,7 +144,7 @@ class Expander {
   bool inside(LoopId loop, LoopId ancestor) const;  // strictly
   bool in_parallel(LoopId loop) const;
   bool is_cache_of(BufferId cache, BufferId buffer) const;
-  Range free_range(const Digit& digit) const;  // of weight * digit, loop unbound
+  Range free_range(const Digit& digit) const;  // of weight * digit while the loop is unbound
 
   // constraints.cpp
   Range digit_range(const Digit& digit) const;
@@ -160,11 +160,11 @@ class Expander {
                  std::int64_t offset) const;
 
   // loops.cpp
-  struct Pending {  // a constraint a loop takes part in
+  struct Pending {  // a constraint in which a loop takes part
     BlockId block;
     int constraint;
-    std::int64_t weight;  // of the loop in it; 0 if not linear in the loop
-    bool inner;           // unbound loops inside still add to it
+    std::int64_t weight;  // of the loop in the constraint; 0: not linear in the loop
+    bool inner;           // unbound loops inside add to it, too
   };
   void emit_items(const std::vector<ir::Item>& items);
   void emit_loop(LoopId loop);
@@ -180,9 +180,9 @@ class Expander {
   void emit_chain(LoopId loop, std::size_t digit);
   bool acts_vectorized(LoopId loop) const;
   bool stays_a_loop(LoopId loop) const;
-  struct Bounds {  // of a loop after narrowing
+  struct Bounds {  // of a loop, after narrowing
     std::int64_t begin, end;
-    flat::Expr dynamic_begin, dynamic_end;  // null: the numbers
+    flat::Expr dynamic_begin, dynamic_end;  // null: the numbers hold
     std::vector<std::pair<BlockId, int>> proven;
   };
   void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
@@ -191,12 +191,13 @@ class Expander {
   bool has_fused_digit(LoopId loop) const;
   std::vector<std::pair<std::int64_t, std::int64_t>> fused_digits(LoopId loop) const;
   int new_var(const std::string& hint, Range range);
-  flat::Stmt capture(const std::function<void()>& emit);  // statements emitted by `emit`, as one
+  // The statements that `emit` makes, as one
+  flat::Stmt capture(const std::function<void()>& emit);
 
   // partition.cpp
   struct Part {  // a piece of a loop's iterations
     std::int64_t begin, end;
-    bool written_out;  // each iteration with its own code
+    bool written_out;  // each iteration gets its own code
   };
   std::vector<Pending> pending_at(LoopId loop, std::int64_t div, std::int64_t mod) const;
   bool wants_partition(LoopId loop, const Pending& p) const;
@@ -215,18 +216,18 @@ class Expander {
                              const std::function<void(std::int64_t)>& bind) const;
 
   // leaf.cpp
-  struct Instance {  // a block at one place of emission
+  struct Instance {  // a block at one place in the code
     BlockId id;
     const BlockPlan* plan;
     int lanes = 1;
-    flat::Expr mask;  // vector lanes that run; null: all
-    // of these, lanes that have a term of the reduction; null: all
+    flat::Expr mask;  // lanes that run; null: all
+    // Lanes among these that have a term of the reduction; null: all.
     flat::Expr adding;
-    flat::Expr condition;  // scalar; null: always
-    // scalar: what is computed outside it is never stored, but must not be loaded
+    flat::Expr condition;  // a scalar; null: always true
+    // A scalar. What is computed where it is false is never stored, but must not be loaded.
     flat::Expr loads_condition;
-    std::map<Border, flat::Expr> border_conditions;  // those that may leave
-    // inside a choice: where its value is used; null: everywhere
+    std::map<Border, flat::Expr> border_conditions;  // of padded reads that may leave their tensor
+    // Inside a Select: where its value is used; null: everywhere.
     flat::Expr reached;
   };
   void emit_block(BlockId id);
@@ -238,7 +239,7 @@ class Expander {
   flat::Expr accumulated(const Instance& at, const flat::Expr& before);
   void emit_write(const Instance& at, BufferId buffer, flat::Expr value);
   flat::Expr condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const;
-  struct Test {  // known, or to be asked at run time
+  struct Test {  // known, or a condition to test at run time
     std::optional<bool> known;
     flat::Expr condition;
   };
@@ -250,15 +251,16 @@ class Expander {
   flat::Expr read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
                           const flat::Expr& condition, double pad);
   struct Address {
-    flat::Expr index;                        // scalar, or vector where lanes are not consecutive
+    flat::Expr index;                        // a scalar; a vector where lanes are not consecutive
     bool is_vector = false, uniform = true;  // uniform: the same element in every lane
-    std::optional<std::int64_t> fixed;       // known element of lane 0
-    bool inside = true;                      // every lane is known to be inside the storage
+    std::optional<std::int64_t> fixed;       // the element of lane 0, if known
+    bool inside = true;                      // every lane is known to lie inside the storage
   };
   Address address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const;
   bool separate(const Lin& coordinate, const StorageDigit& digit, int lanes, Lin& out) const;
-  void count_access();  // refuses more than the limit
-  std::int64_t fixed_element(BufferId buffer, const Address& where) const;  // of a register tile
+  void count_access();  // fails beyond the limit
+  // An element of a register tile
+  std::int64_t fixed_element(BufferId buffer, const Address& where) const;
   int register_of(BufferId buffer, std::int64_t offset, flat::Type type);
   void emit_prefetch(BufferId buffer, const Address& address);
   flat::Expr lower_mask(const Instance& at, const Address& address,
@@ -280,19 +282,19 @@ class Expander {
   std::vector<Storage> storage_;
   std::vector<std::vector<BlockId>> blocks_in_;  // by loop
   std::vector<char> prepared_;                   // by buffer: prepare() fills it
-  // by block and constraint: holds by construction of the loops around
+  // By block and constraint: the loops around make sure that it holds.
   std::vector<std::vector<char>> proven_;
-  // by loop: first and last iterations have duties, none may be skipped
+  // By loop: its first and last iterations have duties, so none may be skipped.
   std::vector<char> keeps_iterations_;
   std::vector<Binding> bound_;  // by loop
   std::vector<Range> ranges_;   // by variable
   std::vector<flat::Stmt>* out_ = nullptr;
   int lanes_ = 1;  // of the vectorized loop around
-  // > 0: in code that runs for a few iterations only, to be kept small
+  // Above 0 in code for an edge: it runs for few iterations and should stay small.
   int borders_ = 0;
-  // > 0: in the code for iterations of which padding may leave out some
+  // Above 0 in code for iterations of which padding may leave some out.
   int guarded_ = 0;
-  std::optional<BlockId> init_of_;  // emitting the initialisation of this block only
+  std::optional<BlockId> init_of_;  // set while only the initialisation of this block is emitted
   std::map<std::pair<BufferId, std::int64_t>, int> registers_;
   struct ActivePrefetch {
     BufferId buffer;

@@ -1,9 +1,8 @@
-// Tensorized loops: the intrinsic's own sequence of flat statements in place of the loops it stands
-// for.
+// Tensorized loops: an intrinsic's own sequence of flat statements replaces its loops.
 //
 // gemm8x8 (paper, Figure 1): C[8,8] += sum over 8 of A * B. The eight rows of the result stay in
-// registers of eight lanes while eight rank-one updates are added, each one broadcast and one
-// multiply-add a row.
+// registers of eight lanes while eight rank-one updates are added. Each update takes one broadcast
+// and one multiply-add for each row.
 #include "compiler/lower/expand/expander.h"
 
 namespace lathe::lower {
@@ -11,7 +10,7 @@ namespace {
 constexpr int kGemm = 8;
 }
 
-// The loops of the intrinsic by what they index: rows, lanes (the result's innermost dimension),
+// The loops of the intrinsic, by what they index: rows, lanes (the result's innermost dimension),
 // reduction.
 Expander::GemmLoops Expander::gemm_loops(LoopId loop, BlockId id) const {
   GemmLoops loops;
@@ -46,7 +45,7 @@ void Expander::emit_intrinsic(LoopId loop) {
   const BlockId id = blocks[0];
   const BlockPlan& plan = blocks_[id];
   for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k)
-    // a tail: plain loops
+    // A tail becomes plain loops.
     if (proven_[id][k] == 0 && status(plan, k) != Status::kAlways) return emit_dynamic(loop);
 
   const GemmLoops loops = gemm_loops(loop, id);

@@ -1,4 +1,4 @@
-// Scalars and vectors meeting: a scalar is the same in every lane.
+// Brings scalars and vectors together: a scalar is the same in every lane.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ inline flat::Expr widen(const flat::Expr& e, int lanes) {
   return e->type.lanes == lanes ? e : flat::broadcast(e, lanes);
 }
 
-// a and b; a null condition holds.
+// a and b; a null condition is true.
 inline flat::Expr both(const flat::Expr& a, const flat::Expr& b) {
   if (!a || !b) return a ? a : b;
   const int lanes = std::max(a->type.lanes, b->type.lanes);

@@ -1,4 +1,4 @@
-// Blocks: what one iteration computes, reads and writes where it is emitted.
+// Blocks: what one iteration computes, reads and writes at its place in the code.
 #include <algorithm>
 
 #include "compiler/lower/expand/expander.h"
@@ -18,7 +18,7 @@ flat::BinaryOp reduce_op(ir::ReduceOp op) {
   return flat::BinaryOp::kAdd;
 }
 
-// low <= lin < high, testing only the sides that `range` leaves open.
+// low <= lin < high. Tests only the sides that `range` leaves open.
 flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range range, int lanes) {
   const flat::Expr value = vector_expr(lin, lanes);
   const flat::Type type{Dtype::kI64, value->type.lanes};
@@ -33,7 +33,7 @@ flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range 
 
 }  // namespace
 
-// What of an instance is stored in the end: partial results exist only there.
+// The lanes of an instance that are stored in the end: only they have partial results.
 flat::Expr Expander::stored_lanes(const Instance& at) { return both(at.loads_condition, at.mask); }
 
 flat::Expr Expander::condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const {
@@ -41,7 +41,7 @@ flat::Expr Expander::condition_of(const BlockPlan& plan, const Constraint& c, in
                    lanes);
 }
 
-// Whether a >= b for what a form can be, else the comparison.
+// a >= b if the range of a decides it, else the comparison.
 Expander::Test Expander::at_least(const Lin& a, std::int64_t b) const {
   const Range r = range_of(a, ranges_, 1);
   if (r.min >= b) return {true, nullptr};
@@ -66,8 +66,8 @@ Expander::Test Expander::first_test(const BlockPlan::Progress& progress) const {
   return test;
 }
 
-// The last iteration that adds anything: no digit could be larger, be it that the domain or the
-// digit ends there.
+// Tests for the last iteration that adds anything: no digit could be larger, because the domain or
+// the digit ends there.
 Expander::Test Expander::last_test(const BlockPlan::Progress& progress) const {
   Test test{true, nullptr};
   for (const Iter& iter : blocks_[progress.producer].iters) {
@@ -95,7 +95,7 @@ Expander::Test Expander::last_test(const BlockPlan::Progress& progress) const {
   return test;
 }
 
-// False: the block does not run here.
+// Returns false where the block does not run.
 bool Expander::prepare_instance(Instance& at) const {
   const BlockPlan& plan = *at.plan;
   for (const Iter& iter : plan.iters)
@@ -110,7 +110,7 @@ bool Expander::prepare_instance(Instance& at) const {
     const Status s = status(plan, k);
     if (s == Status::kAlways) continue;
     if (s == Status::kNever) {
-      // Only where the initialisation is a statement of its own may a killed iteration be left out.
+      // A killed iteration may be left out only where the initialisation is a statement of its own.
       if (domain || (c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot))
         return false;
       at.border_conditions[c.border] = flat::imm(0, {Dtype::kBool, 1});
@@ -154,8 +154,8 @@ void Expander::emit_block(BlockId id) {
     at.condition = both(at.condition, last.condition);
   }
   if (!at.plan->never_in_last.loops.empty()) {
-    // Only where that is known: an iteration that adds nothing may follow the last, and would
-    // reload what is here.
+    // Leaves out the write-back only where this is known: an iteration that adds nothing may follow
+    // the last, and would reload the partial result.
     if (last_test(at.plan->never_in_last).known == true) return;
   }
   flat::Stmt stmt = capture([&] {
@@ -166,7 +166,7 @@ void Expander::emit_block(BlockId id) {
   emit_guarded(at, stmt);
 }
 
-// before (op) body, a sum of products fused.
+// before (op) body; a sum of products becomes multiply-adds.
 flat::Expr Expander::accumulated(const Instance& at, const flat::Expr& before) {
   const ir::Block& block = nest_.blocks[at.id];
   const auto* product = std::get_if<ir::Binary>(&block.body->value);
@@ -188,14 +188,15 @@ void Expander::emit_accumulate(const Instance& at) {
   if (at.plan->init_loop != ir::kRoot) {
     before = flat::cast(read_element(at, block.writes, block.index, nullptr, 0), dtype);
   } else {
-    // All reduction loops are outside the result's storage (or there are none): start here.
+    // All reduction loops are outside the result's storage, or there are none: the reduction starts
+    // here.
     const flat::Expr identity = flat::imm(ir::identity_of(block.reduce, dtype), {dtype, 1});
     const Test first = at.plan->resumed_over.empty() ? Test{true, nullptr}
                                                      : first_test({at.id, at.plan->resumed_over});
     if (first.known == true) {
       before = identity;
     } else {
-      flat::Expr again = stored_lanes(at);  // where there is a partial result to go on from
+      flat::Expr again = stored_lanes(at);  // lanes that have a partial result to go on from
       if (!first.known) again = both(again, flat::unary(ir::UnaryOp::kNot, first.condition));
       const double nothing = ir::identity_of(block.reduce, dtype);
       before = flat::cast(
@@ -204,7 +205,7 @@ void Expander::emit_accumulate(const Instance& at) {
     }
   }
   flat::Expr after = accumulated(at, before);
-  // A store leaves out lanes by its mask; a register is written whole.
+  // A mask keeps lanes out of a store, but a register is written as a whole.
   if (at.adding && storage_[block.writes].is_register) {
     const int lanes = std::max(at.adding->type.lanes, after->type.lanes);
     after = flat::select(widen(at.adding, lanes), widen(after, lanes), widen(before, lanes));
@@ -234,7 +235,7 @@ void Expander::emit_init(BlockId id) {
   emit_guarded(at, stmt);
 }
 
-// A choice by whether indices are in range: what is read outside the range must not be loaded.
+// A Select by an InRange: what it would read outside the range must not be loaded.
 flat::Expr Expander::chosen(const Instance& at, const ir::Select& choice) {
   const auto found = at.border_conditions.find(&choice);
   if (found == at.border_conditions.end()) return translate(at, choice.then);

@@ -1,5 +1,5 @@
-// Linear forms over the variables of the program being emitted: what an iterator, an index or an
-// address is worth at the place where code is emitted.
+// Linear forms over the variables of the flat program: the value of an iterator, an index or an
+// address at a place in the code.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lathe::lower {
 
-struct Range {  // inclusive
+struct Range {  // both ends included
   std::int64_t min = 0, max = 0;
 };
 
@@ -28,11 +28,11 @@ struct Lin {
   bool is_static() const { return terms.empty() && lane == 0; }
 };
 
-// Values a form takes: `ranges` by variable, `lanes` vector lanes.
+// The values that a form takes, given `ranges` of the variables and the number of vector lanes.
 Range range_of(const Lin& lin, const std::vector<Range>& ranges, int lanes);
-// The scalar part (lane 0) as an expression `dynamic + immediate`.
+// The scalar part (lane 0), as an expression `dynamic + immediate`.
 flat::Expr scalar_expr(const Lin& lin);
-// With the lanes: scalar, or a ramp.
+// The form with its lanes: a scalar or a ramp.
 flat::Expr vector_expr(const Lin& lin, int lanes);
 
 }  // namespace lathe::lower

@@ -1,5 +1,5 @@
-// Loops: unrolled, vectorized, narrowed to the iterations that matter, or partitioned into borders
-// and an interior.
+// Emits loops: unrolled, vectorized, narrowed to the iterations that matter, or partitioned into
+// edges and an interior.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace lathe::lower {
 namespace {
 
-// lanes; a longer "vectorized" loop stays a loop, unless it indexes registers
+// Lanes. A longer "vectorized" loop stays a loop, unless it indexes registers.
 constexpr int kMaxVector = 128;
 
 }  // namespace
@@ -48,7 +48,7 @@ void Expander::emit_loop(LoopId loop) {
   };
   if (none_runs(nest_.loops[loop].parent)) return;
   if (init_of_ && reduces_over(*init_of_, loop)) return emit_items(nest_.loops[loop].body);
-  if (!init_of_) emit_inits_before(loop);  // also where padding leaves nothing to add
+  if (!init_of_) emit_inits_before(loop);  // even where padding leaves nothing to add
   if (none_runs(loop)) return;
   const ir::Loop& l = nest_.loops[loop];
   if (!l.intrinsic.empty() && !init_of_) return emit_intrinsic(loop);
@@ -83,7 +83,7 @@ bool Expander::acts_vectorized(LoopId loop) const {
       blocks_in_[loop], [&](BlockId id) { return blocks_[id].live && reduces_over(id, loop); });
 }
 
-// Too long for a vector, and for being written out.
+// True if the loop is too long for a vector and for being written out.
 bool Expander::stays_a_loop(LoopId loop) const {
   const auto in_registers = [&](BufferId buffer) { return storage_[buffer].is_register; };
   return sized_.extent(loop) > kMaxVector &&
@@ -112,7 +112,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Expander::fused_digits(LoopId
   return out;
 }
 
-// In a border, unrolling a reduction only costs compile time.
+// At an edge, unrolling a reduction only costs compile time.
 bool Expander::not_worth_unrolling(LoopId loop) const {
   const auto blocks = blocks_in_view(loop);
   return borders_ > 0 &&
@@ -133,8 +133,8 @@ void Expander::emit_vectorized(LoopId loop) {
 }
 
 // How far the tile that starts at this iteration goes beyond the domain, if it may start earlier
-// instead: it is a whole tile of the only block inside, nothing else bounds it, and no reduction
-// would be added to twice. 0: cut it off.
+// instead. It may if it is a whole tile of the only block inside, nothing else bounds it, and no
+// reduction would be added to twice. 0: cut it off.
 std::int64_t Expander::shift_of(LoopId loop, const Pending& p) const {
   const BlockPlan& plan = blocks_[p.block];
   const Constraint& c = plan.constraints[p.constraint];
@@ -159,7 +159,7 @@ std::int64_t Expander::shift_of(LoopId loop, const Pending& p) const {
   return shifts && whole && beyond > 0 ? beyond : 0;
 }
 
-// A number for the loop.
+// Emits one iteration, with the loop bound to a number.
 void Expander::emit_static_iteration(LoopId loop, std::int64_t value,
                                      const std::vector<Pending>& pending) {
   bound_[loop] = {Binding::Kind::kStatic, value};

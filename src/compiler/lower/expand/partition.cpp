@@ -1,5 +1,5 @@
-// Which iterations of a loop matter, and how it is cut into borders and an interior where some
-// read outside a tensor.
+// Decides which iterations of a loop matter, and cuts it into edges and an interior where some read
+// outside a tensor.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace lathe::lower {
 namespace {
 
-constexpr int kMaxBorder = 8;  // iterations written out at either side of an interior
+constexpr int kMaxBorder = 8;  // iterations written out on either side of an interior
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a >= 0 ? (a + b - 1) / b : -(-a / b);
@@ -16,7 +16,7 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-// Constraints that digit (loop / div) % mod takes part in and that are open here.
+// The constraints that are open here and in which digit (loop / div) % mod takes part.
 std::vector<Expander::Pending> Expander::pending_at(LoopId loop, std::int64_t div,
                                                     std::int64_t mod) const {
   std::vector<Pending> out;
@@ -56,8 +56,8 @@ bool Expander::rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId
   return true;
 }
 
-// Whether the loop should be cut so that the constraint is decided: yes, unless its tail says
-// otherwise or a loop further inside can be narrowed exactly for less code.
+// True if the loop should be cut so that the constraint is decided: unless its tail says otherwise,
+// or a loop further inside can be narrowed exactly with less code.
 bool Expander::wants_partition(LoopId loop, const Pending& p) const {
   const BlockPlan& plan = blocks_[p.block];
   const Constraint& c = plan.constraints[p.constraint];
@@ -81,8 +81,8 @@ bool Expander::wants_partition(LoopId loop, const Pending& p) const {
   return !narrowable;
 }
 
-// Whether padding's effect on the iterations of a reduction loop can be asked when it runs: what
-// inside still adds to the constraint is written out, so that a test tells the iterations that need
+// True if the code can ask at run time what padding does to iterations of a reduction loop:
+// whatever inside adds to the constraint is written out, so one test finds the iterations that need
 // no guards.
 bool Expander::can_guard(LoopId loop, const Pending& p) const {
   const BlockPlan& plan = blocks_[p.block];
@@ -98,10 +98,10 @@ bool Expander::can_guard(LoopId loop, const Pending& p) const {
   });
 }
 
-// Of the tiles along a padded axis only the first and the last touch the border, in a few
-// iterations of a reduction loop inside. That loop tells them apart, for less code than a copy of
-// everything inside for each border. Where there are few tiles, copies are worth it: on a
-// convolution of two tiles a row the tests cost 6 % of the time, of four 1 %.
+// Among the tiles along a padded axis, only the first and the last touch the edge, in a few
+// iterations of a reduction loop inside. That loop tells them apart with less code than a copy of
+// everything inside for each edge. Where there are few tiles, copies are worth it: in a convolution
+// with two tiles a row the tests cost 6 % of the time, with four 1 %.
 bool Expander::is_guarded_inside(LoopId loop, const Pending& p) const {
   constexpr std::int64_t kFew = 4;
   const BlockPlan& plan = blocks_[p.block];
@@ -113,8 +113,8 @@ bool Expander::is_guarded_inside(LoopId loop, const Pending& p) const {
   });
 }
 
-// Holds in iterations in which nothing inside leaves its tensor; null where there is nothing to
-// ask. `proven` holds then.
+// A condition that holds in iterations in which nothing inside leaves its tensor; null: nothing to
+// test. Where it holds, so does `proven`.
 flat::Expr Expander::guard_of(LoopId loop, const std::vector<Pending>& pending,
                               std::vector<std::pair<BlockId, int>>& proven) const {
   flat::Expr all;
@@ -153,7 +153,7 @@ flat::Expr Expander::guard_of(LoopId loop, const std::vector<Pending>& pending,
   return all;
 }
 
-// The body twice: without guards, and small and with them.
+// Emits the body twice: once without guards, once small and with guards.
 void Expander::emit_either(LoopId loop, const flat::Expr& all_inside,
                            const std::vector<std::pair<BlockId, int>>& proven) {
   for (const auto& [block, k] : proven) proven_[block][k] = 1;
@@ -181,8 +181,8 @@ std::vector<Expander::Part> Expander::parts_of(
   return {{begin, low, true}, {low, high, false}, {high, end, true}};
 }
 
-// Iterations at both ends in which no block inside runs at all, as in a block of more tiles than
-// there are.
+// Leaves out iterations at both ends in which no block inside runs at all, e.g. in a block of more
+// tiles than there are.
 void Expander::leave_out_idle(LoopId loop, Bounds& bounds) {
   const auto blocks = blocks_in_view(loop);
   const auto idle = [&](std::int64_t v) {
@@ -194,8 +194,8 @@ void Expander::leave_out_idle(LoopId loop, Bounds& bounds) {
   bound_[loop] = {};
 }
 
-// Leaves out the iterations that no block inside would run. Exact for constraints nothing further
-// inside adds to.
+// Leaves out iterations in which no block inside would run. It is exact for constraints to which no
+// loop further inside adds.
 Expander::Bounds Expander::narrow(LoopId loop, const std::vector<Pending>& pending) const {
   Bounds out{0, sized_.extent(loop), nullptr, nullptr, {}};
   if (blocks_in_view(loop).size() != 1) return out;
@@ -215,8 +215,8 @@ Expander::Bounds Expander::narrow(LoopId loop, const std::vector<Pending>& pendi
       out.begin = std::max(out.begin, ceil_div(c.low - rest.c, p.weight));
       out.end = std::min(out.end, ceil_div(c.high - rest.c, p.weight));
     } else {
-      // v >= ceil((low - rest) / w) and v < ceil((high - rest) / w); numerators below 0 are cut off
-      // before dividing, since flat division rounds towards zero.
+      // v >= ceil((low - rest) / w) and v < ceil((high - rest) / w). Numerators below 0 are cut off
+      // before the division, for flat division rounds towards zero.
       const Range r = range_of(rest, ranges_, 1);
       Lin negated;
       negated.add(-1, rest);

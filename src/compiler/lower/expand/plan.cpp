@@ -1,5 +1,5 @@
-// Before emission: sizes as numbers, constraints, where accumulators start, and where every buffer
-// is stored.
+// Plans what is known before code is emitted: sizes as numbers, constraints, where accumulators
+// start, and where every buffer is stored.
 #include <algorithm>
 
 #include "compiler/ir/expr/padding.h"
@@ -85,8 +85,8 @@ void Expander::add_borders(BlockId id) {
   });
 }
 
-// Whether elements may get no term in some iteration of a loop that is of the result and of the
-// reduction too (rfactor): they must be started, or fetched again, all the same.
+// True if elements may get no term in some iteration of a loop that belongs to both the result and
+// the reduction (rfactor). They must be started or reloaded all the same.
 bool Expander::leaves_out_terms(BlockId id, LoopId loop) const {
   const BlockPlan& plan = blocks_[id];
   for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k) {
@@ -122,13 +122,13 @@ void Expander::plan_reductions(BlockId id) {
            block.name, nest_.loops[plan.resumed_over[0]].name, result.name);
 }
 
-// A block that reads a reduction's result inside one of that reduction's loops must wait for the
-// last iteration.
+// A block that reads a reduction's result inside one of the reduction's loops must wait for the
+// last iteration of that loop.
 void Expander::plan_consumers(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   BlockPlan& plan = blocks_[id];
   for (const ir::Read* read : ir::reads_of(block.body)) {
-    // a write-back saves partial results too
+    // A write-back saves partial results, too.
     if (is_cache_of(read->tensor, block.writes)) continue;
     for (BlockId w = 0; w < static_cast<BlockId>(blocks_.size()); ++w) {
       if (w == id || nest_.blocks[w].dead || nest_.blocks[w].writes != read->tensor) continue;
@@ -143,8 +143,8 @@ void Expander::plan_consumers(BlockId id) {
   }
 }
 
-// What a waiting block computes is there only when it has run: its readers in the same loops wait
-// too.
+// What a waiting block computes is there only after it has run, so its readers in the same loops
+// wait too.
 void Expander::inherit_waits(BlockId id) {
   BlockPlan& plan = blocks_[id];
   for (const ir::Read* read : ir::reads_of(nest_.blocks[id].body)) {
@@ -236,7 +236,7 @@ void Expander::plan_layout(BufferId id, Storage& storage) {
   }
   std::vector<std::int64_t> counts;
   for (StorageDigit& digit : storage.digits) {
-    // next larger weight of this dim; of equal ones the outer is the larger
+    // The next larger weight of this dim; of equal ones, the outer is the larger.
     std::int64_t above = 0;
     for (const StorageDigit& other : storage.digits) {
       const bool larger =
@@ -261,15 +261,15 @@ void Expander::plan_layout(BufferId id, Storage& storage) {
     if (k + 1 == storage.digits.size() && storage.digits.size() > 1) stride += buffer.pad_stride;
   }
   storage.size = stride;
-  // What a digit past the first holds of a coordinate is bounded by its count: remember it for
-  // in-bounds checks.
+  // For any digit past the first, its count bounds what it holds of a coordinate. Tests of bounds
+  // need this.
   for (std::size_t k = 0; k < storage.digits.size(); ++k)
     if (storage.digits[k].modulus == 0)
       storage.extent[storage.digits[k].dim] = counts[k] * storage.digits[k].weight;
 }
 
-// A copy into a cache fills the padding of the cache's layout with zeros instead of leaving it out,
-// so that whole vectors can be read from it.
+// A copy into a cache fills the padding of the cache's layout with zeros, so that whole vectors can
+// be read from it.
 void Expander::fill_padding(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   const ir::Buffer& cache = nest_.buffers[block.writes];

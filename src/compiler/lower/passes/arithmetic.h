@@ -1,5 +1,5 @@
-// Operators over flat expressions, so that expansions read like the formulas they are. A plain
-// number takes the type of the other operand.
+// Operators over flat expressions, with which expansions read like their formulas. A plain number
+// takes the type of the other operand.
 #pragma once
 
 #include <initializer_list>
@@ -49,7 +49,7 @@ inline V operator<(const V& a, double b) { return a < a.like(b); }
 inline V operator<=(const V& a, double b) { return a <= a.like(b); }
 inline V operator==(const V& a, double b) { return a == a.like(b); }
 
-// Of integers, with an immediate.
+// For integers, with an immediate.
 inline V operator&(const V& a, std::int64_t b) { return a & a.bits_like(b); }
 inline V operator|(const V& a, std::int64_t b) { return a | a.bits_like(b); }
 inline V plus(const V& a, std::int64_t b) { return a + a.bits_like(b); }
@@ -66,13 +66,13 @@ inline V fma(const V& a, const V& b, double c) { return fma(a, b, a.like(c)); }
 inline V select(const V& condition, const V& then, const V& otherwise) {
   return {flat::select(condition.e, then.e, otherwise.e)};
 }
-// Cut at a bound; NaN stays NaN.
+// Cuts x at a bound; NaN stays NaN.
 inline V at_most(const V& x, double bound) { return apply(flat::BinaryOp::kMin, x.like(bound), x); }
 inline V at_least(const V& x, double bound) {
   return apply(flat::BinaryOp::kMax, x.like(bound), x);
 }
 
-// Coefficients from the highest power down.
+// Coefficients go from the highest power down.
 inline V polynomial(const V& x, std::initializer_list<double> coefficients) {
   auto c = coefficients.begin();
   V sum = x.like(*c);

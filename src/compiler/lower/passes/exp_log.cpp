@@ -1,5 +1,5 @@
-// exp, log and what is made of them. Coefficients are Chebyshev fits of the functions named beside
-// them.
+// exp, log and the functions made of them. Coefficients are Chebyshev fits of the functions named
+// beside them.
 #include <cmath>
 
 #include "compiler/lower/passes/math.h"
@@ -8,7 +8,7 @@
 namespace lathe::lower {
 namespace {
 
-// 2^n for an integer n held as bits, in the range of normal numbers.
+// 2^n for an integer n that is held as bits, in the range of normal numbers.
 V power_of_two(const V& n, Dtype dtype) {
   const RealFormat f = format_of(dtype);
   return shl(plus(n, f.bias), f.fraction).bits(dtype);
@@ -48,8 +48,8 @@ V atanh_tail(const V& z) {
 
 }  // namespace
 
-// e^x = 2^n e^r with n = round(x / log 2). 2^n is multiplied in two halves, so that overflow gives
-// infinity and results below the normal range are rounded once.
+// e^x = 2^n e^r with n = round(x / log 2). It multiplies by 2^n in two halves, so that overflow
+// gives infinity, and results below the normal range are rounded once.
 V expand_exp(const V& x) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
@@ -60,7 +60,8 @@ V expand_exp(const V& x) {
   const Ln2 ln2 = ln2_of(dtype);
   const V r = fma(n, -ln2.low, fma(n, -ln2.high, cut));
   const V power = 1 + (r + exp_tail(r));
-  // n as an integer from the low bits of `shifted`, halved by a logical shift of a positive number.
+  // Takes n as an integer from the low bits of `shifted`. An offset makes it positive, so that a
+  // logical shift can halve it.
   const std::int64_t half_range = 1024;
   const V number = shifted.bits(f.bits) - shifted.like(f.round).bits(f.bits);
   const V half = plus(shr(plus(number, 2 * half_range), 1), -half_range);
@@ -99,7 +100,7 @@ V expand_sigmoid(const V& x) {
   return select(x < 0.0, e, x.like(1)) / (1 + e);
 }
 
-// f32 goes through f64, where e^(y log x) is exact enough.
+// f32 is computed by way of f64, where e^(y log x) is exact enough.
 V expand_pow(const V& x, const V& y) {
   if (x.type().dtype == Dtype::kF32)
     return expand_pow(x.as(Dtype::kF64), y.as(Dtype::kF64)).as(Dtype::kF32);
@@ -116,8 +117,8 @@ V expand_pow(const V& x, const V& y) {
   return select(one, x.like(1), defined);
 }
 
-// Rounds |x| to an integer by adding 2^fraction, then steps down if that went up. x itself beyond
-// 2^fraction, and NaN.
+// Rounds |x| to an integer by adding 2^fraction, then steps down if that went up. NaN and any x
+// beyond 2^fraction stay as they are.
 V expand_floor(const V& x) {
   const RealFormat f = format_of(x.type().dtype);
   const double whole = f.round / 1.5;

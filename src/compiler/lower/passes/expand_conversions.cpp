@@ -9,7 +9,7 @@ using flat::Expr;
 
 V from_bf16(const V& x) { return shl(x.bits(Dtype::kI32), 16).bits(Dtype::kF32); }
 
-// To nearest, ties to even; a NaN stays one.
+// Rounds to nearest, ties to even; a NaN stays a NaN.
 V to_bf16(const V& x) {
   const V bits = x.bits(Dtype::kI32);
   const V high = shr(bits, 16);
@@ -36,8 +36,8 @@ V to_f16(const V& x) {
   const V magnitude = bits & 0x7fffffff;
   const V odd = shr(magnitude, 13) & 1;
   const V normal = shr(plus(magnitude, 0xfff - (std::int64_t{112} << 23)) + odd, 13);
-  // Added to 1/2, a number below 2^-14 is rounded to a multiple of 2^-24, and its count is in the
-  // low bits.
+  // Adding 1/2 rounds a number below 2^-14 to a multiple of 2^-24, and leaves the factor in the low
+  // bits.
   const V half = x.like(0.5);
   const V subnormal = (abs(x) + half).bits(Dtype::kI32) - half.bits(Dtype::kI32);
   const V finite = select(magnitude < magnitude.bits_like(0x38800000), subnormal, normal);

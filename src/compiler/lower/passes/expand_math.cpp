@@ -50,7 +50,7 @@ V expand(UnaryOp op, const V& x) {
   return apply(op, x);
 }
 
-// x^y for the small constants y that programs are full of.
+// x^y for the small constants y that programs often have.
 Expr small_power(const flat::Binary& n) {
   const auto* splat = std::get_if<flat::Broadcast>(&n.b->value);
   const auto* y = std::get_if<flat::FloatImm>(&(splat != nullptr ? splat->x : n.b)->value);

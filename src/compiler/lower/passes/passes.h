@@ -1,4 +1,4 @@
-// The passes from flat program to flat program. pipeline.cpp has them in order and says why there.
+// The passes from flat program to flat program. pipeline.cpp lists them in order and tells why.
 #pragma once
 
 #include "base/target.h"
@@ -6,31 +6,31 @@
 
 namespace lathe::lower {
 
-// Index arithmetic and predicates that the ranges of loop variables decide: min, max, div, mod and
-// comparisons, the branches and masks they guard, loops without or with one iteration, unused lets.
+// Simplifies what the ranges of loop variables decide: min, max, div, mod and comparisons, the
+// branches and masks that these guard, and loops without or with one iteration. Drops unused lets.
 flat::Program simplify(flat::Program program, const Target& target);
 
-// f16 and bf16 arithmetic becomes f32 arithmetic: registers and operations of those types turn f32;
-// loads convert, stores and casts round. A chain of operations then rounds once, where it is
-// stored, instead of after every step.
+// Turns f16 and bf16 arithmetic into f32 arithmetic: registers and operations of those types become
+// f32, loads convert, stores and casts round. A chain of operations then rounds once, where it is
+// stored, instead of after every operation.
 flat::Program promote_halves(flat::Program program, const Target& target);
 
-// exp, log, tanh, erf, sigmoid, pow and rsqrt as arithmetic without branches or calls; floor and
-// ceil where the target has no instruction for them. Errors (measured by
-// tests/unit/lower/expand_math_test.cpp), in units in the last place:
+// Writes exp, log, tanh, erf, sigmoid, pow and rsqrt as arithmetic without branches or calls; floor
+// and ceil too, where the target has no instruction for them. Errors in units in the last place, as
+// tests/unit/lower/expand_math_test.cpp measures them:
 //            exp   log   tanh  erf   sigmoid  rsqrt  pow
 //   f32      1.5   1     2     1.5   2.5      1.5    1
 //   f64      1.5   1.5   3     2     3        1.5    2 + 1.5 |y log2 x|
-// NaN, infinities, signed zeros and subnormal arguments and results are those of libm.
+// NaN, infinities, signed zeros, and subnormal arguments and results are those of libm.
 flat::Program expand_math(flat::Program program, const Target& target);
 
-// Casts between bf16 and f32, and between f16 and f32 where the target has no instruction, as
-// integer arithmetic on the bits. What is left of those types are loads, stores and bitcasts. After
-// promote_halves.
+// Writes casts between bf16 and f32 as integer arithmetic on the bits; casts between f16 and f32
+// too, where the target has no instruction. Of those types only loads, stores and bitcasts remain.
+// It must run after promote_halves.
 flat::Program expand_conversions(flat::Program program, const Target& target);
 
-// Vars and registers numbered in order of appearance, unused ones dropped: two programs that differ
-// only in what their making left behind become equal.
+// Numbers variables and registers in order of appearance and drops unused ones. Two programs that
+// differ only in traces of how they were made become equal.
 flat::Program renumber(flat::Program program, const Target& target);
 
 }  // namespace lathe::lower

@@ -12,7 +12,7 @@ bool is_half(const Expr& e) { return is_half(e->type.dtype); }
 
 class Promoter {
  public:
-  // e with every value of a 16-bit type as f32.
+  // e, with every value of a 16-bit type as f32.
   Expr operator()(const Expr& e) {
     if ((e->contents & flat::contents::kHalf) == 0) return e;
     if (const auto known = done_.find(e.get()); known != done_.end()) return known->second.second;
@@ -32,7 +32,7 @@ class Promoter {
 
  private:
   static Expr to_f32(Expr e) { return flat::cast(std::move(e), Dtype::kF32); }
-  // Casts to a 16-bit type start from f32, so that only those need code.
+  // Casts to a 16-bit type start from f32, so that only those casts need code.
   static Expr round_to(Expr e, Dtype half) { return flat::cast(to_f32(std::move(e)), half); }
 
   Expr promote(const Expr& e) {

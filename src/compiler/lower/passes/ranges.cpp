@@ -166,7 +166,7 @@ std::optional<bool> Ranges::decide(BinaryOp comparison, const Expr& a, const Exp
   }
 }
 
-// terms + constant <= bound.
+// Assumes that terms + constant <= bound.
 void Ranges::assume_at_most(Linear sum, std::int64_t bound) {
   const std::int64_t most = wrap_add(bound, wrap_mul(sum.constant, -1));
   if (sum.terms.size() == 1) {

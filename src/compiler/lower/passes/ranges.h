@@ -14,7 +14,7 @@ inline std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
-// Both ends included. Ends are cut at +-kFar, which stands for "any".
+// Both ends are included. Ends are cut at +-kFar, which stands for "any".
 struct Interval {
   static constexpr std::int64_t kFar = std::int64_t{1} << 62;
   std::int64_t low = -kFar, high = kFar;
@@ -26,8 +26,8 @@ Interval operator+(Interval a, Interval b);
 Interval operator*(Interval a, std::int64_t factor);
 Interval intersect(Interval a, Interval b);
 
-// constant + sum of coef * atom; for a vector, plus something in `spread` that differs from lane to
-// lane. Sorted by the atoms' hashes, each once.
+// constant + sum of coef * atom. A vector adds something inside `spread` that differs from lane to
+// lane. Terms are sorted by the atoms' hashes, and each atom comes once.
 struct Linear {
   struct Term {
     flat::Expr atom;
@@ -44,7 +44,7 @@ class Ranges {
 
   void set_loop(int var, Interval range) { range_[static_cast<std::size_t>(var)] = range; }
   void set_let(int var, const flat::Expr& value);
-  // The condition, or its opposite, holds from here on; until the state of before is put back.
+  // From here on the condition, or its opposite, holds, until restore() puts an earlier state back.
   void assume(const flat::Expr& condition, bool holds);
   using State = std::pair<std::vector<Interval>, std::size_t>;
   State state() const { return {range_, facts_.size()}; }
@@ -53,7 +53,7 @@ class Ranges {
   Linear linear(const flat::Expr& e) const;
   Interval of(const Linear& linear) const;
   Interval of(const flat::Expr& e) const { return of(linear(e)); }
-  // Of i64 operands, for every lane alike.
+  // Decides a comparison of i64 operands, for all lanes alike.
   std::optional<bool> decide(flat::BinaryOp comparison, const flat::Expr& a,
                              const flat::Expr& b) const;
 
@@ -68,7 +68,7 @@ class Ranges {
     Interval range;  // of their sum
   };
   std::vector<Interval> range_;      // by variable
-  std::vector<flat::Expr> meaning_;  // by variable: what a let gave it
+  std::vector<flat::Expr> meaning_;  // by variable: the value of its let
   std::vector<Fact> facts_;
 };
 

@@ -1,5 +1,5 @@
-// The binary formats f32 and f64 as expansions see them: integer type of the same size and the
-// constants of the layout.
+// The binary formats f32 and f64, as expansions need them: the integer type of the same size and
+// the constants of the layout.
 #pragma once
 
 #include "compiler/lower/passes/arithmetic.h"
@@ -7,12 +7,12 @@
 namespace lathe::lower {
 
 struct RealFormat {
-  Dtype bits;              // integer of the same size
+  Dtype bits;              // the integer type of the same size
   int fraction;            // bits of the fraction
   std::int64_t bias;       // of the exponent
   std::int64_t sign;       // the sign bit
-  std::int64_t magnitude;  // all others
-  double round;            // 1.5 * 2^fraction: adding it rounds to an integer, kept in the low bits
+  std::int64_t magnitude;  // all other bits
+  double round;  // 1.5 * 2^fraction: adding it rounds to an integer, which the low bits then hold
 };
 
 inline RealFormat format_of(Dtype dtype) {

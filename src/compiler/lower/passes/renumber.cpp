@@ -7,7 +7,7 @@ namespace {
 using flat::Expr;
 using flat::Stmt;
 
-// New numbers in order of first appearance.
+// Gives out new numbers in order of first appearance.
 class Numbers {
  public:
   explicit Numbers(std::size_t count) : new_of_(count, -1) {}
@@ -34,7 +34,7 @@ class Numbers {
   std::vector<int> new_of_, order_;
 };
 
-// A register's first appearance is its first write; a program reads none before.
+// A register appears first where it is written: a program reads none before.
 void number(const Stmt& s, Numbers& vars, Numbers& regs) {
   if (const auto* n = std::get_if<flat::For>(&s->value)) vars.see(n->var);
   if (const auto* n = std::get_if<flat::Let>(&s->value)) vars.see(n->var);

@@ -71,8 +71,9 @@ class Simplifier {
     if (n->op == BinaryOp::kDiv || n->op == BinaryOp::kMod) return quotient(*n, e);
     return e;
   }
-  // (c q + r) / c and % c for constant c: q and r where the range of r shows that it stays between
-  // two multiples of c, else q + r / c and r % c. Nothing may be negative.
+  // Simplifies (c q + r) / c and (c q + r) % c for constant c. If the range of r shows that the
+  // value stays between two multiples of c, they are q and r; else q + r / c and r % c. Nothing may
+  // be negative.
   Expr quotient(const flat::Binary& n, const Expr& e) {
     const auto c = flat::as_int(n.b);
     if (!c || *c <= 0 || e->type.lanes != 1) return e;
@@ -134,7 +135,7 @@ class Simplifier {
   }
   Stmt branch(const Stmt& s, const Expr& condition, bool holds) {
     Ranges::State before = ranges_.state();
-    Memo outer = std::exchange(memo_, {});  // what is found out here need not hold outside
+    Memo outer = std::exchange(memo_, {});  // what holds here need not hold outside
     ranges_.assume(condition, holds);
     Stmt out = (*this)(s);
     memo_ = std::move(outer);
@@ -157,12 +158,12 @@ class Simplifier {
   }
 
   Ranges ranges_;
-  std::vector<Expr> replaced_;                          // by variable: what stands for it now
+  std::vector<Expr> replaced_;                          // by variable: what now stands for it
   std::uint8_t concerned_ = flat::contents::kDecision;  // contents of trees that may change
   Memo memo_;
 };
 
-// Backwards over each statement list: a let that nothing later uses goes.
+// Goes backwards over each statement list and drops lets that nothing later uses.
 class DeadLets {
  public:
   explicit DeadLets(std::size_t vars) : used_(vars) {}

@@ -1,6 +1,6 @@
 // tanh and erf: an odd polynomial near 0, where they are almost linear, and 1 minus an exponential
-// further out; both are computed and one selected. Coefficients are Chebyshev fits of the functions
-// named beside them.
+// further out. Both are computed, and one is selected. Coefficients are Chebyshev fits of the
+// functions named beside them.
 #include "compiler/lower/passes/math.h"
 #include "compiler/lower/passes/real_format.h"
 
@@ -31,7 +31,7 @@ V erf_tail(const V& z) {
           -0.026866170645076792, 0.11283791670954879, -0.3761263890318375, 0.1283791670955126});
 }
 
-// 1 - erf(t) for t >= 0.92, well enough for erf: it is nothing beside 1 when t is large.
+// 1 - erf(t) for t >= 0.92, as exactly as erf needs it: where t is large, it is nothing beside 1.
 V erfc_of(const V& t) {
   if (t.type().dtype == Dtype::kF32) {
     // (-log(1 - erf(t)) - t) / t on [0.92, 4]

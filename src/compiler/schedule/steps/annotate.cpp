@@ -10,7 +10,7 @@ namespace {
 using ir::LoopId;
 using ir::LoopKind;
 
-// Loops whose iterations run at the same time, in no order.
+// True for loops whose iterations run at the same time, in no order.
 bool is_concurrent(LoopKind kind) {
   return kind == LoopKind::kParallel || kind >= LoopKind::kBlockX;
 }
@@ -19,7 +19,7 @@ StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind ki
   const std::string& name = nest.loops[loop].name;
   for (const ir::BlockId id : nest.blocks_in(loop)) {
     if (nest.is_reduction_loop(id, loop)) return refuse(Refusal::kReductionInParallel, name);
-    // Each iteration writes the same elements of something that outlives it.
+    // Each iteration would write the same elements of something that outlives it.
     const ir::Block& block = nest.blocks[id];
     const LoopId at = nest.buffers[block.writes].at;
     const bool is_private = at != ir::kRoot && nest.is_inside({ir::Item::Kind::kLoop, at}, loop);
@@ -49,12 +49,12 @@ StepResult<void> set_kind(ir::Nest& nest, LoopId loop, LoopKind kind) {
 }
 
 // A tail that is computed needs room past the end of whatever it touches; the caller's tensors have
-// none.
+// no such room.
 bool touches_plain_border(const ir::Nest& nest, LoopId loop) {
   const auto is_plain = [&](const ir::Block& block, ir::BufferId buffer,
                             const std::vector<ir::Affine>& index) {
     const ir::Scope scope = nest.buffers[buffer].scope;
-    // stores are guarded
+    // Stores are guarded.
     if (scope != ir::Scope::kInput && scope != ir::Scope::kLiteral) return false;
     return std::ranges::any_of(index, [&](const ir::Affine& row) {
       return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& t) {

@@ -59,8 +59,8 @@ class Cacher {
     return static_cast<BufferId>(nest_.buffers.size() - 1);
   }
 
-  // Caches of the original that are filled from it or written back to it inside the loop are now
-  // caches of the cache.
+  // Some caches of the original are filled from it or written back to it inside the loop; they
+  // become caches of the new cache.
   void adopt(BufferId cache) {
     for (const BlockId id : nest_.blocks_in(loop_)) {
       const ir::Block& block = nest_.blocks[id];
@@ -73,7 +73,7 @@ class Cacher {
     }
   }
 
-  // Loops NAME.d0, NAME.d1 ... over the box in layout order; inner_ gets the digits of each
+  // Makes loops NAME.d0, NAME.d1 ... over the box in layout order; inner_ gets the digits of each
   // dimension.
   StepResult<LoopId> add_copy_loops(const analysis::Box& box, int position) {
     std::vector<ir::LayoutDigit> order = layout_;
@@ -96,7 +96,7 @@ class Cacher {
 
   static std::string iter_name(std::size_t dim) { return "c" + std::to_string(dim); }
 
-  // A copy for one reader, made where the buffer is complete.
+  // Makes a copy for one reader, where the buffer is complete.
   StepResult<void> cache_for(BlockId reader, const std::vector<BlockId>& writers) {
     if (!nest_.is_inside({ir::Item::Kind::kBlock, reader}, loop_) ||
         !analysis::reads(nest_.blocks[reader], original_))
@@ -167,8 +167,8 @@ class Cacher {
     return {low, extent};
   }
 
-  // An accumulator is reloaded from the buffer it caches; that must not be a cache that starts
-  // empty itself.
+  // An accumulator is reloaded from the buffer that it caches. That buffer must not be a cache that
+  // starts empty itself.
   bool is_nested_accumulator(BlockId writer) const {
     const BlockId computes = nest_.writer_of(original_);
     if (computes != writer) return analysis::is_partial_at(nest_, computes, loop_);
@@ -190,8 +190,8 @@ class Cacher {
     return sum;
   }
 
-  // The coordinates that are read at all: a padded dimension's begin below 0 or end beyond the
-  // shape, and of a computed buffer there may be no others.
+  // Narrows the domain to coordinates that are read at all. A padded dimension begins below 0 or
+  // ends beyond the shape; a buffer that is still being computed may have no other coordinates.
   StepResult<void> narrow_domain(const analysis::Span& all, bool padded, bool exact, SizeId& domain,
                                  std::int64_t& low) {
     ir::Sizes& s = nest_.sizes;
@@ -205,8 +205,8 @@ class Cacher {
     return {};
   }
 
-  // Bounds of the readers' iterations that their box does not show; of a buffer in the making, what
-  // is past them is not there to be copied.
+  // Bounds of the readers' iterations that their box does not show. Of a buffer in the making, what
+  // lies past them is not there to be copied.
   StepResult<std::vector<RegionGuard>> limits_of(const std::vector<BlockId>& readers) {
     std::vector<RegionGuard> limits;
     for (const BlockId id : readers) {
@@ -235,13 +235,13 @@ class Cacher {
     return false;
   }
 
-  // Some iterations may leave the iterator's domain.
+  // True if some iterations may leave the iterator's domain.
   bool overshoots(const ir::BlockIter& iter) {
     return iter.offset != SizeId::kNone || !analysis::stays_below(nest_, iter.digits, iter.extent);
   }
 
-  // The dimension that the block reads at one iterator with exactly these digits inside the loop;
-  // -1 if there is none.
+  // The dimension that the block reads at an iterator with exactly these digits inside the loop; -1
+  // if there is none.
   int dim_driven_by(const ir::Block& block, const std::vector<Digit>& inner) {
     int dim = -1;
     for (const ir::Read* read : ir::reads_of(block.body)) {
@@ -300,8 +300,8 @@ class Cacher {
     return {};
   }
 
-  // A layout whose blocks do not divide the box makes copy loops that run past it, into the
-  // neighbour's elements.
+  // Where the blocks of a layout do not divide the box, the copy loops run past it, into elements
+  // of the neighbour: a guard keeps them out.
   void guard_overhang(ir::Block& copy, std::size_t dim, const analysis::Span& span, SizeId domain) {
     if (nest_.sizes.divides(inner_[dim].front().weight, span.extent)) return;
     if (span.start.empty() && nest_.sizes.at_least(span.extent, domain)) return;

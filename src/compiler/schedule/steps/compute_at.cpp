@@ -31,11 +31,11 @@ StepResult<void> check(const ir::Nest& nest, const ComputeAt& step, BlockId prod
                            [](const ir::Affine& row) { return plain_iter(row) >= 0; }) ||
       !analysis::can_be_placed_anew(nest, producer))
     return refuse(Refusal::kNotElementwise, step.block);
-  // What it reads must be there completely, not only what was asked of it at the old place.
+  // What the block reads must be there completely, not only as far as the old place asked for it.
   for (const ir::Read* read : ir::reads_of(block.body))
     if (analysis::is_in_the_making(nest, read->tensor, loop))
       return refuse(Refusal::kBreaksDependence, step.block);
-  // Its own loops die with nothing else in them, up to one that is around the new place too.
+  // The block's own loops go with it, up to a loop that is around the new place too.
   const auto own = analysis::own_loops(nest, producer, loop);
   const LoopId above = own.empty() ? block.parent : nest.loops[own.front()].parent;
   if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, above))
@@ -43,7 +43,7 @@ StepResult<void> check(const ir::Nest& nest, const ComputeAt& step, BlockId prod
   return {};
 }
 
-// Where no outer loop shifts it, a box need not leave the producer's domain.
+// A box that no outer loop shifts need not leave the producer's domain.
 void cut(ir::Sizes& sizes, analysis::Span& span, std::int64_t low, SizeId domain) {
   if (!span.start.empty()) return;
   const SizeId first = sizes.constant(low), end = sizes.add(first, domain);
@@ -55,8 +55,8 @@ void cut(ir::Sizes& sizes, analysis::Span& span, std::int64_t low, SizeId domain
     span.extent = sizes.constant(1);
 }
 
-// What the loops so far reach of an iterator's domain: what the block reads need not be there
-// beyond.
+// Limits an iterator to the part of its domain that the loops reach so far: what the block reads
+// need not exist beyond it.
 void keep_to_reached(ir::Nest& nest, ir::BlockIter& iter) {
   ir::Sizes& sizes = nest.sizes;
   SizeId reached = analysis::reach_of(nest, iter.digits);

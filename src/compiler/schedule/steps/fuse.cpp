@@ -11,7 +11,7 @@ using ir::Digit;
 using ir::LoopId;
 using ir::SizeId;
 
-// Digits of fused = outer * extent of inner + inner.
+// Writes digits of fused = outer * extent of inner + inner.
 class Fuser {
  public:
   Fuser(ir::Nest& nest, LoopId outer, LoopId inner, LoopId fused)
@@ -48,7 +48,7 @@ class Fuser {
   SizeId count_;
 };
 
-// A reduction loop and another make a loop that is neither.
+// True if a reduction loop and another kind would make a loop that is neither.
 bool mixes_kinds(const ir::Nest& nest, LoopId outer, LoopId inner) {
   for (const ir::BlockId id : nest.blocks_in(inner)) {
     const ir::Block& block = nest.blocks[id];
@@ -108,7 +108,7 @@ StepResult<void> apply_step(ir::Nest& nest, const Fuse& step) {
   LoopId fused = loops[0];
   for (std::size_t i = 1; i < loops.size(); ++i) {
     const bool last = i + 1 == loops.size();
-    // The old names are free for the result.
+    // The result may take one of the old names.
     const std::string name = last ? step.fused : step.fused + "\n" + std::to_string(i);
     nest.loops[fused].name.clear();
     nest.loops[loops[i]].name.clear();

@@ -11,7 +11,7 @@ using ir::Affine;
 using ir::BlockId;
 using ir::Expr;
 
-// The block's body for the element `at`, affine in the reader's iterators.
+// Puts in the block's body for the element `at`, affine in the reader's iterators.
 class Substitution {
  public:
   Substitution(const ir::Block& block, const std::vector<Affine>& at)
@@ -59,8 +59,7 @@ class Substitution {
   Expr body_;
 };
 
-// The rows that may leave the tensor; those that stay inside whatever the iterators are need no
-// test.
+// The rows that may leave the tensor. Those that always stay inside need no test.
 StepResult<std::vector<ir::InRange::Row>> border_tests(const ir::Nest& nest,
                                                        const ir::Block& reader,
                                                        const ir::Buffer& buffer,
@@ -131,8 +130,7 @@ StepResult<void> apply_step(ir::Nest& nest, const Inline& step) {
     for (const ir::Read* read : ir::reads_of(block.body))
       if (!nest.is_inside({ir::Item::Kind::kBlock, reader}, nest.buffers[read->tensor].at))
         return refuse(Refusal::kBreaksDependence, step.block);
-    // A cache of the result is from now on computed, not copied, unless the result was a copy
-    // itself.
+    // A cache of the result is now computed, not copied, unless the result was a copy itself.
     ir::Buffer& written = nest.buffers[nest.blocks[reader].writes];
     if (written.cache_of == block.writes) written.cache_of = buffer.cache_of;
     if (auto done = inline_into(nest, block, nest.blocks[reader]); !done) return done;

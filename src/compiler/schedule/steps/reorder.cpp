@@ -9,8 +9,8 @@ namespace {
 
 using ir::LoopId;
 
-// From the outermost to the innermost of `loops`, every loop between them included; empty if they
-// are on no one path.
+// All loops from the outermost to the innermost of `loops`, with every loop between them; empty if
+// they are not on one path.
 std::vector<LoopId> chain_through(const ir::Nest& nest, const std::vector<LoopId>& loops) {
   const LoopId deepest =
       *std::ranges::max_element(loops, {}, [&](LoopId loop) { return nest.path_to(loop).size(); });
@@ -60,7 +60,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Reorder& step) {
         i + 1 == order.size() ? body : std::vector<ir::Item>{{ir::Item::Kind::kLoop, order[i + 1]}};
   }
   for (const ir::Item& item : body) nest.set_parent(item, order.back());
-  // One iteration of the innermost loop is what it was: the values of all loops of the chain.
+  // One iteration of the innermost loop is still the same: it has one value for every loop of the
+  // path.
   move_buffers(nest, chain.back(), order.back());
   for (const LoopId loop : order)
     if (nest.loops[loop].tail == ir::Tail::kShift && !analysis::may_repeat(nest, loop))

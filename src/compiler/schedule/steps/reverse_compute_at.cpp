@@ -63,13 +63,13 @@ class Mover {
     return out;
   }
 
-  // The block in the loop that computes the buffer, behind its write-back if there is one.
+  // The block in the loop that computes the buffer, even if a write-back fills the buffer itself.
   BlockId producer_inside(BufferId buffer) const {
     const BlockId id = nest_.writer_of(buffer);
     return id >= 0 && nest_.is_inside({ir::Item::Kind::kBlock, id}, loop_) ? id : -1;
   }
 
-  // Computed elsewhere: then completely, before the loop starts.
+  // A buffer computed elsewhere must be complete before the loop starts.
   StepResult<void> check_ready(BufferId buffer) const {
     if (analysis::is_in_the_making(nest_, buffer, loop_))
       return refuse(Refusal::kBreaksDependence, step_.block);
@@ -81,7 +81,7 @@ class Mover {
     return {};
   }
 
-  // The block after which the consumer finds its values: the write-back, unless it can read the
+  // The block behind which the consumer finds its values: the write-back, unless it can read the
   // cache itself.
   BlockId there_after(BufferId buffer, BlockId producer) const {
     const BufferId written = nest_.blocks[producer].writes;
@@ -91,7 +91,7 @@ class Mover {
     return analysis::writers_of(nest_, buffer).front();
   }
 
-  // The consumer's iterators over this buffer's dimensions get what one iteration of the loop has
+  // Gives the consumer's iterators over this buffer's dimensions what one iteration of the loop has
   // computed of it.
   StepResult<void> cover(BufferId buffer, BlockId producer) {
     const ir::BufferId written = nest_.blocks[producer].writes;
@@ -130,7 +130,7 @@ class Mover {
     return {};
   }
 
-  // Where the producer's result is cached around the new place, the consumer reads the cache.
+  // Where the producer's result is cached around the new place, makes the consumer read the cache.
   void use_caches() {
     for (const auto& [buffer, producer] : produced_) {
       const BufferId written = nest_.blocks[producer].writes;
@@ -170,8 +170,8 @@ class Mover {
     return {};
   }
 
-  // A result that now lives and dies in one iteration of the loop needs no storage beyond it, and
-  // no write-back.
+  // A result that now lives in one iteration of the loop only needs no storage beyond it, and no
+  // write-back.
   void settle(BufferId buffer, BlockId producer) {
     const BufferId written = nest_.blocks[producer].writes;
     if (nest_.buffers[buffer].scope == ir::Scope::kOutput) return;

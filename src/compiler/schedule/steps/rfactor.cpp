@@ -52,7 +52,7 @@ class Factorer {
     return {};
   }
 
-  // The values of the loop for which any iteration is inside the domain: each of them makes a
+  // Counts the values of the loop for which any iteration is inside the domain: each makes a
   // partial result.
   StepResult<SizeId> count_partials() {
     ir::Sizes& s = nest_.sizes;
@@ -92,7 +92,7 @@ class Factorer {
     return name;
   }
 
-  // Whether no iteration of the loops leaves the iterator's domain.
+  // True if no iteration of the loops leaves the iterator's domain.
   bool stays_inside(const ir::BlockIter& iter) const {
     return iter.kind != ir::IterKind::kReduce ||
            (iter.offset == SizeId::kNone && analysis::stays_below(nest_, iter.digits, iter.extent));
@@ -129,7 +129,7 @@ class Factorer {
       return ir::Digit{parent, nest_.sizes.constant(1)};
     };
     const std::vector<ir::BlockIter> old = std::move(block.iters);
-    std::vector<std::pair<LoopId, LoopId>> moved;  // old loops of the result and new ones
+    std::vector<std::pair<LoopId, LoopId>> moved;  // old loops of the result, and the new ones
     std::vector<std::vector<ir::Digit>> inner;
     std::vector<ir::Affine> index, read_index;
     block.iters.clear();
@@ -160,7 +160,7 @@ class Factorer {
     return {};
   }
 
-  // Where an earlier rfactor has cut the same reduction, the last of its blocks may have fewer
+  // An earlier rfactor may have cut the same reduction. Then the last of its blocks may have fewer
   // partial results than the others: those without any term are not read.
   void keep_to_terms(ir::Block& block, const ir::BlockIter& iter,
                      const std::vector<std::pair<LoopId, LoopId>>& moved) {

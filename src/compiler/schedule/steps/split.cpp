@@ -14,8 +14,8 @@ class Splitter {
   Splitter(ir::Nest& nest, LoopId loop, SizeId factor, LoopId outer, LoopId inner)
       : nest_(nest), loop_(loop), factor_(factor), outer_(outer), inner_(inner) {}
 
-  // Before the digits change: whether iterations outer*factor + inner >= extent must be kept out of
-  // the block by a guard.
+  // Tells, before the digits change, whether a guard must keep iterations with outer*factor + inner
+  // >= extent out of the block.
   bool needs_guard(const ir::Block& block) const {
     const SizeId extent = nest_.loops[loop_].extent;
     if (nest_.sizes.divides(factor_, extent) || !analysis::is_driven_by(block, loop_)) return false;
@@ -25,9 +25,8 @@ class Splitter {
     return true;
   }
 
-  // Blocks that this loop does not drive but that go with a sum over it. A write-back must not run
-  // where there was nothing to sum; one that waits for the last iteration needs that iteration to
-  // be one that sums.
+  // True for a write-back that this loop does not drive but that follows a sum over it. It must not
+  // run where there was nothing to sum; and if it waits for the last iteration, that one must sum.
   bool writes_back_sum(ir::BlockId id) const {
     if (nest_.sizes.divides(factor_, nest_.loops[loop_].extent) || !nest_.is_write_back(id))
       return false;
@@ -50,7 +49,8 @@ class Splitter {
     nest_.blocks[id].iters.push_back(std::move(guard));
   }
 
-  // (outer*f + inner) / div % mod as digits of outer and inner; false if it is none.
+  // Writes (outer*f + inner) / div % mod as digits of outer and inner; false if it has no such
+  // form.
   bool append(const Digit& digit, std::vector<Digit>& out) {
     ir::Sizes& s = nest_.sizes;
     const SizeId w = digit.weight;
@@ -81,7 +81,7 @@ class Splitter {
   }
   SizeId or_none(SizeId size) const { return is_one(nest_.sizes, size) ? SizeId::kNone : size; }
 
-  // Iterations of the loop past its extent put the iterator outside its domain.
+  // True if iterations of the loop past its extent put the iterator outside its domain.
   bool leaves_domain(const ir::BlockIter& iter, const Digit& digit) const {
     if (digit.mod != SizeId::kNone || iter.offset != SizeId::kNone) return false;
     for (const Digit& other : iter.digits)

@@ -1,5 +1,5 @@
-// One function a step, each in a file of its own: the checks that refuse, then the rewrite. They
-// may leave the nest half changed when they refuse: apply() works on a copy.
+// One function for each step, in a file of its own: first the checks that refuse, then the rewrite.
+// A function that refuses may leave the nest half changed, so apply() works on a copy.
 #pragma once
 
 #include "compiler/schedule/step.h"

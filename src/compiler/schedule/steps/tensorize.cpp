@@ -10,8 +10,8 @@ namespace {
 
 using ir::LoopId;
 
-// `loop` and the loops inside it, each the only child of the one before, down to one block; empty
-// if they are not.
+// `loop` and the loops inside it, each the only child of the one before, down to a single block;
+// empty if the loops are not like that.
 std::vector<LoopId> innermost_chain(const ir::Nest& nest, LoopId loop) {
   std::vector<LoopId> chain;
   for (;;) {
@@ -23,7 +23,7 @@ std::vector<LoopId> innermost_chain(const ir::Nest& nest, LoopId loop) {
   }
 }
 
-// Whether the loop moves an access, and by how much in its last dimension (-1 if not by a known
+// Tells whether the loop moves an access, and by how much in its last dimension (-1: by an unknown
 // amount).
 struct Motion {
   bool moves = false;

@@ -5,7 +5,8 @@
 namespace lathe::space {
 namespace {
 
-// Lanes along `iter` touch consecutive elements, or could with a layout of the schedule's choice.
+// True if lanes along `iter` touch consecutive elements, or could with a layout that the schedule
+// chooses.
 bool consecutive(const te::Program& program, int tensor, const std::vector<ir::Affine>& index,
                  int iter) {
   if (!touches(index, iter)) return true;
@@ -15,7 +16,7 @@ bool consecutive(const te::Program& program, int tensor, const std::vector<ir::A
          (layout_is_free(program, tensor) && plain_dim(index, iter) >= 0);
 }
 
-// Lanes along `iter` read consecutive elements of row-major tensors.
+// True if lanes along `iter` read consecutive elements of row-major tensors.
 bool reads_as_they_lie(const te::Stage& stage, int iter) {
   return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
     const auto rows = std::ranges::count_if(
@@ -110,10 +111,10 @@ bool all_plain(const std::vector<ir::Affine>& index) {
 std::vector<Axes> classify(const te::Program& program, int stage_index) {
   const te::Stage& stage = program.stages[stage_index];
   const auto written = written_index(stage);
-  // An intermediate counts like the border it flows to: a fused consumer stores along the same
+  // An intermediate counts like the output that it flows to: a fused consumer stores along the same
   // axis.
   const bool plain_result = !program.contract.free_layout;
-  // Between intermediates nothing is gained by another layout than they have.
+  // For intermediates, no other layout than theirs gains anything.
   const bool only_intermediates =
       std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
         return program.tensors[read->tensor].role == te::TensorRole::kIntermediate;
@@ -131,7 +132,7 @@ std::vector<Axes> classify(const te::Program& program, int stage_index) {
     const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1
                                      : consecutive(program, stage.tensor, written, i);
     Axes axes = assign(program, stage_index, i);
-    // Best where stores are consecutive too (a reduction stores seldom, so scattered stores can
+    // Prefers axes with consecutive stores (a reduction stores seldom, so scattered stores can
     // win), then axes that only the weights touch, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
     if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast)) continue;

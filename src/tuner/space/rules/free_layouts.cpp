@@ -1,4 +1,4 @@
-// Layouts of free borders.
+// Layouts of inputs and outputs that the schedule may lay out.
 #include "tuner/space/rules/register_tile.h"
 
 namespace lathe::space {
@@ -22,7 +22,7 @@ int input_block_dim(const TileRule& rule, const Axes& axes, int t, int output_di
     if (rule.channel_block(axes) > 1) return plain_dim(read->index, axes.reduce);
     return -1;
   }
-  // Read only by fused consumers, like a residual: stored like the result.
+  // Only fused consumers read it, like a residual: it is stored like the result.
   const auto& tensors = rule.program.tensors;
   return tensors[t].shape == tensors[stage.tensor].shape ? output_dim : -1;
 }

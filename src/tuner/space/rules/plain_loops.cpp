@@ -1,4 +1,4 @@
-// The one schedule of a stage that is not worth knobs.
+// The single schedule of a stage that is not worth knobs.
 #include <algorithm>
 
 #include "tuner/space/rules/prepare.h"

@@ -8,7 +8,7 @@
 namespace lathe::space {
 namespace {
 
-constexpr int kLargestBody = 200;  // nodes of an expression with what was inlined into it
+constexpr int kLargestBody = 200;  // nodes of an expression, with all that was inlined into it
 
 int nodes_in(const ir::Expr& e) {
   int nodes = 0;
@@ -16,7 +16,7 @@ int nodes_in(const ir::Expr& e) {
   return nodes;
 }
 
-// Computing it again costs more than a load.
+// True if computing it again costs more than a load.
 bool is_dear(const ir::Expr& body) {
   bool dear = false;
   ir::for_each_node(body, [&](const ir::Expr& e) {

@@ -1,14 +1,17 @@
-// A program as rules see it: after the steps that every schedule of it begins with.
+// A program as rules see it, after the steps with which every schedule of it begins.
 //
-//  - Element-wise stages are inlined into their readers, but for those that depend on constants
-//    alone (prepare() computes them once), those that cost more to compute again than to keep, and
-//    those that would make an expression too large.
-//  - A reduction along rows, which no axis of the result can vectorize, gets lanes along the
-//    reduction: partial results NAME.lanes, a few vectors of them where there are few rows
-//    (NAME.vectors), that small reductions sum up.
-//  - A long sum is cut into blocks, and blocks of blocks: partial results NAME.part. The rounding
-//    error of a chain of n additions grows as the square root of n where it is random, and as n
-//    where the terms are alike.
+//   - Element-wise stages are inlined into their readers. Exceptions are stages that depend on
+//   constants
+//     alone (prepare() computes them once), that cost more to compute again than to keep, or that
+//     would make an expression too large.
+//   - A reduction along rows, which no axis of the result can vectorize, gets lanes along the
+//   reduction:
+//     partial results NAME.lanes, a few vectors of them where there are few rows (NAME.vectors).
+//     Small reductions then sum these up.
+//   - A long sum is cut into blocks, and blocks of blocks: partial results NAME.part. The rounding
+//   error
+//     of a chain of n additions grows as the square root of n if it is random, and as n if the
+//     terms are alike.
 #pragma once
 
 #include "base/target.h"
@@ -18,28 +21,28 @@
 
 namespace lathe::space {
 
-// The nest's blocks as stages, in tree order: tensors are its buffers, iterators the loops around a
-// block, by their names, those of the result's dimensions first. Only what bodies read is meant;
-// positions of iterators in them are not kept.
+// The nest's blocks as stages, in tree order. Tensors are the nest's buffers. Iterators are the
+// loops around a block, by name, those of the result's dimensions first. Only what bodies read has
+// a meaning here; positions of iterators in them are not kept.
 te::Program view_of(const ir::Nest& nest, const te::Program& program);
 
 struct Prepared {
   ir::Nest nest;          // every size a number
-  schedule::Trace steps;  // from the naive nest to it
+  schedule::Trace steps;  // from the naive nest to this one
   te::Program view;
 };
 Prepared prepare(const te::Program& program, const CpuTarget& target);
 
-// Parts of prepare(): each appends its steps.
+// Parts of prepare(); each appends its steps.
 void inline_stages(Prepared& prepared, const te::Program& program);
 void split_reductions(Prepared& prepared, const te::Program& program, const CpuTarget& target);
 
-// What is neither tiled nor fused gets vector lanes along the last axis of its result, threads
+// Gives what is neither tiled nor fused vector lanes along the last axis of its result, and threads
 // along the first.
 void schedule_plainly(const te::Program& view, const te::Stage& stage, const CpuTarget& target,
                       ir::Nest& nest, schedule::Trace& trace);
 
-// Applies the step and keeps it; false if it was refused.
+// Applies the step and keeps it; returns false if it was refused.
 bool try_step(ir::Nest& nest, schedule::Trace& trace, schedule::Step step, bool free_layout);
 
 }  // namespace lathe::space

@@ -1,4 +1,4 @@
-// Lanes along a reduced axis, and long sums in blocks.
+// Gives lanes to reductions along rows, and cuts long sums into blocks.
 #include <algorithm>
 
 #include "tuner/space/rules/axes.h"
@@ -7,25 +7,25 @@
 namespace lathe::space {
 namespace {
 
-constexpr std::int64_t kShortRow = 4;  // vectors; a shorter row is not worth lanes of its own
-// vectors under way that hide the latency of an addition
+constexpr std::int64_t kShortRow = 4;  // in vectors; a shorter row is not worth lanes of its own
+// So many vectors under way hide the latency of an addition.
 constexpr std::int64_t kEnoughChains = 8;
 
 constexpr double kFewPartials = 1 << 18;
 
 // How a chain of additions is cut: one longer than `longest` into blocks of `inner`, those into
-// blocks of `outer` and so on.
+// blocks of `outer`, and so on.
 struct Cuts {
   std::int64_t longest, inner, outer;
 };
-// What is read once can be summed up in short blocks at no cost: a block of as many vectors as
-// there are chains fills the first cache's lines many times over.
+// What is read only once can be summed in short blocks at no cost: a block of as many vectors as
+// there are chains covers many lines of the first cache.
 constexpr Cuts kStream{512, 16, 16};
-// Partial results of a product are as many as the result's elements a block.
+// A product has as many partial results for each block as its result has elements.
 constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9};
 
-// Two reads that each leave out an axis of the result which the other has: elements are used again,
-// which a register tile is for.
+// True if two reads each leave out an axis of the result that the other has: elements are then used
+// again, and a register tile is for that.
 bool has_reuse(const te::Stage& stage) {
   const auto reads = ir::reads_of(stage.body);
   const auto lacks = [&](const ir::Read* a, const ir::Read* b) {
@@ -41,7 +41,7 @@ bool has_reuse(const te::Stage& stage) {
   return false;
 }
 
-// The reduction iterator that rows lie along: -1 if lanes do better along an axis of the result.
+// The reduction iterator that rows lie along; -1 if lanes do better along an axis of the result.
 int row_axis(const te::Program& view, const te::Stage& stage, std::int64_t lanes) {
   if (stage.reduce == ir::ReduceOp::kNone || lanes < 2 || has_reuse(stage)) return -1;
   const auto reads = ir::reads_of(stage.body);
@@ -102,7 +102,7 @@ class Splitter {
   }
 
  private:
-  struct Chain {  // a loop that additions to one element follow each other in
+  struct Chain {  // a loop in which additions to one element follow each other
     std::string loop;
     std::int64_t extent;
   };
@@ -111,7 +111,7 @@ class Splitter {
     return try_step(prepared_.nest, prepared_.steps, std::move(s), program_.contract.free_layout);
   }
 
-  // Vectors of partial results a row: few where there are many rows to work on at a time.
+  // Vectors of partial results for a row: few where many rows are worked on at a time.
   static std::int64_t chains_of(const te::Stage& stage, std::int64_t vectors) {
     std::int64_t rows = 1, chains = kEnoughChains;
     for (const te::Iterator& it : stage.iters)
@@ -121,8 +121,8 @@ class Splitter {
     return chains;
   }
 
-  // Partial results NAME.lanes, one a lane, and NAME.vectors, one a lane of each vector under way;
-  // `block` becomes the block that computes the last of them.
+  // Makes partial results: NAME.lanes, one for each lane, and NAME.vectors, one for each lane of
+  // each vector under way. `block` becomes the block that computes the last of them.
   bool give_lanes(std::string& block, const std::string& loop, std::int64_t lanes,
                   std::int64_t chains) {
     const std::string name = block;
@@ -145,7 +145,7 @@ class Splitter {
     return true;
   }
 
-  // The partial results are few beside what is read, or few in all.
+  // True if the partial results are few compared with what is read, or few in all.
   static bool fits(const te::Program& view, const te::Stage& stage, const Cuts& cuts) {
     double read = 0, partial = 1;
     for (const ir::Read* r : ir::reads_of(stage.body)) {
@@ -157,7 +157,7 @@ class Splitter {
     return partial / static_cast<double>(cuts.inner) <= std::max(read, kFewPartials);
   }
 
-  // The loops over blocks of the chain, the outermost last.
+  // Makes the loops over blocks of the chain, the outermost last.
   std::vector<std::string> block_loops(const std::vector<Chain>& chain, const Cuts& cuts) {
     std::vector<std::string> outer;
     std::int64_t inside = 1;
@@ -188,7 +188,7 @@ class Splitter {
     return outer;
   }
 
-  // The loop over the largest blocks is the outermost dimension of the partial results.
+  // The loop over the largest blocks becomes the outermost dimension of the partial results.
   void cut(const std::string& name, std::string block, const std::vector<Chain>& chain,
            const Cuts& cuts) {
     std::int64_t length = 1;

@@ -9,7 +9,7 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-// a reduction with a smaller share of the work than one in so many gets plain loops
+// A reduction with less than 1/32 of the work gets plain loops.
 constexpr double kWorthATile = 32;
 
 Values up_to(Values values, std::int64_t most) {
@@ -18,7 +18,7 @@ Values up_to(Values values, std::int64_t most) {
   return values;
 }
 
-// 1, 2, 4 ... and `all` itself.
+// Returns 1, 2, 4 ... and `all` itself.
 Values powers_and(std::int64_t all) {
   Values values;
   for (std::int64_t v = 1; v < all; v *= 2) values.push_back(v);
@@ -48,14 +48,15 @@ std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter) {
   return iter < 0 ? 1 : rule.program.stages[axes.stage].iters[iter].extent;
 }
 
-// The largest extent an axis part has under any choice of the vector axis.
+// The largest extent that an axis with this part has, whatever the choice of the vector axis.
 template <class Get>
 std::int64_t largest(const TileRule& rule, Get&& get) {
   std::int64_t most = 1;
   for (const Axes& axes : rule.axes) most = std::max(most, extent_of(rule, axes, get(axes)));
   return most;
 }
-// A copy would take the place of both reads, though it is laid out for one.
+// True if one tensor is both operands: a copy would replace both reads, though it is laid out for
+// one.
 bool is_both_operands(const Axes& axes) {
   return axes.weights != nullptr && axes.input != nullptr &&
          axes.weights->tensor == axes.input->tensor;
@@ -64,7 +65,7 @@ int pixel(const Axes& axes, std::size_t which) {
   return which < axes.pixels.size() ? axes.pixels[which] : -1;
 }
 
-// Every operand has all axes of the register tile, so that nothing read is used twice in it.
+// True if every operand has all axes of the register tile, so that a tile uses nothing twice.
 bool streams(const TileRule& rule, const Axes& axes) {
   return axes.reduce >= 0 &&
          std::ranges::all_of(
@@ -106,7 +107,7 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
   if (rule.axes.size() > 1) {
     std::vector<std::string> names;
     for (const Axes& a : rule.axes) {
-      // TENSOR.iterator
+      // The name is TENSOR.iterator.
       const std::string& loop = rule.program.stages[a.stage].iters[a.vector].name;
       names.push_back(loop.substr(loop.find('.') + 1));
     }
@@ -135,7 +136,7 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
   const std::int64_t k = extent_of(rule, axes, axes.reduce);
   std::int64_t unit = 1;
   for (const Axes& a : rule.axes) unit = std::max(unit, rule.channel_block(a));
-  Values blocks;  // powers of two and halfway between
+  Values blocks;  // powers of two, and values halfway between
   for (std::int64_t v = std::max<std::int64_t>(unit, std::min<std::int64_t>(16, k)); v < k;
        v *= 2) {
     blocks.push_back(v);
@@ -155,7 +156,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule);
   const Axes& axes = rule.axes[0];
   const bool wide = flavour == Flavour::kWide;
-  // Some choice of the vector axis reads weights that can be packed; for another the knob does
+  // Under some choice of the vector axis, weights can be packed; under others the knob does
   // nothing.
   for (const Axes& a : rule.axes) {
     if (a.reduce < 0 || a.weights == nullptr || is_both_operands(a) || streams(rule, a) ||
@@ -195,7 +196,8 @@ void add_constraints(const TileRule& rule, Derived& derived) {
   derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
 }
 
-// The register tile that wastes least of the image and still keeps the multipliers busy.
+// Starts from the register tile that wastes least of the image and still keeps the multipliers
+// busy.
 void start_of_tile(const TileRule& rule, Values& start) {
   const Axes& axes = rule.axes[0];
   const std::int64_t e0 = extent_of(rule, axes, pixel(axes, 0)),
@@ -211,9 +213,9 @@ void start_of_tile(const TileRule& rule, Values& start) {
       for (const auto b : values(rule.at.tile_p1)) {
         if (a * b * v + v + 1 > rule.target.vector_registers) continue;
         const double loads = 1.0 / static_cast<double>(v) + 1.0 / static_cast<double>(a * b);
-        // Two loads a cycle beside two multiply-adds: only past that do loads cost. Wide tiles need
-        // few accumulators to hide latency, and every further one means fewer passes over the
-        // input.
+        // Two loads a cycle run beside two multiply-adds, so loads cost only beyond that. Wide
+        // tiles need few accumulators to hide latency, and every further accumulator saves passes
+        // over the input.
         const double cost = waste(e0, a) * waste(e1, b) * waste(ev, v) *
                                 std::max(1.0, loads / 0.75) *
                                 (1 + 1.0 / static_cast<double>(a * b * v)) +
@@ -228,7 +230,8 @@ void start_of_tile(const TileRule& rule, Values& start) {
   }
 }
 
-// As many accumulators as hide the latency of an addition, along the memory that is read first.
+// Starts from as many accumulators as hide the latency of an addition, along the memory that is
+// read first.
 void start_of_stream(const TileRule& rule, Values& start) {
   std::int64_t accumulators = 8;
   while (2 * accumulators + 1 > rule.target.vector_registers) accumulators /= 2;
@@ -257,7 +260,7 @@ Values start_of(const TileRule& rule) {
     const auto found = std::ranges::find(labels, label);
     if (found != labels.end()) set(knob, found - labels.begin());
   };
-  // Nothing packed beforehand: panels of one operand stay in L1 while blocks of the other pass
+  // Nothing is packed beforehand: panels of one operand stay in L1 while blocks of the other pass
   // through L2.
   if (rule.at.pack_w >= 0 && axes.taps.empty() && axes.weights != nullptr &&
       !rule.program.tensors[axes.weights->tensor].constant) {
@@ -266,7 +269,7 @@ Values start_of(const TileRule& rule) {
     choose(rule.at.pack_x, kPackBlock);
     set(rule.at.block_p, 16);
   }
-  if (rule.target.threads > 1) {  // leave several blocks a thread
+  if (rule.target.threads > 1) {  // leave several blocks for each thread
     const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
     set(rule.at.block_v, std::max<std::int64_t>(1, ev / (2 * rule.target.threads)));
     set(rule.at.block_p, 1);
@@ -281,8 +284,8 @@ TileRule rule_for(const te::Program& view, int stage, const CpuTarget& target, F
   rule.axes = classify(rule.program, stage);
   rule.lanes = std::max(1, target.lanes(size_of(rule.program.stages[stage].body->dtype)));
   if (rule.axes.empty()) return rule;
-  // The default space keeps a second vector axis only where the first is no clear winner: a
-  // convolution between plain borders either vectorizes along the row or scatters its stores.
+  // The default space has a second vector axis only where the first is no clear winner: a
+  // convolution between row-major tensors either vectorizes along the row or scatters its stores.
   if (flavour == Flavour::kDefault && (view.contract.free_layout || rule.axes[0].taps.empty()))
     rule.axes.resize(1);
   list_tile_knobs(rule, flavour);
@@ -291,7 +294,7 @@ TileRule rule_for(const te::Program& view, int stage, const CpuTarget& target, F
   return rule;
 }
 
-// Other reductions with a share of the work, tiled as one would begin with.
+// Tiles the other reductions with a share of the work by their starting values.
 std::vector<Tiling::Companion> companions_of(const te::Program& view, int main,
                                              const CpuTarget& target) {
   std::vector<Tiling::Companion> out;

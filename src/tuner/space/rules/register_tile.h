@@ -1,4 +1,4 @@
-// The knobs of the register-tile rule, shared by the part that lists them and the part that builds
+// The knobs of the register-tile rule, for the part that lists them and the part that builds
 // sketches.
 #pragma once
 
@@ -15,13 +15,14 @@ namespace lathe::space {
 struct TileKnobs {
   int vector = -1;  // which axis is vectorized
   int order = -1;   // of the loops outside the register tile, e.g. "VPK.vp"
-  int taps = -1;    // reduction order: channels or taps outside
-  // register tile: vectors; pixels of the inner and the outer axis
+  int taps = -1;    // order of the reduction: channels or taps outside
+  // The register tile: vectors, and pixels of the inner and the outer axis.
   int tile_v = -1, tile_p0 = -1, tile_p1 = -1;
-  int block_v = -1, block_p = -1, block_k = -1;  // cache blocks: tiles, tiles, reduction elements
+  // Cache blocks, in tiles, tiles and reduction elements
+  int block_v = -1, block_p = -1, block_k = -1;
   int unroll_k = -1;
   int pack_w = -1, pack_x = -1;
-  int prefetch = -1;  // bytes ahead in the packed weights
+  int prefetch = -1;  // how many bytes ahead in the packed weights
   int parallel = -1;
 };
 
@@ -34,12 +35,13 @@ struct TileRule {
   TileKnobs at;
   std::vector<Knob> knobs;
 
-  // Elements of the reduction that lie together in the input's layout: 1 if that layout is plain.
+  // Elements of the reduction that lie together in the input's layout; 1 if that layout is
+  // row-major.
   std::int64_t channel_block(const Axes& axes) const;
 };
 
-// A program with the stage that the space is about and the other reductions that are worth a tile,
-// whose sizes are fixed.
+// A program with the stage for which the space has knobs, and with the other reductions that are
+// worth a tile; their sizes are fixed.
 struct Tiling {
   struct Companion {
     TileRule rule;
@@ -50,14 +52,14 @@ struct Tiling {
   std::vector<Companion> companions;
 };
 
-// Packing choices.
+// Choices of packing.
 inline constexpr const char* kPackNone = "none";
 inline constexpr const char* kPackBlock = "block";
 inline constexpr const char* kPackWhole = "whole";
 inline constexpr const char* kPackPadded = "padded";
 
-// Free borders get the vector axis (inputs: also the reduction axis) in blocks of a vector at the
-// end.
+// Free inputs and outputs get the vector axis, in blocks of a vector, at the end; inputs get the
+// reduction axis like that, too.
 std::vector<schedule::Layout> free_layouts_of(const TileRule& rule, const Axes& axes);
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values);

@@ -14,7 +14,7 @@
 
 namespace lathe::space {
 
-// size <= most, for a size over the knobs.
+// Demands size <= most, for a size that depends on knobs.
 struct Constraint {
   std::string why;
   ir::SizeId size;
@@ -23,10 +23,10 @@ struct Constraint {
 
 struct Derived {
   std::vector<Knob> knobs;
-  ir::Sizes sizes;  // of the constraints; knob k is knob k of the list
+  ir::Sizes sizes;  // of the constraints; knob k in it is knobs[k]
   std::vector<Constraint> constraints;
   std::vector<std::int64_t> start;  // knob values of the analytic default
-  // The sketch for these knob values; only structural ones are looked at. An error: these choices
+  // Makes the sketch for these knob values, looking at structural ones only. Fails if these choices
   // do not go together.
   std::function<Result<Sketch>(std::span<const std::int64_t>)> build;
 };

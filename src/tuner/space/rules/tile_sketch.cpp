@@ -1,4 +1,4 @@
-// The sketch of the register-tile rule: schedule steps applied once, with knobs as sizes.
+// The sketch of the register-tile rule: schedule steps, applied once, with knobs as sizes.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -17,16 +17,16 @@ struct StepRefused {
   schedule::StepError error;
 };
 
-// The program on its way.
+// The program while the sketch is built.
 struct Draft {
   ir::Nest nest;
   schedule::Trace trace;
-  std::set<std::string> placed;  // blocks that have their schedule
+  std::set<std::string> placed;  // blocks that have their schedule already
 };
 
 class Builder {
  public:
-  // With open sizes the nest's knobs are the rule's; else `values` are the sizes.
+  // With open sizes, the rule's knobs become the nest's; otherwise `values` are the sizes.
   Builder(const TileRule& rule, std::span<const std::int64_t> values, bool open_sizes, Draft& draft)
       : rule_(rule),
         values_(values),
@@ -101,7 +101,7 @@ class Builder {
     split_in_blocks(axes_.vector, times(size(rule_.at.tile_v), number(rule_.lanes)),
                     size(rule_.at.block_v));
     split(v + ".i", number(rule_.lanes), v + ".v", v + ".l");
-    // the outermost pixel axis has the cache block
+    // The cache block belongs to the outermost pixel axis.
     const std::size_t blocked = axes_.pixels.size() - 1;
     for (std::size_t p = 0; p < axes_.pixels.size(); ++p) {
       const SizeId tile = size(p == 0 ? rule_.at.tile_p0 : rule_.at.tile_p1);
@@ -117,7 +117,7 @@ class Builder {
     split(together > 1 ? k + ".i" : k + ".r", size(rule_.at.unroll_k), k + ".s", k + ".u");
   }
 
-  // Loops from outside in.
+  // Orders the loops, from outside in.
   void order_loops() {
     const std::string order = choice(rule_.at.order);
     const auto dot = order.find('.');
@@ -166,7 +166,7 @@ class Builder {
     return loop;
   }
 
-  // Dimensions in order, the vector dimension last and in vectors.
+  // Dimensions in order, but the vector dimension last and in blocks of a vector.
   std::vector<LayoutItem> tile_layout(std::size_t dims, int vector_dim) {
     std::vector<LayoutItem> items;
     for (int d = 0; d < static_cast<int>(dims); ++d)
@@ -193,7 +193,7 @@ class Builder {
     if (axes_.reduce >= 0) kind(loop_of(axes_.reduce) + ".u", ir::LoopKind::kUnrolled);
   }
 
-  // Element-wise consumers run on the register tile, if it has all their axes.
+  // Runs element-wise consumers on the register tile, if it has all their axes.
   void fuse_consumers() {
     if (axes_.reduce < 0) return;
     const int v = plain_dim(written_index(stage_), axes_.vector);
@@ -221,7 +221,8 @@ class Builder {
     }
   }
 
-  // The block has the result's axes and no others, and reads it at its own element only.
+  // True if the block has the axes of the result and no others, and reads the result at its own
+  // element only.
   bool maps_the_result(const ir::Block& block) const {
     const std::size_t dims = rule_.program.tensors[stage_.tensor].shape.size();
     if (block.iters.size() != dims) return false;
@@ -236,7 +237,7 @@ class Builder {
     return reads;
   }
 
-  // The tensor a buffer holds or caches.
+  // The tensor that a buffer holds or caches.
   int tensor_of(ir::BufferId buffer) const {
     while (nest_.buffers[buffer].cache_of >= 0) buffer = nest_.buffers[buffer].cache_of;
     return buffer;
@@ -246,8 +247,8 @@ class Builder {
     return iter < 0 ? -1 : plain_dim(read->index, iter);
   }
 
-  // Weights in exactly the order the loops read them: panel by panel, a panel as wide as the
-  // register tile.
+  // Puts weights in exactly the order in which the loops read them: panel by panel, each as wide as
+  // the register tile.
   void pack_weights() {
     if (rule_.at.pack_w < 0 || axes_.weights == nullptr || choice(rule_.at.pack_w) == kPackNone)
       return;
@@ -275,17 +276,17 @@ class Builder {
     if (pack(read->tensor, name, whole ? "" : innermost_block("VK"), items)) packed_weights_ = name;
   }
 
-  // Two stages may each pack the same tensor.
+  // Two stages may each pack the same tensor, so a name may be taken.
   std::string copy_name(int source, const std::string& suffix) const {
     const std::string name = tensor(source) + suffix;
     return nest_.find_buffer(name) < 0 ? name : name + "." + target_;
   }
 
-  // The copy walks through its source as that lies in memory, vectors along the last digit of its
-  // own storage.
+  // The copy walks through its source as it lies in memory, with vectors along the last digit of
+  // its own storage.
   bool pack(int source, const std::string& name, const std::string& loop,
             const std::vector<LayoutItem>& items) {
-    // The copy is laid out for this stage; others that read the tensor do so from where it lies.
+    // The copy is laid out for this stage; other readers of the tensor read it where it lies.
     const bool shared = loop.empty() && analysis::readers_of(nest_, source).size() > 1;
     if (!may_step(schedule::Cache{tensor(source), name, loop, ir::Scope::kMemory, items,
                                   shared ? target_ : ""}))

@@ -1,9 +1,9 @@
-// TreeGRU's network (weights.h) on libtorch, which finds the slopes of the weights. On a GPU where
+// TreeGRU's network (weights.h) on libtorch, which finds the slopes of the weights; on a GPU, where
 // libtorch has one.
 //
-// On the CPU each batch is one thread's work from end to end and the slopes of the batches are
-// added up in order, so results do not depend on the number of threads, and no thread of a
-// library's own is left spinning beside what is measured.
+// On the CPU one thread works on each batch from start to end, and the slopes of the batches are
+// added up in order. So results do not depend on the number of threads, and no thread of a library
+// spins beside what is being measured.
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -24,12 +24,12 @@ namespace {
 
 using torch::Tensor;
 
-// as in Weights::trained()
+// In the order of Weights::trained().
 enum Parameter { kEmbedding, kInput, kHidden, kBias, kScatter, kReadout, kOffset };
 
 torch::Device device_to_use() {
   if (!torch::cuda::is_available()) return torch::kCPU;
-  // What sums on a GPU need to come out the same every time.
+  // With this, sums on a GPU come out the same every time.
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   at::globalContext().setDeterministicAlgorithms(true, false);
   return torch::kCUDA;
@@ -37,13 +37,12 @@ torch::Device device_to_use() {
 
 void keep_libraries_single_threaded() {
   at::set_num_threads(1);
-  // The BLAS below libtorch has threads of its own; which BLAS that is, the system decides.
+  // The BLAS below libtorch has threads of its own; the system decides which BLAS that is.
   if (void* set = ::dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))
     reinterpret_cast<void (*)(int)>(set)(1);
 }
 
-// Calls work(0) to work(count - 1), on up to `threads` threads; throws what the first of them
-// threw.
+// Calls work(0) to work(count - 1) on up to `threads` threads; throws what the first of them threw.
 template <class Work>
 void on_threads(int threads, std::size_t count, const Work& work) {
   std::vector<std::exception_ptr> failures(count);
@@ -67,7 +66,7 @@ void on_threads(int threads, std::size_t count, const Work& work) {
     if (failure) std::rethrow_exception(failure);
 }
 
-// libtorch throws; nothing may leave the plug-in that way.
+// libtorch throws, but no exception may leave the plug-in.
 template <class Work>
 Status guarded(const Work& work) {
   try {
@@ -153,7 +152,7 @@ class TorchTrainer final : public Trainer {
 
   const Tensor& parameter(Parameter which) const { return parameters_[which]; }
 
-  // x W + b of the loops of each level, in one product.
+  // Computes x W + b for the loops of all levels in one product.
   std::vector<Tensor> gates_of(const Batch& batch) const {
     std::vector<float> inputs;
     std::vector<int> variables;
@@ -170,8 +169,8 @@ class TorchTrainer final : public Trainer {
     return torch::addmm(parameter(kBias), x, parameter(kInput)).split_with_sizes(counts);
   }
 
-  // The states of a level's loops; `inside` are the sums of the states inside them, undefined where
-  // nothing is.
+  // The states of a level's loops. `inside` are the sums of the states inside them; it is undefined
+  // if nothing is inside.
   Tensor states_of(const Tensor& gates, const Tensor& inside) const {
     const std::vector<Tensor> x = gates.chunk(3, 1);
     if (!inside.defined()) {
@@ -203,7 +202,7 @@ class TorchTrainer final : public Trainer {
     return start.index_add(0, tensor_of(programs), read_out(torch::cat(states)));
   }
 
-  // What each loop adds to its program's score.
+  // How much each loop adds to the score of its program.
   Tensor read_out(const Tensor& states) const {
     const Tensor read = torch::mm(states, parameter(kReadout).t());
     if (shape_.form == Form::kVanilla) return read.reshape({-1});
