@@ -4,9 +4,8 @@
 //
 // A plan is made once for a nest; a configuration then only fills in sizes. Everything is counted
 // from the innermost loop outwards. In each dimension, the box of a buffer at a loop is 1 + the sum
-// of
-// coefficient * weight| * (steps - 1) over the digits that run inside, the loop's own included, cut
-// at the tensor's size. The trip count of a loop with a tail counts in full.
+// of |coefficient * weight| * (steps - 1) over the digits that run inside, the loop's own included,
+// cut at the tensor's size. The trip count of a loop with a tail counts in full.
 #pragma once
 
 #include <array>
