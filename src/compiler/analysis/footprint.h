@@ -17,8 +17,8 @@
 
 namespace lathe::analysis {
 
-inline constexpr int kMaxChain =
-    32;  // loops around a block; of more loops, the outermost are left out
+// Loops around a block; of more loops, the outermost are left out.
+inline constexpr int kMaxChain = 32;
 inline constexpr int kMaxSlots =
     // Buffers of a block: the one that it writes, then those that it reads, in order of appearance
     6;
@@ -74,8 +74,8 @@ class FootprintPlan {
   };
   struct Storage {  // of a slot
     std::vector<ir::SizeId> shape;
-    std::vector<std::int64_t>
-        slack;  // extra elements in each dimension, from several reads of the buffer
+    // Extra elements in each dimension, from several reads of the buffer.
+    std::vector<std::int64_t> slack;
     std::vector<ir::LayoutDigit> layout;
     int level = -1;  // the storage holds what so many inner loops touch; -1: the whole tensor
   };
