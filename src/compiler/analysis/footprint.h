@@ -19,9 +19,8 @@ namespace lathe::analysis {
 
 // Loops around a block; of more loops, the outermost are left out.
 inline constexpr int kMaxChain = 32;
-inline constexpr int kMaxSlots =
-    // Buffers of a block: the one that it writes, then those that it reads, in order of appearance
-    6;
+// Buffers of a block: the one that it writes, then those that it reads, in order of appearance.
+inline constexpr int kMaxSlots = 6;
 inline constexpr int kMaxDims = 10;  // of a buffer, stored row-major or in blocks
 
 // The numbers of one block for one configuration. Loop 0 is the innermost.
