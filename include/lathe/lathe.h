@@ -57,7 +57,7 @@ struct Machine {
 };
 
 struct TuneOptions {
-  int trials = 512;    // in all runs together: a second call goes on where the first ended
+  int trials = 512;    // of the run in all: a second call goes on where the first ended
   double seconds = 0;  // 0: no limit
   int jobs = 0;        // processes that build and check programs; 0: one for each core
   std::uint64_t seed = 0;
@@ -74,7 +74,7 @@ struct TuneOptions {
   bool fresh = false;             // learn nothing from other runs
   // Begin with what records of other workloads of this operator teach.
   bool transfer = true;
-  std::string global_model;  // Begin with this file, made by `lathe model train`, instead.
+  std::string global_model;  // file of `lathe model train` to begin with instead
   Machine machine;
 };
 struct TuneProgress {
@@ -141,7 +141,7 @@ class Workload {
   Expected<TuneResult> tune(const TuneOptions& options = {},
                             const std::function<void(const TuneProgress&)>& listener = {},
                             const std::function<bool()>& stop = {}) const;
-  // The fastest schedule on record for this workload and machine; none if there is no record.
+  // The fastest schedule on record; none if nothing is recorded.
   Expected<std::optional<Schedule>> best(const Machine& machine = {}) const;
   // `schedule` is "best" (on record), "predicted" (the models' choice, unmeasured), "default",
   // "naive", or the JSON of a trace. The machine must be this one.

@@ -1,4 +1,4 @@
-// What tuning needs of a machine, and on what the times depend that it measures there.
+// What tuning needs of a machine, and what its times there depend on.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `lathe show` prints of a workload: every stage on the way from expression to machine code.
+// What `lathe show` prints of a workload, at every level from expression to machine code.
 #pragma once
 
 #include <string>

@@ -82,7 +82,7 @@ std::uint16_t f32_to_f16(float value) {
   if (std::isnan(value)) return sign | 0x7e00;
   const float magnitude = std::fabs(value);
   if (magnitude >= 65520.0F) return sign | 0x7c00;
-  if (magnitude < 0x1p-14F)  // Subnormal numbers are multiples of 2^-24; nearbyint rounds to even.
+  if (magnitude < 0x1p-14F)  // a subnormal is a multiple of 2^-24; nearbyint rounds to even
     return sign | static_cast<std::uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
   const std::uint32_t m = std::bit_cast<std::uint32_t>(magnitude);
   const std::uint32_t rounded = m + 0xfff + ((m >> 13) & 1);

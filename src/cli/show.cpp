@@ -1,4 +1,4 @@
-// lathe show: shows every stage on the way from expression to machine code.
+// lathe show: shows a workload at every level from expression to machine code.
 #include <memory>
 
 #include "api/views.h"

@@ -4,9 +4,8 @@
 //
 // A plan is made once for a nest; a configuration then only fills in sizes. Everything is counted
 // from the innermost loop outwards. In each dimension, the box of a buffer at a loop is 1 + the sum
-// of
-// coefficient * weight| * (steps - 1) over the digits that run inside, the loop's own included, cut
-// at the tensor's size. The trip count of a loop with a tail counts in full.
+// of |coefficient * weight| * (steps - 1) over the digits that run inside, the loop's own included,
+// cut at the tensor's size. The trip count of a loop with a tail counts in full.
 #pragma once
 
 #include <array>
@@ -18,11 +17,10 @@
 
 namespace lathe::analysis {
 
-inline constexpr int kMaxChain =
-    32;  // loops around a block; of more loops, the outermost are left out
-inline constexpr int kMaxSlots =
-    // Buffers of a block: the one that it writes, then those that it reads, in order of appearance
-    6;
+// Loops around a block; of more loops, the outermost are left out.
+inline constexpr int kMaxChain = 32;
+// Buffers of a block: the one that it writes, then those that it reads, in order of appearance.
+inline constexpr int kMaxSlots = 6;
 inline constexpr int kMaxDims = 10;  // of a buffer, stored row-major or in blocks
 
 // The numbers of one block for one configuration. Loop 0 is the innermost.
@@ -75,8 +73,8 @@ class FootprintPlan {
   };
   struct Storage {  // of a slot
     std::vector<ir::SizeId> shape;
-    std::vector<std::int64_t>
-        slack;  // extra elements in each dimension, from several reads of the buffer
+    // Extra elements in each dimension, from several reads of the buffer.
+    std::vector<std::int64_t> slack;
     std::vector<ir::LayoutDigit> layout;
     int level = -1;  // the storage holds what so many inner loops touch; -1: the whole tensor
   };

@@ -12,8 +12,8 @@ namespace {
 constexpr std::int64_t kMaxElements = 1 << 26;
 
 struct Storage {
-  std::vector<std::int64_t>
-      low;  // for each dimension: the first coordinate held; below 0 in a cache with its padding
+  // For each dimension: the first coordinate held; below 0 in a cache with its padding.
+  std::vector<std::int64_t> low;
   std::vector<std::int64_t> shape;
   std::vector<double> elements;
   std::vector<std::uint64_t> written;  // the instance that wrote the element last; 0: none did
@@ -48,8 +48,8 @@ class Planner {
   bool writes_back(ir::BlockId id, ir::LoopId loop) const {
     if (!nest_.is_write_back(id)) return false;
     const int cache = ir::reads_of(nest_.blocks[static_cast<std::size_t>(id)].body)[0]->tensor;
-    const ir::BlockId producer =
-        nest_.writer_of(cache);  // behind the write-backs of caches of this cache
+    // Behind the write-backs of caches of this cache.
+    const ir::BlockId producer = nest_.writer_of(cache);
     return producer >= 0 && nest_.is_reduction_loop(producer, loop);
   }
 

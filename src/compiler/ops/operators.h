@@ -24,9 +24,8 @@ struct Parameter {
     kText,  // a word or a list of words: "bias,relu"
   } kind;
   std::string name;  // as the command line has it: --NAME
-  std::string
-      // The value where none is given; empty: one must be given (but a text may be empty)
-      fallback;
+  // The value where none is given; empty: one must be given (but a text may be empty).
+  std::string fallback;
   std::string help;
 };
 const char* name_of(Parameter::Kind kind);  // "int", "dims"

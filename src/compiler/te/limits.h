@@ -11,8 +11,8 @@ inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;    // of a t
 inline constexpr std::int64_t kMaxIterations = std::int64_t{1} << 60;  // of a stage
 inline constexpr std::size_t kMaxRank = 16;
 inline constexpr std::size_t kMaxIterators = 32;  // of a stage
-inline constexpr std::size_t kMaxStages =
-    256;  // of a workload, with the stages of inner reductions
+// Of a workload, with the stages of inner reductions.
+inline constexpr std::size_t kMaxStages = 256;
 inline constexpr std::size_t kMaxTensors = 1024;  // of a workload
 
 inline constexpr int kMaxDepth = 250;  // of an expression: every pass may recurse so deep

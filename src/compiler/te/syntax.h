@@ -90,8 +90,8 @@ struct ProgramSyntax {
   std::optional<double> max_error;
   std::optional<bool> free_layout;
   std::string name;
-  std::set<std::string, std::less<>>
-      names;  // every name in the text: new names must differ from them
+  // Every name in the text: new names must differ from them.
+  std::set<std::string, std::less<>> names;
 };
 
 Result<ProgramSyntax> parse_syntax(std::string_view text);

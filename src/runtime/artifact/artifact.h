@@ -22,8 +22,8 @@ extern "C" {
 
 enum {
   LATHE_OK = 0,
-  LATHE_INVALID_ARGUMENT =
-      1, /* a tensor or pointer that does not fit; the message says which and why */
+  /* A tensor or pointer does not fit; the message says which, and why. */
+  LATHE_INVALID_ARGUMENT = 1,
   LATHE_OUT_OF_MEMORY = 2,
   LATHE_NOT_PREPARED = 3, /* run before prepare */
   LATHE_WRONG_CPU = 4     /* this processor lacks instructions the artifact uses */

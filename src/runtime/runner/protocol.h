@@ -64,7 +64,7 @@ struct Load {
 };
 struct Loaded {
   double prepare_seconds = 0;
-  // Of the first, checked run, without lost time; caches and pages are cold then.
+  // Of the first, checked call, without lost time; caches and pages are cold then.
   double first_seconds = 0;
   std::int64_t resident_bytes = 0;  // that the candidate keeps until it is dropped
   // Results of the check: the largest |got - want| over the largest |want|, and the element
@@ -102,9 +102,9 @@ struct Visited {
 struct Execute {
   std::vector<tensor::Border> inputs, outputs;
   int repeats = 1;
-  // Runs shorter than this are timed several at a time.
+  // Calls shorter than this are timed several at a time.
   double min_sample_seconds = 0;
-  bool cold = false;  // throw all data out of the caches before each run
+  bool cold = false;  // throw all data out of the caches before each call
 };
 struct Executed {
   std::vector<double> seconds;

@@ -1,5 +1,5 @@
-// Values to bytes and back, for messages between processes of one machine. A reader of damaged
-// bytes never stops: it yields zeros and says so at the end.
+// Values to bytes and back, for messages between processes of one machine. A reader of
+// damaged bytes yields zeros, and tells at the end that they were damaged.
 #pragma once
 
 #include <cstdint>

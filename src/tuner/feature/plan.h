@@ -47,8 +47,8 @@ class Plan {
               std::span<const std::int64_t> values) const;
 
   analysis::FootprintPlan main_;
-  std::vector<std::vector<ir::SizeId>>
-      copies_;  // extents of the loops around blocks that pack or pad in a run
+  // Extents of the loops around blocks that pack or pad in a run.
+  std::vector<std::vector<ir::SizeId>> copies_;
   std::vector<std::vector<ir::SizeId>> others_;  // the same for all other blocks but the main block
   std::vector<int> held_at_;  // for each slot: loops inside the place of its copy; -1: no copy
   std::vector<ir::SizeId> prefetch_;  // bytes ahead

@@ -13,8 +13,8 @@
 namespace lathe::learn {
 
 // Keeps the naive nests of the workloads that it met. Its rows are those of feature::Extractor,
-// except that the work of copies may come out a little higher, where a sketch's open sizes bound
-// some loops less tightly.
+// except for the work of copies: there a sketch's open sizes, which Extractor uses, bound some
+// loops a little higher.
 class Featurizer {
  public:
   explicit Featurizer(feature::Kind kind) : kind_(kind) {}

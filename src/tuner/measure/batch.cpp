@@ -19,11 +19,11 @@ constexpr std::int64_t kGap = 5;
 constexpr std::int64_t kLeastGap = 2;  // used where nothing was reported for kSilence
 constexpr double kSilence = 0.5;       // seconds
 constexpr int kExtraVisits = 2;        // of a candidate, because the machine was disturbed
-// A candidate slower than this many times the best is not worth another run
+// A candidate slower than this many times the best is not worth another visit
 constexpr double kHopeless = 10;
-constexpr double kPatience = 100;     // limit for preparing and the first run, in times of the best
+constexpr double kPatience = 100;  // limit for preparing and the first call, in times of the best
 constexpr double kLeastPatience = 1;  // seconds
-// In seconds. A shorter first run tells little, for pages and caches are cold.
+// In seconds. A shorter first call tells little, for pages and caches are cold.
 constexpr double kHopelessSeconds = 0.005;
 
 double seconds_since(Clock::time_point start) {
@@ -191,7 +191,7 @@ Batch::Item* Batch::take_rested(std::int64_t gap) {
   return item;
 }
 
-// A candidate whose first run takes a hundred times the best will not be the best.
+// A candidate whose first call takes a hundred times the best will not be the best.
 double Batch::patience() const {
   return std::min(session_.options.timeout_seconds, std::max(kLeastPatience, kPatience * best_));
 }

@@ -26,7 +26,7 @@ class Batch {
     std::int64_t id = 0;
     Built built;
     Outcome outcome;
-    double first_seconds = 0;  // of the first, checked run
+    double first_seconds = 0;  // of the first, checked call
     int build_attempts = 0, run_attempts = 0;
     int quiet_visits = 0, extra_visits = 0;
     std::int64_t last_turn = 0;

@@ -47,7 +47,7 @@ struct BuildProgram {
 // threads. Reply: kBuilt.
 struct BuiltPeak {
   Built built;
-  double flops = 0;  // of one run
+  double flops = 0;  // of one call
 };
 // kBuildStream: builds a kernel that reads and writes so many bytes, rounded to vectors, on all of
 // the target's threads. Reply: kBuilt.

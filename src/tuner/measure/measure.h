@@ -117,8 +117,9 @@ struct Options {
   int visits = 3;
   double drop_factor = 3;      // a candidate slower than so many times the best is dropped early
   double enough_factor = 1.5;  // beyond so many times the best, one undisturbed visit is enough
-  double sentinel_tolerance = 0.03;       // a visit whose sentinel drifts further is repeated
-  double timeout_seconds = 5;             // for a candidate, the first run of all visits included
+  double sentinel_tolerance = 0.03;  // a visit whose sentinel drifts further is repeated
+  // To build a candidate, or to load and check it; a visit has its own time beyond this.
+  double timeout_seconds = 5;
   std::int64_t memory_bytes = 4LL << 30;  // address space a runner may take beyond its tensors
   std::uint64_t seed = 0;                 // for the random inputs
   // Where wrong answers leave workload, trace and library; empty: in the temporary folder.

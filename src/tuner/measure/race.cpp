@@ -41,7 +41,7 @@ Speed Track::fastest(const Speed& known) const {
       fastest.peak_flops = std::max(fastest.peak_flops, lap.speed.peak_flops);
       if (lap.speed.sentinel_seconds > 0) sentinels.push_back(lap.speed.sentinel_seconds);
     }
-  // The least of many short runs tells more about chance than about the machine.
+  // The least of many short times tells more about chance than about the machine.
   const double least = quantile(std::move(sentinels), 0.2);
   if (least < 1e300 && (fastest.sentinel_seconds == 0 || least < fastest.sentinel_seconds))
     fastest.sentinel_seconds = least;

@@ -16,8 +16,8 @@ using ir::LoopKind;
 // of hand-made structures come out in the order of their measured times.
 constexpr double kEntryCycles = 2;  // around each run of a body: counters, addresses, a branch
 constexpr double kExitCycles = 8;   // the last branch of a loop is often guessed wrong
-constexpr double kHiddenShare =
-    0.15;  // share of the time that should overlap with the slowest part but does not
+// Share of the time that should overlap with the slowest part but does not.
+constexpr double kHiddenShare = 0.15;
 
 bool writes_registers(const analysis::FootprintPlan& plan) {
   return !plan.slots().empty() && plan.slots()[0].scope == ir::Scope::kRegister;

@@ -24,8 +24,8 @@ struct BoosterOptions {
 
 struct Boosted {
   Forest forest;
-  std::vector<float>
-      scores;  // the library's own predictions for the training rows; tests compare with them
+  // The library's own predictions for the training rows; tests compare with them.
+  std::vector<float> scores;
 };
 
 // Gives the derivatives at the scores of all rows after the rounds so far.

@@ -86,7 +86,7 @@ struct TreeGruOptions {
   double learning_rate = 3e-3;  // at first; it falls to 0 over the steps
   int update_steps = 64;        // most steps of an update(), which begins from the weights so far
   double update_rate = 2e-3;    // learning_rate of an update()
-  // The share of the rows, drawn at random, that is never trained on: it tells when to stop.
+  // The share of the rows that is never trained on: these rows tell when to stop.
   double held_out = 0.125;
   // Training ends when the held-out rows were looked at so many times without a better result.
   int patience = 16;

@@ -212,8 +212,8 @@ class Annealing final : public Searcher {
   std::vector<Measured> best_;         // fastest first
   std::vector<space::Config> chains_;  // persist across rounds
   std::vector<double> scores_;         // of the chains, in this round
-  std::unordered_map<space::Config, double, space::ConfigHash>
-      known_;  // scores of this round; nobody iterates over them
+  // Scores of this round; nobody iterates over them.
+  std::unordered_map<space::Config, double, space::ConfigHash> known_;
   std::vector<space::Config> proposals_, fresh_;
   std::vector<double> proposal_scores_, fresh_scores_;
   std::vector<const double*> where_;
