@@ -8,7 +8,7 @@ namespace lathe::lower {
 
 Result<flat::Program> lower(const ir::SizedNest& nest, const Target& target, const Limits& limits) {
   const ir::Nest essential = analysis::essential(nest);
-  return run_passes(LATHE_TRY(expand(ir::SizedNest(essential, {}), target, limits)), target);
+  return run_passes(LATHE_TRY(expand(ir::SizedNest(essential, {}), limits)), target);
 }
 
 }  // namespace lathe::lower

@@ -34,7 +34,7 @@ bool check(std::uint64_t seed, bool open_sizes) {
   EXPECT_TRUE(nest) << "seed " << seed << ": " << nest.error().text() << "\n"
                     << describe(program, s);
   const ir::Nest essential = analysis::essential(sized);
-  const auto flat = lower::expand(ir::SizedNest(essential, {}), target, {.max_accesses = 20'000});
+  const auto flat = lower::expand(ir::SizedNest(essential, {}), {.max_accesses = 20'000});
   if (!flat) {
     EXPECT_EQ(flat.error().kind, ErrorKind::kIllegalSchedule)
         << "seed " << seed << ": " << flat.error().text();

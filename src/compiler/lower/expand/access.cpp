@@ -1,34 +1,35 @@
 // Addresses in a buffer's storage; the reads, writes and prefetches that go there.
 #include <algorithm>
 
-#include "compiler/lower/expand/expander.h"
+#include "compiler/lower/expand/block_emitter.h"
 #include "compiler/lower/expand/lanes.h"
 
 namespace lathe::lower {
+namespace {
 
 // Writes (coordinate / weight) % (modulus / weight) as a linear form, if its terms separate
 // cleanly.
-bool Expander::separate(const Lin& coordinate, const StorageDigit& digit, int lanes,
-                        Lin& out) const {
+bool separate(const Place& place, const Lin& coordinate, const StorageDigit& digit, int lanes,
+              Lin& out) {
   const std::int64_t w = digit.weight, m = digit.modulus;
   Lin low, mid;
   out = {};
-  const auto place = [&](std::int64_t coef, auto&& add) {
+  const auto sort_in = [&](std::int64_t coef, auto&& add) {
     if (m > 0 && coef % m == 0) return;
     add(coef % w == 0 ? mid : low, coef);
   };
   for (const auto& [var, coef] : coordinate.terms)
-    place(coef, [&](Lin& part, std::int64_t k) { part.add(k, var); });
-  place(coordinate.lane, [](Lin& part, std::int64_t k) { part.lane += k; });
+    sort_in(coef, [&](Lin& part, std::int64_t k) { part.add(k, var); });
+  sort_in(coordinate.lane, [](Lin& part, std::int64_t k) { part.lane += k; });
   std::int64_t c = coordinate.c;
   if (m > 0) c = ((c % m) + m) % m;
   const std::int64_t c_low = ((c % w) + w) % w;
   low.c = c_low;
   mid.c = c - c_low;
-  const Range l = range_of(low, ranges_, lanes);
+  const Range l = range_of(low, place.ranges, lanes);
   if (l.min < 0 || l.max >= w) return false;
   if (m > 0) {
-    const Range r = range_of(mid, ranges_, lanes);
+    const Range r = range_of(mid, place.ranges, lanes);
     if (r.min < 0 || r.max + l.max >= m) return false;
   }
   out.c = mid.c / w;
@@ -37,13 +38,16 @@ bool Expander::separate(const Lin& coordinate, const StorageDigit& digit, int la
   return true;
 }
 
-Expander::Address Expander::address(const Instance& at, BufferId buffer,
-                                    const std::vector<ir::Affine>& index) const {
-  const Storage& storage = storage_[buffer];
+}  // namespace
+
+Address BlockEmitter::address(const Instance& at, BufferId buffer,
+                              const std::vector<ir::Affine>& index) const {
+  const Storage& storage = plan_.storage[buffer];
   std::vector<Lin> coordinates;
   for (std::size_t d = 0; d < index.size(); ++d) {
-    Lin lin = affine_lin(*at.plan, index[d].terms, index[d].offset - storage.start[d].offset);
-    for (const Digit& digit : storage.start[d].digits) lin.add(-1, digit_lin(digit));
+    Lin lin =
+        place_.affine_lin(*at.plan, index[d].terms, index[d].offset - storage.start[d].offset);
+    for (const Digit& digit : storage.start[d].digits) lin.add(-1, place_.digit_lin(digit));
     coordinates.push_back(std::move(lin));
   }
   Lin offset;
@@ -52,7 +56,7 @@ Expander::Address Expander::address(const Instance& at, BufferId buffer,
   for (const StorageDigit& digit : storage.digits) {
     const Lin& coordinate = coordinates[digit.dim];
     Lin part;
-    if (separate(coordinate, digit, at.lanes, part)) {
+    if (separate(place_, coordinate, digit, at.lanes, part)) {
       offset.add(digit.stride, part);
       continue;
     }
@@ -70,7 +74,7 @@ Expander::Address Expander::address(const Instance& at, BufferId buffer,
     awkward = value;
   }
   Address out;
-  const Range r = range_of(offset, ranges_, at.lanes);
+  const Range r = range_of(offset, place_.ranges, at.lanes);
   out.inside = !awkward && r.min >= 0 && r.max < storage.size;
   if (!awkward) {
     out.uniform = offset.lane == 0;
@@ -87,14 +91,14 @@ Expander::Address Expander::address(const Instance& at, BufferId buffer,
   return out;
 }
 
-void Expander::count_access() {
+void BlockEmitter::count_access() {
   if (++accesses_ > limits_.max_accesses)
     refuse(ErrorKind::kIllegalSchedule,
            "the unrolled program reads and writes more than {} elements: unroll less",
            limits_.max_accesses);
 }
 
-std::int64_t Expander::fixed_element(BufferId buffer, const Address& where) const {
+std::int64_t BlockEmitter::fixed_element(BufferId buffer, const Address& where) const {
   if (!where.fixed || where.is_vector)
     refuse(ErrorKind::kIllegalSchedule,
            "{} is in registers, so every loop that indexes it must be unrolled or vectorized",
@@ -102,21 +106,21 @@ std::int64_t Expander::fixed_element(BufferId buffer, const Address& where) cons
   return *where.fixed;
 }
 
-int Expander::register_of(BufferId buffer, std::int64_t offset, flat::Type type) {
+int BlockEmitter::register_of(BufferId buffer, std::int64_t offset, flat::Type type) {
   const auto [it, made] =
-      registers_.try_emplace({buffer, offset}, static_cast<int>(program_.regs.size()));
-  if (made) program_.regs.push_back(type);
-  if (program_.regs[it->second] != type)
+      registers_.try_emplace({buffer, offset}, static_cast<int>(code_.program.regs.size()));
+  if (made) code_.program.regs.push_back(type);
+  if (code_.program.regs[it->second] != type)
     refuse(ErrorKind::kIllegalSchedule,
            "the register tile {} is used with {} lanes in one place and {} in another: vectorize "
            "all its loops alike",
-           nest_.buffers[buffer].name, program_.regs[it->second].lanes, type.lanes);
+           nest_.buffers[buffer].name, code_.program.regs[it->second].lanes, type.lanes);
   return it->second;
 }
 
 // The mask of a load: it says which lanes may be touched at all.
-flat::Expr Expander::lower_mask(const Instance& at, const Address& address,
-                                const flat::Expr& condition) const {
+flat::Expr BlockEmitter::lower_mask(const Instance& at, const Address& address,
+                                    const flat::Expr& condition) const {
   flat::Expr mask = condition;
   if (!address.inside) {
     mask = both(mask, at.loads_condition);
@@ -125,21 +129,21 @@ flat::Expr Expander::lower_mask(const Instance& at, const Address& address,
   return mask;
 }
 
-flat::Expr Expander::read_element(const Instance& at, BufferId buffer,
-                                  const std::vector<ir::Affine>& index, const flat::Expr& condition,
-                                  double pad) {
+flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
+                                      const std::vector<ir::Affine>& index,
+                                      const flat::Expr& condition, double pad) {
   const Dtype dtype = nest_.buffers[buffer].dtype;
   if (condition && flat::is_imm(condition, 0)) return flat::imm(pad, {dtype, 1});
   count_access();
   const Address where = address(at, buffer, index);
-  if (storage_[buffer].is_register) {
+  if (plan_.storage[buffer].is_register) {
     const std::int64_t element = fixed_element(buffer, where);
     const auto found = registers_.find({buffer, element});
     if (found == registers_.end())
       refuse(ErrorKind::kIllegalSchedule,
              "{} reads an element of the register tile {} before it is written",
              nest_.blocks[at.id].name, nest_.buffers[buffer].name);
-    const flat::Type type = program_.regs[found->second];
+    const flat::Type type = code_.program.regs[found->second];
     if (type.lanes != (where.uniform ? 1 : at.lanes))
       register_of(buffer, element, {type.dtype, where.uniform ? 1 : at.lanes});
     flat::Expr value = flat::reg_read(found->second, type);
@@ -160,13 +164,13 @@ flat::Expr Expander::read_element(const Instance& at, BufferId buffer,
     mask = scalar_mask;
   }
   emit_prefetch(buffer, where);
-  flat::Expr value = flat::load(storage_[buffer].buffer, at_index, {dtype, load_lanes}, mask);
+  flat::Expr value = flat::load(plan_.storage[buffer].buffer, at_index, {dtype, load_lanes}, mask);
   if (!condition || pad == 0) return value;
   return flat::select(widen(condition, load_lanes), value, flat::imm(pad, {dtype, load_lanes}));
 }
 
-void Expander::emit_prefetch(BufferId buffer, const Address& where) {
-  if (where.is_vector || init_of_) return;
+void BlockEmitter::emit_prefetch(BufferId buffer, const Address& where) {
+  if (where.is_vector || place_.init_of) return;
   const std::int64_t line = 64 / size_of(nest_.buffers[buffer].dtype);
   for (ActivePrefetch& p : prefetches_) {
     if (p.buffer != buffer) continue;
@@ -186,11 +190,11 @@ void Expander::emit_prefetch(BufferId buffer, const Address& where) {
     });
     if (covered) continue;
     p.done.push_back(index);
-    out_->push_back(flat::prefetch(storage_[buffer].buffer, index));
+    code_.out->push_back(flat::prefetch(plan_.storage[buffer].buffer, index));
   }
 }
 
-void Expander::emit_write(const Instance& at, BufferId buffer, flat::Expr value) {
+void BlockEmitter::emit_write(const Instance& at, BufferId buffer, flat::Expr value) {
   const Address where = address(at, buffer, nest_.blocks[at.id].index);
   count_access();
   const int lanes = where.uniform ? 1 : at.lanes;
@@ -200,15 +204,15 @@ void Expander::emit_write(const Instance& at, BufferId buffer, flat::Expr value)
         "block {} writes one element of {} from several vector lanes: do not vectorize that loop",
         nest_.blocks[at.id].name, nest_.buffers[buffer].name);
   value = widen(value, lanes);
-  if (storage_[buffer].is_register) {
-    out_->push_back(
+  if (plan_.storage[buffer].is_register) {
+    code_.out->push_back(
         flat::reg_write(register_of(buffer, fixed_element(buffer, where), value->type), value));
     return;
   }
   value = flat::cast(value, nest_.buffers[buffer].dtype);
   flat::Expr mask = at.mask;
   if (mask && lanes == 1) mask = nullptr;
-  out_->push_back(flat::store(storage_[buffer].buffer, where.index, value, mask));
+  code_.out->push_back(flat::store(plan_.storage[buffer].buffer, where.index, value, mask));
 }
 
 }  // namespace lathe::lower

@@ -3,13 +3,12 @@
 #pragma once
 
 #include "base/result.h"
-#include "base/target.h"
 #include "compiler/ir/flat/flat.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/lower/lower.h"
 
 namespace lathe::lower {
 
-Result<flat::Program> expand(const ir::SizedNest& nest, const Target& target, const Limits& limits);
+Result<flat::Program> expand(const ir::SizedNest& nest, const Limits& limits);
 
 }  // namespace lathe::lower

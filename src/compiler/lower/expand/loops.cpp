@@ -1,11 +1,12 @@
-// Emits loops: unrolled, vectorized, narrowed to the iterations that matter, or partitioned into
-// edges and an interior.
+// Loops: unrolled, vectorized, narrowed to the iterations that matter, or cut into edges and an
+// interior.
+#include "compiler/lower/expand/emitter.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "compiler/lower/expand/expander.h"
-
 namespace lathe::lower {
+
 namespace {
 
 // Lanes. A longer "vectorized" loop stays a loop, unless it indexes registers.
@@ -13,45 +14,50 @@ constexpr int kMaxVector = 128;
 
 }  // namespace
 
-int Expander::new_var(const std::string& hint, Range range) {
-  program_.vars.push_back(hint);
-  ranges_.push_back(range);
-  return static_cast<int>(program_.vars.size()) - 1;
+Emitter::Emitter(const Plan& plan, flat::Program frame, const Limits& limits)
+    : plan_(plan),
+      sized_(plan.sized),
+      nest_(plan.nest),
+      code_{.program = std::move(frame)},
+      place_(plan),
+      parts_(plan, place_),
+      leaf_(plan, place_, code_, limits) {}
+
+flat::Program Emitter::run() {
+  std::vector<flat::Stmt> prepare, run;
+  for (const ir::Item& item : nest_.root) {
+    const bool prepared = std::ranges::all_of(plan_.blocks_of(item), [&](BlockId id) {
+      return plan_.prepared[nest_.blocks[id].writes] != 0;
+    });
+    code_.out = prepared ? &prepare : &run;
+    emit_items({item});
+  }
+  code_.program.prepare = prepare.empty() ? nullptr : flat::seq(std::move(prepare));
+  code_.program.run = flat::seq(std::move(run));
+  return std::move(code_.program);
 }
 
-flat::Stmt Expander::capture(const std::function<void()>& emit) {
-  std::vector<flat::Stmt> stmts;
-  std::vector<flat::Stmt>* outer = std::exchange(out_, &stmts);
-  emit();
-  out_ = outer;
-  return flat::seq(std::move(stmts));
+int Emitter::new_var(const std::string& hint, Range range) {
+  code_.program.vars.push_back(hint);
+  place_.ranges.push_back(range);
+  return static_cast<int>(code_.program.vars.size()) - 1;
 }
 
-std::vector<BlockId> Expander::blocks_in_view(LoopId loop) const {
-  std::vector<BlockId> out;
-  for (const BlockId id : blocks_in_[loop])
-    if (blocks_[id].live && (!init_of_ || *init_of_ == id)) out.push_back(id);
-  return out;
-}
-
-void Expander::emit_items(const std::vector<ir::Item>& items) {
+void Emitter::emit_items(const std::vector<ir::Item>& items) {
   for (const ir::Item& item : items) {
-    if (item.kind == ir::Item::Kind::kBlock) emit_block(item.id);
+    if (item.kind == ir::Item::Kind::kBlock) leaf_.emit_block(item.id);
     else emit_loop(item.id);
   }
 }
 
-void Expander::emit_loop(LoopId loop) {
-  const auto blocks = blocks_in_view(loop);
-  const auto none_runs = [&](LoopId at) {
-    return std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, at); });
-  };
-  if (none_runs(nest_.loops[loop].parent)) return;
-  if (init_of_ && reduces_over(*init_of_, loop)) return emit_items(nest_.loops[loop].body);
-  if (!init_of_) emit_inits_before(loop);  // even where padding leaves nothing to add
-  if (none_runs(loop)) return;
+void Emitter::emit_loop(LoopId loop) {
+  if (place_.none_runs(loop, nest_.loops[loop].parent)) return;
+  if (place_.init_of && plan_.reduces_over(*place_.init_of, loop))
+    return emit_items(nest_.loops[loop].body);
+  if (!place_.init_of) emit_inits_before(loop);  // even where padding leaves nothing to add
+  if (place_.none_runs(loop, loop)) return;
   const ir::Loop& l = nest_.loops[loop];
-  if (!l.intrinsic.empty() && !init_of_) return emit_intrinsic(loop);
+  if (!l.intrinsic.empty() && !place_.init_of) return emit_intrinsic(loop);
   switch (l.kind) {
     case ir::LoopKind::kVectorized:
       if (acts_vectorized(loop)) return emit_vectorized(loop);
@@ -67,27 +73,29 @@ void Expander::emit_loop(LoopId loop) {
   }
 }
 
-void Expander::emit_inits_before(LoopId loop) {
-  for (const BlockId id : blocks_in_[loop]) {
-    if (!blocks_[id].live || blocks_[id].init_loop != loop) continue;
-    init_of_ = id;
+void Emitter::emit_inits_before(LoopId loop) {
+  for (const BlockId id : plan_.blocks_in[loop]) {
+    if (!plan_.blocks[id].live || plan_.blocks[id].init_loop != loop) continue;
+    place_.init_of = id;
     emit_loop(loop);
-    init_of_.reset();
+    place_.init_of.reset();
   }
 }
 
-bool Expander::acts_vectorized(LoopId loop) const {
+bool Emitter::acts_vectorized(LoopId loop) const {
   const std::int64_t extent = sized_.extent(loop);
-  if (lanes_ > 1 || extent < 2 || extent > kMaxVector || has_fused_digit(loop)) return false;
-  return std::ranges::none_of(
-      blocks_in_[loop], [&](BlockId id) { return blocks_[id].live && reduces_over(id, loop); });
+  if (place_.lanes > 1 || extent < 2 || extent > kMaxVector || plan_.has_fused_digit(loop))
+    return false;
+  return std::ranges::none_of(plan_.blocks_in[loop], [&](BlockId id) {
+    return plan_.blocks[id].live && plan_.reduces_over(id, loop);
+  });
 }
 
 // True if the loop is too long for a vector and for being written out.
-bool Expander::stays_a_loop(LoopId loop) const {
-  const auto in_registers = [&](BufferId buffer) { return storage_[buffer].is_register; };
+bool Emitter::stays_a_loop(LoopId loop) const {
+  const auto in_registers = [&](BufferId buffer) { return plan_.storage[buffer].is_register; };
   return sized_.extent(loop) > kMaxVector &&
-         std::ranges::none_of(blocks_in_view(loop), [&](BlockId id) {
+         std::ranges::none_of(place_.blocks_in_view(loop), [&](BlockId id) {
            const ir::Block& block = nest_.blocks[id];
            const auto reads = ir::reads_of(block.body);
            return in_registers(block.writes) ||
@@ -96,164 +104,126 @@ bool Expander::stays_a_loop(LoopId loop) const {
          });
 }
 
-bool Expander::has_fused_digit(LoopId loop) const {
-  const auto digits = fused_digits(loop);
-  return std::ranges::any_of(
-      digits, [](const auto& d) { return d != std::pair<std::int64_t, std::int64_t>{1, 0}; });
-}
-
-std::vector<std::pair<std::int64_t, std::int64_t>> Expander::fused_digits(LoopId loop) const {
-  std::vector<std::pair<std::int64_t, std::int64_t>> out;
-  for (const BlockId id : blocks_in_[loop])
-    for (const Iter& iter : blocks_[id].iters)
-      for (const Digit& d : iter.digits)
-        if (d.loop == loop && std::ranges::count(out, std::pair{d.div, d.mod}) == 0)
-          out.emplace_back(d.div, d.mod);
-  return out;
-}
-
 // At an edge, unrolling a reduction only costs compile time.
-bool Expander::not_worth_unrolling(LoopId loop) const {
-  const auto blocks = blocks_in_view(loop);
-  return borders_ > 0 &&
-         std::ranges::all_of(blocks, [&](BlockId id) { return reduces_over(id, loop); });
+bool Emitter::not_worth_unrolling(LoopId loop) const {
+  const auto blocks = place_.blocks_in_view(loop);
+  return edges_ > 0 &&
+         std::ranges::all_of(blocks, [&](BlockId id) { return plan_.reduces_over(id, loop); });
 }
 
-void Expander::emit_unrolled(LoopId loop) {
-  const auto pending = pending_at(loop, 1, 0);
+void Emitter::emit_unrolled(LoopId loop) {
+  const auto pending = parts_.pending_at(loop, 1, 0);
   for (std::int64_t v = 0; v < sized_.extent(loop); ++v) emit_static_iteration(loop, v, pending);
 }
 
-void Expander::emit_vectorized(LoopId loop) {
-  bound_[loop] = {Binding::Kind::kLane};
-  lanes_ = static_cast<int>(sized_.extent(loop));
+void Emitter::emit_vectorized(LoopId loop) {
+  place_.bound[loop] = {Binding::Kind::kLane};
+  place_.lanes = static_cast<int>(sized_.extent(loop));
   emit_body(loop);
-  lanes_ = 1;
-  bound_[loop] = {};
-}
-
-// How far the tile that starts at this iteration goes beyond the domain, if it may start earlier
-// instead. It may if it is a whole tile of the only block inside, nothing else bounds it, and no
-// reduction would be added to twice. 0: cut it off.
-std::int64_t Expander::shift_of(LoopId loop, const Pending& p) const {
-  const BlockPlan& plan = blocks_[p.block];
-  const Constraint& c = plan.constraints[p.constraint];
-  if (c.kind != Constraint::Kind::kDomain || !p.inner || p.weight <= 0 ||
-      blocks_in_[loop].size() != 1)
-    return 0;
-  bool shifts = false;
-  for (const Digit& d : plan.iters[c.iter].digits) {
-    if (!d.plain() || (d.loop != loop && !inside(d.loop, loop))) return 0;
-    shifts |= d.loop != loop && nest_.loops[d.loop].tail == ir::Tail::kShift;
-  }
-  if (plan.init_loop == loop || (plan.init_loop != ir::kRoot && inside(loop, plan.init_loop)))
-    return 0;
-  for (const LoopId l : plan.path)
-    if (reduces_over(p.block, l) && !inside(l, loop)) return 0;
-  for (const Iter& iter : plan.iters)
-    for (const Digit& d : iter.digits)
-      if (iter.guard && (d.loop == loop || inside(d.loop, loop))) return 0;
-  const Range r = constraint_range(plan, c);
-  const std::int64_t beyond = r.max - c.high + 1;
-  const bool whole = r.max - r.min + 1 == p.weight && r.min < c.high && r.min >= beyond;
-  return shifts && whole && beyond > 0 ? beyond : 0;
+  place_.lanes = 1;
+  place_.bound[loop] = {};
 }
 
 // Emits one iteration, with the loop bound to a number.
-void Expander::emit_static_iteration(LoopId loop, std::int64_t value,
-                                     const std::vector<Pending>& pending) {
-  bound_[loop] = {Binding::Kind::kStatic, value};
+void Emitter::emit_static_iteration(LoopId loop, std::int64_t value,
+                                    const std::vector<Pending>& pending) {
+  place_.bound[loop] = {Binding::Kind::kStatic, value};
   for (const Pending& p : pending) {
-    const std::int64_t beyond = shift_of(loop, p);
+    const std::int64_t beyond = parts_.shift_of(loop, p);
     if (beyond == 0) continue;
-    bound_[loop].shift = -beyond;
-    bound_[loop].shift_weight = p.weight;
+    place_.bound[loop].shift = -beyond;
+    place_.bound[loop].shift_weight = p.weight;
     break;
   }
-  const auto blocks = blocks_in_view(loop);
-  if (!std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, loop); }))
-    emit_body(loop);
-  bound_[loop] = {};
+  if (!place_.none_runs(loop, loop)) emit_body(loop);
+  place_.bound[loop] = {};
 }
 
-void Expander::emit_body(LoopId loop) {
-  const std::size_t before = prefetches_.size();
+void Emitter::emit_body(LoopId loop) {
+  const std::size_t before = leaf_.prefetches().size();
   for (const auto& [buffer, bytes] : nest_.loops[loop].prefetch)
     if (const std::int64_t ahead = sized_[bytes]; ahead > 0)
-      prefetches_.push_back({buffer, ahead / size_of(nest_.buffers[buffer].dtype), {}});
+      leaf_.prefetches().push_back({buffer, ahead / size_of(nest_.buffers[buffer].dtype), {}});
   emit_items(nest_.loops[loop].body);
-  prefetches_.resize(before);
+  leaf_.prefetches().resize(before);
 }
 
-void Expander::emit_dynamic(LoopId loop) {
+void Emitter::emit_dynamic(LoopId loop) {
+  if (sized_.extent(loop) == 1)
+    return emit_static_iteration(loop, 0, parts_.pending_at(loop, 1, 0));
+  const bool parallel = nest_.loops[loop].kind == ir::LoopKind::kParallel &&
+                        !plan_.in_parallel(nest_.loops[loop].parent);
+  if (parallel || plan_.has_fused_digit(loop))
+    return emit_uncut(loop, parallel ? flat::ForKind::kParallel : flat::ForKind::kSerial);
+  const auto pending = parts_.pending_at(loop, 1, 0);
+  Bounds bounds = parts_.narrow(loop, pending);
+  if (!bounds.dynamic()) parts_.leave_out_idle(loop, bounds);
+  for (const auto& [block, k] : bounds.proven) place_.proven[block][k] = 1;
+  if (bounds.dynamic()) emit_narrowed(loop, bounds, pending);
+  else emit_parts(loop, bounds, pending);
+  for (const auto& [block, k] : bounds.proven) place_.proven[block][k] = 0;
+}
+
+// A loop whose iterations cannot be cut apart: its body tells them apart.
+void Emitter::emit_uncut(LoopId loop, flat::ForKind kind) {
   const std::int64_t extent = sized_.extent(loop);
-  if (extent == 1) return emit_static_iteration(loop, 0, pending_at(loop, 1, 0));
-  const bool parallel =
-      nest_.loops[loop].kind == ir::LoopKind::kParallel && !in_parallel(nest_.loops[loop].parent);
-  if (parallel || has_fused_digit(loop)) {
-    const int var = new_var(nest_.loops[loop].name, {0, extent - 1});
-    bound_[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
-    flat::Stmt body = capture([&] { emit_guarded_body(loop); });
-    bound_[loop] = {};
-    out_->push_back(flat::for_loop(var, flat::int_imm(0), flat::int_imm(extent),
-                                   parallel ? flat::ForKind::kParallel : flat::ForKind::kSerial,
-                                   std::move(body)));
-    return;
-  }
-  const auto pending = pending_at(loop, 1, 0);
-  Bounds bounds = narrow(loop, pending);
-  if (!bounds.dynamic_begin && !bounds.dynamic_end) leave_out_idle(loop, bounds);
-  for (const auto& [block, k] : bounds.proven) proven_[block][k] = 1;
-  if (bounds.dynamic_begin || bounds.dynamic_end) {
-    emit_narrowed(loop, bounds, pending);
-  } else {
-    std::vector<Pending> wanted;
-    for (const Pending& p : pending) {
-      const BlockPlan& plan = blocks_[p.block];
-      if (proven_[p.block][p.constraint] == 0 &&
-          rest_is_static(plan, plan.constraints[p.constraint], loop, 1, 0) &&
-          wants_partition(loop, p))
-        wanted.push_back(p);
-    }
-    const auto parts = parts_of(bounds.begin, bounds.end, wanted, [&](std::int64_t v) {
-      bound_[loop] = {Binding::Kind::kStatic, v};
-    });
-    bound_[loop] = {};
-    const auto blocks = blocks_in_view(loop);
-    const bool interior =
-        std::ranges::any_of(parts,
-                            [](const Part& p) { return !p.written_out && p.begin < p.end; }) &&
-        std::ranges::none_of(blocks, [&](BlockId id) { return reduces_over(id, loop); });
-    for (const Part& part : parts) {
-      if (part.written_out || part.end - part.begin == 1) {
-        const bool border = part.written_out && interior;
-        borders_ += border ? 1 : 0;
-        for (std::int64_t v = part.begin; v < part.end; ++v)
-          emit_static_iteration(loop, v, pending);
-        borders_ -= border ? 1 : 0;
-      } else if (part.begin < part.end) {
-        emit_narrowed(loop, {part.begin, part.end, nullptr, nullptr, {}}, pending);
-      }
-    }
-  }
-  for (const auto& [block, k] : bounds.proven) proven_[block][k] = 0;
+  const int var = new_var(nest_.loops[loop].name, {0, extent - 1});
+  place_.bound[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
+  flat::Stmt body = code_.capture([&] { emit_guarded_body(loop); });
+  place_.bound[loop] = {};
+  code_.out->push_back(
+      flat::for_loop(var, flat::int_imm(0), flat::int_imm(extent), kind, std::move(body)));
 }
 
-void Expander::emit_narrowed(LoopId loop, const Bounds& bounds,
-                             const std::vector<Pending>& pending) {
+// The tail becomes code here: edges are written out iteration by iteration, the interior is a loop.
+void Emitter::emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending) {
+  const auto parts =
+      parts_.parts_of(bounds.begin, bounds.end, parts_.wanted(loop, 1, 0, pending),
+                      [&](std::int64_t v) { place_.bound[loop] = {Binding::Kind::kStatic, v}; });
+  place_.bound[loop] = {};
+  const auto blocks = place_.blocks_in_view(loop);
+  const bool interior =
+      std::ranges::any_of(parts, [](const Part& p) { return !p.written_out && p.begin < p.end; }) &&
+      std::ranges::none_of(blocks, [&](BlockId id) { return plan_.reduces_over(id, loop); });
+  for (const Part& part : parts) {
+    if (part.written_out || part.end - part.begin == 1) {
+      const bool edge = part.written_out && interior;
+      edges_ += edge ? 1 : 0;
+      for (std::int64_t v = part.begin; v < part.end; ++v) emit_static_iteration(loop, v, pending);
+      edges_ -= edge ? 1 : 0;
+    } else if (part.begin < part.end) {
+      emit_narrowed(loop, {part.begin, part.end, nullptr, nullptr, {}}, pending);
+    }
+  }
+}
+
+void Emitter::emit_narrowed(LoopId loop, const Bounds& bounds,
+                            const std::vector<Pending>& pending) {
   const int var = new_var(nest_.loops[loop].name, {bounds.begin, bounds.end - 1});
-  bound_[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
-  flat::Stmt body = capture([&] {
+  place_.bound[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
+  flat::Stmt body = code_.capture([&] {
     std::vector<std::pair<BlockId, int>> proven;
-    if (const flat::Expr all_inside = guard_of(loop, pending, proven))
+    if (const flat::Expr all_inside = parts_.guard_of(loop, pending, proven))
       emit_either(loop, all_inside, proven);
     else emit_body(loop);
   });
-  bound_[loop] = {};
-  out_->push_back(
+  place_.bound[loop] = {};
+  code_.out->push_back(
       flat::for_loop(var, bounds.dynamic_begin ? bounds.dynamic_begin : flat::int_imm(bounds.begin),
                      bounds.dynamic_end ? bounds.dynamic_end : flat::int_imm(bounds.end),
                      flat::ForKind::kSerial, std::move(body)));
+}
+
+// Emits the body twice: once without guards, once small and with guards.
+void Emitter::emit_either(LoopId loop, const flat::Expr& all_inside,
+                          const std::vector<std::pair<BlockId, int>>& proven) {
+  for (const auto& [block, k] : proven) place_.proven[block][k] = 1;
+  const flat::Stmt whole = code_.capture([&] { emit_body(loop); });
+  for (const auto& [block, k] : proven) place_.proven[block][k] = 0;
+  ++place_.guarded, ++edges_;
+  const flat::Stmt guarded = code_.capture([&] { emit_body(loop); });
+  --place_.guarded, --edges_;
+  code_.out->push_back(flat::if_then(all_inside, whole, guarded));
 }
 
 }  // namespace lathe::lower

@@ -1,10 +1,11 @@
-// Blocks: what one iteration computes, reads and writes at its place in the code.
 #include <algorithm>
 
-#include "compiler/lower/expand/expander.h"
+#include "compiler/lower/expand/block_emitter.h"
 #include "compiler/lower/expand/lanes.h"
+#include "compiler/lower/expand/progress.h"
 
 namespace lathe::lower {
+
 namespace {
 
 flat::BinaryOp reduce_op(ir::ReduceOp op) {
@@ -34,80 +35,28 @@ flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range 
 }  // namespace
 
 // The lanes of an instance that are stored in the end: only they have partial results.
-flat::Expr Expander::stored_lanes(const Instance& at) { return both(at.loads_condition, at.mask); }
-
-flat::Expr Expander::condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const {
-  return in_bounds(affine_lin(plan, c.terms, c.offset), c.low, c.high, constraint_range(plan, c),
-                   lanes);
+flat::Expr BlockEmitter::stored_lanes(const Instance& at) {
+  return both(at.loads_condition, at.mask);
 }
 
-// a >= b if the range of a decides it, else the comparison.
-Expander::Test Expander::at_least(const Lin& a, std::int64_t b) const {
-  const Range r = range_of(a, ranges_, 1);
-  if (r.min >= b) return {true, nullptr};
-  if (r.max < b) return {false, nullptr};
-  return {std::nullopt, flat::binary(flat::BinaryOp::kLe, flat::int_imm(b), scalar_expr(a))};
-}
-
-Expander::Test Expander::first_test(const BlockPlan::Progress& progress) const {
-  Test test{true, nullptr};
-  for (const Iter& iter : blocks_[progress.producer].iters) {
-    if (!iter.reduce || iter.guard) continue;
-    Lin reached;
-    for (const Digit& d : iter.digits)
-      if (std::ranges::count(progress.loops, d.loop) > 0) reached.add(1, digit_lin(d));
-    const Test later = at_least(reached, 1);
-    if (later.known == true) return {false, nullptr};
-    if (later.known == false) continue;
-    test.known.reset();
-    test.condition = both(
-        test.condition, flat::binary(flat::BinaryOp::kEq, scalar_expr(reached), flat::int_imm(0)));
-  }
-  return test;
-}
-
-// Tests for the last iteration that adds anything: no digit could be larger, because the domain or
-// the digit ends there.
-Expander::Test Expander::last_test(const BlockPlan::Progress& progress) const {
-  Test test{true, nullptr};
-  for (const Iter& iter : blocks_[progress.producer].iters) {
-    if (!iter.reduce || iter.guard) continue;
-    std::vector<Digit> digits;
-    for (const Digit& d : iter.digits)
-      if (std::ranges::count(progress.loops, d.loop) > 0) digits.push_back(d);
-    std::ranges::stable_sort(digits,
-                             [](const Digit& a, const Digit& b) { return a.weight > b.weight; });
-    Lin reached;
-    for (const Digit& d : digits) {
-      const Lin digit = digit_lin(d);
-      reached.add(1, digit);
-      const Test beyond = at_least(reached, iter.extent - d.weight);
-      const Test full = at_least(digit, free_range(d).max);
-      if (beyond.known == true || full.known == true) continue;
-      if (beyond.known == false && full.known == false) return {false, nullptr};
-      test.known.reset();
-      flat::Expr either = beyond.condition ? beyond.condition : full.condition;
-      if (beyond.condition && full.condition)
-        either = flat::binary(flat::BinaryOp::kOr, beyond.condition, full.condition);
-      test.condition = both(test.condition, either);
-    }
-  }
-  return test;
+flat::Expr BlockEmitter::condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const {
+  return in_bounds(place_.affine_lin(plan, c.terms, c.offset), c.low, c.high,
+                   place_.constraint_range(plan, c), lanes);
 }
 
 // Returns false where the block does not run.
-bool Expander::prepare_instance(Instance& at) const {
+bool BlockEmitter::prepare_instance(Instance& at) const {
   const BlockPlan& plan = *at.plan;
   for (const Iter& iter : plan.iters)
     for (const Digit& d : iter.digits)
-      if (bound_[d.loop].kind == Binding::Kind::kLane) at.lanes = lanes_;
-  const bool to_register = storage_[nest_.blocks[at.id].writes].is_register;
+      if (place_.bound[d.loop].kind == Binding::Kind::kLane) at.lanes = place_.lanes;
+  const bool to_register = plan_.storage[nest_.blocks[at.id].writes].is_register;
   for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k) {
     const Constraint& c = plan.constraints[k];
-    if (proven_[at.id][k] != 0) continue;
+    if (place_.proven[at.id][k] != 0) continue;
     const bool domain = c.kind == Constraint::Kind::kDomain;
-    if (init_of_ && (!domain || plan.iters[c.iter].reduce)) continue;
-    const Status s = status(plan, k);
+    if (place_.init_of && (!domain || plan.iters[c.iter].reduce)) continue;
+    const Status s = place_.status(plan, k);
     if (s == Status::kAlways) continue;
     if (s == Status::kNever) {
       // A killed iteration may be left out only where the initialisation is a statement of its own.
@@ -117,7 +66,7 @@ bool Expander::prepare_instance(Instance& at) const {
       continue;
     }
     const flat::Expr condition = condition_of(plan, c, at.lanes);
-    if (guarded_ > 0 && c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot &&
+    if (place_.guarded > 0 && c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot &&
         condition->type.lanes == 1) {
       at.condition = both(at.condition, condition);
     } else if (!domain) {
@@ -135,30 +84,30 @@ bool Expander::prepare_instance(Instance& at) const {
   return true;
 }
 
-void Expander::emit_guarded(const Instance& at, const flat::Stmt& stmt) {
-  out_->push_back(at.condition ? flat::if_then(at.condition, stmt) : stmt);
+void BlockEmitter::emit_guarded(const Instance& at, const flat::Stmt& stmt) {
+  code_.out->push_back(at.condition ? flat::if_then(at.condition, stmt) : stmt);
 }
 
-void Expander::emit_block(BlockId id) {
-  if (!blocks_[id].live) return;
-  if (init_of_) {
-    if (*init_of_ == id) emit_init(id);
+void BlockEmitter::emit_block(BlockId id) {
+  if (!plan_.blocks[id].live) return;
+  if (place_.init_of) {
+    if (*place_.init_of == id) emit_init(id);
     return;
   }
   const ir::Block& block = nest_.blocks[id];
-  Instance at{id, &blocks_[id]};
+  Instance at{id, &plan_.blocks[id]};
   if (!prepare_instance(at)) return;
   for (const auto& progress : at.plan->only_in_last) {
-    const Test last = last_test(progress);
+    const Test last = last_test(place_, progress);
     if (last.known == false) return;
     at.condition = both(at.condition, last.condition);
   }
   if (!at.plan->never_in_last.loops.empty()) {
     // Leaves out the write-back only where this is known: an iteration that adds nothing may follow
     // the last, and would reload the partial result.
-    if (last_test(at.plan->never_in_last).known == true) return;
+    if (last_test(place_, at.plan->never_in_last).known == true) return;
   }
-  flat::Stmt stmt = capture([&] {
+  flat::Stmt stmt = code_.capture([&] {
     if (block.reduce == ir::ReduceOp::kNone)
       emit_write(at, block.writes, translate(at, block.body));
     else emit_accumulate(at);
@@ -167,7 +116,7 @@ void Expander::emit_block(BlockId id) {
 }
 
 // before (op) body; a sum of products becomes multiply-adds.
-flat::Expr Expander::accumulated(const Instance& at, const flat::Expr& before) {
+flat::Expr BlockEmitter::accumulated(const Instance& at, const flat::Expr& before) {
   const ir::Block& block = nest_.blocks[at.id];
   const auto* product = std::get_if<ir::Binary>(&block.body->value);
   if (block.reduce == ir::ReduceOp::kSum && is_float(block.body->dtype) && product != nullptr &&
@@ -181,7 +130,7 @@ flat::Expr Expander::accumulated(const Instance& at, const flat::Expr& before) {
   return flat::binary(reduce_op(block.reduce), widen(before, lanes), widen(value, lanes));
 }
 
-void Expander::emit_accumulate(const Instance& at) {
+void BlockEmitter::emit_accumulate(const Instance& at) {
   const ir::Block& block = nest_.blocks[at.id];
   const Dtype dtype = block.body->dtype;
   flat::Expr before;
@@ -191,8 +140,9 @@ void Expander::emit_accumulate(const Instance& at) {
     // All reduction loops are outside the result's storage, or there are none: the reduction starts
     // here.
     const flat::Expr identity = flat::imm(ir::identity_of(block.reduce, dtype), {dtype, 1});
-    const Test first = at.plan->resumed_over.empty() ? Test{true, nullptr}
-                                                     : first_test({at.id, at.plan->resumed_over});
+    const Test first = at.plan->resumed_over.empty()
+                           ? Test{true, nullptr}
+                           : first_test(place_, {at.id, at.plan->resumed_over});
     if (first.known == true) {
       before = identity;
     } else {
@@ -206,16 +156,16 @@ void Expander::emit_accumulate(const Instance& at) {
   }
   flat::Expr after = accumulated(at, before);
   // A mask keeps lanes out of a store, but a register is written as a whole.
-  if (at.adding && storage_[block.writes].is_register) {
+  if (at.adding && plan_.storage[block.writes].is_register) {
     const int lanes = std::max(at.adding->type.lanes, after->type.lanes);
     after = flat::select(widen(at.adding, lanes), widen(after, lanes), widen(before, lanes));
   }
   emit_write(at, block.writes, std::move(after));
 }
 
-void Expander::emit_init(BlockId id) {
+void BlockEmitter::emit_init(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
-  Instance at{id, &blocks_[id]};
+  Instance at{id, &plan_.blocks[id]};
   if (!prepare_instance(at)) return;
   const Dtype dtype = block.body->dtype;
   const auto identity = [&] {
@@ -227,16 +177,17 @@ void Expander::emit_init(BlockId id) {
     flat::Expr partial = read_element(at, from, block.index, stored_lanes(at), 0);
     emit_write(at, block.writes, widen(flat::cast(std::move(partial), dtype), at.lanes));
   };
-  const Test first =
-      at.plan->resumed_over.empty() ? Test{true, nullptr} : first_test({id, at.plan->resumed_over});
+  const Test first = at.plan->resumed_over.empty()
+                         ? Test{true, nullptr}
+                         : first_test(place_, {id, at.plan->resumed_over});
   flat::Stmt stmt;
-  if (first.known) stmt = capture([&] { *first.known ? identity() : reload(); });
-  else stmt = flat::if_then(first.condition, capture(identity), capture(reload));
+  if (first.known) stmt = code_.capture([&] { *first.known ? identity() : reload(); });
+  else stmt = flat::if_then(first.condition, code_.capture(identity), code_.capture(reload));
   emit_guarded(at, stmt);
 }
 
 // A Select by an InRange: what it would read outside the range must not be loaded.
-flat::Expr Expander::chosen(const Instance& at, const ir::Select& choice) {
+flat::Expr BlockEmitter::chosen(const Instance& at, const ir::Select& choice) {
   const auto found = at.border_conditions.find(&choice);
   if (found == at.border_conditions.end()) return translate(at, choice.then);
   const flat::Expr& inside = found->second;
@@ -248,14 +199,14 @@ flat::Expr Expander::chosen(const Instance& at, const ir::Select& choice) {
   return flat::select(widen(inside, lanes), widen(then, lanes), widen(otherwise, lanes));
 }
 
-flat::Expr Expander::translate(const Instance& at, const ir::Expr& e) {
+flat::Expr BlockEmitter::translate(const Instance& at, const ir::Expr& e) {
   struct Visitor {
-    Expander& self;
+    BlockEmitter& self;
     const Instance& at;
     const ir::Expr& e;
     flat::Expr operator()(const ir::Const& n) const { return flat::imm(n.value, {e->dtype, 1}); }
     flat::Expr operator()(const ir::IterValue& n) const {
-      return vector_expr(self.iter_lin(*at.plan, n.iter), at.lanes);
+      return vector_expr(self.place_.iter_lin(*at.plan, n.iter), at.lanes);
     }
     flat::Expr operator()(const ir::Read& n) const {
       const auto found = at.border_conditions.find(&n);
@@ -283,8 +234,8 @@ flat::Expr Expander::translate(const Instance& at, const ir::Expr& e) {
     flat::Expr operator()(const ir::InRange& n) const {
       flat::Expr all;
       for (const auto& row : n.rows) {
-        const Lin lin = self.affine_lin(*at.plan, row.index.terms, row.index.offset);
-        const Range r = range_of(lin, self.ranges_, at.lanes);
+        const Lin lin = self.place_.affine_lin(*at.plan, row.index.terms, row.index.offset);
+        const Range r = range_of(lin, self.place_.ranges, at.lanes);
         if (r.min >= row.low && r.max < row.high) continue;
         all = both(all, in_bounds(lin, row.low, row.high, r, at.lanes));
       }

@@ -1,0 +1,90 @@
+// Emits blocks: what one iteration computes, reads and writes at its place of the code.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/flat/flat.h"
+#include "compiler/lower/expand/code.h"
+#include "compiler/lower/expand/place.h"
+#include "compiler/lower/lower.h"
+
+namespace lathe::lower {
+
+struct Instance {  // a block at one place in the code
+  BlockId id;
+  const BlockPlan* plan;
+  int lanes = 1;
+  flat::Expr mask;  // lanes that run; null: all
+  // Lanes among these that have a term of the reduction; null: all.
+  flat::Expr adding;
+  flat::Expr condition;  // a scalar; null: always true
+  // A scalar. What is computed where it is false is never stored, but must not be loaded.
+  flat::Expr loads_condition;
+  std::map<Border, flat::Expr> border_conditions;  // of padded reads that may leave their tensor
+  // Inside a Select: where its value is used; null: everywhere.
+  flat::Expr reached;
+};
+
+struct Address {
+  flat::Expr index;                        // a scalar; a vector where lanes are not consecutive
+  bool is_vector = false, uniform = true;  // uniform: the same element in every lane
+  std::optional<std::int64_t> fixed;       // the element of lane 0, if known
+  bool inside = true;                      // every lane is known to lie inside the storage
+};
+
+class BlockEmitter {
+ public:
+  BlockEmitter(const Plan& plan, const Place& place, Code& code, const Limits& limits)
+      : plan_(plan), nest_(plan.nest), place_(place), code_(code), limits_(limits) {}
+
+  // Nothing where the block does not run here.
+  void emit_block(BlockId id);
+
+  // While a loop's body is emitted, accesses to the buffer prefetch what lies so far ahead.
+  struct ActivePrefetch {
+    BufferId buffer;
+    std::int64_t elements;
+    std::vector<flat::Expr> done;
+  };
+  std::vector<ActivePrefetch>& prefetches() { return prefetches_; }
+
+  // before (op) the block's body.
+  flat::Expr accumulated(const Instance& at, const flat::Expr& before);
+  flat::Expr read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
+                          const flat::Expr& condition, double pad);
+  void emit_write(const Instance& at, BufferId buffer, flat::Expr value);
+
+ private:
+  // blocks.cpp
+  void emit_init(BlockId id);
+  bool prepare_instance(Instance& at) const;
+  void emit_guarded(const Instance& at, const flat::Stmt& stmt);
+  static flat::Expr stored_lanes(const Instance& at);
+  void emit_accumulate(const Instance& at);
+  flat::Expr condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const;
+  flat::Expr translate(const Instance& at, const ir::Expr& e);
+  flat::Expr chosen(const Instance& at, const ir::Select& choice);
+
+  // access.cpp
+  Address address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const;
+  void count_access();  // fails beyond the limit
+  std::int64_t fixed_element(BufferId buffer, const Address& where) const;  // of a register tile
+  int register_of(BufferId buffer, std::int64_t offset, flat::Type type);
+  void emit_prefetch(BufferId buffer, const Address& address);
+  flat::Expr lower_mask(const Instance& at, const Address& address,
+                        const flat::Expr& condition) const;
+
+  const Plan& plan_;
+  const ir::Nest& nest_;
+  const Place& place_;
+  Code& code_;
+  const Limits& limits_;
+  std::map<std::pair<BufferId, std::int64_t>, int> registers_;
+  std::vector<ActivePrefetch> prefetches_;
+  std::int64_t accesses_ = 0;
+};
+
+}  // namespace lathe::lower

@@ -1,0 +1,71 @@
+// Emits the code of a planned nest, from its loops down to its blocks ("partial evaluation").
+//
+// On the way down each loop is bound to a number (unrolled, an iteration of an edge), to a variable
+// of the flat program, or to the lanes of a vector. Loops are narrowed, cut into edges and an
+// interior, or left alone, until at a block every constraint is known to hold, known to fail, or
+// has become a mask.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/flat/flat.h"
+#include "compiler/lower/expand/block_emitter.h"
+#include "compiler/lower/expand/code.h"
+#include "compiler/lower/expand/partition.h"
+#include "compiler/lower/expand/place.h"
+#include "compiler/lower/expand/plan.h"
+
+namespace lathe::lower {
+
+struct GemmLoops {
+  LoopId rows = -1, lanes = -1, reduction = -1;
+};
+
+class Emitter {
+ public:
+  // `frame` is the planned program without code.
+  Emitter(const Plan& plan, flat::Program frame, const Limits& limits);
+  flat::Program run();
+
+ private:
+  // loops.cpp
+  void emit_items(const std::vector<ir::Item>& items);
+  void emit_loop(LoopId loop);
+  void emit_inits_before(LoopId loop);
+  void emit_unrolled(LoopId loop);
+  bool not_worth_unrolling(LoopId loop) const;
+  void emit_vectorized(LoopId loop);
+  bool acts_vectorized(LoopId loop) const;
+  bool stays_a_loop(LoopId loop) const;
+  void emit_dynamic(LoopId loop);
+  void emit_uncut(LoopId loop, flat::ForKind kind);
+  void emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
+  void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
+  void emit_either(LoopId loop, const flat::Expr& all_inside,
+                   const std::vector<std::pair<BlockId, int>>& proven);
+  void emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending);
+  void emit_body(LoopId loop);
+  int new_var(const std::string& hint, Range range);
+
+  // chains.cpp
+  void emit_guarded_body(LoopId loop);
+  void emit_chain(LoopId loop, std::size_t digit);
+
+  // intrinsics.cpp
+  GemmLoops gemm_loops(LoopId loop, BlockId id) const;
+  void emit_intrinsic(LoopId loop);
+
+  const Plan& plan_;
+  const ir::SizedNest& sized_;
+  const ir::Nest& nest_;
+  Code code_;
+  Place place_;
+  Partitioner parts_;
+  BlockEmitter leaf_;
+  // Above 0 in code for an edge: it runs for few iterations and should stay small.
+  int edges_ = 0;
+};
+
+}  // namespace lathe::lower

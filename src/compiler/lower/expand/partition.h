@@ -1,0 +1,65 @@
+// Decides which iterations of a loop matter, and cuts the loop into edges and an interior where
+// some read outside a tensor. This is where a tail is found; the emitter gives each part its code.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/flat/flat.h"
+#include "compiler/lower/expand/place.h"
+
+namespace lathe::lower {
+
+struct Pending {  // a constraint in which a loop takes part
+  BlockId block;
+  int constraint;
+  std::int64_t weight;  // of the loop in it; 0 if it is not linear in the loop
+  bool inner;           // unbound loops inside still add to it
+};
+
+struct Bounds {  // of a loop after narrowing
+  std::int64_t begin, end;
+  flat::Expr dynamic_begin, dynamic_end;  // null: the numbers
+  std::vector<std::pair<BlockId, int>> proven;
+  bool dynamic() const { return dynamic_begin || dynamic_end; }
+};
+
+struct Part {  // a piece of a loop's iterations
+  std::int64_t begin, end;
+  bool written_out;  // each iteration gets its own code
+};
+
+class Partitioner {
+ public:
+  Partitioner(const Plan& plan, Place& place)
+      : plan_(plan), sized_(plan.sized), nest_(plan.nest), place_(place) {}
+
+  std::vector<Pending> pending_at(LoopId loop, std::int64_t div, std::int64_t mod) const;
+  std::vector<Pending> wanted(LoopId loop, std::int64_t div, std::int64_t mod,
+                              const std::vector<Pending>& pending) const;
+  Bounds narrow(LoopId loop, const std::vector<Pending>& pending) const;
+  void leave_out_idle(LoopId loop, Bounds& bounds);
+  // `bind` binds the loop to a number; it stays bound.
+  std::vector<Part> parts_of(std::int64_t begin, std::int64_t end,
+                             const std::vector<Pending>& wanted,
+                             const std::function<void(std::int64_t)>& bind) const;
+  flat::Expr guard_of(LoopId loop, const std::vector<Pending>& pending,
+                      std::vector<std::pair<BlockId, int>>& proven) const;
+  std::int64_t shift_of(LoopId loop, const Pending& p) const;
+
+ private:
+  bool rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop, std::int64_t div,
+                      std::int64_t mod) const;
+  bool wants_partition(LoopId loop, const Pending& p) const;
+  bool can_guard(LoopId loop, const Pending& p) const;
+  bool is_guarded_inside(LoopId loop, const Pending& p) const;
+
+  const Plan& plan_;
+  const ir::SizedNest& sized_;
+  const ir::Nest& nest_;
+  Place& place_;
+};
+
+}  // namespace lathe::lower

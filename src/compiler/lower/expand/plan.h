@@ -1,0 +1,126 @@
+// The plan of a nest: what is known before any code is emitted, and does not change afterwards.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/ir/flat/flat.h"
+#include "compiler/ir/nest/nest.h"
+#include "compiler/lower/expand/lin.h"
+#include "compiler/lower/lower.h"
+
+namespace lathe::lower {
+
+using ir::BlockId;
+using ir::BufferId;
+using ir::LoopId;
+
+// Thrown inside this folder for what lower() returns as an error.
+struct Refused {
+  Error error;
+};
+template <class... Args>
+[[noreturn]] void refuse(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
+  throw Refused{{kind, fmt::format(format, std::forward<Args>(args)...), {}}};
+}
+
+// weight * ((loop / div) % mod), now with numbers; mod 0: none.
+struct Digit {
+  LoopId loop;
+  std::int64_t weight, div, mod;
+  bool plain() const { return div == 1 && mod == 0; }
+};
+
+struct Iter {
+  std::vector<Digit> digits;
+  std::int64_t offset = 0, extent = 0;
+  bool reduce = false, guard = false;
+};
+
+// The node of an ir::Border: a padded read, or the Select that inlining made of one.
+using Border = const void*;
+
+struct Constraint {
+  enum class Kind {
+    kDomain,  // an iterator is inside its domain; else the iteration does not run
+    // A padded read is inside its tensor; else the iteration adds the reduction's identity, so it
+    // is skipped.
+    kKill,
+    kSelect,  // a padded read is inside its tensor; else it has the pad value
+  } kind;
+  int iter = -1;                               // kDomain
+  Border border = nullptr;                     // kKill, kSelect
+  std::vector<ir::AffineTerm> terms;           // over the block's iterators
+  std::int64_t offset = 0, low = 0, high = 0;  // low <= value < high
+  bool beyond_domain = false;                  // holds for iterations outside the domain, too
+};
+
+struct BlockPlan {
+  std::vector<Iter> iters;
+  std::vector<Constraint> constraints;
+  std::vector<LoopId> path;  // loops around the block, outermost first
+  bool live = true;          // false: a write-back whose result nobody reads
+  // The first reduction loop inside the storage of the result; kRoot: none.
+  LoopId init_loop = ir::kRoot;
+  // Reduction loops outside that storage: accumulators are reloaded there.
+  std::vector<LoopId> resumed_over;
+  struct Progress {  // how far the reduction of `producer` is, over these of its loops
+    BlockId producer = -1;
+    std::vector<LoopId> loops;
+  };
+  // The block waits until each of these is in its last iteration.
+  std::vector<Progress> only_in_last;
+  // A write-back is needed only while this goes on; no loops: always.
+  Progress never_in_last;
+};
+
+struct StorageDigit {
+  int dim;
+  // In coordinates; 0 for the outermost digit of its dim.
+  std::int64_t weight, modulus, stride;
+};
+struct Storage {
+  bool is_register = false;
+  int buffer = -1;  // of the flat program
+  struct Start {
+    std::vector<Digit> digits;
+    std::int64_t offset = 0;
+  };
+  std::vector<Start> start;          // for each dim: the coordinate of the first element held
+  std::vector<std::int64_t> extent;  // for each dim
+  std::vector<StorageDigit> digits;  // outermost first
+  std::int64_t size = 0;             // elements
+};
+
+struct Plan {
+  const ir::SizedNest& sized;
+  const ir::Nest& nest;
+  std::vector<BlockPlan> blocks;
+  std::vector<Storage> storage;                 // by buffer
+  std::vector<std::vector<BlockId>> blocks_in;  // by loop
+  std::vector<char> prepared;                   // by buffer: prepare() fills it
+  // By loop: its first and last iterations have duties, so none may be skipped.
+  std::vector<char> keeps_iterations;
+
+  bool inside(LoopId loop, LoopId ancestor) const;  // strictly
+  bool in_parallel(LoopId loop) const;
+  bool is_cache_of(BufferId cache, BufferId buffer) const;
+  bool reduces_over(BlockId block, LoopId loop) const;
+  bool involves(const BlockPlan& block, const Constraint& c, LoopId loop) const;
+  std::vector<BlockId> blocks_of(const ir::Item& item) const;
+  Range free_range(const Digit& digit) const;  // of weight * digit, with the loop unbound
+  // The (div, mod) of each digit that the blocks inside take of the loop.
+  std::vector<std::pair<std::int64_t, std::int64_t>> fused_digits(LoopId loop) const;
+  bool has_fused_digit(LoopId loop) const;
+};
+
+struct Planned {
+  Plan plan;
+  flat::Program frame;  // without code: buffers, borders and the sizes of the scratch areas
+};
+// Throws Refused.
+Planned make_plan(const ir::SizedNest& nest, const Limits& limits);
+
+}  // namespace lathe::lower

@@ -1,0 +1,210 @@
+// Where buffers are: the box that is held of each, its layout, and its place in scratch memory.
+#include <algorithm>
+#include <utility>
+
+#include "compiler/lower/expand/planner.h"
+
+namespace lathe::lower {
+
+void Planner::plan_storage(BufferId id) {
+  const ir::Buffer& buffer = nest_.buffers[id];
+  Storage& storage = plan_.storage[id];
+  storage.is_register = buffer.scope == ir::Scope::kRegister;
+  storage.start.resize(buffer.shape.size());
+  for (const ir::SizeId size : buffer.shape) storage.extent.push_back(sized_[size]);
+  const bool own_box = storage.is_register || buffer.scope == ir::Scope::kMemory;
+  const BlockPlan* plan = nullptr;
+  const ir::Block* writer = nullptr;
+  for (std::size_t b = 0; own_box && b < plan_.blocks.size(); ++b) {
+    if (nest_.blocks[b].dead || nest_.blocks[b].writes != id) continue;
+    writer = &nest_.blocks[b];
+    plan = &plan_.blocks[b];
+    break;
+  }
+  for (std::size_t d = 0; writer != nullptr && d < buffer.shape.size(); ++d) {
+    Storage::Start& start = storage.start[d];
+    start.offset = writer->index[d].offset;
+    std::int64_t span = 0;
+    for (const auto& [i, coef] : writer->index[d].terms) {
+      const Iter& iter = plan->iters[i];
+      start.offset += coef * iter.offset;
+      Range inner{};
+      bool outer = iter.offset != 0;
+      for (const Digit& digit : iter.digits) {
+        const Range r = plan_.free_range(digit);
+        if (plan_.inside(digit.loop, buffer.at)) {
+          inner.min += r.min;
+          inner.max += r.max;
+        } else {
+          start.digits.push_back({digit.loop, coef * digit.weight, digit.div, digit.mod});
+          outer = true;
+        }
+      }
+      if (!outer) inner.max = std::min(inner.max, iter.extent - 1);
+      start.offset += coef * (coef > 0 ? inner.min : inner.max);
+      span += std::abs(coef) *
+              std::min(inner.max - inner.min, outer ? inner.max - inner.min : iter.extent - 1);
+    }
+    storage.extent[d] = span + 1;
+  }
+  plan_layout(id, storage);
+}
+
+void Planner::plan_layout(BufferId id, Storage& storage) {
+  const ir::Buffer& buffer = nest_.buffers[id];
+  if (buffer.layout.empty()) {
+    for (int d = 0; d < static_cast<int>(buffer.shape.size()); ++d)
+      storage.digits.push_back({d, 1, 0, 0});
+  } else {
+    for (const auto& [dim, weight] : buffer.layout)
+      storage.digits.push_back({dim, sized_[weight], 0, 0});
+  }
+  std::vector<std::int64_t> counts;
+  for (StorageDigit& digit : storage.digits) {
+    // The next larger weight of this dim; of equal ones, the outer is the larger.
+    std::int64_t above = 0;
+    for (const StorageDigit& other : storage.digits) {
+      const bool larger =
+          other.weight > digit.weight || (other.weight == digit.weight && &other < &digit);
+      if (other.dim == digit.dim && larger && (above == 0 || other.weight < above))
+        above = other.weight;
+    }
+    if (above > 0 && above % digit.weight != 0)
+      refuse(ErrorKind::kIllegalSchedule,
+             "layout of {}: weight {} of dimension {} does not divide {}", buffer.name,
+             digit.weight, digit.dim, above);
+    digit.modulus = above;
+    counts.push_back(above > 0 ? above / digit.weight
+                               : (storage.extent[digit.dim] + digit.weight - 1) / digit.weight);
+  }
+  std::int64_t stride = 1;
+  for (std::size_t k = storage.digits.size(); k-- > 0;) {
+    storage.digits[k].stride = stride;
+    if (__builtin_mul_overflow(stride, counts[k], &stride) ||
+        stride > limits_.max_scratch_bytes * 64)
+      refuse(ErrorKind::kIllegalSchedule, "the storage of {} is too large", buffer.name);
+    if (k + 1 == storage.digits.size() && storage.digits.size() > 1) stride += buffer.pad_stride;
+  }
+  storage.size = stride;
+  // For any digit past the first, its count bounds what it holds of a coordinate. Tests of bounds
+  // need this.
+  for (std::size_t k = 0; k < storage.digits.size(); ++k)
+    if (storage.digits[k].modulus == 0)
+      storage.extent[storage.digits[k].dim] = counts[k] * storage.digits[k].weight;
+}
+
+// A copy into a cache fills the padding of the cache's layout with zeros, so that whole vectors can
+// be read from it.
+void Planner::fill_padding(BlockId id) {
+  const ir::Block& block = nest_.blocks[id];
+  const ir::Buffer& cache = nest_.buffers[block.writes];
+  const auto* read = std::get_if<ir::Read>(&block.body->value);
+  if (block.reduce != ir::ReduceOp::kNone || cache.scope != ir::Scope::kMemory || read == nullptr ||
+      cache.cache_of != read->tensor)
+    return;
+  for (Constraint& c : plan_.blocks[id].constraints) {
+    if (c.kind != Constraint::Kind::kDomain) continue;
+    for (std::size_t d = 0; d < block.index.size(); ++d) {
+      if (block.index[d].terms.size() != 1 || block.index[d].terms[0] != ir::AffineTerm{c.iter, 1})
+        continue;
+      std::int64_t span = 1;  // of the copy's own loops
+      for (const Digit& digit : plan_.blocks[id].iters[c.iter].digits)
+        if (plan_.inside(digit.loop, cache.at)) span += plan_.free_range(digit).max;
+      if (span > plan_.storage[block.writes].extent[d]) continue;
+      c.kind = Constraint::Kind::kSelect;
+      c.border = read;
+      c.beyond_domain = true;
+    }
+  }
+}
+
+void Planner::plan_borders() {
+  for (std::size_t id = 0; id < nest_.buffers.size(); ++id) {
+    const ir::Buffer& buffer = nest_.buffers[id];
+    if (buffer.scope != ir::Scope::kInput && buffer.scope != ir::Scope::kOutput) continue;
+    flat::Border border{buffer.name, buffer.dtype, {}, {}, plan_.storage[id].size, buffer.constant};
+    for (const ir::SizeId size : buffer.shape) border.shape.push_back(sized_[size]);
+    for (const StorageDigit& d : plan_.storage[id].digits) {
+      const std::int64_t count =
+          (d.modulus > 0 ? d.modulus : plan_.storage[id].extent[d.dim]) / d.weight;
+      border.layout.push_back({d.dim, d.weight, count, d.stride});
+    }
+    (buffer.scope == ir::Scope::kInput ? program_.inputs : program_.outputs)
+        .push_back(std::move(border));
+  }
+}
+
+// Code that depends only on constants runs once, in prepare(): whole top-level items. A constant
+// buffer may be computed in one loop with others; it is then computed in every run, and so is what
+// reads it.
+void Planner::plan_prepare() {
+  plan_.prepared.assign(nest_.buffers.size(), 0);
+  for (std::size_t id = 0; id < nest_.buffers.size(); ++id)
+    plan_.prepared[id] = nest_.buffers[id].constant;
+  const auto unprepared = [&](BlockId id) {
+    const ir::Block& block = nest_.blocks[id];
+    const auto reads = ir::reads_of(block.body);
+    const auto varies = [&](const ir::Read* read) {
+      const ir::Buffer& buffer = nest_.buffers[read->tensor];
+      return buffer.scope != ir::Scope::kLiteral && plan_.prepared[read->tensor] == 0;
+    };
+    return plan_.prepared[block.writes] == 0 || std::ranges::any_of(reads, varies);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const ir::Item& item : nest_.root) {
+      const auto blocks = plan_.blocks_of(item);
+      if (std::ranges::none_of(blocks, unprepared)) continue;
+      for (const BlockId id : blocks)
+        changed |= std::exchange(plan_.prepared[nest_.blocks[id].writes], 0) != 0;
+    }
+  }
+}
+
+void Planner::allocate() {
+  std::vector<char> used(nest_.buffers.size(), 0);
+  for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
+    if (!plan_.blocks[b].live) continue;
+    used[nest_.blocks[b].writes] = 1;
+    for (const ir::Read* read : ir::reads_of(nest_.blocks[b].body)) used[read->tensor] = 1;
+    const BufferId cached = nest_.buffers[nest_.blocks[b].writes].cache_of;
+    if (!plan_.blocks[b].resumed_over.empty() && cached >= 0) used[cached] = 1;
+  }
+  std::int64_t inputs = 0, outputs = 0;
+  for (std::size_t id = 0; id < nest_.buffers.size(); ++id) {
+    const ir::Buffer& buffer = nest_.buffers[id];
+    const bool border = buffer.scope == ir::Scope::kInput || buffer.scope == ir::Scope::kOutput;
+    if (plan_.storage[id].is_register || (!used[id] && !border)) continue;
+    flat::Buffer made{buffer.name, buffer.dtype, plan_.storage[id].size, flat::Scope::kWorkspace, 0,
+                      {}};
+    const auto reserve = [&](flat::Scope scope, std::int64_t& area) {
+      made.scope = scope;
+      made.slot = area;
+      area += (plan_.storage[id].size * size_of(buffer.dtype) + 63) / 64 * 64;
+      if (area > limits_.max_scratch_bytes)
+        refuse(ErrorKind::kIllegalSchedule, "the scratch memory exceeds {} bytes at {}",
+               limits_.max_scratch_bytes, buffer.name);
+    };
+    switch (buffer.scope) {
+      case ir::Scope::kInput: made.scope = flat::Scope::kInput, made.slot = inputs++; break;
+      case ir::Scope::kOutput: made.scope = flat::Scope::kOutput, made.slot = outputs++; break;
+      case ir::Scope::kLiteral:
+        made.scope = flat::Scope::kLiteral, made.literal = buffer.literal;
+        break;
+      case ir::Scope::kMemory:
+        if (plan_.in_parallel(buffer.at)) reserve(flat::Scope::kWorker, program_.worker_bytes);
+        else if (plan_.prepared[id]) reserve(flat::Scope::kConstant, program_.constant_bytes);
+        else reserve(flat::Scope::kWorkspace, program_.workspace_bytes);
+        break;
+      case ir::Scope::kRegister: break;
+      case ir::Scope::kShared:
+      case ir::Scope::kLocal:
+        refuse(ErrorKind::kUnsupported, "buffer {} is in {} memory, which only GPU targets have",
+               buffer.name, ir::name_of(buffer.scope));
+    }
+    plan_.storage[id].buffer = static_cast<int>(program_.buffers.size());
+    program_.buffers.push_back(std::move(made));
+  }
+}
+
+}  // namespace lathe::lower
