@@ -9,12 +9,12 @@
 #include <numeric>
 #include <optional>
 
-#include "api/experiment/run.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/split.h"
 #include "base/statistics.h"
+#include "research/experiment/run.h"
 #include "search/probe.h"
 #include "tuner/feature/version.h"
 

@@ -1,18 +1,13 @@
 #include "api/recorded_spaces.h"
 
-#include <algorithm>
-
-#include "api/schedules.h"
 #include "api/workload.h"
 #include "base/file.h"
-#include "tuner/recorded/collect.h"
-#include "tuner/recorded/replay.h"
+#include "research/recorded/record.h"
+#include "research/recorded/replay.h"
 #include "tuner/space/restriction.h"
 
 namespace lathe::api {
 namespace {
-
-constexpr int kRaced = 200;  // the fastest, whose order matters
 
 Result<std::vector<std::string>> texts(const Json& list, const char* member) {
   std::vector<std::string> out;
@@ -56,22 +51,6 @@ Result<SpaceList> list_from(const Json& json, const std::string& target) {
   return list;
 }
 
-// Random search, to the end of the space.
-tune::Options everything(const RecordRequest& request, const space::Space& space, int version) {
-  tune::Options options;
-  options.trials = static_cast<int>(space::all_configs(space).size());
-  options.search = "random";
-  options.model = "none";
-  options.fresh = true;
-  options.transfer = false;
-  options.race_seconds = 0;
-  options.jobs = request.jobs;
-  options.cache_mode = request.list.cache_mode;
-  options.flavour = request.list.flavour;
-  options.codegen_version = version;
-  return options;
-}
-
 recorded::Recording blank(const SpaceList& list, int version) {
   recorded::Recording recording;
   recording.name = list.name;
@@ -82,18 +61,6 @@ recorded::Recording blank(const SpaceList& list, int version) {
   recording.flavour = list.flavour;
   recording.codegen_version = version;
   return recording;
-}
-
-// Their medians are durable before this returns; what was raced before is not raced again.
-Status race_fastest(const std::vector<store::Record>& records, const recorded::Recording& recording,
-                    measure::Measurer& measurer, store::Store& store,
-                    const std::function<void(double)>& progress,
-                    const std::function<bool()>& stop) {
-  const auto fastest = recorded::fastest(records, kRaced);
-  if (std::ranges::all_of(fastest, &store::Record::raced)) return {};
-  const auto results = LATHE_TRY(
-      recorded::race_all(fastest, measurer, cache_of(recording.cache_mode), progress, stop));
-  return results.empty() ? Status{} : store.set_race(results);
 }
 
 }  // namespace
@@ -112,57 +79,30 @@ Result<SpaceList> read_space_list(const std::string& path, const std::string& ta
 Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener,
                                    const std::function<bool()>& stop) {
   LATHE_TRY_STATUS(check_runs_here(request.list.target));
-  const int version = LATHE_TRY(codegen_version(request.list.target));
-  recorded::Recording recording = blank(request.list, version);
-  const space::Space& space = *recording.space;
-  tune::Options options = everything(request, space, version);
+  recorded::Recording recording =
+      blank(request.list, LATHE_TRY(codegen_version(request.list.target)));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   measure::Options measuring;
   measuring.jobs = request.jobs;
   measuring.cache = cache_of(request.list.cache_mode);
   const auto measurer =
-      LATHE_TRY(measure::make_measurer(space.program(), request.list.target, measuring));
-  recording.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.list.target));
+      LATHE_TRY(measure::make_measurer(recording.space->program(), recording.target, measuring));
+  recording.peak_flops = LATHE_TRY(peak_of(*store, *measurer, recording.target));
   RecordedSpace out;
-  out.summary = LATHE_TRY(tune::tune(
-      space, *measurer, *store, request.list.target, options,
+  out.summary = LATHE_TRY(recorded::record(
+      recording, {*measurer, measuring.cache, *store, request.jobs},
       [&](const tune::Progress& progress) { listener(progress, recording.peak_flops); }, stop));
   if (out.summary.interrupted) return out;
-
-  tune::Progress racing{.trials = options.trials,
-                        .failed = out.summary.failed,
-                        .wanted = options.trials,
-                        .main_failure = out.summary.main_failure,
-                        .best_seconds = out.summary.best_seconds(),
-                        .phase = "racing the fastest"};
-  const auto raced = [&](double share) {
-    racing.phase = fmt::format("racing the fastest, {:.0f} % done", 100 * share);
-    listener(racing, recording.peak_flops);
-  };
-  const auto records = LATHE_TRY(recorded::records_of(*store, out.summary.run, recording));
-  LATHE_TRY_STATUS(race_fastest(records, recording, *measurer, *store, raced, stop));
-  out.summary.interrupted = stop();
-  if (out.summary.interrupted) return out;
-  LATHE_TRY_STATUS(recorded::collect(
-      LATHE_TRY(recorded::records_of(*store, out.summary.run, recording)), recording));
   out.difficulty = recorded::difficulty_of(recording);
   LATHE_TRY_STATUS(recorded::save(recording, request.output));
   return out;
-}
-
-tune::Options replay_options(const recorded::Recording& recording, tune::Options options) {
-  options.machine = recording.machine;
-  options.codegen_version = recording.codegen_version;
-  options.cache_mode = recording.cache_mode;
-  options.flavour = recording.flavour;
-  return options;
 }
 
 Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::string& global_model,
                             const tune::Options& options, const TuneListener& listener,
                             const std::function<bool()>& stop) {
   const auto store = LATHE_TRY(store::open_in_memory());
-  tune::Options own = replay_options(recording, options);
+  tune::Options own = recorded::replay_options(recording, options);
   // what else comes with Lathe may change, a replay may not
   own.transfer = own.transfer && !global_model.empty();
   Tuned tuned;

@@ -1,4 +1,4 @@
-// Spaces small enough to be measured whole: recorded on a machine, replayed anywhere.
+// Spaces small enough to be measured whole: recorded on this machine, replayed anywhere.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 #include "api/tuning.h"
 #include "base/result.h"
-#include "tuner/recorded/difficulty.h"
-#include "tuner/recorded/recording.h"
+#include "research/recorded/difficulty.h"
+#include "research/recorded/recording.h"
 #include "tuner/space/space.h"
 
 namespace lathe::api {
@@ -44,8 +44,6 @@ struct RecordedSpace {
 Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener,
                                    const std::function<bool()>& stop);
 
-// `options` for a search on a recording: machine, code generator, cache and flavour are its own.
-tune::Options replay_options(const recorded::Recording& recording, tune::Options options);
 // Any search on a recording, with no hardware. Equal options and seed give the same trials and
 // results.
 Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::string& global_model,

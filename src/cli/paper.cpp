@@ -7,17 +7,21 @@
 #include <set>
 #include <thread>
 
-#include "api/paper/runs.h"
+#include "api/report/report.h"
+#include "api/schedules.h"
 #include "base/file.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/live_line.h"
-#include "cli/paper/live.h"
-#include "cli/paper/page.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
+#include "research/paper/live.h"
+#include "research/paper/page.h"
+#include "research/paper/picture.h"
+#include "research/paper/runs.h"
+#include "research/paper/summary.h"
 
 namespace lathe::cli {
 namespace {
@@ -58,6 +62,31 @@ class Line {
   LiveLine line_;
 };
 
+paper::LiveRun live_run(const report::RunReport& report) {
+  const store::Run& run = report.run;
+  paper::LiveRun live{run.id, run.search == "annealing" ? run.model : run.search, {}};
+  for (const report::Point& point : report.over_seconds) live.points.emplace_back(point.x, point.y);
+  return live;
+}
+
+// An error where no run can be drawn.
+Result<std::vector<paper::LiveWorkload>> live_workloads(const std::string& database) {
+  const auto store = LATHE_TRY(api::open_existing(database));
+  const auto report = LATHE_TRY(report::gather(*store));
+  std::vector<paper::LiveWorkload> out;
+  for (const report::Workload& workload : report.workloads) {
+    if (!workload.work.arithmetic) continue;
+    paper::LiveWorkload live{workload.title, workload.target, {}};
+    for (const report::RunReport& run : workload.runs) live.runs.push_back(live_run(run));
+    out.push_back(std::move(live));
+  }
+  if (out.empty())
+    return fail_at(
+        database, ErrorKind::kNotFound,
+        "it has no run whose speed is in GFLOP/s; tune some workload, or name another with --db");
+  return out;
+}
+
 class PaperRun {
  public:
   explicit PaperRun(const Flags& flags) : flags_(flags) {}
@@ -66,7 +95,7 @@ class PaperRun {
     const auto figures = LATHE_TRY(paper::figures_named(flags_.figure));
     LATHE_TRY_STATUS(make_folder());
     if (wants_live()) LATHE_TRY_STATUS(live());
-    const auto gnuplot = find_gnuplot();
+    const auto gnuplot = paper::find_gnuplot();
     if (gnuplot) gnuplot_ = *gnuplot;
     else note(gnuplot.error().text());
     if (live_) LATHE_TRY_STATUS(picture(live_->picture, paper::kLiveFigure));
@@ -116,14 +145,14 @@ class PaperRun {
 
   // What "all" cannot have is said, and left out.
   Status live() {
-    auto made = live_figure(flags_.database);
-    if (made) {
-      live_ = std::move(*made);
+    const auto workloads = live_workloads(flags_.database);
+    if (workloads) {
+      live_ = paper::live_figure(*workloads);
       return write_whole(file(std::string(paper::kLiveFigure) + ".csv"), live_->csv);
     }
-    if (flags_.figure != "all") return std::unexpected(made.error());
+    if (flags_.figure != "all") return std::unexpected(workloads.error());
     left_out_live_ = fmt::format("{} needs a database of live runs: {}", paper::kLiveFigure,
-                                 made.error().text());
+                                 workloads.error().text());
     note(left_out_live_);
     return {};
   }
@@ -155,10 +184,10 @@ class PaperRun {
     return sentences;
   }
 
-  Status picture(const Picture& picture, const std::string& name) {
+  Status picture(const paper::Picture& picture, const std::string& name) {
     if (gnuplot_.empty()) return {};
     pictures_.push_back(name);
-    return draw(picture, gnuplot_, file(name));
+    return paper::draw(picture, gnuplot_, file(name));
   }
 
   // Of all figures, and of what the rows hold for these very flags: pictures, numbers and words are
@@ -166,12 +195,13 @@ class PaperRun {
   Status page(const std::vector<paper::SpaceFile>& spaces, const paper::RawRows& rows) {
     const auto plans = LATHE_TRY(plans_of(LATHE_TRY(paper::figures_named("all")), spaces));
     for (const paper::Plan& plan : plans)
-      if (const Picture drawn = picture_of(plan, flags_.settings, rows); has_curves(drawn))
+      if (const paper::Picture drawn = paper::picture_of(plan, flags_.settings, rows);
+          has_curves(drawn))
         LATHE_TRY_STATUS(picture(drawn, plan.figure.name));
     std::error_code none;
     if (!live_ && std::filesystem::exists(file(std::string(paper::kLiveFigure) + ".svg"), none))
       pictures_.push_back(paper::kLiveFigure);
-    PaperInfo info{command(), folder().filename().string(), pictures_, {}};
+    paper::PageInfo info{command(), folder().filename().string(), pictures_, {}};
     if (std::ranges::count(pictures_, paper::kLiveFigure) > 0)
       info.live.push_back(
           fmt::format("Of the runs in a database, by `lathe paper {0} --db FILE`; the numbers are "
@@ -181,12 +211,12 @@ class PaperRun {
       info.live.push_back(left_out_live_.empty()
                               ? "Not made yet: `lathe paper fig10a --db FILE` makes it"
                               : left_out_live_);
-    return write_whole(page_path(), paper_page(plans, spaces, flags_.settings, rows, info));
+    return write_whole(page_path(), paper::page_text(plans, spaces, flags_.settings, rows, info));
   }
-  static bool has_curves(const Picture& picture) {
-    return std::ranges::any_of(picture.panels, [](const DrawnPanel& panel) {
-      return std::ranges::any_of(panel.curves,
-                                 [](const DrawnCurve& curve) { return !curve.steps.empty(); });
+  static bool has_curves(const paper::Picture& picture) {
+    return std::ranges::any_of(picture.panels, [](const paper::DrawnPanel& panel) {
+      return std::ranges::any_of(
+          panel.curves, [](const paper::DrawnCurve& curve) { return !curve.steps.empty(); });
     });
   }
   std::string command() const {
@@ -197,7 +227,7 @@ class PaperRun {
   }
 
   const Flags& flags_;
-  std::optional<LiveFigure> live_;
+  std::optional<paper::LiveFigure> live_;
   std::string left_out_live_, gnuplot_;
   std::vector<std::string> pictures_;  // drawn by this command, or, of live runs, by one before
 };

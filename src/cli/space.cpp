@@ -13,7 +13,7 @@
 #include "cli/progress_line.h"
 #include "cli/results.h"
 #include "compiler/te/work.h"
-#include "tuner/recorded/kernel_tuner.h"
+#include "research/recorded/kernel_tuner.h"
 
 namespace lathe::cli {
 namespace {

@@ -73,6 +73,18 @@ class Rules(unittest.TestCase):
         self.expect({"src/base/CMakeLists.txt": "lathe_room(base SOURCES a.cpp LINKS te USES spdlog::spdlog)"},
                     "room base of base/ may not link te of compiler/")
 
+    def test_research_stands_between_tuner_and_api(self):
+        def rooms(above, below):
+            return {"src/tuner/space/CMakeLists.txt": f"lathe_room(space SOURCES s.cpp {below})",
+                    "src/tuner/space/s.cpp": "",
+                    "src/research/paper/CMakeLists.txt": f"lathe_room(paper SOURCES p.cpp {above})",
+                    "src/research/paper/p.cpp": "",
+                    "src/api/CMakeLists.txt": "lathe_room(api SOURCES a.cpp)", "src/api/a.cpp": ""}
+
+        self.assertEqual(check(rooms("LINKS space", "")), [])
+        self.expect(rooms("LINKS api", ""), "paper of research/ may not link api of api/")
+        self.expect(rooms("", "LINKS paper"), "space of tuner/ may not link paper of research/")
+
     def test_tuner_and_graph_are_apart(self):
         self.expect({"src/tuner/space/CMakeLists.txt": "lathe_room(space SOURCES s.cpp)", "src/tuner/space/s.cpp": "",
                      "src/graph/CMakeLists.txt": "lathe_room(graph SOURCES g.cpp LINKS space)", "src/graph/g.cpp": ""},

@@ -75,6 +75,20 @@ TEST_F(Paper, WithoutGnuplotHasItsNumbers) {
   EXPECT_EQ(page().find("!["), std::string::npos);
 }
 
+TEST_F(Paper, TellsOfLiveRunsWithoutAnyRecording) {
+  ASSERT_EQ(lathe(with(with({"tune"}, workload_), {"--trials", "3", "--search", "random"})).code,
+            0);
+  const Outcome live = lathe({"paper", "fig10a", "--spaces", folder_.at("none"), "-o", out_});
+  EXPECT_EQ(live.code, 0) << live.error;
+  EXPECT_EQ(live.out, out_ + "/fig10a.csv\n");
+  const std::string rows = content(out_ + "/fig10a.csv");
+  EXPECT_TRUE(
+      rows.starts_with("workload,target,run,search,seconds,gflops\n"
+                       "\"C[i,j] = sum(k) A[k,i] * B[k,j]\",\"cpu:"))
+      << rows;
+  EXPECT_NE(rows.find("\",1,random,"), std::string::npos) << rows;
+}
+
 TEST_F(Paper, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(paper("fig3").code, 2);
   EXPECT_EQ(paper("fig3").error,

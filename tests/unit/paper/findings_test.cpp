@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/paper/findings.h"
+#include "research/paper/findings.h"
 
 namespace lathe::paper {
 namespace {

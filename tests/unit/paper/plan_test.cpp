@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/paper/plan.h"
+#include "research/paper/plan.h"
 #include "support/temporary_folder.h"
 
 namespace lathe::paper {

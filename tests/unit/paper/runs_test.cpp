@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/paper/runs.h"
 #include "base/file.h"
+#include "research/paper/runs.h"
 #include "support/temporary_folder.h"
 
 namespace lathe::paper {

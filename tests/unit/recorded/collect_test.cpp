@@ -1,10 +1,10 @@
-#include "tuner/recorded/collect.h"
+#include "research/recorded/collect.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "tuner/recorded/difficulty.h"
+#include "research/recorded/difficulty.h"
 #include "unit/recorded/made_up.h"
 
 namespace lathe::recorded {

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
+#include "research/recorded/recording.h"
 #include "support/targets.h"
 #include "support/temporary_folder.h"
-#include "tuner/recorded/recording.h"
 #include "tuner/space/restriction.h"
 
 namespace lathe::recorded {

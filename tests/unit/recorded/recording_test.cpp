@@ -1,12 +1,12 @@
-#include "tuner/recorded/recording.h"
+#include "research/recorded/recording.h"
 
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "research/recorded/compression.h"
+#include "research/recorded/difficulty.h"
+#include "research/recorded/kernel_tuner.h"
 #include "tuner/feature/feature.h"
-#include "tuner/recorded/compression.h"
-#include "tuner/recorded/difficulty.h"
-#include "tuner/recorded/kernel_tuner.h"
 #include "unit/recorded/made_up.h"
 
 namespace lathe::recorded {

@@ -1,4 +1,4 @@
-#include "tuner/recorded/replay.h"
+#include "research/recorded/replay.h"
 
 #include <gtest/gtest.h>
 
@@ -19,12 +19,11 @@ Ran run(const Recording& recording, tune::Options options, const std::string& se
         const std::string& model) {
   options.search = search;
   options.model = model;
-  options.machine = recording.machine;
-  options.codegen_version = recording.codegen_version;
   options.jobs = 1;
   const auto store = std::move(*store::open_in_memory());
   const auto measurer = make_replay(recording);
-  auto summary = tune::tune(*recording.space, *measurer, *store, recording.target, options, {}, {});
+  auto summary = tune::tune(*recording.space, *measurer, *store, recording.target,
+                            replay_options(recording, options), {}, {});
   EXPECT_TRUE(summary) << summary.error().text();
   Ran ran{std::move(*summary), {}};
   EXPECT_TRUE(store->each({}, [&](const store::Record& record) {

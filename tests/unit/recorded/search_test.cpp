@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/statistics.h"
-#include "tuner/recorded/difficulty.h"
-#include "tuner/recorded/replay.h"
+#include "research/recorded/difficulty.h"
+#include "research/recorded/replay.h"
 #include "tuner/tune/tune.h"
 #include "unit/recorded/made_up.h"
 
@@ -29,8 +29,6 @@ class SearchTest : public testing::TestWithParam<const char*> {
     options.seed = seed;
     options.jobs = 1;
     options.race_seconds = 0;
-    options.machine = recording.machine;
-    options.codegen_version = recording.codegen_version;
     options.exploration.chains = 32;
     options.exploration.steps = 60;
     const auto store = std::move(*store::open_in_memory());
@@ -40,8 +38,8 @@ class SearchTest : public testing::TestWithParam<const char*> {
       const auto best = store->best({});
       return best && *best && recording.best_seconds() >= 0.95 * (**best).seconds;
     };
-    const auto summary =
-        tune::tune(*recording.space, *measurer, *store, recording.target, options, {}, found);
+    const auto summary = tune::tune(*recording.space, *measurer, *store, recording.target,
+                                    replay_options(recording, options), {}, found);
     EXPECT_TRUE(summary) << summary.error().text();
     return summary->trials;
   }

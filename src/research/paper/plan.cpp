@@ -1,0 +1,183 @@
+#include "research/paper/plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "tuner/feature/version.h"
+#include "tuner/learn/global.h"
+#include "tuner/treegru/trainer.h"
+
+namespace lathe::paper {
+namespace {
+
+constexpr const char* kEnding = ".json.zst";
+
+using Spaces = std::vector<const SpaceFile*>;
+
+std::string target_of(const SpaceFile& space) {
+  return learn::target_class(space.recording.target);
+}
+
+Spaces named(const Spaces& among, const std::vector<std::string>& names) {
+  Spaces out;
+  for (const SpaceFile* space : among)
+    if (names.empty() || std::ranges::count(names, space->recording.name) > 0) out.push_back(space);
+  return out;
+}
+
+// What Algorithm 1 is told for this cell.
+std::string settings_hash(const Cell& cell, const Settings& settings) {
+  const tune::Options& o = cell.arm.options;
+  const search::Options& e = o.exploration;
+  Json told = {experiment::version_of(cell.arm),
+               feature::kVersion,
+               o.batch,
+               o.first_batch,
+               o.search,
+               o.model,
+               o.acquisition,
+               o.default_first,
+               o.prior,
+               o.features,
+               o.global_trials,
+               e.chains,
+               e.steps,
+               e.epsilon,
+               e.lambda,
+               e.alpha,
+               e.temperature,
+               e.patience,
+               e.elite,
+               cell.arm.measurements_a_trial};
+  if (!cell.sources.empty()) told.push_back(settings.rows_a_source);
+  for (const SpaceFile* source : cell.sources) told.push_back(source->hash);
+  return hex(hash_of(told.dump()));
+}
+
+class Planner {
+ public:
+  Planner(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings)
+      : settings_(settings) {
+    plan_.figure = figure;
+    const std::string usual = usual_target(spaces);
+    for (const SpaceFile& space : spaces)
+      (target_of(space) == usual ? here_ : elsewhere_).push_back(&space);
+  }
+
+  Result<Plan> plan() {
+    for (const Setting& setting : plan_.figure.settings) LATHE_TRY_STATUS(add(setting));
+    return plan_;
+  }
+
+ private:
+  Status add(const Setting& setting) {
+    const Spaces& teachers = setting.other_target ? elsewhere_ : here_;
+    const std::string second = setting.other_target ? " on a second target" : "";
+    const Spaces& home = setting.on_other_target ? elsewhere_ : here_;
+    const Spaces targets = named(home, setting.targets);
+    const Spaces sources = setting.sources.empty() ? Spaces{} : named(teachers, setting.sources);
+    if (targets.empty() && setting.targets.empty())
+      return leave_out(setting, "a recording of another target");
+    if (targets.empty())
+      return leave_out(setting,
+                       fmt::format("a recording of {}", fmt::join(setting.targets, " or ")));
+    if (!setting.sources.empty() && sources.empty())
+      return leave_out(setting, fmt::format("a recording of {}{} to learn from",
+                                            fmt::join(setting.sources, " or "), second));
+    miss(setting, setting.targets, home, "");
+    miss(setting, setting.sources, teachers, second + " to learn from");
+    Group group{setting, {}};
+    for (const SpaceFile* target : targets)
+      group.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));
+    plan_.groups.push_back(std::move(group));
+    return {};
+  }
+
+  std::string name_of(const Setting& setting) const {
+    return plan_.figure.name + (setting.title.empty() ? "" : ", " + setting.title + ",");
+  }
+  Status leave_out(const Setting& setting, const std::string& missing) {
+    plan_.left_out.push_back(
+        fmt::format("{} needs {}, made with lathe space record", name_of(setting), missing));
+    return {};
+  }
+  // What a figure does without.
+  void miss(const Setting& setting, const std::vector<std::string>& wanted, const Spaces& among,
+            const std::string& what_for) {
+    std::vector<std::string> missing;
+    for (const std::string& name : wanted)
+      if (named(among, {name}).empty()) missing.push_back(name);
+    if (!missing.empty())
+      plan_.left_out.push_back(fmt::format("{} does without {}{}: no recording", name_of(setting),
+                                           fmt::join(missing, ", "), what_for));
+  }
+
+  Result<Panel> panel(const Setting& setting, const SpaceFile& target, const Spaces& sources) {
+    Panel panel{setting.title.empty() ? target.recording.name
+                                      : fmt::format("{}: {}", target.recording.name, setting.title),
+                &target,
+                {}};
+    for (const Series& series : setting.series) {
+      Cell cell{.space = &target,
+                .arm = LATHE_TRY(experiment::arm_named(series.arm)),
+                .label = series.label,
+                .seeds = settings_.seeds};
+      if (cell.arm.transfers) cell.sources = sources;
+      if (tune::learns_from_trees(cell.arm.options)) as_treegru(cell);
+      cell.settings = settings_hash(cell, settings_);
+      if (cell.seeds > 0) panel.cells.push_back(std::move(cell));
+    }
+    return panel;
+  }
+
+  void as_treegru(Cell& cell) {
+    cell.seeds = std::min(settings_.treegru_seeds, settings_.seeds);
+    const auto able = treegru::check_trainer();
+    cell.can_run = able.has_value();
+    if (!able && cell.seeds > 0) plan_.cannot_run = able.error().text();
+  }
+
+  const Settings settings_;
+  Spaces here_, elsewhere_;
+  Plan plan_;
+};
+
+}  // namespace
+
+std::string usual_target(const std::vector<SpaceFile>& spaces) {
+  std::map<std::string, int> count;
+  std::string most;
+  for (const SpaceFile& space : spaces) ++count[target_of(space)];
+  for (const SpaceFile& space : spaces)  // the first of equals
+    if (count[target_of(space)] > count[most]) most = target_of(space);
+  return most;
+}
+
+Result<std::vector<SpaceFile>> spaces_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, none))
+    if (entry.path().string().ends_with(kEnding)) files.push_back(entry.path().string());
+  if (files.empty())
+    return fail_at(
+        folder, ErrorKind::kNotFound,
+        "there are no recordings here; make some with lathe space record, or name their folder");
+  std::ranges::sort(files);
+  std::vector<SpaceFile> spaces;
+  for (const std::string& file : files)
+    spaces.push_back({hex(hash_of(LATHE_TRY(read_file(file)))), LATHE_TRY(recorded::load(file))});
+  return spaces;
+}
+
+Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces,
+                      const Settings& settings) {
+  return Planner(figure, spaces, settings).plan();
+}
+
+}  // namespace lathe::paper

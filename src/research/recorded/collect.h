@@ -1,0 +1,34 @@
+// From records of a run that measured every configuration of a space to a recording.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "research/recorded/recording.h"
+#include "tuner/measure/measure.h"
+#include "tuner/store/store.h"
+
+namespace lathe::recorded {
+
+// Those records of the run whose times compare with each other: of `recording`'s machine and code
+// generator; one a configuration, in the order of all_configs(). The error says how many
+// configurations have none.
+Result<std::vector<store::Record>> records_of(store::Store& store, std::int64_t run,
+                                              const Recording& recording);
+
+// The fastest `count` by measured time, fastest first; fewer where fewer worked.
+std::vector<store::Record> fastest(std::vector<store::Record> records, int count);
+
+// Races them again and again in groups drawn anew, so that a disturbance hits none of them alone;
+// the median over the races of each, infinity where it failed in most. Stops early, with no
+// results, when `stop` says so. `progress` hears the finished share.
+Result<std::vector<store::RaceResult>> race_all(const std::vector<store::Record>& records,
+                                                measure::Measurer& measurer,
+                                                measure::CacheMode cache,
+                                                const std::function<void(double)>& progress,
+                                                const std::function<bool()>& stop);
+
+// Fills `recording` with the trials that the records tell of.
+Status collect(const std::vector<store::Record>& records, Recording& recording);
+
+}  // namespace lathe::recorded

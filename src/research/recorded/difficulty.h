@@ -1,0 +1,25 @@
+// How hard a recorded space is: what random search needs, worked out, not simulated.
+#pragma once
+
+#include "research/recorded/recording.h"
+
+namespace lathe::recorded {
+
+struct Difficulty {
+  int configs = 0, worked = 0, raced = 0;
+  int within_5 = 0, within_1 = 0;  // configurations within so many percent of the best
+  // median of random search without repetition to the first of those
+  int random_trials_95 = 0, random_trials_99 = 0;
+  // The analytic default, which is known before anything is measured: its speed as a share of the
+  // best (0: it failed), and its place among all, the fastest being 1.
+  double default_share = 0;
+  int default_place = 0;
+};
+
+Difficulty difficulty_of(const Recording& recording);
+
+// The smallest number of draws, without repetition, after which one of `good` among `all` came up
+// with probability 1/2.
+int median_draws(int all, int good);
+
+}  // namespace lathe::recorded

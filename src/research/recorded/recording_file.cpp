@@ -1,0 +1,171 @@
+// The recording's JSON. Times have six digits: more than they were measured to.
+#include <cmath>
+#include <cstdlib>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "compiler/te/parse.h"
+#include "research/recorded/compression.h"
+#include "research/recorded/recording.h"
+#include "tuner/space/frozen.h"
+
+namespace lathe::recorded {
+namespace {
+
+constexpr const char* kMark = "lathe_recording";  // its value is the format's version
+constexpr int kFormat = 1;
+constexpr std::size_t kLargest = std::size_t{256} << 20;  // bytes of JSON
+
+Json rounded(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+Json to_json(const Target& target) {
+  const CpuTarget& cpu = target.as_cpu();
+  return {{"text", target.text()},
+          {"vector_bits", cpu.vector_bits},
+          {"vector_registers", cpu.vector_registers},
+          {"fma", cpu.has_fma},
+          {"f16c", cpu.has_f16c},
+          {"avx512_masks", cpu.has_avx512_masks}};
+}
+Result<Target> target_from(const Json& json) {
+  Target target = LATHE_TRY(parse_target(LATHE_TRY(json_string(json, "text"))));
+  CpuTarget& cpu = target.as_cpu();
+  cpu.vector_bits = static_cast<int>(LATHE_TRY(json_int(json, "vector_bits")));
+  cpu.vector_registers = static_cast<int>(LATHE_TRY(json_int(json, "vector_registers")));
+  cpu.has_fma = LATHE_TRY(json_bool(json, "fma"));
+  cpu.has_f16c = LATHE_TRY(json_bool(json, "f16c"));
+  cpu.has_avx512_masks = LATHE_TRY(json_bool(json, "avx512_masks"));
+  return target;
+}
+
+Json to_json(const Fingerprint& machine) {
+  const CpuFingerprint& cpu = machine.as_cpu();
+  return {{"cpu_name", cpu.cpu_name}, {"family", cpu.family},       {"model", cpu.model},
+          {"stepping", cpu.stepping}, {"l1d_bytes", cpu.l1d_bytes}, {"l2_bytes", cpu.l2_bytes},
+          {"l3_bytes", cpu.l3_bytes}, {"cores", cpu.cores}};
+}
+Result<Fingerprint> machine_from(const Json& json) {
+  const auto number = [&](const char* member) { return json_int(json, member); };
+  return Fingerprint{CpuFingerprint{.cpu_name = LATHE_TRY(json_string(json, "cpu_name")),
+                                    .family = static_cast<int>(LATHE_TRY(number("family"))),
+                                    .model = static_cast<int>(LATHE_TRY(number("model"))),
+                                    .stepping = static_cast<int>(LATHE_TRY(number("stepping"))),
+                                    .l1d_bytes = LATHE_TRY(number("l1d_bytes")),
+                                    .l2_bytes = LATHE_TRY(number("l2_bytes")),
+                                    .l3_bytes = LATHE_TRY(number("l3_bytes")),
+                                    .cores = static_cast<int>(LATHE_TRY(number("cores")))}};
+}
+
+// Columns, each with an entry a configuration: they compress better than rows.
+Json trials_json(const std::vector<Trial>& trials) {
+  Json seconds = Json::array(), spread = Json::array(), raced = Json::array(),
+       dropped = Json::array(), failure = Json::array();
+  for (const Trial& trial : trials) {
+    seconds.push_back(rounded(trial.seconds));
+    spread.push_back(std::round(trial.spread * 1e4) / 1e4);
+    raced.push_back(rounded(trial.raced_seconds));
+    dropped.push_back(trial.dropped_early ? 1 : 0);
+    failure.push_back(trial.failure);
+  }
+  return {{"seconds", std::move(seconds)},
+          {"raced_seconds", std::move(raced)},
+          {"spread", std::move(spread)},
+          {"dropped_early", std::move(dropped)},
+          {"failure", std::move(failure)}};
+}
+
+// null is infinity, in times alone.
+Result<std::vector<double>> column(const Json& json, const char* name) {
+  std::vector<double> out;
+  for (const Json& value : LATHE_TRY(json_array(json, name))) {
+    if (!value.is_number() && !value.is_null())
+      return fail(ErrorKind::kDataLoss, "\"{}\" has an entry that is no number", name);
+    out.push_back(value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>());
+  }
+  return out;
+}
+
+Result<std::vector<Trial>> trials_from(const Json& json) {
+  const auto seconds = LATHE_TRY(column(json, "seconds")),
+             raced = LATHE_TRY(column(json, "raced_seconds")),
+             spread = LATHE_TRY(column(json, "spread")),
+             dropped = LATHE_TRY(column(json, "dropped_early")),
+             failure = LATHE_TRY(column(json, "failure"));
+  std::vector<Trial> trials(seconds.size());
+  for (const auto* other : {&raced, &spread, &dropped, &failure})
+    if (other->size() != trials.size())
+      return fail(ErrorKind::kDataLoss, "its columns are not equally long");
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    trials[i] = {seconds[i], raced[i], spread[i], dropped[i] != 0,
+                 failure[i] >= 0 && failure[i] < 1e6 ? static_cast<int>(failure[i]) : -1};
+  return trials;
+}
+
+Json to_json(const Recording& r) {
+  Json failures = Json::array();
+  for (const Failure& failure : r.failures)
+    failures.push_back({{"kind", failure.kind}, {"message", failure.message}});
+  return {{kMark, kFormat},
+          {"name", r.name},
+          {"workload", te::workload_key(r.space->program())},
+          {"target", to_json(r.target)},
+          {"cache", r.cache_mode},
+          {"machine", to_json(r.machine)},
+          {"codegen_version", r.codegen_version},
+          {"peak_flops", rounded(r.peak_flops)},
+          {"flavour", space::name_of(r.flavour)},
+          {"space", space::freeze(*r.space)},
+          {"failures", std::move(failures)},
+          {"trials", trials_json(r.trials())}};
+}
+
+Result<Recording> recording_from(const Json& json) {
+  const auto format = json_int(json, kMark);
+  if (!format)
+    return fail(ErrorKind::kDataLoss, "this is no recording; lathe space record makes one");
+  if (*format != kFormat)
+    return fail(ErrorKind::kDataLoss, "the recording is of format {}, this Lathe reads format {}",
+                *format, kFormat);
+  Recording r;
+  r.name = LATHE_TRY(json_string(json, "name"));
+  r.target = LATHE_TRY(target_from(LATHE_TRY(json_member(json, "target"))));
+  r.cache_mode = LATHE_TRY(json_string(json, "cache"));
+  r.machine = LATHE_TRY(machine_from(LATHE_TRY(json_member(json, "machine"))));
+  r.codegen_version = static_cast<int>(LATHE_TRY(json_int(json, "codegen_version")));
+  r.peak_flops = LATHE_TRY(json_number(json, "peak_flops"));
+  r.flavour = LATHE_TRY(space::flavour_named(LATHE_TRY(json_string(json, "flavour"))));
+  for (const Json& failure : LATHE_TRY(json_array(json, "failures")))
+    r.failures.push_back(
+        {LATHE_TRY(json_string(failure, "kind")), LATHE_TRY(json_string(failure, "message"))});
+  const te::Program program =
+      LATHE_TRY(te::parse_program(LATHE_TRY(json_string(json, "workload"))));
+  r.space = LATHE_TRY(space::thaw(program, LATHE_TRY(json_member(json, "space"))));
+  LATHE_TRY_STATUS(r.set_trials(LATHE_TRY(trials_from(LATHE_TRY(json_member(json, "trials"))))));
+  return r;
+}
+
+Result<Recording> read(const std::string& path) {
+  const std::string text = LATHE_TRY(decompress(LATHE_TRY(read_file(path)), kLargest));
+  return recording_from(LATHE_TRY(parse_json(text)));
+}
+
+}  // namespace
+
+Status save(const Recording& recording, const std::string& path) {
+  return write_whole(path, compress(to_json(recording).dump()));
+}
+
+Result<Recording> load(const std::string& path) {
+  auto recording = read(path);
+  if (recording) return recording;
+  Error& error = recording.error();
+  error.place = path;
+  // nobody wrote it by hand
+  if (error.kind == ErrorKind::kInvalidArgument) error.kind = ErrorKind::kDataLoss;
+  return recording;
+}
+
+}  // namespace lathe::recorded
