@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
 class App;
 }
 
@@ -46,7 +46,7 @@ class FlagSet {
               const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
   // Heard of where it is given. A footer says what they mean.
-  void on_text(const std::string& name, std::function<void(const std::string&)> hear);
+  void on_text(const std::string& name, const std::function<void(const std::string&)>& hear);
   void on_flag(const std::string& name, std::function<void()> hear);
   // Given beside any of `others`, it is refused.
   void contradict(const std::string& name, const std::vector<std::string>& others);

@@ -30,7 +30,7 @@ class Bounds {
   bool jumps() const { return jumps_; }
 
   // Where an error of an integer may wrap it around, anything is possible.
-  static ir::Expr wrapped(const ir::Expr& value, ir::Expr bound, Dtype dtype);
+  static ir::Expr wrapped(const ir::Expr& value, const ir::Expr& bound, Dtype dtype);
 
  private:
   // Of a bool: whether it may be either. Null: it may not.

@@ -47,8 +47,8 @@ class Helper {
   // the process running only if it sent that error itself. `seconds` is what a process needs that
   // has a processor to itself: one that got less than half of one is given up to four times as
   // long.
-  void request(std::uint32_t type, std::string body, std::vector<int> fds, double seconds,
-               Continue then);
+  void request(std::uint32_t type, const std::string& body, const std::vector<int>& fds,
+               double seconds, Continue then);
   // The descriptor is readable, or the deadline has passed.
   void on_event();
 

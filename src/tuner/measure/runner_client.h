@@ -28,12 +28,12 @@ class RunnerClient {
 
   // Each is one candidate's and ends in one call of `then`. A candidate that is not held any more
   // is loaded again.
-  void load(std::int64_t id, const Built& built, double seconds, Then<runner::Loaded> then);
+  void load(std::int64_t id, const Built& built, double seconds, const Then<runner::Loaded>& then);
   void visit(const Built& built, const runner::Visit& visit, double seconds,
-             Then<runner::Visited> then);
+             const Then<runner::Visited>& then);
   // How often and how is `how`'s; its tensors are the program's.
   void execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs,
-               runner::Execute how, double seconds, Then<runner::Executed> then);
+               runner::Execute how, double seconds, const Then<runner::Executed>& then);
   // The candidate is final: its memory is free for others.
   void forget(std::int64_t id);
 

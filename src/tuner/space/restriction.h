@@ -14,6 +14,7 @@ namespace lathe::space {
 // "tile.v": [1, 2], "prefetch": 0}. A single value settles a knob: it is none of the new space's.
 // The default is the old one's, or, where that is not kept, what is nearest to it. The error names
 // the knob and its values.
-Result<std::unique_ptr<Space>> restrict_space(std::shared_ptr<const Space> space, const Json& kept);
+Result<std::unique_ptr<Space>> restrict_space(const std::shared_ptr<const Space>& space,
+                                              const Json& kept);
 
 }  // namespace lathe::space
