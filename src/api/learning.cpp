@@ -99,7 +99,7 @@ Result<model::Objective> needed_objective(const tune::Options& options) {
 
 Result<model::GlobalModel> fitting(const std::string& path, const std::string& target_class,
                                    const tune::Options& options) {
-  const auto global = LATHE_TRY(read_global(path));
+  auto global = LATHE_TRY(read_global(path));
   auto fits = model::check_fit(global, tune::features_of(options),
                                LATHE_TRY(needed_objective(options)), target_class);
   if (fits) return global;

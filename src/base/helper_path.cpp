@@ -51,7 +51,7 @@ std::vector<std::string> folders() {
 Result<std::string> find_helper(std::string_view name) {
   std::string looked;
   for (const auto& folder : folders()) {
-    const std::string path = (fs::path(folder) / name).string();
+    std::string path = (fs::path(folder) / name).string();
     if (::access(path.c_str(), X_OK) == 0) return path;
     looked += (looked.empty() ? "" : ", ") + folder;
   }

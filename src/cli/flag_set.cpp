@@ -150,8 +150,9 @@ void FlagSet::contradict(const std::string& name, const std::vector<std::string>
     command_.get_option(name)->excludes(command_.get_option(other));
 }
 
-void FlagSet::on_text(const std::string& name, std::function<void(const std::string&)> hear) {
-  once(command_.add_option_function<std::string>(name, std::move(hear))).group("");
+void FlagSet::on_text(const std::string& name,
+                      const std::function<void(const std::string&)>& hear) {
+  once(command_.add_option_function<std::string>(name, hear)).group("");
 }
 
 void FlagSet::on_flag(const std::string& name, std::function<void()> hear) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
 class App;
 }
 
@@ -45,7 +45,7 @@ class FlagSet {
               const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
   // Calls `hear` where the flag is given. A footer tells what the flags mean.
-  void on_text(const std::string& name, std::function<void(const std::string&)> hear);
+  void on_text(const std::string& name, const std::function<void(const std::string&)>& hear);
   void on_flag(const std::string& name, std::function<void()> hear);
   // Refuses this flag where any of `others` is given too.
   void contradict(const std::string& name, const std::vector<std::string>& others);

@@ -70,16 +70,16 @@ Result<int> train(Flags& flags) {
   return kDone;
 }
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 Json quality_json(const model::Quality& q, bool regression) {
-  Json json = {{"pairwise_accuracy", number(q.pairwise_accuracy)},
-               {"pairwise_accuracy_fastest_tenth", number(q.fast_pairwise_accuracy)},
-               {"rank_correlation", number(q.spearman)},
-               {"recall_at_8", number(q.top_8_recall)},
-               {"peak_at_1", number(q.top_1_peak)},
-               {"peak_at_5", number(q.top_5_peak)}};
-  if (regression) json["rmse"] = number(q.rmse);
+  Json json = {{"pairwise_accuracy", finite(q.pairwise_accuracy)},
+               {"pairwise_accuracy_fastest_tenth", finite(q.fast_pairwise_accuracy)},
+               {"rank_correlation", finite(q.spearman)},
+               {"recall_at_8", finite(q.top_8_recall)},
+               {"peak_at_1", finite(q.top_1_peak)},
+               {"peak_at_5", finite(q.top_5_peak)}};
+  if (regression) json["rmse"] = finite(q.rmse);
   return json;
 }
 

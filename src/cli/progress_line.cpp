@@ -1,6 +1,7 @@
 #include "cli/progress_line.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -36,7 +37,7 @@ std::string in_short(const std::string& failure, bool by_kind) {
   return most.substr(0, space) + "...";
 }
 
-std::string text_of(const tune::Progress& p, const Subject& subject, double peak, Detail detail) {
+std::string line_text(const tune::Progress& p, const Subject& subject, double peak, Detail detail) {
   const bool words = detail >= kBriefReason;
   // A run may already have more trials than this command asked for.
   std::string text = p.trials > p.wanted ? fmt::format("{} trials", p.trials)
@@ -60,7 +61,7 @@ std::string text_of(const tune::Progress& p, const Subject& subject, double peak
 }  // namespace
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::clamp(seconds, 0.0, 3.6e6) + 0.5);
+  const auto whole = std::llround(std::clamp(seconds, 0.0, 3.6e6));
   if (whole >= 3600)
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
@@ -82,10 +83,10 @@ std::string progress_text(const tune::Progress& p, const Subject& subject, doubl
   // is left out.
   for (const std::string& begin : {label, std::string()})
     for (const Detail detail : {kAll, kBriefReason, kPhase, kNoPhase, kShort}) {
-      const std::string text = begin + text_of(p, subject, peak, detail);
+      const std::string text = begin + line_text(p, subject, peak, detail);
       if (cut(text, columns) == text) return text;
     }
-  std::string text = text_of(p, subject, peak, kShort);
+  std::string text = line_text(p, subject, peak, kShort);
   for (auto bar = text.rfind(" | "); bar != std::string::npos && cut(text, columns) != text;
        bar = text.rfind(" | "))
     text.resize(bar);

@@ -123,13 +123,13 @@ Json short_json(const store::Record& r, double flops) {
 
 namespace {
 
-std::string text_of(const api::Origin& origin) {
+std::string origin_text(const api::Origin& origin) {
   return fmt::format("{} of {}{}", counted(origin.records, "trial"),
                      counted(origin.workloads, "other workload"),
                      origin.shipped ? ", which came with Lathe" : "");
 }
 
-Json to_json(const api::Origin& origin) {
+Json origin_json(const api::Origin& origin) {
   return {
       {"records", origin.records}, {"workloads", origin.workloads}, {"shipped", origin.shipped}};
 }
@@ -139,7 +139,7 @@ Json to_json(const api::Origin& origin) {
 Json to_json(const api::Predicted& predicted) {
   return {{"trials", 0},
           {"failed", 0},
-          {"transfer", to_json(predicted.origin)},
+          {"transfer", origin_json(predicted.origin)},
           {"best",
            {{"predicted", true},
             {"config", predicted.config},
@@ -149,7 +149,7 @@ Json to_json(const api::Predicted& predicted) {
 std::string text_of(const api::Predicted& predicted) {
   return fmt::format(
       "chosen by the analytic model{}; nothing was measured\nschedule: {}\n",
-      predicted.origin.records == 0 ? "" : " and a model of " + text_of(predicted.origin),
+      predicted.origin.records == 0 ? "" : " and a model of " + origin_text(predicted.origin),
       predicted.text);
 }
 
@@ -172,7 +172,7 @@ Json to_json(const api::Tuned& tuned) {
   json["race"] = nullptr;
   if (s.race && !tuned.replayed)
     json["race"] = {{"disturbed", s.race->disturbed}, {"speed", s.race->speed}};
-  json["transfer"] = to_json(tuned.origin);
+  json["transfer"] = origin_json(tuned.origin);
   if (!tuned.replayed) {
     json["spent"] = {{"build", s.spent.build},
                      {"run", s.spent.run},
@@ -223,7 +223,7 @@ std::string text_of(const api::Tuned& tuned) {
   else if (s.exhausted) out += "; the space has no more";
   out += "\n";
   if (tuned.origin.records > 0)
-    out += fmt::format("the model began from {}\n", text_of(tuned.origin));
+    out += fmt::format("the model began from {}\n", origin_text(tuned.origin));
   if (s.failed > 0) out += fmt::format("main failure: {}\n", s.main_failure);
   if (s.wrong > 0)
     out += fmt::format(

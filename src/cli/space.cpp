@@ -36,7 +36,7 @@ Json to_json(const recorded::Difficulty& d) {
           {"default_place", d.default_place}};
 }
 
-std::string text_of(const recorded::Difficulty& d) {
+std::string difficulty_text(const recorded::Difficulty& d) {
   return fmt::format(
       "{}, {} worked, the fastest {} raced again\n"
       "{} within 5 % of the best, {} within 1 %: random search needs {} and {} trials in the "
@@ -91,7 +91,7 @@ Result<int> record(const Flags& flags) {
                              {"wrong", summary.wrong},
                              {"resumed", summary.resumed},
                              {"difficulty", to_json(recorded->difficulty)}}));
-  else fmt::print("{}: {}", flags.output, text_of(recorded->difficulty));
+  else fmt::print("{}: {}", flags.output, difficulty_text(recorded->difficulty));
   return kDone;
 }
 
@@ -156,7 +156,7 @@ Result<int> show(const Flags& flags) {
   }
   fmt::print("{}: {} on {}\nrecorded on {}\n{}", recording.name,
              te::workload_key(recording.space->program()), recording.target.text(),
-             recording.machine.text(), text_of(difficulty));
+             recording.machine.text(), difficulty_text(difficulty));
   fmt::print(
       "{}: {}\n",
       std::isfinite(seconds) ? time_text(seconds) + ", " + rate_text(flops, seconds) : "failed",

@@ -53,7 +53,7 @@ std::optional<Iterators> random_along(const te::Program& program, const ir::Expr
                                                              : std::nullopt;
   const auto* n = std::get_if<ir::Binary>(&e->value);
   if (!n) return std::nullopt;
-  const auto a = random_along(program, n->a), b = random_along(program, n->b);
+  auto a = random_along(program, n->a), b = random_along(program, n->b);
   switch (n->op) {
     case ir::BinaryOp::kAdd:
     case ir::BinaryOp::kSub:

@@ -84,7 +84,7 @@ class Resolver {
   }
 
   Result<ir::Affine> affine(const ExprSyntax& e) {
-    const ir::Affine out = LATHE_TRY(affine_of(e));
+    ir::Affine out = LATHE_TRY(affine_of(e));
     const auto too_large = [](std::int64_t v) { return v > kMaxElements || v < -kMaxElements; };
     if (too_large(out.offset) ||
         std::ranges::any_of(out.terms, [&](const ir::AffineTerm& t) { return too_large(t.coef); }))

@@ -156,7 +156,7 @@ Result<std::string> find_gnuplot() {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (const std::string file = folder + "/gnuplot"; access(file.c_str(), X_OK) == 0) return file;
+    if (std::string file = folder + "/gnuplot"; access(file.c_str(), X_OK) == 0) return file;
   return fail(ErrorKind::kNotFound,
               "gnuplot is not in PATH, so no pictures are drawn; install Debian's gnuplot-nox, as "
               "scripts/install --paper does");

@@ -113,8 +113,8 @@ std::int64_t present() {
 bool check_cpu(std::int64_t needed, Message& message) {
   const std::int64_t absent = needed & ~present();
   if (absent == 0) return true;
-  static const char* const kNames[] = {"AVX",  "AVX2",     "FMA",
-                                       "F16C", "AVX-512F", "AVX-512VL, BW and DQ"};
+  static constexpr const char* kNames[] = {"AVX",  "AVX2",     "FMA",
+                                           "F16C", "AVX-512F", "AVX-512VL, BW and DQ"};
   int first = 0;
   while ((absent >> first & 1) == 0) ++first;
   message.clear();

@@ -108,7 +108,7 @@ Expr Bounds::bound(const Expr& e) {
   return nullptr;
 }
 
-Expr Bounds::wrapped(const Expr& value, Expr bound, Dtype dtype) {
+Expr Bounds::wrapped(const Expr& value, const Expr& bound, Dtype dtype) {
   if (!bound) return nullptr;
   const auto [low, high] = ends_of(dtype);
   const Expr middle = minus(ir::cast(value, Dtype::kF64), number((low + high) / 2));
@@ -117,7 +117,7 @@ Expr Bounds::wrapped(const Expr& value, Expr bound, Dtype dtype) {
 }
 
 Expr Bounds::bound_of(const Expr& e, const ir::Unary& n) {
-  const Expr d = bound(n.x);
+  Expr d = bound(n.x);
   if (!is_float(e->dtype)) return wrapped(value(e), d, e->dtype);
   const Expr x = value(n.x), f = value(e);
   const auto function = [&](Expr moved) {
@@ -228,7 +228,7 @@ Expr Bounds::bound_of(const Expr& e, const ir::Cast& n) {
   if (from == Dtype::kBool) return bound(n.x);
   if (!is_float(to))
     return is_float(from) ? truncated_bound(n, to) : wrapped(value(e), bound(n.x), to);
-  const Expr d = bound(n.x);
+  Expr d = bound(n.x);
   if (!d || !narrows(from, to)) return d;
   return plus(d, rounding(ir::cast(value(n.x), Dtype::kF64), to));
 }

@@ -31,7 +31,7 @@ class Bounds {
   bool jumps() const { return jumps_; }
 
   // The bound of an integer that an error may wrap around: then anything is possible.
-  static ir::Expr wrapped(const ir::Expr& value, ir::Expr bound, Dtype dtype);
+  static ir::Expr wrapped(const ir::Expr& value, const ir::Expr& bound, Dtype dtype);
 
  private:
   // Whether a bool may be either; null: it may not.

@@ -39,8 +39,8 @@ void Helper::stop() {
 
 int Helper::fd() { return process_ ? process_->channel().fd() : -1; }
 
-void Helper::request(std::uint32_t type, std::string body, std::vector<int> fds, double limit,
-                     Continue then) {
+void Helper::request(std::uint32_t type, const std::string& body, const std::vector<int>& fds,
+                     double limit, Continue then) {
   LATHE_CHECK(!busy(), "{} is asked while it is busy", role_.name);
   continue_ = std::move(then);
   limit_ = limit;

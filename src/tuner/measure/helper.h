@@ -47,8 +47,8 @@ class Helper {
   // an error the process runs on only if it sent that error itself. `seconds` suffices for a
   // process with a processor to itself; one that got less than half of a processor may take up to
   // four times as long.
-  void request(std::uint32_t type, std::string body, std::vector<int> fds, double seconds,
-               Continue then);
+  void request(std::uint32_t type, const std::string& body, const std::vector<int>& fds,
+               double seconds, Continue then);
   // Call it when the descriptor is readable or the deadline has passed.
   void on_event();
 

@@ -80,7 +80,7 @@ Result<std::string> save_reference_reproducer(const std::string& where, const te
                                               const Target& target, const te::Program& reference,
                                               const Built& built, std::uint64_t seed,
                                               const Disagreement& finding) {
-  const std::string folder =
+  std::string folder =
       LATHE_TRY(save(where, program, target, "[]", built, seed,
                      {"The program that Lathe generated to compare others with (reference.te) does "
                       "not compute what the expression says",

@@ -93,12 +93,12 @@ void RunnerClient::send_load(std::int64_t id, const Built& built, bool check, do
 }
 
 void RunnerClient::load(std::int64_t id, const Built& built, double seconds,
-                        Then<runner::Loaded> then) {
+                        const Then<runner::Loaded>& then) {
   send_load(id, built, true, seconds, then);
 }
 
 void RunnerClient::visit(const Built& built, const runner::Visit& visit, double seconds,
-                         Then<runner::Visited> then) {
+                         const Then<runner::Visited>& then) {
   const auto go = [=, this] {
     const auto found =
         std::ranges::find_if(held_, [&](const Held& held) { return held.id == visit.id; });
@@ -114,7 +114,8 @@ void RunnerClient::visit(const Built& built, const runner::Visit& visit, double 
 }
 
 void RunnerClient::execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs,
-                           runner::Execute how, double seconds, Then<runner::Executed> then) {
+                           runner::Execute how, double seconds,
+                           const Then<runner::Executed>& then) {
   how.inputs = built.inputs;
   how.outputs = built.outputs;
   prepare([=, this, &built, &inputs, &outputs](Status ready) {

@@ -28,12 +28,12 @@ class RunnerClient {
 
   // Each call concerns one candidate and ends in one call of `then`. A candidate that the runner
   // dropped is loaded again.
-  void load(std::int64_t id, const Built& built, double seconds, Then<runner::Loaded> then);
+  void load(std::int64_t id, const Built& built, double seconds, const Then<runner::Loaded>& then);
   void visit(const Built& built, const runner::Visit& visit, double seconds,
-             Then<runner::Visited> then);
+             const Then<runner::Visited>& then);
   // Runs as often as `how` says, on these tensors.
   void execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs,
-               runner::Execute how, double seconds, Then<runner::Executed> then);
+               runner::Execute how, double seconds, const Then<runner::Executed>& then);
   // The candidate is final, so others may have its memory.
   void forget(std::int64_t id);
 

@@ -46,7 +46,7 @@ Result<std::string> unpack(std::string_view bytes, std::string_view kind) {
   if (!take_value(rest, size) || rest.size() < sizeof checksum ||
       rest.size() - sizeof checksum < size)
     return cut_short();
-  const std::string payload(rest.substr(0, size));
+  std::string payload(rest.substr(0, size));
   rest.remove_prefix(size);
   const std::size_t signed_bytes = bytes.size() - rest.size();
   take_value(rest, checksum);

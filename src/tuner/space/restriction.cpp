@@ -118,7 +118,7 @@ std::int64_t start_of(const Knob& knob, const std::vector<std::size_t>& kept, st
 
 }  // namespace
 
-Result<std::unique_ptr<Space>> restrict_space(std::shared_ptr<const Space> space,
+Result<std::unique_ptr<Space>> restrict_space(const std::shared_ptr<const Space>& space,
                                               const Json& kept) {
   const std::vector<Knob>& old = space->knob_list();
   const Mapping mapping = LATHE_TRY(mapping_of(old, kept));

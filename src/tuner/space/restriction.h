@@ -14,6 +14,7 @@ namespace lathe::space {
 // "tile.v": [1, 2], "prefetch": 0}. A single value settles the knob, which the new space then does
 // not have. The default is the old one or, where that is not kept, the values nearest to it. An
 // error names the knob and its values.
-Result<std::unique_ptr<Space>> restrict_space(std::shared_ptr<const Space> space, const Json& kept);
+Result<std::unique_ptr<Space>> restrict_space(const std::shared_ptr<const Space>& space,
+                                              const Json& kept);
 
 }  // namespace lathe::space

@@ -160,7 +160,7 @@ class Tuner {
     std::mutex mutex;
     std::vector<store::Record> results;
     Status stored;
-    const auto done = [&](measure::Outcome outcome) {
+    const auto done = [&](const measure::Outcome& outcome) {
       const std::lock_guard lock(mutex);
       const auto proposal = by_tag.find(outcome.tag);
       LATHE_CHECK(proposal != by_tag.end(),

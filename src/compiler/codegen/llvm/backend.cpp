@@ -29,7 +29,7 @@ double seconds_since(Clock::time_point start) {
 // Counts the stack slots register allocation made for vectors.
 class SpillCounter : public llvm::MachineFunctionPass {
  public:
-  static char ID;
+  static char ID;  // NOLINT(readability-identifier-naming): LLVM's name
   explicit SpillCounter(int& spills) : MachineFunctionPass(ID), spills_(spills) {}
   llvm::StringRef getPassName() const override { return "count vector spills"; }
   void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {

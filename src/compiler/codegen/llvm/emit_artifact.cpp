@@ -34,7 +34,7 @@ class ArtifactEmitter {
   llvm::Constant* number(std::int64_t value) {
     return b_.getInt64(static_cast<std::uint64_t>(value));
   }
-  llvm::Constant* record(std::vector<llvm::Constant*> members) {
+  llvm::Constant* record(const std::vector<llvm::Constant*>& members) {
     return llvm::ConstantStruct::getAnon(members);
   }
   llvm::Constant* hidden(llvm::Constant* value) {

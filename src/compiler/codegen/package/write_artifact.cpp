@@ -75,7 +75,7 @@ Result<Artifact> write_artifact(const std::string& name, const flat::Program& pr
                                 const Target& target, const codegen::Backend& backend,
                                 const std::string& path, const std::vector<std::string>& remarks) {
   LATHE_TRY_STATUS(check_names(name, path));
-  const Artifact artifact{path, header_of(path)};
+  Artifact artifact{path, header_of(path)};
   const codegen::Object object = LATHE_TRY(backend.generate(program, target, name));
   const std::vector<std::byte> library = LATHE_TRY(link(object, target, backend, path));
   const std::string text = header_text(name, program, target, remarks);

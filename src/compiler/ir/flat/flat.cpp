@@ -41,7 +41,10 @@ Expr without_unit_ramp(Expr index) {
     return r->base;
   return index;
 }
-Expr without_full_mask(Expr mask) { return mask && splat_int(mask) == 1 ? nullptr : mask; }
+Expr without_full_mask(Expr mask) {
+  if (mask && splat_int(mask) == 1) return nullptr;
+  return mask;
+}
 
 // True if every value of the first type is one of the second.
 bool widens(Dtype from, Dtype to) {

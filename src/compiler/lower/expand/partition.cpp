@@ -144,7 +144,7 @@ flat::Expr Partitioner::guard_of(LoopId loop, const std::vector<Pending>& pendin
     const auto at_least = [&](const flat::Expr& a, const flat::Expr& b) {
       return flat::binary(flat::BinaryOp::kLe, b, a);
     };
-    const auto both = [&](flat::Expr test) {
+    const auto both = [&](const flat::Expr& test) {
       all = all ? flat::binary(flat::BinaryOp::kAnd, all, test) : test;
     };
     if (r.min + rest.min < c.low) both(at_least(value, flat::int_imm(c.low - rest.min)));

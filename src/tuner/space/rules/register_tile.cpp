@@ -204,7 +204,8 @@ void start_of_tile(const TileRule& rule, Values& start) {
                      e1 = extent_of(rule, axes, pixel(axes, 1));
   const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
   const auto waste = [](std::int64_t e, std::int64_t t) {
-    return static_cast<double>((e + t - 1) / t * t) / static_cast<double>(e);
+    const std::int64_t covered = (e + t - 1) / t * t;
+    return static_cast<double>(covered) / static_cast<double>(e);
   };
   const auto values = [&](int knob) { return knob < 0 ? Values{1} : rule.knobs[knob].values; };
   double best = 1e30;
