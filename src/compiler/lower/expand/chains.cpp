@@ -27,6 +27,39 @@ void Expander::emit_guarded_body(LoopId loop) {
   emit_chain(loop, 0);
 }
 
+namespace {
+
+struct Case {
+  flat::Expr condition;
+  flat::Stmt body;
+};
+
+flat::Expr compare(flat::BinaryOp op, int var, std::int64_t value) {
+  return flat::binary(op, flat::var(var), flat::int_imm(value));
+}
+
+// That begin <= var < end, as far as its range does not say so; null: it does.
+flat::Expr is_between(int var, std::int64_t begin, std::int64_t end, const Range& range) {
+  flat::Expr condition;
+  if (begin > range.min)
+    condition = flat::binary(flat::BinaryOp::kLe, flat::int_imm(begin), flat::var(var));
+  if (end > range.max) return condition;
+  const flat::Expr below = compare(flat::BinaryOp::kLt, var, end);
+  return condition ? flat::binary(flat::BinaryOp::kAnd, condition, below) : below;
+}
+
+// The first case that holds; the last needs no test. Null where there is none.
+flat::Stmt chain_of(const std::vector<Case>& cases) {
+  flat::Stmt chain;
+  for (std::size_t k = cases.size(); k-- > 0;) {
+    const bool last = k + 1 == cases.size();
+    chain = last ? cases[k].body : flat::if_then(cases[k].condition, cases[k].body, chain);
+  }
+  return chain;
+}
+
+}  // namespace
+
 void Expander::emit_chain(LoopId loop, std::size_t digit) {
   const auto digits = fused_digits(loop);
   if (digit == digits.size()) return emit_body(loop);
@@ -64,43 +97,26 @@ void Expander::emit_chain(LoopId loop, std::size_t digit) {
   };
   const auto parts = parts_of(range.min, range.max + 1, wanted, bind);
   unbind();
-  const auto test = [&](flat::BinaryOp op, std::int64_t v) {
-    return flat::binary(op, flat::var(var), flat::int_imm(v));
+  const auto body_after = [&](const auto& choose) {
+    return capture([&] {
+      choose();
+      emit_chain(loop, digit + 1);
+      unbind();
+    });
   };
-  flat::Stmt chain;  // built from the last case to the first
-  std::vector<std::pair<flat::Expr, flat::Stmt>> cases;
+  std::vector<Case> cases;
   for (const Part& part : parts) {
     if (part.begin >= part.end) continue;
     if (part.written_out) {
-      for (std::int64_t v = part.begin; v < part.end; ++v) {
-        flat::Stmt body = capture([&] {
-          bind(v);
-          emit_chain(loop, digit + 1);
-          unbind();
-        });
-        cases.emplace_back(test(flat::BinaryOp::kEq, v), std::move(body));
-      }
+      for (std::int64_t v = part.begin; v < part.end; ++v)
+        cases.push_back({compare(flat::BinaryOp::kEq, var, v), body_after([&] { bind(v); })});
     } else {
-      flat::Stmt body = capture([&] {
-        ranges_[var] = {part.begin, part.end - 1};
-        emit_chain(loop, digit + 1);
-        unbind();
-      });
-      flat::Expr condition;
-      if (part.begin > range.min)
-        condition = flat::binary(flat::BinaryOp::kLe, flat::int_imm(part.begin), flat::var(var));
-      if (part.end <= range.max) {
-        flat::Expr below = test(flat::BinaryOp::kLt, part.end);
-        condition = condition ? flat::binary(flat::BinaryOp::kAnd, condition, below) : below;
-      }
-      cases.insert(cases.begin(), {condition, std::move(body)});  // the most frequent first
+      flat::Stmt body = body_after([&] { ranges_[var] = {part.begin, part.end - 1}; });
+      // The most frequent first.
+      cases.insert(cases.begin(), {is_between(var, part.begin, part.end, range), std::move(body)});
     }
   }
-  for (std::size_t k = cases.size(); k-- > 0;) {
-    const bool last = k + 1 == cases.size();
-    chain = last ? cases[k].second : flat::if_then(cases[k].first, cases[k].second, chain);
-  }
-  if (chain) out_->push_back(chain);
+  if (const flat::Stmt chain = chain_of(cases)) out_->push_back(chain);
 }
 
 }  // namespace lathe::lower
