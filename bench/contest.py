@@ -9,8 +9,8 @@ import tempfile
 import time
 
 
-# libgomp's threads spin so often before they sleep. Its default of 300,000 takes 20 ms where a pause
-# takes 140 cycles, far into the next contestant's turn. This takes about a millisecond, longer than
+# libgomp's threads spin this often before they sleep. Its default of 300,000 is 20 ms where a pause
+# takes 140 cycles, far into the next contestant's turn; this is about a millisecond, longer than
 # the gaps inside any call.
 SPINS = "15000"
 
@@ -29,13 +29,15 @@ class Contestant:
     def __init__(self, name, command, setup=None, environment=None, threads=1):
         self.name, self.times, self.ended = name, [], False
         cores = sorted(os.sched_getaffinity(0))
-        # All contestants use the same cores; this script keeps to the first core where it can.
+        # The same for all contestants; this script keeps to the first core where it can.
         mine = set(cores[-threads:])
         self.complaints = tempfile.TemporaryFile("w+")
         try:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.complaints, text=True,
-                env={**os.environ, "OMP_NUM_THREADS": str(threads), "GOMP_SPINCOUNT": SPINS, **(environment or {})},
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.complaints,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": str(threads), "GOMP_SPINCOUNT": SPINS,
+                     **(environment or {})},
                 preexec_fn=lambda: os.sched_setaffinity(0, mine))
         except OSError as error:
             raise Refused(f"{command[0]} cannot be started: {error.strerror}") from None
@@ -63,7 +65,8 @@ class Contestant:
         self.process.wait()
         self.complaints.seek(0)
         said = self.complaints.read().strip().splitlines()
-        return f"error ended with status {self.process.returncode}: {said[-1] if said else 'it said nothing'}"
+        reason = said[-1] if said else "it said nothing"
+        return f"error ended with status {self.process.returncode}: {reason}"
 
     def turn(self, seconds):
         self.say(f"run {seconds}")
@@ -93,7 +96,8 @@ class Contestant:
 
 
 def race(contestants, rounds, turn_seconds, seed=0):
-    """Every round gives each contestant one turn, in an order drawn anew. The first round is practice."""
+    """Every round gives each contestant one turn, in an order drawn anew. The first round is
+    practice."""
     order = random.Random(seed)
     for index in range(rounds + 1):
         for contestant in order.sample(contestants, len(contestants)):

@@ -1,4 +1,5 @@
-"""`lathe` as the comparisons of its own searches run it: tuning, and races between what different runs found."""
+"""`lathe` as the comparisons of its own searches run it: tuning, and races between what different
+runs found."""
 
 import subprocess
 import sys
@@ -10,7 +11,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def add_build_flag(parser):
-    parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="folder with the programs")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release",
+                        help="folder with the programs")
 
 
 def add_race_flags(parser):
@@ -26,7 +28,8 @@ def program(options):
 
 
 def pass_on_warnings(text):
-    """What a run that worked has to say all the same: that another program was timing something beside it."""
+    """What a run that worked has to say all the same: that another program was timing something
+    beside it."""
     for line in text.splitlines():
         if line.startswith("lathe: "):
             print(line, file=sys.stderr)
@@ -42,11 +45,13 @@ def tune(options, *words):
 
 
 def raced_seconds(options, workload, programs):
-    """Medians by name, raced in a process each. `workload`: the words that name it; `programs`: by name, those that choose one."""
+    """Medians by name, raced in a process each. `workload`: the words that name it; `programs`: by
+    name, those that choose one."""
     contestants = []
     try:
         for name, words in programs.items():
-            contestants.append(Contestant(name, [program(options), "bench", *workload, *words, "--serve"]))
+            contestants.append(Contestant(name, [program(options), "bench", *workload, *words,
+                                                 "--serve"]))
         race(contestants, options.rounds, options.turn_ms / 1000)
         return {contestant.name: contestant.median for contestant in contestants}
     finally:

@@ -1,4 +1,5 @@
-"""The workloads that operators are compared on: the convolutions of ResNet-18 at batch 1, and a matrix product.
+"""The workloads that operators are compared on: the convolutions of ResNet-18 at batch 1, and a
+matrix product.
 
 Each knows how to say itself to a contestant (peers/serve.h) and to the `lathe` command.
 """
@@ -8,9 +9,12 @@ from dataclasses import dataclass
 # name: height and width, input channels, output channels, kernel, stride; padding keeps the size up
 # to the stride
 CONVOLUTIONS = {
-    "C1": (224, 3, 64, 7, 2), "C2": (56, 64, 64, 3, 1), "C3": (56, 64, 64, 1, 1), "C4": (56, 64, 128, 3, 2),
-    "C5": (56, 64, 128, 1, 2), "C6": (28, 128, 128, 3, 1), "C7": (28, 128, 256, 3, 2), "C8": (28, 128, 256, 1, 2),
-    "C9": (14, 256, 256, 3, 1), "C10": (14, 256, 512, 3, 2), "C11": (14, 256, 512, 1, 2), "C12": (7, 512, 512, 3, 1),
+    "C1": (224, 3, 64, 7, 2), "C2": (56, 64, 64, 3, 1), "C3": (56, 64, 64, 1, 1),
+    "C4": (56, 64, 128, 3, 2),
+    "C5": (56, 64, 128, 1, 2), "C6": (28, 128, 128, 3, 1), "C7": (28, 128, 256, 3, 2),
+    "C8": (28, 128, 256, 1, 2),
+    "C9": (14, 256, 256, 3, 1), "C10": (14, 256, 512, 3, 2), "C11": (14, 256, 512, 1, 2),
+    "C12": (7, 512, 512, 3, 1),
 }
 
 
@@ -35,7 +39,8 @@ def convolution(name):
     if pad > 0:
         words += ["--pad", str(pad)]
     setup = {"kind": "conv2d", "input": shape, "weight": weight, "stride": stride, "pad": pad}
-    return Workload(name, "conv2d", "free", 2 * out * out * filters * channels * kernel * kernel, setup, words)
+    return Workload(name, "conv2d", "free", 2 * out * out * filters * channels * kernel * kernel,
+                    setup, words)
 
 
 def matmul(name, n):
@@ -44,4 +49,5 @@ def matmul(name, n):
     return Workload(name, "matmul", "plain", 2 * n**3, setup, words)
 
 
-WORKLOADS = {name: convolution(name) for name in CONVOLUTIONS} | {"Matmul-1024": matmul("Matmul-1024", 1024)}
+WORKLOADS = {name: convolution(name)
+             for name in CONVOLUTIONS} | {"Matmul-1024": matmul("Matmul-1024", 1024)}

@@ -20,9 +20,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict)  # false alarms on std::string operator+ in GCC 12
 endif()
 
-set(LATHE_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize= (address,undefined or thread)")
+set(LATHE_SANITIZE "" CACHE STRING
+  "Sanitizers, as given to -fsanitize= (address,undefined or thread)")
 if(LATHE_SANITIZE)
-  add_compile_options(-fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_compile_options(-fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${LATHE_SANITIZE})
 endif()
 

@@ -1,5 +1,6 @@
-# Kinds of tests. Labels: `long` marks what the sanitizer builds leave out, `tsan` what the thread sanitizer runs.
-# The targets short_tests, tsan_tests and fuzzers build what those runs need and no more.
+# Kinds of tests. Labels: `long` marks what the sanitizer builds leave out, `tsan` what the thread
+# sanitizer runs. The targets short_tests, tsan_tests and fuzzers build what those runs need and no
+# more.
 
 foreach(group short_tests tsan_tests fuzzers)
   add_custom_target(${group})
@@ -14,8 +15,10 @@ function(lathe_group_test target labels)
   endif()
 endfunction()
 
-# lathe_test(NAME SOURCES file... LINKS room... [USES target...] [NEEDS program-target...] [LABELS label...])
-# One GoogleTest program, one CTest entry. NEEDS names the programs it starts, so that they are built with it.
+# lathe_test(NAME SOURCES file... LINKS room... [USES target...] [NEEDS program-target...]
+#            [LABELS label...])
+# One GoogleTest program, one CTest entry. NEEDS names the programs it starts, so that they are
+# built with it.
 function(lathe_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINKS;USES;NEEDS;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
@@ -30,8 +33,8 @@ function(lathe_test name)
   lathe_group_test(${name} "${TEST_LABELS}")
 endfunction()
 
-# lathe_check(NAME COMMAND word... [NEEDS program-target...] [LABELS label...]): a test that is a command, run in the
-# source folder.
+# lathe_check(NAME COMMAND word... [NEEDS program-target...] [LABELS label...]): a test that is a
+# command, run in the source folder.
 function(lathe_check name)
   cmake_parse_arguments(CHECK "" "" "COMMAND;NEEDS;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${CHECK_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
@@ -41,8 +44,9 @@ function(lathe_check name)
   endforeach()
 endfunction()
 
-# lathe_fuzz(NAME SOURCES file... LINKS room... [USES target...]): a file with LLVMFuzzerTestOneInput. With LATHE_FUZZ it
-# becomes a libFuzzer program; without, a test that replays the inputs kept in corpus/NAME/.
+# lathe_fuzz(NAME SOURCES file... LINKS room... [USES target...]): a file with
+# LLVMFuzzerTestOneInput. With LATHE_FUZZ it becomes a libFuzzer program; without, a test that
+# replays the inputs kept in corpus/NAME/.
 function(lathe_fuzz name)
   cmake_parse_arguments(FUZZ "" "" "SOURCES;LINKS;USES" ${ARGN})
   list(TRANSFORM FUZZ_LINKS PREPEND lathe_)

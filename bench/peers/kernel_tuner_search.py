@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Kernel Tuner's own strategies on recorded spaces, in its simulation mode: the rows that bench_search --replay prints.
+"""Kernel Tuner's own strategies on recorded spaces, in its simulation mode: the rows that
+bench_search --replay prints.
 
-Each recording is exported to its cache format (`lathe space export`); each strategy runs with its defaults for at most
---trials evaluations, those of configurations it evaluated before not counted, or until one within 1 % of the best. The
-package is PyPI's kernel-tuner; strategies whose own packages are missing are left out and named.
+Each recording is exported to its cache format (`lathe space export`); each strategy runs with its
+defaults for at most --trials evaluations, those of configurations it evaluated before not counted,
+or until one within 1 % of the best. The package is PyPI's kernel-tuner; strategies whose own
+packages are missing are left out and named.
 
     python3 -m venv env && env/bin/pip install kernel-tuner==1.5.0
     env/bin/python bench/peers/kernel_tuner_search.py bench/spaces/C6.json.zst --json
@@ -29,14 +31,17 @@ LEFT_OUT = ["brute_force", "nsga2", "nsga3"]
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recordings", nargs="*", type=Path, help="default: all of bench/spaces")
     parser.add_argument("--strategies", help="NAME,... (default: all)")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=600, help="a run may take; then it counts as ended there")
-    parser.add_argument("--rows", type=Path, help="finished rows are kept here, and not worked out again")
+    parser.add_argument("--seconds", type=float, default=600,
+                        help="a run may take; then it counts as ended there")
+    parser.add_argument("--rows", type=Path,
+                        help="finished rows are kept here, and not worked out again")
     parser.add_argument("--lathe", type=Path, default=ROOT / "build/release/bin/lathe")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -49,7 +54,8 @@ def watch(space, limits):
     from kernel_tuner import util
     from kernel_tuner.runners import simulation
 
-    best = min(entry["time"] for entry in space["cache"].values() if not isinstance(entry["time"], str))
+    best = min(entry["time"] for entry in space["cache"].values() if not isinstance(entry["time"],
+                                                                                    str))
     seen, reached = set(), {"trials_95": None, "trials_99": None}
     end = time.monotonic() + limits["seconds"]
     original = simulation.SimulationRunner.run
@@ -71,7 +77,8 @@ def watch(space, limits):
         for element, result in zip(elements, results):
             if result is not None:
                 look(result, ",".join(str(value) for value in element))
-        if reached["trials_99"] is not None or len(seen) >= limits["trials"] or time.monotonic() > end:
+        out_of_trials = len(seen) >= limits["trials"] or time.monotonic() > end
+        if reached["trials_99"] is not None or out_of_trials:
             raise util.StopCriterionReached("found, or out of trials")
         return results
 
@@ -101,12 +108,14 @@ def search(job):
     with contextlib.redirect_stdout(io.StringIO()):
         try:
             kernel_tuner.tune_kernel(
-                space["kernel_name"], "", tuple(space["problem_size"]), [], space["tune_params"], lang="C", cache=cache,
-                restrictions=None if whole else is_valid, simulation_mode=True, quiet=True, verbose=False,
-                strategy=strategy, strategy_options={"max_fevals": limits["trials"]})
+                space["kernel_name"], "", tuple(space["problem_size"]), [], space["tune_params"],
+                lang="C", cache=cache,
+                restrictions=None if whole else is_valid, simulation_mode=True, quiet=True,
+                verbose=False, strategy=strategy, strategy_options={"max_fevals": limits["trials"]})
         except ImportError as missing:
             return {"missing": str(missing)}
-        except Exception as failure:  # the stop may pass through; anything else before it is the strategy's own
+        # The stop may pass through; anything else before it is the strategy's own.
+        except Exception as failure:
             if reached["trials_99"] is None and type(failure).__name__ != "StopCriterionReached":
                 return {"failed": f"{type(failure).__name__}: {failure}"}
     return reached
@@ -118,8 +127,10 @@ def nearest(values, share):
 
 def identity(recording, space, strategy, options):
     """What tells a row from every other."""
-    return {"space": space, "arm": f"kernel-tuner-{strategy}", "seeds": options.seeds, "trials": options.trials,
-            "seconds": options.seconds, "recording": hashlib.sha256(recording.read_bytes()).hexdigest()[:16]}
+    return {"space": space, "arm": f"kernel-tuner-{strategy}", "seeds": options.seeds,
+            "trials": options.trials,
+            "seconds": options.seconds,
+            "recording": hashlib.sha256(recording.read_bytes()).hexdigest()[:16]}
 
 
 def row_of(known, runs):
@@ -150,7 +161,8 @@ def strategies_of(options):
 
 def export(options, recording, folder):
     cache = folder / f"{recording.name}.json"
-    done = subprocess.run([options.lathe, "space", "export", recording, "-o", cache], capture_output=True, text=True)
+    done = subprocess.run([options.lathe, "space", "export", recording, "-o", cache],
+                          capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr.strip())
     return cache
@@ -169,7 +181,8 @@ def kept_rows(options):
 def keep(options, row):
     if options.rows is None:
         return
-    cut_short = options.rows.exists() and options.rows.stat().st_size > 0 and not options.rows.read_bytes().endswith(b"\n")
+    there = options.rows.exists() and options.rows.stat().st_size > 0
+    cut_short = there and not options.rows.read_bytes().endswith(b"\n")
     with options.rows.open("a") as file:
         file.write("\n" * cut_short + json.dumps(row) + "\n")
 
@@ -177,7 +190,8 @@ def keep(options, row):
 def measure(options, pool, cache, strategy, known):
     """The row of one strategy on one space; None where its packages are missing."""
     limits = {"trials": options.trials, "seconds": options.seconds}
-    runs = pool.map(search, [(str(cache), strategy, seed, limits) for seed in range(options.seeds)], chunksize=1)
+    runs = pool.map(search, [(str(cache), strategy, seed, limits) for seed in range(options.seeds)],
+                    chunksize=1)
     missing = [run["missing"] for run in runs if "missing" in run]
     if missing:
         print(f"{strategy} is left out: {missing[0]}", file=sys.stderr)
@@ -186,19 +200,22 @@ def measure(options, pool, cache, strategy, known):
 
 
 def print_row(row):
-    cells = [row[f"{key}_{name}"] for name in ("trials_95", "trials_99") for key in ("quartile1", "median", "quartile3")]
-    print(f"{row['space']:16} {row['arm']:36}" + " ".join(f"{'-' if cell is None else cell:>6}" for cell in cells), flush=True)
+    cells = [row[f"{key}_{name}"] for name in ("trials_95", "trials_99")
+             for key in ("quartile1", "median", "quartile3")]
+    print(f"{row['space']:16} {row['arm']:36}" + " ".join(f"{'-' if cell is None else cell:>6}"
+                                                          for cell in cells), flush=True)
     if "failed" in row:
-        print(f"{row['arm']} on {row['space']}: {row['failed']['runs']} of its runs failed, the first with {row['failed']['first']}",
-              file=sys.stderr)
+        print(f"{row['arm']} on {row['space']}: {row['failed']['runs']} of its runs failed, "
+              f"the first with {row['failed']['first']}", file=sys.stderr)
 
 
 def main():
     options = arguments()
     recordings = options.recordings or sorted((ROOT / "bench/spaces").glob("*.json.zst"))
     kept, rows = kept_rows(options), []
-    # Every run has a process: strategies keep state in modules, and a patched class counts runs.
-    with tempfile.TemporaryDirectory() as folder, multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
+    # A process a run: strategies keep state in modules, and the runs count by a patched class.
+    with tempfile.TemporaryDirectory() as folder, multiprocessing.get_context("spawn").Pool(
+        options.jobs, maxtasksperchild=1) as pool:
         for recording in recordings:
             cache = export(options, recording, Path(folder))
             space = json.loads(cache.read_text())["kernel_name"]

@@ -1,4 +1,5 @@
-"""A headless Chromium with one page, driven over its DevTools pipe. Needs nothing but Python and the browser."""
+"""A headless Chromium with one page, driven over its DevTools pipe. Needs nothing but Python and
+the browser."""
 
 import json
 import os
@@ -20,17 +21,22 @@ def find():
 class Chrome:
     def __init__(self, program, timeout=60):
         self.timeout = timeout
-        self.complaints = []  # exceptions, errors and warnings of the page; what it loads beside itself
+        # Exceptions, errors and warnings of the page; what it loads beside itself.
+        self.complaints = []
         # The browser's own processes may still write there for a moment when it is told to end.
-        self.folder = tempfile.TemporaryDirectory(prefix="lathe-chrome-", ignore_cleanup_errors=True)
+        self.folder = tempfile.TemporaryDirectory(prefix="lathe-chrome-",
+                                                  ignore_cleanup_errors=True)
         to_read, self.to_write = os.pipe()
         self.to_read, to_write = os.pipe()
-        # The browser reads commands from descriptor 3 and answers on 4. It draws by software and cannot be asked for a
-        # sandbox everywhere tests run; it shows only what the test wrote.
-        words = [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+        # The browser reads commands from descriptor 3 and answers on 4. It draws by software and
+        # cannot be asked for a sandbox everywhere tests run; it shows only what the test wrote.
+        words = [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                 "--hide-scrollbars",
                  "--no-first-run", f"--user-data-dir={self.folder.name}", "--remote-debugging-pipe"]
-        self.process = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", *words],
-                                        pass_fds=(to_read, to_write), start_new_session=True, stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh",
+                                         *words],
+                                        pass_fds=(to_read, to_write), start_new_session=True,
+                                        stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(to_write)
@@ -39,7 +45,8 @@ class Chrome:
         self.session = None
         self.loaded = False
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = self.send("Target.attachToTarget", targetId=target,
+                                 flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(domain + ".enable")
 
@@ -47,7 +54,8 @@ class Chrome:
         return self
 
     def __exit__(self, *_):
-        os.killpg(self.process.pid, signal.SIGKILL)  # a group of its own: the browser and its helpers
+        # A group of its own: the browser and its helpers.
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         os.close(self.to_read)
         os.close(self.to_write)
@@ -79,21 +87,26 @@ class Chrome:
 
     def evaluate(self, expression):
         """The value of a JavaScript expression; of a promise, what it is kept with."""
-        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True,
+                           awaitPromise=True)
         if "exceptionDetails" in answer:
-            raise RuntimeError(answer["exceptionDetails"].get("exception", {}).get("description", expression))
+            raise RuntimeError(answer["exceptionDetails"].get("exception", {}).get("description",
+                                                                                   expression))
         return answer["result"].get("value")
 
     def window(self, width, height, dark=False, phone=False):
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1, mobile=phone)
-        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=2 if phone else 1, mobile=phone)
+        self.send("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def _receive(self, deadline):
         while b"\0" not in self.received:
             ready, _, _ = select.select([self.to_read], [], [], max(0, deadline - time.monotonic()))
             data = os.read(self.to_read, 1 << 20) if ready else b""
             if not data:
-                raise RuntimeError("the browser does not answer" if not ready else "the browser ended")
+                raise RuntimeError("the browser does not answer" if not ready
+                                   else "the browser ended")
             self.received += data
         message, self.received = self.received.split(b"\0", 1)
         return json.loads(message)
@@ -105,7 +118,8 @@ class Chrome:
         elif method == "Runtime.exceptionThrown":
             details = parameters["exceptionDetails"]
             self.complaints.append(details.get("exception", {}).get("description", details["text"]))
-        elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
+        elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning",
+                                                                             "assert"):
             self.complaints.append(f"console: {parameters['args']}")
         elif method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
             self.complaints.append(f"log: {parameters['entry']['text']}")

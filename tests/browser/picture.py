@@ -20,7 +20,8 @@ wanted = parser.parse_args()
 with chrome.Chrome(chrome.find()) as browser:
     browser.window(wanted.width, wanted.height, wanted.dark, wanted.phone)
     browser.open(wanted.page)
-    browser.evaluate(f"new Promise(done => {{ scrollTo(0, {wanted.top}); setTimeout(done, 500); }})")
+    browser.evaluate(
+        f"new Promise(done => {{ scrollTo(0, {wanted.top}); setTimeout(done, 500); }})")
     with open(wanted.picture, "wb") as file:
         file.write(base64.b64decode(browser.send("Page.captureScreenshot")["data"]))
 for complaint in browser.complaints:

@@ -1,4 +1,5 @@
-"""Opens a page of `lathe report` in a real browser: every plot is drawn, nothing complains, and nothing is loaded.
+"""Opens a page of `lathe report` in a real browser: every plot is drawn, nothing complains, and
+nothing is loaded.
 
 Usage: report.py LATHE [FOLDER]   with a FOLDER, the database and the page are left there."""
 
@@ -13,25 +14,35 @@ import records
 SKIPPED = 77  # of CTest
 # Tables that do not fit their place, by their columns.
 CLIPPED = """
-[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.querySelector('tr').innerText)
+[...document.querySelectorAll('.scroll')]
+    .filter(box => box.scrollWidth > box.clientWidth + 1)
+    .map(box => box.querySelector('tr').innerText)
 """
 # Of each canvas: how many of its pixels are drawn on, and in how many colours.
 DRAWN = """
 (async () => {
   const out = [];
   for (const figure of document.querySelectorAll('figure[data-chart]')) {
-    for (let box = figure.closest('details'); box; box = box.parentElement.closest('details')) box.open = true;
+    for (let box = figure.closest('details'); box; box = box.parentElement.closest('details'))
+      box.open = true;
     figure.scrollIntoView({block: 'center'});
     const canvas = figure.querySelector('canvas');
-    for (let i = 0; i < 200 && !Chart.getChart(canvas); ++i) await new Promise(done => setTimeout(done, 10));
+    for (let i = 0; i < 200 && !Chart.getChart(canvas); ++i)
+      await new Promise(done => setTimeout(done, 10));
     await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
+    const copy = new OffscreenCanvas(canvas.width, canvas.height)
+        .getContext('2d', {willReadFrequently: true});
     copy.drawImage(canvas, 0, 0);
     const data = copy.getImageData(0, 0, canvas.width, canvas.height).data;
     const colours = new Set();
     let pixels = 0;
-    for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 0) { ++pixels; colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]); }
-    out.push({kind: figure.dataset.chart, pixels, colours: colours.size, width: canvas.clientWidth});
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] === 0) continue;
+      ++pixels;
+      colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+    }
+    out.push({kind: figure.dataset.chart, pixels, colours: colours.size,
+              width: canvas.clientWidth});
   }
   return out;
 })()
@@ -45,32 +56,39 @@ def check(condition, sentence):
 
 def make_page(lathe, folder):
     os.makedirs(folder, exist_ok=True)
-    lines, database, page = (os.path.join(folder, name) for name in ("trials.jsonl", "records.db", "report.html"))
+    lines, database, page = (os.path.join(folder, name) for name in ("trials.jsonl", "records.db",
+                                                                     "report.html"))
     records.write(lines,
                   records.trials(records.MATMUL, records.run_of(), 320, 1),
                   records.trials(records.MATMUL, records.run_of(seed=1), 320, 2),
                   records.trials(records.MATMUL, records.run_of("random", "none"), 320, 3),
                   records.trials(records.COPY, records.run_of(target=records.LONG_TARGET), 40, 4))
-    subprocess.run([lathe, "import", lines, "--db", database], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([lathe, "import", lines, "--db", database], check=True,
+                   stdout=subprocess.DEVNULL)
     subprocess.run([lathe, "report", database, "-o", page], check=True, stdout=subprocess.DEVNULL)
     return page
 
 
 def look(browser, name, phone=False):
-    check(browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name}: the page is wider than the window")
+    check(browser.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+          f"{name}: the page is wider than the window")
     if not phone:
-        check(browser.evaluate(CLIPPED) == [], f"{name}: tables that are cut off: {browser.evaluate(CLIPPED)}")
+        check(browser.evaluate(CLIPPED) == [],
+              f"{name}: tables that are cut off: {browser.evaluate(CLIPPED)}")
     drawn = browser.evaluate(DRAWN)
     # Both workloads: progress over trials and over time, six knobs, model, time.
     kinds = sorted(chart["kind"] for chart in drawn)
-    check(kinds == ["bars"] * 12 + ["lines"] * 6 + ["stacked"] * 2, f"{name}: the charts are {kinds}")
+    check(kinds == ["bars"] * 12 + ["lines"] * 6 + ["stacked"] * 2,
+          f"{name}: the charts are {kinds}")
     for number, chart in enumerate(drawn):
-        check(chart["pixels"] > 500 and chart["colours"] > 2, f"{name}: chart {number} ({chart['kind']}) is blank: {chart}")
+        check(chart["pixels"] > 500 and chart["colours"] > 2,
+              f"{name}: chart {number} ({chart['kind']}) is blank: {chart}")
         check(chart["width"] > 150, f"{name}: chart {number} is only {chart['width']} pixels wide")
 
 
 def sorts(browser):
-    column = "[...document.querySelectorAll('table.sortable tbody')][0].rows[0].cells[0].textContent"
+    column = ("[...document.querySelectorAll('table.sortable tbody')][0]"
+              ".rows[0].cells[0].textContent")
     header = "document.querySelectorAll('table.sortable th button')[4]"  # trials
     browser.evaluate(header + ".click()")
     most = browser.evaluate(column)
@@ -104,7 +122,8 @@ def main():
     lathe, *keep = sys.argv[1:]
     browser_path = chrome.find()
     if browser_path is None:
-        print("skipped: no Chromium is installed (" + ", ".join(chrome.NAMES) + "); scripts/install installs one")
+        print("skipped: no Chromium is installed (" + ", ".join(chrome.NAMES) +
+              "); scripts/install installs one")
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="lathe-report-") as folder:
         run(lathe, browser_path, *keep or [folder])

@@ -14,7 +14,8 @@ from pathlib import Path
 
 
 def flags_near(header, entries):
-    """The compile command of the source that shares the longest path with the header, without input and output."""
+    """The compile command of the source that shares the longest path with the header, without input
+    and output."""
     nearest = max(entries, key=lambda entry: len(os.path.commonpath([entry["file"], str(header)])))
     words = shlex.split(nearest["command"])
     while not Path(words[0]).name.startswith(("c++", "g++", "clang++", "x86_64", "aarch64")):
@@ -33,7 +34,9 @@ def flags_near(header, entries):
 def compile_alone(header, entries):
     command = flags_near(header, entries) + ["-fsyntax-only", "-x", "c++", "-"]
     done = subprocess.run(command, input=f'#include "{header}"\n', capture_output=True, text=True)
-    return None if done.returncode == 0 else f"{header} does not compile alone:\n{done.stderr[:2000]}"
+    if done.returncode == 0:
+        return None
+    return f"{header} does not compile alone:\n{done.stderr[:2000]}"
 
 
 def main():
@@ -44,7 +47,8 @@ def main():
                if entry["file"].startswith(str(root / "src")) and entry["file"].endswith(".cpp")]
     headers = sorted(path for folder in ("src", "include") for path in (root / folder).rglob("*.h"))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        broken = list(filter(None, pool.map(lambda header: compile_alone(header, entries), headers)))
+        broken = list(filter(None, pool.map(lambda header: compile_alone(header, entries),
+                                            headers)))
     print("\n".join(broken))
     print(f"{len(headers)} headers, {len(broken)} do not compile alone")
     sys.exit(1 if broken or not headers else 0)

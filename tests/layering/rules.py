@@ -4,13 +4,15 @@
 GROUPS = ["base", "runtime", "compiler", "tuner", "graph", "research", "api", "cli"]
 APART = [("graph", "tuner")]
 
-# Third-party headers by the start of their name. `base` brings fmt and JSON to everyone; DLPack's struct is part of the
-# C ABI. GoogleTest and the C library's threads belong to nobody.
+# Third-party headers by the start of their name. `base` brings fmt and JSON to everyone; DLPack's
+# struct is part of the C ABI. GoogleTest and the C library's threads belong to nobody.
 LIBRARIES = {
-    "llvm/": "llvm", "llvm-c/": "llvm", "lld/": "llvm", "xgboost/": "xgboost", "torch/": "torch", "ATen/": "torch",
-    "sqlite3.h": "sqlite", "zstd.h": "zstd", "CLI/": "cli11", "spdlog/": "spdlog", "libpq-fe.h": "libpq", "nats/": "nats",
-    "cuda": "cuda", "nvrtc": "cuda", "CL/": "opencl", "onnx/": "onnx", "google/protobuf/": "protobuf",
-    "fmt/": "fmt", "nlohmann/": "json",
+    "llvm/": "llvm", "llvm-c/": "llvm", "lld/": "llvm", "xgboost/": "xgboost", "torch/": "torch",
+    "ATen/": "torch",
+    "sqlite3.h": "sqlite", "zstd.h": "zstd", "CLI/": "cli11", "spdlog/": "spdlog",
+    "libpq-fe.h": "libpq", "nats/": "nats",
+    "cuda": "cuda", "nvrtc": "cuda", "CL/": "opencl", "onnx/": "onnx",
+    "google/protobuf/": "protobuf", "fmt/": "fmt", "nlohmann/": "json",
 }
 FROM_BASE = {"fmt", "json"}
 SHARED_BY_ALL = ("threads", "gtest", "dl", "rt", "m", "pthread", "${cmake_dl_libs}")
@@ -31,13 +33,15 @@ def library_of_target(target):
 def sources_are_listed(tree):
     for path in tree.files:
         if path.suffix != ".h" and path not in tree.listed:
-            yield f"{tree.name(path)} is listed in no CMakeLists.txt: add it to the SOURCES of its room"
+            yield (f"{tree.name(path)} is listed in no CMakeLists.txt: add it to the SOURCES of "
+                   "its room")
 
 
 def headers_have_a_room(tree):
     for path in tree.files:
         if path.suffix == ".h" and tree.owners[path] is None:
-            yield f"{tree.name(path)} belongs to no room: list it, or a source of its name, in the SOURCES of one"
+            yield (f"{tree.name(path)} belongs to no room: list it, or a source of its name, in "
+                   "the SOURCES of one")
 
 
 def includes_are_linked(tree):
@@ -52,8 +56,8 @@ def includes_are_linked(tree):
             if other is None:
                 yield f"{tree.name(path)} includes {tree.name(header)}, which belongs to no room"
             elif other is not room and other.name not in room.links:
-                yield (f"{tree.name(path)} includes {tree.name(header)} of room {other.name}, which is not among the LINKS "
-                       f"of {room.name}")
+                yield (f"{tree.name(path)} includes {tree.name(header)} of room {other.name}, "
+                       f"which is not among the LINKS of {room.name}")
 
 
 def links_exist(tree):
@@ -68,7 +72,8 @@ def no_cycles(tree):
 
     def visit(name):
         if name in path:
-            yield "rooms link each other in a circle: " + " -> ".join(path[path.index(name):] + [name])
+            yield "rooms link each other in a circle: " + " -> ".join(path[path.index(name):] +
+                                                                      [name])
         elif name not in done and name in tree.by_name:
             path.append(name)
             for link in tree.by_name[name].links:
@@ -92,8 +97,10 @@ def groups_in_order(tree):
                 continue
             above, below = group_of(tree, room), group_of(tree, tree.by_name[link])
             if above not in GROUPS or below not in GROUPS:
-                yield f"room {room.name} or {link} is in a group that is not one of {', '.join(GROUPS)}"
-            elif GROUPS.index(below) > GROUPS.index(above) or tuple(sorted((above, below))) in APART:
+                yield (f"room {room.name} or {link} is in a group that is not one of "
+                       f"{', '.join(GROUPS)}")
+            elif (GROUPS.index(below) > GROUPS.index(above)
+                  or tuple(sorted((above, below))) in APART):
                 yield f"room {room.name} of {above}/ may not link {link} of {below}/"
 
 
@@ -110,25 +117,29 @@ def third_party_has_one_room(tree):
         if library in FROM_BASE | {"nlohmann_json"}:
             yield f"{library} comes through base, but {', '.join(sorted(rooms))} uses it by itself"
         elif len(rooms) > 1:
-            yield f"{library} is used by {' and '.join(sorted(rooms))}: one third-party library, one room"
+            yield (f"{library} is used by {' and '.join(sorted(rooms))}: one third-party library, "
+                   "one room")
 
 
 def third_party_stays_inside(tree):
-    """A header that shows a library's types, itself or through another header, is for its own room only."""
+    """A header that shows a library's types, itself or through another header, is for its own room
+    only."""
 
     def shown(header, seen):
         if header in seen:
             return None
         seen.add(header)
         own, foreign = tree.includes(header)
-        found = [library for library in map(library_of_header, foreign) if library and library not in FROM_BASE]
+        found = [library for library in map(library_of_header, foreign) if library
+                 and library not in FROM_BASE]
         return found[0] if found else next(filter(None, (shown(path, seen) for path in own)), None)
 
     for path in tree.files:
         for header in tree.includes(path)[0]:
             library = shown(header, set())
             if library and tree.owners.get(header) is not tree.owners[path]:
-                yield f"{tree.name(path)} includes {tree.name(header)}, which shows {library} to another room"
+                yield (f"{tree.name(path)} includes {tree.name(header)}, which shows {library} to "
+                       "another room")
     for header in sorted((tree.root / "include").rglob("*.h")):
         library = shown(header.resolve(), set())
         if library:
@@ -136,8 +147,8 @@ def third_party_stays_inside(tree):
 
 
 RULES = [
-    sources_are_listed, headers_have_a_room, includes_are_linked, links_exist, no_cycles, groups_in_order, third_party_has_one_room,
-    third_party_stays_inside,
+    sources_are_listed, headers_have_a_room, includes_are_linked, links_exist, no_cycles,
+    groups_in_order, third_party_has_one_room, third_party_stays_inside,
 ]
 
 

@@ -1,12 +1,13 @@
-"""Reads a source tree: its rooms and programs as the CMake lists declare them, and who includes what."""
+"""Reads a source tree: its rooms and programs as the CMake lists declare them, and who includes
+what."""
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 KEYWORDS = {
-    "SOURCES", "LINKS", "USES", "EXPOSES", "PRIVATE", "PUBLIC", "INTERFACE", "STATIC", "SHARED", "OBJECT", "MODULE",
-    "EXCLUDE_FROM_ALL",
+    "SOURCES", "LINKS", "USES", "EXPOSES", "PRIVATE", "PUBLIC", "INTERFACE", "STATIC", "SHARED",
+    "OBJECT", "MODULE", "EXCLUDE_FROM_ALL",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -58,7 +59,8 @@ def read_list(path):
         parts = sections(words[1:])
         listed = [word for group in parts.values() for word in group]
         if command == "lathe_room":
-            room = Room(words[0], path.parent, parts.get("SOURCES", []), parts.get("LINKS", []), parts.get("USES", []))
+            room = Room(words[0], path.parent, parts.get("SOURCES", []), parts.get("LINKS", []),
+                        parts.get("USES", []))
             if words[0] != "base":
                 room.uses += parts.get("EXPOSES", [])
             rooms[words[0]] = room
@@ -76,14 +78,18 @@ class Tree:
     def __init__(self, root):
         self.root = Path(root)
         self.src = self.root / "src"
-        self.rooms = [room for path in sorted(self.src.rglob("CMakeLists.txt")) for room in read_list(path)]
+        self.rooms = [room for path in sorted(self.src.rglob("CMakeLists.txt"))
+                      for room in read_list(path)]
         self.by_name = {room.name: room for room in self.rooms}
-        self.listed = {(room.folder / source).resolve(): room for room in self.rooms for source in room.sources}
-        self.files = sorted(p.resolve() for p in self.src.rglob("*") if p.suffix in (".h", ".cpp", ".c"))
+        self.listed = {(room.folder / source).resolve(): room for room in self.rooms
+                       for source in room.sources}
+        self.files = sorted(p.resolve() for p in self.src.rglob("*") if p.suffix in (".h", ".cpp",
+                                                                                     ".c"))
         self.owners = {path: self.find_owner(path) for path in self.files}
 
     def find_owner(self, path):
-        """The room of a file: the one listing it, or its sibling of the same name, or the nearest above that is alone."""
+        """The room of a file: the one listing it, or its sibling of the same name, or the nearest
+        above that is alone."""
         if path in self.listed:
             return self.listed[path]
         if path.suffix != ".h":
@@ -93,7 +99,8 @@ class Tree:
                 return self.listed[path.with_suffix(suffix)]
         folder = path.parent
         while folder != self.src.resolve().parent:
-            beside = {id(room): room for source, room in self.listed.items() if source.parent == folder}
+            beside = {id(room): room for source, room in self.listed.items()
+                      if source.parent == folder}
             declared = [room for room in self.rooms if room.folder.resolve() == folder]
             for candidates in (list(beside.values()), declared):
                 if len(candidates) == 1:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the README's example commands as they stand there, in an empty folder with an empty database.
+"""Runs the README's example commands as they stand there, in an empty folder with an empty
+database.
 
 Usage: readme.py README FOLDER-WITH-LATHE
 """
@@ -13,18 +14,20 @@ from pathlib import Path
 
 
 def commands(text):
-    """Lines of the fenced `sh` blocks; a `cd`, an `export` or a script of the repository is not for here."""
+    """Lines of the fenced `sh` blocks; a `cd`, an `export` or a script of the repository is not for
+    here."""
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return [line for block in blocks for line in block.splitlines() if line.startswith("lathe ")]
 
 
 def run_all(lines, programs, folder):
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "XDG_DATA_HOME": f"{folder}/data",
-                   "XDG_CACHE_HOME": f"{folder}/cache"}
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}",
+                   "XDG_DATA_HOME": f"{folder}/data", "XDG_CACHE_HOME": f"{folder}/cache"}
     environment.pop("LATHE_DB", None)
     failed = 0
     for line in lines:
-        done = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True,
+                              text=True, timeout=600)
         if done.returncode != 0 or not done.stdout.strip():
             failed += 1
             print(f"$ {line}\n{done.stdout}{done.stderr}exit status {done.returncode}\n")

@@ -101,6 +101,22 @@ bool fills_cache(const ir::Nest& nest, const ir::Block& block) {
   return read != nullptr && nest.buffers[block.writes].cache_of == read->tensor;
 }
 
+// `at`: the number of the loop that it lives in.
+template <class Sink>
+void each_fact(const ir::Buffer& buffer, std::uint64_t at, Sink& sink) {
+  for (const auto word :
+       {static_cast<std::uint64_t>(buffer.dtype), static_cast<std::uint64_t>(buffer.scope),
+        std::uint64_t{buffer.constant}, at, static_cast<std::uint64_t>(buffer.pad_stride),
+        static_cast<std::uint64_t>(buffer.cache_of)})
+    sink.word(word);
+  for (const double value : buffer.literal) sink.word(std::bit_cast<std::uint64_t>(value));
+  for (const SizeId size : buffer.shape) sink.size(size);
+  for (const ir::LayoutDigit& digit : buffer.layout) {
+    sink.word(static_cast<std::uint64_t>(digit.dim));
+    sink.size(digit.weight);
+  }
+}
+
 }  // namespace
 
 Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
@@ -252,18 +268,7 @@ void Essence::each_fact(const Answers& answers, Sink& sink) const {
   visit(visit, nest_.root);
   for (const ir::Buffer& buffer : nest_.buffers) {
     const LoopId at = remaining(gone, buffer.at);
-    for (const auto word :
-         {static_cast<std::uint64_t>(buffer.dtype), static_cast<std::uint64_t>(buffer.scope),
-          std::uint64_t{buffer.constant}, at == ir::kRoot ? 0 : number[at],
-          static_cast<std::uint64_t>(buffer.pad_stride),
-          static_cast<std::uint64_t>(buffer.cache_of)})
-      sink.word(word);
-    for (const double value : buffer.literal) sink.word(std::bit_cast<std::uint64_t>(value));
-    for (const SizeId size : buffer.shape) sink.size(size);
-    for (const ir::LayoutDigit& digit : buffer.layout) {
-      sink.word(static_cast<std::uint64_t>(digit.dim));
-      sink.size(digit.weight);
-    }
+    analysis::each_fact(buffer, at == ir::kRoot ? 0 : number[at], sink);
   }
 }
 

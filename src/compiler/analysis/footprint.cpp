@@ -198,9 +198,39 @@ FootprintPlan::Strides FootprintPlan::strides_of(int slot, std::span<const std::
   return strides;
 }
 
+namespace {
+
+using Extents = std::array<double, kMaxDims>;
+
+// Elements of a box that lie in a buffer of this shape.
+double elements_in(const Extents& box, const Extents& shape, std::size_t dims) {
+  double product = 1;
+  for (std::size_t d = 0; d < dims; ++d) product *= std::min(box[d], shape[d]);
+  return product;
+}
+
+// How far a digit's last iteration lies from its first.
+template <class Move>
+double distance_of(const Move& move, std::int64_t extent, std::span<const std::int64_t> values) {
+  std::int64_t steps = ceil_div(extent, value_of(move.div, values, 1));
+  if (move.mod != SizeId::kNone) steps = std::min(steps, value_of(move.mod, values, 1));
+  const std::int64_t weight = std::abs(move.coef) * value_of(move.weight, values, 1);
+  return static_cast<double>(weight * (steps - 1));
+}
+
+void count_from_the_top(Footprint& out) {
+  double outer = 1;
+  for (int l = out.loops; l-- > 0;) {
+    out.top_down[l] = outer;
+    outer *= out.length[l];
+  }
+}
+
+}  // namespace
+
 void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& out) const {
   const int loops = static_cast<int>(chain_.size()), slots = static_cast<int>(slots_.size());
-  std::array<std::array<double, kMaxDims>, kMaxSlots> box, shape, held;
+  std::array<Extents, kMaxSlots> box, shape, held;
   for (int s = 0; s < slots; ++s) {
     const Storage& storage = storage_[s];
     for (std::size_t d = 0; d < storage.shape.size(); ++d) {
@@ -210,10 +240,7 @@ void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& ou
     }
   }
   const auto touched = [&](int s) {
-    double product = 1;
-    for (std::size_t d = 0; d < storage_[s].shape.size(); ++d)
-      product *= std::min(box[s][d], shape[s][d]);
-    return product;
+    return elements_in(box[s], shape[s], storage_[s].shape.size());
   };
 
   out.loops = loops;
@@ -225,10 +252,7 @@ void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& ou
       if (storage_[s].level == l) held[s] = box[s];
     for (std::size_t m = first_move_[l]; m < first_move_[l + 1]; ++m) {
       const Move& move = moves_[m];
-      std::int64_t steps = ceil_div(extent, value_of(move.div, values, 1));
-      if (move.mod != SizeId::kNone) steps = std::min(steps, value_of(move.mod, values, 1));
-      const std::int64_t weight = std::abs(move.coef) * value_of(move.weight, values, 1);
-      box[move.slot][move.dim] += static_cast<double>(weight * (steps - 1));
+      box[move.slot][move.dim] += distance_of(move, extent, values);
     }
     for (int s = 0; s < slots; ++s) out.touch[l][s] = touched(s);
     out.length[l] = static_cast<double>(extent);
@@ -237,11 +261,7 @@ void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& ou
   }
   out.iterations = inner;
   for (int s = 0; s < slots; ++s) out.whole[s] = touched(s);
-  double outer = 1;
-  for (int l = loops; l-- > 0;) {
-    out.top_down[l] = outer;
-    outer *= out.length[l];
-  }
+  count_from_the_top(out);
   out.useful = 1;
   for (const SizeId extent : domain_)
     out.useful *= static_cast<double>(value_of(extent, values, 1));

@@ -1,26 +1,106 @@
 #include "tuner/store/rows.h"
 
+#include <cmath>
+
+#include "tuner/store/fields.h"
+#include "tuner/store/visits.h"
+
 namespace lathe::store {
 namespace {
-
-// In the order of bind_record.
-constexpr const char* kColumns =
-    "run, batch, idx, workload, target, cache_mode, fingerprint, cpu, trace, config, space_hash, "
-    "codegen_version, "
-    "program_hash, visits, seconds, dropped_early, raced, race_seconds, spills, error_kind, "
-    "error_message, error_place, "
-    "numerical_error, predicted_score, build_seconds, run_seconds, model_seconds, search_seconds, "
-    "time, ok, standing, "
-    "race_spread, race_peak, race_sentinel, race_disturbed, race_time";
-constexpr int kColumnCount = 36;
 
 std::unexpected<Error> damaged(std::int64_t id, const Error& why) {
   return fail(ErrorKind::kDataLoss, "record {} ({})", id, why.message);
 }
 
-Result<std::vector<Visit>> read_visits(const std::string& text) {
-  return visits_from_json(LATHE_TRY(parse_json(text)));
+std::string parameters(std::size_t count) {
+  std::string all = "?";
+  for (std::size_t i = 1; i < count; ++i) all += ",?";
+  return all;
 }
+
+// What stands in a row of `r` for a field; an alias for each name, joined below.
+template <class AField>
+std::string selected(const AField& field, bool summary) {
+  if (field.name) return fmt::format("{}_name.text", field.column);
+  return field.bulky && summary ? "'[]'" : fmt::format("r.{}", field.column);
+}
+
+template <class Fields>
+std::string select_sql(const char* first, const Fields& fields, const char* table, bool summary) {
+  std::string sql = fmt::format(
+      "SELECT {}, {} FROM {} r", first,
+      listed(fields, ", ", [&](const auto& field) { return selected(field, summary); }), table);
+  for (const auto& field : fields)
+    if (field.name) sql += fmt::format(" JOIN names {0}_name ON {0}_name.id = r.{0}", field.column);
+  return sql;
+}
+
+void bind_value(Statement& statement, int n, bool value) { statement.bind(n, value ? 1 : 0); }
+void bind_value(Statement& statement, int n, int value) { statement.bind(n, value); }
+void bind_value(Statement& statement, int n, std::int64_t value) { statement.bind(n, value); }
+void bind_value(Statement& statement, int n, std::uint64_t value) {
+  statement.bind(n, static_cast<std::int64_t>(value));
+}
+void bind_value(Statement& statement, int n, double value) { statement.bind(n, value); }
+void bind_value(Statement& statement, int n, const std::string& value) { statement.bind(n, value); }
+void bind_value(Statement& statement, int n, const Json& value) { statement.bind(n, dump(value)); }
+void bind_value(Statement& statement, int n, const std::vector<Visit>& value) {
+  statement.bind(n, dump(visits_to_json(value)));
+}
+
+Status bind_name(Statement& statement, int n, const std::string& text, const NameId& id_of) {
+  statement.bind(n, LATHE_TRY(id_of(text)));
+  return {};
+}
+
+// The fields from parameter 1 on; returns the number of the last.
+template <class Fields, class Owner>
+Result<int> bind_fields(Statement& statement, const Fields& fields, const Owner& owner,
+                        const NameId& id_of) {
+  int n = 0;
+  for (const auto& field : fields)
+    LATHE_TRY_STATUS(with_value(field, owner, [&, at = ++n](const auto& value) -> Status {
+      if constexpr (std::is_same_v<decltype(value), const std::string&>)
+        if (field.name) return bind_name(statement, at, value, id_of);
+      bind_value(statement, at, value);
+      return {};
+    }));
+  return n;
+}
+
+template <class Integer>
+  requires std::is_integral_v<Integer>
+Status read_column(const Statement& row, int n, Integer& value) {
+  value = static_cast<Integer>(row.integer(n));
+  return {};
+}
+Status read_column(const Statement& row, int n, double& value) {
+  value = row.number(n);
+  return {};
+}
+Status read_column(const Statement& row, int n, std::string& value) {
+  value = row.text(n);
+  return {};
+}
+Status read_column(const Statement& row, int n, Json& value) {
+  value = LATHE_TRY(parse_json(row.text(n)));
+  return {};
+}
+Status read_column(const Statement& row, int n, std::vector<Visit>& value) {
+  value = LATHE_TRY(visits_from_json(LATHE_TRY(parse_json(row.text(n)))));
+  return {};
+}
+
+// The fields from column `n` on.
+template <class Fields, class Owner>
+Status read_fields(const Statement& row, int n, const Fields& fields, Owner& owner) {
+  for (const auto& field : fields)
+    LATHE_TRY_STATUS(with_value(
+        field, owner, [&, at = n++](auto& value) { return read_column(row, at, value); }));
+  return {};
+}
+
+constexpr int kFirstOfRace = 5;  // the parameters of set_race_sql that fields have
 
 }  // namespace
 
@@ -29,117 +109,77 @@ double first_standing(const Record& record) {
 }
 
 std::string insert_record_sql() {
-  std::string values = "?";
-  for (int i = 1; i < kColumnCount; ++i) values += ",?";
-  return fmt::format("INSERT INTO records ({}) VALUES ({})", kColumns, values);
+  return fmt::format("INSERT INTO records ({}, ok, standing) VALUES ({})",
+                     columns_of(kRecordFields), parameters(kRecordFields.size() + 2));
+}
+
+Status bind_record(Statement& insert, const Record& record, const NameId& id_of) {
+  const int last = LATHE_TRY(bind_fields(insert, kRecordFields, record, id_of));
+  insert.bind(last + 1, record.ok() ? 1 : 0).bind(last + 2, first_standing(record));
+  return {};
 }
 
 std::string select_records_sql(const std::string& rest, bool summary) {
-  return fmt::format(
-      "SELECT r.id, r.run, r.batch, r.idx, w.text, t.text, m.text, f.text, c.text, {}, r.config, "
-      "r.space_hash, "
-      "r.codegen_version, r.program_hash, {}, r.seconds, r.dropped_early, r.raced, r.race_seconds, "
-      "r.spills, "
-      "r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score, "
-      "r.build_seconds, "
-      "r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.standing, "
-      "r.race_spread, r.race_peak, r.race_sentinel, r.race_disturbed, r.race_time "
-      "FROM records r JOIN names w ON w.id = r.workload JOIN names t ON t.id = r.target "
-      "JOIN names m ON m.id = r.cache_mode JOIN names f ON f.id = r.fingerprint JOIN names c ON "
-      "c.id = r.cpu {}",
-      summary ? "'[]'" : "r.trace", summary ? "'[]'" : "r.visits", rest);
-}
-
-void bind_record(Statement& insert, const Record& r, const NameIds& names) {
-  int n = 0;
-  const auto bind = [&](const auto&... values) { (insert.bind(++n, values), ...); };
-  bind(r.run, r.batch, r.index, names.workload, names.target, names.cache_mode, names.fingerprint,
-       names.cpu);
-  bind(dump(r.trace), dump(r.config), r.space_hash, r.codegen_version, r.program_hash);
-  bind(dump(visits_to_json(r.visits)), r.seconds, r.dropped_early ? 1 : 0, r.raced ? 1 : 0,
-       r.race_seconds, r.spills);
-  bind(r.error_kind, r.error_message, r.error_place, r.numerical_error, r.predicted_score);
-  bind(r.build_seconds, r.run_seconds, r.model_seconds, r.search_seconds, r.time, r.ok() ? 1 : 0,
-       first_standing(r));
-  bind(r.race.spread, r.race.peak_flops, r.race.sentinel_seconds, r.race.disturbed ? 1 : 0,
-       r.race.time);
-  LATHE_CHECK(n == kColumnCount);
+  return select_sql("r.id, r.standing", kRecordFields, "records", summary) + " " + rest;
 }
 
 Result<Record> read_record(const Statement& row) {
-  Record r;
-  int n = 0;
-  r.id = row.integer(n++);
-  r.run = row.integer(n++);
-  r.batch = static_cast<int>(row.integer(n++));
-  r.index = static_cast<int>(row.integer(n++));
-  for (auto* text : {&r.workload, &r.target, &r.cache_mode, &r.fingerprint, &r.cpu})
-    *text = row.text(n++);
-  for (auto* json : {&r.trace, &r.config}) {
-    auto parsed = parse_json(row.text(n++));
-    if (!parsed) return damaged(r.id, parsed.error());
-    *json = std::move(*parsed);
-  }
-  r.space_hash = row.text(n++);
-  r.codegen_version = static_cast<int>(row.integer(n++));
-  r.program_hash = row.text(n++);
-  auto visits = read_visits(row.text(n++));
-  if (!visits) return damaged(r.id, visits.error());
-  r.visits = std::move(*visits);
-  r.seconds = row.number(n++);
-  r.dropped_early = row.integer(n++) != 0;
-  r.raced = row.integer(n++) != 0;
-  r.race_seconds = row.number(n++);
-  r.spills = static_cast<int>(row.integer(n++));
-  for (auto* text : {&r.error_kind, &r.error_message, &r.error_place}) *text = row.text(n++);
-  for (auto* number : {&r.numerical_error, &r.predicted_score, &r.build_seconds, &r.run_seconds,
-                       &r.model_seconds, &r.search_seconds})
-    *number = row.number(n++);
-  r.time = row.text(n++);
-  r.standing = row.number(n++);
-  for (auto* number : {&r.race.spread, &r.race.peak_flops, &r.race.sentinel_seconds})
-    *number = row.number(n++);
-  r.race.disturbed = row.integer(n++) != 0;
-  r.race.time = row.text(n++);
-  return r;
+  Record record;
+  record.id = row.integer(0);
+  record.standing = row.number(1);
+  const auto read = read_fields(row, 2, kRecordFields, record);
+  if (!read) return damaged(record.id, read.error());
+  return record;
 }
 
-Json visits_to_json(const std::vector<Visit>& visits) {
-  Json out = Json::array();
-  for (const auto& visit : visits) {
-    out.push_back(
-        {{"visit", visit.visit}, {"seconds", visit.seconds}, {"sentinel", visit.sentinel_seconds}});
-    if (!visit.disturbed.empty()) out.back()["disturbed"] = visit.disturbed;
-  }
-  return out;
+std::string set_race_sql() {
+  std::string sql = "UPDATE records SET raced = 1, race_seconds = ?2, standing = ?3";
+  int n = kFirstOfRace;
+  for (const auto& field : kRecordFields)
+    if (is_of_race(field)) sql += fmt::format(", {} = ?{}", field.column, n++);
+  return sql + " WHERE id = ?1 AND (raced = 0 OR race_seconds > ?2 OR ?4)";
 }
 
-namespace {
-
-Result<std::vector<double>> numbers_of(const Json& visit, const char* member) {
-  std::vector<double> numbers;
-  for (const Json& number : LATHE_TRY(json_array(visit, member))) {
-    if (!number.is_number())
-      return fail(ErrorKind::kInvalidArgument, "a visit's \"{}\" must be numbers", member);
-    numbers.push_back(number.get<double>());
-  }
-  return numbers;
+void bind_race(Statement& update, const RaceResult& result, const RaceNote& note) {
+  const bool failed = !std::isfinite(result.seconds);
+  update.bind(1, result.record).bind(2, result.seconds);
+  update.bind(3, result.standing > 0 ? result.standing : result.seconds);
+  update.bind(4, failed && !note.disturbed ? 1 : 0);
+  Record raced;
+  raced.race = note;
+  raced.race.spread = result.spread;
+  int n = kFirstOfRace;
+  for (const auto& field : kRecordFields)
+    if (is_of_race(field))
+      with_value(field, raced, [&, at = n++](const auto& value) { bind_value(update, at, value); });
 }
 
-}  // namespace
+std::string insert_run_sql() {
+  return fmt::format("INSERT OR IGNORE INTO runs ({}) VALUES ({})", columns_of(kRunFields),
+                     parameters(kRunFields.size()));
+}
 
-Result<std::vector<Visit>> visits_from_json(const Json& json) {
-  if (!json.is_array()) return fail(ErrorKind::kInvalidArgument, "\"visits\" must be an array");
-  std::vector<Visit> visits;
-  for (const Json& item : json) {
-    Visit visit;
-    visit.visit = static_cast<int>(LATHE_TRY(json_int(item, "visit")));
-    visit.sentinel_seconds = LATHE_TRY(json_number(item, "sentinel"));
-    visit.seconds = LATHE_TRY(numbers_of(item, "seconds"));
-    if (item.contains("disturbed")) visit.disturbed = LATHE_TRY(numbers_of(item, "disturbed"));
-    visits.push_back(std::move(visit));
-  }
-  return visits;
+std::string find_run_sql() {
+  return "SELECT id FROM runs WHERE " + listed(kRunFields, " AND ", [](const auto& field) {
+           return fmt::format("{} = ?", field.column);
+         });
+}
+
+Status bind_run(Statement& statement, const Run& run, const NameId& id_of) {
+  LATHE_TRY(bind_fields(statement, kRunFields, run, id_of));
+  return {};
+}
+
+std::string select_runs_sql() {
+  return select_sql("r.id", kRunFields, "runs", false) + " ORDER BY r.id";
+}
+
+Run read_run(const Statement& row) {
+  Run run;
+  run.id = row.integer(0);
+  const auto read = read_fields(row, 1, kRunFields, run);
+  LATHE_CHECK(read.has_value());  // a run has only texts and numbers
+  return run;
 }
 
 }  // namespace lathe::store

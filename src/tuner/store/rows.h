@@ -1,6 +1,7 @@
-// Records and runs as rows: the one place that knows the order of columns. Internal to this room.
+// Records and runs as rows, by the lists of their fields. Internal to this room.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "tuner/store/database.h"
@@ -8,22 +9,29 @@
 
 namespace lathe::store {
 
+// The id of a text in `names`.
+using NameId = std::function<Result<std::int64_t>(const std::string& text)>;
+
 // The standing of a record that is added.
 double first_standing(const Record& record);
 std::string insert_record_sql();
+Status bind_record(Statement& insert, const Record& record, const NameId& id_of);
 // A SELECT of all members of records and the texts they name; `rest` follows (WHERE, ORDER BY ...)
 // and may use `r`. A summary leaves traces and visits empty.
 std::string select_records_sql(const std::string& rest, bool summary = false);
-
-// Ids of the texts a record names, in `names`.
-struct NameIds {
-  std::int64_t workload, target, cache_mode, fingerprint, cpu;
-};
-void bind_record(Statement& insert, const Record& record, const NameIds& names);
 // The error names the record and what is wrong with it: "record 7 (not valid JSON at byte 3)".
 Result<Record> read_record(const Statement& row);
 
-Json visits_to_json(const std::vector<Visit>& visits);
-Result<std::vector<Visit>> visits_from_json(const Json& json);
+// What a race tells of record ?1: its time ?2, its standing ?3. A time from an earlier race stays
+// where it was faster, unless ?4: what failed now fails, whatever it did before.
+std::string set_race_sql();
+// `note` with the record's spread.
+void bind_race(Statement& update, const RaceResult& result, const RaceNote& note);
+
+std::string insert_run_sql();  // nothing happens where the run is there
+std::string find_run_sql();    // its id
+Status bind_run(Statement& statement, const Run& run, const NameId& id_of);
+std::string select_runs_sql();
+Run read_run(const Statement& row);
 
 }  // namespace lathe::store

@@ -1,8 +1,11 @@
 #include "tuner/store/schema.h"
 
-#include <array>
+#include <algorithm>
 #include <chrono>
 #include <thread>
+
+#include "tuner/store/fields.h"
+#include "tuner/store/visits.h"
 
 namespace lathe::store {
 namespace {
@@ -10,48 +13,87 @@ namespace {
 // "Lath", in the file's header: tells a Lathe database from any other SQLite file.
 constexpr std::int64_t kApplicationId = 0x4c617468;
 
-// Entry v takes a file from version v to v + 1.
-//
+static_assert(std::ranges::all_of(kRunFields,
+                                  [](const RunField& field) { return field.since == 1; }),
+              "what `runs` holds is unique as a whole: its old table cannot take another column");
+static_assert(std::ranges::none_of(kRecordFields,
+                                   [](const RecordField& field) {
+                                     return field.name && field.since > 1;
+                                   }),
+              "old records have no text for a name to stand for");
+
+template <class T>
+constexpr const char* type_of(const T&) {
+  if (std::is_integral_v<T>) return "INTEGER";
+  return std::is_floating_point_v<T> ? "REAL" : "TEXT";
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
+  return out + "'";
+}
+std::string literal(bool value) { return value ? "1" : "0"; }
+std::string literal(int value) { return std::to_string(value); }
+std::string literal(std::int64_t value) { return std::to_string(value); }
+std::string literal(double value) { return fmt::format("{}", value); }
+std::string literal(const std::string& value) { return quoted(value); }
+std::string literal(const Json& value) { return quoted(dump(value)); }
+std::string literal(const std::vector<Visit>& value) { return quoted(dump(visits_to_json(value))); }
+
+// A column's definition; one that came later has the default of its member.
+template <class Owner, class AField>
+std::string column_sql(const AField& field) {
+  const Owner fresh;
+  return with_value(field, fresh, [&](const auto& value) {
+    std::string sql =
+        fmt::format("{} {} NOT NULL", field.column, field.name ? "INTEGER" : type_of(value));
+    if constexpr (std::is_same_v<Owner, Record>)
+      if (field.since > 1) sql += " DEFAULT " + literal(value);
+    return sql;
+  });
+}
+
+template <class Owner, class Fields>
+std::string columns_sql(const Fields& fields) {
+  std::string sql;
+  for (const auto& field : fields) sql += ",\n  " + column_sql<Owner>(field);
+  return sql;
+}
+
 // Long texts that repeat (workload keys, targets, fingerprints) are rows of `names`. `standing` is
 // what "best" compares: the time in a final race, or the measured time with a penalty where there
 // was none; NULL-free so that the two indexes answer the look-up alone, with and without the cpu
-// given. What the race_ columns tell was not kept before version 2.
-constexpr std::array<const char*, kSchemaVersion> kMigrations = {
-    R"sql(
+// given.
+std::string tables_sql() {
+  return fmt::format(R"sql(
 CREATE TABLE names (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE runs (
-  id INTEGER PRIMARY KEY, workload INTEGER NOT NULL, target INTEGER NOT NULL,
-  cache_mode TEXT NOT NULL,
-  space TEXT NOT NULL, space_hash TEXT NOT NULL, search TEXT NOT NULL, model TEXT NOT NULL,
-  seed INTEGER NOT NULL,
-  UNIQUE (workload, target, cache_mode, space, space_hash, search, model, seed));
+  id INTEGER PRIMARY KEY{runs},
+  UNIQUE ({run_columns}));
 CREATE TABLE records (
-  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, batch INTEGER NOT NULL,
-  idx INTEGER NOT NULL,
-  workload INTEGER NOT NULL, target INTEGER NOT NULL, cache_mode INTEGER NOT NULL,
-  fingerprint INTEGER NOT NULL,
-  cpu INTEGER NOT NULL, trace TEXT NOT NULL, config TEXT NOT NULL, space_hash TEXT NOT NULL,
-  codegen_version INTEGER NOT NULL, program_hash TEXT NOT NULL, visits TEXT NOT NULL,
-  seconds REAL NOT NULL,
-  dropped_early INTEGER NOT NULL, raced INTEGER NOT NULL, race_seconds REAL NOT NULL,
-  spills INTEGER NOT NULL,
-  error_kind TEXT NOT NULL, error_message TEXT NOT NULL, error_place TEXT NOT NULL,
-  numerical_error REAL NOT NULL,
-  predicted_score REAL NOT NULL, build_seconds REAL NOT NULL, run_seconds REAL NOT NULL,
-  model_seconds REAL NOT NULL,
-  search_seconds REAL NOT NULL, time TEXT NOT NULL, ok INTEGER NOT NULL, standing REAL NOT NULL,
+  id INTEGER PRIMARY KEY{records},
+  ok INTEGER NOT NULL,
+  standing REAL NOT NULL,
+  FOREIGN KEY (run) REFERENCES runs,
   UNIQUE (run, idx));
 CREATE INDEX best_anywhere ON records (workload, target, cache_mode, ok, standing);
 CREATE INDEX best_on_cpu ON records (workload, target, cache_mode, cpu, ok, standing);
 CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 )sql",
-    R"sql(
-ALTER TABLE records ADD COLUMN race_spread REAL NOT NULL DEFAULT 0;
-ALTER TABLE records ADD COLUMN race_peak REAL NOT NULL DEFAULT 0;
-ALTER TABLE records ADD COLUMN race_sentinel REAL NOT NULL DEFAULT 0;
-ALTER TABLE records ADD COLUMN race_disturbed INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE records ADD COLUMN race_time TEXT NOT NULL DEFAULT '';
-)sql"};
+                     fmt::arg("runs", columns_sql<Run>(kRunFields)),
+                     fmt::arg("run_columns", columns_of(kRunFields)),
+                     fmt::arg("records", columns_sql<Record>(kRecordFields)));
+}
+
+// What an older file's records lack.
+std::string newer_columns_sql(std::int64_t version) {
+  std::string sql;
+  for (const auto& field : kRecordFields)
+    if (field.since > version)
+      sql += fmt::format("ALTER TABLE records ADD COLUMN {};\n", column_sql<Record>(field));
+  return sql;
+}
 
 Status check_ours(Database& database, std::int64_t version) {
   const std::int64_t id = LATHE_TRY(database.integer("PRAGMA application_id"));
@@ -73,8 +115,8 @@ Status migrate(Database& database) {
   // Somebody may have been faster: look again, now that nobody else can write.
   const std::int64_t version = LATHE_TRY(database.integer("PRAGMA user_version"));
   LATHE_TRY_STATUS(check_ours(database, version));
-  for (std::int64_t v = version; v < kSchemaVersion; ++v)
-    LATHE_TRY_STATUS(database.exec(kMigrations[static_cast<std::size_t>(v)]));
+  LATHE_TRY_STATUS(
+      database.exec((version == 0 ? tables_sql() : newer_columns_sql(version)).c_str()));
   LATHE_TRY_STATUS(database.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                              kApplicationId, kSchemaVersion)
                                      .c_str()));

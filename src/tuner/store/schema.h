@@ -1,13 +1,17 @@
 // The tables, versioned. Internal to this room.
 #pragma once
 
+#include <algorithm>
+
 #include "tuner/store/database.h"
+#include "tuner/store/record.h"
 
 namespace lathe::store {
 
 // Version of the tables this build reads and writes; older files are brought up to it, newer ones
 // refused.
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion =
+    std::ranges::max_element(kRecordFields, {}, &RecordField::since)->since;
 
 // Makes or upgrades the tables, once, also where two programs open a new file at the same time;
 // sets the journal mode.

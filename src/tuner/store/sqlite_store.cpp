@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <map>
@@ -28,12 +27,6 @@ constexpr const char* kStandBehind =
     "UPDATE records SET standing = ?1 WHERE ok = 1 AND raced = 0 AND standing < ?1 AND (workload, "
     "target, cache_mode, cpu) = "
     "(SELECT workload, target, cache_mode, cpu FROM records WHERE id = ?2)";
-
-// One result; ?9: what failed now fails, whatever it did before.
-constexpr const char* kSetRace =
-    "UPDATE records SET raced = 1, race_seconds = ?2, standing = ?3, race_spread = ?4, race_peak = "
-    "?5, race_sentinel = ?6, "
-    "race_disturbed = ?7, race_time = ?8 WHERE id = ?1 AND (raced = 0 OR race_seconds > ?2 OR ?9)";
 
 constexpr const char* kStanding = "SELECT standing FROM records WHERE id = ?1 AND standing < 9e300";
 
@@ -79,29 +72,12 @@ class SqliteStore final : public Store {
   Result<Run> open_run(const Run& wanted) override {
     const std::lock_guard lock(mutex_);
     auto transaction = LATHE_TRY(Transaction::begin(database_));
-    const std::int64_t workload = LATHE_TRY(name_id(wanted.workload));
-    const std::int64_t target = LATHE_TRY(name_id(wanted.target));
-    const auto bind_members = [&](Statement& s) {
-      s.bind(1, workload)
-          .bind(2, target)
-          .bind(3, wanted.cache_mode)
-          .bind(4, wanted.space)
-          .bind(5, wanted.space_hash);
-      s.bind(6, wanted.search)
-          .bind(7, wanted.model)
-          .bind(8, static_cast<std::int64_t>(wanted.seed));
-    };
-    auto insert =
-        LATHE_TRY(database_.prepare("INSERT OR IGNORE INTO runs (workload, target, cache_mode, "
-                                    "space, space_hash, search, model, seed) "
-                                    "VALUES (?,?,?,?,?,?,?,?)"));
-    bind_members(insert);
+    const NameId id_of = [this](const std::string& text) { return name_id(text); };
+    auto insert = LATHE_TRY(database_.prepare(insert_run_sql()));
+    LATHE_TRY_STATUS(bind_run(insert, wanted, id_of));
     LATHE_TRY_STATUS(insert.run());
-    auto find =
-        LATHE_TRY(database_.prepare("SELECT id FROM runs WHERE workload=? AND target=? AND "
-                                    "cache_mode=? AND space=? AND space_hash=? AND search=? AND "
-                                    "model=? AND seed=?"));
-    bind_members(find);
+    auto find = LATHE_TRY(database_.prepare(find_run_sql()));
+    LATHE_TRY_STATUS(bind_run(find, wanted, id_of));
     const bool found = LATHE_TRY(find.step());
     LATHE_CHECK(found);
     Run run = wanted;
@@ -130,7 +106,7 @@ class SqliteStore final : public Store {
     auto insert = LATHE_TRY(database_.prepare(insert_record_sql()));
     std::vector<std::int64_t> ids;
     std::map<std::string, std::int64_t> known;  // a batch's records name the same few texts
-    const auto id_of = [&](const std::string& text) -> Result<std::int64_t> {
+    const NameId id_of = [&](const std::string& text) -> Result<std::int64_t> {
       const auto found = known.find(text);
       if (found != known.end()) return found->second;
       return known[text] = LATHE_TRY(name_id(text));
@@ -139,10 +115,7 @@ class SqliteStore final : public Store {
     for (auto& record : records) {
       if (record.time.empty()) record.time = now_utc();
       LATHE_TRY_STATUS(check_free(find, record));
-      const NameIds names = {LATHE_TRY(id_of(record.workload)), LATHE_TRY(id_of(record.target)),
-                             LATHE_TRY(id_of(record.cache_mode)),
-                             LATHE_TRY(id_of(record.fingerprint)), LATHE_TRY(id_of(record.cpu))};
-      bind_record(insert, record, names);
+      LATHE_TRY_STATUS(bind_record(insert, record, id_of));
       LATHE_TRY_STATUS(insert.run());
       ids.push_back(database_.last_id());
     }
@@ -159,20 +132,14 @@ class SqliteStore final : public Store {
     const Status there = still_there();
     auto transaction = LATHE_TRY(Transaction::begin(database_));
     auto others = LATHE_TRY(database_.prepare(kStandBehind));
-    auto update = LATHE_TRY(database_.prepare(kSetRace));
+    auto update = LATHE_TRY(database_.prepare(set_race_sql()));
     auto standing = LATHE_TRY(database_.prepare(kStanding));
-    const std::string time = note.time.empty() ? now_utc() : note.time;
+    RaceNote timed = note;
+    if (timed.time.empty()) timed.time = now_utc();
     double slowest = 0;
     for (const auto& result : results) {
-      const bool failed = !std::isfinite(result.seconds);
-      update.bind(1, result.record)
-          .bind(2, result.seconds)
-          .bind(3, result.standing > 0 ? result.standing : result.seconds);
-      update.bind(4, result.spread)
-          .bind(5, note.peak_flops)
-          .bind(6, note.sentinel_seconds)
-          .bind(7, note.disturbed ? 1 : 0);
-      LATHE_TRY_STATUS(update.bind(8, time).bind(9, failed && !note.disturbed ? 1 : 0).run());
+      bind_race(update, result, timed);
+      LATHE_TRY_STATUS(update.run());
       if (LATHE_TRY(standing.bind(1, result.record).step()))
         slowest = std::max(slowest, standing.number(0));
       LATHE_TRY_STATUS(standing.run());
@@ -231,21 +198,9 @@ class SqliteStore final : public Store {
 
   Result<std::vector<Run>> runs() override {
     const std::lock_guard lock(mutex_);
-    auto select = LATHE_TRY(database_.prepare(
-        "SELECT r.id, w.text, t.text, cache_mode, space, space_hash, search, model, seed FROM runs "
-        "r "
-        "JOIN names w ON w.id = workload JOIN names t ON t.id = target ORDER BY r.id"));
+    auto select = LATHE_TRY(database_.prepare(select_runs_sql()));
     std::vector<Run> out;
-    while (LATHE_TRY(select.step())) {
-      Run run;
-      run.id = select.integer(0);
-      int n = 1;
-      for (auto* text : {&run.workload, &run.target, &run.cache_mode, &run.space, &run.space_hash,
-                         &run.search, &run.model})
-        *text = select.text(n++);
-      run.seed = static_cast<std::uint64_t>(select.integer(n));
-      out.push_back(std::move(run));
-    }
+    while (LATHE_TRY(select.step())) out.push_back(read_run(select));
     return out;
   }
 

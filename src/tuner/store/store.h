@@ -12,66 +12,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "tuner/store/record.h"
 
 namespace lathe::store {
-
-// One timed visit to a candidate.
-struct Visit {
-  int visit = 0;                // number of the visit
-  std::vector<double> seconds;  // raw times of a run, each
-  double sentinel_seconds = 0;  // of the sentinel kernel beside it
-  // of runs that the scheduler disturbed, without the time lost; they do not count
-  std::vector<double> disturbed;
-};
-
-// The machine beside a race, and how sure its times are. Zeros in a race of a Lathe that did not
-// keep them.
-struct RaceNote {
-  double spread = 0;  // half the interquartile range of the rounds, over the time
-  double peak_flops = 0, sentinel_seconds = 0;
-  // the machine was slower than it has been, or busy: so may the time be
-  bool disturbed = false;
-  std::string time;  // when it ended, as Record::time
-};
-
-// what makes a run the same run: the command that goes on after a kill
-struct Run {
-  std::int64_t id = 0;
-  std::string workload;       // canonical key
-  std::string target;         // canonical text
-  std::string cache_mode;     // "warm", "cold"
-  std::string space;          // flavour, "default" or "wide"
-  std::string space_hash;     // hex
-  std::string search, model;  // "annealing", "xgb-rank"
-  std::uint64_t seed = 0;
-};
-
-struct Record {
-  std::int64_t id = 0;  // set by the store
-  std::int64_t run = 0;
-  int batch = 0, index = 0;  // (run, index) is unique: no trial is repeated
-  std::string workload, target, cache_mode, fingerprint, cpu;  // cpu: family/model/stepping
-  Json trace, config;
-  std::string space_hash;
-  int codegen_version = 0;
-  std::string program_hash;  // of the flat program, hex
-  std::vector<Visit> visits;
-  double seconds = 0;  // the robust estimate from the visits; 0 if failed
-  bool dropped_early = false;
-  // won or took part in a final interleaved race; then race_seconds is set
-  bool raced = false;
-  // the fastest of its races: a slower repetition says something about the machine
-  double race_seconds = 0;
-  RaceNote race;  // of that race
-  int spills = 0;
-  std::string error_kind, error_message, error_place;  // kind empty: it worked
-  double numerical_error = 0;                          // largest, of the largest output
-  double predicted_score = 0;
-  double build_seconds = 0, run_seconds = 0, model_seconds = 0, search_seconds = 0;
-  std::string time;     // ISO 8601, UTC: "2026-08-01T10:00:00.125Z"
-  double standing = 0;  // set by the store: what best() compares
-  bool ok() const { return error_kind.empty(); }
-};
 
 // Best is said of what won an interleaved race; a time that was only measured is likely a lucky
 // one, so it stands as if this much slower (a predecessor's recorded best of 214 GFLOP/s measured

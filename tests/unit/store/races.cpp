@@ -1,7 +1,6 @@
 // Which time stands after several races, and what is kept of each.
 #include <limits>
 
-#include "tuner/store/database.h"
 #include "unit/store/fixture.h"
 
 namespace lathe::store {
@@ -111,99 +110,6 @@ TEST_F(Races, MachinesAreKnownByTheFastestOfThem) {
   EXPECT_EQ(*note_bandwidth(*store_, "m", "t", "warm/1/2", 3e9), 3e9);
   EXPECT_EQ(*note_bandwidth(*store_, "m", "t", "warm/1/2", 2e9), 3e9);
   EXPECT_EQ(*note_bandwidth(*store_, "m", "t", "warm/1/3", 0), 0);
-}
-
-// The tables of version 1, as they were.
-constexpr const char* kVersion1 = R"sql(
-CREATE TABLE names (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
-CREATE TABLE runs (
-  id INTEGER PRIMARY KEY, workload INTEGER NOT NULL, target INTEGER NOT NULL,
-  cache_mode TEXT NOT NULL,
-  space TEXT NOT NULL, space_hash TEXT NOT NULL, search TEXT NOT NULL, model TEXT NOT NULL,
-  seed INTEGER NOT NULL,
-  UNIQUE (workload, target, cache_mode, space, space_hash, search, model, seed));
-CREATE TABLE records (
-  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, batch INTEGER NOT NULL,
-  idx INTEGER NOT NULL,
-  workload INTEGER NOT NULL, target INTEGER NOT NULL, cache_mode INTEGER NOT NULL,
-  fingerprint INTEGER NOT NULL,
-  cpu INTEGER NOT NULL, trace TEXT NOT NULL, config TEXT NOT NULL, space_hash TEXT NOT NULL,
-  codegen_version INTEGER NOT NULL, program_hash TEXT NOT NULL, visits TEXT NOT NULL,
-  seconds REAL NOT NULL,
-  dropped_early INTEGER NOT NULL, raced INTEGER NOT NULL, race_seconds REAL NOT NULL,
-  spills INTEGER NOT NULL,
-  error_kind TEXT NOT NULL, error_message TEXT NOT NULL, error_place TEXT NOT NULL,
-  numerical_error REAL NOT NULL,
-  predicted_score REAL NOT NULL, build_seconds REAL NOT NULL, run_seconds REAL NOT NULL,
-  model_seconds REAL NOT NULL,
-  search_seconds REAL NOT NULL, time TEXT NOT NULL, ok INTEGER NOT NULL, standing REAL NOT NULL,
-  UNIQUE (run, idx));
-CREATE INDEX best_anywhere ON records (workload, target, cache_mode, ok, standing);
-CREATE INDEX best_on_cpu ON records (workload, target, cache_mode, cpu, ok, standing);
-CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO names VALUES (1, 'C[i] = A[i]'), (2, 'cpu:znver5;threads=1'), (3, 'warm'), (4,
-  'AMD EPYC'), (5, '26/2/1');
-INSERT INTO runs VALUES (1, 1, 2, 'warm', 'default', '00ff', 'annealing', 'xgb-rank', 0);
-INSERT INTO records VALUES (1, 1, 0, 0, 1, 2, 3, 4, 5, '[]', '{"tile": 4}', '00ff', 2, 'beef',
-  '[{"visit": 0, "seconds": [0.001, 0.002], "sentinel": 0.0001}]', 0.001, 0, 1, 0.0012, 0, '',
-  '', '', 1e-7, 0, 0.1, 0.2, 0, 0,
-  '2026-08-01T10:00:00Z', 1, 0.0012);
-INSERT INTO records VALUES (2, 1, 0, 1, 1, 2, 3, 4, 5, '[]', '{"tile": 8}', '00ff', 2, 'dead',
-  '[]', 0.002, 0, 0, 0, 0, '', '', '',
-  1e-7, 0, 0.1, 0.2, 0, 0, '2026-08-01T10:00:01Z', 1, 0.0022);
-INSERT INTO named_values VALUES ('peak/AMD EPYC/cpu:znver5;threads=1', '150000000000');
-PRAGMA application_id = 0x4c617468;
-PRAGMA user_version = 1;
-)sql";
-
-TEST_F(StoreTest, ADatabaseInTheOldFormStaysReadable) {
-  ASSERT_TRUE(Database::open(path(), 1)->exec(kVersion1));
-  {
-    auto store = open_sqlite(path());
-    ASSERT_TRUE(store) << store.error().text();
-    const auto records = all(**store);
-    ASSERT_EQ(records.size(), 2U);
-    EXPECT_TRUE(records[0].raced);
-    EXPECT_DOUBLE_EQ(records[0].race_seconds, 0.0012);
-    EXPECT_EQ(records[0].race.time, "");
-    EXPECT_FALSE(records[0].race.disturbed);
-    EXPECT_EQ(records[0].visits[0].seconds, (std::vector<double>{0.001, 0.002}));
-    EXPECT_TRUE(records[0].visits[0].disturbed.empty());
-    EXPECT_EQ((*(*store)->best({.workload = "C[i] = A[i]"}))->index, 0);
-    EXPECT_DOUBLE_EQ(machine_speed(**store, "AMD EPYC", "cpu:znver5;threads=1")->peak_flops,
-                     1.5e11);
-    // Of its race nothing is known but the time: it stands until one is faster.
-    ASSERT_TRUE((*store)->set_race({{1, 0.0013}, {2, 0.0014}}, kDisturbed));
-    EXPECT_DOUBLE_EQ(all(**store)[0].race_seconds, 0.0012);
-    ASSERT_TRUE((*store)->set_race({{1, 0.0011}, {2, 0.0014}}, kQuiet));
-  }
-  const auto records = all(*open());
-  EXPECT_DOUBLE_EQ(records[0].race_seconds, 0.0011);
-  EXPECT_EQ(records[0].race.time, kQuiet.time);
-}
-
-// Lines of then have no "race", and visits no "disturbed".
-TEST_F(StoreTest, LinesInTheOldFormStayReadable) {
-  const store::Run run = a_run();
-  Record record = a_record(run, 0);
-  record.raced = true;
-  record.race_seconds = 2e-3;
-  record.race = kDisturbed;
-  record.visits[0].disturbed = {3e-3};
-  Json line = to_json(run, record);
-  auto read = from_json(line);
-  ASSERT_TRUE(read) << read.error().text();
-  EXPECT_TRUE(read->second.race.disturbed);
-  EXPECT_EQ(read->second.race.time, kDisturbed.time);
-  EXPECT_EQ(read->second.visits[0].disturbed, std::vector<double>{3e-3});
-  line.erase("race");
-  line["visits"][0].erase("disturbed");
-  read = from_json(line);
-  ASSERT_TRUE(read) << read.error().text();
-  EXPECT_DOUBLE_EQ(read->second.race_seconds, 2e-3);
-  EXPECT_EQ(read->second.race.time, "");
-  line["race"] = 5;
-  EXPECT_FALSE(from_json(line));
 }
 
 }  // namespace
