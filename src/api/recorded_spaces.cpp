@@ -60,16 +60,16 @@ Result<SpaceList> list_from(const Json& json, const std::string& target) {
 // Random search, to the end of the space.
 tune::Options everything(const RecordRequest& request, const space::Space& space) {
   tune::Options options;
-  options.trials = static_cast<int>(space::all_configs(space).size());
-  options.search = "random";
-  options.model = "none";
-  options.fresh = true;
-  options.transfer = false;
-  options.race_seconds = 0;
-  options.jobs = request.jobs;
-  options.cache_mode = request.list.cache_mode;
-  options.flavour = request.list.flavour;
-  options.codegen_version = codegen::kVersion;
+  options.run.trials = static_cast<int>(space::all_configs(space).size());
+  options.search.name = "random";
+  options.model.name = "none";
+  options.run.fresh = true;
+  options.model.transfer = false;
+  options.race.seconds = 0;
+  options.run.jobs = request.jobs;
+  options.run.cache_mode = request.list.cache_mode;
+  options.run.flavour = request.list.flavour;
+  options.run.codegen_version = codegen::kVersion;
   return options;
 }
 
@@ -129,9 +129,9 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
       [&](const tune::Progress& progress) { listener(progress, recording.peak_flops); }, stop));
   if (out.summary.interrupted) return out;
 
-  tune::Progress racing{.trials = options.trials,
+  tune::Progress racing{.trials = options.run.trials,
                         .failed = out.summary.failed,
-                        .wanted = options.trials,
+                        .wanted = options.run.trials,
                         .main_failure = out.summary.main_failure,
                         .best_seconds = out.summary.best_seconds(),
                         .phase = "racing the fastest"};
@@ -151,10 +151,10 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
 }
 
 tune::Options replay_options(const recorded::Recording& recording, tune::Options options) {
-  options.machine = recording.machine;
-  options.codegen_version = recording.codegen_version;
-  options.cache_mode = recording.cache_mode;
-  options.flavour = recording.flavour;
+  options.run.machine = recording.machine;
+  options.run.codegen_version = recording.codegen_version;
+  options.run.cache_mode = recording.cache_mode;
+  options.run.flavour = recording.flavour;
   return options;
 }
 
@@ -164,9 +164,10 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
   const auto store = LATHE_TRY(store::open_in_memory());
   tune::Options own = replay_options(recording, options);
   // what else comes with Lathe may change, a replay may not
-  own.transfer = own.transfer && !global_model.empty();
+  own.model.transfer = own.model.transfer && !global_model.empty();
   Tuned tuned;
   tuned.replayed = true;
+  tuned.options = own;
   tuned.peak_flops = recording.peak_flops;
   tuned.traffic = traffic_of(recording.space->program());
   tuned.origin = LATHE_TRY(begin_from_others(

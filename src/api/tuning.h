@@ -18,7 +18,7 @@ struct TuneRequest {
   te::Program program;
   Target target;
   std::string database;
-  // file of one; empty: what the database teaches, if options.transfer
+  // file of one; empty: what the database teaches, if options.model.transfer
   std::string global_model;
   tune::Options options;
 };
@@ -35,6 +35,7 @@ Traffic traffic_of(const te::Program& program);
 
 struct Tuned {
   tune::Summary summary;
+  tune::Options options;  // of the run
   double peak_flops = 0;  // of the machine, on the target's threads
   Traffic traffic;        // of the workload; the bandwidth 0 in a replay
   std::string config;     // of the best, as text

@@ -45,6 +45,7 @@ class FlagSet {
   void number(const std::string& name, double& value, double least, double most,
               const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
+  void clear(const std::string& name, bool& value, const std::string& help);  // false where given
   // Heard of where it is given. A footer says what they mean.
   void on_text(const std::string& name, std::function<void(const std::string&)> hear);
   void on_flag(const std::string& name, std::function<void()> hear);

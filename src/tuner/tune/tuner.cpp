@@ -49,15 +49,15 @@ class BatchTuner final : public Tuner {
         stop_(stop),
         reporter_(options_, listener_),
         state_(subject, store, target_, options_, model != nullptr),
-        scorer_(subject, model, prior_of(subject, options_), options_.jobs) {
-    scorer_.mind(state_.cost(), options_.thrift);
+        scorer_(subject, model, prior_of(subject, options_), options_.run.jobs) {
+    scorer_.mind(state_.cost(), options_.search.thrift);
   }
 
   Status begin(const SearcherMaker& make_searcher) {
     LATHE_TRY_STATUS(state_.load([this](const store::Record& record) { count(record, true); }));
     report_best();
-    searcher_ =
-        make_searcher(subject_.domain(), scorer_, searcher_seed(options_.seed, state_.trials()));
+    searcher_ = make_searcher(subject_.domain(), scorer_,
+                              searcher_seed(options_.run.seed, state_.trials()));
     searcher_->tell(state_.told());
     begun_ = state_.pending();
     for (const auto& proposal : begun_.proposals) searcher_->exclude({&proposal.config, 1});
@@ -94,19 +94,19 @@ class BatchTuner final : public Tuner {
 
  private:
   bool stopped() const { return stop_ && stop_(); }
-  bool used_up() const { return summary_.exhausted || state_.trials() >= options_.trials; }
+  bool used_up() const { return summary_.exhausted || state_.trials() >= options_.run.trials; }
   bool out_of_time() const {
-    if (options_.seconds <= 0) return false;
+    if (options_.run.seconds <= 0) return false;
     // The race is part of the time; it gets no more than a fifth of it.
     return reporter_.elapsed() +
-               std::min(race_time(options_, options_.seconds), options_.seconds / 5) >=
-           options_.seconds;
+               std::min(race_time(options_, options_.run.seconds), options_.run.seconds / 5) >=
+           options_.run.seconds;
   }
 
   // Batches grow with what is known, up to b.
   int batch_size() const {
-    const int grown = std::max(options_.first_batch, state_.trials() / 2);
-    return std::min({options_.batch, grown, options_.trials - state_.trials()});
+    const int grown = std::max(options_.search.first_batch, state_.trials() / 2);
+    return std::min({options_.search.batch, grown, options_.run.trials - state_.trials()});
   }
 
   Result<Batch> propose() {
@@ -132,7 +132,7 @@ class BatchTuner final : public Tuner {
 
   // The first trial of a run is the configuration a person would start from.
   std::vector<space::Config> first_candidate() {
-    if (state_.trials() > 0 || !options_.default_first) return {};
+    if (state_.trials() > 0 || !options_.search.default_first) return {};
     const space::Config config = subject_.default_config();
     const auto& told = state_.told();
     if (std::ranges::find(told, config, &search::Measured::config) != told.end()) return {};
@@ -160,7 +160,7 @@ class BatchTuner final : public Tuner {
     reporter_.phase("measuring");
     std::map<int, const Proposal*> by_tag;
     std::vector<measure::Candidate> candidates;
-    const int room = options_.trials - state_.trials();
+    const int room = options_.run.trials - state_.trials();
     for (const auto& proposal : batch.proposals) {
       if (static_cast<int>(candidates.size()) == room) break;
       by_tag[proposal.index] = &proposal;
@@ -210,7 +210,7 @@ class BatchTuner final : public Tuner {
     r.trace = subject_.trace_json(proposal.config);
     r.config = subject_.to_json(proposal.config);
     r.space_hash = state_.run().space_hash;
-    r.codegen_version = options_.codegen_version;
+    r.codegen_version = options_.run.codegen_version;
     r.program_hash = outcome.program_hash;
     for (const auto& visit : outcome.visits)
       r.visits.push_back({static_cast<int>(r.visits.size()), visit.seconds, visit.sentinel_seconds,
@@ -298,35 +298,6 @@ class BatchTuner final : public Tuner {
   int trained_rows_ = 0;
   double fastest_so_far_ = 0;
 };
-
-Status check(const Options& options) {
-  if (options.trials < 1)
-    return fail(ErrorKind::kInvalidArgument, "the number of trials must be at least 1, not {}",
-                options.trials);
-  if (options.batch < 1 || options.first_batch < 1)
-    return fail(ErrorKind::kInvalidArgument, "the batch must be at least 1, not {}",
-                std::min(options.batch, options.first_batch));
-  if (!(options.global_trials > 0))
-    return fail(ErrorKind::kInvalidArgument,
-                "a global model must be worth more than no trial, not {:g}", options.global_trials);
-  const search::Options& exploration = options.exploration;
-  if (exploration.chains < 1 || exploration.steps < 1)
-    return fail(ErrorKind::kInvalidArgument,
-                "annealing needs at least 1 chain and 1 step, not {} and {}", exploration.chains,
-                exploration.steps);
-  if (!(exploration.epsilon >= 0 && exploration.epsilon <= 1 && exploration.lambda >= 1 &&
-        exploration.alpha >= 0))
-    return fail(ErrorKind::kInvalidArgument,
-                "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not {:g}, "
-                "{:g} and {:g}",
-                exploration.epsilon, exploration.lambda, exploration.alpha);
-  if (!(options.thrift >= 0))
-    return fail(ErrorKind::kInvalidArgument, "thrift must be at least 0, not {:g}", options.thrift);
-  if (options.cache_mode != "warm" && options.cache_mode != "cold")
-    return fail(ErrorKind::kInvalidArgument, "unknown cache mode \"{}\"; known are warm and cold",
-                options.cache_mode);
-  return {};
-}
 
 }  // namespace
 

@@ -18,7 +18,8 @@ struct Turn {
   std::unique_ptr<Tuner> tuner(store::Store& store, const Options& options,
                                const std::function<bool()>& stop = {}) {
     auto made = Tuner::make(subject, measurer, store, *parse_target("cpu:x86-64"), options,
-                            *searcher_named(options.search, options.exploration), &model, {}, stop);
+                            *searcher_named(options.search.name, options.search.exploration),
+                            &model, {}, stop);
     EXPECT_TRUE(made) << made.error().text();
     return std::move(*made);
   }
@@ -71,7 +72,7 @@ TEST_F(Steps, MeasureABatchEach) {
 }
 
 TEST_F(Steps, DoNothingAfterTheLast) {
-  options_.trials = 30;
+  options_.run.trials = 30;
   Turn turn("C[i] = A[i]", 1);
   const auto tuner = turn.tuner(*store_, options_);
   finish(*tuner);
@@ -81,7 +82,7 @@ TEST_F(Steps, DoNothingAfterTheLast) {
 }
 
 TEST_F(Steps, EndWithTheSpace) {
-  options_.race_seconds = 0;
+  options_.race.seconds = 0;
   Turn turn("C[i] = A[i]", 1);
   FakeSubject small({3, 3});
   const auto tuner = Tuner::make(small, turn.measurer, *store_, target_, options_,
@@ -95,9 +96,9 @@ TEST_F(Steps, EndWithTheSpace) {
 
 TEST_F(Steps, OfTwoTunersInTurnsGiveEachWhatItGetsAlone) {
   Options other = options_;
-  other.trials = 70;
-  other.seed = 5;
-  other.search = "genetic";
+  other.run.trials = 70;
+  other.run.seed = 5;
+  other.search.name = "genetic";
   const std::string first = "C[i] = A[i]", second = "C[i] = A[i] + B[i]";
   Json alone;
   {
@@ -115,8 +116,10 @@ TEST_F(Steps, OfTwoTunersInTurnsGiveEachWhatItGetsAlone) {
   Turn one(first, 1), two(second, 3);
   const auto a = one.tuner(*store_, options_), b = two.tuner(*store_, other);
   while (a->more() || b->more()) {
-    if (a->more()) ASSERT_TRUE(a->step());
-    if (b->more()) ASSERT_TRUE(b->step());
+    for (Tuner* tuner : {a.get(), b.get()})
+      if (tuner->more()) {
+        ASSERT_TRUE(tuner->step());
+      }
   }
   ASSERT_TRUE(b->race());
   ASSERT_TRUE(a->race());
