@@ -69,7 +69,9 @@ struct TuneOptions {
   std::string acquisition = "mean";  // how xgb-ensemble scores: mean, ei, ucb
   // Parameters of the paper's Algorithm 1 (batch, chains, steps, epsilon) and equation 3 (lambda).
   int batch = 64, chains = 128, steps = 500;
-  double epsilon = 0.05, lambda = 2;
+  double epsilon = 0.05, lambda = 2, alpha = 0.5, temperature = 1;
+  // What Lathe adds; lathe tune --help says what each means.
+  double global_trials = 16, elite = 0.125, thrift = 0.25;
   std::string space = "default";  // default, wide
   bool fresh = false;             // learn nothing from other runs
   // Begin with what records of other workloads of this operator teach.

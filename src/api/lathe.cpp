@@ -12,6 +12,7 @@
 #include "api/tuning.h"
 #include "api/workload.h"
 #include "tuner/store/store.h"
+#include "tuner/tune/fields.h"
 #include "tuner/tune/proposer.h"
 
 namespace lathe {
@@ -94,23 +95,10 @@ Schedule schedule_of(const store::Record& record, double flops) {
 
 Result<tune::Options> options_of(const TuneOptions& options) {
   tune::Options out;
-  out.trials = options.trials;
-  out.seconds = options.seconds;
-  out.jobs = jobs_of(options.jobs);
-  out.seed = options.seed;
-  out.search = options.search;
-  out.model = options.model;
-  out.features = options.features;
-  out.acquisition = options.acquisition;
-  out.batch = options.batch;
-  out.exploration.chains = options.chains;
-  out.exploration.steps = options.steps;
-  out.exploration.epsilon = options.epsilon;
-  out.exploration.lambda = options.lambda;
-  out.fresh = options.fresh;
-  out.transfer = options.transfer;
-  out.flavour = LATHE_TRY(space::flavour_named(options.space));
-  out.cache_mode = cache_of(options.machine);
+  tune::take(options, out);
+  out.run.jobs = jobs_of(options.jobs);
+  out.run.flavour = LATHE_TRY(space::flavour_named(options.space));
+  out.run.cache_mode = cache_of(options.machine);
   return out;
 }
 
@@ -170,8 +158,8 @@ Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload,
   const tune::Options inner = LATHE_TRY(options_of(options));
   const Target target =
       LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
-  impl->space =
-      LATHE_TRY(space::derive_space(te::canonical(workload.impl().program), target, inner.flavour));
+  impl->space = LATHE_TRY(
+      space::derive_space(te::canonical(workload.impl().program), target, inner.run.flavour));
   impl->subject = LATHE_TRY(tune::make_subject(*impl->space, inner, target));
   impl->proposer = LATHE_TRY(tune::Proposer::make(*impl->subject, inner));
   return impl;

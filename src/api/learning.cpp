@@ -93,7 +93,7 @@ Result<model::Objective> needed_objective(const tune::Options& options) {
   const auto objective = tune::objective_of(options);
   if (!objective)
     return fail_at("--model", ErrorKind::kInvalidArgument,
-                   "{} does not learn; choose a model that does", options.model);
+                   "{} does not learn; choose a model that does", options.model.name);
   return *objective;
 }
 
@@ -112,8 +112,8 @@ Result<learn::GlobalOptions> global_options(const tune::Options& options,
   const model::Objective objective = LATHE_TRY(needed_objective(options));
   return learn::GlobalOptions{.model = {.features = tune::features_of(options),
                                         .objective = objective,
-                                        .threads = options.jobs,
-                                        .seed = options.seed},
+                                        .threads = options.run.jobs,
+                                        .seed = options.run.seed},
                               .target_class = target_class};
 }
 
@@ -142,11 +142,12 @@ Result<MaybeBeginning> global_model_for(const std::string& file, const std::stri
                                         const tune::Options& options) {
   const std::string target_class = learn::target_class(target);
   if (!file.empty()) return Beginning{LATHE_TRY(fitting(file, target_class, options))};
-  const bool able = tune::objective_of(options).has_value() && options.features != "configuration";
-  if (!able || !options.transfer || options.fresh) return std::nullopt;
+  const bool able =
+      tune::objective_of(options).has_value() && options.model.features != "configuration";
+  if (!able || !options.model.transfer || options.run.fresh) return std::nullopt;
   if (store != nullptr) {
     auto taught = LATHE_TRY(learn::global_of_store(
-        *store, workload, target.text(), options.cache_mode, host_fingerprint().cpu(),
+        *store, workload, target.text(), options.run.cache_mode, host_fingerprint().cpu(),
         LATHE_TRY(global_options(options, target_class))));
     if (taught) return Beginning{std::move(*taught)};
   }
@@ -170,7 +171,7 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
   LATHE_TRY(needed_objective(request.learn.options));
   const Records records = LATHE_TRY(read_records(request.learn));
   learn::EvaluationOptions options;
-  options.seed = request.learn.options.seed;
+  options.seed = request.learn.options.run.seed;
   options.in_turn = request.held_out == std::vector<std::string>{"each"};
   if (!options.in_turn) options.held_out = LATHE_TRY(shapes_of(request.held_out));
   std::vector<std::string> seen;
@@ -184,7 +185,7 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
   options.train_rows = request.train_rows.value_or(alone ? kTrainRows : 0);
   const learn::ModelMaker make = [&](std::shared_ptr<const model::CostModel> global) {
     tune::Options over = request.learn.options;
-    over.global = std::move(global);
+    over.model.global = std::move(global);
     return *tune::model_of(over);
   };
   LATHE_TRY(tune::model_of(request.learn.options));
@@ -204,7 +205,7 @@ Result<Origin> begin_from_others(const std::string& file, const std::string& wor
   const auto beginning = LATHE_TRY(global_model_for(file, workload, target, store, options));
   if (!beginning) return Origin{};
   const model::GlobalModel& global = beginning->model;
-  options.global = global.model;
+  options.model.global = global.model;
   return Origin{global.records, static_cast<int>(global.workloads.size()), beginning->shipped};
 }
 

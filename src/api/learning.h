@@ -51,8 +51,8 @@ struct Origin {
   // True if the records were not the store's: the model came with Lathe.
   bool shipped = false;
 };
-// Sets options.global: the file's model if a file is named, else what the store teaches, else the
-// model that came with Lathe for this class of targets, if there is one. The store may be null.
+// Sets options.model.global: the file's model if a file is named, else what the store teaches, else
+// the model that came with Lathe for this class of targets, if there is one. The store may be null.
 Result<Origin> begin_from_others(const std::string& file, const std::string& workload,
                                  const Target& target, store::Store* store, tune::Options& options);
 

@@ -5,12 +5,12 @@
 namespace lathe::api {
 
 Result<Predicted> predict_schedule(const PredictRequest& request) {
-  if (request.options.model == "none")
+  if (request.options.model.name == "none")
     return fail_at("--model", ErrorKind::kInvalidArgument,
                    "none chooses nothing; name another model, or measure with --trials");
   const te::Program program = te::canonical(request.program);
   const auto space =
-      LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
+      LATHE_TRY(space::derive_space(program, request.target, request.options.run.flavour));
   std::unique_ptr<store::Store> store;
   if (std::error_code ignored; std::filesystem::exists(request.database, ignored))
     store = LATHE_TRY(store::open_sqlite(request.database));

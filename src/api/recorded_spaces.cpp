@@ -104,9 +104,10 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
   const auto store = LATHE_TRY(store::open_in_memory());
   tune::Options own = recorded::replay_options(recording, options);
   // what else comes with Lathe may change, a replay may not
-  own.transfer = own.transfer && !global_model.empty();
+  own.model.transfer = own.model.transfer && !global_model.empty();
   Tuned tuned;
   tuned.replayed = true;
+  tuned.options = own;
   tuned.peak_flops = recording.peak_flops;
   tuned.traffic = traffic_of(recording.space->program());
   tuned.origin = LATHE_TRY(begin_from_others(

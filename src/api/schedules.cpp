@@ -132,8 +132,8 @@ Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
   }
   if (request.which == "predicted") {
     PredictRequest predict = {program, target, request.database, {}, {}};
-    predict.options.flavour = request.flavour;
-    predict.options.cache_mode = request.cache_mode;
+    predict.options.run.flavour = request.flavour;
+    predict.options.run.cache_mode = request.cache_mode;
     return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
   }
   return fail_at("--schedule", ErrorKind::kInvalidArgument,

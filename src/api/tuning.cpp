@@ -69,36 +69,37 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   };
   tune::Progress starting;
   starting.phase = "starting";
-  starting.wanted = request.options.trials;
+  starting.wanted = request.options.run.trials;
   say(starting, 0);
   // Checks the names before it starts anything.
   LATHE_TRY_STATUS(check_runs_here(request.target));
-  LATHE_TRY(tune::searcher_named(request.options.search, request.options.exploration));
+  LATHE_TRY(tune::searcher_named(request.options.search.name, request.options.search.exploration));
   LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   // Records of a key concern the workload in the key's own names.
   const te::Program program = te::canonical(request.program);
   const auto space =
-      LATHE_TRY(space::derive_space(program, request.target, request.options.flavour));
+      LATHE_TRY(space::derive_space(program, request.target, request.options.run.flavour));
   Tuned tuned;
   tune::Options options = request.options;
-  options.codegen_version = LATHE_TRY(codegen_version(request.target));
+  options.run.codegen_version = LATHE_TRY(codegen_version(request.target));
   tuned.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(program),
                                              request.target, store.get(), options));
   measure::Options measuring;
-  measuring.jobs = request.options.jobs;
-  measuring.cache = cache_of(request.options.cache_mode);
+  measuring.jobs = request.options.run.jobs;
+  measuring.cache = cache_of(request.options.run.cache_mode);
   const auto measurer = LATHE_TRY(measure::make_measurer(program, request.target, measuring));
   starting.phase = "measuring the machine's peak";
   say(starting, 0);
   tuned.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.target));
   tuned.traffic = traffic_of(program);
   tuned.traffic.bandwidth =
-      LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, options.cache_mode));
+      LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, options.run.cache_mode));
+  tuned.options = options;
   // The limit is the command's, so what came before the first trial counts.
   const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
-  if (options.seconds > 0)
-    options.seconds = std::max(kLeastSeconds, options.seconds - past.count());
+  if (options.run.seconds > 0)
+    options.run.seconds = std::max(kLeastSeconds, options.run.seconds - past.count());
   tuned.summary = LATHE_TRY(tune::tune(
       *space, *measurer, *store, request.target, options,
       [&](const tune::Progress& progress) { say(progress, tuned.peak_flops); }, stop));

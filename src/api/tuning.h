@@ -18,7 +18,7 @@ struct TuneRequest {
   te::Program program;
   Target target;
   std::string database;
-  // File of a global model; empty: what the database teaches, if options.transfer.
+  // File of a global model; empty: what the database teaches, if options.model.transfer.
   std::string global_model;
   tune::Options options;
 };
@@ -35,6 +35,7 @@ Traffic traffic_of(const te::Program& program);
 
 struct Tuned {
   tune::Summary summary;
+  tune::Options options;  // of the run
   double peak_flops = 0;  // of the machine, on the target's threads
   Traffic traffic;        // of the workload; in a replay the bandwidth is 0
   std::string config;     // of the best record, as text

@@ -145,6 +145,10 @@ void FlagSet::flag(const std::string& name, bool& value, const std::string& help
   place(*command_.add_flag(name, value, help), group_);
 }
 
+void FlagSet::clear(const std::string& name, bool& value, const std::string& help) {
+  place(*command_.add_flag_callback(name, [&value] { value = false; }, help), group_);
+}
+
 void FlagSet::contradict(const std::string& name, const std::vector<std::string>& others) {
   for (const std::string& other : others)
     command_.get_option(name)->excludes(command_.get_option(other));

@@ -44,6 +44,8 @@ class FlagSet {
   void number(const std::string& name, double& value, double least, double most,
               const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
+  // False where the flag is given.
+  void clear(const std::string& name, bool& value, const std::string& help);
   // Calls `hear` where the flag is given. A footer tells what the flags mean.
   void on_text(const std::string& name, const std::function<void(const std::string&)>& hear);
   void on_flag(const std::string& name, std::function<void()> hear);

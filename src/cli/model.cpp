@@ -22,16 +22,16 @@ struct Flags {
 
 void add_learning_flags(FlagSet& set, Flags& flags) {
   tune::Options& options = flags.learn().options;
-  options.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  options.run.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   set.repeated("--from", flags.learn().databases, "DB", "database of records; once for each");
   add_database_flag(set, flags.database);
   set.text("--target", flags.learn().target, "TARGET",
            "whose records; needed where the databases hold several kinds");
-  set.choice("--model", options.model, tune::known_models(), "what learns");
-  set.choice("--features", options.features, tune::known_features(),
+  set.choice("--model", options.model.name, tune::known_models(), "what learns");
+  set.choice("--features", options.model.features, tune::known_features(),
              "what it sees of a program; treegru models see its tree of loops");
-  set.whole("--seed", options.seed, "of everything random");
-  set.whole("--jobs", options.jobs, 1, 1024, "threads that may work at once");
+  set.whole("--seed", options.run.seed, "of everything random");
+  set.whole("--jobs", options.run.jobs, 1, 1024, "threads that may work at once");
   set.flag("--json", flags.json, "one JSON object on standard output");
 }
 
@@ -164,7 +164,7 @@ Command eval_command() {
   return {"eval", "judge a model by records it was not trained on", [](FlagSet& set) -> Work {
             auto flags = std::make_shared<Flags>();
             add_learning_flags(set, *flags);
-            set.choice("--acquisition", flags->learn().options.acquisition,
+            set.choice("--acquisition", flags->learn().options.model.acquisition,
                        tune::known_acquisitions(), "of xgb-ensemble");
             set.repeated("--held-out", flags->judge.held_out, "WORKLOAD",
                          "judged by a model of the others; once for each, or \"each\" for all in "

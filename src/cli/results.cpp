@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tuner/measure/measure.h"
+#include "tuner/tune/fields.h"
 
 namespace lathe::cli {
 
@@ -168,6 +169,8 @@ Json to_json(const api::Tuned& tuned) {
                {"interrupted", s.interrupted},
                {"exhausted", s.exhausted}};
   if (tuned.replayed) json.erase("seconds");
+  json["options"] = tune::to_json(tuned.options);
+  if (tuned.replayed) json["options"].erase("jobs");  // how fast, not what it finds
   json["main_failure"] = s.main_failure;
   json["race"] = nullptr;
   if (s.race && !tuned.replayed)

@@ -12,6 +12,7 @@
 #include "cli/progress_line.h"
 #include "cli/results.h"
 #include "compiler/te/work.h"
+#include "tuner/tune/fields.h"
 
 namespace lathe::cli {
 namespace {
@@ -21,57 +22,43 @@ struct Flags {
   MachineFlags machine;
   tune::Options options;
   std::string global_model, replay;
-  bool no_transfer = false, json = false;
+  bool json = false;
 };
 
-void add_search_flags(FlagSet& set, tune::Options& options) {
-  set.whole(
-      "--trials", options.trials, 0, 10'000'000,
-      "trials of the run in all; the same command goes on; 0: what the models choose, unmeasured");
-  set.number("--time", options.seconds, "SECONDS", "time this command may take");
-  set.whole("--jobs", options.jobs, 1, 1024, "processes that may work at once");
-  set.whole("--seed", options.seed, "of everything random; another seed is another run");
-  set.choice("--search", options.search, tune::known_searchers(), "how candidates are chosen");
-  set.choice("--model", options.model, tune::known_models(), "what learns from the trials");
-  set.choice("--features", options.features, tune::known_features(),
-             "what it sees of a program; treegru models see its tree of loops");
-  set.choice("--acquisition", options.acquisition, tune::known_acquisitions(),
-             "what xgb-ensemble makes of its uncertainty: ignores it, expected improvement, upper "
-             "confidence bound");
-  set.flag("--fresh", options.fresh, "learn nothing from other runs' records");
-}
+// Of a member, the flag that its type asks for.
+struct FieldFlag {
+  FlagSet& set;
+  tune::Options& options;
+  const tune::Field& field;
 
-// Parameters of the paper's Algorithm 1 and equation 3.
-void add_exploration_flags(FlagSet& set, tune::Options& options) {
-  search::Options& exploration = options.exploration;
-  set.group("Exploration");
-  set.whole("--batch-size", options.batch, 1, 1'000'000,
-            "candidates measured between updates of the model");
-  set.whole("--chains", exploration.chains, 1, 1'000'000, "Markov chains of the annealing");
-  set.whole("--steps", exploration.steps, 1, 1'000'000,
-            "steps of a chain between two batches, at most");
-  set.number("--epsilon", exploration.epsilon, 0, 1, "share of a batch that is chosen at random");
-  set.number("--lambda", exploration.lambda, 1, 1000,
-             "a batch is picked of so many times as many candidates");
-  set.number("--alpha", exploration.alpha, 0, 1000,
-             "weight of diversity in that pick, in units of the scores' spread");
-  set.number("--temperature", exploration.temperature, 0, 1000,
-             "of the annealing at first, in units of the scores' spread");
-  set.number("--global-trials", options.global_trials, 0.001, 1e9,
-             "trials that a global model is worth: it fades as they come in; the paper's never "
-             "does (1e9)");
-  set.number("--elite", exploration.elite, 0, 1,
-             "share of the chains that restart from the best measured; the paper's is 0");
-  set.number("--thrift", options.thrift, 0, 1000,
-             "a trial of twice the usual cost has to promise so much more, in units of the scores' "
-             "spread; the paper's is 0");
-  set.group("");
-}
+  void operator()(const tune::Member<int>& member) const {
+    set.whole(field.flag, member.inside(options), static_cast<std::int64_t>(field.values.least),
+              static_cast<std::int64_t>(field.values.most), field.help);
+  }
+  void operator()(const tune::Member<std::uint64_t>& member) const {
+    set.whole(field.flag, member.inside(options), field.help);
+  }
+  void operator()(const tune::Member<double>& member) const {
+    const tune::Values& values = field.values;
+    double& value = member.inside(options);
+    if (values.least == 0 && values.most == 0)
+      set.number(field.flag, value, values.form, field.help);
+    else set.number(field.flag, value, values.least, values.most, field.help);
+  }
+  void operator()(const tune::Member<std::string>& member) const {
+    set.choice(field.flag, member.inside(options), field.values.known, field.help);
+  }
+  void operator()(const tune::Member<bool>& member) const {
+    bool& value = member.inside(options);
+    if (std::string_view(field.flag).starts_with("--no-")) set.clear(field.flag, value, field.help);
+    else set.flag(field.flag, value, field.help);
+  }
+};
 
-tune::Options options_of(const Flags& flags) {
-  tune::Options options = flags.options;
-  options.transfer = !flags.no_transfer;
-  return options;
+void add_field_flags(FlagSet& set, tune::Options& options, tune::Heading heading) {
+  for (const tune::Field& field : tune::fields())
+    if (field.heading == heading && *field.flag != '\0')
+      std::visit(FieldFlag{set, options, field}, field.member);
 }
 
 int finish(const Flags& flags, const te::Program& program, const api::Tuned& tuned) {
@@ -96,7 +83,7 @@ Result<int> replay(const Flags& flags) {
   ProgressLine line(stderr, {label_of(recording.name, recording.target), te::flops(program),
                              te::done_flops(program)});
   const auto tuned = api::replay_tuning(
-      recording, flags.global_model, options_of(flags),
+      recording, flags.global_model, flags.options,
       [&](const tune::Progress& progress, double peak) {
         line.update(heeding_interrupts(progress), peak);
       },
@@ -130,12 +117,12 @@ Result<int> perform(const Flags& flags) {
   api::TuneRequest request;
   request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   request.database = flags.machine.database;
-  request.options = options_of(flags);
+  request.options = flags.options;
   request.global_model = flags.global_model;
-  request.options.cache_mode = flags.machine.cache;
-  request.options.flavour = LATHE_TRY(space::flavour_named(flags.machine.space));
+  request.options.run.cache_mode = flags.machine.cache;
+  request.options.run.flavour = LATHE_TRY(space::flavour_named(flags.machine.space));
   request.program = std::move(workload.program);
-  if (flags.options.trials == 0) return predict(request, flags);
+  if (flags.options.run.trials == 0) return predict(request, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
@@ -157,18 +144,20 @@ Result<int> perform(const Flags& flags) {
 Command tune_command() {
   return {"tune", "search for the fastest program of a workload", [](FlagSet& set) -> Work {
             auto flags = std::make_shared<Flags>();
-            flags->options.jobs =
+            flags->options.run.jobs =
                 static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
             add_workload_flags(set, flags->workload);
-            add_search_flags(set, flags->options);
+            add_field_flags(set, flags->options, tune::Heading::kNone);
             set.text("--global-model", flags->global_model, "FILE",
                      "what lathe model train wrote, to begin from; without it, one trained on the "
                      "database's other workloads, or the one that comes with Lathe");
-            set.flag("--no-transfer", flags->no_transfer, "learn nothing from other workloads");
+            add_field_flags(set, flags->options, tune::Heading::kBegin);
             set.text("--replay", flags->replay, "FILE",
                      "search a recorded space (lathe space record) in place of this machine: "
                      "workload, target, space and cache are its own");
-            add_exploration_flags(set, flags->options);
+            set.group("Exploration");
+            add_field_flags(set, flags->options, tune::Heading::kExploration);
+            set.group("");
             add_target_flags(set, flags->machine);
             add_database_flag(set, flags->machine.database);
             add_space_flag(set, flags->machine);

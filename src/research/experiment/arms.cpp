@@ -16,31 +16,31 @@ using Change = std::function<void(tune::Options&)>;
 Arm arm(
     const std::string& name, const Change& change = [](tune::Options&) {}, int measurements = 1) {
   Arm arm{name, {}, measurements};
-  arm.options.race_seconds = 0;
-  arm.options.default_first = false;  // every search begins blind
-  arm.options.jobs = 1;               // runs go beside each other instead
+  arm.options.race.seconds = 0;
+  arm.options.search.default_first = false;  // every search begins blind
+  arm.options.run.jobs = 1;                  // runs go beside each other instead
   change(arm.options);
   return arm;
 }
 
 Change search(const std::string& name) {
   return [name](tune::Options& options) {
-    options.search = name;
-    options.model = "none";
+    options.search.name = name;
+    options.model.name = "none";
   };
 }
 Change model(const std::string& name,
-             const std::string& acquisition = tune::Options{}.acquisition) {
+             const std::string& acquisition = tune::ModelOptions{}.acquisition) {
   return [=](tune::Options& options) {
-    options.model = name;
-    options.acquisition = acquisition;
+    options.model.name = name;
+    options.model.acquisition = acquisition;
   };
 }
 Change features(const std::string& name) {
-  return [name](tune::Options& options) { options.features = name; };
+  return [name](tune::Options& options) { options.model.features = name; };
 }
 Change lambda(double value) {
-  return [value](tune::Options& options) { options.exploration.lambda = value; };
+  return [value](tune::Options& options) { options.search.exploration.lambda = value; };
 }
 
 Arm transferring(const std::string& name, const Change& change = [](tune::Options&) {}) {
@@ -53,10 +53,10 @@ constexpr std::string_view kAsInThePaper = "-paper";
 
 Arm as_in_the_paper(Arm arm) {
   arm.name += kAsInThePaper;
-  arm.options.prior = false;
-  arm.options.first_batch = arm.options.batch;
-  arm.options.exploration.elite = 0;
-  arm.options.global_trials = std::numeric_limits<double>::infinity();
+  arm.options.model.prior = false;
+  arm.options.search.first_batch = arm.options.search.batch;
+  arm.options.search.exploration.elite = 0;
+  arm.options.model.global_trials = std::numeric_limits<double>::infinity();
   return arm;
 }
 
@@ -83,8 +83,9 @@ std::vector<Arm> known_arms() {
           arm("xgb-rank-lambda4", lambda(4)),
           arm("xgb-rank-relation", features("relation")),
           arm("xgb-rank-configuration", features("configuration")),
-          arm("xgb-rank-no-prior", [](tune::Options& options) { options.prior = false; }),
-          arm("xgb-rank-no-elite", [](tune::Options& options) { options.exploration.elite = 0; }),
+          arm("xgb-rank-no-prior", [](tune::Options& options) { options.model.prior = false; }),
+          arm("xgb-rank-no-elite",
+              [](tune::Options& options) { options.search.exploration.elite = 0; }),
           as_in_the_paper(arm("xgb-rank")),
           arm("analytic", model("analytic")),
           transferring("xgb-rank-transfer"),

@@ -64,9 +64,9 @@ class Watch final : public measure::Measurer {
 Result<Curve> run(const recorded::Recording& recording, const Arm& arm, std::uint64_t seed,
                   const RunOptions& how, const std::function<bool()>& stop) {
   tune::Options options = recorded::replay_options(recording, arm.options);
-  options.seed = seed;
-  options.trials = how.trials * arm.measurements_a_trial;
-  if (how.begin_from) options.global = LATHE_TRY(how.begin_from(seed));
+  options.run.seed = seed;
+  options.run.trials = how.trials * arm.measurements_a_trial;
+  if (how.begin_from) options.model.global = LATHE_TRY(how.begin_from(seed));
   const auto store = LATHE_TRY(store::open_in_memory());
   Watch watch(recording, arm.measurements_a_trial, how.enough);
   LATHE_TRY(tune::tune(*recording.space, watch, *store, recording.target, options, {},

@@ -34,18 +34,18 @@ Spaces named(const Spaces& among, const std::vector<std::string>& names) {
 // What Algorithm 1 is told for this cell.
 std::string settings_hash(const Cell& cell, const Settings& settings) {
   const tune::Options& o = cell.arm.options;
-  const search::Options& e = o.exploration;
+  const search::Options& e = o.search.exploration;
   Json told = {experiment::version_of(cell.arm),
                feature::kVersion,
-               o.batch,
-               o.first_batch,
-               o.search,
-               o.model,
-               o.acquisition,
-               o.default_first,
-               o.prior,
-               o.features,
-               o.global_trials,
+               o.search.batch,
+               o.search.first_batch,
+               o.search.name,
+               o.model.name,
+               o.model.acquisition,
+               o.search.default_first,
+               o.model.prior,
+               o.model.features,
+               o.model.global_trials,
                e.chains,
                e.steps,
                e.epsilon,

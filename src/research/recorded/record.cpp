@@ -13,13 +13,13 @@ constexpr int kRaced = 200;  // the fastest, whose order matters
 // Random search, to the end of the space.
 tune::Options everything(const Recording& recording, int jobs) {
   tune::Options options;
-  options.trials = static_cast<int>(space::all_configs(*recording.space).size());
-  options.search = "random";
-  options.model = "none";
-  options.fresh = true;
-  options.transfer = false;
-  options.race_seconds = 0;
-  options.jobs = jobs;
+  options.run.trials = static_cast<int>(space::all_configs(*recording.space).size());
+  options.search.name = "random";
+  options.model.name = "none";
+  options.run.fresh = true;
+  options.model.transfer = false;
+  options.race.seconds = 0;
+  options.run.jobs = jobs;
   return replay_options(recording, options);
 }
 
@@ -50,7 +50,7 @@ Result<tune::Summary> record(Recording& recording, const RecordMeans& means,
   auto summary = LATHE_TRY(tune::tune(*recording.space, means.measurer, means.store,
                                       recording.target, options, listener, stop));
   if (summary.interrupted) return summary;
-  tune::Progress racing = racing_after(summary, options.trials);
+  tune::Progress racing = racing_after(summary, options.run.trials);
   const auto raced = [&](double share) {
     racing.phase = fmt::format("racing the fastest, {:.0f} % done", 100 * share);
     listener(racing);

@@ -71,10 +71,10 @@ std::unique_ptr<measure::Measurer> make_replay(const Recording& recording) {
 }
 
 tune::Options replay_options(const Recording& recording, tune::Options options) {
-  options.machine = recording.machine;
-  options.codegen_version = recording.codegen_version;
-  options.cache_mode = recording.cache_mode;
-  options.flavour = recording.flavour;
+  options.run.machine = recording.machine;
+  options.run.codegen_version = recording.codegen_version;
+  options.run.cache_mode = recording.cache_mode;
+  options.run.flavour = recording.flavour;
   return options;
 }
 

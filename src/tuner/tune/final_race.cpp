@@ -21,14 +21,14 @@ bool stands(const store::Record& record, const store::MachineSpeed& known) {
 
 double race_time(const Options& options, double elapsed) {
   constexpr double kLeast = 1;
-  return std::min(options.race_seconds, std::max(kLeast, options.race_share * elapsed));
+  return std::min(options.race.seconds, std::max(kLeast, options.race.share * elapsed));
 }
 
 Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject,
                                             measure::Measurer& measurer, const Options& options,
                                             Reporter& reporter, const std::function<bool()>& stop) {
-  if (options.race_seconds <= 0 || options.finalists < 1) return std::nullopt;
-  std::vector<store::Record> finalists = LATHE_TRY(state.finalists(options.finalists));
+  if (options.race.seconds <= 0 || options.race.finalists < 1) return std::nullopt;
+  std::vector<store::Record> finalists = LATHE_TRY(state.finalists(options.race.finalists));
   if (finalists.empty()) return std::nullopt;
   const double fastest = std::ranges::min(finalists, {}, &store::Record::seconds).seconds;
   const std::int64_t defender = finalists.front().id;
@@ -43,15 +43,15 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
 
   RaceRequest request;
   request.cache =
-      options.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
+      options.run.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
   request.seconds = race_time(options, reporter.elapsed());
-  request.patience = options.race_share * reporter.elapsed();
-  if (options.seconds > 0) {  // all that is left, waiting included
-    request.limit = std::max(kShortestRace, options.seconds - reporter.elapsed());
+  request.patience = options.race.share * reporter.elapsed();
+  if (options.run.seconds > 0) {  // all that is left, waiting included
+    request.limit = std::max(kShortestRace, options.run.seconds - reporter.elapsed());
     request.seconds = std::min(request.seconds, request.limit);
     request.patience = request.limit;
   }
-  const double end = options.seconds > 0 ? reporter.elapsed() + request.limit : kInfinity;
+  const double end = options.run.seconds > 0 ? reporter.elapsed() + request.limit : kInfinity;
   request.stop = [&stop, &reporter, end] { return (stop && stop()) || reporter.elapsed() > end; };
   reporter.race(request.seconds);
   for (const auto& record : finalists) {

@@ -18,8 +18,8 @@ constexpr std::size_t kSmallestPart = 48;  // configurations for which a thread 
 }  // namespace
 
 search::Scorer* prior_of(const Subject& subject, const Options& options) {
-  if (options.model == "analytic") return subject.prior();
-  return options.prior && options.model != "none" ? subject.prior() : nullptr;
+  if (options.model.name == "analytic") return subject.prior();
+  return options.model.prior && options.model.name != "none" ? subject.prior() : nullptr;
 }
 
 ModelScorer::ModelScorer(const Subject& subject, model::CostModel* model, search::Scorer* prior,

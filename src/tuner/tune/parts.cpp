@@ -40,9 +40,9 @@ constexpr NamedSearcher kSearchers[] = {
 
 model::XgboostOptions xgboost_options(const Options& options, model::Objective objective) {
   return {.objective = objective,
-          .threads = options.jobs,
-          .seed = options.seed,
-          .global = options.global};
+          .threads = options.run.jobs,
+          .seed = options.run.seed,
+          .global = options.model.global};
 }
 std::unique_ptr<model::CostModel> make_rank(const Options& options) {
   return model::make_xgboost(xgboost_options(options, model::Objective::kRank));
@@ -64,19 +64,19 @@ std::unique_ptr<model::CostModel> make_ensemble(const Options& options) {
   model::BootstrapOptions bootstrap{.member =
                                         xgboost_options(options, model::Objective::kRegression)};
   for (const auto& named : kAcquisitions)
-    if (options.acquisition == named.name) bootstrap.acquisition = named.acquisition;
+    if (options.model.acquisition == named.name) bootstrap.acquisition = named.acquisition;
   return model::make_bootstrap(bootstrap);
 }
 
 Status check_acquisition(const Options& options) {
   const auto known = known_acquisitions();
-  if (std::ranges::find(known, options.acquisition) == known.end())
+  if (std::ranges::find(known, options.model.acquisition) == known.end())
     return fail(ErrorKind::kInvalidArgument, "unknown acquisition \"{}\"; known are {}",
-                options.acquisition, fmt::join(known, ", "));
-  if (options.model != kEnsemble && options.acquisition != Options{}.acquisition)
+                options.model.acquisition, fmt::join(known, ", "));
+  if (options.model.name != kEnsemble && options.model.acquisition != ModelOptions{}.acquisition)
     return fail(ErrorKind::kInvalidArgument,
                 "acquisition {} needs a model that knows how unsure it is, {}, not {}",
-                options.acquisition, kEnsemble, options.model);
+                options.model.acquisition, kEnsemble, options.model.name);
   return {};
 }
 
@@ -84,9 +84,9 @@ template <model::Objective kObjective, treegru::Form kForm>
 std::unique_ptr<model::CostModel> make_treegru(const Options& options) {
   return model::make_treegru({.objective = kObjective,
                               .shape = {.form = kForm},
-                              .threads = options.jobs,
-                              .seed = options.seed,
-                              .global = options.global});
+                              .threads = options.run.jobs,
+                              .seed = options.run.seed,
+                              .global = options.model.global});
 }
 
 struct NamedModel {
@@ -116,10 +116,10 @@ const NamedModel* find_model(const std::string& name) {
 }
 
 Status check_tree_model(const Options& options) {
-  if (options.features != Options{}.features && options.features != kTrees)
+  if (options.model.features != ModelOptions{}.features && options.model.features != kTrees)
     return fail(ErrorKind::kInvalidArgument,
                 "{} sees programs as trees, not as {} features; leave the choice of features out",
-                options.model, options.features);
+                options.model.name, options.model.features);
   return treegru::check_trainer();
 }
 
@@ -147,45 +147,39 @@ Result<SearcherMaker> searcher_named(const std::string& name, const search::Opti
 
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
   LATHE_TRY_STATUS(check_acquisition(options));
-  const NamedModel* model = find_model(options.model);
+  const NamedModel* model = find_model(options.model.name);
   if (model == nullptr)
-    return fail(ErrorKind::kInvalidArgument, "unknown model \"{}\"; known are {}", options.model,
-                fmt::join(known_models(), ", "));
+    return fail(ErrorKind::kInvalidArgument, "unknown model \"{}\"; known are {}",
+                options.model.name, fmt::join(known_models(), ", "));
   if (model->reads_trees) LATHE_TRY_STATUS(check_tree_model(options));
-  else if (options.features == kTrees)
+  else if (options.model.features == kTrees)
     return fail(ErrorKind::kInvalidArgument,
-                "{} does not read trees; choose other features or a treegru model", options.model);
+                "{} does not read trees; choose other features or a treegru model",
+                options.model.name);
   if (model->make == nullptr) return nullptr;
-  if (options.global == nullptr || std::isinf(options.global_trials)) return model->make(options);
-  return model::make_fading(options.global, options.global_trials,
+  if (options.model.global == nullptr || std::isinf(options.model.global_trials))
+    return model->make(options);
+  return model::make_fading(options.model.global, options.model.global_trials,
                             [&](std::shared_ptr<const model::CostModel> global) {
                               Options over = options;
-                              over.global = std::move(global);
+                              over.model.global = std::move(global);
                               return model->make(over);
                             });
 }
 
 bool learns_from_trees(const Options& options) {
-  const NamedModel* model = find_model(options.model);
+  const NamedModel* model = find_model(options.model.name);
   return model != nullptr && model->reads_trees;
 }
 
 std::string features_of(const Options& options) {
-  return learns_from_trees(options) ? kTrees : options.features;
+  return learns_from_trees(options) ? kTrees : options.model.features;
 }
 
 std::optional<model::Objective> objective_of(const Options& options) {
-  const NamedModel* model = find_model(options.model);
+  const NamedModel* model = find_model(options.model.name);
   if (model == nullptr || model->make == nullptr) return std::nullopt;
   return model->objective;
-}
-
-std::string model_identity(const Options& options) {
-  const Options usual;
-  std::string name = options.model;
-  if (options.features != usual.features) name += "/" + options.features;
-  if (options.acquisition != usual.acquisition) name += "/" + options.acquisition;
-  return name;
 }
 
 }  // namespace lathe::tune

@@ -5,12 +5,14 @@
 namespace lathe::tune {
 
 Result<space::Config> predict(const Subject& subject, const Options& options) {
-  const auto make_searcher = LATHE_TRY(searcher_named(options.search, options.exploration));
+  const auto make_searcher =
+      LATHE_TRY(searcher_named(options.search.name, options.search.exploration));
   const auto model = LATHE_TRY(model_of(options));
-  ModelScorer scorer(subject, model.get(), prior_of(subject, options), options.jobs);
+  ModelScorer scorer(subject, model.get(), prior_of(subject, options), options.run.jobs);
   std::vector<space::Config> candidates = {subject.default_config()};
   if (!scorer.ready()) return candidates[0];
-  for (auto& config : make_searcher(subject.domain(), scorer, options.seed)->ask(options.batch))
+  for (auto& config :
+       make_searcher(subject.domain(), scorer, options.run.seed)->ask(options.search.batch))
     candidates.push_back(std::move(config));
   std::vector<double> scores(candidates.size());
   scorer.score(candidates, scores);

@@ -13,8 +13,8 @@ class ModelProposer final : public Proposer {
                 const SearcherMaker& make, const Options& options)
       : subject_(subject),
         model_(std::move(model)),
-        scorer_(subject, model_.get(), prior_of(subject, options), options.jobs),
-        searcher_(make(subject.domain(), scorer_, options.seed)) {
+        scorer_(subject, model_.get(), prior_of(subject, options), options.run.jobs),
+        searcher_(make(subject.domain(), scorer_, options.run.seed)) {
     rows_.width = subject.feature_width();
   }
 
@@ -57,7 +57,7 @@ class ModelProposer final : public Proposer {
 }  // namespace
 
 Result<std::unique_ptr<Proposer>> Proposer::make(const Subject& subject, const Options& options) {
-  const auto maker = LATHE_TRY(searcher_named(options.search, options.exploration));
+  const auto maker = LATHE_TRY(searcher_named(options.search.name, options.search.exploration));
   auto model = LATHE_TRY(model_of(options));
   return std::make_unique<ModelProposer>(subject, std::move(model), maker, options);
 }

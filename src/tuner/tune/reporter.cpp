@@ -13,7 +13,7 @@ constexpr const char* kRacing = "racing";
 
 Reporter::Reporter(const Options& options, const Listener& listener)
     : options_(options), listener_(listener) {
-  state_.wanted = options.trials;
+  state_.wanted = options.run.trials;
   state_.phase = "starting";
   if (!listener_) return;
   send_locked();
@@ -107,8 +107,8 @@ Progress Reporter::now_locked() const {
         std::max(0, state_.wanted - state_.trials) / progress.trials_per_second;
     progress.left_seconds = measuring + race_time(options_, progress.elapsed_seconds + measuring);
   }
-  if (options_.seconds > 0) {
-    const double left = std::max(0.0, options_.seconds - progress.elapsed_seconds);
+  if (options_.run.seconds > 0) {
+    const double left = std::max(0.0, options_.run.seconds - progress.elapsed_seconds);
     progress.left_seconds = fresh > 0 || racing ? std::min(progress.left_seconds, left) : left;
   }
   return progress;

@@ -6,6 +6,7 @@
 
 #include "base/statistics.h"
 #include "tuner/learn/spread.h"
+#include "tuner/tune/fields.h"
 
 namespace lathe::tune {
 namespace {
@@ -40,10 +41,6 @@ std::string plan_key(const store::Run& run) { return fmt::format("plan/{}", run.
 
 }  // namespace
 
-Fingerprint machine_of(const Options& options) {
-  return options.machine ? *options.machine : host_fingerprint();
-}
-
 State::State(const Subject& subject, store::Store& store, const Target& target,
              const Options& options, bool learns)
     : subject_(subject),
@@ -52,7 +49,7 @@ State::State(const Subject& subject, store::Store& store, const Target& target,
       options_(options),
       learns_(learns),
       fingerprint_(machine_of(options)),
-      cost_(options.jobs > target.as_cpu().threads, options.jobs) {
+      cost_(options.run.jobs > target.as_cpu().threads, options.run.jobs) {
   rows_.width = subject.feature_width();
 }
 
@@ -60,16 +57,16 @@ Status State::load(const std::function<void(const store::Record&)>& resumed) {
   store::Run wanted;
   wanted.workload = subject_.workload();
   wanted.target = target_.text();
-  wanted.cache_mode = options_.cache_mode;
-  wanted.space = space::name_of(options_.flavour);
+  wanted.cache_mode = options_.run.cache_mode;
+  wanted.space = space::name_of(options_.run.flavour);
   wanted.space_hash = subject_.space_hash();
-  wanted.search = options_.search;
-  wanted.model = model_identity(options_);
-  wanted.seed = options_.seed;
+  wanted.search = options_.search.name;
+  wanted.model = identity_of(options_);
+  wanted.seed = options_.run.seed;
   run_ = LATHE_TRY(store_.open_run(wanted));
   claim_ = LATHE_TRY(store_.claim(run_));
   LATHE_TRY_STATUS(load_run(resumed));
-  if (!options_.fresh) LATHE_TRY_STATUS(load_history());
+  if (!options_.run.fresh) LATHE_TRY_STATUS(load_history());
   return load_pending();
 }
 
@@ -126,7 +123,7 @@ Status State::load_pending() {
 }
 
 bool State::comparable(const store::Record& record) const {
-  return record.cpu == fingerprint_.cpu() && record.codegen_version == options_.codegen_version;
+  return record.cpu == fingerprint_.cpu() && record.codegen_version == options_.run.codegen_version;
 }
 
 int State::group_of(const store::Record& record) {
@@ -169,8 +166,8 @@ Result<std::optional<store::Record>> State::best_on_record() const {
                       .target = run_.target,
                       .cache_mode = run_.cache_mode,
                       .cpu = fingerprint_.cpu(),
-                      .run = options_.fresh ? run_.id : 0,
-                      .codegen_version = options_.codegen_version});
+                      .run = options_.run.fresh ? run_.id : 0,
+                      .codegen_version = options_.run.codegen_version});
 }
 
 Result<std::vector<store::Record>> State::finalists(int count) const {

@@ -15,59 +15,15 @@
 #include "tuner/search/search.h"
 #include "tuner/space/space.h"
 #include "tuner/store/store.h"
+#include "tuner/tune/options.h"
 #include "tuner/tune/race.h"
 
 namespace lathe::tune {
 
-struct Options {
-  int trials = 512;    // total of the run: the same command goes on
-  double seconds = 0;  // wall time limit; 0: none
-  int batch = 64;      // b of Algorithm 1
-  // batches grow from this to `batch`, so that the model learns early
-  int first_batch = 16;
-  std::string search = "annealing";  // annealing, random, genetic
-  std::string model = "xgb-rank";    // known_models()
-  // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
-  std::string acquisition = "mean";
-  // the first trial is the analytic default; false where searches are compared
-  bool default_first = true;
-  // a learned model begins from the analytic one, which fades as trials come in
-  bool prior = true;
-  // configuration, context, relation; treegru models see trees instead (features_of)
-  std::string features = "context";
-  // f_global of section 4, under the learned model: chooses the first batch, together with the
-  // analytic one if `prior`.
-  std::shared_ptr<const model::CostModel> global;
-  // trials that it is worth: it fades as they come in; infinity: never, as in the paper
-  double global_trials = 16;
-  // where no `global` is given, one may be trained from other workloads' records
-  bool transfer = true;
-  // spreads of the scores that a trial of twice the usual cost has to promise more; 0: none
-  double thrift = 0.25;
-  search::Options exploration;
-  std::uint64_t seed = 0;
-  bool fresh = false;  // do not learn from other runs' records
-  int jobs = 2;
-  space::Flavour flavour = space::Flavour::kDefault;
-  std::string cache_mode = "warm";
-  int finalists = 6;  // of the final interleaved race
-  // of the run's time: so long may the race take, but a second at least
-  double race_share = 0.1;
-  // and no longer than this where the machine is quiet; 0: no race
-  double race_seconds = 3;
-  // of the code generator behind the measurer: times compare only between equal ones
-  int codegen_version = 0;
-  // whose times the measurer tells, if not this machine's: a replay's
-  std::optional<Fingerprint> machine;
-};
-
-// Options::machine, or this one.
-Fingerprint machine_of(const Options& options);
-
 // What progress lines, logs and reports subscribe to.
 struct Progress {
   int trials = 0, failed = 0, resumed = 0;  // resumed: found finished in the store
-  int wanted = 0;                           // Options::trials
+  int wanted = 0;                           // RunOptions::trials
   std::string main_failure;                 // most frequent reason, "" if none failed
   double best_seconds = 0;                  // 0: none yet
   double trials_per_second = 0, elapsed_seconds = 0, left_seconds = 0;
@@ -138,13 +94,11 @@ using SearcherMaker = std::function<std::unique_ptr<search::Searcher>(
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
 bool learns_from_trees(const Options& options);  // its model is a TreeGRU
-// What the model of these options sees of a program: Options::features, or "tree" where it learns
-// from trees.
+// What the model of these options sees of a program: ModelOptions::features, or "tree" where it
+// learns from trees.
 std::string features_of(const Options& options);
 // Of the model that learns; none where none does.
 std::optional<model::Objective> objective_of(const Options& options);
-// What tells runs of different models apart in the store: "xgb-rank", "xgb-ensemble/relation/ei".
-std::string model_identity(const Options& options);
 
 // Runs until the trials, the time or the space are used up, or stop() says so. Every finished trial
 // is in the store before the next batch is proposed; what was proposed and not finished is measured
@@ -156,7 +110,7 @@ Result<Summary> tune(const Subject& subject, measure::Measurer& measurer, store:
 
 // What is best without measuring anything: of what a search finds by the model's scores, and the
 // default configuration. That one where nothing scores: a model that learns knows nothing without
-// `options.global` or `options.prior`.
+// `options.model.global` or `options.model.prior`.
 Result<space::Config> predict(const Subject& subject, const Options& options);
 
 // The same over a derived space, with the parts that `options` names.

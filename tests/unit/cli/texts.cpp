@@ -198,6 +198,11 @@ TEST(Texts, ResultsAsJson) {
   EXPECT_DOUBLE_EQ(json["best"]["seconds"], 0.01);
   EXPECT_DOUBLE_EQ(json["best"]["gflops"], 200);
   EXPECT_DOUBLE_EQ(json["best"]["peak_share"], 0.5);
+  EXPECT_DOUBLE_EQ(json["options"]["epsilon"], 0.05);
+  EXPECT_EQ(json["options"]["jobs"], 2);
+  tuned.replayed = true;
+  EXPECT_FALSE(to_json(tuned)["options"].contains("jobs")) << "a replay is the same on any number";
+  tuned.replayed = false;
   EXPECT_TRUE(json["best"]["trace"].is_array());
   tuned.summary.best.error_kind = "not-found";
   EXPECT_TRUE(to_json(tuned)["best"].is_null());

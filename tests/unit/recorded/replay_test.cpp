@@ -17,9 +17,9 @@ struct Ran {
 // The first trials of a search on a recording.
 Ran run(const Recording& recording, tune::Options options, const std::string& search,
         const std::string& model) {
-  options.search = search;
-  options.model = model;
-  options.jobs = 1;
+  options.search.name = search;
+  options.model.name = model;
+  options.run.jobs = 1;
   const auto store = std::move(*store::open_in_memory());
   const auto measurer = make_replay(recording);
   auto summary = tune::tune(*recording.space, *measurer, *store, recording.target,
@@ -40,8 +40,8 @@ TEST(Replay, TellsWhatWasRecordedAndSearchesAreTheSameEachTime) {
                                       {"genetic", "none"},
                                       {"random", "none"}}) {
     SCOPED_TRACE(std::string(search) + " " + model);
-    const Ran a = run(recording, {.trials = 90, .batch = 20}, search, model),
-              b = run(recording, {.trials = 90, .batch = 20}, search, model);
+    const Ran a = run(recording, {.run = {.trials = 90}, .search = {.batch = 20}}, search, model),
+              b = run(recording, {.run = {.trials = 90}, .search = {.batch = 20}}, search, model);
     ASSERT_EQ(a.records.size(), 90U);
     ASSERT_EQ(b.records.size(), 90U);
     for (std::size_t i = 0; i < a.records.size(); ++i) {
@@ -62,7 +62,7 @@ TEST(Replay, TellsWhatWasRecordedAndSearchesAreTheSameEachTime) {
 
 TEST(Replay, ExhaustsTheSpace) {
   const Recording recording = made_up();
-  const Ran ran = run(recording, {.trials = 100'000}, "random", "none");
+  const Ran ran = run(recording, {.run = {.trials = 100'000}}, "random", "none");
   EXPECT_EQ(ran.records.size(), recording.configs().size());
   EXPECT_TRUE(ran.summary.exhausted);
   EXPECT_EQ(ran.summary.best_seconds(), recording.best_seconds());

@@ -21,16 +21,18 @@ class SearchTest : public testing::TestWithParam<const char*> {
   // Trials until one is within 5 % of the best; all of the space where none is.
   static double trials_to_95(const Recording& recording, const std::string& search,
                              const std::string& model, std::uint64_t seed) {
-    tune::Options options{
-        .trials = static_cast<int>(recording.configs().size()), .batch = 16, .first_batch = 8};
-    options.search = search;
-    options.model = model;
-    options.prior = options.default_first = false;  // the model alone
-    options.seed = seed;
-    options.jobs = 1;
-    options.race_seconds = 0;
-    options.exploration.chains = 32;
-    options.exploration.steps = 60;
+    tune::Options options;
+    options.run.trials = static_cast<int>(recording.configs().size());
+    options.search.batch = 16;
+    options.search.first_batch = 8;
+    options.search.name = search;
+    options.model.name = model;
+    options.model.prior = options.search.default_first = false;  // the model alone
+    options.run.seed = seed;
+    options.run.jobs = 1;
+    options.race.seconds = 0;
+    options.search.exploration.chains = 32;
+    options.search.exploration.steps = 60;
     const auto store = std::move(*store::open_in_memory());
     const auto measurer = make_replay(recording);
     // Asked before each measurement.

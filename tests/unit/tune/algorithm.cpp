@@ -9,8 +9,8 @@ namespace {
 TEST_F(TuneTest, MeasuresExactlyTheTrialsAndRecordsEach) {
   for (const char* search : {"annealing", "genetic", "random"}) {
     SCOPED_TRACE(search);
-    options_.search = search;
-    options_.fresh = true;
+    options_.search.name = search;
+    options_.run.fresh = true;
     const auto summary = run();
     ASSERT_TRUE(summary) << summary.error().text();
     EXPECT_EQ(summary->trials, 100);
@@ -31,35 +31,35 @@ TEST_F(TuneTest, TheFirstTrialIsTheDefaultConfiguration) {
 }
 
 TEST_F(TuneTest, TheModelFindsBetterProgramsThanRandom) {
-  options_.trials = 200;
-  options_.race_seconds = 0;
+  options_.run.trials = 200;
+  options_.race.seconds = 0;
   const auto annealed = run();
-  options_.search = "random";
-  options_.fresh = true;
+  options_.search.name = "random";
+  options_.run.fresh = true;
   const auto random = run();
   ASSERT_TRUE(annealed && random);
   EXPECT_LT(annealed->best_seconds(), random->best_seconds());
 }
 
 TEST_F(TuneTest, XgboostByItsNameFindsBetterProgramsThanRandom) {
-  options_.trials = 200;
-  options_.race_seconds = 0;
+  options_.run.trials = 200;
+  options_.race.seconds = 0;
   const auto model = model_of(options_);
   ASSERT_TRUE(model);
   const auto annealed =
       tune(subject_, measurer_, *store_, target_, options_,
-           *searcher_named("annealing", options_.exploration), model->get(), {}, {});
+           *searcher_named("annealing", options_.search.exploration), model->get(), {}, {});
   ASSERT_TRUE(annealed) << annealed.error().text();
-  options_.search = "random";
-  options_.fresh = true;
+  options_.search.name = "random";
+  options_.run.fresh = true;
   const auto random = run();
   ASSERT_TRUE(random);
   EXPECT_LT(annealed->best_seconds(), random->best_seconds());
 }
 
 TEST_F(TuneTest, EveryModelTunesAndItsRunsAreKeptApart) {
-  options_.trials = 60;
-  options_.race_seconds = 0;
+  options_.run.trials = 60;
+  options_.race.seconds = 0;
   std::set<std::int64_t> runs;
   for (const auto& [name, acquisition] : {std::pair{"xgb-rank", "mean"},
                                           {"xgb-reg", "mean"},
@@ -67,25 +67,23 @@ TEST_F(TuneTest, EveryModelTunesAndItsRunsAreKeptApart) {
                                           {"xgb-ensemble", "ei"},
                                           {"xgb-ensemble", "ucb"}}) {
     SCOPED_TRACE(std::string(name) + " " + acquisition);
-    options_.model = name;
-    options_.acquisition = acquisition;
+    options_.model.name = name;
+    options_.model.acquisition = acquisition;
     const auto model = model_of(options_);
     ASSERT_TRUE(model);
     const auto summary =
         tune(subject_, measurer_, *store_, target_, options_,
-             *searcher_named("annealing", options_.exploration), model->get(), {}, {});
+             *searcher_named("annealing", options_.search.exploration), model->get(), {}, {});
     ASSERT_TRUE(summary) << summary.error().text();
     EXPECT_EQ(summary->trials, 60);
     EXPECT_TRUE((*model)->trained());
     EXPECT_TRUE(runs.insert(summary->run).second) << "a run of another model went on";
   }
-  options_.features = "relation";
-  EXPECT_EQ(model_identity(options_), "xgb-ensemble/relation/ucb");
 }
 
 TEST_F(TuneTest, TheAnalyticModelGuidesTheFirstBatchAndHalfOfItIsChance) {
   search::Oracle oracle;
-  options_.trials = options_.first_batch = 20;
+  options_.run.trials = options_.search.first_batch = 20;
   const auto by_chance = run();
   ASSERT_TRUE(by_chance);
   const double best_by_chance = by_chance->best_seconds();
@@ -94,7 +92,7 @@ TEST_F(TuneTest, TheAnalyticModelGuidesTheFirstBatchAndHalfOfItIsChance) {
        {std::tuple{"xgb-rank", 8, 12}, {"analytic", 16, 20}, {"none", 0, 1}}) {
     SCOPED_TRACE(model);
     store_ = std::move(*store::open_sqlite(folder_.at(model)));
-    options_.model = model;
+    options_.model.name = model;
     ASSERT_TRUE(run());
     const auto all = records();
     const auto better =
@@ -107,12 +105,12 @@ TEST_F(TuneTest, TheAnalyticModelGuidesTheFirstBatchAndHalfOfItIsChance) {
 class FirstBatch : public TuneTest {
  protected:
   FirstBatch() {
-    options_.race_seconds = 0;
-    options_.first_batch = options_.trials = 20;
-    options_.fresh = true;
-    options_.model = "none";
+    options_.race.seconds = 0;
+    options_.search.first_batch = options_.run.trials = 20;
+    options_.run.fresh = true;
+    options_.model.name = "none";
     by_chance_ = run()->best_seconds();
-    options_.model = "xgb-rank";
+    options_.model.name = "xgb-rank";
   }
   // Of another workload with such times.
   std::shared_ptr<model::CostModel> global_of(const std::function<double(const Config&)>& seconds) {
@@ -135,7 +133,7 @@ class FirstBatch : public TuneTest {
     const auto model = model_of(options_);
     const auto summary =
         tune(subject_, measurer_, *store_, target_, options_,
-             *searcher_named("annealing", options_.exploration), model->get(), {}, {});
+             *searcher_named("annealing", options_.search.exploration), model->get(), {}, {});
     EXPECT_TRUE(summary) << summary.error().text();
     const auto all = records();
     return static_cast<int>(
@@ -147,19 +145,20 @@ class FirstBatch : public TuneTest {
 };
 
 TEST_F(FirstBatch, IsAGlobalModelsChoice) {
-  options_.global =
+  options_.model.global =
       global_of([](const Config& config) { return 7 * search::structured_seconds(config); });
   EXPECT_GE(better_than_chance(), 12);
 }
 
 TEST_F(FirstBatch, IsAlsoTheAnalyticModelsBesideAGlobalOne) {
   // knows next to nothing
-  options_.global = global_of([](const Config& config) { return 1 + 1e-3 * (config[0] % 2); });
+  options_.model.global =
+      global_of([](const Config& config) { return 1 + 1e-3 * (config[0] % 2); });
   EXPECT_LE(better_than_chance(), 6);
   search::Oracle oracle;
   subject_.prior_ = &oracle;
   EXPECT_GE(better_than_chance(), 8);
-  options_.prior = false;
+  options_.model.prior = false;
   const auto calls = oracle.calls;
   EXPECT_LE(better_than_chance(), 6);
   EXPECT_EQ(oracle.calls, calls);
@@ -175,11 +174,11 @@ TEST_F(TuneTest, AWrongAnalyticModelIsOutweighedByMeasurements) {
     }
   } wrong;
   subject_.prior_ = &wrong;
-  options_.trials = 300;
-  options_.race_seconds = 0;
+  options_.run.trials = 300;
+  options_.race.seconds = 0;
   const auto misled = run();
-  options_.search = "random";
-  options_.fresh = true;
+  options_.search.name = "random";
+  options_.run.fresh = true;
   const auto random = run();
   ASSERT_TRUE(misled && random);
   EXPECT_LT(misled->best_seconds(), random->best_seconds());
@@ -283,7 +282,7 @@ TEST_F(TuneTest, BatchesGrowToB) {
 TEST_F(TuneTest, SameSeedSameTrials) {
   const auto trials = [&](std::uint64_t seed, const std::string& database) {
     store_ = std::move(*store::open_sqlite(folder_.at(database)));
-    options_.seed = seed;
+    options_.run.seed = seed;
     EXPECT_TRUE(run());
     std::vector<std::pair<int, Json>> out;
     for (const auto& record : records()) out.emplace_back(record.index, record.config);
@@ -298,32 +297,32 @@ TEST_F(TuneTest, SameSeedSameTrials) {
 TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_EQ(searcher_named("magic", {}).error().message,
             "unknown search \"magic\"; known are annealing, genetic, random");
-  options_.model = "magic";
+  options_.model.name = "magic";
   EXPECT_EQ(model_of(options_).error().message,
             "unknown model \"magic\"; known are xgb-rank, xgb-reg, xgb-ensemble, treegru-rank, "
             "treegru-reg, treegru-vanilla-rank, treegru-vanilla-reg, analytic, none");
-  options_.model = "none";
+  options_.model.name = "none";
   EXPECT_FALSE(model_of(options_)->get());
-  options_.acquisition = "luck";
+  options_.model.acquisition = "luck";
   EXPECT_EQ(model_of(options_).error().message,
             "unknown acquisition \"luck\"; known are mean, ei, ucb");
-  options_.model = "xgb-rank";
-  options_.acquisition = "ei";
+  options_.model.name = "xgb-rank";
+  options_.model.acquisition = "ei";
   EXPECT_EQ(model_of(options_).error().message,
             "acquisition ei needs a model that knows how unsure it is, xgb-ensemble, not xgb-rank");
-  options_.acquisition = "mean";
-  options_.exploration.lambda = 0.5;
+  options_.model.acquisition = "mean";
+  options_.search.exploration.lambda = 0.5;
   EXPECT_EQ(
       run().error().message,
       "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not 0.05, 0.5 and 0.5");
-  options_.exploration.lambda = 2;
-  options_.exploration.chains = 0;
+  options_.search.exploration.lambda = 2;
+  options_.search.exploration.chains = 0;
   EXPECT_EQ(run().error().message, "annealing needs at least 1 chain and 1 step, not 0 and 20");
-  options_.exploration.chains = 16;
-  options_.cache_mode = "tepid";
+  options_.search.exploration.chains = 16;
+  options_.run.cache_mode = "tepid";
   EXPECT_EQ(run().error().message, "unknown cache mode \"tepid\"; known are warm and cold");
-  options_.cache_mode = "warm";
-  options_.trials = 0;
+  options_.run.cache_mode = "warm";
+  options_.run.trials = 0;
   EXPECT_EQ(run().error().message, "the number of trials must be at least 1, not 0");
 }
 

@@ -180,19 +180,20 @@ class TuneTest : public testing::Test {
  protected:
   TuneTest() {
     store_ = std::move(*store::open_sqlite(folder_.at("records.db")));
-    options_.jobs = 1;  // XGBoost's threads would only wait for each other on so few rows
-    options_.trials = 100;
-    options_.batch = 20;
-    options_.first_batch = 10;
-    options_.exploration.steps = 20;
-    options_.exploration.chains = 16;
+    options_.run.jobs = 1;  // XGBoost's threads would only wait for each other on so few rows
+    options_.run.trials = 100;
+    options_.search.batch = 20;
+    options_.search.first_batch = 10;
+    options_.search.exploration.steps = 20;
+    options_.search.exploration.chains = 16;
   }
   Result<Summary> run(const Listener& listener = {}, const std::function<bool()>& stop = {}) {
     NearestModel model;
-    auto summary = tune(subject_, measurer_, *store_, target_, options_,
-                        *searcher_named(options_.search, options_.exploration),
-                        options_.model == "none" || options_.model == "analytic" ? nullptr : &model,
-                        listener, stop);
+    auto summary =
+        tune(subject_, measurer_, *store_, target_, options_,
+             *searcher_named(options_.search.name, options_.search.exploration),
+             options_.model.name == "none" || options_.model.name == "analytic" ? nullptr : &model,
+             listener, stop);
     EXPECT_EQ(model.trainings, model.updates) << "models may go on from what they know";
     return summary;
   }

@@ -8,7 +8,7 @@ TEST_F(TuneTest, PredictsTheDefaultWhereNothingScores) {
   EXPECT_EQ(*predict(subject_, options_), subject_.default_config());
   search::Oracle oracle;
   subject_.prior_ = &oracle;
-  options_.model = "none";
+  options_.model.name = "none";
   EXPECT_EQ(*predict(subject_, options_), subject_.default_config());
 }
 
@@ -43,7 +43,7 @@ TEST_F(TuneTest, PredictsTheDefaultWhereTheModelFindsNothingBetter) {
 }
 
 TEST_F(TuneTest, PredictionRefusesUnknownNames) {
-  options_.search = "magic";
+  options_.search.name = "magic";
   EXPECT_EQ(predict(subject_, options_).error().kind, ErrorKind::kInvalidArgument);
 }
 

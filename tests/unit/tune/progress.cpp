@@ -32,7 +32,7 @@ TEST_F(TuneTest, ALongMeasurementIsNotSilent) {
   std::atomic<bool> heard = false;
   // The one trial lasts until two more events were heard: without the ticker it would last for
   // ever.
-  options_.trials = 1;
+  options_.run.trials = 1;
   measurer_.before = [&](const Config&) {
     const int before = events;
     for (int i = 0; i < 2000 && events < before + 2; ++i)

@@ -38,7 +38,7 @@ TEST(WinnerOf, OfThoseWithinEachOthersSpreadTheOneWithFewerLoads) {
 
 class RaceTest : public TuneTest {
  protected:
-  RaceTest() { options_.trials = 40; }
+  RaceTest() { options_.run.trials = 40; }
   store::Record on_record() { return **store_->best({.workload = subject_.workload()}); }
 };
 
@@ -50,7 +50,7 @@ TEST_F(RaceTest, AResumedRunUnderLoadKeepsWhatWasFaster) {
   EXPECT_FALSE(quiet->race->disturbed);
   EXPECT_DOUBLE_EQ(quiet->race->speed, 1);
   // Now the machine is 2.4 times slower, and new programs come in that are no better.
-  options_.trials = 80;
+  options_.run.trials = 80;
   measurer_.race_seconds = [](const Config& c) { return 2.4 * search::structured_seconds(c); };
   measurer_.race_speed = {1e11 / 2.4, 2.4e-4};
   measurer_.race_disturbed = true;
@@ -103,7 +103,7 @@ TEST_F(RaceTest, AMachineThatTurnsOutFasterRacesAgain) {
 // A program that a neighbour slowed while it was measured, and the sentinel with it, is not left
 // out of the race.
 TEST_F(RaceTest, WhatWasMeasuredOnASlowedMachineReachesTheRace) {
-  options_.finalists = 2;
+  options_.race.finalists = 2;
   const auto slowed = [](const Config& c) { return c[0] % 2 == 0; };
   measurer_.seconds = [&](const Config& c) {
     return (slowed(c) ? 0.9 * 1.25 : 1.0) * (1 + 1e-3 * c[1]);
@@ -136,7 +136,7 @@ TEST_F(RaceTest, WhatAnotherTunerCallsBestIsRacedToo) {
   const auto all = records();
   const auto slowest = std::ranges::max_element(all, {}, &store::Record::seconds);
   ASSERT_TRUE(store_->set_race({{slowest->id, 1e-6}}));
-  options_.trials = 60;
+  options_.run.trials = 60;
   measurer_.raced.clear();
   ASSERT_TRUE(run());
   EXPECT_EQ(subject_.to_json(measurer_.raced.front()), slowest->config) << "it defends its place";

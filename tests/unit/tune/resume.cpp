@@ -35,9 +35,9 @@ TEST_F(TuneTest, AFinishedRunMeasuresNothing) {
 }
 
 TEST_F(TuneTest, MoreTrialsExtendARun) {
-  options_.trials = 30;
+  options_.run.trials = 30;
   ASSERT_TRUE(run());
-  options_.trials = 50;
+  options_.run.trials = 50;
   ASSERT_TRUE(run());
   expect_complete(50);
 }
@@ -54,9 +54,9 @@ TEST_F(TuneTest, WhatABatchHasLeftComesFirst) {
 
 TEST_F(TuneTest, AnotherRunLearnsFromThisOneUnlessFresh) {
   ASSERT_TRUE(run());
-  options_.seed = 1;
+  options_.run.seed = 1;
   NearestModel model;
-  const auto searcher = *searcher_named("annealing", options_.exploration);
+  const auto searcher = *searcher_named("annealing", options_.search.exploration);
   auto summary = tune(subject_, measurer_, *store_, target_, options_, searcher, &model, {}, {});
   ASSERT_TRUE(summary);
   EXPECT_EQ(summary->trials, 100);
@@ -65,8 +65,8 @@ TEST_F(TuneTest, AnotherRunLearnsFromThisOneUnlessFresh) {
   std::set<Config> distinct(measurer_.measured.begin(), measurer_.measured.end());
   EXPECT_EQ(distinct.size(), 200U) << "what another run measured is not measured again";
 
-  options_.seed = 2;
-  options_.fresh = true;
+  options_.run.seed = 2;
+  options_.run.fresh = true;
   NearestModel ignorant;
   summary = tune(subject_, measurer_, *store_, target_, options_, searcher, &ignorant, {}, {});
   ASSERT_TRUE(summary);
@@ -74,7 +74,7 @@ TEST_F(TuneTest, AnotherRunLearnsFromThisOneUnlessFresh) {
 }
 
 TEST_F(TuneTest, AnotherMachinesRecordsAreHints) {
-  options_.trials = 40;
+  options_.run.trials = 40;
   ASSERT_TRUE(run());
   // As if they had come from elsewhere.
   std::vector<store::Record> foreign;
@@ -90,17 +90,18 @@ TEST_F(TuneTest, AnotherMachinesRecordsAreHints) {
   for (auto& record : foreign) record.run = there.id;
   ASSERT_TRUE(store_->add(foreign));
   NearestModel model;
-  const auto summary = tune(subject_, measurer_, *store_, target_, options_,
-                            *searcher_named("annealing", options_.exploration), &model, {}, {});
+  const auto summary =
+      tune(subject_, measurer_, *store_, target_, options_,
+           *searcher_named("annealing", options_.search.exploration), &model, {}, {});
   ASSERT_TRUE(summary);
   EXPECT_GT(summary->best.seconds, 1e-6);
   EXPECT_EQ(std::ranges::count(model.rows_.workload, 1), 40);
 }
 
 TEST_F(TuneTest, AnotherCodeGeneratorsTrialsAreMeasuredAnew) {
-  options_.trials = 40;
+  options_.run.trials = 40;
   ASSERT_TRUE(run());
-  options_.codegen_version = 7;
+  options_.run.codegen_version = 7;
   const auto summary = run();
   ASSERT_TRUE(summary) << summary.error().text();
   EXPECT_EQ(summary->resumed, 0);
@@ -115,8 +116,8 @@ TEST_F(TuneTest, AnotherCodeGeneratorsTrialsAreMeasuredAnew) {
 }
 
 TEST_F(TuneTest, TheTimeLimitEndsARun) {
-  options_.trials = 100000;
-  options_.seconds = 0.3;
+  options_.run.trials = 100000;
+  options_.run.seconds = 0.3;
   measurer_.before = [](const Config&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   };
@@ -134,8 +135,8 @@ TEST_F(TuneTest, TheTimeLimitEndsARun) {
 
 // A race that goes on until it is told to stop: without the limit this would last for ever.
 TEST_F(TuneTest, TheTimeLimitEndsARaceToo) {
-  options_.trials = 30;
-  options_.seconds = 0.3;
+  options_.run.trials = 30;
+  options_.run.seconds = 0.3;
   int asked = 0;
   measurer_.while_racing = [&] {
     for (; !measurer_.race_given.stop(); ++asked)
@@ -149,7 +150,7 @@ TEST_F(TuneTest, TheTimeLimitEndsARaceToo) {
 }
 
 TEST_F(TuneTest, AnInterruptEndsARaceToo) {
-  options_.trials = 30;
+  options_.run.trials = 30;
   bool stop = false;
   measurer_.while_racing = [&] {
     EXPECT_FALSE(measurer_.race_given.stop());
@@ -202,7 +203,7 @@ TEST_F(TuneTest, AStoreThatFailsEndsTheRunWithItsSentence) {
   ASSERT_FALSE(summary);
   EXPECT_EQ(summary.error().message, "the disk is full");
   EXPECT_LE(measurer_.measured.size(), 16U) << "nothing is measured that cannot be recorded";
-  options_.search = "annealing";
+  options_.search.name = "annealing";
   ASSERT_TRUE(run());
   expect_complete(100);
 }

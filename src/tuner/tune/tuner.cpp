@@ -1,0 +1,317 @@
+// Algorithm 1 of the paper: propose, measure, learn.
+#include "tuner/tune/tuner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/hash.h"
+#include "tuner/tune/final_race.h"
+#include "tuner/tune/model_scorer.h"
+#include "tuner/tune/reporter.h"
+#include "tuner/tune/state.h"
+
+namespace lathe::tune {
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// A run that goes on must not draw the random numbers of its beginning again.
+std::uint64_t searcher_seed(std::uint64_t seed, int finished) {
+  if (finished == 0) return seed;
+  return Hasher().add(seed).add(static_cast<std::uint64_t>(finished)).value();
+}
+
+class BatchTuner final : public Tuner {
+ public:
+  BatchTuner(const Subject& subject, measure::Measurer& measurer, store::Store& store,
+             const Target& target, const Options& options, model::CostModel* model,
+             const Listener& listener, const std::function<bool()>& stop)
+      : subject_(subject),
+        measurer_(measurer),
+        store_(store),
+        target_(target),
+        options_(options),
+        model_(model),
+        listener_(listener),
+        stop_(stop),
+        reporter_(options_, listener_),
+        state_(subject, store, target_, options_, model != nullptr),
+        scorer_(subject, model, prior_of(subject, options_), options_.run.jobs) {
+    scorer_.mind(state_.cost(), options_.search.thrift);
+  }
+
+  Status begin(const SearcherMaker& make_searcher) {
+    LATHE_TRY_STATUS(state_.load([this](const store::Record& record) { count(record, true); }));
+    report_best();
+    searcher_ = make_searcher(subject_.domain(), scorer_,
+                              searcher_seed(options_.run.seed, state_.trials()));
+    searcher_->tell(state_.told());
+    begun_ = state_.pending();
+    for (const auto& proposal : begun_.proposals) searcher_->exclude({&proposal.config, 1});
+    return {};
+  }
+
+  bool more() const override { return !used_up() && !out_of_time() && !stopped(); }
+
+  Status step() override {
+    if (used_up()) return {};
+    Batch batch = std::exchange(begun_, {});
+    if (batch.proposals.empty()) batch = LATHE_TRY(propose());
+    summary_.exhausted = batch.proposals.empty();
+    if (summary_.exhausted) return {};
+    auto results = LATHE_TRY(measure(batch));
+    state_.learn(results);
+    tell(results);
+    report_best();
+    return {};
+  }
+
+  Status race() override {
+    if (!stopped())
+      summary_.race =
+          LATHE_TRY(final_race(state_, subject_, measurer_, options_, reporter_, stop_));
+    return {};
+  }
+
+  Result<Summary> summary() override {
+    summary_.interrupted = stopped();
+    LATHE_TRY_STATUS(store_.still_there());
+    return summarize();
+  }
+
+ private:
+  bool stopped() const { return stop_ && stop_(); }
+  bool used_up() const { return summary_.exhausted || state_.trials() >= options_.run.trials; }
+  bool out_of_time() const {
+    if (options_.run.seconds <= 0) return false;
+    // The race is part of the time; it gets no more than a fifth of it.
+    return reporter_.elapsed() +
+               std::min(race_time(options_, options_.run.seconds), options_.run.seconds / 5) >=
+           options_.run.seconds;
+  }
+
+  // Batches grow with what is known, up to b.
+  int batch_size() const {
+    const int grown = std::max(options_.search.first_batch, state_.trials() / 2);
+    return std::min({options_.search.batch, grown, options_.run.trials - state_.trials()});
+  }
+
+  Result<Batch> propose() {
+    const double model_seconds = LATHE_TRY(train());
+    reporter_.phase("searching");
+    const Stopwatch watch;
+    Batch batch;
+    std::vector<space::Config> configs = first_candidate();
+    const int more = batch_size() - static_cast<int>(configs.size());
+    for (auto& config : searcher_->ask(more)) configs.push_back(std::move(config));
+    LATHE_TRY_STATUS(scorer_.status());
+    std::vector<double> scores(configs.size(), 0.0);
+    if (scorer_.ready() && !configs.empty()) scorer_.score(configs, scores);
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      batch.proposals.push_back(
+          {0, std::move(configs[i]), std::isfinite(scores[i]) ? scores[i] : 0.0});
+    batch.search_seconds = watch.seconds();
+    batch.model_seconds = model_seconds;
+    summary_.spent.search += batch.search_seconds;
+    if (!batch.proposals.empty()) LATHE_TRY_STATUS(state_.propose(batch));
+    return batch;
+  }
+
+  // The first trial of a run is the configuration a person would start from.
+  std::vector<space::Config> first_candidate() {
+    if (state_.trials() > 0 || !options_.search.default_first) return {};
+    const space::Config config = subject_.default_config();
+    const auto& told = state_.told();
+    if (std::ranges::find(told, config, &search::Measured::config) != told.end()) return {};
+    searcher_->exclude({&config, 1});
+    return {config};
+  }
+
+  // Seconds spent.
+  Result<double> train() {
+    if (model_ == nullptr || state_.worked() < 2 || state_.rows().count() == trained_rows_)
+      return 0.0;
+    reporter_.phase("training");
+    const Stopwatch watch;
+    LATHE_TRY_STATUS(model_->update(state_.rows()));
+    trained_rows_ = state_.rows().count();
+    state_.cost().fit();
+    scorer_.calibrate(state_.told(), state_.worked());
+    summary_.spent.model += watch.seconds();
+    return watch.seconds();
+  }
+
+  // Measures a batch; each trial is in the store before the next one is heard of. Less than all
+  // comes back when stopped.
+  Result<std::vector<store::Record>> measure(const Batch& batch) {
+    reporter_.phase("measuring");
+    std::map<int, const Proposal*> by_tag;
+    std::vector<measure::Candidate> candidates;
+    const int room = options_.run.trials - state_.trials();
+    for (const auto& proposal : batch.proposals) {
+      if (static_cast<int>(candidates.size()) == room) break;
+      by_tag[proposal.index] = &proposal;
+      candidates.push_back({proposal.index, subject_.trace(proposal.config), proposal.config});
+    }
+    std::mutex mutex;
+    std::vector<store::Record> results;
+    Status stored;
+    const auto done = [&](const measure::Outcome& outcome) {
+      const std::lock_guard lock(mutex);
+      const auto proposal = by_tag.find(outcome.tag);
+      LATHE_CHECK(proposal != by_tag.end(),
+                  "the measurer answered about a candidate it was not given");
+      store::Record record = record_of(outcome, *proposal->second, batch);
+      by_tag.erase(proposal);
+      if (!stored) return;
+      stored = state_.add(record);
+      if (!stored) return;
+      count(record, false);
+      results.push_back(std::move(record));
+    };
+    const auto halt = [&] {
+      const std::lock_guard lock(mutex);
+      return !stored || stopped() || out_of_time();
+    };
+    const double best = state_.best() == nullptr ? kInfinity : state_.best()->seconds;
+    LATHE_TRY_STATUS(measurer_.measure(std::move(candidates), best, done, halt));
+    LATHE_TRY_STATUS(stored);
+    if (!by_tag.empty() && !halt())
+      return fail(ErrorKind::kInternal,
+                  "the measurer lost {} candidates; run the same command again", by_tag.size());
+    return results;
+  }
+
+  store::Record record_of(const measure::Outcome& outcome, const Proposal& proposal,
+                          const Batch& batch) const {
+    store::Record r;
+    const double size = static_cast<double>(batch.proposals.size());
+    r.run = state_.run().id;
+    r.batch = batch.number;
+    r.index = proposal.index;
+    r.workload = state_.run().workload;
+    r.target = state_.run().target;
+    r.cache_mode = state_.run().cache_mode;
+    r.fingerprint = state_.fingerprint().text();
+    r.cpu = state_.fingerprint().cpu();
+    r.trace = subject_.trace_json(proposal.config);
+    r.config = subject_.to_json(proposal.config);
+    r.space_hash = state_.run().space_hash;
+    r.codegen_version = options_.run.codegen_version;
+    r.program_hash = outcome.program_hash;
+    for (const auto& visit : outcome.visits)
+      r.visits.push_back({static_cast<int>(r.visits.size()), visit.seconds, visit.sentinel_seconds,
+                          visit.disturbed});
+    r.dropped_early = outcome.dropped_early;
+    r.spills = outcome.spills;
+    r.numerical_error = outcome.numerical_error;
+    r.predicted_score = proposal.predicted_score;
+    r.build_seconds = outcome.build_seconds;
+    r.run_seconds = outcome.run_seconds;
+    r.model_seconds = batch.model_seconds / size;
+    r.search_seconds = batch.search_seconds / size;
+    if (outcome.error) {
+      r.error_kind = name_of(outcome.error->kind);
+      r.error_message = outcome.error->message;
+      r.error_place = outcome.error->place;
+    } else {
+      r.seconds = outcome.seconds;
+      LATHE_CHECK(r.seconds > 0 && std::isfinite(r.seconds),
+                  "the measurer answered with no time and no error");
+    }
+    return r;
+  }
+
+  void count(const store::Record& record, bool resumed) {
+    reporter_.trial(record, resumed);
+    summary_.wrong += record.error_kind == name_of(ErrorKind::kWrongAnswer);
+    if (resumed) return;
+    summary_.spent.build += record.build_seconds;
+    summary_.spent.run += record.run_seconds;
+    if (record.ok() && (fastest_so_far_ == 0 || record.seconds < fastest_so_far_)) {
+      fastest_so_far_ = record.seconds;
+      reporter_.best(fastest_so_far_);
+    }
+  }
+
+  void report_best() {
+    const store::Record* best = state_.best();
+    if (best == nullptr) return;
+    fastest_so_far_ = best->raced ? best->race_seconds : best->seconds;
+    reporter_.best(fastest_so_far_);
+  }
+
+  void tell(const std::vector<store::Record>& results) {
+    std::vector<search::Measured> told;
+    for (const auto& record : results)
+      if (const auto config = subject_.from_json(record.config))
+        told.push_back({*config, record.ok() ? record.seconds : kInfinity});
+    searcher_->tell(told);
+  }
+
+  Result<Summary> summarize() {
+    const auto best = LATHE_TRY(state_.best_on_record());
+    if (best) summary_.best = *best;
+    else summary_.best.error_kind = name_of(ErrorKind::kNotFound);
+    if (best) reporter_.best(summary_.best_seconds());
+    const Progress progress = reporter_.now();
+    summary_.workload = state_.run().workload;
+    summary_.target = state_.run().target;
+    summary_.run = state_.run().id;
+    summary_.trials = progress.trials;
+    summary_.failed = progress.failed;
+    summary_.resumed = progress.resumed;
+    summary_.main_failure = progress.main_failure;
+    summary_.seconds = progress.elapsed_seconds;
+    summary_.phases = reporter_.phases();
+    summary_.flops = subject_.flops();
+    return summary_;
+  }
+
+  const Subject& subject_;
+  measure::Measurer& measurer_;
+  store::Store& store_;
+  const Target target_;
+  const Options options_;
+  model::CostModel* model_;
+  const Listener listener_;
+  const std::function<bool()> stop_;
+  Reporter reporter_;
+  State state_;
+  ModelScorer scorer_;
+  std::unique_ptr<search::Searcher> searcher_;
+  Batch begun_;  // by an earlier process, and to be measured first
+  Summary summary_;
+  int trained_rows_ = 0;
+  double fastest_so_far_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Tuner>> Tuner::make(const Subject& subject, measure::Measurer& measurer,
+                                           store::Store& store, const Target& target,
+                                           const Options& options,
+                                           const SearcherMaker& make_searcher,
+                                           model::CostModel* model, const Listener& listener,
+                                           const std::function<bool()>& stop) {
+  LATHE_TRY_STATUS(check(options));
+  auto tuner = std::make_unique<BatchTuner>(subject, measurer, store, target, options, model,
+                                            listener, stop);
+  LATHE_TRY_STATUS(tuner->begin(make_searcher));
+  return tuner;
+}
+
+}  // namespace lathe::tune
