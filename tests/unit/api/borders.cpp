@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/codegen/llvm/codegen.h"
 
 namespace lathe::api {
 namespace {
