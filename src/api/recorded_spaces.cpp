@@ -151,7 +151,6 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
 }
 
 tune::Options replay_options(const recorded::Recording& recording, tune::Options options) {
-  options.run.machine = recording.machine;
   options.run.codegen_version = recording.codegen_version;
   options.run.cache_mode = recording.cache_mode;
   options.run.flavour = recording.flavour;

@@ -44,7 +44,7 @@ struct RecordedSpace {
 Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener,
                                    const std::function<bool()>& stop);
 
-// `options` for a search on a recording: machine, code generator, cache and flavour are its own.
+// `options` for a search on a recording: code generator, cache and flavour are its own.
 tune::Options replay_options(const recorded::Recording& recording, tune::Options options);
 // Any search on a recording, with no hardware. Equal options and seed give the same trials and
 // results.

@@ -52,6 +52,7 @@ struct Visit {
 
 struct Outcome {
   int tag = 0;
+  Fingerprint machine;         // that measured it; its sentinel is with the visits
   std::optional<Error> error;  // of build, run or check; then there are no times
   std::vector<Visit> visits;
   // robust estimate: median of the visits' lower quartiles, sentinel-gated
@@ -130,6 +131,8 @@ struct Options {
 class Measurer {
  public:
   virtual ~Measurer() = default;
+  // Whose times it tells: those of other machines do not compare with them.
+  virtual Fingerprint machine() const = 0;
   virtual Status measure(std::vector<Candidate> batch, double best_seconds,
                          const std::function<void(Outcome)>& done,
                          const std::function<bool()>& stop) = 0;

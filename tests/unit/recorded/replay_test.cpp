@@ -19,7 +19,6 @@ Ran run(const Recording& recording, tune::Options options, const std::string& se
         const std::string& model) {
   options.search.name = search;
   options.model.name = model;
-  options.run.machine = recording.machine;
   options.run.codegen_version = recording.codegen_version;
   options.run.jobs = 1;
   const auto store = std::move(*store::open_in_memory());
@@ -52,6 +51,7 @@ TEST(Replay, TellsWhatWasRecordedAndSearchesAreTheSameEachTime) {
       const std::size_t place = *recording.find(*recording.space->from_json(record.config));
       EXPECT_EQ(record.ok(), recording.trials()[place].failure < 0);
       EXPECT_EQ(record.cpu, "6/1/2");
+      EXPECT_EQ(record.fingerprint, recording.machine.text());
       if (!record.ok()) continue;
       EXPECT_EQ(record.seconds, recording.seconds(place));
       EXPECT_NEAR(learn::spread_of(record), 0.0125, 1e-9);

@@ -31,7 +31,6 @@ class SearchTest : public testing::TestWithParam<const char*> {
     options.run.seed = seed;
     options.run.jobs = 1;
     options.race.seconds = 0;
-    options.run.machine = recording.machine;
     options.run.codegen_version = recording.codegen_version;
     options.search.exploration.chains = 32;
     options.search.exploration.steps = 60;
