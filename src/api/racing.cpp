@@ -102,7 +102,7 @@ Result<Raced> race_best(const RaceRequest& request,
   listener(fmt::format("racing {} programs", race.entries.size()));
   raced.story = LATHE_TRY(tune::race_records(*store, *measurer, race));
   raced.peak_flops =
-      LATHE_TRY(store::machine_speed(*store, host_fingerprint().text(), request.target.text()))
+      LATHE_TRY(store::machine_speed(*store, measurer->machine().text(), request.target.text()))
           .peak_flops;
   raced.seconds.assign(raced.records.size(), 0);
   for (std::size_t i = 0; i < raced.story.racers.size(); ++i)

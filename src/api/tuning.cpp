@@ -38,7 +38,7 @@ Traffic traffic_of(const te::Program& program) {
 }
 
 Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target) {
-  const std::string machine = host_fingerprint().text();
+  const std::string machine = measurer.machine().text();
   LATHE_TRY_STATUS(store::note_speed(store, machine, target.text(),
                                      {.peak_flops = LATHE_TRY(measurer.peak_flops())}));
   return LATHE_TRY(store::machine_speed(store, machine, target.text())).peak_flops;
@@ -53,7 +53,7 @@ Result<double> known_bandwidth(store::Store& store, const std::string& fingerpri
 Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer,
                             const te::Program& program, const Target& target,
                             const std::string& cache_mode) {
-  const std::string machine = host_fingerprint().text();
+  const std::string machine = measurer.machine().text();
   const double known =
       LATHE_TRY(known_bandwidth(store, machine, target.text(), program, cache_mode));
   if (known > 0) return known;
@@ -104,7 +104,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
       *space, *measurer, *store, request.target, options,
       [&](const tune::Progress& progress) { say(progress, tuned.peak_flops); }, stop));
   // A race may have seen a higher peak.
-  const std::string machine = host_fingerprint().text();
+  const std::string machine = measurer->machine().text();
   tuned.peak_flops =
       LATHE_TRY(store::machine_speed(*store, machine, request.target.text())).peak_flops;
   if (const auto config = space->from_json(tuned.summary.best.config))

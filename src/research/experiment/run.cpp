@@ -25,6 +25,7 @@ class Watch final : public measure::Measurer {
         a_trial_(measurements_a_trial),
         enough_(recording.best_seconds() / enough) {}
 
+  Fingerprint machine() const override { return replay_->machine(); }
   Status measure(std::vector<measure::Candidate> batch, double best,
                  const std::function<void(measure::Outcome)>& done,
                  const std::function<bool()>& stop) override {

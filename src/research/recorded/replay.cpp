@@ -14,6 +14,7 @@ class Replay final : public measure::Measurer {
  public:
   explicit Replay(const Recording& recording) : recording_(recording) {}
 
+  Fingerprint machine() const override { return recording_.machine; }
   Status measure(std::vector<measure::Candidate> batch, double,
                  const std::function<void(measure::Outcome)>& done,
                  const std::function<bool()>& stop) override {
@@ -50,6 +51,7 @@ class Replay final : public measure::Measurer {
     const Trial& trial = recording_.trials()[place];
     measure::Outcome outcome;
     outcome.tag = tag;
+    outcome.machine = recording_.machine;
     outcome.dropped_early = trial.dropped_early;
     if (trial.failure >= 0) {
       const Failure& failure = recording_.failures[static_cast<std::size_t>(trial.failure)];
@@ -71,7 +73,6 @@ std::unique_ptr<measure::Measurer> make_replay(const Recording& recording) {
 }
 
 tune::Options replay_options(const Recording& recording, tune::Options options) {
-  options.run.machine = recording.machine;
   options.run.codegen_version = recording.codegen_version;
   options.run.cache_mode = recording.cache_mode;
   options.run.flavour = recording.flavour;

@@ -13,7 +13,7 @@ namespace lathe::recorded {
 // Refuses candidates whose configuration it does not have. `recording` must outlive it.
 std::unique_ptr<measure::Measurer> make_replay(const Recording& recording);
 
-// `options` for a search on a recording: machine, code generator, cache and flavour are its own.
+// `options` for a search on a recording: code generator, cache and flavour are its own.
 tune::Options replay_options(const Recording& recording, tune::Options options);
 
 }  // namespace lathe::recorded

@@ -40,6 +40,7 @@ Batch::Batch(Session& session, std::vector<Candidate> candidates, double best_se
     item->candidate = std::move(candidate);
     item->id = session_.next_id++;
     item->outcome.tag = item->candidate.tag;
+    item->outcome.machine = session_.machine;
     to_build_.push_back(item.get());
     items_.push_back(std::move(item));
   }

@@ -54,6 +54,7 @@ struct Visit {
 
 struct Outcome {
   int tag = 0;
+  Fingerprint machine;         // that measured it; the visits have its sentinel
   std::optional<Error> error;  // of building, running or checking; if set, there are no times
   std::vector<Visit> visits;
   // The estimate: the median of the visits' lower quartiles, without visits that the sentinel rules
@@ -137,6 +138,8 @@ struct Options {
 class Measurer {
  public:
   virtual ~Measurer() = default;
+  // Whose times it tells: those of other machines do not compare with them.
+  virtual Fingerprint machine() const = 0;
   virtual Status measure(std::vector<Candidate> batch, double best_seconds,
                          const std::function<void(Outcome)>& done,
                          const std::function<bool()>& stop) = 0;

@@ -23,6 +23,7 @@ class ProcessMeasurer final : public Measurer {
     remove_abandoned_folders();
   }
 
+  Fingerprint machine() const override { return session_.machine; }
   Status measure(std::vector<Candidate> batch, double best_seconds,
                  const std::function<void(Outcome)>& done,
                  const std::function<bool()>& stop) override {

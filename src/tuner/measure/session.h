@@ -20,6 +20,7 @@ struct Session {
   te::Program program;
   Target target;
   Options options;
+  Fingerprint machine = host_fingerprint();
   std::vector<std::vector<double>> inputs;  // values, until the reference is known
   std::vector<std::unique_ptr<BuilderClient>> builders;
   std::unique_ptr<RunnerClient> runner;

@@ -46,8 +46,4 @@ Status check(const Options& options) {
   return {};
 }
 
-Fingerprint machine_of(const Options& options) {
-  return options.run.machine ? *options.run.machine : host_fingerprint();
-}
-
 }  // namespace lathe::tune

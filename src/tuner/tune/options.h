@@ -3,11 +3,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
-#include "base/target.h"
 #include "tuner/model/model.h"
 #include "tuner/search/search.h"
 #include "tuner/space/space.h"
@@ -25,8 +23,6 @@ struct RunOptions {
   std::string cache_mode = "warm";
   // of the code generator behind the measurer: times compare only between equal ones
   int codegen_version = 0;
-  // whose times the measurer tells, if not this machine's: a replay's
-  std::optional<Fingerprint> machine;
 };
 
 // How candidates are chosen.
@@ -78,7 +74,5 @@ struct Options {
 
 // Whether a run can begin with these.
 Status check(const Options& options);
-// Options::run.machine, or this one.
-Fingerprint machine_of(const Options& options);
 
 }  // namespace lathe::tune

@@ -44,15 +44,15 @@ class SpaceSubject final : public Subject {
 }  // namespace
 
 Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options,
-                                              const Target& target) {
+                                              const Target& target, const Fingerprint& machine) {
   const feature::Kind kind = LATHE_TRY(feature::kind_named(features_of(options)));
-  return std::make_unique<SpaceSubject>(space, kind, target, machine_of(options));
+  return std::make_unique<SpaceSubject>(space, kind, target, machine);
 }
 
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store,
                      const Target& target, const Options& options, const Listener& listener,
                      const std::function<bool()>& stop) {
-  const auto subject = LATHE_TRY(make_subject(space, options, target));
+  const auto subject = LATHE_TRY(make_subject(space, options, target, measurer.machine()));
   const auto make_searcher =
       LATHE_TRY(searcher_named(options.search.name, options.search.exploration));
   const auto model = LATHE_TRY(model_of(options));

@@ -42,13 +42,13 @@ std::string plan_key(const store::Run& run) { return fmt::format("plan/{}", run.
 }  // namespace
 
 State::State(const Subject& subject, store::Store& store, const Target& target,
-             const Options& options, bool learns)
+             const Fingerprint& machine, const Options& options, bool learns)
     : subject_(subject),
       store_(store),
       target_(target),
       options_(options),
       learns_(learns),
-      fingerprint_(machine_of(options)),
+      fingerprint_(machine),
       cost_(options.run.jobs > target.as_cpu().threads, options.run.jobs) {
   rows_.width = subject.feature_width();
 }

@@ -34,8 +34,9 @@ struct Batch {
 
 class State {
  public:
-  State(const Subject& subject, store::Store& store, const Target& target, const Options& options,
-        bool learns);
+  // `machine`: whose times the run's are.
+  State(const Subject& subject, store::Store& store, const Target& target,
+        const Fingerprint& machine, const Options& options, bool learns);
 
   // Opens the run and reads everything that concerns it. `resumed` is called for each finished
   // trial of the run.
@@ -48,6 +49,8 @@ class State {
   const Batch& pending() const { return pending_; }
   // All that a searcher is told before the first proposal: this run's trials, then earlier runs'.
   const std::vector<search::Measured>& told() const { return told_; }
+  // Whether its time compares with this run's: of the same machine and code generator.
+  bool comparable(const store::Record& record) const;
   // Fastest working record whose time compares with this run's: here, now, same code generator.
   // Null if none.
   const store::Record* best() const;
@@ -76,7 +79,6 @@ class State {
   Status load_run(const std::function<void(const store::Record&)>& resumed);
   Status load_history();
   Status load_pending();
-  bool comparable(const store::Record& record) const;
   void remember(const store::Record& record);
   void add_row(const space::Config& config, const store::Record& record);
   int group_of(const store::Record& record);

@@ -79,10 +79,10 @@ class Subject {
   virtual search::Scorer* prior() const { return nullptr; }
 };
 std::vector<std::string> known_features();
-// With the features that the model of the options sees; their machine's caches are what the
-// analytic prior reckons with.
+// With the features that the model of the options sees; the machine's caches are what the analytic
+// prior reckons with.
 Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options,
-                                              const Target& target);
+                                              const Target& target, const Fingerprint& machine);
 
 // The parts of a run by name; the error lists the known names. Null for "none" and "analytic",
 // which do not learn.

@@ -48,7 +48,7 @@ class BatchTuner final : public Tuner {
         listener_(listener),
         stop_(stop),
         reporter_(options_, listener_),
-        state_(subject, store, target_, options_, model != nullptr),
+        state_(subject, store, target_, measurer.machine(), options_, model != nullptr),
         scorer_(subject, model, prior_of(subject, options_), options_.run.jobs) {
     scorer_.mind(state_.cost(), options_.search.thrift);
   }
@@ -205,8 +205,8 @@ class BatchTuner final : public Tuner {
     r.workload = state_.run().workload;
     r.target = state_.run().target;
     r.cache_mode = state_.run().cache_mode;
-    r.fingerprint = state_.fingerprint().text();
-    r.cpu = state_.fingerprint().cpu();
+    r.fingerprint = outcome.machine.text();
+    r.cpu = outcome.machine.cpu();
     r.trace = subject_.trace_json(proposal.config);
     r.config = subject_.to_json(proposal.config);
     r.space_hash = state_.run().space_hash;
@@ -241,7 +241,8 @@ class BatchTuner final : public Tuner {
     if (resumed) return;
     summary_.spent.build += record.build_seconds;
     summary_.spent.run += record.run_seconds;
-    if (record.ok() && (fastest_so_far_ == 0 || record.seconds < fastest_so_far_)) {
+    if (record.ok() && state_.comparable(record) &&
+        (fastest_so_far_ == 0 || record.seconds < fastest_so_far_)) {
       fastest_so_far_ = record.seconds;
       reporter_.best(fastest_so_far_);
     }
@@ -257,7 +258,8 @@ class BatchTuner final : public Tuner {
   void tell(const std::vector<store::Record>& results) {
     std::vector<search::Measured> told;
     for (const auto& record : results)
-      if (const auto config = subject_.from_json(record.config))
+      if (const auto config = subject_.from_json(record.config);
+          config && state_.comparable(record))
         told.push_back({*config, record.ok() ? record.seconds : kInfinity});
     searcher_->tell(told);
   }

@@ -13,14 +13,16 @@ namespace {
 // Races where the machine is disturbed in one race of five, for everyone in it alike.
 class Races final : public measure::Measurer {
  public:
+  Fingerprint machine() const override { return {}; }
   Status measure(std::vector<measure::Candidate>, double,
                  const std::function<void(measure::Outcome)>&,
                  const std::function<bool()>&) override {
     return fail(ErrorKind::kInternal, "nothing is to be measured");
   }
   Result<measure::RaceOutcome> race(const std::vector<measure::Candidate>& candidates,
-                                    const measure::RaceOptions&) override {
+                                    const measure::RaceOptions& options) override {
     measure::RaceOutcome out;
+    may_be_stopped = may_be_stopped && options.stop;
     for (const auto& candidate : candidates) {
       const int visit = visits[candidate.tag]++;
       out.racers.push_back(
@@ -33,6 +35,7 @@ class Races final : public measure::Measurer {
 
   std::map<int, int> visits;
   std::vector<std::size_t> groups;
+  bool may_be_stopped = true;  // each race
 };
 
 class CollectTest : public RecordedTest {
@@ -133,6 +136,7 @@ TEST(RaceAll, TakesTheMedianOfRacesInGroupsDrawnAnew) {
   }
   EXPECT_EQ(shares.size(), 5U);
   EXPECT_LE(std::ranges::max(races.groups), 20U);
+  EXPECT_TRUE(races.may_be_stopped);
   const auto stopped =
       race_all(records, races, measure::CacheMode::kWarm, [](double) {}, [] { return true; });
   ASSERT_TRUE(stopped);

@@ -51,6 +51,7 @@ TEST(Replay, TellsWhatWasRecordedAndSearchesAreTheSameEachTime) {
       const std::size_t place = *recording.find(*recording.space->from_json(record.config));
       EXPECT_EQ(record.ok(), recording.trials()[place].failure < 0);
       EXPECT_EQ(record.cpu, "6/1/2");
+      EXPECT_EQ(record.fingerprint, recording.machine.text());
       if (!record.ok()) continue;
       EXPECT_EQ(record.seconds, recording.seconds(place));
       EXPECT_NEAR(learn::spread_of(record), 0.0125, 1e-9);

@@ -184,6 +184,30 @@ TEST_F(TuneTest, AWrongAnalyticModelIsOutweighedByMeasurements) {
   EXPECT_LT(misled->best_seconds(), random->best_seconds());
 }
 
+// Programs sent elsewhere, where they take a thousandth of the time.
+TEST_F(TuneTest, ARecordIsOfTheMachineThatMeasuredIt) {
+  const Fingerprint other{CpuFingerprint{.cpu_name = "Another", .family = 1, .cores = 3}};
+  const auto elsewhere = [](const Config& c) { return c[0] % 2 == 1; };
+  measurer_.where = [&](const Config& c) { return elsewhere(c) ? other : host_fingerprint(); };
+  measurer_.seconds = [&](const Config& c) {
+    return search::structured_seconds(c) * (elsewhere(c) ? 1e-3 : 1);
+  };
+  double announced = 0;
+  const auto summary = run([&](const Progress& p) { announced = p.best_seconds; });
+  ASSERT_TRUE(summary);
+  int there = 0;
+  for (const auto& record : records()) {
+    const bool was_there = elsewhere(*subject_.from_json(record.config));
+    EXPECT_EQ(record.fingerprint, (was_there ? other : host_fingerprint()).text());
+    EXPECT_EQ(record.cpu, (was_there ? other : host_fingerprint()).cpu());
+    there += was_there;
+  }
+  EXPECT_GT(there, 0);
+  EXPECT_EQ(summary->best.cpu, host_fingerprint().cpu()) << "times of two machines do not compare";
+  EXPECT_EQ(announced, summary->best_seconds());
+  EXPECT_TRUE(std::ranges::none_of(measurer_.raced, elsewhere));
+}
+
 TEST_F(TuneTest, EverythingIsRecorded) {
   const auto summary = run();
   ASSERT_TRUE(summary);
@@ -191,6 +215,7 @@ TEST_F(TuneTest, EverythingIsRecorded) {
     EXPECT_EQ(record.workload, subject_.workload());
     EXPECT_EQ(record.target, target_.text());
     EXPECT_EQ(record.cpu, host_fingerprint().cpu());
+    EXPECT_EQ(record.fingerprint, host_fingerprint().text());
     EXPECT_FALSE(record.trace.empty());
     EXPECT_EQ(record.visits.size(), 1U);
     EXPECT_DOUBLE_EQ(record.build_seconds, 0.25);

@@ -70,6 +70,7 @@ inline Config config_of(const schedule::Trace& trace) {
 
 class FakeMeasurer final : public measure::Measurer {
  public:
+  Fingerprint machine() const override { return host_fingerprint(); }
   Status measure(std::vector<measure::Candidate> batch, double best,
                  const std::function<void(measure::Outcome)>& done,
                  const std::function<bool()>& stop) override {
@@ -106,6 +107,7 @@ class FakeMeasurer final : public measure::Measurer {
 
   std::function<double(const Config&)> seconds = search::structured_seconds;
   std::function<double(const Config&)> race_seconds, sentinel;
+  std::function<Fingerprint(const Config&)> where;  // it was measured; empty: here
   std::function<bool(const Config&)> fails = [](const Config&) { return false; };
   std::function<void(const Config&)> before = [](const Config&) {};
   std::vector<Config> measured, raced;
@@ -124,6 +126,7 @@ class FakeMeasurer final : public measure::Measurer {
     measured.push_back(config);
     measure::Outcome out;
     out.tag = candidate.tag;
+    out.machine = where ? where(config) : machine();
     out.program_hash = "p";
     out.build_seconds = 0.25;
     out.run_seconds = 0.5;

@@ -16,7 +16,7 @@ TEST(SpaceSubject, ReadsConfigurationsInTheirForm) {
   const Target target = test::avx512();
   const auto space = space::derive_space(*program, target, space::Flavour::kDefault);
   ASSERT_TRUE(space) << space.error().text();
-  const auto subject = make_subject(**space, {}, target);
+  const auto subject = make_subject(**space, {}, target, {});
   ASSERT_TRUE(subject) << subject.error().text();
   Json stored = (*space)->to_json((*space)->default_config());
   stored["pack.weights"] = "none";

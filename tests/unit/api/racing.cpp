@@ -1,0 +1,50 @@
+// Races of what is on record, that are stopped.
+#include "api/racing.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "api/workload.h"
+#include "lathe/lathe.h"
+#include "support/temporary_folder.h"
+
+namespace lathe::api {
+namespace {
+
+class Racing : public testing::Test {
+ protected:
+  Racing() {
+    setenv("LATHE_LIBEXEC", LATHE_HELPERS, 1);
+    setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+    WorkloadRequest workload;
+    workload.text = kText;
+    workload.shapes = {"A=11,13", "B=11,17"};
+    request_.program = make_workload(workload)->program;
+    request_.target = *make_target("cpu:host", 1);
+    request_.database = folder_.at("records.db");
+    request_.seconds = 3600;
+  }
+
+  static constexpr const char* kText = "C[i,j] = sum(k) A[k,i] * B[k,j]";
+  const test::TemporaryFolder folder_;
+  RaceRequest request_;
+};
+
+TEST_F(Racing, AreStoppedAtOnceAndKeepNothing) {
+  const auto tuned = lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
+                         ->tune({.trials = 8, .machine = {.database = request_.database}});
+  ASSERT_TRUE(tuned) << tuned.error().text();
+  bool racing = false;
+  const auto raced = race_best(
+      request_, [&](const std::string& phase) { racing = phase.starts_with("racing"); },
+      [&] { return racing; });
+  ASSERT_TRUE(raced) << raced.error().text();
+  EXPECT_TRUE(racing);
+  EXPECT_FALSE(raced->story.finished);
+  EXPECT_TRUE(raced->story.racers.empty());
+  EXPECT_FALSE(raced->records.empty());
+}
+
+}  // namespace
+}  // namespace lathe::api
