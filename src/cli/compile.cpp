@@ -52,12 +52,13 @@ Command compile_command() {
         set.required_text(
             "-o,--output", flags->output, "FILE",
             "the library, for example STEM.so; STEM.h and STEM_example.c are written beside it");
-        set.text("--name", flags->name, "NAME",
-                 "of its functions, lathe_NAME_run (default: the file's STEM); files are not named "
-                 "after it");
-        set.flag("--no-check", flags->no_check,
-                 "write it without the check: one run beside a reference answer, once for each "
-                 "program and machine");
+        set.text(
+            "--name", flags->name, "NAME",
+            "NAME in its functions, lathe_NAME_run (default: STEM); the files keep the name STEM");
+        set.flag(
+            "--no-check", flags->no_check,
+            "write it without checking its outputs against a reference; the check runs once for "
+            "each program and machine");
         add_schedule_flag(set, flags->schedule);
         add_target_flags(set, flags->machine);
         add_database_flag(set, flags->machine.database);

@@ -15,11 +15,11 @@ void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request) {
   flags.repeated("--const", request.constants, "NAME",
                  "input known beforehand, e.g. weights: packed once, not in every call");
   flags.choice("--layout", request.layout, {"plain", "free"},
-               "borders keep their layouts, or the schedule chooses them (default: what the "
-               "expression says, else plain)");
+               "plain: inputs and outputs are row-major; free: the schedule chooses their layouts "
+               "(default: what the expression says, else plain)");
   flags.number("--max-error", request.max_error, "X",
-               "largest error that passes, of the largest output (default: what the expression "
-               "says, else 2e-5)");
+               "largest error allowed, relative to the largest output (default: what the "
+               "expression says, else 2e-5)");
   for (const auto& flag : api::operator_flags()) {
     if (flag.name == "dtype") continue;  // it is declared above
     if (flag.takes_value)

@@ -26,11 +26,11 @@ void add_learning_flags(FlagSet& set, Flags& flags) {
   set.repeated("--from", flags.learn().databases, "DB", "database of records; once for each");
   add_database_flag(set, flags.database);
   set.text("--target", flags.learn().target, "TARGET",
-           "whose records; needed where the databases hold several kinds");
+           "target whose records to learn from; needed if the databases hold several");
   set.choice("--model", options.model.name, tune::known_models(), "what learns");
   set.choice("--features", options.model.features, tune::known_features(),
              "what it sees of a program; treegru models see its tree of loops");
-  set.whole("--seed", options.run.seed, "of everything random");
+  set.whole("--seed", options.run.seed, "seed of all random numbers");
   set.whole("--jobs", options.run.jobs, 1, 1024, "threads that may work at once");
   set.flag("--json", flags.json, "one JSON object on standard output");
 }
@@ -166,10 +166,11 @@ Command eval_command() {
             add_learning_flags(set, *flags);
             set.choice("--acquisition", flags->learn().options.model.acquisition,
                        tune::known_acquisitions(), "of xgb-ensemble");
-            set.repeated("--held-out", flags->judge.held_out, "WORKLOAD",
-                         "judged by a model of the others; once for each, or \"each\" for all in "
-                         "turn. Without it, configurations of "
-                         "each workload are held out");
+            set.repeated(
+                "--held-out", flags->judge.held_out, "WORKLOAD",
+                "workload on which a model of the others is judged; once for each, or "
+                "\"each\" for all in turn. Without it, configurations of each workload are "
+                "held out");
             set.whole("--train-rows", flags->train_rows, 0, 10'000'000,
                       "rows of the judged workload to learn from, three quarters at most (default "
                       "512, with --held-out or --global-model 0)");

@@ -111,8 +111,8 @@ Command race_command() {
             auto flags = std::make_shared<Flags>();
             add_workload_flags(set, flags->workload);
             set.number("--time", flags->seconds, "SECONDS",
-                       "time this command may take: it waits so long for a machine that is "
-                       "disturbed (default 30)");
+                       "time this command may take; it waits that long for a disturbed machine "
+                       "(default 30)");
             set.whole("--count", flags->count, 1, 100,
                       "how many of the fastest on record race (default 6)");
             set.whole("--jobs", flags->jobs, 1, 1024, "processes that may work at once");

@@ -57,7 +57,7 @@ std::vector<Field> usual_fields() {
       {"--jobs", "jobs", run<&R::jobs>(&Out::jobs), kSame, kNone, "processes that may work at once",
        whole(1, 1024)},
       {"--seed", "seed", run<&R::seed>(&Out::seed), kColumn, kNone,
-       "of everything random; another seed is another run"},
+       "seed of all random numbers; another seed makes another run"},
       {"--search", "search", searching<&S::name>(&Out::search), kColumn, kNone,
        "how candidates are chosen", text(known_searchers())},
       {"--model", "model", learning<&M::name>(&Out::model), kColumn, kNone,
@@ -65,8 +65,8 @@ std::vector<Field> usual_fields() {
       {"--features", "features", learning<&M::features>(&Out::features), kValue, kNone,
        "what it sees of a program; treegru models see its tree of loops", text(known_features())},
       {"--acquisition", "acquisition", learning<&M::acquisition>(&Out::acquisition), kValue, kNone,
-       "what xgb-ensemble makes of its uncertainty: ignores it, expected improvement, upper "
-       "confidence bound",
+       "how xgb-ensemble uses its uncertainty: mean ignores it, ei takes the expected improvement, "
+       "ucb the upper confidence bound",
        text(known_acquisitions())},
       {"--fresh", "fresh", run<&R::fresh>(&Out::fresh), kSame, kNone,
        "learn nothing from other runs' records"},
@@ -91,21 +91,25 @@ std::vector<Field> exploration_fields() {
       {"--epsilon", "epsilon", exploring<&E::epsilon>(&Out::epsilon), kNamed, kExploration,
        "share of a batch that is chosen at random", number(0, 1)},
       {"--lambda", "lambda", exploring<&E::lambda>(&Out::lambda), kNamed, kExploration,
-       "a batch is picked of so many times as many candidates", number(1, 1000)},
+       "candidates from which a batch is chosen, in multiples of its size", number(1, 1000)},
       {"--alpha", "alpha", exploring<&E::alpha>(&Out::alpha), kNamed, kExploration,
-       "weight of diversity in that pick, in units of the scores' spread", number(0, 1000)},
+       "weight of diversity when a batch is chosen, in units of the scores' spread",
+       number(0, 1000)},
       {"--temperature", "temperature", exploring<&E::temperature>(&Out::temperature), kNamed,
-       kExploration, "of the annealing at first, in units of the scores' spread", number(0, 1000)},
+       kExploration, "temperature at which annealing starts, in units of the scores' spread",
+       number(0, 1000)},
       {"--global-trials", "global_trials", learning<&M::global_trials>(&Out::global_trials), kNamed,
        kExploration,
-       "trials that a global model is worth: it fades as they come in; the paper's never does "
-       "(1e9)",
+       "how many trials a global model counts for; its weight falls as trials come in (1e9: it "
+       "never "
+       "falls, as in the paper)",
        number(0.001, 1e9)},
       {"--elite", "elite", exploring<&E::elite>(&Out::elite), kNamed, kExploration,
        "share of the chains that restart from the best measured; the paper's is 0", number(0, 1)},
       {"--thrift", "thrift", searching<&S::thrift>(&Out::thrift), kNamed, kExploration,
-       "a trial of twice the usual cost has to promise so much more, in units of the scores' "
-       "spread; the paper's is 0",
+       "how much better a candidate must score if its trial takes twice the usual time, in units "
+       "of "
+       "the scores' spread (0: as in the paper)",
        number(0, 1000)},
   };
 }

@@ -17,6 +17,7 @@ class Machine final : public measure::Measurer {
  public:
   explicit Machine(const Recording& times) : replay_(make_replay(times)) {}
 
+  Fingerprint machine() const override { return replay_->machine(); }
   Status measure(std::vector<measure::Candidate> batch, double best,
                  const std::function<void(measure::Outcome)>& done,
                  const std::function<bool()>& stop) override {
