@@ -90,7 +90,7 @@ TEST(Fingerprint, OfThisMachineIsFilledAndStable) {
 TEST(Fingerprint, CpuIsFamilyModelStepping) {
   Fingerprint print;
   print.as_cpu().family = 26;
-  print.model = 2;
+  print.as_cpu().model = 2;
   print.as_cpu().stepping = 1;
   EXPECT_EQ(print.cpu(), "26/2/1");
 }

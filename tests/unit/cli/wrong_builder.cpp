@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "compiler/backends/backends.h"
 #include "runtime/runner/channel.h"
 #include "runtime/runner/protocol.h"
 #include "tuner/measure/build_protocol.h"
@@ -27,7 +28,7 @@ int main() {
   if (!ends) return 1;
   std::jthread serving([end = std::move(ends->second)]() mutable {
     runner::Channel channel(std::move(end));
-    builder::BuildServer(channel).serve();
+    builder::BuildServer(channel, backends()).serve();
   });
   // Closed before it is waited for.
   runner::Channel tuner{runner::Fd(runner::kChannelFd)}, builder{std::move(ends->first)};

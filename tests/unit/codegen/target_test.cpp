@@ -43,7 +43,7 @@ TEST(ResolveTarget, TheIsaFollowsFromTheCpu) {
   ASSERT_TRUE(target) << target.error().text();
   EXPECT_EQ(target->as_cpu().isa, Isa::kAArch64);
   EXPECT_EQ(target->text(), "cpu:cortex-a76;isa=aarch64;threads=2");
-  EXPECT_EQ(resolve("cpu:znver3")->isa, Isa::kX86);
+  EXPECT_EQ(resolve("cpu:znver3")->as_cpu().isa, Isa::kX86);
 }
 
 TEST(ResolveTarget, HostIsNeverStoredAsHost) {
@@ -56,7 +56,7 @@ TEST(ResolveTarget, HostIsNeverStoredAsHost) {
   const auto again = resolve(target->text());
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(again->text(), target->text());
-  EXPECT_EQ(again->vector_bits, target->as_cpu().vector_bits);
+  EXPECT_EQ(again->as_cpu().vector_bits, target->as_cpu().vector_bits);
 }
 
 TEST(ResolveTarget, UsersFeaturesWinOnTheHost) {
