@@ -32,9 +32,12 @@ Status check_trial(const store::Run& run, const store::Record& record) {
 }
 
 Result<std::optional<store::Record>> best_comparable(store::Store& store, store::Query query) {
-  query.codegen_version = LATHE_TRY(codegen_version(LATHE_TRY(parse_target(query.target))));
-  if (auto own = LATHE_TRY(store.best(query))) return own;
-  query.codegen_version.reset();
+  // A database may tell of targets that this Lathe does not know.
+  if (const auto target = parse_target(query.target)) {
+    query.codegen_version = LATHE_TRY(codegen_version(*target));
+    if (auto own = LATHE_TRY(store.best(query))) return own;
+    query.codegen_version.reset();
+  }
   return store.best(query);
 }
 

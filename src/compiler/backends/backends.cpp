@@ -5,8 +5,8 @@
 namespace lathe {
 
 driver::Backends backends() {
-  static const codegen::Backend* const kAll[] = {&codegen::llvm_backend()};
-  return kAll;
+  static const codegen::Backend* const all[] = {&codegen::llvm_backend()};
+  return all;
 }
 
 }  // namespace lathe
