@@ -12,7 +12,8 @@
 namespace lathe::measure {
 namespace {
 
-// A term takes some 30 ns: every workload gets a second; twelve seconds are the most.
+// A term takes tens of nanoseconds: the first number is a second or two, the second the most that
+// any workload gets.
 constexpr std::int64_t kEnoughTerms = 30'000'000, kMostTerms = 400'000'000;
 constexpr std::int64_t kAnywhere = 64;  // elements besides those of the grid
 

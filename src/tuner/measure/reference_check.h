@@ -25,10 +25,10 @@ std::vector<std::int64_t> elements_to_check(const std::vector<std::int64_t>& sha
                                             std::uint64_t seed);
 
 // Computes those elements of every output with the expression evaluator, at full size and on the
-// same inputs, and compares. After a second it stops at kCheckedElements; after some twelve seconds
-// (400 million terms) it stops anyway. So if each of 256 elements sums more than 1.5 million terms
-// it sees fewer, and of an element with more than 400 million terms nothing. Returns nothing if
-// they agree.
+// same inputs, and compares. After 30 million terms it stops at kCheckedElements; after 400 million
+// (some 20 seconds) it stops anyway. So if each of 256 elements sums more than 1.5 million terms it
+// sees fewer, and of an element with more than 400 million terms nothing. Returns nothing if they
+// agree.
 std::optional<Disagreement> check_reference(const te::Program& program,
                                             const std::vector<std::vector<double>>& inputs,
                                             const Reference& reference, std::uint64_t seed);
