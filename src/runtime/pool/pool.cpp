@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <initializer_list>
 #include <new>
 
 namespace lathe::pool {
