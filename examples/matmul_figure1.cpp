@@ -44,8 +44,8 @@ void figure1(space::Recipe& r) {
   if (version == "tensorized") r.apply(schedule::Tensorize{"yi", "gemm8x8"});
 }
 
-void run_serially(void*, std::int64_t count, lathe_body body, void* context) {
-  body(context, 0, count, 0);
+void run_serially(void*, const lathe_phase* phases, std::int64_t count, void* context) {
+  for (std::int64_t p = 0; p < count; ++p) phases[p].body(context, 0, phases[p].count, 0);
 }
 
 struct Kernel {

@@ -40,7 +40,7 @@ Area literal_area(const flat::Buffer& b) {
 
 // The index in Machine::areas where the areas of each kind begin.
 struct Places {
-  int constants, workspace, inputs, outputs;
+  int constants, global, inputs, outputs;
 };
 
 int add(Machine& m, Area area) {
@@ -52,14 +52,15 @@ Places lay_out(Machine& m, std::span<const Bytes> inputs, int workers) {
   const flat::Program& p = m.program;
   Places at{};
   at.constants = add(m, make_area(p.constant_bytes, granule_of(p, Scope::kConstant), true));
-  at.workspace = add(m, make_area(p.workspace_bytes, granule_of(p, Scope::kWorkspace), true));
+  at.global = add(m, make_area(p.global_bytes, granule_of(p, Scope::kGlobal), true));
+  m.region_area = add(m, make_area(p.shared_bytes, granule_of(p, Scope::kShared), true));
   at.inputs = static_cast<int>(m.areas.size());
   for (const Bytes& input : inputs) add(m, Area{.bytes = input});
   at.outputs = static_cast<int>(m.areas.size());
   for (const flat::Border& b : p.outputs)
     add(m, make_area(b.size * size_of(b.dtype), size_of(b.dtype), true));
   for (int w = 0; w < workers; ++w) {
-    m.worker_area.push_back(add(m, make_area(p.worker_bytes, granule_of(p, Scope::kWorker), true)));
+    m.worker_area.push_back(add(m, make_area(p.thread_bytes, granule_of(p, Scope::kThread), true)));
     m.areas.back().shared = false;
   }
   return at;
@@ -74,20 +75,23 @@ void place_buffers(Machine& m, const Places& at) {
       case Scope::kOutput: area = at.outputs + static_cast<int>(b.slot); continue;
       case Scope::kLiteral: area = add(m, literal_area(b)); continue;
       case Scope::kConstant: area = at.constants; break;
-      case Scope::kWorkspace: area = at.workspace; break;
-      case Scope::kWorker: break;
+      case Scope::kGlobal: area = at.global; break;
+      case Scope::kShared: area = m.region_area; break;
+      case Scope::kThread: break;
     }
     m.buffer_base[i] = b.slot;
   }
 }
 
-Status execute(Machine& m, const flat::Stmt& stmt) {
-  if (!stmt) return {};
-  Translator translator(m.program, m);
-  std::vector<Step> steps;
-  steps.push_back(translator.translate(stmt));
-  m.epoch = ++m.last_epoch;
-  return m.execute(steps);
+Status execute(Machine& m, const std::vector<int>& kernels) {
+  for (const int k : kernels) {
+    Translator translator(m.program, m);
+    std::vector<Step> steps;
+    steps.push_back(translator.translate(m.program.kernels[static_cast<std::size_t>(k)].body));
+    m.epoch = ++m.last_epoch;
+    LATHE_TRY_STATUS(m.execute(steps));
+  }
+  return {};
 }
 
 // Calls f(index, row-major position) for every element of the tensor.
@@ -120,13 +124,10 @@ Status check_written(const Machine& machine, const Area& area, const flat::Borde
   return status;
 }
 
-bool has_parallel_loop(const flat::Stmt& s) {
-  const auto* loop = std::get_if<flat::For>(&s->value);
-  bool found = loop != nullptr && loop->kind == flat::ForKind::kParallel;
-  flat::each_part(
-      *s, [](const flat::Expr&) {},
-      [&](const flat::Stmt& inner) { found = found || has_parallel_loop(inner); });
-  return found;
+bool has_region(const flat::Program& program) {
+  return std::ranges::any_of(program.kernels, [](const flat::Kernel& kernel) {
+    return (kernel.body->contents & flat::contents::kRegion) != 0;
+  });
 }
 
 Result<std::vector<Bytes>> run_once(const flat::Program& program, std::span<const Bytes> inputs,
@@ -137,8 +138,7 @@ Result<std::vector<Bytes>> run_once(const flat::Program& program, std::span<cons
   const Places at = lay_out(machine, inputs, options.workers);
   place_buffers(machine, at);
   LATHE_TRY_STATUS(execute(machine, program.prepare));
-  Area& workspace = machine.areas[static_cast<std::size_t>(at.workspace)];
-  workspace.traces.assign(workspace.traces.size(), Trace{});  // traces do not outlive prepare
+  machine.areas[static_cast<std::size_t>(at.global)].since = ++machine.last_epoch;
   LATHE_TRY_STATUS(execute(machine, program.run));
   std::vector<Bytes> outputs;
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
@@ -213,7 +213,7 @@ Result<std::vector<Bytes>> eval_flat(const flat::Program& program, std::span<con
                   inputs[i].size(), wanted);
   }
   auto outputs = run_once(program, inputs, options, false);
-  if (!outputs || !has_parallel_loop(program.run)) return outputs;
+  if (!outputs || !has_region(program)) return outputs;
   const auto again = LATHE_TRY(run_once(program, inputs, options, true));
   LATHE_TRY_STATUS(check_order(program, *outputs, again));
   return outputs;

@@ -5,18 +5,18 @@
 // arithmetic and rounded to its type; transcendental functions are libm's in f64, rounded. These
 // are errors here, for compiled code must not do them:
 //   - an access outside its buffer, whatever lies there
-//   - reading a register that nothing wrote in this iteration of a parallel loop
+//   - reading a register that nothing wrote in this iteration of a parallel phase
 //   - depending on storage that has no value there: because nothing wrote it; because another
-//   buffer
-//     that shares the place wrote it last; because it is a worker's area after the end of its
-//     iteration; because another iteration of the parallel loop writes it. To load such an element
-//     does no harm, for tiles read more lanes than they keep: the lane is poison, and so is what is
-//     computed from it, except for the branch that a select does not take. Poison is an error in an
-//     address, a condition or a mask, and in an element of an output at the end
-//   - two iterations of a parallel loop that write different values to one element
+//     buffer that shares the place wrote it last; because it is a thread's area after the end of
+//     its iteration, a region's area after the end of the region, or scratch of prepare() in a run;
+//     because another iteration of the same phase writes it. To load such an element does no harm,
+//     for tiles read more lanes than they keep: the lane is poison, and so is what is computed from
+//     it, except for the branch that a select does not take. Poison is an error in an address, a
+//     condition or a mask, and in an element of an output at the end
+//   - two iterations of a phase that write different values to one element
 //   - an element of an output that is never written
-//   - an output that depends on the order of the iterations of parallel loops
-// The iterations of parallel loops run in a seeded random order, each on a random worker; then
+//   - an output that depends on the order of the iterations of parallel phases
+// The iterations of a phase run in a seeded random order, each on a random worker; then
 // everything runs once more in the opposite order.
 #pragma once
 

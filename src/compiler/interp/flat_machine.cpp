@@ -79,6 +79,7 @@ Cell Machine::load(int id, std::int64_t index, Poison& poison) {
       const Trace& t = area.traces[g];
       using enum PoisonedLoad::Why;
       if (t.writer == 0) poison = none(kUnwritten);
+      else if (t.writer < area.since) poison = none(kRegionEnded);
       else if (t.buffer != id) poison = none(kOverwritten);
       else if (!area.shared && t.writer != epoch) poison = none(kIterationEnded);
       else if (area.shared && loop_epoch != 0 && t.writer >= loop_epoch && t.writer != epoch)
@@ -121,6 +122,8 @@ std::string Machine::explain(Poison poison) const {
       case PoisonedLoad::Why::kUnwritten: return "nothing has written";
       case PoisonedLoad::Why::kOverwritten:
         return "another buffer in the same place has overwritten";
+      case PoisonedLoad::Why::kRegionEnded:
+        return "was written before the end of a parallel region or of prepare";
       case PoisonedLoad::Why::kIterationEnded:
         return "was written in another iteration of a parallel loop";
       case PoisonedLoad::Why::kRace: return "another iteration of the parallel loop writes";
@@ -170,11 +173,26 @@ class Executor {
     m_.require_value(step.a, 1, "a loop's bound");
     m_.require_value(step.b, 1, "a loop's bound");
     const std::int64_t begin = cell(step.a).i, end = cell(step.b).i;
-    if (n.kind == flat::ForKind::kParallel) return parallel(n, step, begin, end);
     for (std::int64_t i = begin; i < end; ++i) {
       set_var(n.var, i);
       run(step.body);
     }
+  }
+  void finish(const flat::Region& n, const Step& step) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> bounds;
+    for (const Step& phase : step.body) {
+      m_.require_value(phase.a, 1, "a loop's bound");
+      m_.require_value(phase.b, 1, "a loop's bound");
+      bounds.emplace_back(cell(phase.a).i, cell(phase.b).i);
+    }
+    end_region();
+    for (std::size_t i = 0; i < bounds.size(); ++i)
+      parallel(n.phases[i], step.body[i], bounds[i].first, bounds[i].second);
+    end_region();
+  }
+  void end_region() {
+    m_.epoch = ++m_.last_epoch;
+    m_.areas[static_cast<std::size_t>(m_.region_area)].since = m_.epoch;
   }
   void parallel(const flat::For& n, const Step& step, std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;

@@ -35,7 +35,7 @@ struct Step {
   std::vector<Insn> code;  // evaluates the statement's expressions
   // Cells of the expressions: begin, end; condition; value; index, value, mask.
   int a = -1, b = -1, c = -1;
-  std::vector<Step> body, otherwise;  // Seq, For, If
+  std::vector<Step> body, otherwise;  // Seq, For, If; of a Region: a step for each phase
 };
 
 // Translates one statement. Cells of immediates are filled at once.
@@ -61,13 +61,19 @@ class Translator {
 // Tells why there is no value: an index into Machine::poisons; 0 marks a proper value.
 using Poison = std::uint32_t;
 struct PoisonedLoad {
-  enum class Why : std::uint8_t { kUnwritten, kOverwritten, kIterationEnded, kRace } why;
+  enum class Why : std::uint8_t {
+    kUnwritten,
+    kOverwritten,
+    kRegionEnded,
+    kIterationEnded,
+    kRace
+  } why;
   int buffer;
   std::int64_t index;
 };
 
-// Who wrote an element of storage last. The numbers are epochs: every iteration of a parallel loop,
-// and every stretch of the program between parallel loops, has its own.
+// Who wrote an element of storage last. The numbers are epochs: every iteration of a parallel
+// phase, and every stretch of the program between parallel regions, has its own.
 struct Trace {
   std::uint32_t writer = 0;
   int buffer = -1;
@@ -78,6 +84,7 @@ struct Area {
   int granule = 1;            // bytes that one trace stands for
   std::vector<Trace> traces;  // empty: read-only, always defined
   bool shared = true;         // by all workers
+  std::uint32_t since = 0;    // what was written before this epoch is no longer there
 };
 
 struct Machine {
@@ -101,9 +108,10 @@ struct Machine {
   std::vector<int> buffer_area;           // -1 for worker buffers
   std::vector<std::int64_t> buffer_base;  // bytes
   std::vector<int> worker_area;           // by worker
+  int region_area = -1;                   // of buffers that a region shares
 
   int worker = 0;
-  // loop_epoch: the first epoch of the running parallel loop; 0: none runs.
+  // loop_epoch: the first epoch of the running parallel phase; 0: none runs.
   std::uint32_t epoch = 1, loop_epoch = 0;
   std::uint32_t last_epoch = 1;
   std::uint64_t seed = 1;

@@ -144,6 +144,15 @@ Step Translator::translate(const flat::Stmt& stmt) {
       step.b = t.expression(n.end, step);
       step.body = body(n.body);
     }
+    // A step for each phase, whose bounds the region's own code evaluates.
+    void operator()(const flat::Region& n) const {
+      for (const flat::For& phase : n.phases) {
+        step.body.push_back({.stmt = step.stmt});
+        step.body.back().a = t.expression(phase.begin, step);
+        step.body.back().b = t.expression(phase.end, step);
+      }
+      for (std::size_t i = 0; i < n.phases.size(); ++i) step.body[i].body = body(n.phases[i].body);
+    }
     void operator()(const flat::If& n) const {
       step.a = t.expression(n.condition, step);
       step.body = body(n.then);

@@ -32,6 +32,7 @@ struct lathe_handle {
   const lathe_artifact* artifact;
   lathe::pool::Pool pool;  // has one thread where the caller brings a parallel_for
   lathe_runtime runtime{};
+  lathe_parallel parallel{};   // the caller's; without a function where the pool is used
   void** tensors = nullptr;    // inputs, then outputs
   void** constants = nullptr;  // the constant inputs' addresses, null for the others
   char *fixed = nullptr, *workspace = nullptr, *workers = nullptr;
@@ -102,6 +103,14 @@ bool check_overlap(lathe_handle& handle) {
   return true;
 }
 
+// A region on a caller's threads: they meet at the end of each loop.
+void run_by_loops(void* self, const lathe_phase* phases, std::int64_t count, void* context) {
+  const auto& parallel = *static_cast<const lathe_parallel*>(self);
+  for (std::int64_t p = 0; p < count; ++p)
+    if (phases[p].count > 0)
+      parallel.parallel_for(parallel.self, phases[p].count, phases[p].body, context);
+}
+
 }  // namespace
 
 std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parallel* parallel,
@@ -123,7 +132,10 @@ std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_p
   auto* made = new (memory) lathe_handle(artifact, options);
   lay_out(*made, static_cast<char*>(memory), sizes);
   made->runtime = *made->pool.runtime();
-  if (parallel != nullptr) made->runtime = {parallel->parallel_for, parallel->self};
+  if (parallel != nullptr) {
+    made->parallel = *parallel;
+    made->runtime = {run_by_loops, &made->parallel};
+  }
   *handle = made;
   return LATHE_OK;
 }

@@ -15,15 +15,22 @@ extern "C" {
 #endif
 
 #define LATHE_MODULE_SYMBOL "lathe_module"
-#define LATHE_MODULE_ABI 1
+#define LATHE_MODULE_ABI 2
 
 /* Runs one slice of a parallel loop: iterations begin ... end-1, on worker 0 <= worker < threads.
  */
 typedef void (*lathe_body)(void* context, int64_t begin, int64_t end, int64_t worker);
 
-/* Runs body over [0, count) and returns when all of it is done. */
+/* A phase of a parallel region: a loop over [0, count). */
+typedef struct lathe_phase {
+  lathe_body body;
+  int64_t count;
+} lathe_phase;
+
+/* Runs the phases in turn, each when all iterations of the one before are done, and returns when
+ * the last is done. All bodies get the same context. */
 typedef struct lathe_runtime {
-  void (*parallel_for)(void* self, int64_t count, lathe_body body, void* context);
+  void (*run_region)(void* self, const lathe_phase* phases, int64_t count, void* context);
   void* self;
 } lathe_runtime;
 

@@ -113,25 +113,51 @@ struct Pool::State {
   std::int64_t spin_ns = 0;
   Worker* workers = nullptr;
 
-  // The loop of the current epoch. The caller writes it while no worker runs, and publishes it by
+  // The region of the current epoch. The caller writes it while no worker runs, and publishes it by
   // `epoch`.
-  lathe_body body = nullptr;
+  const lathe_phase* phases = nullptr;
+  std::int64_t phase_count = 0;
   void* context = nullptr;
-  std::int64_t count = 0;
   bool stop = false;
 
   alignas(64) Word epoch{0};    // workers wait for it to change
   Word sleepers{0};             // workers in, or on the way into, futex_wait on epoch
   alignas(64) Word pending{0};  // workers that have not finished this epoch
   Word caller_sleeps{0};
+  alignas(64) Word arrived{0};  // at barriers of this epoch, counted over all of them
+  Word barrier_sleepers{0};
 
-  std::int64_t slice(int thread) const { return count * thread / threads; }
-  void run_slice(int thread) const {
-    const std::int64_t begin = slice(thread), end = slice(thread + 1);
-    if (begin < end) body(context, begin, end, thread);
+  void run_slice(const lathe_phase& phase, int thread) const {
+    const std::int64_t begin = phase.count * thread / threads;
+    const std::int64_t end = phase.count * (thread + 1) / threads;
+    if (begin < end) phase.body(context, begin, end, thread);
+  }
+  void run_slices(int thread) {
+    for (std::int64_t p = 0; p < phase_count; ++p) {
+      if (p > 0) wait_at_barrier(static_cast<std::uint32_t>(p));
+      run_slice(phases[p], thread);
+    }
+  }
+
+  // Waits until all threads have come to the barrier before phase p.
+  void wait_at_barrier(std::uint32_t p) {
+    const std::uint32_t all = p * static_cast<std::uint32_t>(threads);
+    // The last one looks for sleepers after it is counted; a sleeper counts itself, then looks (in
+    // the kernel) whether anybody has come since: so at least one side sees the other.
+    if (arrived.fetch_add(1, std::memory_order_seq_cst) + 1 == all) {
+      if (barrier_sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(arrived);
+      return;
+    }
+    const auto open = [&] { return arrived.load(std::memory_order_acquire) >= all; };
+    if (spin(spin_ns, open)) return;
+    barrier_sleepers.fetch_add(1, std::memory_order_seq_cst);
+    for (std::uint32_t seen; (seen = arrived.load(std::memory_order_seq_cst)) < all;)
+      futex_wait(arrived, seen);
+    barrier_sleepers.fetch_sub(1, std::memory_order_relaxed);
   }
 
   void publish() {
+    arrived.store(0, std::memory_order_relaxed);
     pending.store(static_cast<std::uint32_t>(threads - 1), std::memory_order_relaxed);
     epoch.fetch_add(1, std::memory_order_seq_cst);
     // A worker first counts itself as a sleeper, then looks at epoch again (in the kernel): so at
@@ -139,7 +165,7 @@ struct Pool::State {
     if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(epoch);
   }
 
-  void finish_slice() {
+  void finish_region() {
     if (pending.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
     if (caller_sleeps.load(std::memory_order_seq_cst) != 0) futex_wake_all(pending);
   }
@@ -167,8 +193,8 @@ struct Pool::State {
     for (std::uint32_t seen = 0;;) {
       seen = wait_for_epoch(seen);
       if (stop) return;
-      run_slice(index);
-      finish_slice();
+      run_slices(index);
+      finish_region();
     }
   }
 
@@ -201,7 +227,7 @@ struct Pool::State {
 
   // For a forked child: the parent's threads are not here, whatever they were doing.
   void start_again() {
-    for (Word* word : {&epoch, &sleepers, &pending, &caller_sleeps})
+    for (Word* word : {&epoch, &sleepers, &pending, &caller_sleeps, &barrier_sleepers})
       word->store(0, std::memory_order_relaxed);
     start();
   }
@@ -215,12 +241,24 @@ struct Pool::State {
 };
 
 namespace {
-void parallel_for_entry(void* self, std::int64_t count, lathe_body body, void* context) {
-  static_cast<Pool*>(self)->parallel_for(count, body, context);
+void run_region_entry(void* self, const lathe_phase* phases, std::int64_t count, void* context) {
+  static_cast<Pool*>(self)->run_region(phases, count, context);
+}
+
+// True if no phase has work for a second thread.
+bool is_serial(const lathe_phase* phases, std::int64_t count) {
+  for (std::int64_t p = 0; p < count; ++p)
+    if (phases[p].count > 1) return false;
+  return true;
+}
+
+void run_alone(const lathe_phase* phases, std::int64_t count, void* context) {
+  for (std::int64_t p = 0; p < count; ++p)
+    if (phases[p].count > 0) phases[p].body(context, 0, phases[p].count, 0);
 }
 }  // namespace
 
-Pool::Pool(const Options& options) : state_(nullptr), runtime_{parallel_for_entry, this} {
+Pool::Pool(const Options& options) : state_(nullptr), runtime_{run_region_entry, this} {
   if (options.threads <= 1) return;
   void* memory = std::aligned_alloc(alignof(State), sizeof(State));
   if (memory == nullptr) return;
@@ -242,15 +280,19 @@ Pool::~Pool() {
 int Pool::threads() const { return state_ == nullptr ? 1 : state_->threads; }
 
 void Pool::parallel_for(std::int64_t count, lathe_body body, void* context) {
-  if (count <= 0) return;
-  if (state_ == nullptr || count == 1) return body(context, 0, count, 0);
+  const lathe_phase phase{body, count};
+  run_region(&phase, 1, context);
+}
+
+void Pool::run_region(const lathe_phase* phases, std::int64_t count, void* context) {
+  if (state_ == nullptr || is_serial(phases, count)) return run_alone(phases, count, context);
   if (!state_->home.here()) state_->start_again();
-  if (state_->threads == 1) return body(context, 0, count, 0);
-  state_->body = body;
+  if (state_->threads == 1) return run_alone(phases, count, context);
+  state_->phases = phases;
+  state_->phase_count = count;
   state_->context = context;
-  state_->count = count;
   state_->publish();
-  state_->run_slice(0);
+  state_->run_slices(0);
   state_->wait_for_workers();
 }
 

@@ -6,6 +6,9 @@
 // Iterations are cut into one contiguous slice for each thread, always the same one, so that a
 // worker finds its data in its own cache again. The caller runs slice 0.
 //
+// A region's phases follow each other without the caller in between: each thread goes from its
+// slice of one to its slice of the next as soon as all threads have finished the one before.
+//
 // A forked child may use and destroy its parent's pool: the first loop there starts threads of its
 // own.
 #pragma once
@@ -34,8 +37,10 @@ class Pool {
 
   // May be fewer than asked for, where the system gave no more.
   int threads() const;
-  // Runs body over [0, count) and returns when all is done. Only one caller at a time may use it,
-  // and a body must not call it again.
+  // Runs the phases in turn and returns when all is done. Only one caller at a time may use it, and
+  // a body must not call it again.
+  void run_region(const lathe_phase* phases, std::int64_t count, void* context);
+  // A region of one phase.
   void parallel_for(std::int64_t count, lathe_body body, void* context);
   // What generated code gets; valid while the pool lives.
   const lathe_runtime* runtime() const { return &runtime_; }

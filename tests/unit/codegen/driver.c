@@ -12,13 +12,16 @@
 
 enum { kWorkers = 3, kMaxTensors = 64 };
 
-static void slices(void* self, int64_t count, lathe_body body, void* context) {
-  int64_t end = count, length = 1, worker = 0;
+static void slices(void* self, const lathe_phase* phases, int64_t count, void* context) {
+  int64_t p;
   (void)self;
-  for (; end > 0; ++length) {
-    const int64_t begin = end > length ? end - length : 0;
-    body(context, begin, end, worker++ % kWorkers);
-    end = begin;
+  for (p = 0; p < count; ++p) {
+    int64_t end = phases[p].count, length = 1, worker = 0;
+    for (; end > 0; ++length) {
+      const int64_t begin = end > length ? end - length : 0;
+      phases[p].body(context, begin, end, worker++ % kWorkers);
+      end = begin;
+    }
   }
 }
 

@@ -30,12 +30,14 @@ class Area {
 };
 
 // Slices of uneven lengths, out of order, on changing workers.
-void slices(void*, std::int64_t count, lathe_body body, void* context) {
-  std::int64_t end = count, worker = 0;
-  for (std::int64_t length = 1; end > 0; ++length) {
-    const std::int64_t begin = std::max<std::int64_t>(0, end - length);
-    body(context, begin, end, worker++ % kWorkers);
-    end = begin;
+void slices(void*, const lathe_phase* phases, std::int64_t count, void* context) {
+  for (const lathe_phase& phase : std::span(phases, static_cast<std::size_t>(count))) {
+    std::int64_t end = phase.count, worker = 0;
+    for (std::int64_t length = 1; end > 0; ++length) {
+      const std::int64_t begin = std::max<std::int64_t>(0, end - length);
+      phase.body(context, begin, end, worker++ % kWorkers);
+      end = begin;
+    }
   }
 }
 

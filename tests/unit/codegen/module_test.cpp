@@ -19,7 +19,7 @@ Program writes(int value) {
   p.buffers = {o};
   p.outputs = {
       {.name = "O", .dtype = Dtype::kF32, .shape = {1}, .layout = {{0, 1, 1, 1}}, .size = 1}};
-  p.run = store(0, int_imm(0), float_imm(value, Dtype::kF32));
+  set_run(p, store(0, int_imm(0), float_imm(value, Dtype::kF32)));
   return p;
 }
 

@@ -32,7 +32,7 @@ Program program(std::vector<Buffer> buffers, std::vector<std::string> vars, Stmt
   }
   p.vars = std::move(vars);
   p.regs = std::move(regs);
-  p.run = std::move(run);
+  set_run(p, std::move(run));
   return p;
 }
 std::vector<interp::Bytes> random_inputs(const Program& p, std::uint64_t seed) {
@@ -67,7 +67,7 @@ void check(const Program& p, double ulps = 0) {
 const Type kVec{Dtype::kF32, 8};
 
 // C[i,j] += A[i,k] B[k,j], 3 x 16 register tiles, 8 wide.
-Program matmul(int m, int n, int k, ForKind kind) {
+Program matmul(int m, int n, int k, bool parallel) {
   const Expr i = var(0), j = var(1), x = var(2);
   const auto at = [](Expr row, std::int64_t stride, Expr column) {
     return binary(kAdd, binary(kMul, row, int_imm(stride)), column);
@@ -82,30 +82,31 @@ Program matmul(int m, int n, int k, ForKind kind) {
       step.push_back(reg_write(reg, fma(a, load(1, at(x, n, column), kVec), reg_read(reg, kVec))));
       finish.push_back(store(2, at(row, n, column), reg_read(reg, kVec)));
     }
-  const Stmt reduce = for_loop(2, int_imm(0), int_imm(k), ForKind::kSerial, seq(step));
+  const Stmt reduce = for_loop(2, int_imm(0), int_imm(k), seq(step));
   const Stmt tile = seq({seq(start), reduce, seq(finish)});
-  const Stmt columns = for_loop(3, int_imm(0), int_imm(n / 16), ForKind::kSerial,
+  const Stmt columns = for_loop(3, int_imm(0), int_imm(n / 16),
                                 seq({let(1, binary(kMul, var(3), int_imm(16))), tile}));
-  const Stmt rows = for_loop(4, int_imm(0), int_imm(m / 3), kind,
-                             seq({let(0, binary(kMul, var(4), int_imm(3))), columns}));
+  const Stmt row = seq({let(0, binary(kMul, var(4), int_imm(3))), columns});
+  const Stmt rows = parallel ? parallel_for(4, int_imm(0), int_imm(m / 3), row)
+                             : for_loop(4, int_imm(0), int_imm(m / 3), row);
   return program({buffer("A", m * k, Scope::kInput, 0), buffer("B", k * n, Scope::kInput, 1),
                   buffer("C", m * n, Scope::kOutput, 0)},
                  {"i", "j", "k", "jo", "io"}, rows, std::vector<Type>(6, kVec));
 }
 
 TEST(Program, MatmulSerialAndParallel) {
-  check(matmul(6, 32, 17, ForKind::kSerial), 20);
-  check(matmul(21, 16, 5, ForKind::kParallel), 20);
-  check(matmul(3, 16, 1, ForKind::kParallel), 20);
+  check(matmul(6, 32, 17, false), 20);
+  check(matmul(21, 16, 5, true), 20);
+  check(matmul(3, 16, 1, true), 20);
 }
 
 TEST(Program, LoopsThatMayNotRun) {
   // O[i] = sum of A[j] for i - 2 <= j < 5: empty from i = 7 on. The register keeps its value then.
   const Stmt body = reg_write(0, binary(kAdd, reg_read(0, {}), load(0, var(1), {})));
   const Expr first = binary(kMax, binary(kSub, var(0), int_imm(2)), int_imm(0));
-  const Stmt inner = for_loop(1, first, int_imm(5), ForKind::kSerial, body);
+  const Stmt inner = for_loop(1, first, int_imm(5), body);
   const Stmt outer = for_loop(
-      0, int_imm(0), int_imm(11), ForKind::kSerial,
+      0, int_imm(0), int_imm(11),
       seq({reg_write(0, float_imm(0.5, Dtype::kF32)), inner, store(1, var(0), reg_read(0, {}))}));
   check(program({buffer("A", 5, Scope::kInput, 0), buffer("O", 11, Scope::kOutput, 0)}, {"i", "j"},
                 outer, {Type{}}));
@@ -124,7 +125,7 @@ TEST(Program, RegistersThroughBranches) {
       if_then(binary(kLt, i, int_imm(100)), store(1, i, reg_read(0, {}))),
   });
   check(program({buffer("A", 9, Scope::kInput, 0), buffer("O", 9, Scope::kOutput, 0)}, {"i"},
-                for_loop(0, int_imm(0), int_imm(9), ForKind::kSerial, body), {Type{}, Type{}}));
+                for_loop(0, int_imm(0), int_imm(9), body), {Type{}, Type{}}));
 }
 
 TEST(Program, TailsUnderMasks) {
@@ -136,9 +137,7 @@ TEST(Program, TailsUnderMasks) {
     const Expr x = load(0, block, type, mask);
     check(program(
         {buffer("A", 13, Scope::kInput, 0, dtype), buffer("O", 13, Scope::kOutput, 0, dtype)},
-        {"i"},
-        for_loop(0, int_imm(0), int_imm(2), ForKind::kSerial,
-                 store(1, block, binary(kAdd, x, x), mask))));
+        {"i"}, for_loop(0, int_imm(0), int_imm(2), store(1, block, binary(kAdd, x, x), mask))));
   }
   const Expr prefix = binary(kLt, ramp(int_imm(0), 1, 8), broadcast(int_imm(5), 8));
   const Stmt both = seq({store(1, int_imm(0), load(0, int_imm(0), kVec)),
@@ -157,15 +156,14 @@ TEST(Program, MasksOfMoreLanesThanARegisterHolds) {
       const Expr first = binary(kAdd, binary(kMul, var(0), int_imm(35)), int_imm(32));
       const Expr x = load(0, first, {dtype, lanes}, binary(kAnd, row, below));
       const Expr to = binary(kMul, var(0), int_imm(lanes));
-      const Stmt clear = for_loop(1, int_imm(0), int_imm(5 * 35), ForKind::kSerial,
-                                  store(2, var(1), imm(0, {dtype, 1})));
+      const Stmt clear =
+          for_loop(1, int_imm(0), int_imm(5 * 35), store(2, var(1), imm(0, {dtype, 1})));
       const Stmt body =
           seq({store(1, to, binary(kAdd, x, x)), store(2, first, x, binary(kAnd, row, below))});
       check(program({buffer("A", 5 * 35, Scope::kInput, 0, dtype),
                      buffer("O", 8 * lanes, Scope::kOutput, 0, dtype),
                      buffer("P", 5 * 35, Scope::kOutput, 1, dtype)},
-                    {"i", "j"},
-                    seq({clear, for_loop(0, int_imm(0), int_imm(8), ForKind::kSerial, body)})));
+                    {"i", "j"}, seq({clear, for_loop(0, int_imm(0), int_imm(8), body)})));
     }
 }
 
@@ -195,10 +193,10 @@ TEST(Program, MasksOfEveryDirection) {
       const Expr line = ramp(block, 1, 8), bound = broadcast(binary(kAdd, var(1), int_imm(3)), 8);
       const Expr mask = swapped ? binary(op, bound, line) : binary(op, line, bound);
       const Expr to = binary(kAdd, block, binary(kMul, var(1), int_imm(24)));
-      const Stmt inner = for_loop(0, int_imm(0), int_imm(3), ForKind::kSerial,
-                                  store(1, to, load(0, block, kVec, mask)));
+      const Stmt inner =
+          for_loop(0, int_imm(0), int_imm(3), store(1, to, load(0, block, kVec, mask)));
       check(program({buffer("A", 24, Scope::kInput, 0), buffer("O", 24 * 20, Scope::kOutput, 0)},
-                    {"i", "n"}, for_loop(1, int_imm(0), int_imm(20), ForKind::kSerial, inner)));
+                    {"i", "n"}, for_loop(1, int_imm(0), int_imm(20), inner)));
     }
 }
 
@@ -214,25 +212,63 @@ TEST(Program, GathersAndScatters) {
                          store(3, ramp(binary(kMul, i, int_imm(8)), 1, 8), sum, few)});
   check(program({buffer("A", 25, Scope::kInput, 0), buffer("I", 8, Scope::kInput, 1, Dtype::kI32),
                  buffer("O", 24, Scope::kOutput, 0), buffer("P", 24, Scope::kOutput, 1)},
-                {"i"}, for_loop(0, int_imm(0), int_imm(3), ForKind::kSerial, body)));
+                {"i"}, for_loop(0, int_imm(0), int_imm(3), body)));
 }
 
 TEST(Program, ParallelLoopsSeeVariablesAndOwnScratch) {
   // Within a serial loop; worker scratch is filled and read in one iteration.
   const Expr t = var(0), i = var(1), j = var(2);
   const Stmt fill =
-      for_loop(2, int_imm(0), int_imm(4), ForKind::kSerial,
+      for_loop(2, int_imm(0), int_imm(4),
                store(2, j, binary(kMul, load(0, binary(kAdd, j, t), {}), cast(i, Dtype::kF32))));
   const Expr row = binary(
       kMul, binary(kAdd, binary(kMul, t, int_imm(5)), binary(kSub, i, int_imm(2))), int_imm(4));
-  const Stmt drain = for_loop(3, int_imm(0), int_imm(4), ForKind::kSerial,
-                              store(1, binary(kAdd, row, var(3)), load(2, var(3), {})));
-  const Stmt body = for_loop(1, int_imm(2), int_imm(7), ForKind::kParallel, seq({fill, drain}));
-  Program p =
-      program({buffer("A", 7, Scope::kInput, 0), buffer("O", 60, Scope::kOutput, 0),
-               buffer("W", 4, Scope::kWorker, 0)},
-              {"t", "i", "j", "l"}, for_loop(0, int_imm(0), int_imm(3), ForKind::kSerial, body));
-  p.worker_bytes = 64;
+  const Stmt drain =
+      for_loop(3, int_imm(0), int_imm(4), store(1, binary(kAdd, row, var(3)), load(2, var(3), {})));
+  const Stmt body = parallel_for(1, int_imm(2), int_imm(7), seq({fill, drain}));
+  Program p = program({buffer("A", 7, Scope::kInput, 0), buffer("O", 60, Scope::kOutput, 0),
+                       buffer("W", 4, Scope::kThread, 0)},
+                      {"t", "i", "j", "l"}, for_loop(0, int_imm(0), int_imm(3), body));
+  p.thread_bytes = 64;
+  check(p);
+}
+
+// The second phase reads what all iterations of the first wrote into the region's scratch. Both use
+// the serial loop's variable, and the bounds depend on it.
+TEST(Program, PhasesOfARegion) {
+  const Expr t = var(0), i = var(1), j = var(2);
+  const Stmt fill = store(2, i, binary(kMul, load(0, i, {}), cast(t, Dtype::kF32)));
+  const Expr mirrored = binary(kSub, int_imm(6), j);
+  const Stmt drain = store(1, binary(kAdd, binary(kMul, t, int_imm(7)), j),
+                           binary(kAdd, load(2, mirrored, {}), load(0, j, {})));
+  const Stmt clear = store(1, binary(kAdd, binary(kMul, t, int_imm(7)), var(3)), imm(0, {}));
+  const Stmt body = region({{1, int_imm(0), int_imm(7), fill},
+                            {2, int_imm(0), binary(kAdd, t, int_imm(3)), drain},
+                            {3, binary(kAdd, t, int_imm(3)), int_imm(7), clear}});
+  Program p = program({buffer("A", 7, Scope::kInput, 0), buffer("O", 35, Scope::kOutput, 0),
+                       buffer("G", 1, Scope::kGlobal, 0), buffer("H", 7, Scope::kShared, 64)},
+                      {"t", "i", "j", "k"}, nullptr);
+  std::swap(p.buffers[2], p.buffers[3]);
+  set_run(p, for_loop(0, int_imm(0), int_imm(5), body));
+  p.global_bytes = 4, p.shared_bytes = 128;
+  check(p);
+}
+
+TEST(Program, KernelsRunInTurnAndAgain) {
+  const Expr i = var(0);
+  Program p = program({buffer("A", 9, Scope::kInput, 0), buffer("O", 9, Scope::kOutput, 0),
+                       buffer("W", 9, Scope::kGlobal, 0), buffer("K", 9, Scope::kConstant, 0)},
+                      {"i"}, nullptr);
+  const auto loop = [&](Stmt body) { return parallel_for(0, int_imm(0), int_imm(9), body); };
+  p.inputs[0].constant = true;
+  p.global_bytes = 64, p.constant_bytes = 64;
+  p.kernels = {{"copy", loop(store(3, i, load(0, i, {})))},
+               {"square", loop(store(3, i, binary(kMul, load(3, i, {}), load(3, i, {}))))},
+               {"begin", loop(store(2, i, load(3, i, {})))},
+               {"twice", loop(store(2, i, binary(kAdd, load(2, i, {}), load(2, i, {}))))},
+               {"end", loop(store(1, i, load(2, i, {})))}};
+  p.prepare = {0, 1, 1};
+  p.run = {2, 3, 3, 4};
   check(p);
 }
 
@@ -242,10 +278,10 @@ TEST(Program, PrepareFillsConstantsAndLiteralsAreData) {
                       {"i", "j"}, nullptr);
   p.inputs[0].constant = true;
   p.buffers[3].literal = {1, 0.5, -2, 3, 0, 7};
-  p.prepare = for_loop(0, int_imm(0), int_imm(6), ForKind::kSerial,
-                       store(2, binary(kSub, int_imm(5), var(0)), load(0, var(0), {})));
-  p.run = for_loop(1, int_imm(0), int_imm(6), ForKind::kSerial,
-                   store(1, var(1), binary(kMul, load(2, var(1), {}), load(3, var(1), {}))));
+  set_prepare(p, for_loop(0, int_imm(0), int_imm(6),
+                          store(2, binary(kSub, int_imm(5), var(0)), load(0, var(0), {}))));
+  set_run(p, for_loop(1, int_imm(0), int_imm(6),
+                      store(1, var(1), binary(kMul, load(2, var(1), {}), load(3, var(1), {})))));
   p.constant_bytes = 128;
   check(p);
 }
@@ -257,13 +293,13 @@ TEST(Program, LoadsSeeStoresToTheSameStorage) {
   const Stmt run =
       seq({store(2, at, load(0, at, one)), store(2, int_imm(1), load(0, int_imm(1), one)),
            store(1, at, load(2, at, one)),
-           for_loop(0, int_imm(0), int_imm(3), ForKind::kSerial,
+           for_loop(0, int_imm(0), int_imm(3),
                     store(2, at, binary(kAdd, load(2, at, one), load(2, int_imm(1), one)))),
            store(1, int_imm(1), load(2, at, one)), prefetch(0, int_imm(12345))});
   Program p = program({buffer("A", 2, Scope::kInput, 0), buffer("O", 2, Scope::kOutput, 0),
-                       buffer("W", 2, Scope::kWorkspace, 0)},
+                       buffer("W", 2, Scope::kGlobal, 0)},
                       {"i"}, run);
-  p.workspace_bytes = 64;
+  p.global_bytes = 64;
   check(p);
 }
 
@@ -274,8 +310,8 @@ TEST(Program, TilesAreStoredAcrossRows) {
     for (const int columns : {1, 2, 7, 35}) {
       const Type type{Dtype::kF32, lanes};
       const int stride = columns + 2, size = stride * lanes;
-      std::vector<Stmt> stmts = {for_loop(1, int_imm(0), int_imm(2 * size), ForKind::kSerial,
-                                          store(1, var(1), imm(0, {})))};
+      std::vector<Stmt> stmts = {
+          for_loop(1, int_imm(0), int_imm(2 * size), store(1, var(1), imm(0, {})))};
       std::vector<Stmt> tile;
       for (int c = 0; c < columns; ++c)
         tile.push_back(reg_write(
@@ -285,7 +321,7 @@ TEST(Program, TilesAreStoredAcrossRows) {
         const Expr doubled = binary(kAdd, reg_read(c, type), reg_read(c, type));
         tile.push_back(store(1, ramp(binary(kAdd, at, int_imm(c)), stride, lanes), doubled));
       }
-      stmts.push_back(for_loop(0, int_imm(0), int_imm(2), ForKind::kSerial, seq(std::move(tile))));
+      stmts.push_back(for_loop(0, int_imm(0), int_imm(2), seq(std::move(tile))));
       check(program({buffer("A", columns * 5 + lanes + 3, Scope::kInput, 0),
                      buffer("O", 2 * size, Scope::kOutput, 0)},
                     {"i", "j"}, seq(std::move(stmts)),
@@ -313,12 +349,10 @@ TEST(Program, TilesAreLoadedAcrossRows) {
               binary(kAdd, binary(kMul, var(0), int_imm(size)), int_imm(v * lanes * stride + c));
           tile.push_back(store(1, ramp(at, stride, lanes), doubled));
         }
-      const Stmt clear = for_loop(1, int_imm(0), int_imm(2 * size), ForKind::kSerial,
-                                  store(1, var(1), imm(0, {})));
+      const Stmt clear = for_loop(1, int_imm(0), int_imm(2 * size), store(1, var(1), imm(0, {})));
       check(program(
           {buffer("A", size + 1, Scope::kInput, 0), buffer("O", 2 * size, Scope::kOutput, 0)},
-          {"i", "j"},
-          seq({clear, for_loop(0, int_imm(0), int_imm(2), ForKind::kSerial, seq(std::move(tile)))}),
+          {"i", "j"}, seq({clear, for_loop(0, int_imm(0), int_imm(2), seq(std::move(tile)))}),
           std::vector<Type>(static_cast<std::size_t>(2 * columns), type)));
     }
 }
@@ -338,10 +372,9 @@ TEST(Program, StoresThatMeetKeepTheirOrder) {
   Program p = program({buffer("A", 20, Scope::kInput, 0), buffer("O", 39, Scope::kOutput, 0),
                        buffer("P", 16, Scope::kOutput, 1)},
                       {"i"}, nullptr);
-  const Stmt clear =
-      for_loop(0, int_imm(0), int_imm(39), ForKind::kSerial, store(1, var(0), imm(0, {})));
+  const Stmt clear = for_loop(0, int_imm(0), int_imm(39), store(1, var(0), imm(0, {})));
   stmts.insert(stmts.begin(), clear);
-  p.run = seq(std::move(stmts));
+  set_run(p, seq(std::move(stmts)));
   check(p);
 }
 
@@ -366,7 +399,7 @@ TEST(Program, SpillsAreCounted) {
                                       broadcast(load(0, var(0), {}), 8))));
       finish.push_back(store(1, int_imm(r * 8), reg_read(r, kVec)));
     }
-    const Stmt loop = for_loop(0, int_imm(0), int_imm(9), ForKind::kSerial, seq(step));
+    const Stmt loop = for_loop(0, int_imm(0), int_imm(9), seq(step));
     const Program p =
         program({buffer("A", tile * 8, Scope::kInput, 0), buffer("O", tile * 8, Scope::kOutput, 0)},
                 {"i"}, seq({seq(start), loop, seq(finish)}),
@@ -379,7 +412,7 @@ TEST(Program, SpillsAreCounted) {
 }
 
 TEST(Program, TablesSayWhatIsInThem) {
-  const Program p = matmul(3, 16, 2, ForKind::kSerial);
+  const Program p = matmul(3, 16, 2, false);
   const auto module = compile(p, testing::resolved("cpu:host"));
   ASSERT_TRUE(module);
   EXPECT_EQ((*module)->table().abi, LATHE_MODULE_ABI);

@@ -20,16 +20,17 @@ const Type kF32{Dtype::kF32, 1};
 Border plain(const char* name, Dtype dtype, std::int64_t n) {
   return {.name = name, .dtype = dtype, .shape = {n}, .layout = {{0, 1, n, 1}}, .size = n};
 }
-// A[8] f32 in, C[8] f32 out, scratch W and S[8] f32; r0 f32; vars i, j.
+// A[8] f32 in, C[8] f32 out, scratch W, S and H[8] f32; r0 f32; vars i, j.
 Program base() {
   Program p;
   p.inputs = {plain("A", Dtype::kF32, 8)};
   p.outputs = {plain("C", Dtype::kF32, 8)};
   p.buffers = {{.name = "A", .size = 8, .scope = flat::Scope::kInput},
                {.name = "C", .size = 8, .scope = flat::Scope::kOutput},
-               {.name = "W", .size = 8, .scope = flat::Scope::kWorkspace},
-               {.name = "S", .size = 8, .scope = flat::Scope::kWorker}};
-  p.workspace_bytes = 64, p.worker_bytes = 64;
+               {.name = "W", .size = 8, .scope = flat::Scope::kGlobal},
+               {.name = "S", .size = 8, .scope = flat::Scope::kThread},
+               {.name = "H", .size = 8, .scope = flat::Scope::kShared}};
+  p.global_bytes = 64, p.thread_bytes = 64, p.shared_bytes = 64;
   p.vars = {"i", "j"};
   p.regs = {kF32};
   return p;
@@ -37,13 +38,17 @@ Program base() {
 Bytes iota() {
   return to_storage(plain("A", Dtype::kF32, 8), std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
 }
-Stmt loop(int v, std::int64_t n, Stmt body, ForKind kind = ForKind::kSerial) {
-  return for_loop(v, int_imm(0), int_imm(n), kind, std::move(body));
+Stmt loop(int v, std::int64_t n, Stmt body) {
+  return for_loop(v, int_imm(0), int_imm(n), std::move(body));
 }
+Stmt parallel(int v, std::int64_t n, Stmt body) {
+  return parallel_for(v, int_imm(0), int_imm(n), std::move(body));
+}
+For phase(int v, std::int64_t n, Stmt body) { return {v, int_imm(0), int_imm(n), std::move(body)}; }
 Expr a(Expr index) { return load(0, std::move(index), kF32); }
 
 Result<std::vector<double>> run(Program p, Stmt s, std::uint64_t seed = 1) {
-  p.run = std::move(s);
+  set_run(p, std::move(s));
   const std::vector<Bytes> inputs{iota()};
   const auto out = eval_flat(p, inputs, {.seed = seed});
   if (!out) return std::unexpected(out.error());
@@ -56,7 +61,7 @@ double evaluate_one(const Expr& e) {
   p.outputs = {plain("C", e->type.dtype, 1)};
   p.buffers = {{.name = "C", .dtype = e->type.dtype, .size = 1, .scope = flat::Scope::kOutput}};
   // Through registers, so that nothing folds.
-  p.run = store(0, int_imm(0), e);
+  set_run(p, store(0, int_imm(0), e));
   const auto out = eval_flat(p, {});
   EXPECT_TRUE(out) << out.error().text();
   return out ? from_storage(p.outputs[0], (*out)[0])[0] : 0;
@@ -66,7 +71,7 @@ TEST(FlatEval, LoopsVectorsAndMasks) {
   const Type f32x4{Dtype::kF32, 4};
   const Expr mask = binary(kLt, ramp(var(0), 1, 4), broadcast(int_imm(7), 4));
   // C[i..i+3] = A[i..] masked below 7, for i = 0, 4.
-  const auto c = run(base(), for_loop(0, int_imm(0), int_imm(2), ForKind::kSerial,
+  const auto c = run(base(), for_loop(0, int_imm(0), int_imm(2),
                                       seq({let(1, binary(kMul, var(0), int_imm(4))),
                                            store(1, var(1), load(0, var(1), f32x4, nullptr)),
                                            if_then(binary(kEq, var(0), int_imm(1)),
@@ -135,9 +140,8 @@ TEST(FlatEval, PrepareFillsConstants) {
   p.inputs[0].constant = true;
   p.buffers.push_back({.name = "K", .size = 8, .scope = flat::Scope::kConstant});
   p.constant_bytes = 64;
-  p.prepare =
-      loop(1, 8, store(4, var(1), binary(kMul, a(var(1)), imm(2, kF32))), ForKind::kParallel);
-  const auto c = run(p, loop(0, 8, store(1, var(0), load(4, var(0), kF32))));
+  set_prepare(p, parallel(1, 8, store(5, var(1), binary(kMul, a(var(1)), imm(2, kF32)))));
+  const auto c = run(p, loop(0, 8, store(1, var(0), load(5, var(0), kF32))));
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ((*c)[7], 14);
 }
@@ -177,27 +181,48 @@ const Bug kBugs[] = {
      "register r0 is read before it is written"},
     {"WorkerAreaCarried",
      [] {
-       return loop(
+       return parallel(
            0, 8,
            seq({if_then(binary(kEq, var(0), int_imm(0)), store(3, int_imm(0), imm(1, kF32))),
-                store(1, var(0), load(3, int_imm(0), kF32))}),
-           ForKind::kParallel);
+                store(1, var(0), load(3, int_imm(0), kF32))}));
      },
      "a load of S at 0, which"},
-    {"WriteRace",
-     [] {
-       return seq({loop(0, 8, store(2, int_imm(0), a(var(0))), ForKind::kParallel), copy_all()});
-     },
+    {"WriteRace", [] { return seq({parallel(0, 8, store(2, int_imm(0), a(var(0)))), copy_all()}); },
      "which another iteration of the parallel loop also writes"},
     {"ReadRace",
      [] {
        return seq({store(2, int_imm(0), imm(0, kF32)),
-                   loop(0, 8,
-                        seq({store(1, var(0), load(2, int_imm(0), kF32)),
-                             store(2, int_imm(0), imm(0, kF32))}),
-                        ForKind::kParallel)});
+                   parallel(0, 8,
+                            seq({store(1, var(0), load(2, int_imm(0), kF32)),
+                                 store(2, int_imm(0), imm(0, kF32))}))});
      },
      "another iteration of the parallel loop"},
+    {"SharedOutlivesRegion",
+     [] {
+       return seq({parallel(0, 8, store(4, var(0), a(var(0)))),
+                   loop(1, 8, store(1, var(1), load(4, var(1), kF32)))});
+     },
+     "a load of H at 0, which was written before the end of a parallel region"},
+    {"SharedFromOutside",
+     [] {
+       return seq({loop(0, 8, store(4, var(0), a(var(0)))),
+                   parallel(1, 8, store(1, var(1), load(4, var(1), kF32)))});
+     },
+     "which was written before the end of a parallel region"},
+    {"ThreadScratchAcrossABarrier",
+     [] {
+       return region({phase(0, 8, store(3, var(0), a(var(0)))),
+                      phase(1, 8, store(1, var(1), load(3, var(1), kF32)))});
+     },
+     "a load of S at"},
+    {"ReadRaceInTheSecondPhase",
+     [] {
+       return region({phase(0, 8, store(4, var(0), a(var(0)))),
+                      phase(1, 8,
+                            seq({store(1, var(1), load(4, int_imm(3), kF32)),
+                                 store(4, var(1), imm(9, kF32))}))});
+     },
+     "which another iteration of the parallel loop writes"},
     {"PoisonAddress",
      [] {
        return loop(0, 8,
@@ -223,10 +248,9 @@ const Bug kBugs[] = {
     {"ReadBeforeAnotherWrites",  // right in half of all orders
      [] {
        return seq({store(2, int_imm(0), imm(0, kF32)),
-                   loop(0, 2,
-                        if_then(binary(kEq, var(0), int_imm(0)), copy_all(1),
-                                store(2, int_imm(0), imm(5, kF32))),
-                        ForKind::kParallel)});
+                   parallel(0, 2,
+                            if_then(binary(kEq, var(0), int_imm(0)), copy_all(1),
+                                    store(2, int_imm(0), imm(5, kF32))))});
      },
      "depends on a load of W at 0, which another iteration of the parallel loop writes"},
     {"DivisionByZero",
@@ -244,13 +268,34 @@ TEST_P(FlatEvalFinds, Bug) {
 INSTANTIATE_TEST_SUITE_P(All, FlatEvalFinds, ::testing::ValuesIn(kBugs),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(FlatEval, PhasesSeeAllOfThePhaseBefore) {
+  const auto c =
+      run(base(),
+          region({phase(0, 8, store(4, var(0), a(var(0)))),
+                  phase(1, 8, store(1, var(1), load(4, binary(kSub, int_imm(7), var(1)), kF32)))}));
+  ASSERT_TRUE(c) << c.error().text();
+  EXPECT_EQ(*c, (std::vector<double>{7, 6, 5, 4, 3, 2, 1, 0}));
+}
+
+TEST(FlatEval, KernelsRunInOrderAndAgain) {
+  Program p = base();
+  const Expr i = var(0);
+  p.kernels = {{"begin", loop(0, 8, store(2, i, a(i)))},
+               {"twice", loop(0, 8, store(2, i, binary(kMul, load(2, i, kF32), imm(2, kF32))))},
+               {"end", loop(0, 8, store(1, i, load(2, i, kF32)))}};
+  p.run = {0, 1, 1, 2};
+  const std::vector<Bytes> inputs{iota()};
+  const auto out = eval_flat(p, inputs);
+  ASSERT_TRUE(out) << out.error().text();
+  EXPECT_EQ(from_storage(p.outputs[0], (*out)[0])[7], 28);
+}
+
 TEST(FlatEval, OverlappingTilesMayWriteTheSame) {
   const auto c =
-      run(base(), loop(0, 4,
-                       store(1, binary(kMul, var(0), int_imm(2)),
-                             load(0, binary(kMin, binary(kMul, var(0), int_imm(2)), int_imm(6)),
-                                  {Dtype::kF32, 2})),
-                       ForKind::kParallel));
+      run(base(), parallel(0, 4,
+                           store(1, binary(kMul, var(0), int_imm(2)),
+                                 load(0, binary(kMin, binary(kMul, var(0), int_imm(2)), int_imm(6)),
+                                      {Dtype::kF32, 2}))));
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ((*c)[7], 7);
 }
@@ -273,8 +318,8 @@ TEST(FlatEval, LanesNobodyKeepsMayBeLoaded) {
 
 TEST(FlatEval, BuffersInOnePlace) {
   Program p = base();
-  p.buffers.push_back({.name = "V", .size = 8, .scope = flat::Scope::kWorkspace});
-  const auto c = run(p, seq({store(2, int_imm(0), imm(1, kF32)), store(4, int_imm(0), imm(2, kF32)),
+  p.buffers.push_back({.name = "V", .size = 8, .scope = flat::Scope::kGlobal});
+  const auto c = run(p, seq({store(2, int_imm(0), imm(1, kF32)), store(5, int_imm(0), imm(2, kF32)),
                              loop(0, 8, store(1, var(0), load(2, int_imm(0), kF32)))}));
   ASSERT_FALSE(c);
   EXPECT_NE(c.error().text().find("another buffer in the same place"), std::string::npos)

@@ -19,9 +19,9 @@ class Generator {
     lanes_ = static_cast<int>(pick<std::int64_t>({1, 3, 4, 8}));
     slice_ = 2 * lanes_ + 1;
     declare();
-    p_.prepare = constant_ ? fill_constant() : nullptr;
+    if (constant_) set_prepare(p_, fill_constant());
     scope_.clear();
-    p_.run = outer_loop();
+    fill_outputs();
     return std::move(p_);
   }
 
@@ -59,7 +59,7 @@ class Generator {
   }
   int scratch(Scope scope, const char* name, std::int64_t& bytes) {
     const Dtype d = dtype();
-    const std::int64_t n = scope == Scope::kWorker ? slice_ : kOuter * slice_;
+    const std::int64_t n = scope == Scope::kThread ? slice_ : kOuter * slice_;
     bytes = (bytes + 63) / 64 * 64;
     p_.buffers.push_back({.name = name, .dtype = d, .size = n, .scope = scope, .slot = bytes});
     bytes += n * size_of(d);
@@ -77,8 +77,8 @@ class Generator {
     for (std::int64_t i = 0; i < kOuter * slice_; ++i)
       p_.buffers.back().literal.push_back(static_cast<double>(rng_.between(-8, 8)) / 4);
     readable_.push_back(literal_);
-    workspace_ = scratch(Scope::kWorkspace, "W", p_.workspace_bytes);
-    worker_ = scratch(Scope::kWorker, "S", p_.worker_bytes);
+    workspace_ = scratch(Scope::kGlobal, "W", p_.global_bytes);
+    worker_ = scratch(Scope::kThread, "S", p_.thread_bytes);
     constant_ = rng_.chance(0.5);
     if (constant_) constants_ = scratch(Scope::kConstant, "K", p_.constant_bytes);
     for (int i = 0; i < 4; ++i) p_.regs.push_back({dtype(), rng_.chance(0.7) ? lanes_ : 1});
@@ -216,7 +216,7 @@ class Generator {
       Stmt two = store(buffer, binary(kAdd, begin, var(v)), value(type_of(buffer, 1), 2));
       Stmt body = rng_.chance(0.5) ? if_then(condition(1), one, two) : one;
       scope_.pop_back();
-      out.push_back(for_loop(v, int_imm(0), int_imm(slice_), ForKind::kSerial, body));
+      out.push_back(for_loop(v, int_imm(0), int_imm(slice_), body));
     }
     return seq(std::move(out));
   }
@@ -227,8 +227,8 @@ class Generator {
     Stmt body = fill(constants_, binary(kMul, var(v), int_imm(slice_)));
     scope_.pop_back();
     readable_ = {0, 1, literal_, constants_};
-    return for_loop(v, int_imm(0), int_imm(kOuter),
-                    rng_.chance(0.5) ? ForKind::kParallel : ForKind::kSerial, body);
+    return rng_.chance(0.5) ? parallel_for(v, int_imm(0), int_imm(kOuter), body)
+                            : for_loop(v, int_imm(0), int_imm(kOuter), body);
   }
   // Registers set, then updated in a reduction.
   Stmt reduction() {
@@ -251,31 +251,44 @@ class Generator {
     }
     if (rng_.chance(0.3)) body.push_back(prefetch(1, binary(kAdd, var(v), int_imm(1000))));
     scope_.resize(scope_.size() - 2);
-    out.push_back(
-        for_loop(v, int_imm(begin), int_imm(end), ForKind::kSerial, seq(std::move(body))));
+    out.push_back(for_loop(v, int_imm(begin), int_imm(end), seq(std::move(body))));
     return seq(std::move(out));
   }
-  Stmt outer_loop() {
-    std::vector<Stmt> program;
-    const auto loop = [&](const std::vector<int>& fills) {
-      const int v = new_var("i");
-      scope_.push_back({v, 0, kOuter - 1});
-      std::vector<Stmt> body;
-      live_regs_.clear();
-      body.push_back(fill(worker_, int_imm(0)));
-      readable_.push_back(worker_);
-      body.push_back(reduction());
-      for (const int b : fills) body.push_back(fill(b, binary(kMul, var(v), int_imm(slice_))));
-      readable_.pop_back();
-      live_regs_.clear();
-      scope_.pop_back();
-      const ForKind kind = rng_.chance(0.5) ? ForKind::kParallel : ForKind::kSerial;
-      program.push_back(for_loop(v, int_imm(0), int_imm(kOuter), kind, seq(std::move(body))));
-    };
-    loop({workspace_});
-    readable_.push_back(workspace_);
-    loop({2, 3});
-    return seq(std::move(program));
+  For outer_loop(const std::vector<int>& fills) {
+    const int v = new_var("i");
+    scope_.push_back({v, 0, kOuter - 1});
+    std::vector<Stmt> body;
+    live_regs_.clear();
+    body.push_back(fill(worker_, int_imm(0)));
+    readable_.push_back(worker_);
+    body.push_back(reduction());
+    for (const int b : fills) body.push_back(fill(b, binary(kMul, var(v), int_imm(slice_))));
+    readable_.pop_back();
+    live_regs_.clear();
+    scope_.pop_back();
+    return {v, int_imm(0), int_imm(kOuter), seq(std::move(body))};
+  }
+  Stmt serial_or_parallel(For loop) {
+    return rng_.chance(0.5) ? parallel_for(loop.var, loop.begin, loop.end, loop.body)
+                            : for_loop(loop.var, loop.begin, loop.end, loop.body);
+  }
+  // Two loops, of which the second reads everything that the first has written: phases of one
+  // region, which then share scratch, or loops of one kernel or of two.
+  void fill_outputs() {
+    const bool phases = rng_.chance(0.4);
+    std::vector<int> filled{workspace_};
+    if (phases) filled.push_back(scratch(Scope::kShared, "H", p_.shared_bytes));
+    For first = outer_loop(filled);
+    readable_.insert(readable_.end(), filled.begin(), filled.end());
+    For second = outer_loop({2, 3});
+    if (phases) return set_run(p_, region({std::move(first), std::move(second)}));
+    const Stmt one = serial_or_parallel(std::move(first)),
+               two = serial_or_parallel(std::move(second));
+    if (rng_.chance(0.5)) return set_run(p_, seq({one, two}));
+    const int next = static_cast<int>(p_.kernels.size());
+    p_.kernels.push_back({"first", one});
+    p_.kernels.push_back({"second", two});
+    p_.run = {next, next + 1};
   }
 
   Rng& rng_;

@@ -20,11 +20,11 @@ Program base() {
   p.outputs = {{.name = "C", .shape = {64}, .layout = {{0, 1, 64, 1}}, .size = 64}};
   p.buffers = {{.name = "A", .size = 64, .scope = Scope::kInput},
                {.name = "C", .size = 64, .scope = Scope::kOutput},
-               {.name = "S", .size = 64, .scope = Scope::kWorkspace}};
-  p.workspace_bytes = 256;
+               {.name = "S", .size = 64, .scope = Scope::kGlobal}};
+  p.global_bytes = 256;
   p.vars = {"i", "j", "k"};
   p.regs = {kF32x8, kF32};
-  p.run = seq({});
+  set_run(p, seq({}));
   return p;
 }
 Expr add(Expr a, Expr b) { return binary(kAdd, std::move(a), std::move(b)); }
@@ -113,16 +113,16 @@ TEST(FlatHash, EqualStructureEqualHash) {
 TEST(FlatPrint, Program) {
   Program p = base();
   const Expr c = load(0, add(mul(var(0), int_imm(8)), int_imm(8)), kF32x8);
-  p.run = for_loop(0, int_imm(0), int_imm(7), ForKind::kParallel,
-                   seq({reg_write(0, fma(c, imm(2, kF32x8), c)),
-                        if_then(binary(kLt, var(0), int_imm(5)),
-                                store(1, mul(var(0), int_imm(8)), reg_read(0, kF32x8)),
-                                store(1, int_imm(0), load(0, int_imm(1), kF32)))}));
+  set_run(p, parallel_for(0, int_imm(0), int_imm(7),
+                          seq({reg_write(0, fma(c, imm(2, kF32x8), c)),
+                               if_then(binary(kLt, var(0), int_imm(5)),
+                                       store(1, mul(var(0), int_imm(8)), reg_read(0, kF32x8)),
+                                       store(1, int_imm(0), load(0, int_imm(1), kF32)))})));
   EXPECT_TRUE(verify(p));
   EXPECT_EQ(print(p),
             "A: f32[64] input 0\n"
             "C: f32[64] output 0\n"
-            "S: f32[64] workspace 0\n"
+            "S: f32[64] global 0\n"
             "regs: r0 f32x8 r1 f32\n"
             "run {\n"
             "  for i in 0..7 parallel {\n"
@@ -134,6 +134,49 @@ TEST(FlatPrint, Program) {
             "    }\n"
             "  }\n"
             "}\n");
+}
+
+TEST(FlatPrint, PhasesAndKernels) {
+  Program p = base();
+  p.buffers[2].scope = Scope::kShared, p.shared_bytes = 256;
+  const Expr i = var(0), j = var(1);
+  const Stmt both = region({{0, int_imm(0), int_imm(64), store(2, i, load(0, i, kF32))},
+                            {1, int_imm(0), int_imm(32), store(1, j, load(2, j, kF32))}});
+  const Stmt rest = for_loop(2, int_imm(32), int_imm(64), store(1, var(2), imm(0, kF32)));
+  p.kernels = {{"both", both}, {"rest", rest}};
+  p.run = {0, 1, 0};
+  EXPECT_TRUE(verify(p));
+  EXPECT_EQ(print(p),
+            "A: f32[64] input 0\n"
+            "C: f32[64] output 0\n"
+            "S: f32[64] shared 0\n"
+            "regs: r0 f32x8 r1 f32\n"
+            "both {\n"
+            "  region {\n"
+            "    for i in 0..64 parallel {\n"
+            "      S[i] = A[i]\n"
+            "    }\n"
+            "    barrier\n"
+            "    for j in 0..32 parallel {\n"
+            "      C[j] = S[j]\n"
+            "    }\n"
+            "  }\n"
+            "}\n"
+            "rest {\n"
+            "  for k in 32..64 {\n"
+            "    C[k] = 0.0\n"
+            "  }\n"
+            "}\n"
+            "run: both, rest, both\n");
+  Program once = p;
+  once.run = {0, 1};
+  EXPECT_NE(hash(p), hash(once));
+  once.run = p.run;
+  EXPECT_EQ(hash(p), hash(once));
+  once.kernels[0].body =
+      seq({parallel_for(0, int_imm(0), int_imm(64), store(2, i, load(0, i, kF32))),
+           parallel_for(1, int_imm(0), int_imm(32), store(1, j, load(2, j, kF32)))});
+  EXPECT_NE(hash(p), hash(once));
 }
 
 TEST(FlatPrint, SharedExpressionsAreNamed) {
@@ -148,9 +191,9 @@ struct Refusal {
   void (*spoil)(Program&);
   const char* message;
 };
-Stmt loop(int v, Stmt body, ForKind kind = ForKind::kSerial) {
-  return for_loop(v, int_imm(0), int_imm(8), kind, std::move(body));
-}
+Stmt loop(int v, Stmt body) { return for_loop(v, int_imm(0), int_imm(8), std::move(body)); }
+Stmt parallel(int v, Stmt body) { return parallel_for(v, int_imm(0), int_imm(8), std::move(body)); }
+For phase(int v, Stmt body) { return {v, int_imm(0), int_imm(8), std::move(body)}; }
 Stmt put(Expr value) { return store(2, int_imm(0), std::move(value)); }
 const Expr& zero() {
   static const Expr kZero = imm(0, kF32);
@@ -168,94 +211,131 @@ TEST_P(FlatVerify, Refuses) {
       << status.error().text();
 }
 const Refusal kRefusals[] = {
-    {"NoRun", [](Program& p) { p.run = nullptr; }, "no run part"},
-    {"UndefinedVar", [](Program& p) { p.run = store(2, var(0), zero()); },
+    {"NoRun", [](Program& p) { p.run.clear(); }, "the program runs nothing"},
+    {"UnknownKernel", [](Program& p) { p.run.push_back(1); }, "kernel 1 does not exist"},
+    {"UnusedKernel", [](Program& p) { p.kernels.push_back({"spare", put(zero())}); },
+     "kernel 1 (spare) never runs"},
+    {"KernelsOfOneName",
+     [](Program& p) {
+       p.kernels.push_back(p.kernels[0]);
+       p.run.push_back(1);
+     },
+     "two kernels are named run"},
+    {"RegBetweenKernels",
+     [](Program& p) {
+       p.kernels = {{"one", reg_write(1, zero())}, {"two", put(reg_read(1, kF32))}};
+       p.run = {0, 1};
+     },
+     "two: register 1 is read before"},
+    {"RunKernelInPrepare",
+     [](Program& p) {
+       set_run(p, store(1, int_imm(0), zero()));
+       p.prepare = p.run;
+     },
+     "prepare stores to the output C"},
+    {"RegBetweenPhases",
+     [](Program& p) {
+       set_run(p, region({phase(0, reg_write(1, zero())), phase(1, put(reg_read(1, kF32)))}));
+     },
+     "register 1 is read before"},
+    {"VarBetweenPhases",
+     [](Program& p) {
+       set_run(p, region({phase(0, put(zero())), phase(1, store(2, var(0), zero()))}));
+     },
      "variable 0 is not defined here"},
-    {"UnknownVar", [](Program& p) { p.run = store(2, var(9), zero()); },
+    {"VarOfTwoPhases",
+     [](Program& p) { set_run(p, region({phase(0, put(zero())), phase(0, put(zero()))})); },
+     "variable 0 (i) is defined twice"},
+    {"PhaseBoundsKnownBefore",
+     [](Program& p) {
+       set_run(p, region({phase(0, put(zero())), {1, int_imm(0), var(0), put(zero())}}));
+     },
+     "variable 0 is not defined here"},
+    {"UndefinedVar", [](Program& p) { set_run(p, store(2, var(0), zero())); },
+     "variable 0 is not defined here"},
+    {"UnknownVar", [](Program& p) { set_run(p, store(2, var(9), zero())); },
      "variable 9 does not exist"},
     {"VarOutOfScope",
-     [](Program& p) { p.run = seq({loop(0, put(zero())), store(2, var(0), zero())}); },
+     [](Program& p) { set_run(p, seq({loop(0, put(zero())), store(2, var(0), zero())})); },
      "variable 0 is not defined here"},
     {"LetOutOfScope",
      [](Program& p) {
-       p.run = seq({loop(0, seq({let(1, var(0)), put(zero())})), store(2, var(1), zero())});
+       set_run(p, seq({loop(0, seq({let(1, var(0)), put(zero())})), store(2, var(1), zero())}));
      },
      "variable 1 is not defined here"},
-    {"DefinedTwice", [](Program& p) { p.run = loop(0, loop(0, put(zero()))); },
+    {"DefinedTwice", [](Program& p) { set_run(p, loop(0, loop(0, put(zero())))); },
      "variable 0 (i) is defined twice"},
-    {"UnknownBuffer", [](Program& p) { p.run = store(7, int_imm(0), zero()); },
+    {"UnknownBuffer", [](Program& p) { set_run(p, store(7, int_imm(0), zero())); },
      "buffer 7, which does not exist"},
-    {"StoreType", [](Program& p) { p.run = store(2, int_imm(0), int_imm(1)); },
+    {"StoreType", [](Program& p) { set_run(p, store(2, int_imm(0), int_imm(1))); },
      "a store of i64 to S, which holds f32"},
-    {"LoadType", [](Program& p) { p.run = put(cast(load(0, int_imm(0), kI64), Dtype::kF32)); },
+    {"LoadType", [](Program& p) { set_run(p, put(cast(load(0, int_imm(0), kI64), Dtype::kF32))); },
      "a load of i64 to A, which holds f32"},
-    {"IndexType", [](Program& p) { p.run = store(2, int_imm(0, Dtype::kI32), zero()); },
+    {"IndexType", [](Program& p) { set_run(p, store(2, int_imm(0, Dtype::kI32), zero())); },
      "at an index of type i32"},
-    {"IndexLanes", [](Program& p) { p.run = store(2, ramp(int_imm(0), 2, 4), imm(0, kF32x8)); },
+    {"IndexLanes", [](Program& p) { set_run(p, store(2, ramp(int_imm(0), 2, 4), imm(0, kF32x8))); },
      "at an index of type i64 x 4"},
     {"Mask",
      [](Program& p) {
-       p.run = store(2, int_imm(0), imm(0, kF32x8),
-                     binary(kLt, ramp(int_imm(0), 1, 4), broadcast(int_imm(2), 4)));
+       set_run(p, store(2, int_imm(0), imm(0, kF32x8),
+                        binary(kLt, ramp(int_imm(0), 1, 4), broadcast(int_imm(2), 4))));
      },
      "under a mask of type bool x 4"},
-    {"StoreToInput", [](Program& p) { p.run = store(0, int_imm(0), zero()); },
+    {"StoreToInput", [](Program& p) { set_run(p, store(0, int_imm(0), zero())); },
      "a store to A, which is read-only"},
     {"PrepareReadsInput",
      [](Program& p) {
        p.constant_bytes = 4;
        p.buffers.push_back({.name = "K", .size = 1, .scope = Scope::kConstant});
-       p.prepare = store(3, int_imm(0), load(0, int_imm(0), kF32));
+       set_prepare(p, store(3, int_imm(0), load(0, int_imm(0), kF32)));
      },
      "prepare reads A, which is not constant"},
     {"RunStoresConstant",
      [](Program& p) {
        p.constant_bytes = 4;
        p.buffers.push_back({.name = "K", .size = 1, .scope = Scope::kConstant});
-       p.run = store(3, int_imm(0), zero());
+       set_run(p, store(3, int_imm(0), zero()));
      },
      "run stores to K"},
-    {"PrepareStoresOutput", [](Program& p) { p.prepare = store(1, int_imm(0), zero()); },
+    {"PrepareStoresOutput", [](Program& p) { set_prepare(p, store(1, int_imm(0), zero())); },
      "prepare stores to the output C"},
-    {"UnknownReg", [](Program& p) { p.run = reg_write(5, zero()); }, "register 5 does not exist"},
-    {"RegType", [](Program& p) { p.run = reg_write(0, zero()); },
+    {"UnknownReg", [](Program& p) { set_run(p, reg_write(5, zero())); },
+     "register 5 does not exist"},
+    {"RegType", [](Program& p) { set_run(p, reg_write(0, zero())); },
      "register 0 holds f32 x 8, not f32"},
-    {"RegUnwritten", [](Program& p) { p.run = put(reg_read(1, kF32)); },
+    {"RegUnwritten", [](Program& p) { set_run(p, put(reg_read(1, kF32))); },
      "register 1 is read before"},
     {"RegIntoParallel",
      [](Program& p) {
-       p.run = seq({reg_write(1, zero()), loop(0, put(reg_read(1, kF32)), ForKind::kParallel)});
+       set_run(p, seq({reg_write(1, zero()), parallel(0, put(reg_read(1, kF32)))}));
      },
      "none is carried into a parallel loop"},
     {"RegAcrossParallel",
      [](Program& p) {
-       p.run = loop(0, seq({put(reg_read(1, kF32)), reg_write(1, zero())}), ForKind::kParallel);
+       set_run(p, parallel(0, seq({put(reg_read(1, kF32)), reg_write(1, zero())})));
      },
      "register 1 is read before"},
     {"RegOutOfParallel",
      [](Program& p) {
-       p.run = seq({reg_write(1, zero()), loop(0, reg_write(1, zero()), ForKind::kParallel),
-                    put(reg_read(1, kF32))});
+       set_run(p, seq({reg_write(1, zero()), parallel(0, reg_write(1, zero())),
+                       put(reg_read(1, kF32))}));
      },
      "register 1 is read before"},
-    {"NestedParallel",
-     [](Program& p) {
-       p.run = loop(0, loop(1, put(zero()), ForKind::kParallel), ForKind::kParallel);
-     },
-     "a parallel loop inside a parallel loop"},
+    {"NestedParallel", [](Program& p) { set_run(p, parallel(0, parallel(1, put(zero())))); },
+     "a parallel region inside a parallel region"},
     {"Bounds",
-     [](Program& p) {
-       p.run = for_loop(0, int_imm(0, Dtype::kI32), int_imm(8), ForKind::kSerial, put(zero()));
-     },
+     [](Program& p) { set_run(p, for_loop(0, int_imm(0, Dtype::kI32), int_imm(8), put(zero()))); },
      "bounds of a loop"},
     {"ExpOfInt",
-     [](Program& p) { p.run = loop(0, store(2, unary(UnaryOp::kExp, var(0)), zero())); },
+     [](Program& p) { set_run(p, loop(0, store(2, unary(UnaryOp::kExp, var(0)), zero()))); },
      "exp of i64"},
     {"ShiftOfReal",
-     [](Program& p) { p.run = put(binary(kShl, load(0, int_imm(0), kF32), zero())); }, "<< of f32"},
-    {"Workspace", [](Program& p) { p.workspace_bytes = 255; },
-     "buffer S takes bytes 0 to 256 of 255"},
-    {"Alignment", [](Program& p) { p.buffers[2].slot = 2, p.workspace_bytes = 512; },
+     [](Program& p) { set_run(p, put(binary(kShl, load(0, int_imm(0), kF32), zero()))); },
+     "<< of f32"},
+    {"Workspace", [](Program& p) { p.global_bytes = 255; }, "buffer S takes bytes 0 to 256 of 255"},
+    {"Shared", [](Program& p) { p.buffers[2].scope = Scope::kShared, p.shared_bytes = 252; },
+     "buffer S takes bytes 0 to 256 of 252 shared bytes"},
+    {"Alignment", [](Program& p) { p.buffers[2].slot = 2, p.global_bytes = 512; },
      "does not align f32"},
     {"BorderSize", [](Program& p) { p.inputs[0].size = 63; }, "but input 0 is f32[63]"},
     {"Literal", [](Program& p) { p.buffers[2].scope = Scope::kLiteral; },
@@ -266,10 +346,9 @@ INSTANTIATE_TEST_SUITE_P(All, FlatVerify, ::testing::ValuesIn(kRefusals),
 
 TEST(FlatVerifyAccepts, LoopCarriedRegister) {
   Program p = base();
-  p.run = loop(0,
-               seq({reg_write(1, zero()), loop(1, reg_write(1, add(reg_read(1, kF32), zero()))),
-                    put(reg_read(1, kF32))}),
-               ForKind::kParallel);
+  set_run(p, parallel(0, seq({reg_write(1, zero()),
+                              loop(1, reg_write(1, add(reg_read(1, kF32), zero()))),
+                              put(reg_read(1, kF32))})));
   const Status status = verify(p);
   EXPECT_TRUE(status) << status.error().text();
 }

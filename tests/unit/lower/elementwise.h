@@ -52,9 +52,9 @@ struct Elementwise {
     program.vars = {"i"};
     const flat::Expr at = flat::binary(flat::BinaryOp::kMul, flat::var(0), flat::int_imm(lanes));
     const flat::Type type{from, lanes};
-    program.run =
-        flat::for_loop(0, flat::int_imm(0), flat::int_imm(n / lanes), flat::ForKind::kSerial,
-                       flat::store(2, at, f(flat::load(0, at, type), flat::load(1, at, type))));
+    set_run(program, flat::for_loop(
+                         0, flat::int_imm(0), flat::int_imm(n / lanes),
+                         flat::store(2, at, f(flat::load(0, at, type), flat::load(1, at, type)))));
     inputs = {interp::to_storage(program.inputs[0], a), interp::to_storage(program.inputs[1], b)};
   }
 

@@ -15,23 +15,25 @@ Expr add(Expr a, Expr b) { return binary(kAdd, std::move(a), std::move(b)); }
 Expr mul(Expr a, std::int64_t b) { return binary(kMul, std::move(a), n(b)); }
 Expr lt(Expr a, Expr b) { return binary(kLt, std::move(a), std::move(b)); }
 Stmt loop(int v, std::int64_t begin, std::int64_t end, Stmt body) {
-  return for_loop(v, n(begin), n(end), ForKind::kSerial, std::move(body));
+  return for_loop(v, n(begin), n(end), std::move(body));
 }
 Stmt put(Expr at) { return store(0, std::move(at), imm(1, kF32)); }
 Stmt put_masked(Expr at, Expr mask) {
   return store(0, std::move(at), imm(1, {Dtype::kF32, 8}), std::move(mask));
 }
 
+const Stmt& run_body(const Program& p) { return p.kernels.at(p.run.at(0)).body; }
+
 std::string simplified(Stmt s) {
   Program p;
   p.outputs = {{.name = "C", .shape = {1024}, .layout = {{0, 1, 1024, 1}}, .size = 1024}};
   p.buffers = {{.name = "C", .size = 1024, .scope = flat::Scope::kOutput}};
   p.vars = {"i", "j", "k"};
-  p.run = std::move(s);
+  set_run(p, std::move(s));
   const Program out = simplify(p, {});
   const Status legal = verify(out);
   EXPECT_TRUE(legal) << legal.error().text();
-  return print(out, out.run);
+  return print(out, run_body(out));
 }
 
 const Expr i = var(0), j = var(1);
@@ -104,7 +106,7 @@ TEST(Simplify, QuotientsOfFusedLoops) {
 TEST(Simplify, LoopsOfOneAndNoIteration) {
   EXPECT_EQ(simplified(loop(0, 3, 4, put(add(i, n(1))))), "C[4] = 1.0\n");
   EXPECT_EQ(simplified(loop(0, 4, 4, put(i))), "");
-  EXPECT_EQ(simplified(loop(0, 0, 4, for_loop(1, i, add(i, n(1)), ForKind::kSerial, put(j)))),
+  EXPECT_EQ(simplified(loop(0, 0, 4, for_loop(1, i, add(i, n(1)), put(j)))),
             "for i in 0..4 {\n  C[i] = 1.0\n}\n");
   EXPECT_EQ(simplified(loop(0, 0, 4, seq({}))), "");
 }
@@ -129,9 +131,55 @@ TEST(Simplify, UnchangedKeepsItsPointer) {
   p.outputs = {{.name = "C", .shape = {8}, .layout = {{0, 1, 8, 1}}, .size = 8}};
   p.buffers = {{.name = "C", .size = 8, .scope = flat::Scope::kOutput}};
   p.vars = {"i", "j", "k"};
-  p.run = loop(0, 0, 4,
-               seq({let(1, mul(i, 2)), put(binary(kMin, j, n(5))), if_then(lt(i, n(3)), put(j))}));
-  EXPECT_EQ(simplify(p, {}).run, p.run);
+  set_run(p,
+          loop(0, 0, 4,
+               seq({let(1, mul(i, 2)), put(binary(kMin, j, n(5))), if_then(lt(i, n(3)), put(j))})));
+  EXPECT_EQ(run_body(simplify(p, {})), run_body(p));
+}
+
+TEST(Simplify, Regions) {
+  EXPECT_EQ(simplified(region({{0, n(0), n(4), put(binary(kMin, i, n(3)))}})),
+            simplified(region({{0, n(0), n(4), put(i)}})));
+  EXPECT_EQ(simplified(region({{0, n(3), n(4), put(i)}})), simplified(put(n(3))));
+  EXPECT_EQ(simplified(region({{0, n(0), n(0), put(i)}, {1, n(0), n(4), put(j)}})),
+            simplified(region({{1, n(0), n(4), put(j)}})));
+  EXPECT_EQ(simplified(region({{0, n(0), n(4), seq({})}, {1, n(2), n(2), put(j)}})), "");
+  // Phases of one iteration stay apart from others: registers are theirs.
+  EXPECT_EQ(simplified(region({{0, n(0), n(1), put(i)}, {1, n(0), n(4), put(j)}})),
+            "region {\n  for i in 0..1 parallel {\n    C[i] = 1.0\n  }\n  barrier\n"
+            "  for j in 0..4 parallel {\n    C[j] = 1.0\n  }\n}\n");
+}
+
+std::string joined(Stmt s) {
+  Program p;
+  p.outputs = {
+      {.name = "C", .dtype = Dtype::kI64, .shape = {64}, .layout = {{0, 1, 64, 1}}, .size = 64}};
+  p.buffers = {{.name = "C", .dtype = Dtype::kI64, .size = 64, .scope = flat::Scope::kOutput}};
+  p.vars = {"i", "j", "k"};
+  set_run(p, std::move(s));
+  const Program out = join_regions(p, {});
+  const Status legal = verify(out);
+  EXPECT_TRUE(legal) << legal.error().text();
+  return print(out, run_body(out));
+}
+
+TEST(JoinRegions, NeighboursBecomePhases) {
+  const auto fill = [](int v) { return flat::For{v, n(0), n(8), store(0, var(v), var(v))}; };
+  const auto alone = [&](int v) { return region({fill(v)}); };
+  EXPECT_EQ(joined(seq({alone(0), alone(1), alone(2)})),
+            joined(region({fill(0), fill(1), fill(2)})));
+  const Stmt between = store(0, n(0), n(0));
+  EXPECT_EQ(joined(seq({alone(0), between, alone(1), alone(2)})),
+            joined(seq({alone(0), between, region({fill(1), fill(2)})})));
+  EXPECT_EQ(joined(loop(0, 0, 4, seq({alone(1), alone(2)}))),
+            joined(loop(0, 0, 4, region({fill(1), fill(2)}))));
+}
+
+TEST(JoinRegions, BoundsThatAPhaseMayChangeStayBehindIt) {
+  const Stmt first = region({{0, n(0), n(8), store(0, i, n(3))}});
+  const Stmt second =
+      region({{1, n(0), load(0, n(0), {Dtype::kI64, 1}), store(0, add(j, n(8)), j)}});
+  EXPECT_NE(joined(seq({first, second})).find("}\nfor j in 0..C[0] parallel"), std::string::npos);
 }
 
 TEST(Renumber, OrderOfAppearance) {
@@ -140,15 +188,15 @@ TEST(Renumber, OrderOfAppearance) {
   p.buffers = {{.name = "C", .size = 8, .scope = flat::Scope::kOutput}};
   p.vars = {"a", "b", "c"};
   p.regs = {kF32, kF32};
-  p.run = loop(2, 0, 8, seq({reg_write(1, imm(1, kF32)), store(0, var(2), reg_read(1, kF32))}));
+  set_run(p, loop(2, 0, 8, seq({reg_write(1, imm(1, kF32)), store(0, var(2), reg_read(1, kF32))})));
   Program q = p;
   q.vars = {"c"};
   q.regs = {kF32};
-  q.run = loop(0, 0, 8, seq({reg_write(0, imm(1, kF32)), store(0, var(0), reg_read(0, kF32))}));
+  set_run(q, loop(0, 0, 8, seq({reg_write(0, imm(1, kF32)), store(0, var(0), reg_read(0, kF32))})));
   const Program r = renumber(p, {});
   EXPECT_EQ(print(r), print(q));
   EXPECT_EQ(hash(r), hash(q));
-  EXPECT_EQ(renumber(q, {}).run, q.run);
+  EXPECT_EQ(run_body(renumber(q, {})), run_body(q));
 }
 
 }  // namespace

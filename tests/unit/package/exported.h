@@ -37,8 +37,8 @@ inline flat::Program doubled_in_parallel(const Target& t, std::int64_t size) {
   // By hand, as an annotation would.
   p.vars = {"i"};
   const Expr x = load(0, var(0), {});
-  p.run = for_loop(0, int_imm(0), int_imm(size), ForKind::kParallel,
-                   store(1, var(0), binary(flat::BinaryOp::kAdd, x, x)));
+  set_run(p, parallel_for(0, int_imm(0), int_imm(size),
+                          store(1, var(0), binary(flat::BinaryOp::kAdd, x, x))));
   return p;
 }
 

@@ -28,7 +28,8 @@ void visit(void* context, std::int64_t begin, std::int64_t end, std::int64_t wor
 Loop run(Pool& pool, std::int64_t count) {
   Loop loop{std::vector<int>(count, 0), std::vector<std::int64_t>(count, -1)};
   const lathe_runtime* runtime = pool.runtime();
-  runtime->parallel_for(runtime->self, count, visit, &loop);
+  const lathe_phase phase{visit, count};
+  runtime->run_region(runtime->self, &phase, 1, &loop);
   return loop;
 }
 
@@ -120,6 +121,76 @@ TEST(Pool, PlainDataNeedsNoLocks) {
         },
         &data);
   for (const double value : data) ASSERT_EQ(value, 51);
+}
+
+// Phase p turns round p of all numbers into round p + 1: each from those of its neighbours, which
+// other threads computed in the phase before.
+struct Rounds {
+  static constexpr std::int64_t kWidth = 37;
+  std::vector<std::vector<std::int64_t>> numbers;
+
+  static void step(void* context, std::int64_t begin, std::int64_t end, std::int64_t) {
+    auto& rounds = *static_cast<Rounds*>(context);
+    // All iterations of a phase see as many finished rounds, for none begins before.
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::size_t p = 0;
+      while (rounds.numbers[p + 1][i] >= 0) ++p;
+      const auto& from = rounds.numbers[p];
+      rounds.numbers[p + 1][i] = (from[(i + 1) % kWidth] + from[(i + kWidth - 1) % kWidth]) % 1009;
+    }
+  }
+};
+
+Rounds rounds_of(Pool& pool, std::size_t phases) {
+  Rounds rounds;
+  rounds.numbers.assign(phases + 1, std::vector<std::int64_t>(Rounds::kWidth, -1));
+  for (std::int64_t i = 0; i < Rounds::kWidth; ++i) rounds.numbers[0][i] = i * i % 101;
+  const std::vector<lathe_phase> list(phases, lathe_phase{Rounds::step, Rounds::kWidth});
+  pool.run_region(list.data(), static_cast<std::int64_t>(list.size()), &rounds);
+  return rounds;
+}
+
+TEST(Pool, APhaseSeesAllOfThePhaseBefore) {
+  Pool alone({.threads = 1});
+  for (const int threads : {2, 3, 5})
+    for (const std::int64_t spin_ns : {0, 1'000, 50'000}) {
+      Pool pool({.threads = threads, .spin_ns = spin_ns});
+      for (const std::size_t phases : {1, 2, 3, 20})
+        ASSERT_EQ(rounds_of(pool, phases).numbers, rounds_of(alone, phases).numbers);
+    }
+}
+
+TEST(Pool, PhasesMayHaveOneIterationOrNone) {
+  for (const int threads : {1, 2, 3}) {
+    Pool pool({.threads = threads});
+    for (const std::vector<std::int64_t>& counts :
+         {std::vector<std::int64_t>{0}, {1, 1}, {5, 0, 1, 7}, {0, 9}, {1, 2, 0}, {}}) {
+      std::atomic<std::int64_t> sum{0};
+      std::vector<lathe_phase> phases;
+      std::int64_t all = 0;
+      for (const std::int64_t count : counts) {
+        all += count;
+        phases.push_back({[](void* context, std::int64_t begin, std::int64_t end, std::int64_t) {
+                            *static_cast<std::atomic<std::int64_t>*>(context) += end - begin;
+                          },
+                          count});
+      }
+      pool.run_region(phases.data(), static_cast<std::int64_t>(phases.size()), &sum);
+      EXPECT_EQ(sum, all);
+    }
+  }
+}
+
+TEST(Pool, AForkedChildCrossesBarriers) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer ends a forked child that starts a thread";
+#endif
+  Pool alone({.threads = 1}), pool({.threads = 3});
+  const auto wanted = rounds_of(alone, 6).numbers;
+  const auto works = [&] { return rounds_of(pool, 6).numbers == wanted; };
+  EXPECT_TRUE(works());
+  EXPECT_EQ(in_a_child([&] { return works() && works(); }), 0);
+  EXPECT_TRUE(works());
 }
 
 TEST(Pool, StartsAndStopsOften) {

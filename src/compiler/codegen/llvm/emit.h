@@ -33,7 +33,7 @@ struct ModuleContext {
   std::vector<llvm::GlobalVariable*> literals;      // a buffer; null for other scopes
   std::vector<llvm::MDNode*> alias_scope, noalias;  // a buffer
   std::optional<Error> error;                       // the first one
-  int bodies = 0;                                   // outlined so far
+  int phases = 0;                                   // that have a function so far
 
   llvm::Type* type(
       flat::Type type) const;  // in registers: bool is i1, bf16 (and f16 without hardware) i16
@@ -46,6 +46,9 @@ struct ModuleContext {
  private:
   llvm::GlobalVariable* zeros_ = nullptr;
 };
+
+// Bytes into the workspace where the scratch of regions begins, behind that of the run.
+std::int64_t shared_offset(const flat::Program& program);
 
 // The module with `lathe_module` in it; with a name, what makes it that artifact instead of the
 // export of that table.
@@ -87,12 +90,13 @@ class FunctionEmitter {
   // Statements (emit_stmt.cpp).
   void statement(const flat::Seq& n);
   void statement(const flat::For& n);
+  void statement(const flat::Region& n);  // emit_region.cpp
   void statement(const flat::If& n);
   void statement(const flat::Let& n);
   void statement(const flat::Store& n);
   void statement(const flat::RegWrite& n);
   void statement(const flat::PrefetchAt& n);
-  void parallel_for(const flat::For& n);
+  void call_runtime(Value* phases, std::size_t count, Value* context);
   void open(ScopeKind kind, llvm::Instruction* entry);
   void close();
   void touch(const std::vector<int>& buffers);  // their contents may have changed

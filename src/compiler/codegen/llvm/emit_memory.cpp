@@ -49,9 +49,9 @@ llvm::Value* FunctionEmitter::base(int buffer) {
   llvm::Value*& known = bases_[static_cast<std::size_t>(buffer)];
   if (known) return known;
   const Buffer& b = m_.program.buffers[static_cast<std::size_t>(buffer)];
-  const auto at = [&](llvm::Value* area) {
+  const auto at = [&](llvm::Value* area, std::int64_t offset = 0) {
     return entry_.CreateGEP(entry_.getInt8Ty(), area,
-                            entry_.getInt64(static_cast<std::uint64_t>(b.slot)));
+                            entry_.getInt64(static_cast<std::uint64_t>(offset + b.slot)));
   };
   const auto tensor = [&](std::int64_t slot) {
     llvm::Value* place = entry_.CreateGEP(entry_.getPtrTy(), frame_.tensors,
@@ -65,8 +65,9 @@ llvm::Value* FunctionEmitter::base(int buffer) {
       break;
     case Scope::kLiteral: known = m_.literals[static_cast<std::size_t>(buffer)]; break;
     case Scope::kConstant: known = at(frame_.constants); break;
-    case Scope::kWorkspace: known = at(frame_.workspace); break;
-    case Scope::kWorker: known = at(frame_.worker_area); break;
+    case Scope::kGlobal: known = at(frame_.workspace); break;
+    case Scope::kShared: known = at(frame_.workspace, shared_offset(m_.program)); break;
+    case Scope::kThread: known = at(frame_.worker_area); break;
   }
   scopes_.define(known, 0);
   return known;

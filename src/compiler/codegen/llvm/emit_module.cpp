@@ -46,16 +46,36 @@ llvm::GlobalVariable* literal(llvm::Module& module, const Buffer& buffer) {
   return constant_bytes(module, bytes, "literal." + buffer.name);
 }
 
-llvm::Function* emit_entry(ModuleContext& m, const std::string& name, const Stmt& body) {
+llvm::Function* entry_function(ModuleContext& m, const std::string& name) {
   llvm::Type* pointer = llvm::PointerType::get(m.context, 0);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m.context),
                                        std::vector<llvm::Type*>(5, pointer), false);
-  llvm::Function* function = m.function(type, name);
+  return m.function(type, name);
+}
+
+llvm::Function* emit_kernel(ModuleContext& m, const Kernel& kernel) {
+  llvm::Function* function = entry_function(m, "lathe_kernel_" + kernel.name);
   FunctionEmitter emitter(m, function);
   const auto arg = [&](unsigned i) { return function->getArg(i); };
   emitter.set_frame({arg(0), arg(1), arg(2), arg(3), arg(4), arg(4)});
-  emitter.emit(body);
+  emitter.emit(kernel.body);
   emitter.finish();
+  return function;
+}
+
+// What runs a sequence of kernels: a single one itself, else a function that calls them in turn.
+// Null: there are none.
+llvm::Function* emit_sequence(ModuleContext& m, const std::string& name,
+                              const std::vector<int>& sequence,
+                              const std::vector<llvm::Function*>& kernels) {
+  if (sequence.empty()) return nullptr;
+  if (sequence.size() == 1) return kernels[static_cast<std::size_t>(sequence[0])];
+  llvm::Function* function = entry_function(m, name);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(m.context, "entry", function));
+  std::vector<llvm::Value*> arguments;
+  for (llvm::Argument& argument : function->args()) arguments.push_back(&argument);
+  for (const int k : sequence) b.CreateCall(kernels[static_cast<std::size_t>(k)], arguments);
+  b.CreateRetVoid();
   return function;
 }
 
@@ -73,7 +93,7 @@ llvm::Constant* emit_table(ModuleContext& m, llvm::Function* prepare, llvm::Func
   llvm::Constant* table = llvm::ConstantStruct::getAnon(
       {number(LATHE_MODULE_ABI), number(static_cast<std::int64_t>(p.inputs.size())),
        number(static_cast<std::int64_t>(p.outputs.size())), number(p.constant_bytes),
-       number(p.workspace_bytes), number(p.worker_bytes),
+       number(shared_offset(p) + p.shared_bytes), number(p.thread_bytes),
        prepare ? static_cast<llvm::Constant*>(prepare) : no_prepare, run});
   const auto linkage =
       exported ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::PrivateLinkage;
@@ -86,6 +106,11 @@ bool has_round_instruction(llvm::TargetMachine& machine, Isa isa) {
 }
 
 }  // namespace
+
+std::int64_t shared_offset(const Program& program) {
+  constexpr std::int64_t kArea = kTensorAlign;
+  return (program.global_bytes + kArea - 1) / kArea * kArea;
+}
 
 ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, const CpuTarget& t, bool round)
     : context(c),
@@ -169,9 +194,10 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
   m.module->setTargetTriple(triple_of(target.isa));
   m.module->setDataLayout(machine.createDataLayout());
   m.module->setPICLevel(llvm::PICLevel::SmallPIC);
-  llvm::Function* prepare =
-      program.prepare ? emit_entry(m, "lathe_prepare", program.prepare) : nullptr;
-  llvm::Function* run = emit_entry(m, "lathe_run", program.run);
+  std::vector<llvm::Function*> kernels;
+  for (const Kernel& kernel : program.kernels) kernels.push_back(emit_kernel(m, kernel));
+  llvm::Function* prepare = emit_sequence(m, "lathe_prepare", program.prepare, kernels);
+  llvm::Function* run = emit_sequence(m, "lathe_run", program.run, kernels);
   llvm::Constant* table = emit_table(m, prepare, run, artifact.empty());
   if (!artifact.empty()) emit_artifact(m, artifact, table, *machine.getMCSubtargetInfo());
   if (m.error) return std::unexpected(*m.error);

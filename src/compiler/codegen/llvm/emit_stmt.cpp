@@ -99,7 +99,6 @@ bool FunctionEmitter::provably_below(const Expr& begin, const Expr& end) const {
 }
 
 void FunctionEmitter::statement(const For& n) {
-  if (n.kind == ForKind::kParallel && m_.target.threads > 1) return parallel_for(n);
   llvm::Value* begin = value(n.begin);
   loop(n.var, begin, value(n.end), provably_below(n.begin, n.end), n.body);
 }
@@ -209,68 +208,6 @@ void FunctionEmitter::statement(const If& n) {
   }
   touch(written.buffers);
   touch(other.buffers);
-}
-
-namespace {
-
-// runtime, tensors, constants, workspace, workers, the loop's begin, then the variables it uses.
-constexpr unsigned kContextPointers = 5;
-
-llvm::StructType* context_type(llvm::IRBuilder<>& b, std::size_t vars) {
-  std::vector<llvm::Type*> members(kContextPointers, b.getPtrTy());
-  members.insert(members.end(), vars + 1, b.getInt64Ty());
-  return llvm::StructType::get(b.getContext(), members);
-}
-
-}  // namespace
-
-void FunctionEmitter::parallel_for(const For& n) {
-  llvm::Value* begin = value(n.begin);
-  llvm::Value* end = value(n.end);
-  llvm::Value* count = b_.CreateSub(end, begin, "", false, true);
-  if (!llvm::isa<llvm::Constant>(count))
-    count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
-  std::vector<int> vars = free_vars(n.body);
-  std::erase(vars, n.var);
-
-  // The caller's side: fill the context, call the runtime.
-  llvm::StructType* type = context_type(b_, vars.size());
-  llvm::Value* context = entry_.CreateAlloca(type);
-  std::vector<llvm::Value*> members = {frame_.runtime,   frame_.tensors, frame_.constants,
-                                       frame_.workspace, frame_.workers, begin};
-  for (const int var : vars) members.push_back(vars_.at(var));
-  for (unsigned i = 0; i < members.size(); ++i)
-    b_.CreateStore(members[i], b_.CreateStructGEP(type, context, i));
-  llvm::Type* i64 = b_.getInt64Ty();
-  auto* body_type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), i64, i64, i64}, false);
-  llvm::Function* body = m_.function(body_type, fmt::format("lathe_body_{}", m_.bodies++));
-  auto* call_type = llvm::FunctionType::get(
-      b_.getVoidTy(), {b_.getPtrTy(), i64, b_.getPtrTy(), b_.getPtrTy()}, false);
-  auto* runtime_type = llvm::StructType::get(b_.getPtrTy(), b_.getPtrTy());
-  llvm::Value* call =
-      b_.CreateLoad(b_.getPtrTy(), b_.CreateStructGEP(runtime_type, frame_.runtime, 0));
-  llvm::Value* self =
-      b_.CreateLoad(b_.getPtrTy(), b_.CreateStructGEP(runtime_type, frame_.runtime, 1));
-  b_.CreateCall(call_type, call, {self, count, body, context});
-  touch(written_by(n.body).buffers);
-
-  // The workers' side: one slice of the iterations.
-  FunctionEmitter inner(m_, body);
-  llvm::IRBuilder<>& b = inner.entry();
-  const auto member = [&](unsigned i) {
-    return b.CreateLoad(type->getElementType(i), b.CreateStructGEP(type, body->getArg(0), i));
-  };
-  Frame frame{member(0), member(1), member(2), member(3), member(4), nullptr};
-  llvm::Value* offset =
-      b.CreateMul(body->getArg(3), b.getInt64(static_cast<std::uint64_t>(m_.program.worker_bytes)));
-  frame.worker_area = b.CreateGEP(b.getInt8Ty(), frame.workers, offset);
-  inner.set_frame(frame);
-  llvm::Value* first = member(kContextPointers);
-  for (std::size_t i = 0; i < vars.size(); ++i)
-    inner.set_var(vars[i], member(kContextPointers + 1 + static_cast<unsigned>(i)));
-  inner.loop(n.var, b.CreateAdd(first, body->getArg(1)), b.CreateAdd(first, body->getArg(2)), false,
-             n.body);
-  inner.finish();
 }
 
 }  // namespace lathe::codegen

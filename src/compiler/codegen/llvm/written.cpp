@@ -25,6 +25,9 @@ struct WrittenVisitor {
     for (const Stmt& s : n.stmts) walk(s);
   }
   void operator()(const For& n) { walk(n.body); }
+  void operator()(const Region& n) {
+    for (const For& phase : n.phases) walk(phase.body);
+  }
   void operator()(const If& n) {
     walk(n.then);
     walk(n.otherwise);
@@ -64,6 +67,9 @@ struct VarVisitor {
   void operator()(const For& n) {
     defined.insert(n.var);
     walk(n.begin), walk(n.end), walk(n.body);
+  }
+  void operator()(const Region& n) {
+    for (const For& phase : n.phases) (*this)(phase);
   }
   void operator()(const If& n) { walk(n.condition), walk(n.then), walk(n.otherwise); }
   void operator()(const Let& n) {

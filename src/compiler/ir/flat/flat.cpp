@@ -1,5 +1,6 @@
 #include "compiler/ir/flat/flat.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -225,8 +226,17 @@ Stmt seq(std::vector<Stmt> stmts) {
   return make_stmt(Seq{std::move(stmts)});
 }
 
-Stmt for_loop(int var, Expr begin, Expr end, ForKind kind, Stmt body) {
-  return make_stmt(For{var, std::move(begin), std::move(end), kind, std::move(body)});
+Stmt for_loop(int var, Expr begin, Expr end, Stmt body) {
+  return make_stmt(For{var, std::move(begin), std::move(end), std::move(body)});
+}
+
+Stmt parallel_for(int var, Expr begin, Expr end, Stmt body) {
+  return region({For{var, std::move(begin), std::move(end), std::move(body)}});
+}
+
+Stmt region(std::vector<For> phases) {
+  if (phases.empty()) return seq({});
+  return make_stmt(Region{std::move(phases)});
 }
 
 Stmt if_then(Expr condition, Stmt then, Stmt otherwise) {
@@ -247,6 +257,26 @@ Stmt store(int buffer, Expr index, Expr value, Expr mask) {
 
 Stmt reg_write(int reg, Expr value) { return make_stmt(RegWrite{reg, std::move(value)}); }
 Stmt prefetch(int buffer, Expr index) { return make_stmt(PrefetchAt{buffer, std::move(index)}); }
+
+namespace {
+
+// Kernels keep their numbers, so the one that ran before only makes room if it has the same name.
+void set_only_kernel(Program& program, std::vector<int>& sequence, const char* name, Stmt body) {
+  auto known = std::ranges::find(program.kernels, name, &Kernel::name);
+  if (known == program.kernels.end())
+    known = program.kernels.insert(known, Kernel{.name = name, .body = nullptr});
+  known->body = std::move(body);
+  sequence = {static_cast<int>(known - program.kernels.begin())};
+}
+
+}  // namespace
+
+void set_prepare(Program& program, Stmt body) {
+  set_only_kernel(program, program.prepare, "prepare", std::move(body));
+}
+void set_run(Program& program, Stmt body) {
+  set_only_kernel(program, program.run, "run", std::move(body));
+}
 
 bool is_imm(const Expr& e, std::int64_t value) { return as_int(e) == value; }
 

@@ -4,9 +4,10 @@
 // Indices are i64, and buffers are one-dimensional arrays of their dtype. A vector Load or Store
 // touches `lanes` consecutive elements from a scalar index on, or the elements that a vector index
 // names. A masked-off lane of a Load is 0 and touches no memory. Registers are mutable typed cells
-// without an address: code generation keeps them as SSA values. A parallel For runs its iterations
-// in any order on any threads: no register is carried into, across or out of it. A For or a Let
-// defines a variable once, for what follows inside the same list of statements.
+// without an address: code generation keeps them as SSA values. They are private to a kernel, and
+// to an iteration of a parallel phase: no register is carried into, across or out of these. A loop
+// or a Let defines a variable once in a kernel, for what follows inside the same list of
+// statements.
 //
 // f32, f16 and bf16 arithmetic rounds to the type after every operation (passes/expand_conversions
 // replaces the f16 and bf16 part by f32 arithmetic that rounds when it stores); integers wrap. kMin
@@ -127,9 +128,10 @@ inline constexpr std::uint8_t kMath = 2;
 // A comparison, minimum, maximum, division or remainder of i64.
 inline constexpr std::uint8_t kDecision = 4;
 inline constexpr std::uint8_t kVar = 8;
-// Of statements: a For, If or Let, or a list without statements.
+// Of statements: a For, Region, If or Let, or a list without statements.
 inline constexpr std::uint8_t kControl = 16;
-inline constexpr std::uint8_t kLet = 32;  // of statements: a Let
+inline constexpr std::uint8_t kLet = 32;     // of statements: a Let
+inline constexpr std::uint8_t kRegion = 64;  // of statements: a Region
 }  // namespace contents
 
 struct Node {
@@ -144,7 +146,6 @@ struct Node {
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
 
-enum class ForKind { kSerial, kParallel };
 struct Seq {
   std::vector<Stmt> stmts;
 };
@@ -152,8 +153,14 @@ struct Seq {
 struct For {
   int var;
   Expr begin, end;
-  ForKind kind;
   Stmt body;
+};
+// A parallel region: runs its phases one after the other, with a barrier between them. The
+// iterations of a phase run in any order, on any threads; all of them are done before the next
+// phase begins. The bounds of all phases are evaluated before the first one runs. There is no
+// region inside a region.
+struct Region {
+  std::vector<For> phases;
 };
 // The condition is a scalar; `otherwise` may be null.
 struct If {
@@ -179,20 +186,23 @@ struct PrefetchAt {
   Expr index;
 };
 struct StmtNode {
-  std::variant<Seq, For, If, Let, Store, RegWrite, PrefetchAt> value;
+  std::variant<Seq, For, Region, If, Let, Store, RegWrite, PrefetchAt> value;
   std::uint64_t hash;     // of the structure
   std::uint8_t contents;  // bits of namespace contents, those of expressions included
 };
 
+// Where a buffer is, and who sees it. All threads see the first five.
 enum class Scope {
   kInput,
-  kOutput,   // slot: position among the program's inputs or outputs
-  kLiteral,  // read-only data in the code
-  // Filled by prepare() and kept by the handle; slot: byte offset in the constants area.
-  kConstant,
-  kWorkspace,  // scratch of one run; slot: byte offset in the shared workspace
-  kWorker,     // scratch of one thread; slot: byte offset in that worker's workspace
+  kOutput,    // slot: position among the program's inputs or outputs
+  kLiteral,   // read-only data in the code
+  kConstant,  // filled by the kernels of prepare and kept; slot: byte offset in its area, like
+              // below
+  kGlobal,    // scratch of one run
+  kShared,    // scratch of one region, for all its threads: what it holds ends with the region
+  kThread,    // scratch of one thread, for one iteration of a phase; each thread has its own area
 };
+const char* name_of(Scope scope);
 struct Buffer {
   std::string name;
   Dtype dtype = Dtype::kF32;
@@ -205,16 +215,28 @@ struct Buffer {
 // How the tensors at its border are stored, for whoever fills them and for the artifact's header.
 using tensor::Border;
 
+// Code that is called, or launched on a device, as one.
+struct Kernel {
+  std::string name;  // an identifier, unique in the program
+  Stmt body;
+};
+
 struct Program {
   std::vector<Buffer> buffers;
   std::vector<Type> regs;
   std::vector<std::string> vars;  // hints for printing; Var::id is an index here
-  Stmt prepare;                   // null if nothing depends on constants alone
-  Stmt run;
+  std::vector<Kernel> kernels;
+  // The kernels that run, in order, each after the one before it is done: `prepare` once for given
+  // constants (empty where nothing depends on constants alone), `run` in every call.
+  std::vector<int> prepare, run;
   std::vector<Border> inputs, outputs;
-  // Each area starts 64-byte aligned.
-  std::int64_t constant_bytes = 0, workspace_bytes = 0, worker_bytes = 0;
+  // The sizes of the areas by scope, kThread's for one thread. Each starts 64-byte aligned.
+  std::int64_t constant_bytes = 0, global_bytes = 0, shared_bytes = 0, thread_bytes = 0;
 };
+
+// For programs of one kernel: makes `body` all that prepare or run does, as a kernel of that name.
+void set_prepare(Program& program, Stmt body);
+void set_run(Program& program, Stmt body);
 
 // Constructors: the only way to make nodes. Small constants fold (int arithmetic on immediates,
 // x+0, x*1, x*0). A sum keeps its immediate last, so that an address always has the form `dynamic +
@@ -237,7 +259,9 @@ Expr load(int buffer, Expr index, Type type, Expr mask = nullptr);
 Expr reg_read(int reg, Type type);
 
 Stmt seq(std::vector<Stmt> stmts);  // flattens; a single statement stays itself
-Stmt for_loop(int var, Expr begin, Expr end, ForKind kind, Stmt body);
+Stmt for_loop(int var, Expr begin, Expr end, Stmt body);
+Stmt parallel_for(int var, Expr begin, Expr end, Stmt body);  // a region of one phase
+Stmt region(std::vector<For> phases);                         // of no phases: nothing
 Stmt if_then(Expr condition, Stmt then, Stmt otherwise = nullptr);
 Stmt let(int var, Expr value);
 Stmt store(int buffer, Expr index, Expr value, Expr mask = nullptr);
@@ -267,7 +291,8 @@ inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::kLt && op <= Bin
 inline bool yields_bool(BinaryOp op) { return op >= BinaryOp::kLt && op <= BinaryOp::kOr; }
 
 // Checks that types agree, variables are defined before they are used, registers are not carried
-// across parallel loops, and buffers exist.
+// between kernels or parallel iterations, buffers exist, and every kernel has its place in prepare
+// or run.
 Status verify(const Program& program);
 
 }  // namespace lathe::flat

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 
 #include "base/hash.h"
@@ -66,8 +67,11 @@ struct StmtHash {
     for (const Stmt& s : n.stmts) mix.child(s);
   }
   void operator()(const For& n) const {
-    mix.add(static_cast<std::uint64_t>(n.var)).child(n.begin).child(n.end);
-    mix.add(static_cast<std::uint64_t>(n.kind)).child(n.body);
+    mix.add(static_cast<std::uint64_t>(n.var)).child(n.begin).child(n.end).child(n.body);
+  }
+  void operator()(const Region& n) const {
+    mix.add(n.phases.size());
+    for (const For& phase : n.phases) (*this)(phase);
   }
   void operator()(const If& n) const { mix.child(n.condition).child(n.then).child(n.otherwise); }
   void operator()(const Let& n) const { mix.add(static_cast<std::uint64_t>(n.var)).child(n.value); }
@@ -118,6 +122,7 @@ std::uint8_t own_contents(const decltype(Node::value)& value, Type type) {
 }
 std::uint8_t own_contents(const decltype(StmtNode::value)& value) {
   if (std::holds_alternative<Let>(value)) return contents::kControl | contents::kLet;
+  if (std::holds_alternative<Region>(value)) return contents::kControl | contents::kRegion;
   const auto* list = std::get_if<Seq>(&value);
   const bool empty = list != nullptr && list->stmts.empty();
   const bool control =
@@ -185,10 +190,12 @@ struct StmtEqual {
       if (!same(n.stmts[i], o.stmts[i])) return false;
     return true;
   }
-  bool operator()(const For& n) const {
-    const auto& o = as<For>();
-    return n.var == o.var && n.kind == o.kind && same(n.begin, o.begin) && same(n.end, o.end) &&
-           same(n.body, o.body);
+  bool operator()(const For& n) const { return same_loop(n, as<For>()); }
+  bool operator()(const Region& n) const {
+    return std::ranges::equal(n.phases, as<Region>().phases, same_loop);
+  }
+  static bool same_loop(const For& a, const For& b) {
+    return a.var == b.var && same(a.begin, b.begin) && same(a.end, b.end) && same(a.body, b.body);
   }
   bool operator()(const If& n) const {
     const auto& o = as<If>();
@@ -263,13 +270,17 @@ std::uint64_t hash(const Program& program) {
   for (const Buffer& buffer : program.buffers) add_buffer(hasher, buffer);
   for (const Type& type : program.regs)
     hasher.add(static_cast<std::uint64_t>(type.dtype)).add(static_cast<std::uint64_t>(type.lanes));
-  hasher.add(program.prepare ? program.prepare->hash : 0).add(program.run ? program.run->hash : 0);
+  for (const auto* sequence : {&program.prepare, &program.run}) {
+    hasher.add(sequence->size());
+    for (const int k : *sequence)
+      hasher.add(program.kernels[static_cast<std::size_t>(k)].body->hash);
+  }
   for (const auto* borders : {&program.inputs, &program.outputs}) {
     hasher.add(borders->size());
     for (const Border& border : *borders) add_border(hasher, border);
   }
   for (const std::int64_t bytes :
-       {program.constant_bytes, program.workspace_bytes, program.worker_bytes})
+       {program.constant_bytes, program.global_bytes, program.shared_bytes, program.thread_bytes})
     hasher.add(static_cast<std::uint64_t>(bytes));
   return hasher.value();
 }

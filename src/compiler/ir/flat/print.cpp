@@ -194,12 +194,20 @@ class Printer {
     for (const Stmt& s : n.stmts) out += statement(s, depth);
     return out;
   }
-  std::string text(const For& n, int depth) {
+  std::string text(const For& n, int depth, const char* kind = "") {
     std::string lines;
     const std::string begin = named(n.begin, depth, lines), end = named(n.end, depth, lines);
     return fmt::format("{}{}for {} in {}..{}{} {{\n{}{}}}\n", lines, indent(depth), var_name(n.var),
-                       begin, end, n.kind == ForKind::kParallel ? " parallel" : "",
-                       statement(n.body, depth + 1), indent(depth));
+                       begin, end, kind, statement(n.body, depth + 1), indent(depth));
+  }
+  std::string text(const Region& n, int depth) {
+    if (n.phases.size() == 1) return text(n.phases[0], depth, " parallel");
+    std::string out = fmt::format("{}region {{\n", indent(depth));
+    for (const For& phase : n.phases) {
+      if (&phase != &n.phases[0]) out += fmt::format("{}barrier\n", indent(depth + 1));
+      out += text(phase, depth + 1, " parallel");
+    }
+    return out + fmt::format("{}}}\n", indent(depth));
   }
   std::string text(const If& n, int depth) {
     std::string lines;
@@ -237,18 +245,6 @@ class Printer {
   std::unordered_map<std::uint64_t, std::string> names_;
 };
 
-const char* name_of(Scope scope) {
-  switch (scope) {
-    case Scope::kInput: return "input";
-    case Scope::kOutput: return "output";
-    case Scope::kLiteral: return "literal";
-    case Scope::kConstant: return "constant";
-    case Scope::kWorkspace: return "workspace";
-    case Scope::kWorker: return "worker";
-  }
-  return "?";
-}
-
 std::string Printer::header() {
   std::string out;
   for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
@@ -271,14 +267,37 @@ std::string Printer::statement(const Stmt& s, int depth) {
   return std::visit([&](const auto& n) { return text(n, depth); }, s->value);
 }
 
+// A line for a sequence, unless it is the one kernel of the same name.
+std::string sequence_text(const Program& program, const char* name,
+                          const std::vector<int>& kernels) {
+  std::vector<std::string> names;
+  for (const int k : kernels) names.push_back(program.kernels[static_cast<std::size_t>(k)].name);
+  if (names.empty() || names == std::vector<std::string>{name}) return "";
+  return fmt::format("{}: {}\n", name, fmt::join(names, ", "));
+}
+
 }  // namespace
+
+const char* name_of(Scope scope) {
+  switch (scope) {
+    case Scope::kInput: return "input";
+    case Scope::kOutput: return "output";
+    case Scope::kLiteral: return "literal";
+    case Scope::kConstant: return "constant";
+    case Scope::kGlobal: return "global";
+    case Scope::kShared: return "shared";
+    case Scope::kThread: return "thread";
+  }
+  return "?";
+}
 
 std::string print(const Program& program) {
   Printer printer(program);
   std::string out = printer.header();
-  if (program.prepare) out += "prepare {\n" + printer.statement(program.prepare, 1) + "}\n";
-  if (program.run) out += "run {\n" + printer.statement(program.run, 1) + "}\n";
-  return out;
+  for (const Kernel& kernel : program.kernels)
+    out += fmt::format("{} {{\n{}}}\n", kernel.name, printer.statement(kernel.body, 1));
+  return out + sequence_text(program, "prepare", program.prepare) +
+         sequence_text(program, "run", program.run);
 }
 std::string print(const Program& program, const Stmt& stmt) {
   return Printer(program).statement(stmt, 0);

@@ -147,7 +147,17 @@ Stmt map_parts(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
       Expr begin = on_expr(n.begin), end = on_expr(n.end);
       Stmt body = on_stmt(n.body);
       if (begin == n.begin && end == n.end && body == n.body) return s;
-      return for_loop(n.var, std::move(begin), std::move(end), n.kind, std::move(body));
+      return for_loop(n.var, std::move(begin), std::move(end), std::move(body));
+    }
+    Stmt operator()(const Region& n) const {
+      std::vector<For> phases;
+      bool changed = false;
+      for (const For& p : n.phases) {
+        phases.push_back({p.var, on_expr(p.begin), on_expr(p.end), on_stmt(p.body)});
+        const For& now = phases.back();
+        changed = changed || now.begin != p.begin || now.end != p.end || now.body != p.body;
+      }
+      return changed ? region(std::move(phases)) : s;
     }
     Stmt operator()(const If& n) const {
       Expr condition = on_expr(n.condition);
@@ -186,6 +196,9 @@ void each_part(const StmtNode& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
       for (const Stmt& inner : n.stmts) on_stmt(inner);
     }
     void operator()(const For& n) const { on_expr(n.begin), on_expr(n.end), on_stmt(n.body); }
+    void operator()(const Region& n) const {
+      for (const For& phase : n.phases) (*this)(phase);
+    }
     void operator()(const If& n) const {
       on_expr(n.condition), on_stmt(n.then);
       if (n.otherwise) on_stmt(n.otherwise);
@@ -208,8 +221,7 @@ Program rewrite_exprs(Program program, F f, std::uint8_t concerned) {
     if (concerned != 0 && (s->contents & concerned) == 0) return s;
     return map_parts(s, on_expr, [&](const Stmt& inner) { return self(self, inner); });
   };
-  if (program.prepare) program.prepare = on_stmt(on_stmt, program.prepare);
-  program.run = on_stmt(on_stmt, program.run);
+  for (Kernel& kernel : program.kernels) kernel.body = on_stmt(on_stmt, kernel.body);
   return program;
 }
 

@@ -31,10 +31,10 @@ class Verifier {
         defined_(program.vars.size()),
         written_(program.regs.size()) {}
 
-  Status run(const Stmt& s) {
-    visit(s);
+  Status run(const Kernel& kernel) {
+    visit(kernel.body);
     if (fault_.empty()) return {};
-    return fail_at(preparing_ ? "prepare" : "run", ErrorKind::kInternal, "{}", fault_);
+    return fail_at(kernel.name, ErrorKind::kInternal, "{}", fault_);
   }
 
  private:
@@ -157,9 +157,8 @@ class Verifier {
     const Buffer& b = buffer(n.buffer);
     if (!preparing_) return;
     const bool known =
-        b.scope == Scope::kLiteral || b.scope == Scope::kConstant || b.scope == Scope::kWorkspace ||
-        b.scope == Scope::kWorker ||
-        (b.scope == Scope::kInput && program_.inputs[static_cast<std::size_t>(b.slot)].constant);
+        b.scope != Scope::kOutput &&
+        (b.scope != Scope::kInput || program_.inputs[static_cast<std::size_t>(b.slot)].constant);
     require(known, e, "prepare reads {}, which is not constant", b.name);
   }
   void check(const RegRead& n, const Expr& e) {
@@ -223,15 +222,25 @@ class Verifier {
   void check(const For& n) {
     expression(n.begin), expression(n.end);
     if (!fault_.empty()) return;
-    const Type i64{Dtype::kI64, 1};
-    if (n.begin->type != i64 || n.end->type != i64)
-      return refuse("bounds of a loop are not i64 scalars");
-    const bool parallel = n.kind == ForKind::kParallel;
-    if (parallel && in_parallel_) return refuse("a parallel loop inside a parallel loop");
-    if (!define(n.var)) return;
-    if (parallel) parallel_body(n.body);
-    else serial_body(n.body);
+    if (!define_loop(n)) return;
+    serial_body(n.body);
     visible_[static_cast<std::size_t>(n.var)] = 0;
+  }
+  void check(const Region& n) {
+    if (in_parallel_) return refuse("a parallel region inside a parallel region");
+    if (n.phases.empty()) return refuse("a parallel region without phases");
+    for (const For& phase : n.phases) expression(phase.begin), expression(phase.end);
+    for (const For& phase : n.phases) {
+      if (!fault_.empty() || !define_loop(phase)) return;
+      parallel_body(phase.body);
+      visible_[static_cast<std::size_t>(phase.var)] = 0;
+    }
+  }
+  bool define_loop(const For& n) {
+    const Type i64{Dtype::kI64, 1};
+    if (n.begin->type == i64 && n.end->type == i64) return define(n.var);
+    refuse("bounds of a loop are not i64 scalars");
+    return false;
   }
   // A later iteration may read what an earlier one wrote.
   void serial_body(const Stmt& body) {
@@ -340,8 +349,9 @@ Status verify_buffer(const Program& program, const Buffer& b) {
     case Scope::kInput: return verify_border(b, program.inputs, "input");
     case Scope::kOutput: return verify_border(b, program.outputs, "output");
     case Scope::kConstant: return verify_area(b, program.constant_bytes, "constant");
-    case Scope::kWorkspace: return verify_area(b, program.workspace_bytes, "workspace");
-    case Scope::kWorker: return verify_area(b, program.worker_bytes, "worker");
+    case Scope::kGlobal: return verify_area(b, program.global_bytes, "global");
+    case Scope::kShared: return verify_area(b, program.shared_bytes, "shared");
+    case Scope::kThread: return verify_area(b, program.thread_bytes, "thread");
     case Scope::kLiteral: break;
   }
   if (static_cast<std::int64_t>(b.literal.size()) != b.size)
@@ -350,13 +360,37 @@ Status verify_buffer(const Program& program, const Buffer& b) {
   return {};
 }
 
+Status verify_kernels(const Program& program) {
+  std::vector<char> runs(program.kernels.size());
+  for (const auto* sequence : {&program.prepare, &program.run})
+    for (const int k : *sequence) {
+      if (k < 0 || k >= static_cast<int>(runs.size()))
+        return fail(ErrorKind::kInternal, "kernel {} does not exist", k);
+      runs[static_cast<std::size_t>(k)] = 1;
+    }
+  std::unordered_set<std::string> names;
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const std::string& name = program.kernels[k].name;
+    if (!runs[k]) return fail(ErrorKind::kInternal, "kernel {} ({}) never runs", k, name);
+    if (!names.insert(name).second)
+      return fail(ErrorKind::kInternal, "two kernels are named {}", name);
+  }
+  return {};
+}
+
+Status verify_kernel(const Program& program, int kernel, bool preparing) {
+  return Verifier(program, preparing).run(program.kernels[static_cast<std::size_t>(kernel)]);
+}
+
 }  // namespace
 
 Status verify(const Program& program) {
   for (const Buffer& b : program.buffers) LATHE_TRY_STATUS(verify_buffer(program, b));
-  if (!program.run) return fail(ErrorKind::kInternal, "the program has no run part");
-  if (program.prepare) LATHE_TRY_STATUS(Verifier(program, true).run(program.prepare));
-  return Verifier(program, false).run(program.run);
+  if (program.run.empty()) return fail(ErrorKind::kInternal, "the program runs nothing");
+  LATHE_TRY_STATUS(verify_kernels(program));
+  for (const int k : program.prepare) LATHE_TRY_STATUS(verify_kernel(program, k, true));
+  for (const int k : program.run) LATHE_TRY_STATUS(verify_kernel(program, k, false));
+  return {};
 }
 
 }  // namespace lathe::flat

@@ -40,7 +40,8 @@ class Emitter {
   bool acts_vectorized(LoopId loop) const;
   bool stays_a_loop(LoopId loop) const;
   void emit_dynamic(LoopId loop);
-  void emit_uncut(LoopId loop, flat::ForKind kind);
+  using MakeLoop = decltype(flat::for_loop)*;
+  void emit_uncut(LoopId loop, MakeLoop make);
   void emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   void emit_either(LoopId loop, const flat::Expr& all_inside,

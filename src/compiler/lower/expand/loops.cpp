@@ -32,8 +32,8 @@ flat::Program Emitter::run() {
     code_.out = prepared ? &prepare : &run;
     emit_items({item});
   }
-  code_.program.prepare = prepare.empty() ? nullptr : flat::seq(std::move(prepare));
-  code_.program.run = flat::seq(std::move(run));
+  if (!prepare.empty()) flat::set_prepare(code_.program, flat::seq(std::move(prepare)));
+  flat::set_run(code_.program, flat::seq(std::move(run)));
   return std::move(code_.program);
 }
 
@@ -154,7 +154,7 @@ void Emitter::emit_dynamic(LoopId loop) {
   const bool parallel = nest_.loops[loop].kind == ir::LoopKind::kParallel &&
                         !plan_.in_parallel(nest_.loops[loop].parent);
   if (parallel || plan_.has_fused_digit(loop))
-    return emit_uncut(loop, parallel ? flat::ForKind::kParallel : flat::ForKind::kSerial);
+    return emit_uncut(loop, parallel ? flat::parallel_for : flat::for_loop);
   const auto pending = parts_.pending_at(loop, 1, 0);
   Bounds bounds = parts_.narrow(loop, pending);
   if (!bounds.dynamic()) parts_.leave_out_idle(loop, bounds);
@@ -165,14 +165,13 @@ void Emitter::emit_dynamic(LoopId loop) {
 }
 
 // A loop whose iterations cannot be cut apart: its body tells them apart.
-void Emitter::emit_uncut(LoopId loop, flat::ForKind kind) {
+void Emitter::emit_uncut(LoopId loop, MakeLoop make) {
   const std::int64_t extent = sized_.extent(loop);
   const int var = new_var(nest_.loops[loop].name, {0, extent - 1});
   place_.bound[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
   flat::Stmt body = code_.capture([&] { emit_guarded_body(loop); });
   place_.bound[loop] = {};
-  code_.out->push_back(
-      flat::for_loop(var, flat::int_imm(0), flat::int_imm(extent), kind, std::move(body)));
+  code_.out->push_back(make(var, flat::int_imm(0), flat::int_imm(extent), std::move(body)));
 }
 
 // The tail becomes code here: edges are written out iteration by iteration, the interior is a loop.
@@ -208,10 +207,9 @@ void Emitter::emit_narrowed(LoopId loop, const Bounds& bounds,
     else emit_body(loop);
   });
   place_.bound[loop] = {};
-  code_.out->push_back(
-      flat::for_loop(var, bounds.dynamic_begin ? bounds.dynamic_begin : flat::int_imm(bounds.begin),
-                     bounds.dynamic_end ? bounds.dynamic_end : flat::int_imm(bounds.end),
-                     flat::ForKind::kSerial, std::move(body)));
+  code_.out->push_back(flat::for_loop(
+      var, bounds.dynamic_begin ? bounds.dynamic_begin : flat::int_imm(bounds.begin),
+      bounds.dynamic_end ? bounds.dynamic_end : flat::int_imm(bounds.end), std::move(body)));
 }
 
 // Emits the body twice: once without guards, once small and with guards.

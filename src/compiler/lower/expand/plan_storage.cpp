@@ -175,7 +175,7 @@ void Planner::allocate() {
     const ir::Buffer& buffer = nest_.buffers[id];
     const bool border = buffer.scope == ir::Scope::kInput || buffer.scope == ir::Scope::kOutput;
     if (plan_.storage[id].is_register || (!used[id] && !border)) continue;
-    flat::Buffer made{buffer.name, buffer.dtype, plan_.storage[id].size, flat::Scope::kWorkspace, 0,
+    flat::Buffer made{buffer.name, buffer.dtype, plan_.storage[id].size, flat::Scope::kGlobal, 0,
                       {}};
     const auto reserve = [&](flat::Scope scope, std::int64_t& area) {
       made.scope = scope;
@@ -192,9 +192,9 @@ void Planner::allocate() {
         made.scope = flat::Scope::kLiteral, made.literal = buffer.literal;
         break;
       case ir::Scope::kMemory:
-        if (plan_.in_parallel(buffer.at)) reserve(flat::Scope::kWorker, program_.worker_bytes);
+        if (plan_.in_parallel(buffer.at)) reserve(flat::Scope::kThread, program_.thread_bytes);
         else if (plan_.prepared[id]) reserve(flat::Scope::kConstant, program_.constant_bytes);
-        else reserve(flat::Scope::kWorkspace, program_.workspace_bytes);
+        else reserve(flat::Scope::kGlobal, program_.global_bytes);
         break;
       case ir::Scope::kRegister: break;
       case ir::Scope::kShared:

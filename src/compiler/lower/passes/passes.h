@@ -10,6 +10,10 @@ namespace lathe::lower {
 // branches and masks that these guard, and loops without or with one iteration. Drops unused lets.
 flat::Program simplify(flat::Program program, const Target& target);
 
+// Makes parallel regions that follow each other phases of one: then threads meet at a barrier
+// instead of going back to the caller. What a region shares ends later for it.
+flat::Program join_regions(flat::Program program, const Target& target);
+
 // Turns f16 and bf16 arithmetic into f32 arithmetic: registers and operations of those types become
 // f32, loads convert, stores and casts round. A chain of operations then rounds once, where it is
 // stored, instead of after every operation.

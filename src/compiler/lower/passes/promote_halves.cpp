@@ -58,8 +58,7 @@ class Promoter {
 
 flat::Program promote_halves(flat::Program program, const Target&) {
   Promoter promoter;
-  if (program.prepare) program.prepare = promoter.statement(program.prepare);
-  program.run = promoter.statement(program.run);
+  for (flat::Kernel& kernel : program.kernels) kernel.body = promoter.statement(kernel.body);
   for (flat::Type& type : program.regs)
     if (is_half(type.dtype)) type.dtype = Dtype::kF32;
   return program;

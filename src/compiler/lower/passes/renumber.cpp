@@ -37,6 +37,8 @@ class Numbers {
 // A register appears first where it is written: a program reads none before.
 void number(const Stmt& s, Numbers& vars, Numbers& regs) {
   if (const auto* n = std::get_if<flat::For>(&s->value)) vars.see(n->var);
+  if (const auto* n = std::get_if<flat::Region>(&s->value))
+    for (const flat::For& phase : n->phases) vars.see(phase.var);
   if (const auto* n = std::get_if<flat::Let>(&s->value)) vars.see(n->var);
   if (const auto* n = std::get_if<flat::RegWrite>(&s->value)) regs.see(n->reg);
   flat::each_part(*s, [](const Expr&) {}, [&](const Stmt& inner) { number(inner, vars, regs); });
@@ -45,9 +47,18 @@ void number(const Stmt& s, Numbers& vars, Numbers& regs) {
 template <class OnExpr>
 Stmt renamed(const Stmt& s, const Numbers& vars, const Numbers& regs, OnExpr& on_expr) {
   const auto on_stmt = [&](const Stmt& inner) { return renamed(inner, vars, regs, on_expr); };
-  if (const auto* n = std::get_if<flat::For>(&s->value))
-    return flat::for_loop(vars[n->var], on_expr(n->begin), on_expr(n->end), n->kind,
-                          on_stmt(n->body));
+  const auto loop = [&](const flat::For& n) {
+    return flat::For{vars[n.var], on_expr(n.begin), on_expr(n.end), on_stmt(n.body)};
+  };
+  if (const auto* n = std::get_if<flat::For>(&s->value)) {
+    flat::For out = loop(*n);
+    return flat::for_loop(out.var, std::move(out.begin), std::move(out.end), std::move(out.body));
+  }
+  if (const auto* n = std::get_if<flat::Region>(&s->value)) {
+    std::vector<flat::For> phases;
+    for (const flat::For& phase : n->phases) phases.push_back(loop(phase));
+    return flat::region(std::move(phases));
+  }
   if (const auto* n = std::get_if<flat::Let>(&s->value))
     return flat::let(vars[n->var], on_expr(n->value));
   if (const auto* n = std::get_if<flat::RegWrite>(&s->value))
@@ -59,8 +70,7 @@ Stmt renamed(const Stmt& s, const Numbers& vars, const Numbers& regs, OnExpr& on
 
 flat::Program renumber(flat::Program program, const Target&) {
   Numbers vars(program.vars.size()), regs(program.regs.size());
-  for (const Stmt& s : {program.prepare, program.run})
-    if (s) number(s, vars, regs);
+  for (const flat::Kernel& kernel : program.kernels) number(kernel.body, vars, regs);
   if (vars.is_identity() && regs.is_identity()) return program;
   flat::ExprRewriter on_expr([&](const Expr& e) {
     if (const auto* v = std::get_if<flat::Var>(&e->value); v != nullptr && vars[v->id] != v->id)
@@ -70,8 +80,8 @@ flat::Program renumber(flat::Program program, const Target&) {
       return flat::reg_read(regs[r->reg], e->type);
     return e;
   });
-  if (program.prepare) program.prepare = renamed(program.prepare, vars, regs, on_expr);
-  program.run = renamed(program.run, vars, regs, on_expr);
+  for (flat::Kernel& kernel : program.kernels)
+    kernel.body = renamed(kernel.body, vars, regs, on_expr);
   program.vars = vars.reordered(program.vars);
   program.regs = regs.reordered(program.regs);
   return program;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_set>
 
 #include "compiler/ir/flat/rewrite.h"
@@ -111,11 +112,41 @@ class Simplifier {
       replace(n.var, begin);
       return (*this)(n.body);
     }
-    ranges_.set_loop(n.var, {first.low, last.high == Interval::kFar ? last.high : last.high - 1});
-    Stmt body = (*this)(n.body);
-    if (is_empty(body)) return flat::seq({});
-    if (begin == n.begin && end == n.end && body == n.body) return s;
-    return flat::for_loop(n.var, begin, end, n.kind, std::move(body));
+    flat::For loop{n.var, begin, end, n.body};
+    const bool changed = simplify_body(loop) || begin != n.begin || end != n.end;
+    if (is_empty(loop.body)) return flat::seq({});
+    return changed ? flat::for_loop(n.var, begin, end, std::move(loop.body)) : s;
+  }
+  // A region of one phase with one iteration is no region.
+  Stmt statement(const flat::Region& n, const Stmt& s) {
+    std::vector<flat::For> phases;
+    bool changed = false;
+    for (const flat::For& old : n.phases) {
+      flat::For now{old.var, expression(old.begin), expression(old.end), old.body};
+      const Interval first = ranges_.of(now.begin), last = ranges_.of(now.end);
+      const bool none = last.high <= first.low;
+      changed = changed || none || now.begin != old.begin || now.end != old.end;
+      if (!none) phases.push_back(std::move(now));
+    }
+    if (phases.size() == 1)
+      if (const auto trips =
+              flat::as_int(flat::binary(BinaryOp::kSub, phases[0].end, phases[0].begin));
+          trips == 1) {
+        replace(phases[0].var, phases[0].begin);
+        return (*this)(phases[0].body);
+      }
+    for (flat::For& phase : phases) changed = simplify_body(phase) || changed;
+    std::erase_if(phases, [](const flat::For& phase) { return is_empty(phase.body); });
+    return changed ? flat::region(std::move(phases)) : s;
+  }
+  bool simplify_body(flat::For& loop) {
+    const Interval first = ranges_.of(loop.begin), last = ranges_.of(loop.end);
+    ranges_.set_loop(loop.var,
+                     {first.low, last.high == Interval::kFar ? last.high : last.high - 1});
+    Stmt body = (*this)(loop.body);
+    if (body == loop.body) return false;
+    loop.body = std::move(body);
+    return true;
   }
   Stmt statement(const flat::If& n, const Stmt& s) {
     const Expr condition = expression(n.condition);
@@ -200,6 +231,28 @@ class DeadLets {
   std::unordered_set<const flat::Node*> seen_;
 };
 
+bool nothing_prepared(const flat::Program& program) {
+  return std::ranges::all_of(program.prepare, [&](int k) {
+    return is_empty(program.kernels[static_cast<std::size_t>(k)].body);
+  });
+}
+
+// Drops the kernels that only prepare ran.
+void drop_prepare(flat::Program& program) {
+  std::vector<flat::Kernel> kept;
+  std::vector<int> number(program.kernels.size(), -1);
+  for (int& k : program.run) {
+    const auto old = static_cast<std::size_t>(k);
+    if (number[old] < 0) {
+      number[old] = static_cast<int>(kept.size());
+      kept.push_back(std::move(program.kernels[old]));
+    }
+    k = number[old];
+  }
+  program.kernels = std::move(kept);
+  program.prepare.clear();
+}
+
 }  // namespace
 
 flat::Program simplify(flat::Program program, const Target&) {
@@ -209,9 +262,8 @@ flat::Program simplify(flat::Program program, const Target&) {
     const Stmt out = simplifier(s);
     return out->contents & flat::contents::kLet ? dead_lets(out) : out;
   };
-  if (program.prepare) program.prepare = both(program.prepare);
-  if (program.prepare && is_empty(program.prepare)) program.prepare = nullptr;
-  program.run = both(program.run);
+  for (flat::Kernel& kernel : program.kernels) kernel.body = both(kernel.body);
+  if (nothing_prepared(program)) drop_prepare(program);
   return program;
 }
 

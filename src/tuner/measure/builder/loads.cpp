@@ -18,12 +18,9 @@ class Counter {
       seen_ = before;
       return;
     }
-    if (const auto* loop = std::get_if<flat::For>(&s->value)) {
-      const auto begin = flat::as_int(loop->begin), end = flat::as_int(loop->end);
-      const double trips = begin && end ? static_cast<double>(*end - *begin) : kUnknownTrips;
-      const auto before = std::exchange(seen_, {});
-      statement(loop->body, times * trips);
-      seen_ = before;
+    if (const auto* n = std::get_if<flat::For>(&s->value)) return loop(*n, times);
+    if (const auto* region = std::get_if<flat::Region>(&s->value)) {
+      for (const flat::For& phase : region->phases) loop(phase, times);
       return;
     }
     flat::each_part(
@@ -33,6 +30,13 @@ class Counter {
   double ratio() const { return multiplies_ > 0 ? loads_ / multiplies_ : 0; }
 
  private:
+  void loop(const flat::For& n, double times) {
+    const auto begin = flat::as_int(n.begin), end = flat::as_int(n.end);
+    const double trips = begin && end ? static_cast<double>(*end - *begin) : kUnknownTrips;
+    const auto before = std::exchange(seen_, {});
+    statement(n.body, times * trips);
+    seen_ = before;
+  }
   // Addresses are not looked at.
   void expression(const flat::Expr& e, double times) {
     const auto* binary = std::get_if<flat::Binary>(&e->value);
@@ -55,7 +59,8 @@ class Counter {
 
 double loads_per_multiply(const flat::Program& program) {
   Counter counter;
-  counter.statement(program.run, 1);
+  for (const int k : program.run)
+    counter.statement(program.kernels[static_cast<std::size_t>(k)].body, 1);
   return counter.ratio();
 }
 

@@ -47,15 +47,14 @@ PeakKernel peak_kernel(const CpuTarget& target) {
   }
   const flat::Expr x = flat::load(0, flat::int_imm(0), scalar);
   start.push_back(flat::reg_write(factor, flat::broadcast(x, lanes)));
-  start.push_back(flat::for_loop(1, flat::int_imm(0), flat::int_imm(kIterations),
-                                 flat::ForKind::kSerial, flat::seq(body)));
+  start.push_back(flat::for_loop(1, flat::int_imm(0), flat::int_imm(kIterations), flat::seq(body)));
   flat::Expr sum = flat::reg_read(0, vector);
   for (int c = 1; c < chains; ++c)
     sum = flat::binary(flat::BinaryOp::kAdd, sum, flat::reg_read(c, vector));
   const flat::Expr base = flat::binary(flat::BinaryOp::kMul, flat::var(0), flat::int_imm(lanes));
   start.push_back(flat::store(1, base, sum));
-  program.run = flat::for_loop(0, flat::int_imm(0), flat::int_imm(target.threads),
-                               flat::ForKind::kParallel, flat::seq(start));
+  flat::set_run(program, flat::parallel_for(0, flat::int_imm(0), flat::int_imm(target.threads),
+                                            flat::seq(start)));
   kernel.flops = 2.0 * lanes * chains * static_cast<double>(kIterations) * target.threads;
   return kernel;
 }

@@ -41,8 +41,7 @@ struct Stream {
     for (std::int64_t k = 0; k < w; ++k)
       body.push_back(flat::store(1, index(writes, written, w, k),
                                  flat::reg_read(static_cast<int>(k % kChains), vector())));
-    stmts.push_back(flat::for_loop(loop, flat::int_imm(0), flat::int_imm(times),
-                                   flat::ForKind::kSerial, flat::seq(body)));
+    stmts.push_back(flat::for_loop(loop, flat::int_imm(0), flat::int_imm(times), flat::seq(body)));
     read += times * r;
     written += times * w;
   }
@@ -101,8 +100,8 @@ flat::Program stream_kernel(const CpuTarget& target, std::int64_t read_bytes,
   const flat::Expr base =
       flat::binary(flat::BinaryOp::kMul, flat::var(0), flat::int_imm(stream.writes * stream.lanes));
   stream.stmts.push_back(flat::store(1, base, sum));
-  program.run = flat::for_loop(0, flat::int_imm(0), flat::int_imm(target.threads),
-                               flat::ForKind::kParallel, flat::seq(stream.stmts));
+  flat::set_run(program, flat::parallel_for(0, flat::int_imm(0), flat::int_imm(target.threads),
+                                            flat::seq(stream.stmts)));
   return program;
 }
 
