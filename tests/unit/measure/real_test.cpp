@@ -261,7 +261,7 @@ TEST(StreamKernel, ReadsAndWritesEverythingOnce) {
       const flat::Program program = builder::stream_kernel(target.as_cpu(), read, written);
       const auto sound = flat::verify(program);
       ASSERT_TRUE(sound.has_value()) << sound.error().text();
-      const auto& thread = std::get<flat::For>(program.run->value);
+      const auto& thread = std::get<flat::Region>(program.kernels.at(0).body->value).phases.at(0);
       std::int64_t reads = 0, writes = -1;  // the last write keeps the sums
       for (const flat::Stmt& s : std::get<flat::Seq>(thread.body->value).stmts) {
         writes += std::holds_alternative<flat::Store>(s->value);
