@@ -16,6 +16,13 @@ target_compile_features(liblathe INTERFACE cxx_std_23)
 target_include_directories(liblathe INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
+# The same rooms in an archive, for programs that want Lathe inside. They link what it uses of
+# others themselves: lathe-config.cmake and lathe.pc list that.
+lathe_objects_of(api objects)
+add_library(liblathe_static STATIC ${objects})
+set_target_properties(liblathe_static PROPERTIES OUTPUT_NAME lathe LINKER_LANGUAGE CXX)
+set(LATHE_STATIC_NEEDS fmt spdlog sqlite3 xgboost zstd LLVM-19)
+
 set_target_properties(lathe PROPERTIES EXPORT_NAME command)
 install(TARGETS lathe EXPORT lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lathe)
 install(TARGETS lathe-builder lathe-runner
@@ -25,6 +32,7 @@ if(TARGET lathe-torch)
 endif()
 install(TARGETS liblathe EXPORT lathe
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lathe)
+install(FILES $<TARGET_FILE:liblathe_static> DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT static)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lathe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT lathe)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/models DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe
@@ -53,10 +61,15 @@ install(EXPORT lathe NAMESPACE lathe:: FILE lathe-targets.cmake DESTINATION ${pa
   COMPONENT lathe)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lathe-config-version.cmake
   COMPATIBILITY SameMinorVersion)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/lathe-config.cmake.in
+  ${PROJECT_BINARY_DIR}/lathe-config.cmake INSTALL_DESTINATION ${package}
+  PATH_VARS CMAKE_INSTALL_LIBDIR)
 install(FILES ${PROJECT_BINARY_DIR}/lathe-config-version.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/lathe-config.cmake DESTINATION ${package} COMPONENT lathe)
+  ${PROJECT_BINARY_DIR}/lathe-config.cmake DESTINATION ${package} COMPONENT lathe)
 
 file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+list(TRANSFORM LATHE_STATIC_NEEDS PREPEND -l OUTPUT_VARIABLE static_needs)
+list(JOIN static_needs " " static_needs)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/lathe.pc.in ${PROJECT_BINARY_DIR}/lathe.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lathe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT lathe)
@@ -83,4 +96,9 @@ if(TARGET lathe-torch)
   set(CPACK_DEBIAN_TORCH_PACKAGE_DEPENDS "lathe (= ${PROJECT_VERSION})")
   set(CPACK_DEBIAN_TORCH_DESCRIPTION "trains the TreeGRU models of lathe, with libtorch")
 endif()
+list(APPEND CPACK_COMPONENTS_ALL static)
+set(CPACK_DEBIAN_STATIC_PACKAGE_NAME lathe-static)
+set(CPACK_DEBIAN_STATIC_PACKAGE_DEPENDS "lathe (= ${PROJECT_VERSION}), libfmt-dev, libspdlog-dev, \
+libsqlite3-dev, libxgboost-dev, libzstd-dev, llvm-19-dev")
+set(CPACK_DEBIAN_STATIC_DESCRIPTION "the library of lathe as an archive, to link it into programs")
 include(CPack)

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/split.h"
+
 namespace lathe {
 namespace {
 
@@ -29,6 +31,18 @@ fs::path own_folder() {
   return fs::canonical(info.dli_fname, code).parent_path();
 }
 
+// Where the `lathe` on the PATH is, through links; empty: there is none.
+fs::path folder_of_the_command() {
+  const char* path = std::getenv("PATH");
+  std::error_code code;
+  for (const auto& folder : split(path != nullptr ? path : "", ':')) {
+    const fs::path command = fs::path(folder) / "lathe";
+    if (!folder.empty() && ::access(command.c_str(), X_OK) == 0)
+      return fs::canonical(command, code).parent_path();
+  }
+  return {};
+}
+
 // The folders where helpers may be, each once.
 std::vector<std::string> folders() {
   const fs::path program = folder_of_the_program(), own = own_folder();
@@ -40,9 +54,12 @@ std::vector<std::string> folders() {
   add(program);
   if (const char* libexec = std::getenv("LATHE_LIBEXEC")) add(libexec);
   add(program / "../libexec/lathe");
-  if (own.empty() || own == program) return out;
-  add(own / "../libexec/lathe");
-  add(own / "../../libexec/lathe");  // where the library is in lib/x86_64-linux-gnu
+  if (!own.empty() && own != program) {
+    add(own / "../libexec/lathe");
+    add(own / "../../libexec/lathe");  // where the library is in lib/x86_64-linux-gnu
+  }
+  if (const fs::path command = folder_of_the_command(); !command.empty())
+    add(command / "../libexec/lathe");
   return out;
 }
 

@@ -62,6 +62,11 @@ def main():
             print(run(folder / "cmake/call_product"), end="")
         for sizes in ([64, 32, 31, 8], [1, 13, 7, 4]):
             print(run(folder / "cmake/dense", *sizes, env=home), end="")
+        # What is linked with the archive finds the helpers by the command on the PATH.
+        path = f"{tree / 'bin'}:{home['PATH']}"
+        print(run(folder / "cmake/dense_static", 9, 14, 6, 4, env={**home, "PATH": path}), end="")
+        if "liblathe" in run("ldd", folder / "cmake/dense_static"):
+            sys.exit("dense_static uses the shared library")
 
         # With pkg-config.
         pc = next(tree.rglob("lathe.pc"))
@@ -71,6 +76,13 @@ def main():
         run(compiler, "-std=c++23", Path(example) / "dense.cpp", "-o", folder / "dense", *flags,
             f"-Wl,-rpath,{library.parent}")
         print(run(folder / "dense", 5, 9, 11, 4, env=home), end="")
+
+        flags = run("pkg-config", "--static", "--libs", "lathe",
+                    env={**home, "PKG_CONFIG_PATH": str(pc.parent)}).split()
+        flags = ["-l:liblathe.a" if flag == "-llathe" else flag for flag in flags]
+        run(compiler, "-std=c++23", Path(example) / "dense.cpp", "-o", folder / "dense_static",
+            f"-I{tree}/include", *flags)
+        print(run(folder / "dense_static", 2, 3, 5, 4, env={**home, "PATH": path}), end="")
 
         strangers = [name for name in exported(library) if "lathe::" not in name]
         if strangers:
