@@ -1,7 +1,7 @@
 #include "support/check_flat.h"
 
-#include "compiler/interp/flat_eval.h"
-#include "compiler/interp/te_eval.h"
+#include "oracle/flat_eval.h"
+#include "oracle/te_eval.h"
 
 namespace lathe {
 

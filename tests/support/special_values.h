@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "compiler/interp/te_eval.h"
 #include "compiler/te/program.h"
+#include "oracle/te_eval.h"
 
 namespace lathe {
 

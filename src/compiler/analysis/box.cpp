@@ -286,11 +286,4 @@ std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const 
   return extent;
 }
 
-std::int64_t elements_of(const ir::SizedNest& nest, const ir::Block& block,
-                         std::span<const ir::Affine> rows, LoopId loop) {
-  std::int64_t elements = 1;
-  for (const ir::Affine& row : rows) elements *= extent_of(nest, block, row, loop);
-  return elements;
-}
-
 }  // namespace lathe::analysis

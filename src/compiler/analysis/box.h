@@ -47,8 +47,5 @@ bool stays_below(ir::Nest& nest, const std::vector<ir::Digit>& digits, ir::SizeI
 // nothing.
 std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const ir::Affine& row,
                        ir::LoopId loop);
-// The number of elements in the box: the product over the rows.
-std::int64_t elements_of(const ir::SizedNest& nest, const ir::Block& block,
-                         std::span<const ir::Affine> rows, ir::LoopId loop);
 
 }  // namespace lathe::analysis

@@ -15,8 +15,8 @@ namespace lathe::interp {
 
 class Elements {
  public:
-  // `inputs` are as for evaluate() of te_eval.h, in the order of program.inputs(). They and
-  // `program` must outlive this object. All calls together evaluate bodies of stages at most
+  // `inputs` have the order of program.inputs(), their elements are rounded to their types. They
+  // and `program` must outlive this object. All calls together evaluate bodies of stages at most
   // `most_terms` times.
   Elements(const te::Program& program, std::vector<std::span<const double>> inputs,
            std::int64_t most_terms);

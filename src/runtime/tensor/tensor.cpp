@@ -97,28 +97,4 @@ void Tensor::point_view() {
   view_.strides = strides_.data();
 }
 
-Status check_plain(const DLTensor& tensor, const Border& border) {
-  const auto refuse = [&](const std::string& what) {
-    return fail_at(border.name, ErrorKind::kInvalidArgument, "{}", what);
-  };
-  if (tensor.device.device_type != kDLCPU)
-    return refuse("the tensor is not in CPU memory; copy it there");
-  const Dtype dtype = LATHE_TRY(dtype_of(tensor.dtype));
-  if (dtype != border.dtype)
-    return refuse(fmt::format("the tensor is {}, the program wants {}", name_of(dtype),
-                              name_of(border.dtype)));
-  const std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.ndim);
-  if (shape != border.shape)
-    return refuse(fmt::format("the tensor's shape is [{}], the program wants [{}]",
-                              fmt::join(shape, ", "), fmt::join(border.shape, ", ")));
-  const auto strides = row_major(shape);
-  for (std::size_t d = 0; tensor.strides != nullptr && d < shape.size(); ++d)
-    if (shape[d] > 1 && tensor.strides[d] != strides[d])
-      return refuse("the tensor is not row-major; copy it to a contiguous one");
-  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
-  if (address % kAlignment != 0)
-    return refuse(fmt::format("the tensor's data is not {}-byte aligned", kAlignment));
-  return {};
-}
-
 }  // namespace lathe::tensor

@@ -60,8 +60,4 @@ class Tensor {
   DLTensor view_{};
 };
 
-// Checks that a caller's tensor is what a border wants: its type, its shape, in CPU memory,
-// row-major, aligned. The error names the tensor and both sides.
-Status check_plain(const DLTensor& tensor, const Border& border);
-
 }  // namespace lathe::tensor

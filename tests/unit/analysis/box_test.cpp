@@ -56,6 +56,14 @@ TEST_F(WorkedExample, Formulas) {
   EXPECT_EQ(box("A", "ii"), "1 x 1");
 }
 
+// The number of elements in a box: the product over its rows.
+std::int64_t elements_of(const ir::SizedNest& nest, const ir::Block& block,
+                         const std::vector<ir::Affine>& rows, ir::LoopId loop) {
+  std::int64_t elements = 1;
+  for (const ir::Affine& row : rows) elements *= extent_of(nest, block, row, loop);
+  return elements;
+}
+
 TEST_F(WorkedExample, Numbers) {
   const int64_t knobs[] = {14, 2, 256, 4};
   const ir::SizedNest sized(nest, knobs);

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "compiler/interp/te_eval.h"
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
+#include "oracle/te_eval.h"
 #include "support/random_program.h"
 #include "support/random_trace.h"
 #include "support/special_values.h"

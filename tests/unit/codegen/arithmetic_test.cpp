@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/interp/te_eval.h"
 #include "compiler/lower/lower.h"
 #include "compiler/schedule/step.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
+#include "oracle/te_eval.h"
 #include "unit/codegen/harness.h"
 
 namespace lathe {

@@ -2,10 +2,10 @@
 // expressions, lowered, against the oracle, also on inputs that are not like most numbers.
 #include <gtest/gtest.h>
 
-#include "compiler/interp/te_eval.h"
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
+#include "oracle/te_eval.h"
 #include "support/random_program.h"
 #include "support/random_trace.h"
 #include "support/special_values.h"

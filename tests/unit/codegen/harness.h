@@ -6,8 +6,8 @@
 
 #include "base/target.h"
 #include "compiler/codegen/llvm/codegen.h"
-#include "compiler/interp/flat_eval.h"
-#include "compiler/interp/te_eval.h"
+#include "oracle/flat_eval.h"
+#include "oracle/te_eval.h"
 #include "runtime/module/module.h"
 
 namespace lathe::testing {

@@ -1,6 +1,6 @@
 // The checked interpreter of flat programs: its arithmetic, and one small case for each fault it
 // must find.
-#include "compiler/interp/flat_eval.h"
+#include "oracle/flat_eval.h"
 
 #include <bit>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The nest interpreter on hand-made nests: tails, fused loops, caches of accumulators under blocked
 // reductions with a fused epilogue, buffers that live for one iteration, and the errors that make
 // it an oracle.
-#include "compiler/interp/nest_eval.h"
+#include "oracle/nest_eval.h"
 
 #include <gtest/gtest.h>
 

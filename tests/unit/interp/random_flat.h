@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "compiler/interp/flat_eval.h"
 #include "compiler/ir/flat/flat.h"
+#include "oracle/flat_eval.h"
 
 namespace lathe::testing {
 

@@ -1,15 +1,15 @@
 // The evaluator on cases small enough to check by hand, its bounds, and that a naive nest computes
 // the same.
-#include "compiler/interp/te_eval.h"
+#include "oracle/te_eval.h"
 #include "compiler/interp/reduction.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "compiler/interp/nest_eval.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
+#include "oracle/nest_eval.h"
 #include "support/random_program.h"
 
 namespace lathe::interp {

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/interp/flat_eval.h"
 #include "compiler/ir/flat/flat.h"
 #include "compiler/lower/passes/passes.h"
+#include "oracle/flat_eval.h"
 
 namespace lathe::testing {
 

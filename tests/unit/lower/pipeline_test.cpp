@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "compiler/interp/flat_eval.h"
+#include "oracle/flat_eval.h"
 #include "unit/interp/random_flat.h"
 #include "unit/lower/elementwise.h"
 

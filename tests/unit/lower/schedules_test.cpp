@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/analysis/essence.h"
-#include "compiler/interp/nest_eval.h"
 #include "compiler/lower/expand/expand.h"
 #include "compiler/lower/pipeline.h"
+#include "oracle/nest_eval.h"
 #include "support/check_flat.h"
 #include "support/random_program.h"
 #include "support/random_trace.h"

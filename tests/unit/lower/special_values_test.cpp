@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/interp/flat_eval.h"
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
+#include "oracle/flat_eval.h"
 #include "support/random_program.h"
 #include "support/random_trace.h"
 #include "support/special_values.h"

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "compiler/interp/scalar.h"
-#include "compiler/interp/te_eval.h"
 #include "compiler/te/parse.h"
+#include "oracle/te_eval.h"
 #include "runtime/runner/check.h"
 #include "support/random_program.h"
 #include "tuner/measure/inputs.h"

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "compiler/backends/backends.h"
-#include "compiler/interp/te_eval.h"
 #include "compiler/te/parse.h"
+#include "oracle/te_eval.h"
 #include "runtime/module/module.h"
 #include "runtime/pool/pool.h"
 #include "runtime/tensor/tensor.h"

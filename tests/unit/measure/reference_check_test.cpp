@@ -8,8 +8,8 @@
 #include <set>
 
 #include "compiler/interp/te_elements.h"
-#include "compiler/interp/te_eval.h"
 #include "compiler/te/parse.h"
+#include "oracle/te_eval.h"
 #include "support/random_program.h"
 #include "tuner/measure/inputs.h"
 

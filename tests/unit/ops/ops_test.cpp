@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include "compiler/interp/te_eval.h"
 #include "compiler/ops/paper.h"
 #include "compiler/te/parse.h"
+#include "oracle/te_eval.h"
 
 namespace lathe::ops {
 namespace {

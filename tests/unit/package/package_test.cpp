@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "compiler/codegen/package/package.h"
-#include "compiler/interp/te_eval.h"
 #include "compiler/te/parse.h"
+#include "oracle/te_eval.h"
 #include "support/temporary_folder.h"
 #include "unit/package/exported.h"
 

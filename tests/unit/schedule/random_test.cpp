@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "compiler/interp/nest_eval.h"
 #include "compiler/te/naive_nest.h"
+#include "oracle/nest_eval.h"
 #include "support/random_program.h"
 #include "support/random_trace.h"
 

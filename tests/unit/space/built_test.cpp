@@ -3,9 +3,9 @@
 // likes best, and random ones.
 #include <gtest/gtest.h>
 
-#include "compiler/interp/te_eval.h"
 #include "compiler/lower/lower.h"
 #include "compiler/te/parse.h"
+#include "oracle/te_eval.h"
 #include "support/random_program.h"
 #include "tuner/space/space.h"
 #include "unit/codegen/harness.h"

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/interp/flat_eval.h"
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
+#include "oracle/flat_eval.h"
 #include "support/targets.h"
 
 namespace lathe::space {

@@ -1,4 +1,4 @@
-#include "compiler/interp/te_eval.h"
+#include "oracle/te_eval.h"
 
 #include <cmath>
 #include <utility>

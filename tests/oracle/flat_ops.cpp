@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/interp/flat_machine.h"
+#include "oracle/flat_machine.h"
 
 namespace lathe::interp {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/interp/flat_eval.h"
+#include "oracle/flat_eval.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/interp/flat_machine.h"
 #include "compiler/ir/flat/rewrite.h"
+#include "oracle/flat_machine.h"
 
 namespace lathe::interp {
 namespace {

@@ -21,8 +21,8 @@
 // element of an output.
 #pragma once
 
-#include "compiler/interp/te_eval.h"
 #include "compiler/ir/nest/nest.h"
+#include "oracle/te_eval.h"
 
 namespace lathe::interp {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/interp/flat_eval.h"
 #include "compiler/ir/flat/flat.h"
+#include "oracle/flat_eval.h"
 
 namespace lathe::interp {
 

@@ -3,8 +3,8 @@
 #include <bit>
 #include <cmath>
 
-#include "compiler/interp/flat_machine.h"
 #include "compiler/ir/flat/rewrite.h"
+#include "oracle/flat_machine.h"
 
 namespace lathe::interp {
 

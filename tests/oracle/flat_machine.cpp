@@ -1,5 +1,5 @@
 // The checks of storage, and the loop that runs steps.
-#include "compiler/interp/flat_machine.h"
+#include "oracle/flat_machine.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "compiler/interp/nest_eval.h"
+#include "oracle/nest_eval.h"
 
 #include <algorithm>
 #include <set>
