@@ -1,4 +1,4 @@
-#include "runtime/tensor/tensor.h"
+#include "support/tensor.h"
 
 #include <cstdlib>
 #include <cstring>
