@@ -84,7 +84,7 @@ Checked passed(const te::Program& program, double error) {
 
 std::unexpected<Error> refused(Error error) {
   const bool faulty = error.kind == ErrorKind::kWrongAnswer || error.kind == ErrorKind::kRun;
-  // The caller's words are not what is wrong.
+  // What the caller wrote is not what is wrong.
   if (error.kind == ErrorKind::kInvalidArgument) error.kind = ErrorKind::kWrongAnswer;
   error.message = fmt::format(
       "the program is not given out, as its check failed: {}; {}", error.message,

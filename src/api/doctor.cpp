@@ -52,7 +52,8 @@ Check processor() {
           {}};
 }
 
-// Reads "200000 100000": microseconds in every so many microseconds; "max" means no limit.
+// Reads "200000 100000": 200000 microseconds of processor time in every 100000 microseconds; "max"
+// in place of the first means no limit.
 double quota_of_cores() {
   std::istringstream text(first_line("/sys/fs/cgroup/cpu.max"));
   double quota = 0, period = 0;

@@ -14,8 +14,8 @@ struct RaceRequest {
   Target target;
   std::string database;  // must exist
   std::string cache_mode = "warm";
-  int count = 6;  // so many of the fastest on record, one for each configuration
-  // For the whole race; it waits so long for an undisturbed machine.
+  int count = 6;  // how many of the fastest on record take part, one for each configuration
+  // For the whole race; it waits at most this long for an undisturbed machine.
   double seconds = 30;
   int jobs = 2;
 };

@@ -103,7 +103,7 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
                             const std::function<bool()>& stop) {
   const auto store = LATHE_TRY(store::open_in_memory());
   tune::Options own = recorded::replay_options(recording, options);
-  // what else comes with Lathe may change, a replay may not
+  // The models that come with Lathe may change, but a replay must not.
   own.model.transfer = own.model.transfer && !global_model.empty();
   Tuned tuned;
   tuned.replayed = true;

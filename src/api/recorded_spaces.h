@@ -31,7 +31,7 @@ Result<SpaceList> read_space_list(const std::string& path, const std::string& ta
 
 struct RecordRequest {
   SpaceList list;
-  // every trial is durable here: the same request goes on
+  // Every trial is durable here, so that the same request can go on later.
   std::string database;
   std::string output;
   int jobs = 2;

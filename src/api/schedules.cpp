@@ -87,7 +87,7 @@ std::string flags_between(const te::Program& program, const Target& target,
 
 Result<std::string> other_flags(store::Store& store, const te::Program& program,
                                 const Target& target, const std::string& cache_mode) {
-  std::string nearest;  // few flags come before many
+  std::string nearest;  // with the fewest flags
   for (const store::Run& run : LATHE_TRY(store.runs())) {
     const std::string flags = flags_between(program, target, cache_mode, run);
     if (flags.empty() || (!nearest.empty() && nearest.size() <= flags.size())) continue;

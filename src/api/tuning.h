@@ -40,7 +40,7 @@ struct Tuned {
   Traffic traffic;        // of the workload; in a replay the bandwidth is 0
   std::string config;     // of the best record, as text
   Origin origin;
-  // Times are a recording's: nothing tells about this run's own.
+  // True if the times are a recording's; then nothing tells of this run's own time.
   bool replayed = false;
 };
 
@@ -53,9 +53,9 @@ using TuneListener = std::function<void(const tune::Progress&, double peak)>;
 Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listener,
                          const std::function<bool()>& stop);
 
-// The peak in FLOP/s. It measures for a moment, which other processes may disturb, and so returns
-// the highest peak that any run of this store saw on this machine with so many threads, this one
-// included. The store keeps it.
+// The peak in FLOP/s. It measures for a moment, which other processes may disturb. So it returns
+// the highest peak that any run of this store, this one included, saw on this machine with as many
+// threads. The store keeps it.
 Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target);
 // Bytes a second: the same for memory, for the traffic of one workload in one cache mode. If it is
 // known, it is not measured again.

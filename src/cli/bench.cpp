@@ -126,9 +126,9 @@ Command bench_command() {
             add_database_flag(set, flags->machine.database);
             add_space_flag(set, flags->machine);
             add_cache_flag(set, flags->machine);
-            set.flag(
-                "--serve", flags->serve,
-                "answer \"run SECONDS\" on standard input with seconds a call, until \"quit\"");
+            set.flag("--serve", flags->serve,
+                     "answer \"run SECONDS\" on standard input with the seconds of a call, until "
+                     "\"quit\"");
             set.flag("--no-check", flags->no_check,
                      "time it without comparing its outputs with a reference answer");
             set.flag("--json", flags->json, "one JSON object on standard output");

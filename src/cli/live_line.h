@@ -16,7 +16,7 @@ std::string cut(const std::string& text, std::size_t columns);
 
 class LiveLine {
  public:
-  // Returns what to show in so many columns; the line's own thread calls it.
+  // Returns what to show in this many columns; the line's own thread calls it.
   using Text = std::function<std::string(std::size_t columns)>;
   // Prints from a thread of its own, so that the line goes on whatever the caller does.
   LiveLine(std::FILE* out, Text text);

@@ -29,7 +29,7 @@ void add_learning_flags(FlagSet& set, Flags& flags) {
            "target whose records to learn from; needed if the databases hold several");
   set.choice("--model", options.model.name, tune::known_models(), "what learns");
   set.choice("--features", options.model.features, tune::known_features(),
-             "what it sees of a program; treegru models see its tree of loops");
+             "what the model sees of a program; treegru models see its tree of loops");
   set.whole("--seed", options.run.seed, "seed of all random numbers");
   set.whole("--jobs", options.run.jobs, 1, 1024, "threads that may work at once");
   set.flag("--json", flags.json, "one JSON object on standard output");
@@ -154,7 +154,7 @@ Command train_command() {
             auto flags = std::make_shared<Flags>();
             add_learning_flags(set, *flags);
             set.repeated("--without", flags->learn().without, "WORKLOAD",
-                         "left out, in any layout and on any threads; once for each");
+                         "workload to leave out, in any layout and on any threads; once for each");
             set.required_text("-o,--output", flags->output, "FILE", "where to write the model");
             return [flags] { return train(*flags); };
           }};
@@ -165,7 +165,7 @@ Command eval_command() {
             auto flags = std::make_shared<Flags>();
             add_learning_flags(set, *flags);
             set.choice("--acquisition", flags->learn().options.model.acquisition,
-                       tune::known_acquisitions(), "of xgb-ensemble");
+                       tune::known_acquisitions(), "how xgb-ensemble uses its uncertainty");
             set.repeated(
                 "--held-out", flags->judge.held_out, "WORKLOAD",
                 "workload on which a model of the others is judged; once for each, or "

@@ -244,8 +244,8 @@ Command paper_command() {
             set.text("--spaces", flags->spaces, "FOLDER",
                      "recordings, as lathe space record makes them (default bench/spaces)");
             set.text("-o,--output", flags->output, "FOLDER",
-                     "where pictures and raw rows go, and what is there is not run again (default "
-                     "docs/paper); the page is FOLDER.md");
+                     "where pictures and raw rows go; runs that are finished there are not made "
+                     "again (default docs/paper); the page is FOLDER.md");
             set.whole("--seeds", flags->settings.seeds, 1, 10000, "runs of every search");
             set.whole("--treegru-seeds", flags->settings.treegru_seeds, 0, 10000,
                       "runs of every TreeGRU; 0 leaves them out");

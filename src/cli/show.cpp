@@ -41,7 +41,7 @@ Command show_command() {
   return {"show", "print a workload at any stage: " + api::known_views(), [](FlagSet& set) -> Work {
             auto flags = std::make_shared<Flags>();
             add_workload_flags(set, flags->workload);
-            set.text("--what", flags->what, "STAGE", api::known_views());
+            set.text("--what", flags->what, "VIEW", api::known_views());
             add_schedule_flag(set, flags->schedule);
             add_target_flags(set, flags->machine);
             add_database_flag(set, flags->machine.database);

@@ -131,9 +131,9 @@ Command trials_command() {
             add_target_flags(set, flags->machine);
             add_database_flag(set, flags->machine.database);
             add_cache_flag(set, flags->machine);
-            set.whole("--limit", flags->limit, 1, 100'000'000, "how many");
-            set.flag("--failed", flags->failed, "those that failed, with their reasons");
-            set.flag("--json", flags->json, "a JSON object a line");
+            set.whole("--limit", flags->limit, 1, 100'000'000, "how many rows to list");
+            set.flag("--failed", flags->failed, "list trials that failed, with their reasons");
+            set.flag("--json", flags->json, "write each row as a JSON object on a line of its own");
             return [flags] { return perform(*flags); };
           }};
 }

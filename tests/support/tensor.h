@@ -13,7 +13,7 @@
 
 namespace lathe::tensor {
 
-// Bytes, of every tensor: a cache line, the widest vector
+// In bytes, for every tensor: a cache line, and the widest vector.
 inline constexpr std::size_t kAlignment = 64;
 
 DLDataType dl_type(Dtype dtype);

@@ -9,7 +9,8 @@
 namespace lathe::report {
 namespace {
 
-// Seconds. A run that finished no trial for so long was not at work, as far as the clock can tell.
+// In seconds. A run that finished no trial for this long was not at work, as far as the clock can
+// tell.
 constexpr double kPause = 120;
 // A curve has fewer pixels than this.
 constexpr std::size_t kMostPoints = 400;

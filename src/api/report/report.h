@@ -34,8 +34,8 @@ struct Spent {
 struct Quality {
   int trials = 0;  // of the run, until the last of these batches
   int judged = 0;  // trials that were scored
-  // Share of pairs of a batch in the right order, if their times are at least 5 % apart; 0.5:
-  // chance.
+  // The share of the pairs in a batch that were in the right order, among those whose times are at
+  // least 5 % apart; 0.5 is chance.
   double pairwise_accuracy = 0;
   double rank_correlation = 0;  // 1: perfect, 0: chance
 };
@@ -57,7 +57,7 @@ struct RunReport {
   std::vector<Quality> quality;  // empty: the trials were not scored
 };
 
-// How often a knob has a value, among the fastest programs and among all.
+// Tells how often a knob has a value, among the fastest programs and among all.
 struct KnobValue {
   std::string text;
   int fast = 0, all = 0;  // programs; those without the knob count nowhere
@@ -117,7 +117,7 @@ struct Workload {
   Work work;
   // Of the machine on the target's threads, as measured; 0: unknown.
   double peak_flops = 0;
-  // Bytes a second that it moves when it only reads and writes so much; 0: unknown.
+  // The bytes a second that the machine moves when it only reads and writes as much; 0: unknown.
   double bandwidth = 0;
   int trials = 0, failed = 0, wrong = 0;
   std::string latest;        // time of the last trial

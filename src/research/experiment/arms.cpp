@@ -18,7 +18,7 @@ Arm arm(
   Arm arm{name, {}, measurements};
   arm.options.race.seconds = 0;
   arm.options.search.default_first = false;  // every search begins blind
-  arm.options.run.jobs = 1;                  // runs go beside each other instead
+  arm.options.run.jobs = 1;                  // several runs go on at a time instead
   change(arm.options);
   return arm;
 }

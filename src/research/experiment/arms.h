@@ -16,13 +16,14 @@ struct Arm {
   bool transfers = false;        // begins from a global model of other recordings
 };
 
-// Raised with every change of searches, models or their constants that lets a seed of this arm find
-// something else: runs of another version are not counted with these.
+// Raise it with every change of searches, models or their constants after which a seed of this arm
+// finds something else: runs of another version are not counted with these.
 int version_of(const Arm& arm);
 
 std::vector<Arm> known_arms();
-// NAME-paper is the arm NAME with only what the paper has: no prior, batches that do not grow, no
-// chains that restart from the best measured. The error lists the known names.
+// Finds an arm by its name. NAME-paper is the arm NAME with only what the paper has: no prior, no
+// batches that grow, no chains that restart from the best measured. The error lists the known
+// names.
 Result<Arm> arm_named(const std::string& name);
 Result<std::vector<Arm>> arms_named(const std::vector<std::string>& names);
 

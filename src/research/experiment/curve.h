@@ -1,4 +1,4 @@
-// What a run of a search found, trial by trial: the trials at which its best improved.
+// What a run of a search found: the trials at which its best improved.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ struct Improvement {
 };
 using Curve = std::vector<Improvement>;  // trials do not fall, seconds do
 
-// Trials until a program reached `share` of the speed of one that takes `best` seconds; infinity
-// where none did.
+// The trials until a program reached `share` of the speed of one that takes `best` seconds;
+// infinity if none did.
 double trials_to(const Curve& curve, double best, double share);
-// Seconds of the best program after so many trials; infinity where none worked.
+// The seconds of the best program after this many trials; infinity if none worked.
 double best_after(const Curve& curve, double trials);
 
-// "3:0.00125 17:0.0011": exactly the same curve when read again.
+// "3:0.00125 17:0.0011". When it is read again, it is exactly the same curve.
 std::string text_of(const Curve& curve);
 Result<Curve> parse_curve(const std::string& text);
 

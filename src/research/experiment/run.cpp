@@ -17,7 +17,7 @@
 namespace lathe::experiment {
 namespace {
 
-// Looks on while a replay answers.
+// Passes everything on to a replay, and notes its answers.
 class Watch final : public measure::Measurer {
  public:
   Watch(const recorded::Recording& recording, int measurements_a_trial, double enough)

@@ -1,4 +1,4 @@
-// Runs of a search on a recorded space: no hardware, the same curve for the same seed.
+// Runs of a search on a recorded space. They need no hardware, and equal seeds give equal curves.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@ namespace lathe::experiment {
 
 struct RunOptions {
   int trials = 800;
-  // a run ends at this share of the recording's best speed: nothing after it is asked for
+  // A run ends when it reaches this share of the recording's best speed: nobody asks for more.
   double enough = 1;
-  bool shuffled = false;  // each seed on the recording with its times dealt anew by it
+  bool shuffled = false;  // each seed runs on the recording with its times dealt anew by the seed
   int jobs = 1;           // runs at a time
   std::function<bool()> stop = [] { return false; };
-  // The global model that a seed's run begins from; empty: none. Asked from several threads.
+  // The global model that a seed's run begins from; empty: none. Several threads call it.
   std::function<Result<std::shared_ptr<const model::CostModel>>(std::uint64_t seed)> begin_from;
 };
 
-// Hears of each finished run, one at a time; an error of it ends the others.
+// Hears of each finished run, one at a time. If it returns an error, the others end.
 using Finished = std::function<Status(std::uint64_t seed, const Curve& curve)>;
 
-// One run a seed, on up to `jobs` threads. Which curve a seed gives depends on none of the others.
-// Runs that were stopped are not heard of.
+// Makes one run for each seed, on up to `jobs` threads. The curve of a seed does not depend on the
+// other seeds. Runs that were stopped are not told.
 Status run_seeds(const recorded::Recording& recording, const Arm& arm,
                  const std::vector<std::uint64_t>& seeds, const RunOptions& options,
                  const Finished& finished);
 
-// Whether there is a source of another shape.
+// True if there is a source of another shape.
 bool can_transfer(const recorded::Recording& recording,
                   const std::vector<const recorded::Recording*>& sources);
 
-// f_global for an arm that transfers: trained on `rows` configurations of each source, drawn by the
-// seed. Sources of the recording's own shape are left out.
+// Trains the global model of an arm that transfers on `rows` configurations of each source, which
+// the seed draws. Sources of the recording's own shape are left out.
 Result<std::shared_ptr<const model::CostModel>> global_for(
     const recorded::Recording& recording, const Arm& arm,
     const std::vector<const recorded::Recording*>& sources, int rows, std::uint64_t seed);

@@ -29,7 +29,7 @@ Figure cost_models() {
                                          {"xgb-rank-paper", "random-x2"}};
   std::vector<Claim> of_both = of_xgboost;
   for (const Claim& claim : of_xgboost) of_both.push_back({"treegru-rank-paper", claim.against});
-  // On the other target without TreeGRU, whose runs take hours.
+  // On the other target it goes without TreeGRU, whose runs take hours.
   return {"fig4",
           "Figures 4 and 13: cost models against genetic and random search",
           "both models converge faster than the black-box searches, also than those with two "
@@ -90,8 +90,8 @@ Figure transfer() {
                    {"treegru-rank-transfer-paper", "treegru-rank-paper"}}}}};
 }
 
-// What knobs mean differs from space to space, so that configurations cannot transfer: they begin
-// from nothing everywhere.
+// The meaning of knobs differs from space to space, so that features of configurations cannot
+// transfer: such a search begins from nothing everywhere.
 Figure representations() {
   const Series configuration = {"xgb-rank-configuration-paper", "configuration, no transfer"};
   const Series context = {"xgb-rank-transfer-paper", "flattened loop context"};

@@ -1,6 +1,6 @@
 // The figures of the paper's section 6 that compare searches, as data: on which recorded spaces,
-// with which searches, and what the paper found. Figures 13 to 16 are 4 to 7 on every workload,
-// which is how they are drawn here.
+// with which searches, and what the paper found. The paper's figures 13 to 16 show 4 to 7 on every
+// workload, and so do these.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct Claim {
 struct Setting {
   std::string title;                 // "" where the figure has only one
   std::vector<std::string> targets;  // names of recordings; empty: all of them
-  // what searches that transfer learnt from before; empty: nothing
+  // What searches that transfer have learnt from; empty: nothing.
   std::vector<std::string> sources;
   bool other_target = false;     // the sources are recordings of another target
   bool on_other_target = false;  // the targets are
@@ -40,7 +40,7 @@ struct Figure {
 };
 
 std::vector<Figure> known_figures();
-// One of them, or "all"; the error lists the names.
+// Finds one figure by its name, or all by "all"; the error lists the names.
 Result<std::vector<Figure>> figures_named(const std::string& name);
 
 // The figure that is drawn from records of live runs.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLeastRuns = 5;
 constexpr double kDifference = 0.05;
 
-// How often a value of one is below a value of the other, less how often it is above.
+// How often a value of `a` is below a value of `b`, less how often it is above.
 long balance(const std::vector<double>& a, const std::vector<double>& b) {
   long below = 0;
   for (const double x : a)

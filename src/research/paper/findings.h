@@ -1,5 +1,5 @@
-// Whether a finding of the paper holds here, by a rule that was written before any recording was
-// there.
+// Tells whether a finding of the paper holds here, by a rule that was written before there was any
+// recording.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lathe::paper {
 
-// The rule, for people.
+// The rule in words.
 inline constexpr const char* kRule =
     "On each space the trials to 95 % of the best are compared by a two-sided Mann-Whitney test "
     "over the seeds (a run that does not "
@@ -25,8 +25,8 @@ inline constexpr const char* kRule =
     "decided.";
 
 enum class Outcome { kFewer, kMore, kSame, kUndecided };
-// Of the trials of `arm` next to those of `against`, a value a run, infinity where it did not get
-// there.
+// Compares the trials that the runs of `arm` and those of `against` needed: one value for each run,
+// infinity where it did not get there.
 Outcome compare(const std::vector<double>& arm, const std::vector<double>& against);
 
 enum class Verdict { kHolds, kInPart, kFails, kUndecided };

@@ -65,7 +65,7 @@ class Page {
     say("\nWhether a finding holds is decided by this rule. {}\n", kRule);
   }
 
-  // So that nobody takes for learnt what was known.
+  // Says what is known beforehand, so that nobody takes it for learnt.
   void known_beforehand() {
     say("\n## What was known before the first trial\n\nThe lists of these spaces were chosen by "
         "looking at samples and at whole "

@@ -1,4 +1,4 @@
-// docs/paper.md: pictures, numbers and findings, all of it from the raw rows.
+// Makes docs/paper.md: pictures, numbers and findings, all of them from the raw rows.
 #pragma once
 
 #include <string>

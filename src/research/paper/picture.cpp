@@ -26,7 +26,8 @@ constexpr int kPanelWidth = 420, kPanelHeight = 320, kTitleHeight = 40;
 
 const Stroke& stroke(std::size_t number) { return kStrokes[number % std::size(kStrokes)]; }
 
-// Within gnuplot's double quotes; text is not "enhanced", so nothing else means anything.
+// Puts a text in gnuplot's double quotes. The text is not "enhanced", so that nothing else in it
+// has a meaning.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -44,7 +45,7 @@ std::vector<std::string> labels_of(const Picture& picture) {
   return labels;
 }
 
-// "set xtics": so few that their numbers do not touch.
+// "set xtics", with so few that their numbers do not touch.
 std::string ticks_of(const DrawnPanel& panel) {
   double largest = 0;
   for (const DrawnCurve& curve : panel.curves)
@@ -99,7 +100,7 @@ class Script {
   const Stroke& stroke_of(const std::string& label) const {
     return stroke(static_cast<std::size_t>(std::ranges::find(labels_, label) - labels_.begin()));
   }
-  // Bands first: no curve is under one.
+  // Plots the bands first, so that no curve is under one.
   void plot(std::size_t panel) {
     const auto& curves = picture_.panels[panel].curves;
     text_ += fmt::format("set title {}\nset xrange [0:*]\nset yrange [0:*]\nset xtics {}\n",
@@ -137,7 +138,7 @@ class Script {
   std::string text_;
 };
 
-// What it said, where it failed.
+// Runs gnuplot. If it fails, the error has what it said.
 Status run_gnuplot(const std::string& gnuplot, const std::string& script, const std::string& said) {
   const Finished finished = LATHE_TRY(run_to_end({gnuplot, script}, said));
   if (finished.status == 0) return {};

@@ -27,12 +27,13 @@ struct Picture {
 
 enum class ImageFormat { kSvg, kPng };
 
-// Panels in rows, a last cell for the legend, so that it covers no curve. Labels may hold any text.
+// Puts the panels in rows and the legend in a cell of its own after the last, so that it covers no
+// curve. Labels may hold any text.
 std::string gnuplot_script(const Picture& picture, ImageFormat format, const std::string& output);
 
-// Whether pictures can be drawn; the error says what is missing.
+// Where gnuplot is; the error says what is missing.
 Result<std::string> find_gnuplot();
-// Writes STEM.svg and STEM.png; the error has what gnuplot said.
+// Writes STEM.svg and STEM.png; an error has what gnuplot said.
 Status draw(const Picture& picture, const std::string& gnuplot, const std::string& stem);
 
 }  // namespace lathe::paper

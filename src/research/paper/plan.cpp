@@ -31,7 +31,7 @@ Spaces named(const Spaces& among, const std::vector<std::string>& names) {
   return out;
 }
 
-// What Algorithm 1 is told for this cell.
+// The hash of all options that decide what a search finds in this cell.
 std::string settings_hash(const Cell& cell, const Settings& settings) {
   const tune::Options& o = cell.arm.options;
   const search::Options& e = o.search.exploration;
@@ -107,7 +107,7 @@ class Planner {
         fmt::format("{} needs {}, made with lathe space record", name_of(setting), missing));
     return {};
   }
-  // What a figure does without.
+  // Notes what a figure has to do without.
   void miss(const Setting& setting, const std::vector<std::string>& wanted, const Spaces& among,
             const std::string& what_for) {
     std::vector<std::string> missing;

@@ -1,4 +1,4 @@
-// Which runs the figures want, of the recordings that there are.
+// Tells which runs the figures want, of the recordings that there are.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ struct SpaceFile {
   std::string hash;  // of the file's bytes
   recorded::Recording recording;
 };
-// All *.json.zst of a folder and the folders in it, by path. The error says that there are none.
+// Reads all *.json.zst of a folder and of the folders in it, in order of path. Fails if there are
+// none.
 Result<std::vector<SpaceFile>> spaces_in(const std::string& folder);
 
 struct Settings {
@@ -33,9 +34,9 @@ struct Cell {
   experiment::Arm arm;
   std::string label;
   int seeds = 0;
-  // hash of what else decides the curve: options, sources, versions of search and features
+  // The hash of what else decides the curve: options, sources, versions of search and features.
   std::string settings;
-  // false: what trains its model is not here; rows from elsewhere count all the same
+  // False: the library that trains its model is not here. Rows from elsewhere count all the same.
   bool can_run = true;
 };
 struct Panel {
@@ -43,7 +44,7 @@ struct Panel {
   const SpaceFile* space = nullptr;
   std::vector<Cell> cells;
 };
-// panels of one setting, whose claims are judged over all of them
+// The panels of one setting; its claims are judged over all of them.
 struct Group {
   Setting setting;
   std::vector<Panel> panels;
@@ -54,8 +55,8 @@ struct Plan {
   std::vector<std::string> left_out;  // sentences: what is missing, and what would bring it
   std::string cannot_run;             // why some cells cannot run here; empty: all can
 };
-// Kind of target that most recordings are of, on which figures search; those of others are what is
-// learnt from before.
+// The kind of target that most recordings are of. Figures search on these; recordings of other
+// kinds serve to learn from beforehand.
 std::string usual_target(const std::vector<SpaceFile>& spaces);
 // `spaces` must outlive it.
 Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces,

@@ -29,7 +29,7 @@ std::string line_of(const RunKey& key, const experiment::Curve& curve) {
                      key.trials, key.seed, experiment::text_of(curve));
 }
 
-// One write at the file's end: a kill leaves all of it or a beginning without its newline.
+// Writes once, at the file's end: a kill leaves all of it, or a beginning without its newline.
 Status append(const std::string& path, std::string_view bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   const bool done =
@@ -60,7 +60,7 @@ Result<RawRows> RawRows::open(const std::string& path) {
   return rows;
 }
 
-// Two processes would undo each other's sort().
+// Locks the folder, because two processes would undo each other's sort().
 Status RawRows::lock() {
   const std::string folder = std::filesystem::absolute(path_).parent_path().string();
   const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -77,7 +77,7 @@ Status RawRows::lock() {
       "another lathe paper writes here; wait for its end, or give another folder with -o");
 }
 
-// Nothing is changed before all that stays is known to be ours.
+// Drops a line that was cut short, once everything before it is known to be a file of raw rows.
 Status RawRows::keep_whole_lines() {
   const std::string text = LATHE_TRY(read_file(path_));
   const std::size_t whole = text.rfind('\n') + 1;  // 0 where there is none

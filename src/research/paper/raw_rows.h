@@ -1,5 +1,5 @@
-// The raw rows behind the figures: a finished run a line, so that nothing is run twice, whatever
-// ended the command.
+// The raw rows behind the figures: one line for each finished run, so that nothing is run twice,
+// whatever ended the command.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ struct RunKey {
 
 class RawRows {
  public:
-  // Reads what is there. A last line that a kill cut short is dropped; the error names the line
-  // that is damaged, or says that another process writes in that folder.
+  // Reads the rows that there are and drops a last line that a kill cut short. The error names a
+  // damaged line, or says that another process writes in that folder.
   static Result<RawRows> open(const std::string& path);
 
   const experiment::Curve* find(const RunKey& key) const;
-  // On disk, as a line of its own, when this returns.
+  // Adds a line, which is on disk when this returns.
   Status add(const RunKey& key, const experiment::Curve& curve);
-  // The file anew, in the order of the keys: equal runs leave equal bytes, in whatever order they
-  // ended.
+  // Writes the file anew in the order of the keys, so that equal runs leave equal bytes, in
+  // whatever order they ended.
   Status sort() const;
 
  private:

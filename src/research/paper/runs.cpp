@@ -8,7 +8,7 @@
 namespace lathe::paper {
 namespace {
 
-// A name that a line of the raw rows can hold.
+// Makes of a name one that a line of the raw rows can hold.
 std::string in_a_column(std::string name) {
   std::ranges::replace_if(name, [](char c) { return c == ',' || c == '\n' || c == '\r'; }, '_');
   return name;
@@ -37,7 +37,7 @@ class Work {
     return {};
   }
 
-  // Figures share runs, which count once.
+  // Counts the runs; those that figures share count once.
   void count(const std::vector<Plan>& plans) {
     std::set<RunKey> wanted;
     (void)each(plans, [&](const Plan&, const Cell& cell) {

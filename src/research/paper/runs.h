@@ -17,12 +17,12 @@ using Listener = std::function<void(const Progress&)>;
 
 RunKey key_of(const Cell& cell, const Settings& settings, std::uint64_t seed);
 
-// The curves of a cell that there are, by seed.
+// The curves of a cell that are finished, in order of seed.
 std::vector<experiment::Curve> curves_of(const Cell& cell, const Settings& settings,
                                          const RawRows& rows);
 
-// Ends early, with what is finished kept, where `stop` says so. Up to `jobs` runs at a time; no
-// curve depends on it.
+// Makes the runs that are missing, up to `jobs` at a time, on which no curve depends. Ends early
+// when `stop` returns true; what is finished is kept.
 Status perform(const std::vector<Plan>& plans, const Settings& settings, int jobs, RawRows& rows,
                const Listener& listener, const std::function<bool()>& stop);
 

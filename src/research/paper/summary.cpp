@@ -37,8 +37,8 @@ std::vector<double> trials_to_95(const Cell& cell, const Settings& settings, con
   return trials;
 }
 
-// A seed that is quick to the best ends early: until all are there, those that are say nothing of
-// the others.
+// True if all runs of a cell are there. Seeds that find the best quickly end first, so that the
+// first runs alone would say nothing of the others.
 bool finished(const Cell& cell, const std::vector<double>& runs) {
   return std::ssize(runs) == cell.seeds;
 }

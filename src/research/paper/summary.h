@@ -1,4 +1,4 @@
-// The runs of a figure as what is drawn and written about them.
+// Turns the runs of a figure into what is drawn and written about them.
 #pragma once
 
 #include <limits>
@@ -17,7 +17,7 @@ Picture picture_of(const Plan& plan, const Settings& settings, const RawRows& ro
 struct ArmNumbers {
   std::string space, label;
   int wanted = 0, runs = 0, reached = 0;  // reached: within 5 % of the best
-  // trials until then; infinity: later than the runs lasted
+  // The trials until then; infinity: the runs ended before.
   double low = 0, median = 0, high = 0;
   double share_at_end = 0;  // of the best's speed, in the median
 };

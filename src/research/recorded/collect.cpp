@@ -44,7 +44,7 @@ Trial trial_of(const store::Record& record, std::vector<Failure>& failures) {
   return trial;
 }
 
-// One race of everyone, in random groups.
+// Races every candidate once, in random groups.
 Status race_once(const std::vector<measure::Candidate>& candidates, measure::Measurer& measurer,
                  measure::CacheMode cache, Rng& rng, std::vector<std::vector<double>>& times,
                  const std::function<bool()>& stop) {

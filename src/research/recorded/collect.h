@@ -1,4 +1,4 @@
-// From records of a run that measured every configuration of a space to a recording.
+// Makes a recording of the records of a run that measured every configuration of a space.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,18 @@
 
 namespace lathe::recorded {
 
-// Those records of the run whose times compare with each other: of `recording`'s machine and code
-// generator; one a configuration, in the order of all_configs(). The error says how many
+// The records of the run that are of `recording`'s machine and code generator, so that their times
+// compare: one for each configuration, in the order of all_configs(). The error says how many
 // configurations have none.
 Result<std::vector<store::Record>> records_of(store::Store& store, std::int64_t run,
                                               const Recording& recording);
 
-// The fastest `count` by measured time, fastest first; fewer where fewer worked.
+// The `count` fastest by measured time, the fastest first; fewer if fewer worked.
 std::vector<store::Record> fastest(std::vector<store::Record> records, int count);
 
-// Races them again and again in groups drawn anew, so that a disturbance hits none of them alone;
-// the median over the races of each, infinity where it failed in most. Stops early, with no
-// results, when `stop` says so. `progress` hears the finished share.
+// Races them again and again in groups drawn anew, so that a disturbance hits none of them alone.
+// Returns for each the median over its races; infinity if it failed in most. Stops early without
+// results when `stop` returns true. `progress` hears the finished share.
 Result<std::vector<store::RaceResult>> race_all(const std::vector<store::Record>& records,
                                                 measure::Measurer& measurer,
                                                 measure::CacheMode cache,

@@ -11,7 +11,8 @@ namespace lathe::recorded {
 
 std::string compress(std::string_view bytes);
 
-// kDataLoss where `bytes` are no such frame, cut short, damaged, or become more than `most`.
+// Fails with kDataLoss if `bytes` are no such frame, are cut short or damaged, or become more than
+// `most` bytes.
 Result<std::string> decompress(std::string_view bytes, std::size_t most);
 
 }  // namespace lathe::recorded

@@ -1,4 +1,5 @@
-// How hard a recorded space is: what random search needs, worked out, not simulated.
+// Tells how hard a recorded space is, by what random search needs there. That is computed, not
+// simulated.
 #pragma once
 
 #include "research/recorded/recording.h"
@@ -7,8 +8,8 @@ namespace lathe::recorded {
 
 struct Difficulty {
   int configs = 0, worked = 0, raced = 0;
-  int within_5 = 0, within_1 = 0;  // configurations within so many percent of the best
-  // median of random search without repetition to the first of those
+  int within_5 = 0, within_1 = 0;  // configurations within 5 % and 1 % of the best
+  // The trials after which random search without repetition has found one of them, in the median.
   int random_trials_95 = 0, random_trials_99 = 0;
   // The analytic default, which is known before anything is measured: its speed as a share of the
   // best (0: it failed), and its place among all, the fastest being 1.

@@ -5,7 +5,7 @@
 namespace lathe::recorded {
 namespace {
 
-// A build that failed is told apart from a run that did.
+// Tells a build that failed from a run that did.
 const char* failure_name(const std::string& kind) {
   const ErrorKind known = error_kind_from_name(kind);
   return known == ErrorKind::kBuild || known == ErrorKind::kUnsupported ? "CompilationFailedConfig"
@@ -23,7 +23,7 @@ Json kernel_tuner_cache(const Recording& recording) {
     params[knob.name] = knob.values;
     if (!knob.labels.empty()) labels[knob.name] = knob.labels;
   }
-  // Built beside the object, which would look each new key up among all before it.
+  // It is filled directly, because Json would look up each new key among all before it.
   auto& entries = cache.get_ref<Json::object_t&>();
   std::vector<std::int64_t> values;
   for (std::size_t i = 0; i < recording.configs().size(); ++i) {

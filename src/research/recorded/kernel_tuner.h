@@ -6,8 +6,8 @@
 
 namespace lathe::recorded {
 
-// Its cache file: times in milliseconds. Structural choices are numbers, since most of its
-// strategies reckon with values; what they mean is in "labels".
+// Writes Kernel Tuner's cache file, with times in milliseconds. Structural choices are numbers,
+// because most of its strategies compute with values; "labels" says what they mean.
 Json kernel_tuner_cache(const Recording& recording);
 
 }  // namespace lathe::recorded

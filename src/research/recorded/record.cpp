@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kRaced = 200;  // the fastest, whose order matters
 
-// Random search, to the end of the space.
+// The options of a random search to the end of the space.
 tune::Options everything(const Recording& recording, int jobs) {
   tune::Options options;
   options.run.trials = static_cast<int>(space::all_configs(*recording.space).size());
@@ -23,7 +23,7 @@ tune::Options everything(const Recording& recording, int jobs) {
   return replay_options(recording, options);
 }
 
-// Their medians are durable before this returns; what was raced before is not raced again.
+// Their medians are durable when this returns; what was raced before is not raced again.
 Status race_fastest(const std::vector<store::Record>& records, const RecordMeans& means,
                     const std::function<void(double)>& progress,
                     const std::function<bool()>& stop) {

@@ -13,13 +13,13 @@ namespace lathe::recorded {
 struct RecordMeans {
   measure::Measurer& measurer;  // of the space's program, on the recording's machine and target
   measure::CacheMode cache = measure::CacheMode::kWarm;  // what Recording::cache_mode names
-  // every trial is durable here: the same recording goes on
+  // Every trial is durable here, so that the same recording can go on later.
   store::Store& store;
   int jobs = 2;
 };
 
-// Fills `recording`, which has all but trials and failures: every configuration is measured, the
-// fastest are raced again. Where the summary says that it was interrupted, there are no trials yet.
+// Fills `recording`, which has all but trials and failures: measures every configuration and races
+// the fastest again. If the summary says that it was interrupted, there are no trials yet.
 Result<tune::Summary> record(Recording& recording, const RecordMeans& means,
                              const tune::Listener& listener, const std::function<bool()>& stop);
 

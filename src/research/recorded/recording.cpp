@@ -10,7 +10,7 @@
 namespace lathe::recorded {
 namespace {
 
-// From the races' scale to the recording's. 1 where nothing was raced.
+// The factor from the races' times to the recording's; 1 if nothing was raced.
 double race_scale(const std::vector<Trial>& trials) {
   std::vector<double> ratios;
   for (const Trial& trial : trials)

@@ -1,5 +1,6 @@
-// A space measured whole: every configuration's time, with the machine and the programs it came
-// from. Any search can then run on it without hardware, again and again, and its best is known.
+// A space that was measured whole: the time of every configuration, with the machine and the
+// programs that it came from. Any search can then run on it without hardware, again and again, and
+// its best is known.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 namespace lathe::recorded {
 
 struct Trial {
-  // of its visits in the recording; infinity: it failed
+  // The time of its visits in the recording; infinity: it failed.
   double seconds = std::numeric_limits<double>::infinity();
   double raced_seconds = 0;    // median of the races afterwards; 0: not raced
   double spread = 0;           // what `seconds` was measured to within, relative
@@ -41,20 +42,21 @@ class Recording {
   double peak_flops = 0;  // of the machine, on the target's threads
   std::vector<Failure> failures;
 
-  // All valid configurations, and what became of each.
+  // All valid configurations; trials() has what became of each.
   const std::vector<space::Config>& configs() const { return configs_; }
   const std::vector<Trial>& trials() const { return trials_; }
   std::optional<std::size_t> find(const space::Config& config) const;
 
-  // The time to believe; infinity where it failed. Races are another hour than the recording: their
-  // medians are brought to its scale, by the median ratio of both among those raced. Nothing counts
-  // as faster than the fastest that was raced.
+  // The time to believe; infinity if it failed. Races take place at another hour than the
+  // recording, so their medians are brought to its scale by the median ratio of the two among those
+  // that were raced. Nothing counts as faster than the fastest that was raced.
   double seconds(std::size_t config) const { return believed_[config]; }
   double best_seconds() const { return best_; }
 
-  // One trial a configuration of `space`, in the order of all_configs().
+  // Takes one trial for each configuration of `space`, in the order of all_configs().
   Status set_trials(std::vector<Trial> trials);
-  // The same with times and failures dealt to the configurations anew: nothing is left to learn.
+  // The same, but with times and failures dealt to the configurations anew, so that nothing is left
+  // to learn.
   Recording shuffled(std::uint64_t seed) const;
 
  private:
@@ -67,9 +69,9 @@ class Recording {
   std::unordered_map<space::Config, std::size_t, space::ConfigHash> places_;
 };
 
-// As a file: JSON in a Zstandard frame, with a version and a checksum. Loading needs neither
-// hardware nor LLVM. The error's place is the path; it says whether this is no recording, one of
-// another version, damaged, or one whose programs cannot be built any more.
+// The file is JSON in a Zstandard frame, with a version and a checksum. Loading needs neither
+// hardware nor LLVM. The error's place is the path; it says whether the file is no recording, one
+// of another version, a damaged one, or one whose programs cannot be built any more.
 Status save(const Recording& recording, const std::string& path);
 Result<Recording> load(const std::string& path);
 

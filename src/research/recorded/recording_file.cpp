@@ -1,4 +1,4 @@
-// The recording's JSON. Times have six digits: more than they were measured to.
+// The recording's JSON. Times have six digits, which is more than they were measured to.
 #include <cmath>
 #include <cstdlib>
 
@@ -59,7 +59,7 @@ Result<Fingerprint> machine_from(const Json& json) {
                                     .cores = static_cast<int>(LATHE_TRY(number("cores")))}};
 }
 
-// Columns, each with an entry a configuration: they compress better than rows.
+// Writes columns, each with an entry for each configuration: they compress better than rows.
 Json trials_json(const std::vector<Trial>& trials) {
   Json seconds = Json::array(), spread = Json::array(), raced = Json::array(),
        dropped = Json::array(), failure = Json::array();
@@ -77,7 +77,7 @@ Json trials_json(const std::vector<Trial>& trials) {
           {"failure", std::move(failure)}};
 }
 
-// null is infinity, in times alone.
+// Reads a column of times, in which null is infinity.
 Result<std::vector<double>> column(const Json& json, const char* name) {
   std::vector<double> out;
   for (const Json& value : LATHE_TRY(json_array(json, name))) {
@@ -163,7 +163,7 @@ Result<Recording> load(const std::string& path) {
   if (recording) return recording;
   Error& error = recording.error();
   error.place = path;
-  // nobody wrote it by hand
+  // Nobody wrote it by hand.
   if (error.kind == ErrorKind::kInvalidArgument) error.kind = ErrorKind::kDataLoss;
   return recording;
 }

@@ -5,7 +5,7 @@
 namespace lathe::recorded {
 namespace {
 
-// Times from which the recorded spread is found again (learn/spread.h).
+// Makes up times from which learn::spread_of() finds the recorded spread again.
 std::vector<measure::Visit> visits_of(double seconds, double spread) {
   return {{.seconds = {seconds * (1 - spread), seconds, seconds * (1 + spread)}}};
 }

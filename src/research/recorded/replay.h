@@ -1,4 +1,4 @@
-// Measurements looked up instead of made.
+// Measurements that are looked up instead of made.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,13 @@
 
 namespace lathe::recorded {
 
-// Answers in the order asked, at once, with what the recording believes of each configuration.
-// Refuses candidates whose configuration it does not have. `recording` must outlive it.
+// Makes a measurer that answers at once, in the order of the candidates, with what the recording
+// believes of each configuration. It refuses candidates whose configuration the recording does not
+// have. `recording` must outlive it.
 std::unique_ptr<measure::Measurer> make_replay(const Recording& recording);
 
-// `options` for a search on a recording: code generator, cache and flavour are its own.
+// Makes `options` fit a search on a recording: code generator, cache and flavour are the
+// recording's.
 tune::Options replay_options(const Recording& recording, tune::Options options);
 
 }  // namespace lathe::recorded

@@ -1,4 +1,4 @@
-// Recordings as records to learn from: transfer between recorded spaces.
+// Turns recordings into rows to learn from, for transfer between recorded spaces.
 #pragma once
 
 #include "research/recorded/recording.h"
@@ -6,9 +6,9 @@
 
 namespace lathe::recorded {
 
-// Appends `rows` configurations at random, or all where there are fewer. `features` as in
-// feature::known_kinds(); those of configurations mean another thing in every space and are
-// refused.
+// Appends `rows` configurations, drawn at random, or all if there are fewer. `features` is one of
+// feature::known_kinds(). Features of configurations are refused, because they mean another thing
+// in every space.
 Status add_rows(const Recording& recording, const std::string& features, int rows,
                 std::uint64_t seed, learn::History& history);
 

@@ -23,7 +23,7 @@ class Module {
   const lathe_module& table() const { return *table_; }
 
  private:
-  int file_;  // kept open: the loader knows libraries by name, and the name contains this number
+  int file_;  // stays open: the loader knows libraries by name, and the name contains this number
   void* library_;
   const lathe_module* table_;
 };

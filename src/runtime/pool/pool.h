@@ -23,7 +23,7 @@ struct Options {
   int threads = 1;  // the caller included
   // Thread t is pinned to cpus[t]; null: none is. The caller pins itself.
   const int* cpus = nullptr;
-  // Workers spin for so long before they sleep, but not where there are more threads than
+  // How long workers spin before they sleep. They do not spin where there are more threads than
   // processors.
   std::int64_t spin_ns = 50'000;
 };

@@ -1,4 +1,4 @@
-// Tells the time, and by a fixed piece of work how fast the machine is right now.
+// Tells the time, and how fast the machine is right now, by a fixed piece of work.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@ namespace lathe::runner {
 
 double now_seconds();  // monotonic
 
-// How much of a stretch of time the threads of this process did not get, because the scheduler gave
-// their processors to others. A lone thread that waits for nothing lost the time by which the clock
-// exceeds its processor time. Several threads wait for each other; for them the system tells how
-// long each was ready to run and did not.
+// Tells how much of a stretch of time the threads of this process did not get, because the
+// scheduler gave their processors to others. A lone thread that waits for nothing lost the time by
+// which the clock exceeds its processor time. Several threads wait for each other; for them the
+// system tells how long each was ready to run but did not.
 class LostTime {
  public:
   // Watches the threads that exist now; `threads` of them are at work.
@@ -20,7 +20,7 @@ class LostTime {
   void start();
   // Seconds lost since start() by the thread that lost most; `wall` seconds have passed.
   double since(double wall) const;
-  // False for what interrupts take all the time.
+  // False for a loss as small as interrupts always cause.
   static bool matters(double lost, double wall) { return lost > 2e-6 + 0.02 * wall; }
 
  private:

@@ -42,7 +42,7 @@ class GuardedBuffer {
   std::byte* map_ = nullptr;   // guard page, capacity, guard page
   std::int64_t capacity_ = 0;  // a multiple of the page size
   std::byte* data_ = nullptr;
-  // The first with access; earlier pages of the capacity have none
+  // The first page with access; earlier pages of the capacity have none.
   std::byte* first_page_ = nullptr;
   std::int64_t bytes_ = 0;
   bool scratch_ = false;

@@ -89,8 +89,8 @@ struct Visit {
 };
 struct Visited {
   std::vector<double> seconds;  // of one call; one entry for each sample
-  // Samples that the scheduler disturbed, without the time that was lost: they do not count. To
-  // replace them, sampling goes on for up to some times `min_seconds`.
+  // Samples that the scheduler disturbed, without the time that was lost. They do not count. To
+  // replace them, sampling goes on for a few times `min_seconds` at most.
   std::vector<double> disturbed;
   int calls = 1;  // calls in a sample
   double sentinel_before = 0, sentinel_after = 0;

@@ -20,11 +20,11 @@ namespace lathe::runner {
 namespace {
 
 constexpr std::size_t kMostSamples = 10'000;
-// Where samples are disturbed, a visit lasts at most so many times as long as was asked for.
+// Where samples are disturbed, a visit lasts at most this many times as long as was asked for.
 constexpr double kPatience = 4;
-// Seconds: page tables and branches are learnt in a small part of such a call.
+// In seconds. Page tables and branches are learnt in a small part of such a call.
 constexpr double kLongCall = 0.005;
-// At most, roughly: the first call touches pages that nobody has touched.
+// The first call is at most about this many times slower, because nobody has touched its pages.
 constexpr double kFirstCallIsSlower = 2;
 
 Status read_doubles(int file, std::int64_t& offset, std::vector<double>& values) {
@@ -221,7 +221,7 @@ Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
   return {(disturbed ? wall - lost : wall) / calls, disturbed};
 }
 
-// Returns how many calls a sample takes.
+// Runs the candidate until it is warm. Returns how many calls a sample takes.
 int Server::warm_up(Candidate& candidate, const Visit& request) {
   const double least = request.min_sample_seconds;
   if (!request.cold && candidate.call_seconds >= std::max(kLongCall, least)) {

@@ -1,4 +1,4 @@
-// Values to bytes and back, for messages between processes of one machine. A reader of
+// Turns values into bytes and back, for messages between processes of one machine. A reader of
 // damaged bytes yields zeros, and tells at the end that they were damaged.
 #pragma once
 

@@ -82,8 +82,8 @@ class Evaluation {
     return {};
   }
 
-  // Rows after the first `local` whose program is not among those: a program that was measured
-  // twice must not be judged by what taught it.
+  // Rows after the first `local` whose program is not among those. A program that was measured
+  // twice must not both teach and be judged.
   std::vector<int> unseen(std::span<const int> rows, std::size_t local) const {
     std::unordered_set<std::uint64_t> known;
     for (const int row : rows.first(local))

@@ -22,11 +22,11 @@ using ModelMaker =
 inline constexpr double kJudgedApart = 0.05;
 
 struct EvaluationOptions {
-  // So many random rows of the judged group teach the local model, but three quarters of them at
-  // most; the others are judged.
+  // This many random rows of the judged group teach the local model, but three quarters of the
+  // group at most; the others are judged.
   int train_rows = 512;
-  // Shapes (history.h) that are held out; a global model learns from the others. Empty: each group
-  // is judged by itself.
+  // Shapes (see shape_of() in history.h) that are held out; a global model learns from the others.
+  // Empty: each group is judged by itself.
   std::vector<std::string> held_out;
   // Holds out each shape in turn.
   bool in_turn = false;
@@ -42,7 +42,8 @@ struct Judged {
   model::Quality quality;
 };
 
-// One entry for each group with rows to tell apart. The error tells what is missing.
+// Returns one entry for each group with rows that can be told apart. The error tells what is
+// missing.
 Result<std::vector<Judged>> evaluate(const History& history, const ModelMaker& make,
                                      const EvaluationOptions& options);
 

@@ -39,7 +39,7 @@ bool Featurizer::append(const store::Record& record, std::vector<float>& out) {
 }
 
 int configuration_rows(const std::vector<Json>& configs, std::vector<float>& out) {
-  // Of each knob; a knob without labels is a size
+  // The labels of each knob; a knob without labels is a size.
   std::map<std::string, std::set<std::string>> labels;
   for (const Json& config : configs)
     for (const auto& [name, value] : config.items()) {

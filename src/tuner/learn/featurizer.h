@@ -12,9 +12,9 @@
 
 namespace lathe::learn {
 
-// Keeps the naive nests of the workloads that it met. Its rows are those of feature::Extractor,
-// except for the work of copies: there a sketch's open sizes, which Extractor uses, bound some
-// loops a little higher.
+// Keeps the naive nests of the workloads that it met. Its rows are those of feature::Extractor but
+// for the work of copies: Extractor knows a sketch's open sizes, which bound some loops a little
+// higher.
 class Featurizer {
  public:
   explicit Featurizer(feature::Kind kind) : kind_(kind) {}

@@ -10,8 +10,8 @@
 
 namespace lathe::learn {
 
-// The targets between which a global model carries over: instruction set and width of vectors.
-// `target` must be resolved.
+// Names the targets between which a global model carries over: those of one instruction set and
+// width of vectors. `target` must be resolved.
 std::string target_class(const Target& target);
 
 struct GlobalOptions {
@@ -22,8 +22,8 @@ struct GlobalOptions {
 // Needs at least two records of one workload that succeeded; the error tells what is missing.
 Result<model::GlobalModel> train_global(const History& history, const GlobalOptions& options);
 
-// Four batches: a model of fewer records ranks hardly better than the analytic one (not tuned
-// further).
+// Four batches. A model of fewer records ranks hardly better than the analytic one; the number was
+// not tuned further.
 inline constexpr int kLeastRecords = 256;
 
 // The model that tuning begins with where nobody named one. It is trained on what the store has of

@@ -5,8 +5,8 @@
 
 namespace lathe::learn {
 
-// The spread relative to the record's time: the median deviation of its visits from each other or,
-// of a single visit, of the times within it. 0 where that is unknown.
+// The spread relative to the record's time: how far its visits lie apart in the median or, with a
+// single visit, how far the times within it do. 0: not known.
 double spread_of(const store::Record& record);
 
 }  // namespace lathe::learn

@@ -10,7 +10,7 @@
 namespace lathe::measure {
 namespace {
 
-// So many candidates are built before measuring starts, where both may not overlap.
+// This many candidates are built before measuring starts, where the two may not overlap.
 constexpr std::size_t kBurst = 16;
 constexpr double kLongestBurst = 2;  // seconds
 constexpr int kSamples = 64;         // of a visit, roughly: every one is stored
@@ -161,7 +161,7 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
 
 // New candidates go first. Later visits are drawn at random among the candidates whose last visit
 // is some visits ago, so that each is measured in several states of the machine. Results need not
-// wait until the last slow program was visited once.
+// wait until the last slow program has been visited once.
 
 void Batch::measure_next() {
   const bool silent = seconds_since(last_report_) > kSilence;

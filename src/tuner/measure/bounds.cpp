@@ -16,7 +16,8 @@ using ir::UnaryOp;
 using namespace f64;
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
-// On bounds that are compared, so that equality counts as beyond
+// Bounds are widened by this factor before they are compared, so that a number exactly at its bound
+// counts as beyond it.
 constexpr double kMargin = 1 + 1e-6;
 
 Expr nothing() { return number(0); }
@@ -32,7 +33,7 @@ Expr rounding(const Expr& x, Dtype dtype, double units = 1) {
   return where(at_most(size(x), number(interp::largest_of(dtype))), error, beyond);
 }
 
-// How many integers lie within `bound` of x, which is `gap` away from the nearest.
+// How many steps lie within `bound` of x, whose distance to the nearest is `gap`.
 Expr steps(const Expr& bound, Expr gap) {
   return larger(nothing(), apply(UnaryOp::kCeil, minus(times(bound, kMargin), std::move(gap))));
 }

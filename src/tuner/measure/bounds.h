@@ -2,8 +2,8 @@
 // compiler/interp/scalar.h, so that a compiled program computes for every element what the
 // evaluator computes for one.
 //
-// Everything is f64 and tells how far a program may be off; there is no expression where it is
-// exact. The bound of an operand is written once, so that bounds grow no faster than their
+// A bound is an expression in f64 that tells how far a program may be off; where it is exact, there
+// is none. The bound of an operand is written once, so that bounds grow no faster than their
 // expressions: where scalar.h looks at both sides of x, this takes the side on which the function
 // moves further. NaN and infinity mean that nothing is known.
 #pragma once
@@ -30,7 +30,7 @@ class Bounds {
   // True if rounding may turn a condition or move a step in the expressions so far.
   bool jumps() const { return jumps_; }
 
-  // The bound of an integer that an error may wrap around: then anything is possible.
+  // The bound of an integer. Where the error may wrap it around, anything is possible.
   static ir::Expr wrapped(const ir::Expr& value, const ir::Expr& bound, Dtype dtype);
 
  private:

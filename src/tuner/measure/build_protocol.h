@@ -49,8 +49,8 @@ struct BuiltPeak {
   Built built;
   double flops = 0;  // of one call
 };
-// kBuildStream: builds a kernel that reads and writes so many bytes, rounded to vectors, on all of
-// the target's threads. Reply: kBuilt.
+// kBuildStream: builds a kernel that reads and writes this many bytes, rounded up to vectors, on
+// all of the target's threads. Reply: kBuilt.
 struct BuildStream {
   std::int64_t read = 0, written = 0;
 };

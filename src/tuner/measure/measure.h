@@ -89,7 +89,7 @@ struct RaceOptions {
   // Limit for the whole race, in seconds; 0: none. A candidate that is not built after half of it
   // takes no part.
   double limit = 0;
-  // The fastest that this machine was seen; 0: as fast as it is during the race.
+  // The fastest that this machine has been seen; 0: it counts as fast as it is during the race.
   Speed known;
   std::function<bool()> stop;  // ends the race at once, with what is known
 };
@@ -113,11 +113,11 @@ struct Options {
   int jobs = 2;
   CacheMode cache = CacheMode::kWarm;
   double min_seconds = 0.008;  // timed in each visit
-  // Visits of a candidate at most, spread over the batch; repeated ones are extra. 0: candidates
-  // run once and are checked, but not timed.
+  // The most visits that a candidate gets, spread over the batch; repeated ones are extra. 0:
+  // candidates run once and are checked, but not timed.
   int visits = 3;
-  double drop_factor = 3;      // a candidate slower than so many times the best is dropped early
-  double enough_factor = 1.5;  // beyond so many times the best, one undisturbed visit is enough
+  double drop_factor = 3;      // a candidate slower than this many times the best is dropped early
+  double enough_factor = 1.5;  // beyond this many times the best, one undisturbed visit is enough
   double sentinel_tolerance = 0.03;  // a visit whose sentinel drifts further is repeated
   // To build a candidate, or to load and check it; a visit has its own time beyond this.
   double timeout_seconds = 5;
@@ -138,7 +138,7 @@ struct Options {
 class Measurer {
  public:
   virtual ~Measurer() = default;
-  // Whose times it tells: those of other machines do not compare with them.
+  // The machine whose times it tells; those of other machines do not compare with them.
   virtual Fingerprint machine() const = 0;
   virtual Status measure(std::vector<Candidate> batch, double best_seconds,
                          const std::function<void(Outcome)>& done,
@@ -148,12 +148,11 @@ class Measurer {
   // others.
   virtual Result<RaceOutcome> race(const std::vector<Candidate>& candidates,
                                    const RaceOptions& options) = 0;
-  // Machine's peak of fused multiply-adds in f32, FLOP/s, for the target's threads, as
-  // it is now.
+  // The machine's peak as it is now: fused multiply-adds in f32 on the target's threads, in FLOP/s.
   virtual Result<double> peak_flops() = 0;
-  // Bytes a second that the machine moves on the target's threads when it only reads as
-  // much as the workload's inputs and writes as much as its outputs, once each; warm or cold as the
-  // options say, as it is now. 0: not known.
+  // The bytes a second that the machine moves now on the target's threads, when it only reads as
+  // much as the workload's inputs and writes as much as its outputs, once each. Caches are warm or
+  // cold as the options say. 0: not known.
   virtual Result<double> bandwidth() { return 0.0; }
 };
 

@@ -9,9 +9,9 @@ namespace {
 
 constexpr double kLimitSeconds = 60;
 constexpr double kSampleSeconds = 50e-6;
-// In bytes, of each direction; more would measure the same memory.
+// In bytes, for each direction. A larger kernel would measure the same memory.
 constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;
-// In bytes, of all runs, unless that means too few or too many runs.
+// In bytes, for all runs together, unless that makes too few or too many of them.
 constexpr double kStreamedBytes = 2e9;
 
 // The seconds of the fastest of `repeats` runs.
@@ -29,7 +29,7 @@ Result<double> fastest_run(Session& session, const Built& kernel, const runner::
   return fastest;
 }
 
-// A file in memory, of the size that the kernel's tensors take there.
+// Makes a file in memory that is large enough for the kernel's tensors.
 Result<runner::Fd> file_for(const std::vector<tensor::Border>& borders) {
   return runner::make_memory_file("lathe-tensors", runner::file_offsets(borders).back());
 }

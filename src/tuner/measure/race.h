@@ -8,9 +8,9 @@
 
 namespace lathe::measure {
 
-// For each candidate, if there is time for them.
+// Each candidate gets this many rounds, if there is time for them.
 inline constexpr std::size_t kFewestRounds = 5;
-inline constexpr std::size_t kFewestQuiet = 3;  // so many undisturbed laps make a race undisturbed
+inline constexpr std::size_t kFewestQuiet = 3;  // undisturbed laps that make a race undisturbed
 
 // One candidate in one round.
 struct Lap {
@@ -27,10 +27,10 @@ class Track {
   void leave_out(std::size_t racer) { absent_[racer] = true; }
   bool runs(std::size_t racer) const { return !failed_[racer] && !absent_[racer]; }
 
-  // `known`, or faster if these laps saw that.
+  // `known`, or what these laps saw where that is faster.
   Speed fastest(const Speed& known) const;
-  // True if every racer that runs has so many laps; `only_quiet` counts the quiet ones, on a
-  // machine that is known to be so fast.
+  // True if every racer that runs has this many laps. With `only_quiet` only those count in which
+  // the machine was nearly as fast as `known`.
   bool all_have(std::size_t laps, bool only_quiet, const Speed& known) const;
   bool winner_is_clear(const Speed& known) const;
   // True if more laps would hardly move the medians of those that may still win.

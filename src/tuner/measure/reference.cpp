@@ -149,8 +149,8 @@ class ReferenceWriter {
                            stage.body->dtype);
   }
 
-  // In another order a product may leave the range of its type on the way: below it, and later
-  // factors magnify the loss; or above it, and nothing is known.
+  // In another order a product may leave the range of its type on the way. Below the range, later
+  // factors magnify the loss; above it, nothing is known.
   Expr product_bound(const te::Stage& stage) {
     const Dtype dtype = stage.body->dtype;
     const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step,

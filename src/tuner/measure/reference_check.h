@@ -1,4 +1,5 @@
-// Checks a reference against the expression: the same compiler made it whose candidates it judges.
+// Checks a reference against the expression, because the compiler that made it also makes the
+// candidates that it judges.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,8 @@ std::vector<std::int64_t> elements_to_check(const std::vector<std::int64_t>& sha
 
 // Computes those elements of every output with the expression evaluator, at full size and on the
 // same inputs, and compares. After 30 million terms it stops at kCheckedElements; after 400 million
-// (some 20 seconds) it stops anyway. So if each of 256 elements sums more than 1.5 million terms it
-// sees fewer, and of an element with more than 400 million terms nothing. Returns nothing if they
-// agree.
+// (some 20 seconds) it stops anyway. So it checks fewer elements where each of 256 sums more than
+// 1.5 million terms, and none where one sums more than 400 million. Returns nothing if they agree.
 std::optional<Disagreement> check_reference(const te::Program& program,
                                             const std::vector<std::vector<double>>& inputs,
                                             const Reference& reference, std::uint64_t seed);

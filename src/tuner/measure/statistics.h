@@ -20,7 +20,7 @@ class SentinelGate {
   bool disturbed(double seconds);
   // 0 until anything was seen.
   double normal() const;
-  // The least that normal() ever was, since it means something; 0 until then.
+  // The least that normal() has been since it knew enough times; 0 until then.
   double fastest() const { return fastest_; }
 
  private:

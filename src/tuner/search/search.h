@@ -35,8 +35,9 @@ struct Options {
   int steps = 500;        // most steps of a round
   double epsilon = 0.05;  // share of a batch that is chosen at random
   double lambda = 2;      // a batch is chosen from the best lambda * batch candidates
-  double alpha = 0.5;     // weight of diversity in equation 3, in units of the scores' spread
-  // At the start of a round, in units of the scores' spread; it falls linearly to 0 over the round.
+  double alpha = 0.5;     // weight of diversity in equation 3, in units of the scores' deviation
+  // At the start of a round, in units of the scores' deviation; it falls linearly to 0 over the
+  // round.
   double temperature = 1.0;
   // A round ends after this many steps in which no candidate entered the top set.
   int patience = 50;

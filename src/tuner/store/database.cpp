@@ -20,7 +20,7 @@ Status make_folder(const std::string& path) {
     return fail(ErrorKind::kInvalidArgument, "the database has no name; give a file with --db");
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code code;
-  // Only the user's data folder is ours to make; another that is not there was most likely
+  // Only the user's data folder is ours to make. Another folder that is not there was most likely
   // mistyped.
   if (path == path_in_data_folder()) std::filesystem::create_directories(folder, code);
   if (code)
@@ -46,7 +46,8 @@ std::pair<std::uint64_t, std::uint64_t> file_number(const std::string& path) {
   return {status.st_dev, status.st_ino};
 }
 
-// One of the database's files can grow no further: SQLite does not always keep the system's reason.
+// True if one of the database's files can grow no further. SQLite does not always keep the system's
+// reason.
 bool near_size_limit(const std::string& path) {
   constexpr std::uintmax_t kNear = 64 << 10;  // that is written at once
   rlimit limit{};

@@ -19,7 +19,7 @@ class Statement;
 
 class Database {
  public:
-  // Creates the file if there is none, and the user's data folder. A file nobody may write is
+  // Creates the file if there is none, and the user's data folder. A file that nobody may write is
   // opened for reading.
   static Result<Database> open(const std::string& path, double busy_seconds);
 
@@ -27,16 +27,17 @@ class Database {
   Result<Statement> prepare(std::string_view sql);
   Result<std::int64_t> integer(std::string_view sql);  // first column of the first row
   std::int64_t last_id() const;
-  // Whether the whole file is sound. Reads all of it.
+  // Reads the whole file and fails if it is damaged.
   Status check();
   // What the last failure means for the user. `code` is SQLite's extended result code.
   std::unexpected<Error> error(int code) const;
   const std::string& path() const { return path_; }
-  // The file that was opened is not there under its name any more: removed, or replaced by another.
+  // True if the file that was opened is no longer there under its name, because it was removed or
+  // replaced by another.
   bool gone() const;
-  // Of the file, whatever path leads to it; empty: in memory.
+  // A name that is the same whatever path leads to the file; empty: it is in memory.
   std::string file_name() const;
-  // All that it holds, in a new file.
+  // Copies all that it holds to a new file.
   Status copy_to(const std::string& path);
 
  private:
@@ -46,7 +47,7 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
   std::string path_;
   double busy_seconds_ = 0;
-  // device and number of the file; zeros: in memory
+  // The device and number of the file; zeros: it is in memory.
   std::pair<std::uint64_t, std::uint64_t> file_;
 
   Status connect(bool immutable);
@@ -86,7 +87,7 @@ class Statement {
   friend class Database;
 };
 
-// BEGIN IMMEDIATE ... COMMIT; rolls back unless committed.
+// BEGIN IMMEDIATE ... COMMIT. It rolls back unless it was committed.
 class Transaction {
  public:
   static Result<Transaction> begin(Database& database);

@@ -15,7 +15,7 @@ auto& member_of(Owner& owner, T Holder::* member) {
   else return owner.*member;
 }
 
-// use(value) with the owner's value of the field.
+// Calls use(value) with the owner's value of the field.
 template <class AField, class Owner, class Use>
 auto with_value(const AField& field, Owner& owner, Use use) {
   return std::visit([&](auto member) { return use(member_of(owner, member)); }, field.member);
@@ -31,7 +31,7 @@ inline bool is_of_race(const RecordField& field) {
   return std::visit([](auto member) { return is_of_race(member); }, field.member);
 }
 
-// "a, b, c" of what `text` makes of each field.
+// What `text` makes of each field, as "a, b, c".
 template <class Fields, class Text>
 std::string listed(const Fields& fields, const char* separator, const Text& text) {
   std::string all;

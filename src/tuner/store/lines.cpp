@@ -1,4 +1,4 @@
-// JSON lines in and out: a line a trial with the run it belongs to.
+// JSON lines in and out: a line for each trial, with the run that it belongs to.
 #include <array>
 #include <bit>
 #include <istream>
@@ -41,8 +41,8 @@ Result<Existing> existing_of(Store& store, const Run& wanted) {
   return existing;
 }
 
-// Where the same command ran on two machines, both have a trial of this index: the second goes
-// after the last.
+// Where the same command ran on two machines, both have a trial of this index. The one that comes
+// second goes after the last.
 void place(Record& record, Existing& existing) {
   record.run = existing.run;
   if (existing.indices.contains(record.index)) record.index = *existing.indices.rbegin() + 1;
@@ -55,7 +55,8 @@ Result<std::pair<Run, Record>> read_line(const std::string& line, const CheckTri
   return trial;
 }
 
-// The next line, without its end. False after the last one. What has no lines ends here, too.
+// Reads the next line, without its end. Returns false after the last one. A file without lines ends
+// here, too.
 Result<bool> next_line(std::istream& lines, std::string& line) {
   std::array<char, 1 << 14> part;
   line.clear();

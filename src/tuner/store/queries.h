@@ -1,4 +1,4 @@
-// From a Query to SQL. Internal to this room.
+// Turns a Query into SQL. Internal to this room.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct Where {
 
 Where where_of(const Query& query);
 void bind(Statement& statement, const Where& where);
-// The fastest of those: with workload, target and cache mode (and cpu) given, the first row of an
-// index.
+// Selects the fastest of those. With workload, target and cache mode (and cpu) given, it is the
+// first row of an index.
 std::string best_sql(const Where& where);
 
 }  // namespace lathe::store

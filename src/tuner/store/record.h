@@ -1,5 +1,5 @@
 // A trial's record, its run, and the lists of their fields. The lists alone tell the tables, the
-// SQL and the JSON lines which fields there are: who adds one adds a member and its entry here.
+// SQL and the JSON lines which fields there are: to add one, add a member and its entry here.
 #pragma once
 
 #include <array>
@@ -18,21 +18,21 @@ struct Visit {
   int visit = 0;                // number of the visit
   std::vector<double> seconds;  // raw times of a run, each
   double sentinel_seconds = 0;  // of the sentinel kernel beside it
-  // of runs that the scheduler disturbed, without the time lost; they do not count
+  // Calls that the scheduler disturbed, without the time that was lost. They do not count.
   std::vector<double> disturbed;
 };
 
-// The machine beside a race, and how sure its times are. Zeros in a race of a Lathe that did not
+// The machine during a race, and how sure its times are. Zeros: the race is of a Lathe that did not
 // keep them.
 struct RaceNote {
   double spread = 0;  // half the interquartile range of the rounds, over the time
   double peak_flops = 0, sentinel_seconds = 0;
-  // the machine was slower than it has been, or busy: so may the time be
+  // The machine was busy, or slower than it has been; so the time may be too slow.
   bool disturbed = false;
   std::string time;  // when it ended, as Record::time
 };
 
-// what makes a run the same run: the command that goes on after a kill
+// What makes a run the same run, so that a command goes on with it after it was killed.
 struct Run {
   std::int64_t id = 0;
   std::string workload;       // canonical key
@@ -56,9 +56,9 @@ struct Record {
   std::vector<Visit> visits;
   double seconds = 0;  // the robust estimate from the visits; 0 if failed
   bool dropped_early = false;
-  // won or took part in a final interleaved race; then race_seconds is set
+  // It took part in a race; then race_seconds is set.
   bool raced = false;
-  // the fastest of its races: a slower repetition says something about the machine
+  // The fastest of its races: a slower repetition says something about the machine.
   double race_seconds = 0;
   RaceNote race;  // of that race
   int spills = 0;
@@ -76,9 +76,9 @@ template <class Owner, class... Members>
 struct Field {
   std::string_view column;          // in the table
   std::variant<Members...> member;  // its default is what older records have
-  // its place in a JSON line: "cache", or "spent/build" in an object; empty: lines do not have it
+  // Its place in a JSON line: "cache", or "spent/build" in an object. Empty: lines do not have it.
   std::string_view line;
-  // whether this owner has the field; without it a line has null in its place
+  // Whether this owner has the field. Where it has not, a line has null in its place.
   bool (*when)(const Owner&) = nullptr;
   bool name = false;   // the column holds the id of a text in `names`: a long one that repeats
   bool bulky = false;  // an array, which summaries leave empty
@@ -93,8 +93,8 @@ using RecordField =
           std::string Record::*, Json Record::*, std::vector<Visit> Record::*, bool RaceNote::*,
           double RaceNote::*, std::string RaceNote::*>;
 
-// In the order of the lines. All fields together are what makes a run the same, so none can be
-// added to a table that is there.
+// In the order of the lines. All fields together are what makes a run the same, so that none can be
+// added to a table that exists.
 inline constexpr auto kRunFields = std::to_array<RunField>({
     {.column = "workload", .member = &Run::workload, .line = "workload", .name = true},
     {.column = "target", .member = &Run::target, .line = "target", .name = true},

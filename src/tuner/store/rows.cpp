@@ -18,7 +18,7 @@ std::string parameters(std::size_t count) {
   return all;
 }
 
-// What stands in a row of `r` for a field; an alias for each name, joined below.
+// What stands in a row of `r` for a field. Each name has an alias, which is joined below.
 template <class AField>
 std::string selected(const AField& field, bool summary) {
   if (field.name) return fmt::format("{}_name.text", field.column);
@@ -53,7 +53,7 @@ Status bind_name(Statement& statement, int n, const std::string& text, const Nam
   return {};
 }
 
-// The fields from parameter 1 on; returns the number of the last.
+// Binds the fields, from parameter 1 on; returns the number of the last.
 template <class Fields, class Owner>
 Result<int> bind_fields(Statement& statement, const Fields& fields, const Owner& owner,
                         const NameId& id_of) {
@@ -91,7 +91,7 @@ Status read_column(const Statement& row, int n, std::vector<Visit>& value) {
   return {};
 }
 
-// The fields from column `n` on.
+// Reads the fields, from column `n` on.
 template <class Fields, class Owner>
 Status read_fields(const Statement& row, int n, const Fields& fields, Owner& owner) {
   for (const auto& field : fields)

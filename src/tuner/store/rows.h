@@ -22,8 +22,8 @@ std::string select_records_sql(const std::string& rest, bool summary = false);
 // The error names the record and what is wrong with it: "record 7 (not valid JSON at byte 3)".
 Result<Record> read_record(const Statement& row);
 
-// What a race tells of record ?1: its time ?2, its standing ?3. A time from an earlier race stays
-// where it was faster, unless ?4: what failed now fails, whatever it did before.
+// Sets what a race tells of record ?1: its time ?2 and its standing ?3. A faster time of an earlier
+// race stays, unless ?4 is true: what has failed now is a failure, whatever it did before.
 std::string set_race_sql();
 // `note` with the record's spread.
 void bind_race(Statement& update, const RaceResult& result, const RaceNote& note);

@@ -41,7 +41,7 @@ std::string literal(const std::string& value) { return quoted(value); }
 std::string literal(const Json& value) { return quoted(dump(value)); }
 std::string literal(const std::vector<Visit>& value) { return quoted(dump(visits_to_json(value))); }
 
-// A column's definition; one that came later has the default of its member.
+// A column's definition. One that came later has the default of its member.
 template <class Owner, class AField>
 std::string column_sql(const AField& field) {
   const Owner fresh;
@@ -86,7 +86,7 @@ CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT RO
                      fmt::arg("records", columns_sql<Record>(kRecordFields)));
 }
 
-// What an older file's records lack.
+// Adds the columns that an older file lacks.
 std::string newer_columns_sql(std::int64_t version) {
   std::string sql;
   for (const auto& field : kRecordFields)
@@ -123,7 +123,8 @@ Status migrate(Database& database) {
   return transaction.commit();
 }
 
-// Two programs that switch a new file to WAL at once: SQLite refuses one of them without waiting.
+// Tries again for a while: where two programs switch a new file to WAL at once, SQLite refuses one
+// of them without waiting.
 Status write_ahead_log(Database& database, double busy_seconds) {
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::duration<double>(busy_seconds);

@@ -8,8 +8,8 @@
 
 namespace lathe::store {
 
-// Version of the tables this build reads and writes; older files are brought up to it, newer ones
-// refused.
+// The version of the tables that this build reads and writes. Older files are brought up to it,
+// newer ones are refused.
 inline constexpr int kSchemaVersion =
     std::ranges::max_element(kRecordFields, {}, &RecordField::since)->since;
 

@@ -21,8 +21,8 @@ constexpr const char* kFindTaken =
     "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1), EXISTS (SELECT 1 FROM records WHERE run = "
     "?1 AND idx = ?2)";
 
-// Everybody of the same task as record ?2 that never raced and whose standing is before ?1 goes
-// there.
+// Records of the same workload, target, cache mode and cpu as record ?2 that never raced must not
+// stand before ?1: those that do are moved to it.
 constexpr const char* kStandBehind =
     "UPDATE records SET standing = ?1 WHERE ok = 1 AND raced = 0 AND standing < ?1 AND (workload, "
     "target, cache_mode, cpu) = "
@@ -43,7 +43,7 @@ std::string now_utc() {
 
 constexpr double kRescueBusySeconds = 10;
 
-// In a folder that exists, where that can be made.
+// A path beside `path` where no file is yet. The folder is made where it can be.
 std::string free_name_beside(const std::string& path) {
   std::error_code ignored;
   const auto folder = std::filesystem::path(path).parent_path();
@@ -220,7 +220,7 @@ class SqliteStore final : public Store {
   }
 
  private:
-  // Id of a text in `names`, added if new. Inside a transaction.
+  // The id of a text in `names`, to which a new text is added. Call it inside a transaction.
   Result<std::int64_t> name_id(const std::string& text) {
     auto insert = LATHE_TRY(database_.prepare("INSERT OR IGNORE INTO names (text) VALUES (?)"));
     LATHE_TRY_STATUS(insert.bind(1, text).run());
@@ -239,7 +239,8 @@ class SqliteStore final : public Store {
                    count == 1 ? "is damaged" : fmt::format("and {} more are damaged", count - 1));
   }
 
-  // A sentence instead of a broken constraint: (run, index) is unique, and the run is there.
+  // Says in a sentence what SQLite would call a broken constraint: that (run, index) is taken, or
+  // that the run is not there.
   Status check_free(Statement& find, const Record& record) {
     find.bind(1, record.run).bind(2, record.index);
     LATHE_TRY(find.step());
@@ -257,8 +258,8 @@ class SqliteStore final : public Store {
                    record.run, record.index);
   }
 
-  // Everything into a new file beside the one that is gone, which takes what comes from now on; the
-  // error says so.
+  // Copies everything to a new file beside the one that is gone. The new one takes what comes from
+  // now on, and the error says so.
   Error rescue() {
     const std::string old = database_.path();
     const std::string path = free_name_beside(old);

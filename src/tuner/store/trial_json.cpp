@@ -82,7 +82,7 @@ Status read_member(const Json& object, const std::string& member, std::vector<Vi
   return {};
 }
 
-// The version with which an object of a line came; the line itself: the first.
+// The version with which an object of a line came. The line itself came with the first.
 int version_of(std::string_view object) {
   int version = object.empty() ? 1 : std::numeric_limits<int>::max();
   for (const auto& field : kRecordFields)
@@ -90,8 +90,8 @@ int version_of(std::string_view object) {
   return version;
 }
 
-// Whether the field is in `member` of `object`; it need not be in lines of owners that do not have
-// it, nor in older ones.
+// Whether the field is in `member` of `object`. It may be missing from lines of owners that do not
+// have it, and from older ones.
 template <class AField>
 Result<bool> is_in(const Json& object, const std::string& member, const AField& field,
                    bool may_lack) {
@@ -121,7 +121,7 @@ Status read_field(const Json& line, const AField& field, Owner& owner) {
   });
 }
 
-// What no field shows alone.
+// Checks what no field shows alone.
 Status check_whole(const Json& line, const Record& record) {
   if (!line["error"].is_null() && record.error_kind.empty())
     return fail(ErrorKind::kInvalidArgument, "the error's \"kind\" must not be empty");

@@ -63,7 +63,8 @@ std::vector<Field> usual_fields() {
       {"--model", "model", learning<&M::name>(&Out::model), kColumn, kNone,
        "what learns from the trials", text(known_models())},
       {"--features", "features", learning<&M::features>(&Out::features), kValue, kNone,
-       "what it sees of a program; treegru models see its tree of loops", text(known_features())},
+       "what the model sees of a program; treegru models see its tree of loops",
+       text(known_features())},
       {"--acquisition", "acquisition", learning<&M::acquisition>(&Out::acquisition), kValue, kNone,
        "how xgb-ensemble uses its uncertainty: mean ignores it, ei takes the expected improvement, "
        "ucb the upper confidence bound",
@@ -93,23 +94,22 @@ std::vector<Field> exploration_fields() {
       {"--lambda", "lambda", exploring<&E::lambda>(&Out::lambda), kNamed, kExploration,
        "candidates from which a batch is chosen, in multiples of its size", number(1, 1000)},
       {"--alpha", "alpha", exploring<&E::alpha>(&Out::alpha), kNamed, kExploration,
-       "weight of diversity when a batch is chosen, in units of the scores' spread",
+       "weight of diversity when a batch is chosen, in units of the scores' standard deviation",
        number(0, 1000)},
       {"--temperature", "temperature", exploring<&E::temperature>(&Out::temperature), kNamed,
-       kExploration, "temperature at which annealing starts, in units of the scores' spread",
+       kExploration,
+       "temperature at which annealing starts, in units of the scores' standard deviation",
        number(0, 1000)},
       {"--global-trials", "global_trials", learning<&M::global_trials>(&Out::global_trials), kNamed,
        kExploration,
        "how many trials a global model counts for; its weight falls as trials come in (1e9: it "
-       "never "
-       "falls, as in the paper)",
+       "never falls, as in the paper)",
        number(0.001, 1e9)},
       {"--elite", "elite", exploring<&E::elite>(&Out::elite), kNamed, kExploration,
        "share of the chains that restart from the best measured; the paper's is 0", number(0, 1)},
       {"--thrift", "thrift", searching<&S::thrift>(&Out::thrift), kNamed, kExploration,
        "how much better a candidate must score if its trial takes twice the usual time, in units "
-       "of "
-       "the scores' spread (0: as in the paper)",
+       "of the scores' standard deviation (0: as in the paper)",
        number(0, 1000)},
   };
 }

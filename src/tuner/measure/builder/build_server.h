@@ -13,8 +13,7 @@
 
 namespace lathe::builder {
 
-// What the builder process answers about a program under a trace, for whoever wants it in their
-// own.
+// Builds a program in the caller's own process, as the builder does on request.
 Result<measure::Built> build(const te::Program& program, const schedule::Trace& trace,
                              const Target& target, driver::Backends backends);
 

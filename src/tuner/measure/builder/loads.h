@@ -5,8 +5,8 @@
 
 namespace lathe::builder {
 
-// Loads of vectors or scalars over multiplications of them, weighted by how often loops run; equal
-// loads between two branches of control are one. 0: nothing is multiplied.
+// The number of loads over the number of multiplications, of vectors or scalars alike, weighted by
+// how often loops run. Equal loads in one list of statements count once. 0: nothing is multiplied.
 double loads_per_multiply(const flat::Program& program);
 
 }  // namespace lathe::builder

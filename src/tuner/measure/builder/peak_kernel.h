@@ -1,5 +1,5 @@
-// The machine's peak: as many independent multiply-adds as it takes to fill the units, in
-// registers.
+// A kernel that shows the machine's peak: in registers, with as many independent multiply-adds as
+// fill the units.
 #pragma once
 
 #include "base/target.h"

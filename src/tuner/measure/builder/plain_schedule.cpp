@@ -6,10 +6,11 @@
 namespace lathe::builder {
 namespace {
 
-// of accumulators; with 4 vectors each 24 of 32 registers, with 2 12 of 16
+// Rows of accumulators. With 4 vectors each they take 24 of 32 registers, with 2 they take 12 of
+// 16.
 constexpr std::int64_t kRows = 6;
 
-// The result's tile at `loop` in registers, its last dimension in vectors.
+// Keeps the result's tile at `loop` in registers, its last dimension in vectors.
 void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::string& loop,
                       schedule::Trace& trace) {
   const int last = static_cast<int>(tensor.shape.size()) - 1;
@@ -25,8 +26,8 @@ void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::s
         .kind = i + 1 == layout.size() ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled});
 }
 
-// The other spatial iterator that is best kept in registers beside the last one: the longest, whose
-// rows share most.
+// The spatial iterator that is best kept in registers beside the last one: the longest of the
+// others. Null if there is none.
 const te::Iterator* row_of(const te::Stage& stage, const te::Iterator* last) {
   const te::Iterator* row = nullptr;
   for (const te::Iterator& iter : stage.iters)
@@ -36,7 +37,8 @@ const te::Iterator* row_of(const te::Stage& stage, const te::Iterator* last) {
   return row;
 }
 
-// Everything but `last` and `row` outside, then their blocks, the reductions, and the tile.
+// Puts all loops but `last` and `row` outside; then come those over the tiles, the reductions, and
+// the loops inside a tile.
 void add_tile(const te::Stage& stage, const std::string& prefix, const te::Iterator* last,
               const te::Iterator* row, schedule::Trace& trace) {
   const std::string loop = prefix + last->name;

@@ -7,8 +7,8 @@
 
 namespace lathe::builder {
 
-// For each stage: the last spatial loop vectorized, a few vectors of accumulators in registers
-// where there is a reduction, everything else in declared order.
+// Vectorizes the last spatial loop of each stage, keeps a few vectors of accumulators in registers
+// where there is a reduction, and leaves everything else in declared order.
 schedule::Trace plain_schedule(const te::Program& program, const CpuTarget& target);
 
 }  // namespace lathe::builder

@@ -28,7 +28,7 @@ struct Stream {
         plus(scaled(flat::var(thread), of_thread * lanes), scaled(flat::var(loop), step * lanes)),
         flat::int_imm((done + k) * lanes));
   }
-  // So many iterations of so many reads and writes each.
+  // Adds a loop of `times` iterations, with `r` reads and `w` writes in each.
   void iterate(std::int64_t times, std::int64_t r, std::int64_t w) {
     if (times <= 0) return;
     std::vector<flat::Stmt> body;
@@ -93,7 +93,7 @@ flat::Program stream_kernel(const CpuTarget& target, std::int64_t read_bytes,
     ++stream.loop;
     stream.iterate((stream.writes - stream.written) / step, 0, step);
   }
-  // So that every sum is wanted.
+  // Every sum is used, so that no read can be left out.
   flat::Expr sum = flat::reg_read(0, stream.vector());
   for (int c = 1; c < kChains; ++c)
     sum = flat::binary(flat::BinaryOp::kAdd, sum, flat::reg_read(c, stream.vector()));

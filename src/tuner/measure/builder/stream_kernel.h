@@ -1,4 +1,4 @@
-// What the memory gives: a kernel that does nothing but read and write.
+// A kernel that does nothing but read and write: it shows what the memory gives.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace lathe::builder {
 
-// Reads an input "x" and writes an output "y" of f32 numbers, once each, reads and writes mixed, a
-// contiguous part a thread. The sizes are rounded up to whole vectors for each thread.
+// Reads an input "x" and writes an output "y" of f32 numbers, once each, with reads and writes
+// mixed. Each thread has a contiguous part. The sizes are rounded up to whole vectors for each
+// thread.
 flat::Program stream_kernel(const CpuTarget& target, std::int64_t read_bytes,
                             std::int64_t written_bytes);
 
