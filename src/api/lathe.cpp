@@ -83,7 +83,9 @@ std::vector<TensorInfo> infos(const te::Program& program, const std::vector<int>
 std::string database_of(const Machine& machine) {
   return machine.database.empty() ? store::default_path() : machine.database;
 }
-std::string cache_of(const Machine& machine) { return machine.cold_cache ? "cold" : "warm"; }
+CacheMode cache_of(const Machine& machine) {
+  return machine.cold_cache ? CacheMode::kCold : CacheMode::kWarm;
+}
 int jobs_of(int wanted) {
   return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
@@ -113,7 +115,7 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
   request.global_model = options.global_model;
   const auto hear = [&](const tune::Progress& p, double) {
     if (listener)
-      listener({p.trials, p.failed, p.best_seconds, p.elapsed_seconds, p.left_seconds, p.phase});
+      listener({p.trials, p.failed, p.best_seconds, p.elapsed_seconds, p.left_seconds, p.shown()});
   };
   const auto tuned = LATHE_TRY(api::run_tuning(request, hear, stop));
   const auto& summary = tuned.summary;

@@ -23,9 +23,6 @@ Status check_trial(const store::Run& run, const store::Record& record) {
                    program.error().text());
   if (const auto target = parse_target(run.target); !target)
     return fail_at("member \"target\"", ErrorKind::kInvalidArgument, "{}", target.error().text());
-  if (run.cache_mode != "warm" && run.cache_mode != "cold")
-    return fail_at("member \"cache\"", ErrorKind::kInvalidArgument,
-                   "must be warm or cold, not \"{}\"", run.cache_mode);
   if (const auto trace = schedule::trace_from_json(record.trace); !trace)
     return fail_at("member \"trace\"", ErrorKind::kInvalidArgument, "{}", trace.error().text());
   return {};
@@ -43,7 +40,7 @@ Result<std::optional<store::Record>> best_comparable(store::Store& store, store:
 
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
                                                  const std::string& database,
-                                                 const std::string& cache_mode) {
+                                                 CacheMode cache_mode) {
   const auto store = LATHE_TRY(open_existing(database));
   store::Query query = {.workload = te::workload_key(program),
                         .target = target.text(),
@@ -60,8 +57,8 @@ Result<std::optional<store::Record>> best_record(const te::Program& program, con
 namespace {
 
 // The flags that lead from the request to this run; "" if none do.
-std::string flags_between(const te::Program& program, const Target& target,
-                          const std::string& cache_mode, const store::Run& run) {
+std::string flags_between(const te::Program& program, const Target& target, CacheMode cache_mode,
+                          const store::Run& run) {
   const auto other = te::parse_program(run.workload);
   const auto on = parse_target(run.target);
   if (!other || !on) return "";
@@ -79,14 +76,14 @@ std::string flags_between(const te::Program& program, const Target& target,
   if (alike != *on) add("--target '" + run.target + "'");
   else if (target.as_cpu().threads != on->as_cpu().threads)
     add(fmt::format("--threads {}", on->as_cpu().threads));
-  if (run.cache_mode != cache_mode) add("--cache " + run.cache_mode);
+  if (run.cache_mode != cache_mode) add(fmt::format("--cache {}", name_of(run.cache_mode)));
   return flags;
 }
 
 }  // namespace
 
 Result<std::string> other_flags(store::Store& store, const te::Program& program,
-                                const Target& target, const std::string& cache_mode) {
+                                const Target& target, CacheMode cache_mode) {
   std::string nearest;  // few flags come before many
   for (const store::Run& run : LATHE_TRY(store.runs())) {
     const std::string flags = flags_between(program, target, cache_mode, run);
@@ -107,7 +104,7 @@ Result<Chosen> recorded_schedule(const te::Program& program, const Target& targe
     return fail_at(request.database, ErrorKind::kNotFound,
                    "no schedule is recorded for this workload on {} with a {} cache{}; run lathe "
                    "tune with the same arguments",
-                   target.text(), request.cache_mode,
+                   target.text(), name_of(request.cache_mode),
                    others.empty() ? "" : ", but one is with " + others);
   }
   Chosen chosen;

@@ -24,7 +24,7 @@ struct Chosen {
 struct ScheduleRequest {
   std::string which = "best";  // naive, default, predicted, best
   std::string database;
-  std::string cache_mode = "warm";
+  CacheMode cache_mode = CacheMode::kWarm;
   space::Flavour flavour = space::Flavour::kDefault;
 };
 
@@ -36,8 +36,7 @@ Result<std::optional<store::Record>> best_comparable(store::Store& store, store:
 // The best record of a workload on this machine, else on another one. None if nothing is recorded.
 // The database must exist.
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
-                                                 const std::string& database,
-                                                 const std::string& cache_mode);
+                                                 const std::string& database, CacheMode cache_mode);
 // The schedule for "best"; the error tells with which other flags the workload is recorded.
 Result<Chosen> recorded_schedule(const te::Program& program, const Target& target,
                                  const ScheduleRequest& request);
@@ -47,10 +46,10 @@ Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
 // The flags with which `lathe` finds records of the same workload in another layout, on another
 // target or for other caches: "--layout free", "--threads 2 --cache cold"; "" if there are none.
 Result<std::string> other_flags(store::Store& store, const te::Program& program,
-                                const Target& target, const std::string& cache_mode);
+                                const Target& target, CacheMode cache_mode);
 
-// Checks that the commands can use a trial from elsewhere: it reads the trial's workload, target,
-// cache mode and trace.
+// Checks that the commands can use a trial from elsewhere: it reads the trial's workload, target
+// and trace.
 Status check_trial(const store::Run& run, const store::Record& record);
 
 // Opens an existing database, for commands that only read; the error tells how to get one.

@@ -44,9 +44,6 @@ struct Tuned {
   bool replayed = false;
 };
 
-// Takes the name that options and records have, "warm" or "cold".
-measure::CacheMode cache_of(const std::string& name);
-
 // Also gets the machine's peak in FLOP/s; 0 while it is not known.
 using TuneListener = std::function<void(const tune::Progress&, double peak)>;
 
@@ -60,12 +57,11 @@ Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const T
 // Bytes a second: the same for memory, for the traffic of one workload in one cache mode. If it is
 // known, it is not measured again.
 Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer,
-                            const te::Program& program, const Target& target,
-                            const std::string& cache_mode);
+                            const te::Program& program, const Target& target, CacheMode cache_mode);
 // The bandwidth that runs of the store found on a machine (a fingerprint's text); 0 if none did.
 Result<double> known_bandwidth(store::Store& store, const std::string& fingerprint,
                                const std::string& target, const te::Program& program,
-                               const std::string& cache_mode);
+                               CacheMode cache_mode);
 
 struct Measurement {
   double seconds = 0, flops = 0, peak_flops = 0, numerical_error = 0;
@@ -73,7 +69,6 @@ struct Measurement {
 };
 // Builds, checks and times one schedule in processes of their own. A naive schedule may take long.
 Result<Measurement> measure_once(const te::Program& program, const Target& target,
-                                 const schedule::Trace& trace, const std::string& cache_mode,
-                                 int jobs);
+                                 const schedule::Trace& trace, CacheMode cache_mode, int jobs);
 
 }  // namespace lathe::api

@@ -24,7 +24,7 @@ Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto chosen = LATHE_TRY(api::choose_schedule(
-      workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
+      workload.program, target, schedule_request(flags.schedule, flags.machine)));
   if (!chosen.note.empty()) complain(chosen.note);
   const auto began = std::chrono::steady_clock::now();
   LiveLine line(stderr, [&](std::size_t) {

@@ -120,7 +120,7 @@ Result<int> perform(const Flags& flags) {
   request.options = flags.options;
   request.global_model = flags.global_model;
   request.options.run.cache_mode = flags.machine.cache;
-  request.options.run.flavour = LATHE_TRY(space::flavour_named(flags.machine.space));
+  request.options.run.flavour = flags.machine.space;
   request.program = std::move(workload.program);
   if (flags.options.run.trials == 0) return predict(request, flags);
   const TimingClaim claim;

@@ -9,6 +9,7 @@
 #include "research/experiment/arms.h"
 #include "research/paper/figures.h"
 #include "research/recorded/recording.h"
+#include "tuner/model/target_class.h"
 
 namespace lathe::paper {
 
@@ -54,9 +55,9 @@ struct Plan {
   std::vector<std::string> left_out;  // sentences: what is missing, and what would bring it
   std::string cannot_run;             // why some cells cannot run here; empty: all can
 };
-// Kind of target that most recordings are of, on which figures search; those of others are what is
-// learnt from before.
-std::string usual_target(const std::vector<SpaceFile>& spaces);
+// The class of targets that most recordings are of, on which figures search; those of others are
+// what is learnt from before.
+model::TargetClass usual_target(const std::vector<SpaceFile>& spaces);
 // `spaces` must outlive it.
 Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces,
                       const Settings& settings);

@@ -23,8 +23,7 @@ std::vector<store::Record> fastest(std::vector<store::Record> records, int count
 // the median over the races of each, infinity where it failed in most. Stops early, with no
 // results, when `stop` says so. `progress` hears the finished share.
 Result<std::vector<store::RaceResult>> race_all(const std::vector<store::Record>& records,
-                                                measure::Measurer& measurer,
-                                                measure::CacheMode cache,
+                                                measure::Measurer& measurer, CacheMode cache,
                                                 const std::function<void(double)>& progress,
                                                 const std::function<bool()>& stop);
 

@@ -12,7 +12,7 @@ namespace lathe::recorded {
 
 struct RecordMeans {
   measure::Measurer& measurer;  // of the space's program, on the recording's machine and target
-  measure::CacheMode cache = measure::CacheMode::kWarm;  // what Recording::cache_mode names
+  CacheMode cache = CacheMode::kWarm;  // what Recording::cache_mode names
   // every trial is durable here: the same recording goes on
   store::Store& store;
   int jobs = 2;

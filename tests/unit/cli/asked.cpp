@@ -63,7 +63,7 @@ TEST_F(Asked, LayoutAndErrorAreOfTheExpressionUnlessAFlagSaysOtherwise) {
 }
 
 // A trial of C6 that worked, under these conditions.
-void add_trial(const std::string& database, bool free_layout, const char* target, const char* cache,
+void add_trial(const std::string& database, bool free_layout, const char* target, CacheMode cache,
                const char* error = "") {
   auto store = store::open_sqlite(database);
   ASSERT_TRUE(store);
