@@ -109,7 +109,7 @@ class Reader {
   Status finish() {
     if (kind_ == feature::Kind::kConfiguration)
       history_.rows.width = configuration_rows(history_.configs, history_.rows.features);
-    else history_.rows.width = featurizer_.width();
+    else if (featurizer_.width() > 0) history_.rows.width = featurizer_.width();
     return {};
   }
 

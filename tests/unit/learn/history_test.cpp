@@ -45,7 +45,7 @@ class Histories : public testing::Test {
     const te::Program program = te::canonical(*te::parse_program(text));
     const Target target = a_target();
     const auto space = *space::derive_space(program, target, space::Flavour::kDefault);
-    const feature::Extractor extractor(feature::Kind::kContext, *space);
+    const feature::Extractor extractor({feature::Kind::kContext, DeviceKind::kCpu}, *space);
     const std::string key = te::workload_key(program);
     const auto run = *store_->open_run(
         {0, key, target.text(), CacheMode::kWarm, "default", "00", "random", "none", seed});
