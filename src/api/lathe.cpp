@@ -108,7 +108,7 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
                             const std::function<void(const TuneProgress&)>& listener,
                             const std::function<bool()>& stop) {
   api::TuneRequest request;
-  request.program = workload.impl().program;
+  request.task.workload = workload.impl().program;
   request.target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
   request.database = database_of(options.machine);
   request.options = LATHE_TRY(options_of(options));
@@ -128,9 +128,9 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
 Result<schedule::Trace> trace_of(const te::Program& program, const Target& target,
                                  const std::string& which, const Machine& machine) {
   if (which.starts_with("[")) return schedule::trace_from_json(LATHE_TRY(parse_json(which)));
-  return LATHE_TRY(api::choose_schedule(program, target,
-                                        {which, database_of(machine), cache_of(machine)}))
-      .trace;
+  const auto source =
+      LATHE_TRY(api::schedule_source({which, database_of(machine), cache_of(machine)}));
+  return LATHE_TRY(source(program, target)).trace;
 }
 
 api::Checking checking_of(Check check) {

@@ -103,6 +103,7 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
   // what else comes with Lathe may change, a replay may not
   own.model.transfer = own.model.transfer && !global_model.empty();
   Tuned tuned;
+  tuned.task.workload = recording.space->program();
   tuned.replayed = true;
   tuned.options = own;
   tuned.peak_flops = recording.peak_flops;

@@ -95,8 +95,10 @@ Result<std::string> other_flags(store::Store& store, const te::Program& program,
   return nearest;
 }
 
-Result<Chosen> recorded_schedule(const te::Program& program, const Target& target,
-                                 const ScheduleRequest& request) {
+namespace {
+
+Result<Chosen> recorded(const te::Program& program, const Target& target,
+                        const ScheduleRequest& request) {
   const auto record = LATHE_TRY(best_record(program, target, request.database, request.cache_mode));
   if (!record) {
     const auto store = LATHE_TRY(open_existing(request.database));
@@ -116,29 +118,64 @@ Result<Chosen> recorded_schedule(const te::Program& program, const Target& targe
   return chosen;
 }
 
-Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
-                               const ScheduleRequest& request) {
-  if (request.which == "naive") return Chosen{};
-  if (request.which == "best") {
-    auto chosen = recorded_schedule(program, target, request);
-    if (!chosen && chosen.error().kind == ErrorKind::kNotFound)
-      chosen.error().message += ", or give --schedule default";
-    return chosen;
-  }
-  if (request.which == "default") {
-    const auto space =
-        LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
-    return Chosen{space->trace(space->default_config())};
-  }
-  if (request.which == "predicted") {
-    PredictRequest predict = {program, target, request.database, {}, {}};
-    predict.options.run.flavour = request.flavour;
-    predict.options.run.cache_mode = request.cache_mode;
-    return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
-  }
+Result<Chosen> recorded_or_advice(const te::Program& program, const Target& target,
+                                  const ScheduleRequest& request) {
+  auto chosen = recorded(program, target, request);
+  if (!chosen && chosen.error().kind == ErrorKind::kNotFound)
+    chosen.error().message += ", or give --schedule default";
+  return chosen;
+}
+
+Result<Chosen> predicted(const te::Program& program, const Target& target,
+                         const ScheduleRequest& request) {
+  PredictRequest predict = {{program}, target, request.database, {}, {}};
+  predict.options.run.flavour = request.flavour;
+  predict.options.run.cache_mode = request.cache_mode;
+  return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
+}
+
+Result<Chosen> analytic_default(const te::Program& program, const Target& target,
+                                const ScheduleRequest& request) {
+  const auto space =
+      LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
+  return Chosen{space->trace(space->default_config())};
+}
+
+Result<Chosen> naive(const te::Program&, const Target&, const ScheduleRequest&) { return Chosen{}; }
+
+struct NamedSource {
+  const char* name;
+  Result<Chosen> (*choose)(const te::Program& program, const Target& target,
+                           const ScheduleRequest& request);
+};
+constexpr NamedSource kSources[] = {{"best", recorded_or_advice},
+                                    {"predicted", predicted},
+                                    {"default", analytic_default},
+                                    {"naive", naive}};
+
+}  // namespace
+
+std::vector<std::string> known_sources() {
+  std::vector<std::string> names;
+  for (const NamedSource& source : kSources) names.emplace_back(source.name);
+  return names;
+}
+
+Result<ScheduleSource> schedule_source(const ScheduleRequest& request) {
+  for (const NamedSource& source : kSources)
+    if (request.which == source.name)
+      return [request, choose = source.choose](const te::Program& workload, const Target& target) {
+        return choose(workload, target, request);
+      };
   return fail_at("--schedule", ErrorKind::kInvalidArgument,
                  "unknown schedule \"{}\"; known are best, predicted, default and naive",
                  request.which);
+}
+
+ScheduleSource recorded_schedules(const ScheduleRequest& request) {
+  return [request](const te::Program& workload, const Target& target) {
+    return recorded(workload, target, request);
+  };
 }
 
 }  // namespace lathe::api

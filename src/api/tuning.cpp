@@ -72,10 +72,11 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   // Records of a key concern the workload in the key's own names.
-  const te::Program program = te::canonical(request.program);
+  const te::Program program = te::canonical(request.task.workload);
   const auto space =
       LATHE_TRY(space::derive_space(program, request.target, request.options.run.flavour));
   Tuned tuned;
+  tuned.task = request.task;
   tune::Options options = request.options;
   options.run.codegen_version = LATHE_TRY(codegen_version(request.target));
   tuned.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(program),

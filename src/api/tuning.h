@@ -10,12 +10,13 @@
 #include "base/target.h"
 #include "compiler/te/program.h"
 #include "tuner/measure/measure.h"
+#include "tuner/tune/task.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::api {
 
 struct TuneRequest {
-  te::Program program;
+  tune::Task task;
   Target target;
   std::string database;
   // File of a global model; empty: what the database teaches, if options.model.transfer.
@@ -34,6 +35,7 @@ struct Traffic {
 Traffic traffic_of(const te::Program& program);
 
 struct Tuned {
+  tune::Task task;
   tune::Summary summary;
   tune::Options options;  // of the run
   double peak_flops = 0;  // of the machine, on the target's threads
@@ -42,6 +44,8 @@ struct Tuned {
   Origin origin;
   // Times are a recording's: nothing tells about this run's own.
   bool replayed = false;
+  // That the task's graph spends in it, with the best program on record.
+  double graph_seconds() const { return tune::graph_seconds(task, summary.best_seconds()); }
 };
 
 // Also gets the machine's peak in FLOP/s; 0 while it is not known.

@@ -73,8 +73,9 @@ Result<int> time_unchecked(const api::Workload& workload, const Target& target,
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
-  const auto chosen = LATHE_TRY(api::choose_schedule(
-      workload.program, target, schedule_request(flags.schedule, flags.machine)));
+  const auto source =
+      LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
+  const auto chosen = LATHE_TRY(source(workload.program, target));
   if (!chosen.note.empty()) complain(chosen.note);
   if (flags.serve) return serve_kernel(workload, target, chosen, flags);
   if (flags.no_check) return time_unchecked(workload, target, chosen, flags);

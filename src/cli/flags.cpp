@@ -57,7 +57,7 @@ void add_space_flag(FlagSet& flags, MachineFlags& machine) {
 }
 
 void add_schedule_flag(FlagSet& flags, std::string& schedule) {
-  flags.choice("--schedule", schedule, {"best", "predicted", "default", "naive"},
+  flags.choice("--schedule", schedule, api::known_sources(),
                "the best on record, what the models choose unmeasured, the analytic default, or "
                "the loops as written");
 }
