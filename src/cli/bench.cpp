@@ -33,9 +33,8 @@ Result<int> serve_kernel(const api::Workload& workload, const Target& target,
   kernel->fill_random(1);
   Json about = {{"algorithm", workload.algorithm}};
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
-  const bool cold = flags.machine.cache == CacheMode::kCold;
   serve(std::cin, std::cout, dump(about),
-        [&](double seconds) { return kernel->time(seconds, cold); });
+        [&](double seconds) { return kernel->time(seconds, flags.machine.cache); });
   return kDone;
 }
 
@@ -49,7 +48,7 @@ Result<int> time_unchecked(const api::Workload& workload, const Target& target,
       LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
   kernel->fill_random(1);
   kernel->call();  // the first call touches its memory
-  const double seconds = kernel->time(kSeconds, flags.machine.cache == CacheMode::kCold),
+  const double seconds = kernel->time(kSeconds, flags.machine.cache),
                flops = te::flops(workload.program);
   if (flags.json) {
     const Json json = {{"workload", te::workload_key(workload.program)},
