@@ -1,6 +1,9 @@
 #include "api/schedules.h"
 
 #include <filesystem>
+#include <utility>
+
+#include <fmt/ranges.h>
 
 #include "api/prediction.h"
 #include "api/workload.h"
@@ -97,8 +100,8 @@ Result<std::string> other_flags(store::Store& store, const te::Program& program,
 
 namespace {
 
-Result<Chosen> recorded(const te::Program& program, const Target& target,
-                        const ScheduleRequest& request) {
+Result<Chosen> best_on_record(const te::Program& program, const Target& target,
+                              const ScheduleRequest& request) {
   const auto record = LATHE_TRY(best_record(program, target, request.database, request.cache_mode));
   if (!record) {
     const auto store = LATHE_TRY(open_existing(request.database));
@@ -118,16 +121,16 @@ Result<Chosen> recorded(const te::Program& program, const Target& target,
   return chosen;
 }
 
-Result<Chosen> recorded_or_advice(const te::Program& program, const Target& target,
-                                  const ScheduleRequest& request) {
-  auto chosen = recorded(program, target, request);
+Result<Chosen> best_or_advice(const te::Program& program, const Target& target,
+                              const ScheduleRequest& request) {
+  auto chosen = best_on_record(program, target, request);
   if (!chosen && chosen.error().kind == ErrorKind::kNotFound)
     chosen.error().message += ", or give --schedule default";
   return chosen;
 }
 
-Result<Chosen> predicted(const te::Program& program, const Target& target,
-                         const ScheduleRequest& request) {
+Result<Chosen> predicted_best(const te::Program& program, const Target& target,
+                              const ScheduleRequest& request) {
   PredictRequest predict = {{program}, target, request.database, {}, {}};
   predict.options.run.flavour = request.flavour;
   predict.options.run.cache_mode = request.cache_mode;
@@ -141,17 +144,19 @@ Result<Chosen> analytic_default(const te::Program& program, const Target& target
   return Chosen{space->trace(space->default_config())};
 }
 
-Result<Chosen> naive(const te::Program&, const Target&, const ScheduleRequest&) { return Chosen{}; }
+Result<Chosen> naive_loops(const te::Program&, const Target&, const ScheduleRequest&) {
+  return Chosen{};
+}
 
 struct NamedSource {
   const char* name;
   Result<Chosen> (*choose)(const te::Program& program, const Target& target,
                            const ScheduleRequest& request);
 };
-constexpr NamedSource kSources[] = {{"best", recorded_or_advice},
-                                    {"predicted", predicted},
+constexpr NamedSource kSources[] = {{"best", best_or_advice},
+                                    {"predicted", predicted_best},
                                     {"default", analytic_default},
-                                    {"naive", naive}};
+                                    {"naive", naive_loops}};
 
 }  // namespace
 
@@ -167,14 +172,17 @@ Result<ScheduleSource> schedule_source(const ScheduleRequest& request) {
       return [request, choose = source.choose](const te::Program& workload, const Target& target) {
         return choose(workload, target, request);
       };
+  std::vector<std::string> known = known_sources();
+  const std::string last = std::move(known.back());
+  known.pop_back();
   return fail_at("--schedule", ErrorKind::kInvalidArgument,
-                 "unknown schedule \"{}\"; known are best, predicted, default and naive",
-                 request.which);
+                 "unknown schedule \"{}\"; known are {} and {}", request.which,
+                 fmt::join(known, ", "), last);
 }
 
 ScheduleSource recorded_schedules(const ScheduleRequest& request) {
   return [request](const te::Program& workload, const Target& target) {
-    return recorded(workload, target, request);
+    return best_on_record(workload, target, request);
   };
 }
 

@@ -39,7 +39,7 @@ struct ForDevice {
 };
 constexpr ForDevice kDevices[] = {{DeviceKind::kCpu, cpu_plan, cpu_width, cpu_names}};
 
-const ForDevice& of(const Features& features) {
+const ForDevice& entry_of(const Features& features) {
   const auto* found = std::ranges::find(kDevices, features.device, &ForDevice::device);
   LATHE_CHECK(found != std::end(kDevices) && features.kind != Kind::kConfiguration);
   return *found;
@@ -56,16 +56,16 @@ Result<Features> features_for(Kind kind, DeviceKind device) {
 }
 
 ProgramPlan::ProgramPlan(const Features& features, const ir::Nest& nest)
-    : kind_(features.kind), plan_(of(features).plan(features.kind, nest)) {}
+    : kind_(features.kind), plan_(entry_of(features).plan(features.kind, nest)) {}
 
 void ProgramPlan::row(std::span<const std::int64_t> values, float* out) const {
   if (const auto* tree = std::get_if<TreePlan>(&plan_)) return tree->row(values, out);
   (kind_ == Kind::kContext ? context_row : relation_row)(std::get<Plan>(plan_), values, out);
 }
 
-int program_width(const Features& features) { return of(features).width(features.kind); }
+int program_width(const Features& features) { return entry_of(features).width(features.kind); }
 std::vector<std::string> program_names(const Features& features) {
-  return of(features).names(features.kind);
+  return entry_of(features).names(features.kind);
 }
 
 }  // namespace lathe::feature

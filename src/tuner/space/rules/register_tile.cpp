@@ -9,6 +9,8 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
+constexpr TileAxis kV = TileAxis::kVector, kP = TileAxis::kPixels, kK = TileAxis::kReduction;
+
 // A reduction with less than 1/32 of the work gets plain loops.
 constexpr double kWorthATile = 32;
 
@@ -89,18 +91,17 @@ bool has_pad(const TileRule& rule) {
 }
 
 std::vector<LoopOrder> loop_orders(const TileRule& rule) {
-  constexpr TileAxis V = TileAxis::kVector, P = TileAxis::kPixels, K = TileAxis::kReduction;
   using Order = std::vector<TileAxis>;
-  const Order vp = {V, P}, pv = {P, V}, pvk = {P, V, K}, vpk = {V, P, K};
+  const Order vp = {kV, kP}, pv = {kP, kV}, pvk = {kP, kV, kK}, vpk = {kV, kP, kK};
   const Axes& axes = rule.axes[0];
-  if (axes.reduce < 0 && axes.pixels.empty()) return {{{V}, {V}}};
+  if (axes.reduce < 0 && axes.pixels.empty()) return {{{kV}, {kV}}};
   if (axes.reduce < 0) return {{vp, vp}, {pv, vp}, {vp, pv}, {pv, pv}};
   const bool stream = streams(rule, axes);
-  if (axes.pixels.empty() && stream) return {{{V, K}, {V}}};
-  if (axes.pixels.empty()) return {{{V, K}, {V}}, {{K, V}, {V}}};
+  if (axes.pixels.empty() && stream) return {{{kV, kK}, {kV}}};
+  if (axes.pixels.empty()) return {{{kV, kK}, {kV}}, {{kK, kV}, {kV}}};
   if (stream) return {{pvk, pv}, {pvk, vp}, {vpk, pv}, {vpk, vp}};
   std::vector<LoopOrder> out;
-  for (const Order& blocks : {vpk, pvk, {V, K, P}, {P, K, V}, {K, V, P}, {K, P, V}})
+  for (const Order& blocks : {vpk, pvk, {kV, kK, kP}, {kP, kK, kV}, {kK, kV, kP}, {kK, kP, kV}})
     for (const Order& tiles : {vp, pv}) out.push_back({blocks, tiles});
   return out;
 }
@@ -276,8 +277,7 @@ Values start_of(const TileRule& rule) {
   // through L2.
   if (rule.at.pack_w >= 0 && axes.taps.empty() && axes.weights != nullptr &&
       !rule.program.tensors[axes.weights->tensor].constant) {
-    constexpr TileAxis V = TileAxis::kVector, P = TileAxis::kPixels, K = TileAxis::kReduction;
-    choose(rule.at.order, rule.orders, LoopOrder{{V, K, P}, {V, P}});
+    choose(rule.at.order, rule.orders, LoopOrder{{kV, kK, kP}, {kV, kP}});
     choose(rule.at.pack_w, rule.weight_packings, Packing::kBlock);
     choose(rule.at.pack_x, rule.input_packings, Packing::kBlock);
     set(rule.at.block_p, 16);
