@@ -30,7 +30,7 @@ store::Run run_of(const std::string& workload, const Target& target, const space
   store::Run run;
   run.workload = workload;
   run.target = target.text();
-  run.cache_mode = "warm";
+  run.cache_mode = CacheMode::kWarm;
   run.space = "default";
   run.space_hash = fmt::format("{:016x}", space.hash());
   run.search = "annealing";
@@ -94,7 +94,7 @@ Result<std::vector<Row>> lookup(const Settings&) {
   const auto look = [&](int number) {
     return store->best({.workload = key_of(key, number),
                         .target = target.text(),
-                        .cache_mode = "warm",
+                        .cache_mode = CacheMode::kWarm,
                         .cpu = host_fingerprint().cpu()});
   };
   if (!LATHE_TRY(look(0))) return fail(ErrorKind::kInternal, "the look-up found nothing");

@@ -56,7 +56,7 @@ class Proposing {
     for (const auto& [name, kind] : {std::pair{"configuration", feature::Kind::kConfiguration},
                                      {"relation", feature::Kind::kRelation},
                                      {"context", feature::Kind::kContext}}) {
-      const feature::Extractor extractor(kind, space_);
+      const feature::Extractor extractor({kind, DeviceKind::kCpu}, space_);
       features_.resize(configs_.size() * static_cast<std::size_t>(extractor.width()));
       rate(fmt::format("configurations to {} features ({} wide)", name, extractor.width()),
            [&] { extractor.rows(configs_, features_, settings_.jobs); });
@@ -83,7 +83,7 @@ class Proposing {
 
   // Scores by context features as a search asks for them: features and prediction, block by block.
   Status scores() {
-    const feature::Extractor extractor(feature::Kind::kContext, space_);
+    const feature::Extractor extractor({feature::Kind::kContext, DeviceKind::kCpu}, space_);
     const auto width = static_cast<std::size_t>(extractor.width());
     const auto model = model::make_xgboost({});
     const model::Rows training = training_rows(extractor.width());

@@ -22,7 +22,7 @@ class TreeGruCosts {
   TreeGruCosts(const Workload& workload, const Settings& settings, const space::Space& space)
       : name_(workload.name),
         settings_(settings),
-        extractor_(feature::Kind::kTree, space),
+        extractor_({feature::Kind::kTree, DeviceKind::kCpu}, space),
         width_(static_cast<std::size_t>(extractor_.width())) {
     Rng rng(1);
     while (configs_.size() < kTrainingRows[1]) configs_.push_back(space.random(rng));

@@ -15,8 +15,6 @@ namespace lathe::api {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-// More than any last-level cache that a core sees here
-constexpr std::size_t kCacheBytes = 96U << 20;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -51,11 +49,14 @@ Kernel::Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Borde
     for (const auto& border : *borders) {
       storage_.push_back(allocate(border.bytes()));
       pointers_.push_back(storage_.back().get());
+      touched_.push_back({pointers_.back(), border.bytes()});
     }
   const lathe_module& table = module_->table();
   for (const std::int64_t bytes :
-       {table.constant_bytes, table.workspace_bytes, table.worker_bytes * threads})
+       {table.constant_bytes, table.workspace_bytes, table.worker_bytes * threads}) {
     areas_.push_back(allocate_scratch(bytes));
+    touched_.push_back({areas_.back().get(), bytes});
+  }
 }
 
 Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program,
@@ -106,8 +107,8 @@ void Kernel::fill_random(std::uint64_t seed) {
   prepare();
 }
 
-double Kernel::time(double seconds, bool cold) {
-  if (!cold) {
+double Kernel::time(double seconds, CacheMode cache) {
+  if (cache == CacheMode::kWarm) {
     const double start = now();
     std::int64_t calls = 0;
     double spent = 0;
@@ -118,11 +119,10 @@ double Kernel::time(double seconds, bool cold) {
     } while (spent < seconds);
     return spent / static_cast<double>(calls);
   }
-  std::vector<std::byte> other(kCacheBytes);
   std::vector<double> times;
   double spent = 0;
   do {
-    std::memset(other.data(), static_cast<int>(times.size()), other.size());
+    module::make_cold(touched_);
     const double start = now();
     call();
     times.push_back(now() - start);

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "api/checked.h"
+#include "base/cache_mode.h"
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/schedule/step.h"
 #include "compiler/te/program.h"
+#include "runtime/module/caches.h"
 #include "runtime/module/module.h"
 #include "runtime/pool/pool.h"
 #include "runtime/tensor/layout.h"
@@ -34,8 +36,8 @@ class Kernel {
     module_->table().run(pool_.runtime(), pointers_.data(), constants(), workspace(), workers());
   }
   // Seconds of a call. Warm: it counts calls for at least `seconds`. Cold: the median of single
-  // calls, with the caches overwritten in between.
-  double time(double seconds, bool cold);
+  // calls, before each of which all that the program touches is thrown out of the caches.
+  double time(double seconds, CacheMode cache);
 
   const std::vector<tensor::Border>& inputs() const { return inputs_; }
   const std::vector<tensor::Border>& outputs() const { return outputs_; }
@@ -59,9 +61,10 @@ class Kernel {
   std::unique_ptr<module::Module> module_;
   std::vector<tensor::Border> inputs_, outputs_;
   pool::Pool pool_;
-  std::vector<Memory> storage_;  // inputs, then outputs
-  std::vector<void*> pointers_;  // into storage_
-  std::vector<Memory> areas_;    // constants, workspace, workers
+  std::vector<Memory> storage_;        // inputs, then outputs
+  std::vector<void*> pointers_;        // into storage_
+  std::vector<Memory> areas_;          // constants, workspace, workers
+  std::vector<module::Area> touched_;  // all of these
 };
 
 }  // namespace lathe::api

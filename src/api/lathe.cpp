@@ -83,7 +83,9 @@ std::vector<TensorInfo> infos(const te::Program& program, const std::vector<int>
 std::string database_of(const Machine& machine) {
   return machine.database.empty() ? store::default_path() : machine.database;
 }
-std::string cache_of(const Machine& machine) { return machine.cold_cache ? "cold" : "warm"; }
+CacheMode cache_of(const Machine& machine) {
+  return machine.cold_cache ? CacheMode::kCold : CacheMode::kWarm;
+}
 int jobs_of(int wanted) {
   return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
@@ -106,14 +108,14 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
                             const std::function<void(const TuneProgress&)>& listener,
                             const std::function<bool()>& stop) {
   api::TuneRequest request;
-  request.program = workload.impl().program;
+  request.task.workload = workload.impl().program;
   request.target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
   request.database = database_of(options.machine);
   request.options = LATHE_TRY(options_of(options));
   request.global_model = options.global_model;
   const auto hear = [&](const tune::Progress& p, double) {
     if (listener)
-      listener({p.trials, p.failed, p.best_seconds, p.elapsed_seconds, p.left_seconds, p.phase});
+      listener({p.trials, p.failed, p.best_seconds, p.elapsed_seconds, p.left_seconds, p.shown()});
   };
   const auto tuned = LATHE_TRY(api::run_tuning(request, hear, stop));
   const auto& summary = tuned.summary;
@@ -126,9 +128,9 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
 Result<schedule::Trace> trace_of(const te::Program& program, const Target& target,
                                  const std::string& which, const Machine& machine) {
   if (which.starts_with("[")) return schedule::trace_from_json(LATHE_TRY(parse_json(which)));
-  return LATHE_TRY(api::choose_schedule(program, target,
-                                        {which, database_of(machine), cache_of(machine)}))
-      .trace;
+  const auto source =
+      LATHE_TRY(api::schedule_source({which, database_of(machine), cache_of(machine)}));
+  return LATHE_TRY(source(program, target)).trace;
 }
 
 api::Checking checking_of(Check check) {

@@ -27,13 +27,13 @@ Result<std::vector<std::string>> shapes_of(const std::vector<std::string>& workl
 }
 
 // Classes of targets, each with its targets in the databases.
-using Classes = std::map<std::string, std::vector<std::string>>;
+using Classes = std::map<model::TargetClass, std::vector<std::string>>;
 
 Status add_classes(store::Store& store, Classes& classes) {
   for (const store::Run& run : LATHE_TRY(store.runs())) {
     const auto target = make_target(run.target, 0);
     if (!target) continue;  // a newer LLVM wrote it
-    auto& texts = classes[learn::target_class(*target)];
+    auto& texts = classes[model::class_of(*target)];
     if (std::ranges::find(texts, run.target) == texts.end()) texts.push_back(run.target);
   }
   return {};
@@ -41,17 +41,18 @@ Status add_classes(store::Store& store, Classes& classes) {
 
 struct Records {
   learn::History history;
-  std::string target_class;
+  model::TargetClass target_class;
 };
 
-Result<std::string> class_of(const std::string& target, const Classes& classes) {
-  if (!target.empty()) return learn::target_class(LATHE_TRY(make_target(target, 0)));
+Result<model::TargetClass> wanted_class(const std::string& target, const Classes& classes) {
+  if (!target.empty()) return model::class_of(LATHE_TRY(make_target(target, 0)));
   if (classes.empty())
     return fail(ErrorKind::kNotFound, "the databases hold no records; run lathe tune first");
   if (classes.size() == 1) return classes.begin()->first;
   std::vector<std::string> names;
-  for (const auto& [name, targets] : classes)
-    names.push_back(fmt::format("{} ({})", name, targets[0]));
+  for (const auto& [each, targets] : classes)
+    names.push_back(fmt::format("{} ({})", each.text(), targets[0]));
+  std::ranges::sort(names);
   return fail_at("--target", ErrorKind::kInvalidArgument,
                  "the records are of several kinds of targets, {}; choose one",
                  fmt::join(names, " and "));
@@ -65,10 +66,11 @@ Result<Records> read_records(const LearnRequest& request) {
     LATHE_TRY_STATUS(add_classes(*stores.back(), classes));
   }
   Records records;
-  records.target_class = LATHE_TRY(class_of(request.target, classes));
+  records.target_class = LATHE_TRY(wanted_class(request.target, classes));
   const auto targets = classes.find(records.target_class);
   if (targets == classes.end())
-    return fail_at("--target", ErrorKind::kNotFound, "no record is for {}", records.target_class);
+    return fail_at("--target", ErrorKind::kNotFound, "no record is for {}",
+                   records.target_class.text());
   learn::Selection selection;
   selection.targets = targets->second;
   selection.without = LATHE_TRY(shapes_of(request.without));
@@ -97,7 +99,7 @@ Result<model::Objective> needed_objective(const tune::Options& options) {
   return *objective;
 }
 
-Result<model::GlobalModel> fitting(const std::string& path, const std::string& target_class,
+Result<model::GlobalModel> fitting(const std::string& path, const model::TargetClass& target_class,
                                    const tune::Options& options) {
   auto global = LATHE_TRY(read_global(path));
   auto fits = model::check_fit(global, tune::features_of(options),
@@ -108,7 +110,7 @@ Result<model::GlobalModel> fitting(const std::string& path, const std::string& t
 }
 
 Result<learn::GlobalOptions> global_options(const tune::Options& options,
-                                            const std::string& target_class) {
+                                            const model::TargetClass& target_class) {
   const model::Objective objective = LATHE_TRY(needed_objective(options));
   return learn::GlobalOptions{.model = {.features = tune::features_of(options),
                                         .objective = objective,
@@ -124,7 +126,7 @@ struct Beginning {
 using MaybeBeginning = std::optional<Beginning>;
 
 // None if none comes for this class of targets, or for these features and this objective.
-Result<MaybeBeginning> shipped_global(const std::string& target_class,
+Result<MaybeBeginning> shipped_global(const model::TargetClass& target_class,
                                       const tune::Options& options) {
   const std::string_view bytes = shipped_model(target_class);
   if (bytes.empty()) return std::nullopt;
@@ -140,7 +142,7 @@ Result<MaybeBeginning> shipped_global(const std::string& target_class,
 Result<MaybeBeginning> global_model_for(const std::string& file, const std::string& workload,
                                         const Target& target, store::Store* store,
                                         const tune::Options& options) {
-  const std::string target_class = learn::target_class(target);
+  const model::TargetClass target_class = model::class_of(target);
   if (!file.empty()) return Beginning{LATHE_TRY(fitting(file, target_class, options))};
   const bool able =
       tune::objective_of(options).has_value() && options.model.features != "configuration";

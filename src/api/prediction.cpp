@@ -8,7 +8,7 @@ Result<Predicted> predict_schedule(const PredictRequest& request) {
   if (request.options.model.name == "none")
     return fail_at("--model", ErrorKind::kInvalidArgument,
                    "none chooses nothing; name another model, or measure with --trials");
-  const te::Program program = te::canonical(request.program);
+  const te::Program program = te::canonical(request.task.workload);
   const auto space =
       LATHE_TRY(space::derive_space(program, request.target, request.options.run.flavour));
   std::unique_ptr<store::Store> store;

@@ -7,13 +7,13 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "tuner/tune/task.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::api {
 
 struct PredictRequest {
-  te::Program program;
+  tune::Task task;
   Target target;
   std::string database;      // its records teach, if it exists
   std::string global_model;  // file of a global model; empty: what the database teaches

@@ -38,7 +38,7 @@ Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequ
     return fail_at(request.database, ErrorKind::kNotFound,
                    "no program of this workload is recorded for {} with a {} cache on this machine "
                    "by this Lathe; run lathe tune first",
-                   request.target.text(), request.cache_mode);
+                   request.target.text(), name_of(request.cache_mode));
   return records;
 }
 
@@ -78,7 +78,7 @@ Result<Raced> race_best(const RaceRequest& request,
   raced.records = LATHE_TRY(racers_of(*store, request));
   measure::Options measuring;
   measuring.jobs = request.jobs;
-  measuring.cache = cache_of(request.cache_mode);
+  measuring.cache = request.cache_mode;
   const auto measurer = LATHE_TRY(measure::make_measurer(program, request.target, measuring));
   listener("measuring the machine");
   LATHE_TRY(peak_of(*store, *measurer, request.target));

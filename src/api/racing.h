@@ -13,7 +13,7 @@ struct RaceRequest {
   te::Program program;
   Target target;
   std::string database;  // must exist
-  std::string cache_mode = "warm";
+  CacheMode cache_mode = CacheMode::kWarm;
   int count = 6;  // how many of the fastest on record take part, one for each configuration
   // For the whole race; it waits at most this long for an undisturbed machine.
   double seconds = 30;

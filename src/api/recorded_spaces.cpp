@@ -37,10 +37,7 @@ Result<SpaceList> list_from(const Json& json, const std::string& target) {
   SpaceList list;
   list.name = LATHE_TRY(json_string(json, "name"));
   list.flavour = LATHE_TRY(space::flavour_named(LATHE_TRY(json_string(json, "space"))));
-  list.cache_mode = LATHE_TRY(json_string(json, "cache"));
-  if (list.cache_mode != "warm" && list.cache_mode != "cold")
-    return fail(ErrorKind::kInvalidArgument, "\"cache\" must be warm or cold, not \"{}\"",
-                list.cache_mode);
+  list.cache_mode = LATHE_TRY(json_cache_mode(json, "cache"));
   list.target =
       LATHE_TRY(make_target(target, static_cast<int>(LATHE_TRY(json_int(json, "threads")))));
   const auto workload = LATHE_TRY(make_workload(LATHE_TRY(workload_request(json))));
@@ -84,7 +81,7 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   measure::Options measuring;
   measuring.jobs = request.jobs;
-  measuring.cache = cache_of(request.list.cache_mode);
+  measuring.cache = request.list.cache_mode;
   const auto measurer =
       LATHE_TRY(measure::make_measurer(recording.space->program(), recording.target, measuring));
   recording.peak_flops = LATHE_TRY(peak_of(*store, *measurer, recording.target));
@@ -106,6 +103,7 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
   // The models that come with Lathe may change, but a replay must not.
   own.model.transfer = own.model.transfer && !global_model.empty();
   Tuned tuned;
+  tuned.task.workload = recording.space->program();
   tuned.replayed = true;
   tuned.options = own;
   tuned.peak_flops = recording.peak_flops;

@@ -21,7 +21,8 @@ namespace lathe::api {
 // and where the workload is an operator or an expression, "flags": {"input": "1,64,56,56"},
 // "shapes": ["A=64,32"] and "constants": ["B"], as on the command line.
 struct SpaceList {
-  std::string name, cache_mode;
+  std::string name;
+  CacheMode cache_mode = CacheMode::kWarm;
   space::Flavour flavour = space::Flavour::kWide;
   Target target;
   std::shared_ptr<const space::Space> space;

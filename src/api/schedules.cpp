@@ -1,6 +1,9 @@
 #include "api/schedules.h"
 
 #include <filesystem>
+#include <utility>
+
+#include <fmt/ranges.h>
 
 #include "api/prediction.h"
 #include "api/workload.h"
@@ -23,9 +26,6 @@ Status check_trial(const store::Run& run, const store::Record& record) {
                    program.error().text());
   if (const auto target = parse_target(run.target); !target)
     return fail_at("member \"target\"", ErrorKind::kInvalidArgument, "{}", target.error().text());
-  if (run.cache_mode != "warm" && run.cache_mode != "cold")
-    return fail_at("member \"cache\"", ErrorKind::kInvalidArgument,
-                   "must be warm or cold, not \"{}\"", run.cache_mode);
   if (const auto trace = schedule::trace_from_json(record.trace); !trace)
     return fail_at("member \"trace\"", ErrorKind::kInvalidArgument, "{}", trace.error().text());
   return {};
@@ -43,7 +43,7 @@ Result<std::optional<store::Record>> best_comparable(store::Store& store, store:
 
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
                                                  const std::string& database,
-                                                 const std::string& cache_mode) {
+                                                 CacheMode cache_mode) {
   const auto store = LATHE_TRY(open_existing(database));
   store::Query query = {.workload = te::workload_key(program),
                         .target = target.text(),
@@ -60,8 +60,8 @@ Result<std::optional<store::Record>> best_record(const te::Program& program, con
 namespace {
 
 // The flags that lead from the request to this run; "" if none do.
-std::string flags_between(const te::Program& program, const Target& target,
-                          const std::string& cache_mode, const store::Run& run) {
+std::string flags_between(const te::Program& program, const Target& target, CacheMode cache_mode,
+                          const store::Run& run) {
   const auto other = te::parse_program(run.workload);
   const auto on = parse_target(run.target);
   if (!other || !on) return "";
@@ -79,14 +79,14 @@ std::string flags_between(const te::Program& program, const Target& target,
   if (alike != *on) add("--target '" + run.target + "'");
   else if (target.as_cpu().threads != on->as_cpu().threads)
     add(fmt::format("--threads {}", on->as_cpu().threads));
-  if (run.cache_mode != cache_mode) add("--cache " + run.cache_mode);
+  if (run.cache_mode != cache_mode) add(fmt::format("--cache {}", name_of(run.cache_mode)));
   return flags;
 }
 
 }  // namespace
 
 Result<std::string> other_flags(store::Store& store, const te::Program& program,
-                                const Target& target, const std::string& cache_mode) {
+                                const Target& target, CacheMode cache_mode) {
   std::string nearest;  // with the fewest flags
   for (const store::Run& run : LATHE_TRY(store.runs())) {
     const std::string flags = flags_between(program, target, cache_mode, run);
@@ -98,8 +98,10 @@ Result<std::string> other_flags(store::Store& store, const te::Program& program,
   return nearest;
 }
 
-Result<Chosen> recorded_schedule(const te::Program& program, const Target& target,
-                                 const ScheduleRequest& request) {
+namespace {
+
+Result<Chosen> best_on_record(const te::Program& program, const Target& target,
+                              const ScheduleRequest& request) {
   const auto record = LATHE_TRY(best_record(program, target, request.database, request.cache_mode));
   if (!record) {
     const auto store = LATHE_TRY(open_existing(request.database));
@@ -107,7 +109,7 @@ Result<Chosen> recorded_schedule(const te::Program& program, const Target& targe
     return fail_at(request.database, ErrorKind::kNotFound,
                    "no schedule is recorded for this workload on {} with a {} cache{}; run lathe "
                    "tune with the same arguments",
-                   target.text(), request.cache_mode,
+                   target.text(), name_of(request.cache_mode),
                    others.empty() ? "" : ", but one is with " + others);
   }
   Chosen chosen;
@@ -119,29 +121,69 @@ Result<Chosen> recorded_schedule(const te::Program& program, const Target& targe
   return chosen;
 }
 
-Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
-                               const ScheduleRequest& request) {
-  if (request.which == "naive") return Chosen{};
-  if (request.which == "best") {
-    auto chosen = recorded_schedule(program, target, request);
-    if (!chosen && chosen.error().kind == ErrorKind::kNotFound)
-      chosen.error().message += ", or give --schedule default";
-    return chosen;
-  }
-  if (request.which == "default") {
-    const auto space =
-        LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
-    return Chosen{space->trace(space->default_config())};
-  }
-  if (request.which == "predicted") {
-    PredictRequest predict = {program, target, request.database, {}, {}};
-    predict.options.run.flavour = request.flavour;
-    predict.options.run.cache_mode = request.cache_mode;
-    return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
-  }
+Result<Chosen> best_or_advice(const te::Program& program, const Target& target,
+                              const ScheduleRequest& request) {
+  auto chosen = best_on_record(program, target, request);
+  if (!chosen && chosen.error().kind == ErrorKind::kNotFound)
+    chosen.error().message += ", or give --schedule default";
+  return chosen;
+}
+
+Result<Chosen> predicted_best(const te::Program& program, const Target& target,
+                              const ScheduleRequest& request) {
+  PredictRequest predict = {{program}, target, request.database, {}, {}};
+  predict.options.run.flavour = request.flavour;
+  predict.options.run.cache_mode = request.cache_mode;
+  return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
+}
+
+Result<Chosen> analytic_default(const te::Program& program, const Target& target,
+                                const ScheduleRequest& request) {
+  const auto space =
+      LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
+  return Chosen{space->trace(space->default_config())};
+}
+
+Result<Chosen> naive_loops(const te::Program&, const Target&, const ScheduleRequest&) {
+  return Chosen{};
+}
+
+struct NamedSource {
+  const char* name;
+  Result<Chosen> (*choose)(const te::Program& program, const Target& target,
+                           const ScheduleRequest& request);
+};
+constexpr NamedSource kSources[] = {{"best", best_or_advice},
+                                    {"predicted", predicted_best},
+                                    {"default", analytic_default},
+                                    {"naive", naive_loops}};
+
+}  // namespace
+
+std::vector<std::string> known_sources() {
+  std::vector<std::string> names;
+  for (const NamedSource& source : kSources) names.emplace_back(source.name);
+  return names;
+}
+
+Result<ScheduleSource> schedule_source(const ScheduleRequest& request) {
+  for (const NamedSource& source : kSources)
+    if (request.which == source.name)
+      return [request, choose = source.choose](const te::Program& workload, const Target& target) {
+        return choose(workload, target, request);
+      };
+  std::vector<std::string> known = known_sources();
+  const std::string last = std::move(known.back());
+  known.pop_back();
   return fail_at("--schedule", ErrorKind::kInvalidArgument,
-                 "unknown schedule \"{}\"; known are best, predicted, default and naive",
-                 request.which);
+                 "unknown schedule \"{}\"; known are {} and {}", request.which,
+                 fmt::join(known, ", "), last);
+}
+
+ScheduleSource recorded_schedules(const ScheduleRequest& request) {
+  return [request](const te::Program& workload, const Target& target) {
+    return best_on_record(workload, target, request);
+  };
 }
 
 }  // namespace lathe::api

@@ -1,9 +1,11 @@
-// Chooses the schedule of a workload: the naive loops, the analytic default, the models' choice, or
-// the best on record.
+// Where the schedule of a workload comes from: the best on record, the models' choice, the analytic
+// default, or the naive loops.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/target.h"
@@ -14,6 +16,7 @@
 
 namespace lathe::api {
 
+// The trace to use for a workload, and how it was found.
 struct Chosen {
   schedule::Trace trace;
   std::optional<store::Record> record;  // of "best"
@@ -21,10 +24,14 @@ struct Chosen {
   std::string note;
 };
 
+// Tells which trace to use for a workload on a target. A graph asks it for each of its workloads.
+using ScheduleSource =
+    std::function<Result<Chosen>(const te::Program& workload, const Target& target)>;
+
 struct ScheduleRequest {
-  std::string which = "best";  // naive, default, predicted, best
+  std::string which = "best";  // a name of known_sources()
   std::string database;
-  std::string cache_mode = "warm";
+  CacheMode cache_mode = CacheMode::kWarm;
   space::Flavour flavour = space::Flavour::kDefault;
 };
 
@@ -36,21 +43,20 @@ Result<std::optional<store::Record>> best_comparable(store::Store& store, store:
 // The best record of a workload on this machine, else on another one. None if nothing is recorded.
 // The database must exist.
 Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
-                                                 const std::string& database,
-                                                 const std::string& cache_mode);
-// The schedule for "best"; the error tells with which other flags the workload is recorded.
-Result<Chosen> recorded_schedule(const te::Program& program, const Target& target,
-                                 const ScheduleRequest& request);
-Result<Chosen> choose_schedule(const te::Program& program, const Target& target,
-                               const ScheduleRequest& request);
+                                                 const std::string& database, CacheMode cache_mode);
+// The source that has the request's name; the error lists the known ones.
+Result<ScheduleSource> schedule_source(const ScheduleRequest& request);
+std::vector<std::string> known_sources();  // "best", "predicted", "default", "naive"
+// The source "best"; its error tells with which other flags the workload is recorded.
+ScheduleSource recorded_schedules(const ScheduleRequest& request);
 
 // The flags with which `lathe` finds records of the same workload in another layout, on another
 // target or for other caches: "--layout free", "--threads 2 --cache cold"; "" if there are none.
 Result<std::string> other_flags(store::Store& store, const te::Program& program,
-                                const Target& target, const std::string& cache_mode);
+                                const Target& target, CacheMode cache_mode);
 
-// Checks that the commands can use a trial from elsewhere: it reads the trial's workload, target,
-// cache mode and trace.
+// Checks that the commands can use a trial from elsewhere: it reads the trial's workload, target
+// and trace.
 Status check_trial(const store::Run& run, const store::Record& record);
 
 // Opens an existing database, for commands that only read; the error tells how to get one.

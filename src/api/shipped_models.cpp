@@ -1,5 +1,7 @@
 #include "api/shipped_models.h"
 
+#include <cstddef>
+
 #include "base/embed.h"
 
 LATHE_EMBED(lathe_model_x86_avx512, LATHE_MODELS "/x86-avx512.model")
@@ -8,17 +10,20 @@ LATHE_EMBED(lathe_model_x86_avx2, LATHE_MODELS "/x86-avx2.model")
 namespace lathe::api {
 namespace {
 
-std::string_view text(const std::byte* begin, const std::byte* end) {
-  return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
-}
+struct Shipped {
+  model::CpuClass target_class;
+  const std::byte *begin, *end;
+};
+const Shipped kShipped[] = {
+    {{Isa::kX86, 512}, lathe_model_x86_avx512_begin, lathe_model_x86_avx512_end},
+    {{Isa::kX86, 256}, lathe_model_x86_avx2_begin, lathe_model_x86_avx2_end}};
 
 }  // namespace
 
-std::string_view shipped_model(std::string_view target_class) {
-  if (target_class == "x86, 512-bit vectors")
-    return text(lathe_model_x86_avx512_begin, lathe_model_x86_avx512_end);
-  if (target_class == "x86, 256-bit vectors")
-    return text(lathe_model_x86_avx2_begin, lathe_model_x86_avx2_end);
+std::string_view shipped_model(const model::TargetClass& target_class) {
+  for (const auto& [known, begin, end] : kShipped)
+    if (target_class == model::TargetClass{known})
+      return {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(end - begin)};
   return {};
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr double kLeastSeconds = 0.01;  // what must be left of a time limit
 
 // Names the traffic: workloads that move as much have one bandwidth.
-std::string traffic_name(const te::Program& program, const std::string& cache_mode) {
+std::string traffic_name(const te::Program& program, CacheMode cache_mode) {
   double read = 0, written = 0;
   for (const te::Tensor& tensor : program.tensors) {
     double bytes = size_of(tensor.dtype);
@@ -24,14 +24,10 @@ std::string traffic_name(const te::Program& program, const std::string& cache_mo
     if (tensor.role == te::TensorRole::kInput) read += bytes;
     if (tensor.role == te::TensorRole::kOutput) written += bytes;
   }
-  return fmt::format("{}/{:.0f}/{:.0f}", cache_mode, read, written);
+  return fmt::format("{}/{:.0f}/{:.0f}", name_of(cache_mode), read, written);
 }
 
 }  // namespace
-
-measure::CacheMode cache_of(const std::string& name) {
-  return name == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
-}
 
 Traffic traffic_of(const te::Program& program) {
   return {te::done_flops(program), te::io_bytes(program), 0};
@@ -46,13 +42,13 @@ Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const T
 
 Result<double> known_bandwidth(store::Store& store, const std::string& fingerprint,
                                const std::string& target, const te::Program& program,
-                               const std::string& cache_mode) {
+                               CacheMode cache_mode) {
   return store::note_bandwidth(store, fingerprint, target, traffic_name(program, cache_mode), 0);
 }
 
 Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer,
                             const te::Program& program, const Target& target,
-                            const std::string& cache_mode) {
+                            CacheMode cache_mode) {
   const std::string machine = measurer.machine().text();
   const double known =
       LATHE_TRY(known_bandwidth(store, machine, target.text(), program, cache_mode));
@@ -68,7 +64,6 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
     if (listener) listener(progress, peak);
   };
   tune::Progress starting;
-  starting.phase = "starting";
   starting.wanted = request.options.run.trials;
   say(starting, 0);
   // Checks the names before it starts anything.
@@ -77,19 +72,20 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   // Records of a key concern the workload in the key's own names.
-  const te::Program program = te::canonical(request.program);
+  const te::Program program = te::canonical(request.task.workload);
   const auto space =
       LATHE_TRY(space::derive_space(program, request.target, request.options.run.flavour));
   Tuned tuned;
+  tuned.task = request.task;
   tune::Options options = request.options;
   options.run.codegen_version = LATHE_TRY(codegen_version(request.target));
   tuned.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(program),
                                              request.target, store.get(), options));
   measure::Options measuring;
   measuring.jobs = request.options.run.jobs;
-  measuring.cache = cache_of(request.options.run.cache_mode);
+  measuring.cache = request.options.run.cache_mode;
   const auto measurer = LATHE_TRY(measure::make_measurer(program, request.target, measuring));
-  starting.phase = "measuring the machine's peak";
+  starting.doing = "measuring the machine's peak";
   say(starting, 0);
   tuned.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.target));
   tuned.traffic = traffic_of(program);
@@ -113,11 +109,10 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
 }
 
 Result<Measurement> measure_once(const te::Program& program, const Target& target,
-                                 const schedule::Trace& trace, const std::string& cache_mode,
-                                 int jobs) {
+                                 const schedule::Trace& trace, CacheMode cache_mode, int jobs) {
   measure::Options options;
   options.jobs = jobs;
-  options.cache = cache_of(cache_mode);
+  options.cache = cache_mode;
   options.timeout_seconds = 300;
   options.min_seconds = 0.05;
   // The naive loops may take seconds a call, and such long times are steady.

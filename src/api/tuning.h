@@ -10,12 +10,13 @@
 #include "base/target.h"
 #include "compiler/te/program.h"
 #include "tuner/measure/measure.h"
+#include "tuner/tune/task.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::api {
 
 struct TuneRequest {
-  te::Program program;
+  tune::Task task;
   Target target;
   std::string database;
   // File of a global model; empty: what the database teaches, if options.model.transfer.
@@ -34,6 +35,7 @@ struct Traffic {
 Traffic traffic_of(const te::Program& program);
 
 struct Tuned {
+  tune::Task task;
   tune::Summary summary;
   tune::Options options;  // of the run
   double peak_flops = 0;  // of the machine, on the target's threads
@@ -42,10 +44,9 @@ struct Tuned {
   Origin origin;
   // True if the times are a recording's; then nothing tells of this run's own time.
   bool replayed = false;
+  // That the task's graph spends in it, with the best program on record.
+  double graph_seconds() const { return tune::graph_seconds(task, summary.best_seconds()); }
 };
-
-// Takes the name that options and records have, "warm" or "cold".
-measure::CacheMode cache_of(const std::string& name);
 
 // Also gets the machine's peak in FLOP/s; 0 while it is not known.
 using TuneListener = std::function<void(const tune::Progress&, double peak)>;
@@ -60,12 +61,11 @@ Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const T
 // Bytes a second: the same for memory, for the traffic of one workload in one cache mode. If it is
 // known, it is not measured again.
 Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer,
-                            const te::Program& program, const Target& target,
-                            const std::string& cache_mode);
+                            const te::Program& program, const Target& target, CacheMode cache_mode);
 // The bandwidth that runs of the store found on a machine (a fingerprint's text); 0 if none did.
 Result<double> known_bandwidth(store::Store& store, const std::string& fingerprint,
                                const std::string& target, const te::Program& program,
-                               const std::string& cache_mode);
+                               CacheMode cache_mode);
 
 struct Measurement {
   double seconds = 0, flops = 0, peak_flops = 0, numerical_error = 0;
@@ -73,7 +73,6 @@ struct Measurement {
 };
 // Builds, checks and times one schedule in processes of their own. A naive schedule may take long.
 Result<Measurement> measure_once(const te::Program& program, const Target& target,
-                                 const schedule::Trace& trace, const std::string& cache_mode,
-                                 int jobs);
+                                 const schedule::Trace& trace, CacheMode cache_mode, int jobs);
 
 }  // namespace lathe::api

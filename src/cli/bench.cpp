@@ -33,9 +33,8 @@ Result<int> serve_kernel(const api::Workload& workload, const Target& target,
   kernel->fill_random(1);
   Json about = {{"algorithm", workload.algorithm}};
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
-  const bool cold = flags.machine.cache == "cold";
   serve(std::cin, std::cout, dump(about),
-        [&](double seconds) { return kernel->time(seconds, cold); });
+        [&](double seconds) { return kernel->time(seconds, flags.machine.cache); });
   return kDone;
 }
 
@@ -49,7 +48,7 @@ Result<int> time_unchecked(const api::Workload& workload, const Target& target,
       LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
   kernel->fill_random(1);
   kernel->call();  // the first call touches its memory
-  const double seconds = kernel->time(kSeconds, flags.machine.cache == "cold"),
+  const double seconds = kernel->time(kSeconds, flags.machine.cache),
                flops = te::flops(workload.program);
   if (flags.json) {
     const Json json = {{"workload", te::workload_key(workload.program)},
@@ -73,8 +72,9 @@ Result<int> time_unchecked(const api::Workload& workload, const Target& target,
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
-  const auto chosen = LATHE_TRY(api::choose_schedule(
-      workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
+  const auto source =
+      LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
+  const auto chosen = LATHE_TRY(source(workload.program, target));
   if (!chosen.note.empty()) complain(chosen.note);
   if (flags.serve) return serve_kernel(workload, target, chosen, flags);
   if (flags.no_check) return time_unchecked(workload, target, chosen, flags);

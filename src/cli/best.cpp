@@ -18,8 +18,8 @@ struct Flags {
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
-  const auto chosen = LATHE_TRY(api::recorded_schedule(
-      workload.program, target, LATHE_TRY(schedule_request("best", flags.machine))));
+  const auto source = api::recorded_schedules(schedule_request("best", flags.machine));
+  const auto chosen = LATHE_TRY(source(workload.program, target));
   const store::Record& record = *chosen.record;
   const double flops = te::flops(workload.program);
   const double seconds = believed_seconds(record);

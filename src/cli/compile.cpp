@@ -23,8 +23,9 @@ struct Flags {
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
-  const auto chosen = LATHE_TRY(api::choose_schedule(
-      workload.program, target, LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
+  const auto source =
+      LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
+  const auto chosen = LATHE_TRY(source(workload.program, target));
   if (!chosen.note.empty()) complain(chosen.note);
   const auto began = std::chrono::steady_clock::now();
   LiveLine line(stderr, [&](std::size_t) {

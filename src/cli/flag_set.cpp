@@ -108,6 +108,19 @@ void FlagSet::choice(const std::string& name, std::string& value,
         group_);
 }
 
+void FlagSet::choose(const std::string& name, const std::string& usual,
+                     const std::vector<std::string>& known, const std::string& help,
+                     const std::function<void(std::size_t)>& hear) {
+  const auto take = [known, hear](const std::string& given) {
+    hear(static_cast<std::size_t>(std::ranges::find(known, given) - known.begin()));
+  };
+  place(*once(command_.add_option_function<std::string>(name, take, help))
+             .type_name(fmt::format("{}", fmt::join(known, "|")))
+             ->check(one_of(known))
+             ->default_str(usual),
+        group_);
+}
+
 void FlagSet::whole(const std::string& name, int& value, std::int64_t least, std::int64_t most,
                     const std::string& help) {
   auto* option =

@@ -2,6 +2,7 @@
 // answered with what would be right. Only this class and the application know the parsing library.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -35,6 +36,15 @@ class FlagSet {
                 const std::string& help);
   void choice(const std::string& name, std::string& value, const std::vector<std::string>& known,
               const std::string& help);
+  // The same for a value that is one of a few and has a name_of().
+  template <class T, std::size_t kCount>
+  void choice(const std::string& name, T& value, const T (&known)[kCount],
+              const std::string& help) {
+    std::vector<std::string> names;
+    for (const T each : known) names.emplace_back(name_of(each));
+    choose(name, std::string(name_of(value)), names, help,
+           [&value, &known](std::size_t chosen) { value = known[chosen]; });
+  }
   void whole(const std::string& name, int& value, std::int64_t least, std::int64_t most,
              const std::string& help);
   void whole(const std::string& name, std::uint64_t& value, const std::string& help);
@@ -53,6 +63,11 @@ class FlagSet {
   void contradict(const std::string& name, const std::vector<std::string>& others);
 
  private:
+  // Calls `hear` with the place of the name that is given.
+  void choose(const std::string& name, const std::string& usual,
+              const std::vector<std::string>& known, const std::string& help,
+              const std::function<void(std::size_t)>& hear);
+
   CLI::App& command_;
   std::string group_;
 };

@@ -47,25 +47,23 @@ void add_target_flags(FlagSet& flags, MachineFlags& machine) {
 }
 
 void add_cache_flag(FlagSet& flags, MachineFlags& machine) {
-  flags.choice("--cache", machine.cache, {"warm", "cold"},
+  flags.choice("--cache", machine.cache, kCacheModes,
                "state of the caches when a program is timed");
 }
 
 void add_space_flag(FlagSet& flags, MachineFlags& machine) {
-  flags.choice("--space", machine.space, {"default", "wide"},
+  flags.choice("--space", machine.space, space::kFlavours,
                "schedules to consider; wide has no constraints, for experiments");
 }
 
 void add_schedule_flag(FlagSet& flags, std::string& schedule) {
-  flags.choice("--schedule", schedule, {"best", "predicted", "default", "naive"},
+  flags.choice("--schedule", schedule, api::known_sources(),
                "the best on record, what the models choose unmeasured, the analytic default, or "
                "the loops as written");
 }
 
-Result<api::ScheduleRequest> schedule_request(const std::string& which,
-                                              const MachineFlags& machine) {
-  return api::ScheduleRequest{which, machine.database, machine.cache,
-                              LATHE_TRY(space::flavour_named(machine.space))};
+api::ScheduleRequest schedule_request(const std::string& which, const MachineFlags& machine) {
+  return {which, machine.database, machine.cache, machine.space};
 }
 
 }  // namespace lathe::cli

@@ -17,8 +17,8 @@ struct MachineFlags {
   std::string target = "cpu:host";
   int threads = 0;  // 0: what the target says, else 1
   std::string database;
-  std::string cache = "warm";
-  std::string space = "default";
+  CacheMode cache = CacheMode::kWarm;
+  space::Flavour space = space::Flavour::kDefault;
 };
 void add_database_flag(FlagSet& flags, std::string& database);
 void add_target_flags(FlagSet& flags, MachineFlags& machine);
@@ -26,7 +26,6 @@ void add_cache_flag(FlagSet& flags, MachineFlags& machine);
 void add_space_flag(FlagSet& flags, MachineFlags& machine);
 void add_schedule_flag(FlagSet& flags, std::string& schedule);
 
-Result<api::ScheduleRequest> schedule_request(const std::string& which,
-                                              const MachineFlags& machine);
+api::ScheduleRequest schedule_request(const std::string& which, const MachineFlags& machine);
 
 }  // namespace lathe::cli

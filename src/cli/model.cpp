@@ -58,14 +58,14 @@ Result<int> train(Flags& flags) {
                              {"skipped", trained.skipped},
                              {"copies", trained.copies},
                              {"workloads", model.workloads},
-                             {"target", model.target_class},
+                             {"target", model.target_class.text()},
                              {"features", model.features},
                              {"objective", model::name_of(model.objective)}}));
     return kDone;
   }
   fmt::print("{}: learned from {} of {}, for {}\n", flags.output, counted(model.records, "record"),
              counted(static_cast<std::int64_t>(model.workloads.size()), "workload"),
-             model.target_class);
+             model.target_class.text());
   print_left_out(trained.skipped, trained.copies);
   return kDone;
 }

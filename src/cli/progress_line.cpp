@@ -55,7 +55,7 @@ std::string line_text(const tune::Progress& p, const Subject& subject, double pe
   if (p.trials_per_second > 0)
     text += fmt::format(" | {:.1f}{}", p.trials_per_second, words ? " trials/s" : "/s");
   if (p.left_seconds > 0) text += fmt::format(" | {} left", duration_text(p.left_seconds));
-  return detail == kShort || detail == kNoPhase ? text : text + " | " + p.phase;
+  return detail == kShort || detail == kNoPhase ? text : text + " | " + p.shown();
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ std::string label_of(const std::string& workload, const Target& target) {
 std::string progress_text(const tune::Progress& p, const Subject& subject, double peak,
                           std::size_t columns) {
   const std::string label = subject.label.empty() ? "" : subject.label + ": ";
-  if (p.wanted == 0) return cut(label + p.phase, columns);
+  if (p.wanted == 0) return cut(label + p.shown(), columns);
   // Uses the label and as many words as fit. If the label leaves room for the fewest words only, it
   // is left out.
   for (const std::string& begin : {label, std::string()})
@@ -95,14 +95,13 @@ std::string progress_text(const tune::Progress& p, const Subject& subject, doubl
 
 tune::Progress heeding_interrupts(tune::Progress progress) {
   if (!interrupted()) return progress;
-  progress.phase = "stopping";
+  progress.doing = "stopping";
   progress.left_seconds = 0;
   return progress;
 }
 
 ProgressLine::ProgressLine(std::FILE* out, Subject subject)
     : subject_(std::move(subject)),
-      progress_{.phase = "starting"},
       line_(out, [this](std::size_t columns) { return text(columns); }) {}
 
 void ProgressLine::update(const tune::Progress& progress, double peak) {

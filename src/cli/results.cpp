@@ -181,7 +181,9 @@ Json to_json(const api::Tuned& tuned) {
                      {"run", s.spent.run},
                      {"model", s.spent.model},
                      {"search", s.spent.search}};
-    json["phases"] = s.phases;
+    json["phases"] = Json::object();
+    for (const auto& [phase, seconds] : s.phases)
+      json["phases"][std::string(name_of(phase))] = seconds;
   }
   if (!s.best.ok()) {
     json["best"] = nullptr;

@@ -20,11 +20,11 @@ Result<int> perform(const Flags& flags) {
   api::ViewRequest request;
   request.what = flags.what;
   request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
-  request.flavour = LATHE_TRY(space::flavour_named(flags.machine.space));
+  request.flavour = flags.machine.space;
   if (api::needs_schedule(flags.what)) {
-    auto chosen =
-        LATHE_TRY(api::choose_schedule(workload.program, request.target,
-                                       LATHE_TRY(schedule_request(flags.schedule, flags.machine))));
+    const auto source =
+        LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
+    auto chosen = LATHE_TRY(source(workload.program, request.target));
     if (!chosen.note.empty()) complain(chosen.note);
     request.trace = std::move(chosen.trace);
   }

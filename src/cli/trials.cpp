@@ -62,7 +62,7 @@ Result<int> list_workloads(const Flags& flags) {
     const double seconds = w.best ? w.best->seconds() : 0;
     fmt::print("{:>6} {:>6} {:>10} {:>16}  {} ({}), {}, {} caches, CPU {}\n", w.trials, w.failed,
                w.best ? time_text(seconds) : "-", w.best ? speed_text(w.work, seconds) : "-",
-               w.title, w.shapes, w.target, w.cache_mode, w.cpu);
+               w.title, w.shapes, w.target, name_of(w.cache_mode), w.cpu);
   }
   if (!flags.json)
     fmt::print(
@@ -75,7 +75,7 @@ Result<int> list_workloads(const Flags& flags) {
 Result<std::string> nothing_to_list(store::Store& store, const te::Program& program,
                                     const Target& target, const Flags& flags) {
   const std::string where =
-      fmt::format("on {} with a {} cache", target.text(), flags.machine.cache);
+      fmt::format("on {} with a {} cache", target.text(), name_of(flags.machine.cache));
   const store::Query all = {.workload = te::workload_key(program),
                             .target = target.text(),
                             .cache_mode = flags.machine.cache};

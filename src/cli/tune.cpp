@@ -61,10 +61,10 @@ void add_field_flags(FlagSet& set, tune::Options& options, tune::Heading heading
       std::visit(FieldFlag{set, options, field}, field.member);
 }
 
-int finish(const Flags& flags, const te::Program& program, const api::Tuned& tuned) {
+int finish(const Flags& flags, const api::Tuned& tuned) {
   if (flags.json) {
     Json json = to_json(tuned);
-    json["tensors"] = tensor_names(program);
+    json["tensors"] = tensor_names(tuned.task.workload);
     fmt::print("{}\n", dump(json));
   } else {
     fmt::print("{}", text_of(tuned));
@@ -90,18 +90,18 @@ Result<int> replay(const Flags& flags) {
       interrupted);
   line.finish();
   if (!tuned) return std::unexpected(tuned.error());
-  return finish(flags, recording.space->program(), *tuned);
+  return finish(flags, *tuned);
 }
 
 Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
   const auto began = std::chrono::steady_clock::now();
   const auto predicted = LATHE_TRY(api::predict_schedule(
-      {request.program, request.target, request.database, request.global_model, request.options}));
+      {request.task, request.target, request.database, request.global_model, request.options}));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (flags.json) {
     Json json = to_json(predicted);
-    json["workload"] = te::workload_key(request.program);
-    json["tensors"] = tensor_names(request.program);
+    json["workload"] = te::workload_key(request.task.workload);
+    json["tensors"] = tensor_names(request.task.workload);
     json["target"] = request.target.text();
     json["seconds"] = seconds.count();
     fmt::print("{}\n", dump(json));
@@ -120,14 +120,15 @@ Result<int> perform(const Flags& flags) {
   request.options = flags.options;
   request.global_model = flags.global_model;
   request.options.run.cache_mode = flags.machine.cache;
-  request.options.run.flavour = LATHE_TRY(space::flavour_named(flags.machine.space));
-  request.program = std::move(workload.program);
+  request.options.run.flavour = flags.machine.space;
+  request.task.workload = std::move(workload.program);
   if (flags.options.run.trials == 0) return predict(request, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
-  ProgressLine line(stderr, {label_of(flags.workload.text, request.target),
-                             te::flops(request.program), te::done_flops(request.program)});
+  const te::Program& program = request.task.workload;
+  ProgressLine line(stderr, {label_of(flags.workload.text, request.target), te::flops(program),
+                             te::done_flops(program)});
   const auto tuned = api::run_tuning(
       request,
       [&](const tune::Progress& progress, double peak) {
@@ -136,7 +137,7 @@ Result<int> perform(const Flags& flags) {
       interrupted);
   line.finish();
   if (!tuned) return std::unexpected(tuned.error());
-  return finish(flags, request.program, *tuned);
+  return finish(flags, *tuned);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct Section {
   SettingTable table;
   FailureTable failures;
 };
-using SectionKey = std::tuple<std::string, std::string, std::string, std::string>;
+using SectionKey = std::tuple<std::string, std::string, CacheMode, std::string>;
 
 Trial trial_of(const store::Record& record, SettingTable& table) {
   Trial trial;

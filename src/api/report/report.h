@@ -108,7 +108,8 @@ struct Best {
 
 // A workload on a target and machine, with warm or cold caches.
 struct Workload {
-  std::string key, target, cache_mode, cpu;
+  std::string key, target, cpu;
+  CacheMode cache_mode = CacheMode::kWarm;
   std::string fingerprint;  // of the machine, as last recorded
   // "C6" if the paper names it, else the expression without sizes.
   std::string title;

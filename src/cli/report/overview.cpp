@@ -55,7 +55,7 @@ std::string workloads_table(const report::Report& report) {
     table.number(w.trials, std::to_string(w.trials));
     table.number(w.failed, std::to_string(w.failed));
     table.words(fmt::format("{}<small>{}, CPU {}</small>", breakable(w.target),
-                            escaped(w.cache_mode), escaped(w.cpu)));
+                            name_of(w.cache_mode), escaped(w.cpu)));
     table.text(escaped(cut(date_text(w.latest), kDate)));
   }
   return table.html(true, true);

@@ -13,7 +13,7 @@ namespace lathe::cli {
 namespace {
 
 std::string where_text(const report::Workload& w) {
-  return fmt::format("{}, {} caches, on {}", escaped(w.target), escaped(w.cache_mode),
+  return fmt::format("{}, {} caches, on {}", escaped(w.target), name_of(w.cache_mode),
                      escaped(w.fingerprint));
 }
 
@@ -60,8 +60,8 @@ std::string shell_quoted(const std::string& word) {
 
 std::string command_text(const report::Workload& w, const PageInfo& info) {
   return fmt::format("lathe compile {} --target {} --cache {} --db {} -o kernel.so",
-                     shell_quoted(w.key), shell_quoted(w.target), shell_quoted(w.cache_mode),
-                     shell_quoted(info.database));
+                     shell_quoted(w.key), shell_quoted(w.target),
+                     shell_quoted(std::string(name_of(w.cache_mode))), shell_quoted(info.database));
 }
 
 }  // namespace

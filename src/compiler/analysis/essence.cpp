@@ -125,7 +125,7 @@ Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
   for (LoopId loop = 0; loop < static_cast<LoopId>(nest.loops.size()); ++loop) {
     if (nest.loops[loop].dead) continue;
     for (LoopId at = loop; at != ir::kRoot; at = nest.loops[at].parent)
-      if (!nest.loops[at].intrinsic.empty()) tensorized_[loop] = 1;
+      if (nest.loops[at].intrinsic != ir::Intrinsic::kNone) tensorized_[loop] = 1;
     extents_[loop] = busy_extent(loop);
     ask(extents_[loop], 1);
     for (const ir::Prefetch& prefetch : nest.loops[loop].prefetch) ask(prefetch.bytes, 0);
@@ -254,7 +254,7 @@ void Essence::each_fact(const Answers& answers, Sink& sink) const {
       number[item.id] = ++loops;
       sink.word(2);
       sink.word(static_cast<std::uint64_t>(l.kind) * 8 + static_cast<std::uint64_t>(l.tail));
-      sink.word(l.intrinsic.empty() ? 0 : hash_of(l.intrinsic));
+      sink.word(l.intrinsic == ir::Intrinsic::kNone ? 0 : hash_of(name_of(l.intrinsic)));
       sink.size(extents_[item.id]);
       for (const ir::Prefetch& p : l.prefetch) {
         if (is_off(answers, p)) continue;

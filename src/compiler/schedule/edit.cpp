@@ -159,8 +159,9 @@ void redirect_reads(ir::Block& block, BufferId from, BufferId to, bool drop_pad)
 }
 
 bool is_tensorized(const Nest& nest, LoopId loop) {
-  return std::ranges::any_of(nest.path_to(loop),
-                             [&](LoopId l) { return !nest.loops[l].intrinsic.empty(); });
+  return std::ranges::any_of(nest.path_to(loop), [&](LoopId l) {
+    return nest.loops[l].intrinsic != ir::Intrinsic::kNone;
+  });
 }
 
 int plain_iter(const ir::Affine& row) {

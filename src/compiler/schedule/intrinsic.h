@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/dtype.h"
-#include "compiler/ir/expr/expr.h"
+#include "base/result.h"
+#include "compiler/ir/nest/nest.h"
 
 namespace lathe::schedule {
 
@@ -20,17 +20,15 @@ struct IntrinsicShape {
     bool reduces;
     bool is_lane;  // moves the result by one element of its innermost dimension
   };
-  std::string_view name;
   Dtype dtype;
   ir::ReduceOp reduce;
   std::vector<Iter> iters;
   std::vector<int> result, left, right;  // iterators that move the operand
 };
 
-// nullptr if there is none of this name.
-const IntrinsicShape* find_intrinsic(std::span<const IntrinsicShape> known, std::string_view name);
+// gemm8x8 (paper, Figure 1): a tile of 8 by 8 results over 8 steps of the reduction. Not of kNone.
+IntrinsicShape shape_of(ir::Intrinsic intrinsic);
 
-// gemm8x8 (paper, Figure 1): a tile of 8 by 8 results over 8 steps of the reduction.
-std::vector<IntrinsicShape> built_in_intrinsics();
+Result<ir::Intrinsic> intrinsic_named(std::string_view name);  // never kNone
 
 }  // namespace lathe::schedule

@@ -53,7 +53,6 @@ const char* reason(Refusal refusal) {
       return "shifting the last tile back would add to a sum twice; use peel or mask";
     case Refusal::kPadNeedsOwnStorage:
       return "there is no storage with room past the end; cache the buffer first";
-    case Refusal::kNoSuchIntrinsic: return "there is no intrinsic of this name";
     case Refusal::kIntrinsicMismatch: return "the loops do not compute what the intrinsic does";
     case Refusal::kNotInnermost: return "other loops are inside; only innermost loops can be this";
     case Refusal::kBadScope: return "the buffer cannot live there";

@@ -90,7 +90,8 @@ struct Rfactor {
 // Replaces the loops from `loop` inwards by an intrinsic (schedule/intrinsic.h) that computes the
 // same.
 struct Tensorize {
-  std::string loop, intrinsic;
+  std::string loop;
+  ir::Intrinsic intrinsic = ir::Intrinsic::kNone;  // a step names one
 };
 // Sets an attribute of a loop.
 struct Annotate {
@@ -130,7 +131,6 @@ enum class Refusal : std::uint8_t {
   kAlreadyBound,
   kShiftRepeatsReduction,
   kPadNeedsOwnStorage,
-  kNoSuchIntrinsic,
   kIntrinsicMismatch,
   kNotInnermost,
   kBadScope,

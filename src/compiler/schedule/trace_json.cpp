@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler/schedule/intrinsic.h"
 #include "compiler/schedule/step.h"
 
 namespace lathe::schedule {
@@ -58,7 +59,7 @@ struct Writer {
     return out;
   }
   Json operator()(const Tensorize& s) const {
-    return {{"step", "tensorize"}, {"loop", s.loop}, {"intrinsic", s.intrinsic}};
+    return {{"step", "tensorize"}, {"loop", s.loop}, {"intrinsic", name_of(s.intrinsic)}};
   }
   Json operator()(const Annotate& s) const {
     switch (s.what) {
@@ -169,7 +170,8 @@ Result<Step> read_rfactor(const Json& j, const Table*) {
       static_cast<int>(std::clamp<std::int64_t>(dim, -1, std::numeric_limits<int>::max()))};
 }
 Result<Step> read_tensorize(const Json& j, const Table*) {
-  return Tensorize{LATHE_TRY(json_string(j, "loop")), LATHE_TRY(json_string(j, "intrinsic"))};
+  return Tensorize{LATHE_TRY(json_string(j, "loop")),
+                   LATHE_TRY(intrinsic_named(LATHE_TRY(json_string(j, "intrinsic"))))};
 }
 Result<Step> read_annotate(const Json& j, const Table* table) {
   Annotate a;

@@ -51,7 +51,7 @@ struct Printer {
     return s.dim < 0 ? out : out + fmt::format(", dimension {}", s.dim);
   }
   std::string operator()(const Tensorize& s) const {
-    return fmt::format("tensorize {} by {}", s.loop, s.intrinsic);
+    return fmt::format("tensorize {} by {}", s.loop, name_of(s.intrinsic));
   }
   std::string operator()(const Annotate& s) const {
     switch (s.what) {

@@ -157,7 +157,7 @@ Result<std::shared_ptr<const model::CostModel>> global_for(
       LATHE_TRY_STATUS(recorded::add_rows(*source, features, rows, seed, history));
   const learn::GlobalOptions options{
       .model = {.features = features, .objective = *tune::objective_of(arm.options), .seed = seed},
-      .target_class = learn::target_class(recording.target)};
+      .target_class = model::class_of(recording.target)};
   return LATHE_TRY(learn::train_global(history, options)).model;
 }
 

@@ -61,7 +61,7 @@ class Page {
     for (const auto& [machine, names] : machines) say("- {}: {}\n", machine, names);
     say("\nSearches run on the recordings for {}; those of other targets are searched or learnt "
         "from where a figure says so.\n",
-        usual_target(spaces_));
+        usual_target(spaces_).text());
     say("\nWhether a finding holds is decided by this rule. {}\n", kRule);
   }
 
@@ -81,7 +81,7 @@ class Page {
     for (const auto& space : spaces_) {
       const recorded::Difficulty known = recorded::difficulty_of(space.recording);
       say("| {} | {} | {:.3f} | {} of {} |\n", space.recording.name,
-          learn::target_class(space.recording.target), known.default_share, known.default_place,
+          model::class_of(space.recording.target).text(), known.default_share, known.default_place,
           known.configs);
     }
   }

@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "tuner/feature/version.h"
-#include "tuner/learn/global.h"
 #include "tuner/treegru/trainer.h"
 
 namespace lathe::paper {
@@ -20,8 +19,8 @@ constexpr const char* kEnding = ".json.zst";
 
 using Spaces = std::vector<const SpaceFile*>;
 
-std::string target_of(const SpaceFile& space) {
-  return learn::target_class(space.recording.target);
+model::TargetClass target_of(const SpaceFile& space) {
+  return model::class_of(space.recording.target);
 }
 
 Spaces named(const Spaces& among, const std::vector<std::string>& names) {
@@ -65,7 +64,7 @@ class Planner {
   Planner(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings)
       : settings_(settings) {
     plan_.figure = figure;
-    const std::string usual = usual_target(spaces);
+    const model::TargetClass usual = usual_target(spaces);
     for (const SpaceFile& space : spaces)
       (target_of(space) == usual ? here_ : elsewhere_).push_back(&space);
   }
@@ -150,9 +149,9 @@ class Planner {
 
 }  // namespace
 
-std::string usual_target(const std::vector<SpaceFile>& spaces) {
-  std::map<std::string, int> count;
-  std::string most;
+model::TargetClass usual_target(const std::vector<SpaceFile>& spaces) {
+  std::map<model::TargetClass, int> count;
+  model::TargetClass most;
   for (const SpaceFile& space : spaces) ++count[target_of(space)];
   for (const SpaceFile& space : spaces)  // the first of equals
     if (count[target_of(space)] > count[most]) most = target_of(space);

@@ -9,6 +9,7 @@
 #include "research/experiment/arms.h"
 #include "research/paper/figures.h"
 #include "research/recorded/recording.h"
+#include "tuner/model/target_class.h"
 
 namespace lathe::paper {
 
@@ -55,9 +56,9 @@ struct Plan {
   std::vector<std::string> left_out;  // sentences: what is missing, and what would bring it
   std::string cannot_run;             // why some cells cannot run here; empty: all can
 };
-// The kind of target that most recordings are of. Figures search on these; recordings of other
-// kinds serve to learn from beforehand.
-std::string usual_target(const std::vector<SpaceFile>& spaces);
+// The class of targets that most recordings are of. Figures search on these; recordings of others
+// serve to learn from beforehand.
+model::TargetClass usual_target(const std::vector<SpaceFile>& spaces);
 // `spaces` must outlive it.
 Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces,
                       const Settings& settings);

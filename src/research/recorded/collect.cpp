@@ -46,7 +46,7 @@ Trial trial_of(const store::Record& record, std::vector<Failure>& failures) {
 
 // Races every candidate once, in random groups.
 Status race_once(const std::vector<measure::Candidate>& candidates, measure::Measurer& measurer,
-                 measure::CacheMode cache, Rng& rng, std::vector<std::vector<double>>& times,
+                 CacheMode cache, Rng& rng, std::vector<std::vector<double>>& times,
                  const std::function<bool()>& stop) {
   std::vector<std::size_t> order(candidates.size());
   std::iota(order.begin(), order.end(), 0);
@@ -98,8 +98,7 @@ std::vector<store::Record> fastest(std::vector<store::Record> records, int count
 }
 
 Result<std::vector<store::RaceResult>> race_all(const std::vector<store::Record>& records,
-                                                measure::Measurer& measurer,
-                                                measure::CacheMode cache,
+                                                measure::Measurer& measurer, CacheMode cache,
                                                 const std::function<void(double)>& progress,
                                                 const std::function<bool()>& stop) {
   std::vector<measure::Candidate> candidates;

@@ -23,8 +23,7 @@ std::vector<store::Record> fastest(std::vector<store::Record> records, int count
 // Returns for each the median over its races; infinity if it failed in most. Stops early without
 // results when `stop` returns true. `progress` hears the finished share.
 Result<std::vector<store::RaceResult>> race_all(const std::vector<store::Record>& records,
-                                                measure::Measurer& measurer,
-                                                measure::CacheMode cache,
+                                                measure::Measurer& measurer, CacheMode cache,
                                                 const std::function<void(double)>& progress,
                                                 const std::function<bool()>& stop);
 

@@ -39,7 +39,8 @@ tune::Progress racing_after(const tune::Summary& summary, int trials) {
           .wanted = trials,
           .main_failure = summary.main_failure,
           .best_seconds = summary.best_seconds(),
-          .phase = "racing the fastest"};
+          .phase = tune::Phase::kRacing,
+          .doing = "racing the fastest"};
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ Result<tune::Summary> record(Recording& recording, const RecordMeans& means,
   if (summary.interrupted) return summary;
   tune::Progress racing = racing_after(summary, options.run.trials);
   const auto raced = [&](double share) {
-    racing.phase = fmt::format("racing the fastest, {:.0f} % done", 100 * share);
+    racing.doing = fmt::format("racing the fastest, {:.0f} % done", 100 * share);
     listener(racing);
   };
   const auto records = LATHE_TRY(records_of(means.store, summary.run, recording));

@@ -12,7 +12,7 @@ namespace lathe::recorded {
 
 struct RecordMeans {
   measure::Measurer& measurer;  // of the space's program, on the recording's machine and target
-  measure::CacheMode cache = measure::CacheMode::kWarm;  // what Recording::cache_mode names
+  CacheMode cache = CacheMode::kWarm;  // what Recording::cache_mode names
   // Every trial is durable here, so that the same recording can go on later.
   store::Store& store;
   int jobs = 2;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/cache_mode.h"
 #include "base/result.h"
 #include "base/target.h"
 #include "tuner/space/space.h"
@@ -36,7 +37,7 @@ class Recording {
   std::shared_ptr<const space::Space> space;  // complete without the rules that derived it
   Target target;                              // resolved
   Fingerprint machine;
-  std::string cache_mode;                          // "warm", "cold"
+  CacheMode cache_mode = CacheMode::kWarm;
   space::Flavour flavour = space::Flavour::kWide;  // of which it is a part
   int codegen_version = 0;
   double peak_flops = 0;  // of the machine, on the target's threads

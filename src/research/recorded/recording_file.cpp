@@ -132,7 +132,7 @@ Result<Recording> recording_from(const Json& json) {
   Recording r;
   r.name = LATHE_TRY(json_string(json, "name"));
   r.target = LATHE_TRY(target_from(LATHE_TRY(json_member(json, "target"))));
-  r.cache_mode = LATHE_TRY(json_string(json, "cache"));
+  r.cache_mode = LATHE_TRY(json_cache_mode(json, "cache"));
   r.machine = LATHE_TRY(machine_from(LATHE_TRY(json_member(json, "machine"))));
   r.codegen_version = static_cast<int>(LATHE_TRY(json_int(json, "codegen_version")));
   r.peak_flops = LATHE_TRY(json_number(json, "peak_flops"));

@@ -24,8 +24,8 @@ std::vector<std::size_t> some(std::size_t all, std::size_t wanted, std::uint64_t
 
 Status add_rows(const Recording& recording, const std::string& features, int rows,
                 std::uint64_t seed, learn::History& history) {
-  const feature::Kind kind = LATHE_TRY(feature::kind_named(features));
-  if (kind == feature::Kind::kConfiguration)
+  const auto known = LATHE_TRY(feature::features_for(features, recording.target));
+  if (known.kind == feature::Kind::kConfiguration)
     return fail(
         ErrorKind::kInvalidArgument,
         "configuration features mean another thing in every space; use context or relation");
@@ -33,7 +33,7 @@ Status add_rows(const Recording& recording, const std::string& features, int row
   std::vector<space::Config> configs;
   for (const std::size_t place : chosen) configs.push_back(recording.configs()[place]);
   model::Rows& all = history.rows;
-  const feature::Extractor extractor(kind, *recording.space);
+  const feature::Extractor extractor(known, *recording.space);
   LATHE_CHECK(all.count() == 0 || all.width == extractor.width(), "rows of other features");
   all.width = extractor.width();
   const std::size_t before = all.features.size();

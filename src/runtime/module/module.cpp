@@ -41,6 +41,22 @@ Module::~Module() {
   close(file_);
 }
 
+Result<std::unique_ptr<Module>> open_module(int file) {
+  void* library = dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* said = dlerror();
+    const std::string why = said ? said : "unknown reason";
+    close(file);
+    const bool memory = why.find("allocate memory") != std::string::npos;
+    return fail(memory ? ErrorKind::kOutOfMemory : ErrorKind::kDataLoss,
+                "cannot load the library: {}", why);
+  }
+  const auto* table = static_cast<const lathe_module*>(dlsym(library, LATHE_MODULE_SYMBOL));
+  auto loaded = std::make_unique<Module>(file, library, table);
+  LATHE_TRY_STATUS(check(table));
+  return loaded;
+}
+
 Result<std::unique_ptr<Module>> load_module(std::span<const std::byte> shared_object) {
   const int file = memfd_create("lathe", MFD_CLOEXEC);
   if (file < 0)
@@ -51,16 +67,7 @@ Result<std::unique_ptr<Module>> load_module(std::span<const std::byte> shared_ob
     return fail(ErrorKind::kIo, "cannot write {} bytes of code to memory: {}", shared_object.size(),
                 std::strerror(code));
   }
-  void* library = dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* why = dlerror();
-    close(file);
-    return fail(ErrorKind::kDataLoss, "cannot load the library: {}", why ? why : "unknown reason");
-  }
-  const auto* table = static_cast<const lathe_module*>(dlsym(library, LATHE_MODULE_SYMBOL));
-  auto loaded = std::make_unique<Module>(file, library, table);
-  LATHE_TRY_STATUS(check(table));
-  return loaded;
+  return open_module(file);
 }
 
 }  // namespace lathe::module

@@ -28,7 +28,10 @@ class Module {
   const lathe_module* table_;
 };
 
-// Fails with kDataLoss (no shared object for this machine, no table, another ABI) or kIo.
+// Of an open file, which is closed with the module, or at once where it fails: with kDataLoss (no
+// shared object for this machine, no table, another ABI) or kOutOfMemory.
+Result<std::unique_ptr<Module>> open_module(int file);
+// Of bytes in memory; fails with kIo, too.
 Result<std::unique_ptr<Module>> load_module(std::span<const std::byte> shared_object);
 
 }  // namespace lathe::module

@@ -1,12 +1,10 @@
 #include "runtime/runner/candidate.h"
 
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 
-#include "runtime/runner/caches.h"
 #include "runtime/runner/clock.h"
 #include "runtime/runner/protocol.h"
 
@@ -39,32 +37,21 @@ Result<std::unique_ptr<Candidate>> Candidate::open(Fd library, std::vector<tenso
   candidate->inputs_ = std::move(inputs);
   candidate->outputs_ = std::move(outputs);
   candidate->pool_ = &pool;
-  candidate->library_ = std::move(library);
-  LATHE_TRY_STATUS(candidate->load());
+  LATHE_TRY_STATUS(candidate->load(std::move(library)));
   LATHE_TRY_STATUS(candidate->place_inputs(plain));
   LATHE_TRY_STATUS(candidate->prepare());
   return candidate;
 }
 
-Candidate::~Candidate() {
-  if (handle_ != nullptr) ::dlclose(handle_);
-}
-
-Status Candidate::load() {
-  handle_ =
-      ::dlopen(fmt::format("/proc/self/fd/{}", library_.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) {
-    const std::string why = ::dlerror();
-    const bool memory = why.find("allocate memory") != std::string::npos;
-    return fail(memory ? ErrorKind::kOutOfMemory : ErrorKind::kRun,
-                "the candidate's library cannot be opened: {}", why);
+Status Candidate::load(Fd library) {
+  auto loaded = module::open_module(library.release());
+  if (!loaded) {
+    const Error& error = loaded.error();
+    return fail(error.kind == ErrorKind::kOutOfMemory ? error.kind : ErrorKind::kRun,
+                "the candidate's library cannot be opened: {}", error.message);
   }
-  module_ = static_cast<const lathe_module*>(::dlsym(handle_, LATHE_MODULE_SYMBOL));
-  if (module_ == nullptr)
-    return fail(ErrorKind::kRun, "the candidate's library has no symbol " LATHE_MODULE_SYMBOL);
-  if (module_->abi != LATHE_MODULE_ABI)
-    return fail(ErrorKind::kRun, "the candidate's library has ABI {}, this runner {}", module_->abi,
-                LATHE_MODULE_ABI);
+  library_ = std::move(*loaded);
+  module_ = &library_->table();
   if (module_->inputs != static_cast<std::int64_t>(inputs_.size()) ||
       module_->outputs != static_cast<std::int64_t>(outputs_.size()))
     return fail(ErrorKind::kRun,
@@ -145,21 +132,19 @@ std::optional<std::string> Candidate::damage(const Scratch& scratch) const {
   return scratch.workers.damage();
 }
 
-template <class Visit>
-void Candidate::for_each_buffer(const Scratch& scratch, const Visit& visit) const {
-  for (std::size_t i = 0; i < inputs_.size(); ++i) visit(tensors_[i], input_bytes_[i]);
+std::vector<module::Area> Candidate::areas(const Scratch& scratch) const {
+  std::vector<module::Area> areas;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) areas.push_back({tensors_[i], input_bytes_[i]});
   for (std::size_t o = 0; o < outputs_.size(); ++o)
-    visit(scratch.outputs[o].data(), scratch.outputs[o].bytes());
+    areas.push_back({scratch.outputs[o].data(), scratch.outputs[o].bytes()});
   for (const GuardedBuffer* buffer : {&constants_, &scratch.workspace, &scratch.workers})
-    visit(buffer->data(), buffer->bytes());
+    areas.push_back({buffer->data(), buffer->bytes()});
+  return areas;
 }
 
-void Candidate::flush(const Scratch& scratch) const {
-  for_each_buffer(scratch, flush_from_caches);
-  flush_fence();
-}
+void Candidate::flush(const Scratch& scratch) const { module::make_cold(areas(scratch)); }
 
-void Candidate::warm(const Scratch& scratch) const { for_each_buffer(scratch, bring_into_caches); }
+void Candidate::warm(const Scratch& scratch) const { module::make_warm(areas(scratch)); }
 
 std::int64_t Candidate::resident_bytes() const {
   std::int64_t bytes = constants_.bytes();

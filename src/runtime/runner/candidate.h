@@ -4,7 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/module/abi.h"
+#include "runtime/module/caches.h"
+#include "runtime/module/module.h"
 #include "runtime/pool/pool.h"
 #include "runtime/runner/channel.h"
 #include "runtime/runner/guarded.h"
@@ -31,7 +32,6 @@ class Candidate {
   static Result<std::unique_ptr<Candidate>> open(Fd library, std::vector<tensor::Border> inputs,
                                                  std::vector<tensor::Border> outputs,
                                                  const Inputs& plain, pool::Pool& pool);
-  ~Candidate();
 
   // Points the candidate at the shared scratch; call it before every series of runs.
   Status bind(Scratch& scratch);
@@ -52,16 +52,14 @@ class Candidate {
 
  private:
   Candidate() = default;
-  template <class Visit>
-  void for_each_buffer(const Scratch& scratch, const Visit& visit) const;
-  Status load();
+  // All that a call reads and writes.
+  std::vector<module::Area> areas(const Scratch& scratch) const;
+  Status load(Fd library);
   Status place_inputs(const Inputs& plain);
   Status prepare();
 
-  // Stays open as long as the library is loaded: dlopen knows libraries by path.
-  Fd library_;
-  void* handle_ = nullptr;
-  const lathe_module* module_ = nullptr;
+  std::unique_ptr<module::Module> library_;
+  const lathe_module* module_ = nullptr;  // of the library
   pool::Pool* pool_ = nullptr;
   std::vector<tensor::Border> inputs_, outputs_;
   // Inputs that are not stored row-major; empty buffers for the others.

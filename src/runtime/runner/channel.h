@@ -25,6 +25,7 @@ class Fd {
   Fd& operator=(Fd&& other) noexcept;
   ~Fd();
   int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }  // the caller closes it
   explicit operator bool() const { return fd_ >= 0; }
 
  private:

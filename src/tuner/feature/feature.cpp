@@ -32,7 +32,7 @@ void configuration_row(const std::vector<space::Knob>& knobs, std::span<const st
 }  // namespace
 
 struct Extractor::Impl {
-  Kind kind;
+  Features features;
   const space::Space& space;
   int width;
   mutable std::shared_mutex mutex;
@@ -43,7 +43,7 @@ struct Extractor::Impl {
       const std::shared_lock lock(mutex);
       if (const auto found = plans.find(&sketch); found != plans.end()) return *found->second;
     }
-    auto made = std::make_unique<ProgramPlan>(kind, sketch.nest);
+    auto made = std::make_unique<ProgramPlan>(features, sketch.nest);
     const std::unique_lock lock(mutex);
     return *plans.try_emplace(&sketch, std::move(made)).first->second;
   }
@@ -53,7 +53,7 @@ struct Extractor::Impl {
     std::vector<std::int64_t> knobs, sizes;
     for (const space::Config& config : configs) {
       space.knob_values(config, knobs);
-      if (kind == Kind::kConfiguration) {
+      if (features.kind == Kind::kConfiguration) {
         configuration_row(space.knob_list(), knobs, out);
       } else {
         const space::Sketch& sketch = space.sketch(config);
@@ -65,8 +65,8 @@ struct Extractor::Impl {
   }
 };
 
-Extractor::Extractor(Kind kind, const space::Space& space)
-    : impl_(new Impl{kind, space, feature::width(kind, space)}) {}
+Extractor::Extractor(const Features& features, const space::Space& space)
+    : impl_(new Impl{features, space, feature::width(features, space)}) {}
 Extractor::~Extractor() = default;
 
 int Extractor::width() const { return impl_->width; }
@@ -100,22 +100,24 @@ Result<Kind> kind_named(const std::string& name) {
               fmt::join(known_kinds(), ", "));
 }
 
-int width(Kind kind, const space::Space& space) {
-  return kind == Kind::kConfiguration ? space.knobs() : program_width(kind);
+Result<Features> features_for(const std::string& name, const Target& target) {
+  return features_for(LATHE_TRY(kind_named(name)), target.kind());
 }
 
-std::vector<std::string> names(Kind kind, const space::Space& space) {
-  if (kind == Kind::kContext) return context_names();
-  if (kind == Kind::kRelation) return relation_names();
-  if (kind == Kind::kTree) return tree_names();
+int width(const Features& features, const space::Space& space) {
+  return features.kind == Kind::kConfiguration ? space.knobs() : program_width(features);
+}
+
+std::vector<std::string> names(const Features& features, const space::Space& space) {
+  if (features.kind != Kind::kConfiguration) return program_names(features);
   std::vector<std::string> out;
   for (const space::Knob& knob : space.knob_list()) out.push_back(knob.name);
   return out;
 }
 
-void extract(Kind kind, const space::Space& space, std::span<const space::Config> configs,
-             std::span<float> out, int jobs) {
-  Extractor(kind, space).rows(configs, out, jobs);
+void extract(const Features& features, const space::Space& space,
+             std::span<const space::Config> configs, std::span<float> out, int jobs) {
+  Extractor(features, space).rows(configs, out, jobs);
 }
 
 }  // namespace lathe::feature

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/target.h"
 #include "compiler/ir/nest/nest.h"
 #include "tuner/feature/version.h"
 #include "tuner/space/space.h"
@@ -26,15 +27,24 @@ enum class Kind {
 std::vector<std::string> known_kinds();
 Result<Kind> kind_named(const std::string& name);
 
-// Floats in a row: fixed for a kind (for kConfiguration: for a space).
-int width(Kind kind, const space::Space& space);
-std::vector<std::string> names(Kind kind, const space::Space& space);
+// A kind of features, as it is for programs of one kind of device.
+struct Features {
+  Kind kind;
+  DeviceKind device;
+};
+// Fails where no features describe programs for such devices.
+Result<Features> features_for(Kind kind, DeviceKind device);
+Result<Features> features_for(const std::string& name, const Target& target);
+
+// Floats in a row: fixed for these features (for kConfiguration: for a space).
+int width(const Features& features, const space::Space& space);
+std::vector<std::string> names(const Features& features, const space::Space& space);
 
 // Makes rows for one space. What the rows of a sketch have in common is computed when the sketch is
 // first met, and kept. Several threads may use it; the space must outlive it.
 class Extractor {
  public:
-  Extractor(Kind kind, const space::Space& space);
+  Extractor(const Features& features, const space::Space& space);
   ~Extractor();
   int width() const;
   // Row-major; `out` has configs.size() * width() floats. It uses up to `jobs` threads.
@@ -46,8 +56,8 @@ class Extractor {
 };
 
 // The same for a single use. A search keeps an Extractor instead.
-void extract(Kind kind, const space::Space& space, std::span<const space::Config> configs,
-             std::span<float> out, int jobs);
+void extract(const Features& features, const space::Space& space,
+             std::span<const space::Config> configs, std::span<float> out, int jobs);
 
 // Table 2 for one program as text, outermost loop first, for `lathe show --what features`; a test
 // compares it with the table in docs/nest.md. Buffers come in the order of plan.h.

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "tuner/feature/feature.h"
 #include "tuner/feature/plan.h"
@@ -14,8 +16,8 @@ namespace lathe::feature {
 
 class ProgramPlan {
  public:
-  ProgramPlan(Kind kind, const ir::Nest& nest);  // not kConfiguration
-  // `values` are the values of the nest's sizes; out has room for program_width(kind) floats.
+  ProgramPlan(const Features& features, const ir::Nest& nest);  // not kConfiguration
+  // `values` are the values of the nest's sizes; out has room for program_width(features) floats.
   void row(std::span<const std::int64_t> values, float* out) const;
 
  private:
@@ -23,6 +25,8 @@ class ProgramPlan {
   std::variant<Plan, TreePlan> plan_;
 };
 
-int program_width(Kind kind);
+// Not of kConfiguration.
+int program_width(const Features& features);
+std::vector<std::string> program_names(const Features& features);
 
 }  // namespace lathe::feature

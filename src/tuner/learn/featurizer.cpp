@@ -6,11 +6,17 @@
 #include "compiler/schedule/step.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
-#include "tuner/feature/program_plan.h"
 
 namespace lathe::learn {
 
-int Featurizer::width() const { return feature::program_width(kind_); }
+bool Featurizer::describes(const std::string& target) {
+  const auto known = parse_target(target);
+  if (!known) return false;
+  const auto features = feature::features_for(kind_, known->kind());
+  if (!features || (features_ && features_->device != features->device)) return false;
+  features_ = *features;
+  return true;
+}
 
 const Featurizer::Naive* Featurizer::naive(const std::string& workload) {
   auto [found, added] = nests_.try_emplace(workload);
@@ -23,13 +29,13 @@ const Featurizer::Naive* Featurizer::naive(const std::string& workload) {
 bool Featurizer::append(const store::Record& record, std::vector<float>& out) {
   const Naive* start = naive(record.workload);
   const auto trace = schedule::trace_from_json(record.trace);
-  if (start == nullptr || !trace) return false;
+  if (start == nullptr || !trace || !describes(record.target)) return false;
   ir::Nest nest = start->nest;
   if (!schedule::apply(nest, *trace, start->free_layout)) return false;
   const ir::SizedNest sized(nest, {});
   const std::size_t begin = out.size();
   out.resize(begin + static_cast<std::size_t>(width()));
-  feature::ProgramPlan(kind_, nest).row(sized.values, out.data() + begin);
+  feature::ProgramPlan(*features_, nest).row(sized.values, out.data() + begin);
   for (std::size_t i = begin; i < out.size(); ++i) {
     if (std::isfinite(out[i])) continue;
     out.resize(begin);

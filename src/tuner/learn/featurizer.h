@@ -8,6 +8,7 @@
 
 #include "compiler/ir/nest/nest.h"
 #include "tuner/feature/feature.h"
+#include "tuner/feature/program_plan.h"
 #include "tuner/store/store.h"
 
 namespace lathe::learn {
@@ -18,10 +19,11 @@ namespace lathe::learn {
 class Featurizer {
  public:
   explicit Featurizer(feature::Kind kind) : kind_(kind) {}
-  // Appends a row. If the record's trace does not apply any more, appends nothing and returns
-  // false.
+  // Appends a row. If the record's trace does not apply any more, or no features describe programs
+  // for its target, appends nothing and returns false.
   bool append(const store::Record& record, std::vector<float>& out);
-  int width() const;
+  // Of the rows; 0 before the first.
+  int width() const { return features_ ? feature::program_width(*features_) : 0; }
 
  private:
   struct Naive {
@@ -29,8 +31,11 @@ class Featurizer {
     bool free_layout;
   };
   const Naive* naive(const std::string& workload);
+  // Whether the target's programs have rows like those before.
+  bool describes(const std::string& target);
 
   const feature::Kind kind_;
+  std::optional<feature::Features> features_;  // of the rows
   std::map<std::string, std::optional<Naive>> nests_;
 };
 

@@ -21,11 +21,6 @@ bool teaches(const model::Rows& rows) {
 
 }  // namespace
 
-std::string target_class(const Target& target) {
-  return fmt::format("{}, {}-bit vectors", target.as_cpu().isa == Isa::kX86 ? "x86" : "aarch64",
-                     target.as_cpu().vector_bits);
-}
-
 Result<model::GlobalModel> train_global(const History& history, const GlobalOptions& options) {
   if (LATHE_TRY(feature::kind_named(options.model.features)) == feature::Kind::kConfiguration)
     return fail(ErrorKind::kInvalidArgument,
@@ -44,7 +39,7 @@ Result<model::GlobalModel> train_global(const History& history, const GlobalOpti
 
 Result<std::optional<model::GlobalModel>> global_of_store(
     store::Store& store, const std::string& workload, const std::string& target,
-    const std::string& cache_mode, const std::string& cpu, const GlobalOptions& options) {
+    CacheMode cache_mode, const std::string& cpu, const GlobalOptions& options) {
   History history;
   const Selection selection = {.target = target,
                                .cache_mode = cache_mode,

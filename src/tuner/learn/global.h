@@ -4,19 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "base/target.h"
 #include "tuner/learn/history.h"
 #include "tuner/model/global_model.h"
 
 namespace lathe::learn {
 
-// Names the targets between which a global model carries over: those of one instruction set and
-// width of vectors. `target` must be resolved.
-std::string target_class(const Target& target);
-
 struct GlobalOptions {
   model::GlobalOptions model;
-  std::string target_class;
+  model::TargetClass target_class;
 };
 
 // Needs at least two records of one workload that succeeded; the error tells what is missing.
@@ -33,6 +28,6 @@ inline constexpr int kLeastRecords = 256;
 // on a few thousand records at most.
 Result<std::optional<model::GlobalModel>> global_of_store(
     store::Store& store, const std::string& workload, const std::string& target,
-    const std::string& cache_mode, const std::string& cpu, const GlobalOptions& options);
+    CacheMode cache_mode, const std::string& cpu, const GlobalOptions& options);
 
 }  // namespace lathe::learn

@@ -36,7 +36,7 @@ class Reader {
         history_(history) {}
 
   Status read() {
-    std::set<std::tuple<std::string, std::string, std::string>> met;
+    std::set<std::tuple<std::string, std::string, CacheMode>> met;
     auto runs = LATHE_TRY(store_.runs());
     std::ranges::sort(runs, std::ranges::greater(), &store::Run::id);
     for (const store::Run& run : runs)
@@ -50,7 +50,7 @@ class Reader {
     const Selection& s = selection_;
     if (!s.target.empty() && run.target != s.target) return false;
     if (!s.targets.empty() && !contains(s.targets, run.target)) return false;
-    if (!s.cache_mode.empty() && run.cache_mode != s.cache_mode) return false;
+    if (s.cache_mode && run.cache_mode != *s.cache_mode) return false;
     if (run.workload == s.except) return false;
     if (!s.like.empty() && without_numbers(run.workload) != like_) return false;
     if (s.only.empty() && s.without.empty()) return true;
@@ -109,7 +109,7 @@ class Reader {
   Status finish() {
     if (kind_ == feature::Kind::kConfiguration)
       history_.rows.width = configuration_rows(history_.configs, history_.rows.features);
-    else history_.rows.width = featurizer_.width();
+    else if (featurizer_.width() > 0) history_.rows.width = featurizer_.width();
     return {};
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -16,7 +17,9 @@ namespace lathe::learn {
 
 // Which records to read. An empty member takes all.
 struct Selection {
-  std::string target, cache_mode, cpu;
+  std::string target;
+  std::optional<CacheMode> cache_mode;
+  std::string cpu;
   std::vector<std::string> targets;        // any of these
   std::vector<std::string> only, without;  // workloads, compared by shape_of
   std::string except;                      // not this canonical key
@@ -32,7 +35,9 @@ std::string shape_of(const std::string& workload);
 
 // Times compare only within one group: workload, target, cache mode, CPU and code generator.
 struct Group {
-  std::string workload, target, cache_mode, cpu;
+  std::string workload, target;
+  CacheMode cache_mode = CacheMode::kWarm;
+  std::string cpu;
   int codegen_version = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cache_mode.h"
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/schedule/step.h"
@@ -68,8 +69,6 @@ struct Outcome {
   int spills = 0;
   double build_seconds = 0, run_seconds = 0;
 };
-
-enum class CacheMode { kWarm, kCold };
 
 // How fast the machine is, or was during a race; 0: not known. A neighbour on the same machine
 // slows both kernels, and the scheduler shows no trace of it.

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/result.h"
 #include "base/target.h"
 #include "compiler/analysis/footprint.h"
 #include "compiler/ir/nest/nest.h"
@@ -30,7 +31,7 @@ struct Machine {
   double start_cycles = 4000;                          // of a parallel region
 };
 
-// From the target and the fingerprint where they know, else the defaults.
+// Of a processor: from the target and the fingerprint where they know, else the defaults.
 Machine machine_of(const Target& target, const Fingerprint& fingerprint);
 
 // The model of one nest. Thread-safe.
@@ -64,5 +65,11 @@ class AnalyticScorer final : public search::Scorer {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The analytic model of the target's kind of device, with what the fingerprint tells of it. Fails
+// where there is none for such devices.
+Result<std::unique_ptr<search::Scorer>> analytic_scorer(const space::Space& space,
+                                                        const Target& target,
+                                                        const Fingerprint& fingerprint);
 
 }  // namespace lathe::model

@@ -31,7 +31,7 @@ Result<GlobalModel> parse(std::string_view payload) {
     return fail(ErrorKind::kDataLoss, "the global model has the unknown objective \"{}\"",
                 objective);
   global.features = LATHE_TRY(json_string(json, "features"));
-  global.target_class = LATHE_TRY(json_string(json, "target"));
+  global.target_class = LATHE_TRY(parse_target_class(LATHE_TRY(json_string(json, "target"))));
   global.workloads = LATHE_TRY(texts(json, "workloads"));
   global.records = LATHE_TRY(json_int(json, "records"));
   auto model = make_global({.features = global.features, .objective = global.objective});
@@ -58,7 +58,7 @@ Result<std::string> save(const GlobalModel& global) {
   const std::string json = Json{
       {"objective", name_of(global.objective)},
       {"features", global.features},
-      {"target", global.target_class},
+      {"target", global.target_class.text()},
       {"workloads", global.workloads},
       {"records",
        global.records}}.dump();
@@ -74,12 +74,12 @@ Result<GlobalModel> load_global(std::string_view bytes) {
 }
 
 Status check_fit(const GlobalModel& global, const std::string& features, Objective objective,
-                 const std::string& target_class) {
+                 const TargetClass& target_class) {
   if (global.target_class != target_class)
     return fail(ErrorKind::kInvalidArgument,
                 "the global model is for {}, the target has {}; train one on records of this "
                 "target with lathe model train",
-                global.target_class, target_class);
+                global.target_class.text(), target_class.text());
   if (global.features != features) {
     const std::string advice = global.features == "tree" ? "choose a treegru model"
                                : features == "tree"      ? "choose an xgb model"

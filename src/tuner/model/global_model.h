@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "tuner/model/model.h"
+#include "tuner/model/target_class.h"
 
 namespace lathe::model {
 
@@ -16,7 +17,7 @@ struct GlobalModel {
   Objective objective = Objective::kRank;
   // "context", "relation", "tree": features that mean the same in every space.
   std::string features;
-  std::string target_class;            // "x86, 512-bit vectors"
+  TargetClass target_class;
   std::vector<std::string> workloads;  // canonical keys
   std::int64_t records = 0;
   std::shared_ptr<const CostModel> model;  // trained
@@ -42,6 +43,6 @@ Result<GlobalModel> load_global(std::string_view bytes);
 // Checks that it can stand under a local model with these features, objective and target; the error
 // tells what differs and what to do.
 Status check_fit(const GlobalModel& global, const std::string& features, Objective objective,
-                 const std::string& target_class);
+                 const TargetClass& target_class);
 
 }  // namespace lathe::model

@@ -239,7 +239,7 @@ Result<std::unique_ptr<Space>> finish_part(std::unique_ptr<Space::Impl> impl) {
 std::string_view name_of(Flavour flavour) { return flavour == Flavour::kWide ? "wide" : "default"; }
 
 Result<Flavour> flavour_named(const std::string& name) {
-  for (const Flavour flavour : {Flavour::kDefault, Flavour::kWide})
+  for (const Flavour flavour : kFlavours)
     if (name == name_of(flavour)) return flavour;
   return fail(ErrorKind::kInvalidArgument, "unknown space \"{}\"; known are default and wide",
               name);

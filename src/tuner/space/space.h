@@ -33,6 +33,7 @@ struct Sketch {
 };
 
 enum class Flavour { kDefault, kWide };
+inline constexpr Flavour kFlavours[] = {Flavour::kDefault, Flavour::kWide};
 std::string_view name_of(Flavour flavour);  // "default", "wide"
 Result<Flavour> flavour_named(const std::string& name);
 

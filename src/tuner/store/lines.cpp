@@ -103,7 +103,7 @@ std::uint64_t identity(const Record& r) {
   return Hasher()
       .add(r.workload)
       .add(r.target)
-      .add(r.cache_mode)
+      .add(name_of(r.cache_mode))
       .add(r.cpu)
       .add(r.fingerprint)
       .add(dump(r.config))

@@ -9,9 +9,10 @@ Where where_of(const Query& query) {
   const auto add = [&where](const std::string& condition) {
     where.sql += (where.sql.empty() ? "WHERE " : " AND ") + condition;
   };
+  const std::string cache_mode(query.cache_mode ? name_of(*query.cache_mode) : "");
   const std::pair<const char*, const std::string*> named[] = {{"workload", &query.workload},
                                                               {"target", &query.target},
-                                                              {"cache_mode", &query.cache_mode},
+                                                              {"cache_mode", &cache_mode},
                                                               {"cpu", &query.cpu}};
   for (const auto& [column, text] : named) {
     if (text->empty()) continue;

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/cache_mode.h"
 #include "base/json.h"
 
 namespace lathe::store {
@@ -35,9 +36,9 @@ struct RaceNote {
 // What makes a run the same run, so that a command goes on with it after it was killed.
 struct Run {
   std::int64_t id = 0;
-  std::string workload;       // canonical key
-  std::string target;         // canonical text
-  std::string cache_mode;     // "warm", "cold"
+  std::string workload;  // canonical key
+  std::string target;    // canonical text
+  CacheMode cache_mode = CacheMode::kWarm;
   std::string space;          // flavour, "default" or "wide"
   std::string space_hash;     // hex
   std::string search, model;  // "annealing", "xgb-rank"
@@ -47,8 +48,9 @@ struct Run {
 struct Record {
   std::int64_t id = 0;  // set by the store
   std::int64_t run = 0;
-  int batch = 0, index = 0;  // (run, index) is unique: no trial is repeated
-  std::string workload, target, cache_mode, fingerprint, cpu;  // cpu: family/model/stepping
+  int batch = 0, index = 0;                        // (run, index) is unique: no trial is repeated
+  std::string workload, target, fingerprint, cpu;  // cpu: family/model/stepping
+  CacheMode cache_mode = CacheMode::kWarm;
   Json trace, config;
   std::string space_hash;
   int codegen_version = 0;
@@ -87,11 +89,11 @@ struct Field {
   int since = 1;
 };
 
-using RunField = Field<Run, std::string Run::*, std::uint64_t Run::*>;
+using RunField = Field<Run, std::string Run::*, std::uint64_t Run::*, CacheMode Run::*>;
 using RecordField =
     Field<Record, bool Record::*, int Record::*, std::int64_t Record::*, double Record::*,
-          std::string Record::*, Json Record::*, std::vector<Visit> Record::*, bool RaceNote::*,
-          double RaceNote::*, std::string RaceNote::*>;
+          std::string Record::*, CacheMode Record::*, Json Record::*, std::vector<Visit> Record::*,
+          bool RaceNote::*, double RaceNote::*, std::string RaceNote::*>;
 
 // In the order of the lines. All fields together are what makes a run the same, so that none can be
 // added to a table that exists.

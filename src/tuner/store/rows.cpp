@@ -8,8 +8,8 @@
 namespace lathe::store {
 namespace {
 
-std::unexpected<Error> damaged(std::int64_t id, const Error& why) {
-  return fail(ErrorKind::kDataLoss, "record {} ({})", id, why.message);
+std::unexpected<Error> damaged(const char* what, std::int64_t id, const Error& why) {
+  return fail(ErrorKind::kDataLoss, "{} {} ({})", what, id, why.text());
 }
 
 std::string parameters(std::size_t count) {
@@ -43,13 +43,18 @@ void bind_value(Statement& statement, int n, std::uint64_t value) {
 }
 void bind_value(Statement& statement, int n, double value) { statement.bind(n, value); }
 void bind_value(Statement& statement, int n, const std::string& value) { statement.bind(n, value); }
+void bind_value(Statement& statement, int n, CacheMode value) { statement.bind(n, name_of(value)); }
 void bind_value(Statement& statement, int n, const Json& value) { statement.bind(n, dump(value)); }
 void bind_value(Statement& statement, int n, const std::vector<Visit>& value) {
   statement.bind(n, dump(visits_to_json(value)));
 }
 
-Status bind_name(Statement& statement, int n, const std::string& text, const NameId& id_of) {
-  statement.bind(n, LATHE_TRY(id_of(text)));
+// What stands in the table of names, of fields that may be there.
+std::string_view text_of(std::string_view value) { return value; }
+std::string_view text_of(CacheMode value) { return name_of(value); }
+
+Status bind_name(Statement& statement, int n, std::string_view text, const NameId& id_of) {
+  statement.bind(n, LATHE_TRY(id_of(std::string(text))));
   return {};
 }
 
@@ -59,9 +64,9 @@ Result<int> bind_fields(Statement& statement, const Fields& fields, const Owner&
                         const NameId& id_of) {
   int n = 0;
   for (const auto& field : fields)
-    LATHE_TRY_STATUS(with_value(field, owner, [&, at = ++n](const auto& value) -> Status {
-      if constexpr (std::is_same_v<decltype(value), const std::string&>)
-        if (field.name) return bind_name(statement, at, value, id_of);
+    LATHE_TRY_STATUS(with_value(field, owner, [&, at = ++n]<class T>(const T& value) -> Status {
+      if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, CacheMode>)
+        if (field.name) return bind_name(statement, at, text_of(value), id_of);
       bind_value(statement, at, value);
       return {};
     }));
@@ -80,6 +85,12 @@ Status read_column(const Statement& row, int n, double& value) {
 }
 Status read_column(const Statement& row, int n, std::string& value) {
   value = row.text(n);
+  return {};
+}
+Status read_column(const Statement& row, int n, CacheMode& value) {
+  auto mode = cache_mode_named(row.text(n));
+  if (!mode) mode.error().place = "cache_mode";
+  value = LATHE_TRY(std::move(mode));
   return {};
 }
 Status read_column(const Statement& row, int n, Json& value) {
@@ -128,7 +139,7 @@ Result<Record> read_record(const Statement& row) {
   record.id = row.integer(0);
   record.standing = row.number(1);
   const auto read = read_fields(row, 2, kRecordFields, record);
-  if (!read) return damaged(record.id, read.error());
+  if (!read) return damaged("record", record.id, read.error());
   return record;
 }
 
@@ -174,11 +185,11 @@ std::string select_runs_sql() {
   return select_sql("r.id", kRunFields, "runs", false) + " ORDER BY r.id";
 }
 
-Run read_run(const Statement& row) {
+Result<Run> read_run(const Statement& row) {
   Run run;
   run.id = row.integer(0);
   const auto read = read_fields(row, 1, kRunFields, run);
-  LATHE_CHECK(read.has_value());  // a run has only texts and numbers
+  if (!read) return damaged("run", run.id, read.error());
   return run;
 }
 

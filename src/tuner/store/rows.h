@@ -32,6 +32,6 @@ std::string insert_run_sql();  // nothing happens where the run is there
 std::string find_run_sql();    // its id
 Status bind_run(Statement& statement, const Run& run, const NameId& id_of);
 std::string select_runs_sql();
-Run read_run(const Statement& row);
+Result<Run> read_run(const Statement& row);  // the error names the run
 
 }  // namespace lathe::store

@@ -200,7 +200,13 @@ class SqliteStore final : public Store {
     const std::lock_guard lock(mutex_);
     auto select = LATHE_TRY(database_.prepare(select_runs_sql()));
     std::vector<Run> out;
-    while (LATHE_TRY(select.step())) out.push_back(read_run(select));
+    while (LATHE_TRY(select.step())) {
+      auto run = read_run(select);
+      if (!run)
+        return fail_at(database_.path(), ErrorKind::kDataLoss, "{} is damaged",
+                       run.error().message);
+      out.push_back(std::move(*run));
+    }
     return out;
   }
 

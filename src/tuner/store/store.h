@@ -29,7 +29,9 @@ struct RaceResult {
 };
 
 struct Query {  // empty members match everything
-  std::string workload, target, cache_mode, cpu;
+  std::string workload, target;
+  std::optional<CacheMode> cache_mode;
+  std::string cpu;
   std::int64_t run = 0;
   std::optional<bool> ok;
   std::optional<int> codegen_version;

@@ -77,6 +77,12 @@ Status read_member(const Json& object, const std::string& member, std::string& v
   value = LATHE_TRY(json_string(object, member));
   return {};
 }
+Status read_member(const Json& object, const std::string& member, CacheMode& value) {
+  auto mode = cache_mode_named(LATHE_TRY(json_string(object, member)));
+  if (!mode) mode.error().place = fmt::format("member \"{}\"", member);
+  value = LATHE_TRY(std::move(mode));
+  return {};
+}
 Status read_member(const Json& object, const std::string& member, std::vector<Visit>& value) {
   value = LATHE_TRY(visits_from_json(LATHE_TRY(json_array(object, member))));
   return {};

@@ -42,8 +42,7 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
     return std::nullopt;
 
   RaceRequest request;
-  request.cache =
-      options.run.cache_mode == "cold" ? measure::CacheMode::kCold : measure::CacheMode::kWarm;
+  request.cache = options.run.cache_mode;
   request.seconds = race_time(options, reporter.elapsed());
   request.patience = options.race.share * reporter.elapsed();
   if (options.run.seconds > 0) {  // all that is left, waiting included

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/cache_mode.h"
 #include "base/result.h"
 #include "tuner/model/model.h"
 #include "tuner/search/search.h"
@@ -20,7 +21,7 @@ struct RunOptions {
   bool fresh = false;  // do not learn from other runs' records
   int jobs = 2;
   space::Flavour flavour = space::Flavour::kDefault;
-  std::string cache_mode = "warm";
+  CacheMode cache_mode = CacheMode::kWarm;
   // of the code generator behind the measurer: times compare only between equal ones
   int codegen_version = 0;
 };

@@ -19,7 +19,7 @@ struct RaceEntry {
 };
 struct RaceRequest {
   std::vector<RaceEntry> entries;
-  measure::CacheMode cache = measure::CacheMode::kWarm;
+  CacheMode cache = CacheMode::kWarm;
   double seconds = 3, patience = 0, limit = 0;  // as measure::RaceOptions has them
   std::function<bool()> stop;
 };

@@ -5,16 +5,9 @@
 #include "tuner/tune/final_race.h"
 
 namespace lathe::tune {
-namespace {
-
-constexpr const char* kRacing = "racing";
-
-}  // namespace
-
 Reporter::Reporter(const Options& options, const Listener& listener)
     : options_(options), listener_(listener) {
   state_.wanted = options.run.trials;
-  state_.phase = "starting";
   if (!listener_) return;
   send_locked();
   ticker_ = std::thread([this] { tick(); });
@@ -36,26 +29,26 @@ void Reporter::tick() {
   send_locked();
 }
 
-void Reporter::phase(const std::string& name) {
+void Reporter::phase(Phase phase) {
   const std::lock_guard lock(mutex_);
-  enter_locked(name);
+  enter_locked(phase);
 }
 
 void Reporter::race(double seconds) {
   const std::lock_guard lock(mutex_);
   race_seconds_ = seconds;
-  enter_locked(kRacing);
+  enter_locked(Phase::kRacing);
 }
 
-void Reporter::enter_locked(const std::string& name) {
+void Reporter::enter_locked(Phase phase) {
   const double now = elapsed();
   phases_[state_.phase] += now - phase_began_;
   phase_began_ = now;
-  state_.phase = name;
+  state_.phase = phase;
   send_locked();
 }
 
-std::map<std::string, double> Reporter::phases() const {
+std::map<Phase, double> Reporter::phases() const {
   const std::lock_guard lock(mutex_);
   auto phases = phases_;
   phases[state_.phase] += elapsed() - phase_began_;
@@ -95,7 +88,7 @@ Progress Reporter::now() const {
 Progress Reporter::now_locked() const {
   Progress progress = state_;
   progress.elapsed_seconds = elapsed();
-  const bool racing = state_.phase == kRacing;
+  const bool racing = state_.phase == Phase::kRacing;
   const int fresh = state_.trials - state_.resumed;
   if (fresh > 0)
     progress.trials_per_second = fresh / (racing ? phase_began_ : progress.elapsed_seconds);

@@ -17,7 +17,7 @@ class Reporter {
   Reporter(const Options& options, const Listener& listener);
   ~Reporter();
 
-  void phase(const std::string& name);
+  void phase(Phase phase);
   void race(double seconds);  // the last phase, and how long it will take
   // A trial of this run: from the store (`resumed`), or just finished.
   void trial(const store::Record& record, bool resumed);
@@ -25,11 +25,11 @@ class Reporter {
   double elapsed() const;
   Progress now() const;
   // Seconds spent in each phase until now; their sum is elapsed().
-  std::map<std::string, double> phases() const;
+  std::map<Phase, double> phases() const;
 
  private:
   void tick();
-  void enter_locked(const std::string& phase);
+  void enter_locked(Phase phase);
   Progress now_locked() const;
   void send_locked();
 
@@ -40,7 +40,7 @@ class Reporter {
   std::condition_variable wake_;
   bool done_ = false;
   Progress state_;
-  std::map<std::string, double> phases_;  // those that are over
+  std::map<Phase, double> phases_;  // those that are over
   double phase_began_ = 0, race_seconds_ = 0;
   // kind -> how often, the latest message
   std::map<std::string, std::pair<int, std::string>> failures_;

@@ -10,9 +10,9 @@ namespace {
 
 class SpaceSubject final : public Subject {
  public:
-  SpaceSubject(const space::Space& space, feature::Kind kind, const Target& target,
-               const Fingerprint& machine)
-      : space_(space), extractor_(kind, space), prior_(space, model::machine_of(target, machine)) {}
+  SpaceSubject(const space::Space& space, const feature::Features& features,
+               std::unique_ptr<search::Scorer> prior)
+      : space_(space), extractor_(features, space), prior_(std::move(prior)) {}
 
   const space::Domain& domain() const override { return space_; }
   std::string workload() const override { return te::workload_key(space_.program()); }
@@ -33,20 +33,21 @@ class SpaceSubject final : public Subject {
                 int jobs) const override {
     extractor_.rows(configs, out, jobs);
   }
-  search::Scorer* prior() const override { return &prior_; }
+  search::Scorer* prior() const override { return prior_.get(); }
 
  private:
   const space::Space& space_;
-  feature::Extractor extractor_;         // keeps what it worked out about each sketch
-  mutable model::AnalyticScorer prior_;  // likewise
+  feature::Extractor extractor_;           // keeps what it worked out about each sketch
+  std::unique_ptr<search::Scorer> prior_;  // likewise
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options,
                                               const Target& target, const Fingerprint& machine) {
-  const feature::Kind kind = LATHE_TRY(feature::kind_named(features_of(options)));
-  return std::make_unique<SpaceSubject>(space, kind, target, machine);
+  const auto features = LATHE_TRY(feature::features_for(features_of(options), target));
+  return std::make_unique<SpaceSubject>(space, features,
+                                        LATHE_TRY(model::analytic_scorer(space, target, machine)));
 }
 
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store,

@@ -4,6 +4,17 @@
 
 namespace lathe::tune {
 
+std::string_view name_of(Phase phase) {
+  switch (phase) {
+    case Phase::kMeasuring: return "measuring";
+    case Phase::kRacing: return "racing";
+    case Phase::kSearching: return "searching";
+    case Phase::kStarting: return "starting";
+    case Phase::kTraining: return "training";
+  }
+  return "";
+}
+
 Result<Summary> tune(const Subject& subject, measure::Measurer& measurer, store::Store& store,
                      const Target& target, const Options& options,
                      const SearcherMaker& make_searcher, model::CostModel* model,

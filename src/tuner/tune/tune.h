@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -20,6 +21,10 @@
 
 namespace lathe::tune {
 
+// What a run does. A summary lists its phases in this order.
+enum class Phase { kMeasuring, kRacing, kSearching, kStarting, kTraining };
+std::string_view name_of(Phase phase);  // "measuring"
+
 // What progress lines, logs and reports subscribe to.
 struct Progress {
   int trials = 0, failed = 0, resumed = 0;  // resumed: found finished in the store
@@ -27,8 +32,9 @@ struct Progress {
   std::string main_failure;                 // most frequent reason, "" if none failed
   double best_seconds = 0;                  // 0: none yet
   double trials_per_second = 0, elapsed_seconds = 0, left_seconds = 0;
-  // "starting", "measuring", "training", "searching", "racing"
-  std::string phase;
+  Phase phase = Phase::kStarting;
+  std::string doing;  // in words, where the phase's name does not tell all
+  std::string shown() const { return doing.empty() ? std::string(name_of(phase)) : doing; }
 };
 // Called at least twice a second, from one thread at a time, not always the caller's; not after
 // tune() returned.
@@ -50,7 +56,7 @@ struct Summary {
   struct {
     double build = 0, run = 0, model = 0, search = 0;
   } spent;
-  std::map<std::string, double> phases;  // Progress::phase -> its share of `seconds`
+  std::map<Phase, double> phases;  // their shares of `seconds`
   // The time to believe: of the final race where there was one. 0 if nothing worked.
   double best_seconds() const {
     return !best.ok() ? 0 : best.raced ? best.race_seconds : best.seconds;

@@ -111,7 +111,7 @@ class BatchTuner final : public Tuner {
 
   Result<Batch> propose() {
     const double model_seconds = LATHE_TRY(train());
-    reporter_.phase("searching");
+    reporter_.phase(Phase::kSearching);
     const Stopwatch watch;
     Batch batch;
     std::vector<space::Config> configs = first_candidate();
@@ -144,7 +144,7 @@ class BatchTuner final : public Tuner {
   Result<double> train() {
     if (model_ == nullptr || state_.worked() < 2 || state_.rows().count() == trained_rows_)
       return 0.0;
-    reporter_.phase("training");
+    reporter_.phase(Phase::kTraining);
     const Stopwatch watch;
     LATHE_TRY_STATUS(model_->update(state_.rows()));
     trained_rows_ = state_.rows().count();
@@ -157,7 +157,7 @@ class BatchTuner final : public Tuner {
   // Measures a batch; each trial is in the store before the next one is heard of. Less than all
   // comes back when stopped.
   Result<std::vector<store::Record>> measure(const Batch& batch) {
-    reporter_.phase("measuring");
+    reporter_.phase(Phase::kMeasuring);
     std::map<int, const Proposal*> by_tag;
     std::vector<measure::Candidate> candidates;
     const int room = options_.run.trials - state_.trials();

@@ -14,7 +14,7 @@
 namespace lathe::api {
 namespace {
 
-constexpr const char* kClasses[] = {"x86, 512-bit vectors", "x86, 256-bit vectors"};
+constexpr model::CpuClass kClasses[] = {{Isa::kX86, 512}, {Isa::kX86, 256}};
 
 std::string shape_named(const std::string& workload) {
   WorkloadRequest request;
@@ -23,23 +23,24 @@ std::string shape_named(const std::string& workload) {
 }
 
 TEST(ShippedModels, FitTheirTargets) {
-  for (const std::string target_class : kClasses) {
+  for (const model::CpuClass& cpus : kClasses) {
+    const model::TargetClass target_class{cpus};
     const auto bytes = shipped_model(target_class);
-    EXPECT_LT(bytes.size(), 5'000'000U) << target_class;
+    EXPECT_LT(bytes.size(), 5'000'000U) << cpus.text();
     const auto global = model::load_global(bytes);
-    ASSERT_TRUE(global) << target_class << ": " << global.error().text();
+    ASSERT_TRUE(global) << cpus.text() << ": " << global.error().text();
     EXPECT_TRUE(model::check_fit(*global, "context", model::Objective::kRank, target_class));
     EXPECT_GT(global->records, 5000);
     EXPECT_GT(global->workloads.size(), 70U);
   }
-  EXPECT_TRUE(shipped_model("aarch64, 128-bit vectors").empty());
+  EXPECT_TRUE(shipped_model({model::CpuClass{Isa::kAArch64, 128}}).empty());
 }
 
 TEST(ShippedModels, HaveNotSeenWhatTheyAreJudgedOn) {
   std::vector<std::string> judged = {shape_named("matmul-1024")};
   for (int row = 1; row <= 12; ++row) judged.push_back(shape_named("C" + std::to_string(row)));
-  for (const std::string target_class : kClasses) {
-    const auto global = model::load_global(shipped_model(target_class));
+  for (const model::CpuClass& cpus : kClasses) {
+    const auto global = model::load_global(shipped_model({cpus}));
     ASSERT_TRUE(global);
     for (const std::string& workload : global->workloads)
       EXPECT_EQ(std::ranges::find(judged, learn::shape_of(workload)), judged.end()) << workload;

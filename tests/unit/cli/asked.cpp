@@ -63,7 +63,7 @@ TEST_F(Asked, LayoutAndErrorAreOfTheExpressionUnlessAFlagSaysOtherwise) {
 }
 
 // A trial of C6 that worked, under these conditions.
-void add_trial(const std::string& database, bool free_layout, const char* target, const char* cache,
+void add_trial(const std::string& database, bool free_layout, const char* target, CacheMode cache,
                const char* error = "") {
   auto store = store::open_sqlite(database);
   ASSERT_TRUE(store);
@@ -96,18 +96,18 @@ TEST_F(Asked, WhatIsRecordedElsewhereIsSaid) {
     words.insert(words.end(), more.begin(), more.end());
     return lathe(words).error;
   };
-  add_trial(database, true, "cpu:znver3;threads=2", "cold", "timeout");
+  add_trial(database, true, "cpu:znver3;threads=2", CacheMode::kCold, "timeout");
   EXPECT_FALSE(has(best({}), "but one is")) << "it failed";
-  add_trial(database, true, "cpu:znver3;threads=2", "cold");
+  add_trial(database, true, "cpu:znver3;threads=2", CacheMode::kCold);
   EXPECT_TRUE(has(
       best({}),
       "with a warm cache, but one is with --layout free --threads 2 --cache cold; run lathe tune"))
       << best({});
-  add_trial(database, true, "cpu:znver3;threads=1", "warm");
+  add_trial(database, true, "cpu:znver3;threads=1", CacheMode::kWarm);
   EXPECT_TRUE(has(best({}), ", but one is with --layout free; run lathe tune")) << best({});
   EXPECT_TRUE(has(best({"--layout", "free", "--cache", "cold"}), "but one is with --threads 2;"));
   EXPECT_EQ(best({"--layout", "free"}).find("no schedule"), std::string::npos);
-  add_trial(database, false, "cpu:znver4;threads=1", "warm");
+  add_trial(database, false, "cpu:znver4;threads=1", CacheMode::kWarm);
   EXPECT_TRUE(
       has(best({"--max-error", "0.01", "--layout", "free", "--cache", "cold", "--threads", "3"}),
           "but one is with --"))
@@ -122,8 +122,8 @@ TEST_F(Asked, WhatIsRecordedElsewhereIsSaid) {
 
 TEST_F(Asked, TrialsOfADatabase) {
   const std::string database = folder_.at("trials.db");
-  add_trial(database, false, "cpu:znver3;threads=1", "warm");
-  add_trial(database, true, "cpu:znver4;threads=2", "cold", "timeout");
+  add_trial(database, false, "cpu:znver3;threads=1", CacheMode::kWarm);
+  add_trial(database, true, "cpu:znver4;threads=2", CacheMode::kCold, "timeout");
   EXPECT_EQ(
       lathe({"trials", "C6", "--failed", "--target", "cpu:znver3", "--db", database.c_str()}).out,
       "none of 1 trial of this workload on cpu:znver3;threads=1 with a warm cache failed\n");

@@ -22,8 +22,8 @@ std::size_t count(const std::string& text, const std::string& part) {
 // Every text is hostile.
 report::Report hostile_report() {
   report::Workload w;
-  w.key = w.target = w.cache_mode = w.cpu = w.fingerprint = w.title = w.expression = w.shapes =
-      w.latest = kHostile;
+  w.key = w.target = w.cpu = w.fingerprint = w.title = w.expression = w.shapes = w.latest =
+      kHostile;
   w.work = {1, "GFLOP/s", true, 0.8, 0.05};
   w.bandwidth = 1e11;
   w.peak_flops = 3e12;

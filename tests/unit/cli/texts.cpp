@@ -39,7 +39,7 @@ TEST(Texts, ProgressSaysOfWhat) {
   tune::Progress p;
   p.trials = 37;
   p.wanted = 512;
-  p.phase = "measuring";
+  p.phase = tune::Phase::kMeasuring;
   p.best_seconds = 0.01;
   p.trials_per_second = 14.12;
   p.left_seconds = 33;
@@ -54,7 +54,7 @@ TEST(Texts, ProgressSaysOfWhat) {
             "C6, 2 threads: 37/512 | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
   EXPECT_EQ(progress_text(p, c6, 400e9, 60),
             "37/512 | 200.0 GFLOP/s, 25 % of peak | 14.1/s | 0:33 left");
-  p = {.phase = "starting"};
+  p = {};
   EXPECT_EQ(progress_text(p, c6, 0), "C6, 2 threads: starting");
   EXPECT_EQ(label_of("A: f32[9]\n\n  B[i] = A[i];\t\n", *parse_target("cpu:x86-64")),
             "A: f32[9]; B[i] = A[i], 1 thread");
@@ -66,7 +66,7 @@ TEST(Texts, Progress) {
   tune::Progress p;
   p.trials = 37;
   p.wanted = 512;
-  p.phase = "measuring";
+  p.phase = tune::Phase::kMeasuring;
   EXPECT_EQ(progress_text(p, kProduct, 0), "37/512 trials | measuring");
   p.failed = 2;
   p.main_failure = "timeout: took longer than 5 s and was stopped by the tuner";
@@ -84,7 +84,7 @@ TEST(Texts, ProgressInFewColumns) {
   EXPECT_EQ(progress_text(p, kProduct, 0), "");
   p.trials = 37;
   p.wanted = 512;
-  p.phase = "measuring";
+  p.phase = tune::Phase::kMeasuring;
   p.best_seconds = 0.01;
   p.trials_per_second = 14.12;
   p.left_seconds = 33;

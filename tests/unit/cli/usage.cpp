@@ -195,11 +195,11 @@ TEST_F(Usage, Reports) {
   refused({"report", empty.c_str()}, kFailed,
           empty + ": the database holds no trials yet; run lathe tune first");
   store::Run run;
-  run.workload = run.target = run.cache_mode = run.space = run.search = run.model = "x";
+  run.workload = run.target = run.space = run.search = run.model = "x";
   run = *(*store)->open_run(run);
   std::vector<store::Record> records(1);
   records[0].run = run.id;
-  records[0].workload = records[0].target = records[0].cache_mode = records[0].cpu = "x";
+  records[0].workload = records[0].target = records[0].cpu = "x";
   records[0].error_kind = "timeout";
   records[0].trace = records[0].config = Json::array();
   ASSERT_TRUE((*store)->add(records));
@@ -236,7 +236,7 @@ TEST_F(Usage, Imports) {
   store::Run run{0,
                  "A: f32[8]; output B: f32[8]; B[i:8] = A[i]; layout plain; max_error 2e-05",
                  "cpu:x86-64;threads=1",
-                 "warm",
+                 CacheMode::kWarm,
                  "default",
                  "00",
                  "random",

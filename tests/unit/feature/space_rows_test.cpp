@@ -43,17 +43,28 @@ std::vector<space::Config> random_configs(const space::Space& space, int count,
   return configs;
 }
 
+TEST(SpaceRows, AreOfAKindOfDevice) {
+  const auto features = features_for("tree", Target{});
+  ASSERT_TRUE(features) << features.error().text();
+  EXPECT_EQ(features->kind, Kind::kTree);
+  EXPECT_EQ(features->device, DeviceKind::kCpu);
+  constexpr int kUnknown = 1000;
+  EXPECT_EQ(features_for(Kind::kTree, static_cast<DeviceKind>(kUnknown)).error().kind,
+            ErrorKind::kUnsupported);
+  EXPECT_EQ(features_for("colour", Target{}).error().kind, ErrorKind::kInvalidArgument);
+}
+
 TEST(SpaceRows, FiniteOfTheStatedWidthAndTheSameOnEveryThread) {
   for (const char* text : kPrograms) {
     for (const space::Flavour flavour : {space::Flavour::kDefault, space::Flavour::kWide}) {
       const auto space = space_of(text, flavour);
       const auto configs = random_configs(*space, 700, 1);
       for (const Kind kind : {Kind::kConfiguration, Kind::kContext, Kind::kRelation, Kind::kTree}) {
-        const std::size_t w = static_cast<std::size_t>(width(kind, *space));
-        EXPECT_EQ(names(kind, *space).size(), w);
+        const std::size_t w = static_cast<std::size_t>(width({kind, DeviceKind::kCpu}, *space));
+        EXPECT_EQ(names({kind, DeviceKind::kCpu}, *space).size(), w);
         std::vector<float> one(configs.size() * w, NAN), two = one;
-        extract(kind, *space, configs, one, 1);
-        extract(kind, *space, configs, two, 2);
+        extract({kind, DeviceKind::kCpu}, *space, configs, one, 1);
+        extract({kind, DeviceKind::kCpu}, *space, configs, two, 2);
         for (const float x : one) ASSERT_TRUE(std::isfinite(x)) << text;
         EXPECT_EQ(one, two) << text;
       }
@@ -73,9 +84,9 @@ TEST(SpaceRows, TellConfigurationsApart) {
                                     {Kind::kContext, 0.9},
                                     {Kind::kRelation, 0.5},
                                     {Kind::kTree, 0.9}}) {
-    const std::size_t w = static_cast<std::size_t>(width(kind, *space));
+    const std::size_t w = static_cast<std::size_t>(width({kind, DeviceKind::kCpu}, *space));
     std::vector<float> rows(configs.size() * w);
-    extract(kind, *space, configs, rows, 1);
+    extract({kind, DeviceKind::kCpu}, *space, configs, rows, 1);
     std::set<std::vector<float>> seen;
     for (std::size_t i = 0; i < configs.size(); ++i)
       seen.emplace(rows.begin() + static_cast<std::ptrdiff_t>(i * w),
@@ -86,7 +97,7 @@ TEST(SpaceRows, TellConfigurationsApart) {
 
 TEST(SpaceRows, NothingIsAllowed) {
   const auto space = space_of(kPrograms[0]);
-  extract(Kind::kContext, *space, {}, {}, 2);
+  extract({Kind::kContext, DeviceKind::kCpu}, *space, {}, {}, 2);
 }
 
 // The feature agrees with the constraint of the default space, which is about output channels as
@@ -94,10 +105,10 @@ TEST(SpaceRows, NothingIsAllowed) {
 TEST(SpaceRows, RegistersStayWithinTheSpillRule) {
   const auto space = space_of(kPrograms[1]);
   const auto configs = random_configs(*space, 300, 3);
-  const auto all = names(Kind::kContext, *space);
+  const auto all = names({Kind::kContext, DeviceKind::kCpu}, *space);
   const auto at = std::ranges::find(all, "registers") - all.begin();
   std::vector<float> rows(configs.size() * all.size());
-  extract(Kind::kContext, *space, configs, rows, 1);
+  extract({Kind::kContext, DeviceKind::kCpu}, *space, configs, rows, 1);
   int seen = 0;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     if (space->describe(configs[i]).find("vector=o") == std::string::npos) continue;
@@ -113,11 +124,11 @@ TEST(SpaceRows, RegistersStayWithinTheSpillRule) {
 TEST(SpaceRows, WorkIsTheExpressions) {
   const auto space = space_of(kPrograms[1]);
   const auto configs = random_configs(*space, 300, 4);
-  const auto all = names(Kind::kContext, *space);
+  const auto all = names({Kind::kContext, DeviceKind::kCpu}, *space);
   const auto work = static_cast<std::size_t>(std::ranges::find(all, "work") - all.begin());
   const auto waste = static_cast<std::size_t>(std::ranges::find(all, "waste") - all.begin());
   std::vector<float> rows(configs.size() * all.size());
-  extract(Kind::kContext, *space, configs, rows, 1);
+  extract({Kind::kContext, DeviceKind::kCpu}, *space, configs, rows, 1);
   for (std::size_t i = 0; i < configs.size(); ++i) {
     EXPECT_NEAR(rows[i * all.size() + work], std::log2(32.0 * 14 * 14 * 8 * 9), 1e-4);
     EXPECT_GE(rows[i * all.size() + waste], 0) << space->describe(configs[i]);

@@ -45,10 +45,10 @@ class Histories : public testing::Test {
     const te::Program program = te::canonical(*te::parse_program(text));
     const Target target = a_target();
     const auto space = *space::derive_space(program, target, space::Flavour::kDefault);
-    const feature::Extractor extractor(feature::Kind::kContext, *space);
+    const feature::Extractor extractor({feature::Kind::kContext, DeviceKind::kCpu}, *space);
     const std::string key = te::workload_key(program);
-    const auto run =
-        *store_->open_run({0, key, target.text(), "warm", "default", "00", "random", "none", seed});
+    const auto run = *store_->open_run(
+        {0, key, target.text(), CacheMode::kWarm, "default", "00", "random", "none", seed});
     Rng rng(seed);
     std::vector<float> row(static_cast<std::size_t>(extractor.width()));
     std::vector<store::Record> records;
@@ -61,7 +61,7 @@ class Histories : public testing::Test {
       r.index = i;
       r.workload = key;
       r.target = target.text();
-      r.cache_mode = "warm";
+      r.cache_mode = CacheMode::kWarm;
       r.cpu = "6/1/1";
       r.trace = schedule::to_json(space->trace(config));
       r.config = space->to_json(config);
@@ -77,8 +77,8 @@ class Histories : public testing::Test {
   }
   void fail(const std::string& text, int count) {
     const std::string key = te::workload_key(*te::parse_program(text));
-    const auto run = *store_->open_run(
-        {0, key, "cpu:x86-64-v4;threads=1", "warm", "default", "00", "random", "none", 9});
+    const auto run = *store_->open_run({0, key, "cpu:x86-64-v4;threads=1", CacheMode::kWarm,
+                                        "default", "00", "random", "none", 9});
     std::vector<store::Record> records(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
       auto& r = records[static_cast<std::size_t>(i)];
@@ -86,7 +86,7 @@ class Histories : public testing::Test {
       r.index = i;
       r.workload = key;
       r.target = run.target;
-      r.cache_mode = "warm";
+      r.cache_mode = CacheMode::kWarm;
       r.cpu = "6/1/1";
       r.trace = Json::array();
       r.config = Json::object();
@@ -175,13 +175,13 @@ TEST_F(Histories, CopiesOfAnotherStoreCountOnce) {
 
 TEST_F(Histories, WhatDoesNotReplayIsCountedAndLeftOut) {
   fill(matmul(5, 7), 3);
-  const auto run = *store_->open_run({0, "not a program", "cpu:x86-64-v4;threads=1", "warm",
-                                      "default", "00", "random", "none", 1});
+  const auto run = *store_->open_run({0, "not a program", "cpu:x86-64-v4;threads=1",
+                                      CacheMode::kWarm, "default", "00", "random", "none", 1});
   std::vector<store::Record> records(1);
   records[0].run = run.id;
   records[0].workload = run.workload;
   records[0].target = run.target;
-  records[0].cache_mode = "warm";
+  records[0].cache_mode = CacheMode::kWarm;
   records[0].trace = Json::array();
   records[0].config = Json::object();
   records[0].seconds = 1;
@@ -204,8 +204,8 @@ TEST(ConfigurationRows, AColumnAKnobByName) {
 TEST_F(Histories, GlobalModelsKnowOtherWorkloads) {
   const std::string a = fill(matmul(37, 53), 200), b = fill(matmul(24, 96), 200),
                     c = fill(matmul(61, 61), 100);
-  const auto global =
-      global_of_store(*store_, c, a_target().text(), "warm", "6/1/1", {.target_class = "x"});
+  const auto global = global_of_store(*store_, c, a_target().text(), CacheMode::kWarm, "6/1/1",
+                                      {.target_class = {model::CpuClass{Isa::kX86, 512}}});
   ASSERT_TRUE(global && *global);
   EXPECT_EQ((*global)->workloads, (std::vector<std::string>{b, a}));
   EXPECT_EQ((*global)->records, 2 * 192);
@@ -215,10 +215,10 @@ TEST_F(Histories, GlobalModelsKnowOtherWorkloads) {
   EXPECT_GT(model::pairwise_accuracy(scores, held_out.rows.seconds), 0.75);
   // Another operator learns nothing from products.
   EXPECT_FALSE(*global_of_store(*store_, "X: f32[7,13]; Y[i,j] = max(X[i,j], 0)", a_target().text(),
-                                "warm", "6/1/1", {}));
+                                CacheMode::kWarm, "6/1/1", {}));
   // Not enough of other workloads here, none at all there.
-  EXPECT_FALSE(*global_of_store(*store_, c, a_target().text(), "cold", "6/1/1", {}));
-  EXPECT_FALSE(*global_of_store(*store_, c, a_target().text(), "warm", "6/9/9", {}));
+  EXPECT_FALSE(*global_of_store(*store_, c, a_target().text(), CacheMode::kCold, "6/1/1", {}));
+  EXPECT_FALSE(*global_of_store(*store_, c, a_target().text(), CacheMode::kWarm, "6/9/9", {}));
 }
 
 TEST_F(Histories, TooLittleForAGlobalModel) {
@@ -230,7 +230,8 @@ TEST_F(Histories, TooLittleForAGlobalModel) {
             "301 records are left to train on, and no workload has two that worked; run lathe tune "
             "on more "
             "workloads, or leave out fewer");
-  EXPECT_FALSE(*global_of_store(*store_, "", "cpu:x86-64-v4;threads=1", "warm", "6/1/1", {}));
+  EXPECT_FALSE(
+      *global_of_store(*store_, "", "cpu:x86-64-v4;threads=1", CacheMode::kWarm, "6/1/1", {}));
   EXPECT_EQ(train_global(read({}, "configuration"), {.model = {.features = "configuration"}})
                 .error()
                 .kind,

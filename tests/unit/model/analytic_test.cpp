@@ -124,9 +124,10 @@ TEST(Analytic, ScoresADerivedSpace) {
     std::vector<space::Config> configs;
     for (int i = 0; i < 200; ++i) configs.push_back((*space)->random(rng));
     std::vector<double> scores(configs.size(), NAN);
-    AnalyticScorer scorer(**space, machine_of(target, {}));
-    EXPECT_TRUE(scorer.ready());
-    scorer.score(configs, scores);
+    const auto scorer = analytic_scorer(**space, target, {});
+    ASSERT_TRUE(scorer) << scorer.error().text();
+    EXPECT_TRUE((*scorer)->ready());
+    (*scorer)->score(configs, scores);
     for (const double score : scores) EXPECT_TRUE(std::isfinite(score));
   }
 }

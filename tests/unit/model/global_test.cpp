@@ -15,7 +15,7 @@ std::shared_ptr<const CostModel> global_of(Objective objective, std::uint64_t se
 }
 
 GlobalModel a_global(Objective objective = Objective::kRank) {
-  return {objective,    "context", "x86, 512-bit vectors",
+  return {objective,    "context", {CpuClass{Isa::kX86, 512}},
           {"w1", "w2"}, 1200,      global_of(objective, 1)};
 }
 
@@ -173,12 +173,24 @@ TEST(GlobalModel, RefusesWhatIsNone) {
   EXPECT_FALSE(load_global(pack("global", std::string("\xff\0\0\0\0\0\0\0x", 9))));
 }
 
+TEST(TargetClass, IsATextOnDisk) {
+  for (const char* text : {"x86, 512-bit vectors", "aarch64, 128-bit vectors"}) {
+    const auto read = parse_target_class(text);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->text(), text);
+  }
+  EXPECT_EQ(parse_target_class("x86, 256-bit vectors"), (TargetClass{CpuClass{Isa::kX86, 256}}));
+  for (const char* text : {"", "x86", "x86, ", "x86, -1-bit vectors", "x86, 256-bit vectors ",
+                           "riscv, 256-bit vectors", "x86, 99999999999-bit vectors"})
+    EXPECT_EQ(parse_target_class(text).error().kind, ErrorKind::kDataLoss) << text;
+}
+
 TEST(GlobalModel, FitsOrSaysWhyNot) {
   const GlobalModel global = a_global();
-  const std::string here = "x86, 512-bit vectors";
+  const TargetClass here{CpuClass{Isa::kX86, 512}}, there{CpuClass{Isa::kAArch64, 128}};
   EXPECT_TRUE(check_fit(global, "context", Objective::kRank, here));
   EXPECT_EQ(
-      check_fit(global, "context", Objective::kRank, "aarch64, 128-bit vectors").error().message,
+      check_fit(global, "context", Objective::kRank, there).error().message,
       "the global model is for x86, 512-bit vectors, the target has aarch64, 128-bit vectors; "
       "train one on records of this target with lathe model train");
   EXPECT_EQ(

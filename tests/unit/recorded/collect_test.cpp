@@ -126,7 +126,7 @@ TEST(RaceAll, TakesTheMedianOfRacesInGroupsDrawnAnew) {
   Races races;
   std::set<double> shares;
   const auto results = race_all(
-      records, races, measure::CacheMode::kWarm, [&](double share) { shares.insert(share); },
+      records, races, CacheMode::kWarm, [&](double share) { shares.insert(share); },
       [] { return false; });
   ASSERT_TRUE(results);
   ASSERT_EQ(results->size(), records.size());
@@ -138,7 +138,7 @@ TEST(RaceAll, TakesTheMedianOfRacesInGroupsDrawnAnew) {
   EXPECT_LE(std::ranges::max(races.groups), 20U);
   EXPECT_TRUE(races.may_be_stopped);
   const auto stopped =
-      race_all(records, races, measure::CacheMode::kWarm, [](double) {}, [] { return true; });
+      race_all(records, races, CacheMode::kWarm, [](double) {}, [] { return true; });
   ASSERT_TRUE(stopped);
   EXPECT_TRUE(stopped->empty());
 }

@@ -53,7 +53,7 @@ inline Recording made_up() {
                                                  .l2_bytes = 2097152,
                                                  .l3_bytes = 33554432,
                                                  .cores = 4}};
-  recording.cache_mode = "warm";
+  recording.cache_mode = CacheMode::kWarm;
   recording.flavour = space::Flavour::kWide;
   recording.codegen_version = 7;
   recording.peak_flops = 1.5e11;

@@ -13,7 +13,8 @@ namespace lathe::recorded {
 namespace {
 
 std::vector<float> features_of(const Recording& recording) {
-  const feature::Extractor extractor(feature::Kind::kContext, *recording.space);
+  const feature::Extractor extractor({feature::Kind::kContext, recording.target.kind()},
+                                     *recording.space);
   std::vector<float> rows(recording.configs().size() * static_cast<std::size_t>(extractor.width()));
   extractor.rows(recording.configs(), rows, 1);
   return rows;

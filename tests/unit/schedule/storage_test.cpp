@@ -96,16 +96,16 @@ TEST(Rfactor, FreesTheLoopForThreads) {
 
 TEST(Tensorize, Refusals) {
   constexpr std::string_view kTile = "A: f32[8, 8]; B: f32[8, 8]; C[i,j] = sum(k) A[k,i] * B[k,j]";
-  EXPECT_EQ(refusal(kTile, {Tensorize{"C.i", "gemm9x9"}}), R::kNoSuchIntrinsic);
-  EXPECT_EQ(refusal(kTile, {Tensorize{"C.j", "gemm8x8"}}), R::kIntrinsicMismatch);
-  EXPECT_EQ(refusal(kMatmul, {Tensorize{"C.i", "gemm8x8"}}), R::kIntrinsicMismatch);
-  EXPECT_EQ(refusal(kTile, {cache("A", "C.i"), Tensorize{"C.i", "gemm8x8"}}), R::kNotInnermost);
-  EXPECT_EQ(refusal(kTile, {Tensorize{"C.i", "gemm8x8"}, Split{"C.k", int64_t{2}, "a", "b"}}),
+  constexpr auto kGemm = ir::Intrinsic::kGemm8x8;
+  EXPECT_EQ(refusal(kTile, {Tensorize{"C.j", kGemm}}), R::kIntrinsicMismatch);
+  EXPECT_EQ(refusal(kMatmul, {Tensorize{"C.i", kGemm}}), R::kIntrinsicMismatch);
+  EXPECT_EQ(refusal(kTile, {cache("A", "C.i"), Tensorize{"C.i", kGemm}}), R::kNotInnermost);
+  EXPECT_EQ(refusal(kTile, {Tensorize{"C.i", kGemm}, Split{"C.k", int64_t{2}, "a", "b"}}),
             R::kAlreadyBound);
   // The innermost dimension of the result must be contiguous in lanes.
   EXPECT_EQ(
       refusal("A: f32[8, 8]; B: f32[8, 16]; C[i,j:8] = sum(k) A[k,i] * B[k,2*j]; D[i,j] = C[i,j]",
-              {Tensorize{"D.i", "gemm8x8"}}),
+              {Tensorize{"D.i", kGemm}}),
       R::kIntrinsicMismatch);
 }
 
@@ -131,6 +131,10 @@ TEST(Trace, JsonErrorsNameTheStep) {
                   .starts_with("step 0: \"explode\" is no step; known are split, fuse"));
   EXPECT_TRUE(error(R"([{"step": "annotate", "loop": "i", "kind": "fast"}])")
                   .starts_with("step 0: \"fast\" is no loop kind"));
+  EXPECT_EQ(error(R"([{"step": "tensorize", "loop": "i", "intrinsic": "gemm9x9"}])"),
+            "step 0: gemm9x9: there is no intrinsic of this name");
+  EXPECT_EQ(error(R"([{"step": "tensorize", "loop": "i", "intrinsic": ""}])"),
+            "step 0: : there is no intrinsic of this name");
   EXPECT_TRUE(error(R"([{"step": "split", "loop": "i"}])").starts_with("step 0: "));
 }
 

@@ -9,7 +9,8 @@ namespace {
 TEST_F(StoreTest, BestIsTheFastestThatWorked) {
   auto store = open();
   const auto run = *store->open_run(a_run());
-  const Query query = {.workload = run.workload, .target = run.target, .cache_mode = "warm"};
+  const Query query = {
+      .workload = run.workload, .target = run.target, .cache_mode = CacheMode::kWarm};
   EXPECT_FALSE(store->best(query)->has_value());
   std::vector<Record> records = {a_record(run, 0), a_record(run, 1), a_record(run, 2),
                                  a_failure(run, 3)};
@@ -22,7 +23,7 @@ TEST_F(StoreTest, BestIsTheFastestThatWorked) {
   Query here = query;
   here.cpu = "26/2/1";
   EXPECT_EQ((*store->best(here))->index, 2);
-  here.cache_mode = "cold";
+  here.cache_mode = CacheMode::kCold;
   EXPECT_FALSE(store->best(here)->has_value());
   EXPECT_FALSE(store->best({.workload = "unknown"})->has_value());
 }
@@ -85,8 +86,10 @@ TEST_F(StoreTest, BestIsAnIndexedLookUp) {
     }
     ASSERT_TRUE(store->add(records));
   }
-  const Query query = {
-      .workload = "workload 4", .target = a_run().target, .cache_mode = "warm", .cpu = "26/2/1"};
+  const Query query = {.workload = "workload 4",
+                       .target = a_run().target,
+                       .cache_mode = CacheMode::kWarm,
+                       .cpu = "26/2/1"};
   EXPECT_DOUBLE_EQ((*store->best(query))->seconds, fastest);
   EXPECT_EQ(*store->count({}), 100'000);
 

@@ -131,6 +131,27 @@ TEST_F(StoreTest, ADamagedRecordIsNamed) {
   EXPECT_FALSE(open()->best({}));
 }
 
+TEST_F(StoreTest, ACacheModeThatIsNoneIsDamage) {
+  {
+    auto store = open();
+    const auto run = *store->open_run(a_run());
+    std::vector<Record> records = {a_record(run, 0)};
+    ASSERT_TRUE(store->add(records));
+    auto database = *Database::open(path(), 1);
+    ASSERT_TRUE(database.exec("UPDATE names SET text = 'tepid' WHERE text = 'warm'"));
+    ASSERT_TRUE(database.exec("UPDATE runs SET cache_mode = 'hot'"));
+  }
+  const auto status = open()->each({}, [](const Record&) { return true; });
+  ASSERT_FALSE(status);
+  EXPECT_TRUE(says(status.error(),
+                   "record 1 (cache_mode: must be warm or cold, not \"tepid\") is damaged", path()))
+      << status.error().text();
+  const auto runs = open()->runs();
+  ASSERT_FALSE(runs);
+  const std::string wanted = "run 1 (cache_mode: must be warm or cold, not \"hot\") is damaged";
+  EXPECT_TRUE(says(runs.error(), wanted, path())) << runs.error().text();
+}
+
 TEST_F(StoreTest, DamagedRecordsDoNotHideTheOthers) {
   auto store = open();
   const auto run = *store->open_run(a_run());

@@ -18,6 +18,7 @@ void set_value(std::uint64_t& value, int number) {
 }
 void set_value(double& value, int number) { value = number + 0.1; }
 void set_value(std::string& value, int number) { value = fmt::format("it's \"{}\"", number); }
+void set_value(CacheMode& value, int) { value = CacheMode::kCold; }
 void set_value(Json& value, int number) { value = Json::array({{{"a \"member\"", number}}}); }
 void set_value(std::vector<Visit>& value, int number) {
   value = {{number, {number + 0.2, number + 0.3}, number + 0.4, {number + 0.5}}};

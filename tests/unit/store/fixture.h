@@ -27,7 +27,7 @@ inline Run a_run(std::uint64_t seed = 0) {
   return {0,
           "C[i,j] = sum(k) A[k,i] * B[k,j]",
           "cpu:znver5;threads=1",
-          "warm",
+          CacheMode::kWarm,
           "default",
           "00ff",
           "annealing",

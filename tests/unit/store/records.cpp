@@ -41,7 +41,7 @@ TEST_F(StoreTest, TheSameRunIsOpenedAgain) {
   EXPECT_EQ(store->open_run(a_run(1))->id, first.id);
   EXPECT_NE(store->open_run(a_run(2))->id, first.id);
   store::Run other = a_run(1);
-  other.cache_mode = "cold";
+  other.cache_mode = CacheMode::kCold;
   EXPECT_NE(store->open_run(other)->id, first.id);
 }
 
@@ -80,7 +80,7 @@ TEST_F(StoreTest, QueriesMatchTheirMembers) {
   auto store = open();
   const auto run = *store->open_run(a_run());
   store::Run cold = a_run();
-  cold.cache_mode = "cold";
+  cold.cache_mode = CacheMode::kCold;
   cold = *store->open_run(cold);
   std::vector<Record> records = {a_record(run, 0), a_failure(run, 1), a_record(cold, 0)};
   records[0].cpu = "6/1/1";
@@ -88,7 +88,7 @@ TEST_F(StoreTest, QueriesMatchTheirMembers) {
   EXPECT_EQ(*store->count({}), 3);
   EXPECT_EQ(*store->count({.ok = false}), 1);
   EXPECT_EQ(*store->count({.ok = true}), 2);
-  EXPECT_EQ(*store->count({.cache_mode = "cold"}), 1);
+  EXPECT_EQ(*store->count({.cache_mode = CacheMode::kCold}), 1);
   EXPECT_EQ(*store->count({.run = run.id}), 2);
   EXPECT_EQ(*store->count({.cpu = "6/1/1"}), 1);
   EXPECT_EQ(*store->count({.workload = run.workload, .target = run.target}), 3);

@@ -229,8 +229,9 @@ TEST_F(TuneTest, EverythingIsRecorded) {
   double seconds = 0;
   for (const auto& [phase, spent] : summary->phases) seconds += spent;
   EXPECT_NEAR(seconds, summary->seconds, 0.1 * summary->seconds + 1e-3);
-  for (const char* phase : {"starting", "searching", "training", "measuring", "racing"})
-    EXPECT_TRUE(summary->phases.contains(phase)) << phase;
+  for (const Phase phase :
+       {Phase::kStarting, Phase::kSearching, Phase::kTraining, Phase::kMeasuring, Phase::kRacing})
+    EXPECT_TRUE(summary->phases.contains(phase)) << name_of(phase);
 }
 
 TEST_F(TuneTest, FailuresAreCountedAndLearntFrom) {
@@ -344,9 +345,6 @@ TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
   options_.search.exploration.chains = 0;
   EXPECT_EQ(run().error().message, "annealing needs at least 1 chain and 1 step, not 0 and 20");
   options_.search.exploration.chains = 16;
-  options_.run.cache_mode = "tepid";
-  EXPECT_EQ(run().error().message, "unknown cache mode \"tepid\"; known are warm and cold");
-  options_.run.cache_mode = "warm";
   options_.run.trials = 0;
   EXPECT_EQ(run().error().message, "the number of trials must be at least 1, not 0");
 }

@@ -103,8 +103,8 @@ TEST_F(TuneTest, EachOptionOfTheListMakesAnotherRunOrSaysThatItDoesNot) {
 
 // Stored before epsilon and its like told runs apart.
 TEST_F(TuneTest, ARunOfAnOlderLatheGoesOnWhereNothingIsUnusual) {
-  const auto old = *store_->open_run(
-      {0, subject_.workload(), target_.text(), "warm", "default", "00aa", "random", "none", 0});
+  const auto old = *store_->open_run({0, subject_.workload(), target_.text(), CacheMode::kWarm,
+                                      "default", "00aa", "random", "none", 0});
   Options options;
   options.search.name = "random";
   options.model.name = "none";

@@ -12,15 +12,15 @@ TEST_F(TuneTest, ProgressTellsTheStory) {
   ASSERT_TRUE(summary);
   ASSERT_GT(events.size(), 100U);
   int trials = 0;
-  std::set<std::string> phases;
+  std::set<Phase> phases;
   for (const auto& event : events) {
     EXPECT_GE(event.trials, trials);
     trials = event.trials;
     EXPECT_EQ(event.wanted, 100);
     phases.insert(event.phase);
   }
-  EXPECT_EQ(phases,
-            (std::set<std::string>{"starting", "training", "searching", "measuring", "racing"}));
+  EXPECT_EQ(phases, (std::set<Phase>{Phase::kStarting, Phase::kTraining, Phase::kSearching,
+                                     Phase::kMeasuring, Phase::kRacing}));
   EXPECT_EQ(events.back().trials, 100);
   EXPECT_EQ(events.back().failed, summary->failed);
   EXPECT_DOUBLE_EQ(events.back().best_seconds, summary->best_seconds());

@@ -85,8 +85,8 @@ TEST_F(TuneTest, AnotherMachinesRecordsAreHints) {
     foreign.push_back(record);
   }
   store_ = std::move(*store::open_sqlite(folder_.at("other.db")));
-  const auto there = *store_->open_run(
-      {0, subject_.workload(), target_.text(), "warm", "default", "00aa", "random", "none", 9});
+  const auto there = *store_->open_run({0, subject_.workload(), target_.text(), CacheMode::kWarm,
+                                        "default", "00aa", "random", "none", 9});
   for (auto& record : foreign) record.run = there.id;
   ASSERT_TRUE(store_->add(foreign));
   NearestModel model;

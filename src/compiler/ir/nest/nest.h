@@ -69,6 +69,11 @@ struct Prefetch {
   SizeId bytes;
 };
 
+// What may do the work of a whole subtree of loops (schedule/intrinsic.h).
+enum class Intrinsic : std::uint8_t { kNone, kGemm8x8 };
+inline constexpr int kIntrinsics = 2;
+const char* name_of(Intrinsic intrinsic);  // "gemm8x8"; "" of none
+
 struct Loop {
   std::string name;  // unique among live loops
   SizeId extent = SizeId::kNone;
@@ -77,9 +82,8 @@ struct Loop {
   LoopKind kind = LoopKind::kSerial;
   Tail tail = Tail::kPeel;
   std::vector<Prefetch> prefetch;
-  // The intrinsic that does the work of the subtree (tensorize); empty: none.
-  std::string intrinsic;
-  bool dead = false;  // a step replaced it; ids stay stable
+  Intrinsic intrinsic = Intrinsic::kNone;  // does the work of the subtree (tensorize)
+  bool dead = false;                       // a step replaced it; ids stay stable
 };
 
 // One digit of an iterator's value: weight * ((loop / div) % mod).

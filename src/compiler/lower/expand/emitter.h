@@ -57,6 +57,7 @@ class Emitter {
   // intrinsics.cpp
   GemmLoops gemm_loops(LoopId loop, BlockId id) const;
   void emit_intrinsic(LoopId loop);
+  void emit_gemm8x8(LoopId loop);
 
   const Plan& plan_;
   const ir::SizedNest& sized_;

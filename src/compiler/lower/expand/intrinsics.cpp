@@ -36,10 +36,16 @@ GemmLoops Emitter::gemm_loops(LoopId loop, BlockId id) const {
 }
 
 void Emitter::emit_intrinsic(LoopId loop) {
+  switch (nest_.loops[loop].intrinsic) {
+    case ir::Intrinsic::kNone: break;
+    case ir::Intrinsic::kGemm8x8: return emit_gemm8x8(loop);
+  }
+  LATHE_CHECK(false, "{} has no intrinsic", nest_.loops[loop].name);
+}
+
+void Emitter::emit_gemm8x8(LoopId loop) {
   const auto blocks = place_.blocks_in_view(loop);
   const ir::Loop& l = nest_.loops[loop];
-  if (l.intrinsic != "gemm8x8")
-    refuse(ErrorKind::kUnsupported, "no intrinsic named {}; known is gemm8x8", l.intrinsic);
   if (blocks.size() != 1 || nest_.blocks[blocks[0]].reduce != ir::ReduceOp::kSum ||
       place_.lanes > 1)
     refuse(ErrorKind::kIllegalSchedule,

@@ -101,16 +101,14 @@ class Matcher {
 
 StepResult<void> apply_step(ir::Nest& nest, const Tensorize& step) {
   const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));
-  const auto known = built_in_intrinsics();
-  const IntrinsicShape* shape = find_intrinsic(known, step.intrinsic);
-  if (!shape) return refuse(Refusal::kNoSuchIntrinsic, step.intrinsic);
+  const IntrinsicShape shape = shape_of(step.intrinsic);
   const std::vector<LoopId> chain = innermost_chain(nest, loop);
   if (chain.empty()) return refuse(Refusal::kNotInnermost, step.loop);
   for (const LoopId l : chain)
     if (nest.loops[l].kind != ir::LoopKind::kSerial || is_tensorized(nest, l))
       return refuse(Refusal::kAlreadyBound, nest.loops[l].name);
   const ir::BlockId block = nest.loops[chain.back()].body[0].id;
-  if (!Matcher(nest, block, chain, *shape).matches())
+  if (!Matcher(nest, block, chain, shape).matches())
     return refuse(Refusal::kIntrinsicMismatch, step.loop);
   nest.loops[loop].intrinsic = step.intrinsic;
   return {};

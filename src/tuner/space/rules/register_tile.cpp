@@ -9,6 +9,8 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
+constexpr TileAxis kV = TileAxis::kVector, kP = TileAxis::kPixels, kK = TileAxis::kReduction;
+
 // A reduction with less than 1/32 of the work gets plain loops.
 constexpr double kWorthATile = 32;
 
@@ -38,6 +40,12 @@ class KnobList {
     for (std::size_t i = 0; i < labels.size(); ++i) values.push_back(static_cast<std::int64_t>(i));
     rule_.knobs.push_back({name, std::move(values), std::move(labels), true});
     return static_cast<int>(rule_.knobs.size()) - 1;
+  }
+  template <class Choice>
+  int choice(const std::string& name, const std::vector<Choice>& choices) {
+    std::vector<std::string> labels;
+    for (const Choice& each : choices) labels.push_back(label_of(each));
+    return choice(name, std::move(labels));
   }
 
  private:
@@ -82,18 +90,19 @@ bool has_pad(const TileRule& rule) {
   return false;
 }
 
-std::vector<std::string> loop_orders(const TileRule& rule) {
+std::vector<LoopOrder> loop_orders(const TileRule& rule) {
+  using Order = std::vector<TileAxis>;
+  const Order vp = {kV, kP}, pv = {kP, kV}, pvk = {kP, kV, kK}, vpk = {kV, kP, kK};
   const Axes& axes = rule.axes[0];
-  if (axes.reduce < 0)
-    return axes.pixels.empty() ? std::vector<std::string>{"V.v"}
-                               : std::vector<std::string>{"VP.vp", "PV.vp", "VP.pv", "PV.pv"};
+  if (axes.reduce < 0 && axes.pixels.empty()) return {{{kV}, {kV}}};
+  if (axes.reduce < 0) return {{vp, vp}, {pv, vp}, {vp, pv}, {pv, pv}};
   const bool stream = streams(rule, axes);
-  if (axes.pixels.empty())
-    return stream ? std::vector<std::string>{"VK.v"} : std::vector<std::string>{"VK.v", "KV.v"};
-  if (stream) return {"PVK.pv", "PVK.vp", "VPK.pv", "VPK.vp"};
-  std::vector<std::string> out;
-  for (const char* outer : {"VPK", "PVK", "VKP", "PKV", "KVP", "KPV"})
-    for (const char* inner : {"vp", "pv"}) out.push_back(std::string(outer) + "." + inner);
+  if (axes.pixels.empty() && stream) return {{{kV, kK}, {kV}}};
+  if (axes.pixels.empty()) return {{{kV, kK}, {kV}}, {{kK, kV}, {kV}}};
+  if (stream) return {{pvk, pv}, {pvk, vp}, {vpk, pv}, {vpk, vp}};
+  std::vector<LoopOrder> out;
+  for (const Order& blocks : {vpk, pvk, {kV, kK, kP}, {kP, kK, kV}, {kK, kV, kP}, {kK, kP, kV}})
+    for (const Order& tiles : {vp, pv}) out.push_back({blocks, tiles});
   return out;
 }
 
@@ -113,7 +122,8 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
     }
     rule.at.vector = list.choice("vector", names);
   }
-  rule.at.order = list.choice("order", loop_orders(rule));
+  rule.orders = loop_orders(rule);
+  rule.at.order = list.choice("order", rule.orders);
   Values tile_v = wide ? Values{1, 2, 3, 4, 5, 6, 7, 8} : Values{1, 2, 3, 4, 5, 6};
   if (!wide && streams(rule, rule.axes[0])) tile_v.push_back(8);
   rule.at.tile_v = list.size("tile.v", up_to(tile_v, vectors));
@@ -148,8 +158,9 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
   rule.at.block_k = list.size("block.k", blocks);
   rule.at.unroll_k =
       list.size("unroll.k", up_to(wide ? Values{1, 2, 3, 4, 6, 8, 12, 16} : Values{1, 2, 4}, k));
-  if (!axes.taps.empty())
-    rule.at.taps = list.choice("reduce", {"channels outside", "taps outside"});
+  if (axes.taps.empty()) return;
+  rule.reduce_orders = {ReduceOrder::kChannelsOutside, ReduceOrder::kTapsOutside};
+  rule.at.taps = list.choice("reduce", rule.reduce_orders);
 }
 
 void list_memory_knobs(TileRule& rule, Flavour flavour) {
@@ -163,25 +174,28 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
         !all_plain(a.weights->index) || rule.at.pack_w >= 0)
       continue;
     const bool constant = rule.program.tensors[a.weights->tensor].constant;
-    std::vector<std::string> choices{kPackNone, kPackBlock, kPackWhole};
-    if (constant)
-      choices = wide ? std::vector<std::string>{kPackWhole, kPackNone}
-                     : std::vector<std::string>{kPackWhole};
-    rule.at.pack_w = list.choice("pack.weights", choices);
+    rule.weight_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
+    if (constant) rule.weight_packings = {Packing::kWhole};
+    if (constant && wide) rule.weight_packings.push_back(Packing::kNone);
+    rule.at.pack_w = list.choice("pack.weights", rule.weight_packings);
     rule.at.prefetch =
         list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
   }
-  if (has_pad(rule)) rule.at.pack_x = list.choice("padding", {kPackNone, kPackPadded});
-  else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) &&
-           !axes.pixels.empty() && !is_both_operands(axes) && !streams(rule, axes) &&
-           !rule.program.tensors[axes.input->tensor].constant)
-    rule.at.pack_x = list.choice("pack.input", {kPackNone, kPackBlock, kPackWhole});
+  if (has_pad(rule)) {
+    rule.input_packings = {Packing::kNone, Packing::kPadded};
+    rule.at.pack_x = list.choice("padding", rule.input_packings);
+  } else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) &&
+             !axes.pixels.empty() && !is_both_operands(axes) && !streams(rule, axes) &&
+             !rule.program.tensors[axes.input->tensor].constant) {
+    rule.input_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
+    rule.at.pack_x = list.choice("pack.input", rule.input_packings);
+  }
   if (rule.target.threads > 1) {
-    std::vector<std::string> loops{"V"};
-    if (!axes.pixels.empty()) loops.emplace_back("P");
-    for (const int b : axes.batch)
-      if (extent_of(rule, axes, b) > 1 && loops.back() != "batch") loops.emplace_back("batch");
-    rule.at.parallel = list.choice("parallel", loops);
+    rule.shared_loops = {SharedLoop::kVectorBlocks};
+    if (!axes.pixels.empty()) rule.shared_loops.push_back(SharedLoop::kPixelBlocks);
+    if (std::ranges::any_of(axes.batch, [&](int b) { return extent_of(rule, axes, b) > 1; }))
+      rule.shared_loops.push_back(SharedLoop::kBatch);
+    rule.at.parallel = list.choice("parallel", rule.shared_loops);
   }
 }
 
@@ -255,19 +269,17 @@ Values start_of(const TileRule& rule) {
   streams(rule, axes) ? start_of_stream(rule, start) : start_of_tile(rule, start);
   set(rule.at.unroll_k, 2);
   if (axes.taps.empty()) set(rule.at.block_k, 256);
-  const auto choose = [&](int knob, const std::string& label) {
-    if (knob < 0) return;
-    const auto& labels = rule.knobs[knob].labels;
-    const auto found = std::ranges::find(labels, label);
-    if (found != labels.end()) set(knob, found - labels.begin());
+  const auto choose = [&](int knob, const auto& choices, const auto& wanted) {
+    const auto found = std::ranges::find(choices, wanted);
+    if (found != choices.end()) set(knob, found - choices.begin());
   };
   // Nothing is packed beforehand: panels of one operand stay in L1 while blocks of the other pass
   // through L2.
   if (rule.at.pack_w >= 0 && axes.taps.empty() && axes.weights != nullptr &&
       !rule.program.tensors[axes.weights->tensor].constant) {
-    choose(rule.at.order, "VKP.vp");
-    choose(rule.at.pack_w, kPackBlock);
-    choose(rule.at.pack_x, kPackBlock);
+    choose(rule.at.order, rule.orders, LoopOrder{{kV, kK, kP}, {kV, kP}});
+    choose(rule.at.pack_w, rule.weight_packings, Packing::kBlock);
+    choose(rule.at.pack_x, rule.input_packings, Packing::kBlock);
     set(rule.at.block_p, 16);
   }
   if (rule.target.threads > 1) {  // leave several blocks for each thread

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/choices.h"
 #include "tuner/space/rules/prepare.h"
 #include "tuner/space/rules/rule.h"
 
@@ -14,8 +15,8 @@ namespace lathe::space {
 // Numbers of the knobs; -1: this program has no such knob.
 struct TileKnobs {
   int vector = -1;  // which axis is vectorized
-  int order = -1;   // of the loops outside the register tile, e.g. "VPK.vp"
-  int taps = -1;    // order of the reduction: channels or taps outside
+  int order = -1;   // of the loops outside the register tile
+  int taps = -1;    // order within the reduction
   // The register tile: vectors, and pixels of the inner and the outer axis.
   int tile_v = -1, tile_p0 = -1, tile_p1 = -1;
   // Cache blocks, in tiles, tiles and reduction elements
@@ -34,6 +35,11 @@ struct TileRule {
   int lanes = 1;
   TileKnobs at;
   std::vector<Knob> knobs;
+  // Values of the other structural knobs.
+  std::vector<LoopOrder> orders;
+  std::vector<ReduceOrder> reduce_orders;
+  std::vector<Packing> weight_packings, input_packings;
+  std::vector<SharedLoop> shared_loops;
 
   // Elements of the reduction that lie together in the input's layout; 1 if that layout is
   // row-major.
@@ -51,12 +57,6 @@ struct Tiling {
   TileRule main;
   std::vector<Companion> companions;
 };
-
-// Choices of packing.
-inline constexpr const char* kPackNone = "none";
-inline constexpr const char* kPackBlock = "block";
-inline constexpr const char* kPackWhole = "whole";
-inline constexpr const char* kPackPadded = "padded";
 
 // Free inputs and outputs get the vector axis, in blocks of a vector, at the end; inputs get the
 // reduction axis like that, too.

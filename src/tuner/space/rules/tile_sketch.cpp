@@ -59,8 +59,20 @@ class Builder {
   std::size_t choice_number(int knob) const {
     return knob < 0 ? 0 : static_cast<std::size_t>(values_[knob]);
   }
-  std::string choice(int knob) const {
-    return knob < 0 ? "" : rule_.knobs[knob].labels[choice_number(knob)];
+  // What the knob chooses among these; `none` where this program has no such knob.
+  template <class Choice>
+  Choice choice(int knob, const std::vector<Choice>& choices, Choice none) const {
+    return knob < 0 ? none : choices[choice_number(knob)];
+  }
+  Packing weight_packing() const {
+    return choice(rule_.at.pack_w, rule_.weight_packings, Packing::kNone);
+  }
+  Packing input_packing() const {
+    return choice(rule_.at.pack_x, rule_.input_packings, Packing::kNone);
+  }
+  bool taps_outside() const {
+    return choice(rule_.at.taps, rule_.reduce_orders, ReduceOrder::kChannelsOutside) ==
+           ReduceOrder::kTapsOutside;
   }
   SizeId size(int knob) {
     if (knob < 0) return number(1);
@@ -119,17 +131,14 @@ class Builder {
 
   // Orders the loops, from outside in.
   void order_loops() {
-    const std::string order = choice(rule_.at.order);
-    const auto dot = order.find('.');
+    const LoopOrder& order = rule_.orders[choice_number(rule_.at.order)];
     std::vector<std::string> loops;
     for (const int b : axes_.batch) loops.push_back(loop_of(b));
-    for (const char part : order.substr(0, dot)) {
-      block_order_ += part;
-      loops.push_back(block_loop(part));
-    }
-    for (const char part : order.substr(dot + 1)) {
-      if (part == 'v') loops.push_back(loop_of(axes_.vector) + ".t");
-      if (part == 'p')
+    block_order_ = order.blocks;
+    for (const TileAxis axis : order.blocks) loops.push_back(block_loop(axis));
+    for (const TileAxis axis : order.tiles) {
+      if (axis == TileAxis::kVector) loops.push_back(loop_of(axes_.vector) + ".t");
+      if (axis == TileAxis::kPixels)
         for (std::size_t p = axes_.pixels.size(); p-- > 0;)
           loops.push_back(loop_of(axes_.pixels[p]) + ".t");
     }
@@ -137,10 +146,9 @@ class Builder {
     if (axes_.reduce >= 0) {
       const std::string k = loop_of(axes_.reduce);
       const bool channels = rule_.channel_block(axes_) > 1;
-      const bool taps_outside = choice_number(rule_.at.taps) == 1;
-      if (channels && !taps_outside) loops.push_back(k + ".b");
+      if (channels && !taps_outside()) loops.push_back(k + ".b");
       for (const int t : axes_.taps) loops.push_back(loop_of(t));
-      if (channels && taps_outside) loops.push_back(k + ".b");
+      if (channels && taps_outside()) loops.push_back(k + ".b");
       loops.push_back(k + ".s");
       loops.push_back(k + ".u");
     }
@@ -151,18 +159,19 @@ class Builder {
     step(schedule::Reorder{loops});
   }
 
-  std::string block_loop(char part) const {
-    switch (part) {
-      case 'V': return loop_of(axes_.vector) + ".c";
-      case 'P': return loop_of(axes_.pixels.back()) + ".c";
-      default: return loop_of(axes_.reduce) + ".o";
+  std::string block_loop(TileAxis axis) const {
+    switch (axis) {
+      case TileAxis::kVector: return loop_of(axes_.vector) + ".c";
+      case TileAxis::kPixels: return loop_of(axes_.pixels.back()) + ".c";
+      case TileAxis::kReduction: break;
     }
+    return loop_of(axes_.reduce) + ".o";
   }
-  // The innermost of these block loops.
-  std::string innermost_block(const std::string& parts) const {
+  // The inner of the block loops over this axis and over the reduction.
+  std::string innermost_block(TileAxis axis) const {
     std::string loop;
-    for (const char part : block_order_)
-      if (parts.find(part) != std::string::npos) loop = block_loop(part);
+    for (const TileAxis each : block_order_)
+      if (each == axis || each == TileAxis::kReduction) loop = block_loop(each);
     return loop;
   }
 
@@ -250,8 +259,7 @@ class Builder {
   // Puts weights in exactly the order in which the loops read them: panel by panel, each as wide as
   // the register tile.
   void pack_weights() {
-    if (rule_.at.pack_w < 0 || axes_.weights == nullptr || choice(rule_.at.pack_w) == kPackNone)
-      return;
+    if (axes_.weights == nullptr || weight_packing() == Packing::kNone) return;
     const ir::Read* read = axes_.weights;
     const int v = dim_of(read, axes_.vector);
     if (v < 0 || !all_plain(read->index)) return;
@@ -264,16 +272,16 @@ class Builder {
     items.push_back({v, times(size(rule_.at.tile_v), number(rule_.lanes))});
     const std::int64_t together = rule_.channel_block(axes_);
     const int k = dim_of(read, axes_.reduce);
-    const bool taps_outside = choice_number(rule_.at.taps) == 1;
-    if (k >= 0 && together > 1 && !taps_outside) items.push_back({k, together});
+    if (k >= 0 && together > 1 && !taps_outside()) items.push_back({k, together});
     for (const int t : axes_.taps)
       if (dim_of(read, t) >= 0) items.push_back({dim_of(read, t), std::int64_t{1}});
-    if (k >= 0 && together > 1 && taps_outside) items.push_back({k, together});
+    if (k >= 0 && together > 1 && taps_outside()) items.push_back({k, together});
     if (k >= 0) items.push_back({k, std::int64_t{1}});
     items.push_back({v, std::int64_t{1}});
-    const bool whole = choice(rule_.at.pack_w) == kPackWhole;
+    const bool whole = weight_packing() == Packing::kWhole;
     const std::string name = copy_name(read->tensor, ".pack");
-    if (pack(read->tensor, name, whole ? "" : innermost_block("VK"), items)) packed_weights_ = name;
+    if (pack(read->tensor, name, whole ? "" : innermost_block(TileAxis::kVector), items))
+      packed_weights_ = name;
   }
 
   // Two stages may each pack the same tensor, so a name may be taken.
@@ -305,10 +313,9 @@ class Builder {
   }
 
   void pack_input() {
-    if (rule_.at.pack_x < 0 || axes_.input == nullptr || choice(rule_.at.pack_x) == kPackNone)
-      return;
+    if (axes_.input == nullptr || input_packing() == Packing::kNone) return;
     const ir::Read* read = axes_.input;
-    if (choice(rule_.at.pack_x) == kPackPadded) {
+    if (input_packing() == Packing::kPadded) {
       if (!read->pad) return;
       std::vector<LayoutItem> items;
       const auto& layout = nest_.buffers[read->tensor].layout;
@@ -327,8 +334,9 @@ class Builder {
     items.push_back({p, size(rule_.at.tile_p0)});
     items.push_back({k, std::int64_t{1}});
     items.push_back({p, std::int64_t{1}});
-    const bool whole = choice(rule_.at.pack_x) == kPackWhole;
-    pack(read->tensor, copy_name(read->tensor, ".pack"), whole ? "" : innermost_block("PK"), items);
+    const bool whole = input_packing() == Packing::kWhole;
+    pack(read->tensor, copy_name(read->tensor, ".pack"),
+         whole ? "" : innermost_block(TileAxis::kPixels), items);
   }
 
   void prefetch_weights() {
@@ -342,13 +350,16 @@ class Builder {
   }
 
   void parallelise() {
-    const std::string which = choice(rule_.at.parallel);
-    if (which == "V" || which == "P") kind(block_loop(which[0]), ir::LoopKind::kParallel);
-    for (const int b : axes_.batch) {
-      if (which != "batch" || stage_.iters[b].extent < 2) continue;
-      kind(loop_of(b), ir::LoopKind::kParallel);
-      break;
+    if (rule_.at.parallel < 0) return;
+    switch (rule_.shared_loops[choice_number(rule_.at.parallel)]) {
+      case SharedLoop::kVectorBlocks:
+        return kind(block_loop(TileAxis::kVector), ir::LoopKind::kParallel);
+      case SharedLoop::kPixelBlocks:
+        return kind(block_loop(TileAxis::kPixels), ir::LoopKind::kParallel);
+      case SharedLoop::kBatch: break;
     }
+    for (const int b : axes_.batch)
+      if (stage_.iters[b].extent > 1) return kind(loop_of(b), ir::LoopKind::kParallel);
   }
 
   const TileRule& rule_;
@@ -358,7 +369,8 @@ class Builder {
   const te::Stage& stage_;
   Draft& draft_;
   ir::Nest& nest_;
-  std::string target_, tile_loop_, block_order_, packed_weights_;
+  std::string target_, tile_loop_, packed_weights_;
+  std::vector<TileAxis> block_order_;
 };
 
 }  // namespace

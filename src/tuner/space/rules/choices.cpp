@@ -1,0 +1,54 @@
+#include "tuner/space/rules/choices.h"
+
+#include "base/result.h"
+
+namespace lathe::space {
+namespace {
+
+char letter_of(TileAxis axis, bool of_blocks) {
+  switch (axis) {
+    case TileAxis::kVector: return of_blocks ? 'V' : 'v';
+    case TileAxis::kPixels: return of_blocks ? 'P' : 'p';
+    case TileAxis::kReduction: return of_blocks ? 'K' : 'k';
+  }
+  LATHE_CHECK(false, "an axis has no letter");
+}
+
+}  // namespace
+
+std::string label_of(const LoopOrder& order) {
+  std::string label;
+  for (const TileAxis axis : order.blocks) label += letter_of(axis, true);
+  label += '.';
+  for (const TileAxis axis : order.tiles) label += letter_of(axis, false);
+  return label;
+}
+
+std::string label_of(Packing packing) {
+  switch (packing) {
+    case Packing::kNone: return "none";
+    case Packing::kBlock: return "block";
+    case Packing::kWhole: return "whole";
+    case Packing::kPadded: return "padded";
+  }
+  LATHE_CHECK(false, "a packing has no label");
+}
+
+std::string label_of(ReduceOrder order) {
+  switch (order) {
+    case ReduceOrder::kChannelsOutside: return "channels outside";
+    case ReduceOrder::kTapsOutside: return "taps outside";
+  }
+  LATHE_CHECK(false, "an order of the reduction has no label");
+}
+
+std::string label_of(SharedLoop loop) {
+  switch (loop) {
+    case SharedLoop::kVectorBlocks: return "V";
+    case SharedLoop::kPixelBlocks: return "P";
+    case SharedLoop::kBatch: return "batch";
+  }
+  LATHE_CHECK(false, "a shared loop has no label");
+}
+
+}  // namespace lathe::space

@@ -1,0 +1,32 @@
+// What the structural knobs of the register-tile rule choose among. Each choice has a label, by
+// which records and recordings know it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lathe::space {
+
+// The axes of a register tile.
+enum class TileAxis { kVector, kPixels, kReduction };
+
+// The order of the loops outside the register tile, from outside in.
+struct LoopOrder {
+  std::vector<TileAxis> blocks;  // loops over cache blocks
+  std::vector<TileAxis> tiles;   // loops over a block's tiles
+  friend bool operator==(const LoopOrder&, const LoopOrder&) = default;
+};
+// How an operand is copied into the order in which the loops read it. kPadded: the input, whole,
+// with its border.
+enum class Packing { kNone, kBlock, kWhole, kPadded };
+// What is outer within a block's reduction.
+enum class ReduceOrder { kChannelsOutside, kTapsOutside };
+// The loop that the threads share: over cache blocks of an axis, or of the batch.
+enum class SharedLoop { kVectorBlocks, kPixelBlocks, kBatch };
+
+std::string label_of(const LoopOrder& order);  // "VPK.vp"
+std::string label_of(Packing packing);         // "none"
+std::string label_of(ReduceOrder order);       // "taps outside"
+std::string label_of(SharedLoop loop);         // "batch"
+
+}  // namespace lathe::space

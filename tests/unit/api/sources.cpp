@@ -1,0 +1,93 @@
+// What is tuned, and where a workload's schedule comes from.
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "api/schedules.h"
+#include "api/tuning.h"
+#include "api/workload.h"
+#include "support/temporary_folder.h"
+
+namespace lathe::api {
+namespace {
+
+class Sources : public testing::Test {
+ protected:
+  Sources() {
+    setenv("LATHE_LIBEXEC", LATHE_HELPERS, 1);
+    setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+    WorkloadRequest workload;
+    workload.text = "C[i,j] = sum(k) A[k,i] * B[k,j]";
+    workload.shapes = {"A=11,13", "B=11,17"};
+    task_.workload = make_workload(workload)->program;
+    target_ = *make_target("cpu:host", 1);
+  }
+
+  ScheduleRequest request(const std::string& which) const {
+    return {.which = which, .database = folder_.at("records.db")};
+  }
+  Result<Chosen> choose(const std::string& which) const {
+    return LATHE_TRY(schedule_source(request(which)))(task_.workload, target_);
+  }
+  static Json json_of(const Chosen& chosen) { return schedule::to_json(chosen.trace); }
+
+  const test::TemporaryFolder folder_;
+  tune::Task task_;
+  Target target_;
+};
+
+TEST_F(Sources, NeedNoRecordsButForTheBest) {
+  EXPECT_TRUE(choose("naive")->trace.empty());
+  const auto space =
+      *space::derive_space(te::canonical(task_.workload), target_, space::Flavour::kDefault);
+  EXPECT_EQ(json_of(*choose("default")), schedule::to_json(space->trace(space->default_config())));
+  EXPECT_FALSE(choose("predicted")->trace.empty());
+  EXPECT_EQ(choose("best").error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(choose("luck").error().text(),
+            "--schedule: unknown schedule \"luck\"; known are best, predicted, default and naive");
+}
+
+TEST_F(Sources, OfOneRequestServeManyWorkloads) {
+  const auto source = *schedule_source(request("default"));
+  WorkloadRequest other;
+  other.text = "Y[i,j] = max(X[i,j], 0)";
+  other.shapes = {"X=7,13"};
+  const auto first = source(task_.workload, target_);
+  const auto second = source(make_workload(other)->program, target_);
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(json_of(*first), json_of(*second));
+}
+
+TEST_F(Sources, TellTheBestOfATunedTask) {
+  TuneRequest tuning;
+  tuning.task = task_;
+  tuning.task.weight = 3;
+  tuning.target = target_;
+  tuning.database = folder_.at("records.db");
+  tuning.options.run.trials = 4;
+  const auto tuned = run_tuning(tuning, {}, {});
+  ASSERT_TRUE(tuned) << tuned.error().text();
+  ASSERT_GT(tuned->summary.best_seconds(), 0);
+  EXPECT_DOUBLE_EQ(tuned->graph_seconds(), 3 * tuned->summary.best_seconds());
+  EXPECT_EQ(te::workload_key(tuned->task.workload), tuned->summary.workload);
+  for (const auto& chosen :
+       {choose("best"), recorded_schedules(request("best"))(task_.workload, target_)}) {
+    ASSERT_TRUE(chosen) << chosen.error().text();
+    ASSERT_TRUE(chosen->record);
+    EXPECT_EQ(chosen->record->id, tuned->summary.best.id);
+    EXPECT_EQ(json_of(*chosen), tuned->summary.best.trace);
+  }
+}
+
+TEST_F(Sources, OnlyTheNamedBestAdvisesAnotherSchedule) {
+  ASSERT_TRUE(store::open_sqlite(folder_.at("records.db")));
+  const std::string advice = ", or give --schedule default";
+  const auto named = choose("best");
+  const auto plain = recorded_schedules(request("best"))(task_.workload, target_);
+  ASSERT_FALSE(named);
+  ASSERT_FALSE(plain);
+  EXPECT_EQ(named.error().message, plain.error().message + advice);
+}
+
+}  // namespace
+}  // namespace lathe::api
