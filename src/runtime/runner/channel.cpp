@@ -65,11 +65,15 @@ Result<Fd> make_memory_file(const char* name, std::span<const std::byte> content
   return file;
 }
 
-Status Channel::send(std::uint32_t type, std::string_view body, std::span<const int> fds) {
+Status Channel::send(const Packet& packet, std::span<const int> fds) {
+  const std::string& body = packet.body;
   LATHE_CHECK(fds.size() <= kMostFds && body.size() <= kLongestBody);
-  Header header{kMagic, type, body.size(), static_cast<std::uint32_t>(fds.size()), 0};
+  auto header = bytes_of(Header{.type = packet.type,
+                                .length = body.size(),
+                                .fds = static_cast<std::uint32_t>(fds.size()),
+                                .version = packet.version});
   alignas(cmsghdr) char control[CMSG_SPACE(kMostFds * sizeof(int))] = {};
-  iovec parts[2] = {{&header, sizeof header}, {const_cast<char*>(body.data()), body.size()}};
+  iovec parts[2] = {{header.data(), header.size()}, {const_cast<char*>(body.data()), body.size()}};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
@@ -82,7 +86,7 @@ Status Channel::send(std::uint32_t type, std::string_view body, std::span<const 
     rights->cmsg_len = CMSG_LEN(fds.size_bytes());
     std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
   }
-  for (std::size_t left = sizeof header + body.size(); left > 0;) {
+  for (std::size_t left = header.size() + body.size(); left > 0;) {
     const ssize_t sent = ::sendmsg(end_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) {
@@ -136,16 +140,17 @@ Status Channel::fill(bool wait) {
 }
 
 Result<std::optional<Message>> Channel::next_buffered() {
+  constexpr std::size_t kHeader = least_bytes<Header>();
+  if (buffer_.size() < kHeader) return std::nullopt;
   Header header;
-  if (buffer_.size() < sizeof header) return std::nullopt;
-  std::memcpy(&header, buffer_.data(), sizeof header);
+  Reader(std::string_view(buffer_).substr(0, kHeader)).read(header);
   if (header.magic != kMagic || header.length > kLongestBody || header.fds > kMostFds)
     return fail(ErrorKind::kDataLoss, "the other process sent something that is not a message");
-  if (buffer_.size() < sizeof header + header.length) return std::nullopt;
+  if (buffer_.size() < kHeader + header.length) return std::nullopt;
   if (arrived_.size() < header.fds)
     return fail(ErrorKind::kDataLoss, "the other process sent a message without its descriptors");
-  Message message{header.type, buffer_.substr(sizeof header, header.length), {}};
-  buffer_.erase(0, sizeof header + header.length);
+  Message message{{header.type, header.version, buffer_.substr(kHeader, header.length)}, {}};
+  buffer_.erase(0, kHeader + header.length);
   std::move(arrived_.begin(), arrived_.begin() + header.fds, std::back_inserter(message.fds));
   arrived_.erase(arrived_.begin(), arrived_.begin() + header.fds);
   return message;

@@ -1,8 +1,8 @@
 // Messages with file descriptors between two processes of one machine, over a socket pair.
 //
-// A message is a fixed header {magic, type, length, descriptors}, `length` bytes, and descriptors
-// that travel beside the header. The receiver keeps what has arrived in a buffer. So a peer that
-// stops in the middle of a message, or sends nonsense, never blocks an event loop.
+// A message is a header, `length` bytes, and descriptors that travel beside the header. The
+// receiver keeps what has arrived in a buffer. So a peer that stops in the middle of a message, or
+// sends nonsense, never blocks an event loop.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/runner/wire.h"
 
 namespace lathe::runner {
 
@@ -38,20 +39,26 @@ Result<std::pair<Fd, Fd>> make_pair_of_ends();
 Result<Fd> make_memory_file(const char* name, std::span<const std::byte> content);
 Result<Fd> make_memory_file(const char* name, std::int64_t size);
 
-struct Message {
-  std::uint32_t type = 0;
+struct Packet {
+  std::uint32_t type = 0, version = 0;  // of the message in `body`
   std::string body;
+};
+struct Message : Packet {
   std::vector<Fd> fds;
 };
 
 inline constexpr std::uint32_t kMagic = 0x3148544c;  // "LTH1"
 inline constexpr std::uint64_t kLongestBody = std::uint64_t{1} << 28;
 inline constexpr std::uint32_t kMostFds = 8;
+// Stays as it is in every version of Lathe.
 struct Header {
-  std::uint32_t magic, type;
-  std::uint64_t length;
-  std::uint32_t fds, zero;
+  std::uint32_t magic = kMagic, type = 0;
+  std::uint64_t length = 0;
+  std::uint32_t fds = 0, version = 0;
 };
+template <>
+inline constexpr auto kFields<Header> =
+    fields<Header>(&Header::magic, &Header::type, &Header::length, &Header::fds, &Header::version);
 
 class Channel {
  public:
@@ -59,7 +66,7 @@ class Channel {
   int fd() const { return end_.get(); }
 
   // Fails with kIo where the peer is gone or has not read for two seconds.
-  Status send(std::uint32_t type, std::string_view body, std::span<const int> fds = {});
+  Status send(const Packet& packet, std::span<const int> fds = {});
   // Returns a message that has arrived completely, or nothing. Fails with kIo where the peer is
   // gone, kDataLoss where the bytes are no message.
   Result<std::optional<Message>> poll_message();

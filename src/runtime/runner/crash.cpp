@@ -4,6 +4,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "runtime/runner/guarded.h"
@@ -33,16 +35,16 @@ void on_fatal_signal(int number, siginfo_t* info, void* context) {
     if (const auto region = find_region(info->si_addr)) {
       crash.region = region->side;
       crash.distance = region->distance;
-      std::strncpy(crash.buffer, region->name, sizeof crash.buffer - 1);
+      std::strncpy(crash.buffer.data(), region->name, crash.buffer.size() - 1);
     }
   }
-  struct {
-    Header header;
-    Crash crash;
-  } message{{kMagic, kCrashed, sizeof crash, 0, 0}, crash};
-  static_assert(sizeof message == sizeof(Header) + sizeof(Crash));
-  const ssize_t ignored = ::write(reply_fd, &message, sizeof message);
-  ::_exit(ignored == sizeof message ? 3 : 4);
+  const auto body = bytes_of(crash);
+  const auto header = bytes_of(Header{
+      .type = kSchema<Crash>.type, .length = body.size(), .version = kSchema<Crash>.version});
+  std::array<char, header.size() + body.size()> message;
+  std::ranges::copy(body, std::ranges::copy(header, message.begin()).out);
+  const ssize_t written = ::write(reply_fd, message.data(), message.size());
+  ::_exit(written == static_cast<ssize_t>(message.size()) ? 3 : 4);
 }
 
 }  // namespace

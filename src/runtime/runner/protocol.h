@@ -1,5 +1,5 @@
 // The messages between the tuner and `lathe-runner`: one request, one reply, in turn. The runner
-// begins with kHello.
+// begins with a Greeting.
 //
 // The workload's inputs are sent once; so is the reference that outputs are compared with. A
 // candidate is loaded (opened, prepared, run once, checked). Then the tuner visits it as often as
@@ -7,39 +7,50 @@
 // candidate for a few milliseconds.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "runtime/runner/channel.h"
+#include "runtime/runner/wire.h"
 #include "runtime/tensor/layout.h"
 
 namespace lathe::runner {
 
-inline constexpr std::uint32_t kProtocol = 2;
 inline constexpr int kChannelFd = 3;  // the child's end, inherited
 // The exit status of a helper process that had no memory left.
 inline constexpr int kOutOfMemoryStatus = 77;
 
-enum Type : std::uint32_t {
-  // To the runner.
-  kWorkload = 1,
-  kReference,
-  kLoad,
-  kVisit,
-  kExecute,
-  // From the runner.
-  kHello = 100,
-  kReady,
-  kLoaded,
-  kVisited,
-  kExecuted,
-  kFailed,
-  kCrashed,
+// What the header says of a message. Who changes a message's members gives it the next version;
+// those of its parts, such as borders, count as its own. No two messages have one type.
+struct Schema {
+  std::uint32_t type = 0, version = 0;
+  std::string_view name;
 };
+template <class Message>
+inline constexpr auto kSchema = nullptr;
+template <class Message>
+bool is(const Packet& packet) {
+  return packet.type == kSchema<Message>.type;
+}
 
-// fds: the inputs, row-major, one after the other, each at a multiple of 64 bytes. Reply: kReady.
+template <>
+inline constexpr auto kLastOf<Dtype> = Dtype::kBool;
+template <>
+inline constexpr auto kLastOf<ErrorKind> = ErrorKind::kInternal;
+template <>
+inline constexpr auto kFields<tensor::Digit> =
+    fields<tensor::Digit>(&tensor::Digit::dim, &tensor::Digit::weight, &tensor::Digit::extent,
+                          &tensor::Digit::stride, &tensor::Digit::within);
+template <>
+inline constexpr auto kFields<tensor::Border> = fields<tensor::Border>(
+    &tensor::Border::name, &tensor::Border::dtype, &tensor::Border::shape, &tensor::Border::layout,
+    &tensor::Border::size, &tensor::Border::constant);
+
+// fds: the inputs, row-major, one after the other, each at a multiple of 64 bytes. Reply: Ready.
 struct Workload {
   std::vector<tensor::Border> inputs, outputs;  // as the workload has them: row-major
   int threads = 1;
@@ -47,21 +58,42 @@ struct Workload {
   // Limit of address space beyond what the runner and these tensors take; 0: none.
   std::int64_t memory_bytes = 0;
 };
+template <>
+inline constexpr Schema kSchema<Workload>{1, 1, "Workload"};
+template <>
+inline constexpr auto kFields<Workload> =
+    fields<Workload>(&Workload::inputs, &Workload::outputs, &Workload::threads, &Workload::cpus,
+                     &Workload::memory_bytes);
+
+struct Ready {};
+template <>
+inline constexpr Schema kSchema<Ready>{101, 1, "Ready"};
+template <>
+inline constexpr auto kFields<Ready> = fields<Ready>();
 
 // fds: a file that holds, for every output in turn, its values and then its bounds, as f64,
-// row-major. Reply: kReady.
+// row-major. Reply: Ready.
 struct ReferenceInfo {
   // Largest error relative to the largest output; checked besides the bounds of each element.
   double max_error = 0;
 };
+template <>
+inline constexpr Schema kSchema<ReferenceInfo>{2, 1, "ReferenceInfo"};
+template <>
+inline constexpr auto kFields<ReferenceInfo> = fields<ReferenceInfo>(&ReferenceInfo::max_error);
 
-// fds: the shared object. Reply: kLoaded.
+// fds: the shared object. Reply: Loaded.
 struct Load {
   std::int64_t id = 0;
   std::vector<tensor::Border> inputs, outputs;  // as the candidate stores them
   bool check = true;                            // compare with the reference
   std::vector<std::int64_t> drop;               // candidates to drop first
 };
+template <>
+inline constexpr Schema kSchema<Load>{3, 1, "Load"};
+template <>
+inline constexpr auto kFields<Load> =
+    fields<Load>(&Load::id, &Load::inputs, &Load::outputs, &Load::check, &Load::drop);
 struct Loaded {
   double prepare_seconds = 0;
   // Of the first, checked call, without lost time; caches and pages are cold then.
@@ -75,8 +107,14 @@ struct Loaded {
   std::int64_t index = 0;  // row-major
   double got = 0, want = 0, bound = 0;
 };
+template <>
+inline constexpr Schema kSchema<Loaded>{102, 1, "Loaded"};
+template <>
+inline constexpr auto kFields<Loaded> = fields<Loaded>(
+    &Loaded::prepare_seconds, &Loaded::first_seconds, &Loaded::resident_bytes, &Loaded::max_error,
+    &Loaded::wrong, &Loaded::output, &Loaded::index, &Loaded::got, &Loaded::want, &Loaded::bound);
 
-// Reply: kVisited.
+// Reply: Visited.
 struct Visit {
   std::int64_t id = 0;
   double min_seconds = 0.008;  // total time of all samples
@@ -87,6 +125,11 @@ struct Visit {
   // Throw all data out of the caches before every timed call.
   bool cold = false;
 };
+template <>
+inline constexpr Schema kSchema<Visit>{4, 1, "Visit"};
+template <>
+inline constexpr auto kFields<Visit> = fields<Visit>(
+    &Visit::id, &Visit::min_seconds, &Visit::min_sample_seconds, &Visit::drop_above, &Visit::cold);
 struct Visited {
   std::vector<double> seconds;  // of one call; one entry for each sample
   // Samples that the scheduler disturbed, without the time that was lost. They do not count. To
@@ -95,10 +138,16 @@ struct Visited {
   int calls = 1;  // calls in a sample
   double sentinel_before = 0, sentinel_after = 0;
 };
+template <>
+inline constexpr Schema kSchema<Visited>{103, 1, "Visited"};
+template <>
+inline constexpr auto kFields<Visited> =
+    fields<Visited>(&Visited::seconds, &Visited::disturbed, &Visited::calls,
+                    &Visited::sentinel_before, &Visited::sentinel_after);
 
 // Runs a program that is not a candidate of the workload (a reference, a benchmark) on the
-// workload's threads. fds: the shared object, the inputs (as for kWorkload) and a file of the right
-// size for the outputs, row-major and laid out like the inputs. Reply: kExecuted.
+// workload's threads. fds: the shared object, the inputs (as for Workload) and a file of the right
+// size for the outputs, row-major and laid out like the inputs. Reply: Executed.
 struct Execute {
   std::vector<tensor::Border> inputs, outputs;
   int repeats = 1;
@@ -106,11 +155,21 @@ struct Execute {
   double min_sample_seconds = 0;
   bool cold = false;  // throw all data out of the caches before each call
 };
+template <>
+inline constexpr Schema kSchema<Execute>{5, 1, "Execute"};
+template <>
+inline constexpr auto kFields<Execute> =
+    fields<Execute>(&Execute::inputs, &Execute::outputs, &Execute::repeats,
+                    &Execute::min_sample_seconds, &Execute::cold);
 struct Executed {
   std::vector<double> seconds;
 };
+template <>
+inline constexpr Schema kSchema<Executed>{104, 1, "Executed"};
+template <>
+inline constexpr auto kFields<Executed> = fields<Executed>(&Executed::seconds);
 
-// Plain data, because a signal handler writes it; the reply to whatever was asked.
+// A signal handler writes it, so its size is fixed. The reply to whatever was asked.
 struct Crash {
   std::int32_t signal = 0;
   std::int32_t access = 0;  // 0 not known, 1 read, 2 write
@@ -118,24 +177,76 @@ struct Crash {
   std::int32_t region = 0;  // 0 none, 1 before, 2 inside, 3 after `buffer`
   // Bytes from the buffer's start (inside, before) or end (after).
   std::int64_t distance = 0;
-  char buffer[64] = {};
+  std::array<char, 64> buffer = {};  // ends with a zero
   Error error() const;
 };
+template <>
+inline constexpr Schema kSchema<Crash>{106, 1, "Crash"};
+template <>
+inline constexpr auto kFields<Crash> =
+    fields<Crash>(&Crash::signal, &Crash::access, &Crash::address, &Crash::region, &Crash::distance,
+                  &Crash::buffer);
+
+// Whatever was asked, it failed.
+template <>
+inline constexpr Schema kSchema<Error>{105, 1, "Error"};
+template <>
+inline constexpr auto kFields<Error> = fields<Error>(&Error::kind, &Error::message, &Error::place);
+
+// What a helper sends before anything else: the messages that it knows. Its type, members and
+// version stay as they are, so that all versions of Lathe understand each other so far. Version 3
+// of the protocol is the first in which messages have versions of their own.
+struct Known {
+  std::uint32_t type = 0, version = 0;
+  friend bool operator==(const Known&, const Known&) = default;
+};
+struct Greeting {
+  std::vector<Known> messages;
+  friend bool operator==(const Greeting&, const Greeting&) = default;
+};
+template <>
+inline constexpr auto kFields<Known> = fields<Known>(&Known::type, &Known::version);
+template <>
+inline constexpr Schema kSchema<Greeting>{100, 3, "Greeting"};
+template <>
+inline constexpr auto kFields<Greeting> = fields<Greeting>(&Greeting::messages);
+
+// The messages that two processes exchange.
+template <class... All>
+struct Messages {
+  // How many of them have this type: more than one would be taken for one another.
+  static constexpr int with_type(std::uint32_t type) {
+    return (static_cast<int>(kSchema<All>.type == type) + ...);
+  }
+  static Greeting greeting() {
+    static_assert(((with_type(kSchema<All>.type) == 1) && ...), "two messages have one type");
+    return {{{kSchema<All>.type, kSchema<All>.version}...}};
+  }
+};
+using RunnerMessages = Messages<Workload, Ready, ReferenceInfo, Load, Loaded, Visit, Visited,
+                                Execute, Executed, Error, Crash>;
+
+template <class Message>
+Packet encode(const Message& message) {
+  Packet packet{kSchema<Message>.type, kSchema<Message>.version, {}};
+  write(packet.body, message);
+  return packet;
+}
+// Says why a packet that has to be such a message is none.
+Error unreadable(const Packet& packet, const Schema& wanted);
+// Fails with kDataLoss if the packet is another message, of another version, or damaged.
+template <class Message>
+Result<Message> decode(const Packet& packet) {
+  constexpr Schema kWanted = kSchema<Message>;
+  Message message;
+  Reader reader(packet.body);
+  if (packet.type == kWanted.type && packet.version == kWanted.version) reader.read(message);
+  if (packet.type != kWanted.type || packet.version != kWanted.version || !reader.complete())
+    return std::unexpected(unreadable(packet, kWanted));
+  return message;
+}
 
 // Offsets of tensors that lie one after the other in a file; the last is the file's size.
 std::vector<std::int64_t> file_offsets(const std::vector<tensor::Border>& borders);
-
-std::string encode(const Workload& message);
-std::string encode(const ReferenceInfo& message);
-std::string encode(const Load& message);
-std::string encode(const Loaded& message);
-std::string encode(const Visit& message);
-std::string encode(const Visited& message);
-std::string encode(const Execute& message);
-std::string encode(const Executed& message);
-std::string encode(const Error& message);
-// Fails with kDataLoss if the bytes are no such message.
-template <class T>
-Result<T> decode(std::string_view body);
 
 }  // namespace lathe::runner

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "runtime/runner/check.h"
-#include "runtime/runner/wire.h"
 
 namespace lathe::runner {
 namespace {
@@ -71,7 +70,7 @@ Status same_count(std::size_t got, std::size_t wanted) {
 }  // namespace
 
 void Server::serve() {
-  if (!channel_.send(kHello, Writer().put(kProtocol).take())) return;
+  if (!channel_.send(encode(RunnerMessages::greeting()))) return;
   for (;;) {
     auto message = channel_.receive();
     if (!message) return;
@@ -81,19 +80,17 @@ void Server::serve() {
     } catch (const std::bad_alloc&) {
       reply = fail(ErrorKind::kOutOfMemory, "the runner has no memory left");
     }
-    const bool sent = reply ? channel_.send(reply->type, reply->body).has_value()
-                            : channel_.send(kFailed, encode(reply.error())).has_value();
-    if (!sent) return;
+    if (!channel_.send(reply ? *reply : encode(reply.error()))) return;
   }
 }
 
 Result<Server::Reply> Server::answer(Message& message) {
   switch (message.type) {
-    case kWorkload: return set_workload(message);
-    case kReference: return set_reference(message);
-    case kLoad: return load(message);
-    case kVisit: return visit(message);
-    case kExecute: return execute(message);
+    case kSchema<Workload>.type: return set_workload(message);
+    case kSchema<ReferenceInfo>.type: return set_reference(message);
+    case kSchema<Load>.type: return load(message);
+    case kSchema<Visit>.type: return visit(message);
+    case kSchema<Execute>.type: return execute(message);
     default: return fail(ErrorKind::kDataLoss, "the runner does not know request {}", message.type);
   }
 }
@@ -129,7 +126,7 @@ Result<Server::Reply> Server::set_workload(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
   candidates_.clear();
   reference_.reset();
-  workload_ = LATHE_TRY(decode<Workload>(message.body));
+  workload_ = LATHE_TRY(decode<Workload>(message));
   LATHE_TRY_STATUS(limit_memory(0));
   for (const auto& border : workload_.inputs) LATHE_TRY_STATUS(tensor::verify(border));
   for (const auto& border : workload_.outputs) LATHE_TRY_STATUS(tensor::verify(border));
@@ -139,13 +136,13 @@ Result<Server::Reply> Server::set_workload(Message& message) {
   for (const auto& border : workload_.outputs)
     outputs += 20 * border.elements() + 8 * border.bytes();
   if (workload_.memory_bytes > 0) LATHE_TRY_STATUS(limit_memory(workload_.memory_bytes + outputs));
-  return Reply{kReady, {}};
+  return encode(Ready{});
 }
 
 Result<Server::Reply> Server::set_reference(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
   Reference reference;
-  reference.max_error = LATHE_TRY(decode<ReferenceInfo>(message.body)).max_error;
+  reference.max_error = LATHE_TRY(decode<ReferenceInfo>(message)).max_error;
   std::int64_t offset = 0;
   for (const auto& border : workload_.outputs) {
     const auto elements = static_cast<std::size_t>(border.elements());
@@ -156,12 +153,12 @@ Result<Server::Reply> Server::set_reference(Message& message) {
     reference.bounds.push_back(std::move(bounds));
   }
   reference_ = std::move(reference);
-  return Reply{kReady, {}};
+  return encode(Ready{});
 }
 
 Result<Server::Reply> Server::load(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
-  const Load request = LATHE_TRY(decode<Load>(message.body));
+  const Load request = LATHE_TRY(decode<Load>(message));
   if (!pool_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
   for (const std::int64_t id : request.drop) candidates_.erase(id);
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
@@ -182,7 +179,7 @@ Result<Server::Reply> Server::load(Message& message) {
     return fail(ErrorKind::kRun, "the candidate wrote out of bounds: {}", *damage);
   if (request.check) LATHE_TRY_STATUS(check(*candidate, loaded));
   candidates_[request.id] = std::move(candidate);
-  return Reply{kLoaded, encode(loaded)};
+  return encode(loaded);
 }
 
 Status Server::check(Candidate& candidate, Loaded& loaded) {
@@ -236,7 +233,7 @@ int Server::warm_up(Candidate& candidate, const Visit& request) {
 }
 
 Result<Server::Reply> Server::visit(const Message& message) {
-  const Visit request = LATHE_TRY(decode<Visit>(message.body));
+  const Visit request = LATHE_TRY(decode<Visit>(message));
   const auto found = candidates_.find(request.id);
   if (found == candidates_.end())
     return fail(ErrorKind::kDataLoss, "candidate {} is not loaded", request.id);
@@ -258,12 +255,12 @@ Result<Server::Reply> Server::visit(const Message& message) {
     if (enough || (request.drop_above > 0 && sample.seconds > request.drop_above)) break;
   }
   visited.sentinel_after = sentinel_.run();
-  return Reply{kVisited, encode(visited)};
+  return encode(visited);
 }
 
 Result<Server::Reply> Server::execute(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 3));
-  const Execute request = LATHE_TRY(decode<Execute>(message.body));
+  const Execute request = LATHE_TRY(decode<Execute>(message));
   for (const auto& border : request.inputs) LATHE_TRY_STATUS(tensor::verify(border));
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
   const Inputs inputs = LATHE_TRY(read_inputs(request.inputs, message.fds[1].get()));
@@ -287,7 +284,7 @@ Result<Server::Reply> Server::execute(Message& message) {
   for (std::size_t o = 0; o < request.outputs.size(); ++o)
     LATHE_TRY_STATUS(write_all(message.fds[2].get(), scratch.outputs[o].data(),
                                request.outputs[o].bytes(), offsets[o]));
-  return Reply{kExecuted, encode(executed)};
+  return encode(executed);
 }
 
 }  // namespace lathe::runner

@@ -19,11 +19,8 @@ class Server {
   void serve();
 
  private:
-  // The reply's type and body. A request's descriptors are closed after it.
-  struct Reply {
-    std::uint32_t type;
-    std::string body;
-  };
+  // A request's descriptors are closed after the reply.
+  using Reply = Packet;
   Result<Reply> answer(Message& message);
   Result<Reply> set_workload(Message& message);
   Result<Reply> set_reference(Message& message);

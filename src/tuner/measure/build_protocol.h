@@ -1,5 +1,5 @@
-// The messages between the tuner and `lathe-builder`. The greeting, kFailed and the form of errors
-// are the runner's.
+// The messages between the tuner and `lathe-builder`. Its greeting and errors are those of the
+// runner.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,7 @@
 
 namespace lathe::measure {
 
-enum BuildType : std::uint32_t {
-  kSetup = 20,
-  kBuild,
-  kBuildProgram,
-  kBuildPeak,
-  kBuildStream,  // to the builder, like those above
-  kSetUp = 120,
-  kBuilt,  // from the builder, like kSetUp
-};
-
-// Reply: kSetUp.
+// Reply: SetUp.
 struct Setup {
   std::string workload;           // te::print_program
   std::string target;             // canonical text
@@ -31,41 +21,87 @@ struct Setup {
   std::vector<int> cpus;          // on which it may run; empty: any
 };
 
-// Reply: kBuilt; kFailed where the candidate cannot be built.
+struct SetUp {};
+
+// Reply: Built; an error where the candidate cannot be built.
 struct BuildRequest {
   std::string trace;  // JSON
   bool anew = false;  // build it even if its program is known
   // Hashes of programs measured since the last request; they are not built again.
   std::vector<std::string> known;
 };
-// kBuildProgram: builds a reference, whose text is not the workload's, under a plain
-// schedule. Reply: kBuilt.
+// Builds a reference, whose text is not the workload's, under a plain schedule. Reply: Built.
 struct BuildProgram {
   std::string text;
 };
-// kBuildPeak, without a body: builds a kernel of independent multiply-adds for all of the target's
-// threads. Reply: kBuilt.
+// Builds a kernel of independent multiply-adds for all of the target's threads. Reply: BuiltPeak.
+struct BuildPeak {};
 struct BuiltPeak {
   Built built;
   double flops = 0;  // of one call
 };
-// kBuildStream: builds a kernel that reads and writes this many bytes, rounded up to vectors, on
-// all of the target's threads. Reply: kBuilt.
+// Builds a kernel that reads and writes this many bytes, rounded up to vectors, on all of the
+// target's threads. Reply: Built.
 struct BuildStream {
   std::int64_t read = 0, written = 0;
 };
 
-std::string encode(const Setup& message);
-std::string encode(const BuildRequest& message);
-std::string encode(const BuildProgram& message);
-std::string encode(const BuildStream& message);
-std::string encode(const Built& message);
-std::string encode(const BuiltPeak& message);
-Result<Setup> decode_setup(std::string_view body);
-Result<BuildRequest> decode_build(std::string_view body);
-Result<BuildProgram> decode_program(std::string_view body);
-Result<BuildStream> decode_stream(std::string_view body);
-Result<Built> decode_built(std::string_view body);
-Result<BuiltPeak> decode_peak(std::string_view body);
+using BuilderMessages = runner::Messages<Setup, SetUp, BuildRequest, BuildProgram, BuildPeak,
+                                         BuiltPeak, BuildStream, Built, Error>;
 
 }  // namespace lathe::measure
+
+namespace lathe::runner {
+
+template <>
+inline constexpr Schema kSchema<measure::Setup>{20, 1, "Setup"};
+template <>
+inline constexpr auto kFields<measure::Setup> = fields<measure::Setup>(
+    &measure::Setup::workload, &measure::Setup::target, &measure::Setup::free_layout,
+    &measure::Setup::memory_bytes, &measure::Setup::cpus);
+
+template <>
+inline constexpr Schema kSchema<measure::SetUp>{120, 1, "SetUp"};
+template <>
+inline constexpr auto kFields<measure::SetUp> = fields<measure::SetUp>();
+
+template <>
+inline constexpr Schema kSchema<measure::BuildRequest>{21, 1, "BuildRequest"};
+template <>
+inline constexpr auto kFields<measure::BuildRequest> = fields<measure::BuildRequest>(
+    &measure::BuildRequest::trace, &measure::BuildRequest::anew, &measure::BuildRequest::known);
+
+template <>
+inline constexpr Schema kSchema<measure::BuildProgram>{22, 1, "BuildProgram"};
+template <>
+inline constexpr auto kFields<measure::BuildProgram> =
+    fields<measure::BuildProgram>(&measure::BuildProgram::text);
+
+template <>
+inline constexpr Schema kSchema<measure::BuildPeak>{23, 1, "BuildPeak"};
+template <>
+inline constexpr auto kFields<measure::BuildPeak> = fields<measure::BuildPeak>();
+
+template <>
+inline constexpr Schema kSchema<measure::BuildStream>{24, 1, "BuildStream"};
+template <>
+inline constexpr auto kFields<measure::BuildStream> =
+    fields<measure::BuildStream>(&measure::BuildStream::read, &measure::BuildStream::written);
+
+template <>
+inline constexpr Schema kSchema<measure::Built>{121, 1, "Built"};
+template <>
+inline constexpr auto kFields<measure::Built> = fields<measure::Built>(
+    stays(&measure::Built::tag), stays(&measure::Built::error), &measure::Built::library,
+    &measure::Built::known, &measure::Built::inputs, &measure::Built::outputs,
+    &measure::Built::program_hash, &measure::Built::spills, &measure::Built::loads_per_multiply,
+    &measure::Built::code_bytes, &measure::Built::lower_seconds, &measure::Built::codegen_seconds,
+    &measure::Built::link_seconds);
+
+template <>
+inline constexpr Schema kSchema<measure::BuiltPeak>{122, 1, "BuiltPeak"};
+template <>
+inline constexpr auto kFields<measure::BuiltPeak> =
+    fields<measure::BuiltPeak>(&measure::BuiltPeak::built, &measure::BuiltPeak::flops);
+
+}  // namespace lathe::runner

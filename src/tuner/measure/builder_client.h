@@ -15,7 +15,7 @@ namespace lathe::measure {
 class BuilderClient {
  public:
   template <class T>
-  using Then = std::function<void(Result<T>)>;
+  using Then = Helper::Then<T>;
 
   // `known`: hashes of the programs measured in this session, in order. It grows and must outlive
   // this object.
@@ -39,6 +39,9 @@ class BuilderClient {
  private:
   void build(const std::string& trace_json, bool anew, double seconds, const Then<Built>& then);
   void prepare(const std::function<void(Status)>& then);
+  // Asks once the builder knows its setup.
+  template <class Answer, class Request>
+  void ask(const Request& message, double seconds, const Then<Answer>& then);
 
   Helper helper_;
   Setup setup_;

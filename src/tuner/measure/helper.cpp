@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "runtime/runner/protocol.h"
-#include "runtime/runner/wire.h"
 
 namespace lathe::measure {
 namespace {
@@ -39,8 +37,8 @@ void Helper::stop() {
 
 int Helper::fd() { return process_ ? process_->channel().fd() : -1; }
 
-void Helper::request(std::uint32_t type, const std::string& body, const std::vector<int>& fds,
-                     double limit, Continue then) {
+void Helper::request(const runner::Packet& packet, const std::vector<int>& fds, double limit,
+                     Continue then) {
   LATHE_CHECK(!busy(), "{} is asked while it is busy", role_.name);
   continue_ = std::move(then);
   limit_ = limit;
@@ -48,7 +46,7 @@ void Helper::request(std::uint32_t type, const std::string& body, const std::vec
   last_deadline_ = Clock::now() + seconds(kStarvedFactor * limit);
   Status status = start();
   cpu_at_request_ = process_ ? process_->cpu_seconds() : 0;
-  if (status) status = process_->channel().send(type, body, fds);
+  if (status) status = process_->channel().send(packet, fds);
   // on_event() reports it, like every other failure.
   if (!status) {
     unsent_ = status.error();
@@ -82,21 +80,19 @@ Helper::Reply Helper::take_reply(bool& finished) {
     auto message = process_->channel().poll_message();
     if (!message) return std::unexpected(death(message.error()));
     if (!*message) break;
-    if ((*message)->type == runner::kHello) {
-      runner::Reader reader((*message)->body);
-      if (reader.get<std::uint32_t>() == runner::kProtocol && reader.complete() &&
-          !std::exchange(greeted_, true))
-        continue;
+    if (runner::is<runner::Greeting>(**message)) {
+      const auto greeting = runner::decode<runner::Greeting>(**message);
+      if (greeting && *greeting == role_.greeting && !std::exchange(greeted_, true)) continue;
       process_.reset();
       return fail(ErrorKind::kInternal,
                   "the {} is of another version of Lathe; install both together", role_.name);
     }
-    if ((*message)->type == runner::kFailed) {
-      auto error = runner::decode<Error>((*message)->body);
+    if (runner::is<Error>(**message)) {
+      auto error = runner::decode<Error>(**message);
       return std::unexpected(error ? *error : death(error.error()));
     }
-    if ((*message)->type == runner::kCrashed) {
-      const auto crash = runner::decode<runner::Crash>((*message)->body);
+    if (runner::is<runner::Crash>(**message)) {
+      const auto crash = runner::decode<runner::Crash>(**message);
       process_.reset();
       return std::unexpected(crash ? crash->error() : crash.error());
     }

@@ -6,10 +6,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/runner/channel.h"
+#include "runtime/runner/protocol.h"
 #include "tuner/measure/process.h"
 
 namespace lathe::measure {
@@ -24,12 +25,16 @@ struct Role {
   std::string name;      // "builder", "runner"
   std::string program;   // path
   ErrorKind crash_kind;  // of a candidate that ends the process
+  // What it has to send first; another means another version of Lathe.
+  runner::Greeting greeting = {};
 };
 
 class Helper {
  public:
   using Reply = Result<runner::Message>;
   using Continue = std::function<void(Reply)>;
+  template <class Message>
+  using Then = std::function<void(Result<Message>)>;
 
   explicit Helper(Role role) : role_(std::move(role)) {}
 
@@ -47,8 +52,15 @@ class Helper {
   // an error the process runs on only if it sent that error itself. `seconds` suffices for a
   // process with a processor to itself; one that got less than half of a processor may take up to
   // four times as long.
-  void request(std::uint32_t type, const std::string& body, const std::vector<int>& fds,
-               double seconds, Continue then);
+  template <class Answer, class Request>
+  void ask(const Request& message, const std::vector<int>& fds, double seconds, Then<Answer> then) {
+    request(runner::encode(message), fds, seconds, [then = std::move(then)](const Reply& reply) {
+      if (!reply) return then(std::unexpected(reply.error()));
+      then(runner::decode<Answer>(*reply));
+    });
+  }
+  void request(const runner::Packet& packet, const std::vector<int>& fds, double seconds,
+               Continue then);
   // Call it when the descriptor is readable or the deadline has passed.
   void on_event();
 

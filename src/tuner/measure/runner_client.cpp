@@ -9,16 +9,10 @@ namespace {
 constexpr std::int64_t kResidentBytes = std::int64_t{96} << 20;  // in candidates' own memory
 constexpr std::size_t kResidentCandidates = 128;
 
-template <class T>
-Result<T> decoded(const Helper::Reply& reply) {
-  if (!reply) return std::unexpected(reply.error());
-  return runner::decode<T>(reply->body);
-}
-
 }  // namespace
 
 RunnerClient::RunnerClient(std::string program, runner::Workload workload, runner::Fd inputs)
-    : helper_({"runner", std::move(program), ErrorKind::kRun}),
+    : helper_({"runner", std::move(program), ErrorKind::kRun, runner::RunnerMessages::greeting()}),
       workload_(std::move(workload)),
       inputs_(std::move(inputs)) {}
 
@@ -32,25 +26,22 @@ void RunnerClient::prepare(const std::function<void(Status)>& then) {
   if (const Status started = helper_.start(); !started) return then(started);
   const int generation = helper_.generation();
   if (held_by_ != generation) held_.clear(), to_drop_.clear(), held_by_ = generation;
-  if (told_workload_ != generation) {
-    helper_.request(runner::kWorkload, encode(workload_), {inputs_.get()}, kSetupSeconds,
-                    [=, this](Helper::Reply reply) {
-                      if (!reply) return then(std::unexpected(reply.error()));
-                      told_workload_ = generation;
-                      prepare(then);
-                    });
-    return;
-  }
-  if (reference_ && told_reference_ != generation) {
-    helper_.request(runner::kReference, encode(runner::ReferenceInfo{max_error_}),
-                    {reference_.get()}, kSetupSeconds, [=, this](Helper::Reply reply) {
-                      if (!reply) return then(std::unexpected(reply.error()));
-                      told_reference_ = generation;
-                      prepare(then);
-                    });
-    return;
-  }
+  if (told_workload_ != generation) return tell(workload_, inputs_, told_workload_, then);
+  if (reference_ && told_reference_ != generation)
+    return tell(runner::ReferenceInfo{max_error_}, reference_, told_reference_, then);
   then({});
+}
+
+template <class Message>
+void RunnerClient::tell(const Message& message, const runner::Fd& file, int& told,
+                        const std::function<void(Status)>& then) {
+  const int generation = helper_.generation();
+  helper_.ask<runner::Ready>(message, {file.get()}, kSetupSeconds,
+                             [=, this, &told](const Result<runner::Ready>& reply) {
+                               if (!reply) return then(std::unexpected(reply.error()));
+                               told = generation;
+                               prepare(then);
+                             });
 }
 
 bool RunnerClient::holds(std::int64_t id) const {
@@ -83,12 +74,11 @@ void RunnerClient::send_load(std::int64_t id, const Built& built, bool check, do
     const auto library = runner::make_memory_file("lathe-candidate", std::span(built.library));
     if (!library) return then(std::unexpected(library.error()));
     const runner::Load load{id, built.inputs, built.outputs, check, make_room()};
-    helper_.request(runner::kLoad, encode(load), {library->get()}, seconds,
-                    [=, this](Helper::Reply reply) {
-                      auto loaded = decoded<runner::Loaded>(reply);
-                      if (loaded) held_.push_back({id, loaded->resident_bytes});
-                      then(std::move(loaded));
-                    });
+    helper_.ask<runner::Loaded>(load, {library->get()}, seconds,
+                                [=, this](Result<runner::Loaded> loaded) {
+                                  if (loaded) held_.push_back({id, loaded->resident_bytes});
+                                  then(std::move(loaded));
+                                });
   });
 }
 
@@ -103,8 +93,7 @@ void RunnerClient::visit(const Built& built, const runner::Visit& visit, double 
     const auto found =
         std::ranges::find_if(held_, [&](const Held& held) { return held.id == visit.id; });
     held_.splice(held_.end(), held_, found);
-    helper_.request(runner::kVisit, encode(visit), {}, seconds,
-                    [then](Helper::Reply reply) { then(decoded<runner::Visited>(reply)); });
+    helper_.ask<runner::Visited>(visit, {}, seconds, then);
   };
   if (holds(visit.id)) return go();
   send_load(visit.id, built, false, seconds, [=](Result<runner::Loaded> loaded) {
@@ -122,9 +111,8 @@ void RunnerClient::execute(const Built& built, const runner::Fd& inputs, const r
     if (!ready) return then(std::unexpected(ready.error()));
     const auto library = runner::make_memory_file("lathe-program", std::span(built.library));
     if (!library) return then(std::unexpected(library.error()));
-    helper_.request(runner::kExecute, encode(how), {library->get(), inputs.get(), outputs.get()},
-                    seconds,
-                    [then](Helper::Reply reply) { then(decoded<runner::Executed>(reply)); });
+    helper_.ask<runner::Executed>(how, {library->get(), inputs.get(), outputs.get()}, seconds,
+                                  then);
   });
 }
 

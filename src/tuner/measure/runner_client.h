@@ -16,7 +16,7 @@ namespace lathe::measure {
 class RunnerClient {
  public:
   template <class T>
-  using Then = std::function<void(Result<T>)>;
+  using Then = Helper::Then<T>;
 
   RunnerClient(std::string program, runner::Workload workload, runner::Fd inputs);
 
@@ -39,6 +39,10 @@ class RunnerClient {
 
  private:
   void prepare(const std::function<void(Status)>& then);
+  // Tells something that every process of the runner has to know once, and prepares on.
+  template <class Message>
+  void tell(const Message& message, const runner::Fd& file, int& told,
+            const std::function<void(Status)>& then);
   void send_load(std::int64_t id, const Built& built, bool check, double seconds,
                  const Then<runner::Loaded>& then);
   std::vector<std::int64_t> make_room();

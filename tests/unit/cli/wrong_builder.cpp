@@ -13,12 +13,13 @@ namespace {
 
 using namespace lathe;
 
-std::string planted(const std::string& body) {
-  auto setup = measure::decode_setup(body);
-  if (!setup) return body;
+runner::Packet planted(const runner::Packet& packet) {
+  if (!runner::is<measure::Setup>(packet)) return packet;
+  auto setup = runner::decode<measure::Setup>(packet);
+  if (!setup) return packet;
   const auto at = setup->workload.find("+ 1");
   if (at != std::string::npos) setup->workload.replace(at, 3, "+ 2");
-  return measure::encode(*setup);
+  return runner::encode(*setup);
 }
 
 }  // namespace
@@ -34,10 +35,9 @@ int main() {
   runner::Channel tuner{runner::Fd(runner::kChannelFd)}, builder{std::move(ends->first)};
   for (;;) {  // the builder greets, then answers
     const auto reply = builder.receive();
-    if (!reply || !tuner.send(reply->type, reply->body)) return 0;
+    if (!reply || !tuner.send(*reply)) return 0;
     const auto request = tuner.receive();
     if (!request) return 0;
-    const bool setup = request->type == measure::kSetup;
-    if (!builder.send(request->type, setup ? planted(request->body) : request->body)) return 0;
+    if (!builder.send(planted(*request))) return 0;
   }
 }

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "compiler/schedule/step.h"
-#include "runtime/runner/wire.h"
 #include "tuner/measure/build_protocol.h"
 
 namespace {
@@ -68,7 +67,7 @@ measure::Built reference() {
 std::set<std::string> known;
 
 Result<measure::Built> build(const runner::Message& message) {
-  const auto request = *measure::decode_build(message.body);
+  const auto request = *runner::decode<measure::BuildRequest>(message);
   known.insert(request.known.begin(), request.known.end());
   const auto trace = *schedule::trace_from_json(*parse_json(request.trace));
   std::string name = trace.empty() ? "good" : std::get<schedule::Split>(trace.at(0)).loop;
@@ -84,29 +83,23 @@ Result<measure::Built> build(const runner::Message& message) {
   return built;
 }
 
+runner::Packet answer(const runner::Message& message) {
+  if (runner::is<measure::Setup>(message)) return runner::encode(measure::SetUp{});
+  if (runner::is<measure::BuildProgram>(message)) return runner::encode(reference());
+  if (runner::is<measure::BuildPeak>(message) || runner::is<measure::BuildStream>(message))
+    return runner::encode(Error{ErrorKind::kBuild, "no such kernel here", {}});
+  const auto built = build(message);
+  return built ? runner::encode(*built) : runner::encode(built.error());
+}
+
 }  // namespace
 
 int main() {
   runner::Channel channel{runner::Fd(runner::kChannelFd)};
-  if (!channel.send(runner::kHello, runner::Writer().put(runner::kProtocol).take())) return 1;
+  if (!channel.send(runner::encode(measure::BuilderMessages::greeting()))) return 1;
   for (;;) {
     const auto message = channel.receive();
     if (!message) return 0;
-    bool sent = true;
-    if (message->type == measure::kSetup) {
-      sent = channel.send(measure::kSetUp, {}).has_value();
-    } else if (message->type == measure::kBuildProgram) {
-      sent = channel.send(measure::kBuilt, measure::encode(reference())).has_value();
-    } else if (message->type == measure::kBuildPeak || message->type == measure::kBuildStream) {
-      sent = channel
-                 .send(runner::kFailed,
-                       runner::encode(Error{ErrorKind::kBuild, "no such kernel here", {}}))
-                 .has_value();
-    } else if (const auto built = build(*message)) {
-      sent = channel.send(measure::kBuilt, measure::encode(*built)).has_value();
-    } else {
-      sent = channel.send(runner::kFailed, runner::encode(built.error())).has_value();
-    }
-    if (!sent) return 1;
+    if (!channel.send(answer(*message))) return 1;
   }
 }

@@ -21,7 +21,7 @@ std::string script(const std::string& name, const std::string& text) {
 
 Helper::Reply ask(Helper& helper, double seconds = 5) {
   Helper::Reply result = fail(ErrorKind::kInternal, "no answer");
-  helper.request(1, "question", {}, seconds,
+  helper.request({1, 0, "question"}, {}, seconds,
                  [&](Helper::Reply reply) { result = std::move(reply); });
   EventLoop({&helper}).finish(helper);
   return result;
@@ -89,16 +89,48 @@ TEST(Helper, HasOnlyItsOwnDescriptors) {
   EXPECT_EQ(text.find("secret"), std::string::npos) << text;
 }
 
+// The greeting as a text for printf.
+std::string octal(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+  return out;
+}
+
+std::string framed(const runner::Packet& packet) {
+  const auto header = runner::bytes_of(
+      runner::Header{.type = packet.type, .length = packet.body.size(), .version = packet.version});
+  return std::string(header.begin(), header.end()) + packet.body;
+}
+
+// What comes of a runner that greets with these bytes, then fails what it is asked.
+Error greeted_with(const std::string& name, std::string_view bytes) {
+  const std::string reply = framed(runner::encode(Error{ErrorKind::kTimeout, "late", {}}));
+  Helper helper(
+      {"runner",
+       script(name, fmt::format("printf '{}{}' >&3; sleep 600", octal(bytes), octal(reply))),
+       ErrorKind::kRun, runner::RunnerMessages::greeting()});
+  return ask(helper).error();
+}
+
+TEST(Helper, KnowsARunnerOfItsOwnVersion) {
+  const auto greeting = framed(runner::encode(runner::RunnerMessages::greeting()));
+  EXPECT_EQ(greeted_with("same", greeting).message, "late");
+}
+
 TEST(Helper, ARunnerOfAnotherVersionIsRefused) {
-  // A greeting with protocol 99.
-  const std::string text =
-      "printf 'LTH1\\144\\0\\0\\0\\4\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\143\\0\\0\\0' "
-      ">&3; sleep 600";
-  Helper helper({"runner", script("version", text), ErrorKind::kRun});
-  const auto reply = ask(helper);
-  ASSERT_FALSE(reply.has_value());
-  EXPECT_NE(reply.error().message.find("another version"), std::string::npos)
-      << reply.error().message;
+  auto newer = runner::RunnerMessages::greeting();
+  ++newer.messages.back().version;
+  auto next_protocol = runner::encode(runner::RunnerMessages::greeting());
+  ++next_protocol.version;
+  next_protocol.body += "more";
+  // The second version of the protocol had one number for all messages.
+  const std::string old("LTH1\144\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0", 28);
+  for (const auto& [name, bytes] :
+       {std::pair{"newer", framed(runner::encode(newer))},
+        std::pair{"next_protocol", framed(next_protocol)}, std::pair{"old", old}})
+    EXPECT_EQ(greeted_with(name, bytes).message,
+              "the runner is of another version of Lathe; install both together")
+        << name;
 }
 
 }  // namespace

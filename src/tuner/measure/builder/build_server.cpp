@@ -10,7 +10,6 @@
 
 #include "base/hash.h"
 #include "compiler/te/parse.h"
-#include "runtime/runner/wire.h"
 #include "tuner/measure/builder/loads.h"
 #include "tuner/measure/builder/peak_kernel.h"
 #include "tuner/measure/builder/plain_schedule.h"
@@ -82,7 +81,7 @@ Result<Built> build(const te::Program& program, const schedule::Trace& trace, co
 }
 
 void BuildServer::serve() {
-  if (!channel_.send(runner::kHello, runner::Writer().put(runner::kProtocol).take())) return;
+  if (!channel_.send(runner::encode(measure::BuilderMessages::greeting()))) return;
   for (;;) {
     const auto message = channel_.receive();
     if (!message) return;
@@ -92,37 +91,34 @@ void BuildServer::serve() {
     } catch (const InvariantError& broken) {
       reply = driver::compiler_bug(broken);
     }
-    const bool sent =
-        reply ? channel_.send(reply->type, reply->body).has_value()
-              : channel_.send(runner::kFailed, runner::encode(reply.error())).has_value();
-    if (!sent) return;
+    if (!channel_.send(reply ? *reply : runner::encode(reply.error()))) return;
   }
 }
 
 Result<BuildServer::Reply> BuildServer::answer(const runner::Message& message) {
   switch (message.type) {
-    case measure::kSetup: return set_up(message);
-    case measure::kBuild: return build_candidate(message);
-    case measure::kBuildProgram: return build_program(message);
-    case measure::kBuildPeak: return build_peak();
-    case measure::kBuildStream: return build_stream(message);
+    case runner::kSchema<measure::Setup>.type: return set_up(message);
+    case runner::kSchema<measure::BuildRequest>.type: return build_candidate(message);
+    case runner::kSchema<measure::BuildProgram>.type: return build_program(message);
+    case runner::kSchema<measure::BuildPeak>.type: return build_peak();
+    case runner::kSchema<measure::BuildStream>.type: return build_stream(message);
     default:
       return fail(ErrorKind::kDataLoss, "the builder does not know request {}", message.type);
   }
 }
 
 Result<BuildServer::Reply> BuildServer::set_up(const runner::Message& message) {
-  const auto setup = LATHE_TRY(measure::decode_setup(message.body));
+  const auto setup = LATHE_TRY(runner::decode<measure::Setup>(message));
   keep_to(setup.cpus);
   program_ = LATHE_TRY(te::parse_program(setup.workload));
   program_->contract.free_layout = setup.free_layout;
   target_ = LATHE_TRY(driver::resolve_target(LATHE_TRY(parse_target(setup.target)), backends_));
   limit_memory(setup.memory_bytes);
-  return Reply{measure::kSetUp, {}};
+  return runner::encode(measure::SetUp{});
 }
 
 Result<BuildServer::Reply> BuildServer::build_candidate(const runner::Message& message) {
-  const auto request = LATHE_TRY(measure::decode_build(message.body));
+  const auto request = LATHE_TRY(runner::decode<measure::BuildRequest>(message));
   if (!program_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
   known_.insert(request.known.begin(), request.known.end());
   const auto trace = LATHE_TRY(schedule::trace_from_json(LATHE_TRY(parse_json(request.trace))));
@@ -132,11 +128,11 @@ Result<BuildServer::Reply> BuildServer::build_candidate(const runner::Message& m
   built.lower_seconds = now() - start;
   built.known = !request.anew && known_.contains(built.program_hash);
   if (!built.known) LATHE_TRY_STATUS(generate(program, target_, backends_, built));
-  return Reply{measure::kBuilt, measure::encode(built)};
+  return runner::encode(built);
 }
 
 Result<BuildServer::Reply> BuildServer::build_program(const runner::Message& message) {
-  const auto request = LATHE_TRY(measure::decode_program(message.body));
+  const auto request = LATHE_TRY(runner::decode<measure::BuildProgram>(message));
   const te::Program program = LATHE_TRY(te::parse_program(request.text));
   Target target = target_;
   target.as_cpu().threads = 1;
@@ -144,22 +140,22 @@ Result<BuildServer::Reply> BuildServer::build_program(const runner::Message& mes
   if (!built)
     built = build(program, {}, target, backends_);  // a loop a statement is always possible
   if (!built) return std::unexpected(built.error());
-  return Reply{measure::kBuilt, measure::encode(*built)};
+  return runner::encode(*built);
 }
 
 Result<BuildServer::Reply> BuildServer::build_peak() {
   const PeakKernel kernel = peak_kernel(target_.as_cpu());
   measure::BuiltPeak peak{describe(kernel.program), kernel.flops};
   LATHE_TRY_STATUS(generate(kernel.program, target_, backends_, peak.built));
-  return Reply{measure::kBuilt, measure::encode(peak)};
+  return runner::encode(peak);
 }
 
 Result<BuildServer::Reply> BuildServer::build_stream(const runner::Message& message) {
-  const auto request = LATHE_TRY(measure::decode_stream(message.body));
+  const auto request = LATHE_TRY(runner::decode<measure::BuildStream>(message));
   const flat::Program program = stream_kernel(target_.as_cpu(), request.read, request.written);
   Built built = describe(program);
   LATHE_TRY_STATUS(generate(program, target_, backends_, built));
-  return Reply{measure::kBuilt, measure::encode(built)};
+  return runner::encode(built);
 }
 
 }  // namespace lathe::builder

@@ -25,10 +25,7 @@ class BuildServer {
   void serve();
 
  private:
-  struct Reply {
-    std::uint32_t type;
-    std::string body;
-  };
+  using Reply = runner::Packet;
   Result<Reply> answer(const runner::Message& message);
   Result<Reply> set_up(const runner::Message& message);
   Result<Reply> build_candidate(const runner::Message& message);

@@ -1,0 +1,104 @@
+#include "runtime/runner/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include "base/dtype.h"
+#include "base/rng.h"
+#include "support/schema_text.h"
+
+namespace lathe::runner {
+namespace {
+
+template <class Message>
+std::string told() {
+  constexpr Schema kTold = kSchema<Message>;
+  return fmt::format("{} {} {} {}", kTold.type, kTold.name, kTold.version, schema_text<Message>());
+}
+
+// Who sees this fail has changed a message: it needs its next version, here too.
+TEST(Protocol, AChangedMessageHasANewVersion) {
+  const std::string border = "(text enum8 i64* (i32 i64 i64 i64 i64)* i64 bool)*";
+  EXPECT_EQ(told<Workload>(), "1 Workload 1 (" + border + " " + border + " i32 i32* i64)");
+  EXPECT_EQ(told<Ready>(), "101 Ready 1 ()");
+  EXPECT_EQ(told<ReferenceInfo>(), "2 ReferenceInfo 1 (f64)");
+  EXPECT_EQ(told<Load>(), "3 Load 1 (i64 " + border + " " + border + " bool i64*)");
+  EXPECT_EQ(told<Loaded>(), "102 Loaded 1 (f64 f64 i64 f64 bool i32 i64 f64 f64 f64)");
+  EXPECT_EQ(told<Visit>(), "4 Visit 1 (i64 f64 f64 f64 bool)");
+  EXPECT_EQ(told<Visited>(), "103 Visited 1 (f64* f64* i32 f64 f64)");
+  EXPECT_EQ(told<Execute>(), "5 Execute 1 (" + border + " " + border + " i32 f64 bool)");
+  EXPECT_EQ(told<Executed>(), "104 Executed 1 (f64*)");
+  EXPECT_EQ(told<Error>(), "105 Error 1 (enum11 text text)");
+  EXPECT_EQ(told<Crash>(), "106 Crash 1 (i32 i32 u64 i32 i64 name64)");
+}
+
+// These are for all versions of Lathe.
+TEST(Protocol, TheGreetingAndTheHeaderNeverChange) {
+  EXPECT_EQ(told<Greeting>(), "100 Greeting 3 ((u32 u32)*)");
+  EXPECT_EQ(schema_text<Header>(), "(u32 u32 u64 u32 u32)");
+}
+
+TEST(Protocol, KnowsTheLastOfEachEnum) {
+  const auto kind_after = static_cast<ErrorKind>(std::to_underlying(kLastOf<ErrorKind>) + 1);
+  EXPECT_EQ(name_of(kind_after), name_of(ErrorKind::kInternal)) << "it is a kind, with a name";
+  const auto last_name = known_dtypes().substr(known_dtypes().rfind(' ') + 1);
+  EXPECT_EQ(dtype_from_name(last_name), kLastOf<Dtype>);
+}
+
+TEST(Protocol, MessagesRoundTrip) {
+  const Load load{
+      .id = 42, .inputs = {tensor::plain_border("A", Dtype::kF32, {3, 5}, true)}, .check = false};
+  const auto back = decode<Load>(encode(load));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->id, 42);
+  EXPECT_EQ(back->inputs, load.inputs);
+  EXPECT_TRUE(back->outputs.empty());
+  EXPECT_FALSE(back->check);
+  const auto error = decode<Error>(encode(Error{ErrorKind::kTimeout, "late", "here"}));
+  EXPECT_EQ(error->kind, ErrorKind::kTimeout);
+  EXPECT_EQ(error->text(), "here: late");
+}
+
+TEST(Protocol, ACrashFillsAHandlersBuffer) {
+  Crash crash{.signal = 11, .access = 2, .region = 3, .distance = 8};
+  crash.buffer.fill('x');  // without the zero at its end, as a damaged one may be
+  const auto bytes = bytes_of(crash);
+  const auto back = decode<Crash>(
+      {kSchema<Crash>.type, kSchema<Crash>.version, std::string(bytes.begin(), bytes.end())});
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->error().message,
+            "the candidate crashed with SIGSEGV: it wrote 8 bytes after "
+            "the end of " +
+                std::string(64, 'x'));
+}
+
+TEST(Protocol, SaysWhyAPacketIsRefused) {
+  Packet packet = encode(Visit{});
+  EXPECT_EQ(decode<Load>(packet).error().message,
+            "the other process sent message 4 instead of 3, a Load");
+  packet.version = 9;
+  EXPECT_EQ(decode<Visit>(packet).error().message,
+            "the other process sent version 9 of a Visit, and this one reads version 1; install "
+            "both together");
+  packet = encode(Visit{});
+  packet.body.pop_back();
+  EXPECT_EQ(decode<Visit>(packet).error().message, "the other process sent a damaged Visit");
+  EXPECT_EQ(decode<Visit>(packet).error().kind, ErrorKind::kDataLoss);
+}
+
+TEST(Protocol, DamagedMessagesAreRefusedNotTrusted) {
+  const Packet whole = encode(Load{.inputs = {tensor::plain_border("A", Dtype::kF32, {3, 5})}});
+  for (std::size_t length = 0; length < whole.body.size(); ++length)
+    EXPECT_FALSE(decode<Load>({whole.type, whole.version, whole.body.substr(0, length)}));
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    Rng rng(seed);
+    Packet damaged = whole;
+    for (int i = 0; i < 4; ++i)
+      damaged.body[rng.below(damaged.body.size())] = static_cast<char>(rng.next());
+    if (const auto load = decode<Load>(damaged))
+      for (const auto& border : load->inputs)
+        if (border.size < 1'000'000) (void)tensor::verify(border);  // must not crash
+  }
+}
+
+}  // namespace
+}  // namespace lathe::runner
