@@ -1,5 +1,4 @@
-// The list of steps, with what applies each. Printing and JSON have lists of their own beside it
-// (trace_print.cpp, trace_json.cpp).
+// What all steps and traces do: they are applied, become concrete and print.
 #include "compiler/schedule/step.h"
 
 #include <algorithm>
@@ -7,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -66,8 +64,8 @@ const char* reason(Refusal refusal) {
 StepResult<void> dispatch(ir::Nest& nest, const Step& step, bool free_layout) {
   return std::visit(
       [&](const auto& s) -> StepResult<void> {
-        if constexpr (std::is_same_v<std::decay_t<decltype(s)>, Layout>)
-          return apply_layout(nest, s, free_layout);
+        if constexpr (requires { apply_step(nest, s, free_layout); })
+          return apply_step(nest, s, free_layout);
         else return apply_step(nest, s);
       },
       step);
@@ -147,21 +145,44 @@ StepResult<void> apply(ir::Nest& nest, const Trace& trace, bool free_layout) {
 }
 
 Trace concretize(const Trace& trace, const ir::SizedNest& sizes) {
-  const auto fix = [&](Size& size) {
-    if (const auto* id = std::get_if<ir::SizeId>(&size)) size = sizes[*id];
+  const auto fix = [&](auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    const auto number = [&](Size& size) {
+      if (const auto* id = std::get_if<ir::SizeId>(&size)) size = sizes[*id];
+    };
+    if constexpr (std::is_same_v<T, Size>) number(value);
+    if constexpr (std::is_same_v<T, std::vector<LayoutItem>>)
+      for (LayoutItem& item : value) number(item.weight);
   };
   Trace out = trace;
-  for (Step& step : out) {
+  for (Step& step : out)
     std::visit(
         [&](auto& s) {
-          using S = std::decay_t<decltype(s)>;
-          if constexpr (std::is_same_v<S, Split>) fix(s.factor);
-          if constexpr (std::is_same_v<S, Annotate>) fix(s.bytes);
-          if constexpr (std::is_same_v<S, Cache> || std::is_same_v<S, Layout>)
-            for (LayoutItem& item : s.layout) fix(item.weight);
+          each_field<std::decay_t<decltype(s)>>([&](const auto& field) { fix(s.*field.member); });
         },
         step);
-  }
+  return out;
+}
+
+std::string text_of(const Size& size) {
+  if (const auto* number = std::get_if<std::int64_t>(&size)) return std::to_string(*number);
+  return fmt::format("size{}", static_cast<int>(std::get<ir::SizeId>(size)));
+}
+
+std::string text_of(const std::vector<LayoutItem>& layout) {
+  std::string out = "(";
+  for (std::size_t i = 0; i < layout.size(); ++i)
+    out += fmt::format("{}{}/{}", i ? ", " : "", layout[i].dim, text_of(layout[i].weight));
+  return out + ")";
+}
+
+std::string print(const Step& step) {
+  return std::visit([](const auto& s) { return s.text(); }, step);
+}
+
+std::string print(const Trace& trace) {
+  std::string out;
+  for (const Step& step : trace) out += print(step) + "\n";
   return out;
 }
 

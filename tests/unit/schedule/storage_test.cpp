@@ -138,6 +138,69 @@ TEST(Trace, JsonErrorsNameTheStep) {
   EXPECT_TRUE(error(R"([{"step": "split", "loop": "i"}])").starts_with("step 0: "));
 }
 
+// Every step once, with every field in JSON that can be left out both there and not.
+constexpr const char* kEveryStep =
+    R"([{"step":"split","loop":"a","factor":4,"outer":"b","inner":"c","tail":"mask"},)"
+    R"({"step":"fuse","loops":["b","c"],"fused":"d"},)"
+    R"({"step":"reorder","loops":["d","e"]},)"
+    R"({"step":"compute_at","block":"T","loop":"d"},)"
+    R"({"step":"reverse_compute_at","block":"U","loop":"d"},)"
+    R"({"step":"inline","block":"V"},)"
+    R"({"step":"cache","buffer":"X","name":"X.c","loop":"d","scope":"memory",)"
+    R"("layout":[[1,4],[0,1],[1,1]]},)"
+    R"({"step":"cache","buffer":"X","name":"X.r","loop":"","scope":"register",)"
+    R"("layout":[],"reader":"T"},)"
+    R"({"step":"layout","buffer":"Y","layout":[[0,1]],"pad_stride":8},)"
+    R"({"step":"layout","buffer":"Y","layout":[],"pad_stride":0},)"
+    R"({"step":"rfactor","block":"S","loop":"k","name":"S.p"},)"
+    R"({"step":"rfactor","block":"S","loop":"k","name":"S.p","dim":0},)"
+    R"({"step":"tensorize","loop":"d","intrinsic":"gemm8x8"},)"
+    R"({"step":"annotate","loop":"d","kind":"vectorize"},)"
+    R"({"step":"annotate","loop":"d","tail":"shift"},)"
+    R"({"step":"annotate","loop":"d","prefetch":"X","bytes":64}])";
+
+TEST(Trace, JsonAndTextOfEveryStep) {
+  const auto trace = trace_from_json(*parse_json(kEveryStep));
+  ASSERT_TRUE(trace) << trace.error().text();
+  EXPECT_EQ(to_json(*trace).dump(), kEveryStep);
+  EXPECT_EQ(print(*trace),
+            "split a by 4 into b, c, tail mask\n"
+            "fuse b, c into d\n"
+            "reorder d, e\n"
+            "compute T at d\n"
+            "compute U behind its producer at d\n"
+            "inline V\n"
+            "cache X as X.c in memory at d, layout (1/4, 0/1, 1/1)\n"
+            "cache X as X.r in register for T\n"
+            "layout of Y is (0/1), rows padded by 8\n"
+            "layout of Y is row-major\n"
+            "rfactor S over k into S.p\n"
+            "rfactor S over k into S.p, dimension 0\n"
+            "tensorize d by gemm8x8\n"
+            "vectorize d\n"
+            "tail of d is shift\n"
+            "prefetch X in d, 64 bytes ahead\n");
+}
+
+// Without any one field, a step is refused with that field's name, or it is one that has a default.
+TEST(Trace, JsonNeedsEveryField) {
+  const Json steps = *parse_json(kEveryStep);
+  for (const Json& step : steps)
+    for (const auto& [name, value] : step.items()) {
+      Json less = step;
+      less.erase(name);
+      const auto trace = trace_from_json(Json::array({less}));
+      if (name == "reader" || name == "dim") {
+        EXPECT_TRUE(trace) << less;
+        continue;
+      }
+      ASSERT_FALSE(trace) << less;
+      const bool chooses = step.at("step") == "annotate" && (name == "kind" || name == "tail");
+      EXPECT_NE(trace.error().text().find(chooses ? "prefetch" : name), std::string::npos)
+          << trace.error().text();
+    }
+}
+
 TEST(Trace, OpenSizesBecomeNumbers) {
   ir::Nest nest = nest_of(kMatmul);
   const ir::SizeId p = nest.sizes.knob(0, "p");

@@ -1,5 +1,5 @@
-// exp, log and the functions made of them. Coefficients are Chebyshev fits of the functions named
-// beside them.
+// exp, log and the functions made of them. bench/math/polynomials derives the coefficients: minimax
+// fits of the functions named beside them, weighted by what the result feels of them.
 #include <cmath>
 
 #include "compiler/lower/passes/math.h"
@@ -18,13 +18,13 @@ V power_of_two(const V& n, Dtype dtype) {
 V exp_tail(const V& r) {
   const V square = r * r;
   if (r.type().dtype == Dtype::kF32)
-    return square * polynomial(r, {0.0013926250831497611, 0.008363232883682618, 0.04166655421298415,
-                                   0.16666576666119928, 0.5});
+    return square * polynomial(r, {0.0013838906306773424, 0.008369192481040955, 0.04166810214519501,
+                                   0.16666516661643982, 0.4999999403953552});
   return square *
-         polynomial(r, {2.09147553258932e-09, 2.5105312729622103e-08, 2.755727347871858e-07,
-                        2.755725517000089e-06, 2.480158732567746e-05, 0.0001984126987500228,
-                        0.0013888888888883711, 0.008333333333326084, 0.04166666666666667,
-                        0.1666666666666667, 0.5});
+         polynomial(r, {2.0977633755907706e-09, 2.511393667614686e-08, 2.7557067895078373e-07,
+                        2.7557228675498914e-06, 2.4801587559170136e-05, 0.000198412699033707,
+                        0.001388888888877793, 0.008333333333313894, 0.041666666666666824,
+                        0.16666666666666688, 0.5});
 }
 
 // log(2) in two parts; n times the first is exact for every exponent n.
@@ -40,10 +40,10 @@ Ln2 ln2_of(Dtype dtype) {
 V atanh_tail(const V& z) {
   if (z.type().dtype == Dtype::kF32)
     return polynomial(
-        z, {0.23331614471843498, 0.28550778633191964, 0.4000012221181065, 0.6666666655404201});
+        z, {0.24286235868930817, 0.28498485684394836, 0.40000975131988525, 0.6666666269302368});
   return polynomial(
-      z, {0.14617807153417325, 0.15331611722055008, 0.1818289243253687, 0.22222211089379496,
-          0.28571428626253836, 0.3999999999989889, 0.666666666666667});
+      z, {0.14795367496341386, 0.15314110466274283, 0.18183561905864432, 0.22222198621569303,
+          0.2857142874189364, 0.3999999999941704, 0.6666666666666734});
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
+#include "compiler/schedule/steps/annotate.h"
+
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -93,6 +96,15 @@ StepResult<void> set_prefetch(ir::Nest& nest, LoopId loop, const Annotate& step)
 }
 
 }  // namespace
+
+std::string Annotate::text() const {
+  switch (what) {
+    case What::kKind: return fmt::format("{} {}", ir::name_of(kind), loop);
+    case What::kTail: return fmt::format("tail of {} is {}", loop, ir::name_of(tail));
+    case What::kPrefetch: break;
+  }
+  return fmt::format("prefetch {} in {}, {} bytes ahead", buffer, loop, text_of(bytes));
+}
 
 StepResult<void> apply_step(ir::Nest& nest, const Annotate& step) {
   const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));

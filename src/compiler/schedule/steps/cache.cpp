@@ -1,9 +1,12 @@
+#include "compiler/schedule/steps/cache.h"
+
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/region.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -322,6 +325,13 @@ class Cacher {
 };
 
 }  // namespace
+
+std::string Cache::text() const {
+  std::string out = fmt::format("cache {} as {} in {}", buffer, name, ir::name_of(scope));
+  if (!loop.empty()) out += " at " + loop;
+  if (!reader.empty()) out += " for " + reader;
+  return layout.empty() ? out : out + ", layout " + text_of(layout);
+}
 
 StepResult<void> apply_step(ir::Nest& nest, const Cache& step) { return Cacher(nest, step).run(); }
 

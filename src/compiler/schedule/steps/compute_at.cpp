@@ -1,9 +1,12 @@
+#include "compiler/schedule/steps/compute_at.h"
+
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "compiler/analysis/box.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -98,6 +101,8 @@ StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, Loo
 }
 
 }  // namespace
+
+std::string ComputeAt::text() const { return fmt::format("compute {} at {}", block, loop); }
 
 StepResult<void> apply_step(ir::Nest& nest, const ComputeAt& step) {
   const BlockId producer = LATHE_TRY(block_named(nest, step.block));

@@ -1,8 +1,11 @@
+#include "compiler/schedule/steps/fuse.h"
+
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -88,6 +91,10 @@ StepResult<LoopId> fuse_pair(ir::Nest& nest, LoopId outer, LoopId inner, const s
 }
 
 }  // namespace
+
+std::string Fuse::text() const {
+  return fmt::format("fuse {} into {}", fmt::join(loops, ", "), fused);
+}
 
 StepResult<void> apply_step(ir::Nest& nest, const Fuse& step) {
   if (step.loops.size() < 2) return refuse(Refusal::kBadValue, step.fused);

@@ -1,8 +1,9 @@
+#include "compiler/schedule/steps/inline.h"
+
 #include <algorithm>
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -104,6 +105,8 @@ StepResult<void> inline_into(ir::Nest& nest, const ir::Block& block, ir::Block& 
 }
 
 }  // namespace
+
+std::string Inline::text() const { return "inline " + block; }
 
 StepResult<void> apply_step(ir::Nest& nest, const Inline& step) {
   const BlockId id = LATHE_TRY(block_named(nest, step.block));

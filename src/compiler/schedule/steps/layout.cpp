@@ -1,9 +1,18 @@
+#include "compiler/schedule/steps/layout.h"
+
+#include <fmt/format.h>
+
 #include "compiler/schedule/edit.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 
-StepResult<void> apply_layout(ir::Nest& nest, const Layout& step, bool free_layout) {
+std::string Layout::text() const {
+  const std::string out =
+      fmt::format("layout of {} is {}", buffer, layout.empty() ? "row-major" : text_of(layout));
+  return pad_stride == 0 ? out : out + fmt::format(", rows padded by {}", pad_stride);
+}
+
+StepResult<void> apply_step(ir::Nest& nest, const Layout& step, bool free_layout) {
   const ir::BufferId id = LATHE_TRY(buffer_named(nest, step.buffer));
   ir::Buffer& buffer = nest.buffers[id];
   const bool border = buffer.scope == ir::Scope::kInput || buffer.scope == ir::Scope::kOutput;

@@ -1,8 +1,11 @@
+#include "compiler/schedule/steps/reorder.h"
+
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -26,6 +29,8 @@ std::vector<LoopId> chain_through(const ir::Nest& nest, const std::vector<LoopId
 }
 
 }  // namespace
+
+std::string Reorder::text() const { return fmt::format("reorder {}", fmt::join(loops, ", ")); }
 
 StepResult<void> apply_step(ir::Nest& nest, const Reorder& step) {
   std::vector<LoopId> wanted;

@@ -1,9 +1,12 @@
+#include "compiler/schedule/steps/reverse_compute_at.h"
+
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/region.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -200,6 +203,10 @@ class Mover {
 };
 
 }  // namespace
+
+std::string ReverseComputeAt::text() const {
+  return fmt::format("compute {} behind its producer at {}", block, loop);
+}
 
 StepResult<void> apply_step(ir::Nest& nest, const ReverseComputeAt& step) {
   return Mover(nest, step).run();

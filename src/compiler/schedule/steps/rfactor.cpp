@@ -1,10 +1,13 @@
+#include "compiler/schedule/steps/rfactor.h"
+
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "compiler/analysis/box.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/region.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -187,6 +190,11 @@ class Factorer {
 };
 
 }  // namespace
+
+std::string Rfactor::text() const {
+  const std::string out = fmt::format("rfactor {} over {} into {}", block, loop, name);
+  return dim < 0 ? out : out + fmt::format(", dimension {}", dim);
+}
 
 StepResult<void> apply_step(ir::Nest& nest, const Rfactor& step) {
   return Factorer(nest, step).run();

@@ -1,6 +1,9 @@
+#include "compiler/schedule/steps/split.h"
+
+#include <fmt/format.h>
+
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -101,6 +104,11 @@ class Splitter {
 };
 
 }  // namespace
+
+std::string Split::text() const {
+  return fmt::format("split {} by {} into {}, {}, tail {}", loop, text_of(factor), outer, inner,
+                     ir::name_of(tail));
+}
 
 StepResult<void> apply_step(ir::Nest& nest, const Split& step) {
   const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));

@@ -1,21 +1,26 @@
-// One function for each step, in a file of its own: first the checks that refuse, then the rewrite.
-// A function that refuses may leave the nest half changed, so apply() works on a copy.
+// The list of steps. Each has a header of its own, which tells its fields, its name in JSON and
+// what applies it: apply_step() first makes the checks that refuse, then rewrites. Where it
+// refuses, it may leave the nest half changed, so apply() works on a copy.
 #pragma once
 
-#include "compiler/schedule/step.h"
+#include <variant>
+
+#include "compiler/schedule/steps/annotate.h"
+#include "compiler/schedule/steps/cache.h"
+#include "compiler/schedule/steps/compute_at.h"
+#include "compiler/schedule/steps/fuse.h"
+#include "compiler/schedule/steps/inline.h"
+#include "compiler/schedule/steps/layout.h"
+#include "compiler/schedule/steps/reorder.h"
+#include "compiler/schedule/steps/reverse_compute_at.h"
+#include "compiler/schedule/steps/rfactor.h"
+#include "compiler/schedule/steps/split.h"
+#include "compiler/schedule/steps/tensorize.h"
 
 namespace lathe::schedule {
 
-StepResult<void> apply_step(ir::Nest& nest, const Split& step);
-StepResult<void> apply_step(ir::Nest& nest, const Fuse& step);
-StepResult<void> apply_step(ir::Nest& nest, const Reorder& step);
-StepResult<void> apply_step(ir::Nest& nest, const ComputeAt& step);
-StepResult<void> apply_step(ir::Nest& nest, const ReverseComputeAt& step);
-StepResult<void> apply_step(ir::Nest& nest, const Inline& step);
-StepResult<void> apply_step(ir::Nest& nest, const Cache& step);
-StepResult<void> apply_layout(ir::Nest& nest, const Layout& step, bool free_layout);
-StepResult<void> apply_step(ir::Nest& nest, const Rfactor& step);
-StepResult<void> apply_step(ir::Nest& nest, const Tensorize& step);
-StepResult<void> apply_step(ir::Nest& nest, const Annotate& step);
+// In the order in which messages list them.
+using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
+                          Rfactor, Tensorize, Annotate>;
 
 }  // namespace lathe::schedule

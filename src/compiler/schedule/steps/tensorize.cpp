@@ -1,9 +1,12 @@
+#include "compiler/schedule/steps/tensorize.h"
+
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/intrinsic.h"
-#include "compiler/schedule/steps/steps.h"
 
 namespace lathe::schedule {
 namespace {
@@ -98,6 +101,8 @@ class Matcher {
 };
 
 }  // namespace
+
+std::string Tensorize::text() const { return fmt::format("tensorize {} by {}", loop, name_of(intrinsic)); }
 
 StepResult<void> apply_step(ir::Nest& nest, const Tensorize& step) {
   const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <tuple>
+
+#include "compiler/schedule/field.h"
+#include "compiler/schedule/step_error.h"
+
+namespace lathe::schedule {
+
+// Moves the block that computes a buffer into `loop`, before the consumer there; it computes the
+// box that one iteration needs. New loops are named BLOCK.iterator + "@" + loop.
+struct ComputeAt {
+  std::string block, loop;
+
+  static constexpr const char* kName = "compute_at";
+  static auto fields() {
+    return std::tuple{Field{"block", &ComputeAt::block}, Field{"loop", &ComputeAt::loop}};
+  }
+  std::string text() const;
+};
+
+StepResult<void> apply_step(ir::Nest& nest, const ComputeAt& step);
+
+}  // namespace lathe::schedule

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <tuple>
+
+#include "compiler/schedule/field.h"
+#include "compiler/schedule/step_error.h"
+
+namespace lathe::schedule {
+
+// Splits the reduction of the block over a reduction `loop`. A buffer `name` with one more
+// dimension holds partial results: the block accumulates into it, and a new block with the old
+// one's name reduces it. The new dimension is number `dim` of the buffer; -1: the last.
+struct Rfactor {
+  std::string block, loop, name;
+  int dim = -1;
+
+  static constexpr const char* kName = "rfactor";
+  static auto fields() {
+    return std::tuple{Field{"block", &Rfactor::block}, Field{"loop", &Rfactor::loop},
+                      Field{"name", &Rfactor::name}, Field{"dim", &Rfactor::dim, nullptr, true}};
+  }
+  std::string text() const;
+};
+
+StepResult<void> apply_step(ir::Nest& nest, const Rfactor& step);
+
+}  // namespace lathe::schedule
