@@ -20,7 +20,7 @@ flat::Program promote_halves(flat::Program program, const Target& target);
 // place, as bench_math measures them with fused multiply-adds (bench/README.md), and below them
 // what tests/unit/lower/expand_math_test.cpp allows, also without:
 //            exp   log   tanh  erf   sigmoid  rsqrt  pow
-//   f32      0.99  0.79  1.33  1.00  2.28     1.50   0.51
+//   f32      0.99  0.83  1.33  1.00  2.28     1.50   0.51
 //   f64      0.91  0.76  1.14  0.93  1.95     1.47   0.84 of what is allowed
 //   f32      1.5   1     2     1.5   2.5      1.5    1
 //   f64      1.5   1.5   3     2     3        1.5    2 + 1.5 |y log2 x|
