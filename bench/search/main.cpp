@@ -25,6 +25,7 @@ constexpr Named kProbes[] = {
     {"lookup", lookup, "best record among 100,000"},
     {"tuning", tuning, "trials a second, time to the first trial, where the time goes"},
     {"memory", memory, "peak of the tuner's, builders' and runner's memory during a run"},
+    {"constants", constants, "fits the analytic model's constants to recorded spaces"},
 };
 
 int usage(const std::string& wrong) {
@@ -33,7 +34,7 @@ int usage(const std::string& wrong) {
                "[--rounds N] [--lathe FILE]"
                " [-- WORDS OF LATHE TUNE...]\n",
                wrong.c_str());
-  for (const auto& probe : kProbes) std::fprintf(stderr, "  %-8s %s\n", probe.name, probe.help);
+  for (const auto& probe : kProbes) std::fprintf(stderr, "  %-9s %s\n", probe.name, probe.help);
   std::fprintf(stderr,
                "or: bench_search --replay ...: trials that each search needs on recorded spaces\n");
   return 2;

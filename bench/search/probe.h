@@ -48,5 +48,6 @@ Result<std::vector<Row>> build(const Settings& settings);
 Result<std::vector<Row>> lookup(const Settings& settings);
 Result<std::vector<Row>> tuning(const Settings& settings);
 Result<std::vector<Row>> memory(const Settings& settings);
+Result<std::vector<Row>> constants(const Settings& settings);
 
 }  // namespace lathe::bench

@@ -12,13 +12,6 @@ namespace {
 using analysis::Footprint;
 using ir::LoopKind;
 
-// Cycles, and a share, for what the machine's figures leave out. They are chosen so that programs
-// of hand-made structures come out in the order of their measured times.
-constexpr double kEntryCycles = 2;  // around each run of a body: counters, addresses, a branch
-constexpr double kExitCycles = 8;   // the last branch of a loop is often guessed wrong
-// Share of the time that should overlap with the slowest part but does not.
-constexpr double kHiddenShare = 0.15;
-
 bool writes_registers(const analysis::FootprintPlan& plan) {
   return !plan.slots().empty() && plan.slots()[0].scope == ir::Scope::kRegister;
 }
@@ -75,8 +68,8 @@ double AnalyticModel::core_cycles(const Part& part, const Footprint& f) const {
   const int body = analysis::body_loops(part.plan);
   const double exits = body < f.loops ? f.top_down[body] : 0;
   const double loading = operations * loads / machine_.loads_per_cycle;
-  return std::max(arithmetic, loading) + kHiddenShare * std::min(arithmetic, loading) +
-         kEntryCycles * runs + kExitCycles * exits;
+  return std::max(arithmetic, loading) + machine_.hidden_share * std::min(arithmetic, loading) +
+         machine_.entry_cycles * runs + machine_.exit_cycles * exits;
 }
 
 double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double core) const {
@@ -89,7 +82,7 @@ double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double
     sum += t;
     slowest = std::max(slowest, t);
   }
-  return slowest + kHiddenShare * (sum - slowest);
+  return slowest + machine_.hidden_share * (sum - slowest);
 }
 
 double AnalyticModel::cycles(std::span<const std::int64_t> values) const {

@@ -49,6 +49,17 @@ TEST(Analytic, NearThePeakWhereAKernelIs) {
   EXPECT_LT(tile, 1.4 * peak);
 }
 
+// What bench_search fits is the machine's, and costs cycles.
+TEST(Analytic, EveryConstantCounts) {
+  const double usual = cycles(tiled_matmul(), {14, 2, 256, 4});
+  for (double Machine::* member :
+       {&Machine::entry_cycles, &Machine::exit_cycles, &Machine::hidden_share}) {
+    Machine machine = wide_machine();
+    machine.*member = 0;
+    EXPECT_LT(cycles(tiled_matmul(), {14, 2, 256, 4}, machine), usual);
+  }
+}
+
 TEST(Analytic, SpillsAreSlow) {
   const double good = cycles(tiled_matmul(), {14, 2, 256, 4});
   EXPECT_GT(cycles(tiled_matmul(), {7, 5, 256, 4}), 1.1 * good);

@@ -21,10 +21,10 @@ flat::Program promote_halves(flat::Program program, const Target& target);
 
 // Writes exp, log, tanh, erf, sigmoid, pow and rsqrt as arithmetic without branches or calls; floor
 // and ceil too, where the target has no instruction for them. Largest errors in units in the last
-// place, as bench_math measures them with fused multiply-adds (bench/README.md), and below them
-// what tests/unit/lower/expand_math_test.cpp allows, also without:
+// place: first those that bench_math found with fused multiply-adds (of which arguments,
+// bench/README.md tells), then what tests/unit/lower/expand_math_test.cpp allows.
 //            exp   log   tanh  erf   sigmoid  rsqrt  pow
-//   f32      0.99  0.79  1.33  1.00  2.28     1.50   0.51
+//   f32      0.99  0.83  1.33  1.00  2.28     1.50   0.51
 //   f64      0.91  0.76  1.14  0.93  1.95     1.47   0.84 of what is allowed
 //   f32      1.5   1     2     1.5   2.5      1.5    1
 //   f64      1.5   1.5   3     2     3        1.5    2 + 1.5 |y log2 x|
