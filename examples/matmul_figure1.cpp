@@ -81,7 +81,7 @@ double time_of(const Kernel& kernel, void* const* tensors) {
 int run(std::int64_t n) {
   te::Declarations shapes;
   shapes.shapes = {{"A", {n, n}}, {"B", {n, n}}};
-  const auto program = te::parse_program("C[i,j] = sum(k) A[k,i] * B[k,j]", shapes);
+  const auto program = te::parse_workload("C[i,j] = sum(k) A[k,i] * B[k,j]", shapes);
   if (!program) return std::fprintf(stderr, "%s\n", program.error().text().c_str()), 1;
   const auto target = driver::resolve_target(*parse_target("cpu:host"), backends());
   if (!target) return std::fprintf(stderr, "%s\n", target.error().text().c_str()), 1;

@@ -21,9 +21,9 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-Result<std::vector<Row>> build(const Workload& workload, const Target& target, int configs) {
+Result<std::vector<Row>> build(const BenchWorkload& workload, const Target& target, int configs) {
   const auto space =
-      LATHE_TRY(space::derive_space(workload.program, target, space::Flavour::kDefault));
+      LATHE_TRY(space::derive_space(workload.definition, target, space::Flavour::kDefault));
   std::vector<double> all, lower, bytes;
   int failed = 0;
   Rng rng(1);
@@ -31,7 +31,7 @@ Result<std::vector<Row>> build(const Workload& workload, const Target& target, i
     const auto trace = space->trace(space->random(rng));
     const double start = processor_seconds();
     // The linker is a process of its own.
-    const auto built = builder::build(workload.program, trace, target, backends());
+    const auto built = builder::build(workload.definition, trace, target, backends());
     const double seconds = processor_seconds() - start;
     if (!built) {
       ++failed;
@@ -52,14 +52,14 @@ Result<std::vector<Row>> build(const Workload& workload, const Target& target, i
 
 // Names of workloads follow --, with the command's default layouts; without any names, takes the
 // usual ones.
-Result<std::vector<Workload>> chosen(const Settings& settings) {
+Result<std::vector<BenchWorkload>> chosen(const Settings& settings) {
   if (settings.tune.empty()) return workloads();
-  std::vector<Workload> out;
+  std::vector<BenchWorkload> out;
   for (const std::string& name : settings.tune) {
     api::WorkloadRequest request;
     request.text = name;
     const auto workload = LATHE_TRY(api::make_workload(request));
-    out.push_back({name, te::canonical(workload.program)});
+    out.push_back({name, te::canonical(workload.definition)});
   }
   return out;
 }
@@ -69,7 +69,7 @@ Result<std::vector<Workload>> chosen(const Settings& settings) {
 Result<std::vector<Row>> build(const Settings& settings) {
   const Target target = LATHE_TRY(api::make_target("cpu:host", 1));
   std::vector<Row> rows;
-  for (const Workload& workload : LATHE_TRY(chosen(settings))) {
+  for (const BenchWorkload& workload : LATHE_TRY(chosen(settings))) {
     const auto own =
         LATHE_TRY(build(workload, target, settings.configs > 0 ? settings.configs : kConfigs));
     rows.insert(rows.end(), own.begin(), own.end());

@@ -85,8 +85,8 @@ Result<std::vector<Row>> lookup(const Settings&) {
   const Target target = LATHE_TRY(api::make_target("cpu:host", 1));
   const auto workload = LATHE_TRY(workloads()).front();
   const auto space =
-      LATHE_TRY(space::derive_space(workload.program, target, space::Flavour::kDefault));
-  const std::string key = te::workload_key(workload.program), path = folder.file("records.db");
+      LATHE_TRY(space::derive_space(workload.definition, target, space::Flavour::kDefault));
+  const std::string key = te::workload_key(workload.definition), path = folder.file("records.db");
   LATHE_TRY_STATUS(fill(*LATHE_TRY(store::open_sqlite(path)), key, target, *space));
 
   const double opening = now();

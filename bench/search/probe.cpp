@@ -9,14 +9,14 @@
 
 namespace lathe::bench {
 
-Result<std::vector<Workload>> workloads() {
-  std::vector<Workload> out;
+Result<std::vector<BenchWorkload>> workloads() {
+  std::vector<BenchWorkload> out;
   for (const auto& [name, layout] : {std::pair{"C6", "free"}, {"matmul-1024", "plain"}}) {
     api::WorkloadRequest request;
     request.text = name;
     request.layout = layout;
     const auto workload = LATHE_TRY(api::make_workload(request));
-    out.push_back({name, te::canonical(workload.program)});
+    out.push_back({name, te::canonical(workload.definition)});
   }
   return out;
 }

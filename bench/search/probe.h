@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "base/target.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::bench {
 
@@ -25,14 +25,14 @@ struct Settings {
   std::vector<std::string> tune;  // words after `lathe tune`; by default C6 with a free layout
 };
 
-struct Workload {
+struct BenchWorkload {
   std::string name;
-  te::Program program;
+  te::Workload definition;
 };
 // The vectors and registers of AVX-512, so that the space is the same on every machine.
 Target bench_target();
 // A convolution, which the figures of bench/README.md are about, and a matmul beside it.
-Result<std::vector<Workload>> workloads();
+Result<std::vector<BenchWorkload>> workloads();
 
 // Calls work(begin, count) on each of `jobs` threads, for its share of `total`.
 void on_threads(int jobs, std::size_t total,

@@ -17,7 +17,7 @@ constexpr int kTrainingRows = 4096;
 
 class Proposing {
  public:
-  Proposing(const Workload& workload, const Settings& settings, const space::Space& space)
+  Proposing(const BenchWorkload& workload, const Settings& settings, const space::Space& space)
       : name_(workload.name),
         settings_(settings),
         space_(space),
@@ -131,9 +131,9 @@ class Proposing {
 
 Result<std::vector<Row>> propose(const Settings& settings) {
   std::vector<Row> rows;
-  for (const Workload& workload : LATHE_TRY(workloads())) {
-    const auto space =
-        LATHE_TRY(space::derive_space(workload.program, bench_target(), space::Flavour::kDefault));
+  for (const BenchWorkload& workload : LATHE_TRY(workloads())) {
+    const auto space = LATHE_TRY(
+        space::derive_space(workload.definition, bench_target(), space::Flavour::kDefault));
     const auto own = LATHE_TRY(Proposing(workload, settings, *space).rows());
     rows.insert(rows.end(), own.begin(), own.end());
   }

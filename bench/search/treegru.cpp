@@ -19,7 +19,7 @@ constexpr int kTrainingRows[] = {512, 4096};
 
 class TreeGruCosts {
  public:
-  TreeGruCosts(const Workload& workload, const Settings& settings, const space::Space& space)
+  TreeGruCosts(const BenchWorkload& workload, const Settings& settings, const space::Space& space)
       : name_(workload.name),
         settings_(settings),
         extractor_({feature::Kind::kTree, DeviceKind::kCpu}, space),
@@ -32,10 +32,10 @@ class TreeGruCosts {
   Result<std::vector<Row>> rows() {
     const double seconds = median_seconds(settings_.rounds, [&] { extract(configs_, features_); });
     add("configurations to tree features", static_cast<double>(configs_.size()) / seconds, "/s");
-    for (const auto& [form, called] : {std::pair{treegru::Form::kContext, "context-encoded"},
-                                       {treegru::Form::kVanilla, "vanilla"}}) {
-      scoring({.form = form}, called);
-      LATHE_TRY_STATUS(training({.form = form}, called));
+    for (const auto& [variant, called] : {std::pair{treegru::Variant::kContext, "context-encoded"},
+                                          {treegru::Variant::kVanilla, "vanilla"}}) {
+      scoring({.variant = variant}, called);
+      LATHE_TRY_STATUS(training({.variant = variant}, called));
     }
     return rows_;
   }
@@ -127,9 +127,9 @@ class TreeGruCosts {
 
 Result<std::vector<Row>> treegru(const Settings& settings) {
   std::vector<Row> rows;
-  for (const Workload& workload : LATHE_TRY(workloads())) {
-    const auto space =
-        LATHE_TRY(space::derive_space(workload.program, bench_target(), space::Flavour::kDefault));
+  for (const BenchWorkload& workload : LATHE_TRY(workloads())) {
+    const auto space = LATHE_TRY(
+        space::derive_space(workload.definition, bench_target(), space::Flavour::kDefault));
     const auto own = LATHE_TRY(TreeGruCosts(workload, settings, *space).rows());
     rows.insert(rows.end(), own.begin(), own.end());
   }

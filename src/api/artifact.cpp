@@ -49,7 +49,7 @@ Status check_place(const std::string& path) {
 
 }  // namespace
 
-Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule::Trace& trace,
+Result<ArtifactFiles> write_artifact(const te::Workload& workload, const schedule::Trace& trace,
                                      const Target& target, const ArtifactRequest& request) {
   // The linker would take it for a flag.
   const std::string path = request.path.starts_with('-') ? "./" + request.path : request.path;
@@ -57,10 +57,10 @@ Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule:
   files.name = request.name.empty() ? default_name(path) : request.name;
   LATHE_TRY_STATUS(check_place(path));
   LATHE_TRY_STATUS(package::check_names(files.name, path));
-  const flat::Program flat = LATHE_TRY(flat_program(program, trace, target));
-  files.checked = LATHE_TRY(check_program(program, trace, target, request.checking));
+  const flat::Program flat = LATHE_TRY(flat_program(workload, trace, target));
+  files.checked = LATHE_TRY(check_program(workload, trace, target, request.checking));
   std::vector<std::string> remarks = {"The program " + files.checked.sentence + "."};
-  if (const std::string names = names_sentence(program); !names.empty())
+  if (const std::string names = names_sentence(workload); !names.empty())
     remarks.insert(remarks.begin(), names);
   const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(target, backends()));
   const auto written =

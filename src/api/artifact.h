@@ -9,7 +9,7 @@
 #include "base/target.h"
 #include "compiler/ir/flat/flat.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::api {
 
@@ -26,7 +26,7 @@ struct ArtifactFiles {
   Checked checked;  // the header tells it, too
 };
 
-Result<ArtifactFiles> write_artifact(const te::Program& program, const schedule::Trace& trace,
+Result<ArtifactFiles> write_artifact(const te::Workload& workload, const schedule::Trace& trace,
                                      const Target& target, const ArtifactRequest& request);
 
 // The text of the example beside `library`, which is a file's name. It fills every input, runs

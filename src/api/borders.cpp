@@ -5,7 +5,7 @@
 namespace lathe::api {
 namespace {
 
-using tensor::Digit;
+using tensor::LayoutDigit;
 
 // Where index `dim` of the tensor is in the merged index: (merged / weight) % extent.
 struct Place {
@@ -26,15 +26,15 @@ std::vector<Place> places_of(const std::vector<std::int64_t>& shape,
   return places;
 }
 
-Digit merged_digit(const Digit& digit, const Place& place) {
-  Digit out{place.merged, digit.weight * place.weight, digit.extent, digit.stride};
+LayoutDigit merged_digit(const LayoutDigit& digit, const Place& place) {
+  LayoutDigit out{place.merged, digit.weight * place.weight, digit.extent, digit.stride};
   if (!place.first && place.extent % (digit.weight * digit.extent) != 0)
     out.within = place.weight * place.extent;
   return out;
 }
 
 // True if the outer digit goes on where the inner one ends, in the index and in storage.
-bool joins(const Digit& outer, const Digit& inner) {
+bool joins(const LayoutDigit& outer, const LayoutDigit& inner) {
   return outer.dim == inner.dim && outer.within == 0 && inner.within == 0 &&
          outer.weight == inner.weight * inner.extent && outer.stride == inner.stride * inner.extent;
 }
@@ -46,10 +46,10 @@ void merge_dimensions(flat::Border& border, const te::Tensor& tensor) {
   const auto merged = te::merged_dims(border.shape, tensor.border_shape);
   LATHE_CHECK(merged.has_value());
   const auto places = places_of(border.shape, *merged);
-  std::vector<Digit> layout;
-  for (const Digit& digit : border.layout) {
+  std::vector<LayoutDigit> layout;
+  for (const LayoutDigit& digit : border.layout) {
     if (digit.extent == 1) continue;
-    const Digit next = merged_digit(digit, places[static_cast<std::size_t>(digit.dim)]);
+    const LayoutDigit next = merged_digit(digit, places[static_cast<std::size_t>(digit.dim)]);
     if (!layout.empty() && joins(layout.back(), next)) {
       layout.back().weight = next.weight;
       layout.back().stride = next.stride;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/ir/flat/flat.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::api {
 

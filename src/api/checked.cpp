@@ -50,12 +50,12 @@ class PassedPrograms {
   std::string folder_;
 };
 
-std::string hash_of_case(const te::Program& program, const Target& target,
+std::string hash_of_case(const te::Workload& workload, const Target& target,
                          std::span<const std::byte> library) {
   const std::string_view code(reinterpret_cast<const char*>(library.data()), library.size());
   return hex(Hasher()
                  .add(kCheck)
-                 .add(te::workload_key(program))
+                 .add(te::workload_key(workload))
                  .add(target.text())
                  .add(host_fingerprint().text())
                  .add(code)
@@ -71,15 +71,15 @@ std::optional<Checked> without(const Target& target, Checking checking) {
                      target.text(), host_fingerprint().as_cpu().cpu_name)};
 }
 
-Checked passed(const te::Program& program, double error) {
+Checked passed(const te::Workload& workload, double error) {
   return {.done = true,
-          .sentence =
-              fmt::format("was checked on {}: it ran on random inputs between guard pages, "
-                          "and its outputs agree with "
-                          "a reference made apart from it of the same expression; the "
-                          "largest error is {:.2g} of the "
-                          "largest output, where {:.2g} was allowed",
-                          host_fingerprint().as_cpu().cpu_name, error, program.contract.max_error)};
+          .sentence = fmt::format("was checked on {}: it ran on random inputs between guard pages, "
+                                  "and its outputs agree with "
+                                  "a reference made apart from it of the same expression; the "
+                                  "largest error is {:.2g} of the "
+                                  "largest output, where {:.2g} was allowed",
+                                  host_fingerprint().as_cpu().cpu_name, error,
+                                  workload.contract.max_error)};
 }
 
 std::unexpected<Error> refused(Error error) {
@@ -93,13 +93,13 @@ std::unexpected<Error> refused(Error error) {
 }
 
 // Returns the largest error.
-Result<double> run_once(const te::Program& program, const schedule::Trace& trace,
+Result<double> run_once(const te::Workload& workload, const schedule::Trace& trace,
                         const Target& target) {
   measure::Options options;
   options.jobs = 1;
   options.visits = 0;
   options.timeout_seconds = kSeconds;
-  const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(program), target, options));
+  const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(workload), target, options));
   measure::Outcome outcome;
   outcome.error = Error{ErrorKind::kInternal, "nothing was run", {}};
   const auto done = [&](measure::Outcome finished) { outcome = std::move(finished); };
@@ -111,24 +111,24 @@ Result<double> run_once(const te::Program& program, const schedule::Trace& trace
 
 }  // namespace
 
-Result<Checked> check_library(const te::Program& program, const schedule::Trace& trace,
+Result<Checked> check_library(const te::Workload& workload, const schedule::Trace& trace,
                               const Target& target, std::span<const std::byte> library,
                               Checking checking) {
   if (const auto none = without(target, checking)) return *none;
-  const std::string hash = hash_of_case(program, target, library);
+  const std::string hash = hash_of_case(workload, target, library);
   const PassedPrograms known;
-  if (const auto error = known.find(hash)) return passed(program, *error);
-  const auto error = run_once(program, trace, target);
+  if (const auto error = known.find(hash)) return passed(workload, *error);
+  const auto error = run_once(workload, trace, target);
   if (!error) return refused(error.error());
   known.add(hash, *error);
-  return passed(program, *error);
+  return passed(workload, *error);
 }
 
-Result<Checked> check_program(const te::Program& program, const schedule::Trace& trace,
+Result<Checked> check_program(const te::Workload& workload, const schedule::Trace& trace,
                               const Target& target, Checking checking) {
   if (const auto none = without(target, checking)) return *none;
-  const auto built = LATHE_TRY(driver::build(te::canonical(program), trace, target, backends()));
-  return check_library(program, trace, target, built.code.library, checking);
+  const auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
+  return check_library(workload, trace, target, built.code.library, checking);
 }
 
 }  // namespace lathe::api

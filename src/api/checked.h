@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::api {
 
@@ -27,11 +27,11 @@ struct Checked {
 // with kWrongAnswer and a reproducer, or with kRun, kTimeout ... of the program or of the check
 // itself; then the program must not be given out. A program for another machine cannot be checked;
 // that is no error.
-Result<Checked> check_library(const te::Program& program, const schedule::Trace& trace,
+Result<Checked> check_library(const te::Workload& workload, const schedule::Trace& trace,
                               const Target& target, std::span<const std::byte> library,
                               Checking checking);
 // The same for a program that is not built yet.
-Result<Checked> check_program(const te::Program& program, const schedule::Trace& trace,
+Result<Checked> check_program(const te::Workload& workload, const schedule::Trace& trace,
                               const Target& target, Checking checking);
 
 }  // namespace lathe::api

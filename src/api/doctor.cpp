@@ -146,11 +146,11 @@ Check memory() {
 
 // Checks builder, linker, runner, and the pages between which the runner runs a program.
 Check pipeline(const Target& target) {
-  const auto program = te::parse_program("A: f32[64]; B[i] = A[i] + 1");
+  const auto workload = te::parse_workload("A: f32[64]; B[i] = A[i] + 1");
   measure::Options options;
   options.cache_folder = "-";
   Check check{"building", State::kBroken, {}, {}};
-  const auto measurer = measure::make_measurer(*program, target, options);
+  const auto measurer = measure::make_measurer(*workload, target, options);
   const auto peak = measurer ? (*measurer)->peak_flops() : std::unexpected(measurer.error());
   if (!peak) {
     check.finding = peak.error().text();

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/artifact.h"
-#include "api/kernel.h"
+#include "api/loaded_program.h"
 #include "api/schedules.h"
 #include "api/tuning.h"
 #include "api/workload.h"
@@ -18,11 +18,11 @@
 namespace lathe {
 
 struct Workload::Impl {
-  te::Program program;
+  te::Workload definition;
   std::string key;
 };
 struct Program::Impl {
-  std::unique_ptr<api::Kernel> kernel;
+  std::unique_ptr<api::LoadedProgram> loaded;
   bool prepared = false;
 };
 struct Search::Impl {
@@ -65,15 +65,15 @@ Expected<Workload> workload_of(const api::WorkloadRequest& request) {
   auto made = api::make_workload(request);
   if (!made) return failure(made.error());
   auto impl = std::make_shared<Workload::Impl>();
-  impl->program = std::move(made->program);
-  impl->key = te::workload_key(impl->program);
+  impl->definition = std::move(made->definition);
+  impl->key = te::workload_key(impl->definition);
   return Workload(std::move(impl));
 }
 
-std::vector<TensorInfo> infos(const te::Program& program, const std::vector<int>& tensors) {
+std::vector<TensorInfo> infos(const te::Workload& workload, const std::vector<int>& tensors) {
   std::vector<TensorInfo> out;
   for (const int t : tensors) {
-    const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(t)];
+    const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(t)];
     out.push_back({tensor.name, std::string(name_of(tensor.dtype)), tensor.shape_at_border(),
                    tensor.constant});
   }
@@ -108,7 +108,7 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
                             const std::function<void(const TuneProgress&)>& listener,
                             const std::function<bool()>& stop) {
   api::TuneRequest request;
-  request.task.workload = workload.impl().program;
+  request.task.workload = workload.impl().definition;
   request.target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
   request.database = database_of(options.machine);
   request.options = LATHE_TRY(options_of(options));
@@ -125,31 +125,31 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
   return result;
 }
 
-Result<schedule::Trace> trace_of(const te::Program& program, const Target& target,
+Result<schedule::Trace> trace_of(const te::Workload& workload, const Target& target,
                                  const std::string& which, const Machine& machine) {
   if (which.starts_with("[")) return schedule::trace_from_json(LATHE_TRY(parse_json(which)));
   const auto source =
       LATHE_TRY(api::schedule_source({which, database_of(machine), cache_of(machine)}));
-  return LATHE_TRY(source(program, target)).trace;
+  return LATHE_TRY(source(workload, target)).trace;
 }
 
 api::Checking checking_of(Check check) {
   return check == Check::kOnce ? api::Checking::kOnce : api::Checking::kSkip;
 }
 
-Result<std::unique_ptr<api::Kernel>> make_kernel(const te::Program& program,
-                                                 const std::string& which, const Machine& machine,
-                                                 Check check) {
+Result<std::unique_ptr<api::LoadedProgram>> load_program(const te::Workload& workload,
+                                                         const std::string& which,
+                                                         const Machine& machine, Check check) {
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
-  return api::Kernel::make(program, LATHE_TRY(trace_of(program, target, which, machine)), target,
-                           checking_of(check));
+  return api::LoadedProgram::make(workload, LATHE_TRY(trace_of(workload, target, which, machine)),
+                                  target, checking_of(check));
 }
 
-Status write_files(const te::Program& program, const std::string& path, const std::string& which,
+Status write_files(const te::Workload& workload, const std::string& path, const std::string& which,
                    const Machine& machine, Check check) {
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
   const api::ArtifactRequest request{path, "", checking_of(check)};
-  LATHE_TRY(api::write_artifact(program, LATHE_TRY(trace_of(program, target, which, machine)),
+  LATHE_TRY(api::write_artifact(workload, LATHE_TRY(trace_of(workload, target, which, machine)),
                                 target, request));
   return {};
 }
@@ -161,7 +161,7 @@ Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload,
   const Target target =
       LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
   impl->space = LATHE_TRY(
-      space::derive_space(te::canonical(workload.impl().program), target, inner.run.flavour));
+      space::derive_space(te::canonical(workload.impl().definition), target, inner.run.flavour));
   impl->subject = LATHE_TRY(tune::make_subject(*impl->space, inner, target, host_fingerprint()));
   impl->proposer = LATHE_TRY(tune::Proposer::make(*impl->subject, inner));
   return impl;
@@ -185,12 +185,12 @@ Expected<Workload> Workload::named(const std::string& name,
   return workload_of(request);
 }
 const std::string& Workload::key() const { return impl_->key; }
-double Workload::flops() const { return te::flops(impl_->program); }
+double Workload::flops() const { return te::flops(impl_->definition); }
 std::vector<TensorInfo> Workload::inputs() const {
-  return infos(impl_->program, impl_->program.inputs());
+  return infos(impl_->definition, impl_->definition.inputs());
 }
 std::vector<TensorInfo> Workload::outputs() const {
-  return infos(impl_->program, impl_->program.outputs());
+  return infos(impl_->definition, impl_->definition.outputs());
 }
 
 Expected<TuneResult> Workload::tune(const TuneOptions& options,
@@ -203,7 +203,7 @@ Expected<std::optional<Schedule>> Workload::best(const Machine& machine) const {
   const auto target = api::make_target(machine.target, machine.threads);
   if (!target) return failure(target.error());
   const auto record =
-      api::best_record(impl_->program, *target, database_of(machine), cache_of(machine));
+      api::best_record(impl_->definition, *target, database_of(machine), cache_of(machine));
   if (!record) return failure(record.error());
   if (!*record) return std::nullopt;
   return schedule_of(**record, flops());
@@ -216,42 +216,42 @@ Program::~Program() = default;
 
 Expected<void> Program::prepare(std::span<const void* const> inputs) {
   impl_->prepared = false;
-  if (inputs.size() != impl_->kernel->inputs().size())
-    return std::unexpected(count_failure("inputs", impl_->kernel->inputs().size(), inputs.size()));
-  impl_->kernel->set_constants(inputs);
+  if (inputs.size() != impl_->loaded->inputs().size())
+    return std::unexpected(count_failure("inputs", impl_->loaded->inputs().size(), inputs.size()));
+  impl_->loaded->set_constants(inputs);
   impl_->prepared = true;
   return {};
 }
 
 Expected<void> Program::run(std::span<const void* const> inputs, std::span<void* const> outputs) {
-  api::Kernel& kernel = *impl_->kernel;
-  if (inputs.size() != kernel.inputs().size())
-    return std::unexpected(count_failure("inputs", kernel.inputs().size(), inputs.size()));
-  if (outputs.size() != kernel.outputs().size())
-    return std::unexpected(count_failure("outputs", kernel.outputs().size(), outputs.size()));
+  api::LoadedProgram& loaded = *impl_->loaded;
+  if (inputs.size() != loaded.inputs().size())
+    return std::unexpected(count_failure("inputs", loaded.inputs().size(), inputs.size()));
+  if (outputs.size() != loaded.outputs().size())
+    return std::unexpected(count_failure("outputs", loaded.outputs().size(), outputs.size()));
   if (!impl_->prepared) {
     bool constants = false;
-    for (const auto& border : kernel.inputs()) constants |= border.constant;
+    for (const auto& border : loaded.inputs()) constants |= border.constant;
     if (constants)
       return std::unexpected(Failure{
           "invalid-argument", "the program has constant inputs: call prepare() before run()", ""});
-    kernel.set_constants(inputs);
+    loaded.set_constants(inputs);
     impl_->prepared = true;
   }
-  kernel.run(inputs, outputs);
+  loaded.run(inputs, outputs);
   return {};
 }
 
 Expected<Program> Workload::compile(const std::string& schedule, const Machine& machine,
                                     Check check) const {
-  auto kernel = make_kernel(impl_->program, schedule, machine, check);
-  if (!kernel) return failure(kernel.error());
-  return Program(std::make_unique<Program::Impl>(Program::Impl{std::move(*kernel)}));
+  auto loaded = load_program(impl_->definition, schedule, machine, check);
+  if (!loaded) return failure(loaded.error());
+  return Program(std::make_unique<Program::Impl>(Program::Impl{std::move(*loaded)}));
 }
 
 Expected<void> Workload::write_library(const std::string& path, const std::string& schedule,
                                        const Machine& machine, Check check) const {
-  return outward(write_files(impl_->program, path, schedule, machine, check));
+  return outward(write_files(impl_->definition, path, schedule, machine, check));
 }
 
 Search::Search(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

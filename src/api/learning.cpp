@@ -9,7 +9,7 @@
 #include "api/shipped_models.h"
 #include "api/workload.h"
 #include "base/file.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::api {
 namespace {
@@ -21,7 +21,8 @@ Result<std::vector<std::string>> shapes_of(const std::vector<std::string>& workl
   for (const std::string& text : workloads) {
     WorkloadRequest request;
     request.text = text;
-    shapes.push_back(learn::shape_of(te::workload_key(LATHE_TRY(make_workload(request)).program)));
+    shapes.push_back(
+        learn::shape_of(te::workload_key(LATHE_TRY(make_workload(request)).definition)));
   }
   return shapes;
 }
@@ -109,14 +110,14 @@ Result<model::GlobalModel> fitting(const std::string& path, const model::TargetC
   return std::unexpected(fits.error());
 }
 
-Result<learn::GlobalOptions> global_options(const tune::Options& options,
-                                            const model::TargetClass& target_class) {
+Result<learn::GlobalTraining> global_options(const tune::Options& options,
+                                             const model::TargetClass& target_class) {
   const model::Objective objective = LATHE_TRY(needed_objective(options));
-  return learn::GlobalOptions{.model = {.features = tune::features_of(options),
-                                        .objective = objective,
-                                        .threads = options.run.jobs,
-                                        .seed = options.run.seed},
-                              .target_class = target_class};
+  return learn::GlobalTraining{.model = {.features = tune::features_of(options),
+                                         .objective = objective,
+                                         .threads = options.run.jobs,
+                                         .seed = options.run.seed},
+                               .target_class = target_class};
 }
 
 struct Beginning {

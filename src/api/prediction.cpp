@@ -8,15 +8,15 @@ Result<Predicted> predict_schedule(const PredictRequest& request) {
   if (request.options.model.name == "none")
     return fail_at("--model", ErrorKind::kInvalidArgument,
                    "none chooses nothing; name another model, or measure with --trials");
-  const te::Program program = te::canonical(request.task.workload);
+  const te::Workload workload = te::canonical(request.task.workload);
   const auto space =
-      LATHE_TRY(space::derive_space(program, request.target, request.options.run.flavour));
+      LATHE_TRY(space::derive_space(workload, request.target, request.options.run.flavour));
   std::unique_ptr<store::Store> store;
   if (std::error_code ignored; std::filesystem::exists(request.database, ignored))
     store = LATHE_TRY(store::open_sqlite(request.database));
   Predicted out;
   tune::Options options = request.options;
-  out.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(program),
+  out.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(workload),
                                            request.target, store.get(), options));
   const auto subject =
       LATHE_TRY(tune::make_subject(*space, options, request.target, host_fingerprint()));

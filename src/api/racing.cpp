@@ -18,7 +18,7 @@ constexpr double kLeastRace = 1;    // for a race, however long it took to begin
 // first.
 Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequest& request) {
   std::vector<store::Record> records;
-  LATHE_TRY_STATUS(store.each({.workload = te::workload_key(request.program),
+  LATHE_TRY_STATUS(store.each({.workload = te::workload_key(request.workload),
                                .target = request.target.text(),
                                .cache_mode = request.cache_mode,
                                .cpu = host_fingerprint().cpu(),
@@ -73,21 +73,21 @@ Result<Raced> race_best(const RaceRequest& request,
   };
   LATHE_TRY_STATUS(check_runs_here(request.target));
   const auto store = LATHE_TRY(open_existing(request.database));
-  const te::Program program = te::canonical(request.program);
+  const te::Workload workload = te::canonical(request.workload);
   Raced raced;
   raced.records = LATHE_TRY(racers_of(*store, request));
   measure::Options measuring;
   measuring.jobs = request.jobs;
   measuring.cache = request.cache_mode;
-  const auto measurer = LATHE_TRY(measure::make_measurer(program, request.target, measuring));
+  const auto measurer = LATHE_TRY(measure::make_measurer(workload, request.target, measuring));
   listener("measuring the machine");
   LATHE_TRY(peak_of(*store, *measurer, request.target));
-  raced.flops = te::flops(program);
-  raced.traffic = traffic_of(program);
+  raced.flops = te::flops(workload);
+  raced.traffic = traffic_of(workload);
   raced.traffic.bandwidth =
-      LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, request.cache_mode));
+      LATHE_TRY(bandwidth_of(*store, *measurer, workload, request.target, request.cache_mode));
 
-  tune::RaceRequest race;
+  tune::RecordRace race;
   race.cache = measuring.cache;
   race.limit = std::max(kLeastRace, request.seconds - past());
   race.seconds = std::min(kRaceSeconds, race.limit);

@@ -10,7 +10,7 @@
 namespace lathe::api {
 
 struct RaceRequest {
-  te::Program program;
+  te::Workload workload;
   Target target;
   std::string database;  // must exist
   CacheMode cache_mode = CacheMode::kWarm;

@@ -42,7 +42,7 @@ Result<SpaceList> list_from(const Json& json, const std::string& target) {
       LATHE_TRY(make_target(target, static_cast<int>(LATHE_TRY(json_int(json, "threads")))));
   const auto workload = LATHE_TRY(make_workload(LATHE_TRY(workload_request(json))));
   auto whole =
-      LATHE_TRY(space::derive_space(te::canonical(workload.program), list.target, list.flavour));
+      LATHE_TRY(space::derive_space(te::canonical(workload.definition), list.target, list.flavour));
   list.space =
       LATHE_TRY(space::restrict_space(std::move(whole), LATHE_TRY(json_member(json, "knobs"))));
   return list;
@@ -73,7 +73,7 @@ Result<SpaceList> read_space_list(const std::string& path, const std::string& ta
   return list;
 }
 
-Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener,
+Result<RecordedSpace> record_space(const RecordingRequest& request, const TuneListener& listener,
                                    const std::function<bool()>& stop) {
   LATHE_TRY_STATUS(check_runs_here(request.list.target));
   recorded::Recording recording =
@@ -83,7 +83,7 @@ Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListe
   measuring.jobs = request.jobs;
   measuring.cache = request.list.cache_mode;
   const auto measurer =
-      LATHE_TRY(measure::make_measurer(recording.space->program(), recording.target, measuring));
+      LATHE_TRY(measure::make_measurer(recording.space->workload(), recording.target, measuring));
   recording.peak_flops = LATHE_TRY(peak_of(*store, *measurer, recording.target));
   RecordedSpace out;
   out.summary = LATHE_TRY(recorded::record(
@@ -103,13 +103,13 @@ Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::str
   // The models that come with Lathe may change, but a replay must not.
   own.model.transfer = own.model.transfer && !global_model.empty();
   Tuned tuned;
-  tuned.task.workload = recording.space->program();
+  tuned.task.workload = recording.space->workload();
   tuned.replayed = true;
   tuned.options = own;
   tuned.peak_flops = recording.peak_flops;
-  tuned.traffic = traffic_of(recording.space->program());
+  tuned.traffic = traffic_of(recording.space->workload());
   tuned.origin = LATHE_TRY(begin_from_others(
-      global_model, te::workload_key(recording.space->program()), recording.target, nullptr, own));
+      global_model, te::workload_key(recording.space->workload()), recording.target, nullptr, own));
   const auto measurer = recorded::make_replay(recording);
   tuned.summary = LATHE_TRY(tune::tune(
       *recording.space, *measurer, *store, recording.target, own,

@@ -30,7 +30,7 @@ struct SpaceList {
 // The error's place is the path. `target` as on the command line; the threads are the list's.
 Result<SpaceList> read_space_list(const std::string& path, const std::string& target);
 
-struct RecordRequest {
+struct RecordingRequest {
   SpaceList list;
   // Every trial is durable here, so that the same request can go on later.
   std::string database;
@@ -42,7 +42,7 @@ struct RecordedSpace {
   recorded::Difficulty difficulty;
 };
 // Measures every configuration, races the fastest again, and writes the recording.
-Result<RecordedSpace> record_space(const RecordRequest& request, const TuneListener& listener,
+Result<RecordedSpace> record_space(const RecordingRequest& request, const TuneListener& listener,
                                    const std::function<bool()>& stop);
 
 // Any search on a recording, with no hardware. Equal options and seed give the same trials and

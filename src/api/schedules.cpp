@@ -21,9 +21,9 @@ Result<std::unique_ptr<store::Store>> open_existing(const std::string& path) {
 }
 
 Status check_trial(const store::Run& run, const store::Record& record) {
-  if (const auto program = te::parse_program(run.workload); !program)
+  if (const auto workload = te::parse_workload(run.workload); !workload)
     return fail_at("member \"workload\"", ErrorKind::kInvalidArgument, "{}",
-                   program.error().text());
+                   workload.error().text());
   if (const auto target = parse_target(run.target); !target)
     return fail_at("member \"target\"", ErrorKind::kInvalidArgument, "{}", target.error().text());
   if (const auto trace = schedule::trace_from_json(record.trace); !trace)
@@ -41,11 +41,11 @@ Result<std::optional<store::Record>> best_comparable(store::Store& store, store:
   return store.best(query);
 }
 
-Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
+Result<std::optional<store::Record>> best_record(const te::Workload& workload, const Target& target,
                                                  const std::string& database,
                                                  CacheMode cache_mode) {
   const auto store = LATHE_TRY(open_existing(database));
-  store::Query query = {.workload = te::workload_key(program),
+  store::Query query = {.workload = te::workload_key(workload),
                         .target = target.text(),
                         .cache_mode = cache_mode,
                         .cpu = host_fingerprint().cpu()};
@@ -60,19 +60,19 @@ Result<std::optional<store::Record>> best_record(const te::Program& program, con
 namespace {
 
 // The flags that lead from the request to this run; "" if none do.
-std::string flags_between(const te::Program& program, const Target& target, CacheMode cache_mode,
+std::string flags_between(const te::Workload& workload, const Target& target, CacheMode cache_mode,
                           const store::Run& run) {
-  const auto other = te::parse_program(run.workload);
+  const auto other = te::parse_workload(run.workload);
   const auto on = parse_target(run.target);
   if (!other || !on) return "";
-  te::Program same = program;
+  te::Workload same = workload;
   same.contract = other->contract;
   if (te::workload_key(same) != run.workload) return "";
   std::string flags;
   const auto add = [&](const std::string& flag) { flags += (flags.empty() ? "" : " ") + flag; };
-  if (other->contract.free_layout != program.contract.free_layout)
+  if (other->contract.free_layout != workload.contract.free_layout)
     add(fmt::format("--layout {}", other->contract.free_layout ? "free" : "plain"));
-  if (other->contract.max_error != program.contract.max_error)
+  if (other->contract.max_error != workload.contract.max_error)
     add(fmt::format("--max-error {}", other->contract.max_error));
   Target alike = target;
   alike.as_cpu().threads = on->as_cpu().threads;
@@ -85,11 +85,11 @@ std::string flags_between(const te::Program& program, const Target& target, Cach
 
 }  // namespace
 
-Result<std::string> other_flags(store::Store& store, const te::Program& program,
+Result<std::string> other_flags(store::Store& store, const te::Workload& workload,
                                 const Target& target, CacheMode cache_mode) {
   std::string nearest;  // with the fewest flags
   for (const store::Run& run : LATHE_TRY(store.runs())) {
-    const std::string flags = flags_between(program, target, cache_mode, run);
+    const std::string flags = flags_between(workload, target, cache_mode, run);
     if (flags.empty() || (!nearest.empty() && nearest.size() <= flags.size())) continue;
     const store::Query query = {
         .workload = run.workload, .target = run.target, .cache_mode = run.cache_mode, .ok = true};
@@ -100,12 +100,13 @@ Result<std::string> other_flags(store::Store& store, const te::Program& program,
 
 namespace {
 
-Result<Chosen> best_on_record(const te::Program& program, const Target& target,
+Result<Chosen> best_on_record(const te::Workload& workload, const Target& target,
                               const ScheduleRequest& request) {
-  const auto record = LATHE_TRY(best_record(program, target, request.database, request.cache_mode));
+  const auto record =
+      LATHE_TRY(best_record(workload, target, request.database, request.cache_mode));
   if (!record) {
     const auto store = LATHE_TRY(open_existing(request.database));
-    const std::string others = LATHE_TRY(other_flags(*store, program, target, request.cache_mode));
+    const std::string others = LATHE_TRY(other_flags(*store, workload, target, request.cache_mode));
     return fail_at(request.database, ErrorKind::kNotFound,
                    "no schedule is recorded for this workload on {} with a {} cache{}; run lathe "
                    "tune with the same arguments",
@@ -121,36 +122,36 @@ Result<Chosen> best_on_record(const te::Program& program, const Target& target,
   return chosen;
 }
 
-Result<Chosen> best_or_advice(const te::Program& program, const Target& target,
+Result<Chosen> best_or_advice(const te::Workload& workload, const Target& target,
                               const ScheduleRequest& request) {
-  auto chosen = best_on_record(program, target, request);
+  auto chosen = best_on_record(workload, target, request);
   if (!chosen && chosen.error().kind == ErrorKind::kNotFound)
     chosen.error().message += ", or give --schedule default";
   return chosen;
 }
 
-Result<Chosen> predicted_best(const te::Program& program, const Target& target,
+Result<Chosen> predicted_best(const te::Workload& workload, const Target& target,
                               const ScheduleRequest& request) {
-  PredictRequest predict = {{program}, target, request.database, {}, {}};
+  PredictRequest predict = {{workload}, target, request.database, {}, {}};
   predict.options.run.flavour = request.flavour;
   predict.options.run.cache_mode = request.cache_mode;
   return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
 }
 
-Result<Chosen> analytic_default(const te::Program& program, const Target& target,
+Result<Chosen> analytic_default(const te::Workload& workload, const Target& target,
                                 const ScheduleRequest& request) {
   const auto space =
-      LATHE_TRY(space::derive_space(te::canonical(program), target, request.flavour));
+      LATHE_TRY(space::derive_space(te::canonical(workload), target, request.flavour));
   return Chosen{space->trace(space->default_config())};
 }
 
-Result<Chosen> naive_loops(const te::Program&, const Target&, const ScheduleRequest&) {
+Result<Chosen> naive_loops(const te::Workload&, const Target&, const ScheduleRequest&) {
   return Chosen{};
 }
 
 struct NamedSource {
   const char* name;
-  Result<Chosen> (*choose)(const te::Program& program, const Target& target,
+  Result<Chosen> (*choose)(const te::Workload& workload, const Target& target,
                            const ScheduleRequest& request);
 };
 constexpr NamedSource kSources[] = {{"best", best_or_advice},
@@ -169,7 +170,7 @@ std::vector<std::string> known_sources() {
 Result<ScheduleSource> schedule_source(const ScheduleRequest& request) {
   for (const NamedSource& source : kSources)
     if (request.which == source.name)
-      return [request, choose = source.choose](const te::Program& workload, const Target& target) {
+      return [request, choose = source.choose](const te::Workload& workload, const Target& target) {
         return choose(workload, target, request);
       };
   std::vector<std::string> known = known_sources();
@@ -181,7 +182,7 @@ Result<ScheduleSource> schedule_source(const ScheduleRequest& request) {
 }
 
 ScheduleSource recorded_schedules(const ScheduleRequest& request) {
-  return [request](const te::Program& workload, const Target& target) {
+  return [request](const te::Workload& workload, const Target& target) {
     return best_on_record(workload, target, request);
   };
 }

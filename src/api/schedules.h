@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "tuner/space/space.h"
 #include "tuner/store/store.h"
 
@@ -26,7 +26,7 @@ struct Chosen {
 
 // Tells which trace to use for a workload on a target. A graph asks it for each of its workloads.
 using ScheduleSource =
-    std::function<Result<Chosen>(const te::Program& workload, const Target& target)>;
+    std::function<Result<Chosen>(const te::Workload& workload, const Target& target)>;
 
 struct ScheduleRequest {
   std::string which = "best";  // a name of known_sources()
@@ -42,7 +42,7 @@ Result<std::optional<store::Record>> best_comparable(store::Store& store, store:
 
 // The best record of a workload on this machine, else on another one. None if nothing is recorded.
 // The database must exist.
-Result<std::optional<store::Record>> best_record(const te::Program& program, const Target& target,
+Result<std::optional<store::Record>> best_record(const te::Workload& workload, const Target& target,
                                                  const std::string& database, CacheMode cache_mode);
 // The source that has the request's name; the error lists the known ones.
 Result<ScheduleSource> schedule_source(const ScheduleRequest& request);
@@ -52,7 +52,7 @@ ScheduleSource recorded_schedules(const ScheduleRequest& request);
 
 // The flags with which `lathe` finds records of the same workload in another layout, on another
 // target or for other caches: "--layout free", "--threads 2 --cache cold"; "" if there are none.
-Result<std::string> other_flags(store::Store& store, const te::Program& program,
+Result<std::string> other_flags(store::Store& store, const te::Workload& workload,
                                 const Target& target, CacheMode cache_mode);
 
 // Checks that the commands can use a trial from elsewhere: it reads the trial's workload, target

@@ -16,9 +16,9 @@ namespace {
 constexpr double kLeastSeconds = 0.01;  // what must be left of a time limit
 
 // Names the traffic: workloads that move as much have one bandwidth.
-std::string traffic_name(const te::Program& program, CacheMode cache_mode) {
+std::string traffic_name(const te::Workload& workload, CacheMode cache_mode) {
   double read = 0, written = 0;
-  for (const te::Tensor& tensor : program.tensors) {
+  for (const te::Tensor& tensor : workload.tensors) {
     double bytes = size_of(tensor.dtype);
     for (const std::int64_t size : tensor.shape) bytes *= static_cast<double>(size);
     if (tensor.role == te::TensorRole::kInput) read += bytes;
@@ -29,8 +29,8 @@ std::string traffic_name(const te::Program& program, CacheMode cache_mode) {
 
 }  // namespace
 
-Traffic traffic_of(const te::Program& program) {
-  return {te::done_flops(program), te::io_bytes(program), 0};
+Traffic traffic_of(const te::Workload& workload) {
+  return {te::done_flops(workload), te::io_bytes(workload), 0};
 }
 
 Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const Target& target) {
@@ -41,19 +41,19 @@ Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const T
 }
 
 Result<double> known_bandwidth(store::Store& store, const std::string& fingerprint,
-                               const std::string& target, const te::Program& program,
+                               const std::string& target, const te::Workload& workload,
                                CacheMode cache_mode) {
-  return store::note_bandwidth(store, fingerprint, target, traffic_name(program, cache_mode), 0);
+  return store::note_bandwidth(store, fingerprint, target, traffic_name(workload, cache_mode), 0);
 }
 
 Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer,
-                            const te::Program& program, const Target& target,
+                            const te::Workload& workload, const Target& target,
                             CacheMode cache_mode) {
   const std::string machine = measurer.machine().text();
   const double known =
-      LATHE_TRY(known_bandwidth(store, machine, target.text(), program, cache_mode));
+      LATHE_TRY(known_bandwidth(store, machine, target.text(), workload, cache_mode));
   if (known > 0) return known;
-  return store::note_bandwidth(store, machine, target.text(), traffic_name(program, cache_mode),
+  return store::note_bandwidth(store, machine, target.text(), traffic_name(workload, cache_mode),
                                LATHE_TRY(measurer.bandwidth()));
 }
 
@@ -72,25 +72,25 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   // Records of a key concern the workload in the key's own names.
-  const te::Program program = te::canonical(request.task.workload);
+  const te::Workload workload = te::canonical(request.task.workload);
   const auto space =
-      LATHE_TRY(space::derive_space(program, request.target, request.options.run.flavour));
+      LATHE_TRY(space::derive_space(workload, request.target, request.options.run.flavour));
   Tuned tuned;
   tuned.task = request.task;
   tune::Options options = request.options;
   options.run.codegen_version = LATHE_TRY(codegen_version(request.target));
-  tuned.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(program),
+  tuned.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(workload),
                                              request.target, store.get(), options));
   measure::Options measuring;
   measuring.jobs = request.options.run.jobs;
   measuring.cache = request.options.run.cache_mode;
-  const auto measurer = LATHE_TRY(measure::make_measurer(program, request.target, measuring));
+  const auto measurer = LATHE_TRY(measure::make_measurer(workload, request.target, measuring));
   starting.doing = "measuring the machine's peak";
   say(starting, 0);
   tuned.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.target));
-  tuned.traffic = traffic_of(program);
+  tuned.traffic = traffic_of(workload);
   tuned.traffic.bandwidth =
-      LATHE_TRY(bandwidth_of(*store, *measurer, program, request.target, options.run.cache_mode));
+      LATHE_TRY(bandwidth_of(*store, *measurer, workload, request.target, options.run.cache_mode));
   tuned.options = options;
   // The limit is the command's, so what came before the first trial counts.
   const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
@@ -108,7 +108,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   return tuned;
 }
 
-Result<Measurement> measure_once(const te::Program& program, const Target& target,
+Result<Measurement> measure_once(const te::Workload& workload, const Target& target,
                                  const schedule::Trace& trace, CacheMode cache_mode, int jobs) {
   measure::Options options;
   options.jobs = jobs;
@@ -118,10 +118,10 @@ Result<Measurement> measure_once(const te::Program& program, const Target& targe
   // The naive loops may take seconds a call, and such long times are steady.
   options.visits = trace.empty() ? 1 : 5;
   LATHE_TRY_STATUS(check_runs_here(target));
-  const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(program), target, options));
+  const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(workload), target, options));
   Measurement out;
-  out.flops = te::flops(program);
-  out.traffic = traffic_of(program);
+  out.flops = te::flops(workload);
+  out.traffic = traffic_of(workload);
   out.peak_flops = LATHE_TRY(measurer->peak_flops());
   out.traffic.bandwidth = LATHE_TRY(measurer->bandwidth());
   Status status = fail(ErrorKind::kInternal, "nothing was measured");

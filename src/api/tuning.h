@@ -8,7 +8,7 @@
 #include "api/learning.h"
 #include "base/result.h"
 #include "base/target.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "tuner/measure/measure.h"
 #include "tuner/tune/task.h"
 #include "tuner/tune/tune.h"
@@ -32,7 +32,7 @@ struct Traffic {
   // Bytes a second that the machine moves when it does nothing else; 0: unknown.
   double bandwidth = 0;
 };
-Traffic traffic_of(const te::Program& program);
+Traffic traffic_of(const te::Workload& workload);
 
 struct Tuned {
   tune::Task task;
@@ -61,10 +61,11 @@ Result<double> peak_of(store::Store& store, measure::Measurer& measurer, const T
 // Bytes a second: the same for memory, for the traffic of one workload in one cache mode. If it is
 // known, it is not measured again.
 Result<double> bandwidth_of(store::Store& store, measure::Measurer& measurer,
-                            const te::Program& program, const Target& target, CacheMode cache_mode);
+                            const te::Workload& workload, const Target& target,
+                            CacheMode cache_mode);
 // The bandwidth that runs of the store found on a machine (a fingerprint's text); 0 if none did.
 Result<double> known_bandwidth(store::Store& store, const std::string& fingerprint,
-                               const std::string& target, const te::Program& program,
+                               const std::string& target, const te::Workload& workload,
                                CacheMode cache_mode);
 
 struct Measurement {
@@ -72,7 +73,7 @@ struct Measurement {
   Traffic traffic;
 };
 // Builds, checks and times one schedule in processes of their own. A naive schedule may take long.
-Result<Measurement> measure_once(const te::Program& program, const Target& target,
+Result<Measurement> measure_once(const te::Workload& workload, const Target& target,
                                  const schedule::Trace& trace, CacheMode cache_mode, int jobs);
 
 }  // namespace lathe::api

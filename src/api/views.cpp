@@ -18,17 +18,17 @@ namespace lathe::api {
 namespace {
 
 Result<ir::Nest> scheduled_nest(const ViewRequest& request) {
-  return driver::scheduled(te::canonical(request.program), request.trace);
+  return driver::scheduled(te::canonical(request.workload), request.trace);
 }
 
 Result<flat::Program> flat_program(const ViewRequest& request) {
-  return api::flat_program(request.program, request.trace, request.target);
+  return api::flat_program(request.workload, request.trace, request.target);
 }
 
 Result<std::string> show_expression(const ViewRequest& request) {
   return fmt::format("{}# {:.4g} GFLOP, {:.4g} MB of inputs and outputs\n# key: {}\n",
-                     te::print_program(request.program), te::flops(request.program) / 1e9,
-                     te::io_bytes(request.program) / 1e6, te::workload_key(request.program));
+                     te::print_workload(request.workload), te::flops(request.workload) / 1e9,
+                     te::io_bytes(request.workload) / 1e6, te::workload_key(request.workload));
 }
 
 std::string values_of(const space::Knob& knob) {
@@ -52,7 +52,7 @@ std::string programs_of(const space::Space& space) {
 
 Result<std::string> show_space(const ViewRequest& request) {
   const auto space = LATHE_TRY(
-      space::derive_space(te::canonical(request.program), request.target, request.flavour));
+      space::derive_space(te::canonical(request.workload), request.target, request.flavour));
   std::string out = fmt::format("{:.4g} configurations before constraints, {} knobs, hash {}\n",
                                 space->size(), space->knobs(), hex(space->hash()));
   out += programs_of(*space);
@@ -68,7 +68,7 @@ Result<std::string> show_space(const ViewRequest& request) {
 }
 
 Result<std::string> show_nest(const ViewRequest& request) {
-  const ir::Nest nest = te::naive_nest(te::canonical(request.program));
+  const ir::Nest nest = te::naive_nest(te::canonical(request.workload));
   return ir::print(ir::SizedNest(nest, {}));
 }
 
@@ -129,20 +129,20 @@ Result<std::string> show_listing(const ViewRequest& request) {
 
 }  // namespace
 
-Result<flat::Program> flat_program(const te::Program& program, const schedule::Trace& trace,
+Result<flat::Program> flat_program(const te::Workload& workload, const schedule::Trace& trace,
                                    const Target& target) {
-  flat::Program flat = LATHE_TRY(driver::lowered(te::canonical(program), trace, target));
+  flat::Program flat = LATHE_TRY(driver::lowered(te::canonical(workload), trace, target));
   // The borders have the names of the expression as written, and the dimensions that its callers
   // see.
   const auto rename = [&](std::vector<flat::Border>& borders, const std::vector<int>& tensors) {
     for (std::size_t i = 0; i < borders.size() && i < tensors.size(); ++i) {
-      const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(tensors[i])];
+      const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(tensors[i])];
       borders[i].name = tensor.name;
       merge_dimensions(borders[i], tensor);
     }
   };
-  rename(flat.inputs, program.inputs());
-  rename(flat.outputs, program.outputs());
+  rename(flat.inputs, workload.inputs());
+  rename(flat.outputs, workload.outputs());
   return flat;
 }
 

@@ -7,21 +7,21 @@
 #include "base/target.h"
 #include "compiler/ir/flat/flat.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "tuner/space/space.h"
 
 namespace lathe::api {
 
 struct ViewRequest {
   std::string what;  // a name of known_views()
-  te::Program program;
+  te::Workload workload;
   Target target;
   schedule::Trace trace;  // for views that come after scheduling
   space::Flavour flavour = space::Flavour::kDefault;
 };
 
 // Lowers the program under a trace.
-Result<flat::Program> flat_program(const te::Program& program, const schedule::Trace& trace,
+Result<flat::Program> flat_program(const te::Workload& workload, const schedule::Trace& trace,
                                    const Target& target);
 
 Result<std::string> view(const ViewRequest& request);

@@ -80,10 +80,10 @@ Status refuse_operator_flags(const WorkloadRequest& request) {
                  "this flag belongs to an operator, but the workload is not one; remove it");
 }
 
-Result<Workload> from_operator(const std::string& name, const ops::Arguments& arguments) {
+Result<MadeWorkload> from_operator(const std::string& name, const ops::Arguments& arguments) {
   auto algorithms = LATHE_TRY(ops::build(name, arguments));
   LATHE_CHECK(!algorithms.empty());
-  return Workload{std::move(algorithms.front().program), algorithms.front().name};
+  return MadeWorkload{std::move(algorithms.front().workload), algorithms.front().name};
 }
 
 std::string example_of(const std::string& op) {
@@ -96,7 +96,7 @@ std::string example_of(const std::string& op) {
   return text;
 }
 
-Result<Workload> from_operator_flags(const WorkloadRequest& request) {
+Result<MadeWorkload> from_operator_flags(const WorkloadRequest& request) {
   if (!request.shapes.empty())
     return fail_at("--shape", ErrorKind::kInvalidArgument,
                    "{} is an operator: its shapes come from its own flags, e.g. {}", request.text,
@@ -106,18 +106,18 @@ Result<Workload> from_operator_flags(const WorkloadRequest& request) {
   return from_operator(request.text, arguments);
 }
 
-Result<Workload> from_expression(const WorkloadRequest& request) {
+Result<MadeWorkload> from_expression(const WorkloadRequest& request) {
   LATHE_TRY_STATUS(refuse_operator_flags(request));
-  auto program = te::parse_program(request.text, LATHE_TRY(declarations_of(request)));
-  if (!program) {
-    Error error = program.error();
+  auto workload = te::parse_workload(request.text, LATHE_TRY(declarations_of(request)));
+  if (!workload) {
+    Error error = workload.error();
     error.place = error.place.empty() ? "the expression" : "the expression, " + error.place;
     return std::unexpected(std::move(error));
   }
-  return Workload{std::move(*program), "direct"};
+  return MadeWorkload{std::move(*workload), "direct"};
 }
 
-Result<Workload> from_paper(const WorkloadRequest& request) {
+Result<MadeWorkload> from_paper(const WorkloadRequest& request) {
   LATHE_TRY_STATUS(refuse_operator_flags(request));
   auto paper = *ops::paper_workload(request.text);
   if (!request.shapes.empty())
@@ -128,7 +128,7 @@ Result<Workload> from_paper(const WorkloadRequest& request) {
   return from_operator(paper.op, paper.arguments);
 }
 
-Result<Workload> by_form(const WorkloadRequest& request) {
+Result<MadeWorkload> by_form(const WorkloadRequest& request) {
   if (request.text.find_first_not_of(" \t\n") == std::string::npos)
     return fail(ErrorKind::kInvalidArgument,
                 "no workload is given; write an expression, an operator ({}) or a workload of "
@@ -144,35 +144,35 @@ Result<Workload> by_form(const WorkloadRequest& request) {
               request.text, known_operators(), known_paper_workloads());
 }
 
-Status mark_constants(te::Program& program, const std::vector<std::string>& names) {
+Status mark_constants(te::Workload& workload, const std::vector<std::string>& names) {
   for (const auto& name : names) {
-    const int tensor = program.find(name);
+    const int tensor = workload.find(name);
     std::vector<std::string> inputs;
-    for (const int input : program.inputs())
-      inputs.push_back(program.tensors[static_cast<std::size_t>(input)].name);
+    for (const int input : workload.inputs())
+      inputs.push_back(workload.tensors[static_cast<std::size_t>(input)].name);
     if (tensor < 0 ||
-        program.tensors[static_cast<std::size_t>(tensor)].role != te::TensorRole::kInput)
+        workload.tensors[static_cast<std::size_t>(tensor)].role != te::TensorRole::kInput)
       return fail_at("--const", ErrorKind::kInvalidArgument,
                      "\"{}\" is no input of the workload; its inputs are {}", name,
                      fmt::join(inputs, ", "));
-    program.tensors[static_cast<std::size_t>(tensor)].constant = true;
+    workload.tensors[static_cast<std::size_t>(tensor)].constant = true;
   }
   return {};
 }
 
 }  // namespace
 
-Result<Workload> make_workload(const WorkloadRequest& request) {
+Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
   if (!request.layout.empty() && request.layout != "plain" && request.layout != "free")
     return fail_at("--layout", ErrorKind::kInvalidArgument,
                    "unknown layout mode \"{}\"; known are plain and free", request.layout);
   if (!(request.max_error >= 0 && request.max_error <= 1))
     return fail_at("--max-error", ErrorKind::kInvalidArgument,
                    "the largest error must be above 0 and at most 1, not {:g}", request.max_error);
-  Workload workload = LATHE_TRY(by_form(request));
-  LATHE_TRY_STATUS(mark_constants(workload.program, request.constants));
-  if (!request.layout.empty()) workload.program.contract.free_layout = request.layout == "free";
-  if (request.max_error > 0) workload.program.contract.max_error = request.max_error;
+  MadeWorkload workload = LATHE_TRY(by_form(request));
+  LATHE_TRY_STATUS(mark_constants(workload.definition, request.constants));
+  if (!request.layout.empty()) workload.definition.contract.free_layout = request.layout == "free";
+  if (request.max_error > 0) workload.definition.contract.max_error = request.max_error;
   return workload;
 }
 
@@ -190,18 +190,18 @@ Result<int> codegen_version(const Target& target) {
   return LATHE_TRY(driver::backend_for(target, backends()))->version;
 }
 
-std::vector<std::pair<std::string, std::string>> names_in_records(const te::Program& program) {
-  const te::Program recorded = te::canonical(program);
+std::vector<std::pair<std::string, std::string>> names_in_records(const te::Workload& workload) {
+  const te::Workload recorded = te::canonical(workload);
   std::vector<std::pair<std::string, std::string>> names;
-  for (std::size_t t = 0; t < program.tensors.size(); ++t)
-    names.emplace_back(program.tensors[t].name, recorded.tensors[t].name);
+  for (std::size_t t = 0; t < workload.tensors.size(); ++t)
+    names.emplace_back(workload.tensors[t].name, recorded.tensors[t].name);
   return names;
 }
 
-std::string names_sentence(const te::Program& program) {
+std::string names_sentence(const te::Workload& workload) {
   std::string list;
   bool differ = false;
-  for (const auto& [name, recorded] : names_in_records(program)) {
+  for (const auto& [name, recorded] : names_in_records(workload)) {
     list += fmt::format("{}{} for {}", list.empty() ? "" : ", ", recorded, name);
     differ |= name != recorded;
   }

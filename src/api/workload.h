@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/target.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::api {
 
@@ -23,20 +23,20 @@ struct WorkloadRequest {
   double max_error = 0;                      // 0: what the text says, else 2e-5
 };
 
-struct Workload {
-  te::Program program;
+struct MadeWorkload {
+  te::Workload definition;
   std::string algorithm;  // "direct"
 };
 
 // The error tells what is wrong, where, and what would be right.
-Result<Workload> make_workload(const WorkloadRequest& request);
+Result<MadeWorkload> make_workload(const WorkloadRequest& request);
 
 // Records, traces and workload keys call tensors A, B ..., so that equal work has equal records,
 // however it is written. This lists, for each tensor of the workload, its own name (in borders,
 // headers and messages) and its name in records.
-std::vector<std::pair<std::string, std::string>> names_in_records(const te::Program& program);
+std::vector<std::pair<std::string, std::string>> names_in_records(const te::Workload& workload);
 // The same as a sentence; empty if no name differs.
-std::string names_sentence(const te::Program& program);
+std::string names_sentence(const te::Workload& workload);
 
 // `threads` 0: what the text says, else 1.
 Result<Target> make_target(const std::string& text, int threads);

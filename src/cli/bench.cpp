@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "api/kernel.h"
+#include "api/loaded_program.h"
 #include "api/tuning.h"
 #include "cli/application.h"
 #include "cli/command.h"
@@ -26,33 +26,33 @@ struct Flags {
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
 };
 
-Result<int> serve_kernel(const api::Workload& workload, const Target& target,
-                         const api::Chosen& chosen, const Flags& flags) {
-  auto kernel =
-      LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
-  kernel->fill_random(1);
+Result<int> serve_program(const api::MadeWorkload& workload, const Target& target,
+                          const api::Chosen& chosen, const Flags& flags) {
+  auto loaded = LATHE_TRY(
+      api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
+  loaded->fill_random(1);
   Json about = {{"algorithm", workload.algorithm}};
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
   serve(std::cin, std::cout, dump(about),
-        [&](double seconds) { return kernel->time(seconds, flags.machine.cache); });
+        [&](double seconds) { return loaded->time(seconds, flags.machine.cache); });
   return kDone;
 }
 
 // Times it in this process, and compares it with nothing.
-Result<int> time_unchecked(const api::Workload& workload, const Target& target,
+Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& target,
                            const api::Chosen& chosen, const Flags& flags) {
   constexpr double kSeconds = 0.5;
   const TimingClaim claim;
   complain_unless_alone(claim);
-  auto kernel =
-      LATHE_TRY(api::Kernel::make(workload.program, chosen.trace, target, flags.checking()));
-  kernel->fill_random(1);
-  kernel->call();  // the first call touches its memory
-  const double seconds = kernel->time(kSeconds, flags.machine.cache),
-               flops = te::flops(workload.program);
+  auto loaded = LATHE_TRY(
+      api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
+  loaded->fill_random(1);
+  loaded->call();  // the first call touches its memory
+  const double seconds = loaded->time(kSeconds, flags.machine.cache),
+               flops = te::flops(workload.definition);
   if (flags.json) {
-    const Json json = {{"workload", te::workload_key(workload.program)},
-                       {"tensors", tensor_names(workload.program)},
+    const Json json = {{"workload", te::workload_key(workload.definition)},
+                       {"tensors", tensor_names(workload.definition)},
                        {"target", target.text()},
                        {"schedule", flags.schedule},
                        {"cache", flags.machine.cache},
@@ -74,9 +74,9 @@ Result<int> perform(const Flags& flags) {
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto source =
       LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
-  const auto chosen = LATHE_TRY(source(workload.program, target));
+  const auto chosen = LATHE_TRY(source(workload.definition, target));
   if (!chosen.note.empty()) complain(chosen.note);
-  if (flags.serve) return serve_kernel(workload, target, chosen, flags);
+  if (flags.serve) return serve_program(workload, target, chosen, flags);
   if (flags.no_check) return time_unchecked(workload, target, chosen, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
@@ -87,12 +87,12 @@ Result<int> perform(const Flags& flags) {
     return fmt::format("timing the {} schedule, {}", flags.schedule, duration_text(past.count()));
   });
   const auto measured = LATHE_TRY(
-      api::measure_once(workload.program, target, chosen.trace, flags.machine.cache, jobs));
+      api::measure_once(workload.definition, target, chosen.trace, flags.machine.cache, jobs));
   line.finish();
   const double share =
       peak_share(measured.traffic, measured.flops, measured.seconds, measured.peak_flops);
   if (flags.json) {
-    Json json = {{"workload", te::workload_key(workload.program)},
+    Json json = {{"workload", te::workload_key(workload.definition)},
                  {"target", target.text()},
                  {"schedule", flags.schedule},
                  {"cache", flags.machine.cache},
@@ -103,7 +103,7 @@ Result<int> perform(const Flags& flags) {
                  {"peak_share", share},
                  {"checked", true},
                  {"error", measured.numerical_error},
-                 {"tensors", tensor_names(workload.program)}};
+                 {"tensors", tensor_names(workload.definition)}};
     add_traffic(json, measured.traffic, measured.seconds);
     fmt::print("{}\n", dump(json));
     return kDone;

@@ -19,11 +19,11 @@ Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto source = api::recorded_schedules(schedule_request("best", flags.machine));
-  const auto chosen = LATHE_TRY(source(workload.program, target));
+  const auto chosen = LATHE_TRY(source(workload.definition, target));
   const store::Record& record = *chosen.record;
-  const double flops = te::flops(workload.program);
+  const double flops = te::flops(workload.definition);
   const double seconds = believed_seconds(record);
-  const api::Traffic traffic = api::traffic_of(workload.program);
+  const api::Traffic traffic = api::traffic_of(workload.definition);
   if (!chosen.note.empty()) complain(chosen.note);
   if (flags.json) {
     Json json = {
@@ -31,7 +31,7 @@ Result<int> perform(const Flags& flags) {
     json.update(short_json(record, flops));
     add_traffic(json, traffic, seconds);
     json["trace"] = record.trace;
-    json["tensors"] = tensor_names(workload.program);
+    json["tensors"] = tensor_names(workload.definition);
     fmt::print("{}\n", dump(json));
     return kDone;
   }
@@ -45,7 +45,7 @@ Result<int> perform(const Flags& flags) {
   fmt::print("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index, record.run,
              record.time, record.fingerprint, schedule_text(record.config),
              schedule::print(chosen.trace));
-  if (const std::string names = api::names_sentence(workload.program); !names.empty())
+  if (const std::string names = api::names_sentence(workload.definition); !names.empty())
     fmt::print("{}\n", names);
   return kDone;
 }

@@ -25,7 +25,7 @@ Result<int> perform(const Flags& flags) {
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto source =
       LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
-  const auto chosen = LATHE_TRY(source(workload.program, target));
+  const auto chosen = LATHE_TRY(source(workload.definition, target));
   if (!chosen.note.empty()) complain(chosen.note);
   const auto began = std::chrono::steady_clock::now();
   LiveLine line(stderr, [&](std::size_t) {
@@ -33,7 +33,7 @@ Result<int> perform(const Flags& flags) {
     return fmt::format("building and checking the {} schedule, {}", flags.schedule,
                        duration_text(past.count()));
   });
-  const auto files = api::write_artifact(workload.program, chosen.trace, target,
+  const auto files = api::write_artifact(workload.definition, chosen.trace, target,
                                          {flags.output, flags.name, flags.checking()});
   line.finish();
   if (!files) return std::unexpected(files.error());

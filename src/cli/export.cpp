@@ -17,7 +17,7 @@ struct Flags {
 Result<int> perform(const Flags& flags) {
   store::Query query;
   if (!flags.workload.text.empty())
-    query.workload = te::workload_key(LATHE_TRY(api::make_workload(flags.workload)).program);
+    query.workload = te::workload_key(LATHE_TRY(api::make_workload(flags.workload)).definition);
   const auto store = LATHE_TRY(api::open_existing(flags.database));
   LATHE_TRY_STATUS(store::export_lines(*store, query, std::cout));
   return kDone;

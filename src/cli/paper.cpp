@@ -74,7 +74,7 @@ Result<std::vector<paper::LiveWorkload>> live_workloads(const std::string& datab
   const auto store = LATHE_TRY(api::open_existing(database));
   const auto report = LATHE_TRY(report::gather(*store));
   std::vector<paper::LiveWorkload> out;
-  for (const report::Workload& workload : report.workloads) {
+  for (const report::WorkloadReport& workload : report.workloads) {
     if (!workload.work.arithmetic) continue;
     paper::LiveWorkload live{workload.title, workload.target, {}};
     for (const report::RunReport& run : workload.runs) live.runs.push_back(live_run(run));
@@ -216,7 +216,7 @@ class PaperRun {
   static bool has_curves(const paper::Picture& picture) {
     return std::ranges::any_of(picture.panels, [](const paper::DrawnPanel& panel) {
       return std::ranges::any_of(
-          panel.curves, [](const paper::DrawnCurve& curve) { return !curve.steps.empty(); });
+          panel.curves, [](const paper::DrawnCurve& curve) { return !curve.points.empty(); });
     });
   }
   std::string command() const {

@@ -73,7 +73,7 @@ void print_json(const api::Raced& raced) {
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::RaceRequest request{
-      .program = workload.program,
+      .workload = workload.definition,
       .target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads)),
       .database = flags.machine.database,
       .cache_mode = flags.machine.cache,

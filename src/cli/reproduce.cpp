@@ -3,13 +3,13 @@
 
 #include "cli/application.h"
 #include "cli/command.h"
-#include "tuner/measure/replay.h"
+#include "tuner/measure/reproduce.h"
 
 namespace lathe::cli {
 namespace {
 
 Result<int> reproduce(const std::string& folder) {
-  auto outcome = measure::replay(folder, {.cache_folder = "-"});
+  auto outcome = measure::reproduce(folder, {.cache_folder = "-"});
   if (!outcome && outcome.error().kind == ErrorKind::kNotFound)
     outcome.error().message += "; give the folder that a wrong answer left behind";
   // The reference itself is wrong.

@@ -87,9 +87,9 @@ std::string schedule_text(const Json& config) {
   return out;
 }
 
-Json tensor_names(const te::Program& program) {
+Json tensor_names(const te::Workload& workload) {
   Json names = Json::object();
-  for (const auto& [name, recorded] : api::names_in_records(program)) names[name] = recorded;
+  for (const auto& [name, recorded] : api::names_in_records(workload)) names[name] = recorded;
   return names;
 }
 

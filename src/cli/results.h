@@ -37,7 +37,7 @@ std::string text_of(const api::Predicted& predicted);
 
 // Gives each tensor, under the name that the expression and an exported header use, its name in
 // "workload" and "trace", which are the records': {"X": "A", "W": "B"}.
-Json tensor_names(const te::Program& program);
+Json tensor_names(const te::Workload& workload);
 
 // A configuration in a line: "order=VPK.pv tile.v=2"
 std::string schedule_text(const Json& config);

@@ -24,11 +24,11 @@ Result<int> perform(const Flags& flags) {
   if (api::needs_schedule(flags.what)) {
     const auto source =
         LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
-    auto chosen = LATHE_TRY(source(workload.program, request.target));
+    auto chosen = LATHE_TRY(source(workload.definition, request.target));
     if (!chosen.note.empty()) complain(chosen.note);
     request.trace = std::move(chosen.trace);
   }
-  request.program = std::move(workload.program);
+  request.workload = std::move(workload.definition);
   std::string text = LATHE_TRY(api::view(request));
   if (text.empty() || text.back() != '\n') text += '\n';
   fmt::print("{}", text);

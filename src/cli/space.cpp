@@ -63,14 +63,14 @@ Result<int> check(const Flags& flags) {
 }
 
 Result<int> record(const Flags& flags) {
-  api::RecordRequest request{LATHE_TRY(api::read_space_list(flags.file, flags.target)),
-                             flags.database, flags.output, flags.jobs};
+  api::RecordingRequest request{LATHE_TRY(api::read_space_list(flags.file, flags.target)),
+                                flags.database, flags.output, flags.jobs};
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
   ProgressLine line(stderr, {label_of(request.list.name, request.list.target),
-                             te::flops(request.list.space->program()),
-                             te::done_flops(request.list.space->program())});
+                             te::flops(request.list.space->workload()),
+                             te::done_flops(request.list.space->workload())});
   const auto recorded = api::record_space(
       request,
       [&](const tune::Progress& progress, double peak) {
@@ -138,12 +138,12 @@ Result<int> show(const Flags& flags) {
     return std::unexpected(place.error());
   }
   const auto difficulty = recorded::difficulty_of(recording);
-  const double flops = te::flops(recording.space->program());
+  const double flops = te::flops(recording.space->workload());
   const double seconds = recording.seconds(*place);
   if (flags.json) {
     fmt::print("{}\n",
                dump({{"name", recording.name},
-                     {"workload", te::workload_key(recording.space->program())},
+                     {"workload", te::workload_key(recording.space->workload())},
                      {"target", recording.target.text()},
                      {"cache", recording.cache_mode},
                      {"machine", recording.machine.text()},
@@ -155,7 +155,7 @@ Result<int> show(const Flags& flags) {
     return kDone;
   }
   fmt::print("{}: {} on {}\nrecorded on {}\n{}", recording.name,
-             te::workload_key(recording.space->program()), recording.target.text(),
+             te::workload_key(recording.space->workload()), recording.target.text(),
              recording.machine.text(), difficulty_text(difficulty));
   fmt::print(
       "{}: {}\n",

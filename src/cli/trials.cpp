@@ -40,7 +40,7 @@ bool names_no_workload(const api::WorkloadRequest& request) {
          request.dtypes.empty();
 }
 
-Json overview_json(const report::Workload& w) {
+Json overview_json(const report::WorkloadReport& w) {
   Json json = {{"workload", w.key},     {"title", w.title},       {"target", w.target},
                {"cache", w.cache_mode}, {"cpu", w.cpu},           {"trials", w.trials},
                {"failed", w.failed},    {"best_seconds", nullptr}};
@@ -54,7 +54,7 @@ Result<int> list_workloads(const Flags& flags) {
   if (!report && report.error().place.empty()) report.error().place = flags.machine.database;
   if (!report) return std::unexpected(report.error());
   if (!flags.json) fmt::print("trials failed  best time             rate  workload\n");
-  for (const report::Workload& w : report->workloads) {
+  for (const report::WorkloadReport& w : report->workloads) {
     if (flags.json) {
       fmt::print("{}\n", dump(overview_json(w)));
       continue;
@@ -72,17 +72,17 @@ Result<int> list_workloads(const Flags& flags) {
 }
 
 // Tells why there is nothing to list.
-Result<std::string> nothing_to_list(store::Store& store, const te::Program& program,
+Result<std::string> nothing_to_list(store::Store& store, const te::Workload& workload,
                                     const Target& target, const Flags& flags) {
   const std::string where =
       fmt::format("on {} with a {} cache", target.text(), name_of(flags.machine.cache));
-  const store::Query all = {.workload = te::workload_key(program),
+  const store::Query all = {.workload = te::workload_key(workload),
                             .target = target.text(),
                             .cache_mode = flags.machine.cache};
   if (const auto count = LATHE_TRY(store.count(all)); count > 0)
     return fmt::format("none of {} of this workload {} failed", counted(count, "trial"), where);
   const std::string others =
-      LATHE_TRY(api::other_flags(store, program, target, flags.machine.cache));
+      LATHE_TRY(api::other_flags(store, workload, target, flags.machine.cache));
   return fmt::format("no trials of this workload {}{}", where,
                      others.empty() ? "" : ", but there are some with " + others);
 }
@@ -92,8 +92,8 @@ Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto store = LATHE_TRY(api::open_existing(flags.machine.database));
-  const double flops = te::flops(workload.program);
-  store::Query query = {.workload = te::workload_key(workload.program),
+  const double flops = te::flops(workload.definition);
+  store::Query query = {.workload = te::workload_key(workload.definition),
                         .target = target.text(),
                         .cache_mode = flags.machine.cache};
   if (flags.failed) query.ok = false;
@@ -116,7 +116,7 @@ Result<int> perform(const Flags& flags) {
   for (std::size_t i = 0; i < shown; ++i) print_row(records[i], flops);
   if (shown < records.size()) fmt::print("... and {} more; see --limit\n", records.size() - shown);
   if (records.empty())
-    fmt::print("{}\n", LATHE_TRY(nothing_to_list(*store, workload.program, target, flags)));
+    fmt::print("{}\n", LATHE_TRY(nothing_to_list(*store, workload.definition, target, flags)));
   return kDone;
 }
 

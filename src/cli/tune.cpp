@@ -79,9 +79,9 @@ Result<int> replay(const Flags& flags) {
                    "the recording says what its workload is; remove \"{}\"", flags.workload.text);
   const auto recording = LATHE_TRY(recorded::load(flags.replay));
   catch_interrupts();
-  const te::Program& program = recording.space->program();
-  ProgressLine line(stderr, {label_of(recording.name, recording.target), te::flops(program),
-                             te::done_flops(program)});
+  const te::Workload& workload = recording.space->workload();
+  ProgressLine line(stderr, {label_of(recording.name, recording.target), te::flops(workload),
+                             te::done_flops(workload)});
   const auto tuned = api::replay_tuning(
       recording, flags.global_model, flags.options,
       [&](const tune::Progress& progress, double peak) {
@@ -121,12 +121,12 @@ Result<int> perform(const Flags& flags) {
   request.global_model = flags.global_model;
   request.options.run.cache_mode = flags.machine.cache;
   request.options.run.flavour = flags.machine.space;
-  request.task.workload = std::move(workload.program);
+  request.task.workload = std::move(workload.definition);
   if (flags.options.run.trials == 0) return predict(request, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
-  const te::Program& program = request.task.workload;
+  const te::Workload& program = request.task.workload;
   ProgressLine line(stderr, {label_of(flags.workload.text, request.target), te::flops(program),
                              te::done_flops(program)});
   const auto tuned = api::run_tuning(

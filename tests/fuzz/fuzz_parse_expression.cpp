@@ -20,19 +20,19 @@ te::Declarations declarations() {
   return out;
 }
 
-void check(const te::Program& program) {
-  LATHE_CHECK(te::validate(program).has_value());
-  const std::string text = te::print_program(program);
-  const auto again = te::parse_program(text);
+void check(const te::Workload& workload) {
+  LATHE_CHECK(te::validate(workload).has_value());
+  const std::string text = te::print_workload(workload);
+  const auto again = te::parse_workload(text);
   LATHE_CHECK(again.has_value(), "{}\n{}", again ? "" : again.error().text(), text);
-  LATHE_CHECK(te::equal(program, *again), "{}\n{}", text, te::print_program(*again));
-  const std::string key = te::workload_key(program);
-  const auto keyed = te::parse_program(key);
+  LATHE_CHECK(te::equal(workload, *again), "{}\n{}", text, te::print_workload(*again));
+  const std::string key = te::workload_key(workload);
+  const auto keyed = te::parse_workload(key);
   LATHE_CHECK(keyed.has_value(), "{}\n{}", keyed ? "" : keyed.error().text(), key);
-  LATHE_CHECK(te::workload_key(*keyed) == key && te::equal(*keyed, te::canonical(program)), "{}",
+  LATHE_CHECK(te::workload_key(*keyed) == key && te::equal(*keyed, te::canonical(workload)), "{}",
               key);
-  LATHE_CHECK(te::flops(program) >= 0 && std::isfinite(te::io_bytes(program)));
-  const auto nest = te::naive_nest(program);
+  LATHE_CHECK(te::flops(workload) >= 0 && std::isfinite(te::io_bytes(workload)));
+  const auto nest = te::naive_nest(workload);
   const auto verified = ir::verify(nest);
   LATHE_CHECK(verified.has_value(), "{}\n{}", verified ? "" : verified.error().text(), text);
 }
@@ -43,8 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view text(reinterpret_cast<const char*>(data), size);
   const bool shapes_given = text.starts_with('@');
   if (shapes_given) text.remove_prefix(1);
-  const auto program = te::parse_program(text, shapes_given ? declarations() : te::Declarations{});
-  if (program) check(*program);
-  else LATHE_CHECK(!program.error().message.empty());
+  const auto workload =
+      te::parse_workload(text, shapes_given ? declarations() : te::Declarations{});
+  if (workload) check(*workload);
+  else LATHE_CHECK(!workload.error().message.empty());
   return 0;
 }

@@ -22,12 +22,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = schedule::trace_from_json(written);
   LATHE_CHECK(again.has_value() && schedule::to_json(*again) == written, "{}", written.dump());
   (void)schedule::print(*trace);
-  const auto program = te::parse_program(
+  const auto workload = te::parse_workload(
       "A: f32[10, 8]; const B: f32[8, 24]; C[i,j] = sum(k) A[i,k] * B[k,j]; D[i,j] = max(C[i,j], "
       "0.0)\n"
       "E[i:9,j] = D[i+1,j] + A[i,j-3 else 0]");
-  LATHE_CHECK(program.has_value());
-  ir::Nest nest = te::naive_nest(*program);
+  LATHE_CHECK(workload.has_value());
+  ir::Nest nest = te::naive_nest(*workload);
   for (const schedule::Step& step : *trace) {
     if (nest.loops.size() > 200) break;
     const auto done = schedule::apply(nest, step, size % 2 == 0);

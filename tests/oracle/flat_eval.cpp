@@ -15,11 +15,11 @@ namespace {
 
 using flat::Scope;
 
-Area make_area(std::int64_t bytes, int granule, bool traced) {
+Area make_area(std::int64_t bytes, int granule, bool with_origins) {
   Area area;
   area.bytes.assign(static_cast<std::size_t>(bytes), std::byte{0xff});
   area.granule = granule;
-  if (traced) area.traces.resize(static_cast<std::size_t>(bytes / granule + 1));
+  if (with_origins) area.origins.resize(static_cast<std::size_t>(bytes / granule + 1));
   return area;
 }
 
@@ -86,10 +86,10 @@ void place_buffers(Machine& m, const Places& at) {
 Status execute(Machine& m, const std::vector<int>& kernels) {
   for (const int k : kernels) {
     Translator translator(m.program, m);
-    std::vector<Step> steps;
-    steps.push_back(translator.translate(m.program.kernels[static_cast<std::size_t>(k)].body));
+    std::vector<Action> actions;
+    actions.push_back(translator.translate(m.program.kernels[static_cast<std::size_t>(k)].body));
     m.epoch = ++m.last_epoch;
-    LATHE_TRY_STATUS(m.execute(steps));
+    LATHE_TRY_STATUS(m.execute(actions));
   }
   return {};
 }
@@ -113,7 +113,7 @@ Status check_written(const Machine& machine, const Area& area, const flat::Borde
   Status status;
   each_element(border, [&](std::span<const std::int64_t> index, std::int64_t) {
     const std::int64_t offset = storage_offset(border, index);
-    const Trace& t = area.traces[static_cast<std::size_t>(offset)];
+    const Origin& t = area.origins[static_cast<std::size_t>(offset)];
     if (status && t.writer == 0)
       status = fail(ErrorKind::kRun, "element [{}] of output {} is never written",
                     fmt::join(index, ", "), border.name);
@@ -173,7 +173,7 @@ Status check_order(const flat::Program& program, const std::vector<Bytes>& one,
 
 std::int64_t storage_offset(const flat::Border& border, std::span<const std::int64_t> index) {
   std::int64_t offset = 0;
-  for (const tensor::Digit& digit : border.layout)
+  for (const tensor::LayoutDigit& digit : border.layout)
     offset += digit.offset(index[static_cast<std::size_t>(digit.dim)]);
   return offset;
 }

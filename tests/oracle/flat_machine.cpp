@@ -1,4 +1,4 @@
-// The checks of storage, and the loop that runs steps.
+// The checks of storage, and the loop that runs actions.
 #include "oracle/flat_machine.h"
 
 #include <algorithm>
@@ -73,10 +73,10 @@ Cell Machine::load(int id, std::int64_t index, Poison& poison) {
     poisons.push_back({why, id, index});
     return static_cast<Poison>(poisons.size() - 1);
   };
-  if (!area.traces.empty())
+  if (!area.origins.empty())
     for (std::size_t g = begin / area.granule;
          g < (begin + bytes + area.granule - 1) / area.granule && poison == 0; ++g) {
-      const Trace& t = area.traces[g];
+      const Origin& t = area.origins[g];
       using enum PoisonedLoad::Why;
       if (t.writer == 0) poison = none(kUnwritten);
       else if (t.writer < area.since) poison = none(kRegionEnded);
@@ -102,7 +102,7 @@ void Machine::store(int id, std::int64_t index, Cell value, Poison poison) {
   const bool same = std::memcmp(fresh, &area.bytes[begin], static_cast<std::size_t>(bytes)) == 0;
   for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule;
        ++g) {
-    Trace& t = area.traces[g];
+    Origin& t = area.origins[g];
     const bool other =
         loop_epoch != 0 && area.shared && t.writer >= loop_epoch && t.writer != epoch;
     const bool proper = poison == 0 && t.poison == 0;
@@ -148,53 +148,53 @@ class Executor {
  public:
   explicit Executor(Machine& machine) : m_(machine) {}
 
-  void run(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      m_.step = &step;
-      for (const Insn& insn : step.code) insn.run(m_, insn);
-      std::visit([&](const auto& n) { finish(n, step); }, step.stmt->value);
+  void run(const std::vector<Action>& actions) {
+    for (const Action& action : actions) {
+      m_.action = &action;
+      for (const Insn& insn : action.code) insn.run(m_, insn);
+      std::visit([&](const auto& n) { finish(n, action); }, action.stmt->value);
     }
   }
 
  private:
   Cell cell(int index) const { return m_.cells[static_cast<std::size_t>(index)]; }
 
-  void finish(const flat::Seq&, const Step& step) { run(step.body); }
-  void finish(const flat::If&, const Step& step) {
-    m_.require_value(step.a, 1, "a condition");
-    run(cell(step.a).i != 0 ? step.body : step.otherwise);
+  void finish(const flat::Seq&, const Action& action) { run(action.body); }
+  void finish(const flat::If&, const Action& action) {
+    m_.require_value(action.a, 1, "a condition");
+    run(cell(action.a).i != 0 ? action.body : action.otherwise);
   }
-  void finish(const flat::Let& n, const Step& step) {
-    m_.require_value(step.a, 1, "a let");
-    set_var(n.var, cell(step.a).i);
+  void finish(const flat::Let& n, const Action& action) {
+    m_.require_value(action.a, 1, "a let");
+    set_var(n.var, cell(action.a).i);
   }
-  void finish(const flat::PrefetchAt&, const Step&) {}
-  void finish(const flat::For& n, const Step& step) {
-    m_.require_value(step.a, 1, "a loop's bound");
-    m_.require_value(step.b, 1, "a loop's bound");
-    const std::int64_t begin = cell(step.a).i, end = cell(step.b).i;
+  void finish(const flat::PrefetchAt&, const Action&) {}
+  void finish(const flat::For& n, const Action& action) {
+    m_.require_value(action.a, 1, "a loop's bound");
+    m_.require_value(action.b, 1, "a loop's bound");
+    const std::int64_t begin = cell(action.a).i, end = cell(action.b).i;
     for (std::int64_t i = begin; i < end; ++i) {
       set_var(n.var, i);
-      run(step.body);
+      run(action.body);
     }
   }
-  void finish(const flat::Region& n, const Step& step) {
+  void finish(const flat::Region& n, const Action& action) {
     std::vector<std::pair<std::int64_t, std::int64_t>> bounds;
-    for (const Step& phase : step.body) {
+    for (const Action& phase : action.body) {
       m_.require_value(phase.a, 1, "a loop's bound");
       m_.require_value(phase.b, 1, "a loop's bound");
       bounds.emplace_back(cell(phase.a).i, cell(phase.b).i);
     }
     end_region();
     for (std::size_t i = 0; i < bounds.size(); ++i)
-      parallel(n.phases[i], step.body[i], bounds[i].first, bounds[i].second);
+      parallel(n.phases[i], action.body[i], bounds[i].first, bounds[i].second);
     end_region();
   }
   void end_region() {
     m_.epoch = ++m_.last_epoch;
     m_.areas[static_cast<std::size_t>(m_.region_area)].since = m_.epoch;
   }
-  void parallel(const flat::For& n, const Step& step, std::int64_t begin, std::int64_t end) {
+  void parallel(const flat::For& n, const Action& action, std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;
     std::vector<std::int64_t> order(static_cast<std::size_t>(end - begin));
     std::iota(order.begin(), order.end(), begin);
@@ -206,31 +206,31 @@ class Executor {
       m_.epoch = ++m_.last_epoch;
       m_.worker = static_cast<int>(rng.below(m_.worker_area.size()));
       set_var(n.var, i);
-      run(step.body);
+      run(action.body);
     }
     m_.loop_epoch = 0;
     m_.epoch = ++m_.last_epoch;
     m_.worker = 0;
   }
-  void finish(const flat::Store& n, const Step& step) {
+  void finish(const flat::Store& n, const Action& action) {
     const int lanes = n.value->type.lanes;
     const bool vector_index = n.index->type.lanes > 1;
-    m_.require_value(step.a, vector_index ? lanes : 1, "an address");
-    if (step.c >= 0) m_.require_value(step.c, lanes, "a mask");
+    m_.require_value(action.a, vector_index ? lanes : 1, "an address");
+    if (action.c >= 0) m_.require_value(action.c, lanes, "a mask");
     for (int l = 0; l < lanes; ++l) {
-      if (step.c >= 0 && cell(step.c + l).i == 0) continue;
+      if (action.c >= 0 && cell(action.c + l).i == 0) continue;
       const Poison poison =
-          m_.poison_of.empty() ? 0 : m_.poison_of[static_cast<std::size_t>(step.b + l)];
-      m_.store(n.buffer, vector_index ? cell(step.a + l).i : cell(step.a).i + l, cell(step.b + l),
-               poison);
+          m_.poison_of.empty() ? 0 : m_.poison_of[static_cast<std::size_t>(action.b + l)];
+      m_.store(n.buffer, vector_index ? cell(action.a + l).i : cell(action.a).i + l,
+               cell(action.b + l), poison);
     }
   }
-  void finish(const flat::RegWrite& n, const Step& step) {
+  void finish(const flat::RegWrite& n, const Action& action) {
     const auto reg = static_cast<std::size_t>(n.reg);
     const auto lanes = static_cast<std::size_t>(m_.program.regs[reg].lanes);
-    std::copy_n(m_.cells.begin() + step.a, lanes, m_.cells.begin() + m_.reg_cells[reg]);
+    std::copy_n(m_.cells.begin() + action.a, lanes, m_.cells.begin() + m_.reg_cells[reg]);
     if (!m_.poison_of.empty())
-      std::copy_n(m_.poison_of.begin() + step.a, lanes, m_.poison_of.begin() + m_.reg_cells[reg]);
+      std::copy_n(m_.poison_of.begin() + action.a, lanes, m_.poison_of.begin() + m_.reg_cells[reg]);
     m_.reg_epochs[reg] = m_.epoch;
   }
   void set_var(int id, std::int64_t value) {
@@ -250,15 +250,15 @@ std::string first_line(const flat::Program& program, const flat::StmtNode& stmt)
 
 }  // namespace
 
-Status Machine::execute(const std::vector<Step>& steps) {
+Status Machine::execute(const std::vector<Action>& actions) {
   try {
-    Executor(*this).run(steps);
+    Executor(*this).run(actions);
   } catch (const Fault& fault) {
     std::string values;
     for (std::size_t i = 0; i < program.vars.size() && i < 16; ++i)
       values +=
           fmt::format(" {}={}", program.vars[i], cells[static_cast<std::size_t>(var_cells[i])].i);
-    return fail_at(step == nullptr ? "" : first_line(program, *step->stmt), ErrorKind::kRun,
+    return fail_at(action == nullptr ? "" : first_line(program, *action->stmt), ErrorKind::kRun,
                    "{} (variables:{})", fault.message, values);
   }
   return {};

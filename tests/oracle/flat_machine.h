@@ -1,5 +1,5 @@
-// The machine under flat_eval: a statement is a step, an expression is a list of instructions over
-// cells.
+// The machine under flat_eval: a statement is an action, an expression is a list of instructions
+// over cells.
 #pragma once
 
 #include <cstdint>
@@ -30,23 +30,23 @@ struct Insn {
   std::int64_t stride = 0;
 };
 
-struct Step {
+struct Action {
   const flat::StmtNode* stmt;
   std::vector<Insn> code;  // evaluates the statement's expressions
   // Cells of the expressions: begin, end; condition; value; index, value, mask.
   int a = -1, b = -1, c = -1;
-  std::vector<Step> body, otherwise;  // Seq, For, If; of a Region: a step for each phase
+  std::vector<Action> body, otherwise;  // Seq, For, If; of a Region: an action for each phase
 };
 
 // Translates one statement. Cells of immediates are filled at once.
 class Translator {
  public:
   Translator(const flat::Program& program, Machine& machine);
-  Step translate(const flat::Stmt& stmt);
+  Action translate(const flat::Stmt& stmt);
 
  private:
   friend struct ExprTranslator;
-  int expression(const flat::Expr& e, Step& step);
+  int expression(const flat::Expr& e, Action& action);
   int new_cells(int lanes);
 
   const flat::Program& program_;
@@ -74,23 +74,23 @@ struct PoisonedLoad {
 
 // Who wrote an element of storage last. The numbers are epochs: every iteration of a parallel
 // phase, and every stretch of the program between parallel regions, has its own.
-struct Trace {
+struct Origin {
   std::uint32_t writer = 0;
   int buffer = -1;
   Poison poison = 0;
 };
 struct Area {
   Bytes bytes;
-  int granule = 1;            // bytes that one trace stands for
-  std::vector<Trace> traces;  // empty: read-only, always defined
-  bool shared = true;         // by all workers
-  std::uint32_t since = 0;    // what was written before this epoch is no longer there
+  int granule = 1;              // bytes that one origin stands for
+  std::vector<Origin> origins;  // empty: read-only, always defined
+  bool shared = true;           // by all workers
+  std::uint32_t since = 0;      // what was written before this epoch is no longer there
 };
 
 struct Machine {
   explicit Machine(const flat::Program& program);
 
-  Status execute(const std::vector<Step>& steps);
+  Status execute(const std::vector<Action>& actions);
   Cell load(int buffer, std::int64_t index, Poison& poison);
   void store(int buffer, std::int64_t index, Cell value, Poison poison);
   Area& area_of(int buffer);
@@ -116,7 +116,7 @@ struct Machine {
   std::uint32_t last_epoch = 1;
   std::uint64_t seed = 1;
   bool reversed = false;  // parallel iterations run in the opposite order
-  const Step* step = nullptr;
+  const Action* action = nullptr;
 };
 
 // A fault of the program that runs; eval_flat returns it as its Error.
@@ -129,16 +129,16 @@ void write_cell(Dtype dtype, std::byte* address, Cell value);
 double round_to(double value, Dtype dtype);
 
 // The instruction for a node; the translator fills in its operands.
-using Run = void (*)(Machine&, const Insn&);
-Run run_of(const flat::Unary&, Dtype dtype);
-Run run_of(const flat::Binary&, Dtype operands);
-Run run_fma(Dtype dtype);
-Run run_select();
-Run run_cast();
-Run run_bitcast();
-Run run_ramp();
-Run run_broadcast();
-Run run_load();
-Run run_check_reg();
+using Handler = void (*)(Machine&, const Insn&);
+Handler handler_of(const flat::Unary&, Dtype dtype);
+Handler handler_of(const flat::Binary&, Dtype operands);
+Handler handler_fma(Dtype dtype);
+Handler handler_select();
+Handler handler_cast();
+Handler handler_bitcast();
+Handler handler_ramp();
+Handler handler_broadcast();
+Handler handler_load();
+Handler handler_check_reg();
 
 }  // namespace lathe::interp

@@ -240,18 +240,20 @@ void check_reg(Machine& m, const Insn& n) {
 
 }  // namespace
 
-Run run_of(const flat::Unary&, Dtype dtype) { return is_float(dtype) ? unary_real : unary_integer; }
-Run run_of(const flat::Binary& n, Dtype operands) {
+Handler handler_of(const flat::Unary&, Dtype dtype) {
+  return is_float(dtype) ? unary_real : unary_integer;
+}
+Handler handler_of(const flat::Binary& n, Dtype operands) {
   if (!is_float(operands)) return binary_integer;
   return flat::is_comparison(n.op) ? compare_real : binary_real;
 }
-Run run_fma(Dtype dtype) { return is_float(dtype) ? fma_real : fma_integer; }
-Run run_select() { return do_select; }
-Run run_cast() { return do_cast; }
-Run run_bitcast() { return do_bitcast; }
-Run run_ramp() { return do_ramp; }
-Run run_broadcast() { return do_broadcast; }
-Run run_load() { return do_load; }
-Run run_check_reg() { return check_reg; }
+Handler handler_fma(Dtype dtype) { return is_float(dtype) ? fma_real : fma_integer; }
+Handler handler_select() { return do_select; }
+Handler handler_cast() { return do_cast; }
+Handler handler_bitcast() { return do_bitcast; }
+Handler handler_ramp() { return do_ramp; }
+Handler handler_broadcast() { return do_broadcast; }
+Handler handler_load() { return do_load; }
+Handler handler_check_reg() { return check_reg; }
 
 }  // namespace lathe::interp

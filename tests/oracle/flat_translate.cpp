@@ -1,4 +1,4 @@
-// Turns flat statements into steps and instructions. Equal expressions of one statement are
+// Turns flat statements into actions and instructions. Equal expressions of one statement are
 // evaluated once, so that an expression with much sharing costs no more than its distinct nodes.
 #include <bit>
 #include <cmath>
@@ -12,19 +12,19 @@ using flat::Expr;
 
 struct ExprTranslator {
   Translator& t;
-  Step& step;
+  Action& action;
   const Expr& e;
 
-  Insn insn(Run run) const {
+  Insn insn(Handler handler) const {
     Insn n;
-    n.run = run;
+    n.run = handler;
     n.lanes = e->type.lanes;
     n.dtype = e->type.dtype;
     return n;
   }
   int emit(Insn n) const {
     n.out = t.new_cells(e->type.lanes);
-    step.code.push_back(n);
+    action.code.push_back(n);
     return n.out;
   }
   int operator()(const flat::IntImm& n) const {
@@ -41,61 +41,61 @@ struct ExprTranslator {
     return t.machine_.var_cells[static_cast<std::size_t>(n.id)];
   }
   int operator()(const flat::Unary& n) const {
-    Insn i = insn(run_of(n, n.x->type.dtype));
+    Insn i = insn(handler_of(n, n.x->type.dtype));
     i.op = static_cast<int>(n.op);
-    i.a = t.expression(n.x, step);
+    i.a = t.expression(n.x, action);
     return emit(i);
   }
   int operator()(const flat::Binary& n) const {
-    Insn i = insn(run_of(n, n.a->type.dtype));
+    Insn i = insn(handler_of(n, n.a->type.dtype));
     i.op = static_cast<int>(n.op);
     i.from = n.a->type.dtype;
-    i.a = t.expression(n.a, step);
-    i.b = t.expression(n.b, step);
+    i.a = t.expression(n.a, action);
+    i.b = t.expression(n.b, action);
     return emit(i);
   }
   int operator()(const flat::Fma& n) const {
-    Insn i = insn(run_fma(e->type.dtype));
-    i.a = t.expression(n.a, step);
-    i.b = t.expression(n.b, step);
-    i.c = t.expression(n.c, step);
+    Insn i = insn(handler_fma(e->type.dtype));
+    i.a = t.expression(n.a, action);
+    i.b = t.expression(n.b, action);
+    i.c = t.expression(n.c, action);
     return emit(i);
   }
   int operator()(const flat::Select& n) const {
-    Insn i = insn(run_select());
-    i.a = t.expression(n.condition, step);
-    i.b = t.expression(n.then, step);
-    i.c = t.expression(n.otherwise, step);
+    Insn i = insn(handler_select());
+    i.a = t.expression(n.condition, action);
+    i.b = t.expression(n.then, action);
+    i.c = t.expression(n.otherwise, action);
     i.vector_index = n.condition->type.lanes > 1;
     return emit(i);
   }
-  int convert(Run run, const Expr& x) const {
-    Insn i = insn(run);
+  int convert(Handler handler, const Expr& x) const {
+    Insn i = insn(handler);
     i.from = x->type.dtype;
-    i.a = t.expression(x, step);
+    i.a = t.expression(x, action);
     return emit(i);
   }
-  int operator()(const flat::Cast& n) const { return convert(run_cast(), n.x); }
-  int operator()(const flat::Bitcast& n) const { return convert(run_bitcast(), n.x); }
-  int operator()(const flat::Broadcast& n) const { return convert(run_broadcast(), n.x); }
+  int operator()(const flat::Cast& n) const { return convert(handler_cast(), n.x); }
+  int operator()(const flat::Bitcast& n) const { return convert(handler_bitcast(), n.x); }
+  int operator()(const flat::Broadcast& n) const { return convert(handler_broadcast(), n.x); }
   int operator()(const flat::Ramp& n) const {
-    Insn i = insn(run_ramp());
-    i.a = t.expression(n.base, step);
+    Insn i = insn(handler_ramp());
+    i.a = t.expression(n.base, action);
     i.stride = n.stride;
     return emit(i);
   }
   int operator()(const flat::Load& n) const {
-    Insn i = insn(run_load());
+    Insn i = insn(handler_load());
     i.object = n.buffer;
-    i.a = t.expression(n.index, step);
-    if (n.mask) i.c = t.expression(n.mask, step);
+    i.a = t.expression(n.index, action);
+    if (n.mask) i.c = t.expression(n.mask, action);
     i.vector_index = n.index->type.lanes > 1;
     return emit(i);
   }
   int operator()(const flat::RegRead& n) const {
-    Insn i = insn(run_check_reg());
+    Insn i = insn(handler_check_reg());
     i.object = n.reg;
-    step.code.push_back(i);
+    action.code.push_back(i);
     return t.machine_.reg_cells[static_cast<std::size_t>(n.reg)];
   }
 };
@@ -115,60 +115,61 @@ int Translator::new_cells(int lanes) {
   return static_cast<int>(first);
 }
 
-int Translator::expression(const Expr& e, Step& step) {
+int Translator::expression(const Expr& e, Action& action) {
   for (auto k = known_.rbegin(); k != known_.rend(); ++k)
     if (k->hash == e->hash) return k->cell;
-  const int cell = std::visit(ExprTranslator{*this, step, e}, e->value);
+  const int cell = std::visit(ExprTranslator{*this, action, e}, e->value);
   known_.push_back({e->hash, cell});
   return cell;
 }
 
-Step Translator::translate(const flat::Stmt& stmt) {
-  Step step{.stmt = stmt.get()};
+Action Translator::translate(const flat::Stmt& stmt) {
+  Action action{.stmt = stmt.get()};
   known_.clear();
   const auto all = [&](const flat::Stmt& s) {
-    std::vector<Step> steps;
+    std::vector<Action> actions;
     if (const auto* list = std::get_if<flat::Seq>(&s->value))
-      for (const flat::Stmt& inner : list->stmts) steps.push_back(translate(inner));
-    else steps.push_back(translate(s));
-    return steps;
+      for (const flat::Stmt& inner : list->stmts) actions.push_back(translate(inner));
+    else actions.push_back(translate(s));
+    return actions;
   };
   struct Visitor {
     Translator& t;
-    Step& step;
+    Action& action;
     const decltype(all)& body;
     const flat::Stmt& stmt;
-    void operator()(const flat::Seq&) const { step.body = body(stmt); }
+    void operator()(const flat::Seq&) const { action.body = body(stmt); }
     void operator()(const flat::For& n) const {
-      step.a = t.expression(n.begin, step);
-      step.b = t.expression(n.end, step);
-      step.body = body(n.body);
+      action.a = t.expression(n.begin, action);
+      action.b = t.expression(n.end, action);
+      action.body = body(n.body);
     }
-    // A step for each phase, whose bounds the region's own code evaluates.
+    // A action for each phase, whose bounds the region's own code evaluates.
     void operator()(const flat::Region& n) const {
       for (const flat::For& phase : n.phases) {
-        step.body.push_back({.stmt = step.stmt});
-        step.body.back().a = t.expression(phase.begin, step);
-        step.body.back().b = t.expression(phase.end, step);
+        action.body.push_back({.stmt = action.stmt});
+        action.body.back().a = t.expression(phase.begin, action);
+        action.body.back().b = t.expression(phase.end, action);
       }
-      for (std::size_t i = 0; i < n.phases.size(); ++i) step.body[i].body = body(n.phases[i].body);
+      for (std::size_t i = 0; i < n.phases.size(); ++i)
+        action.body[i].body = body(n.phases[i].body);
     }
     void operator()(const flat::If& n) const {
-      step.a = t.expression(n.condition, step);
-      step.body = body(n.then);
-      if (n.otherwise) step.otherwise = body(n.otherwise);
+      action.a = t.expression(n.condition, action);
+      action.body = body(n.then);
+      if (n.otherwise) action.otherwise = body(n.otherwise);
     }
-    void operator()(const flat::Let& n) const { step.a = t.expression(n.value, step); }
+    void operator()(const flat::Let& n) const { action.a = t.expression(n.value, action); }
     void operator()(const flat::Store& n) const {
-      step.a = t.expression(n.index, step);
-      step.b = t.expression(n.value, step);
-      if (n.mask) step.c = t.expression(n.mask, step);
+      action.a = t.expression(n.index, action);
+      action.b = t.expression(n.value, action);
+      if (n.mask) action.c = t.expression(n.mask, action);
     }
-    void operator()(const flat::RegWrite& n) const { step.a = t.expression(n.value, step); }
-    void operator()(const flat::PrefetchAt& n) const { step.a = t.expression(n.index, step); }
+    void operator()(const flat::RegWrite& n) const { action.a = t.expression(n.value, action); }
+    void operator()(const flat::PrefetchAt& n) const { action.a = t.expression(n.index, action); }
   };
-  std::visit(Visitor{*this, step, all, stmt}, stmt->value);
-  return step;
+  std::visit(Visitor{*this, action, all, stmt}, stmt->value);
+  return action;
 }
 
 }  // namespace lathe::interp

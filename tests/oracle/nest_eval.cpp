@@ -42,7 +42,7 @@ class Planner {
  private:
   static bool uses(const ir::BlockIter& iter, ir::LoopId loop) {
     return std::ranges::any_of(iter.digits,
-                               [&](const ir::Digit& digit) { return digit.loop == loop; });
+                               [&](const ir::LoopDigit& digit) { return digit.loop == loop; });
   }
 
   bool writes_back(ir::BlockId id, ir::LoopId loop) const {
@@ -198,7 +198,7 @@ class NestRun final : public Environment {
     position_.clear();
     for (const ir::BlockIter& iter : block.iters) {
       std::int64_t value = sizes_.or_else(iter.offset, 0);
-      for (const ir::Digit& digit : iter.digits) {
+      for (const ir::LoopDigit& digit : iter.digits) {
         std::int64_t part =
             loop_value_[static_cast<std::size_t>(digit.loop)] / sizes_.or_else(digit.div, 1);
         if (digit.mod != ir::SizeId::kNone) part %= sizes_[digit.mod];

@@ -23,9 +23,9 @@ std::int64_t count_of(const std::vector<std::int64_t>& shape) {
 
 class StageRun final : public Environment {
  public:
-  StageRun(const te::Program& program, const te::Stage& stage, std::vector<StoredTensor>& tensors)
+  StageRun(const te::Workload& workload, const te::Stage& stage, std::vector<StoredTensor>& tensors)
       : stage_(stage),
-        alike_(terms_may_be_alike(program, stage)),
+        alike_(terms_may_be_alike(workload, stage)),
         tensors_(tensors),
         position_(stage.iters.size()) {}
 
@@ -81,11 +81,11 @@ class StageRun final : public Environment {
   std::vector<std::int64_t> position_;
 };
 
-Result<std::vector<StoredTensor>> load(const te::Program& program,
+Result<std::vector<StoredTensor>> load(const te::Workload& workload,
                                        const std::vector<Tensor>& inputs) {
   std::vector<StoredTensor> out;
   std::size_t next = 0;
-  for (const te::Tensor& tensor : program.tensors) {
+  for (const te::Tensor& tensor : workload.tensors) {
     const std::int64_t count = count_of(tensor.shape);
     if (count > kMaxTensorElements)
       return fail(ErrorKind::kUnsupported, "{} is too large to interpret: {} elements", tensor.name,
@@ -131,13 +131,13 @@ double random_value(Dtype dtype, Rng& rng) {
 
 }  // namespace
 
-Result<std::vector<Tensor>> evaluate(const te::Program& program,
+Result<std::vector<Tensor>> evaluate(const te::Workload& workload,
                                      const std::vector<Tensor>& inputs) {
-  LATHE_TRY_STATUS(te::validate(program));
-  std::vector<StoredTensor> tensors = LATHE_TRY(load(program, inputs));
-  for (const te::Stage& stage : program.stages) StageRun(program, stage, tensors).run();
+  LATHE_TRY_STATUS(te::validate(workload));
+  std::vector<StoredTensor> tensors = LATHE_TRY(load(workload, inputs));
+  for (const te::Stage& stage : workload.stages) StageRun(workload, stage, tensors).run();
   std::vector<Tensor> out;
-  for (const int t : program.outputs()) {
+  for (const int t : workload.outputs()) {
     const StoredTensor& storage = tensors[static_cast<std::size_t>(t)];
     Tensor tensor{storage.tensor->dtype, storage.tensor->shape, {}, {}};
     for (const Value& v : storage.elements) {
@@ -157,10 +157,10 @@ Tensor random_input(const te::Tensor& tensor, Rng& rng) {
   return out;
 }
 
-std::vector<Tensor> random_inputs(const te::Program& program, Rng& rng) {
+std::vector<Tensor> random_inputs(const te::Workload& workload, Rng& rng) {
   std::vector<Tensor> out;
-  for (const int t : program.inputs())
-    out.push_back(random_input(program.tensors[static_cast<std::size_t>(t)], rng));
+  for (const int t : workload.inputs())
+    out.push_back(random_input(workload.tensors[static_cast<std::size_t>(t)], rng));
   return out;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "base/rng.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::interp {
 
@@ -21,12 +21,13 @@ struct Tensor {
 // `inputs` have the order of program.inputs(), and their elements are already rounded to their
 // types; the results have the order of program.outputs(). For workloads of test size: a tensor may
 // have 2^28 elements at most.
-Result<std::vector<Tensor>> evaluate(const te::Program& program, const std::vector<Tensor>& inputs);
+Result<std::vector<Tensor>> evaluate(const te::Workload& workload,
+                                     const std::vector<Tensor>& inputs);
 
 // Non-zero values that suit the type: uniform in +-[0.1, 1] for floats, small whole numbers for
 // integers, either bool.
 Tensor random_input(const te::Tensor& tensor, Rng& rng);
-std::vector<Tensor> random_inputs(const te::Program& program, Rng& rng);
+std::vector<Tensor> random_inputs(const te::Workload& workload, Rng& rng);
 
 // Says in words which element of `got` is the first that is further than factor * bound from
 // `want`; empty if none is. NaN and infinities agree with their like, and anything agrees where the

@@ -5,12 +5,13 @@
 
 namespace lathe {
 
-std::string check_flat(const te::Program& program, const flat::Program& flat, std::uint64_t seed) {
+std::string check_flat(const te::Workload& workload, const flat::Program& flat,
+                       std::uint64_t seed) {
   if (const auto verified = flat::verify(flat); !verified)
     return "not well formed: " + verified.error().text();
   Rng rng(seed);
-  const auto inputs = interp::random_inputs(program, rng);
-  const auto want = interp::evaluate(program, inputs);
+  const auto inputs = interp::random_inputs(workload, rng);
+  const auto want = interp::evaluate(workload, inputs);
   if (!want) return "cannot be evaluated: " + want.error().text();
   std::vector<interp::Bytes> stored;
   for (std::size_t i = 0; i < inputs.size(); ++i)

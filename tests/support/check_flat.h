@@ -5,11 +5,11 @@
 #include <string>
 
 #include "compiler/ir/flat/flat.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe {
 
 // Empty if `flat` computes `program` on random inputs of this seed; else tells what is wrong.
-std::string check_flat(const te::Program& program, const flat::Program& flat, std::uint64_t seed);
+std::string check_flat(const te::Workload& workload, const flat::Program& flat, std::uint64_t seed);
 
 }  // namespace lathe

@@ -15,10 +15,10 @@ using schedule::Step;
 
 class Proposer {
  public:
-  Proposer(const te::Program& program, Rng& rng, const RandomScheduleOptions& options)
+  Proposer(const te::Workload& workload, Rng& rng, const RandomScheduleOptions& options)
       : rng_(rng), options_(options) {
-    out_.nest = te::naive_nest(program);
-    free_layout_ = program.contract.free_layout;
+    out_.nest = te::naive_nest(workload);
+    free_layout_ = workload.contract.free_layout;
   }
 
   RandomSchedule run() {
@@ -171,19 +171,19 @@ class Proposer {
 
 }  // namespace
 
-RandomSchedule random_schedule(const te::Program& program, Rng& rng,
+RandomSchedule random_schedule(const te::Workload& workload, Rng& rng,
                                const RandomScheduleOptions& options) {
-  return Proposer(program, rng, options).run();
+  return Proposer(workload, rng, options).run();
 }
 
-schedule::Trace random_trace(const te::Program& program, Rng& rng) {
-  return random_schedule(program, rng, {}).trace;
+schedule::Trace random_trace(const te::Workload& workload, Rng& rng) {
+  return random_schedule(workload, rng, {}).trace;
 }
 
-std::string describe(const te::Program& program, const RandomSchedule& s) {
+std::string describe(const te::Workload& workload, const RandomSchedule& s) {
   const ir::SizedNest sized(s.nest, s.knobs);
   const schedule::Trace concrete = schedule::concretize(s.trace, sized);
-  return fmt::format("{}\n{}\n{}\n{}", te::print_program(program), schedule::print(concrete),
+  return fmt::format("{}\n{}\n{}\n{}", te::print_workload(workload), schedule::print(concrete),
                      schedule::to_json(concrete).dump(), ir::print(sized));
 }
 

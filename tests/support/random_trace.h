@@ -1,7 +1,7 @@
 // Random legal schedules of a program, for property tests of everything that takes a nest.
 //
 //   Rng rng(seed);
-//   te::Program p = random_program(rng);
+//   te::Workload p = random_workload(rng);
 //   RandomSchedule s = random_schedule(p, rng, {.open_sizes = true});
 //   ir::SizedNest sized(s.nest, s.knobs);
 // A failing test prints its seed and describe(p, s): the program, the steps, and their JSON to
@@ -12,7 +12,7 @@
 
 #include "base/rng.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe {
 
@@ -30,12 +30,12 @@ struct RandomSchedule {
   std::vector<std::int64_t> knobs;
 };
 
-RandomSchedule random_schedule(const te::Program& program, Rng& rng,
+RandomSchedule random_schedule(const te::Workload& workload, Rng& rng,
                                const RandomScheduleOptions& options = {});
 
 // Legal steps with all sizes known.
-schedule::Trace random_trace(const te::Program& program, Rng& rng);
+schedule::Trace random_trace(const te::Workload& workload, Rng& rng);
 
-std::string describe(const te::Program& program, const RandomSchedule& schedule);
+std::string describe(const te::Workload& workload, const RandomSchedule& schedule);
 
 }  // namespace lathe

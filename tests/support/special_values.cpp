@@ -43,9 +43,9 @@ double special(Dtype dtype, Rng& rng, bool with_infinities) {
 
 }  // namespace
 
-std::vector<interp::Tensor> special_inputs(const te::Program& program, Rng& rng,
+std::vector<interp::Tensor> special_inputs(const te::Workload& workload, Rng& rng,
                                            bool with_infinities) {
-  std::vector<interp::Tensor> inputs = interp::random_inputs(program, rng);
+  std::vector<interp::Tensor> inputs = interp::random_inputs(workload, rng);
   for (interp::Tensor& tensor : inputs)
     for (double& value : tensor.values)
       if (rng.chance(0.2)) value = special(tensor.dtype, rng, with_infinities);

@@ -4,25 +4,25 @@
 
 #include "compiler/ops/paper.h"
 #include "compiler/te/parse.h"
-#include "compiler/te/program.h"
 #include "compiler/te/work.h"
+#include "compiler/te/workload.h"
 #include "tuner/learn/history.h"
 
 namespace lathe::report {
 namespace {
 
-Work work_of(const te::Program& program) {
-  const double gigabytes = te::io_bytes(program) / 1e9;
-  if (const double flops = te::flops(program); flops > 0)
-    return {flops / 1e9, "GFLOP/s", true, te::done_flops(program) / flops, gigabytes};
+Work work_of(const te::Workload& workload) {
+  const double gigabytes = te::io_bytes(workload) / 1e9;
+  if (const double flops = te::flops(workload); flops > 0)
+    return {flops / 1e9, "GFLOP/s", true, te::done_flops(workload) / flops, gigabytes};
   return {gigabytes, "GB/s", false, 1, gigabytes};
 }
 
 // Writes "f32 A 1x64x56x56, const B 64x64x3x3"; a type holds for what follows it, too.
-std::string shapes_of(const te::Program& program) {
+std::string shapes_of(const te::Workload& workload) {
   std::vector<std::string> texts;
   std::optional<Dtype> dtype;
-  for (const te::Tensor& tensor : program.tensors) {
+  for (const te::Tensor& tensor : workload.tensors) {
     if (tensor.role != te::TensorRole::kInput && tensor.role != te::TensorRole::kOutput) continue;
     const std::string type = dtype == tensor.dtype ? "" : fmt::format("{} ", name_of(tensor.dtype));
     dtype = tensor.dtype;
@@ -30,7 +30,7 @@ std::string shapes_of(const te::Program& program) {
                                 fmt::join(tensor.shape_at_border(), "x")));
   }
   return fmt::format("{}{}", fmt::join(texts, ", "),
-                     program.contract.free_layout ? ", free layout" : "");
+                     workload.contract.free_layout ? ", free layout" : "");
 }
 
 // Takes the sizes out of "C[i:31,j:29] = ...".
@@ -62,14 +62,14 @@ Describer::Describer() {
   for (const ops::NamedWorkload& workload : ops::paper_workloads())
     if (const auto algorithms = ops::build(workload.op, workload.arguments);
         algorithms && !algorithms->empty())
-      paper_names_[learn::shape_of(te::workload_key(algorithms->front().program))] = workload.name;
+      paper_names_[learn::shape_of(te::workload_key(algorithms->front().workload))] = workload.name;
 }
 
-void Describer::describe(Workload& workload) const {
-  const auto program = te::parse_program(workload.key);
-  workload.expression = program ? expression_of(workload.key) : workload.key;
-  workload.shapes = program ? shapes_of(*program) : "";
-  workload.work = program ? work_of(*program) : Work{1, "calls/s"};
+void Describer::describe(WorkloadReport& workload) const {
+  const auto parsed = te::parse_workload(workload.key);
+  workload.expression = parsed ? expression_of(workload.key) : workload.key;
+  workload.shapes = parsed ? shapes_of(*parsed) : "";
+  workload.work = parsed ? work_of(*parsed) : Work{1, "calls/s"};
   const auto named = paper_names_.find(learn::shape_of(workload.key));
   workload.title = named != paper_names_.end() ? named->second : workload.expression;
 }

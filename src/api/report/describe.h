@@ -12,7 +12,7 @@ class Describer {
  public:
   Describer();
   // Fills title, expression, shapes and work from the key, whatever its text is.
-  void describe(Workload& workload) const;
+  void describe(WorkloadReport& workload) const;
 
  private:
   std::map<std::string, std::string> paper_names_;  // by learn::shape_of

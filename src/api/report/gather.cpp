@@ -25,7 +25,7 @@ constexpr double kNear = 1.05;  // "within 5 %" takes in times of up to this man
 
 // All trials of one workload, target, cache mode and CPU.
 struct Section {
-  Workload workload;
+  WorkloadReport workload;
   std::vector<Trial> trials;
   SettingTable table;
   FailureTable failures;
@@ -48,7 +48,7 @@ Trial trial_of(const store::Record& record, SettingTable& table) {
 }
 
 void add(Section& section, const store::Record& record) {
-  Workload& w = section.workload;
+  WorkloadReport& w = section.workload;
   ++w.trials;
   w.failed += !record.ok();
   w.wrong += record.error_kind == name_of(ErrorKind::kWrongAnswer);
@@ -125,7 +125,7 @@ Result<std::string> program_of(const store::Record& record, Best& best) {
   request.what = "scheduled";
   request.trace = LATHE_TRY(schedule::trace_from_json(record.trace));
   best.trace = schedule::print(request.trace);
-  request.program = LATHE_TRY(te::parse_program(record.workload));
+  request.workload = LATHE_TRY(te::parse_workload(record.workload));
   return api::view(request);
 }
 
@@ -147,12 +147,12 @@ double first_seconds(const std::vector<const Trial*>& latest) {
 
 Status finish(store::Store& store, Section& section,
               const std::map<std::int64_t, store::Run>& runs) {
-  Workload& w = section.workload;
+  WorkloadReport& w = section.workload;
   w.failures = section.failures.summary();
   w.peak_flops = LATHE_TRY(store::machine_speed(store, w.fingerprint, w.target)).peak_flops;
-  if (const auto program = te::parse_program(w.key))
+  if (const auto workload = te::parse_workload(w.key))
     w.bandwidth =
-        LATHE_TRY(api::known_bandwidth(store, w.fingerprint, w.target, *program, w.cache_mode));
+        LATHE_TRY(api::known_bandwidth(store, w.fingerprint, w.target, *workload, w.cache_mode));
   if (auto record = LATHE_TRY(api::best_comparable(
           store,
           {.workload = w.key, .target = w.target, .cache_mode = w.cache_mode, .cpu = w.cpu})))

@@ -107,7 +107,7 @@ struct Best {
 };
 
 // A workload on a target and machine, with warm or cold caches.
-struct Workload {
+struct WorkloadReport {
   std::string key, target, cpu;
   CacheMode cache_mode = CacheMode::kWarm;
   std::string fingerprint;  // of the machine, as last recorded
@@ -148,7 +148,7 @@ struct Workload {
 };
 
 struct Report {
-  std::vector<Workload> workloads;  // the last one tuned comes first
+  std::vector<WorkloadReport> workloads;  // the last one tuned comes first
 };
 
 // The error tells why there is nothing to report: no trials, or a damaged database.

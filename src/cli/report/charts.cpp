@@ -43,7 +43,7 @@ Json to_json(const Axis& axis) {
 // Lines of runs; those of a kind have one colour. A run without `points` has no line.
 class Lines {
  public:
-  Lines(const report::Workload& workload, const Axis& x, const Axis& y, bool stepped)
+  Lines(const report::WorkloadReport& workload, const Axis& x, const Axis& y, bool stepped)
       : workload_(workload) {
     spec_ = {{"x", to_json(x)},         {"y", to_json(y)},        {"series", Json::array()},
              {"groups", Json::array()}, {"marks", Json::array()}, {"stepped", stepped}};
@@ -69,13 +69,13 @@ class Lines {
   }
 
  private:
-  const report::Workload& workload_;
+  const report::WorkloadReport& workload_;
   std::vector<std::string> kinds_;
   Json spec_;
 };
 
 // The peak, for work that is arithmetic; 0 where it would press the curves to the ground.
-double peak_in_sight(const report::Workload& w) {
+double peak_in_sight(const report::WorkloadReport& w) {
   return w.best && w.peak_share(w.best->seconds()) >= kPeakInSight ? w.peak_flops / 1e9 : 0;
 }
 
@@ -84,7 +84,7 @@ struct Bar {
   report::Spent spent;
 };
 
-std::vector<Bar> bars_of(const report::Workload& w) {
+std::vector<Bar> bars_of(const report::WorkloadReport& w) {
   std::vector<Bar> bars;
   for (const report::RunReport& run : w.runs) {
     const bool each = w.runs.size() <= kMostBars;
@@ -98,7 +98,7 @@ std::vector<Bar> bars_of(const report::Workload& w) {
 
 }  // namespace
 
-std::string kind_of(const report::RunReport& run, const report::Workload& workload) {
+std::string kind_of(const report::RunReport& run, const report::WorkloadReport& workload) {
   std::string out = run.run.search + ", " + run.run.model;
   if (run.run.space != "default") out += ", " + run.run.space + " space";
   const int latest =
@@ -107,7 +107,7 @@ std::string kind_of(const report::RunReport& run, const report::Workload& worklo
   return out;
 }
 
-std::string progress_charts(const report::Workload& w) {
+std::string progress_charts(const report::WorkloadReport& w) {
   Lines trials(w, {"trials", "trials"}, {w.work.unit, w.work.unit}, true);
   Lines seconds(w, {"seconds at work", "s"}, {w.work.unit, w.work.unit}, true);
   for (const report::RunReport& run : w.runs) {
@@ -143,7 +143,7 @@ std::string knob_chart(const report::Knob& knob, const report::Knobs& of) {
                 spec);
 }
 
-std::string quality_chart(const report::Workload& w) {
+std::string quality_chart(const report::WorkloadReport& w) {
   Lines lines(w, {"trials", "trials"}, {"pairs in order", "%", 1}, false);
   for (const report::RunReport& run : w.runs) {
     std::vector<report::Point> points;
@@ -157,7 +157,7 @@ std::string quality_chart(const report::Workload& w) {
       "Share of pairs in the right order over trials; the table below has the numbers");
 }
 
-std::string spent_chart(const report::Workload& w) {
+std::string spent_chart(const report::WorkloadReport& w) {
   const std::pair<const char*, double report::Spent::*> parts[] = {
       {"build", &report::Spent::build},
       {"run", &report::Spent::run},

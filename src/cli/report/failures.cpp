@@ -25,7 +25,7 @@ struct Everywhere {
 std::string failures_overview(const report::Report& report) {
   std::map<std::string, Everywhere> kinds;
   int trials = 0, failed = 0;
-  for (const report::Workload& w : report.workloads) {
+  for (const report::WorkloadReport& w : report.workloads) {
     trials += w.trials;
     failed += w.failed;
     for (const report::Failure& failure : w.failures) {
@@ -57,13 +57,13 @@ std::string failures_overview(const report::Report& report) {
       failed, counted(trials, "trial"), share_text(failed, trials), table.html());
 }
 
-std::string failures_text(const report::Workload& w) {
+std::string failures_text(const report::WorkloadReport& w) {
   if (w.failed == 0) return "None.";
   return fmt::format("{} of {} ({}).", w.failed, counted(w.trials, "trial"),
                      share_text(w.failed, w.trials));
 }
 
-std::string failures_table(const report::Workload& w) {
+std::string failures_table(const report::WorkloadReport& w) {
   if (w.failures.empty()) return "";
   Table table({{"Kind"}, {"Trials", true}, {"Of all", true}, {"Reason"}, {"Where"}});
   for (const report::Failure& failure : w.failures) {

@@ -90,7 +90,7 @@ std::string knobs_table(const report::Knobs& knobs) {
                 table.html(false, true));
 }
 
-std::string quality_text(const report::Workload& w) {
+std::string quality_text(const report::WorkloadReport& w) {
   std::vector<double> late;
   for (const report::RunReport& run : w.runs)
     if (const double mean = mean_quality(run.quality, 2, 3, &report::Quality::pairwise_accuracy);
@@ -105,7 +105,7 @@ std::string quality_text(const report::Workload& w) {
       late.size() > 1 ? "in the median run " : "", percent_text(quantile(late, 0.5)));
 }
 
-std::string quality_table(const report::Workload& w) {
+std::string quality_table(const report::WorkloadReport& w) {
   Table table({{"Run"},
                {"Search, model"},
                {"Trials scored", true},

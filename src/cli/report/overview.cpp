@@ -17,7 +17,7 @@ std::string breakable(const std::string& target) {
   return out;
 }
 
-void add_result(Table& table, const report::Workload& w) {
+void add_result(Table& table, const report::WorkloadReport& w) {
   if (!w.best) {
     table.number(0, "–<small>nothing worked</small>");
     for (int i = 0; i < 2; ++i) table.number(0, "–");
@@ -48,7 +48,7 @@ std::string workloads_table(const report::Report& report) {
                {"Target, caches"},
                {"Last tuned"}});
   for (std::size_t i = 0; i < report.workloads.size(); ++i) {
-    const report::Workload& w = report.workloads[i];
+    const report::WorkloadReport& w = report.workloads[i];
     table.words(fmt::format("<a href=\"#w{}\">{}</a><small>{}</small>", i, escaped(w.title),
                             escaped(w.shapes)));
     add_result(table, w);

@@ -24,7 +24,7 @@ std::string summary_text(const report::Report& report, const PageInfo& info) {
   std::int64_t trials = 0, failed = 0;
   double seconds = 0;
   std::set<std::string> machines;
-  for (const report::Workload& w : report.workloads) {
+  for (const report::WorkloadReport& w : report.workloads) {
     trials += w.trials;
     failed += w.failed;
     machines.insert(w.fingerprint);

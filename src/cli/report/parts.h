@@ -14,26 +14,26 @@ std::string workloads_table(const report::Report& report);
 // The reasons of all failures; empty if there were none.
 std::string failures_overview(const report::Report& report);
 // The section of a workload. The link of the first is "#w0".
-std::string workload_section(const report::Workload& workload, std::size_t number,
+std::string workload_section(const report::WorkloadReport& workload, std::size_t number,
                              const PageInfo& info);
 
 // What was reached, how certain that is, and the best program with its schedule.
-std::string result_html(const report::Workload& workload);
-std::string program_html(const report::Workload& workload, const PageInfo& info);
+std::string result_html(const report::WorkloadReport& workload);
+std::string program_html(const report::WorkloadReport& workload, const PageInfo& info);
 
-std::string progress_text(const report::Workload& workload);
-std::string runs_table(const report::Workload& workload);
-std::string spent_text(const report::Workload& workload);
-std::string spent_table(const report::Workload& workload);
+std::string progress_text(const report::WorkloadReport& workload);
+std::string runs_table(const report::WorkloadReport& workload);
+std::string spent_text(const report::WorkloadReport& workload);
+std::string spent_table(const report::WorkloadReport& workload);
 
 std::string knobs_text(const report::Knobs& knobs);
 std::string knob_charts(const report::Knobs& knobs);
 std::string knobs_table(const report::Knobs& knobs);
-std::string quality_text(const report::Workload& workload);
-std::string quality_table(const report::Workload& workload);
+std::string quality_text(const report::WorkloadReport& workload);
+std::string quality_table(const report::WorkloadReport& workload);
 
-std::string failures_text(const report::Workload& workload);
-std::string failures_table(const report::Workload& workload);
+std::string failures_text(const report::WorkloadReport& workload);
+std::string failures_table(const report::WorkloadReport& workload);
 
 // These put values into words: "198.2 GFLOP/s", "12 %" (with a no-break space), "2026-08-01 10:00
 // UTC" (a text that is no time stays as it is).

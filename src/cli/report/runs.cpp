@@ -10,7 +10,7 @@
 
 namespace lathe::cli {
 
-std::string progress_text(const report::Workload& w) {
+std::string progress_text(const report::WorkloadReport& w) {
   std::vector<double> until;
   for (const report::RunReport& run : w.runs)
     if (run.trials_to_95 > 0) until.push_back(run.trials_to_95);
@@ -24,7 +24,7 @@ std::string progress_text(const report::Workload& w) {
                      until.size() > 1 ? "in the median " : "", median);
 }
 
-std::string runs_table(const report::Workload& w) {
+std::string runs_table(const report::WorkloadReport& w) {
   Table table({{"Run"},
                {"Search, model"},
                {"Seed", true},
@@ -54,7 +54,7 @@ std::string runs_table(const report::Workload& w) {
                       html);
 }
 
-std::string spent_text(const report::Workload& w) {
+std::string spent_text(const report::WorkloadReport& w) {
   report::Spent all;
   double seconds = 0;
   for (const report::RunReport& run : w.runs) {
@@ -70,7 +70,7 @@ std::string spent_text(const report::Workload& w) {
       percent_text(all.model / sum), percent_text(all.search / sum));
 }
 
-std::string spent_table(const report::Workload& w) {
+std::string spent_table(const report::WorkloadReport& w) {
   Table table({{"Run"},
                {"Search, model"},
                {"At work", true},

@@ -12,7 +12,7 @@ LATHE_EMBED(lathe_report_workload, LATHE_REPORT_FOLDER "/workload.html")
 namespace lathe::cli {
 namespace {
 
-std::string where_text(const report::Workload& w) {
+std::string where_text(const report::WorkloadReport& w) {
   return fmt::format("{}, {} caches, on {}", escaped(w.target), name_of(w.cache_mode),
                      escaped(w.fingerprint));
 }
@@ -25,7 +25,7 @@ std::string figure(const std::string& value, const std::string& name) {
 constexpr double kPadded = 0.995;
 
 // Bytes a second and their share. For work without arithmetic, the rate alone is its speed.
-std::string memory_figure(const report::Workload& w, double seconds) {
+std::string memory_figure(const report::WorkloadReport& w, double seconds) {
   if (w.work.gigabytes <= 0) return "";
   const double share = w.bandwidth_share(seconds);
   const std::string of = fmt::format("of the {:.1f} GB/s that reading and writing as much reaches",
@@ -58,7 +58,7 @@ std::string shell_quoted(const std::string& word) {
   return out + "'";
 }
 
-std::string command_text(const report::Workload& w, const PageInfo& info) {
+std::string command_text(const report::WorkloadReport& w, const PageInfo& info) {
   return fmt::format("lathe compile {} --target {} --cache {} --db {} -o kernel.so",
                      shell_quoted(w.key), shell_quoted(w.target),
                      shell_quoted(std::string(name_of(w.cache_mode))), shell_quoted(info.database));
@@ -66,7 +66,7 @@ std::string command_text(const report::Workload& w, const PageInfo& info) {
 
 }  // namespace
 
-std::string result_html(const report::Workload& w) {
+std::string result_html(const report::WorkloadReport& w) {
   std::string out;
   if (w.wrong > 0)
     out += fmt::format(
@@ -94,7 +94,7 @@ std::string result_html(const report::Workload& w) {
   return out + "</dl>\n<p>" + sureness_text(*w.best) + "</p>\n";
 }
 
-std::string program_html(const report::Workload& w, const PageInfo& info) {
+std::string program_html(const report::WorkloadReport& w, const PageInfo& info) {
   if (!w.best) return "<p>Nothing worked.</p>\n";
   const report::Best& best = *w.best;
   std::string out =
@@ -113,7 +113,8 @@ std::string program_html(const report::Workload& w, const PageInfo& info) {
              escaped(best.problem));
 }
 
-std::string workload_section(const report::Workload& w, std::size_t number, const PageInfo& info) {
+std::string workload_section(const report::WorkloadReport& w, std::size_t number,
+                             const PageInfo& info) {
   const std::string_view page(
       reinterpret_cast<const char*>(lathe_report_workload_begin),
       static_cast<std::size_t>(lathe_report_workload_end - lathe_report_workload_begin));

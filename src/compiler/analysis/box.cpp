@@ -9,7 +9,7 @@ namespace {
 
 using ir::BlockId;
 using ir::BlockIter;
-using ir::Digit;
+using ir::LoopDigit;
 using ir::LoopId;
 using ir::Nest;
 using ir::SizeId;
@@ -28,17 +28,17 @@ SizeId minus_one(Sizes& sizes, SizeId id) { return sizes.add(id, sizes.constant(
 SizeId negated(Sizes& sizes, SizeId id) { return sizes.mul(id, sizes.constant(-1)); }
 
 // How many values (loop / div) % mod takes.
-SizeId count_of(Nest& nest, const Digit& digit) {
+SizeId count_of(Nest& nest, const LoopDigit& digit) {
   SizeId count = nest.loops[digit.loop].extent;
   if (digit.div != SizeId::kNone) count = nest.sizes.ceildiv(count, digit.div);
   if (digit.mod == SizeId::kNone || count == digit.mod) return count;
   return nest.sizes.at_least(count, digit.mod) ? digit.mod : nest.sizes.min(count, digit.mod);
 }
 
-bool contains_all(const std::vector<Digit>& digits, const BlockIter& limit) {
+bool contains_all(const std::vector<LoopDigit>& digits, const BlockIter& limit) {
   return !limit.digits.empty() && limit.offset == SizeId::kNone &&
-         std::ranges::all_of(limit.digits, [&](const Digit& wanted) {
-           return std::ranges::any_of(digits, [&](const Digit& d) {
+         std::ranges::all_of(limit.digits, [&](const LoopDigit& wanted) {
+           return std::ranges::any_of(digits, [&](const LoopDigit& d) {
              return d.loop == wanted.loop && d.div == wanted.div && d.mod == wanted.mod;
            });
          });
@@ -47,28 +47,28 @@ bool contains_all(const std::vector<Digit>& digits, const BlockIter& limit) {
 // Takes those digits out of `digits` that are multiples of the digits of the iterator `limit`, a
 // guard. The guard stands for the loop that was split, so this puts the pieces of a split together
 // again.
-bool take_limited(Nest& nest, std::vector<Digit>& digits, const BlockIter& limit,
+bool take_limited(Nest& nest, std::vector<LoopDigit>& digits, const BlockIter& limit,
                   std::vector<Part>& parts) {
   if (!contains_all(digits, limit)) return false;
-  const auto in_digits = [&](const Digit& wanted) {
-    return std::ranges::find_if(digits, [&](const Digit& d) {
+  const auto in_digits = [&](const LoopDigit& wanted) {
+    return std::ranges::find_if(digits, [&](const LoopDigit& d) {
       return d.loop == wanted.loop && d.div == wanted.div && d.mod == wanted.mod;
     });
   };
-  const Digit& least = limit.digits.back();
+  const LoopDigit& least = limit.digits.back();
   const SizeId own = in_digits(least)->weight;
   if (!nest.sizes.divides(least.weight, own)) return false;
   const SizeId factor = nest.sizes.ceildiv(own, least.weight);
-  for (const Digit& d : limit.digits)
+  for (const LoopDigit& d : limit.digits)
     if (in_digits(d)->weight != nest.sizes.mul(factor, d.weight)) return false;
-  for (const Digit& d : limit.digits) digits.erase(in_digits(d));
+  for (const LoopDigit& d : limit.digits) digits.erase(in_digits(d));
   parts.push_back({factor, limit.extent});
   return true;
 }
 
 // What an iterator's inner digits contribute, before scaling.
 std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
-                              std::vector<Digit> inner) {
+                              std::vector<LoopDigit> inner) {
   std::vector<Part> parts;
   std::vector<const BlockIter*> limits;
   for (const BlockIter& limit : nest.blocks[block].iters)
@@ -76,7 +76,7 @@ std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
   std::ranges::stable_sort(limits, std::greater<>(),
                            [](const BlockIter* l) { return l->digits.size(); });
   for (const BlockIter* limit : limits) take_limited(nest, inner, *limit, parts);
-  for (const Digit& digit : inner) parts.push_back({digit.weight, count_of(nest, digit)});
+  for (const LoopDigit& digit : inner) parts.push_back({digit.weight, count_of(nest, digit)});
   return parts;
 }
 
@@ -112,7 +112,7 @@ class SpanBuilder {
     for (const Part& p : parts_)
       span_.extent = sizes().add(span_.extent, sizes().mul(p.weight, minus_one(sizes(), p.extent)));
     std::ranges::sort(span_.start, {},
-                      [](const Digit& d) { return std::tuple(d.loop, d.div, d.mod); });
+                      [](const LoopDigit& d) { return std::tuple(d.loop, d.div, d.mod); });
     collect_start();
     return std::move(span_);
   }
@@ -124,8 +124,8 @@ class SpanBuilder {
     const SizeId factor = sizes().constant(coef);
     if (iter.offset != SizeId::kNone)
       span_.offset = sizes().add(span_.offset, sizes().mul(factor, iter.offset));
-    std::vector<Digit> inner;
-    for (const Digit& digit : iter.digits) {
+    std::vector<LoopDigit> inner;
+    for (const LoopDigit& digit : iter.digits) {
       if (is_strictly_inside(nest_, digit.loop, loop_)) {
         inner.push_back(digit);
       } else {
@@ -166,14 +166,14 @@ class SpanBuilder {
 
   // Merges equal digits of several iterators into one.
   void collect_start() {
-    std::vector<Digit> out;
-    for (const Digit& d : span_.start) {
+    std::vector<LoopDigit> out;
+    for (const LoopDigit& d : span_.start) {
       if (!out.empty() && out.back().loop == d.loop && out.back().div == d.div &&
           out.back().mod == d.mod)
         out.back().weight = sizes().add(out.back().weight, d.weight);
       else out.push_back(d);
     }
-    std::erase_if(out, [&](const Digit& d) { return d.weight == sizes().constant(0); });
+    std::erase_if(out, [&](const LoopDigit& d) { return d.weight == sizes().constant(0); });
     span_.start = std::move(out);
   }
 
@@ -198,7 +198,7 @@ Box box_of(Nest& nest, BlockId block, const std::vector<ir::Affine>& rows, LoopI
 }
 
 bool same_start(const Span& a, const Span& b) {
-  return std::ranges::equal(a.start, b.start, [](const Digit& x, const Digit& y) {
+  return std::ranges::equal(a.start, b.start, [](const LoopDigit& x, const LoopDigit& y) {
     return x.loop == y.loop && x.weight == y.weight && x.div == y.div && x.mod == y.mod;
   });
 }
@@ -240,9 +240,9 @@ Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop) {
 
 namespace {
 
-std::vector<Part> parts_of(Nest& nest, const std::vector<Digit>& digits) {
+std::vector<Part> parts_of(Nest& nest, const std::vector<LoopDigit>& digits) {
   std::vector<Part> parts;
-  for (const Digit& digit : digits) parts.push_back({digit.weight, count_of(nest, digit)});
+  for (const LoopDigit& digit : digits) parts.push_back({digit.weight, count_of(nest, digit)});
   merge_parts(nest.sizes, parts);
   return parts;
 }
@@ -256,11 +256,11 @@ SizeId reach_of(Sizes& sizes, const std::vector<Part>& parts) {
 
 }  // namespace
 
-SizeId reach_of(Nest& nest, const std::vector<Digit>& digits) {
+SizeId reach_of(Nest& nest, const std::vector<LoopDigit>& digits) {
   return reach_of(nest.sizes, parts_of(nest, digits));
 }
 
-bool stays_below(Nest& nest, const std::vector<Digit>& digits, SizeId extent) {
+bool stays_below(Nest& nest, const std::vector<LoopDigit>& digits, SizeId extent) {
   Sizes& sizes = nest.sizes;
   const std::vector<Part> parts = parts_of(nest, digits);
   if (parts.size() == 1)
@@ -274,7 +274,7 @@ std::int64_t extent_of(const ir::SizedNest& nest, const ir::Block& block, const 
   for (const auto& [i, coef] : row.terms) {
     const BlockIter& iter = block.iters[static_cast<std::size_t>(i)];
     std::int64_t reach = 0;
-    for (const Digit& digit : iter.digits) {
+    for (const LoopDigit& digit : iter.digits) {
       if (!is_strictly_inside(*nest.nest, digit.loop, loop)) continue;
       std::int64_t last = nest.extent(digit.loop) - 1;
       if (digit.div != SizeId::kNone) last /= nest[digit.div];

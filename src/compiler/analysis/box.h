@@ -14,7 +14,7 @@ namespace lathe::analysis {
 //   start = offset + sum of weight * ((loop / div) % mod)
 // over the loops outside, with `loop` itself.
 struct Span {
-  std::vector<ir::Digit> start;  // sorted by loop
+  std::vector<ir::LoopDigit> start;  // sorted by loop
   ir::SizeId offset;
   ir::SizeId extent;
   // Every coordinate in the span is touched. A strided access leaves holes, and so do loops in an
@@ -38,10 +38,10 @@ Span united(ir::Sizes& sizes, const Span& a, const Span& b, const Span& whole);
 Box box_read(ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop);
 
 // One past the largest sum of weight * digit.
-ir::SizeId reach_of(ir::Nest& nest, const std::vector<ir::Digit>& digits);
+ir::SizeId reach_of(ir::Nest& nest, const std::vector<ir::LoopDigit>& digits);
 // True if the sum of weight * digit over these digits stays below the extent, whatever the sizes
 // are.
-bool stays_below(ir::Nest& nest, const std::vector<ir::Digit>& digits, ir::SizeId extent);
+bool stays_below(ir::Nest& nest, const std::vector<ir::LoopDigit>& digits, ir::SizeId extent);
 
 // The extent of span_of for one row, with sizes known, cut at the iterators' domains. It allocates
 // nothing.

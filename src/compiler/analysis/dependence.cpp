@@ -36,7 +36,7 @@ std::vector<BlockId> writers_of(const Nest& nest, BufferId buffer, LoopId loop) 
 
 bool is_driven_by(const ir::Block& block, LoopId loop) {
   return std::ranges::any_of(block.iters, [&](const ir::BlockIter& iter) {
-    return std::ranges::find(iter.digits, loop, &ir::Digit::loop) != iter.digits.end();
+    return std::ranges::find(iter.digits, loop, &ir::LoopDigit::loop) != iter.digits.end();
   });
 }
 
@@ -93,8 +93,9 @@ bool can_be_placed_anew(const Nest& nest, BlockId id) {
         block.index, [&](const ir::Affine& row) { return row.coef_of(static_cast<int>(i)) != 0; });
     if (iter.guard || indexes) continue;
     if (iter.kind != ir::IterKind::kReduce ||
-        !std::ranges::all_of(
-            iter.digits, [&](const ir::Digit& d) { return nest.is_reduction_loop(id, d.loop); }))
+        !std::ranges::all_of(iter.digits, [&](const ir::LoopDigit& d) {
+          return nest.is_reduction_loop(id, d.loop);
+        }))
       return false;
   }
   return true;

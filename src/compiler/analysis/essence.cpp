@@ -145,9 +145,9 @@ SizeId Essence::busy_iterations(const ir::Block& block, LoopId loop) {
   const bool fills = fills_cache(nest_, block);
   const LoopId at = nest_.buffers[block.writes].at;
   for (const ir::BlockIter& iter : block.iters) {
-    const ir::Digit* own = nullptr;
+    const ir::LoopDigit* own = nullptr;
     bool known = true, significant = true;
-    for (const ir::Digit& digit : iter.digits) {
+    for (const ir::LoopDigit& digit : iter.digits) {
       if (sizes_.is_negative(digit.weight)) known = false;
       if (digit.loop == loop) {
         known = known && own == nullptr && digit.div == SizeId::kNone && digit.mod == SizeId::kNone;
@@ -232,7 +232,7 @@ void Essence::each_fact(const Answers& answers, Sink& sink) const {
       sink.word(static_cast<std::uint64_t>(iter.kind) * 2 + (iter.guard ? 1 : 0));
       sink.size(iter.extent);
       sink.size(iter.offset);
-      for (const ir::Digit& digit : iter.digits) {
+      for (const ir::LoopDigit& digit : iter.digits) {
         if (is_single(answers, digit.loop)) continue;
         sink.word(number[digit.loop]);
         for (const SizeId size : {digit.weight, digit.div, digit.mod}) sink.size(size);
@@ -337,8 +337,8 @@ ir::Nest Essence::nest(std::span<const std::int64_t> values) const {
       fix(iter.extent);
       fix(iter.offset);
       std::erase_if(iter.digits,
-                    [&](const ir::Digit& digit) { return is_single(answers, digit.loop); });
-      for (ir::Digit& digit : iter.digits)
+                    [&](const ir::LoopDigit& digit) { return is_single(answers, digit.loop); });
+      for (ir::LoopDigit& digit : iter.digits)
         for (SizeId* size : {&digit.weight, &digit.div, &digit.mod}) fix(*size);
     }
   }

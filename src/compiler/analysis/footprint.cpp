@@ -46,13 +46,13 @@ std::vector<ir::SizeId> domain_of(const ir::Block& block) {
   std::vector<ir::SizeId> domain;
   const auto add = [&](const ir::BlockIter& iter) {
     domain.push_back(iter.extent);
-    for (const ir::Digit& digit : iter.digits) covered.push_back(digit.loop);
+    for (const ir::LoopDigit& digit : iter.digits) covered.push_back(digit.loop);
   };
   for (std::size_t i = 0; i < used.size(); ++i)
     if (used[i]) add(block.iters[i]);
   for (std::size_t i = 0; i < used.size(); ++i) {
     const bool bounds_only =
-        std::ranges::all_of(block.iters[i].digits, [&](const ir::Digit& digit) {
+        std::ranges::all_of(block.iters[i].digits, [&](const ir::LoopDigit& digit) {
           return std::ranges::find(covered, digit.loop) != covered.end();
         });
     if (!used[i] && !bounds_only) add(block.iters[i]);
@@ -69,18 +69,18 @@ ir::BufferId held_tensor(const ir::Nest& nest, ir::BufferId buffer) {
 
 // One storage digit of a dimension: a step of `weight` coordinates moves by `stride` elements.
 struct FootprintPlan::Strides {
-  struct Digit {
+  struct LayoutDigit {
     int dim;
     double weight, stride;
   };
-  std::array<Digit, kMaxDims> digits;
+  std::array<LayoutDigit, kMaxDims> digits;
   int count = 0;
 
   // A step of `step` in `dim` moves the largest digit whose weight is not larger.
   double of(int dim, double step) const {
-    const Digit* best = nullptr;
+    const LayoutDigit* best = nullptr;
     for (int i = 0; i < count; ++i) {
-      const Digit& d = digits[static_cast<std::size_t>(i)];
+      const LayoutDigit& d = digits[static_cast<std::size_t>(i)];
       if (d.dim != dim || d.weight > std::abs(step)) continue;
       if (best == nullptr || d.weight > best->weight) best = &d;
     }
@@ -145,7 +145,7 @@ void FootprintPlan::add_moves(const ir::Nest& nest) {
   for (std::size_t l = 0; l < chain_.size(); ++l) {
     first_move_.push_back(moves_.size());
     for (std::size_t i = 0; i < block.iters.size(); ++i) {
-      for (const ir::Digit& digit : block.iters[i].digits) {
+      for (const ir::LoopDigit& digit : block.iters[i].digits) {
         if (digit.loop != chain_[l]) continue;
         for (std::size_t s = 0; s < slots_.size(); ++s) {
           const std::vector<ir::Affine>& rows = indices_[s][0];

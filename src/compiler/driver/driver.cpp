@@ -25,18 +25,18 @@ Result<Target> resolve_target(const Target& target, Backends backends) {
   return LATHE_TRY(backend_for(target, backends))->resolve_target(target);
 }
 
-Result<ir::Nest> scheduled(const te::Program& program, const schedule::Trace& trace) {
-  ir::Nest nest = te::naive_nest(program);
-  const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
+Result<ir::Nest> scheduled(const te::Workload& workload, const schedule::Trace& trace) {
+  ir::Nest nest = te::naive_nest(workload);
+  const auto applied = schedule::apply(nest, trace, workload.contract.free_layout);
   if (!applied)
     return fail_at(fmt::format("step {}", applied.error().step), ErrorKind::kIllegalSchedule, "{}",
                    applied.error().text());
   return nest;
 }
 
-Result<flat::Program> lowered(const te::Program& program, const schedule::Trace& trace,
+Result<flat::Program> lowered(const te::Workload& workload, const schedule::Trace& trace,
                               const Target& target) {
-  const ir::Nest nest = LATHE_TRY(scheduled(program, trace));
+  const ir::Nest nest = LATHE_TRY(scheduled(workload, trace));
   return lower::lower(ir::SizedNest(nest, {}), target);
 }
 
@@ -52,10 +52,10 @@ Result<Code> compile(const flat::Program& program, const Target& target, Backend
   return code;
 }
 
-Result<Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target,
-                    Backends backends) try {
+Result<Built> build(const te::Workload& workload, const schedule::Trace& trace,
+                    const Target& target, Backends backends) try {
   Built built;
-  built.program = LATHE_TRY(lowered(program, trace, target));
+  built.program = LATHE_TRY(lowered(workload, trace, target));
   built.code = LATHE_TRY(compile(built.program, target, backends));
   return built;
 } catch (const InvariantError& broken) {

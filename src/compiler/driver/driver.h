@@ -11,7 +11,7 @@
 #include "compiler/ir/flat/flat.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::driver {
 
@@ -22,10 +22,11 @@ Result<const codegen::Backend*> backend_for(const Target& target, Backends backe
 // As that back end resolves it.
 Result<Target> resolve_target(const Target& target, Backends backends);
 
-// The naive nest of the program under the trace. The error's place is the step that cannot be done.
-Result<ir::Nest> scheduled(const te::Program& program, const schedule::Trace& trace);
+// The naive nest of the workload under the trace. The error's place is the step that cannot be
+// done.
+Result<ir::Nest> scheduled(const te::Workload& workload, const schedule::Trace& trace);
 // The same, lowered.
-Result<flat::Program> lowered(const te::Program& program, const schedule::Trace& trace,
+Result<flat::Program> lowered(const te::Workload& workload, const schedule::Trace& trace,
                               const Target& target);
 
 struct Code {
@@ -40,8 +41,8 @@ struct Built {
   Code code;
 };
 // From the beginning to the end. A broken invariant is an error of building, too.
-Result<Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target,
-                    Backends backends);
+Result<Built> build(const te::Workload& workload, const schedule::Trace& trace,
+                    const Target& target, Backends backends);
 
 std::unexpected<Error> compiler_bug(const InvariantError& broken);
 

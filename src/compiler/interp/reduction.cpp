@@ -36,10 +36,10 @@ bool is_read(const ir::Expr& e) { return std::holds_alternative<ir::Read>(e->val
 
 // The iterators along which the expression takes random values if its inputs are random; null: it
 // may not.
-std::optional<Iterators> random_along(const te::Program& program, const ir::Expr& e) {
+std::optional<Iterators> random_along(const te::Workload& workload, const ir::Expr& e) {
   if (const auto* n = std::get_if<ir::Read>(&e->value)) {
     const bool input =
-        program.tensors[static_cast<std::size_t>(n->tensor)].role == te::TensorRole::kInput;
+        workload.tensors[static_cast<std::size_t>(n->tensor)].role == te::TensorRole::kInput;
     if (!input || n->pad.value_or(0) != 0) return std::nullopt;
     Iterators out;
     for (const ir::Affine& index : n->index)
@@ -47,13 +47,13 @@ std::optional<Iterators> random_along(const te::Program& program, const ir::Expr
     return out;
   }
   if (const auto* n = std::get_if<ir::Unary>(&e->value))
-    return spreads(n->op) ? random_along(program, n->x) : std::nullopt;
+    return spreads(n->op) ? random_along(workload, n->x) : std::nullopt;
   if (const auto* n = std::get_if<ir::Cast>(&e->value))
-    return is_float(e->dtype) && n->x->dtype != Dtype::kBool ? random_along(program, n->x)
+    return is_float(e->dtype) && n->x->dtype != Dtype::kBool ? random_along(workload, n->x)
                                                              : std::nullopt;
   const auto* n = std::get_if<ir::Binary>(&e->value);
   if (!n) return std::nullopt;
-  auto a = random_along(program, n->a), b = random_along(program, n->b);
+  auto a = random_along(workload, n->a), b = random_along(workload, n->b);
   switch (n->op) {
     case ir::BinaryOp::kAdd:
     case ir::BinaryOp::kSub:
@@ -68,8 +68,8 @@ std::optional<Iterators> random_along(const te::Program& program, const ir::Expr
 
 }  // namespace
 
-bool terms_may_be_alike(const te::Program& program, const te::Stage& stage) {
-  const auto along = random_along(program, stage.body);
+bool terms_may_be_alike(const te::Workload& workload, const te::Stage& stage) {
+  const auto along = random_along(workload, stage.body);
   for (std::size_t i = 0; i < stage.iters.size(); ++i) {
     const te::Iterator& iter = stage.iters[i];
     const bool counts = iter.kind == te::IterKind::kReduce && iter.extent > 1;

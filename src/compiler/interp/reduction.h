@@ -2,14 +2,14 @@
 #pragma once
 
 #include "compiler/interp/scalar.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::interp {
 
 // True if the roundings of the stage's sum may all go in one direction, as happens where terms are
 // equal. They may unless arithmetic alone makes every term from inputs, and every reduced iterator
 // is in a read.
-bool terms_may_be_alike(const te::Program& program, const te::Stage& stage);
+bool terms_may_be_alike(const te::Workload& workload, const te::Stage& stage);
 
 // By how many units of sum |terms| the stage's sum may be off, whatever its order. There are as
 // many roundings as terms. In f32 and f64 it is the square root of their number if their signs are

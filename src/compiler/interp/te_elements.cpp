@@ -33,7 +33,7 @@ std::vector<Value> by_lane(std::size_t lanes, const F& f) {
 }  // namespace
 
 // `lanes` positions of the iterators of a stage.
-struct Elements::Block {
+struct Elements::Points {
   const te::Stage& stage;
   std::size_t lanes;
   std::vector<std::vector<std::int64_t>> position;  // by iterator, then lane
@@ -46,22 +46,22 @@ struct Elements::Block {
   }
 };
 
-Elements::Elements(const te::Program& program, std::vector<std::span<const double>> inputs,
+Elements::Elements(const te::Workload& workload, std::vector<std::span<const double>> inputs,
                    std::int64_t most_terms)
-    : program_(program),
-      values_(program.tensors.size()),
-      writers_(program.tensors.size()),
-      known_(program.tensors.size()),
+    : workload_(workload),
+      values_(workload.tensors.size()),
+      writers_(workload.tensors.size()),
+      known_(workload.tensors.size()),
       most_terms_(most_terms) {
-  const auto order = program.inputs();
+  const auto order = workload.inputs();
   LATHE_CHECK(order.size() == inputs.size(), "{} inputs are given, {} are needed", inputs.size(),
               order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     values_[static_cast<std::size_t>(order[i])] = inputs[i];
-  for (std::size_t t = 0; t < program.tensors.size(); ++t)
-    if (program.tensors[t].role == te::TensorRole::kLiteral)
-      values_[t] = program.tensors[t].literal;
-  for (const te::Stage& stage : program.stages)
+  for (std::size_t t = 0; t < workload.tensors.size(); ++t)
+    if (workload.tensors[t].role == te::TensorRole::kLiteral)
+      values_[t] = workload.tensors[t].literal;
+  for (const te::Stage& stage : workload.stages)
     writers_[static_cast<std::size_t>(stage.tensor)] = &stage;
 }
 
@@ -114,38 +114,38 @@ Elements::Lanes Elements::read(int tensor, const std::vector<std::int64_t>& offs
 Elements::Lanes Elements::element_wise(const te::Stage& stage,
                                        const std::vector<std::int64_t>& offsets) {
   count(offsets.size());
-  Block block{stage, offsets.size(), {}};
-  block.position.assign(stage.iters.size(), std::vector<std::int64_t>(offsets.size()));
+  Points points{stage, offsets.size(), {}};
+  points.position.assign(stage.iters.size(), std::vector<std::int64_t>(offsets.size()));
   std::vector<std::int64_t> at;
   for (std::size_t l = 0; l < offsets.size(); ++l) {
-    decode(offsets[l], program_.tensors[static_cast<std::size_t>(stage.tensor)].shape, at);
-    for (std::size_t d = 0; d < at.size(); ++d) block.position[d][l] = at[d];
+    decode(offsets[l], workload_.tensors[static_cast<std::size_t>(stage.tensor)].shape, at);
+    for (std::size_t d = 0; d < at.size(); ++d) points.position[d][l] = at[d];
   }
-  return evaluate(stage.body, block);
+  return evaluate(stage.body, points);
 }
 
 Value Elements::reduced(const te::Stage& stage, std::int64_t offset) {
   std::vector<std::int64_t> at;
-  decode(offset, program_.tensors[static_cast<std::size_t>(stage.tensor)].shape, at);
+  decode(offset, workload_.tensors[static_cast<std::size_t>(stage.tensor)].shape, at);
   const std::size_t first = at.size();
   at.resize(stage.iters.size(), 0);
   std::int64_t left = 1;
   for (std::size_t i = first; i < at.size(); ++i) left *= stage.iters[i].extent;
-  Block block{stage, 0, std::vector<std::vector<std::int64_t>>(at.size())};
-  Reduction reduction(stage.reduce, stage.body->dtype, terms_may_be_alike(program_, stage));
+  Points points{stage, 0, std::vector<std::vector<std::int64_t>>(at.size())};
+  Reduction reduction(stage.reduce, stage.body->dtype, terms_may_be_alike(workload_, stage));
   while (left > 0) {
-    block.lanes = static_cast<std::size_t>(std::min(left, kLanes));
-    left -= static_cast<std::int64_t>(block.lanes);
-    count(block.lanes);
-    for (auto& position : block.position) position.resize(block.lanes);
-    for (std::size_t l = 0; l < block.lanes; ++l) {
-      for (std::size_t i = 0; i < at.size(); ++i) block.position[i][l] = at[i];
+    points.lanes = static_cast<std::size_t>(std::min(left, kLanes));
+    left -= static_cast<std::int64_t>(points.lanes);
+    count(points.lanes);
+    for (auto& position : points.position) position.resize(points.lanes);
+    for (std::size_t l = 0; l < points.lanes; ++l) {
+      for (std::size_t i = 0; i < at.size(); ++i) points.position[i][l] = at[i];
       for (std::size_t i = at.size(); i-- > first;) {
         if (++at[i] < stage.iters[i].extent) break;
         at[i] = 0;
       }
     }
-    for (const Value& term : evaluate(stage.body, block)) reduction.add(term);
+    for (const Value& term : evaluate(stage.body, points)) reduction.add(term);
   }
   return reduction.result();
 }
@@ -156,7 +156,7 @@ const Elements::Address& Elements::address(const ir::Read& read, std::size_t ite
   if (!added) return out;
   out.factors.assign(iterators, 0);
   std::int64_t stride = 1;
-  const auto& shape = program_.tensors[static_cast<std::size_t>(read.tensor)].shape;
+  const auto& shape = workload_.tensors[static_cast<std::size_t>(read.tensor)].shape;
   for (std::size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
     out.offset += stride * read.index[d].offset;
     for (const ir::AffineTerm& term : read.index[d].terms)
@@ -165,22 +165,22 @@ const Elements::Address& Elements::address(const ir::Read& read, std::size_t ite
   return out;
 }
 
-Elements::Lanes Elements::evaluate(const ir::Read& read, const Block& block) {
-  const Address& where = address(read, block.position.size());
-  std::vector<std::int64_t> offsets(block.lanes, where.offset);
+Elements::Lanes Elements::evaluate(const ir::Read& read, const Points& points) {
+  const Address& where = address(read, points.position.size());
+  std::vector<std::int64_t> offsets(points.lanes, where.offset);
   for (std::size_t i = 0; i < where.factors.size(); ++i)
     if (where.factors[i] != 0)
-      for (std::size_t l = 0; l < block.lanes; ++l)
-        offsets[l] += where.factors[i] * block.position[i][l];
+      for (std::size_t l = 0; l < points.lanes; ++l)
+        offsets[l] += where.factors[i] * points.position[i][l];
   if (!read.pad) return this->read(read.tensor, offsets);
-  const auto& shape = program_.tensors[static_cast<std::size_t>(read.tensor)].shape;
+  const auto& shape = workload_.tensors[static_cast<std::size_t>(read.tensor)].shape;
   std::vector<std::int64_t> inside;
   std::vector<std::size_t> lanes;
-  Lanes out(block.lanes, Value{*read.pad, 0, *read.pad == 0});
-  for (std::size_t l = 0; l < block.lanes; ++l) {
+  Lanes out(points.lanes, Value{*read.pad, 0, *read.pad == 0});
+  for (std::size_t l = 0; l < points.lanes; ++l) {
     bool in = true;
     for (std::size_t d = 0; d < shape.size() && in; ++d) {
-      const std::int64_t index = block.at(read.index[d], l);
+      const std::int64_t index = points.at(read.index[d], l);
       in = index >= 0 && index < shape[d];
     }
     if (!in) continue;
@@ -192,61 +192,61 @@ Elements::Lanes Elements::evaluate(const ir::Read& read, const Block& block) {
   return out;
 }
 
-Elements::Lanes Elements::evaluate(const ir::Select& select, const Block& block) {
-  const Lanes condition = evaluate(select.condition, block);
+Elements::Lanes Elements::evaluate(const ir::Select& select, const Points& points) {
+  const Lanes condition = evaluate(select.condition, points);
   const auto wanted = [&](bool which) {
     return std::ranges::any_of(
         condition, [&](const Value& c) { return c.bound > 0 || (c.value != 0) == which; });
   };
-  const Lanes then = wanted(true) ? evaluate(select.then, block) : Lanes(block.lanes);
-  const Lanes otherwise = wanted(false) ? evaluate(select.otherwise, block) : Lanes(block.lanes);
-  Lanes out(block.lanes);
-  for (std::size_t l = 0; l < block.lanes; ++l)
+  const Lanes then = wanted(true) ? evaluate(select.then, points) : Lanes(points.lanes);
+  const Lanes otherwise = wanted(false) ? evaluate(select.otherwise, points) : Lanes(points.lanes);
+  Lanes out(points.lanes);
+  for (std::size_t l = 0; l < points.lanes; ++l)
     out[l] = choose(condition[l], then[l], otherwise[l]);
   return out;
 }
 
-Elements::Lanes Elements::evaluate(const ir::Expr& e, const Block& block) {
+Elements::Lanes Elements::evaluate(const ir::Expr& e, const Points& points) {
   struct Visitor {
     Elements& self;
-    const Block& block;
+    const Points& points;
     const ir::Expr& e;
 
-    Lanes operator()(const ir::Const& n) const { return Lanes(block.lanes, exact(n.value)); }
+    Lanes operator()(const ir::Const& n) const { return Lanes(points.lanes, exact(n.value)); }
     Lanes operator()(const ir::IterValue& n) const {
-      const auto& position = block.position[static_cast<std::size_t>(n.iter)];
-      return by_lane(block.lanes,
+      const auto& position = points.position[static_cast<std::size_t>(n.iter)];
+      return by_lane(points.lanes,
                      [&](std::size_t l) { return exact(static_cast<double>(position[l])); });
     }
-    Lanes operator()(const ir::Read& n) const { return self.evaluate(n, block); }
-    Lanes operator()(const ir::Select& n) const { return self.evaluate(n, block); }
+    Lanes operator()(const ir::Read& n) const { return self.evaluate(n, points); }
+    Lanes operator()(const ir::Select& n) const { return self.evaluate(n, points); }
     Lanes operator()(const ir::Unary& n) const {
-      Lanes x = self.evaluate(n.x, block);
+      Lanes x = self.evaluate(n.x, points);
       for (Value& value : x) value = apply(n.op, value, n.x->dtype);
       return x;
     }
     Lanes operator()(const ir::Binary& n) const {
-      Lanes a = self.evaluate(n.a, block);
-      const Lanes b = self.evaluate(n.b, block);
+      Lanes a = self.evaluate(n.a, points);
+      const Lanes b = self.evaluate(n.b, points);
       for (std::size_t l = 0; l < a.size(); ++l) a[l] = apply(n.op, a[l], b[l], n.a->dtype);
       return a;
     }
     Lanes operator()(const ir::Cast& n) const {
-      Lanes x = self.evaluate(n.x, block);
+      Lanes x = self.evaluate(n.x, points);
       for (Value& value : x) value = convert(value, n.x->dtype, e->dtype);
       return x;
     }
     Lanes operator()(const ir::InRange& n) const {
-      return by_lane(block.lanes, [&](std::size_t l) {
+      return by_lane(points.lanes, [&](std::size_t l) {
         const bool inside = std::ranges::all_of(n.rows, [&](const ir::InRange::Row& row) {
-          const std::int64_t index = block.at(row.index, l);
+          const std::int64_t index = points.at(row.index, l);
           return index >= row.low && index < row.high;
         });
         return exact(inside ? 1 : 0);
       });
     }
   };
-  return std::visit(Visitor{*this, block, e}, e->value);
+  return std::visit(Visitor{*this, points, e}, e->value);
 }
 
 }  // namespace lathe::interp

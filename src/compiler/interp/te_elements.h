@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/interp/scalar.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::interp {
 
@@ -18,7 +18,7 @@ class Elements {
   // `inputs` have the order of program.inputs(), their elements are rounded to their types. They
   // and `program` must outlive this object. All calls together evaluate bodies of stages at most
   // `most_terms` times.
-  Elements(const te::Program& program, std::vector<std::span<const double>> inputs,
+  Elements(const te::Workload& workload, std::vector<std::span<const double>> inputs,
            std::int64_t most_terms);
 
   // The element of `tensor` at the row-major `offset`, as scalar.h defines it; none if it takes
@@ -27,7 +27,7 @@ class Elements {
   std::int64_t terms() const { return terms_; }
 
  private:
-  struct Block;
+  struct Points;
   struct Address {                      // of a read
     std::vector<std::int64_t> factors;  // by iterator: its factor in the row-major offset
     std::int64_t offset = 0;
@@ -38,13 +38,13 @@ class Elements {
   Lanes read(int tensor, const std::vector<std::int64_t>& offsets);
   Lanes element_wise(const te::Stage& stage, const std::vector<std::int64_t>& offsets);
   Value reduced(const te::Stage& stage, std::int64_t offset);
-  Lanes evaluate(const ir::Expr& e, const Block& block);
-  Lanes evaluate(const ir::Read& read, const Block& block);
-  Lanes evaluate(const ir::Select& select, const Block& block);
+  Lanes evaluate(const ir::Expr& e, const Points& points);
+  Lanes evaluate(const ir::Read& read, const Points& points);
+  Lanes evaluate(const ir::Select& select, const Points& points);
   const Address& address(const ir::Read& read, std::size_t iterators);
   void count(std::size_t terms);
 
-  const te::Program& program_;
+  const te::Workload& workload_;
   std::vector<std::span<const double>> values_;  // by tensor: values of inputs and literals
   std::vector<const te::Stage*> writers_;        // by tensor
   std::vector<std::unordered_map<std::int64_t, Value>> known_;  // by tensor

@@ -107,7 +107,7 @@ Result<std::vector<Algorithm>> build_conv2d(const Values& values) {
               : fmt::format("sum(c,r,s) X[n,{}*g + c,{}] * W[{},c,r,s]", conv.group_ic,
                             window(conv), output.channel);
   }
-  return direct(program_with_epilogue(values, "conv2d", declarations, output, sum));
+  return direct(workload_with_epilogue(values, "conv2d", declarations, output, sum));
 }
 
 }  // namespace

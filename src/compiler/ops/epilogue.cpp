@@ -76,7 +76,7 @@ std::string typed(const std::string& declaration, std::string_view dtype) {
 
 Parameter epilogue_parameter() {
   return {Parameter::Kind::kText, "epilogue", "",
-          "what follows in the same program, in order: bias, residual, relu, clip:LOW:HIGH"};
+          "what follows in the same workload, in order: bias, residual, relu, clip:LOW:HIGH"};
 }
 
 Parameter dtype_parameter() {
@@ -88,9 +88,9 @@ std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape
   return fmt::format("{}[{}]", name, fmt::join(shape, ","));
 }
 
-Result<te::Program> program_with_epilogue(const Values& values, std::string_view name,
-                                          const std::vector<std::string>& declarations,
-                                          const Output& output, const std::string& value) {
+Result<te::Workload> workload_with_epilogue(const Values& values, std::string_view name,
+                                            const std::vector<std::string>& declarations,
+                                            const Output& output, const std::string& value) {
   const auto dtype = dtype_from_name(values.text("dtype"));
   if (!dtype || *dtype == Dtype::kBool)
     return Values::error("dtype", "'{}' is no numeric element type; known are {}",
@@ -100,20 +100,20 @@ Result<te::Program> program_with_epilogue(const Values& values, std::string_view
   for (const auto* list : {&declarations, &chain.declarations})
     for (const std::string& declaration : *list) text += typed(declaration, name_of(*dtype)) + "\n";
   text += fmt::format("{}[{}] = {}\n", output.name, fmt::join(output.iters, ","), chain.value);
-  auto program = te::parse_program(text);
+  auto workload = te::parse_workload(text);
   // We wrote this text: its line numbers mean nothing to the caller.
-  if (!program) {
-    program.error().place = name;
-    return program;
+  if (!workload) {
+    workload.error().place = name;
+    return workload;
   }
-  const auto written = static_cast<std::size_t>(program->outputs().front());
-  program->tensors[written].border_shape = output.border_shape;
-  return program;
+  const auto written = static_cast<std::size_t>(workload->outputs().front());
+  workload->tensors[written].border_shape = output.border_shape;
+  return workload;
 }
 
-Result<std::vector<Algorithm>> direct(Result<te::Program> program) {
+Result<std::vector<Algorithm>> direct(Result<te::Workload> workload) {
   std::vector<Algorithm> out;
-  out.push_back({"direct", LATHE_TRY(std::move(program))});
+  out.push_back({"direct", LATHE_TRY(std::move(workload))});
   return out;
 }
 

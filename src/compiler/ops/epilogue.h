@@ -21,11 +21,11 @@ Parameter dtype_parameter();
 
 // Makes a complete workload: the name, `declarations` (each "X[1,3,7,7]" or "const W[...]"; the
 // type is added), those of the epilogue, and the stage `output` = epilogue of `value`.
-Result<te::Program> program_with_epilogue(const Values& values, std::string_view name,
-                                          const std::vector<std::string>& declarations,
-                                          const Output& output, const std::string& value);
+Result<te::Workload> workload_with_epilogue(const Values& values, std::string_view name,
+                                            const std::vector<std::string>& declarations,
+                                            const Output& output, const std::string& value);
 // Wraps a workload as the only algorithm, "direct".
-Result<std::vector<Algorithm>> direct(Result<te::Program> program);
+Result<std::vector<Algorithm>> direct(Result<te::Workload> workload);
 
 // Writes "X[1,3,7,7]".
 std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape);

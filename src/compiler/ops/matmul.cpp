@@ -52,8 +52,8 @@ Result<std::vector<Algorithm>> build_product(const Values& values, const char* n
     output.iters.insert(output.iters.begin(), "b");
     output.shape.insert(output.shape.begin(), batch);
   }
-  return direct(program_with_epilogue(values, name, {a.declaration, b.declaration}, output,
-                                      fmt::format("sum(k) {} * {}", a.read, b.read)));
+  return direct(workload_with_epilogue(values, name, {a.declaration, b.declaration}, output,
+                                       fmt::format("sum(k) {} * {}", a.read, b.read)));
 }
 
 Result<std::vector<Algorithm>> build_matmul(const Values& values) {
@@ -71,7 +71,7 @@ Result<std::vector<Algorithm>> build_dense(const Values& values) {
   if (input[1] != weight[1])
     return Values::error("weight", "the input {} has {} features, the weight {} takes {}",
                          shaped("X", input), input[1], shaped("W", weight), weight[1]);
-  return direct(program_with_epilogue(
+  return direct(workload_with_epilogue(
       values, "dense", {shaped("X", input), "const " + shaped("W", weight)},
       {"Y", {"b", "o"}, {input[0], weight[0]}, "o", weight[0]}, "sum(i) X[b,i] * W[o,i]"));
 }

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::ops {
 
@@ -37,7 +37,7 @@ using Arguments = std::map<std::string, std::string, std::less<>>;
 // One way to compute the operator. "direct" is the definition itself and always comes first.
 struct Algorithm {
   std::string name;
-  te::Program program;
+  te::Workload workload;
 };
 
 class Values;

@@ -5,19 +5,20 @@
 #include "compiler/analysis/dependence.h"
 
 namespace lathe::schedule {
-using ir::Digit;
+using ir::LoopDigit;
 using ir::LoopId;
 
-bool same_digits(const std::vector<Digit>& a, const std::vector<Digit>& b) {
-  return std::ranges::equal(a, b, [](const Digit& x, const Digit& y) {
+bool same_digits(const std::vector<LoopDigit>& a, const std::vector<LoopDigit>& b) {
+  return std::ranges::equal(a, b, [](const LoopDigit& x, const LoopDigit& y) {
     return x.loop == y.loop && x.weight == y.weight && x.div == y.div && x.mod == y.mod;
   });
 }
 
-std::pair<std::vector<Digit>, std::vector<Digit>> parted(const ir::Nest& nest,
-                                                         const ir::BlockIter& iter, LoopId loop) {
-  std::vector<Digit> outer, inner;
-  for (const Digit& digit : iter.digits)
+std::pair<std::vector<LoopDigit>, std::vector<LoopDigit>> parted(const ir::Nest& nest,
+                                                                 const ir::BlockIter& iter,
+                                                                 LoopId loop) {
+  std::vector<LoopDigit> outer, inner;
+  for (const LoopDigit& digit : iter.digits)
     (analysis::is_strictly_inside(nest, digit.loop, loop) ? inner : outer).push_back(digit);
   return {outer, inner};
 }
@@ -26,7 +27,7 @@ namespace {
 
 bool is_fused(const ir::Block& block, LoopId loop) {
   for (const ir::BlockIter& iter : block.iters)
-    for (const Digit& digit : iter.digits)
+    for (const LoopDigit& digit : iter.digits)
       if (digit.loop == loop && (digit.div != ir::SizeId::kNone || digit.mod != ir::SizeId::kNone))
         return true;
   return false;
@@ -38,7 +39,7 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
   Region region;
   const std::string name = nest.blocks[writer].name;
   region.box = analysis::box_of(nest, writer, nest.blocks[writer].index, loop);
-  std::vector<std::vector<Digit>> inner_of;
+  std::vector<std::vector<LoopDigit>> inner_of;
   for (std::size_t d = 0; d < region.box.size(); ++d) {
     const ir::Block& block = nest.blocks[writer];
     const int iter = plain_iter(block.index[d]);
@@ -49,7 +50,7 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
     if (!iter.guard || iter.kind == ir::IterKind::kReduce) continue;
     auto [outer, inner] = parted(nest, iter, loop);
     // Of a fused loop that is cut short, the box tells only that it covers what is computed.
-    for (const Digit& digit : inner)
+    for (const LoopDigit& digit : inner)
       if (is_fused(nest.blocks[writer], digit.loop)) return refuse(Refusal::kBadLayout, name);
     if (outer.empty()) continue;  // then the box tells
     RegionGuard guard{-1, iter.extent, std::move(outer)};
@@ -65,7 +66,7 @@ std::vector<RegionGuard> idle_limits(ir::Nest& nest, ir::BlockId block, LoopId l
   std::vector<RegionGuard> limits;
   for (const ir::BlockIter& iter : nest.blocks[block].iters) {
     if (iter.kind != ir::IterKind::kReduce) continue;
-    std::vector<Digit> outer = parted(nest, iter, loop).first;
+    std::vector<LoopDigit> outer = parted(nest, iter, loop).first;
     if (!outer.empty() && !analysis::stays_below(nest, outer, iter.extent))
       limits.push_back({-1, iter.extent, std::move(outer), iter.offset});
   }
@@ -73,7 +74,7 @@ std::vector<RegionGuard> idle_limits(ir::Nest& nest, ir::BlockId block, LoopId l
 }
 
 ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span& span,
-                          std::int64_t low, ir::SizeId domain, std::vector<Digit> inner) {
+                          std::int64_t low, ir::SizeId domain, std::vector<LoopDigit> inner) {
   ir::BlockIter iter;
   iter.name = std::move(name);
   iter.extent = domain;
@@ -85,7 +86,7 @@ ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span
 }
 
 void add_guards(ir::Block& block, const Region& region,
-                const std::vector<std::vector<Digit>>& inner) {
+                const std::vector<std::vector<LoopDigit>>& inner) {
   for (const RegionGuard& g : region.guards) {
     ir::BlockIter guard;
     guard.name = "guard";

@@ -12,7 +12,7 @@ namespace lathe::schedule {
 struct RegionGuard {
   int dim = -1;
   ir::SizeId extent;
-  std::vector<ir::Digit> outer;
+  std::vector<ir::LoopDigit> outer;
   ir::SizeId offset = ir::SizeId::kNone;
 };
 
@@ -30,18 +30,18 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, ir::LoopI
 std::vector<RegionGuard> idle_limits(ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 
 // An iterator's digits outside the loop, and those inside it.
-std::pair<std::vector<ir::Digit>, std::vector<ir::Digit>> parted(const ir::Nest& nest,
-                                                                 const ir::BlockIter& iter,
-                                                                 ir::LoopId loop);
-bool same_digits(const std::vector<ir::Digit>& a, const std::vector<ir::Digit>& b);
+std::pair<std::vector<ir::LoopDigit>, std::vector<ir::LoopDigit>> parted(const ir::Nest& nest,
+                                                                         const ir::BlockIter& iter,
+                                                                         ir::LoopId loop);
+bool same_digits(const std::vector<ir::LoopDigit>& a, const std::vector<ir::LoopDigit>& b);
 
 // An iterator of a block that runs over the dimension of `span` inside the loop: the start, minus
 // `low`, plus `inner` digits.
 ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span& span,
-                          std::int64_t low, ir::SizeId domain, std::vector<ir::Digit> inner);
+                          std::int64_t low, ir::SizeId domain, std::vector<ir::LoopDigit> inner);
 // Adds the region's guards to a block whose digits inside the loop are inner[dim], with a weight of
 // 1 for each coordinate.
 void add_guards(ir::Block& block, const Region& region,
-                const std::vector<std::vector<ir::Digit>>& inner);
+                const std::vector<std::vector<ir::LoopDigit>>& inner);
 
 }  // namespace lathe::schedule

@@ -36,14 +36,14 @@ bool is_flexible(const ExprSyntax& e) {
 // The type of the expression if nothing were widened; an output that is not declared gets it. None
 // where operands differ.
 struct NaturalType {
-  const Program& program;
+  const Workload& workload;
 
   std::optional<Dtype> operator()(const ExprSyntax& e) const { return std::visit(*this, e.value); }
   std::optional<Dtype> operator()(const NumberSyntax&) const { return {}; }
   std::optional<Dtype> operator()(const TruthSyntax&) const { return Dtype::kBool; }
   std::optional<Dtype> operator()(const NameSyntax&) const { return Dtype::kI64; }
   std::optional<Dtype> operator()(const ReadSyntax& n) const {
-    return program.tensors[static_cast<std::size_t>(program.find(n.tensor))].dtype;
+    return workload.tensors[static_cast<std::size_t>(workload.find(n.tensor))].dtype;
   }
   std::optional<Dtype> operator()(const UnarySyntax& n) const { return (*this)(*n.x); }
   std::optional<Dtype> operator()(const BinarySyntax& n) const {
@@ -68,19 +68,19 @@ struct NaturalType {
 
 class StageBuilder {
  public:
-  StageBuilder(Program& program, const StageSyntax& stage, const StageScope& scope,
-               const StageTarget& target)
-      : program_(program), stage_(stage), scope_(scope), target_(target) {
+  StageBuilder(Workload& workload, const StageSyntax& stage, const StageScope& scope,
+               const StageOutput& output)
+      : workload_(workload), stage_(stage), scope_(scope), output_(output) {
     for (const StageIter& i : scope.iters) all_.push_back({i.name, *i.extent, i.kind});
   }
 
   Result<int> run() {
-    const auto natural = NaturalType{program_}(*stage_.body);
+    const auto natural = NaturalType{workload_}(*stage_.body);
     std::vector<int> spatial;
     for (const IterSyntax& iter : stage_.iters) spatial.push_back(iter.id);
     if (const auto* reduce = std::get_if<ReduceSyntax>(&stage_.body->value)) {
-      const Expr body = LATHE_TRY(reduction_body(*reduce, stage_.body->place, target_.dtype));
-      const Dtype dtype = target_.dtype.value_or(natural.value_or(body->dtype));
+      const Expr body = LATHE_TRY(reduction_body(*reduce, stage_.body->place, output_.dtype));
+      const Dtype dtype = output_.dtype.value_or(natural.value_or(body->dtype));
       if (dtype == body->dtype) {
         const int tensor = written(dtype);
         LATHE_TRY_STATUS(emit(tensor, spatial, *reduce, body));
@@ -89,8 +89,8 @@ class StageBuilder {
       const Expr result = LATHE_TRY(split_off(*reduce, body));
       return element_wise(spatial, ir::cast(result, dtype));
     }
-    Expr body = LATHE_TRY(type(*stage_.body, target_.dtype, scope_.reduces));
-    const Dtype dtype = target_.dtype.value_or(natural.value_or(body->dtype));
+    Expr body = LATHE_TRY(type(*stage_.body, output_.dtype, scope_.reduces));
+    const Dtype dtype = output_.dtype.value_or(natural.value_or(body->dtype));
     return element_wise(spatial, ir::cast(std::move(body), dtype));
   }
 
@@ -118,8 +118,8 @@ class StageBuilder {
   }
 
   Result<Expr> visit(const ReadSyntax& n, Place place, std::optional<Dtype>, bool widen) {
-    const int t = program_.find(n.tensor);
-    const Tensor& tensor = program_.tensors[static_cast<std::size_t>(t)];
+    const int t = workload_.find(n.tensor);
+    const Tensor& tensor = workload_.tensors[static_cast<std::size_t>(t)];
     ir::Read read{t, n.affine, n.pad};
     if (read.pad) read.pad = LATHE_TRY(at(place, number_as(*read.pad, tensor.dtype)));
     LATHE_TRY_STATUS(at(place, check_read(tensor, read, all_)));
@@ -188,7 +188,7 @@ class StageBuilder {
   // Makes a stage over the outer iterators that the reduction depends on; returns the read of its
   // result.
   Result<Expr> split_off(const ReduceSyntax& n, const Expr& body) {
-    const std::string name = target_.unique_name(stage_.name + "_acc");
+    const std::string name = output_.unique_name(stage_.name + "_acc");
     std::vector<int> outer = free_iters(n, body);
     std::vector<ir::Affine> index;
     for (const int id : outer) index.push_back(ir::Affine::iter(id));
@@ -198,8 +198,8 @@ class StageBuilder {
     }
     Tensor tensor{name, body->dtype, {}, TensorRole::kIntermediate};
     for (const int id : outer) tensor.shape.push_back(iter(id).extent);
-    const int t = static_cast<int>(program_.tensors.size());
-    program_.tensors.push_back(std::move(tensor));
+    const int t = static_cast<int>(workload_.tensors.size());
+    workload_.tensors.push_back(std::move(tensor));
     LATHE_TRY_STATUS(emit(t, outer, n, body));
     return ir::read(t, std::move(index), body->dtype);
   }
@@ -236,11 +236,11 @@ class StageBuilder {
   }
 
   int written(Dtype dtype) {
-    if (target_.tensor >= 0) return target_.tensor;
+    if (output_.tensor >= 0) return output_.tensor;
     Tensor tensor{stage_.name, dtype, {}, TensorRole::kIntermediate};
     for (const IterSyntax& i : stage_.iters) tensor.shape.push_back(iter(i.id).extent);
-    program_.tensors.push_back(std::move(tensor));
-    return static_cast<int>(program_.tensors.size()) - 1;
+    workload_.tensors.push_back(std::move(tensor));
+    return static_cast<int>(workload_.tensors.size()) - 1;
   }
 
   Result<int> element_wise(const std::vector<int>& spatial, const Expr& body) {
@@ -261,7 +261,7 @@ class StageBuilder {
               const std::vector<int>& reduce, const Expr& body) {
     LATHE_TRY_STATUS(
         at(stage_.place,
-           check_shape(stage_.name, program_.tensors[static_cast<std::size_t>(tensor)].shape)));
+           check_shape(stage_.name, workload_.tensors[static_cast<std::size_t>(tensor)].shape)));
     LATHE_TRY_STATUS(at(stage_.place, check_depth(body)));
     Stage out;
     out.tensor = tensor;
@@ -283,22 +283,22 @@ class StageBuilder {
       for (ir::Affine& index : read.index) index = ir::substitute(index, local);
       return ir::read(read.tensor, std::move(read.index), leaf->dtype, read.pad);
     });
-    program_.stages.push_back(std::move(out));
+    workload_.stages.push_back(std::move(out));
     return {};
   }
 
-  Program& program_;
+  Workload& workload_;
   const StageSyntax& stage_;
   const StageScope& scope_;
-  const StageTarget& target_;
+  const StageOutput& output_;
   std::vector<Iterator> all_;
 };
 
 }  // namespace
 
-Result<int> build_stage(Program& program, const StageSyntax& stage, const StageScope& scope,
-                        const StageTarget& target) {
-  return StageBuilder(program, stage, scope, target).run();
+Result<int> build_stage(Workload& workload, const StageSyntax& stage, const StageScope& scope,
+                        const StageOutput& output) {
+  return StageBuilder(workload, stage, scope, output).run();
 }
 
 }  // namespace lathe::te

@@ -5,20 +5,20 @@
 
 #include <functional>
 
-#include "compiler/te/program.h"
 #include "compiler/te/resolve.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::te {
 
-struct StageTarget {
+struct StageOutput {
   int tensor = -1;             // -1: to be made after the stages that split off
   std::optional<Dtype> dtype;  // as declared; else it follows from the expression
   std::function<std::string(std::string)> unique_name;
 };
 
-// Appends stages and tensors to `program` and returns the tensor written. All extents of `scope`
-// must be known, and every tensor that is read must exist in `program`.
-Result<int> build_stage(Program& program, const StageSyntax& stage, const StageScope& scope,
-                        const StageTarget& target);
+// Appends stages and tensors to `workload` and returns the tensor written. All extents of `scope`
+// must be known, and every tensor that is read must exist in `workload`.
+Result<int> build_stage(Workload& workload, const StageSyntax& stage, const StageScope& scope,
+                        const StageOutput& output);
 
 }  // namespace lathe::te

@@ -103,6 +103,6 @@ Input Builder::stage(const std::string& name, std::initializer_list<Iter> iters,
   return Input(name);
 }
 
-Result<Program> Builder::build() const { return parse_program(text_); }
+Result<Workload> Builder::build() const { return parse_workload(text_); }
 
 }  // namespace lathe::te

@@ -4,7 +4,7 @@
 //   const te::Input A = b.input("A", {1024, 1024}), B = b.input("B", {1024, 1024});
 //   const te::Iter i("i"), j("j"), k("k");
 //   b.stage("C", {i, j}, te::sum({k}, A(k, i) * B(k, j)));
-//   const Result<te::Program> program = b.build();
+//   const Result<te::Workload> workload = b.build();
 //
 // It composes the text form. So both have the same rules for extents, types and reductions inside
 // larger expressions (parse.h), and the same errors; an error's place is a place in text().
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::te {
 
@@ -123,7 +123,7 @@ class Builder {
   Input stage(const std::string& name, std::initializer_list<Iter> iters, const Value& body);
 
   const std::string& text() const { return text_; }
-  Result<Program> build() const;
+  Result<Workload> build() const;
 
  private:
   Input declare(const std::string& prefix, const std::string& name,

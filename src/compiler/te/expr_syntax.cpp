@@ -52,26 +52,26 @@ constexpr std::string_view kFunctionList =
     "and the element types as casts";
 
 // Binary operators by level, loosest first; `swap` turns > and >= into < and <=.
-struct OperatorRow {
+struct SymbolRow {
   std::string_view symbol;
   int level;
   BinaryOp op;
   bool swap;
 };
 constexpr int kComparison = 2, kTermLevel = 4;
-constexpr std::array<OperatorRow, 13> kOperators = {{{"||", 0, BinaryOp::kOr, false},
-                                                     {"&&", 1, BinaryOp::kAnd, false},
-                                                     {"<", kComparison, BinaryOp::kLt, false},
-                                                     {"<=", kComparison, BinaryOp::kLe, false},
-                                                     {">", kComparison, BinaryOp::kLt, true},
-                                                     {">=", kComparison, BinaryOp::kLe, true},
-                                                     {"==", kComparison, BinaryOp::kEq, false},
-                                                     {"!=", kComparison, BinaryOp::kNe, false},
-                                                     {"+", 3, BinaryOp::kAdd, false},
-                                                     {"-", 3, BinaryOp::kSub, false},
-                                                     {"*", kTermLevel, BinaryOp::kMul, false},
-                                                     {"/", kTermLevel, BinaryOp::kDiv, false},
-                                                     {"%", kTermLevel, BinaryOp::kMod, false}}};
+constexpr std::array<SymbolRow, 13> kSymbols = {{{"||", 0, BinaryOp::kOr, false},
+                                                 {"&&", 1, BinaryOp::kAnd, false},
+                                                 {"<", kComparison, BinaryOp::kLt, false},
+                                                 {"<=", kComparison, BinaryOp::kLe, false},
+                                                 {">", kComparison, BinaryOp::kLt, true},
+                                                 {">=", kComparison, BinaryOp::kLe, true},
+                                                 {"==", kComparison, BinaryOp::kEq, false},
+                                                 {"!=", kComparison, BinaryOp::kNe, false},
+                                                 {"+", 3, BinaryOp::kAdd, false},
+                                                 {"-", 3, BinaryOp::kSub, false},
+                                                 {"*", kTermLevel, BinaryOp::kMul, false},
+                                                 {"/", kTermLevel, BinaryOp::kDiv, false},
+                                                 {"%", kTermLevel, BinaryOp::kMod, false}}};
 
 template <class Table>
 auto find_row(const Table& table, std::string_view name) -> const typename Table::value_type* {
@@ -88,7 +88,7 @@ class ExprParser {
   Result<Ast> level(int lowest) {
     Ast left = LATHE_TRY(unary());
     for (bool compared = false;;) {
-      const OperatorRow* row = operator_here();
+      const SymbolRow* row = symbol_here();
       if (row == nullptr || row->level < lowest) return left;
       const Token token = in_.next();
       if (row->level == kComparison && compared)
@@ -111,9 +111,9 @@ class ExprParser {
     int& count;
   };
 
-  const OperatorRow* operator_here() const {
+  const SymbolRow* symbol_here() const {
     if (in_.peek().kind != Token::Kind::kSymbol) return nullptr;
-    for (const OperatorRow& row : kOperators)
+    for (const SymbolRow& row : kSymbols)
       if (row.symbol == in_.peek().text) return &row;
     return nullptr;
   }

@@ -27,9 +27,9 @@ ir::Buffer buffer_of(const Tensor& tensor, ir::Sizes& sizes) {
 }
 
 // Adds the stage's loops, each the only child of the one before, and the block inside the last.
-void add_stage(const Program& program, const Stage& stage, ir::Nest& nest) {
+void add_stage(const Workload& workload, const Stage& stage, ir::Nest& nest) {
   ir::Block block;
-  block.name = program.tensors[static_cast<std::size_t>(stage.tensor)].name;
+  block.name = workload.tensors[static_cast<std::size_t>(stage.tensor)].name;
   ir::LoopId parent = ir::kRoot;
   for (std::size_t i = 0; i < stage.iters.size(); ++i) {
     const Iterator& iter = stage.iters[i];
@@ -46,7 +46,7 @@ void add_stage(const Program& program, const Stage& stage, ir::Nest& nest) {
     block_iter.name = iter.name;
     block_iter.extent = extent;
     block_iter.kind = spatial ? ir::IterKind::kSpatial : ir::IterKind::kReduce;
-    block_iter.digits = {ir::Digit{loop, nest.sizes.constant(1)}};
+    block_iter.digits = {ir::LoopDigit{loop, nest.sizes.constant(1)}};
     block.iters.push_back(std::move(block_iter));
     if (spatial) block.index.push_back(ir::Affine::iter(static_cast<int>(i)));
     parent = loop;
@@ -67,11 +67,11 @@ void add_stage(const Program& program, const Stage& stage, ir::Nest& nest) {
 
 }  // namespace
 
-ir::Nest naive_nest(const Program& program) {
+ir::Nest naive_nest(const Workload& workload) {
   ir::Nest nest;
-  for (const Tensor& tensor : program.tensors)
+  for (const Tensor& tensor : workload.tensors)
     nest.buffers.push_back(buffer_of(tensor, nest.sizes));
-  for (const Stage& stage : program.stages) add_stage(program, stage, nest);
+  for (const Stage& stage : workload.stages) add_stage(workload, stage, nest);
   return nest;
 }
 

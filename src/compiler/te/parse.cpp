@@ -11,12 +11,12 @@
 namespace lathe::te {
 namespace {
 
-class ProgramBuilder {
+class WorkloadBuilder {
  public:
-  ProgramBuilder(ProgramSyntax syntax, const Declarations& given)
+  WorkloadBuilder(WorkloadSyntax syntax, const Declarations& given)
       : syntax_(std::move(syntax)), given_(given) {}
 
-  Result<Program> run() {
+  Result<Workload> run() {
     LATHE_TRY_STATUS(check_count(syntax_.stages.size(), syntax_.declarations.size()));
     for (const StageSyntax& stage : syntax_.stages)
       if (!written_.insert(stage.name).second)
@@ -53,7 +53,7 @@ class ProgramBuilder {
   // declarations.
   Status declare(const DeclarationSyntax& d) {
     LATHE_TRY_STATUS(at(d.place, check_shape(d.name, d.shape)));
-    if (program_.find(d.name) >= 0) return error_at(d.place, "{} is declared twice", d.name);
+    if (workload_.find(d.name) >= 0) return error_at(d.place, "{} is declared twice", d.name);
     if (is_given(d.name) && given_.shapes.find(d.name)->second != d.shape)
       return error_at(d.place, "{} is declared [{}] here and [{}] outside the expression", d.name,
                       fmt::join(d.shape, ","), fmt::join(given_.shapes.find(d.name)->second, ","));
@@ -84,7 +84,7 @@ class ProgramBuilder {
         return error_at(d.place, "{}[{}] needs {} elements, {} are given", d.name,
                         fmt::join(d.shape, ","), elements, tensor.literal.size());
     }
-    program_.tensors.push_back(std::move(tensor));
+    workload_.tensors.push_back(std::move(tensor));
     shapes_[d.name] = d.shape;
     if (d.output) outputs_.insert(d.name);
     return {};
@@ -127,7 +127,7 @@ class ProgramBuilder {
   Status check_dtype() const {
     if (!given_.dtype) return {};
     bool inputs = false;
-    for (const Tensor& tensor : program_.tensors) {
+    for (const Tensor& tensor : workload_.tensors) {
       if (tensor.role != TensorRole::kInput) continue;
       if (tensor.dtype == *given_.dtype) return {};
       inputs = true;
@@ -158,15 +158,15 @@ class ProgramBuilder {
     LATHE_TRY_STATUS(infer_extents(scope, stage, shapes_));
     for (const auto& [read, place] : scope.reads) LATHE_TRY_STATUS(make_input(scope, *read, place));
     LATHE_TRY_STATUS(require_extents(scope));
-    StageTarget target;
-    target.tensor = program_.find(stage.name);
-    if (target.tensor >= 0)
-      target.dtype = program_.tensors[static_cast<std::size_t>(target.tensor)].dtype;
+    StageOutput written;
+    written.tensor = workload_.find(stage.name);
+    if (written.tensor >= 0)
+      written.dtype = workload_.tensors[static_cast<std::size_t>(written.tensor)].dtype;
     else if (const auto given = given_.dtypes.find(stage.name); given != given_.dtypes.end())
-      target.dtype = given->second;
-    target.unique_name = [this](const std::string& name) { return unique_name(name); };
-    const int tensor = LATHE_TRY(build_stage(program_, stage, scope, target));
-    shapes_[stage.name] = program_.tensors[static_cast<std::size_t>(tensor)].shape;
+      written.dtype = given->second;
+    written.unique_name = [this](const std::string& name) { return unique_name(name); };
+    const int tensor = LATHE_TRY(build_stage(workload_, stage, scope, written));
+    shapes_[stage.name] = workload_.tensors[static_cast<std::size_t>(tensor)].shape;
     done_.insert(stage.name);
     return {};
   }
@@ -186,7 +186,7 @@ class ProgramBuilder {
   // shape is given outside; or, where no input is declared and all iterators are known, it is as
   // large as what is read of it.
   Status make_input(const StageScope& scope, const ReadSyntax& read, Place place) {
-    if (program_.find(read.tensor) >= 0) return {};
+    if (workload_.find(read.tensor) >= 0) return {};
     Tensor tensor{read.tensor, Dtype::kF32, {}, TensorRole::kInput};
     if (const auto given = given_.dtypes.find(read.tensor); given != given_.dtypes.end())
       tensor.dtype = given->second;
@@ -196,7 +196,7 @@ class ProgramBuilder {
       shapes_[read.tensor] = LATHE_TRY(shape_read(scope, read, place));
     tensor.shape = shapes_[read.tensor];
     LATHE_TRY_STATUS(at(place, check_shape(tensor.name, tensor.shape)));
-    program_.tensors.push_back(std::move(tensor));
+    workload_.tensors.push_back(std::move(tensor));
     return {};
   }
 
@@ -237,34 +237,35 @@ class ProgramBuilder {
 
   std::string unique_name(const std::string& wanted) const {
     const auto taken = [&](const std::string& name) {
-      return syntax_.names.contains(name) || shapes_.contains(name) || program_.find(name) >= 0;
+      return syntax_.names.contains(name) || shapes_.contains(name) || workload_.find(name) >= 0;
     };
     std::string name = wanted;
     for (int n = 2; taken(name); ++n) name = wanted + std::to_string(n);
     return name;
   }
 
-  Result<Program> finish() {
+  Result<Workload> finish() {
     std::set<int> read;
-    for (const Stage& stage : program_.stages)
+    for (const Stage& stage : workload_.stages)
       for (const ir::Read* r : ir::reads_of(stage.body)) read.insert(r->tensor);
-    for (const Stage& stage : program_.stages) {
-      Tensor& tensor = program_.tensors[static_cast<std::size_t>(stage.tensor)];
+    for (const Stage& stage : workload_.stages) {
+      Tensor& tensor = workload_.tensors[static_cast<std::size_t>(stage.tensor)];
       const bool output = !read.contains(stage.tensor) || outputs_.contains(tensor.name);
       tensor.role = output ? TensorRole::kOutput : TensorRole::kIntermediate;
     }
-    program_.contract.max_error = syntax_.max_error.value_or(program_.contract.max_error);
-    program_.contract.free_layout = syntax_.free_layout.value_or(false);
-    program_.name = syntax_.name;
-    if (program_.name.empty())
-      program_.name = program_.tensors[static_cast<std::size_t>(program_.outputs().front())].name;
-    LATHE_TRY_STATUS(validate(program_));
-    return std::move(program_);
+    workload_.contract.max_error = syntax_.max_error.value_or(workload_.contract.max_error);
+    workload_.contract.free_layout = syntax_.free_layout.value_or(false);
+    workload_.name = syntax_.name;
+    if (workload_.name.empty())
+      workload_.name =
+          workload_.tensors[static_cast<std::size_t>(workload_.outputs().front())].name;
+    LATHE_TRY_STATUS(validate(workload_));
+    return std::move(workload_);
   }
 
-  ProgramSyntax syntax_;
+  WorkloadSyntax syntax_;
   const Declarations& given_;
-  Program program_;
+  Workload workload_;
   std::vector<StageScope> scopes_;  // of syntax_.stages
   ShapeOf shapes_;
   bool inputs_declared_ = false;  // at least one is: then all must be
@@ -273,8 +274,8 @@ class ProgramBuilder {
 
 }  // namespace
 
-Result<Program> parse_program(std::string_view text, const Declarations& declarations) {
-  return ProgramBuilder(LATHE_TRY(parse_syntax(text)), declarations).run();
+Result<Workload> parse_workload(std::string_view text, const Declarations& declarations) {
+  return WorkloadBuilder(LATHE_TRY(parse_syntax(text)), declarations).run();
 }
 
 }  // namespace lathe::te

@@ -1,6 +1,6 @@
 // The text form of index expressions.
 //
-//   program     := item ((';' | newline) item)*
+//   workload    := item ((';' | newline) item)*
 //   item        := declaration | stage | setting
 //   declaration := ['const'] ['output'] NAME ':' DTYPE '[' size (',' size)* ']'
 //                  ['as' '[' size (',' size)* ']']   callers see neighbouring dimensions merged
@@ -42,7 +42,7 @@
 #include <optional>
 #include <string_view>
 
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::te {
 
@@ -55,10 +55,10 @@ struct Declarations {
 };
 
 // The error's place is "line L, column C"; its message tells what was expected or is wrong there.
-Result<Program> parse_program(std::string_view text, const Declarations& declarations = {});
+Result<Workload> parse_workload(std::string_view text, const Declarations& declarations = {});
 
 // Text that stands alone: declarations, then stages with every extent.
-// parse_program(print_program(p)) equals p.
-std::string print_program(const Program& program);
+// parse_workload(print_workload(p)) equals p.
+std::string print_workload(const Workload& workload);
 
 }  // namespace lathe::te

@@ -73,7 +73,7 @@ struct Text {
 
 class ExprPrinter {
  public:
-  ExprPrinter(const Program& program, const Stage& stage) : program_(program), stage_(stage) {}
+  ExprPrinter(const Workload& workload, const Stage& stage) : workload_(workload), stage_(stage) {}
 
   // `expected` is the type that the parser will give to numbers here.
   std::string at_least(Level level, const Expr& e, std::optional<Dtype> expected) const {
@@ -99,7 +99,7 @@ class ExprPrinter {
     std::vector<std::string> index;
     for (const ir::Affine& i : n.index) index.push_back(index_text(i, stage_.iters));
     const std::string pad = n.pad ? " else " + number_text(*n.pad, dtype) : "";
-    return {fmt::format("{}[{}{}]", program_.tensors[static_cast<std::size_t>(n.tensor)].name,
+    return {fmt::format("{}[{}{}]", workload_.tensors[static_cast<std::size_t>(n.tensor)].name,
                         fmt::join(index, ","), pad),
             kPrimary};
   }
@@ -153,7 +153,7 @@ class ExprPrinter {
     return fmt::format("{}({})", name, fmt::join(arguments, ", "));
   }
 
-  const Program& program_;
+  const Workload& workload_;
   const Stage& stage_;
 };
 
@@ -165,9 +165,9 @@ std::string iters_text(const Stage& stage, IterKind kind) {
 }
 
 // True if the parser would widen something in this body of a reduction.
-bool would_widen(const Program& program, const Expr& e) {
+bool would_widen(const Workload& workload, const Expr& e) {
   struct Visitor {
-    const Program& p;
+    const Workload& p;
     bool operator()(const ir::Const&) const { return false; }
     bool operator()(const ir::IterValue&) const { return false; }
     bool operator()(const ir::InRange&) const { return false; }
@@ -183,18 +183,18 @@ bool would_widen(const Program& program, const Expr& e) {
       return would_widen(p, n.condition) || would_widen(p, n.then) || would_widen(p, n.otherwise);
     }
   };
-  return std::visit(Visitor{program}, e->value);
+  return std::visit(Visitor{workload}, e->value);
 }
 
-std::string stage_text(const Program& program, const Stage& stage) {
-  const ExprPrinter printer(program, stage);
-  const std::string& name = program.tensors[static_cast<std::size_t>(stage.tensor)].name;
+std::string stage_text(const Workload& workload, const Stage& stage) {
+  const ExprPrinter printer(workload, stage);
+  const std::string& name = workload.tensors[static_cast<std::size_t>(stage.tensor)].name;
   const std::string left = fmt::format("{}[{}] = ", name, iters_text(stage, IterKind::kSpatial));
   const Dtype dtype = stage.body->dtype;
   if (stage.reduce == ir::ReduceOp::kNone) return left + printer.at_least(kOr, stage.body, dtype);
   const std::string reduce =
       fmt::format("{}{}({}) ", left, name_of(stage.reduce), iters_text(stage, IterKind::kReduce));
-  if (!is_narrow(dtype) && !would_widen(program, stage.body))
+  if (!is_narrow(dtype) && !would_widen(workload, stage.body))
     return reduce + printer.at_least(kMul, stage.body, dtype);
   // A cast as the whole body chooses this accumulator, and nothing is widened.
   std::optional<Dtype> expected;
@@ -216,10 +216,10 @@ std::string declaration_text(const Tensor& tensor) {
   return fmt::format("{} = {{{}}}", out, fmt::join(values, ","));
 }
 
-std::vector<std::string> items_of(const Program& program) {
+std::vector<std::string> items_of(const Workload& workload) {
   std::vector<std::string> items;
-  for (const Tensor& tensor : program.tensors) items.push_back(declaration_text(tensor));
-  for (const Stage& stage : program.stages) items.push_back(stage_text(program, stage));
+  for (const Tensor& tensor : workload.tensors) items.push_back(declaration_text(tensor));
+  for (const Stage& stage : workload.stages) items.push_back(stage_text(workload, stage));
   return items;
 }
 
@@ -229,25 +229,25 @@ std::string layout_text(const Contract& contract) {
 std::string error_text(const Contract& contract) {
   return "max_error " + number_text(contract.max_error, Dtype::kF64);
 }
-std::string default_name(const Program& program) {
-  const auto outputs = program.outputs();
-  return outputs.empty() ? "" : program.tensors[static_cast<std::size_t>(outputs.front())].name;
+std::string default_name(const Workload& workload) {
+  const auto outputs = workload.outputs();
+  return outputs.empty() ? "" : workload.tensors[static_cast<std::size_t>(outputs.front())].name;
 }
 
 }  // namespace
 
-std::string print_program(const Program& program) {
-  std::vector<std::string> items = items_of(program);
-  if (!program.name.empty() && program.name != default_name(program))
-    items.insert(items.begin(), "name " + program.name);
-  if (program.contract.free_layout) items.push_back(layout_text(program.contract));
-  if (program.contract.max_error != Contract{}.max_error)
-    items.push_back(error_text(program.contract));
+std::string print_workload(const Workload& workload) {
+  std::vector<std::string> items = items_of(workload);
+  if (!workload.name.empty() && workload.name != default_name(workload))
+    items.insert(items.begin(), "name " + workload.name);
+  if (workload.contract.free_layout) items.push_back(layout_text(workload.contract));
+  if (workload.contract.max_error != Contract{}.max_error)
+    items.push_back(error_text(workload.contract));
   return fmt::format("{}\n", fmt::join(items, "\n"));
 }
 
-Program canonical(const Program& program) {
-  Program out = program;
+Workload canonical(const Workload& workload) {
+  Workload out = workload;
   for (std::size_t t = 0; t < out.tensors.size(); ++t)
     out.tensors[t].name =
         t < 26 ? std::string(1, static_cast<char>('A' + t)) : fmt::format("T{}", t);
@@ -259,14 +259,14 @@ Program canonical(const Program& program) {
   return out;
 }
 
-std::string workload_key(const Program& program) {
-  std::vector<std::string> items = items_of(canonical(program));
-  items.push_back(layout_text(program.contract));
-  items.push_back(error_text(program.contract));
+std::string workload_key(const Workload& workload) {
+  std::vector<std::string> items = items_of(canonical(workload));
+  items.push_back(layout_text(workload.contract));
+  items.push_back(error_text(workload.contract));
   return fmt::format("{}", fmt::join(items, "; "));
 }
 
-bool equal(const Program& a, const Program& b) {
+bool equal(const Workload& a, const Workload& b) {
   const auto same_tensor = [](const Tensor& x, const Tensor& y) {
     return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape && x.role == y.role &&
            x.constant == y.constant && x.literal == y.literal && x.border_shape == y.border_shape;

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "compiler/te/program.h"
 #include "compiler/te/syntax.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::te {
 

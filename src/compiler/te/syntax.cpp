@@ -14,7 +14,7 @@ class ItemParser {
  public:
   explicit ItemParser(std::vector<Token> tokens) : in_(std::move(tokens)) {}
 
-  Result<ProgramSyntax> run() {
+  Result<WorkloadSyntax> run() {
     for (;;) {
       while (in_.peek().kind == Token::Kind::kSeparator) in_.next();
       if (in_.peek().kind == Token::Kind::kEnd) break;
@@ -50,7 +50,7 @@ class ItemParser {
         return in_.error(what.place, "max_error must be more than 0 and at most 1");
       out_.max_error = value;
     } else if (what.text == "name") {
-      out_.name = LATHE_TRY(in_.name("a name for the program")).text;
+      out_.name = LATHE_TRY(in_.name("a name for the workload")).text;
     } else {
       const Token mode = LATHE_TRY(in_.name("plain or free"));
       if (mode.text != "plain" && mode.text != "free")
@@ -129,12 +129,12 @@ class ItemParser {
   }
 
   TokenReader in_;
-  ProgramSyntax out_;
+  WorkloadSyntax out_;
 };
 
 }  // namespace
 
-Result<ProgramSyntax> parse_syntax(std::string_view text) {
+Result<WorkloadSyntax> parse_syntax(std::string_view text) {
   return ItemParser(LATHE_TRY(tokenize(text))).run();
 }
 

@@ -84,7 +84,7 @@ struct StageSyntax {
   Place place;
 };
 
-struct ProgramSyntax {
+struct WorkloadSyntax {
   std::vector<DeclarationSyntax> declarations;
   std::vector<StageSyntax> stages;
   std::optional<double> max_error;
@@ -94,6 +94,6 @@ struct ProgramSyntax {
   std::set<std::string, std::less<>> names;
 };
 
-Result<ProgramSyntax> parse_syntax(std::string_view text);
+Result<WorkloadSyntax> parse_syntax(std::string_view text);
 
 }  // namespace lathe::te

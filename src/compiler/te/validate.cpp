@@ -53,7 +53,7 @@ bool fits(const ir::Expr& e, int depth) {
 
 // Checks types and indices of one stage's body, bottom-up.
 struct BodyCheck {
-  const Program& program;
+  const Workload& workload;
   const Stage& stage;
 
   Status check(const ir::Expr& e, int depth = 0) const {
@@ -79,9 +79,9 @@ struct BodyCheck {
     return iter_known(n.iter);
   }
   Status visit(const ir::Read& n, Dtype dtype, int) const {
-    if (n.tensor < 0 || static_cast<std::size_t>(n.tensor) >= program.tensors.size())
+    if (n.tensor < 0 || static_cast<std::size_t>(n.tensor) >= workload.tensors.size())
       return fail(ErrorKind::kInvalidArgument, "tensor {} does not exist", n.tensor);
-    const Tensor& tensor = program.tensors[static_cast<std::size_t>(n.tensor)];
+    const Tensor& tensor = workload.tensors[static_cast<std::size_t>(n.tensor)];
     for (const ir::Affine& index : n.index)
       for (const ir::AffineTerm& term : index.terms) LATHE_TRY_STATUS(iter_known(term.iter));
     if (tensor.dtype != dtype)
@@ -185,10 +185,10 @@ Status check_iters(const Stage& stage, const Tensor& tensor) {
   return {};
 }
 
-Status check_stage(const Program& program, const Stage& stage) {
-  const Tensor& tensor = program.tensors[static_cast<std::size_t>(stage.tensor)];
+Status check_stage(const Workload& workload, const Stage& stage) {
+  const Tensor& tensor = workload.tensors[static_cast<std::size_t>(stage.tensor)];
   LATHE_TRY_STATUS(check_iters(stage, tensor));
-  LATHE_TRY_STATUS((BodyCheck{program, stage}.check(stage.body)));
+  LATHE_TRY_STATUS((BodyCheck{workload, stage}.check(stage.body)));
   if (stage.body->dtype != tensor.dtype || stage.accumulator != tensor.dtype)
     return fail(ErrorKind::kInvalidArgument,
                 "the expression is {}, its accumulator {} and the tensor {}; they must be one "
@@ -284,34 +284,34 @@ Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<
   return {};
 }
 
-Status validate(const Program& program) {
-  LATHE_TRY_STATUS(check_count(program.stages.size(), program.tensors.size()));
+Status validate(const Workload& workload) {
+  LATHE_TRY_STATUS(check_count(workload.stages.size(), workload.tensors.size()));
   std::set<std::string> names;
-  for (const Tensor& tensor : program.tensors) {
+  for (const Tensor& tensor : workload.tensors) {
     LATHE_TRY_STATUS(check_tensor(tensor));
     if (!names.insert(tensor.name).second)
       return fail(ErrorKind::kInvalidArgument, "two tensors are called {}", tensor.name);
   }
-  if (program.stages.empty())
-    return fail(ErrorKind::kInvalidArgument, "the program computes nothing");
-  if (!program.name.empty() && !is_name(program.name))
+  if (workload.stages.empty())
+    return fail(ErrorKind::kInvalidArgument, "the workload computes nothing");
+  if (!workload.name.empty() && !is_name(workload.name))
     return fail(ErrorKind::kInvalidArgument,
-                "'{}' is no name for a program; use letters, digits and _", program.name);
-  if (!(program.contract.max_error > 0 && program.contract.max_error <= 1))
+                "'{}' is no name for a workload; use letters, digits and _", workload.name);
+  if (!(workload.contract.max_error > 0 && workload.contract.max_error <= 1))
     return fail(ErrorKind::kInvalidArgument, "max_error must be more than 0 and at most 1");
-  std::vector<bool> ready(program.tensors.size()), used(program.tensors.size());
+  std::vector<bool> ready(workload.tensors.size()), used(workload.tensors.size());
   for (std::size_t t = 0; t < ready.size(); ++t)
-    ready[t] = program.tensors[t].role == TensorRole::kInput ||
-               program.tensors[t].role == TensorRole::kLiteral;
-  for (const Stage& stage : program.stages) {
+    ready[t] = workload.tensors[t].role == TensorRole::kInput ||
+               workload.tensors[t].role == TensorRole::kLiteral;
+  for (const Stage& stage : workload.stages) {
     if (stage.tensor < 0 || static_cast<std::size_t>(stage.tensor) >= ready.size())
       return fail(ErrorKind::kInvalidArgument, "a stage writes tensor {}, which does not exist",
                   stage.tensor);
     const auto written = static_cast<std::size_t>(stage.tensor);
-    const std::string& name = program.tensors[written].name;
+    const std::string& name = workload.tensors[written].name;
     if (ready[written])
       return fail(ErrorKind::kInvalidArgument, "{} is an input or written twice", name);
-    if (Status status = check_stage(program, stage); !status) {
+    if (Status status = check_stage(workload, stage); !status) {
       Error error = std::move(status).error();
       error.place = fmt::format("the stage that writes {}", name);
       return std::unexpected(std::move(error));
@@ -320,14 +320,14 @@ Status validate(const Program& program) {
       const auto t = static_cast<std::size_t>(read->tensor);
       if (!ready[t])
         return fail(ErrorKind::kInvalidArgument,
-                    "{} is read to compute {}, but written later or never", program.tensors[t].name,
-                    name);
+                    "{} is read to compute {}, but written later or never",
+                    workload.tensors[t].name, name);
       used[t] = true;
     }
     ready[written] = true;
   }
   for (std::size_t t = 0; t < ready.size(); ++t) {
-    const Tensor& tensor = program.tensors[t];
+    const Tensor& tensor = workload.tensors[t];
     if (!ready[t]) return fail(ErrorKind::kInvalidArgument, "{} is never written", tensor.name);
     if (!used[t] && tensor.role != TensorRole::kOutput)
       return fail(ErrorKind::kInvalidArgument, "{} is never read; leave it out", tensor.name);

@@ -1,7 +1,7 @@
 // The pieces of validate() with which the parser tells the place of an error.
 #pragma once
 
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::te {
 

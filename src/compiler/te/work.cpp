@@ -14,11 +14,11 @@ struct Bound {
   std::int64_t size;
 };
 
-std::vector<Bound> bounds_of(const Program& program, const Stage& stage) {
+std::vector<Bound> bounds_of(const Workload& workload, const Stage& stage) {
   std::vector<Bound> bounds;
   for (const ir::Read* read : ir::reads_of(stage.body)) {
     if (!read->pad || !ir::pad_kills(stage.reduce, stage.body, read)) continue;
-    const auto& shape = program.tensors[static_cast<std::size_t>(read->tensor)].shape;
+    const auto& shape = workload.tensors[static_cast<std::size_t>(read->tensor)].shape;
     for (std::size_t d = 0; d < shape.size(); ++d) bounds.push_back({&read->index[d], shape[d]});
   }
   return bounds;
@@ -83,8 +83,8 @@ double share_inside(const std::vector<Bound>& bounds, const Stage& stage) {
 
 // The share of the stage's iterations in which no padded read makes the term the reduction's
 // identity.
-double inside_share(const Program& program, const Stage& stage) {
-  const auto bounds = bounds_of(program, stage);
+double inside_share(const Workload& workload, const Stage& stage) {
+  const auto bounds = bounds_of(workload, stage);
   double share = 1;
   for (const Bound& bound : bounds)
     if (bound.index->terms.empty() &&
@@ -97,12 +97,12 @@ double inside_share(const Program& program, const Stage& stage) {
 
 }  // namespace
 
-double done_flops(const Program& program) {
+double done_flops(const Workload& workload) {
   double total = 0;
-  for (const Stage& stage : program.stages) {
-    Program alone;
+  for (const Stage& stage : workload.stages) {
+    Workload alone;
     alone.stages = {stage};
-    total += flops(alone) * inside_share(program, stage);
+    total += flops(alone) * inside_share(workload, stage);
   }
   return total;
 }

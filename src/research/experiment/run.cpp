@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "research/recorded/replay.h"
 #include "research/recorded/teach.h"
 #include "tuner/learn/global.h"
@@ -130,7 +130,7 @@ class Runs {
 };
 
 std::string shape_of(const recorded::Recording& of) {
-  return learn::shape_of(te::workload_key(of.space->program()));
+  return learn::shape_of(te::workload_key(of.space->workload()));
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ Result<std::shared_ptr<const model::CostModel>> global_for(
   for (const recorded::Recording* source : sources)
     if (shape_of(*source) != shape_of(recording))
       LATHE_TRY_STATUS(recorded::add_rows(*source, features, rows, seed, history));
-  const learn::GlobalOptions options{
+  const learn::GlobalTraining options{
       .model = {.features = features, .objective = *tune::objective_of(arm.options), .seed = seed},
       .target_class = model::class_of(recording.target)};
   return LATHE_TRY(learn::train_global(history, options)).model;

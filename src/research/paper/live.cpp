@@ -16,7 +16,7 @@ std::string csv_text(std::string text) {
 DrawnCurve curve_of(const LiveRun& run) {
   DrawnCurve curve{run.search, {}};
   for (const auto& [seconds, gflops] : run.points)
-    curve.steps.push_back({seconds, gflops, gflops, gflops});
+    curve.points.push_back({seconds, gflops, gflops, gflops});
   return curve;
 }
 

@@ -49,7 +49,7 @@ std::vector<std::string> labels_of(const Picture& picture) {
 std::string ticks_of(const DrawnPanel& panel) {
   double largest = 0;
   for (const DrawnCurve& curve : panel.curves)
-    for (const Step& step : curve.steps) largest = std::max(largest, step.x);
+    for (const CurvePoint& point : curve.points) largest = std::max(largest, point.x);
   if (!(largest > 0)) return "autofreq";
   const double least = largest / 5, power = std::pow(10, std::floor(std::log10(least)));
   for (const double digit : {1, 2, 5})
@@ -91,9 +91,9 @@ class Script {
     const auto& curves = picture_.panels[panel].curves;
     for (std::size_t curve = 0; curve < curves.size(); ++curve) {
       text_ += fmt::format("$p{}c{} << END\n", panel, curve);
-      for (const Step& step : curves[curve].steps)
-        text_ +=
-            fmt::format("{:.6g} {:.6g} {:.6g} {:.6g}\n", step.x, step.low, step.middle, step.high);
+      for (const CurvePoint& point : curves[curve].points)
+        text_ += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g}\n", point.x, point.low, point.middle,
+                             point.high);
       text_ += "END\n";
     }
   }
@@ -108,7 +108,7 @@ class Script {
     std::string parts;
     for (const char* what : {"band", "line"})
       for (std::size_t curve = 0; curve < curves.size(); ++curve) {
-        if (curves[curve].steps.empty()) continue;
+        if (curves[curve].points.empty()) continue;
         const Stroke& own = stroke_of(curves[curve].label);
         parts += parts.empty() ? "" : ", \\\n  ";
         parts += *what == 'b' ? fmt::format(

@@ -8,13 +8,13 @@
 
 namespace lathe::paper {
 
-// A step of a curve: what most runs reached, and the middle half of them.
-struct Step {
+// A point of a curve: what most runs reached, and the middle half of them.
+struct CurvePoint {
   double x = 0, low = 0, middle = 0, high = 0;
 };
 struct DrawnCurve {
   std::string label;  // equal in all panels
-  std::vector<Step> steps;
+  std::vector<CurvePoint> points;
 };
 struct DrawnPanel {
   std::string title;

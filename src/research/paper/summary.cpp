@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/statistics.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::paper {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr double kNear = 0.95;
 constexpr int kSteps = 200;  // of a drawn curve, at most
 
-double flops_of(const Panel& panel) { return te::flops(panel.space->recording.space->program()); }
+double flops_of(const Panel& panel) { return te::flops(panel.space->recording.space->workload()); }
 
 DrawnCurve drawn(const std::string& label, const std::vector<experiment::Curve>& curves, int trials,
                  double flops) {
@@ -24,8 +24,8 @@ DrawnCurve drawn(const std::string& label, const std::vector<experiment::Curve>&
     std::vector<double> speeds;
     for (const auto& curve : curves)
       speeds.push_back(1e-9 * flops / experiment::best_after(curve, trial));
-    out.steps.push_back({static_cast<double>(trial), quantile(speeds, 0.25), quantile(speeds, 0.5),
-                         quantile(speeds, 0.75)});
+    out.points.push_back({static_cast<double>(trial), quantile(speeds, 0.25), quantile(speeds, 0.5),
+                          quantile(speeds, 0.75)});
   }
   return out;
 }

@@ -24,7 +24,7 @@ tune::Options everything(const Recording& recording, int jobs) {
 }
 
 // Their medians are durable when this returns; what was raced before is not raced again.
-Status race_fastest(const std::vector<store::Record>& records, const RecordMeans& means,
+Status race_fastest(const std::vector<store::Record>& records, const RecordingMeans& means,
                     const std::function<void(double)>& progress,
                     const std::function<bool()>& stop) {
   const auto raced = fastest(records, kRaced);
@@ -45,7 +45,7 @@ tune::Progress racing_after(const tune::Summary& summary, int trials) {
 
 }  // namespace
 
-Result<tune::Summary> record(Recording& recording, const RecordMeans& means,
+Result<tune::Summary> record(Recording& recording, const RecordingMeans& means,
                              const tune::Listener& listener, const std::function<bool()>& stop) {
   const tune::Options options = everything(recording, means.jobs);
   auto summary = LATHE_TRY(tune::tune(*recording.space, means.measurer, means.store,

@@ -10,7 +10,7 @@
 
 namespace lathe::recorded {
 
-struct RecordMeans {
+struct RecordingMeans {
   measure::Measurer& measurer;  // of the space's program, on the recording's machine and target
   CacheMode cache = CacheMode::kWarm;  // what Recording::cache_mode names
   // Every trial is durable here, so that the same recording can go on later.
@@ -20,7 +20,7 @@ struct RecordMeans {
 
 // Fills `recording`, which has all but trials and failures: measures every configuration and races
 // the fastest again. If the summary says that it was interrupted, there are no trials yet.
-Result<tune::Summary> record(Recording& recording, const RecordMeans& means,
+Result<tune::Summary> record(Recording& recording, const RecordingMeans& means,
                              const tune::Listener& listener, const std::function<bool()>& stop);
 
 }  // namespace lathe::recorded

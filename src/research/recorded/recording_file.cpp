@@ -110,7 +110,7 @@ Json to_json(const Recording& r) {
     failures.push_back({{"kind", failure.kind}, {"message", failure.message}});
   return {{kMark, kFormat},
           {"name", r.name},
-          {"workload", te::workload_key(r.space->program())},
+          {"workload", te::workload_key(r.space->workload())},
           {"target", to_json(r.target)},
           {"cache", r.cache_mode},
           {"machine", to_json(r.machine)},
@@ -140,9 +140,9 @@ Result<Recording> recording_from(const Json& json) {
   for (const Json& failure : LATHE_TRY(json_array(json, "failures")))
     r.failures.push_back(
         {LATHE_TRY(json_string(failure, "kind")), LATHE_TRY(json_string(failure, "message"))});
-  const te::Program program =
-      LATHE_TRY(te::parse_program(LATHE_TRY(json_string(json, "workload"))));
-  r.space = LATHE_TRY(space::thaw(program, LATHE_TRY(json_member(json, "space"))));
+  const te::Workload workload =
+      LATHE_TRY(te::parse_workload(LATHE_TRY(json_string(json, "workload"))));
+  r.space = LATHE_TRY(space::thaw(workload, LATHE_TRY(json_member(json, "space"))));
   LATHE_TRY_STATUS(r.set_trials(LATHE_TRY(trials_from(LATHE_TRY(json_member(json, "trials"))))));
   return r;
 }

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/rng.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "tuner/feature/feature.h"
 
 namespace lathe::recorded {
@@ -45,7 +45,7 @@ Status add_rows(const Recording& recording, const std::string& features, int row
     all.workload.push_back(static_cast<int>(history.groups.size()));
     history.programs.push_back(Hasher().add(recording.name).add(place).value());
   }
-  history.groups.push_back({te::workload_key(recording.space->program()), recording.target.text(),
+  history.groups.push_back({te::workload_key(recording.space->workload()), recording.target.text(),
                             recording.cache_mode, recording.machine.cpu(),
                             recording.codegen_version});
   return {};

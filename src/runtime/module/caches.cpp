@@ -6,8 +6,8 @@ namespace {
 constexpr std::int64_t kLine = 64;
 
 // Visits a byte of each line, wherever in a line the areas begin and end.
-template <class Visit>
-void each_line(std::span<const Area> areas, const Visit& visit) {
+template <class Visitor>
+void each_line(std::span<const Area> areas, const Visitor& visit) {
   for (const Area& area : areas) {
     const auto* at = static_cast<const char*>(area.data);
     for (std::int64_t i = 0; i < area.bytes; i += kLine) visit(at + i);

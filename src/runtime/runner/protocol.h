@@ -42,16 +42,16 @@ inline constexpr auto kLastOf<Dtype> = Dtype::kBool;
 template <>
 inline constexpr auto kLastOf<ErrorKind> = ErrorKind::kInternal;
 template <>
-inline constexpr auto kFields<tensor::Digit> =
-    fields<tensor::Digit>(&tensor::Digit::dim, &tensor::Digit::weight, &tensor::Digit::extent,
-                          &tensor::Digit::stride, &tensor::Digit::within);
+inline constexpr auto kFields<tensor::LayoutDigit> = fields<tensor::LayoutDigit>(
+    &tensor::LayoutDigit::dim, &tensor::LayoutDigit::weight, &tensor::LayoutDigit::extent,
+    &tensor::LayoutDigit::stride, &tensor::LayoutDigit::within);
 template <>
 inline constexpr auto kFields<tensor::Border> = fields<tensor::Border>(
     &tensor::Border::name, &tensor::Border::dtype, &tensor::Border::shape, &tensor::Border::layout,
     &tensor::Border::size, &tensor::Border::constant);
 
 // fds: the inputs, row-major, one after the other, each at a multiple of 64 bytes. Reply: Ready.
-struct Workload {
+struct RunnerSetup {
   std::vector<tensor::Border> inputs, outputs;  // as the workload has them: row-major
   int threads = 1;
   std::vector<int> cpus;  // thread t runs on cpus[t]; empty: anywhere
@@ -59,11 +59,11 @@ struct Workload {
   std::int64_t memory_bytes = 0;
 };
 template <>
-inline constexpr Schema kSchema<Workload>{1, 1, "Workload"};
+inline constexpr Schema kSchema<RunnerSetup>{1, 1, "RunnerSetup"};
 template <>
-inline constexpr auto kFields<Workload> =
-    fields<Workload>(&Workload::inputs, &Workload::outputs, &Workload::threads, &Workload::cpus,
-                     &Workload::memory_bytes);
+inline constexpr auto kFields<RunnerSetup> =
+    fields<RunnerSetup>(&RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::threads,
+                        &RunnerSetup::cpus, &RunnerSetup::memory_bytes);
 
 struct Ready {};
 template <>
@@ -115,7 +115,7 @@ inline constexpr auto kFields<Loaded> = fields<Loaded>(
     &Loaded::wrong, &Loaded::output, &Loaded::index, &Loaded::got, &Loaded::want, &Loaded::bound);
 
 // Reply: Visited.
-struct Visit {
+struct VisitRequest {
   std::int64_t id = 0;
   double min_seconds = 0.008;  // total time of all samples
   // Calls shorter than this are timed several at a time.
@@ -126,10 +126,11 @@ struct Visit {
   bool cold = false;
 };
 template <>
-inline constexpr Schema kSchema<Visit>{4, 1, "Visit"};
+inline constexpr Schema kSchema<VisitRequest>{4, 1, "VisitRequest"};
 template <>
-inline constexpr auto kFields<Visit> = fields<Visit>(
-    &Visit::id, &Visit::min_seconds, &Visit::min_sample_seconds, &Visit::drop_above, &Visit::cold);
+inline constexpr auto kFields<VisitRequest> = fields<VisitRequest>(
+    &VisitRequest::id, &VisitRequest::min_seconds, &VisitRequest::min_sample_seconds,
+    &VisitRequest::drop_above, &VisitRequest::cold);
 struct Visited {
   std::vector<double> seconds;  // of one call; one entry for each sample
   // Samples that the scheduler disturbed, without the time that was lost. They do not count. To
@@ -146,8 +147,8 @@ inline constexpr auto kFields<Visited> =
                     &Visited::sentinel_before, &Visited::sentinel_after);
 
 // Runs a program that is not a candidate of the workload (a reference, a benchmark) on the
-// workload's threads. fds: the shared object, the inputs (as for Workload) and a file of the right
-// size for the outputs, row-major and laid out like the inputs. Reply: Executed.
+// workload's threads. fds: the shared object, the inputs (as for RunnerSetup) and a file of the
+// right size for the outputs, row-major and laid out like the inputs. Reply: Executed.
 struct Execute {
   std::vector<tensor::Border> inputs, outputs;
   int repeats = 1;
@@ -223,8 +224,8 @@ struct Messages {
     return {{{kSchema<All>.type, kSchema<All>.version}...}};
   }
 };
-using RunnerMessages = Messages<Workload, Ready, ReferenceInfo, Load, Loaded, Visit, Visited,
-                                Execute, Executed, Error, Crash>;
+using RunnerMessages = Messages<RunnerSetup, Ready, ReferenceInfo, Load, Loaded, VisitRequest,
+                                Visited, Execute, Executed, Error, Crash>;
 
 template <class Message>
 Packet encode(const Message& message) {

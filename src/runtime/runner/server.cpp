@@ -86,10 +86,10 @@ void Server::serve() {
 
 Result<Server::Reply> Server::answer(Message& message) {
   switch (message.type) {
-    case kSchema<Workload>.type: return set_workload(message);
+    case kSchema<RunnerSetup>.type: return set_up(message);
     case kSchema<ReferenceInfo>.type: return set_reference(message);
     case kSchema<Load>.type: return load(message);
-    case kSchema<Visit>.type: return visit(message);
+    case kSchema<VisitRequest>.type: return visit(message);
     case kSchema<Execute>.type: return execute(message);
     default: return fail(ErrorKind::kDataLoss, "the runner does not know request {}", message.type);
   }
@@ -122,20 +122,19 @@ Status Server::limit_memory([[maybe_unused]] std::int64_t bytes) {
   return {};
 }
 
-Result<Server::Reply> Server::set_workload(Message& message) {
+Result<Server::Reply> Server::set_up(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
   candidates_.clear();
   reference_.reset();
-  workload_ = LATHE_TRY(decode<Workload>(message));
+  setup_ = LATHE_TRY(decode<RunnerSetup>(message));
   LATHE_TRY_STATUS(limit_memory(0));
-  for (const auto& border : workload_.inputs) LATHE_TRY_STATUS(tensor::verify(border));
-  for (const auto& border : workload_.outputs) LATHE_TRY_STATUS(tensor::verify(border));
-  inputs_ = LATHE_TRY(read_inputs(workload_.inputs, message.fds[0].get()));
-  use_threads(workload_.threads, workload_.cpus);
+  for (const auto& border : setup_.inputs) LATHE_TRY_STATUS(tensor::verify(border));
+  for (const auto& border : setup_.outputs) LATHE_TRY_STATUS(tensor::verify(border));
+  inputs_ = LATHE_TRY(read_inputs(setup_.inputs, message.fds[0].get()));
+  use_threads(setup_.threads, setup_.cpus);
   std::int64_t outputs = 0;
-  for (const auto& border : workload_.outputs)
-    outputs += 20 * border.elements() + 8 * border.bytes();
-  if (workload_.memory_bytes > 0) LATHE_TRY_STATUS(limit_memory(workload_.memory_bytes + outputs));
+  for (const auto& border : setup_.outputs) outputs += 20 * border.elements() + 8 * border.bytes();
+  if (setup_.memory_bytes > 0) LATHE_TRY_STATUS(limit_memory(setup_.memory_bytes + outputs));
   return encode(Ready{});
 }
 
@@ -144,7 +143,7 @@ Result<Server::Reply> Server::set_reference(Message& message) {
   Reference reference;
   reference.max_error = LATHE_TRY(decode<ReferenceInfo>(message)).max_error;
   std::int64_t offset = 0;
-  for (const auto& border : workload_.outputs) {
+  for (const auto& border : setup_.outputs) {
     const auto elements = static_cast<std::size_t>(border.elements());
     std::vector<double> values(elements), bounds(elements);
     LATHE_TRY_STATUS(read_doubles(message.fds[0].get(), offset, values));
@@ -185,14 +184,14 @@ Result<Server::Reply> Server::load(Message& message) {
 Status Server::check(Candidate& candidate, Loaded& loaded) {
   if (!reference_) return fail(ErrorKind::kDataLoss, "a candidate came before its reference");
   const auto& outputs = candidate.outputs();
-  if (outputs.size() != workload_.outputs.size())
+  if (outputs.size() != setup_.outputs.size())
     return fail(ErrorKind::kRun, "the candidate has {} outputs, the workload {}", outputs.size(),
-                workload_.outputs.size());
+                setup_.outputs.size());
   std::vector<Comparison> comparisons;
   std::vector<std::vector<std::byte>> unpacked(outputs.size());
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const tensor::Border& border = outputs[o];
-    if (border.shape != workload_.outputs[o].shape || border.dtype != workload_.outputs[o].dtype)
+    if (border.shape != setup_.outputs[o].shape || border.dtype != setup_.outputs[o].dtype)
       return fail_at(border.name, ErrorKind::kRun,
                      "the candidate's output differs from the workload's");
     const void* got = scratch_.outputs[o].data();
@@ -219,7 +218,7 @@ Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
 }
 
 // Runs the candidate until it is warm. Returns how many calls a sample takes.
-int Server::warm_up(Candidate& candidate, const Visit& request) {
+int Server::warm_up(Candidate& candidate, const VisitRequest& request) {
   const double least = request.min_sample_seconds;
   if (!request.cold && candidate.call_seconds >= std::max(kLongCall, least)) {
     candidate.warm(scratch_);
@@ -233,7 +232,7 @@ int Server::warm_up(Candidate& candidate, const Visit& request) {
 }
 
 Result<Server::Reply> Server::visit(const Message& message) {
-  const Visit request = LATHE_TRY(decode<Visit>(message));
+  const VisitRequest request = LATHE_TRY(decode<VisitRequest>(message));
   const auto found = candidates_.find(request.id);
   if (found == candidates_.end())
     return fail(ErrorKind::kDataLoss, "candidate {} is not loaded", request.id);

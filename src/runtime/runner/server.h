@@ -22,7 +22,7 @@ class Server {
   // A request's descriptors are closed after the reply.
   using Reply = Packet;
   Result<Reply> answer(Message& message);
-  Result<Reply> set_workload(Message& message);
+  Result<Reply> set_up(Message& message);
   Result<Reply> set_reference(Message& message);
   Result<Reply> load(Message& message);
   Result<Reply> visit(const Message& message);
@@ -35,11 +35,11 @@ class Server {
     bool disturbed = false;
   };
   Sample time_sample(Candidate& candidate, int calls, bool cold);
-  int warm_up(Candidate& candidate, const Visit& request);
+  int warm_up(Candidate& candidate, const VisitRequest& request);
   Status limit_memory(std::int64_t bytes);
 
   Channel& channel_;
-  Workload workload_;
+  RunnerSetup setup_;
   Inputs inputs_;
   struct Reference {
     std::vector<std::vector<double>> values, bounds;  // one entry for each output

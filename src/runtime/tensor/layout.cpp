@@ -9,7 +9,7 @@ namespace {
 // The storage offset of every value of one dimension. The offsets of all dimensions add up.
 std::vector<std::int64_t> dim_offsets(const Border& border, int dim) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(border.shape[dim]), 0);
-  for (const Digit& digit : border.layout) {
+  for (const LayoutDigit& digit : border.layout) {
     if (digit.dim != dim) continue;
     for (std::size_t x = 0; x < offsets.size(); ++x)
       offsets[x] += digit.offset(static_cast<std::int64_t>(x));
@@ -18,8 +18,8 @@ std::vector<std::int64_t> dim_offsets(const Border& border, int dim) {
 }
 
 // Calls visit(row-major index, storage index) for every element, in row-major order.
-template <class Visit>
-void for_each_element(const Border& border, const Visit& visit) {
+template <class Visitor>
+void for_each_element(const Border& border, const Visitor& visit) {
   const std::int64_t elements = border.elements();
   if (elements == 0) return;
   const int rank = static_cast<int>(border.shape.size());
@@ -64,12 +64,12 @@ void copy(const Border& border, const void* from, void* to, bool packing) {
 // True if the digits of dimension `dim` tell all its values apart: they are the digits of a number
 // in a mixed radix.
 bool digits_tell_apart(const Border& border, int dim) {
-  std::vector<Digit> digits;
-  for (const Digit& digit : border.layout)
+  std::vector<LayoutDigit> digits;
+  for (const LayoutDigit& digit : border.layout)
     if (digit.dim == dim && digit.extent > 1) digits.push_back(digit);
-  std::ranges::sort(digits, {}, &Digit::weight);
+  std::ranges::sort(digits, {}, &LayoutDigit::weight);
   std::int64_t values = 1;
-  for (const Digit& digit : digits) {
+  for (const LayoutDigit& digit : digits) {
     if (digit.weight != values) return false;
     if (digit.extent > (border.shape[dim] - 1) / values) return true;
     values *= digit.extent;
@@ -80,14 +80,14 @@ bool digits_tell_apart(const Border& border, int dim) {
 // A quick and sufficient test: offsets are numbers in a mixed radix, too. No digit and no stride is
 // larger than 2^36.
 bool clearly_unique(const Border& border) {
-  std::vector<Digit> digits;
-  for (const Digit& digit : border.layout) {
+  std::vector<LayoutDigit> digits;
+  for (const LayoutDigit& digit : border.layout) {
     if (digit.within > 0) return false;
     if (digit.extent > 1) digits.push_back(digit);
   }
-  std::ranges::sort(digits, {}, &Digit::stride);
+  std::ranges::sort(digits, {}, &LayoutDigit::stride);
   std::int64_t reach = 0;  // the largest offset that the digits so far make
-  for (const Digit& digit : digits) {
+  for (const LayoutDigit& digit : digits) {
     if (digit.stride <= reach || (digit.extent - 1) > border.size / digit.stride) return false;
     reach += (digit.extent - 1) * digit.stride;
   }
@@ -152,7 +152,7 @@ Status verify(const Border& border) {
     return fail_at(border.name, ErrorKind::kInvalidArgument,
                    "storage of {} elements cannot hold {} elements", border.size, elements);
   const auto rank = static_cast<int>(border.shape.size());
-  for (const Digit& digit : border.layout)
+  for (const LayoutDigit& digit : border.layout)
     if (digit.dim < 0 || digit.dim >= rank || digit.weight < 1 || digit.extent < 1 ||
         digit.stride < 0 || digit.stride > kLargest || digit.extent > kLargest || digit.within < 0)
       return fail_at(border.name, ErrorKind::kInvalidArgument, "a layout digit is out of range");

@@ -13,14 +13,14 @@ namespace lathe::tensor {
 
 // One digit of a storage layout: element x lies at  sum over digits of  stride * ((i / weight) %
 // extent), where i is x[dim], or x[dim] % within where that is above 0.
-struct Digit {
+struct LayoutDigit {
   int dim = 0;
   std::int64_t weight = 1, extent = 1, stride = 1, within = 0;
   // Of an element whose index in `dim` is `index`: what this digit adds to its offset.
   std::int64_t offset(std::int64_t index) const {
     return stride * ((within > 0 ? index % within : index) / weight % extent);
   }
-  friend bool operator==(const Digit&, const Digit&) = default;
+  friend bool operator==(const LayoutDigit&, const LayoutDigit&) = default;
 };
 
 // A tensor at an operator's border, input or output: what it is, and how it lies in memory.
@@ -28,9 +28,9 @@ struct Border {
   std::string name;
   Dtype dtype = Dtype::kF32;
   std::vector<std::int64_t> shape;
-  std::vector<Digit> layout;  // outermost first
-  std::int64_t size = 0;      // elements of storage, padding included
-  bool constant = false;      // known when prepare() runs
+  std::vector<LayoutDigit> layout;  // outermost first
+  std::int64_t size = 0;            // elements of storage, padding included
+  bool constant = false;            // known when prepare() runs
 
   std::int64_t elements() const;  // of the tensor, without padding
   std::int64_t bytes() const { return size * size_of(dtype); }

@@ -21,8 +21,8 @@ bool Featurizer::describes(const std::string& target) {
 const Featurizer::Naive* Featurizer::naive(const std::string& workload) {
   auto [found, added] = nests_.try_emplace(workload);
   if (added)
-    if (const auto program = te::parse_program(workload))
-      found->second = Naive{te::naive_nest(*program), program->contract.free_layout};
+    if (const auto parsed = te::parse_workload(workload))
+      found->second = Naive{te::naive_nest(*parsed), parsed->contract.free_layout};
   return found->second ? &*found->second : nullptr;
 }
 

@@ -21,7 +21,7 @@ bool teaches(const model::Rows& rows) {
 
 }  // namespace
 
-Result<model::GlobalModel> train_global(const History& history, const GlobalOptions& options) {
+Result<model::GlobalModel> train_global(const History& history, const GlobalTraining& options) {
   if (LATHE_TRY(feature::kind_named(options.model.features)) == feature::Kind::kConfiguration)
     return fail(ErrorKind::kInvalidArgument,
                 "configuration features mean another thing in every space; train a global model "
@@ -39,7 +39,7 @@ Result<model::GlobalModel> train_global(const History& history, const GlobalOpti
 
 Result<std::optional<model::GlobalModel>> global_of_store(
     store::Store& store, const std::string& workload, const std::string& target,
-    CacheMode cache_mode, const std::string& cpu, const GlobalOptions& options) {
+    CacheMode cache_mode, const std::string& cpu, const GlobalTraining& options) {
   History history;
   const Selection selection = {.target = target,
                                .cache_mode = cache_mode,

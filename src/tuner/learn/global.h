@@ -9,13 +9,13 @@
 
 namespace lathe::learn {
 
-struct GlobalOptions {
+struct GlobalTraining {
   model::GlobalOptions model;
   model::TargetClass target_class;
 };
 
 // Needs at least two records of one workload that succeeded; the error tells what is missing.
-Result<model::GlobalModel> train_global(const History& history, const GlobalOptions& options);
+Result<model::GlobalModel> train_global(const History& history, const GlobalTraining& options);
 
 // Four batches. A model of fewer records ranks hardly better than the analytic one; the number was
 // not tuned further.
@@ -28,6 +28,6 @@ inline constexpr int kLeastRecords = 256;
 // on a few thousand records at most.
 Result<std::optional<model::GlobalModel>> global_of_store(
     store::Store& store, const std::string& workload, const std::string& target,
-    CacheMode cache_mode, const std::string& cpu, const GlobalOptions& options);
+    CacheMode cache_mode, const std::string& cpu, const GlobalTraining& options);
 
 }  // namespace lathe::learn

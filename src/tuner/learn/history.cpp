@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "compiler/te/parse.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "tuner/learn/featurizer.h"
 #include "tuner/learn/spread.h"
 
@@ -131,11 +131,11 @@ std::vector<std::string> each_once(const std::vector<Group>& groups, std::string
 }  // namespace
 
 std::string shape_of(const std::string& workload) {
-  auto program = te::parse_program(workload);
-  if (!program) return workload;
-  program->contract = {};
-  for (te::Tensor& tensor : program->tensors) tensor.constant = false;
-  return te::workload_key(*program);
+  auto parsed = te::parse_workload(workload);
+  if (!parsed) return workload;
+  parsed->contract = {};
+  for (te::Tensor& tensor : parsed->tensors) tensor.constant = false;
+  return te::workload_key(*parsed);
 }
 
 std::vector<std::string> History::workloads() const { return each_once(groups, &Group::workload); }

@@ -221,11 +221,11 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
                             fmt::format("the error is {:.2g} of the largest output, as rounding "
                                         "makes it, and --max-error allows "
                                         "{:.2g}; allow more",
-                                        loaded->max_error, session_.program.contract.max_error),
+                                        loaded->max_error, session_.workload.contract.max_error),
                             {}});
   if (loaded->wrong) {
     const auto folder =
-        save_reproducer(session_.options.reproducer_folder, session_.program, session_.target,
+        save_reproducer(session_.options.reproducer_folder, session_.workload, session_.target,
                         item.candidate, item.built, session_.options.seed, *loaded);
     return fail_item(
         item,
@@ -252,11 +252,11 @@ void Batch::visit(Item& item) {
   item.last_turn = ++turn_;
   const Options& options = session_.options;
   const bool first = item.outcome.visits.empty();
-  const runner::Visit request{
+  const runner::VisitRequest request{
       .id = item.id,
       .min_seconds = options.min_seconds,
       .min_sample_seconds =
-          std::max(runner::Visit{}.min_sample_seconds, options.min_seconds / kSamples),
+          std::max(runner::VisitRequest{}.min_sample_seconds, options.min_seconds / kSamples),
       .drop_above = first && best_ < 1e300 ? options.drop_factor * best_ : 0,
       .cold = options.cache == CacheMode::kCold};
   const double limit = options.timeout_seconds + options.min_seconds + 4 * item.first_seconds;

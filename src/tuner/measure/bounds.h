@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::measure {
 

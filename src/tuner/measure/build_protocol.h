@@ -14,7 +14,7 @@ namespace lathe::measure {
 
 // Reply: SetUp.
 struct Setup {
-  std::string workload;           // te::print_program
+  std::string workload;           // te::print_workload
   std::string target;             // canonical text
   bool free_layout = false;       // of the contract; the text does not carry it
   std::int64_t memory_bytes = 0;  // address space beyond what the idle builder takes
@@ -31,7 +31,7 @@ struct BuildRequest {
   std::vector<std::string> known;
 };
 // Builds a reference, whose text is not the workload's, under a plain schedule. Reply: Built.
-struct BuildProgram {
+struct BuildReference {
   std::string text;
 };
 // Builds a kernel of independent multiply-adds for all of the target's threads. Reply: BuiltPeak.
@@ -46,7 +46,7 @@ struct BuildStream {
   std::int64_t read = 0, written = 0;
 };
 
-using BuilderMessages = runner::Messages<Setup, SetUp, BuildRequest, BuildProgram, BuildPeak,
+using BuilderMessages = runner::Messages<Setup, SetUp, BuildRequest, BuildReference, BuildPeak,
                                          BuiltPeak, BuildStream, Built, Error>;
 
 }  // namespace lathe::measure
@@ -72,10 +72,10 @@ inline constexpr auto kFields<measure::BuildRequest> = fields<measure::BuildRequ
     &measure::BuildRequest::trace, &measure::BuildRequest::anew, &measure::BuildRequest::known);
 
 template <>
-inline constexpr Schema kSchema<measure::BuildProgram>{22, 1, "BuildProgram"};
+inline constexpr Schema kSchema<measure::BuildReference>{22, 1, "BuildReference"};
 template <>
-inline constexpr auto kFields<measure::BuildProgram> =
-    fields<measure::BuildProgram>(&measure::BuildProgram::text);
+inline constexpr auto kFields<measure::BuildReference> =
+    fields<measure::BuildReference>(&measure::BuildReference::text);
 
 template <>
 inline constexpr Schema kSchema<measure::BuildPeak>{23, 1, "BuildPeak"};

@@ -40,9 +40,9 @@ void BuilderClient::build(const std::string& trace_json, bool anew, double secon
   });
 }
 
-void BuilderClient::build_program(const std::string& text, double seconds,
-                                  const Then<Built>& then) {
-  ask(BuildProgram{text}, seconds, then);
+void BuilderClient::build_reference(const std::string& text, double seconds,
+                                    const Then<Built>& then) {
+  ask(BuildReference{text}, seconds, then);
 }
 
 void BuilderClient::build_peak(double seconds, const Then<BuiltPeak>& then) {

@@ -32,7 +32,7 @@ class BuilderClient {
     build(trace_json, true, seconds, then);
   }
   // Builds the text under a plain schedule, to compute its result.
-  void build_program(const std::string& text, double seconds, const Then<Built>& then);
+  void build_reference(const std::string& text, double seconds, const Then<Built>& then);
   void build_peak(double seconds, const Then<BuiltPeak>& then);
   void build_stream(const BuildStream& stream, double seconds, const Then<Built>& then);
 

@@ -46,11 +46,11 @@ double random_value(Dtype dtype, bool positive, Rng& rng) {
   return negative ? -magnitude : magnitude;
 }
 
-std::vector<tensor::Border> borders_of(const te::Program& program,
+std::vector<tensor::Border> borders_of(const te::Workload& workload,
                                        const std::vector<int>& tensors) {
   std::vector<tensor::Border> borders;
   for (const int t : tensors) {
-    const te::Tensor& tensor = program.tensors[t];
+    const te::Tensor& tensor = workload.tensors[t];
     borders.push_back(
         tensor::plain_border(tensor.name, tensor.dtype, tensor.shape, tensor.constant));
   }
@@ -59,19 +59,19 @@ std::vector<tensor::Border> borders_of(const te::Program& program,
 
 }  // namespace
 
-std::vector<tensor::Border> plain_inputs(const te::Program& program) {
-  return borders_of(program, program.inputs());
+std::vector<tensor::Border> plain_inputs(const te::Workload& workload) {
+  return borders_of(workload, workload.inputs());
 }
-std::vector<tensor::Border> plain_outputs(const te::Program& program) {
-  return borders_of(program, program.outputs());
+std::vector<tensor::Border> plain_outputs(const te::Workload& workload) {
+  return borders_of(workload, workload.outputs());
 }
 
-std::vector<std::vector<double>> random_inputs(const te::Program& program, std::uint64_t seed) {
+std::vector<std::vector<double>> random_inputs(const te::Workload& workload, std::uint64_t seed) {
   bool positive = false;
-  for (const te::Stage& stage : program.stages) positive = positive || wants_positive(stage.body);
+  for (const te::Stage& stage : workload.stages) positive = positive || wants_positive(stage.body);
   std::vector<std::vector<double>> values;
   Rng rng(seed);
-  for (const tensor::Border& border : plain_inputs(program)) {
+  for (const tensor::Border& border : plain_inputs(workload)) {
     Rng own = rng.fork();
     std::vector<double> tensor(static_cast<std::size_t>(border.elements()));
     for (double& value : tensor) value = random_value(border.dtype, positive, own);

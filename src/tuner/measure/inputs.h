@@ -5,20 +5,20 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "runtime/runner/channel.h"
 #include "runtime/tensor/layout.h"
 
 namespace lathe::measure {
 
 // The workload's inputs and outputs as row-major borders, in declared order.
-std::vector<tensor::Border> plain_inputs(const te::Program& program);
-std::vector<tensor::Border> plain_outputs(const te::Program& program);
+std::vector<tensor::Border> plain_inputs(const te::Workload& workload);
+std::vector<tensor::Border> plain_outputs(const te::Workload& workload);
 
 // Row-major values of every input, exact in its type. They are random and never zero, because zeros
 // hide wrong addresses and some hardware multiplies them faster; positive where the workload takes
 // logarithms, roots or powers; small whole numbers for integer types, so that sums stay exact.
-std::vector<std::vector<double>> random_inputs(const te::Program& program, std::uint64_t seed);
+std::vector<std::vector<double>> random_inputs(const te::Workload& workload, std::uint64_t seed);
 
 // The file that `lathe-runner` takes: every tensor in the type of its border, at file_offsets().
 Result<runner::Fd> inputs_file(const std::vector<tensor::Border>& borders,

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "runtime/tensor/layout.h"
 
 namespace lathe::measure {
@@ -155,7 +155,7 @@ class Measurer {
   virtual Result<double> bandwidth() { return 0.0; }
 };
 
-Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, const Target& target,
+Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, const Target& target,
                                                 const Options& options);
 
 }  // namespace lathe::measure

@@ -61,10 +61,10 @@ void place(Session& session) {
 
 }  // namespace
 
-Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, const Target& target,
+Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, const Target& target,
                                                 const Options& options) {
   LATHE_TRY_STATUS(check_options(target, options));
-  Session session{.program = program, .target = target, .options = options};
+  Session session{.workload = workload, .target = target, .options = options};
   session.gate = SentinelGate(options.sentinel_tolerance);
   session.rng = Rng(options.seed ^ 0x6d656173757265U);
   place(session);
@@ -75,15 +75,15 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Program& program, cons
   const std::string builder =
       options.builder.empty() ? LATHE_TRY(find_helper("lathe-builder")) : options.builder;
 
-  session.inputs = random_inputs(program, options.seed);
-  const auto borders = plain_inputs(program);
-  const runner::Workload workload{borders, plain_outputs(program), threads, session.runner_cpus,
-                                  options.memory_bytes};
-  session.runner = std::make_unique<RunnerClient>(runner, workload,
+  session.inputs = random_inputs(workload, options.seed);
+  const auto borders = plain_inputs(workload);
+  const runner::RunnerSetup runner_setup{borders, plain_outputs(workload), threads,
+                                         session.runner_cpus, options.memory_bytes};
+  session.runner = std::make_unique<RunnerClient>(runner, runner_setup,
                                                   LATHE_TRY(inputs_file(borders, session.inputs)));
   auto measurer = std::make_unique<ProcessMeasurer>(std::move(session));
   Session& own = measurer->session_;  // `known` stays here
-  const Setup setup{te::print_program(program), target.text(), program.contract.free_layout,
+  const Setup setup{te::print_workload(workload), target.text(), workload.contract.free_layout,
                     options.memory_bytes, own.overlap ? own.other_cpus : std::vector<int>{}};
   const int builders = own.overlap ? options.jobs - threads : options.jobs;
   for (int b = 0; b < builders; ++b)

@@ -67,8 +67,8 @@ Result<double> measure_peak(Session& session, int repeats) {
 
 Result<double> measure_bandwidth(Session& session) {
   const KeepOff keep_off(session);
-  const BuildStream stream{bytes_of(plain_inputs(session.program)),
-                           bytes_of(plain_outputs(session.program))};
+  const BuildStream stream{bytes_of(plain_inputs(session.workload)),
+                           bytes_of(plain_outputs(session.workload))};
   Built kernel;
   Status status;
   BuilderClient& builder = *session.builders[0];

@@ -215,7 +215,7 @@ class Race {
   void visit(std::size_t i, double peak) {
     Entrant& entrant = entrants_[i];
     if (!track_.runs(i)) return;
-    const runner::Visit visit{
+    const runner::VisitRequest visit{
         .id = entrant.id, .min_seconds = kRoundSeconds, .cold = options_.cache == CacheMode::kCold};
     session_.runner->visit(
         entrant.built, visit, entrant.limit, [&](Result<runner::Visited> visited) {

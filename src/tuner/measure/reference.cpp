@@ -25,31 +25,33 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // computes its bound.
 class ReferenceWriter {
  public:
-  explicit ReferenceWriter(te::Program program)
-      : program_(std::move(program)), by_tensor_(program_.tensors.size(), -1), bounds_(by_tensor_) {
+  explicit ReferenceWriter(te::Workload workload)
+      : workload_(std::move(workload)),
+        by_tensor_(workload_.tensors.size(), -1),
+        bounds_(by_tensor_) {
     result_.name = "reference";
-    result_.tensors = program_.tensors;
+    result_.tensors = workload_.tensors;
     for (te::Tensor& tensor : result_.tensors) {
       tensor.dtype = widened(tensor.dtype);
       tensor.constant = false;  // for a single run, prepare() gains nothing
     }
   }
 
-  ReferenceProgram write() {
-    for (const te::Stage& stage : program_.stages) add(stage);
-    ReferenceProgram out{std::move(result_), {}, bounds_.jumps()};
-    for (const int t : program_.outputs()) {
+  ReferenceWorkload write() {
+    for (const te::Stage& stage : workload_.stages) add(stage);
+    ReferenceWorkload out{std::move(result_), {}, bounds_.jumps()};
+    for (const int t : workload_.outputs()) {
       const int bound = by_tensor_[static_cast<std::size_t>(t)];
       out.names.push_back(
-          {program_.tensors[static_cast<std::size_t>(t)].name,
-           bound < 0 ? std::string() : out.program.tensors[static_cast<std::size_t>(bound)].name});
+          {workload_.tensors[static_cast<std::size_t>(t)].name,
+           bound < 0 ? std::string() : out.workload.tensors[static_cast<std::size_t>(bound)].name});
     }
     return out;
   }
 
  private:
   const te::Tensor& tensor_of(const te::Stage& stage) const {
-    return program_.tensors[static_cast<std::size_t>(stage.tensor)];
+    return workload_.tensors[static_cast<std::size_t>(stage.tensor)];
   }
 
   // Makes a new tensor beside that of the stage.
@@ -127,7 +129,7 @@ class ReferenceWriter {
     const Dtype dtype = stage.body->dtype;
     const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step;
     double units =
-        interp::sum_units(terms_of(stage), dtype, interp::terms_may_be_alike(program_, stage));
+        interp::sum_units(terms_of(stage), dtype, interp::terms_may_be_alike(workload_, stage));
     const auto* product = std::get_if<ir::Binary>(&stage.body->value);
     const bool plain = product != nullptr && product->op == ir::BinaryOp::kMul &&
                        !bounds_.bound(product->a) && !bounds_.bound(product->b);
@@ -172,10 +174,10 @@ class ReferenceWriter {
     return where(at_most(worst, number(0)), nullptr, number(kUnbounded));
   }
 
-  te::Program program_;
+  te::Workload workload_;
   std::vector<int> by_tensor_;
   Bounds bounds_;
-  te::Program result_;
+  te::Workload result_;
 };
 
 // The round-off of the coarsest type to which anything is rounded.
@@ -197,9 +199,9 @@ double coarsest_of(const Expr& e) {
   };
   return std::visit(Visitor{epsilon_of(e->dtype)}, e->value);
 }
-double coarsest_of(const te::Program& program) {
+double coarsest_of(const te::Workload& workload) {
   double coarsest = 0;
-  for (const te::Stage& stage : program.stages) {
+  for (const te::Stage& stage : workload.stages) {
     const bool adds = stage.reduce == ir::ReduceOp::kSum || stage.reduce == ir::ReduceOp::kProd;
     coarsest =
         std::max({coarsest, coarsest_of(stage.body), adds ? epsilon_of(stage.body->dtype) : 0});
@@ -208,24 +210,24 @@ double coarsest_of(const te::Program& program) {
 }
 
 // Drops stages that no output needs: bounds of tensors that only feed exact results.
-void keep_needed(te::Program& program) {
-  std::vector<bool> needed(program.tensors.size(), false);
-  for (const int t : program.outputs()) needed[t] = true;
-  for (std::size_t s = program.stages.size(); s-- > 0;) {
-    if (!needed[program.stages[s].tensor]) continue;
-    for (const ir::Read* read : ir::reads_of(program.stages[s].body)) needed[read->tensor] = true;
+void keep_needed(te::Workload& workload) {
+  std::vector<bool> needed(workload.tensors.size(), false);
+  for (const int t : workload.outputs()) needed[t] = true;
+  for (std::size_t s = workload.stages.size(); s-- > 0;) {
+    if (!needed[workload.stages[s].tensor]) continue;
+    for (const ir::Read* read : ir::reads_of(workload.stages[s].body)) needed[read->tensor] = true;
   }
-  std::erase_if(program.stages, [&](const te::Stage& stage) { return !needed[stage.tensor]; });
-  std::vector<int> moved(program.tensors.size(), -1);
+  std::erase_if(workload.stages, [&](const te::Stage& stage) { return !needed[stage.tensor]; });
+  std::vector<int> moved(workload.tensors.size(), -1);
   std::vector<te::Tensor> kept;
-  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
-    const te::TensorRole role = program.tensors[t].role;
+  for (std::size_t t = 0; t < workload.tensors.size(); ++t) {
+    const te::TensorRole role = workload.tensors[t].role;
     if (!needed[t] && role != te::TensorRole::kInput) continue;
     moved[t] = static_cast<int>(kept.size());
-    kept.push_back(std::move(program.tensors[t]));
+    kept.push_back(std::move(workload.tensors[t]));
   }
-  program.tensors = std::move(kept);
-  for (te::Stage& stage : program.stages) {
+  workload.tensors = std::move(kept);
+  for (te::Stage& stage : workload.stages) {
     stage.tensor = moved[stage.tensor];
     stage.body = ir::rewrite_leaves(stage.body, [&](const Expr& leaf) {
       const auto* read = std::get_if<ir::Read>(&leaf->value);
@@ -237,14 +239,14 @@ void keep_needed(te::Program& program) {
 
 }  // namespace
 
-ReferenceProgram reference_program(const te::Program& program) {
-  ReferenceProgram out = ReferenceWriter(shallow(program)).write();
-  keep_needed(out.program);
+ReferenceWorkload reference_workload(const te::Workload& workload) {
+  ReferenceWorkload out = ReferenceWriter(shallow(workload)).write();
+  keep_needed(out.workload);
   return out;
 }
 
-double allowed_error(const te::Program& program, bool jumps, const Reference& reference) {
-  const double coarsest = coarsest_of(program);
+double allowed_error(const te::Workload& workload, bool jumps, const Reference& reference) {
+  const double coarsest = coarsest_of(workload);
   double smallest = kUnbounded;
   if (jumps || coarsest > epsilon_of(Dtype::kF32)) return kUnbounded;
   for (const auto& values : reference.values) {
@@ -255,8 +257,8 @@ double allowed_error(const te::Program& program, bool jumps, const Reference& re
   }
   const double step =
       interp::unit_of(0, coarsest == epsilon_of(Dtype::kF32) ? Dtype::kF32 : Dtype::kF64);
-  return smallest * program.contract.max_error < 1e3 * step ? kUnbounded
-                                                            : program.contract.max_error;
+  return smallest * workload.contract.max_error < 1e3 * step ? kUnbounded
+                                                             : workload.contract.max_error;
 }
 
 Result<runner::Fd> reference_file(const Reference& reference) {

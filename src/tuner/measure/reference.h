@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "runtime/runner/channel.h"
 
 namespace lathe::measure {
@@ -20,15 +20,15 @@ namespace lathe::measure {
 struct ReferenceNames {
   std::string value, bound;  // tensors of the reference; an empty bound: it is exact
 };
-struct ReferenceProgram {
+struct ReferenceWorkload {
   // Its inputs are those of the workload, with floating-point types as f64. For every output of the
   // workload it has a tensor of the same name and one of its bounds.
-  te::Program program;
+  te::Workload workload;
   std::vector<ReferenceNames> names;  // one entry for each output of the workload
   // True if rounding may turn a condition or move a step, so that an error may be a whole step.
   bool jumps = false;
 };
-ReferenceProgram reference_program(const te::Program& program);
+ReferenceWorkload reference_workload(const te::Workload& workload);
 
 struct Reference {
   // One entry for each output, row-major. An infinite bound: nothing is known.
@@ -37,7 +37,7 @@ struct Reference {
 // The largest error, relative to the largest output, that passes besides the bounds: the
 // contract's. Infinite where no schedule could keep it: for types coarser than f32, jumps, and
 // numbers near the smallest of their type.
-double allowed_error(const te::Program& program, bool jumps, const Reference& reference);
+double allowed_error(const te::Workload& workload, bool jumps, const Reference& reference);
 // The file that `lathe-runner` takes.
 Result<runner::Fd> reference_file(const Reference& reference);
 
@@ -46,13 +46,13 @@ class ReferenceCache {
  public:
   // `folder` is Options::cache_folder.
   explicit ReferenceCache(const std::string& folder);
-  std::optional<Reference> load(const te::Program& program, std::uint64_t seed) const;
+  std::optional<Reference> load(const te::Workload& workload, std::uint64_t seed) const;
   // Saves if it can: without a cache, things are only slower. It keeps the newest files within a
   // gigabyte.
-  void save(const te::Program& program, std::uint64_t seed, const Reference& reference) const;
+  void save(const te::Workload& workload, std::uint64_t seed, const Reference& reference) const;
 
  private:
-  std::string path_of(const te::Program& program, std::uint64_t seed) const;
+  std::string path_of(const te::Workload& workload, std::uint64_t seed) const;
   std::string folder_;  // empty: no cache
 };
 

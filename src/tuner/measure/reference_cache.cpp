@@ -26,10 +26,10 @@ std::uint64_t checksum(const std::vector<double>& values) {
 }
 
 // {format, hash of the key, number of outputs, sizes ..., checksums ..., values and bounds}
-std::vector<std::uint64_t> header_of(const te::Program& program, std::uint64_t seed,
+std::vector<std::uint64_t> header_of(const te::Workload& workload, std::uint64_t seed,
                                      const Reference& reference) {
   std::vector<std::uint64_t> header{kFormat,
-                                    Hasher().add(te::workload_key(program)).add(seed).value()};
+                                    Hasher().add(te::workload_key(workload)).add(seed).value()};
   for (std::size_t o = 0; o < reference.values.size(); ++o)
     for (const auto* part : {&reference.values[o], &reference.bounds[o]}) {
       header.push_back(part->size());
@@ -60,19 +60,19 @@ ReferenceCache::ReferenceCache(const std::string& folder)
               : folder.empty() ? cache_folder()
                                : folder) {}
 
-std::string ReferenceCache::path_of(const te::Program& program, std::uint64_t seed) const {
-  return folder_ + "/" + hex(Hasher().add(te::workload_key(program)).add(seed).value()) +
+std::string ReferenceCache::path_of(const te::Workload& workload, std::uint64_t seed) const {
+  return folder_ + "/" + hex(Hasher().add(te::workload_key(workload)).add(seed).value()) +
          ".reference";
 }
 
-std::optional<Reference> ReferenceCache::load(const te::Program& program,
+std::optional<Reference> ReferenceCache::load(const te::Workload& workload,
                                               std::uint64_t seed) const {
   if (folder_.empty()) return std::nullopt;
-  std::ifstream file(path_of(program, seed), std::ios::binary);
+  std::ifstream file(path_of(workload, seed), std::ios::binary);
   Reference reference;
-  for (const int t : program.outputs()) {
+  for (const int t : workload.outputs()) {
     std::int64_t elements = 1;
-    for (const std::int64_t extent : program.tensors[t].shape) elements *= extent;
+    for (const std::int64_t extent : workload.tensors[t].shape) elements *= extent;
     reference.values.emplace_back(static_cast<std::size_t>(elements));
     reference.bounds.emplace_back(static_cast<std::size_t>(elements));
   }
@@ -87,16 +87,16 @@ std::optional<Reference> ReferenceCache::load(const te::Program& program,
     read(reference.bounds[o]);
   }
   if (!file || file.peek() != std::ifstream::traits_type::eof()) return std::nullopt;
-  if (header != header_of(program, seed, reference)) return std::nullopt;
+  if (header != header_of(workload, seed, reference)) return std::nullopt;
   return reference;
 }
 
-void ReferenceCache::save(const te::Program& program, std::uint64_t seed,
+void ReferenceCache::save(const te::Workload& workload, std::uint64_t seed,
                           const Reference& reference) const {
   if (folder_.empty()) return;
   std::error_code code;
   fs::create_directories(folder_, code);
-  const std::string path = path_of(program, seed),
+  const std::string path = path_of(workload, seed),
                     partial = path + "." + std::to_string(::getpid());
   {
     std::ofstream file(partial, std::ios::binary);
@@ -104,7 +104,7 @@ void ReferenceCache::save(const te::Program& program, std::uint64_t seed,
       file.write(reinterpret_cast<const char*>(part.data()),
                  static_cast<std::streamsize>(part.size() * sizeof part[0]));
     };
-    write(header_of(program, seed, reference));
+    write(header_of(workload, seed, reference));
     for (std::size_t o = 0; o < reference.values.size(); ++o) {
       write(reference.values[o]);
       write(reference.bounds[o]);

@@ -89,20 +89,20 @@ std::vector<std::int64_t> elements_to_check(const std::vector<std::int64_t>& sha
   return corners;
 }
 
-std::optional<Disagreement> check_reference(const te::Program& program,
+std::optional<Disagreement> check_reference(const te::Workload& workload,
                                             const std::vector<std::vector<double>>& inputs,
                                             const Reference& reference, std::uint64_t seed) {
-  const auto outputs = program.outputs();
+  const auto outputs = workload.outputs();
   const auto share = static_cast<std::int64_t>(outputs.size());
   std::int64_t compared = 0;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    interp::Elements elements(program, {inputs.begin(), inputs.end()}, kMostTerms / share);
+    interp::Elements elements(workload, {inputs.begin(), inputs.end()}, kMostTerms / share);
     std::int64_t here = 0;
     bool blind = true;  // bounds are so wide that anything would pass
     interp::Value seen;
     std::int64_t last = -1;
     for (const std::int64_t index :
-         elements_to_check(program.tensors[static_cast<std::size_t>(outputs[o])].shape, seed)) {
+         elements_to_check(workload.tensors[static_cast<std::size_t>(outputs[o])].shape, seed)) {
       if (here >= kCheckedElements && elements.terms() > kEnoughTerms / share) break;
       const auto want = elements.at(outputs[o], index);
       if (!want) break;

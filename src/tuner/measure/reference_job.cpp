@@ -51,8 +51,8 @@ Result<Reference> read_reference(const std::vector<ReferenceNames>& outputs, con
 
 }  // namespace
 
-struct ReferenceJob::Run {
-  ReferenceProgram reference;
+struct ReferenceJob::State {
+  ReferenceWorkload reference;
   Built built;
   runner::Fd inputs, outputs;
 };
@@ -65,27 +65,28 @@ ReferenceJob::ReferenceJob(Session& session) : session_(session) {
 void ReferenceJob::start() {
   Session& session = session_;
   const ReferenceCache cache(session.options.cache_folder);
-  if (const auto cached = cache.load(session.program, session.options.seed))
+  if (const auto cached = cache.load(session.workload, session.options.seed))
     return finish(tell(*cached));
-  ReferenceProgram reference = reference_program(session.program);
-  auto inputs = inputs_file(plain_inputs(reference.program), session.inputs);
+  ReferenceWorkload reference = reference_workload(session.workload);
+  auto inputs = inputs_file(plain_inputs(reference.workload), session.inputs);
   auto outputs = runner::make_memory_file(
-      "lathe-outputs", runner::file_offsets(plain_outputs(reference.program)).back());
+      "lathe-outputs", runner::file_offsets(plain_outputs(reference.workload)).back());
   if (!inputs) return finish(std::unexpected(inputs.error()));
   if (!outputs) return finish(std::unexpected(outputs.error()));
-  run_ =
-      std::make_unique<Run>(std::move(reference), Built{}, std::move(*inputs), std::move(*outputs));
-  session.builders[0]->build_program(te::print_program(run_->reference.program), kReferenceSeconds,
-                                     [this](Result<Built> built) { on_built(std::move(built)); });
+  state_ = std::make_unique<State>(std::move(reference), Built{}, std::move(*inputs),
+                                   std::move(*outputs));
+  session.builders[0]->build_reference(te::print_workload(state_->reference.workload),
+                                       kReferenceSeconds,
+                                       [this](Result<Built> built) { on_built(std::move(built)); });
 }
 
 ReferenceJob::~ReferenceJob() = default;
 
 void ReferenceJob::on_built(Result<Built> built) {
   if (!built) return finish(std::unexpected(built.error()));
-  run_->built = std::move(*built);
+  state_->built = std::move(*built);
   session_.runner->execute(
-      run_->built, run_->inputs, run_->outputs, {}, kReferenceSeconds,
+      state_->built, state_->inputs, state_->outputs, {}, kReferenceSeconds,
       [this](Result<runner::Executed> executed) { on_executed(std::move(executed)); });
 }
 
@@ -93,7 +94,7 @@ void ReferenceJob::on_executed(Result<runner::Executed> executed) {
   if (!executed) return finish(std::unexpected(executed.error()));
   log(LogLevel::kDebug, "reference computed in {:.6f} s",
       executed->seconds.empty() ? 0.0 : executed->seconds[0]);
-  const auto reference = read_reference(run_->reference.names, run_->built, run_->outputs);
+  const auto reference = read_reference(state_->reference.names, state_->built, state_->outputs);
   if (!reference) return finish(std::unexpected(reference.error()));
   if (const Status right = check(*reference); !right) {
     finished_ = true;
@@ -101,7 +102,7 @@ void ReferenceJob::on_executed(Result<runner::Executed> executed) {
     return;
   }
   ReferenceCache(session_.options.cache_folder)
-      .save(session_.program, session_.options.seed, *reference);
+      .save(session_.workload, session_.options.seed, *reference);
   finish(tell(*reference));
 }
 
@@ -110,12 +111,12 @@ void ReferenceJob::on_executed(Result<runner::Executed> executed) {
 Status ReferenceJob::check(const Reference& reference) {
   const Session& session = session_;
   const auto wrong =
-      check_reference(session.program, session.inputs, reference, session.options.seed);
+      check_reference(session.workload, session.inputs, reference, session.options.seed);
   if (!wrong) return {};
-  const auto folder =
-      save_reference_reproducer(session.options.reproducer_folder, session.program, session.target,
-                                run_->reference.program, run_->built, session.options.seed, *wrong);
-  const std::string element = element_text(session.program, wrong->output, wrong->index);
+  const auto folder = save_reference_reproducer(session.options.reproducer_folder, session.workload,
+                                                session.target, state_->reference.workload,
+                                                state_->built, session.options.seed, *wrong);
+  const std::string element = element_text(session.workload, wrong->output, wrong->index);
   constexpr const char* kAsk =
       "a bug of Lathe's compiler; please report it with the folder named here";
   if (wrong->blind)
@@ -132,9 +133,9 @@ Status ReferenceJob::check(const Reference& reference) {
 }
 
 Status ReferenceJob::tell(const Reference& reference) {
-  const bool jumps = reference_program(session_.program).jumps;
+  const bool jumps = reference_workload(session_.workload).jumps;
   session_.runner->set_reference(LATHE_TRY(reference_file(reference)),
-                                 allowed_error(session_.program, jumps, reference));
+                                 allowed_error(session_.workload, jumps, reference));
   session_.inputs = {};
   return {};
 }
@@ -144,7 +145,7 @@ void ReferenceJob::finish(Status result) {
   if (!result)
     result.error().message = "the reference could not be computed: " + result.error().message;
   result_ = std::move(result);
-  run_.reset();
+  state_.reset();
 }
 
 Status ensure_reference(Session& session, const std::function<bool()>& stop) {

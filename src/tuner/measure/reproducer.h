@@ -13,7 +13,7 @@ namespace lathe::measure {
 // Writes workload.te, trace.json, candidate.so and README (the seed, the worst element, how to
 // measure it again) to a new folder below `where` (empty: the temporary folder). Returns the
 // folder's path.
-Result<std::string> save_reproducer(const std::string& where, const te::Program& program,
+Result<std::string> save_reproducer(const std::string& where, const te::Workload& workload,
                                     const Target& target, const Candidate& candidate,
                                     const Built& built, std::uint64_t seed,
                                     const runner::Loaded& finding);
@@ -21,11 +21,11 @@ Result<std::string> save_reproducer(const std::string& where, const te::Program&
 // The same for a reference that is itself wrong: reference.te is the text that was built,
 // candidate.so is its code, and the trace is empty, so that measuring it again computes the
 // reference again.
-Result<std::string> save_reference_reproducer(const std::string& where, const te::Program& program,
-                                              const Target& target, const te::Program& reference,
-                                              const Built& built, std::uint64_t seed,
-                                              const Disagreement& finding);
+Result<std::string> save_reference_reproducer(const std::string& where,
+                                              const te::Workload& workload, const Target& target,
+                                              const te::Workload& reference, const Built& built,
+                                              std::uint64_t seed, const Disagreement& finding);
 
-std::string element_text(const te::Program& program, int output, std::int64_t index);  // "C[5,7]"
+std::string element_text(const te::Workload& workload, int output, std::int64_t index);  // "C[5,7]"
 
 }  // namespace lathe::measure

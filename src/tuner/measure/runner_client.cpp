@@ -11,9 +11,9 @@ constexpr std::size_t kResidentCandidates = 128;
 
 }  // namespace
 
-RunnerClient::RunnerClient(std::string program, runner::Workload workload, runner::Fd inputs)
+RunnerClient::RunnerClient(std::string program, runner::RunnerSetup setup, runner::Fd inputs)
     : helper_({"runner", std::move(program), ErrorKind::kRun, runner::RunnerMessages::greeting()}),
-      workload_(std::move(workload)),
+      setup_(std::move(setup)),
       inputs_(std::move(inputs)) {}
 
 void RunnerClient::set_reference(runner::Fd file, double max_error) {
@@ -26,7 +26,7 @@ void RunnerClient::prepare(const std::function<void(Status)>& then) {
   if (const Status started = helper_.start(); !started) return then(started);
   const int generation = helper_.generation();
   if (held_by_ != generation) held_.clear(), to_drop_.clear(), held_by_ = generation;
-  if (told_workload_ != generation) return tell(workload_, inputs_, told_workload_, then);
+  if (told_setup_ != generation) return tell(setup_, inputs_, told_setup_, then);
   if (reference_ && told_reference_ != generation)
     return tell(runner::ReferenceInfo{max_error_}, reference_, told_reference_, then);
   then({});
@@ -87,7 +87,7 @@ void RunnerClient::load(std::int64_t id, const Built& built, double seconds,
   send_load(id, built, true, seconds, then);
 }
 
-void RunnerClient::visit(const Built& built, const runner::Visit& visit, double seconds,
+void RunnerClient::visit(const Built& built, const runner::VisitRequest& visit, double seconds,
                          const Then<runner::Visited>& then) {
   const auto go = [=, this] {
     const auto found =

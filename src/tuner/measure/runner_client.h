@@ -18,7 +18,7 @@ class RunnerClient {
   template <class T>
   using Then = Helper::Then<T>;
 
-  RunnerClient(std::string program, runner::Workload workload, runner::Fd inputs);
+  RunnerClient(std::string program, runner::RunnerSetup setup, runner::Fd inputs);
 
   Helper& helper() { return helper_; }
   bool busy() const { return helper_.busy(); }
@@ -29,7 +29,7 @@ class RunnerClient {
   // Each call concerns one candidate and ends in one call of `then`. A candidate that the runner
   // dropped is loaded again.
   void load(std::int64_t id, const Built& built, double seconds, const Then<runner::Loaded>& then);
-  void visit(const Built& built, const runner::Visit& visit, double seconds,
+  void visit(const Built& built, const runner::VisitRequest& visit, double seconds,
              const Then<runner::Visited>& then);
   // Runs as often as `how` says, on these tensors.
   void execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs,
@@ -49,10 +49,10 @@ class RunnerClient {
   bool holds(std::int64_t id) const;
 
   Helper helper_;
-  runner::Workload workload_;
+  runner::RunnerSetup setup_;
   runner::Fd inputs_, reference_;
   double max_error_ = 0;
-  int told_workload_ = 0, told_reference_ = 0;  // the generations that know them
+  int told_setup_ = 0, told_reference_ = 0;  // the generations that know them
   struct Held {
     std::int64_t id, bytes;
   };

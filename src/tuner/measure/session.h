@@ -17,7 +17,7 @@
 namespace lathe::measure {
 
 struct Session {
-  te::Program program;
+  te::Workload workload;
   Target target;
   Options options;
   Fingerprint machine = host_fingerprint();
@@ -48,7 +48,7 @@ class ReferenceJob {
   const Status& result() const { return result_; }
 
  private:
-  struct Run;
+  struct State;
   void start();
   void on_built(Result<Built> built);
   void on_executed(Result<runner::Executed> executed);
@@ -57,7 +57,7 @@ class ReferenceJob {
   Status tell(const Reference& reference);
 
   Session& session_;
-  std::unique_ptr<Run> run_;
+  std::unique_ptr<State> state_;
   bool finished_ = false;
   Status result_{};
 };

@@ -16,7 +16,7 @@ constexpr double kMostIterations = 1 << 25;  // of a stage that is cut
 
 class Cutter {
  public:
-  Cutter(te::Program& program, const te::Stage& stage) : program_(program), stage_(stage) {}
+  Cutter(te::Workload& workload, const te::Stage& stage) : workload_(workload), stage_(stage) {}
 
   // The expression, with its deep parts cut off into stages of their own.
   Expr operator()(const Expr& e) { return cut(e).first; }
@@ -66,7 +66,7 @@ class Cutter {
   Expr stage_of(Expr e) {
     te::Tensor tensor{.dtype = e->dtype, .role = te::TensorRole::kIntermediate};
     te::Stage made = stage_;
-    made.tensor = static_cast<int>(program_.tensors.size());
+    made.tensor = static_cast<int>(workload_.tensors.size());
     made.reduce = ir::ReduceOp::kNone;
     made.accumulator = e->dtype;
     std::vector<ir::Affine> index;
@@ -76,26 +76,26 @@ class Cutter {
       index.push_back(ir::Affine::iter(static_cast<int>(index.size())));
     }
     const std::string base =
-        program_.tensors[static_cast<std::size_t>(stage_.tensor)].name + "_part";
-    for (int i = 1; tensor.name.empty() || program_.find(tensor.name) >= 0; ++i)
+        workload_.tensors[static_cast<std::size_t>(stage_.tensor)].name + "_part";
+    for (int i = 1; tensor.name.empty() || workload_.find(tensor.name) >= 0; ++i)
       tensor.name = base + std::to_string(i);
-    program_.tensors.push_back(std::move(tensor));
+    workload_.tensors.push_back(std::move(tensor));
     Expr read = ir::read(made.tensor, std::move(index), e->dtype);
     made.body = std::move(e);
-    program_.stages.push_back(std::move(made));
+    workload_.stages.push_back(std::move(made));
     return read;
   }
 
-  te::Program& program_;
+  te::Workload& workload_;
   const te::Stage& stage_;
 };
 
 }  // namespace
 
-te::Program shallow(const te::Program& program) {
-  te::Program out = program;
+te::Workload shallow(const te::Workload& workload) {
+  te::Workload out = workload;
   out.stages.clear();
-  for (const te::Stage& stage : program.stages) {
+  for (const te::Stage& stage : workload.stages) {
     double iterations = 1;
     for (const te::Iterator& iter : stage.iters) iterations *= static_cast<double>(iter.extent);
     te::Stage cut = stage;

@@ -54,8 +54,8 @@ RankObjective::RankObjective(std::span<const double> seconds, std::span<const in
 // Where a row has few pairs, takes them all. Otherwise puts the rows on a ring in random order and
 // pairs each with those at the same random distances. Distances below half the ring give every row
 // exactly two pairs for each distance, and no pair twice.
-template <class Visit>
-void RankObjective::each_pair(const std::vector<int>& group, Rng& rng, const Visit& visit) {
+template <class Visitor>
+void RankObjective::each_pair(const std::vector<int>& group, Rng& rng, const Visitor& visit) {
   const int n = static_cast<int>(group.size());
   if (n - 1 <= pairs_per_row_) {
     for (int i = 0; i < n; ++i)

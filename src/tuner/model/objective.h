@@ -48,8 +48,8 @@ class RankObjective {
   double loss(std::span<const float> scores, Rng& rng);
 
  private:
-  template <class Visit>
-  void each_pair(const std::vector<int>& group, Rng& rng, const Visit& visit);
+  template <class Visitor>
+  void each_pair(const std::vector<int>& group, Rng& rng, const Visitor& visit);
 
   std::vector<double> seconds_;
   std::vector<std::vector<int>> groups_;  // rows of each workload with more than one

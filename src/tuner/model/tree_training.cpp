@@ -182,10 +182,10 @@ class Course {
 
   Status take_step(double learning_rate) {
     const std::vector<int> drawn = deck_.draw(options_.batch, rng_);
-    std::vector<treegru::Batch> parts;
+    std::vector<treegru::PackedTrees> parts;
     const std::size_t size = (drawn.size() + kParts - 1) / kParts;
     for (std::size_t begin = 0; begin < drawn.size(); begin += size)
-      parts.push_back(treegru::make_batch(
+      parts.push_back(treegru::pack_trees(
           weights_,
           features_of(std::span(drawn).subspan(begin, std::min(size, drawn.size() - begin)))));
     std::vector<float> scores(drawn.size());

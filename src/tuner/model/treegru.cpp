@@ -14,7 +14,7 @@ namespace {
 
 std::string kind_name(const TreeGruOptions& options) {
   return fmt::format("treegru{}-{}",
-                     options.shape.form == treegru::Form::kVanilla ? "-vanilla" : "",
+                     options.shape.variant == treegru::Variant::kVanilla ? "-vanilla" : "",
                      options.objective == Objective::kRank ? "rank" : "reg");
 }
 
@@ -82,7 +82,7 @@ class TreeGru final : public CostModel {
   Status load(const std::string& bytes) override {
     treegru::Weights weights =
         LATHE_TRY(treegru::read_weights(LATHE_TRY(unpack(bytes, kind_name(options_)))));
-    if (weights.shape.form != options_.shape.form)
+    if (weights.shape.variant != options_.shape.variant)
       return fail(ErrorKind::kDataLoss, "the cost model's weights are damaged: train it again");
     held_out_ = false;  // nobody knows which rows were held out
     set(std::move(weights));

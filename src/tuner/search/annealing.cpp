@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "tuner/search/scale.h"
 #include "tuner/search/search.h"
-#include "tuner/search/spread.h"
 #include "tuner/search/unseen.h"
 
 namespace lathe::search {
@@ -102,8 +102,8 @@ class Annealing final : public Searcher {
     const Scale scale = start_round(top);
     int idle = 0;
     for (int step = 0; step < options_.steps && idle < options_.patience; ++step) {
-      const double temperature =
-          options_.temperature * scale.spread * (1.0 - static_cast<double>(step) / options_.steps);
+      const double temperature = options_.temperature * scale.deviation *
+                                 (1.0 - static_cast<double>(step) / options_.steps);
       idle = move(temperature, top) ? 0 : idle + 1;
     }
     std::vector<space::Config> candidates, batch;

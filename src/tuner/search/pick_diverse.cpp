@@ -5,8 +5,8 @@
 #include <cmath>
 #include <queue>
 
+#include "tuner/search/scale.h"
 #include "tuner/search/search.h"
-#include "tuner/search/spread.h"
 
 namespace lathe::search {
 namespace {

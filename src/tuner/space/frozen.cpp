@@ -55,10 +55,11 @@ std::vector<std::int64_t> choice_of(const std::vector<Knob>& knobs,
   return choice;
 }
 
-Result<Sketches> sketches_from(const te::Program& program, const Json& json, const Naming& naming) {
+Result<Sketches> sketches_from(const te::Workload& workload, const Json& json,
+                               const Naming& naming) {
   Sketches sketches;
   for (const Json& item : LATHE_TRY(json_array(json, "sketches"))) {
-    auto sketch = rebuild(program, LATHE_TRY(json_member(item, "trace")), naming);
+    auto sketch = rebuild(workload, LATHE_TRY(json_member(item, "trace")), naming);
     if (!sketch)
       return fail(sketch.error().kind, "its programs cannot be built by this Lathe any more ({})",
                   sketch.error().text());
@@ -89,9 +90,9 @@ Json freeze(const Space& space) {
   return out;
 }
 
-Result<std::unique_ptr<Space>> thaw(const te::Program& program, const Json& frozen) {
+Result<std::unique_ptr<Space>> thaw(const te::Workload& workload, const Json& frozen) {
   auto impl = std::make_unique<Space::Impl>();
-  impl->program = program;
+  impl->workload = workload;
   Derived& derived = impl->derived;
   for (const Json& knob : LATHE_TRY(json_array(frozen, "knobs")))
     derived.knobs.push_back(LATHE_TRY(knob_from(knob)));
@@ -102,7 +103,7 @@ Result<std::unique_ptr<Space>> thaw(const te::Program& program, const Json& froz
   for (const Json& constraint : LATHE_TRY(json_array(frozen, "constraints")))
     derived.constraints.push_back(LATHE_TRY(rebuild(derived.sizes, constraint, naming)));
   auto sketches =
-      std::make_shared<const Sketches>(LATHE_TRY(sketches_from(program, frozen, naming)));
+      std::make_shared<const Sketches>(LATHE_TRY(sketches_from(workload, frozen, naming)));
   derived.build = [sketches,
                    knobs = derived.knobs](std::span<const std::int64_t> values) -> Result<Sketch> {
     const auto found = sketches->find(choice_of(knobs, values));

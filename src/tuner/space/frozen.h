@@ -15,6 +15,6 @@ namespace lathe::space {
 Json freeze(const Space& space);
 // Makes a space with the same knobs, configurations, programs and hash. It builds every sketch
 // again; the error tells which step cannot be applied any more. It needs no target and no LLVM.
-Result<std::unique_ptr<Space>> thaw(const te::Program& program, const Json& frozen);
+Result<std::unique_ptr<Space>> thaw(const te::Workload& workload, const Json& frozen);
 
 }  // namespace lathe::space

@@ -17,7 +17,7 @@ struct Space::Impl {
   Impl();
   ~Impl();
 
-  te::Program program;
+  te::Workload workload;
   Derived derived;
   std::vector<int> structural;  // knobs
   mutable std::shared_mutex mutex;

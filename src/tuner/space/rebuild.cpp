@@ -16,12 +16,12 @@ Naming naming_of(const std::vector<Knob>& knobs) {
   };
 }
 
-Result<Sketch> rebuild(const te::Program& program, const Json& trace, const Naming& naming) {
-  Sketch sketch{te::naive_nest(program), {}};
+Result<Sketch> rebuild(const te::Workload& workload, const Json& trace, const Naming& naming) {
+  Sketch sketch{te::naive_nest(workload), {}};
   ir::Sizes& sizes = sketch.nest.sizes;
   sketch.trace = LATHE_TRY(schedule::trace_from_json(
       trace, sizes, [&](const std::string& name) { return naming(sizes, name); }));
-  const auto done = schedule::apply(sketch.nest, sketch.trace, program.contract.free_layout);
+  const auto done = schedule::apply(sketch.nest, sketch.trace, workload.contract.free_layout);
   if (!done) return fail(ErrorKind::kIllegalSchedule, "{}", done.error().text());
   return sketch;
 }

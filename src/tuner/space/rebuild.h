@@ -16,7 +16,7 @@ using Naming = std::function<Result<ir::SizeId>(ir::Sizes& sizes, const std::str
 // Reads each name as the knob of that name, which must be among `knobs`.
 Naming naming_of(const std::vector<Knob>& knobs);
 
-Result<Sketch> rebuild(const te::Program& program, const Json& trace, const Naming& naming);
+Result<Sketch> rebuild(const te::Workload& workload, const Json& trace, const Naming& naming);
 Result<Constraint> rebuild(ir::Sizes& sizes, const Json& constraint, const Naming& naming);
 Json to_json(const ir::Sizes& sizes, const Constraint& constraint);
 

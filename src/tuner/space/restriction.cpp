@@ -124,7 +124,7 @@ Result<std::unique_ptr<Space>> restrict_space(const std::shared_ptr<const Space>
   const Mapping mapping = LATHE_TRY(mapping_of(old, kept));
   const Config old_start = space->default_config();
   auto impl = std::make_unique<Space::Impl>();
-  impl->program = space->program();
+  impl->workload = space->workload();
   Derived& derived = impl->derived;
   for (const int k : mapping.free) {
     derived.knobs.push_back(part_of(old[k], mapping.kept[k]));
@@ -141,7 +141,7 @@ Result<std::unique_ptr<Space>> restrict_space(const std::shared_ptr<const Space>
     for (std::size_t k = 0; k < knobs.size(); ++k)
       chosen.push_back(knobs[k].structural ? static_cast<std::size_t>(values[k]) : 0);
     const Sketch sketch = LATHE_TRY(space->impl().sketch(mapping.old_config(chosen)));
-    return rebuild(space->program(), schedule::to_json(sketch.trace, sketch.nest.sizes), naming);
+    return rebuild(space->workload(), schedule::to_json(sketch.trace, sketch.nest.sizes), naming);
   };
   return finish_part(std::move(impl));
 }

@@ -56,7 +56,7 @@ std::size_t Knob::nearest(std::int64_t wanted) const {
 Space::Space(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Space::~Space() = default;
 
-const te::Program& Space::program() const { return impl_->program; }
+const te::Workload& Space::workload() const { return impl_->workload; }
 const std::vector<Knob>& Space::knob_list() const { return impl_->derived.knobs; }
 int Space::knobs() const { return static_cast<int>(knob_list().size()); }
 int Space::values(int knob) const { return static_cast<int>(knob_list()[knob].values.size()); }
@@ -256,25 +256,26 @@ std::vector<Config> all_configs(const Space& space) {
 
 namespace {
 
-Result<Derived> derive_for_cpu(const te::Program& program, const Target& target, Flavour flavour) {
-  return derive_register_tile(program, target.as_cpu(), flavour);
+Result<Derived> derive_for_cpu(const te::Workload& workload, const Target& target,
+                               Flavour flavour) {
+  return derive_register_tile(workload, target.as_cpu(), flavour);
 }
 
 struct Rules {
   DeviceKind kind;
-  Result<Derived> (*derive)(const te::Program& program, const Target& target, Flavour flavour);
+  Result<Derived> (*derive)(const te::Workload& workload, const Target& target, Flavour flavour);
 };
 constexpr Rules kRules[] = {{DeviceKind::kCpu, derive_for_cpu}};
 
 }  // namespace
 
-Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target,
+Result<std::unique_ptr<Space>> derive_space(const te::Workload& workload, const Target& target,
                                             Flavour flavour) {
   for (const Rules& rules : kRules) {
     if (rules.kind != target.kind()) continue;
     auto impl = std::make_unique<Space::Impl>();
-    impl->program = program;
-    impl->derived = LATHE_TRY(rules.derive(program, target, flavour));
+    impl->workload = workload;
+    impl->derived = LATHE_TRY(rules.derive(workload, target, flavour));
     return finish_space(std::move(impl));
   }
   return fail(ErrorKind::kUnsupported, "no rules derive a space for {}", target.text());

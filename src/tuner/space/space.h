@@ -12,7 +12,7 @@
 #include "base/target.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "tuner/space/domain.h"
 
 namespace lathe::space {
@@ -39,7 +39,7 @@ Result<Flavour> flavour_named(const std::string& name);
 
 class Space : public Domain {
  public:
-  const te::Program& program() const;
+  const te::Workload& workload() const;
   const std::vector<Knob>& knob_list() const;
   // The number of configurations, regardless of constraints; see count_programs().
   double size() const;
@@ -78,7 +78,7 @@ class Space : public Domain {
   std::unique_ptr<Impl> impl_;
 };
 
-Result<std::unique_ptr<Space>> derive_space(const te::Program& program, const Target& target,
+Result<std::unique_ptr<Space>> derive_space(const te::Workload& workload, const Target& target,
                                             Flavour flavour);
 
 // All valid configurations of a small space; the last knob changes fastest.

@@ -9,7 +9,7 @@
 namespace lathe::space {
 
 struct Recipe::State {
-  const te::Program& program;
+  const te::Workload& workload;
   std::vector<Knob>& knobs;              // grows while the function declares knobs
   std::span<const std::int64_t> values;  // of knobs known so far; the others take their first
   ir::Nest nest;
@@ -63,20 +63,20 @@ void Recipe::at_most(const schedule::Size& size, std::int64_t most) {
 
 void Recipe::apply(const schedule::Step& step) {
   if (state_.error) return;
-  const auto done = schedule::apply(state_.nest, step, state_.program.contract.free_layout);
+  const auto done = schedule::apply(state_.nest, step, state_.workload.contract.free_layout);
   if (!done)
     state_.error = Error{ErrorKind::kIllegalSchedule, done.error().text(),
                          fmt::format("step {}", state_.trace.size() + 1)};
   else state_.trace.push_back(step);
 }
 
-Result<std::unique_ptr<Space>> template_space(const te::Program& program, Template function) {
+Result<std::unique_ptr<Space>> template_space(const te::Workload& workload, Template function) {
   auto impl = std::make_unique<Space::Impl>();
-  impl->program = program;
+  impl->workload = workload;
   Derived& derived = impl->derived;
-  const auto run = [&program, &function](std::vector<Knob>& knobs,
-                                         std::span<const std::int64_t> values) {
-    Recipe::State state{program, knobs, values, te::naive_nest(program), {}, {}, {}};
+  const auto run = [&workload, &function](std::vector<Knob>& knobs,
+                                          std::span<const std::int64_t> values) {
+    Recipe::State state{workload, knobs, values, te::naive_nest(workload), {}, {}, {}};
     Recipe recipe(state);
     function(recipe);
     return state;
@@ -101,10 +101,10 @@ Result<std::unique_ptr<Space>> template_space(const te::Program& program, Templa
   derived.sizes = first.nest.sizes;
   derived.constraints = first.constraints;
   for (const Knob& knob : derived.knobs) derived.start.push_back(knob.values.front());
-  derived.build = [program, function,
+  derived.build = [workload, function,
                    knobs = derived.knobs](std::span<const std::int64_t> values) -> Result<Sketch> {
     std::vector<Knob> known = knobs;
-    Recipe::State state{program, known, values, te::naive_nest(program), {}, {}, {}};
+    Recipe::State state{workload, known, values, te::naive_nest(workload), {}, {}, {}};
     Recipe recipe(state);
     function(recipe);
     if (state.error) return std::unexpected(*state.error);

@@ -47,6 +47,6 @@ using Template = std::function<void(Recipe&)>;
 // Runs the function once with every first value and once with each other label of each choice, to
 // learn all its knobs. Fails if it has no knobs at all, declares a knob twice with other values, or
 // refuses the first configuration (the error names the step).
-Result<std::unique_ptr<Space>> template_space(const te::Program& program, Template function);
+Result<std::unique_ptr<Space>> template_space(const te::Workload& workload, Template function);
 
 }  // namespace lathe::space

@@ -67,7 +67,7 @@ Network::Network(Weights weights)
       hidden_(weights_.hidden) {
   gates_ = hidden_.columns();
   start_ = starts_of(weights_, gates_);
-  if (weights_.shape.form == Form::kContext)
+  if (weights_.shape.variant == Variant::kContext)
     slots_ = PackedMatrix(beside(weights_.scatter, weights_.readout));
 }
 
@@ -83,17 +83,17 @@ void Network::score(std::span<const float> features, std::span<float> scores) co
 
 void Network::score_block(std::span<const float> features, std::span<float> scores,
                           Scratch& scratch) const {
-  const Batch batch = make_batch(weights_, features);
+  const PackedTrees trees = pack_trees(weights_, features);
   std::ranges::fill(scores, weights_.offset.values[0]);
   const auto hidden = static_cast<std::size_t>(weights_.shape.hidden);
   scratch.h.clear();
-  for (std::size_t l = batch.levels.size(); l-- > 0;) {
-    const Level& level = batch.levels[l];
+  for (std::size_t l = trees.levels.size(); l-- > 0;) {
+    const Level& level = trees.levels[l];
     scratch.h.resize(static_cast<std::size_t>(level.count()) * hidden);
-    advance(level, l + 1 < batch.levels.size(), scratch);
+    advance(level, l + 1 < trees.levels.size(), scratch);
     read_out(level, l == 0, scratch, scores);
     if (l == 0) break;
-    scratch.above.assign(static_cast<std::size_t>(batch.levels[l - 1].count()) * hidden, 0);
+    scratch.above.assign(static_cast<std::size_t>(trees.levels[l - 1].count()) * hidden, 0);
     for (std::size_t n = 0; n < level.parent.size(); ++n) {
       float* sum = scratch.above.data() + static_cast<std::size_t>(level.parent[n]) * hidden;
       for (std::size_t i = 0; i < hidden; ++i) sum[i] += scratch.h[n * hidden + i];
@@ -124,7 +124,7 @@ void Network::advance(const Level& level, bool has_children, Scratch& scratch) c
 void Network::read_out(const Level& level, bool outermost, Scratch& scratch,
                        std::span<float> scores) const {
   const auto hidden = static_cast<std::size_t>(weights_.shape.hidden);
-  if (weights_.shape.form == Form::kVanilla) {
+  if (weights_.shape.variant == Variant::kVanilla) {
     if (!outermost) return;
     const std::vector<float>& linear = weights_.readout.values;
     for (std::size_t n = 0; n < level.program.size(); ++n) {

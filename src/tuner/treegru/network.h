@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "tuner/treegru/batch.h"
 #include "tuner/treegru/dense.h"
+#include "tuner/treegru/packed_trees.h"
 #include "tuner/treegru/weights.h"
 
 namespace lathe::treegru {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "tuner/treegru/batch.h"
+#include "tuner/treegru/packed_trees.h"
 #include "tuner/treegru/weights.h"
 
 namespace lathe::treegru {
@@ -16,15 +16,15 @@ namespace lathe::treegru {
 class Trainer {
  public:
   virtual ~Trainer() = default;
-  // Scores the programs of the batches, one after another, and remembers how, for step().
-  virtual Status forward(std::span<const Batch> batches, std::span<float> scores) = 0;
+  // Scores the programs of the parts, one after another, and remembers how, for step().
+  virtual Status forward(std::span<const PackedTrees> parts, std::span<float> scores) = 0;
   // Does a step of Adam against the slopes at the scores of the last forward().
   virtual Status step(std::span<const float> slopes, double learning_rate) = 0;
   // Reads the trained matrices as they are now.
   virtual Status read(Weights& weights) const = 0;
 };
 
-// A trainer that begins from these weights. Up to `threads` threads work on the batches of one
+// A trainer that begins from these weights. Up to `threads` threads work on the parts of one
 // forward(); the result does not depend on how many. The error tells that this build has no
 // trainer, and what to do.
 Result<std::unique_ptr<Trainer>> make_trainer(const Weights& start, int threads);

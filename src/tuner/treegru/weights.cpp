@@ -16,8 +16,8 @@ constexpr int kMost = 4096;  // of any size in a shape
 constexpr float kMostStretch = 4, kMostShift = 8;
 
 // Calls visit(node) for every loop of every row.
-template <class Visit>
-void each_loop(std::span<const float> features, const Visit& visit) {
+template <class Visitor>
+void each_loop(std::span<const float> features, const Visitor& visit) {
   const auto width = static_cast<std::size_t>(feature::tree_width());
   for (std::size_t row = 0; row + width <= features.size(); row += width)
     for (int n = 0; n < feature::kTreeNodes; ++n) {
@@ -28,7 +28,7 @@ void each_loop(std::span<const float> features, const Visit& visit) {
 }
 
 void standardize(std::span<const float> features, Weights& weights) {
-  const auto inputs = static_cast<std::size_t>(inputs_of(weights.shape.form));
+  const auto inputs = static_cast<std::size_t>(inputs_of(weights.shape.variant));
   std::vector<double> sum(inputs), squares(inputs);
   double count = 0;
   each_loop(features, [&](const float* node) {
@@ -57,10 +57,10 @@ Matrix random_matrix(int rows, int columns, int fan_in, Rng& rng) {
 
 // The sizes of the trained matrices, in the order of Weights::trained().
 std::array<std::pair<int, int>, 7> sizes_of(const Shape& s, int variables) {
-  const bool vanilla = s.form == Form::kVanilla;
+  const bool vanilla = s.variant == Variant::kVanilla;
   const int embedding = vanilla ? s.embedding : 0, slots = vanilla ? 0 : s.slots;
   return {{{vanilla ? variables : 0, embedding},
-           {embedding + inputs_of(s.form), 3 * s.hidden},
+           {embedding + inputs_of(s.variant), 3 * s.hidden},
            {s.hidden, 3 * s.hidden},
            {1, 3 * s.hidden},
            {vanilla ? 0 : s.hidden, slots},
@@ -80,12 +80,12 @@ bool take_floats(std::string_view& bytes, std::size_t count, std::vector<float>&
 }
 
 bool take_shape(std::string_view& bytes, Shape& shape) {
-  std::uint32_t form = 0, embedding = 0, hidden = 0, slots = 0;
-  if (!take_value(bytes, form) || !take_value(bytes, embedding) || !take_value(bytes, hidden) ||
+  std::uint32_t variant = 0, embedding = 0, hidden = 0, slots = 0;
+  if (!take_value(bytes, variant) || !take_value(bytes, embedding) || !take_value(bytes, hidden) ||
       !take_value(bytes, slots))
     return false;
-  if (form > 1 || std::max({embedding, hidden, slots}) > kMost) return false;
-  shape = {static_cast<Form>(form), static_cast<int>(embedding), static_cast<int>(hidden),
+  if (variant > 1 || std::max({embedding, hidden, slots}) > kMost) return false;
+  shape = {static_cast<Variant>(variant), static_cast<int>(embedding), static_cast<int>(hidden),
            static_cast<int>(slots)};
   return check(shape).has_value();
 }
@@ -106,8 +106,8 @@ Status check(const Shape& shape) {
   return {};
 }
 
-int inputs_of(Form form) {
-  return form == Form::kContext ? feature::kLoopContext : feature::kLoopHeader;
+int inputs_of(Variant variant) {
+  return variant == Variant::kContext ? feature::kLoopContext : feature::kLoopHeader;
 }
 
 int Weights::variable(float code) const {
@@ -127,7 +127,7 @@ Weights random_weights(const Shape& shape, std::span<const float> features, Rng&
   Weights weights;
   weights.shape = shape;
   standardize(features, weights);
-  if (shape.form == Form::kVanilla) {
+  if (shape.variant == Variant::kVanilla) {
     std::set<float> codes;
     each_loop(features, [&](const float* node) { codes.insert(node[feature::kNodeVariable]); });
     weights.variables.assign(codes.begin(), codes.end());
@@ -169,8 +169,8 @@ Weights adapted(const Weights& learnt, std::span<const float> features, Rng& rng
 
 void append_to(std::string& bytes, const Weights& weights) {
   const Shape& shape = weights.shape;
-  for (const int value : {static_cast<int>(shape.form), shape.embedding, shape.hidden, shape.slots,
-                          static_cast<int>(weights.variables.size())})
+  for (const int value : {static_cast<int>(shape.variant), shape.embedding, shape.hidden,
+                          shape.slots, static_cast<int>(weights.variables.size())})
     append_value(bytes, static_cast<std::uint32_t>(value));
   append_floats(bytes, weights.variables);
   append_floats(bytes, weights.mean);
@@ -187,7 +187,7 @@ Result<Weights> read_weights(std::string_view bytes) {
   if (!take_shape(bytes, weights.shape) || !take_value(bytes, variables) ||
       variables > bytes.size())
     return damaged();
-  const auto inputs = static_cast<std::size_t>(inputs_of(weights.shape.form));
+  const auto inputs = static_cast<std::size_t>(inputs_of(weights.shape.variant));
   if (!take_floats(bytes, variables, weights.variables) ||
       !std::ranges::is_sorted(weights.variables))
     return damaged();

@@ -24,16 +24,16 @@
 
 namespace lathe::treegru {
 
-enum class Form { kContext, kVanilla };
+enum class Variant { kContext, kVanilla };
 
 struct Shape {
-  Form form = Form::kContext;
+  Variant variant = Variant::kContext;
   int embedding = 128;  // of a loop variable; for kVanilla only
   int hidden = 128;     // of a loop's state; a multiple of 16
   int slots = 8;        // m; for kContext only
 };
 Status check(const Shape& shape);
-int inputs_of(Form form);  // floats of a loop's context that the network sees
+int inputs_of(Variant variant);  // floats of a loop's context that the network sees
 
 struct Matrix {
   int rows = 0, columns = 0;

@@ -41,7 +41,7 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
                           [&](const store::Record& record) { return stands(record, known); }))
     return std::nullopt;
 
-  RaceRequest request;
+  RecordRace request;
   request.cache = options.run.cache_mode;
   request.seconds = race_time(options, reporter.elapsed());
   request.patience = options.race.share * reporter.elapsed();

@@ -66,10 +66,10 @@ void ModelScorer::score(std::span<const space::Config> configs, std::span<double
 double ModelScorer::score_speed(std::span<const space::Config> configs, std::span<double> scores) {
   if (!learned()) {
     prior_->score(configs, scores);
-    return prior_scale_.spread;
+    return prior_scale_.deviation;
   }
   predict(configs, scores);
-  if (prior_ == nullptr || prior_weight_ < kNegligible) return learned_scale_.spread;
+  if (prior_ == nullptr || prior_weight_ < kNegligible) return learned_scale_.deviation;
   prior_scores_.resize(configs.size());
   prior_->score(configs, prior_scores_);
   for (std::size_t i = 0; i < scores.size(); ++i)

@@ -6,7 +6,7 @@
 // anything is measured both count the same, in units of their spread over the space.
 #pragma once
 
-#include "tuner/search/spread.h"
+#include "tuner/search/scale.h"
 #include "tuner/tune/trial_cost.h"
 #include "tuner/tune/tune.h"
 

@@ -80,10 +80,10 @@ Status check_acquisition(const Options& options) {
   return {};
 }
 
-template <model::Objective kObjective, treegru::Form kForm>
+template <model::Objective kObjective, treegru::Variant kVariant>
 std::unique_ptr<model::CostModel> make_treegru(const Options& options) {
   return model::make_treegru({.objective = kObjective,
-                              .shape = {.form = kForm},
+                              .shape = {.variant = kVariant},
                               .threads = options.run.jobs,
                               .seed = options.run.seed,
                               .global = options.model.global});
@@ -96,7 +96,7 @@ struct NamedModel {
   bool reads_trees = false;
 };
 constexpr auto kRank = model::Objective::kRank, kRegression = model::Objective::kRegression;
-constexpr auto kContext = treegru::Form::kContext, kVanilla = treegru::Form::kVanilla;
+constexpr auto kContext = treegru::Variant::kContext, kVanilla = treegru::Variant::kVanilla;
 constexpr NamedModel kModels[] = {
     {"xgb-rank", make_rank, kRank},
     {"xgb-reg", make_regression, kRegression},

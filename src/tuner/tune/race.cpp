@@ -39,7 +39,7 @@ std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers) 
 }
 
 Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
-                               const RaceRequest& request) {
+                               const RecordRace& request) {
   RaceStory story;
   if (request.entries.empty()) return story;
   const store::Record& any = request.entries.front().record;

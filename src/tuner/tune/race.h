@@ -17,7 +17,7 @@ struct RaceEntry {
   store::Record record;
   measure::Candidate candidate;
 };
-struct RaceRequest {
+struct RecordRace {
   std::vector<RaceEntry> entries;
   CacheMode cache = CacheMode::kWarm;
   double seconds = 3, patience = 0, limit = 0;  // as measure::RaceOptions has them
@@ -37,7 +37,7 @@ struct RaceStory {
 // within each other's spread the one with the fewest loads a multiplication stands first: a
 // neighbour on the machine costs it least.
 Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
-                               const RaceRequest& request);
+                               const RecordRace& request);
 
 // Which of them stands first by that rule; none where all failed.
 std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers);

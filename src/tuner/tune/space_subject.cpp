@@ -1,6 +1,6 @@
 // A derived space as the subject of a run.
 #include "base/hash.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "tuner/feature/feature.h"
 #include "tuner/model/analytic.h"
 #include "tuner/tune/tune.h"
@@ -15,8 +15,8 @@ class SpaceSubject final : public Subject {
       : space_(space), extractor_(features, space), prior_(std::move(prior)) {}
 
   const space::Domain& domain() const override { return space_; }
-  std::string workload() const override { return te::workload_key(space_.program()); }
-  double flops() const override { return te::flops(space_.program()); }
+  std::string workload() const override { return te::workload_key(space_.workload()); }
+  double flops() const override { return te::flops(space_.workload()); }
   std::string space_hash() const override { return hex(space_.hash()); }
   space::Config default_config() const override { return space_.default_config(); }
   schedule::Trace trace(const space::Config& config) const override { return space_.trace(config); }

@@ -1,13 +1,13 @@
 // What a tuner is given to do.
 #pragma once
 
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::tune {
 
 // A workload, and how often the graph that it comes from calls it.
 struct Task {
-  te::Program workload;
+  te::Workload workload;
   double weight = 1;
 };
 

@@ -14,9 +14,9 @@ using schedule::Split;
 using std::int64_t;
 
 ir::Nest nest_of(std::string_view text) {
-  const auto program = te::parse_program(text);
-  if (!program) throw std::runtime_error(program.error().text());
-  return te::naive_nest(*program);
+  const auto workload = te::parse_workload(text);
+  if (!workload) throw std::runtime_error(workload.error().text());
+  return te::naive_nest(*workload);
 }
 
 void must_apply(ir::Nest& nest, const schedule::Trace& trace) {

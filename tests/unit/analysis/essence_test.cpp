@@ -14,8 +14,8 @@ using schedule::Split;
 
 // j in blocks of `block` tiles of `tile`.
 ir::Nest blocked(bool swapped = false) {
-  const auto program = te::parse_program("A: f32[6,40]; B[i,j] = A[i,j]");
-  ir::Nest nest = te::naive_nest(*program);
+  const auto workload = te::parse_workload("A: f32[6,40]; B[i,j] = A[i,j]");
+  ir::Nest nest = te::naive_nest(*workload);
   const ir::SizeId tile = nest.sizes.knob(0, "tile"), block = nest.sizes.knob(1, "block");
   schedule::Trace trace = {Split{"B.j", nest.sizes.mul(block, tile), "c", "r"},
                            Split{"r", tile, "t", "i"}};

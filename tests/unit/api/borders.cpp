@@ -27,7 +27,7 @@ Shape index_of(std::int64_t element, const Shape& shape) {
 
 // `layout` from outside in, as (dimension, weight, extent): its strides follow.
 void expect_same_places(const Shape& shape, const Shape& merged,
-                        const std::vector<tensor::Digit>& layout) {
+                        const std::vector<tensor::LayoutDigit>& layout) {
   flat::Border border{.name = "Y", .shape = shape, .layout = layout, .size = 1};
   for (std::size_t d = layout.size(); d-- > 0; border.size *= layout[d].extent)
     border.layout[d].stride = border.size;

@@ -30,7 +30,7 @@ std::set<std::string> known_knobs() {
           request.layout = layout;
           const auto workload = make_workload(request);
           EXPECT_TRUE(workload) << request.text << workload.error().text();
-          const auto space = space::derive_space(te::canonical(workload->program),
+          const auto space = space::derive_space(te::canonical(workload->definition),
                                                  *make_target("cpu:znver5", threads), flavour);
           EXPECT_TRUE(space) << request.text;
           for (const auto& knob : (*space)->knob_list()) names.insert(knob.name);

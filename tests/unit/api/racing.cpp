@@ -20,7 +20,7 @@ class Racing : public testing::Test {
     WorkloadRequest workload;
     workload.text = kText;
     workload.shapes = {"A=11,13", "B=11,17"};
-    request_.program = make_workload(workload)->program;
+    request_.workload = make_workload(workload)->definition;
     request_.target = *make_target("cpu:host", 1);
     request_.database = folder_.at("records.db");
     request_.seconds = 3600;

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "api/workload.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "tuner/learn/history.h"
 #include "tuner/model/global_model.h"
 
@@ -19,7 +19,7 @@ constexpr model::CpuClass kClasses[] = {{Isa::kX86, 512}, {Isa::kX86, 256}};
 std::string shape_named(const std::string& workload) {
   WorkloadRequest request;
   request.text = workload;
-  return learn::shape_of(te::workload_key(make_workload(request)->program));
+  return learn::shape_of(te::workload_key(make_workload(request)->definition));
 }
 
 TEST(ShippedModels, FitTheirTargets) {

@@ -19,7 +19,7 @@ class Sources : public testing::Test {
     WorkloadRequest workload;
     workload.text = "C[i,j] = sum(k) A[k,i] * B[k,j]";
     workload.shapes = {"A=11,13", "B=11,17"};
-    task_.workload = make_workload(workload)->program;
+    task_.workload = make_workload(workload)->definition;
     target_ = *make_target("cpu:host", 1);
   }
 
@@ -53,7 +53,7 @@ TEST_F(Sources, OfOneRequestServeManyWorkloads) {
   other.text = "Y[i,j] = max(X[i,j], 0)";
   other.shapes = {"X=7,13"};
   const auto first = source(task_.workload, target_);
-  const auto second = source(make_workload(other)->program, target_);
+  const auto second = source(make_workload(other)->definition, target_);
   ASSERT_TRUE(first && second);
   EXPECT_NE(json_of(*first), json_of(*second));
 }

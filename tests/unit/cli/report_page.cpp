@@ -21,7 +21,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 // Every text is hostile.
 report::Report hostile_report() {
-  report::Workload w;
+  report::WorkloadReport w;
   w.key = w.target = w.cpu = w.fingerprint = w.title = w.expression = w.shapes = w.latest =
       kHostile;
   w.work = {1, "GFLOP/s", true, 0.8, 0.05};
@@ -45,10 +45,10 @@ report::Report hostile_report() {
   run.over_trials = run.over_seconds = {{1, 500}, {10, 1000}};
   run.quality = {{10, 10, 0.7, 0.5}};
   w.runs = {run};
-  report::Workload broken = w;
+  report::WorkloadReport broken = w;
   broken.best->program.clear();
   broken.best->problem = kHostile;
-  report::Workload nothing = w;
+  report::WorkloadReport nothing = w;
   nothing.best.reset();
   nothing.knobs = {};
   nothing.runs[0].over_trials.clear();
@@ -130,7 +130,7 @@ TEST(ReportPage, NoFailuresNoTable) {
 
 TEST(ReportPage, TellsSharesOfWhatIsDoneAndMoved) {
   // 1000 GFLOP/s of 3000, a fifth of it padding; 50 GB/s of 100
-  report::Workload w = hostile_report().workloads[0];
+  report::WorkloadReport w = hostile_report().workloads[0];
   EXPECT_NEAR(w.peak_share(1e-3), 0.8 / 3, 1e-12);
   EXPECT_NEAR(w.bandwidth_share(1e-3), 0.5, 1e-12);
   const std::string figures = result_html(w);

@@ -7,8 +7,8 @@
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "oracle/te_eval.h"
-#include "support/random_program.h"
 #include "support/random_trace.h"
+#include "support/random_workload.h"
 #include "support/special_values.h"
 #include "support/temporary_folder.h"
 #include "unit/codegen/harness.h"
@@ -76,7 +76,7 @@ class Emulated : public ::testing::TestWithParam<const char*> {
   const test::TemporaryFolder folder_;
 };
 
-TEST_P(Emulated, RandomPrograms) {
+TEST_P(Emulated, RandomWorkloads) {
   const Target target = testing::resolved(GetParam());
   for (std::uint64_t seed = 500; seed < 506; ++seed) {
     Rng rng(seed);
@@ -97,14 +97,14 @@ TEST_P(Emulated, ExpressionsOfSpecialValues) {
   const Target target = testing::resolved(GetParam());
   for (std::uint64_t seed = 600; seed < 612; ++seed) {
     Rng rng(seed);
-    const te::Program program =
-        random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 5'000});
-    const RandomSchedule s = random_schedule(program, rng);
-    const auto inputs = special_inputs(program, rng);
-    const auto want = interp::evaluate(program, inputs);
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 2 == 0, .max_iterations = 5'000});
+    const RandomSchedule s = random_schedule(workload, rng);
+    const auto inputs = special_inputs(workload, rng);
+    const auto want = interp::evaluate(workload, inputs);
     ASSERT_TRUE(want) << want.error().text();
     for (const bool naive : {true, false}) {
-      const ir::Nest plain = te::naive_nest(program);
+      const ir::Nest plain = te::naive_nest(workload);
       const auto p =
           lower::lower(naive ? ir::SizedNest(plain, {}) : ir::SizedNest(s.nest, s.knobs), target);
       if (!p) continue;  // schedules may be refused
@@ -117,7 +117,7 @@ TEST_P(Emulated, ExpressionsOfSpecialValues) {
       ASSERT_TRUE(library) << "seed " << seed << ": " << library.error().text();
       ASSERT_EQ(testing::difference(*p, *want, run(*p, *library, stored)), "")
           << "seed " << seed << (naive ? " naive " : " ") << target.text() << "\n"
-          << describe(program, s);
+          << describe(workload, s);
     }
   }
 }

@@ -130,8 +130,8 @@ const std::vector<Case>& cases() {
 class Arithmetic : public ::testing::TestWithParam<Case> {
  protected:
   Arithmetic()
-      : program_(*te::parse_program(fmt::format("A: {}[{}]; Y[i] = {}", name_of(GetParam().input),
-                                                kLength, GetParam().output))) {
+      : workload_(*te::parse_workload(fmt::format("A: {}[{}]; Y[i] = {}", name_of(GetParam().input),
+                                                  kLength, GetParam().output))) {
     for (std::int64_t i = 0; i < kLength; ++i) inputs_.values.push_back(pair(i).first);
     inputs_.dtype = GetParam().input;
     inputs_.shape = {kLength};
@@ -166,20 +166,20 @@ class Arithmetic : public ::testing::TestWithParam<Case> {
     }
   }
 
-  te::Program program_;
+  te::Workload workload_;
   interp::Tensor inputs_;
 };
 
 TEST_P(Arithmetic, OfTheExpression) {
-  const auto out = interp::evaluate(program_, {inputs_});
+  const auto out = interp::evaluate(workload_, {inputs_});
   ASSERT_TRUE(out) << out.error().text();
   expect(out->front().values, "expression");
 }
 
-TEST_P(Arithmetic, OfLoops) { check(te::naive_nest(program_), "loops"); }
+TEST_P(Arithmetic, OfLoops) { check(te::naive_nest(workload_), "loops"); }
 
 TEST_P(Arithmetic, OfVectors) {
-  ir::Nest nest = te::naive_nest(program_);
+  ir::Nest nest = te::naive_nest(workload_);
   const schedule::Trace trace{
       schedule::Split{"Y.i", std::int64_t{8}, "Y.o", "Y.v", ir::Tail::kPeel},
       schedule::Annotate{.loop = "Y.v", .kind = ir::LoopKind::kVectorized}};
@@ -190,7 +190,7 @@ TEST_P(Arithmetic, OfVectors) {
 // The operand written into the program, so that whatever folds constants does.
 TEST_P(Arithmetic, OfConstants) {
   for (std::size_t p = 0; p < GetParam().pairs.size(); ++p) {
-    te::Program constant = program_;
+    te::Workload constant = workload_;
     const double value = GetParam().pairs[p].first;
     te::Stage& stage = constant.stages.front();
     stage.body = ir::rewrite_leaves(stage.body, [&](const ir::Expr& leaf) {
@@ -227,8 +227,8 @@ int count(const std::string& text, const std::string& word) {
 
 // The code of an elementwise body, four lanes at a time.
 std::string assembly_of(const std::string& body, const char* target) {
-  const auto program = te::parse_program("A: f32[64]; B: f32[64]; Y[i] = " + body);
-  ir::Nest nest = te::naive_nest(*program);
+  const auto workload = te::parse_workload("A: f32[64]; B: f32[64]; Y[i] = " + body);
+  ir::Nest nest = te::naive_nest(*workload);
   const schedule::Trace trace{
       schedule::Split{"Y.i", std::int64_t{4}, "Y.o", "Y.v", ir::Tail::kPeel},
       schedule::Annotate{.loop = "Y.v", .kind = ir::LoopKind::kVectorized}};
@@ -256,10 +256,11 @@ TEST(ArithmeticCost, OfNan) {
 TEST(ArithmeticRefusals, DivisorsThatAreNotPositiveNumbers) {
   for (const char* text : {"A: i32[3]; Y[i] = A[i] / 0", "A: i32[3]; Y[i] = A[i] % -2",
                            "A: i32[3]; Y[i] = A[i] / A[i]"}) {
-    const auto program = te::parse_program(text);
-    ASSERT_FALSE(program.has_value()) << text;
-    EXPECT_NE(program.error().message.find("needs a positive number as divisor"), std::string::npos)
-        << program.error().text();
+    const auto workload = te::parse_workload(text);
+    ASSERT_FALSE(workload.has_value()) << text;
+    EXPECT_NE(workload.error().message.find("needs a positive number as divisor"),
+              std::string::npos)
+        << workload.error().text();
   }
 }
 

@@ -6,8 +6,8 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "oracle/te_eval.h"
-#include "support/random_program.h"
 #include "support/random_trace.h"
+#include "support/random_workload.h"
 #include "support/special_values.h"
 #include "unit/codegen/harness.h"
 
@@ -30,26 +30,27 @@ std::string difference(const flat::Program& p, const Target& target,
 void check(std::uint64_t seed, bool special) {
   const auto targets = testing::runnable_targets();
   Rng rng(seed);
-  const te::Program program =
-      random_program(rng, {.dtypes = seed % 3 == 0, .max_iterations = special ? 10'000 : 30'000});
+  const te::Workload workload =
+      random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = special ? 10'000 : 30'000});
   const Target& target = targets[seed % targets.size()];
-  const auto inputs = special ? special_inputs(program, rng) : interp::random_inputs(program, rng);
-  const auto want = interp::evaluate(program, inputs);
+  const auto inputs =
+      special ? special_inputs(workload, rng) : interp::random_inputs(workload, rng);
+  const auto want = interp::evaluate(workload, inputs);
   ASSERT_TRUE(want.has_value()) << want.error().text();
-  const auto naive = lower::lower(ir::SizedNest(te::naive_nest(program), {}), target);
+  const auto naive = lower::lower(ir::SizedNest(te::naive_nest(workload), {}), target);
   ASSERT_TRUE(naive.has_value()) << naive.error().text();
   ASSERT_EQ(difference(*naive, target, inputs, *want), "")
       << "seed " << seed << " " << target.text() << "\n"
-      << te::print_program(program);
-  const RandomSchedule s = random_schedule(program, rng);
+      << te::print_workload(workload);
+  const RandomSchedule s = random_schedule(workload, rng);
   const auto scheduled = lower::lower(ir::SizedNest(s.nest, s.knobs), target);
   if (!scheduled) return;
   ASSERT_EQ(difference(*scheduled, target, inputs, *want), "")
       << "seed " << seed << " " << target.text() << "\n"
-      << describe(program, s);
+      << describe(workload, s);
 }
 
-TEST(Expression, RandomProgramsOnEveryTarget) {
+TEST(Expression, RandomWorkloadsOnEveryTarget) {
   for (std::uint64_t seed = 1; seed <= 40 && !HasFatalFailure(); ++seed) check(seed, false);
 }
 

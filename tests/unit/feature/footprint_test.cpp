@@ -23,9 +23,9 @@ Footprint footprint_of(const ir::Nest& nest, std::span<const std::int64_t> knobs
 }
 
 ir::Nest naive(const std::string& text) {
-  const auto program = te::parse_program(text);
-  EXPECT_TRUE(program) << program.error().text();
-  return te::naive_nest(*program);
+  const auto workload = te::parse_workload(text);
+  EXPECT_TRUE(workload) << workload.error().text();
+  return te::naive_nest(*workload);
 }
 
 // Elements of buffer `slot` that the loops inside and including `loop` touch, counted one by one
@@ -45,7 +45,7 @@ double counted(const ir::Nest& nest, const ir::SizedNest& sized, const ir::Block
     std::vector<std::int64_t> iters;
     for (const ir::BlockIter& iter : block.iters) {
       std::int64_t x = sized.or_else(iter.offset, 0);
-      for (const ir::Digit& d : iter.digits) {
+      for (const ir::LoopDigit& d : iter.digits) {
         const std::int64_t digit = at[d.loop] / sized.or_else(d.div, 1);
         x += sized[d.weight] * (d.mod == ir::SizeId::kNone ? digit : digit % sized[d.mod]);
       }

@@ -76,7 +76,7 @@ TEST(ContextRow, RegistersDependOnTheOrderInTheTile) {
   const ir::LoopId ii = nest.find_loop("ii"), jv = nest.find_loop("jv");
   std::swap(nest.loops[ii].extent, nest.loops[jv].extent);
   for (ir::BlockIter& iter : nest.blocks[0].iters)
-    for (ir::Digit& digit : iter.digits)
+    for (ir::LoopDigit& digit : iter.digits)
       digit.loop = digit.loop == ii ? jv : digit.loop == jv ? ii : digit.loop;
   EXPECT_EQ(context_of(nest, kWorkedKnobs).at("registers"), 28 + 1 + 14);
   EXPECT_EQ(context_of(worked_example(), {28, 1, 256, 4}).at("registers"), 28 + 1 + 1);

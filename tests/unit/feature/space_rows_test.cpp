@@ -28,9 +28,9 @@ std::unique_ptr<space::Space> space_of(const std::string& text,
   target.as_cpu().vector_bits = 512;
   target.as_cpu().vector_registers = 32;
   target.as_cpu().has_fma = true;
-  auto program = te::parse_program(text);
-  EXPECT_TRUE(program) << program.error().text();
-  auto space = space::derive_space(*program, target, flavour);
+  auto workload = te::parse_workload(text);
+  EXPECT_TRUE(workload) << workload.error().text();
+  auto space = space::derive_space(*workload, target, flavour);
   EXPECT_TRUE(space) << space.error().text();
   return std::move(*space);
 }

@@ -214,9 +214,9 @@ TEST(NestEval, WhatIsIllegalIsSaid) {
 }
 
 TEST(NestEval, InputsAreChecked) {
-  const auto program = te::parse_program("A: f32[3]; B[i] = A[i]");
-  ASSERT_TRUE(program);
-  const ir::Nest nest = te::naive_nest(*program);
+  const auto workload = te::parse_workload("A: f32[3]; B[i] = A[i]");
+  ASSERT_TRUE(workload);
+  const ir::Nest nest = te::naive_nest(*workload);
   EXPECT_FALSE(evaluate(ir::SizedNest(nest, {}), {}));
   EXPECT_FALSE(evaluate(ir::SizedNest(nest, {}), {vector_of({1, 2})}));
   EXPECT_TRUE(evaluate(ir::SizedNest(nest, {}), {vector_of({1, 2, 3})}));

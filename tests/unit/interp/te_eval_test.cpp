@@ -10,26 +10,26 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "oracle/nest_eval.h"
-#include "support/random_program.h"
+#include "support/random_workload.h"
 
 namespace lathe::interp {
 namespace {
 
-te::Program parsed(std::string_view text) {
-  auto program = te::parse_program(text);
-  LATHE_CHECK(program.has_value(), "{}", program.error().text());
-  return *std::move(program);
+te::Workload parsed(std::string_view text) {
+  auto workload = te::parse_workload(text);
+  LATHE_CHECK(workload.has_value(), "{}", workload.error().text());
+  return *std::move(workload);
 }
 
 std::vector<double> values_of(std::string_view text,
                               const std::vector<std::vector<double>>& inputs) {
-  const te::Program program = parsed(text);
+  const te::Workload workload = parsed(text);
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const te::Tensor& t = program.tensors[static_cast<std::size_t>(program.inputs()[i])];
+    const te::Tensor& t = workload.tensors[static_cast<std::size_t>(workload.inputs()[i])];
     tensors.push_back({t.dtype, t.shape, inputs[i], {}});
   }
-  auto out = evaluate(program, tensors);
+  auto out = evaluate(workload, tensors);
   LATHE_CHECK(out.has_value(), "{}", out.error().text());
   return out->front().values;
 }
@@ -81,7 +81,7 @@ TEST(TeEval, StagesSplitOffComputeTheSame) {
 }
 
 TEST(TeEval, BoundOfASumIsItsMagnitudeInUnits) {
-  const te::Program p = parsed("A: f32[3]; B: f32[3]; C[one:1] = sum(k) A[k] * B[k]");
+  const te::Workload p = parsed("A: f32[3]; B: f32[3]; C[one:1] = sum(k) A[k] * B[k]");
   const auto out =
       evaluate(p, {{Dtype::kF32, {3}, {1, -2, 3}, {}}, {Dtype::kF32, {3}, {4, 5, 2}, {}}});
   ASSERT_TRUE(out);
@@ -92,9 +92,9 @@ TEST(TeEval, BoundOfASumIsItsMagnitudeInUnits) {
 
 TEST(TeEval, TermsMayBeAlike) {
   const auto alike = [](const char* text) {
-    const auto program = te::parse_program(text);
-    LATHE_CHECK(program.has_value(), "{}", text);
-    return terms_may_be_alike(*program, program->stages.back());
+    const auto workload = te::parse_workload(text);
+    LATHE_CHECK(workload.has_value(), "{}", text);
+    return terms_may_be_alike(*workload, workload->stages.back());
   };
   for (const char* text :
        {"A: f32[5,7]; S[i] = sum(j) A[i,j]",
@@ -127,7 +127,7 @@ TEST(TeEval, CompareFindsTheElement) {
 }
 
 TEST(TeEval, WrongInputsAreRefused) {
-  const te::Program p = parsed("A: f32[3]; B[i] = A[i]");
+  const te::Workload p = parsed("A: f32[3]; B[i] = A[i]");
   EXPECT_FALSE(evaluate(p, {}));
   EXPECT_FALSE(evaluate(p, {{Dtype::kF32, {4}, {1, 2, 3, 4}, {}}}));
   EXPECT_FALSE(evaluate(p, {{Dtype::kF32, {3}, {1, 2, 3}, {}}, {Dtype::kF32, {3}, {1, 2, 3}, {}}}));
@@ -135,21 +135,22 @@ TEST(TeEval, WrongInputsAreRefused) {
 
 // The same programs rounded as a real one: f32 arithmetic in the order written stays within the
 // bound.
-TEST(NestEval, NaiveNestsComputeWhatTheProgramSays) {
+TEST(NestEval, NaiveNestsComputeWhatTheWorkloadSays) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Rng rng(seed);
-    const te::Program program =
-        random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 5000});
-    const std::vector<Tensor> inputs = random_inputs(program, rng);
-    const auto want = evaluate(program, inputs);
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 2 == 0, .max_iterations = 5000});
+    const std::vector<Tensor> inputs = random_inputs(workload, rng);
+    const auto want = evaluate(workload, inputs);
     ASSERT_TRUE(want) << want.error().text();
-    const ir::Nest nest = te::naive_nest(program);
+    const ir::Nest nest = te::naive_nest(workload);
     ASSERT_TRUE(ir::verify(nest)) << ir::verify(nest).error().text();
     const auto got = evaluate(ir::SizedNest(nest, {}), inputs);
-    ASSERT_TRUE(got) << "seed " << seed << "\n" << te::print_program(program) << got.error().text();
+    ASSERT_TRUE(got) << "seed " << seed << "\n"
+                     << te::print_workload(workload) << got.error().text();
     for (std::size_t i = 0; i < want->size(); ++i)
       ASSERT_EQ(compare((*want)[i], (*got)[i].values, 1), "") << "seed " << seed << "\n"
-                                                              << te::print_program(program);
+                                                              << te::print_workload(workload);
   }
 }
 

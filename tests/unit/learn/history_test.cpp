@@ -42,11 +42,11 @@ class Histories : public testing::Test {
   // Random configurations; the time is the working set's size in the first features, so that it can
   // be learnt.
   std::string fill(const std::string& text, int count, std::uint64_t seed = 1) {
-    const te::Program program = te::canonical(*te::parse_program(text));
+    const te::Workload workload = te::canonical(*te::parse_workload(text));
     const Target target = a_target();
-    const auto space = *space::derive_space(program, target, space::Flavour::kDefault);
+    const auto space = *space::derive_space(workload, target, space::Flavour::kDefault);
     const feature::Extractor extractor({feature::Kind::kContext, DeviceKind::kCpu}, *space);
-    const std::string key = te::workload_key(program);
+    const std::string key = te::workload_key(workload);
     const auto run = *store_->open_run(
         {0, key, target.text(), CacheMode::kWarm, "default", "00", "random", "none", seed});
     Rng rng(seed);
@@ -76,7 +76,7 @@ class Histories : public testing::Test {
     return key;
   }
   void fail(const std::string& text, int count) {
-    const std::string key = te::workload_key(*te::parse_program(text));
+    const std::string key = te::workload_key(*te::parse_workload(text));
     const auto run = *store_->open_run({0, key, "cpu:x86-64-v4;threads=1", CacheMode::kWarm,
                                         "default", "00", "random", "none", 9});
     std::vector<store::Record> records(static_cast<std::size_t>(count));

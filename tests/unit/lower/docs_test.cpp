@@ -40,9 +40,9 @@ class Page {
     return text;
   }
   ir::Nest scheduled() const {
-    const auto program = te::parse_program(program_);
-    LATHE_CHECK(program.has_value(), "{}", program_);
-    ir::Nest nest = te::naive_nest(*program);
+    const auto workload = te::parse_workload(program_);
+    LATHE_CHECK(workload.has_value(), "{}", program_);
+    ir::Nest nest = te::naive_nest(*workload);
     const auto json = parse_json(steps_);
     LATHE_CHECK(json.has_value(), "{}", steps_);
     const auto trace = schedule::trace_from_json(*json);

@@ -10,8 +10,8 @@
 #include "compiler/lower/pipeline.h"
 #include "oracle/nest_eval.h"
 #include "support/check_flat.h"
-#include "support/random_program.h"
 #include "support/random_trace.h"
+#include "support/random_workload.h"
 #include "unit/lower/elementwise.h"
 
 namespace lathe {
@@ -25,14 +25,14 @@ std::uint64_t rounds() {
 // True if it was lowered.
 bool check(std::uint64_t seed, bool open_sizes) {
   Rng rng(seed);
-  const te::Program program =
-      random_program(rng, {.dtypes = seed % 5 == 0, .max_iterations = 4'000});
-  const RandomSchedule s = random_schedule(program, rng, {.open_sizes = open_sizes});
+  const te::Workload workload =
+      random_workload(rng, {.dtypes = seed % 5 == 0, .max_iterations = 4'000});
+  const RandomSchedule s = random_schedule(workload, rng, {.open_sizes = open_sizes});
   const ir::SizedNest sized(s.nest, s.knobs);
   const Target target = seed % 2 == 0 ? testing::old_x86() : testing::new_x86();
-  const auto nest = interp::evaluate(sized, interp::random_inputs(program, rng));
+  const auto nest = interp::evaluate(sized, interp::random_inputs(workload, rng));
   EXPECT_TRUE(nest) << "seed " << seed << ": " << nest.error().text() << "\n"
-                    << describe(program, s);
+                    << describe(workload, s);
   const ir::Nest essential = analysis::essential(sized);
   const auto flat = lower::expand(ir::SizedNest(essential, {}), {.max_accesses = 20'000});
   if (!flat) {
@@ -43,10 +43,10 @@ bool check(std::uint64_t seed, bool open_sizes) {
   const auto passed = lower::run_passes(*flat, target, {.verify = true});
   EXPECT_TRUE(passed) << "seed " << seed << ": " << passed.error().text();
   if (!passed) return false;
-  const std::string wrong = check_flat(program, *passed, seed);
-  EXPECT_EQ(wrong, "") << "seed " << seed << "\n" << describe(program, s);
+  const std::string wrong = check_flat(workload, *passed, seed);
+  EXPECT_EQ(wrong, "") << "seed " << seed << "\n" << describe(workload, s);
   if (wrong.empty()) return true;
-  ADD_FAILURE() << "before the passes: " << check_flat(program, *flat, seed) << "\n"
+  ADD_FAILURE() << "before the passes: " << check_flat(workload, *flat, seed) << "\n"
                 << flat::print(*flat);
   return true;
 }

@@ -8,8 +8,8 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "oracle/flat_eval.h"
-#include "support/random_program.h"
 #include "support/random_trace.h"
+#include "support/random_workload.h"
 #include "support/special_values.h"
 #include "unit/lower/elementwise.h"
 
@@ -40,24 +40,24 @@ TEST(SpecialValues, AreTreatedAlikeUnderEverySchedule) {
   std::uint64_t lowered = 0, known = 0, elements = 0;
   for (std::uint64_t seed = 1; seed <= rounds() && !::testing::Test::HasFailure(); ++seed) {
     Rng rng(seed);
-    const te::Program program =
-        random_program(rng, {.dtypes = seed % 3 == 0, .max_iterations = 3'000});
-    const RandomSchedule s = random_schedule(program, rng);
-    const auto inputs = special_inputs(program, rng);
-    const auto want = interp::evaluate(program, inputs);
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 3'000});
+    const RandomSchedule s = random_schedule(workload, rng);
+    const auto inputs = special_inputs(workload, rng);
+    const auto want = interp::evaluate(workload, inputs);
     ASSERT_TRUE(want.has_value()) << want.error().text();
     for (const interp::Tensor& tensor : *want)
       for (const double bound : tensor.bounds) ++elements, known += bound < HUGE_VAL;
     const Target target = seed % 2 == 0 ? testing::old_x86() : testing::new_x86();
-    const auto naive = lower::lower(ir::SizedNest(te::naive_nest(program), {}), target);
+    const auto naive = lower::lower(ir::SizedNest(te::naive_nest(workload), {}), target);
     ASSERT_TRUE(naive.has_value()) << naive.error().text();
     EXPECT_EQ(difference(*want, *naive, inputs), "") << "naive, seed " << seed << "\n"
-                                                     << te::print_program(program);
+                                                     << te::print_workload(workload);
     const auto scheduled = lower::lower(ir::SizedNest(s.nest, s.knobs), target);
     if (!scheduled) continue;
     ++lowered;
     EXPECT_EQ(difference(*want, *scheduled, inputs), "") << "seed " << seed << "\n"
-                                                         << describe(program, s);
+                                                         << describe(workload, s);
   }
   EXPECT_GE(lowered * 2, rounds());
   EXPECT_GE(known * 2, elements) << "of most elements something is known";

@@ -9,7 +9,7 @@
 #include "compiler/te/parse.h"
 #include "oracle/te_eval.h"
 #include "runtime/runner/check.h"
-#include "support/random_program.h"
+#include "support/random_workload.h"
 #include "tuner/measure/inputs.h"
 #include "tuner/measure/reference.h"
 
@@ -18,17 +18,17 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-te::Program parsed(const std::string& text) {
-  const auto program = te::parse_program(text);
-  LATHE_CHECK(program.has_value(), "{}\n{}", text, program ? "" : program.error().text());
-  return *program;
+te::Workload parsed(const std::string& text) {
+  const auto workload = te::parse_workload(text);
+  LATHE_CHECK(workload.has_value(), "{}\n{}", text, workload ? "" : workload.error().text());
+  return *workload;
 }
 
-std::vector<interp::Tensor> as_inputs(const te::Program& program,
+std::vector<interp::Tensor> as_inputs(const te::Workload& workload,
                                       const std::vector<std::vector<double>>& values) {
   std::vector<interp::Tensor> inputs;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(program.inputs()[i])];
+    const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(workload.inputs()[i])];
     inputs.push_back({tensor.dtype, tensor.shape, values[i], {}});
   }
   return inputs;
@@ -36,10 +36,11 @@ std::vector<interp::Tensor> as_inputs(const te::Program& program,
 
 // The reference of a program on given inputs, computed by the interpreter; it is printed and parsed
 // as on its way to the builder.
-Reference reference_of(const te::Program& program, const std::vector<std::vector<double>>& values) {
-  const ReferenceProgram made = reference_program(program);
-  const te::Program reference = parsed(te::print_program(made.program));
-  EXPECT_TRUE(te::equal(reference, made.program)) << te::print_program(made.program);
+Reference reference_of(const te::Workload& workload,
+                       const std::vector<std::vector<double>>& values) {
+  const ReferenceWorkload made = reference_workload(workload);
+  const te::Workload reference = parsed(te::print_workload(made.workload));
+  EXPECT_TRUE(te::equal(reference, made.workload)) << te::print_workload(made.workload);
   const auto results = interp::evaluate(reference, as_inputs(reference, values));
   LATHE_CHECK(results.has_value(), "{}", results ? "" : results.error().text());
   const auto output = [&](const std::string& name) {
@@ -60,33 +61,33 @@ Reference reference_of(const te::Program& program, const std::vector<std::vector
 }
 
 // What the runner says of f32 results (integers are small here).
-bool is_right(const te::Program& program, const Reference& reference,
+bool is_right(const te::Workload& workload, const Reference& reference,
               const std::vector<std::vector<double>>& got) {
   std::vector<std::vector<std::byte>> stored;
   std::vector<runner::Comparison> outputs;
   for (std::size_t o = 0; o < got.size(); ++o) {
-    const Dtype dtype = program.tensors[static_cast<std::size_t>(program.outputs()[o])].dtype;
+    const Dtype dtype = workload.tensors[static_cast<std::size_t>(workload.outputs()[o])].dtype;
     const auto step = static_cast<std::size_t>(size_of(dtype));
     stored.emplace_back(got[o].size() * step);
     for (std::size_t i = 0; i < got[o].size(); ++i)
       store_element(dtype, &stored.back()[i * step], got[o][i]);
   }
   for (std::size_t o = 0; o < got.size(); ++o)
-    outputs.push_back({program.tensors[static_cast<std::size_t>(program.outputs()[o])].dtype,
+    outputs.push_back({workload.tensors[static_cast<std::size_t>(workload.outputs()[o])].dtype,
                        stored[o].data(), reference.values[o], reference.bounds[o]});
   runner::Loaded result;
-  runner::compare(outputs, allowed_error(program, reference_program(program).jumps, reference),
+  runner::compare(outputs, allowed_error(workload, reference_workload(workload).jumps, reference),
                   result);
   return !result.wrong;
 }
 
 // Value and bound as the evaluator has them, element by element, for a program written twice.
-void expect_bounds_of_the_evaluator(const te::Program& program, std::uint64_t seed) {
-  const auto values = random_inputs(program, seed);
-  const auto want = interp::evaluate(program, as_inputs(program, values));
+void expect_bounds_of_the_evaluator(const te::Workload& workload, std::uint64_t seed) {
+  const auto values = random_inputs(workload, seed);
+  const auto want = interp::evaluate(workload, as_inputs(workload, values));
   ASSERT_TRUE(want.has_value()) << want.error().text();
-  const Reference reference = reference_of(program, values);
-  const bool jumps = reference_program(program).jumps;
+  const Reference reference = reference_of(workload, values);
+  const bool jumps = reference_workload(workload).jumps;
   for (std::size_t o = 0; o < want->size(); ++o)
     for (std::size_t i = 0; i < (*want)[o].values.size(); ++i) {
       const double value = (*want)[o].values[i], bound = (*want)[o].bounds[i];
@@ -148,13 +149,13 @@ TEST(Bounds, AreThoseOfTheEvaluator) {
   }
 }
 
-TEST(Bounds, AreThoseOfTheEvaluatorForRandomPrograms) {
+TEST(Bounds, AreThoseOfTheEvaluatorForRandomWorkloads) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Rng rng(seed);
-    const te::Program program =
-        random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 3'000});
-    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_program(program)));
-    expect_bounds_of_the_evaluator(program, seed);
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 2 == 0, .max_iterations = 3'000});
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_workload(workload)));
+    expect_bounds_of_the_evaluator(workload, seed);
     if (HasFatalFailure()) return;
   }
 }
@@ -166,63 +167,63 @@ struct Floats {
 const Floats f32;
 
 TEST(Judge, AcceptsBothSidesOfAStepWithinRounding) {
-  const te::Program program = parsed("X: f32[4]; Y[i] = i8(X[i] * 100)");
+  const te::Workload workload = parsed("X: f32[4]; Y[i] = i8(X[i] * 100)");
   const double x = f32(0.29);  // 28.999999 in f64, 29 in f32
-  const Reference reference = reference_of(program, {{x, 0.5, -0.005, 2}});
+  const Reference reference = reference_of(workload, {{x, 0.5, -0.005, 2}});
   ASSERT_EQ(static_cast<float>(x) * 100.0F, 29);
   EXPECT_EQ(reference.values[0][0], 28);
-  EXPECT_TRUE(is_right(program, reference, {{29, 50, 0, 127}}));
-  EXPECT_TRUE(is_right(program, reference, {{28, 50, 0, 127}}));
-  EXPECT_TRUE(is_right(program, reference, {{29, 49, 0, 127}})) << "50 is a step";
-  EXPECT_FALSE(is_right(program, reference, {{30, 50, 0, 127}}));
-  EXPECT_FALSE(is_right(program, reference, {{29, 52, 0, 127}}));
-  EXPECT_FALSE(is_right(program, reference, {{29, 50, 1, 127}}));
-  EXPECT_FALSE(is_right(program, reference, {{29, 50, 0, 126}}))
+  EXPECT_TRUE(is_right(workload, reference, {{29, 50, 0, 127}}));
+  EXPECT_TRUE(is_right(workload, reference, {{28, 50, 0, 127}}));
+  EXPECT_TRUE(is_right(workload, reference, {{29, 49, 0, 127}})) << "50 is a step";
+  EXPECT_FALSE(is_right(workload, reference, {{30, 50, 0, 127}}));
+  EXPECT_FALSE(is_right(workload, reference, {{29, 52, 0, 127}}));
+  EXPECT_FALSE(is_right(workload, reference, {{29, 50, 1, 127}}));
+  EXPECT_FALSE(is_right(workload, reference, {{29, 50, 0, 126}}))
       << "far beyond the end of the range";
 }
 
 TEST(Judge, FollowsTheTypesWithinAnExpression) {
-  const te::Program program =
+  const te::Workload workload =
       parsed("A: f32[1,3]; B: f32[3,1]; C[i,j] = sum(k) f64(A[i,k] * B[k,j])");
   const std::vector<double> a{f32(0.1), f32(0.7), f32(-0.3)}, b{f32(0.9), f32(0.6), f32(0.11)};
-  const Reference reference = reference_of(program, {a, b});
+  const Reference reference = reference_of(workload, {a, b});
   double sum = 0, exact = 0;
   for (int k = 0; k < 3; ++k) sum += f32(f32(a[k]) * f32(b[k])), exact += a[k] * b[k];
   ASSERT_NE(sum, exact);
-  EXPECT_TRUE(is_right(program, reference, {{sum}}));
-  EXPECT_FALSE(is_right(program, reference, {{sum + 2e-6}}));
-  const te::Program precise =
+  EXPECT_TRUE(is_right(workload, reference, {{sum}}));
+  EXPECT_FALSE(is_right(workload, reference, {{sum + 2e-6}}));
+  const te::Workload precise =
       parsed("A: f32[1,3]; B: f32[3,1]; C[i,j] = sum(k) f64(A[i,k]) * f64(B[k,j])");
   EXPECT_FALSE(is_right(precise, reference_of(precise, {a, b}), {{sum}}))
       << "here the products are f64";
 }
 
 TEST(Judge, AcceptsProductsThatVanishAndThoseThatOverflowOnTheWay) {
-  const te::Program program = parsed("X: f32[2,1009]; P[i] = prod(k) X[i,k]");
-  const auto values = random_inputs(program, 3);
-  EXPECT_TRUE(is_right(program, reference_of(program, values), {{0, 0}}));
-  EXPECT_FALSE(is_right(program, reference_of(program, values), {{0, 1e-30}}));
-  const te::Program four = parsed("X: f32[4]; P[one:1] = prod(k) X[k]");
+  const te::Workload workload = parsed("X: f32[2,1009]; P[i] = prod(k) X[i,k]");
+  const auto values = random_inputs(workload, 3);
+  EXPECT_TRUE(is_right(workload, reference_of(workload, values), {{0, 0}}));
+  EXPECT_FALSE(is_right(workload, reference_of(workload, values), {{0, 1e-30}}));
+  const te::Workload four = parsed("X: f32[4]; P[one:1] = prod(k) X[k]");
   const Reference reference = reference_of(four, {{f32(1e-30), f32(1e-30), f32(1e30), f32(1e30)}});
   EXPECT_TRUE(is_right(four, reference, {{0}})) << "in this order";
   EXPECT_TRUE(is_right(four, reference, {{1}})) << "in another";
-  const te::Program masked = parsed("X: f32[4]; Y[i] = exp(X[i] * 100)");
+  const te::Workload masked = parsed("X: f32[4]; Y[i] = exp(X[i] * 100)");
   EXPECT_TRUE(
       is_right(masked, reference_of(masked, {{2, -2, 0, 1}}), {{kUnknown, 0, 1, std::exp(100.0)}}));
 }
 
 TEST(Judge, KeepsMasksWithInfinity) {
-  const te::Program program = parsed(
+  const te::Workload workload = parsed(
       "X: f32[3,5]; S[i,j] = select(j <= i, X[i,j] * 0.5, -inf); M[i] = max(k) S[i,k]; E[i,j] = "
       "exp(S[i,j] - M[i])\n"
       "T[i] = sum(k) E[i,k]; Y[i,j] = E[i,j] / T[i]");
-  const auto values = random_inputs(program, 1);
-  const Reference reference = reference_of(program, values);
+  const auto values = random_inputs(workload, 1);
+  const Reference reference = reference_of(workload, values);
   for (const double bound : reference.bounds[0]) EXPECT_LT(bound, 1e-5);
   auto wrong = reference.values;
-  EXPECT_TRUE(is_right(program, reference, wrong));
+  EXPECT_TRUE(is_right(workload, reference, wrong));
   wrong[0][4] = 1e-3;
-  EXPECT_FALSE(is_right(program, reference, wrong));
+  EXPECT_FALSE(is_right(workload, reference, wrong));
 }
 
 struct Mistake {
@@ -257,7 +258,7 @@ const Mistake kMistakes[] = {
 TEST(Judge, CatchesPlantedMistakes) {
   for (const Mistake& mistake : kMistakes) {
     SCOPED_TRACE(mistake.right);
-    const te::Program right = parsed(mistake.right), wrong = parsed(mistake.wrong);
+    const te::Workload right = parsed(mistake.right), wrong = parsed(mistake.wrong);
     int caught = 0;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       const auto values = random_inputs(right, seed);
@@ -279,13 +280,13 @@ TEST(Judge, CatchesPlantedMistakes) {
 }
 
 TEST(Bounds, OfASumOfProductsCostOneMoreSum) {
-  const ReferenceProgram reference = reference_program(parsed(kPrograms[0]));
+  const ReferenceWorkload reference = reference_workload(parsed(kPrograms[0]));
   int sums = 0;
-  for (const te::Stage& stage : reference.program.stages) {
+  for (const te::Stage& stage : reference.workload.stages) {
     if (stage.reduce != ir::ReduceOp::kSum) continue;
     ++sums;
-    EXPECT_LE(te::print_program(reference.program).size(), 400U)
-        << te::print_program(reference.program);
+    EXPECT_LE(te::print_workload(reference.workload).size(), 400U)
+        << te::print_workload(reference.workload);
   }
   EXPECT_EQ(sums, 2);
 }
@@ -299,9 +300,9 @@ TEST(Bounds, GrowWithTheirExpressions) {
   for (int depth = 0; depth < 40; ++depth)
     steps = fmt::format("select(X[i] * 1.1 > 0.3, floor({} * 1.5), X[i])", steps);
   for (const std::string& body : {nested, chain, steps, "sum(k:5) (" + nested + ")"}) {
-    const te::Program program = parsed("X: f32[3]; Y[i] = " + body);
-    EXPECT_LT(te::print_program(reference_program(program).program).size(), 400'000U);
-    expect_bounds_of_the_evaluator(program, 1);
+    const te::Workload workload = parsed("X: f32[3]; Y[i] = " + body);
+    EXPECT_LT(te::print_workload(reference_workload(workload).workload).size(), 400'000U);
+    expect_bounds_of_the_evaluator(workload, 1);
   }
 }
 
@@ -309,7 +310,7 @@ TEST(Bounds, OfExactProgramsAreNone) {
   for (const char* text :
        {"X: i8[6, 5]; Y[i] = sum(k) i32(X[i,k]) * i32(X[i,k])", "X: f32[9]; Y[i] = relu(X[8 - i])",
         "X: f32[9,9]; Y[i] = max(k) X[i,k]", "X: f16[9]; Y[i] = f32(X[i])"}) {
-    const ReferenceProgram reference = reference_program(parsed(text));
+    const ReferenceWorkload reference = reference_workload(parsed(text));
     EXPECT_TRUE(reference.names[0].bound.empty()) << text;
     EXPECT_FALSE(reference.jumps);
   }

@@ -22,7 +22,7 @@ TEST(BuildProtocol, AChangedMessageHasANewVersion) {
   EXPECT_EQ(told<Setup>(), "20 Setup 1 (text text bool i64 i32*)");
   EXPECT_EQ(told<SetUp>(), "120 SetUp 1 ()");
   EXPECT_EQ(told<BuildRequest>(), "21 BuildRequest 1 (text bool text*)");
-  EXPECT_EQ(told<BuildProgram>(), "22 BuildProgram 1 (text)");
+  EXPECT_EQ(told<BuildReference>(), "22 BuildReference 1 (text)");
   EXPECT_EQ(told<BuildPeak>(), "23 BuildPeak 1 ()");
   EXPECT_EQ(told<BuildStream>(), "24 BuildStream 1 (i64 i64)");
   EXPECT_EQ(told<Built>(), "121 Built 1 " + built);

@@ -30,9 +30,9 @@ class Faults : public testing::Test {
   }
 
   std::unique_ptr<Measurer> make() {
-    const auto program =
-        te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
-    auto measurer = make_measurer(*program, *parse_target("cpu:test"), options_);
+    const auto workload =
+        te::parse_workload("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+    auto measurer = make_measurer(*workload, *parse_target("cpu:test"), options_);
     EXPECT_TRUE(measurer.has_value()) << measurer.error().text();
     return std::move(*measurer);
   }

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "tuner/measure/process.h"
-#include "tuner/measure/replay.h"
+#include "tuner/measure/reproduce.h"
 #include "unit/measure/faults.h"
 
 namespace lathe::measure {
@@ -90,11 +90,11 @@ TEST_F(Faults, WrongAnswersLeaveAReproducer) {
   EXPECT_NE(readme.find("To see it again: lathe reproduce '" + folder.string() + "'\n"),
             std::string::npos)
       << readme;
-  const auto again = replay(folder.string(), options_);
+  const auto again = reproduce(folder.string(), options_);
   ASSERT_TRUE(again.has_value()) << again.error().text();
   ASSERT_TRUE(again->error.has_value());
   EXPECT_EQ(again->error->kind, ErrorKind::kWrongAnswer);
-  EXPECT_FALSE(replay(folder_.at("nowhere"), options_).has_value());
+  EXPECT_FALSE(reproduce(folder_.at("nowhere"), options_).has_value());
 }
 
 // A fault of the compiler that hits the reference as it hits the candidates: they agree, and both
@@ -117,7 +117,7 @@ TEST_F(Faults, OfTheReferenceAndTheCandidatesAlike) {
       EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
     EXPECT_EQ(kind == "wrong_reference", status.error().message.find("C[5,7]") != std::string::npos)
         << status.error().text();
-    const auto again = replay(folder.string(), options_);
+    const auto again = reproduce(folder.string(), options_);
     ASSERT_FALSE(again.has_value());
     EXPECT_EQ(again.error().kind, ErrorKind::kWrongAnswer);
     ASSERT_FALSE(measurer->race({candidate(0, "wrong")}, {.seconds = 0.1}).has_value());
@@ -202,9 +202,9 @@ TEST_F(Faults, ColdCaches) {
 
 TEST_F(Faults, ARunnerThatIsMissingIsAnError) {
   options_.runner = "/nowhere/lathe-runner";
-  const auto program =
-      te::parse_program("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
-  const auto measurer = make_measurer(*program, *parse_target("cpu:test"), options_);
+  const auto workload =
+      te::parse_workload("A: f32[11, 13]; B: f32[11, 17]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+  const auto measurer = make_measurer(*workload, *parse_target("cpu:test"), options_);
   ASSERT_FALSE(measurer.has_value());
   EXPECT_EQ(measurer.error().place, "/nowhere/lathe-runner");
 }

@@ -12,8 +12,8 @@
 #include "oracle/te_eval.h"
 #include "runtime/module/module.h"
 #include "runtime/pool/pool.h"
-#include "support/random_program.h"
 #include "support/random_trace.h"
+#include "support/random_workload.h"
 #include "support/tensor.h"
 #include "tuner/measure/builder/build_server.h"
 #include "tuner/measure/builder/plain_schedule.h"
@@ -98,13 +98,13 @@ std::vector<std::vector<double>> run(const Built& built,
 TEST(CompiledReference, AgreesWithTheInterpreter) {
   for (const char* text : kPrograms) {
     SCOPED_TRACE(text);
-    const auto program = te::parse_program(text);
-    ASSERT_TRUE(program.has_value()) << program.error().text();
-    const te::Program reference = reference_program(*program).program;
+    const auto workload = te::parse_workload(text);
+    ASSERT_TRUE(workload.has_value()) << workload.error().text();
+    const te::Workload reference = reference_workload(*workload).workload;
     const auto built = builder::build(
         reference, builder::plain_schedule(reference, host().as_cpu()), host(), backends());
     ASSERT_TRUE(built.has_value()) << built.error().text();
-    const auto values = random_inputs(*program, 5);
+    const auto values = random_inputs(*workload, 5);
     std::vector<interp::Tensor> inputs;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const te::Tensor& tensor = reference.tensors[reference.inputs()[i]];
@@ -142,11 +142,11 @@ std::map<int, Outcome> measure(Measurer& measurer, const std::vector<schedule::T
 TEST(RealMeasurer, DefaultCodeOfEveryProgramIsRight) {
   for (const char* text : kPrograms) {
     SCOPED_TRACE(text);
-    const auto program = te::parse_program(text);
-    const auto measurer = make_measurer(*program, host(), options());
+    const auto workload = te::parse_workload(text);
+    const auto measurer = make_measurer(*workload, host(), options());
     ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
     const auto outcomes =
-        measure(**measurer, {{}, builder::plain_schedule(*program, host().as_cpu())});
+        measure(**measurer, {{}, builder::plain_schedule(*workload, host().as_cpu())});
     ASSERT_EQ(outcomes.size(), 2U);
     for (const auto& [tag, outcome] : outcomes) {
       EXPECT_FALSE(outcome.error.has_value()) << tag << ": " << outcome.error->text();
@@ -156,13 +156,13 @@ TEST(RealMeasurer, DefaultCodeOfEveryProgramIsRight) {
 }
 
 TEST(RealMeasurer, WithoutVisitsProgramsAreCheckedAndNotTimed) {
-  const auto program = te::parse_program(kMatmul);
+  const auto workload = te::parse_workload(kMatmul);
   Options untimed = options();
   untimed.visits = 0;
   // More threads than anything could be timed on.
   Target target = host();
   target.as_cpu().threads = 64;
-  const auto measurer = make_measurer(*program, target, untimed);
+  const auto measurer = make_measurer(*workload, target, untimed);
   ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
   const schedule::Trace nowhere{schedule::Split{"no.loop", std::int64_t{4}, "o", "i"}};
   const auto outcomes = measure(**measurer, {{}, nowhere});
@@ -176,22 +176,22 @@ TEST(RealMeasurer, WithoutVisitsProgramsAreCheckedAndNotTimed) {
 
 // Of every form and type: what the compiler makes of a program is right, and so is what it is
 // compared with.
-TEST(RealMeasurer, RandomProgramsAreNotCalledWrong) {
+TEST(RealMeasurer, RandomWorkloadsAreNotCalledWrong) {
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     Rng rng(seed);
-    const te::Program program = random_program(rng, {.dtypes = seed % 2 == 0});
-    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_program(program)));
-    const auto measurer = make_measurer(program, host(), options());
+    const te::Workload workload = random_workload(rng, {.dtypes = seed % 2 == 0});
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_workload(workload)));
+    const auto measurer = make_measurer(workload, host(), options());
     ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
-    for (const auto& [tag, outcome] : measure(**measurer, {{}, random_trace(program, rng)}))
+    for (const auto& [tag, outcome] : measure(**measurer, {{}, random_trace(workload, rng)}))
       EXPECT_TRUE(!outcome.error || outcome.error->kind == ErrorKind::kIllegalSchedule)
           << outcome.error->text();
   }
 }
 
 TEST(RealMeasurer, RefusedTracesAndEqualProgramsCostOneTrialEach) {
-  const auto program = te::parse_program(kMatmul);
-  const auto measurer = make_measurer(*program, host(), options());
+  const auto workload = te::parse_workload(kMatmul);
+  const auto measurer = make_measurer(*workload, host(), options());
   ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
   const schedule::Trace nowhere{schedule::Split{"no.loop", std::int64_t{4}, "o", "i"}};
   const schedule::Trace split{schedule::Split{"C.i", std::int64_t{4}, "io", "ii"}};
@@ -208,8 +208,8 @@ TEST(RealMeasurer, RefusedTracesAndEqualProgramsCostOneTrialEach) {
 }
 
 TEST(RealMeasurer, PeakIsPlausible) {
-  const auto program = te::parse_program(kMatmul);
-  const auto measurer = make_measurer(*program, host(), options());
+  const auto workload = te::parse_workload(kMatmul);
+  const auto measurer = make_measurer(*workload, host(), options());
   ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
   const auto peak = (*measurer)->peak_flops();
   ASSERT_TRUE(peak.has_value()) << peak.error().text();
@@ -223,7 +223,7 @@ TEST(RealMeasurer, ABandwidthIsThatOfTheWorkloadsTraffic) {
   for (const CacheMode cache : {CacheMode::kWarm, CacheMode::kCold}) {
     options.cache = cache;
     const auto measurer =
-        make_measurer(*te::parse_program("X: f32[3001]; Y[i] = X[i] * 2"), host(), options);
+        make_measurer(*te::parse_workload("X: f32[3001]; Y[i] = X[i] * 2"), host(), options);
     ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
     const auto bandwidth = (*measurer)->bandwidth();
     ASSERT_TRUE(bandwidth.has_value()) << bandwidth.error().text();
@@ -234,7 +234,7 @@ TEST(RealMeasurer, ABandwidthIsThatOfTheWorkloadsTraffic) {
 
 TEST(Loads, OfAMultiplicationAreCountedOnce) {
   const auto loads = [](const char* text) {
-    const auto built = builder::build(*te::parse_program(text), {}, host(), backends());
+    const auto built = builder::build(*te::parse_workload(text), {}, host(), backends());
     EXPECT_TRUE(built.has_value()) << built.error().text();
     return built ? built->loads_per_multiply : -1;
   };

@@ -10,7 +10,7 @@
 #include "compiler/interp/te_elements.h"
 #include "compiler/te/parse.h"
 #include "oracle/te_eval.h"
-#include "support/random_program.h"
+#include "support/random_workload.h"
 #include "tuner/measure/inputs.h"
 
 namespace lathe::measure {
@@ -42,14 +42,14 @@ TEST(ElementsToCheck, AreCornersBordersAndOthers) {
   EXPECT_NE(elements_to_check({1000, 1000}, 1), elements_to_check({1000, 1000}, 2));
 }
 
-Reference evaluated(const te::Program& program, const std::vector<std::vector<double>>& values) {
+Reference evaluated(const te::Workload& workload, const std::vector<std::vector<double>>& values) {
   std::vector<interp::Tensor> inputs;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const te::Tensor& tensor = program.tensors[static_cast<std::size_t>(program.inputs()[i])];
+    const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(workload.inputs()[i])];
     inputs.push_back({tensor.dtype, tensor.shape, values[i], {}});
   }
   Reference out;
-  const auto results = interp::evaluate(program, inputs);
+  const auto results = interp::evaluate(workload, inputs);
   LATHE_CHECK(results.has_value());
   for (const auto& result : *results) {
     out.values.push_back(result.values);
@@ -62,37 +62,37 @@ Reference evaluated(const te::Program& program, const std::vector<std::vector<do
 TEST(Elements, AreThoseOfTheWholeProgram) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     Rng rng(seed);
-    const te::Program program =
-        random_program(rng, {.dtypes = seed % 2 == 0, .max_iterations = 2'000});
-    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_program(program)));
-    const auto values = random_inputs(program, seed);
-    const Reference want = evaluated(program, values);
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 2 == 0, .max_iterations = 2'000});
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_workload(workload)));
+    const auto values = random_inputs(workload, seed);
+    const Reference want = evaluated(workload, values);
     for (std::size_t o = 0; o < want.values.size(); ++o) {
-      interp::Elements elements(program, {values.begin(), values.end()}, 10'000'000);
+      interp::Elements elements(workload, {values.begin(), values.end()}, 10'000'000);
       for (std::size_t i = want.values[o].size(); i-- > 0;) {
-        const auto got = elements.at(program.outputs()[o], static_cast<std::int64_t>(i));
+        const auto got = elements.at(workload.outputs()[o], static_cast<std::int64_t>(i));
         ASSERT_TRUE(got.has_value());
         ASSERT_TRUE(got->value == want.values[o][i] ||
                     (got->value != got->value && want.values[o][i] != want.values[o][i]));
         ASSERT_EQ(got->bound, want.bounds[o][i]);
       }
     }
-    EXPECT_EQ(check_reference(program, values, want, seed), std::nullopt);
+    EXPECT_EQ(check_reference(workload, values, want, seed), std::nullopt);
   }
 }
 
 TEST(Elements, TakeOnlyWhatTheyNeed) {
-  const auto program = te::parse_program(
+  const auto workload = te::parse_workload(
       "A: f32[999,501]; B: f32[501,800]; C: f32[800,703]; D[i,j] = sum(k) A[i,k] * B[k,j]; E[i,j] "
       "= sum(k) D[i,k] * C[k,j]");
-  const auto values = random_inputs(*program, 1);
-  interp::Elements elements(*program, {values.begin(), values.end()}, 10'000'000);
-  ASSERT_TRUE(elements.at(program->outputs()[0], 5).has_value());
+  const auto values = random_inputs(*workload, 1);
+  interp::Elements elements(*workload, {values.begin(), values.end()}, 10'000'000);
+  ASSERT_TRUE(elements.at(workload->outputs()[0], 5).has_value());
   EXPECT_EQ(elements.terms(), 800 + 800 * 501);
-  ASSERT_TRUE(elements.at(program->outputs()[0], 6).has_value());
+  ASSERT_TRUE(elements.at(workload->outputs()[0], 6).has_value());
   EXPECT_EQ(elements.terms(), 2 * 800 + 800 * 501) << "the row is remembered";
-  interp::Elements few(*program, {values.begin(), values.end()}, 100'000);
-  EXPECT_FALSE(few.at(program->outputs()[0], 5).has_value());
+  interp::Elements few(*workload, {values.begin(), values.end()}, 100'000);
+  EXPECT_FALSE(few.at(workload->outputs()[0], 5).has_value());
 }
 
 // One element of ten million terms, and one that needs a stage as long.
@@ -100,21 +100,22 @@ TEST(CheckReference, LongSums) {
   for (const char* text :
        {"X: f32[10000000]; S[one:1] = sum(i) X[i] * X[i]",
         "X: f32[3000000]; S[one:1] = sum(i) exp(X[i]); Y[i] = exp(X[i]) / S[0]"}) {
-    const auto program = te::parse_program(text);
-    ASSERT_TRUE(program.has_value()) << program.error().text();
-    const auto values = random_inputs(*program, 1);
-    Reference reference = evaluated(*program, values);
-    EXPECT_EQ(check_reference(*program, values, reference, 1), std::nullopt);
+    const auto workload = te::parse_workload(text);
+    ASSERT_TRUE(workload.has_value()) << workload.error().text();
+    const auto values = random_inputs(*workload, 1);
+    Reference reference = evaluated(*workload, values);
+    EXPECT_EQ(check_reference(*workload, values, reference, 1), std::nullopt);
     reference.values[0][0] *= 1.01;
-    EXPECT_NE(check_reference(*program, values, reference, 1), std::nullopt);
+    EXPECT_NE(check_reference(*workload, values, reference, 1), std::nullopt);
   }
 }
 
 // 256 elements are compared also where a second is over before.
 TEST(CheckReference, ManyElementsThatAreLongSums) {
-  const auto program = te::parse_program("A: f32[130000]; B: f32[300]; Y[i] = sum(k) A[k] * B[i]");
-  ASSERT_TRUE(program.has_value()) << program.error().text();
-  const auto values = random_inputs(*program, 1);
+  const auto workload =
+      te::parse_workload("A: f32[130000]; B: f32[300]; Y[i] = sum(k) A[k] * B[i]");
+  ASSERT_TRUE(workload.has_value()) << workload.error().text();
+  const auto values = random_inputs(*workload, 1);
   Reference reference{{std::vector<double>(300)}, {std::vector<double>(300, 1)}};
   double sum = 0;
   for (const double value : values[0]) sum += value;
@@ -122,27 +123,27 @@ TEST(CheckReference, ManyElementsThatAreLongSums) {
   const auto checked = elements_to_check({300}, 1);
   ASSERT_GE(checked.size(), 256U);
   reference.values[0][static_cast<std::size_t>(checked[255])] += 10;
-  const auto found = check_reference(*program, values, reference, 1);
+  const auto found = check_reference(*workload, values, reference, 1);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->index, checked[255]);
 }
 
 TEST(CheckReference, FindsWhatIsWrongEverywhereAtABorderOrInTheBounds) {
-  const auto program = te::parse_program(
+  const auto workload = te::parse_workload(
       "A: f32[40,50]; B: f32[40,60]; C[i,j] = sum(k) A[k,i] * B[k,j]; D[i,j] = relu(C[i,j])");
-  const auto values = random_inputs(*program, 1);
-  const Reference right = evaluated(*program, values);
-  EXPECT_EQ(check_reference(*program, values, right, 1), std::nullopt);
+  const auto values = random_inputs(*workload, 1);
+  const Reference right = evaluated(*workload, values);
+  EXPECT_EQ(check_reference(*workload, values, right, 1), std::nullopt);
   Reference last_row = right, blind = right, shifted = right;
   for (int j = 0; j < 60; ++j) last_row.values[0][49 * 60 + j] += 1e-3;
-  const auto found = check_reference(*program, values, last_row, 1);
+  const auto found = check_reference(*workload, values, last_row, 1);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->index / 60, 49);
   EXPECT_FALSE(found->blind);
   std::ranges::rotate(shifted.values[0], shifted.values[0].begin() + 1);
-  EXPECT_TRUE(check_reference(*program, values, shifted, 1).has_value());
+  EXPECT_TRUE(check_reference(*workload, values, shifted, 1).has_value());
   for (double& bound : blind.bounds[0]) bound = std::numeric_limits<double>::infinity();
-  const auto unbounded = check_reference(*program, values, blind, 1);
+  const auto unbounded = check_reference(*workload, values, blind, 1);
   ASSERT_TRUE(unbounded.has_value());
   EXPECT_TRUE(unbounded->blind);
 }

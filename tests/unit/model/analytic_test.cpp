@@ -98,9 +98,9 @@ TEST(Analytic, ThreadsHelpAsFarAsTasksGo) {
 }
 
 TEST(Analytic, TilingBeatsTheNaiveNest) {
-  const auto program =
-      te::parse_program("A: f32[1024,1024]; B: f32[1024,1024]; C[i,j] = sum(k) A[k,i] * B[k,j]");
-  const ir::Nest naive = te::naive_nest(*program);
+  const auto workload =
+      te::parse_workload("A: f32[1024,1024]; B: f32[1024,1024]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+  const ir::Nest naive = te::naive_nest(*workload);
   EXPECT_GT(cycles(naive, {}), 20 * cycles(tiled_matmul(), {14, 2, 256, 4}));
 }
 
@@ -127,9 +127,9 @@ TEST(Analytic, ScoresADerivedSpace) {
     target.as_cpu().mcpu = "x86-64-v4";
     target.as_cpu().vector_bits = 512;
     target.as_cpu().vector_registers = 32;
-    const auto program = te::parse_program(text);
-    ASSERT_TRUE(program);
-    const auto space = space::derive_space(*program, target, space::Flavour::kWide);
+    const auto workload = te::parse_workload(text);
+    ASSERT_TRUE(workload);
+    const auto space = space::derive_space(*workload, target, space::Flavour::kWide);
     ASSERT_TRUE(space) << space.error().text();
     Rng rng(1);
     std::vector<space::Config> configs;

@@ -16,13 +16,13 @@
 namespace lathe::model {
 namespace {
 
-using treegru::Form;
 using treegru::tree_rows;
+using treegru::Variant;
 
 // Small, so that tests are quick.
-TreeGruOptions small(Objective objective = Objective::kRank, Form form = Form::kContext) {
+TreeGruOptions small(Objective objective = Objective::kRank, Variant variant = Variant::kContext) {
   return {.objective = objective,
-          .shape = {.form = form, .embedding = 16, .hidden = 32, .slots = 4},
+          .shape = {.variant = variant, .embedding = 16, .hidden = 32, .slots = 4},
           .passes = 60,
           .steps = 600,
           .learning_rate = 1e-2};
@@ -82,8 +82,8 @@ TEST(TreeGru, RefusesWrongUse) {
 
 TEST_F(Trained, RankLearnsThePlantedOrder) {
   const Rows fresh = without_failures(tree_rows(600, 2, 2));
-  for (const Form form : {Form::kContext, Form::kVanilla}) {
-    const auto model = make_treegru(small(Objective::kRank, form));
+  for (const Variant variant : {Variant::kContext, Variant::kVanilla}) {
+    const auto model = make_treegru(small(Objective::kRank, variant));
     ASSERT_TRUE(model->train(without_failures(tree_rows(800, 2, 1))));
     const Quality q = evaluate(scores_of(*model, fresh), fresh.seconds, fresh.workload);
     EXPECT_GT(q.pairwise_accuracy, 0.88);
@@ -93,8 +93,8 @@ TEST_F(Trained, RankLearnsThePlantedOrder) {
 
 TEST_F(Trained, RegressionLearnsThroughput) {
   const Rows fresh = mild(without_failures(tree_rows(600, 1, 4)));
-  for (const Form form : {Form::kContext, Form::kVanilla}) {
-    const auto model = make_treegru(small(Objective::kRegression, form));
+  for (const Variant variant : {Variant::kContext, Variant::kVanilla}) {
+    const auto model = make_treegru(small(Objective::kRegression, variant));
     ASSERT_TRUE(model->train(mild(without_failures(tree_rows(800, 1, 3)))));
     const Quality q = evaluate(scores_of(*model, fresh), fresh.seconds, fresh.workload);
     EXPECT_GT(q.pairwise_accuracy, 0.75);
@@ -134,8 +134,8 @@ TEST_F(Trained, AnUpdateGoesOnFromWhatWasLearnt) {
     for (int i = 0; i < count; ++i) numbers.push_back(i);
     return select(rows, numbers);
   };
-  for (const Form form : {Form::kContext, Form::kVanilla}) {
-    auto options = small(Objective::kRank, form);
+  for (const Variant variant : {Variant::kContext, Variant::kVanilla}) {
+    auto options = small(Objective::kRank, variant);
     options.update_steps = 60;
     const auto order = [&](const CostModel& model) {
       return pairwise_accuracy(scores_of(model, fresh), fresh.seconds);
@@ -223,8 +223,8 @@ TEST_F(Trained, StopsByRowsItDoesNotTrainOn) {
 
 TEST_F(Trained, SavedModelPredictsTheSame) {
   const Rows rows = tree_rows(120, 1, 8);
-  for (const Form form : {Form::kContext, Form::kVanilla}) {
-    const auto options = small(Objective::kRank, form);
+  for (const Variant variant : {Variant::kContext, Variant::kVanilla}) {
+    const auto options = small(Objective::kRank, variant);
     const auto model = make_treegru(options), again = make_treegru(options);
     ASSERT_TRUE(model->train(rows));
     const std::string bytes = *model->save();
@@ -242,9 +242,11 @@ TEST_F(Trained, SavedModelPredictsTheSame) {
   ASSERT_TRUE(model->train(rows));
   EXPECT_EQ(make_treegru(small(Objective::kRegression))->load(*model->save()).error().message,
             "the saved cost model is of kind treegru-rank, not treegru-reg");
-  EXPECT_EQ(
-      make_treegru(small(Objective::kRank, Form::kVanilla))->load(*model->save()).error().message,
-      "the saved cost model is of kind treegru-rank, not treegru-vanilla-rank");
+  EXPECT_EQ(make_treegru(small(Objective::kRank, Variant::kVanilla))
+                ->load(*model->save())
+                .error()
+                .message,
+            "the saved cost model is of kind treegru-rank, not treegru-vanilla-rank");
 }
 
 // The first batches of a run: few rows, all failed, all equal; and a program without loops among

@@ -13,11 +13,11 @@
 namespace lathe::ops {
 namespace {
 
-te::Program built(std::string_view name, const Arguments& arguments) {
+te::Workload built(std::string_view name, const Arguments& arguments) {
   auto algorithms = build(name, arguments);
   LATHE_CHECK(algorithms.has_value(), "{}", algorithms.error().text());
   EXPECT_EQ(algorithms->front().name, "direct");
-  return std::move(algorithms->front().program);
+  return std::move(algorithms->front().workload);
 }
 
 std::string refusal(std::string_view name, const Arguments& arguments) {
@@ -29,10 +29,10 @@ struct Evaluation {
   std::vector<interp::Tensor> inputs;
   interp::Tensor output;
 };
-Evaluation run(const te::Program& program, std::uint64_t seed) {
+Evaluation run(const te::Workload& workload, std::uint64_t seed) {
   Rng rng(seed);
-  Evaluation out{interp::random_inputs(program, rng), {}};
-  auto results = interp::evaluate(program, out.inputs);
+  Evaluation out{interp::random_inputs(workload, rng), {}};
+  auto results = interp::evaluate(workload, out.inputs);
   LATHE_CHECK(results.has_value(), "{}", results.error().text());
   out.output = std::move(results->front());
   return out;
@@ -81,7 +81,7 @@ TEST(BatchMatmul, TransposesBoth) {
 }
 
 TEST(Dense, WeightsAreConstantAndTheEpilogueFollows) {
-  const te::Program p =
+  const te::Workload p =
       built("dense",
             {{"input", "3,5"}, {"weight", "7,5"}, {"epilogue", "bias,residual,relu,clip:0:0.5"}});
   EXPECT_FALSE(p.tensors[0].constant);
@@ -106,12 +106,12 @@ void check_conv(const ConvCase& t) {
     return fmt::format("{}", fmt::join(v, ","));
   };
   const std::int64_t cg = t.c / t.groups, og = t.o / t.groups;
-  const te::Program p = built("conv2d", {{"input", list({t.n, t.c, t.h, t.w})},
-                                         {"weight", list({t.o, cg, t.kh, t.kw})},
-                                         {"stride", list({t.sy, t.sx})},
-                                         {"dilation", list({t.dy, t.dx})},
-                                         {"pad", list({t.top, t.left, t.bottom, t.right})},
-                                         {"groups", std::to_string(t.groups)}});
+  const te::Workload p = built("conv2d", {{"input", list({t.n, t.c, t.h, t.w})},
+                                          {"weight", list({t.o, cg, t.kh, t.kw})},
+                                          {"stride", list({t.sy, t.sx})},
+                                          {"dilation", list({t.dy, t.dx})},
+                                          {"pad", list({t.top, t.left, t.bottom, t.right})},
+                                          {"groups", std::to_string(t.groups)}});
   const Evaluation r = run(p, 6);
   const std::int64_t oh = (t.h + t.top + t.bottom - t.dy * (t.kh - 1) - 1) / t.sy + 1;
   const std::int64_t ow = (t.w + t.left + t.right - t.dx * (t.kw - 1) - 1) / t.sx + 1;
@@ -148,28 +148,28 @@ TEST(Conv2d, StridesPaddingDilationGroups) {
 }
 
 TEST(Conv2d, DepthwiseHasNoReductionOverOneChannel) {
-  const te::Program p =
+  const te::Workload p =
       built("conv2d", {{"input", "1,8,9,9"}, {"weight", "8,1,3,3"}, {"groups", "8"}, {"pad", "1"}});
   EXPECT_EQ(p.stages[0].iters.size(), 6u);
   EXPECT_EQ(te::flops(p), 2.0 * 8 * 81 * 9);
 }
 
 TEST(Conv2d, EpilogueOfGroupsAndOtherTypes) {
-  const te::Program p = built("conv2d", {{"input", "1,4,5,5"},
-                                         {"weight", "6,2,3,3"},
-                                         {"groups", "2"},
-                                         {"epilogue", "bias,residual,relu"},
-                                         {"dtype", "f16"}});
+  const te::Workload p = built("conv2d", {{"input", "1,4,5,5"},
+                                          {"weight", "6,2,3,3"},
+                                          {"groups", "2"},
+                                          {"epilogue", "bias,residual,relu"},
+                                          {"dtype", "f16"}});
   const te::Tensor& y = p.tensors[static_cast<std::size_t>(p.outputs()[0])];
   EXPECT_EQ(y.dtype, Dtype::kF16);
   EXPECT_EQ(y.shape_at_border(), (std::vector<std::int64_t>{1, 6, 3, 3}));
   EXPECT_EQ(p.tensors[static_cast<std::size_t>(p.find("residual"))].shape_at_border(),
             y.shape_at_border());
-  const auto again = te::parse_program(te::print_program(p));
+  const auto again = te::parse_workload(te::print_workload(p));
   ASSERT_TRUE(again) << again.error().text();
-  EXPECT_TRUE(te::equal(p, *again)) << te::print_program(p);
+  EXPECT_TRUE(te::equal(p, *again)) << te::print_workload(p);
   EXPECT_EQ(p.name, "conv2d");
-  const te::Program q =
+  const te::Workload q =
       built("conv2d", {{"input", "1,4,5,5"}, {"weight", "6,4,3,3"}, {"dtype", "i8"}});
   EXPECT_EQ(q.tensors[static_cast<std::size_t>(q.outputs()[0])].dtype, Dtype::kI32);
 }
@@ -233,13 +233,13 @@ TEST(Paper, TableOne) {
   const double gflops[] = {0.236,   0.2312, 0.0257, 0.1156,  0.01285, 0.2312, 0.1156,
                            0.01285, 0.2312, 0.1156, 0.01285, 0.2312,  2.147};
   for (std::size_t i = 0; i < workloads.size(); ++i) {
-    const te::Program p = built(workloads[i].op, workloads[i].arguments);
+    const te::Workload p = built(workloads[i].op, workloads[i].arguments);
     EXPECT_NEAR(te::flops(p) / 1e9, gflops[i], gflops[i] * 0.001) << workloads[i].name;
   }
   EXPECT_TRUE(paper_workload("c6"));
   EXPECT_FALSE(paper_workload("C13"));
-  const te::Program matmul = built("matmul", paper_workload("matmul-1024")->arguments);
-  EXPECT_NE(te::print_program(matmul).find("A[k,i] * B[k,j]"), std::string::npos);
+  const te::Workload matmul = built("matmul", paper_workload("matmul-1024")->arguments);
+  EXPECT_NE(te::print_workload(matmul).find("A[k,i] * B[k,j]"), std::string::npos);
 }
 
 }  // namespace

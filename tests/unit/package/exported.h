@@ -22,9 +22,9 @@ inline Target target(const std::string& text) {
 }
 
 inline flat::Program lowered(const std::string& text, const Target& t) {
-  const auto program = te::parse_program(text);
-  if (!program) throw std::runtime_error(program.error().text());
-  const ir::Nest nest = te::naive_nest(*program);
+  const auto workload = te::parse_workload(text);
+  if (!workload) throw std::runtime_error(workload.error().text());
+  const ir::Nest nest = te::naive_nest(*workload);
   auto out = lower::lower(ir::SizedNest(nest, {}), t);
   if (!out) throw std::runtime_error(out.error().text());
   return *out;

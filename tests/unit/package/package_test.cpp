@@ -30,7 +30,7 @@ class Package : public ::testing::Test {
 };
 
 std::vector<double> expected_dense() {
-  const auto program = te::parse_program(kDense);
+  const auto workload = te::parse_workload(kDense);
   std::vector<interp::Tensor> inputs(3);
   const auto fill = [&](int i, std::vector<std::int64_t> shape, auto element) {
     inputs[i].shape = shape;
@@ -41,7 +41,7 @@ std::vector<double> expected_dense() {
   fill(0, {5, 7}, [](int e) { return (e % 7 - 3) * 0.25; });
   fill(1, {7, 19}, [](int e) { return e % 5 - 2; });
   fill(2, {19}, [](int e) { return e % 3 * 0.5; });
-  return interp::evaluate(*program, inputs)->front().values;
+  return interp::evaluate(*workload, inputs)->front().values;
 }
 
 TEST_F(Package, TheExampleInCComputesTheExpression) {

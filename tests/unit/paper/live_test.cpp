@@ -18,10 +18,10 @@ TEST(LiveFigure, HasAPanelForEachWorkloadAndACurveForEachRun) {
   const auto& curves = figure.picture.panels[0].curves;
   ASSERT_EQ(curves.size(), 2U);
   EXPECT_EQ(curves[0].label, "xgb-rank");
-  ASSERT_EQ(curves[0].steps.size(), 2U);
-  EXPECT_EQ(curves[0].steps[1].x, 2);
+  ASSERT_EQ(curves[0].points.size(), 2U);
+  EXPECT_EQ(curves[0].points[1].x, 2);
   for (const double speed :
-       {curves[0].steps[1].low, curves[0].steps[1].middle, curves[0].steps[1].high})
+       {curves[0].points[1].low, curves[0].points[1].middle, curves[0].points[1].high})
     EXPECT_EQ(speed, 40);
   EXPECT_TRUE(
       figure.csv.starts_with("workload,target,run,search,seconds,gflops\n"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "research/paper/summary.h"
 #include "support/temporary_folder.h"
 
@@ -80,15 +80,15 @@ TEST_F(PaperSummary, CurvesAreDrawnInGflops) {
   ASSERT_EQ(picture.panels.size(), 1U);
   const auto& curves = picture.panels[0].curves;
   ASSERT_EQ(curves.size(), 2U);
-  EXPECT_TRUE(curves[1].steps.empty()) << "never run";
-  ASSERT_EQ(curves[0].steps.size(), 100U);
-  const double speed = 1e-9 * te::flops(panel().space->recording.space->program()) / best_;
-  const Step& middle = curves[0].steps.at(29);
+  EXPECT_TRUE(curves[1].points.empty()) << "never run";
+  ASSERT_EQ(curves[0].points.size(), 100U);
+  const double speed = 1e-9 * te::flops(panel().space->recording.space->workload()) / best_;
+  const CurvePoint& middle = curves[0].points.at(29);
   EXPECT_EQ(middle.x, 30);
   EXPECT_DOUBLE_EQ(middle.low, speed / 2);
   EXPECT_DOUBLE_EQ(middle.middle, speed);
   EXPECT_DOUBLE_EQ(middle.high, speed);
-  EXPECT_DOUBLE_EQ(curves[0].steps.front().high, speed / 2);
+  EXPECT_DOUBLE_EQ(curves[0].points.front().high, speed / 2);
 }
 
 }  // namespace

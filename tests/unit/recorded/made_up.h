@@ -14,10 +14,10 @@
 namespace lathe::recorded {
 
 inline std::shared_ptr<const space::Space> small_space() {
-  const auto program =
-      te::parse_program("A: f32[23,19]; B: f32[23,37]; C[i,j] = sum(k) A[k,i] * B[k,j]");
+  const auto workload =
+      te::parse_workload("A: f32[23,19]; B: f32[23,37]; C[i,j] = sum(k) A[k,i] * B[k,j]");
   const std::shared_ptr<const space::Space> whole =
-      std::move(*derive_space(te::canonical(*program), test::avx512(), space::Flavour::kWide));
+      std::move(*derive_space(te::canonical(*workload), test::avx512(), space::Flavour::kWide));
   Json kept = Json::object();
   for (const space::Knob& knob : whole->knob_list())
     kept[knob.name] = knob.labels.empty() ? Json(knob.values.front()) : Json(knob.labels.front());

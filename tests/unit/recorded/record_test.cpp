@@ -59,7 +59,7 @@ class RecordTest : public RecordedTest {
     return recording;
   }
   tune::Summary go_on(const std::function<bool()>& stop = [] { return false; }) {
-    const RecordMeans means{.measurer = machine_, .store = *store_};
+    const RecordingMeans means{.measurer = machine_, .store = *store_};
     const auto summary = record(recording_, means, [](const tune::Progress&) {}, stop);
     EXPECT_TRUE(summary) << summary.error().text();
     return summary.value_or(tune::Summary{});

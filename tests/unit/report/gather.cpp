@@ -56,7 +56,7 @@ TEST_F(Gather, OneRun) {
   const auto run = fill(*store, run_of(kMatmul), 100);
   const auto report = *gather(*store);
   ASSERT_EQ(report.workloads.size(), 1U);
-  const Workload& w = report.workloads[0];
+  const WorkloadReport& w = report.workloads[0];
   EXPECT_EQ(w.title, "C[i,j] = sum(k) A[k,i] * B[k,j]");
   EXPECT_EQ(w.shapes, "f32 A 64x32, B 64x16, C 32x16");
   EXPECT_EQ(w.work.unit, "GFLOP/s");
@@ -101,8 +101,8 @@ TEST_F(Gather, TimesOfDifferentMachinesAndCodeGeneratorsAreKeptApart) {
        [](store::Record& r) { r.codegen_version = r.index < 10 ? 5 : 6; });
   const auto report = *gather(*store);
   ASSERT_EQ(report.workloads.size(), 2U);
-  const auto here = std::ranges::find(report.workloads, "26/2/1", &Workload::cpu);
-  const auto there = std::ranges::find(report.workloads, "6/1/1", &Workload::cpu);
+  const auto here = std::ranges::find(report.workloads, "26/2/1", &WorkloadReport::cpu);
+  const auto there = std::ranges::find(report.workloads, "6/1/1", &WorkloadReport::cpu);
   ASSERT_TRUE(here != report.workloads.end() && there != report.workloads.end());
   EXPECT_EQ(there->trials, 30);
   EXPECT_EQ(there->fingerprint, "another machine");
@@ -149,7 +149,7 @@ TEST_F(Gather, SharesAreOfWhatIsDoneAndOfWhatIsMoved) {
   const std::string machine = store::a_record({}, 0).fingerprint, target = store::a_run().target;
   ASSERT_TRUE(store::note_speed(*store, machine, target, {1e9, 0}));
   ASSERT_TRUE(store::note_bandwidth(*store, machine, target, "warm/48/36", 1e9));
-  const Workload w = gather(*store)->workloads[0];
+  const WorkloadReport w = gather(*store)->workloads[0];
   EXPECT_NEAR(w.peak_share(1e-6), 2.0 * 25 / 1e-6 / 1e9, 1e-9)
       << "25 products of 27 are no padding";
   EXPECT_NEAR(w.bandwidth_share(1e-6), 84 / 1e-6 / 1e9, 1e-9);
@@ -188,7 +188,7 @@ TEST_F(Gather, WhatCannotBeReadIsShownAsItIs) {
     r.config = "?";
   });
   const auto report = *gather(*store);
-  const Workload& w = report.workloads[0];
+  const WorkloadReport& w = report.workloads[0];
   EXPECT_EQ(w.title, key);
   EXPECT_EQ(w.work.unit, "calls/s");
   EXPECT_EQ(w.latest, "a while ago");
@@ -205,7 +205,7 @@ TEST_F(Gather, NothingWorked) {
   records[1].error_kind = "wrong-answer";
   ASSERT_TRUE(store->add(records));
   const auto report = *gather(*store);
-  const Workload& w = report.workloads[0];
+  const WorkloadReport& w = report.workloads[0];
   EXPECT_FALSE(w.best);
   EXPECT_EQ(w.wrong, 1);
   EXPECT_EQ(w.first_seconds, 0);
@@ -236,7 +236,7 @@ TEST_F(Gather, ManyTrialsMakeALittleReport) {
     r.error_message = fmt::format("failure {}", r.index);
   });
   const auto report = *gather(*store);
-  const Workload& w = report.workloads[0];
+  const WorkloadReport& w = report.workloads[0];
   EXPECT_LT(w.runs[0].over_trials.size(), 500U);
   EXPECT_LE(w.runs[0].quality.size(), 100U);
   for (const Knob& knob : w.knobs.knobs) EXPECT_LE(knob.values.size(), 20U);

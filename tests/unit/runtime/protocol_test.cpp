@@ -18,12 +18,12 @@ std::string told() {
 // Who sees this fail has changed a message: it needs its next version, here too.
 TEST(Protocol, AChangedMessageHasANewVersion) {
   const std::string border = "(text enum8 i64* (i32 i64 i64 i64 i64)* i64 bool)*";
-  EXPECT_EQ(told<Workload>(), "1 Workload 1 (" + border + " " + border + " i32 i32* i64)");
+  EXPECT_EQ(told<RunnerSetup>(), "1 RunnerSetup 1 (" + border + " " + border + " i32 i32* i64)");
   EXPECT_EQ(told<Ready>(), "101 Ready 1 ()");
   EXPECT_EQ(told<ReferenceInfo>(), "2 ReferenceInfo 1 (f64)");
   EXPECT_EQ(told<Load>(), "3 Load 1 (i64 " + border + " " + border + " bool i64*)");
   EXPECT_EQ(told<Loaded>(), "102 Loaded 1 (f64 f64 i64 f64 bool i32 i64 f64 f64 f64)");
-  EXPECT_EQ(told<Visit>(), "4 Visit 1 (i64 f64 f64 f64 bool)");
+  EXPECT_EQ(told<VisitRequest>(), "4 VisitRequest 1 (i64 f64 f64 f64 bool)");
   EXPECT_EQ(told<Visited>(), "103 Visited 1 (f64* f64* i32 f64 f64)");
   EXPECT_EQ(told<Execute>(), "5 Execute 1 (" + border + " " + border + " i32 f64 bool)");
   EXPECT_EQ(told<Executed>(), "104 Executed 1 (f64*)");
@@ -72,17 +72,17 @@ TEST(Protocol, ACrashFillsAHandlersBuffer) {
 }
 
 TEST(Protocol, SaysWhyAPacketIsRefused) {
-  Packet packet = encode(Visit{});
+  Packet packet = encode(VisitRequest{});
   EXPECT_EQ(decode<Load>(packet).error().message,
             "the other process sent message 4 instead of 3, a Load");
   packet.version = 9;
-  EXPECT_EQ(decode<Visit>(packet).error().message,
+  EXPECT_EQ(decode<VisitRequest>(packet).error().message,
             "the other process sent version 9 of a Visit, and this one reads version 1; install "
             "both together");
-  packet = encode(Visit{});
+  packet = encode(VisitRequest{});
   packet.body.pop_back();
-  EXPECT_EQ(decode<Visit>(packet).error().message, "the other process sent a damaged Visit");
-  EXPECT_EQ(decode<Visit>(packet).error().kind, ErrorKind::kDataLoss);
+  EXPECT_EQ(decode<VisitRequest>(packet).error().message, "the other process sent a damaged Visit");
+  EXPECT_EQ(decode<VisitRequest>(packet).error().kind, ErrorKind::kDataLoss);
 }
 
 TEST(Protocol, DamagedMessagesAreRefusedNotTrusted) {

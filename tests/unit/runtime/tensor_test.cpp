@@ -70,7 +70,7 @@ bool fits(const Border& border) {
   const std::int64_t inner = border.shape[1];
   for (std::int64_t i = 0; i < border.elements(); ++i) {
     std::int64_t place = 0;
-    for (const Digit& digit : border.layout)
+    for (const LayoutDigit& digit : border.layout)
       place +=
           digit.stride * ((digit.dim == 0 ? i / inner : i % inner) / digit.weight % digit.extent);
     if (place >= border.size || !places.insert(place).second) return false;

@@ -6,8 +6,8 @@
 
 #include "compiler/te/naive_nest.h"
 #include "oracle/nest_eval.h"
-#include "support/random_program.h"
 #include "support/random_trace.h"
+#include "support/random_workload.h"
 
 namespace lathe::schedule {
 namespace {
@@ -25,32 +25,32 @@ std::string difference(const std::vector<interp::Tensor>& want, const ir::SizedN
 
 void check(std::uint64_t seed, bool open_sizes) {
   Rng rng(seed);
-  const te::Program program = random_program(rng, {.max_iterations = 6'000});
-  const RandomSchedule s = random_schedule(program, rng, {.open_sizes = open_sizes});
+  const te::Workload workload = random_workload(rng, {.max_iterations = 6'000});
+  const RandomSchedule s = random_schedule(workload, rng, {.open_sizes = open_sizes});
   const ir::SizedNest sized(s.nest, s.knobs);
   const Status sound = ir::verify(s.nest);
   ASSERT_TRUE(sound.has_value()) << "seed " << seed << "\n"
                                  << sound.error().text() << "\n"
-                                 << describe(program, s);
-  const auto inputs = interp::random_inputs(program, rng);
-  const auto want = interp::evaluate(program, inputs);
+                                 << describe(workload, s);
+  const auto inputs = interp::random_inputs(workload, rng);
+  const auto want = interp::evaluate(workload, inputs);
   ASSERT_TRUE(want.has_value()) << want.error().text();
   const std::string wrong = difference(*want, sized, inputs);
-  ASSERT_EQ(wrong, "") << "seed " << seed << "\n" << describe(program, s);
+  ASSERT_EQ(wrong, "") << "seed " << seed << "\n" << describe(workload, s);
 
   const Json json = to_json(concretize(s.trace, sized));
   const auto trace = trace_from_json(json);
   ASSERT_TRUE(trace.has_value()) << trace.error().text();
   EXPECT_EQ(to_json(*trace), json);
-  ir::Nest replayed = te::naive_nest(program);
+  ir::Nest replayed = te::naive_nest(workload);
   const auto done = apply(replayed, *trace);
   // Weights that turn out not to divide each other are noticed when they are numbers.
   if (!done && open_sizes && done.error().refusal == Refusal::kBadLayout) return;
   ASSERT_TRUE(done.has_value()) << "seed " << seed << "\n"
                                 << done.error().text() << "\n"
-                                << describe(program, s);
+                                << describe(workload, s);
   const std::string replayed_wrong = difference(*want, ir::SizedNest(replayed, {}), inputs);
-  ASSERT_EQ(replayed_wrong, "") << "replayed, seed " << seed << "\n" << describe(program, s);
+  ASSERT_EQ(replayed_wrong, "") << "replayed, seed " << seed << "\n" << describe(workload, s);
 }
 
 std::uint64_t rounds() {

@@ -10,8 +10,8 @@
 
 namespace lathe::schedule {
 
-inline te::Program program(std::string_view text) {
-  auto parsed = te::parse_program(text);
+inline te::Workload program(std::string_view text) {
+  auto parsed = te::parse_workload(text);
   if (!parsed) throw std::runtime_error(parsed.error().text());
   return *parsed;
 }

@@ -6,7 +6,7 @@
 #include "compiler/lower/lower.h"
 #include "compiler/te/parse.h"
 #include "oracle/te_eval.h"
-#include "support/random_program.h"
+#include "support/random_workload.h"
 #include "tuner/space/space.h"
 #include "unit/codegen/harness.h"
 #include "unit/space/check_space.h"
@@ -31,8 +31,9 @@ Result<std::vector<interp::Bytes>> run(const Space& space, const Config& config,
 
 class Candidate {
  public:
-  Candidate(const te::Program& program, Rng& rng) : inputs_(interp::random_inputs(program, rng)) {
-    const auto evaluated = interp::evaluate(program, inputs_);
+  Candidate(const te::Workload& workload, Rng& rng)
+      : inputs_(interp::random_inputs(workload, rng)) {
+    const auto evaluated = interp::evaluate(workload, inputs_);
     if (!evaluated) throw std::runtime_error(evaluated.error().text());
     want_ = *evaluated;
   }
@@ -56,15 +57,15 @@ class Candidate {
 
 void check(std::uint64_t seed, int configurations) {
   Rng rng(seed);
-  te::Program program = random_program(rng, {.dtypes = seed % 3 == 0, .max_iterations = 20'000});
-  program.contract.free_layout = rng.chance(0.3);
+  te::Workload workload = random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 20'000});
+  workload.contract.free_layout = rng.chance(0.3);
   const auto targets = testing::runnable_targets();
   const Target& target = targets[seed % targets.size()];
-  SCOPED_TRACE(fmt::format("seed {} {}\n{}", seed, target.text(), te::print_program(program)));
+  SCOPED_TRACE(fmt::format("seed {} {}\n{}", seed, target.text(), te::print_workload(workload)));
   try {
-    const auto space = derive_space(program, target, Flavour::kDefault);
+    const auto space = derive_space(workload, target, Flavour::kDefault);
     ASSERT_TRUE(space) << space.error().text();
-    const Candidate candidate(program, rng);
+    const Candidate candidate(workload, rng);
     for (int i = 0; i < configurations; ++i) {
       const Config config = i == 0   ? (*space)->default_config()
                             : i == 1 ? predicted(**space, target, rng)
@@ -79,14 +80,14 @@ void check(std::uint64_t seed, int configurations) {
 // Terms that are all alike are the worst: every rounding errs in the same direction.
 void check_long_sum(const std::string& text, double each, double terms) {
   SCOPED_TRACE(text);
-  const auto program = te::parse_program(text);
-  ASSERT_TRUE(program) << program.error().text();
+  const auto workload = te::parse_workload(text);
+  ASSERT_TRUE(workload) << workload.error().text();
   const Target target = testing::resolved("cpu:host");
-  const auto space = derive_space(*program, target, Flavour::kDefault);
+  const auto space = derive_space(*workload, target, Flavour::kDefault);
   ASSERT_TRUE(space) << space.error().text();
   std::vector<interp::Tensor> inputs;
-  for (const int t : program->inputs()) {
-    const te::Tensor& tensor = program->tensors[t];
+  for (const int t : workload->inputs()) {
+    const te::Tensor& tensor = workload->tensors[t];
     std::int64_t count = 1;
     for (const std::int64_t n : tensor.shape) count *= n;
     inputs.push_back({tensor.dtype,

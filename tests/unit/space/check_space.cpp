@@ -17,15 +17,15 @@ namespace {
 // Empty if the configuration computes the program.
 std::string what_is_wrong(const Space& space, const Config& config, const Target& target,
                           std::uint64_t seed) {
-  const te::Program& program = space.program();
+  const te::Workload& workload = space.workload();
   if (!space.valid(config)) return "not valid";
-  ir::Nest nest = te::naive_nest(program);
+  ir::Nest nest = te::naive_nest(workload);
   const schedule::Trace trace = space.trace(config);
-  const auto applied = schedule::apply(nest, trace, program.contract.free_layout);
+  const auto applied = schedule::apply(nest, trace, workload.contract.free_layout);
   if (!applied) return "its trace does not apply: " + applied.error().text();
   const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
   if (!flat) return "it does not lower: " + flat.error().text();
-  const std::string wrong = check_flat(program, *flat, seed);
+  const std::string wrong = check_flat(workload, *flat, seed);
   return wrong.empty()
              ? ""
              : wrong + "\n" + schedule::print(trace) + ir::print(nest) + flat::print(*flat);
@@ -47,12 +47,12 @@ Config predicted(const Space& space, const Target& target, Rng& rng) {
   return configs[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
 }
 
-void check_space(const te::Program& program, const Target& target, Flavour flavour,
+void check_space(const te::Workload& workload, const Target& target, Flavour flavour,
                  int configurations, std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour),
-                           te::print_program(program)));
+                           te::print_workload(workload)));
   try {
-    const auto space = derive_space(program, target, flavour);
+    const auto space = derive_space(workload, target, flavour);
     ASSERT_TRUE(space) << space.error().text();
     Rng rng(seed);
     for (int i = 0; i < configurations; ++i) {

@@ -19,7 +19,7 @@ Config predicted(const Space& space, const Target& target, Rng& rng);
 // `configurations` in all: each must be valid, its trace must apply to the naive nest and lower,
 // and the outcome be that of the expression on random inputs. Failures are reported to the running
 // test.
-void check_space(const te::Program& program, const Target& target, Flavour flavour,
+void check_space(const te::Workload& workload, const Target& target, Flavour flavour,
                  int configurations, std::uint64_t seed);
 
 }  // namespace lathe::space

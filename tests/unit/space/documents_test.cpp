@@ -59,9 +59,9 @@ const std::vector<Sizes>& sizes_of_examples() {
   return all;
 }
 
-void check(const te::Program& program, std::uint64_t seed) {
+void check(const te::Workload& workload, std::uint64_t seed) {
   const Target target = seed % 3 == 0 ? sse(1) : avx512(seed % 3 == 1 ? 1 : 2);
-  check_space(program, target, Flavour::kDefault,
+  check_space(workload, target, Flavour::kDefault,
               static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 5)), seed);
 }
 
@@ -74,9 +74,9 @@ TEST(Documents, EveryExampleAtThreeSizes) {
     ASSERT_GE(found->sizes.size(), 3u);
     for (const Replacements& replacements : found->sizes) {
       const std::string example = with(text, replacements);
-      const auto program = te::parse_program(example);
-      ASSERT_TRUE(program) << example << program.error().text();
-      check(*program, ++seed);
+      const auto workload = te::parse_workload(example);
+      ASSERT_TRUE(workload) << example << workload.error().text();
+      check(*workload, ++seed);
     }
   }
 }
@@ -133,8 +133,8 @@ TEST(Documents, EveryOperatorAtTwentyAwkwardShapes) {
       ASSERT_TRUE(algorithms) << op.name << fmt::format(" {}: ", arguments)
                               << algorithms.error().text();
       for (ops::Algorithm& algorithm : *algorithms) {
-        algorithm.program.contract.free_layout = seed % 2 == 1;
-        check(algorithm.program, seed);
+        algorithm.workload.contract.free_layout = seed % 2 == 1;
+        check(algorithm.workload, seed);
       }
     }
   }

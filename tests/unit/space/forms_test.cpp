@@ -47,9 +47,9 @@ constexpr const char* kPrograms[] = {
 };
 
 std::uint64_t program_of(const Space& space, const Config& config, const Target& target) {
-  ir::Nest nest = te::naive_nest(space.program());
+  ir::Nest nest = te::naive_nest(space.workload());
   const auto applied =
-      schedule::apply(nest, space.trace(config), space.program().contract.free_layout);
+      schedule::apply(nest, space.trace(config), space.workload().contract.free_layout);
   EXPECT_TRUE(applied);
   const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
   return flat ? flat::hash(*flat) : 0;  // 0: too much code, which the wide space holds
@@ -69,14 +69,14 @@ class FormsTest : public ::testing::TestWithParam<std::tuple<int, bool>> {};
 
 TEST_P(FormsTest, OneFormIsOneProgram) {
   const auto [which, free_layout] = GetParam();
-  auto program = te::parse_program(kPrograms[which]);
-  ASSERT_TRUE(program) << program.error().text();
-  program->contract.free_layout = free_layout;
+  auto workload = te::parse_workload(kPrograms[which]);
+  ASSERT_TRUE(workload) << workload.error().text();
+  workload->contract.free_layout = free_layout;
   // of configurations in different forms; those that are one program
   double pairs = 0, alike = 0;
   for (const Target& target : {test::avx512(1), test::avx512(2), test::sse(1)}) {
     for (const Flavour flavour : {Flavour::kDefault, Flavour::kWide}) {
-      const auto space = derive_space(*program, target, flavour);
+      const auto space = derive_space(*workload, target, flavour);
       ASSERT_TRUE(space) << space.error().text();
       Rng rng(which + 1);
       std::map<std::uint64_t, int> programs;
@@ -108,9 +108,9 @@ TEST_P(FormsTest, OneFormIsOneProgram) {
 TEST(Forms, DifferentFormsAreDifferentPrograms) {
   double pairs = 0, alike = 0;
   for (const char* text : kPrograms) {
-    const auto program = te::parse_program(text);
+    const auto workload = te::parse_workload(text);
     const Target target = test::avx512(2);
-    const auto space = derive_space(*program, target, Flavour::kDefault);
+    const auto space = derive_space(*workload, target, Flavour::kDefault);
     std::map<std::uint64_t, int> programs;
     int forms = 0;
     for (const Config& config : search::make_random(**space, 2)->ask(40)) {
@@ -127,9 +127,9 @@ TEST(Forms, ASearchSeldomRepeatsAProgram) {
   for (const int threads : {1, 2}) {
     int proposed = 0, repeated = 0;
     for (const int which : {2, 3, 7, 8, 9}) {
-      const auto program = te::parse_program(kPrograms[which]);
+      const auto workload = te::parse_workload(kPrograms[which]);
       const Target target = test::avx512(threads);
-      const auto space = derive_space(*program, target, Flavour::kDefault);
+      const auto space = derive_space(*workload, target, Flavour::kDefault);
       ASSERT_TRUE(space) << space.error().text();
       std::set<std::uint64_t> programs;
       for (const Config& config : search::make_random(**space, 1)->ask(60)) {
@@ -143,9 +143,9 @@ TEST(Forms, ASearchSeldomRepeatsAProgram) {
 }
 
 TEST(Forms, KnobsWithoutEffectTakeTheirFirstValue) {
-  const auto program =
-      te::parse_program("A: f32[32,64]; B: f32[64,48]; C[i,j] = sum(k) A[i,k] * B[k,j]");
-  const auto space = derive_space(*program, test::avx512(), Flavour::kDefault);
+  const auto workload =
+      te::parse_workload("A: f32[32,64]; B: f32[64,48]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  const auto space = derive_space(*workload, test::avx512(), Flavour::kDefault);
   Json json = (*space)->to_json((*space)->default_config());
   json["pack.weights"] = "none";
   json["tile.v"] = 3;    // all of j
@@ -165,10 +165,10 @@ TEST(Forms, KnobsWithoutEffectTakeTheirFirstValue) {
 }
 
 TEST(Forms, APartOfASpaceIsAListOfConfigurations) {
-  const auto program =
-      te::parse_program("A: f32[4,8]; B: f32[8,16]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  const auto workload =
+      te::parse_workload("A: f32[4,8]; B: f32[8,16]; C[i,j] = sum(k) A[i,k] * B[k,j]");
   std::shared_ptr<const Space> whole =
-      std::move(*derive_space(*program, test::avx512(), Flavour::kDefault));
+      std::move(*derive_space(*workload, test::avx512(), Flavour::kDefault));
   Json kept = whole->to_json(whole->default_config());
   kept["order"] = {"VPK.vp", "PVK.vp", "KVP.vp"};
   kept["unroll.k"] = {1, 2};
@@ -180,7 +180,7 @@ TEST(Forms, APartOfASpaceIsAListOfConfigurations) {
 }
 
 TEST(Forms, ProgramsAreCountedOrEstimated) {
-  const auto tiny = te::parse_program(kPrograms[15]);
+  const auto tiny = te::parse_workload(kPrograms[15]);
   const auto few = derive_space(*tiny, test::avx512(), Flavour::kDefault);
   const ProgramCount counted = count_programs(**few);
   EXPECT_EQ(counted.samples, 0);
@@ -191,7 +191,7 @@ TEST(Forms, ProgramsAreCountedOrEstimated) {
     for (const Config& config : all_configs(**few)) programs.insert((*few)->program_number(config));
     return programs.size();
   }());
-  const auto large = te::parse_program(kPrograms[7]);
+  const auto large = te::parse_workload(kPrograms[7]);
   const ProgramCount guessed =
       count_programs(**derive_space(*large, test::avx512(), Flavour::kDefault));
   EXPECT_GT(guessed.samples, 0);

@@ -10,9 +10,9 @@ namespace lathe::space {
 namespace {
 
 std::shared_ptr<const Space> space_of(const std::string& text, Flavour flavour) {
-  const auto program = te::parse_program(text);
-  EXPECT_TRUE(program) << program.error().text();
-  auto space = derive_space(*program, test::avx512(2), flavour);
+  const auto workload = te::parse_workload(text);
+  EXPECT_TRUE(workload) << workload.error().text();
+  auto space = derive_space(*workload, test::avx512(2), flavour);
   EXPECT_TRUE(space) << space.error().text();
   return std::move(*space);
 }
@@ -138,7 +138,7 @@ TEST(Frozen, ThawsToTheSameSpace) {
     const auto part = restrict_space(whole, part_of(*whole));
     ASSERT_TRUE(part);
     const auto json = parse_json(freeze(**part).dump());
-    const auto thawed = thaw((*part)->program(), *json);
+    const auto thawed = thaw((*part)->workload(), *json);
     ASSERT_TRUE(thawed) << thawed.error().text();
     EXPECT_EQ((*thawed)->hash(), (*part)->hash());
     EXPECT_EQ((*thawed)->default_config(), (*part)->default_config());
@@ -159,7 +159,7 @@ TEST(Frozen, RefusesWhatCannotBeBuilt) {
   const auto refused = [&](const char* pointer, const Json& value, const std::string& what) {
     Json json = freeze(**part);
     json[Json::json_pointer(pointer)] = value;
-    const auto thawed = thaw((*part)->program(), json);
+    const auto thawed = thaw((*part)->workload(), json);
     ASSERT_FALSE(thawed) << pointer;
     EXPECT_NE(thawed.error().text().find(what), std::string::npos) << thawed.error().text();
   };

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
-#include "support/random_program.h"
+#include "support/random_workload.h"
 #include "support/targets.h"
 #include "unit/space/check_space.h"
 
@@ -19,10 +19,11 @@ TEST(Programs, RandomOnesHaveSpacesOfRightPrograms) {
   const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 4));
   for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) {
     Rng rng(seed);
-    te::Program program = random_program(rng, {.dtypes = seed % 3 == 0, .max_iterations = 8'000});
-    program.contract.free_layout = rng.chance(0.3);
+    te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 8'000});
+    workload.contract.free_layout = rng.chance(0.3);
     const Target target = seed % 4 == 0 ? sse(1) : avx512(seed % 4 == 1 ? 2 : 1);
-    check_space(program, target, Flavour::kDefault, configurations, seed);
+    check_space(workload, target, Flavour::kDefault, configurations, seed);
   }
 }
 
@@ -108,22 +109,22 @@ TEST(Programs, LongChainsOfMapsStayShort) {
     doubling += fmt::format("; T{}[i] = T{}[i] * 0.5 + T{}[i] * 0.5", i, i - 1, i - 2);
   for (int i = 1; i < 200; ++i) chain += fmt::format("; T{}[i] = T{}[i] + 1", i, i - 1);
   for (const std::string& text : {doubling, chain}) {
-    const auto program = te::parse_program(text);
-    ASSERT_TRUE(program) << program.error().text();
-    check_space(*program, avx512(1), Flavour::kDefault, 1, 1);
+    const auto workload = te::parse_workload(text);
+    ASSERT_TRUE(workload) << workload.error().text();
+    check_space(*workload, avx512(1), Flavour::kDefault, 1, 1);
   }
 }
 
 class NamedProgram : public ::testing::TestWithParam<Case> {};
 TEST_P(NamedProgram, HasASpaceOfRightPrograms) {
-  auto program = te::parse_program(GetParam().text);
-  ASSERT_TRUE(program) << program.error().text();
+  auto workload = te::parse_workload(GetParam().text);
+  ASSERT_TRUE(workload) << workload.error().text();
   const bool large = std::string_view(GetParam().name).starts_with("long");
   for (const bool free_layout : {false, true}) {
-    program->contract.free_layout = free_layout;
+    workload->contract.free_layout = free_layout;
     for (const Target& target : {avx512(1), sse(1), avx512(2)})
-      check_space(*program, target, Flavour::kDefault, large ? 2 : 6, 1);
-    check_space(*program, avx512(1), Flavour::kWide, 1, 1);
+      check_space(*workload, target, Flavour::kDefault, large ? 2 : 6, 1);
+    check_space(*workload, avx512(1), Flavour::kWide, 1, 1);
   }
 }
 INSTANTIATE_TEST_SUITE_P(All, NamedProgram, ::testing::ValuesIn(kCases),

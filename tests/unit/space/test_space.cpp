@@ -90,10 +90,10 @@ class SpaceTest : public ::testing::TestWithParam<std::tuple<Case, bool>> {};
 
 TEST_P(SpaceTest, RandomConfigurationsComputeTheSame) {
   const auto& [c, free_layout] = GetParam();
-  auto program = te::parse_program(c.text);
-  ASSERT_TRUE(program) << program.error().text();
-  program->contract.free_layout = free_layout;
-  const ir::Nest naive = te::naive_nest(*program);
+  auto workload = te::parse_workload(c.text);
+  ASSERT_TRUE(workload) << workload.error().text();
+  workload->contract.free_layout = free_layout;
+  const ir::Nest naive = te::naive_nest(*workload);
   const auto plain = lower::lower(ir::SizedNest(naive, {}), avx512(1));
   ASSERT_TRUE(plain) << plain.error().text();
   constexpr std::uint64_t kSeed = 11;
@@ -102,14 +102,14 @@ TEST_P(SpaceTest, RandomConfigurationsComputeTheSame) {
   ASSERT_EQ(error, "");
   for (const Target& target : {avx512(1), sse(1), avx512(2)}) {
     for (const Flavour flavour : {Flavour::kDefault, Flavour::kWide}) {
-      const auto space = derive_space(*program, target, flavour);
+      const auto space = derive_space(*workload, target, flavour);
       ASSERT_TRUE(space) << space.error().text();
       Rng rng(kSeed);
       for (int trial = 0; trial < 6; ++trial) {
         const Config config = trial == 0 ? (*space)->default_config() : (*space)->random(rng);
         SCOPED_TRACE(target.text() + " " + (*space)->describe(config));
         // The stored trace replays without the space.
-        ir::Nest nest = te::naive_nest(*program);
+        ir::Nest nest = te::naive_nest(*workload);
         const schedule::Trace trace = (*space)->trace(config);
         const auto applied = schedule::apply(nest, trace, free_layout);
         ASSERT_TRUE(applied) << applied.error().text();
@@ -150,11 +150,11 @@ INSTANTIATE_TEST_SUITE_P(All, SpaceTest,
                          });
 
 std::unique_ptr<Space> conv_space(Flavour flavour) {
-  auto program = te::parse_program(
+  auto workload = te::parse_workload(
       "X: f32[1,128,28,28]; const W: f32[128,128,3,3]; "
       "Y[n,o,y:28,x:28] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]");
-  program->contract.free_layout = true;
-  return std::move(*derive_space(*program, avx512(1), flavour));
+  workload->contract.free_layout = true;
+  return std::move(*derive_space(*workload, avx512(1), flavour));
 }
 
 TEST(Space, DefaultNeverProposesSpills) {

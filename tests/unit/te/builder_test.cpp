@@ -12,10 +12,10 @@ namespace {
 
 void expect_same(const Builder& builder, std::string_view text) {
   const auto built = builder.build();
-  const auto parsed = parse_program(text);
+  const auto parsed = parse_workload(text);
   ASSERT_TRUE(built) << builder.text() << built.error().text();
   ASSERT_TRUE(parsed) << parsed.error().text();
-  EXPECT_EQ(print_program(*built), print_program(*parsed));
+  EXPECT_EQ(print_workload(*built), print_workload(*parsed));
 }
 
 TEST(Builder, Matmul) {

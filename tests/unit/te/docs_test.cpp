@@ -7,15 +7,15 @@
 namespace lathe::te {
 namespace {
 
-TEST(Docs, EveryExampleIsAProgram) {
+TEST(Docs, EveryExampleIsAWorkload) {
   const auto all = examples_of(LATHE_EXPRESSIONS_DOC, "te");
   ASSERT_GE(all.size(), 9u);
   for (const std::string& text : all) {
-    const auto program = parse_program(text);
-    ASSERT_TRUE(program) << text << program.error().text();
-    const auto again = parse_program(print_program(*program));
-    ASSERT_TRUE(again) << print_program(*program);
-    EXPECT_TRUE(equal(*program, *again)) << text;
+    const auto workload = parse_workload(text);
+    ASSERT_TRUE(workload) << text << workload.error().text();
+    const auto again = parse_workload(print_workload(*workload));
+    ASSERT_TRUE(again) << print_workload(*workload);
+    EXPECT_TRUE(equal(*workload, *again)) << text;
   }
 }
 

@@ -16,13 +16,13 @@ class Refusal : public testing::TestWithParam<Case> {};
 
 TEST_P(Refusal, SaysWhatWhereAndWhatToDo) {
   const Case& c = GetParam();
-  const auto program = parse_program(c.text);
-  ASSERT_FALSE(program) << c.text;
-  EXPECT_EQ(program.error().place, c.place) << program.error().text();
-  EXPECT_EQ(program.error().kind, ErrorKind::kInvalidArgument);
+  const auto workload = parse_workload(c.text);
+  ASSERT_FALSE(workload) << c.text;
+  EXPECT_EQ(workload.error().place, c.place) << workload.error().text();
+  EXPECT_EQ(workload.error().kind, ErrorKind::kInvalidArgument);
   for (const char* part : c.says)
-    EXPECT_NE(program.error().message.find(part), std::string::npos) << c.text << "\n"
-                                                                     << program.error().text();
+    EXPECT_NE(workload.error().message.find(part), std::string::npos) << c.text << "\n"
+                                                                      << workload.error().text();
 }
 
 const Case kNames[] = {
@@ -155,8 +155,8 @@ INSTANTIATE_TEST_SUITE_P(Syntax, Refusal, testing::ValuesIn(kSyntax));
 
 TEST(Nesting, IsLimitedNotCrashed) {
   const auto refusal = [](const std::string& text) {
-    const auto program = parse_program(text);
-    return program ? std::string() : program.error().text();
+    const auto workload = parse_workload(text);
+    return workload ? std::string() : workload.error().text();
   };
   const auto repeat = [](const char* part, int times) {
     std::string out;
@@ -181,8 +181,8 @@ TEST(Size, IsLimitedWithASentence) {
     return out;
   };
   const auto refusal = [](const std::string& text) {
-    const auto program = parse_program(text);
-    return program ? std::string() : program.error().text();
+    const auto workload = parse_workload(text);
+    return workload ? std::string() : workload.error().text();
   };
   EXPECT_EQ(refusal(repeat(2000, "; T{}[i] = A[i]")),
             "the expression has 2000 stages, 256 are possible; split it into several workloads");
@@ -196,8 +196,8 @@ TEST(Size, IsLimitedWithASentence) {
 
 TEST(Given, MustBelongToTheExpression) {
   const auto refusal = [](const Declarations& declarations) {
-    const auto program = parse_program("C[i,j] = sum(k) A[i,k] * B[k,j]", declarations);
-    return program ? std::string() : program.error().text();
+    const auto workload = parse_workload("C[i,j] = sum(k) A[i,k] * B[k,j]", declarations);
+    return workload ? std::string() : workload.error().text();
   };
   const std::vector<std::int64_t> s = {4, 4};
   EXPECT_EQ(refusal({{{"A", s}, {"B", s}}, {}, {}}), "");

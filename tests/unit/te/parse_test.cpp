@@ -10,29 +10,29 @@
 namespace lathe::te {
 namespace {
 
-Program parsed(std::string_view text, const Declarations& declarations = {}) {
-  auto program = parse_program(text, declarations);
-  EXPECT_TRUE(program) << text << "\n" << (program ? "" : program.error().text());
-  return program ? *std::move(program) : Program{};
+Workload parsed(std::string_view text, const Declarations& declarations = {}) {
+  auto workload = parse_workload(text, declarations);
+  EXPECT_TRUE(workload) << text << "\n" << (workload ? "" : workload.error().text());
+  return workload ? *std::move(workload) : Workload{};
 }
 
-void expect_round_trip(const Program& program) {
-  const std::string text = print_program(program);
-  auto again = parse_program(text);
+void expect_round_trip(const Workload& workload) {
+  const std::string text = print_workload(workload);
+  auto again = parse_workload(text);
   ASSERT_TRUE(again) << text << again.error().text();
-  EXPECT_TRUE(equal(program, *again)) << text << "\nbecame\n" << print_program(*again);
-  const std::string key = workload_key(program);
-  auto from_key = parse_program(key);
+  EXPECT_TRUE(equal(workload, *again)) << text << "\nbecame\n" << print_workload(*again);
+  const std::string key = workload_key(workload);
+  auto from_key = parse_workload(key);
   ASSERT_TRUE(from_key) << key << "\n" << from_key.error().text();
-  EXPECT_TRUE(equal(canonical(program), *from_key)) << key;
+  EXPECT_TRUE(equal(canonical(workload), *from_key)) << key;
   EXPECT_EQ(workload_key(*from_key), key);
 }
 
 TEST(Parse, MatmulTakesItsExtentsFromTheShapes) {
-  const Program p =
+  const Workload p =
       parsed("C[i,j] = sum(k) A[k,i] * B[k,j]", {{{"A", {31, 7}}, {"B", {31, 5}}}, {}, {}});
   EXPECT_EQ(
-      print_program(p),
+      print_workload(p),
       "A: f32[31,7]\nB: f32[31,5]\noutput C: f32[7,5]\nC[i:7,j:5] = sum(k:31) A[k,i] * B[k,j]\n");
   EXPECT_EQ(flops(p), 2.0 * 31 * 7 * 5);
   EXPECT_EQ(io_bytes(p), 4.0 * (31 * 7 + 31 * 5 + 7 * 5));
@@ -45,17 +45,17 @@ TEST(Parse, MatmulTakesItsExtentsFromTheShapes) {
 }
 
 TEST(Parse, PaddedConvolution) {
-  const Program p = parsed("Y[n,o,y:13,x:11] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
-                           {{{"X", {1, 3, 13, 11}}, {"W", {5, 3, 3, 3}}}, {}, {"W"}});
+  const Workload p = parsed("Y[n,o,y:13,x:11] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
+                            {{{"X", {1, 3, 13, 11}}, {"W", {5, 3, 3, 3}}}, {}, {"W"}});
   EXPECT_EQ(flops(p), 2.0 * 5 * 13 * 11 * 27);
   EXPECT_TRUE(p.tensors[static_cast<std::size_t>(p.find("W"))].constant);
-  EXPECT_NE(print_program(p).find("X[n,c,y + r - 1,x + s - 1 else 0]"), std::string::npos)
-      << print_program(p);
+  EXPECT_NE(print_workload(p).find("X[n,c,y + r - 1,x + s - 1 else 0]"), std::string::npos)
+      << print_workload(p);
   expect_round_trip(p);
 }
 
 TEST(Parse, ATypeForAllIsThatOfWhatNothingElseTypes) {
-  const auto types = [](const Program& p) {
+  const auto types = [](const Workload& p) {
     std::string out;
     for (const Tensor& tensor : p.tensors)
       out += tensor.name + " " + std::string(name_of(tensor.dtype)) + ", ";
@@ -68,18 +68,18 @@ TEST(Parse, ATypeForAllIsThatOfWhatNothingElseTypes) {
       "A f32, B f16, Y f16, ");
   EXPECT_EQ(types(parsed("Y[i:8] = X[i]", {{}, {{"X", Dtype::kF64}}, {}, Dtype::kF64})),
             "X f64, Y f64, ");
-  EXPECT_FALSE(parse_program("A: f32[8]; Y[i] = A[i]", half));
-  EXPECT_FALSE(parse_program("A: f32[8]; Y[i] = f16(A[i])", half))
+  EXPECT_FALSE(parse_workload("A: f32[8]; Y[i] = A[i]", half));
+  EXPECT_FALSE(parse_workload("A: f32[8]; Y[i] = f16(A[i])", half))
       << "what is computed is no input";
 }
 
 TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
-  const Program p = parsed("Y[y] = sum(r) X[2*y + r] * W[r]", {{{"X", {14}}, {"W", {3}}}, {}, {}});
+  const Workload p = parsed("Y[y] = sum(r) X[2*y + r] * W[r]", {{{"X", {14}}, {"W", {3}}}, {}, {}});
   EXPECT_EQ(p.stages[0].iters[0].extent, 6);
 }
 
 TEST(Parse, CallersMaySeeDimensionsMerged) {
-  const Program p =
+  const Workload p =
       parsed("X: f32[2,3,4] as [6,4]; output Y: f32[2,3,4] as [2,12]; Y[g,o,x] = X[g,o,x] * 2");
   EXPECT_EQ(p.tensors[0].shape_at_border(), (std::vector<std::int64_t>{6, 4}));
   EXPECT_EQ(p.tensors[1].shape_at_border(), (std::vector<std::int64_t>{2, 12}));
@@ -103,7 +103,7 @@ TEST(MergedDims, AreNeighbours) {
 }
 
 TEST(NaiveNest, OneLoopAnIteratorAndBuffersAreTensors) {
-  const Program p =
+  const Workload p =
       parsed("C[i,j] = relu(sum(k) A[i,k] * W[k,j])", {{{"A", {3, 4}}, {"W", {4, 5}}}, {}, {"W"}});
   const ir::Nest nest = naive_nest(p);
   ASSERT_EQ(nest.buffers.size(), p.tensors.size());

@@ -5,15 +5,15 @@
 
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
-#include "support/random_program.h"
+#include "support/random_workload.h"
 
 namespace lathe::te {
 namespace {
 
-Program checked_program(std::string_view text, const Declarations& declarations = {}) {
-  auto program = parse_program(text, declarations);
-  LATHE_CHECK(program.has_value(), "{}\n{}", text, program.error().text());
-  return *std::move(program);
+Workload checked_workload(std::string_view text, const Declarations& declarations = {}) {
+  auto workload = parse_workload(text, declarations);
+  LATHE_CHECK(workload.has_value(), "{}\n{}", text, workload.error().text());
+  return *std::move(workload);
 }
 
 // What stays of the text after parsing: the printed program.
@@ -24,7 +24,7 @@ struct Printed {
 class Typing : public testing::TestWithParam<Printed> {};
 
 TEST_P(Typing, PrintsAs) {
-  EXPECT_EQ(print_program(checked_program(GetParam().text)), GetParam().lines);
+  EXPECT_EQ(print_workload(checked_workload(GetParam().text)), GetParam().lines);
 }
 
 const Printed kCases[] = {
@@ -92,8 +92,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, Typing, testing::ValuesIn(kCases));
 
 TEST(Key, NamesDoNotMatterEverythingElseDoes) {
   const std::string base = "A: f32[4,4]; B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[k,j]";
-  const std::string key = workload_key(checked_program(base));
-  EXPECT_EQ(key, workload_key(checked_program(
+  const std::string key = workload_key(checked_workload(base));
+  EXPECT_EQ(key, workload_key(checked_workload(
                      "name mm; X: f32[4,4]; Y: f32[4,4]; Z[y,x] = sum(r) X[y,r] * Y[r,x]")));
   std::set<std::string> keys = {key};
   for (const char* other : {"A: f32[4,4]; B: f32[4,4]; C[i,j] = sum(k) A[i,k] * B[j,k]",
@@ -101,13 +101,13 @@ TEST(Key, NamesDoNotMatterEverythingElseDoes) {
                             "A: f16[4,4]; B: f16[4,4]; C[i,j] = sum(k) A[i,k] * B[k,j]",
                             "A: f32[4,5]; B: f32[5,4]; C[i,j] = sum(k) A[i,k] * B[k,j]",
                             "A: f32[4,4]; B: f32[4,4]; C[i,j] = max(k) A[i,k] * B[k,j]"})
-    EXPECT_TRUE(keys.insert(workload_key(checked_program(other))).second) << other;
-  EXPECT_TRUE(keys.insert(workload_key(checked_program(base + "; layout free"))).second);
-  EXPECT_TRUE(keys.insert(workload_key(checked_program(base + "; max_error 1e-6"))).second);
+    EXPECT_TRUE(keys.insert(workload_key(checked_workload(other))).second) << other;
+  EXPECT_TRUE(keys.insert(workload_key(checked_workload(base + "; layout free"))).second);
+  EXPECT_TRUE(keys.insert(workload_key(checked_workload(base + "; max_error 1e-6"))).second);
 }
 
 // Some inputs and outputs are seen with neighbouring dimensions merged.
-void merge_some(Program& p, Rng& rng) {
+void merge_some(Workload& p, Rng& rng) {
   for (Tensor& tensor : p.tensors) {
     const bool border = tensor.role == TensorRole::kInput || tensor.role == TensorRole::kOutput;
     if (!border || rng.below(3) != 0) continue;
@@ -118,17 +118,17 @@ void merge_some(Program& p, Rng& rng) {
   }
 }
 
-TEST(RandomPrograms, PrintAndParseBack) {
+TEST(RandomWorkloads, PrintAndParseBack) {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     Rng rng(seed);
-    Program p = random_program(rng, {.dtypes = seed % 2 == 0});
+    Workload p = random_workload(rng, {.dtypes = seed % 2 == 0});
     merge_some(p, rng);
     ASSERT_TRUE(validate(p)) << "seed " << seed << "\n" << validate(p).error().text();
-    const auto again = parse_program(print_program(p));
-    ASSERT_TRUE(again) << "seed " << seed << "\n" << print_program(p) << again.error().text();
+    const auto again = parse_workload(print_workload(p));
+    ASSERT_TRUE(again) << "seed " << seed << "\n" << print_workload(p) << again.error().text();
     ASSERT_TRUE(equal(p, *again)) << "seed " << seed << "\n"
-                                  << print_program(p) << print_program(*again);
-    const auto keyed = parse_program(workload_key(p));
+                                  << print_workload(p) << print_workload(*again);
+    const auto keyed = parse_workload(workload_key(p));
     ASSERT_TRUE(keyed) << "seed " << seed << "\n" << workload_key(p);
     ASSERT_TRUE(equal(canonical(p), *keyed)) << "seed " << seed << "\n" << workload_key(p);
     ASSERT_TRUE(ir::verify(naive_nest(p))) << "seed " << seed;
@@ -136,8 +136,8 @@ TEST(RandomPrograms, PrintAndParseBack) {
 }
 
 // A program put together by hand, as the C++ API does.
-Program by_hand() {
-  Program p;
+Workload by_hand() {
+  Workload p;
   p.tensors = {{"A", Dtype::kF32, {3, 4}}, {"S", Dtype::kF32, {3}, TensorRole::kOutput}};
   p.stages = {{1,
                {{"i", 3}, {"k", 4, IterKind::kReduce}},
@@ -150,11 +150,11 @@ Program by_hand() {
 
 TEST(Validate, ProgramsBuiltByHand) {
   EXPECT_TRUE(validate(by_hand()));
-  const auto again = parse_program(print_program(by_hand()));
+  const auto again = parse_workload(print_workload(by_hand()));
   ASSERT_TRUE(again);
   EXPECT_TRUE(equal(by_hand(), *again));
   const auto refusal = [](auto change) {
-    Program p = by_hand();
+    Workload p = by_hand();
     change(p);
     const Status status = validate(p);
     return status ? std::string() : status.error().text();
@@ -162,46 +162,46 @@ TEST(Validate, ProgramsBuiltByHand) {
   const auto has = [](const std::string& text, const char* part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
-  has(refusal([](Program& p) { p.stages.clear(); }), "computes nothing");
-  has(refusal([](Program& p) { p.tensors[0].name = "S"; }), "two tensors are called S");
-  has(refusal([](Program& p) { p.tensors[0].name = "a b"; }), "no name for a tensor");
-  has(refusal([](Program& p) { p.tensors[0].shape = {3, 3}; }), "reaches 3, 1 past its end");
-  has(refusal([](Program& p) { p.tensors[0].dtype = Dtype::kF64; }), "A is f64, but read as f32");
-  has(refusal([](Program& p) { p.tensors[1].shape = {4}; }), "do not run over the shape [4]");
-  has(refusal([](Program& p) { p.stages[0].iters[0].extent = 0; }), "size 0");
-  has(refusal([](Program& p) { p.stages[0].iters[1].kind = IterKind::kSpatial; }),
+  has(refusal([](Workload& p) { p.stages.clear(); }), "computes nothing");
+  has(refusal([](Workload& p) { p.tensors[0].name = "S"; }), "two tensors are called S");
+  has(refusal([](Workload& p) { p.tensors[0].name = "a b"; }), "no name for a tensor");
+  has(refusal([](Workload& p) { p.tensors[0].shape = {3, 3}; }), "reaches 3, 1 past its end");
+  has(refusal([](Workload& p) { p.tensors[0].dtype = Dtype::kF64; }), "A is f64, but read as f32");
+  has(refusal([](Workload& p) { p.tensors[1].shape = {4}; }), "do not run over the shape [4]");
+  has(refusal([](Workload& p) { p.stages[0].iters[0].extent = 0; }), "size 0");
+  has(refusal([](Workload& p) { p.stages[0].iters[1].kind = IterKind::kSpatial; }),
       "do not run over");
-  has(refusal([](Program& p) { p.stages[0].reduce = ir::ReduceOp::kNone; }), "need each other");
-  has(refusal([](Program& p) { p.stages[0].accumulator = Dtype::kF64; }), "must be one type");
-  has(refusal([](Program& p) { p.stages[0].tensor = 7; }), "does not exist");
-  has(refusal([](Program& p) { p.stages[0].body = nullptr; }), "null");
-  has(refusal([](Program& p) { p.stages[0].body = ir::iter_value(9); }),
+  has(refusal([](Workload& p) { p.stages[0].reduce = ir::ReduceOp::kNone; }), "need each other");
+  has(refusal([](Workload& p) { p.stages[0].accumulator = Dtype::kF64; }), "must be one type");
+  has(refusal([](Workload& p) { p.stages[0].tensor = 7; }), "does not exist");
+  has(refusal([](Workload& p) { p.stages[0].body = nullptr; }), "null");
+  has(refusal([](Workload& p) { p.stages[0].body = ir::iter_value(9); }),
       "iterator 9 does not exist");
-  has(refusal([](Program& p) { p.stages[0].body = ir::constant(0.1, Dtype::kF32); }),
+  has(refusal([](Workload& p) { p.stages[0].body = ir::constant(0.1, Dtype::kF32); }),
       "not rounded to f32");
-  has(refusal([](Program& p) { p.stages[0].body = ir::read(5, {}, Dtype::kF32); }),
+  has(refusal([](Workload& p) { p.stages[0].body = ir::read(5, {}, Dtype::kF32); }),
       "tensor 5 does not exist");
-  has(refusal([](Program& p) { p.stages[0].body = ir::constant(1, Dtype::kF32); }),
+  has(refusal([](Workload& p) { p.stages[0].body = ir::constant(1, Dtype::kF32); }),
       "A is never read");
   has(refusal(
-          [](Program& p) { p.tensors.push_back({"Z", Dtype::kF32, {1}, TensorRole::kOutput}); }),
+          [](Workload& p) { p.tensors.push_back({"Z", Dtype::kF32, {1}, TensorRole::kOutput}); }),
       "Z is never written");
-  has(refusal([](Program& p) { p.tensors[1].role = TensorRole::kIntermediate; }),
+  has(refusal([](Workload& p) { p.tensors[1].role = TensorRole::kIntermediate; }),
       "S is never read");
-  has(refusal([](Program& p) { p.tensors[1].constant = true; }), "only inputs can be");
-  has(refusal([](Program& p) { p.stages.push_back(p.stages[0]); }), "written twice");
-  has(refusal([](Program& p) { p.contract.max_error = 0; }), "max_error");
-  has(refusal([](Program& p) { p.name = "a b"; }), "no name for a program");
+  has(refusal([](Workload& p) { p.tensors[1].constant = true; }), "only inputs can be");
+  has(refusal([](Workload& p) { p.stages.push_back(p.stages[0]); }), "written twice");
+  has(refusal([](Workload& p) { p.contract.max_error = 0; }), "max_error");
+  has(refusal([](Workload& p) { p.name = "a b"; }), "no name for a workload");
 }
 
 TEST(Flops, CountsArithmeticAndReductionSteps) {
-  EXPECT_EQ(flops(checked_program("A: f32[5]; Y[i] = relu(A[i] * 2 + 1)")), 15);
-  EXPECT_EQ(flops(checked_program("A: f32[5,3]; Y[i] = max(k) A[i,k]")), 15);
-  EXPECT_EQ(flops(checked_program("A: f32[5]; Y[i] = select(A[i] < 2, exp(A[i]), 1)")), 5);
+  EXPECT_EQ(flops(checked_workload("A: f32[5]; Y[i] = relu(A[i] * 2 + 1)")), 15);
+  EXPECT_EQ(flops(checked_workload("A: f32[5,3]; Y[i] = max(k) A[i,k]")), 15);
+  EXPECT_EQ(flops(checked_workload("A: f32[5]; Y[i] = select(A[i] < 2, exp(A[i]), 1)")), 5);
 }
 
 TEST(NaiveNest, IntermediatesOfConstantsAloneAreConstant) {
-  const Program p = checked_program(
+  const Workload p = checked_workload(
       "const W: f32[4]; G: f32[4] = {1,2,3,4}; A: f32[4]; V[i] = W[i] * G[i]; U[i] = V[i] + 1; "
       "Y[i] = U[i] * A[i]; "
       "output Z: f32[4]; Z[i] = V[i] + 2");

@@ -5,17 +5,17 @@
 
 #include "compiler/ir/expr/padding.h"
 #include "compiler/te/parse.h"
-#include "support/random_program.h"
+#include "support/random_workload.h"
 
 namespace lathe::te {
 namespace {
 
 double done(const std::string& text) {
-  const auto program = parse_program(text);
-  EXPECT_TRUE(program) << text << ": " << program.error().text();
-  return done_flops(*program);
+  const auto workload = parse_workload(text);
+  EXPECT_TRUE(workload) << text << ": " << workload.error().text();
+  return done_flops(*workload);
 }
-double counted(const std::string& text) { return flops(*parse_program(text)); }
+double counted(const std::string& text) { return flops(*parse_workload(text)); }
 
 TEST(DoneFlops, AreAllWhereNothingIsPadded) {
   for (const char* text : {"A: f32[7,5]; B: f32[7,3]; C[i,j] = sum(k) A[k,i] * B[k,j]",
@@ -60,10 +60,10 @@ TEST(DoneFlops, AllIsPadding) {
 }
 
 // Iteration by iteration.
-double brute_force(const Program& program) {
+double brute_force(const Workload& workload) {
   double total = 0;
-  for (const Stage& stage : program.stages) {
-    Program alone;
+  for (const Stage& stage : workload.stages) {
+    Workload alone;
     alone.stages = {stage};
     std::int64_t all = 1, inside = 0;
     for (const Iterator& iter : stage.iters) all *= iter.extent;
@@ -80,7 +80,7 @@ double brute_force(const Program& program) {
           for (const auto& term : read->index[d].terms)
             index += term.coef * at[static_cast<std::size_t>(term.iter)];
           killed |= index < 0 ||
-                    index >= program.tensors[static_cast<std::size_t>(read->tensor)].shape[d];
+                    index >= workload.tensors[static_cast<std::size_t>(read->tensor)].shape[d];
         }
       }
       inside += !killed;
@@ -90,14 +90,14 @@ double brute_force(const Program& program) {
   return total;
 }
 
-TEST(DoneFlops, OfRandomProgramsAreThoseCountedOneByOne) {
+TEST(DoneFlops, OfRandomWorkloadsAreThoseCountedOneByOne) {
   Rng rng(7);
   int padded = 0;
   for (int i = 0; i < 300; ++i) {
-    const Program program = random_program(rng);
-    const double want = brute_force(program);
-    EXPECT_NEAR(done_flops(program), want, 1e-9 * want) << print_program(program);
-    padded += want < flops(program);
+    const Workload workload = random_workload(rng);
+    const double want = brute_force(workload);
+    EXPECT_NEAR(done_flops(workload), want, 1e-9 * want) << print_workload(workload);
+    padded += want < flops(workload);
   }
   EXPECT_GT(padded, 10) << "too few of them were padded";
 }

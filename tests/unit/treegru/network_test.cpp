@@ -13,11 +13,11 @@
 namespace lathe::treegru {
 namespace {
 
-const Shape kShapes[] = {{.form = Form::kContext, .hidden = 16, .slots = 3},
-                         {.form = Form::kContext, .hidden = 128, .slots = 8},
-                         {.form = Form::kContext, .hidden = 48, .slots = 40},
-                         {.form = Form::kVanilla, .embedding = 7, .hidden = 32},
-                         {.form = Form::kVanilla, .embedding = 128, .hidden = 128}};
+const Shape kShapes[] = {{.variant = Variant::kContext, .hidden = 16, .slots = 3},
+                         {.variant = Variant::kContext, .hidden = 128, .slots = 8},
+                         {.variant = Variant::kContext, .hidden = 48, .slots = 40},
+                         {.variant = Variant::kVanilla, .embedding = 7, .hidden = 32},
+                         {.variant = Variant::kVanilla, .embedding = 128, .hidden = 128}};
 
 Weights weights_for(const Shape& shape, const std::vector<float>& features,
                     std::uint64_t seed = 1) {
@@ -46,7 +46,7 @@ class Plainly {
     std::vector<double> top(static_cast<std::size_t>(w_.shape.hidden));
     for (int n = 0; n < feature::kTreeNodes && parent(n) != feature::kNoNode; ++n) {
       const auto h = state(n);
-      if (w_.shape.form == Form::kContext) score += softly(h);
+      if (w_.shape.variant == Variant::kContext) score += softly(h);
       else if (parent(n) == feature::kAtTop)
         for (std::size_t i = 0; i < h.size(); ++i) score += h[i] * w_.readout.values[i];
     }
@@ -196,7 +196,7 @@ TEST(Network, ScoresFromManyThreads) {
 
 TEST(Weights, AnUnknownVariableHasNoEmbedding) {
   const auto rows = tree_rows(20, 1, 8);
-  const Weights weights = weights_for({.form = Form::kVanilla}, rows.features);
+  const Weights weights = weights_for({.variant = Variant::kVanilla}, rows.features);
   EXPECT_EQ(weights.variables.size(), std::size(kNames));
   EXPECT_GE(weights.variable(feature::variable_code("i.o")), 0);
   EXPECT_EQ(weights.variable(feature::variable_code("another")), -1);
@@ -245,7 +245,7 @@ TEST(Weights, AdaptedToOtherRowsScoreTheSame) {
 
 TEST(Weights, AVariableThatIsNewBeginsAtRandom) {
   auto rows = tree_rows(50, 1, 13);
-  const Weights weights = weights_for({.form = Form::kVanilla}, rows.features);
+  const Weights weights = weights_for({.variant = Variant::kVanilla}, rows.features);
   for (std::size_t i = feature::kNodeVariable; i < rows.features.size();
        i += feature::kTreeNodeWidth)
     if (rows.features[i] == feature::variable_code("i.o"))

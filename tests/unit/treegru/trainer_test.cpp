@@ -12,8 +12,8 @@
 namespace lathe::treegru {
 namespace {
 
-const Shape kTrainedShapes[] = {{.form = Form::kContext, .hidden = 32, .slots = 3},
-                                {.form = Form::kVanilla, .embedding = 9, .hidden = 32}};
+const Shape kTrainedShapes[] = {{.variant = Variant::kContext, .hidden = 32, .slots = 3},
+                                {.variant = Variant::kVanilla, .embedding = 9, .hidden = 32}};
 
 class Trainers : public testing::TestWithParam<Shape> {
  protected:
@@ -30,11 +30,11 @@ class Trainers : public testing::TestWithParam<Shape> {
     return std::move(*made);
   }
   // The rows in parts of `size`.
-  std::vector<Batch> batches(std::size_t size) const {
-    std::vector<Batch> out;
+  std::vector<PackedTrees> parts(std::size_t size) const {
+    std::vector<PackedTrees> out;
     const std::size_t width = static_cast<std::size_t>(rows_.width);
     for (std::size_t row = 0; row < rows_.seconds.size(); row += size)
-      out.push_back(make_batch(
+      out.push_back(pack_trees(
           start_, std::span(rows_.features)
                       .subspan(row * width, std::min(size, rows_.seconds.size() - row) * width)));
     return out;
@@ -52,7 +52,7 @@ class Trainers : public testing::TestWithParam<Shape> {
 TEST_P(Trainers, ScoresAsTheNetworkDoes) {
   std::vector<float> scores(rows_.seconds.size());
   const auto trainer = this->trainer();
-  ASSERT_TRUE(trainer->forward(batches(7), scores));
+  ASSERT_TRUE(trainer->forward(parts(7), scores));
   const auto expected = scores_with(start_);
   for (std::size_t i = 0; i < scores.size(); ++i) EXPECT_NEAR(scores[i], expected[i], 1e-5);
   Weights unchanged = start_;
@@ -74,7 +74,7 @@ TEST_P(Trainers, StepsAgainstTheSlopeOfEveryWeight) {
     return sum;
   };
   const auto trainer = this->trainer();
-  ASSERT_TRUE(trainer->forward(batches(24), scores));
+  ASSERT_TRUE(trainer->forward(parts(24), scores));
   ASSERT_TRUE(trainer->step(slopes, kRate));
   Weights after = start_;
   ASSERT_TRUE(trainer->read(after));
@@ -101,7 +101,7 @@ TEST_P(Trainers, TheSameWhateverTheThreads) {
     const auto trainer = this->trainer(threads);
     std::vector<float> scores(rows_.seconds.size());
     for (int step = 0; step < 10; ++step) {
-      ASSERT_TRUE(trainer->forward(batches(6), scores));
+      ASSERT_TRUE(trainer->forward(parts(6), scores));
       ASSERT_TRUE(trainer->step(scores, 1e-2));
     }
     trained.push_back(start_);
@@ -112,7 +112,7 @@ TEST_P(Trainers, TheSameWhateverTheThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, Trainers, testing::ValuesIn(kTrainedShapes), [](const auto& info) {
-  return info.param.form == Form::kContext ? "Context" : "Vanilla";
+  return info.param.variant == Variant::kContext ? "Context" : "Vanilla";
 });
 
 }  // namespace

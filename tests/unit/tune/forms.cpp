@@ -10,11 +10,11 @@ namespace lathe::tune {
 namespace {
 
 TEST(SpaceSubject, ReadsConfigurationsInTheirForm) {
-  const auto program =
-      te::parse_program("A: f32[32,64]; B: f32[64,48]; C[i,j] = sum(k) A[i,k] * B[k,j]");
-  ASSERT_TRUE(program) << program.error().text();
+  const auto workload =
+      te::parse_workload("A: f32[32,64]; B: f32[64,48]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  ASSERT_TRUE(workload) << workload.error().text();
   const Target target = test::avx512();
-  const auto space = space::derive_space(*program, target, space::Flavour::kDefault);
+  const auto space = space::derive_space(*workload, target, space::Flavour::kDefault);
   ASSERT_TRUE(space) << space.error().text();
   const auto subject = make_subject(**space, {}, target, {});
   ASSERT_TRUE(subject) << subject.error().text();

@@ -159,7 +159,7 @@ class FunctionEmitter {
 
   // Stores and loads of a tile across the rows of memory (emit_transpose.cpp).
   using StorePiece = std::function<void(int row, int column, Value* piece)>;
-  struct Block {  // of neighbouring columns
+  struct ColumnBlock {  // of neighbouring columns
     bool stores;
     int count, lanes;
     std::int64_t stride;  // elements, from row to row
@@ -167,10 +167,10 @@ class FunctionEmitter {
   };
   std::size_t columns_from(std::span<const flat::Stmt> stmts) const;
   void move_columns(std::span<const flat::Stmt> stmts);
-  llvm::Function* block_function(const Block& block);
-  void store_block(const Block& block, Value* columns, Value* first);
-  void load_block(const Block& block, Value* columns, Value* first);
-  Value* column_place(Value* columns, const Block& block, int column);
+  llvm::Function* block_function(const ColumnBlock& block);
+  void store_block(const ColumnBlock& block, Value* columns, Value* first);
+  void load_block(const ColumnBlock& block, Value* columns, Value* first);
+  Value* column_place(Value* columns, const ColumnBlock& block, int column);
   void store_group(Value* const* columns, int width, int lanes, int column,
                    const StorePiece& store);
   void store_sixteen(Value* const* columns, int column, const StorePiece& store);

@@ -112,7 +112,7 @@ std::size_t FunctionEmitter::columns_from(std::span<const Stmt> stmts) const {
   return run_of(m_.program, stmts).size();
 }
 
-llvm::Value* FunctionEmitter::column_place(Value* columns, const Block& block, int column) {
+llvm::Value* FunctionEmitter::column_place(Value* columns, const ColumnBlock& block, int column) {
   return b_.CreateConstGEP1_64(
       b_.getInt8Ty(), columns,
       static_cast<std::uint64_t>(column) * kElementBytes * static_cast<std::uint64_t>(block.lanes));
@@ -132,7 +132,7 @@ void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
     llvm::cast<llvm::AllocaInst>(columns_)->setAlignment(column_align());
     scopes_.define(columns_, 0);
   }
-  Block block{stores, 0, first.type.lanes, first.place->stride, vector->getScalarType()};
+  ColumnBlock block{stores, 0, first.type.lanes, first.place->stride, vector->getScalarType()};
   const auto place = [&](std::size_t i) {
     return column_place(columns_, block, static_cast<int>(i));
   };
@@ -157,7 +157,7 @@ void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
 }
 
 // void (columns, first element of the first row)
-llvm::Function* FunctionEmitter::block_function(const Block& block) {
+llvm::Function* FunctionEmitter::block_function(const ColumnBlock& block) {
   const std::string name =
       fmt::format("lathe_{}_{}x{}_{}{}", block.stores ? "store" : "load", block.count, block.lanes,
                   block.element->isFloatTy() ? "f" : "i", block.stride);
@@ -180,7 +180,7 @@ std::int64_t byte_offset(std::int64_t stride, int row, int column) {
 
 }  // namespace
 
-void FunctionEmitter::store_block(const Block& block, Value* memory, Value* first) {
+void FunctionEmitter::store_block(const ColumnBlock& block, Value* memory, Value* first) {
   auto* vector = llvm::FixedVectorType::get(block.element, static_cast<unsigned>(block.lanes));
   std::vector<Value*> columns;
   for (int i = 0; i < block.count; ++i)
@@ -277,7 +277,7 @@ void FunctionEmitter::store_sixteen(Value* const* columns, int column, const Sto
     }
 }
 
-void FunctionEmitter::load_block(const Block& block, Value* memory, Value* first) {
+void FunctionEmitter::load_block(const ColumnBlock& block, Value* memory, Value* first) {
   const auto at = [&](int row, int column) {
     return b_.CreateGEP(
         b_.getInt8Ty(), first,

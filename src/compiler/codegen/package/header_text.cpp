@@ -112,7 +112,7 @@ std::string shape_text(const Border& border) {
 // "16 x (i1/16) ...": the place of an element in storage.
 std::string layout_text(const Border& border) {
   std::string text;
-  for (const tensor::Digit& digit : border.layout) {
+  for (const tensor::LayoutDigit& digit : border.layout) {
     if (digit.extent == 1) continue;
     std::string index = fmt::format("i{}", digit.dim);
     if (digit.within > 0) index = fmt::format("({} % {})", index, digit.within);

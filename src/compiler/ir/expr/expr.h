@@ -136,18 +136,18 @@ double identity_of(ReduceOp op, Dtype dtype);
 // Every Read in the expression, in order of appearance.
 std::vector<const Read*> reads_of(const Expr& e);
 // Calls visit(node) for e and every expression in it, outer ones first, in order of appearance.
-template <class Visit>
-void for_each_node(const Expr& e, const Visit& visit);
+template <class Visitor>
+void for_each_node(const Expr& e, const Visitor& visit);
 // Rebuilds e bottom-up. `leaf` maps Read, IterValue and InRange nodes; it returns the node itself
 // to keep it. An unchanged subtree keeps its pointer.
 template <class Leaf>
 Expr rewrite_leaves(const Expr& e, const Leaf& leaf);
 bool equal(const Expr& a, const Expr& b);  // compares their structure
 
-template <class Visit>
-void for_each_node(const Expr& e, const Visit& visit) {
+template <class Visitor>
+void for_each_node(const Expr& e, const Visitor& visit) {
   struct Inner {
-    const Visit& visit;
+    const Visitor& visit;
     void operator()(const Const&) const {}
     void operator()(const IterValue&) const {}
     void operator()(const Read&) const {}

@@ -222,7 +222,7 @@ void add_border(Hasher& hasher, const Border& border) {
       .add(border.shape.size())
       .add(border.layout.size());
   for (const std::int64_t extent : border.shape) hasher.add(static_cast<std::uint64_t>(extent));
-  for (const tensor::Digit& d : border.layout)
+  for (const tensor::LayoutDigit& d : border.layout)
     for (const std::int64_t word : {static_cast<std::int64_t>(d.dim), d.weight, d.extent, d.stride})
       hasher.add(static_cast<std::uint64_t>(word));
   hasher.add(static_cast<std::uint64_t>(border.size)).add(border.constant);

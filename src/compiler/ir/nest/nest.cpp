@@ -97,7 +97,7 @@ bool Nest::is_write_back(BlockId id) const {
 bool Nest::is_reduction_loop(BlockId id, LoopId loop) const {
   bool reduces = false;
   for (const BlockIter& iter : blocks[id].iters) {
-    if (std::ranges::find(iter.digits, loop, &Digit::loop) == iter.digits.end()) continue;
+    if (std::ranges::find(iter.digits, loop, &LoopDigit::loop) == iter.digits.end()) continue;
     if (iter.kind == IterKind::kSpatial) return false;
     reduces = true;
   }

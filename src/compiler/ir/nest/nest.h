@@ -87,7 +87,7 @@ struct Loop {
 };
 
 // One digit of an iterator's value: weight * ((loop / div) % mod).
-struct Digit {
+struct LoopDigit {
   LoopId loop;
   SizeId weight;
   SizeId div = SizeId::kNone;  // kNone: 1
@@ -99,7 +99,7 @@ struct BlockIter {
   std::string name;
   SizeId extent = SizeId::kNone;  // of the domain, before any split
   IterKind kind = IterKind::kSpatial;
-  std::vector<Digit> digits;  // of loops around this block; most significant first
+  std::vector<LoopDigit> digits;  // of loops around this block; most significant first
   // kNone: 0. A computed-at block starts where the box of its consumer starts.
   SizeId offset = SizeId::kNone;
   // A guard appears in no index and no body: it only keeps iterations out. Say a loop of 14 is not

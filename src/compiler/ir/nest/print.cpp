@@ -97,14 +97,15 @@ class NestPrinter {
 
   std::string iterator(const BlockIter& iter) const {
     std::string sum;
-    for (const Digit& digit : iter.digits) sum += (sum.empty() ? "" : " + ") + this->digit(digit);
+    for (const LoopDigit& digit : iter.digits)
+      sum += (sum.empty() ? "" : " + ") + this->digit(digit);
     if (iter.offset != SizeId::kNone) sum += (sum.empty() ? "" : " + ") + size_(iter.offset);
     if (sum.empty()) sum = "0";
     if (iter.guard) return fmt::format("{} < {}", sum, size_(iter.extent));
     return fmt::format("{} = {} < {}", iter.name, sum, size_(iter.extent));
   }
 
-  std::string digit(const Digit& d) const {
+  std::string digit(const LoopDigit& d) const {
     std::string out = nest_.loops[d.loop].name;
     if (d.div != SizeId::kNone) out += "/" + size_(d.div);
     if (d.mod != SizeId::kNone) out += "%" + size_(d.mod);

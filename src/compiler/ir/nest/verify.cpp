@@ -132,7 +132,7 @@ class Verifier {
     LATHE_TRY_STATUS(optional_size(iter.offset, where));
     if (iter.kind == IterKind::kReduce && block.reduce == ReduceOp::kNone)
       return broken("{} reduces but its block does not", where);
-    for (const Digit& digit : iter.digits) {
+    for (const LoopDigit& digit : iter.digits) {
       if (digit.loop < 0 || std::cmp_greater_equal(digit.loop, nest_.loops.size()) ||
           nest_.loops[digit.loop].dead || !nest_.is_inside({Item::Kind::kBlock, id}, digit.loop))
         return broken("{} has a digit of a loop that is not around it", where);

@@ -9,7 +9,7 @@ namespace {
 
 // Writes (coordinate / weight) % (modulus / weight) as a linear form, if its terms separate
 // cleanly.
-bool separate(const Place& place, const Lin& coordinate, const StorageDigit& digit, int lanes,
+bool separate(const Place& place, const Lin& coordinate, const LayoutDigit& digit, int lanes,
               Lin& out) {
   const std::int64_t w = digit.weight, m = digit.modulus;
   Lin low, mid;
@@ -47,13 +47,13 @@ Address BlockEmitter::address(const Instance& at, BufferId buffer,
   for (std::size_t d = 0; d < index.size(); ++d) {
     Lin lin =
         place_.affine_lin(*at.plan, index[d].terms, index[d].offset - storage.start[d].offset);
-    for (const Digit& digit : storage.start[d].digits) lin.add(-1, place_.digit_lin(digit));
+    for (const LoopDigit& digit : storage.start[d].digits) lin.add(-1, place_.digit_lin(digit));
     coordinates.push_back(std::move(lin));
   }
   Lin offset;
   flat::Expr awkward;  // digits that need a real division
   bool varies = false;
-  for (const StorageDigit& digit : storage.digits) {
+  for (const LayoutDigit& digit : storage.digits) {
     const Lin& coordinate = coordinates[digit.dim];
     Lin part;
     if (separate(place_, coordinate, digit, at.lanes, part)) {

@@ -23,7 +23,7 @@ struct Instance {  // a block at one place in the code
   flat::Expr condition;  // a scalar; null: always true
   // A scalar. What is computed where it is false is never stored, but must not be loaded.
   flat::Expr loads_condition;
-  std::map<Border, flat::Expr> border_conditions;  // of padded reads that may leave their tensor
+  std::map<PaddedRead, flat::Expr> read_conditions;  // of padded reads that may leave their tensor
   // Inside a Select: where its value is used; null: everywhere.
   flat::Expr reached;
 };

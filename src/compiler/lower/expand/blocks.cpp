@@ -48,7 +48,7 @@ flat::Expr BlockEmitter::condition_of(const BlockPlan& plan, const Constraint& c
 bool BlockEmitter::prepare_instance(Instance& at) const {
   const BlockPlan& plan = *at.plan;
   for (const Iter& iter : plan.iters)
-    for (const Digit& d : iter.digits)
+    for (const LoopDigit& d : iter.digits)
       if (place_.bound[d.loop].kind == Binding::Kind::kLane) at.lanes = place_.lanes;
   const bool to_register = plan_.storage[nest_.blocks[at.id].writes].is_register;
   for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k) {
@@ -62,7 +62,7 @@ bool BlockEmitter::prepare_instance(Instance& at) const {
       // A killed iteration may be left out only where the initialisation is a statement of its own.
       if (domain || (c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot))
         return false;
-      at.border_conditions[c.border] = flat::imm(0, {Dtype::kBool, 1});
+      at.read_conditions[c.read] = flat::imm(0, {Dtype::kBool, 1});
       continue;
     }
     const flat::Expr condition = condition_of(plan, c, at.lanes);
@@ -70,7 +70,7 @@ bool BlockEmitter::prepare_instance(Instance& at) const {
         condition->type.lanes == 1) {
       at.condition = both(at.condition, condition);
     } else if (!domain) {
-      auto& known = at.border_conditions[c.border];
+      auto& known = at.read_conditions[c.read];
       if (!known || !flat::is_imm(known, 0)) known = both(known, condition);
     } else if (condition->type.lanes > 1) {
       at.mask = both(at.mask, condition);
@@ -188,8 +188,8 @@ void BlockEmitter::emit_init(BlockId id) {
 
 // A Select by an InRange: what it would read outside the range must not be loaded.
 flat::Expr BlockEmitter::chosen(const Instance& at, const ir::Select& choice) {
-  const auto found = at.border_conditions.find(&choice);
-  if (found == at.border_conditions.end()) return translate(at, choice.then);
+  const auto found = at.read_conditions.find(&choice);
+  if (found == at.read_conditions.end()) return translate(at, choice.then);
   const flat::Expr& inside = found->second;
   if (flat::is_imm(inside, 0)) return translate(at, choice.otherwise);
   Instance within = at;
@@ -209,8 +209,8 @@ flat::Expr BlockEmitter::translate(const Instance& at, const ir::Expr& e) {
       return vector_expr(self.place_.iter_lin(*at.plan, n.iter), at.lanes);
     }
     flat::Expr operator()(const ir::Read& n) const {
-      const auto found = at.border_conditions.find(&n);
-      flat::Expr inside = found == at.border_conditions.end() ? nullptr : found->second;
+      const auto found = at.read_conditions.find(&n);
+      flat::Expr inside = found == at.read_conditions.end() ? nullptr : found->second;
       return self.read_element(at, n.tensor, n.index, both(at.reached, inside), n.pad.value_or(0));
     }
     flat::Expr operator()(const ir::Unary& n) const {

@@ -24,7 +24,7 @@ GemmLoops Emitter::gemm_loops(LoopId loop, BlockId id) const {
              sized_.extent(l));
     bool lanes = false;
     for (const auto& term : block.index.back().terms)
-      for (const Digit& d : plan_.blocks[id].iters[term.iter].digits)
+      for (const LoopDigit& d : plan_.blocks[id].iters[term.iter].digits)
         lanes |= d.loop == l && d.weight * term.coef == 1;
     (plan_.reduces_over(id, l) ? loops.reduction : lanes ? loops.lanes : loops.rows) = l;
   }

@@ -28,7 +28,7 @@ std::vector<Pending> Partitioner::pending_at(LoopId loop, std::int64_t div,
         continue;
       Pending p{id, k, 0, false};
       for (const auto& term : c.terms) {
-        for (const Digit& d : plan.iters[term.iter].digits) {
+        for (const LoopDigit& d : plan.iters[term.iter].digits) {
           if (d.loop == loop) {
             if (d.div == div && d.mod == mod) p.weight += term.coef * d.weight;
           } else if (place_.bound[d.loop].kind == Binding::Kind::kUnbound) {
@@ -46,7 +46,7 @@ std::vector<Pending> Partitioner::pending_at(LoopId loop, std::int64_t div,
 bool Partitioner::rest_is_static(const BlockPlan& plan, const Constraint& c, LoopId loop,
                                  std::int64_t div, std::int64_t mod) const {
   for (const auto& term : c.terms) {
-    for (const Digit& d : plan.iters[term.iter].digits) {
+    for (const LoopDigit& d : plan.iters[term.iter].digits) {
       if (d.loop == loop && d.div == div && d.mod == mod) continue;
       if (d.loop == loop) return false;
       const Range r = place_.digit_range(d);
@@ -128,7 +128,7 @@ flat::Expr Partitioner::guard_of(LoopId loop, const std::vector<Pending>& pendin
     bound.c = c.offset;
     for (const auto& term : c.terms) {
       bound.c += term.coef * plan.iters[term.iter].offset;
-      for (const Digit& d : plan.iters[term.iter].digits) {
+      for (const LoopDigit& d : plan.iters[term.iter].digits) {
         if (place_.bound[d.loop].kind != Binding::Kind::kUnbound) {
           bound.add(term.coef, place_.digit_lin(d));
           continue;
@@ -179,7 +179,7 @@ Bounds Partitioner::narrow(LoopId loop, const std::vector<Pending>& pending) con
     rest.c = c.offset;
     for (const auto& term : c.terms) {
       rest.c += term.coef * plan.iters[term.iter].offset;
-      for (const Digit& d : plan.iters[term.iter].digits)
+      for (const LoopDigit& d : plan.iters[term.iter].digits)
         if (d.loop != loop) rest.add(term.coef, place_.digit_lin(d));
     }
     if (rest.lane != 0) continue;
@@ -247,7 +247,7 @@ std::int64_t Partitioner::shift_of(LoopId loop, const Pending& p) const {
       plan_.blocks_in[loop].size() != 1)
     return 0;
   bool shifts = false;
-  for (const Digit& d : plan.iters[c.iter].digits) {
+  for (const LoopDigit& d : plan.iters[c.iter].digits) {
     if (!d.plain() || (d.loop != loop && !plan_.inside(d.loop, loop))) return 0;
     shifts |= d.loop != loop && nest_.loops[d.loop].tail == ir::Tail::kShift;
   }
@@ -256,7 +256,7 @@ std::int64_t Partitioner::shift_of(LoopId loop, const Pending& p) const {
   for (const LoopId l : plan.path)
     if (plan_.reduces_over(p.block, l) && !plan_.inside(l, loop)) return 0;
   for (const Iter& iter : plan.iters)
-    for (const Digit& d : iter.digits)
+    for (const LoopDigit& d : iter.digits)
       if (iter.guard && (d.loop == loop || plan_.inside(d.loop, loop))) return 0;
   const Range r = place_.constraint_range(plan, c);
   const std::int64_t beyond = r.max - c.high + 1;

@@ -9,7 +9,7 @@ Place::Place(const Plan& own) : plan(own) {
   for (const BlockPlan& block : plan.blocks) proven.emplace_back(block.constraints.size(), 0);
 }
 
-Range Place::digit_range(const Digit& digit) const {
+Range Place::digit_range(const LoopDigit& digit) const {
   const Binding& b = bound[digit.loop];
   const auto scaled = [&](std::int64_t min, std::int64_t max) {
     return Range{std::min(digit.weight * min, digit.weight * max),
@@ -37,7 +37,7 @@ Range Place::digit_range(const Digit& digit) const {
 Range Place::iter_range(const BlockPlan& block, int index, bool clipped) const {
   const Iter& iter = block.iters[index];
   Range sum{iter.offset, iter.offset};
-  for (const Digit& digit : iter.digits) {
+  for (const LoopDigit& digit : iter.digits) {
     const Range r = digit_range(digit);
     sum.min += r.min;
     sum.max += r.max;
@@ -92,7 +92,7 @@ bool Place::none_runs(LoopId loop, LoopId at) const {
   return std::ranges::all_of(blocks, [&](BlockId id) { return never_runs(id, at); });
 }
 
-Lin Place::digit_lin(const Digit& digit) const {
+Lin Place::digit_lin(const LoopDigit& digit) const {
   const Binding& b = bound[digit.loop];
   Lin lin;
   switch (b.kind) {
@@ -126,7 +126,7 @@ Lin Place::digit_lin(const Digit& digit) const {
 Lin Place::iter_lin(const BlockPlan& block, int index) const {
   Lin sum;
   sum.c = block.iters[index].offset;
-  for (const Digit& digit : block.iters[index].digits) sum.add(1, digit_lin(digit));
+  for (const LoopDigit& digit : block.iters[index].digits) sum.add(1, digit_lin(digit));
   return sum;
 }
 

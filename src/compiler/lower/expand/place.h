@@ -40,7 +40,7 @@ struct Place {
   int guarded = 0;
   std::optional<BlockId> init_of;  // set while only the initialisation of this block is emitted
 
-  Range digit_range(const Digit& digit) const;
+  Range digit_range(const LoopDigit& digit) const;
   Range iter_range(const BlockPlan& block, int iter, bool clipped) const;
   Range constraint_range(const BlockPlan& block, const Constraint& c) const;
   Status status(const BlockPlan& block, int constraint) const;
@@ -48,7 +48,7 @@ struct Place {
   bool never_runs(BlockId id, LoopId at) const;
   bool none_runs(LoopId loop, LoopId at) const;  // of the blocks inside `loop`
   std::vector<BlockId> blocks_in_view(LoopId loop) const;
-  Lin digit_lin(const Digit& digit) const;
+  Lin digit_lin(const LoopDigit& digit) const;
   Lin iter_lin(const BlockPlan& block, int iter) const;
   Lin affine_lin(const BlockPlan& block, const std::vector<ir::AffineTerm>& terms,
                  std::int64_t offset) const;

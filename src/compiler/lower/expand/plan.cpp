@@ -21,7 +21,7 @@ bool Plan::is_cache_of(BufferId cache, BufferId buffer) const {
   return nest.buffers[cache].cache_of == buffer;
 }
 
-Range Plan::free_range(const Digit& digit) const {
+Range Plan::free_range(const LoopDigit& digit) const {
   std::int64_t count = (sized.extent(digit.loop) + digit.div - 1) / digit.div;
   if (digit.mod > 0) count = std::min(count, digit.mod);
   const std::int64_t far = digit.weight * (count - 1);
@@ -40,7 +40,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Plan::fused_digits(LoopId loo
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
   for (const BlockId id : blocks_in[loop])
     for (const Iter& iter : blocks[id].iters)
-      for (const Digit& d : iter.digits)
+      for (const LoopDigit& d : iter.digits)
         if (d.loop == loop && std::ranges::count(out, std::pair{d.div, d.mod}) == 0)
           out.emplace_back(d.div, d.mod);
   return out;
@@ -54,7 +54,7 @@ bool Plan::has_fused_digit(LoopId loop) const {
 
 bool Plan::involves(const BlockPlan& block, const Constraint& c, LoopId loop) const {
   for (const auto& term : c.terms)
-    for (const Digit& digit : block.iters[term.iter].digits)
+    for (const LoopDigit& digit : block.iters[term.iter].digits)
       if (digit.loop == loop) return true;
   return false;
 }

@@ -27,20 +27,20 @@ template <class... Args>
 }
 
 // weight * ((loop / div) % mod), now with numbers; mod 0: none.
-struct Digit {
+struct LoopDigit {
   LoopId loop;
   std::int64_t weight, div, mod;
   bool plain() const { return div == 1 && mod == 0; }
 };
 
 struct Iter {
-  std::vector<Digit> digits;
+  std::vector<LoopDigit> digits;
   std::int64_t offset = 0, extent = 0;
   bool reduce = false, guard = false;
 };
 
-// The node of an ir::Border: a padded read, or the Select that inlining made of one.
-using Border = const void*;
+// The node of an ir::PaddedRead: a padded read, or the Select that inlining made of one.
+using PaddedRead = const void*;
 
 struct Constraint {
   enum class Kind {
@@ -51,7 +51,7 @@ struct Constraint {
     kSelect,  // a padded read is inside its tensor; else it has the pad value
   } kind;
   int iter = -1;                               // kDomain
-  Border border = nullptr;                     // kKill, kSelect
+  PaddedRead read = nullptr;                   // kKill, kSelect
   std::vector<ir::AffineTerm> terms;           // over the block's iterators
   std::int64_t offset = 0, low = 0, high = 0;  // low <= value < high
   bool beyond_domain = false;                  // holds for iterations outside the domain, too
@@ -76,7 +76,7 @@ struct BlockPlan {
   Progress never_in_last;
 };
 
-struct StorageDigit {
+struct LayoutDigit {
   int dim;
   // In coordinates; 0 for the outermost digit of its dim.
   std::int64_t weight, modulus, stride;
@@ -85,12 +85,12 @@ struct Storage {
   bool is_register = false;
   int buffer = -1;  // of the flat program
   struct Start {
-    std::vector<Digit> digits;
+    std::vector<LoopDigit> digits;
     std::int64_t offset = 0;
   };
   std::vector<Start> start;          // for each dim: the coordinate of the first element held
   std::vector<std::int64_t> extent;  // for each dim
-  std::vector<StorageDigit> digits;  // outermost first
+  std::vector<LayoutDigit> digits;   // outermost first
   std::int64_t size = 0;             // elements
 };
 
@@ -110,7 +110,7 @@ struct Plan {
   bool reduces_over(BlockId block, LoopId loop) const;
   bool involves(const BlockPlan& block, const Constraint& c, LoopId loop) const;
   std::vector<BlockId> blocks_of(const ir::Item& item) const;
-  Range free_range(const Digit& digit) const;  // of weight * digit, with the loop unbound
+  Range free_range(const LoopDigit& digit) const;  // of weight * digit, with the loop unbound
   // The (div, mod) of each digit that the blocks inside take of the loop.
   std::vector<std::pair<std::int64_t, std::int64_t>> fused_digits(LoopId loop) const;
   bool has_fused_digit(LoopId loop) const;

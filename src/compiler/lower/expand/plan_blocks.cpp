@@ -20,7 +20,7 @@ void Planner::plan_blocks() {
                 sized_[it.extent],
                 it.kind == ir::IterKind::kReduce,
                 it.guard};
-      for (const ir::Digit& d : it.digits)
+      for (const ir::LoopDigit& d : it.digits)
         iter.digits.push_back(
             {d.loop, sized_[d.weight], sized_.or_else(d.div, 1), sized_.or_else(d.mod, 0)});
       plan.iters.push_back(std::move(iter));
@@ -39,7 +39,7 @@ void Planner::plan_blocks() {
 void Planner::add_borders(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   ir::for_each_node(block.body, [&](const ir::Expr& e) {
-    const ir::Border value = ir::border_of(e);
+    const ir::PaddedRead value = ir::padded_read_of(e);
     if (value.node == nullptr) return;
     const auto kind = ir::kills(block.reduce, block.body, value) ? Constraint::Kind::kKill
                                                                  : Constraint::Kind::kSelect;

@@ -30,7 +30,7 @@ void Planner::plan_storage(BufferId id) {
       start.offset += coef * iter.offset;
       Range inner{};
       bool outer = iter.offset != 0;
-      for (const Digit& digit : iter.digits) {
+      for (const LoopDigit& digit : iter.digits) {
         const Range r = plan_.free_range(digit);
         if (plan_.inside(digit.loop, buffer.at)) {
           inner.min += r.min;
@@ -60,10 +60,10 @@ void Planner::plan_layout(BufferId id, Storage& storage) {
       storage.digits.push_back({dim, sized_[weight], 0, 0});
   }
   std::vector<std::int64_t> counts;
-  for (StorageDigit& digit : storage.digits) {
+  for (LayoutDigit& digit : storage.digits) {
     // The next larger weight of this dim; of equal ones, the outer is the larger.
     std::int64_t above = 0;
-    for (const StorageDigit& other : storage.digits) {
+    for (const LayoutDigit& other : storage.digits) {
       const bool larger =
           other.weight > digit.weight || (other.weight == digit.weight && &other < &digit);
       if (other.dim == digit.dim && larger && (above == 0 || other.weight < above))
@@ -108,11 +108,11 @@ void Planner::fill_padding(BlockId id) {
       if (block.index[d].terms.size() != 1 || block.index[d].terms[0] != ir::AffineTerm{c.iter, 1})
         continue;
       std::int64_t span = 1;  // of the copy's own loops
-      for (const Digit& digit : plan_.blocks[id].iters[c.iter].digits)
+      for (const LoopDigit& digit : plan_.blocks[id].iters[c.iter].digits)
         if (plan_.inside(digit.loop, cache.at)) span += plan_.free_range(digit).max;
       if (span > plan_.storage[block.writes].extent[d]) continue;
       c.kind = Constraint::Kind::kSelect;
-      c.border = read;
+      c.read = read;
       c.beyond_domain = true;
     }
   }
@@ -124,7 +124,7 @@ void Planner::plan_borders() {
     if (buffer.scope != ir::Scope::kInput && buffer.scope != ir::Scope::kOutput) continue;
     flat::Border border{buffer.name, buffer.dtype, {}, {}, plan_.storage[id].size, buffer.constant};
     for (const ir::SizeId size : buffer.shape) border.shape.push_back(sized_[size]);
-    for (const StorageDigit& d : plan_.storage[id].digits) {
+    for (const LayoutDigit& d : plan_.storage[id].digits) {
       const std::int64_t count =
           (d.modulus > 0 ? d.modulus : plan_.storage[id].extent[d.dim]) / d.weight;
       border.layout.push_back({d.dim, d.weight, count, d.stride});

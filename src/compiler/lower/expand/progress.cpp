@@ -22,7 +22,7 @@ Test first_test(const Place& place, const BlockPlan::Progress& progress) {
   for (const Iter& iter : place.plan.blocks[progress.producer].iters) {
     if (!iter.reduce || iter.guard) continue;
     Lin reached;
-    for (const Digit& d : iter.digits)
+    for (const LoopDigit& d : iter.digits)
       if (std::ranges::count(progress.loops, d.loop) > 0) reached.add(1, place.digit_lin(d));
     const Test later = at_least(place, reached, 1);
     if (later.known == true) return {false, nullptr};
@@ -40,13 +40,13 @@ Test last_test(const Place& place, const BlockPlan::Progress& progress) {
   Test test{true, nullptr};
   for (const Iter& iter : place.plan.blocks[progress.producer].iters) {
     if (!iter.reduce || iter.guard) continue;
-    std::vector<Digit> digits;
-    for (const Digit& d : iter.digits)
+    std::vector<LoopDigit> digits;
+    for (const LoopDigit& d : iter.digits)
       if (std::ranges::count(progress.loops, d.loop) > 0) digits.push_back(d);
-    std::ranges::stable_sort(digits,
-                             [](const Digit& a, const Digit& b) { return a.weight > b.weight; });
+    std::ranges::stable_sort(
+        digits, [](const LoopDigit& a, const LoopDigit& b) { return a.weight > b.weight; });
     Lin reached;
-    for (const Digit& d : digits) {
+    for (const LoopDigit& d : digits) {
       const Lin digit = place.digit_lin(d);
       reached.add(1, digit);
       const Test beyond = at_least(place, reached, iter.extent - d.weight);

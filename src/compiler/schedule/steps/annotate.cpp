@@ -62,7 +62,7 @@ bool touches_plain_border(const ir::Nest& nest, LoopId loop) {
     return std::ranges::any_of(index, [&](const ir::Affine& row) {
       return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& t) {
         const auto& digits = block.iters[static_cast<std::size_t>(t.iter)].digits;
-        return std::ranges::find(digits, loop, &ir::Digit::loop) != digits.end();
+        return std::ranges::find(digits, loop, &ir::LoopDigit::loop) != digits.end();
       });
     });
   };

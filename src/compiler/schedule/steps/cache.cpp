@@ -13,7 +13,7 @@ namespace {
 
 using ir::BlockId;
 using ir::BufferId;
-using ir::Digit;
+using ir::LoopDigit;
 using ir::LoopId;
 using ir::SizeId;
 
@@ -245,7 +245,7 @@ class Cacher {
 
   // The dimension that the block reads at an iterator with exactly these digits inside the loop; -1
   // if there is none.
-  int dim_driven_by(const ir::Block& block, const std::vector<Digit>& inner) {
+  int dim_driven_by(const ir::Block& block, const std::vector<LoopDigit>& inner) {
     int dim = -1;
     for (const ir::Read* read : ir::reads_of(block.body)) {
       if (read->tensor != original_) continue;
@@ -321,7 +321,7 @@ class Cacher {
   BufferId original_ = -1;
   LoopId loop_ = ir::kRoot;
   std::vector<ir::LayoutDigit> layout_;
-  std::vector<std::vector<Digit>> inner_;  // by dimension: the copy loops' digits
+  std::vector<std::vector<LoopDigit>> inner_;  // by dimension: the copy loops' digits
 };
 
 }  // namespace

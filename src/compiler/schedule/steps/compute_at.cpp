@@ -74,16 +74,16 @@ StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, Loo
   const BlockId first_reader = analysis::readers_of(nest, block.writes, loop).front();
   const int position = analysis::child_with(nest, loop, first_reader);
   LoopId parent = loop;
-  const auto new_loop = [&](const ir::BlockIter& iter, SizeId extent) -> StepResult<ir::Digit> {
+  const auto new_loop = [&](const ir::BlockIter& iter, SizeId extent) -> StepResult<ir::LoopDigit> {
     parent = LATHE_TRY(add_loop(nest, step.block + "." + iter.name + "@" + step.loop, extent,
                                 parent, parent == loop ? position : -1));
-    return ir::Digit{parent, nest.sizes.constant(1)};
+    return ir::LoopDigit{parent, nest.sizes.constant(1)};
   };
   for (std::size_t d = 0; d < block.index.size(); ++d) {
     ir::BlockIter& iter = block.iters[static_cast<std::size_t>(plain_iter(block.index[d]))];
     keep_to_reached(nest, iter);
     cut(nest.sizes, box[d], block.index[d].offset, iter.extent);
-    const ir::Digit inner = LATHE_TRY(new_loop(iter, box[d].extent));
+    const ir::LoopDigit inner = LATHE_TRY(new_loop(iter, box[d].extent));
     const SizeId offset =
         nest.sizes.add(box[d].offset, nest.sizes.constant(-block.index[d].offset));
     iter.digits = box[d].start;

@@ -10,7 +10,7 @@
 namespace lathe::schedule {
 namespace {
 
-using ir::Digit;
+using ir::LoopDigit;
 using ir::LoopId;
 using ir::SizeId;
 
@@ -24,7 +24,7 @@ class Fuser {
         fused_(fused),
         count_(nest.loops[inner].extent) {}
 
-  bool append(const Digit& digit, std::vector<Digit>& out) {
+  bool append(const LoopDigit& digit, std::vector<LoopDigit>& out) {
     if (digit.loop == outer_) {
       const SizeId div = digit.div == SizeId::kNone ? count_ : sizes().mul(digit.div, count_);
       out.push_back({fused_, digit.weight, or_none(div), digit.mod});
@@ -71,8 +71,8 @@ StepResult<LoopId> fuse_pair(ir::Nest& nest, LoopId outer, LoopId inner, const s
   Fuser fuser(nest, outer, inner, fused);
   for (const ir::BlockId id : nest.blocks_in(inner)) {
     for (ir::BlockIter& iter : nest.blocks[id].iters) {
-      std::vector<Digit> digits;
-      for (const Digit& digit : iter.digits)
+      std::vector<LoopDigit> digits;
+      for (const LoopDigit& digit : iter.digits)
         if (!fuser.append(digit, digits)) return refuse(Refusal::kBadFactor, subject);
       iter.digits = std::move(digits);
     }

@@ -151,7 +151,7 @@ class Mover {
       for (const BlockId writer : analysis::writers_of(nest_, buffer, loop_))
         position = std::max(position, analysis::child_with(nest_, loop_, writer) + 1);
     LoopId parent = loop_;
-    std::vector<std::vector<ir::Digit>> inner;
+    std::vector<std::vector<ir::LoopDigit>> inner;
     for (std::size_t i = 0; i < block.iters.size(); ++i) {
       ir::BlockIter& iter = block.iters[i];
       const auto& span = spans_[i];

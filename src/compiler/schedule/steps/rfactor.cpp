@@ -61,7 +61,7 @@ class Factorer {
     ir::Sizes& s = nest_.sizes;
     SizeId count = nest_.loops[loop_].extent;
     for (const ir::BlockIter& iter : nest_.blocks[id_].iters)
-      for (const ir::Digit& digit : iter.digits) {
+      for (const ir::LoopDigit& digit : iter.digits) {
         if (digit.loop != loop_) continue;
         if (digit.div != SizeId::kNone || digit.mod != SizeId::kNone ||
             iter.offset != SizeId::kNone)
@@ -126,14 +126,14 @@ class Factorer {
   StepResult<void> add_final(ir::Block block, const Region& region, BufferId partial, SizeId count,
                              int position) {
     LoopId parent = home_;
-    const auto add = [&](const std::string& iter, SizeId extent) -> StepResult<ir::Digit> {
+    const auto add = [&](const std::string& iter, SizeId extent) -> StepResult<ir::LoopDigit> {
       parent = LATHE_TRY(add_loop(nest_, step_.block + "." + iter + "@" + step_.name, extent,
                                   parent, parent == home_ ? position : -1));
-      return ir::Digit{parent, nest_.sizes.constant(1)};
+      return ir::LoopDigit{parent, nest_.sizes.constant(1)};
     };
     const std::vector<ir::BlockIter> old = std::move(block.iters);
     std::vector<std::pair<LoopId, LoopId>> moved;  // old loops of the result, and the new ones
-    std::vector<std::vector<ir::Digit>> inner;
+    std::vector<std::vector<ir::LoopDigit>> inner;
     std::vector<ir::Affine> index, read_index;
     block.iters.clear();
     for (std::size_t d = 0; d < block.index.size(); ++d) {
@@ -169,7 +169,7 @@ class Factorer {
                      const std::vector<std::pair<LoopId, LoopId>>& moved) {
     if (iter.kind != ir::IterKind::kReduce || iter.guard) return;
     ir::BlockIter guard{"guard", iter.extent, ir::IterKind::kReduce, {}, iter.offset, true};
-    for (ir::Digit digit : iter.digits) {
+    for (ir::LoopDigit digit : iter.digits) {
       const auto found = std::ranges::find(moved, digit.loop, &std::pair<LoopId, LoopId>::first);
       const bool outside =
           home_ != ir::kRoot && nest_.is_inside({ir::Item::Kind::kLoop, home_}, digit.loop);

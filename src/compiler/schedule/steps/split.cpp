@@ -8,7 +8,7 @@
 namespace lathe::schedule {
 namespace {
 
-using ir::Digit;
+using ir::LoopDigit;
 using ir::LoopId;
 using ir::SizeId;
 
@@ -23,7 +23,7 @@ class Splitter {
     const SizeId extent = nest_.loops[loop_].extent;
     if (nest_.sizes.divides(factor_, extent) || !analysis::is_driven_by(block, loop_)) return false;
     for (const ir::BlockIter& iter : block.iters)
-      for (const Digit& digit : iter.digits)
+      for (const LoopDigit& digit : iter.digits)
         if (digit.loop == loop_ && leaves_domain(iter, digit)) return false;
     return true;
   }
@@ -54,7 +54,7 @@ class Splitter {
 
   // Writes (outer*f + inner) / div % mod as digits of outer and inner; false if it has no such
   // form.
-  bool append(const Digit& digit, std::vector<Digit>& out) {
+  bool append(const LoopDigit& digit, std::vector<LoopDigit>& out) {
     ir::Sizes& s = nest_.sizes;
     const SizeId w = digit.weight;
     const SizeId one = s.constant(1), div = digit.div == SizeId::kNone ? one : digit.div;
@@ -85,9 +85,9 @@ class Splitter {
   SizeId or_none(SizeId size) const { return is_one(nest_.sizes, size) ? SizeId::kNone : size; }
 
   // True if iterations of the loop past its extent put the iterator outside its domain.
-  bool leaves_domain(const ir::BlockIter& iter, const Digit& digit) const {
+  bool leaves_domain(const ir::BlockIter& iter, const LoopDigit& digit) const {
     if (digit.mod != SizeId::kNone || iter.offset != SizeId::kNone) return false;
-    for (const Digit& other : iter.digits)
+    for (const LoopDigit& other : iter.digits)
       if (nest_.sizes.is_negative(other.weight)) return false;
     SizeId count = nest_.loops[loop_].extent;
     if (digit.div != SizeId::kNone) {
@@ -132,8 +132,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Split& step) {
   }
   for (const ir::BlockId id : blocks) {
     for (ir::BlockIter& iter : nest.blocks[id].iters) {
-      std::vector<Digit> digits;
-      for (const Digit& digit : iter.digits) {
+      std::vector<LoopDigit> digits;
+      for (const LoopDigit& digit : iter.digits) {
         if (digit.loop != loop) digits.push_back(digit);
         else if (!splitter.append(digit, digits)) return refuse(Refusal::kBadFactor, step.loop);
       }

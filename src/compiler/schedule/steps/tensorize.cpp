@@ -37,7 +37,7 @@ Motion motion_of(const ir::Nest& nest, const ir::Block& block, const std::vector
   Motion motion;
   for (std::size_t d = 0; d < index.size(); ++d)
     for (const auto& [iter, coef] : index[d].terms)
-      for (const ir::Digit& digit : block.iters[static_cast<std::size_t>(iter)].digits) {
+      for (const ir::LoopDigit& digit : block.iters[static_cast<std::size_t>(iter)].digits) {
         if (digit.loop != loop) continue;
         motion.moves = true;
         const bool known = nest.sizes.is_constant(digit.weight) && digit.div == ir::SizeId::kNone &&
@@ -102,7 +102,9 @@ class Matcher {
 
 }  // namespace
 
-std::string Tensorize::text() const { return fmt::format("tensorize {} by {}", loop, name_of(intrinsic)); }
+std::string Tensorize::text() const {
+  return fmt::format("tensorize {} by {}", loop, name_of(intrinsic));
+}
 
 StepResult<void> apply_step(ir::Nest& nest, const Tensorize& step) {
   const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));

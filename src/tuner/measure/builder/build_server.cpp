@@ -68,10 +68,10 @@ void keep_to(const std::vector<int>& cpus) {
 
 }  // namespace
 
-Result<Built> build(const te::Program& program, const schedule::Trace& trace, const Target& target,
-                    driver::Backends backends) try {
+Result<Built> build(const te::Workload& workload, const schedule::Trace& trace,
+                    const Target& target, driver::Backends backends) try {
   const double start = now();
-  const flat::Program flat_program = LATHE_TRY(driver::lowered(program, trace, target));
+  const flat::Program flat_program = LATHE_TRY(driver::lowered(workload, trace, target));
   Built built = describe(flat_program);
   built.lower_seconds = now() - start;
   LATHE_TRY_STATUS(generate(flat_program, target, backends, built));
@@ -99,7 +99,7 @@ Result<BuildServer::Reply> BuildServer::answer(const runner::Message& message) {
   switch (message.type) {
     case runner::kSchema<measure::Setup>.type: return set_up(message);
     case runner::kSchema<measure::BuildRequest>.type: return build_candidate(message);
-    case runner::kSchema<measure::BuildProgram>.type: return build_program(message);
+    case runner::kSchema<measure::BuildReference>.type: return build_reference(message);
     case runner::kSchema<measure::BuildPeak>.type: return build_peak();
     case runner::kSchema<measure::BuildStream>.type: return build_stream(message);
     default:
@@ -110,8 +110,8 @@ Result<BuildServer::Reply> BuildServer::answer(const runner::Message& message) {
 Result<BuildServer::Reply> BuildServer::set_up(const runner::Message& message) {
   const auto setup = LATHE_TRY(runner::decode<measure::Setup>(message));
   keep_to(setup.cpus);
-  program_ = LATHE_TRY(te::parse_program(setup.workload));
-  program_->contract.free_layout = setup.free_layout;
+  workload_ = LATHE_TRY(te::parse_workload(setup.workload));
+  workload_->contract.free_layout = setup.free_layout;
   target_ = LATHE_TRY(driver::resolve_target(LATHE_TRY(parse_target(setup.target)), backends_));
   limit_memory(setup.memory_bytes);
   return runner::encode(measure::SetUp{});
@@ -119,11 +119,11 @@ Result<BuildServer::Reply> BuildServer::set_up(const runner::Message& message) {
 
 Result<BuildServer::Reply> BuildServer::build_candidate(const runner::Message& message) {
   const auto request = LATHE_TRY(runner::decode<measure::BuildRequest>(message));
-  if (!program_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
+  if (!workload_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
   known_.insert(request.known.begin(), request.known.end());
   const auto trace = LATHE_TRY(schedule::trace_from_json(LATHE_TRY(parse_json(request.trace))));
   const double start = now();
-  const flat::Program program = LATHE_TRY(driver::lowered(*program_, trace, target_));
+  const flat::Program program = LATHE_TRY(driver::lowered(*workload_, trace, target_));
   Built built = describe(program);
   built.lower_seconds = now() - start;
   built.known = !request.anew && known_.contains(built.program_hash);
@@ -131,14 +131,14 @@ Result<BuildServer::Reply> BuildServer::build_candidate(const runner::Message& m
   return runner::encode(built);
 }
 
-Result<BuildServer::Reply> BuildServer::build_program(const runner::Message& message) {
-  const auto request = LATHE_TRY(runner::decode<measure::BuildProgram>(message));
-  const te::Program program = LATHE_TRY(te::parse_program(request.text));
+Result<BuildServer::Reply> BuildServer::build_reference(const runner::Message& message) {
+  const auto request = LATHE_TRY(runner::decode<measure::BuildReference>(message));
+  const te::Workload workload = LATHE_TRY(te::parse_workload(request.text));
   Target target = target_;
   target.as_cpu().threads = 1;
-  auto built = build(program, plain_schedule(program, target.as_cpu()), target, backends_);
+  auto built = build(workload, plain_schedule(workload, target.as_cpu()), target, backends_);
   if (!built)
-    built = build(program, {}, target, backends_);  // a loop a statement is always possible
+    built = build(workload, {}, target, backends_);  // a loop a statement is always possible
   if (!built) return std::unexpected(built.error());
   return runner::encode(*built);
 }

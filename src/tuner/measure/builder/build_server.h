@@ -7,14 +7,14 @@
 
 #include "base/target.h"
 #include "compiler/driver/driver.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "runtime/runner/channel.h"
 #include "tuner/measure/build_protocol.h"
 
 namespace lathe::builder {
 
 // Builds a program in the caller's own process, as the builder does on request.
-Result<measure::Built> build(const te::Program& program, const schedule::Trace& trace,
+Result<measure::Built> build(const te::Workload& workload, const schedule::Trace& trace,
                              const Target& target, driver::Backends backends);
 
 class BuildServer {
@@ -29,13 +29,13 @@ class BuildServer {
   Result<Reply> answer(const runner::Message& message);
   Result<Reply> set_up(const runner::Message& message);
   Result<Reply> build_candidate(const runner::Message& message);
-  Result<Reply> build_program(const runner::Message& message);
+  Result<Reply> build_reference(const runner::Message& message);
   Result<Reply> build_peak();
   Result<Reply> build_stream(const runner::Message& message);
 
   runner::Channel& channel_;
   driver::Backends backends_;
-  std::optional<te::Program> program_;
+  std::optional<te::Workload> workload_;
   Target target_;
   std::set<std::string> known_;  // programs that need not be built again
 };

@@ -61,9 +61,9 @@ void add_tile(const te::Stage& stage, const std::string& prefix, const te::Itera
   trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
 }
 
-void add_stage(const te::Program& program, const te::Stage& stage, const CpuTarget& target,
+void add_stage(const te::Workload& workload, const te::Stage& stage, const CpuTarget& target,
                schedule::Trace& trace) {
-  const te::Tensor& tensor = program.tensors[stage.tensor];
+  const te::Tensor& tensor = workload.tensors[stage.tensor];
   const std::string prefix = tensor.name + ".";
   std::int64_t lanes = std::max(1, target.lanes(size_of(tensor.dtype)));
   const te::Iterator* last = nullptr;
@@ -95,9 +95,9 @@ void add_stage(const te::Program& program, const te::Stage& stage, const CpuTarg
 
 }  // namespace
 
-schedule::Trace plain_schedule(const te::Program& program, const CpuTarget& target) {
+schedule::Trace plain_schedule(const te::Workload& workload, const CpuTarget& target) {
   schedule::Trace trace;
-  for (const te::Stage& stage : program.stages) add_stage(program, stage, target, trace);
+  for (const te::Stage& stage : workload.stages) add_stage(workload, stage, target, trace);
   return trace;
 }
 

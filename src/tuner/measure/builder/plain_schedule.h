@@ -3,12 +3,12 @@
 
 #include "base/target.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::builder {
 
 // Vectorizes the last spatial loop of each stage, keeps a few vectors of accumulators in registers
 // where there is a reduction, and leaves everything else in declared order.
-schedule::Trace plain_schedule(const te::Program& program, const CpuTarget& target);
+schedule::Trace plain_schedule(const te::Workload& workload, const CpuTarget& target);
 
 }  // namespace lathe::builder

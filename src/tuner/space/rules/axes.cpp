@@ -7,13 +7,13 @@ namespace {
 
 // True if lanes along `iter` touch consecutive elements, or could with a layout that the schedule
 // chooses.
-bool consecutive(const te::Program& program, int tensor, const std::vector<ir::Affine>& index,
+bool consecutive(const te::Workload& workload, int tensor, const std::vector<ir::Affine>& index,
                  int iter) {
   if (!touches(index, iter)) return true;
   const auto rows =
       std::ranges::count_if(index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
   return (rows == 1 && index.back().coef_of(iter) == 1) ||
-         (layout_is_free(program, tensor) && plain_dim(index, iter) >= 0);
+         (layout_is_free(workload, tensor) && plain_dim(index, iter) >= 0);
 }
 
 // True if lanes along `iter` read consecutive elements of row-major tensors.
@@ -25,8 +25,8 @@ bool reads_as_they_lie(const te::Stage& stage, int iter) {
   });
 }
 
-Axes assign(const te::Program& program, int stage_index, int vector) {
-  const te::Stage& stage = program.stages[stage_index];
+Axes assign(const te::Workload& workload, int stage_index, int vector) {
+  const te::Stage& stage = workload.stages[stage_index];
   Axes axes;
   axes.stage = stage_index;
   axes.vector = vector;
@@ -34,8 +34,8 @@ Axes assign(const te::Program& program, int stage_index, int vector) {
   for (const ir::Read* read : reads) {
     if (!touches(read->index, vector)) continue;
     const bool better =
-        axes.weights == nullptr ||
-        (program.tensors[read->tensor].constant && !program.tensors[axes.weights->tensor].constant);
+        axes.weights == nullptr || (workload.tensors[read->tensor].constant &&
+                                    !workload.tensors[axes.weights->tensor].constant);
     if (better) axes.weights = read;
   }
   for (const ir::Read* read : reads)
@@ -65,13 +65,13 @@ double work_of(const te::Stage& stage) {
   return work;
 }
 
-int main_stage(const te::Program& program) {
+int main_stage(const te::Workload& workload) {
   const auto work = [&](const te::Stage& stage) {
-    return program.tensors[stage.tensor].constant ? 0.0 : work_of(stage);
+    return workload.tensors[stage.tensor].constant ? 0.0 : work_of(stage);
   };
   int best = 0;
-  for (int s = 1; s < static_cast<int>(program.stages.size()); ++s)
-    if (work(program.stages[s]) > work(program.stages[best])) best = s;
+  for (int s = 1; s < static_cast<int>(workload.stages.size()); ++s)
+    if (work(workload.stages[s]) > work(workload.stages[best])) best = s;
   return best;
 }
 
@@ -82,10 +82,10 @@ std::vector<ir::Affine> written_index(const te::Stage& stage) {
   return index;
 }
 
-bool layout_is_free(const te::Program& program, int tensor) {
-  const te::Tensor& t = program.tensors[tensor];
+bool layout_is_free(const te::Workload& workload, int tensor) {
+  const te::Tensor& t = workload.tensors[tensor];
   if (t.role == te::TensorRole::kLiteral) return false;
-  return t.constant || t.role == te::TensorRole::kIntermediate || program.contract.free_layout;
+  return t.constant || t.role == te::TensorRole::kIntermediate || workload.contract.free_layout;
 }
 
 bool touches(const std::vector<ir::Affine>& index, int iter) {
@@ -108,16 +108,16 @@ bool all_plain(const std::vector<ir::Affine>& index) {
   });
 }
 
-std::vector<Axes> classify(const te::Program& program, int stage_index) {
-  const te::Stage& stage = program.stages[stage_index];
+std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
+  const te::Stage& stage = workload.stages[stage_index];
   const auto written = written_index(stage);
   // An intermediate counts like the output that it flows to: a fused consumer stores along the same
   // axis.
-  const bool plain_result = !program.contract.free_layout;
+  const bool plain_result = !workload.contract.free_layout;
   // For intermediates, no other layout than theirs gains anything.
   const bool only_intermediates =
       std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
-        return program.tensors[read->tensor].role == te::TensorRole::kIntermediate;
+        return workload.tensors[read->tensor].role == te::TensorRole::kIntermediate;
       });
   std::vector<std::pair<std::int64_t, Axes>> found;
   int last_spatial = -1;
@@ -127,11 +127,11 @@ std::vector<Axes> classify(const te::Program& program, int stage_index) {
     if (stage.iters[i].extent < 2) continue;
     bool loads = true;
     for (const ir::Read* read : ir::reads_of(stage.body))
-      loads = loads && consecutive(program, read->tensor, read->index, i);
+      loads = loads && consecutive(workload, read->tensor, read->index, i);
     if (!loads) continue;
     const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1
-                                     : consecutive(program, stage.tensor, written, i);
-    Axes axes = assign(program, stage_index, i);
+                                     : consecutive(workload, stage.tensor, written, i);
+    Axes axes = assign(workload, stage_index, i);
     // Prefers axes with consecutive stores (a reduction stores seldom, so scattered stores can
     // win), then axes that only the weights touch, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
@@ -147,7 +147,7 @@ std::vector<Axes> classify(const te::Program& program, int stage_index) {
   std::vector<Axes> out;
   for (auto& [score, axes] : found)
     if (out.size() < 2) out.push_back(std::move(axes));
-  if (out.empty() && last_spatial >= 0) out.push_back(assign(program, stage_index, last_spatial));
+  if (out.empty() && last_spatial >= 0) out.push_back(assign(workload, stage_index, last_spatial));
   return out;
 }
 

@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::space {
 
 struct Axes {
-  int stage = -1;   // stage of the program that is worth scheduling
+  int stage = -1;   // stage of the workload that is worth scheduling
   int vector = -1;  // spatial iterator that becomes the vector lanes
   // Spatial iterators of the broadcast operand, innermost first, at most two.
   std::vector<int> pixels;
@@ -23,15 +23,15 @@ struct Axes {
 // The number of iterations; those of a reduction count double.
 double work_of(const te::Stage& stage);
 // Among the stages that run every time, the one with the most work.
-int main_stage(const te::Program& program);
+int main_stage(const te::Workload& workload);
 
 // Assigns parts for each axis that can be vectorized with consecutive accesses (given the layouts
 // that the workload lets the schedule choose). Returns at most two assignments, the most promising
 // first; none only if there is no spatial axis.
-std::vector<Axes> classify(const te::Program& program, int stage);
+std::vector<Axes> classify(const te::Workload& workload, int stage);
 
 // True if the schedule may choose the storage of this tensor.
-bool layout_is_free(const te::Program& program, int tensor);
+bool layout_is_free(const te::Workload& workload, int tensor);
 // Index rows of the element that a stage writes.
 std::vector<ir::Affine> written_index(const te::Stage& stage);
 // The row that is exactly this iterator with coefficient 1; -1 if there is none, or if another row

@@ -15,7 +15,7 @@ std::vector<LayoutItem> blocked_layout(std::size_t dims, int dim, std::int64_t b
 }
 
 int input_block_dim(const TileRule& rule, const Axes& axes, int t, int output_dim) {
-  const te::Stage& stage = rule.program.stages[axes.stage];
+  const te::Stage& stage = rule.workload.stages[axes.stage];
   for (const ir::Read* read : ir::reads_of(stage.body)) {
     if (read->tensor != t) continue;
     if (const int d = plain_dim(read->index, axes.vector); d >= 0) return d;
@@ -23,7 +23,7 @@ int input_block_dim(const TileRule& rule, const Axes& axes, int t, int output_di
     return -1;
   }
   // Only fused consumers read it, like a residual: it is stored like the result.
-  const auto& tensors = rule.program.tensors;
+  const auto& tensors = rule.workload.tensors;
   return tensors[t].shape == tensors[stage.tensor].shape ? output_dim : -1;
 }
 
@@ -31,9 +31,9 @@ int input_block_dim(const TileRule& rule, const Axes& axes, int t, int output_di
 
 std::vector<schedule::Layout> free_layouts_of(const TileRule& rule, const Axes& axes) {
   std::vector<schedule::Layout> out;
-  if (!rule.program.contract.free_layout) return out;
-  const te::Stage& stage = rule.program.stages[axes.stage];
-  const auto& tensors = rule.program.tensors;
+  if (!rule.workload.contract.free_layout) return out;
+  const te::Stage& stage = rule.workload.stages[axes.stage];
+  const auto& tensors = rule.workload.tensors;
   const int v = plain_dim(written_index(stage), axes.vector);
   for (int t = 0; t < static_cast<int>(tensors.size()); ++t) {
     const te::Tensor& tensor = tensors[t];

@@ -5,7 +5,7 @@
 
 namespace lathe::space {
 
-void schedule_plainly(const te::Program& view, const te::Stage& stage, const CpuTarget& target,
+void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
                       ir::Nest& nest, schedule::Trace& trace) {
   const auto step = [&](schedule::Step s) {
     try_step(nest, trace, std::move(s), view.contract.free_layout);

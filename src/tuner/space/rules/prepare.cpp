@@ -52,9 +52,9 @@ bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id) {
   return !is_dear(block.body) || evaluations <= iterations_of(nest, id);
 }
 
-te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Program& program) {
-  if (id < static_cast<int>(program.tensors.size())) {
-    te::Tensor tensor = program.tensors[id];
+te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& workload) {
+  if (id < static_cast<int>(workload.tensors.size())) {
+    te::Tensor tensor = workload.tensors[id];
     tensor.constant = nest.buffers[id].constant && tensor.role != te::TensorRole::kLiteral;
     return tensor;
   }
@@ -85,7 +85,7 @@ te::Stage stage_of(const ir::Nest& nest, ir::BlockId id) {
   std::vector<ir::Affine> of_iter;
   for (const ir::BlockIter& iter : block.iters) {
     ir::Affine value;
-    for (const ir::Digit& digit : iter.digits) {
+    for (const ir::LoopDigit& digit : iter.digits) {
       const auto position = static_cast<int>(std::ranges::find(loops, digit.loop) - loops.begin());
       value = value + ir::Affine::iter(position, nest.sizes.constant_value(digit.weight));
     }
@@ -109,34 +109,34 @@ bool try_step(ir::Nest& nest, schedule::Trace& trace, schedule::Step step, bool 
   return true;
 }
 
-te::Program view_of(const ir::Nest& nest, const te::Program& program) {
-  te::Program view;
-  view.contract = program.contract;
-  view.name = program.name;
+te::Workload view_of(const ir::Nest& nest, const te::Workload& workload) {
+  te::Workload view;
+  view.contract = workload.contract;
+  view.name = workload.name;
   for (ir::BufferId id = 0; id < static_cast<int>(nest.buffers.size()); ++id)
-    view.tensors.push_back(tensor_of(nest, id, program));
+    view.tensors.push_back(tensor_of(nest, id, workload));
   for (const ir::BlockId id : nest.blocks_in_order()) view.stages.push_back(stage_of(nest, id));
   return view;
 }
 
-void inline_stages(Prepared& prepared, const te::Program& program) {
+void inline_stages(Prepared& prepared, const te::Workload& workload) {
   ir::Nest& nest = prepared.nest;
-  for (const te::Stage& stage : program.stages) {
-    const te::Tensor& tensor = program.tensors[stage.tensor];
+  for (const te::Stage& stage : workload.stages) {
+    const te::Tensor& tensor = workload.tensors[stage.tensor];
     if (stage.reduce != ir::ReduceOp::kNone || tensor.role != te::TensorRole::kIntermediate)
       continue;
     if (nest.buffers[stage.tensor].constant ||
         !is_worth_inlining(nest, nest.find_block(tensor.name)))
       continue;
-    try_step(nest, prepared.steps, schedule::Inline{tensor.name}, program.contract.free_layout);
+    try_step(nest, prepared.steps, schedule::Inline{tensor.name}, workload.contract.free_layout);
   }
 }
 
-Prepared prepare(const te::Program& program, const CpuTarget& target) {
-  Prepared prepared{te::naive_nest(program), {}, {}};
-  inline_stages(prepared, program);
-  split_reductions(prepared, program, target);
-  prepared.view = view_of(prepared.nest, program);
+Prepared prepare(const te::Workload& workload, const CpuTarget& target) {
+  Prepared prepared{te::naive_nest(workload), {}, {}};
+  inline_stages(prepared, workload);
+  split_reductions(prepared, workload, target);
+  prepared.view = view_of(prepared.nest, workload);
   return prepared;
 }
 

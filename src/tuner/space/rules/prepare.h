@@ -1,4 +1,4 @@
-// A program as rules see it, after the steps with which every schedule of it begins.
+// A workload as rules see it, after the steps with which every schedule of it begins.
 //
 //   - Element-wise stages are inlined into their readers. Exceptions are stages that depend on
 //   constants
@@ -17,29 +17,29 @@
 #include "base/target.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::space {
 
 // The nest's blocks as stages, in tree order. Tensors are the nest's buffers. Iterators are the
 // loops around a block, by name, those of the result's dimensions first. Only what bodies read has
 // a meaning here; positions of iterators in them are not kept.
-te::Program view_of(const ir::Nest& nest, const te::Program& program);
+te::Workload view_of(const ir::Nest& nest, const te::Workload& workload);
 
 struct Prepared {
   ir::Nest nest;          // every size a number
   schedule::Trace steps;  // from the naive nest to this one
-  te::Program view;
+  te::Workload view;
 };
-Prepared prepare(const te::Program& program, const CpuTarget& target);
+Prepared prepare(const te::Workload& workload, const CpuTarget& target);
 
 // Parts of prepare(); each appends its steps.
-void inline_stages(Prepared& prepared, const te::Program& program);
-void split_reductions(Prepared& prepared, const te::Program& program, const CpuTarget& target);
+void inline_stages(Prepared& prepared, const te::Workload& workload);
+void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target);
 
 // Gives what is neither tiled nor fused vector lanes along the last axis of its result, and threads
 // along the first.
-void schedule_plainly(const te::Program& view, const te::Stage& stage, const CpuTarget& target,
+void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
                       ir::Nest& nest, schedule::Trace& trace);
 
 // Applies the step and keeps it; returns false if it was refused.

@@ -42,7 +42,7 @@ bool has_reuse(const te::Stage& stage) {
 }
 
 // The reduction iterator that rows lie along; -1 if lanes do better along an axis of the result.
-int row_axis(const te::Program& view, const te::Stage& stage, std::int64_t lanes) {
+int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lanes) {
   if (stage.reduce == ir::ReduceOp::kNone || lanes < 2 || has_reuse(stage)) return -1;
   const auto reads = ir::reads_of(stage.body);
   const auto last_is = [](const ir::Read* read, int i) {
@@ -74,12 +74,12 @@ int row_axis(const te::Program& view, const te::Stage& stage, std::int64_t lanes
 
 class Splitter {
  public:
-  Splitter(Prepared& prepared, const te::Program& program, const CpuTarget& target)
-      : prepared_(prepared), program_(program), target_(target) {}
+  Splitter(Prepared& prepared, const te::Workload& workload, const CpuTarget& target)
+      : prepared_(prepared), workload_(workload), target_(target) {}
 
   void split(const std::string& name) {
     const ir::BlockId id = prepared_.nest.find_block(name);
-    const te::Program view = view_of(prepared_.nest, program_);
+    const te::Workload view = view_of(prepared_.nest, workload_);
     const te::Stage stage =
         *std::ranges::find(view.stages, prepared_.nest.blocks[id].writes, &te::Stage::tensor);
     if (stage.reduce == ir::ReduceOp::kNone) return;
@@ -108,7 +108,7 @@ class Splitter {
   };
 
   bool step(schedule::Step s) {
-    return try_step(prepared_.nest, prepared_.steps, std::move(s), program_.contract.free_layout);
+    return try_step(prepared_.nest, prepared_.steps, std::move(s), workload_.contract.free_layout);
   }
 
   // Vectors of partial results for a row: few where many rows are worked on at a time.
@@ -146,7 +146,7 @@ class Splitter {
   }
 
   // True if the partial results are few compared with what is read, or few in all.
-  static bool fits(const te::Program& view, const te::Stage& stage, const Cuts& cuts) {
+  static bool fits(const te::Workload& view, const te::Stage& stage, const Cuts& cuts) {
     double read = 0, partial = 1;
     for (const ir::Read* r : ir::reads_of(stage.body)) {
       double elements = 1;
@@ -205,14 +205,14 @@ class Splitter {
   }
 
   Prepared& prepared_;
-  const te::Program& program_;
+  const te::Workload& workload_;
   const CpuTarget& target_;
 };
 
 }  // namespace
 
-void split_reductions(Prepared& prepared, const te::Program& program, const CpuTarget& target) {
-  Splitter splitter(prepared, program, target);
+void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target) {
+  Splitter splitter(prepared, workload, target);
   std::vector<std::string> names;
   for (const ir::BlockId id : prepared.nest.blocks_in_order())
     names.push_back(prepared.nest.blocks[id].name);

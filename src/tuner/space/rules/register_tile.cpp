@@ -53,7 +53,7 @@ class KnobList {
 };
 
 std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter) {
-  return iter < 0 ? 1 : rule.program.stages[axes.stage].iters[iter].extent;
+  return iter < 0 ? 1 : rule.workload.stages[axes.stage].iters[iter].extent;
 }
 
 // The largest extent that an axis with this part has, whatever the choice of the vector axis.
@@ -77,7 +77,7 @@ int pixel(const Axes& axes, std::size_t which) {
 bool streams(const TileRule& rule, const Axes& axes) {
   return axes.reduce >= 0 &&
          std::ranges::all_of(
-             ir::reads_of(rule.program.stages[axes.stage].body), [&](const ir::Read* read) {
+             ir::reads_of(rule.workload.stages[axes.stage].body), [&](const ir::Read* read) {
                return touches(read->index, axes.vector) &&
                       std::ranges::all_of(axes.pixels,
                                           [&](int p) { return touches(read->index, p); });
@@ -85,7 +85,7 @@ bool streams(const TileRule& rule, const Axes& axes) {
 }
 
 bool has_pad(const TileRule& rule) {
-  for (const ir::Read* read : ir::reads_of(rule.program.stages[rule.axes[0].stage].body))
+  for (const ir::Read* read : ir::reads_of(rule.workload.stages[rule.axes[0].stage].body))
     if (read->pad) return true;
   return false;
 }
@@ -117,7 +117,7 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
     std::vector<std::string> names;
     for (const Axes& a : rule.axes) {
       // The name is TENSOR.iterator.
-      const std::string& loop = rule.program.stages[a.stage].iters[a.vector].name;
+      const std::string& loop = rule.workload.stages[a.stage].iters[a.vector].name;
       names.push_back(loop.substr(loop.find('.') + 1));
     }
     rule.at.vector = list.choice("vector", names);
@@ -173,7 +173,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     if (a.reduce < 0 || a.weights == nullptr || is_both_operands(a) || streams(rule, a) ||
         !all_plain(a.weights->index) || rule.at.pack_w >= 0)
       continue;
-    const bool constant = rule.program.tensors[a.weights->tensor].constant;
+    const bool constant = rule.workload.tensors[a.weights->tensor].constant;
     rule.weight_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
     if (constant) rule.weight_packings = {Packing::kWhole};
     if (constant && wide) rule.weight_packings.push_back(Packing::kNone);
@@ -186,7 +186,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     rule.at.pack_x = list.choice("padding", rule.input_packings);
   } else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) &&
              !axes.pixels.empty() && !is_both_operands(axes) && !streams(rule, axes) &&
-             !rule.program.tensors[axes.input->tensor].constant) {
+             !rule.workload.tensors[axes.input->tensor].constant) {
     rule.input_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
     rule.at.pack_x = list.choice("pack.input", rule.input_packings);
   }
@@ -278,7 +278,7 @@ Values start_of(const TileRule& rule) {
   // Nothing is packed beforehand: panels of one operand stay in L1 while blocks of the other pass
   // through L2.
   if (rule.at.pack_w >= 0 && axes.taps.empty() && axes.weights != nullptr &&
-      !rule.program.tensors[axes.weights->tensor].constant) {
+      !rule.workload.tensors[axes.weights->tensor].constant) {
     choose(rule.at.order, rule.orders, LoopOrder{{kV, kK, kP}, {kV, kP}});
     choose(rule.at.pack_w, rule.weight_packings, Packing::kBlock);
     choose(rule.at.pack_x, rule.input_packings, Packing::kBlock);
@@ -292,12 +292,12 @@ Values start_of(const TileRule& rule) {
   return start;
 }
 
-TileRule rule_for(const te::Program& view, int stage, const CpuTarget& target, Flavour flavour) {
+TileRule rule_for(const te::Workload& view, int stage, const CpuTarget& target, Flavour flavour) {
   TileRule rule;
-  rule.program = view;
+  rule.workload = view;
   rule.target = target;
-  rule.axes = classify(rule.program, stage);
-  rule.lanes = std::max(1, target.lanes(size_of(rule.program.stages[stage].body->dtype)));
+  rule.axes = classify(rule.workload, stage);
+  rule.lanes = std::max(1, target.lanes(size_of(rule.workload.stages[stage].body->dtype)));
   if (rule.axes.empty()) return rule;
   // The default space has a second vector axis only where the first is no clear winner: a
   // convolution between row-major tensors either vectorizes along the row or scatters its stores.
@@ -310,7 +310,7 @@ TileRule rule_for(const te::Program& view, int stage, const CpuTarget& target, F
 }
 
 // Tiles the other reductions with a share of the work by their starting values.
-std::vector<Tiling::Companion> companions_of(const te::Program& view, int main,
+std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
                                              const CpuTarget& target) {
   std::vector<Tiling::Companion> out;
   for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
@@ -331,27 +331,27 @@ std::vector<Tiling::Companion> companions_of(const te::Program& view, int main,
 }  // namespace
 
 std::int64_t TileRule::channel_block(const Axes& a) const {
-  if (!program.contract.free_layout || a.input == nullptr || a.reduce < 0) return 1;
-  const auto& stage = program.stages[a.stage];
-  if (program.tensors[a.input->tensor].role != te::TensorRole::kInput ||
-      program.tensors[a.input->tensor].constant)
+  if (!workload.contract.free_layout || a.input == nullptr || a.reduce < 0) return 1;
+  const auto& stage = workload.stages[a.stage];
+  if (workload.tensors[a.input->tensor].role != te::TensorRole::kInput ||
+      workload.tensors[a.input->tensor].constant)
     return 1;
   return plain_dim(a.input->index, a.reduce) >= 0 && stage.iters[a.reduce].extent >= lanes ? lanes
                                                                                            : 1;
 }
 
-Result<Derived> derive_register_tile(const te::Program& program, const CpuTarget& target,
+Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarget& target,
                                      Flavour flavour) {
-  if (program.stages.empty())
-    return fail(ErrorKind::kInvalidArgument, "the program computes nothing");
+  if (workload.stages.empty())
+    return fail(ErrorKind::kInvalidArgument, "the workload computes nothing");
   auto tiling = std::make_shared<Tiling>();
-  tiling->prepared = prepare(program, target);
-  const te::Program& view = tiling->prepared.view;
+  tiling->prepared = prepare(workload, target);
+  const te::Workload& view = tiling->prepared.view;
   const int stage = main_stage(view);
   tiling->main = rule_for(view, stage, target, flavour);
   if (tiling->main.axes.empty())
     return fail(ErrorKind::kUnsupported,
-                "{} has no axis but reductions: give it a dimension of size 1", program.name);
+                "{} has no axis but reductions: give it a dimension of size 1", workload.name);
   tiling->companions = companions_of(view, stage, target);
   Derived derived;
   derived.knobs = tiling->main.knobs;

@@ -29,7 +29,7 @@ struct TileKnobs {
 
 // How one stage is tiled.
 struct TileRule {
-  te::Program program;  // as prepared: stages are what is left to schedule
+  te::Workload workload;  // as prepared: stages are what is left to schedule
   CpuTarget target;
   std::vector<Axes> axes;  // values of the vector knob
   int lanes = 1;

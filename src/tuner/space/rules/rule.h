@@ -1,4 +1,4 @@
-// A rule derives the space of one kind of program: knobs, constraints on them, and the sketch for
+// A rule derives the space of one kind of workload: knobs, constraints on them, and the sketch for
 // given structural choices.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/target.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "tuner/space/space.h"
 
 namespace lathe::space {
@@ -31,8 +31,8 @@ struct Derived {
   std::function<Result<Sketch>(std::span<const std::int64_t>)> build;
 };
 
-// Multi-level tiling around a register tile: every program with a spatial axis.
-Result<Derived> derive_register_tile(const te::Program& program, const CpuTarget& target,
+// Multi-level tiling around a register tile: every workload with a spatial axis.
+Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarget& target,
                                      Flavour flavour);
 
 }  // namespace lathe::space

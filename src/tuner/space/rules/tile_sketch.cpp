@@ -32,10 +32,10 @@ class Builder {
         values_(values),
         open_sizes_(open_sizes),
         axes_(rule.axes[choice_number(rule.at.vector)]),
-        stage_(rule.program.stages[axes_.stage]),
+        stage_(rule.workload.stages[axes_.stage]),
         draft_(draft),
         nest_(draft.nest) {
-    target_ = rule.program.tensors[stage_.tensor].name;
+    target_ = rule.workload.tensors[stage_.tensor].name;
   }
 
   void free_layouts() {
@@ -81,15 +81,15 @@ class Builder {
   SizeId number(std::int64_t value) { return nest_.sizes.constant(value); }
   SizeId times(SizeId a, SizeId b) { return nest_.sizes.mul(a, b); }
   const std::string& loop_of(int iter) const { return stage_.iters[iter].name; }
-  std::string tensor(int id) const { return rule_.program.tensors[id].name; }
+  std::string tensor(int id) const { return rule_.workload.tensors[id].name; }
 
   void step(schedule::Step s) {
-    const auto done = schedule::apply(nest_, s, rule_.program.contract.free_layout);
+    const auto done = schedule::apply(nest_, s, rule_.workload.contract.free_layout);
     if (!done) throw StepRefused{done.error()};
     draft_.trace.push_back(std::move(s));
   }
   bool may_step(schedule::Step s) {
-    return try_step(nest_, draft_.trace, std::move(s), rule_.program.contract.free_layout);
+    return try_step(nest_, draft_.trace, std::move(s), rule_.workload.contract.free_layout);
   }
   void kind(const std::string& loop, ir::LoopKind k) {
     Annotate a;
@@ -186,7 +186,7 @@ class Builder {
   }
 
   void cache_accumulators() {
-    const auto& shape = rule_.program.tensors[stage_.tensor].shape;
+    const auto& shape = rule_.workload.tensors[stage_.tensor].shape;
     const std::string name = target_ + ".acc";
     const auto layout = tile_layout(shape.size(), plain_dim(written_index(stage_), axes_.vector));
     step(schedule::Cache{target_, name, tile_loop_, ir::Scope::kRegister, layout});
@@ -206,7 +206,7 @@ class Builder {
   void fuse_consumers() {
     if (axes_.reduce < 0) return;
     const int v = plain_dim(written_index(stage_), axes_.vector);
-    for (const te::Stage& consumer : rule_.program.stages) {
+    for (const te::Stage& consumer : rule_.workload.stages) {
       const std::string name = tensor(consumer.tensor);
       if (&consumer == &stage_ || consumer.reduce != ir::ReduceOp::kNone ||
           draft_.placed.contains(name))
@@ -233,7 +233,7 @@ class Builder {
   // True if the block has the axes of the result and no others, and reads the result at its own
   // element only.
   bool maps_the_result(const ir::Block& block) const {
-    const std::size_t dims = rule_.program.tensors[stage_.tensor].shape.size();
+    const std::size_t dims = rule_.workload.tensors[stage_.tensor].shape.size();
     if (block.iters.size() != dims) return false;
     bool reads = false;
     for (const ir::Read* read : ir::reads_of(block.body)) {
@@ -377,7 +377,7 @@ class Builder {
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values) {
   Draft draft{tiling.prepared.nest, tiling.prepared.steps, {}};
-  const te::Program& view = tiling.prepared.view;
+  const te::Workload& view = tiling.prepared.view;
   try {
     Builder main(tiling.main, values, true, draft);
     main.free_layouts();

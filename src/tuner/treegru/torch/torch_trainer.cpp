@@ -91,11 +91,10 @@ class TorchTrainer final : public Trainer {
     adam_ = std::make_unique<torch::optim::Adam>(std::move(learnt));
   }
 
-  Status forward(std::span<const Batch> batches, std::span<float> scores) override {
+  Status forward(std::span<const PackedTrees> parts, std::span<float> scores) override {
     return guarded([&] {
-      scores_.assign(batches.size(), Tensor());
-      on_threads(threads_, batches.size(),
-                 [&](std::size_t i) { scores_[i] = scores_of(batches[i]); });
+      scores_.assign(parts.size(), Tensor());
+      on_threads(threads_, parts.size(), [&](std::size_t i) { scores_[i] = scores_of(parts[i]); });
       float* out = scores.data();
       for (const Tensor& part : scores_) {
         const Tensor values = part.detach().to(torch::kCPU).contiguous();
@@ -153,18 +152,18 @@ class TorchTrainer final : public Trainer {
   const Tensor& parameter(Parameter which) const { return parameters_[which]; }
 
   // Computes x W + b for the loops of all levels in one product.
-  std::vector<Tensor> gates_of(const Batch& batch) const {
+  std::vector<Tensor> gates_of(const PackedTrees& trees) const {
     std::vector<float> inputs;
     std::vector<int> variables;
     std::vector<std::int64_t> counts;
-    for (const Level& level : batch.levels) {
+    for (const Level& level : trees.levels) {
       inputs.insert(inputs.end(), level.inputs.begin(), level.inputs.end());
       variables.insert(variables.end(), level.variable.begin(), level.variable.end());
       counts.push_back(level.count());
     }
     Tensor x = tensor_of(std::span<const float>(inputs))
                    .reshape({static_cast<std::int64_t>(variables.size()), -1});
-    if (shape_.form == Form::kVanilla)
+    if (shape_.variant == Variant::kVanilla)
       x = torch::cat({parameter(kEmbedding).index_select(0, tensor_of(variables)), x}, 1);
     return torch::addmm(parameter(kBias), x, parameter(kInput)).split_with_sizes(counts);
   }
@@ -182,20 +181,20 @@ class TorchTrainer final : public Trainer {
     return torch::lerp(c, inside, torch::sigmoid(x[1] + h[1]));
   }
 
-  Tensor scores_of(const Batch& batch) const {
-    const Tensor start = parameter(kOffset).reshape({1}).expand({batch.programs});
-    if (batch.levels.empty()) return start;
-    const std::vector<Tensor> gates = gates_of(batch);
+  Tensor scores_of(const PackedTrees& trees) const {
+    const Tensor start = parameter(kOffset).reshape({1}).expand({trees.programs});
+    if (trees.levels.empty()) return start;
+    const std::vector<Tensor> gates = gates_of(trees);
     std::vector<Tensor> states;
     std::vector<int> programs;
     Tensor inside;
-    for (std::size_t l = batch.levels.size(); l-- > 0;) {
-      const Level& level = batch.levels[l];
+    for (std::size_t l = trees.levels.size(); l-- > 0;) {
+      const Level& level = trees.levels[l];
       const Tensor h = states_of(gates[l], inside);
       if (l > 0)
-        inside = torch::zeros({batch.levels[l - 1].count(), shape_.hidden}, h.options())
+        inside = torch::zeros({trees.levels[l - 1].count(), shape_.hidden}, h.options())
                      .index_add(0, tensor_of(level.parent), h);
-      if (l > 0 && shape_.form == Form::kVanilla) continue;
+      if (l > 0 && shape_.variant == Variant::kVanilla) continue;
       states.push_back(h);
       programs.insert(programs.end(), level.program.begin(), level.program.end());
     }
@@ -205,7 +204,7 @@ class TorchTrainer final : public Trainer {
   // How much each loop adds to the score of its program.
   Tensor read_out(const Tensor& states) const {
     const Tensor read = torch::mm(states, parameter(kReadout).t());
-    if (shape_.form == Form::kVanilla) return read.reshape({-1});
+    if (shape_.variant == Variant::kVanilla) return read.reshape({-1});
     return (torch::softmax(torch::mm(states, parameter(kScatter)), 1) * read).sum(1);
   }
 

@@ -1,5 +1,5 @@
 // Scores have no unit (a rank objective's may be negative, a regression's tiny), so temperatures
-// and weights are in units of the scores' spread.
+// and weights are in units of the scores' deviation.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace lathe::search {
 
 struct Scale {
   double mean = 0;
-  double spread = 1;  // standard deviation of the finite scores; 1 where they are all equal
-  // The score in units of the spread, around 0. Hopeless scores (NaN, -inf) become a large negative
-  // number.
+  double deviation = 1;  // standard deviation of the finite scores; 1 where they are all equal
+  // The score in units of the deviation, around 0. Hopeless scores (NaN, -inf) become a large
+  // negative number.
   double of(double score) const {
-    return std::isfinite(score) ? (score - mean) / spread : score > 0 ? 1e6 : -1e6;
+    return std::isfinite(score) ? (score - mean) / deviation : score > 0 ? 1e6 : -1e6;
   }
 };
 
@@ -34,8 +34,8 @@ inline Scale scale_of(std::span<const double> scores) {
   for (const double score : scores)
     if (std::isfinite(score)) squares += (score - scale.mean) * (score - scale.mean);
   const double deviation = std::sqrt(squares / count);
-  // Rounding noise of equal scores is no spread.
-  if (deviation > 1e-12 * largest) scale.spread = deviation;
+  // Rounding noise of equal scores is no deviation.
+  if (deviation > 1e-12 * largest) scale.deviation = deviation;
   return scale;
 }
 

@@ -1,10 +1,10 @@
-#include "support/random_program.h"
+#include "support/random_workload.h"
 
 #include <array>
 #include <string>
 
 #include "compiler/te/parse.h"
-#include "support/staged_program.h"
+#include "support/staged_workload.h"
 
 namespace lathe {
 namespace {
@@ -13,7 +13,7 @@ constexpr double kStaged = 0.4;
 
 class Generator {
  public:
-  Generator(Rng& rng, const RandomProgramOptions& options) : rng_(rng), options_(options) {}
+  Generator(Rng& rng, const RandomWorkloadOptions& options) : rng_(rng), options_(options) {}
 
   std::string text() {
     real_ = true;
@@ -280,14 +280,14 @@ class Generator {
   std::string wide() const { return type_ == "i8" || type_ == "u8" ? "i32" : type_; }
 
   Rng& rng_;
-  RandomProgramOptions options_;
+  RandomWorkloadOptions options_;
   std::string type_;
   bool real_ = true;
 };
 
-double iterations(const te::Program& program) {
+double iterations(const te::Workload& workload) {
   double total = 0;
-  for (const te::Stage& stage : program.stages) {
+  for (const te::Stage& stage : workload.stages) {
     double n = 1;
     for (const te::Iterator& iter : stage.iters) n *= static_cast<double>(iter.extent);
     total += n;
@@ -297,14 +297,14 @@ double iterations(const te::Program& program) {
 
 }  // namespace
 
-te::Program random_program(Rng& rng, const RandomProgramOptions& options) {
+te::Workload random_workload(Rng& rng, const RandomWorkloadOptions& options) {
   for (;;) {
     const std::string text =
         rng.chance(kStaged) ? staged_text(rng, options.dtypes) : Generator(rng, options).text();
-    auto program = te::parse_program(text);
-    LATHE_CHECK(program.has_value(), "{}\n{}", program ? "" : program.error().text(), text);
-    if (iterations(*program) <= static_cast<double>(options.max_iterations))
-      return *std::move(program);
+    auto workload = te::parse_workload(text);
+    LATHE_CHECK(workload.has_value(), "{}\n{}", workload ? "" : workload.error().text(), text);
+    if (iterations(*workload) <= static_cast<double>(options.max_iterations))
+      return *std::move(workload);
   }
 }
 

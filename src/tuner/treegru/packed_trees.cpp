@@ -1,4 +1,4 @@
-#include "tuner/treegru/batch.h"
+#include "tuner/treegru/packed_trees.h"
 
 #include "tuner/feature/tree.h"
 
@@ -15,12 +15,12 @@ void add_loop(const Weights& weights, const float* node, int parent, int program
 
 }  // namespace
 
-Batch make_batch(const Weights& weights, std::span<const float> features) {
+PackedTrees pack_trees(const Weights& weights, std::span<const float> features) {
   const auto width = static_cast<std::size_t>(feature::tree_width());
   LATHE_CHECK(features.size() % width == 0);
-  Batch batch;
-  batch.programs = static_cast<int>(features.size() / width);
-  for (int program = 0; program < batch.programs; ++program) {
+  PackedTrees trees;
+  trees.programs = static_cast<int>(features.size() / width);
+  for (int program = 0; program < trees.programs; ++program) {
     const float* row = features.data() + static_cast<std::size_t>(program) * width;
     int depth[feature::kTreeNodes], position[feature::kTreeNodes];
     for (int n = 0; n < feature::kTreeNodes; ++n) {
@@ -30,13 +30,13 @@ Batch make_batch(const Weights& weights, std::span<const float> features) {
       LATHE_CHECK(parent >= -1 && parent < n, "node {} of row {} has parent {}", n, program,
                   parent);
       depth[n] = parent < 0 ? 0 : depth[parent] + 1;
-      if (depth[n] == static_cast<int>(batch.levels.size())) batch.levels.emplace_back();
-      Level& level = batch.levels[static_cast<std::size_t>(depth[n])];
+      if (depth[n] == static_cast<int>(trees.levels.size())) trees.levels.emplace_back();
+      Level& level = trees.levels[static_cast<std::size_t>(depth[n])];
       position[n] = level.count();
       add_loop(weights, node, parent < 0 ? program : position[parent], program, level);
     }
   }
-  return batch;
+  return trees;
 }
 
 }  // namespace lathe::treegru

@@ -1,4 +1,4 @@
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 
 #include <algorithm>
 
@@ -23,24 +23,24 @@ struct CountArithmetic {
   double operator()(const ir::Cast& n) const { return (*this)(n.x); }
 };
 
-std::vector<int> with_role(const Program& program, TensorRole role) {
+std::vector<int> with_role(const Workload& workload, TensorRole role) {
   std::vector<int> out;
-  for (std::size_t t = 0; t < program.tensors.size(); ++t)
-    if (program.tensors[t].role == role) out.push_back(static_cast<int>(t));
+  for (std::size_t t = 0; t < workload.tensors.size(); ++t)
+    if (workload.tensors[t].role == role) out.push_back(static_cast<int>(t));
   return out;
 }
 
 }  // namespace
 
-std::vector<int> Program::inputs() const { return with_role(*this, TensorRole::kInput); }
-std::vector<int> Program::outputs() const { return with_role(*this, TensorRole::kOutput); }
+std::vector<int> Workload::inputs() const { return with_role(*this, TensorRole::kInput); }
+std::vector<int> Workload::outputs() const { return with_role(*this, TensorRole::kOutput); }
 
-int Program::find(std::string_view tensor_name) const {
+int Workload::find(std::string_view tensor_name) const {
   const auto found = std::ranges::find(tensors, tensor_name, &Tensor::name);
   return found == tensors.end() ? -1 : static_cast<int>(found - tensors.begin());
 }
 
-const Stage* Program::writer(int tensor) const {
+const Stage* Workload::writer(int tensor) const {
   const auto found = std::ranges::find(stages, tensor, &Stage::tensor);
   return found == stages.end() ? nullptr : &*found;
 }
@@ -63,9 +63,9 @@ std::optional<std::vector<int>> merged_dims(const std::vector<std::int64_t>& sha
   return dims;
 }
 
-double flops(const Program& program) {
+double flops(const Workload& workload) {
   double total = 0;
-  for (const Stage& stage : program.stages) {
+  for (const Stage& stage : workload.stages) {
     double iterations = 1;
     for (const Iterator& iter : stage.iters) iterations *= static_cast<double>(iter.extent);
     const double reduction = stage.reduce == ir::ReduceOp::kNone ? 0 : 1;
@@ -77,9 +77,9 @@ double flops(const Program& program) {
 namespace {
 
 // At most as many as the iterators of each read can tell apart: of A[k,k,i] only the diagonal.
-double elements_read(const Program& program, int tensor) {
+double elements_read(const Workload& workload, int tensor) {
   double elements = 0;
-  for (const Stage& stage : program.stages) {
+  for (const Stage& stage : workload.stages) {
     for (const ir::Read* read : ir::reads_of(stage.body)) {
       if (read->tensor != tensor) continue;
       double positions = 1;
@@ -96,14 +96,15 @@ double elements_read(const Program& program, int tensor) {
 
 }  // namespace
 
-double io_bytes(const Program& program) {
+double io_bytes(const Workload& workload) {
   double total = 0;
-  for (int t = 0; t < static_cast<int>(program.tensors.size()); ++t) {
-    const Tensor& tensor = program.tensors[static_cast<std::size_t>(t)];
+  for (int t = 0; t < static_cast<int>(workload.tensors.size()); ++t) {
+    const Tensor& tensor = workload.tensors[static_cast<std::size_t>(t)];
     if (tensor.role != TensorRole::kInput && tensor.role != TensorRole::kOutput) continue;
     double elements = 1;
     for (const std::int64_t size : tensor.shape) elements *= static_cast<double>(size);
-    if (tensor.role == TensorRole::kInput) elements = std::min(elements, elements_read(program, t));
+    if (tensor.role == TensorRole::kInput)
+      elements = std::min(elements, elements_read(workload, t));
     total += elements * size_of(tensor.dtype);
   }
   return total;

@@ -1,6 +1,6 @@
 // Random programs of several stages that read one another in every way that the text form allows:
 // element-wise, padded at every place, transposed, through windows, one tensor as both operands,
-// rows reduced and then mapped, products of products. random_program() makes them, too.
+// rows reduced and then mapped, products of products. random_workload() makes them, too.
 #pragma once
 
 #include <string>

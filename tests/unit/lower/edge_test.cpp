@@ -1,4 +1,4 @@
-// Borders of padded tiles: right, and with little code.
+// Edges of padded reads: right, and with little code.
 #include <gtest/gtest.h>
 
 #include "compiler/lower/lower.h"
@@ -18,8 +18,8 @@ constexpr const char* kConvolution =
     "W[c,r,s]";
 
 // A tile of 2 rows by 7 written out, the channels innermost.
-Result<flat::Program> tiled(const te::Program& program, int threads) {
-  ir::Nest nest = te::naive_nest(program);
+Result<flat::Program> tiled(const te::Workload& workload, int threads) {
+  ir::Nest nest = te::naive_nest(workload);
   schedule::Trace trace = {Split{"Y.y", std::int64_t{2}, "yt", "yi", ir::Tail::kPeel},
                            Split{"Y.x", std::int64_t{7}, "xt", "xi", ir::Tail::kPeel},
                            Reorder{{"yt", "xt", "Y.r", "Y.s", "Y.c", "yi", "xi"}}};
@@ -39,7 +39,7 @@ std::size_t multiplications(const flat::Program& program) {
   return count;
 }
 
-TEST(Borders, TilesComputeTheSame) {
+TEST(Edges, TilesComputeTheSame) {
   for (const int threads : {1, 2})
     for (const auto& [height, width] : {std::pair{28, 28},
                                         {14, 14},
@@ -52,19 +52,19 @@ TEST(Borders, TilesComputeTheSame) {
                                         {13, 17},
                                         {1, 1},
                                         {3, 9}}) {
-      const auto program = te::parse_program(fmt::format(kConvolution, height, width));
-      ASSERT_TRUE(program) << program.error().text();
-      const auto flat = tiled(*program, threads);
+      const auto workload = te::parse_workload(fmt::format(kConvolution, height, width));
+      ASSERT_TRUE(workload) << workload.error().text();
+      const auto flat = tiled(*workload, threads);
       ASSERT_TRUE(flat) << flat.error().text();
-      EXPECT_EQ(check_flat(*program, *flat, 1), "") << height << " x " << width << "\n"
-                                                    << flat::print(*flat);
+      EXPECT_EQ(check_flat(*workload, *flat, 1), "") << height << " x " << width << "\n"
+                                                     << flat::print(*flat);
     }
 }
 
-TEST(Borders, TakeOneMoreTileForEachAxis) {
+TEST(Edges, TakeOneMoreTileForEachAxis) {
   constexpr std::size_t kTile = 2 * 7;
-  const auto program = te::parse_program(fmt::format(kConvolution, 28, 35));
-  const auto flat = tiled(*program, 1);
+  const auto workload = te::parse_workload(fmt::format(kConvolution, 28, 35));
+  const auto flat = tiled(*workload, 1);
   ASSERT_TRUE(flat);
   EXPECT_GE(multiplications(*flat), kTile);
   EXPECT_LE(multiplications(*flat), 3 * kTile) << flat::print(*flat);

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/schedule/step.h"
-#include "compiler/te/program.h"
+#include "compiler/te/workload.h"
 #include "runtime/module/caches.h"
 #include "runtime/module/module.h"
 #include "runtime/pool/pool.h"
@@ -18,12 +18,12 @@
 
 namespace lathe::api {
 
-class Kernel {
+class LoadedProgram {
  public:
   // The target must be this machine's. It also fails with the errors of the check (checked.h).
-  static Result<std::unique_ptr<Kernel>> make(const te::Program& program,
-                                              const schedule::Trace& trace, const Target& target,
-                                              Checking checking);
+  static Result<std::unique_ptr<LoadedProgram>> make(const te::Workload& workload,
+                                                     const schedule::Trace& trace,
+                                                     const Target& target, Checking checking);
 
   // Takes row-major tensors in declared order. Only set_constants() reads constant inputs.
   void set_constants(std::span<const void* const> inputs);
@@ -51,8 +51,8 @@ class Kernel {
   static Memory allocate_scratch(std::int64_t bytes);
   static Memory zeroed(void* memory, std::size_t size);
 
-  Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs,
-         std::vector<tensor::Border> outputs, int threads);
+  LoadedProgram(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs,
+                std::vector<tensor::Border> outputs, int threads);
   void prepare();
   void* constants() { return areas_[0].get(); }
   void* workspace() { return areas_[1].get(); }

@@ -1,4 +1,4 @@
-#include "tuner/measure/replay.h"
+#include "tuner/measure/reproduce.h"
 
 #include <limits>
 
@@ -7,15 +7,16 @@
 #include "compiler/te/parse.h"
 
 namespace lathe::measure {
-Result<Outcome> replay(const std::string& folder, Options options) {
+Result<Outcome> reproduce(const std::string& folder, Options options) {
   const Json facts = LATHE_TRY(parse_json(LATHE_TRY(read_file(folder + "/case.json"))));
-  te::Program program = LATHE_TRY(te::parse_program(LATHE_TRY(read_file(folder + "/workload.te"))));
-  program.contract.free_layout = LATHE_TRY(json_bool(facts, "free_layout"));
-  program.contract.max_error = LATHE_TRY(json_number(facts, "max_error"));
+  te::Workload workload =
+      LATHE_TRY(te::parse_workload(LATHE_TRY(read_file(folder + "/workload.te"))));
+  workload.contract.free_layout = LATHE_TRY(json_bool(facts, "free_layout"));
+  workload.contract.max_error = LATHE_TRY(json_number(facts, "max_error"));
   const Json trace = LATHE_TRY(parse_json(LATHE_TRY(read_file(folder + "/trace.json"))));
   const Target target = LATHE_TRY(parse_target(LATHE_TRY(json_string(facts, "target"))));
   options.seed = static_cast<std::uint64_t>(LATHE_TRY(json_int(facts, "seed")));
-  const auto measurer = LATHE_TRY(make_measurer(program, target, options));
+  const auto measurer = LATHE_TRY(make_measurer(workload, target, options));
   Outcome outcome;
   LATHE_TRY_STATUS(measurer->measure({{0, LATHE_TRY(schedule::trace_from_json(trace))}},
                                      std::numeric_limits<double>::infinity(),

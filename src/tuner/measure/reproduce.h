@@ -10,6 +10,6 @@ namespace lathe::measure {
 
 // Options::seed becomes the reproducer's. The outcome's error tells whether the fault is still
 // there; an error of this function concerns the folder or the measurer.
-Result<Outcome> replay(const std::string& folder, Options options);
+Result<Outcome> reproduce(const std::string& folder, Options options);
 
 }  // namespace lathe::measure

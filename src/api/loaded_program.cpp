@@ -1,4 +1,4 @@
-#include "api/kernel.h"
+#include "api/loaded_program.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,25 +22,26 @@ double now() {
 
 }  // namespace
 
-void Kernel::Free::operator()(std::byte* memory) const { std::free(memory); }
+void LoadedProgram::Free::operator()(std::byte* memory) const { std::free(memory); }
 
-Kernel::Memory Kernel::allocate(std::int64_t bytes) {
+LoadedProgram::Memory LoadedProgram::allocate(std::int64_t bytes) {
   const std::size_t size = (static_cast<std::size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
   return zeroed(std::aligned_alloc(kAlignment, size), size);
 }
 
-Kernel::Memory Kernel::allocate_scratch(std::int64_t bytes) {
+LoadedProgram::Memory LoadedProgram::allocate_scratch(std::int64_t bytes) {
   return zeroed(module::allocate_scratch(bytes), static_cast<std::size_t>(bytes));
 }
 
-Kernel::Memory Kernel::zeroed(void* memory, std::size_t size) {
+LoadedProgram::Memory LoadedProgram::zeroed(void* memory, std::size_t size) {
   if (memory == nullptr) throw std::bad_alloc();
   std::memset(memory, 0, size);
   return Memory(static_cast<std::byte*>(memory));
 }
 
-Kernel::Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs,
-               std::vector<tensor::Border> outputs, int threads)
+LoadedProgram::LoadedProgram(std::unique_ptr<module::Module> module,
+                             std::vector<tensor::Border> inputs,
+                             std::vector<tensor::Border> outputs, int threads)
     : module_(std::move(module)),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
@@ -59,31 +60,32 @@ Kernel::Kernel(std::unique_ptr<module::Module> module, std::vector<tensor::Borde
   }
 }
 
-Result<std::unique_ptr<Kernel>> Kernel::make(const te::Program& program,
-                                             const schedule::Trace& trace, const Target& target,
-                                             Checking checking) {
+Result<std::unique_ptr<LoadedProgram>> LoadedProgram::make(const te::Workload& workload,
+                                                           const schedule::Trace& trace,
+                                                           const Target& target,
+                                                           Checking checking) {
   LATHE_TRY_STATUS(check_runs_here(target));
-  auto built = LATHE_TRY(driver::build(te::canonical(program), trace, target, backends()));
-  LATHE_TRY(check_library(program, trace, target, built.code.library, checking));
+  auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
+  LATHE_TRY(check_library(workload, trace, target, built.code.library, checking));
   auto module = LATHE_TRY(module::load_module(built.code.library));
-  return std::unique_ptr<Kernel>(new Kernel(std::move(module), std::move(built.program.inputs),
-                                            std::move(built.program.outputs),
-                                            target.as_cpu().threads));
+  return std::unique_ptr<LoadedProgram>(
+      new LoadedProgram(std::move(module), std::move(built.program.inputs),
+                        std::move(built.program.outputs), target.as_cpu().threads));
 }
 
-void Kernel::prepare() {
+void LoadedProgram::prepare() {
   const auto entry = module_->table().prepare;
   if (entry != nullptr)
     entry(pool_.runtime(), pointers_.data(), constants(), workspace(), workers());
 }
 
-void Kernel::set_constants(std::span<const void* const> inputs) {
+void LoadedProgram::set_constants(std::span<const void* const> inputs) {
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (inputs_[i].constant) tensor::pack(inputs_[i], inputs[i], pointers_[i]);
   prepare();
 }
 
-void Kernel::run(std::span<const void* const> inputs, std::span<void* const> outputs) {
+void LoadedProgram::run(std::span<const void* const> inputs, std::span<void* const> outputs) {
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (!inputs_[i].constant) tensor::pack(inputs_[i], inputs[i], pointers_[i]);
   call();
@@ -91,7 +93,7 @@ void Kernel::run(std::span<const void* const> inputs, std::span<void* const> out
     tensor::unpack(outputs_[i], pointers_[inputs_.size() + i], outputs[i]);
 }
 
-void Kernel::fill_random(std::uint64_t seed) {
+void LoadedProgram::fill_random(std::uint64_t seed) {
   Rng rng(seed);
   std::vector<std::byte> plain;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -107,7 +109,7 @@ void Kernel::fill_random(std::uint64_t seed) {
   prepare();
 }
 
-double Kernel::time(double seconds, CacheMode cache) {
+double LoadedProgram::time(double seconds, CacheMode cache) {
   if (cache == CacheMode::kWarm) {
     const double start = now();
     std::int64_t calls = 0;

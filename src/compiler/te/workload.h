@@ -50,7 +50,7 @@ struct Stage {
   ir::ReduceOp reduce = ir::ReduceOp::kNone;
   // The type of the body and of the tensor. A narrower result needs a stage of its own.
   Dtype accumulator = Dtype::kF32;
-  ir::Expr body;  // Read.tensor indexes Program::tensors
+  ir::Expr body;  // Read.tensor indexes Workload::tensors
 };
 
 // How exactly the result must match, and which layouts the schedule may change. Both are part of
@@ -60,7 +60,7 @@ struct Contract {
   bool free_layout = false;  // the trace may choose layouts of inputs and outputs
 };
 
-struct Program {
+struct Workload {
   std::vector<Tensor> tensors;
   std::vector<Stage> stages;
   Contract contract;
@@ -74,27 +74,27 @@ struct Program {
 
 // Checks a workload: shapes, types, index bounds of unpadded reads, order of stages, names. The
 // parser calls it too.
-Status validate(const Program& program);
+Status validate(const Workload& workload);
 
 // Floating-point operations of the direct evaluation. Each element of a stage takes one for each
 // arithmetic node of the body and one for each reduction step (so a sum of products takes 2 a
 // step). Taps in the padding count as if they were multiplied, as is usual.
-double flops(const Program& program);
+double flops(const Workload& workload);
 
 // The fewest bytes that must move: every output, and what is read of every input, once.
-double io_bytes(const Program& program);
+double io_bytes(const Workload& workload);
 
 // The canonical workload key: tensors and iterators renamed by order, shapes, types, which inputs
 // are constant, layout mode, tolerance. Two expressions that differ only in names have the same
-// key. parse_program() parses it.
-std::string workload_key(const Program& program);
+// key. parse_workload() parses it.
+std::string workload_key(const Workload& workload);
 
 // The workload with the names of its key: tensors A, B ..., the iterators of each stage i, j ...
 // Traces and knobs name loops after tensors and iterators. So what is stored under a key concerns
 // the canonical nest: tune, look up and apply traces with that.
-Program canonical(const Program& program);
+Workload canonical(const Workload& workload);
 
-bool equal(const Program& a, const Program& b);  // names included
+bool equal(const Workload& a, const Workload& b);  // names included
 
 // For each dimension of `shape`, the dimension of `merged` that it is part of: neighbours are
 // merged, and their sizes multiplied. None if `merged` cannot be made like that.

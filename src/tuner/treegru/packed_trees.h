@@ -14,15 +14,15 @@ struct Level {
   std::vector<int> parent;  // position in the level above; for the outermost loops: the program
   std::vector<int> program;
   std::vector<int> variable;  // as Weights::variable gives it
-  std::vector<float> inputs;  // inputs_of(form) floats for each loop
+  std::vector<float> inputs;  // inputs_of(variant) floats for each loop
   int count() const { return static_cast<int>(parent.size()); }
 };
 
-struct Batch {
+struct PackedTrees {
   int programs = 0;
   std::vector<Level> levels;  // from the outermost loops on; a program without loops is in none
 };
 
-Batch make_batch(const Weights& weights, std::span<const float> features);
+PackedTrees pack_trees(const Weights& weights, std::span<const float> features);
 
 }  // namespace lathe::treegru

@@ -1,4 +1,4 @@
-#include "support/staged_program.h"
+#include "support/staged_workload.h"
 
 #include <algorithm>
 #include <array>
