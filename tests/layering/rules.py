@@ -9,7 +9,7 @@ APART = [("graph", "tuner")]
 LIBRARIES = {
     "llvm/": "llvm", "llvm-c/": "llvm", "lld/": "llvm", "xgboost/": "xgboost", "torch/": "torch",
     "ATen/": "torch",
-    "sqlite3.h": "sqlite", "zstd.h": "zstd", "CLI/": "cli11", "spdlog/": "spdlog",
+    "Eigen/": "eigen", "sqlite3.h": "sqlite", "zstd.h": "zstd", "CLI/": "cli11", "spdlog/": "spdlog",
     "libpq-fe.h": "libpq", "nats/": "nats",
     "cuda": "cuda", "nvrtc": "cuda", "CL/": "opencl", "onnx/": "onnx",
     "google/protobuf/": "protobuf", "fmt/": "fmt", "nlohmann/": "json",

@@ -71,7 +71,7 @@ template <class T, class Do>
 constexpr void each_field(Do&& act) {
   std::apply(
       [&](auto... field) {
-        const auto one = [&](auto f) {
+        [[maybe_unused]] const auto one = [&](auto f) {
           if constexpr (!std::is_same_v<decltype(f), Stays>) act(f);
         };
         (one(field), ...);

@@ -12,18 +12,18 @@ namespace {
 constexpr std::size_t kBlock = 64;
 
 // Takes the rows of a matrix from `first` on. The rows of `input` for the embedding come first.
-PackedMatrix rows_from(const Matrix& matrix, int first) {
+Matrix rows_from(const Matrix& matrix, int first) {
   Matrix part(matrix.rows - first, matrix.columns);
   std::ranges::copy(matrix.values.begin() + static_cast<std::ptrdiff_t>(first) * matrix.columns,
                     matrix.values.end(), part.values.begin());
-  return PackedMatrix(part);
+  return part;
 }
 
 // What each loop variable adds to the gates of its loop, with the bias; the last row is for an
 // unknown variable.
-Matrix starts_of(const Weights& weights, int width) {
+Matrix starts_of(const Weights& weights) {
   const Matrix& embedding = weights.embedding;
-  Matrix out(embedding.rows + 1, width);
+  Matrix out(embedding.rows + 1, weights.input.columns);
   for (int v = 0; v < out.rows; ++v) {
     std::ranges::copy(weights.bias.values, out.row(v).begin());
     for (int e = 0; v < embedding.rows && e < embedding.columns; ++e)
@@ -34,7 +34,8 @@ Matrix starts_of(const Weights& weights, int width) {
 }
 
 Matrix beside(const Matrix& scatter, const Matrix& readout) {
-  Matrix out(scatter.rows, scatter.columns + readout.rows);
+  const int columns = scatter.columns + readout.rows;
+  Matrix out(scatter.rows, (columns + Dense::kColumns - 1) / Dense::kColumns * Dense::kColumns);
   for (int h = 0; h < scatter.rows; ++h) {
     std::ranges::copy(scatter.row(h), out.row(h).begin());
     for (int s = 0; s < readout.rows; ++s) out.row(h)[scatter.columns + s] = readout.row(s)[h];
@@ -63,12 +64,10 @@ struct Network::Scratch {
 
 Network::Network(Weights weights)
     : weights_(std::move(weights)),
-      input_(rows_from(weights_.input, weights_.embedding.columns)),
-      hidden_(weights_.hidden) {
-  gates_ = hidden_.columns();
-  start_ = starts_of(weights_, gates_);
+      start_(starts_of(weights_)),
+      input_(rows_from(weights_.input, weights_.embedding.columns)) {
   if (weights_.shape.variant == Variant::kContext)
-    slots_ = PackedMatrix(beside(weights_.scatter, weights_.readout));
+    slots_ = beside(weights_.scatter, weights_.readout);
 }
 
 void Network::score(std::span<const float> features, std::span<float> scores) const {
@@ -105,7 +104,7 @@ void Network::score_block(std::span<const float> features, std::span<float> scor
 // Turns the sums of the states inside (scratch.h) into the loops' own states.
 void Network::advance(const Level& level, bool has_children, Scratch& scratch) const {
   const int count = level.count();
-  const auto width = static_cast<std::size_t>(gates_),
+  const auto width = static_cast<std::size_t>(start_.columns),
              size = static_cast<std::size_t>(count) * width;
   scratch.from_input.resize(size);
   scratch.from_state.assign(size, 0);
@@ -116,9 +115,9 @@ void Network::advance(const Level& level, bool has_children, Scratch& scratch) c
   }
   dense_.multiply_add(level.inputs.data(), count, input_, scratch.from_input.data());
   if (has_children)
-    dense_.multiply_add(scratch.h.data(), count, hidden_, scratch.from_state.data());
-  dense_.gru(scratch.from_input.data(), scratch.from_state.data(), gates_, count,
-             weights_.shape.hidden, scratch.h.data());
+    dense_.multiply_add(scratch.h.data(), count, weights_.hidden, scratch.from_state.data());
+  dense_.gru(scratch.from_input.data(), scratch.from_state.data(), count, weights_.shape.hidden,
+             scratch.h.data());
 }
 
 void Network::read_out(const Level& level, bool outermost, Scratch& scratch,
@@ -134,7 +133,7 @@ void Network::read_out(const Level& level, bool outermost, Scratch& scratch,
     }
     return;
   }
-  const auto width = static_cast<std::size_t>(slots_.columns());
+  const auto width = static_cast<std::size_t>(slots_.columns);
   scratch.read.assign(static_cast<std::size_t>(level.count()) * width, 0);
   dense_.multiply_add(scratch.h.data(), level.count(), slots_, scratch.read.data());
   const int m = weights_.shape.slots;

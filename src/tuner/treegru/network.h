@@ -27,12 +27,11 @@ class Network {
 
   Weights weights_;
   Dense dense_;
-  int gates_ = 0;  // floats in a row of gates
   // x W + b for what does not depend on inputs: one row for each variable, then one for unknown
   // ones.
   Matrix start_;
-  PackedMatrix input_, hidden_;
-  PackedMatrix slots_;  // kContext: S, then the readout of each slot
+  Matrix input_;  // the rows of Weights::input for what the loop tells, without the embedding
+  Matrix slots_;  // kContext: S, then the readout of each slot
 };
 
 }  // namespace lathe::treegru

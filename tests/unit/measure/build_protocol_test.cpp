@@ -19,8 +19,8 @@ TEST(BuildProtocol, AChangedMessageHasANewVersion) {
   const std::string border = "(text enum8 i64* (i32 i64 i64 i64 i64)* i64 bool)*";
   const std::string built =
       "(bytes bool " + border + " " + border + " text i32 f64 i64 f64 f64 f64)";
-  EXPECT_EQ(told<Setup>(), "20 Setup 1 (text text bool i64 i32*)");
-  EXPECT_EQ(told<SetUp>(), "120 SetUp 1 ()");
+  EXPECT_EQ(told<measure::Setup>(), "20 Setup 1 (text text bool i64 i32*)");
+  EXPECT_EQ(told<measure::SetUp>(), "120 SetUp 1 ()");
   EXPECT_EQ(told<BuildRequest>(), "21 BuildRequest 1 (text bool text*)");
   EXPECT_EQ(told<BuildReference>(), "22 BuildReference 1 (text)");
   EXPECT_EQ(told<BuildPeak>(), "23 BuildPeak 1 ()");

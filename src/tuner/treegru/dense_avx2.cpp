@@ -1,0 +1,5 @@
+#ifdef __x86_64__
+#define LATHE_DENSE dense_avx2
+#define Eigen eigen_avx2
+#include "tuner/treegru/dense_kernels.h"
+#endif

@@ -1,0 +1,3 @@
+#define LATHE_DENSE dense_baseline
+#define Eigen eigen_baseline
+#include "tuner/treegru/dense_kernels.h"
