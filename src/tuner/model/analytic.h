@@ -36,7 +36,8 @@ struct Machine {
   // Bytes a cycle: from L2 what Intel's manual gives as the peak. From L3 and memory what a core
   // gets of a server's mesh and channels varies; the recorded spaces, which lie in L2, hardly tell.
   double l2_rate = 64, l3_rate = 20, memory_rate = 7;
-  // Of a parallel region; recordings are of one thread and tell nothing of it.
+  // Until the threads of a parallel region have started and met again. bench_search constants does
+  // not fit it: only three recordings are of two threads.
   double start_cycles = 4000;
   // What these figures leave out, chosen so that programs of hand-made structures come out in the
   // order of their measured times (tests/unit/model/analytic_test.cpp).
