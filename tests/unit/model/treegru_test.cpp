@@ -294,14 +294,15 @@ TEST_F(Trained, AddsToAGlobalModel) {
 
 TEST_F(Trained, AGlobalModelOfTreesIsAFile) {
   const Rows rows = tree_rows(100, 2, 14);
-  GlobalModel global{Objective::kRank, "tree", "x86, 512-bit vectors", {"w1", "w2"}, 100, nullptr};
+  const TargetClass wide{CpuClass{Isa::kX86, 512}};
+  GlobalModel global{Objective::kRank, "tree", wide, {"w1", "w2"}, 100, nullptr};
   std::shared_ptr<CostModel> model = make_global({.features = "tree"});
   ASSERT_TRUE(model->train(rows));
   global.model = model;
   const auto again = load_global(*save(global));
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(scores_of(*again->model, rows), scores_of(*model, rows));
-  EXPECT_EQ(check_fit(*again, "context", Objective::kRank, "x86, 512-bit vectors").error().message,
+  EXPECT_EQ(check_fit(*again, "context", Objective::kRank, wide).error().message,
             "the global model was trained on tree features, not context; choose a treegru model");
 }
 
