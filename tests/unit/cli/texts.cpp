@@ -81,7 +81,7 @@ TEST(Texts, Progress) {
 
 TEST(Texts, ProgressInFewColumns) {
   tune::Progress p;
-  EXPECT_EQ(progress_text(p, kProduct, 0), "");
+  EXPECT_EQ(progress_text(p, kProduct, 0), "starting");
   p.trials = 37;
   p.wanted = 512;
   p.phase = tune::Phase::kMeasuring;

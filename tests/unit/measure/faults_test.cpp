@@ -59,7 +59,7 @@ TEST_F(Faults, OfTheCandidateWhileItRuns) {
   expect_error("overflow_stack", ErrorKind::kRun, "SIGSEGV");
   expect_error("exit", ErrorKind::kRun, "it exited with status 5");
   expect_error("garbage", ErrorKind::kInternal, "not a message");
-  expect_error("other_abi", ErrorKind::kRun, "ABI");
+  expect_error("other_abi", ErrorKind::kRun, "the library has interface version");
 }
 
 TEST_F(Faults, WritesWhereItMustNot) {
