@@ -8,9 +8,8 @@ APART = [("graph", "tuner")]
 # struct is part of the C ABI. GoogleTest and the C library's threads belong to nobody.
 LIBRARIES = {
     "llvm/": "llvm", "llvm-c/": "llvm", "lld/": "llvm", "xgboost/": "xgboost", "torch/": "torch",
-    "ATen/": "torch",
-    "Eigen/": "eigen", "sqlite3.h": "sqlite", "zstd.h": "zstd", "CLI/": "cli11", "spdlog/": "spdlog",
-    "libpq-fe.h": "libpq", "nats/": "nats",
+    "ATen/": "torch", "Eigen/": "eigen", "sqlite3.h": "sqlite", "zstd.h": "zstd",
+    "CLI/": "cli11", "spdlog/": "spdlog", "libpq-fe.h": "libpq", "nats/": "nats",
     "cuda": "cuda", "nvrtc": "cuda", "CL/": "opencl", "onnx/": "onnx",
     "google/protobuf/": "protobuf", "fmt/": "fmt", "nlohmann/": "json",
 }
