@@ -108,8 +108,8 @@ bool has_round_instruction(llvm::TargetMachine& machine, Isa isa) {
 }  // namespace
 
 std::int64_t shared_offset(const Program& program) {
-  constexpr std::int64_t kArea = kTensorAlign;
-  return (program.global_bytes + kArea - 1) / kArea * kArea;
+  constexpr auto kAlign = static_cast<std::int64_t>(kTensorAlign);
+  return (program.global_bytes + kAlign - 1) / kAlign * kAlign;
 }
 
 ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, const CpuTarget& t, bool round)

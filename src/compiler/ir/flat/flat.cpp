@@ -260,7 +260,7 @@ Stmt prefetch(int buffer, Expr index) { return make_stmt(PrefetchAt{buffer, std:
 
 namespace {
 
-// Kernels keep their numbers, so the one that ran before only makes room if it has the same name.
+// The kernel keeps its number where the program already has one of that name.
 void set_only_kernel(Program& program, std::vector<int>& sequence, const char* name, Stmt body) {
   auto known = std::ranges::find(program.kernels, name, &Kernel::name);
   if (known == program.kernels.end())

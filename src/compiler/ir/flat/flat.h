@@ -194,13 +194,14 @@ struct StmtNode {
 // Where a buffer is, and who sees it. All threads see the first five.
 enum class Scope {
   kInput,
-  kOutput,    // slot: position among the program's inputs or outputs
-  kLiteral,   // read-only data in the code
-  kConstant,  // filled by the kernels of prepare and kept; slot: byte offset in its area, like
-              // below
-  kGlobal,    // scratch of one run
-  kShared,    // scratch of one region, for all its threads: what it holds ends with the region
-  kThread,    // scratch of one thread, for one iteration of a phase; each thread has its own area
+  kOutput,   // slot: position among the program's inputs or outputs
+  kLiteral,  // read-only data in the code
+  // Filled by the kernels of prepare and kept. From here on, slot is a byte offset in the area of
+  // the scope.
+  kConstant,
+  kGlobal,  // scratch of one run
+  kShared,  // scratch of one region, for all its threads: what it holds ends with the region
+  kThread,  // scratch of one thread, for one iteration of a phase; each thread has its own area
 };
 const char* name_of(Scope scope);
 struct Buffer {

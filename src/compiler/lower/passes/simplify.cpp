@@ -103,50 +103,54 @@ class Simplifier {
         s, [&](const Expr& e) { return expression(e); },
         [&](const Stmt& inner) { return (*this)(inner); });
   }
-  Stmt statement(const flat::For& n, const Stmt& s) {
-    const Expr begin = expression(n.begin), end = expression(n.end);
-    const Interval first = ranges_.of(begin), last = ranges_.of(end);
-    if (last.high <= first.low) return flat::seq({});
-    const auto trips = flat::as_int(flat::binary(BinaryOp::kSub, end, begin));
-    if (trips == 1) {
-      replace(n.var, begin);
-      return (*this)(n.body);
+  // A loop with simplified bounds.
+  struct Bounded {
+    flat::For loop;
+    Interval values;  // of its variable
+    bool changed;     // against the loop as it was
+    bool never_runs() const { return values.high < values.low; }
+    bool runs_once() const {
+      return flat::as_int(flat::binary(BinaryOp::kSub, loop.end, loop.begin)) == 1;
     }
-    flat::For loop{n.var, begin, end, n.body};
-    const bool changed = simplify_body(loop) || begin != n.begin || end != n.end;
-    if (is_empty(loop.body)) return flat::seq({});
-    return changed ? flat::for_loop(n.var, begin, end, std::move(loop.body)) : s;
+  };
+  Bounded bounded(const flat::For& n) {
+    flat::For loop{n.var, expression(n.begin), expression(n.end), n.body};
+    const std::int64_t low = ranges_.of(loop.begin).low, high = ranges_.of(loop.end).high;
+    const bool changed = loop.begin != n.begin || loop.end != n.end;
+    return {std::move(loop), {low, high == Interval::kFar ? high : high - 1}, changed};
+  }
+  void simplify_body(Bounded& b) {
+    ranges_.set_loop(b.loop.var, b.values);
+    Stmt body = (*this)(b.loop.body);
+    b.changed = b.changed || body != b.loop.body;
+    b.loop.body = std::move(body);
+  }
+  Stmt only_iteration(const flat::For& loop) {
+    replace(loop.var, loop.begin);
+    return (*this)(loop.body);
+  }
+  Stmt statement(const flat::For& n, const Stmt& s) {
+    Bounded b = bounded(n);
+    if (b.never_runs()) return flat::seq({});
+    if (b.runs_once()) return only_iteration(b.loop);
+    simplify_body(b);
+    if (is_empty(b.loop.body)) return flat::seq({});
+    return b.changed ? flat::for_loop(n.var, b.loop.begin, b.loop.end, b.loop.body) : s;
   }
   // A region of one phase with one iteration is no region.
   Stmt statement(const flat::Region& n, const Stmt& s) {
+    std::vector<Bounded> bounds;
+    for (const flat::For& phase : n.phases) bounds.push_back(bounded(phase));
+    std::erase_if(bounds, [](const Bounded& b) { return b.never_runs(); });
+    if (bounds.size() == 1 && bounds[0].runs_once()) return only_iteration(bounds[0].loop);
     std::vector<flat::For> phases;
-    bool changed = false;
-    for (const flat::For& old : n.phases) {
-      flat::For now{old.var, expression(old.begin), expression(old.end), old.body};
-      const Interval first = ranges_.of(now.begin), last = ranges_.of(now.end);
-      const bool none = last.high <= first.low;
-      changed = changed || none || now.begin != old.begin || now.end != old.end;
-      if (!none) phases.push_back(std::move(now));
+    bool changed = bounds.size() < n.phases.size();
+    for (Bounded& b : bounds) {
+      simplify_body(b);
+      changed = changed || b.changed;
+      if (!is_empty(b.loop.body)) phases.push_back(std::move(b.loop));
     }
-    if (phases.size() == 1)
-      if (const auto trips =
-              flat::as_int(flat::binary(BinaryOp::kSub, phases[0].end, phases[0].begin));
-          trips == 1) {
-        replace(phases[0].var, phases[0].begin);
-        return (*this)(phases[0].body);
-      }
-    for (flat::For& phase : phases) changed = simplify_body(phase) || changed;
-    std::erase_if(phases, [](const flat::For& phase) { return is_empty(phase.body); });
-    return changed ? flat::region(std::move(phases)) : s;
-  }
-  bool simplify_body(flat::For& loop) {
-    const Interval first = ranges_.of(loop.begin), last = ranges_.of(loop.end);
-    ranges_.set_loop(loop.var,
-                     {first.low, last.high == Interval::kFar ? last.high : last.high - 1});
-    Stmt body = (*this)(loop.body);
-    if (body == loop.body) return false;
-    loop.body = std::move(body);
-    return true;
+    return changed || phases.size() < bounds.size() ? flat::region(std::move(phases)) : s;
   }
   Stmt statement(const flat::If& n, const Stmt& s) {
     const Expr condition = expression(n.condition);
