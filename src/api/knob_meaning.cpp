@@ -31,6 +31,19 @@ constexpr Meaning kMeanings[] = {
      "copy of the input in the order in which the loops read it: none, a block at a time, the "
      "whole beforehand"},
     {"parallel", "the block loop that the threads share, V or P, or batch"},
+    {"algorithm",
+     "direct: the sum as it is written; F(m x n): a Cook-Toom algorithm, which computes m by n "
+     "results together with fewer products. The knobs ct.* are its own, the others the direct "
+     "sum's"},
+    {"ct.input", "where the transformed input is made: for each block of tiles, or whole before"},
+    {"ct.parallel", "what threads share: blocks of tiles, or blocks of results"},
+    {"ct.tile.v", "width of the products' register tile along the vector axis, in vectors"},
+    {"ct.tile.p0", "height of it along the innermost pixel axis, in tiles of results"},
+    {"ct.tile.p1", "height of it along the next pixel axis, in tiles of results"},
+    {"ct.block.t", "tiles along the outermost pixel axis that are transformed together"},
+    {"ct.block.v", "vectors of results whose products are kept until they are transformed"},
+    {"ct.unroll.k", "steps of the products' reduction that the innermost loop writes out"},
+    {"ct.prefetch", "how far ahead the transformed weights are fetched into the cache, in bytes"},
 };
 
 }  // namespace

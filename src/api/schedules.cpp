@@ -7,6 +7,8 @@
 
 #include "api/prediction.h"
 #include "api/workload.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "compiler/te/parse.h"
 
 namespace lathe::api {
@@ -159,6 +161,20 @@ constexpr NamedSource kSources[] = {{"best", best_or_advice},
                                     {"default", analytic_default},
                                     {"naive", naive_loops}};
 
+// Always the steps in this file, whatever the workload.
+Result<ScheduleSource> steps_in_file(const std::string& path) {
+  const auto located = [&](Error error) {
+    error.place = error.place.empty() ? path : path + ", " + error.place;
+    return std::unexpected(std::move(error));
+  };
+  const std::string text = LATHE_TRY(read_file(path));
+  auto json = parse_json(text);
+  if (!json) return located(std::move(json).error());
+  auto trace = schedule::trace_from_json(*json);
+  if (!trace) return located(std::move(trace).error());
+  return [chosen = Chosen{*trace}](const te::Workload&, const Target&) { return chosen; };
+}
+
 }  // namespace
 
 std::vector<std::string> known_sources() {
@@ -173,12 +189,10 @@ Result<ScheduleSource> schedule_source(const ScheduleRequest& request) {
       return [request, choose = source.choose](const te::Workload& workload, const Target& target) {
         return choose(workload, target, request);
       };
-  std::vector<std::string> known = known_sources();
-  const std::string last = std::move(known.back());
-  known.pop_back();
+  if (request.which.ends_with(".json")) return steps_in_file(request.which);
   return fail_at("--schedule", ErrorKind::kInvalidArgument,
-                 "unknown schedule \"{}\"; known are {} and {}", request.which,
-                 fmt::join(known, ", "), last);
+                 "unknown schedule \"{}\"; known are {}, and files .json with a trace",
+                 request.which, fmt::join(known_sources(), ", "));
 }
 
 ScheduleSource recorded_schedules(const ScheduleRequest& request) {

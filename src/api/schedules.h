@@ -29,7 +29,9 @@ using ScheduleSource =
     std::function<Result<Chosen>(const te::Workload& workload, const Target& target)>;
 
 struct ScheduleRequest {
-  std::string which = "best";  // a name of known_sources()
+  // A name of known_sources(), or a file .json with the steps of a trace, for the names of the
+  // workload's key.
+  std::string which = "best";
   std::string database;
   CacheMode cache_mode = CacheMode::kWarm;
   space::Flavour flavour = space::Flavour::kDefault;

@@ -172,6 +172,11 @@ void FlagSet::on_text(const std::string& name,
   once(command_.add_option_function<std::string>(name, hear)).group("");
 }
 
+void FlagSet::on_text(const std::string& name, const std::string& form, const std::string& help,
+                      const std::function<void(const std::string&)>& hear) {
+  place(*once(command_.add_option_function<std::string>(name, hear, help)).type_name(form), group_);
+}
+
 void FlagSet::on_flag(const std::string& name, std::function<void()> hear) {
   command_.add_flag_callback(name, std::move(hear))->group("");
 }

@@ -56,7 +56,10 @@ class FlagSet {
   void flag(const std::string& name, bool& value, const std::string& help);
   // False where the flag is given.
   void clear(const std::string& name, bool& value, const std::string& help);
-  // Calls `hear` where the flag is given. A footer tells what the flags mean.
+  // Calls `hear` where the flag is given.
+  void on_text(const std::string& name, const std::string& form, const std::string& help,
+               const std::function<void(const std::string&)>& hear);
+  // The same, hidden in the help: a footer tells what the flags mean.
   void on_text(const std::string& name, const std::function<void(const std::string&)>& hear);
   void on_flag(const std::string& name, std::function<void()> hear);
   // Refuses this flag where any of `others` is given too.

@@ -60,6 +60,9 @@ void add_schedule_flag(FlagSet& flags, std::string& schedule) {
   flags.choice("--schedule", schedule, api::known_sources(),
                "the best on record, what the models choose unmeasured, the analytic default, or "
                "the loops as written");
+  flags.on_text("--trace", "FILE.json", "instead, the steps of this JSON list (docs/steps.md)",
+                [&schedule](const std::string& file) { schedule = file; });
+  flags.contradict("--trace", {"--schedule"});
 }
 
 api::ScheduleRequest schedule_request(const std::string& which, const MachineFlags& machine) {

@@ -30,9 +30,8 @@ std::string peak_text(const api::Traffic& traffic, double flops, double seconds,
   const double share = peak_share(traffic, flops, seconds, peak_flops);
   if (share > kMostShare)
     return fmt::format(
-        "more than the {:.0f} GFLOP/s that multiply-adds in f32 alone reached here: the machine "
-        "was disturbed then, or "
-        "other types are faster",
+        "more than the {:.0f} GFLOP/s that multiply-adds in f32 alone reached here: its algorithm "
+        "multiplies less, other types are faster, or the machine was disturbed then",
         peak_flops / 1e9);
   const bool padded = traffic.done_flops > 0 && traffic.done_flops < kPadded * flops;
   return fmt::format("{:.0f} % of the measured peak of {:.0f} GFLOP/s{}",

@@ -10,6 +10,8 @@
 namespace lathe {
 
 // Empty if `flat` computes `program` on random inputs of this seed; else tells what is wrong.
-std::string check_flat(const te::Workload& workload, const flat::Program& flat, std::uint64_t seed);
+// An error of `max_error` times the largest element of an output is never too much.
+std::string check_flat(const te::Workload& workload, const flat::Program& flat, std::uint64_t seed,
+                       double max_error = 0);
 
 }  // namespace lathe

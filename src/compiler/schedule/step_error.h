@@ -35,6 +35,7 @@ enum class Refusal : std::uint8_t {
   kBadScope,
   kMultipleConsumers,
   kBadValue,
+  kNoNeighbours,
 };
 struct StepError {
   Refusal refusal;

@@ -77,6 +77,15 @@ Status read(const Json& j, const char* member, const Table*, std::vector<std::st
   }
   return {};
 }
+Status read(const Json& j, const char* member, const Table*, std::vector<std::int64_t>& out) {
+  const Json list = LATHE_TRY(json_array(j, member));
+  for (const Json& number : list) {
+    if (!number.is_number_integer())
+      return fail(ErrorKind::kInvalidArgument, "\"{}\" must be a list of whole numbers", member);
+    out.push_back(number.get<std::int64_t>());
+  }
+  return {};
+}
 Status read(const Json& j, const char* member, const Table* table, std::vector<LayoutItem>& out) {
   const Json list = LATHE_TRY(json_array(j, member));
   for (const Json& item : list) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/analysis/tile.h"
+#include "compiler/cook_toom/sums.h"
 
 namespace lathe::model {
 namespace {
@@ -14,6 +15,19 @@ using ir::LoopKind;
 
 bool writes_registers(const analysis::FootprintPlan& plan) {
   return !plan.slots().empty() && plan.slots()[0].scope == ir::Scope::kRegister;
+}
+
+// The rows of the sparse literal that the block reads; none if it reads none.
+std::vector<std::vector<double>> sparse_rows(const ir::Nest& nest, const ir::Block& block) {
+  std::vector<std::vector<double>> rows;
+  for (const ir::Read* read : ir::reads_of(block.body)) {
+    const ir::Buffer& buffer = nest.buffers[read->tensor];
+    if (!buffer.sparse || buffer.shape.size() != 2) continue;
+    const std::int64_t columns = nest.sizes.constant_value(buffer.shape[1]);
+    for (auto at = buffer.literal.begin(); at != buffer.literal.end(); at += columns)
+      rows.emplace_back(at, at + columns);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -35,7 +49,14 @@ AnalyticModel::AnalyticModel(const ir::Nest& nest, const Machine& machine) : mac
   for (const ir::BlockId id : nest.blocks_in_order()) {
     const ir::Block& block = nest.blocks[id];
     if (nest.buffers[block.writes].constant) continue;  // it runs once, in prepare()
-    parts_.push_back({analysis::FootprintPlan(nest, id), block.reduce != ir::ReduceOp::kNone});
+    Part part{analysis::FootprintPlan(nest, id), block.reduce != ir::ReduceOp::kNone};
+    if (const auto rows = sparse_rows(nest, block); !rows.empty()) {
+      const auto results = static_cast<double>(rows.size());
+      const auto values = static_cast<double>(rows[0].size());
+      part.operations = cook_toom::share_sums(rows).operations() / (results * values);
+      part.accesses = 1 / results + 1 / values;
+    }
+    parts_.push_back(std::move(part));
   }
 }
 
@@ -72,6 +93,20 @@ double AnalyticModel::core_cycles(const Part& part, const Footprint& f) const {
          machine_.entry_cycles * runs + machine_.exit_cycles * exits;
 }
 
+// Values are loaded and results stored once each, in lanes.
+double AnalyticModel::sparse_cycles(const Part& part, const Footprint& f) const {
+  const analysis::RegisterTile tile = analysis::register_tile(part.plan, f);
+  const int element = part.plan.slots()[0].element_bytes;
+  const double hardware_lanes = std::max(1.0, static_cast<double>(machine_.vector_bytes) / element);
+  const double lanes = std::min(tile.lanes, hardware_lanes);
+  const double arithmetic = f.useful * part.operations / lanes / machine_.operations_per_cycle;
+  double accesses = f.useful * part.accesses / lanes;
+  for (int s = 0; s < f.slots && tile.lanes > 1; ++s)
+    if (std::abs(f.stride[0][s]) > 1) accesses *= lanes;
+  const double moving = accesses / machine_.loads_per_cycle;
+  return std::max(arithmetic, moving) + machine_.hidden_share * std::min(arithmetic, moving);
+}
+
 double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double core) const {
   const double times[] = {
       core, analysis::traffic(part.plan, f, machine_.l1_bytes) / machine_.l2_rate,
@@ -91,7 +126,8 @@ double AnalyticModel::cycles(std::span<const std::int64_t> values) const {
   Footprint f;
   for (const Part& part : parts_) {
     part.plan.evaluate(values, f);
-    double time = memory_cycles(part, f, core_cycles(part, f));
+    const double core = part.operations > 0 ? sparse_cycles(part, f) : core_cycles(part, f);
+    double time = memory_cycles(part, f, core);
     double tasks = 1;
     for (int l = 0; l < f.loops; ++l)
       if (part.plan.kinds()[l] == LoopKind::kParallel) tasks *= f.length[l];

@@ -61,8 +61,12 @@ class AnalyticModel {
   struct Part {
     analysis::FootprintPlan plan;
     bool reduces;
+    // Of a sum by a sparse literal, for each iteration: what lowering leaves of the operations, and
+    // loads and stores. 0: no such sum.
+    double operations = 0, accesses = 0;
   };
   double core_cycles(const Part& part, const analysis::Footprint& f) const;
+  double sparse_cycles(const Part& part, const analysis::Footprint& f) const;
   double memory_cycles(const Part& part, const analysis::Footprint& f, double core) const;
 
   Machine machine_;

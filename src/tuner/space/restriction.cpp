@@ -65,13 +65,33 @@ Status refuse_strangers(const std::vector<Knob>& knobs, const Json& kept) {
   return {};
 }
 
+// True of a knob under which others are: it keeps its first value; and of one that nothing that is
+// kept gives an effect.
+bool may_be_left_out(const std::vector<Knob>& knobs, std::size_t knob, const Mapping& mapping) {
+  const Knob& k = knobs[knob];
+  if (k.under < 0) {
+    const auto number = static_cast<int>(knob);
+    return std::ranges::find(knobs, number, &Knob::under) != knobs.end();
+  }
+  return std::ranges::none_of(mapping.kept[static_cast<std::size_t>(k.under)], [&](std::size_t v) {
+    const auto value = static_cast<std::uint16_t>(v);
+    return std::ranges::find(k.under_values, value) != k.under_values.end();
+  });
+}
+
 Result<Mapping> mapping_of(const std::vector<Knob>& knobs, const Json& kept) {
   LATHE_TRY_STATUS(refuse_strangers(knobs, kept));
   Mapping mapping;
-  for (std::size_t k = 0; k < knobs.size(); ++k) {
-    mapping.kept.push_back(LATHE_TRY(kept_values(knobs[k], kept)));
-    if (mapping.kept.back().size() > 1) mapping.free.push_back(static_cast<int>(k));
-  }
+  mapping.kept.resize(knobs.size());
+  for (const bool conditional : {false, true})
+    for (std::size_t k = 0; k < knobs.size(); ++k) {
+      if ((knobs[k].under >= 0) != conditional) continue;
+      const bool silent = !kept.contains(knobs[k].name) && may_be_left_out(knobs, k, mapping);
+      mapping.kept[k] =
+          silent ? std::vector<std::size_t>{0} : LATHE_TRY(kept_values(knobs[k], kept));
+    }
+  for (std::size_t k = 0; k < knobs.size(); ++k)
+    if (mapping.kept[k].size() > 1) mapping.free.push_back(static_cast<int>(k));
   if (mapping.free.empty())
     return fail(ErrorKind::kInvalidArgument,
                 "every knob is settled, so there is nothing to search");
@@ -122,13 +142,14 @@ Result<std::unique_ptr<Space>> restrict_space(const std::shared_ptr<const Space>
                                               const Json& kept) {
   const std::vector<Knob>& old = space->knob_list();
   const Mapping mapping = LATHE_TRY(mapping_of(old, kept));
-  const Config old_start = space->default_config();
+  const std::vector<std::int64_t>& starts = space->impl().derived.start;
   auto impl = std::make_unique<Space::Impl>();
   impl->workload = space->workload();
   Derived& derived = impl->derived;
   for (const int k : mapping.free) {
     derived.knobs.push_back(part_of(old[k], mapping.kept[k]));
-    derived.start.push_back(start_of(old[k], mapping.kept[k], old_start[k], derived.knobs.back()));
+    derived.start.push_back(
+        start_of(old[k], mapping.kept[k], old[k].nearest(starts[k]), derived.knobs.back()));
   }
   const Naming naming = naming_of(old, mapping, derived.knobs);
   const Derived& whole = space->impl().derived;

@@ -61,10 +61,58 @@ const std::vector<Knob>& Space::knob_list() const { return impl_->derived.knobs;
 int Space::knobs() const { return static_cast<int>(knob_list().size()); }
 int Space::values(int knob) const { return static_cast<int>(knob_list()[knob].values.size()); }
 
+bool Space::has_effect(const Config& config, int knob) const {
+  const Knob& k = knob_list()[knob];
+  return k.under < 0 || std::ranges::find(k.under_values, config[k.under]) != k.under_values.end();
+}
+
+// The choices of the knobs under this one, with it at `value`.
+double Space::configurations_under(int knob, std::uint16_t value) const {
+  double count = 1;
+  for (const Knob& k : knob_list())
+    if (k.under == knob && std::ranges::find(k.under_values, value) != k.under_values.end())
+      count *= static_cast<double>(k.values.size());
+  return count;
+}
+
 double Space::size() const {
   double size = 1;
-  for (const Knob& knob : knob_list()) size *= static_cast<double>(knob.values.size());
+  for (int k = 0; k < knobs(); ++k) {
+    if (knob_list()[k].under >= 0) continue;
+    double own = 0;
+    for (int v = 0; v < values(k); ++v)
+      own += configurations_under(k, static_cast<std::uint16_t>(v));
+    size *= own;
+  }
   return size;
+}
+
+// Draws every knob that has an effect, but one.
+void Space::draw_others(Config& config, int but, Rng& rng) const {
+  for (const bool conditional : {false, true})
+    for (int k = 0; k < knobs(); ++k) {
+      if (k == but || (knob_list()[k].under >= 0) != conditional) continue;
+      config[k] = has_effect(config, k) ? static_cast<std::uint16_t>(rng.below(values(k))) : 0;
+    }
+}
+
+Config Space::draw(Rng& rng) const {
+  Config config(knob_list().size());
+  draw_others(config, -1, rng);
+  for (int k = 0; k < knobs(); ++k) {
+    double left = 0;
+    for (int v = 0; v < values(k); ++v)
+      left += configurations_under(k, static_cast<std::uint16_t>(v));
+    if (left == values(k)) continue;  // nothing is under it
+    left *= rng.uniform();
+    config[k] = 0;
+    while (config[k] + 1 < values(k) && left >= configurations_under(k, config[k]))
+      left -= configurations_under(k, config[k]++);
+    for (int j = 0; j < knobs(); ++j)
+      if (knob_list()[j].under == k)
+        config[j] = has_effect(config, j) ? static_cast<std::uint16_t>(rng.below(values(j))) : 0;
+  }
+  return config;
 }
 
 std::uint64_t Space::hash() const {
@@ -161,10 +209,19 @@ std::uint64_t Space::program_number(const Config& config) const {
 Config Space::random(Rng& rng) const {
   Config config(knob_list().size());
   for (int attempt = 0; attempt < kRandomTries; ++attempt) {
-    for (int k = 0; k < knobs(); ++k) config[k] = static_cast<std::uint16_t>(rng.below(values(k)));
+    draw_others(config, -1, rng);
     if (valid(config)) return canonical(config);
   }
   return default_config();
+}
+
+// Another value of a knob gives others an effect, which are drawn, and takes it from others.
+void Space::wake(Config& next, const Config& before, int knob, Rng& rng) const {
+  for (int k = 0; k < knobs(); ++k) {
+    if (knob_list()[k].under != knob) continue;
+    if (!has_effect(next, k)) next[k] = 0;
+    else if (!has_effect(before, k)) next[k] = static_cast<std::uint16_t>(rng.below(values(k)));
+  }
 }
 
 Config Space::neighbour(const Config& config, Rng& rng) const {
@@ -172,13 +229,15 @@ Config Space::neighbour(const Config& config, Rng& rng) const {
   int same = 0;
   for (int attempt = 0; attempt < kRandomTries && same < kNeighbourTries; ++attempt) {
     const auto k = static_cast<int>(rng.below(knobs()));
-    if (values(k) < 2) continue;
+    if (values(k) < 2 || !has_effect(config, k)) continue;
     next[k] = static_cast<std::uint16_t>(rng.below(values(k)));
-    if (next[k] != config[k] && valid(next)) {
+    if (next[k] == config[k]) continue;
+    wake(next, config, k, rng);
+    if (valid(next)) {
       if (Config form = canonical(next); form != config) return form;
       ++same;
     }
-    next[k] = config[k];
+    next = config;
   }
   return config;
 }

@@ -22,6 +22,10 @@ struct Knob {
   std::vector<std::int64_t> values;  // ordinal; of a structural knob: 0 ... n-1, with labels
   std::vector<std::string> labels;   // of a structural knob: what each value means; else empty
   bool structural = false;           // picks another nest, not only another size
+  // A conditional knob has an effect only while knob number `under` has one of these values (by
+  // position); else it has its first value. -1: always.
+  int under = -1;
+  std::vector<std::uint16_t> under_values;
 
   std::size_t nearest(std::int64_t wanted) const;  // position of the value closest to `wanted`
 };
@@ -41,8 +45,11 @@ class Space : public Domain {
  public:
   const te::Workload& workload() const;
   const std::vector<Knob>& knob_list() const;
-  // The number of configurations, regardless of constraints; see count_programs().
+  // The number of configurations, regardless of constraints; see count_programs(). Conditional
+  // knobs count only where they have an effect.
   double size() const;
+  // Uniform over these configurations; it may break constraints.
+  Config draw(Rng& rng) const;
   std::uint64_t hash() const;  // of knobs, values and constraints: stored with every record
 
   // The nest for the structural knobs of a configuration. It is derived on first use and kept;
@@ -75,6 +82,10 @@ class Space : public Domain {
   const Impl& impl() const { return *impl_; }
 
  private:
+  bool has_effect(const Config& config, int knob) const;
+  void draw_others(Config& config, int but, Rng& rng) const;
+  void wake(Config& next, const Config& before, int knob, Rng& rng) const;
+  double configurations_under(int knob, std::uint16_t value) const;
   std::unique_ptr<Impl> impl_;
 };
 

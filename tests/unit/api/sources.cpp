@@ -44,7 +44,8 @@ TEST_F(Sources, NeedNoRecordsButForTheBest) {
   EXPECT_FALSE(choose("predicted")->trace.empty());
   EXPECT_EQ(choose("best").error().kind, ErrorKind::kNotFound);
   EXPECT_EQ(choose("luck").error().text(),
-            "--schedule: unknown schedule \"luck\"; known are best, predicted, default and naive");
+            "--schedule: unknown schedule \"luck\"; known are best, predicted, default, naive, and "
+            "files .json with a trace");
 }
 
 TEST_F(Sources, OfOneRequestServeManyWorkloads) {

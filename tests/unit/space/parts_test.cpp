@@ -25,6 +25,8 @@ Json name_of(const Knob& knob, std::size_t value) {
 Json part_of(const Space& space) {
   Json kept = Json::object();
   for (const Knob& knob : space.knob_list()) {
+    if (knob.under >= 0 && knob.under_values != std::vector<std::uint16_t>{0}) continue;
+    if (knob.name == "algorithm") continue;  // it stays direct
     kept[knob.name] = Json::array();
     const std::size_t last = knob.values.size() - 1;
     for (std::size_t v = 0; v <= last; ++v)
@@ -38,6 +40,8 @@ Config whole_config(const Space& whole, const Space& part, const Config& config,
   Json all = part.to_json(config);
   for (const auto& [name, values] : kept.items())
     if (!all.contains(name)) all[name] = values.is_array() ? values[0] : values;
+  for (const Knob& knob : whole.knob_list())
+    if (!all.contains(knob.name)) all[knob.name] = name_of(knob, 0);
   return *whole.from_json(all);
 }
 

@@ -153,6 +153,7 @@ struct Buffer {
   Scope scope = Scope::kMemory;
   bool constant = false;  // an input known when prepare() runs, or computed from such inputs alone
   std::vector<double> literal;
+  bool sparse = false;  // of a literal: its zeros stand for no term, whatever they multiply
   // The storage holds what one iteration of this loop touches (kRoot: everything).
   LoopId at = kRoot;
   std::vector<LayoutDigit> layout;  // empty: row-major

@@ -169,6 +169,13 @@ flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
   return flat::select(widen(condition, load_lanes), value, flat::imm(pad, {dtype, load_lanes}));
 }
 
+double BlockEmitter::literal_element(BlockId id, const ir::Read& read) const {
+  const Address where = address({id, &plan_.blocks[id]}, read.tensor, read.index);
+  LATHE_CHECK(where.fixed.has_value(), "{} is read at an unknown element",
+              nest_.buffers[read.tensor].name);
+  return nest_.buffers[read.tensor].literal[static_cast<std::size_t>(*where.fixed)];
+}
+
 void BlockEmitter::emit_prefetch(BufferId buffer, const Address& where) {
   if (where.is_vector || place_.init_of) return;
   const std::int64_t line = 64 / size_of(nest_.buffers[buffer].dtype);

@@ -26,6 +26,9 @@ struct Instance {  // a block at one place in the code
   std::map<PaddedRead, flat::Expr> read_conditions;  // of padded reads that may leave their tensor
   // Inside a Select: where its value is used; null: everywhere.
   flat::Expr reached;
+  // What a padded read has outside its tensor is a term like any other; else such an iteration is
+  // left out of its sum.
+  bool keeps_pads = false;
 };
 
 struct Address {
@@ -56,16 +59,19 @@ class BlockEmitter {
   flat::Expr read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
                           const flat::Expr& condition, double pad);
   void emit_write(const Instance& at, BufferId buffer, flat::Expr value);
+  // The element of a literal that the block reads, where every loop that moves it is a number.
+  double literal_element(BlockId id, const ir::Read& read) const;
+  // Finds lanes, masks and conditions. Returns false where the block does not run.
+  bool prepare_instance(Instance& at) const;
+  void emit_guarded(const Instance& at, const flat::Stmt& stmt);
+  flat::Expr translate(const Instance& at, const ir::Expr& e);
 
  private:
   // blocks.cpp
   void emit_init(BlockId id);
-  bool prepare_instance(Instance& at) const;
-  void emit_guarded(const Instance& at, const flat::Stmt& stmt);
   static flat::Expr stored_lanes(const Instance& at);
   void emit_accumulate(const Instance& at);
   flat::Expr condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const;
-  flat::Expr translate(const Instance& at, const ir::Expr& e);
   flat::Expr chosen(const Instance& at, const ir::Select& choice);
 
   // access.cpp

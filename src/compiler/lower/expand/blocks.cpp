@@ -44,7 +44,6 @@ flat::Expr BlockEmitter::condition_of(const BlockPlan& plan, const Constraint& c
                    place_.constraint_range(plan, c), lanes);
 }
 
-// Returns false where the block does not run.
 bool BlockEmitter::prepare_instance(Instance& at) const {
   const BlockPlan& plan = *at.plan;
   for (const Iter& iter : plan.iters)
@@ -53,6 +52,8 @@ bool BlockEmitter::prepare_instance(Instance& at) const {
   const bool to_register = plan_.storage[nest_.blocks[at.id].writes].is_register;
   for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k) {
     const Constraint& c = plan.constraints[k];
+    const bool kills =
+        c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot && !at.keeps_pads;
     if (place_.proven[at.id][k] != 0) continue;
     const bool domain = c.kind == Constraint::Kind::kDomain;
     if (place_.init_of && (!domain || plan.iters[c.iter].reduce)) continue;
@@ -60,14 +61,12 @@ bool BlockEmitter::prepare_instance(Instance& at) const {
     if (s == Status::kAlways) continue;
     if (s == Status::kNever) {
       // A killed iteration may be left out only where the initialisation is a statement of its own.
-      if (domain || (c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot))
-        return false;
+      if (domain || kills) return false;
       at.read_conditions[c.read] = flat::imm(0, {Dtype::kBool, 1});
       continue;
     }
     const flat::Expr condition = condition_of(plan, c, at.lanes);
-    if (place_.guarded > 0 && c.kind == Constraint::Kind::kKill && plan.init_loop != ir::kRoot &&
-        condition->type.lanes == 1) {
+    if (place_.guarded > 0 && kills && condition->type.lanes == 1) {
       at.condition = both(at.condition, condition);
     } else if (!domain) {
       auto& known = at.read_conditions[c.read];

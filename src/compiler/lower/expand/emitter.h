@@ -6,6 +6,7 @@
 // has become a mask.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,17 @@
 #include "compiler/lower/expand/plan.h"
 
 namespace lathe::lower {
+
+// A block that sums multiples of the same values, written out: each result is a row of a literal.
+struct LinearMap {
+  BlockId block;
+  LoopId terms;                 // the reduction
+  std::vector<LoopId> results;  // which multiples; they do not move the values
+  std::vector<LoopId> single;   // of one iteration
+  LoopId lanes = ir::kRoot;     // kRoot: bound outside, or there are none
+  const ir::Read* factors;      // of the literal
+  ir::Expr value;
+};
 
 struct GemmLoops {
   LoopId rows = -1, lanes = -1, reduction = -1;
@@ -53,6 +65,10 @@ class Emitter {
   // chains.cpp
   void emit_guarded_body(LoopId loop);
   void emit_chain(LoopId loop, std::size_t digit);
+
+  // linear_map.cpp
+  std::optional<LinearMap> linear_map_at(LoopId loop) const;
+  void emit_linear_map(const LinearMap& map);
 
   // intrinsics.cpp
   GemmLoops gemm_loops(LoopId loop, BlockId id) const;

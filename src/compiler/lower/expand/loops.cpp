@@ -54,6 +54,8 @@ void Emitter::emit_loop(LoopId loop) {
   if (place_.none_runs(loop, nest_.loops[loop].parent)) return;
   if (place_.init_of && plan_.reduces_over(*place_.init_of, loop))
     return emit_items(nest_.loops[loop].body);
+  if (!place_.init_of)
+    if (const auto map = linear_map_at(loop)) return emit_linear_map(*map);
   if (!place_.init_of) emit_inits_before(loop);  // even where padding leaves nothing to add
   if (place_.none_runs(loop, loop)) return;
   const ir::Loop& l = nest_.loops[loop];

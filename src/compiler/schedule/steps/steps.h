@@ -8,6 +8,7 @@
 #include "compiler/schedule/steps/annotate.h"
 #include "compiler/schedule/steps/cache.h"
 #include "compiler/schedule/steps/compute_at.h"
+#include "compiler/schedule/steps/cook_toom.h"
 #include "compiler/schedule/steps/fuse.h"
 #include "compiler/schedule/steps/inline.h"
 #include "compiler/schedule/steps/layout.h"
@@ -21,6 +22,6 @@ namespace lathe::schedule {
 
 // In the order in which messages list them.
 using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
-                          Rfactor, Tensorize, Annotate>;
+                          Rfactor, Tensorize, Annotate, CookToom>;
 
 }  // namespace lathe::schedule

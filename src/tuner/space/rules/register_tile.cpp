@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "tuner/space/rules/cook_toom.h"
+
 namespace lathe::space {
 namespace {
 
@@ -328,6 +330,33 @@ std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
   return out;
 }
 
+// Makes the algorithm a knob, under which either the tile's knobs have an effect or its own.
+void add_algorithms(const te::Workload& workload, const TileRule& direct, Derived& derived) {
+  const Axes& axes = direct.axes[0];
+  auto found = cook_toom_rule(workload, direct.target, free_layouts_of(direct, axes));
+  if (!found) return;
+  // Layouts that the schedule chooses have the tile's vector axis inside.
+  const std::string& vector = direct.workload.stages[axes.stage].iters[axes.vector].name;
+  if (workload.contract.free_layout && vector != found->sum.block + "." + found->sum.vector) return;
+  auto rule = std::make_shared<CookToomRule>(std::move(*found));
+  const std::size_t own = derived.knobs.size();
+  list_knobs(*rule, derived.knobs);
+  for (std::size_t k = 0; k < own; ++k) {
+    derived.knobs[k].under = rule->at.algorithm;
+    derived.knobs[k].under_values = {0};
+  }
+  list_constraints(*rule, derived);
+  for (std::size_t k = own; k < derived.knobs.size(); ++k)
+    derived.start.push_back(derived.knobs[k].values[0]);
+  set_start(*rule, derived.knobs, derived.start);
+  const auto knobs = std::make_shared<const std::vector<Knob>>(derived.knobs);
+  derived.build = [rule, knobs, build = std::move(derived.build)](
+                      std::span<const std::int64_t> values) -> Result<Sketch> {
+    if (values[static_cast<std::size_t>(rule->at.algorithm)] == 0) return build(values);
+    return build_cook_toom_sketch(*rule, *knobs, values);
+  };
+}
+
 }  // namespace
 
 std::int64_t TileRule::channel_block(const Axes& a) const {
@@ -360,6 +389,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
+  add_algorithms(workload, tiling->main, derived);
   return derived;
 }
 

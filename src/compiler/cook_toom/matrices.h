@@ -1,0 +1,42 @@
+// Cook-Toom algorithms: short sums over neighbours, with fewer products (Winograd, "Arithmetic
+// Complexity of Computations", 1980; Lavin and Gray, arXiv:1509.09308, write them this way).
+//
+// F(m, r) computes m neighbouring outputs of a sum over r taps,
+//     y[i] = sum(j < r) w[j] * x[i + j]       for i < m,
+// from m + r - 1 products:
+//     y = output * ((filter * w) .* (input * x))
+// where .* multiplies element by element. The matrices follow from as many points: the products
+// are values of a polynomial at these.
+#pragma once
+
+#include <vector>
+
+#include "compiler/cook_toom/rational.h"
+
+namespace lathe::cook_toom {
+
+using Matrix = std::vector<std::vector<Rational>>;  // by row
+
+struct Matrices {
+  Matrix output;  // m x (m + r - 1)
+  Matrix filter;  // (m + r - 1) x r
+  Matrix input;   // (m + r - 1) x (m + r - 1); the last element of a row that is not 0 is 1
+};
+
+inline constexpr int kMostPositions = 13;  // m + r - 1
+
+// The m + r - 2 finite points with the least measured error, different from each other; the last
+// one is infinity. bench/math/cook_toom_points measures them.
+std::vector<Rational> best_points(int outputs, int taps);
+
+// `outputs` is m, `taps` is r; both are at least 1, and m + r - 1 is at most kMostPositions.
+Matrices matrices(int outputs, int taps, const std::vector<Rational>& points);
+Matrices matrices(int outputs, int taps);  // with the best points
+
+// The largest error of a direct sum of products in f32, relative to the largest result, and by how
+// much F(m, r) with the best points multiplies it along one axis. Upper bounds of what
+// bench/math/cook_toom measures on random inputs and on inputs with a large mean.
+inline constexpr double kDirectError = 1.8e-6;
+double error_growth(int outputs, int taps);
+
+}  // namespace lathe::cook_toom

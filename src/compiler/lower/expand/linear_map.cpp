@@ -1,0 +1,163 @@
+// Sums of multiples of the same values by factors from a sparse literal, as the transforms of
+// Cook-Toom algorithms are: no multiplication by 0 or 1, and what several results have in common
+// is computed once.
+#include <algorithm>
+
+#include "compiler/cook_toom/sums.h"
+#include "compiler/lower/expand/emitter.h"
+#include "compiler/lower/expand/lanes.h"
+
+namespace lathe::lower {
+namespace {
+
+bool moved_by(const BlockPlan& block, const std::vector<ir::Affine>& index, LoopId loop) {
+  return std::ranges::any_of(index, [&](const ir::Affine& row) {
+    return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& term) {
+      return std::ranges::any_of(block.iters[term.iter].digits,
+                                 [&](const LoopDigit& digit) { return digit.loop == loop; });
+    });
+  });
+}
+
+bool is_sparse_read(const ir::Nest& nest, const ir::Expr& e) {
+  const auto* read = std::get_if<ir::Read>(&e->value);
+  return read != nullptr && nest.buffers[read->tensor].sparse;
+}
+
+// factor * value, added to `sum` (null: 0).
+flat::Expr plus(const flat::Expr& sum, double factor, const flat::Expr& value) {
+  const flat::Type type = value->type;
+  if (!sum && factor == 1) return value;
+  if (!sum) return flat::binary(flat::BinaryOp::kMul, value, flat::imm(factor, type));
+  if (factor == 1) return flat::binary(flat::BinaryOp::kAdd, sum, value);
+  if (factor == -1) return flat::binary(flat::BinaryOp::kSub, sum, value);
+  return flat::fma(value, flat::imm(factor, type), sum);
+}
+
+// Starts with a term that need not be multiplied, if there is one.
+flat::Expr total(cook_toom::Sum sum, const std::vector<flat::Expr>& values, flat::Type type) {
+  std::ranges::stable_sort(sum, {}, [](const cook_toom::Term& t) { return t.factor != 1; });
+  flat::Expr out;
+  for (const cook_toom::Term& t : sum)
+    out = plus(out, t.factor, values[static_cast<std::size_t>(t.value)]);
+  return out ? out : flat::imm(0, type);
+}
+
+}  // namespace
+
+// Nothing if something else is inside the loop, or if the loops are not all written out.
+std::optional<LinearMap> Emitter::linear_map_at(LoopId loop) const {
+  const auto blocks = place_.blocks_in_view(loop);
+  if (blocks.size() != 1) return {};
+  const ir::Block& block = nest_.blocks[blocks[0]];
+  const BlockPlan& plan = plan_.blocks[blocks[0]];
+  const auto* product = std::get_if<ir::Binary>(&block.body->value);
+  if (!plan.live || block.reduce != ir::ReduceOp::kSum || product == nullptr ||
+      product->op != ir::BinaryOp::kMul || !is_sparse_read(nest_, product->a) ||
+      !plan.only_in_last.empty() || !plan.never_in_last.loops.empty() || !plan.resumed_over.empty())
+    return {};
+  const auto* values = std::get_if<ir::Read>(&product->b->value);
+  if (values == nullptr) return {};
+  LinearMap map{blocks[0], ir::kRoot, {}, {}, ir::kRoot, std::get_if<ir::Read>(&product->a->value),
+                product->b};
+  for (const LoopId l : plan.path) {
+    const bool inside = l == loop || plan_.inside(l, loop);
+    if (!inside && plan_.reduces_over(blocks[0], l)) return {};
+    if (!inside) continue;
+    if (nest_.loops[l].intrinsic != ir::Intrinsic::kNone || plan_.has_fused_digit(l)) return {};
+    const bool lanes = nest_.loops[l].kind == ir::LoopKind::kVectorized && acts_vectorized(l);
+    if (!lanes && nest_.loops[l].kind != ir::LoopKind::kUnrolled && sized_.extent(l) > 1) return {};
+    if (plan_.reduces_over(blocks[0], l)) {
+      if (map.terms != ir::kRoot || lanes) return {};
+      map.terms = l;
+    } else if (lanes) {
+      if (map.lanes != ir::kRoot || moved_by(plan, map.factors->index, l)) return {};
+      map.lanes = l;
+    } else if (sized_.extent(l) == 1) {
+      map.single.push_back(l);
+    } else if (moved_by(plan, values->index, l)) {
+      return {};
+    } else {
+      map.results.push_back(l);
+    }
+  }
+  if (map.terms == ir::kRoot) return {};
+  return map;
+}
+
+void Emitter::emit_linear_map(const LinearMap& map) {
+  const ir::Block& block = nest_.blocks[map.block];
+  const BlockPlan& plan = plan_.blocks[map.block];
+  const auto bind = [&](LoopId loop, std::int64_t value) {
+    place_.bound[loop] = {Binding::Kind::kStatic, value};
+  };
+  const int lanes_outside = place_.lanes;
+  if (map.lanes != ir::kRoot) {
+    place_.bound[map.lanes] = {Binding::Kind::kLane};
+    place_.lanes = static_cast<int>(sized_.extent(map.lanes));
+  }
+  for (const LoopId loop : map.single) bind(loop, 0);
+  std::int64_t results = 1;
+  for (const LoopId loop : map.results) results *= sized_.extent(loop);
+  const auto bind_result = [&](std::int64_t result) {
+    for (std::size_t i = map.results.size(); i-- > 0;) {
+      bind(map.results[i], result % sized_.extent(map.results[i]));
+      result /= sized_.extent(map.results[i]);
+    }
+  };
+
+  // The values, each in a register.
+  std::vector<flat::Expr> values;
+  flat::Type type{block.body->dtype, 1};
+  const auto keep = [&](flat::Expr value) {
+    const int reg = static_cast<int>(code_.program.regs.size());
+    code_.program.regs.push_back(value->type);
+    const flat::Type kept = value->type;
+    code_.out->push_back(flat::reg_write(reg, std::move(value)));
+    values.push_back(flat::reg_read(reg, kept));
+  };
+  bind_result(0);
+  for (std::int64_t term = 0; term < sized_.extent(map.terms); ++term) {
+    bind(map.terms, term);
+    Instance at{map.block, &plan};
+    at.keeps_pads = true;
+    const bool runs = leaf_.prepare_instance(at);
+    type.lanes = at.lanes;
+    at.reached = both(at.reached, at.condition);  // what does not run must not be loaded
+    flat::Expr value = runs ? leaf_.translate(at, map.value) : flat::imm(0, type);
+    keep(widen(std::move(value), type.lanes));
+  }
+
+  // What becomes of them.
+  std::vector<std::vector<double>> rows;
+  for (std::int64_t result = 0; result < results; ++result) {
+    bind_result(result);
+    std::vector<double>& row = rows.emplace_back();
+    for (std::int64_t term = 0; term < sized_.extent(map.terms); ++term) {
+      bind(map.terms, term);
+      row.push_back(leaf_.literal_element(map.block, *map.factors));
+    }
+  }
+  const cook_toom::SharedSums shared = cook_toom::share_sums(rows);
+  for (const cook_toom::Sum& sum : shared.temporaries) keep(total(sum, values, type));
+  bind(map.terms, 0);
+  for (std::int64_t result = 0; result < results; ++result) {
+    bind_result(result);
+    Instance at{map.block, &plan};
+    at.keeps_pads = true;
+    if (!leaf_.prepare_instance(at)) continue;
+    const flat::Stmt stmt = code_.capture([&] {
+      leaf_.emit_write(at, block.writes,
+                       total(shared.outputs[static_cast<std::size_t>(result)], values, type));
+    });
+    leaf_.emit_guarded(at, stmt);
+  }
+
+  place_.lanes = lanes_outside;
+  for (const LoopId loop : map.results) place_.bound[loop] = {};
+  for (const LoopId loop : map.single) place_.bound[loop] = {};
+  if (map.lanes != ir::kRoot) place_.bound[map.lanes] = {};
+  place_.bound[map.terms] = {};
+}
+
+}  // namespace lathe::lower

@@ -1,0 +1,238 @@
+// Which Cook-Toom algorithms a program has, and their knobs.
+#include "tuner/space/rules/cook_toom.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "compiler/cook_toom/matrices.h"
+#include "compiler/te/naive_nest.h"
+#include "tuner/space/rules/axes.h"
+
+namespace lathe::space {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+constexpr std::int64_t kMostTaps = 7;
+constexpr std::int64_t kTiles[] = {2, 3, 4, 6};
+
+// The name of an iterator: stages of a view name loops, TENSOR.iterator.
+std::string iter_name(const te::Stage& stage, int iter) {
+  const std::string& loop = stage.iters[static_cast<std::size_t>(iter)].name;
+  return loop.substr(loop.find('.') + 1);
+}
+
+// Finds the axis of this tap: the input at result + tap, the filter at the tap.
+std::optional<std::pair<ImageAxis, int>> axis_of(const te::Stage& stage, const ir::Read& input,
+                                                 const ir::Read& filter, int tap) {
+  ImageAxis axis;
+  axis.filter_dim = plain_dim(filter.index, tap);
+  for (int d = 0; d < static_cast<int>(input.index.size()); ++d) {
+    if (input.index[static_cast<std::size_t>(d)].coef_of(tap) == 0) continue;
+    if (axis.input_dim >= 0) return {};
+    axis.input_dim = d;
+  }
+  if (axis.filter_dim < 0 || axis.input_dim < 0) return {};
+  const auto& terms = input.index[static_cast<std::size_t>(axis.input_dim)].terms;
+  if (terms.size() != 2 || terms[0].coef != 1 || terms[1].coef != 1) return {};
+  const int result = terms[terms[0].iter == tap ? 1 : 0].iter;
+  if (stage.iters[static_cast<std::size_t>(result)].kind != te::IterKind::kSpatial ||
+      touches(filter.index, result))
+    return {};
+  for (int d = 0; d < static_cast<int>(input.index.size()); ++d)
+    if (d != axis.input_dim && input.index[static_cast<std::size_t>(d)].coef_of(result) != 0)
+      return {};
+  axis.iter = iter_name(stage, result);
+  axis.tap = iter_name(stage, tap);
+  axis.extent = stage.iters[static_cast<std::size_t>(result)].extent;
+  axis.taps = stage.iters[static_cast<std::size_t>(tap)].extent;
+  return std::pair(axis, result);
+}
+
+// Gives every iterator its part; nothing if one has none.
+std::optional<ImageSum> parts_of(const te::Workload& view, const te::Stage& stage,
+                                 const ir::Read& input, const ir::Read& filter) {
+  ImageSum sum;
+  sum.block = view.tensors[static_cast<std::size_t>(stage.tensor)].name;
+  sum.input_dims = static_cast<int>(input.index.size());
+  sum.filter_dims = static_cast<int>(filter.index.size());
+  std::vector<std::pair<int, ImageAxis>> axes;  // by result
+  const auto count = static_cast<int>(stage.iters.size());
+  for (int i = 0; i < count; ++i) {
+    if (stage.iters[static_cast<std::size_t>(i)].kind != te::IterKind::kReduce) continue;
+    if (auto axis = axis_of(stage, input, filter, i)) {
+      axes.emplace_back(axis->second, axis->first);
+    } else {
+      if (!sum.channels.empty()) return {};
+      sum.channels = iter_name(stage, i);
+      sum.channel_extent = stage.iters[static_cast<std::size_t>(i)].extent;
+      sum.input_channels = plain_dim(input.index, i);
+      sum.filter_channels = plain_dim(filter.index, i);
+      if (sum.input_channels < 0 || sum.filter_channels < 0) return {};
+    }
+  }
+  std::ranges::sort(axes, {}, &std::pair<int, ImageAxis>::first);
+  if (axes.empty() || axes.size() > 2 || sum.channels.empty()) return {};
+  for (int i = 0; i < count; ++i) {
+    const te::Iterator& iter = stage.iters[static_cast<std::size_t>(i)];
+    if (iter.kind != te::IterKind::kSpatial) continue;
+    sum.result.push_back(iter_name(stage, i));
+    if (std::ranges::find(axes, i, &std::pair<int, ImageAxis>::first) != axes.end()) continue;
+    const bool free = !touches(input.index, i) && plain_dim(filter.index, i) >= 0;
+    if (free && iter.extent > sum.vector_extent) {
+      if (!sum.vector.empty()) sum.outer.push_back(sum.vector);
+      sum.vector = iter_name(stage, i);
+      sum.vector_extent = iter.extent;
+      sum.vector_dim = plain_dim(filter.index, i);
+    } else {
+      sum.outer.push_back(iter_name(stage, i));
+    }
+  }
+  for (auto& [result, axis] : axes) sum.axes.push_back(std::move(axis));
+  if (sum.vector.empty()) return {};
+  return sum;
+}
+
+std::optional<ImageSum> image_sum_of(const te::Workload& view, const te::Stage& stage) {
+  const auto* product = std::get_if<ir::Binary>(&stage.body->value);
+  if (stage.reduce != ir::ReduceOp::kSum || product == nullptr ||
+      product->op != ir::BinaryOp::kMul || !is_float(stage.body->dtype))
+    return {};
+  const auto* a = std::get_if<ir::Read>(&product->a->value);
+  const auto* b = std::get_if<ir::Read>(&product->b->value);
+  if (a == nullptr || b == nullptr) return {};
+  for (const auto& [input, filter] : {std::pair(a, b), std::pair(b, a)}) {
+    // Transforming a filter that changes with every call costs more than it saves.
+    if (!view.tensors[static_cast<std::size_t>(filter->tensor)].constant) continue;
+    if (auto sum = parts_of(view, stage, *input, *filter)) return sum;
+  }
+  return {};
+}
+
+bool may_tile(const ImageAxis& axis, std::int64_t tile) {
+  return axis.taps >= 2 && axis.taps <= kMostTaps && tile <= axis.extent &&
+         tile + axis.taps - 1 <= cook_toom::kMostPositions;
+}
+
+std::vector<Algorithm> algorithms_of(const ImageSum& sum) {
+  std::vector<Algorithm> out = {{}};
+  const auto add = [&](std::vector<std::string> taps, Values tiles) {
+    out.push_back({std::move(taps), std::move(tiles)});
+  };
+  const ImageAxis& last = sum.axes.back();
+  for (const std::int64_t n : kTiles) {
+    if (!may_tile(last, n)) continue;
+    add({last.tap}, {n});
+    for (const std::int64_t m : kTiles)
+      if (sum.axes.size() > 1 && may_tile(sum.axes[0], m)) add({sum.axes[0].tap, last.tap}, {m, n});
+  }
+  return out;
+}
+
+bool is_accurate(const ImageSum& sum, const Algorithm& algorithm, double max_error) {
+  double error = 1;
+  for (std::size_t a = 0; a < algorithm.taps.size(); ++a) {
+    const auto axis = std::ranges::find(sum.axes, algorithm.taps[a], &ImageAxis::tap);
+    error *=
+        cook_toom::error_growth(static_cast<int>(algorithm.tiles[a]), static_cast<int>(axis->taps));
+  }
+  return error * cook_toom::kDirectError <= max_error;
+}
+
+Values up_to(Values values, std::int64_t most) {
+  std::erase_if(values, [&](std::int64_t v) { return v > most; });
+  return values;
+}
+Values powers_and(std::int64_t all) {
+  Values values;
+  for (std::int64_t v = 1; v < all; v *= 2) values.push_back(v);
+  values.push_back(all);
+  return values;
+}
+
+}  // namespace
+
+std::string label_of(const Algorithm& algorithm) {
+  if (algorithm.taps.empty()) return "direct";
+  if (algorithm.taps.size() == 1)
+    return fmt::format("F({}) along {}", algorithm.tiles[0], algorithm.taps[0]);
+  return fmt::format("F({})", fmt::join(algorithm.tiles, "x"));
+}
+std::string label_of(InputPlace place) { return place == InputPlace::kBlock ? "block" : "whole"; }
+std::string label_of(TileShare share) { return share == TileShare::kTiles ? "tiles" : "results"; }
+
+std::optional<CookToomRule> cook_toom_rule(const te::Workload& workload, const CpuTarget& target,
+                                           const std::vector<schedule::Layout>& layouts) {
+  CookToomRule rule;
+  rule.prepared.nest = te::naive_nest(workload);
+  rule.target = target;
+  rule.layouts = layouts;
+  inline_stages(rule.prepared, workload);
+  rule.prepared.view = view_of(rule.prepared.nest, workload);
+  const te::Workload& view = rule.prepared.view;
+  const te::Stage& stage = view.stages[static_cast<std::size_t>(main_stage(view))];
+  auto sum = image_sum_of(view, stage);
+  rule.lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
+  if (!sum || sum->vector_extent < rule.lanes) return {};
+  rule.sum = std::move(*sum);
+  for (Algorithm& algorithm : algorithms_of(rule.sum))
+    if (is_accurate(rule.sum, algorithm, workload.contract.max_error))
+      rule.algorithms.push_back(std::move(algorithm));
+  if (rule.algorithms.size() < 2) return {};
+  rule.places = {InputPlace::kBlock, InputPlace::kWhole};
+  rule.shares = {TileShare::kTiles, TileShare::kResults};
+  return rule;
+}
+
+void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
+  const auto add = [&](const std::string& name, Values values, std::vector<std::string> labels) {
+    Knob knob{name, std::move(values), std::move(labels), false};
+    knob.structural = !knob.labels.empty();
+    if (rule.at.algorithm >= 0) {
+      knob.under = rule.at.algorithm;
+      for (std::size_t i = 1; i < rule.algorithms.size(); ++i)
+        knob.under_values.push_back(static_cast<std::uint16_t>(i));
+    }
+    knobs.push_back(std::move(knob));
+    return static_cast<int>(knobs.size()) - 1;
+  };
+  const auto choice = [&](const std::string& name, const auto& choices) {
+    Values values;
+    std::vector<std::string> labels;
+    for (const auto& each : choices) {
+      values.push_back(static_cast<std::int64_t>(values.size()));
+      labels.push_back(label_of(each));
+    }
+    return add(name, std::move(values), std::move(labels));
+  };
+  const ImageSum& sum = rule.sum;
+  const std::int64_t vectors = (sum.vector_extent + rule.lanes - 1) / rule.lanes;
+  rule.at.algorithm = choice("algorithm", rule.algorithms);
+  rule.at.place = choice("ct.input", rule.places);
+  if (rule.target.threads > 1) rule.at.share = choice("ct.parallel", rule.shares);
+  rule.at.tile_v = add("ct.tile.v", up_to({1, 2, 3, 4, 6}, vectors), {});
+  rule.at.tile_p0 =
+      add("ct.tile.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}, sum.axes.back().extent), {});
+  if (sum.axes.size() > 1)
+    rule.at.tile_p1 = add("ct.tile.p1", up_to({1, 2, 3, 4, 7}, sum.axes[0].extent), {});
+  rule.at.block_t = add("ct.block.t", powers_and(sum.axes[0].extent), {});
+  if (vectors > 1) rule.at.block_v = add("ct.block.v", powers_and(vectors), {});
+  rule.at.unroll = add("ct.unroll.k", {1, 2, 4}, {});
+  rule.at.prefetch = add("ct.prefetch", {0, 4096, 16384}, {});
+}
+
+void list_constraints(const CookToomRule& rule, Derived& derived) {
+  ir::Sizes& s = derived.sizes;
+  const auto size = [&](int knob) {
+    return knob < 0 ? s.constant(1)
+                    : s.knob(knob, derived.knobs[static_cast<std::size_t>(knob)].name);
+  };
+  const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
+  const ir::SizeId v = size(rule.at.tile_v);
+  derived.constraints.push_back({"the register tile of products spills",
+                                 s.add(s.add(s.mul(pixels, v), v), s.constant(1)),
+                                 rule.target.vector_registers});
+}
+
+}  // namespace lathe::space

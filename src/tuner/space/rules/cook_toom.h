@@ -1,0 +1,90 @@
+// Cook-Toom algorithms of a program's main sum (compiler/schedule/steps/cook_toom.h): which there
+// are, their knobs, and their sketches.
+//
+// The transform of the input, the sums of products and the transform back meet at a block of tiles;
+// or the input is transformed whole before. Lanes run along the results' axis that the filter has
+// and the input has not. The products have a register tile of vectors along that axis by tiles
+// along one or two image axes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/space/rules/prepare.h"
+#include "tuner/space/rules/rule.h"
+
+namespace lathe::space {
+
+// F(m x n): so many results together along each tap. No taps: the sum as it is written.
+struct Algorithm {
+  std::vector<std::string> taps;  // iterators of the block
+  std::vector<std::int64_t> tiles;
+};
+// Where the transformed input is made.
+enum class InputPlace { kBlock, kWhole };
+// What threads share: blocks of tiles, or blocks of results along the vector axis.
+enum class TileShare { kTiles, kResults };
+
+std::string label_of(const Algorithm& algorithm);  // "direct", "F(4x4)", "F(4) along s"
+std::string label_of(InputPlace place);            // "block"
+std::string label_of(TileShare share);             // "tiles"
+
+// An axis of the image: results y, read at y + tap.
+struct ImageAxis {
+  std::string iter, tap;  // iterators of the block
+  std::int64_t extent = 0, taps = 0;
+  int input_dim = -1, filter_dim = -1;
+};
+
+// What the iterators of a sum over neighbours are for.
+struct ImageSum {
+  std::string block;
+  std::vector<std::string> outer;  // of the result, none of the below
+  std::string vector;
+  std::int64_t vector_extent = 0;
+  int vector_dim = -1;          // of the filter
+  std::vector<ImageAxis> axes;  // one or two, outer first
+  std::string channels;         // the reduction that is neither of an axis
+  std::int64_t channel_extent = 0;
+  int input_channels = -1, filter_channels = -1;
+  int input_dims = 0, filter_dims = 0;
+  int result_dims = 0;
+  std::vector<std::string> result;  // iterators by dimension
+};
+
+// Numbers of the knobs; -1: this program has no such knob.
+struct CookToomKnobs {
+  int algorithm = -1, place = -1, share = -1;
+  int tile_v = -1, tile_p0 = -1, tile_p1 = -1;
+  int block_t = -1, block_v = -1, unroll = -1, prefetch = -1;
+};
+
+struct CookToomRule {
+  Prepared prepared;  // with stages inlined, no reduction split
+  CpuTarget target;
+  ImageSum sum;
+  int lanes = 1;
+  std::vector<schedule::Layout> layouts;  // of inputs and outputs
+  std::vector<Algorithm> algorithms;      // values of the knob; the first is direct
+  std::vector<InputPlace> places;
+  std::vector<TileShare> shares;
+  CookToomKnobs at;
+};
+
+// Nothing where the main sum has no taps, or where lanes would not run along a free axis.
+std::optional<CookToomRule> cook_toom_rule(const te::Workload& workload, const CpuTarget& target,
+                                           const std::vector<schedule::Layout>& layouts);
+// Adds the knobs; `knobs` may have others already.
+void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs);
+void list_constraints(const CookToomRule& rule, Derived& derived);
+// Sets the algorithm that promises the least time, and values for its knobs unless it is direct.
+void set_start(const CookToomRule& rule, const std::vector<Knob>& knobs,
+               std::vector<std::int64_t>& start);
+
+// For values of which the algorithm is not direct.
+Result<Sketch> build_cook_toom_sketch(const CookToomRule& rule, const std::vector<Knob>& knobs,
+                                      std::span<const std::int64_t> values);
+
+}  // namespace lathe::space

@@ -1,0 +1,414 @@
+// The sketch of a Cook-Toom algorithm: where its transforms and its products are computed, and how
+// their loops run.
+#include <algorithm>
+#include <utility>
+
+#include "compiler/ir/nest/nest.h"
+#include "tuner/space/rules/cook_toom.h"
+
+namespace lathe::space {
+namespace {
+
+using ir::LoopKind;
+using ir::SizeId;
+using schedule::LayoutItem;
+using Names = std::vector<std::string>;
+
+struct StepRefused {
+  schedule::StepError error;
+};
+
+class Builder {
+ public:
+  Builder(const CookToomRule& rule, const std::vector<Knob>& knobs,
+          std::span<const std::int64_t> values)
+      : rule_(rule),
+        sum_(rule.sum),
+        knobs_(knobs),
+        values_(values),
+        algorithm_(rule.algorithms[chosen(rule.at.algorithm)]),
+        nest_(rule.prepared.nest),
+        trace_(rule.prepared.steps) {}
+
+  Sketch run() {
+    for (const schedule::Layout& layout : rule_.layouts) step(layout);
+    step(schedule::CookToom{sum_.block, algorithm_.taps, algorithm_.tiles});
+    split_result();
+    place_output_transforms();
+    place_products();
+    place_input_transforms();
+    prepare_filter();
+    share();
+    schedule_others();
+    return {std::move(nest_), std::move(trace_)};
+  }
+
+ private:
+  std::size_t chosen(int knob) const {
+    return knob < 0 ? 0 : static_cast<std::size_t>(values_[static_cast<std::size_t>(knob)]);
+  }
+  bool whole_input() const { return rule_.places[chosen(rule_.at.place)] == InputPlace::kWhole; }
+  SizeId size(int knob) {
+    return knob < 0 ? number(1)
+                    : nest_.sizes.knob(knob, knobs_[static_cast<std::size_t>(knob)].name);
+  }
+  SizeId number(std::int64_t value) { return nest_.sizes.constant(value); }
+  SizeId times(SizeId a, SizeId b) { return nest_.sizes.mul(a, b); }
+  SizeId lanes() { return number(rule_.lanes); }
+
+  bool free_layout() const { return rule_.prepared.view.contract.free_layout; }
+  void step(schedule::Step s) {
+    const auto done = schedule::apply(nest_, s, free_layout());
+    if (!done) throw StepRefused{done.error()};
+    trace_.push_back(std::move(s));
+  }
+  void split(const std::string& loop, SizeId factor, const std::string& outer,
+             const std::string& inner) {
+    step(schedule::Split{loop, factor, outer, inner, ir::Tail::kPeel});
+  }
+  void kind(const std::string& loop, LoopKind k) {
+    step(schedule::Annotate{.loop = loop, .kind = k});
+  }
+  void unroll(const Names& loops) {
+    for (const std::string& loop : loops) kind(loop, LoopKind::kUnrolled);
+  }
+
+  bool transformed(const ImageAxis& axis) const {
+    return std::ranges::find(algorithm_.taps, axis.tap) != algorithm_.taps.end();
+  }
+  std::size_t transforms() const { return algorithm_.taps.size(); }
+  // The axis that the transforms with this number are along.
+  const ImageAxis& along(std::size_t a) const {
+    return *std::ranges::find(sum_.axes, algorithm_.taps[a], &ImageAxis::tap);
+  }
+  std::string stage(const char* what, std::size_t a) const {
+    const std::string name = sum_.block + "." + what;
+    return a == 0 ? name : name + "." + std::to_string(a);
+  }
+  // The loop over an axis' tiles, or over its results where it is not transformed.
+  std::string tiles_of(const ImageAxis& axis) const {
+    return sum_.block + "." + axis.iter + (transformed(axis) ? ".t" : "");
+  }
+
+  // The loops of the result: blocks of tiles, then blocks of vectors (or the other way round), then
+  // single tiles.
+  void split_result() {
+    const std::string first = tiles_of(sum_.axes[0]), v = sum_.block + "." + sum_.vector;
+    split(first, size(rule_.at.block_t), first + ".c", first + ".r");
+    split(v, times(size(rule_.at.block_v), lanes()), v + ".c", v + ".r");
+    split(v + ".r", lanes(), v + ".o", v + ".l");
+    block_loop_ = first + ".c";
+    meeting_ = v + ".c";
+    Names order;
+    for (const std::string& iter : sum_.outer) order.push_back(sum_.block + "." + iter);
+    if (whole_input()) {
+      order.insert(order.end(), {v + ".c", first + ".c"});
+      meeting_ = first + ".c";
+    } else {
+      order.insert(order.end(), {first + ".c", v + ".c"});
+    }
+    order.insert(order.end(), {v + ".o", first + ".r"});
+    if (sum_.axes.size() > 1) order.push_back(tiles_of(sum_.axes[1]));
+    tile_loop_ = order.back();
+    Names inner;
+    for (std::size_t a = transforms(); a-- > 0;)
+      inner.push_back(sum_.block + "." + along(a).iter + ".i");
+    inner.push_back(sum_.block + ".p");
+    order.insert(order.end(), inner.begin(), inner.end());
+    order.push_back(v + ".l");
+    step(schedule::Reorder{order});
+    unroll(inner);
+    kind(v + ".l", LoopKind::kVectorized);
+  }
+
+  // Each works on the registers of one tile.
+  void place_output_transforms() {
+    for (std::size_t a = 1; a < transforms(); ++a) {
+      const std::string name = stage("output", a);
+      step(schedule::ComputeAt{name, tile_loop_});
+      const auto loop = [&](const std::string& iter) {
+        return name + "." + iter + "@" + tile_loop_;
+      };
+      Names written_out;
+      for (std::size_t b = 0; b < transforms(); ++b)
+        if (b != a) written_out.push_back(loop(along(b).iter + (b < a ? ".p" : ".i")));
+      written_out.push_back(loop(along(a).iter + ".i"));
+      written_out.push_back(loop("p"));
+      Names order = written_out;
+      order.push_back(loop(sum_.vector));
+      step(schedule::Reorder{order});
+      unroll(written_out);
+      kind(order.back(), LoopKind::kVectorized);
+      store_along(name, product_dims().vector);
+    }
+  }
+
+  // The digits of a tensor of products, by what they are.
+  struct ProductDims {
+    std::vector<int> outer, positions, tiles;
+    int vector = -1;
+  };
+  ProductDims product_dims() const {
+    ProductDims dims;
+    int d = 0;
+    for (const std::string& iter : sum_.result) {
+      const auto axis = std::ranges::find(sum_.axes, iter, &ImageAxis::iter);
+      if (axis != sum_.axes.end()) {
+        dims.tiles.push_back(d++);
+        if (transformed(*axis)) dims.positions.push_back(d++);
+      } else if (iter == sum_.vector) {
+        dims.vector = d++;
+      } else {
+        dims.outer.push_back(d++);
+      }
+    }
+    return dims;
+  }
+  static void append(std::vector<LayoutItem>& items, const std::vector<int>& dims) {
+    for (const int d : dims) items.push_back({d, std::int64_t{1}});
+  }
+
+  // Stores a tensor with this dimension inside.
+  void store_along(const std::string& name, int inside) {
+    const ir::BufferId buffer = nest_.find_buffer(name);
+    std::vector<LayoutItem> items;
+    for (int d = 0; std::cmp_less(d, nest_.buffers[buffer].shape.size()); ++d)
+      if (d != inside) items.push_back({d, std::int64_t{1}});
+    items.push_back({inside, std::int64_t{1}});
+    step(schedule::Layout{name, items, 0});
+  }
+
+  void place_products() {
+    const std::string name = sum_.block + ".product";
+    step(schedule::ComputeAt{name, meeting_});
+    const auto loop = [&](const std::string& iter) { return name + "." + iter + "@" + meeting_; };
+    const std::string v = loop(sum_.vector), k = loop(sum_.channels);
+    split(v, times(size(rule_.at.tile_v), lanes()), v + ".t", v + ".i");
+    split(v + ".i", lanes(), v + ".v", v + ".l");
+    Names tiles, inside, order;
+    for (std::size_t a = 0; a < sum_.axes.size(); ++a) {
+      const std::string own = loop(sum_.axes[a].iter + (transformed(sum_.axes[a]) ? ".t" : ""));
+      const bool last = a + 1 == sum_.axes.size();
+      split(own, size(last ? rule_.at.tile_p0 : rule_.at.tile_p1), own + ".t", own + ".i");
+      tiles.push_back(own + ".t");
+      inside.push_back(own + ".i");
+    }
+    split(k, size(rule_.at.unroll), k + ".s", k + ".u");
+    for (const std::string& iter : sum_.outer) order.push_back(loop(iter));
+    for (const ImageAxis& axis : sum_.axes)
+      if (transformed(axis)) order.push_back(loop(axis.iter + ".p"));
+    order.push_back(v + ".t");
+    order.insert(order.end(), tiles.begin(), tiles.end());
+    for (const ImageAxis& axis : sum_.axes)
+      if (!transformed(axis)) order.push_back(loop(axis.tap));
+    order.insert(order.end(), {k + ".s", k + ".u"});
+    order.insert(order.end(), inside.begin(), inside.end());
+    order.insert(order.end(), {v + ".v", v + ".l"});
+    step(schedule::Reorder{order});
+    keep_products(name, tiles.back());
+    unroll({k + ".u", v + ".v"});
+    unroll(inside);
+    kind(v + ".l", LoopKind::kVectorized);
+    reduction_loop_ = k + ".s";
+  }
+
+  // Products are summed in registers; their tensor has positions outside, as they are computed.
+  void keep_products(const std::string& name, const std::string& loop) {
+    const ProductDims dims = product_dims();
+    std::vector<LayoutItem> stored, held;
+    append(stored, dims.outer);
+    stored.push_back({dims.vector, std::int64_t{rule_.lanes}});
+    append(stored, dims.positions);
+    append(stored, dims.tiles);
+    stored.push_back({dims.vector, std::int64_t{1}});
+    step(schedule::Layout{name, stored, 0});
+    for (const auto& part : {dims.outer, dims.positions, dims.tiles}) append(held, part);
+    held.push_back({dims.vector, std::int64_t{rule_.lanes}});
+    held.push_back({dims.vector, std::int64_t{1}});
+    const std::string registers = name + ".acc";
+    step(schedule::Cache{name, registers, loop, ir::Scope::kRegister, held});
+    for (std::size_t i = 0; i < held.size(); ++i)
+      kind(fmt::format("{}.d{}", registers, i),
+           i + 1 == held.size() ? LoopKind::kVectorized : LoopKind::kUnrolled);
+  }
+
+  // The axis along this dimension of the input; -1: none.
+  int axis_at(int dim) const {
+    const auto found = std::ranges::find(sum_.axes, dim, &ImageAxis::input_dim);
+    return found == sum_.axes.end() ? -1 : static_cast<int>(found - sum_.axes.begin());
+  }
+
+  void place_input_transforms() {
+    const std::size_t last = transforms() - 1;
+    std::string place = whole_input() ? "" : block_loop_;
+    for (std::size_t a = last + 1; a-- > 0;) {
+      const std::string name = stage("input", a);
+      if (!place.empty()) step(schedule::ComputeAt{name, place});
+      const auto loop = [&](const std::string& iter) {
+        return name + "." + iter + (place.empty() ? "" : "@" + place);
+      };
+      place = order_input_transform(a, loop, a == last);
+      if (a != last) store_along(name, channels_dim(a));
+    }
+    store_input(stage("input", last));
+  }
+
+  // Where the channels are after the transforms up to number a.
+  int channels_dim(std::size_t a) const {
+    int dim = sum_.input_channels;
+    for (const ImageAxis& axis : sum_.axes)
+      if (axis.input_dim < sum_.input_channels && transformed(axis) && transform_of(axis) <= a)
+        ++dim;
+    return dim;
+  }
+
+  // Returns the loop inside which the transform before it is computed.
+  template <class LoopOf>
+  std::string order_input_transform(std::size_t a, const LoopOf& loop, bool outermost) {
+    std::string c = loop(fmt::format("d{}", sum_.input_channels));
+    Names order, written_out;
+    if (outermost) {
+      split(c, lanes(), c + ".o", c + ".l");
+      order.push_back(c + ".o");
+      if (whole_input() && rule_.target.threads > 1) shared_input_ = c + ".o";
+      c += ".l";
+    }
+    for (int d = 0; d < sum_.input_dims; ++d) {
+      if (d == sum_.input_channels) continue;
+      const int axis = axis_at(d);
+      const std::string dim = std::to_string(d);
+      if (axis < 0 || !transformed(sum_.axes[static_cast<std::size_t>(axis)])) {
+        order.push_back(loop("d" + dim));
+        continue;
+      }
+      const auto number = transform_of(sum_.axes[static_cast<std::size_t>(axis)]);
+      if (number > a) written_out.push_back(loop("d" + dim));  // elements of a tile
+      else order.push_back(loop("t" + dim));
+      if (number < a) written_out.push_back(loop("p" + dim));
+    }
+    const std::string tile = order.back();
+    written_out.push_back(loop(fmt::format("p{}", along(a).input_dim)));
+    written_out.push_back(loop("r"));
+    order.insert(order.end(), written_out.begin(), written_out.end());
+    order.push_back(c);
+    step(schedule::Reorder{order});
+    unroll(written_out);
+    kind(c, LoopKind::kVectorized);
+    return tile;
+  }
+  std::size_t transform_of(const ImageAxis& axis) const {
+    return static_cast<std::size_t>(std::ranges::find(algorithm_.taps, axis.tap) -
+                                    algorithm_.taps.begin());
+  }
+
+  // Positions outside, channels inside.
+  void store_input(const std::string& name) {
+    std::vector<int> positions, tiles;
+    int channels = -1, d = 0;
+    for (int dim = 0; dim < sum_.input_dims; ++dim) {
+      const int axis = axis_at(dim);
+      if (dim == sum_.input_channels) {
+        channels = d++;
+        continue;
+      }
+      tiles.push_back(d++);
+      if (axis >= 0 && transformed(sum_.axes[static_cast<std::size_t>(axis)]))
+        positions.push_back(d++);
+    }
+    std::vector<LayoutItem> items;
+    append(items, positions);
+    append(items, tiles);
+    items.push_back({channels, std::int64_t{1}});
+    step(schedule::Layout{name, items, 0});
+  }
+
+  // The filter lies as the products read it: a panel of vectors for each position.
+  void prepare_filter() {
+    for (std::size_t a = 0; a < transforms(); ++a) {
+      const std::string name = stage("filter", a);
+      Names order, written_out = {fmt::format("{}.d{}", name, along(a).filter_dim), name + ".r"};
+      for (int d = 0; d < sum_.filter_dims; ++d)
+        if (d != along(a).filter_dim) order.push_back(fmt::format("{}.d{}", name, d));
+      order.insert(order.end(), written_out.begin(), written_out.end());
+      step(schedule::Reorder{order});
+      unroll(written_out);
+    }
+    const std::string name = stage("filter", transforms() - 1);
+    std::vector<LayoutItem> items;
+    for (int d = 0; d < sum_.filter_dims; ++d)
+      if (d != sum_.vector_dim && d != sum_.filter_channels && is_position(d))
+        items.push_back({d, std::int64_t{1}});
+    items.push_back({sum_.vector_dim, times(size(rule_.at.tile_v), lanes())});
+    for (int d = 0; d < sum_.filter_dims; ++d)
+      if (d != sum_.vector_dim && d != sum_.filter_channels && !is_position(d))
+        items.push_back({d, std::int64_t{1}});
+    items.push_back({sum_.filter_channels, std::int64_t{1}});
+    items.push_back({sum_.vector_dim, std::int64_t{1}});
+    step(schedule::Layout{name, items, 0});
+    schedule::Annotate ahead;
+    ahead.loop = reduction_loop_;
+    ahead.what = schedule::Annotate::What::kPrefetch;
+    ahead.buffer = name;
+    ahead.bytes = size(rule_.at.prefetch);
+    step(ahead);
+  }
+  bool is_position(int filter_dim) const {
+    const auto axis = std::ranges::find(sum_.axes, filter_dim, &ImageAxis::filter_dim);
+    return axis == sum_.axes.end() || transformed(*axis);
+  }
+
+  void share() {
+    if (rule_.target.threads < 2) return;
+    const bool tiles = rule_.shares[chosen(rule_.at.share)] == TileShare::kTiles;
+    if (!shared_input_.empty()) kind(shared_input_, LoopKind::kParallel);
+    kind(tiles ? block_loop_ : sum_.block + "." + sum_.vector + ".c", LoopKind::kParallel);
+  }
+
+  // What reads the result element by element is computed for each tile of it.
+  void schedule_others() {
+    const te::Workload& view = rule_.prepared.view;
+    for (const te::Stage& other : view.stages) {
+      const std::string& name = view.tensors[static_cast<std::size_t>(other.tensor)].name;
+      if (name == sum_.block) continue;
+      if (!try_step(nest_, trace_, schedule::ReverseComputeAt{name, tile_loop_}, free_layout())) {
+        schedule_plainly(view, other, rule_.target, nest_, trace_);
+        continue;
+      }
+      Names loops;
+      std::string vector;
+      const auto count = std::min(other.iters.size(), sum_.result.size());
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::string loop = other.iters[i].name + "@" + tile_loop_;
+        if (sum_.result[i] == sum_.vector) vector = loop;
+        else loops.push_back(loop);
+      }
+      Names order = loops;
+      order.push_back(vector);
+      step(schedule::Reorder{order});
+      unroll(loops);
+      kind(vector, LoopKind::kVectorized);
+    }
+  }
+
+  const CookToomRule& rule_;
+  const ImageSum& sum_;
+  const std::vector<Knob>& knobs_;
+  std::span<const std::int64_t> values_;
+  const Algorithm& algorithm_;
+  ir::Nest nest_;
+  schedule::Trace trace_;
+  std::string block_loop_, meeting_, tile_loop_, reduction_loop_, shared_input_;
+};
+
+}  // namespace
+
+Result<Sketch> build_cook_toom_sketch(const CookToomRule& rule, const std::vector<Knob>& knobs,
+                                      std::span<const std::int64_t> values) {
+  try {
+    return Builder(rule, knobs, values).run();
+  } catch (const StepRefused& refused) {
+    return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
+  }
+}
+
+}  // namespace lathe::space

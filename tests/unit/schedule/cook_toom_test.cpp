@@ -1,0 +1,98 @@
+// Cook-Toom algorithms as steps: what they compute is what the first block computes.
+#include <gtest/gtest.h>
+
+#include "oracle/nest_eval.h"
+#include "unit/schedule/support.h"
+
+namespace lathe::schedule {
+namespace {
+
+constexpr std::string_view kConvolution =
+    "X: f32[2,3,9,10]; const W: f32[4,3,3,3]\n"
+    "Y[n,k,y:9,x:10] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[k,c,r,s]";
+
+// Transforms multiply rounding errors: of F(6, 3) by less than 100.
+constexpr double kErrors = 100;
+
+void expect_same(std::string_view text, const CookToom& step) {
+  const te::Workload workload = program(text);
+  ir::Nest nest = te::naive_nest(workload);
+  must_apply(nest, {step});
+  Rng rng(7);
+  const auto inputs = interp::random_inputs(workload, rng);
+  const auto want = interp::evaluate(workload, inputs);
+  ASSERT_TRUE(want) << want.error().text();
+  const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
+  ASSERT_TRUE(got) << got.error().text() << "\n" << ir::print(nest);
+  ASSERT_EQ(want->size(), got->size());
+  for (std::size_t i = 0; i < want->size(); ++i)
+    EXPECT_EQ(interp::compare((*want)[i], (*got)[i].values, kErrors), "") << text << "\n"
+                                                                          << ir::print(nest);
+}
+
+TEST(CookToom, ComputesTheSame) {
+  for (const std::int64_t m : {1, 2, 3, 4, 6})
+    for (const std::int64_t n : {2, 4}) expect_same(kConvolution, {"Y", {"r", "s"}, {m, n}});
+  expect_same(kConvolution, {"Y", {"s", "r"}, {2, 4}});
+  expect_same(kConvolution, {"Y", {"s"}, {4}});
+}
+
+TEST(CookToom, TakesAnySumOverNeighbours) {
+  expect_same("X: f32[20]; const W: f32[5]; Y[i] = sum(j) X[i+j] * W[j]", {"Y", {"j"}, {3}});
+  expect_same("X: f32[20]; W: f32[5]; Y[i] = sum(j) W[j] * X[i+j]", {"Y", {"j"}, {2}});
+  // Depthwise, dilated in one direction only, and three taps of which one axis is transformed.
+  expect_same(
+      "X: f32[3,9,9]; const W: f32[3,3,2]\n"
+      "Y[c,y:4,x:8] = sum(r,s) X[c,2*y+r,x+s] * W[c,r,s]",
+      {"Y", {"s"}, {4}});
+  // A filter for each group, a stage before and one after.
+  expect_same(
+      "X: f32[2,4,7]; const W: f32[2,3,4,3]\n"
+      "T[g,c,x] = max(X[g,c,x], 0.0)\n"
+      "Y[g,k,x:7] = sum(c,s) T[g,c,x+s-1 else 0] * W[g,k,c,s]\n"
+      "Z[g,k,x] = Y[g,k,x] + 1.0",
+      {"Y", {"s"}, {4}});
+  // In three dimensions.
+  expect_same(
+      "X: f32[4,5,6]; const W: f32[3,2,3]\n"
+      "Y[z:4,y:4,x:6] = sum(q,r,s) X[z+q-1,y+r,x+s-1 else 0] * W[q,r,s]",
+      {"Y", {"q", "r", "s"}, {2, 3, 4}});
+}
+
+TEST(CookToom, ConstantFiltersArePreparedOnce) {
+  ir::Nest nest = nest_of(kConvolution);
+  must_apply(nest, {CookToom{"Y", {"r", "s"}, {4, 4}}});
+  for (const char* name : {"Y.filter", "Y.filter.1"})
+    EXPECT_TRUE(nest.buffers[nest.find_buffer(name)].constant) << name;
+  EXPECT_FALSE(nest.buffers[nest.find_buffer("Y.input.1")].constant);
+}
+
+TEST(CookToom, RefusesOtherSums) {
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Z", {"r"}, {2}}}), Refusal::kNoSuchBlock);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {}, {}}}), Refusal::kBadValue);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {2, 2}}}), Refusal::kBadValue);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {0}}}), Refusal::kBadValue);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {12}}}), Refusal::kBadValue);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"c"}, {2}}}), Refusal::kNoNeighbours);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r", "r"}, {2, 2}}}), Refusal::kNoNeighbours);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"q"}, {2}}}), Refusal::kNoNeighbours);
+  EXPECT_EQ(refusal(kConvolution, {Split{"Y.y", std::int64_t{2}, "a", "b", ir::Tail::kPeel},
+                                   CookToom{"Y", {"r"}, {2}}}),
+            Refusal::kAlreadyBound);
+  EXPECT_EQ(refusal("X: f32[9,9]; const W: f32[3]; Y[y:4,x:9] = sum(r) X[2*y+r,x] * W[r]",
+                    {CookToom{"Y", {"r"}, {2}}}),
+            Refusal::kNoNeighbours);
+  EXPECT_EQ(refusal("X: f32[9]; const W: f32[3]; Y[i:9] = sum(r) X[i+r-1 else 5] * W[r]",
+                    {CookToom{"Y", {"r"}, {2}}}),
+            Refusal::kNoNeighbours);
+  EXPECT_EQ(refusal("X: f32[9]; Y[i] = max(r:3) X[i+r]", {CookToom{"Y", {"r"}, {2}}}),
+            Refusal::kNotAReduction);
+  EXPECT_EQ(
+      refusal("X: i32[9]; W: i32[3]; Y[i] = sum(r) X[i+r] * W[r]", {CookToom{"Y", {"r"}, {2}}}),
+      Refusal::kNotAReduction);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {2}}, CookToom{"Y", {"s"}, {2}}}),
+            Refusal::kAlreadyBound);
+}
+
+}  // namespace
+}  // namespace lathe::schedule
