@@ -22,6 +22,7 @@ class Proposer {
   }
 
   RandomSchedule run() {
+    for (const Step& step : options_.first) try_step(step);
     for (int i = 0; i < options_.proposals; ++i) try_step(propose());
     return std::move(out_);
   }

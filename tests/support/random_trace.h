@@ -17,6 +17,7 @@
 namespace lathe {
 
 struct RandomScheduleOptions {
+  schedule::Trace first;    // steps to try before the random ones
   int proposals = 24;       // steps to try; refused ones leave nothing behind
   bool open_sizes = false;  // factors and layout weights are knobs
   // Kinds, tails, prefetches and intrinsics, at which only lowering looks.

@@ -4,11 +4,11 @@
 namespace lathe::cook_toom {
 
 std::vector<Rational> best_points(int outputs, int taps) {
-  static const std::vector<Rational> kOrder = {0,  1,      -1,      {1, 2}, {-1, 2}, 2,
-                                               -2, {1, 4}, {-1, 4}, 4,      -4,      {3, 4}};
+  static const std::vector<Rational> order = {0,  1,      -1,      {1, 2}, {-1, 2}, 2,
+                                              -2, {1, 4}, {-1, 4}, 4,      -4,      {3, 4}};
   const auto count = static_cast<std::size_t>(outputs + taps - 2);
-  LATHE_CHECK(count <= kOrder.size(), "there are no points for F({}, {})", outputs, taps);
-  return {kOrder.begin(), kOrder.begin() + static_cast<std::ptrdiff_t>(count)};
+  LATHE_CHECK(count <= order.size(), "there are no points for F({}, {})", outputs, taps);
+  return {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
 double error_growth(int outputs, int taps) {

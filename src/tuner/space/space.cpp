@@ -149,8 +149,9 @@ std::string Space::describe(const Config& config) const {
   std::string out;
   for (int k = 0; k < knobs(); ++k) {
     const Knob& knob = knob_list()[k];
+    if (!has_effect(config, k)) continue;
     out += fmt::format(
-        "{}{}={}", k > 0 ? " " : "", knob.name,
+        "{}{}={}", out.empty() ? "" : " ", knob.name,
         knob.labels.empty() ? std::to_string(knob.values[config[k]]) : knob.labels[config[k]]);
   }
   return out;
@@ -160,26 +161,32 @@ Json Space::to_json(const Config& config) const {
   Json out = Json::object();
   for (int k = 0; k < knobs(); ++k) {
     const Knob& knob = knob_list()[k];
+    if (!has_effect(config, k)) continue;
     if (knob.labels.empty()) out[knob.name] = knob.values[config[k]];
     else out[knob.name] = knob.labels[config[k]];
   }
   return out;
 }
 
+namespace {
+
+Result<std::uint16_t> value_in(const Json& json, const Knob& knob) {
+  const Json value = LATHE_TRY(json_member(json, knob.name));
+  for (std::size_t i = 0; i < knob.values.size(); ++i)
+    if (knob.labels.empty() ? value == Json(knob.values[i]) : value == Json(knob.labels[i]))
+      return static_cast<std::uint16_t>(i);
+  return fail(ErrorKind::kInvalidArgument, "{} is not a value of knob {} in this space",
+              value.dump(), knob.name);
+}
+
+}  // namespace
+
 Result<Config> Space::from_json(const Json& json) const {
   Config config(knob_list().size(), 0);
-  for (int k = 0; k < knobs(); ++k) {
-    const Knob& knob = knob_list()[k];
-    const Json value = LATHE_TRY(json_member(json, knob.name));
-    int found = -1;
-    for (int i = 0; i < values(k); ++i)
-      if (knob.labels.empty() ? value == Json(knob.values[i]) : value == Json(knob.labels[i]))
-        found = i;
-    if (found < 0)
-      return fail(ErrorKind::kInvalidArgument, "{} is not a value of knob {} in this space",
-                  value.dump(), knob.name);
-    config[k] = static_cast<std::uint16_t>(found);
-  }
+  for (const bool conditional : {false, true})
+    for (int k = 0; k < knobs(); ++k)
+      if ((knob_list()[k].under >= 0) == conditional && has_effect(config, k))
+        config[k] = LATHE_TRY(value_in(json, knob_list()[k]));
   return config;
 }
 

@@ -59,6 +59,7 @@ class Space : public Domain {
   void knob_values(const Config& config, std::vector<std::int64_t>& out) const;
   // The concrete trace of a configuration; it applies to naive_nest(program).
   schedule::Trace trace(const Config& config) const;
+  // Both leave out conditional knobs without effect.
   std::string describe(const Config& config) const;  // "p=14 v=2 order=..."
   Json to_json(const Config& config) const;          // {"tile.p": 14, ...}
   Result<Config> from_json(const Json& json) const;

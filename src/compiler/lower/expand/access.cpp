@@ -1,5 +1,6 @@
 // Addresses in a buffer's storage; the reads, writes and prefetches that go there.
 #include <algorithm>
+#include <utility>
 
 #include "compiler/lower/expand/block_emitter.h"
 #include "compiler/lower/expand/lanes.h"
@@ -173,7 +174,9 @@ double BlockEmitter::literal_element(BlockId id, const ir::Read& read) const {
   const Address where = address({id, &plan_.blocks[id]}, read.tensor, read.index);
   LATHE_CHECK(where.fixed.has_value(), "{} is read at an unknown element",
               nest_.buffers[read.tensor].name);
-  return nest_.buffers[read.tensor].literal[static_cast<std::size_t>(*where.fixed)];
+  const std::vector<double>& elements = nest_.buffers[read.tensor].literal;
+  const bool inside = *where.fixed >= 0 && std::cmp_less(*where.fixed, elements.size());
+  return inside ? elements[static_cast<std::size_t>(*where.fixed)] : 0;
 }
 
 void BlockEmitter::emit_prefetch(BufferId buffer, const Address& where) {

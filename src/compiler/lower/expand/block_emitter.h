@@ -59,7 +59,8 @@ class BlockEmitter {
   flat::Expr read_element(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
                           const flat::Expr& condition, double pad);
   void emit_write(const Instance& at, BufferId buffer, flat::Expr value);
-  // The element of a literal that the block reads, where every loop that moves it is a number.
+  // The element of a literal that the block reads, where every loop that moves it is a number; 0
+  // where the literal has no such element.
   double literal_element(BlockId id, const ir::Read& read) const;
   // Finds lanes, masks and conditions. Returns false where the block does not run.
   bool prepare_instance(Instance& at) const;

@@ -62,8 +62,12 @@ std::optional<LinearMap> Emitter::linear_map_at(LoopId loop) const {
                 product->b};
   for (const LoopId l : plan.path) {
     const bool inside = l == loop || plan_.inside(l, loop);
-    if (!inside && plan_.reduces_over(blocks[0], l)) return {};
-    if (!inside) continue;
+    if (!inside) {
+      const bool known = place_.bound[l].kind == Binding::Kind::kStatic;
+      if (plan_.reduces_over(blocks[0], l) || (!known && moved_by(plan, map.factors->index, l)))
+        return {};
+      continue;
+    }
     if (nest_.loops[l].intrinsic != ir::Intrinsic::kNone || plan_.has_fused_digit(l)) return {};
     const bool lanes = nest_.loops[l].kind == ir::LoopKind::kVectorized && acts_vectorized(l);
     if (!lanes && nest_.loops[l].kind != ir::LoopKind::kUnrolled && sized_.extent(l) > 1) return {};
@@ -85,79 +89,122 @@ std::optional<LinearMap> Emitter::linear_map_at(LoopId loop) const {
   return map;
 }
 
-void Emitter::emit_linear_map(const LinearMap& map) {
-  const ir::Block& block = nest_.blocks[map.block];
-  const BlockPlan& plan = plan_.blocks[map.block];
-  const auto bind = [&](LoopId loop, std::int64_t value) {
+namespace {
+
+class MapEmitter {
+ public:
+  MapEmitter(const LinearMap& map, const Plan& plan, Place& place, Code& code, BlockEmitter& leaf)
+      : map_(map),
+        plan_(plan),
+        block_(plan.nest.blocks[map.block]),
+        place_(place),
+        code_(code),
+        leaf_(leaf),
+        lanes_outside_(place.lanes),
+        terms_(plan.sized.extent(map.terms)) {
+    type_ = {block_.body->dtype, 1};
+    for (const LoopId loop : map.results) results_ *= plan.sized.extent(loop);
+  }
+
+  void run() {
+    if (map_.lanes != ir::kRoot) {
+      place_.bound[map_.lanes] = {Binding::Kind::kLane};
+      place_.lanes = static_cast<int>(plan_.sized.extent(map_.lanes));
+    }
+    for (const LoopId loop : map_.single) bind(loop, 0);
+    load_values();
+    const cook_toom::SharedSums shared = cook_toom::share_sums(rows());
+    for (const cook_toom::Sum& sum : shared.temporaries) keep(total(sum, values_, type_));
+    store_results(shared.outputs);
+    place_.lanes = lanes_outside_;
+    for (const auto& loops : {map_.results, map_.single})
+      for (const LoopId loop : loops) place_.bound[loop] = {};
+    if (map_.lanes != ir::kRoot) place_.bound[map_.lanes] = {};
+    place_.bound[map_.terms] = {};
+  }
+
+ private:
+  void bind(LoopId loop, std::int64_t value) {
     place_.bound[loop] = {Binding::Kind::kStatic, value};
-  };
-  const int lanes_outside = place_.lanes;
-  if (map.lanes != ir::kRoot) {
-    place_.bound[map.lanes] = {Binding::Kind::kLane};
-    place_.lanes = static_cast<int>(sized_.extent(map.lanes));
   }
-  for (const LoopId loop : map.single) bind(loop, 0);
-  std::int64_t results = 1;
-  for (const LoopId loop : map.results) results *= sized_.extent(loop);
-  const auto bind_result = [&](std::int64_t result) {
-    for (std::size_t i = map.results.size(); i-- > 0;) {
-      bind(map.results[i], result % sized_.extent(map.results[i]));
-      result /= sized_.extent(map.results[i]);
+  void bind_result(std::int64_t result) {
+    for (std::size_t i = map_.results.size(); i-- > 0;) {
+      const std::int64_t extent = plan_.sized.extent(map_.results[i]);
+      bind(map_.results[i], result % extent);
+      result /= extent;
     }
-  };
+  }
+  Instance instance() const {
+    Instance at{map_.block, &plan_.blocks[map_.block]};
+    at.keeps_pads = true;
+    return at;
+  }
 
-  // The values, each in a register.
-  std::vector<flat::Expr> values;
-  flat::Type type{block.body->dtype, 1};
-  const auto keep = [&](flat::Expr value) {
+  void keep(flat::Expr value) {
+    const flat::Type type = value->type;
     const int reg = static_cast<int>(code_.program.regs.size());
-    code_.program.regs.push_back(value->type);
-    const flat::Type kept = value->type;
+    code_.program.regs.push_back(type);
     code_.out->push_back(flat::reg_write(reg, std::move(value)));
-    values.push_back(flat::reg_read(reg, kept));
-  };
-  bind_result(0);
-  for (std::int64_t term = 0; term < sized_.extent(map.terms); ++term) {
-    bind(map.terms, term);
-    Instance at{map.block, &plan};
-    at.keeps_pads = true;
-    const bool runs = leaf_.prepare_instance(at);
-    type.lanes = at.lanes;
-    at.reached = both(at.reached, at.condition);  // what does not run must not be loaded
-    flat::Expr value = runs ? leaf_.translate(at, map.value) : flat::imm(0, type);
-    keep(widen(std::move(value), type.lanes));
+    values_.push_back(flat::reg_read(reg, type));
   }
 
-  // What becomes of them.
-  std::vector<std::vector<double>> rows;
-  for (std::int64_t result = 0; result < results; ++result) {
-    bind_result(result);
-    std::vector<double>& row = rows.emplace_back();
-    for (std::int64_t term = 0; term < sized_.extent(map.terms); ++term) {
-      bind(map.terms, term);
-      row.push_back(leaf_.literal_element(map.block, *map.factors));
+  // Each value in a register. The first result runs if any does.
+  void load_values() {
+    bind_result(0);
+    for (std::int64_t term = 0; term < terms_; ++term) {
+      bind(map_.terms, term);
+      Instance at = instance();
+      const bool runs = leaf_.prepare_instance(at);
+      type_.lanes = at.lanes;
+      at.reached = both(at.reached, at.condition);  // what does not run must not be loaded
+      flat::Expr value = runs ? leaf_.translate(at, map_.value) : flat::imm(0, type_);
+      keep(widen(std::move(value), type_.lanes));
     }
   }
-  const cook_toom::SharedSums shared = cook_toom::share_sums(rows);
-  for (const cook_toom::Sum& sum : shared.temporaries) keep(total(sum, values, type));
-  bind(map.terms, 0);
-  for (std::int64_t result = 0; result < results; ++result) {
-    bind_result(result);
-    Instance at{map.block, &plan};
-    at.keeps_pads = true;
-    if (!leaf_.prepare_instance(at)) continue;
-    const flat::Stmt stmt = code_.capture([&] {
-      leaf_.emit_write(at, block.writes,
-                       total(shared.outputs[static_cast<std::size_t>(result)], values, type));
-    });
-    leaf_.emit_guarded(at, stmt);
+
+  std::vector<std::vector<double>> rows() {
+    std::vector<std::vector<double>> out;
+    for (std::int64_t result = 0; result < results_; ++result) {
+      bind_result(result);
+      std::vector<double>& row = out.emplace_back();
+      for (std::int64_t term = 0; term < terms_; ++term) {
+        bind(map_.terms, term);
+        row.push_back(leaf_.literal_element(map_.block, *map_.factors));
+      }
+    }
+    return out;
   }
 
-  place_.lanes = lanes_outside;
-  for (const LoopId loop : map.results) place_.bound[loop] = {};
-  for (const LoopId loop : map.single) place_.bound[loop] = {};
-  if (map.lanes != ir::kRoot) place_.bound[map.lanes] = {};
-  place_.bound[map.terms] = {};
+  void store_results(const std::vector<cook_toom::Sum>& sums) {
+    bind(map_.terms, 0);
+    for (std::int64_t result = 0; result < results_; ++result) {
+      bind_result(result);
+      Instance at = instance();
+      if (!leaf_.prepare_instance(at)) continue;
+      const flat::Stmt stmt = code_.capture([&] {
+        leaf_.emit_write(at, block_.writes,
+                         total(sums[static_cast<std::size_t>(result)], values_, type_));
+      });
+      leaf_.emit_guarded(at, stmt);
+    }
+  }
+
+  const LinearMap& map_;
+  const Plan& plan_;
+  const ir::Block& block_;
+  Place& place_;
+  Code& code_;
+  BlockEmitter& leaf_;
+  int lanes_outside_;
+  std::int64_t terms_, results_ = 1;
+  flat::Type type_;
+  std::vector<flat::Expr> values_;
+};
+
+}  // namespace
+
+void Emitter::emit_linear_map(const LinearMap& map) {
+  MapEmitter(map, plan_, place_, code_, leaf_).run();
 }
 
 }  // namespace lathe::lower

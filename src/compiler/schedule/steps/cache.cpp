@@ -54,6 +54,7 @@ class Cacher {
     cache.scope = step_.scope;
     cache.constant = false;
     cache.literal.clear();
+    cache.sparse = false;
     cache.at = loop_;
     cache.layout = layout_;
     cache.pad_stride = 0;

@@ -6,8 +6,10 @@
 #include <fmt/ranges.h>
 
 #include "compiler/analysis/dependence.h"
+#include "compiler/analysis/neighbours.h"
 #include "compiler/cook_toom/matrices.h"
 #include "compiler/schedule/edit.h"
+#include "compiler/schedule/new_stage.h"
 
 namespace lathe::schedule {
 namespace {
@@ -17,65 +19,12 @@ using ir::BlockId;
 using ir::BufferId;
 using ir::LoopId;
 
-struct Axis {
-  int result = -1, tap = -1;            // iterators of the block
-  int input_dim = -1, filter_dim = -1;  // dimensions that they index
-  std::int64_t low = 0;                 // the input is read at result + tap + low
+struct Axis : analysis::Neighbours {
+  int tap = -1;
   std::int64_t results = 0, tiles = 0, tile = 0, positions = 0;
   cook_toom::Matrices matrices;
 
   std::int64_t reach() const { return (tiles - 1) * tile + positions; }  // elements that tiles read
-};
-
-// A new block while it is put together: its own loops, an iterator each, around its body.
-class Stage {
- public:
-  Stage(ir::Nest& nest, std::string name, int position) : nest_(nest), position_(position) {
-    block_.name = std::move(name);
-  }
-
-  // Makes a loop, and an iterator that runs over it. The result has another dimension for each that
-  // does not reduce.
-  StepResult<int> add(const std::string& name, std::int64_t extent, ir::IterKind kind) {
-    const LoopId loop = LATHE_TRY(add_loop_of(name, extent));
-    ir::BlockIter iter{name, nest_.sizes.constant(extent), kind, {{loop, nest_.sizes.constant(1)}}};
-    block_.iters.push_back(std::move(iter));
-    const int number = static_cast<int>(block_.iters.size()) - 1;
-    if (kind == ir::IterKind::kSpatial) block_.index.push_back(Affine::iter(number));
-    return number;
-  }
-  StepResult<LoopId> add_loop_of(const std::string& name, std::int64_t extent) {
-    parent_ = LATHE_TRY(add_loop(nest_, block_.name + "." + name, nest_.sizes.constant(extent),
-                                 parent_, parent_ == ir::kRoot ? position_ : -1));
-    return parent_;
-  }
-  // An iterator over loops that others drive already. It indexes nothing that is written.
-  int add_view(const std::string& name, std::int64_t extent, LoopId loop) {
-    block_.iters.push_back({name,
-                            nest_.sizes.constant(extent),
-                            ir::IterKind::kSpatial,
-                            {{loop, nest_.sizes.constant(1)}}});
-    return static_cast<int>(block_.iters.size()) - 1;
-  }
-  // An iterator of the result that several loops drive.
-  void add_digits(const std::string& name, std::int64_t extent, std::vector<ir::LoopDigit> digits) {
-    block_.iters.push_back(
-        {name, nest_.sizes.constant(extent), ir::IterKind::kSpatial, std::move(digits)});
-    block_.index.push_back(Affine::iter(static_cast<int>(block_.iters.size()) - 1));
-  }
-
-  void finish(BufferId writes, ir::Expr body) {
-    block_.writes = writes;
-    block_.reduce = ir::ReduceOp::kSum;
-    block_.body = std::move(body);
-    add_block(nest_, std::move(block_), parent_, -1);
-  }
-
- private:
-  ir::Nest& nest_;
-  int position_;
-  LoopId parent_ = ir::kRoot;
-  ir::Block block_;
 };
 
 class Rewriter {
@@ -103,9 +52,7 @@ class Rewriter {
 
  private:
   std::int64_t number(ir::SizeId size) const { return nest_.sizes.constant_value(size); }
-  const ir::BlockIter& iter(int i) const {
-    return nest_.blocks[id_].iters[static_cast<std::size_t>(i)];
-  }
+  const ir::BlockIter& iter(int i) const { return nest_.blocks[id_].iters[i]; }
 
   // True if each iterator is one whole loop, all of them the block's own, at the top of the
   // program.
@@ -140,45 +87,19 @@ class Rewriter {
     return {};
   }
 
-  // The only dimension that the iterator takes part in; -1: none, or several.
-  static int only_dim(const ir::Read& read, int iter) {
-    int found = -1;
-    for (int d = 0; d < static_cast<int>(read.index.size()); ++d) {
-      if (read.index[static_cast<std::size_t>(d)].coef_of(iter) == 0) continue;
-      if (found >= 0) return -1;
-      found = d;
-    }
-    return found;
-  }
-
-  // The dimension in which the block reads result + tap; sets the axis' iterators and `low`.
-  static bool reads_neighbours(const ir::Read& input, const ir::Read& filter, Axis& axis) {
-    axis.input_dim = only_dim(input, axis.tap);
-    axis.filter_dim = only_dim(filter, axis.tap);
-    if (axis.input_dim < 0 || axis.filter_dim < 0) return false;
-    if (filter.index[static_cast<std::size_t>(axis.filter_dim)] != Affine::iter(axis.tap))
-      return false;
-    const Affine& row = input.index[static_cast<std::size_t>(axis.input_dim)];
-    if (row.terms.size() != 2 || row.terms[0].coef != 1 || row.terms[1].coef != 1) return false;
-    axis.result = row.terms[row.terms[0].iter == axis.tap ? 1 : 0].iter;
-    axis.low = row.offset;
-    return only_dim(input, axis.result) == axis.input_dim &&
-           std::ranges::all_of(filter.index,
-                               [&](const Affine& r) { return r.coef_of(axis.result) == 0; });
-  }
-
   StepResult<void> find_axis(const std::string& tap, std::int64_t tile) {
     const ir::Block& block = nest_.blocks[id_];
-    Axis axis;
     const auto found = std::ranges::find(block.iters, tap, &ir::BlockIter::name);
-    axis.tap = static_cast<int>(found - block.iters.begin());
     if (found == block.iters.end() || found->kind != ir::IterKind::kReduce)
       return refuse(Refusal::kNoNeighbours, tap);
-    if (!reads_neighbours(*input_, *filter_, axis)) {
-      if (!axes_.empty() || !reads_neighbours(*filter_, *input_, axis))
-        return refuse(Refusal::kNoNeighbours, tap);
+    const auto number_of_tap = static_cast<int>(found - block.iters.begin());
+    auto known = analysis::neighbours_of(*input_, *filter_, number_of_tap);
+    if (!known && axes_.empty()) {
       std::swap(input_, filter_);
+      known = analysis::neighbours_of(*input_, *filter_, number_of_tap);
     }
+    if (!known) return refuse(Refusal::kNoNeighbours, tap);
+    Axis axis{*known, number_of_tap};
     if (iter(axis.result).kind != ir::IterKind::kSpatial ||
         std::ranges::any_of(axes_, [&](const Axis& a) { return a.tap == axis.tap; }))
       return refuse(Refusal::kNoNeighbours, tap);
@@ -242,20 +163,20 @@ class Rewriter {
     const Axis& axis = axes_[a];
     const BufferId from = a == 0 ? filter_->tensor : filtered_;
     std::vector<std::int64_t> shape = shape_of(from);
-    shape[static_cast<std::size_t>(axis.filter_dim)] = axis.positions;
+    shape[axis.filter_dim] = axis.positions;
     const std::string name = numbered("filter", a);
     const BufferId matrix = LATHE_TRY(add_literal(name + ".G", axis.matrices.filter));
     filtered_ = LATHE_TRY(add_buffer(name, shape));
-    Stage stage(nest_, name, position_++);
+    NewStage stage(nest_, name, position_++);
     std::vector<Affine> index;
     int position = -1;
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      const int i = LATHE_TRY(stage.add(fmt::format("d{}", d), shape[d], ir::IterKind::kSpatial));
+      const int i = LATHE_TRY(stage.add(fmt::format("d{}", d), shape[d]));
       index.push_back(Affine::iter(i));
       if (std::cmp_equal(d, axis.filter_dim)) position = i;
     }
     const int tap = LATHE_TRY(stage.add("r", extent_of(axis.tap), ir::IterKind::kReduce));
-    index[static_cast<std::size_t>(axis.filter_dim)] = Affine::iter(tap);
+    index[axis.filter_dim] = Affine::iter(tap);
     stage.finish(filtered_,
                  weighted(matrix, position, tap, ir::read(from, std::move(index), dtype_)));
     return {};
@@ -266,28 +187,24 @@ class Rewriter {
     const auto found = std::ranges::find(axes_, static_cast<int>(number), what);
     return found == axes_.end() ? -1 : static_cast<int>(found - axes_.begin());
   }
-  std::int64_t extent_of(int iter) const {
-    return number(old_.iters[static_cast<std::size_t>(iter)].extent);
-  }
+  std::int64_t extent_of(int iter) const { return number(old_.iters[iter].extent); }
 
   // Turns one dimension of the input into tiles and positions. The first axis reads the input
   // itself; the dimensions of the others then start where their tiles do.
   StepResult<void> transform_input(std::size_t a) {
     const std::string name = numbered("input", a);
     const BufferId matrix = LATHE_TRY(add_literal(name + ".BT", axes_[a].matrices.input));
-    Stage stage(nest_, name, position_++);
-    std::vector<std::int64_t> shape;
+    NewStage stage(nest_, name, position_++);
     std::vector<Affine> index;  // of what is read
     int position = -1;
     std::size_t transformed = 0;  // row of the index
     const auto add = [&](const char* prefix, std::size_t d, std::int64_t extent) {
-      shape.push_back(extent);
-      return stage.add(fmt::format("{}{}", prefix, d), extent, ir::IterKind::kSpatial);
+      return stage.add(fmt::format("{}{}", prefix, d), extent);
     };
     const std::vector<std::int64_t> whole = shape_of(input_->tensor);
     for (std::size_t d = 0; d < whole.size(); ++d) {
       const int b = axis_of(d, &Axis::input_dim);
-      const Axis& axis = axes_[static_cast<std::size_t>(std::max(b, 0))];
+      const Axis& axis = axes_[std::max(b, 0)];
       const Affine start = Affine::constant(b >= 0 && a == 0 ? axis.low : 0);
       if (b < 0 || std::cmp_greater(b, a)) {
         const std::int64_t extent = b < 0 ? whole[d] : axis.reach();
@@ -303,13 +220,11 @@ class Rewriter {
     }
     const int tap = LATHE_TRY(stage.add("r", axes_[a].positions, ir::IterKind::kReduce));
     index[transformed] = index[transformed] + Affine::iter(tap);
-    const bool leaves =
-        a == 0 && std::ranges::any_of(axes_, [&](const Axis& axis) {
-          return axis.low < 0 ||
-                 axis.low + axis.reach() > whole[static_cast<std::size_t>(axis.input_dim)];
-        });
+    const bool leaves = a == 0 && std::ranges::any_of(axes_, [&](const Axis& axis) {
+                          return axis.low < 0 || axis.low + axis.reach() > whole[axis.input_dim];
+                        });
     const BufferId from = a == 0 ? input_->tensor : transformed_input_;
-    transformed_input_ = LATHE_TRY(add_buffer(name, shape));
+    transformed_input_ = LATHE_TRY(add_buffer(name, stage.shape()));
     stage.finish(transformed_input_,
                  weighted(matrix, position, tap,
                           ir::read(from, std::move(index), dtype_,
@@ -332,26 +247,20 @@ class Rewriter {
   // What is left of the sums: products at each position, over the taps that stay and the rest.
   StepResult<void> multiply() {
     const std::string name = step_.block + ".product";
-    Stage stage(nest_, name, position_++);
-    std::vector<std::int64_t> shape;
+    NewStage stage(nest_, name, position_++);
     std::vector<Affine> now(old_.iters.size());  // of each old iterator; a tap's: its position
     std::vector<int> tiles(axes_.size());
-    const auto add = [&](const std::string& iter, std::int64_t extent) {
-      shape.push_back(extent);
-      return stage.add(iter, extent, ir::IterKind::kSpatial);
-    };
     for (const Affine& row : old_.index) {
       const int i = plain_iter(row);
       const int a = axis_of(static_cast<std::size_t>(i), &Axis::result);
-      const std::string& iter_name = old_.iters[static_cast<std::size_t>(i)].name;
+      const std::string& iter_name = old_.iters[i].name;
       if (a < 0) {
-        now[static_cast<std::size_t>(i)] = Affine::iter(LATHE_TRY(add(iter_name, extent_of(i))));
+        now[i] = Affine::iter(LATHE_TRY(stage.add(iter_name, extent_of(i))));
         continue;
       }
-      const Axis& axis = axes_[static_cast<std::size_t>(a)];
-      tiles[static_cast<std::size_t>(a)] = LATHE_TRY(add(iter_name + ".t", axis.tiles));
-      now[static_cast<std::size_t>(axis.tap)] =
-          Affine::iter(LATHE_TRY(add(iter_name + ".p", axis.positions)));
+      const Axis& axis = axes_[a];
+      tiles[a] = LATHE_TRY(stage.add(iter_name + ".t", axis.tiles));
+      now[axis.tap] = Affine::iter(LATHE_TRY(stage.add(iter_name + ".p", axis.positions)));
     }
     for (std::size_t i = 0; i < old_.iters.size(); ++i)
       if (old_.iters[i].kind == ir::IterKind::kReduce && axis_of(i, &Axis::tap) < 0)
@@ -364,11 +273,11 @@ class Rewriter {
         input.push_back(substitute(input_->index[d], now));
         continue;
       }
-      input.push_back(Affine::iter(tiles[static_cast<std::size_t>(a)]));
-      input.push_back(now[static_cast<std::size_t>(axes_[static_cast<std::size_t>(a)].tap)]);
+      input.push_back(Affine::iter(tiles[a]));
+      input.push_back(now[axes_[a].tap]);
     }
     for (const Affine& row : filter_->index) filter.push_back(substitute(row, now));
-    product_ = LATHE_TRY(add_buffer(name, shape));
+    product_ = LATHE_TRY(add_buffer(name, stage.shape()));
     const bool pads = input_->pad && leaves_elsewhere();
     stage.finish(product_,
                  ir::binary(ir::BinaryOp::kMul,
@@ -382,35 +291,30 @@ class Rewriter {
   StepResult<void> transform_product(std::size_t a) {
     const std::string name = numbered("output", a);
     const BufferId matrix = LATHE_TRY(add_literal(name + ".AT", axes_[a].matrices.output));
-    Stage stage(nest_, name, position_++);
-    std::vector<std::int64_t> shape;
+    NewStage stage(nest_, name, position_++);
     std::vector<Affine> index;
     int result = -1;
     std::size_t transformed = 0;
-    const auto add = [&](const std::string& iter, std::int64_t extent) {
-      shape.push_back(extent);
-      return stage.add(iter, extent, ir::IterKind::kSpatial);
-    };
     for (const Affine& row : old_.index) {
       const int i = plain_iter(row);
       const int b = axis_of(static_cast<std::size_t>(i), &Axis::result);
-      const std::string& iter_name = old_.iters[static_cast<std::size_t>(i)].name;
+      const std::string& iter_name = old_.iters[i].name;
       if (b < 0) {
-        index.push_back(Affine::iter(LATHE_TRY(add(iter_name, extent_of(i)))));
+        index.push_back(Affine::iter(LATHE_TRY(stage.add(iter_name, extent_of(i)))));
         continue;
       }
-      const Axis& axis = axes_[static_cast<std::size_t>(b)];
+      const Axis& axis = axes_[b];
       const bool done = std::cmp_greater_equal(b, a);
-      index.push_back(Affine::iter(LATHE_TRY(add(iter_name + ".t", axis.tiles))));
+      index.push_back(Affine::iter(LATHE_TRY(stage.add(iter_name + ".t", axis.tiles))));
       const int inner =
-          LATHE_TRY(add(iter_name + (done ? ".i" : ".p"), done ? axis.tile : axis.positions));
+          LATHE_TRY(stage.add(iter_name + (done ? ".i" : ".p"), done ? axis.tile : axis.positions));
       if (std::cmp_equal(b, a)) result = inner, transformed = index.size();
       index.push_back(Affine::iter(inner));
     }
     const int p = LATHE_TRY(stage.add("p", axes_[a].positions, ir::IterKind::kReduce));
     index[transformed] = Affine::iter(p);
     const BufferId from = product_;
-    product_ = LATHE_TRY(add_buffer(name, shape));
+    product_ = LATHE_TRY(add_buffer(name, stage.shape()));
     stage.finish(product_, weighted(matrix, result, p, ir::read(from, std::move(index), dtype_)));
     return {};
   }
@@ -418,25 +322,25 @@ class Rewriter {
   // The first block again: it turns the positions of the first axis into results.
   StepResult<void> finish_result() {
     const BufferId matrix = LATHE_TRY(add_literal(step_.block + ".AT", axes_[0].matrices.output));
-    Stage stage(nest_, step_.block, position_);
+    NewStage stage(nest_, step_.block, position_);
     std::vector<Affine> index;
     std::vector<LoopId> tile_loops(axes_.size()), inner_loops(axes_.size());
     for (const Affine& row : old_.index) {
       const int i = plain_iter(row);
       const int a = axis_of(static_cast<std::size_t>(i), &Axis::result);
-      const std::string& iter_name = old_.iters[static_cast<std::size_t>(i)].name;
+      const std::string& iter_name = old_.iters[i].name;
       if (a < 0) {
-        LATHE_TRY(stage.add(iter_name, extent_of(i), ir::IterKind::kSpatial));
+        LATHE_TRY(stage.add(iter_name, extent_of(i)));
         continue;
       }
-      const Axis& axis = axes_[static_cast<std::size_t>(a)];
+      const Axis& axis = axes_[a];
       const LoopId tiles = LATHE_TRY(stage.add_loop_of(iter_name + ".t", axis.tiles));
       const LoopId inner = LATHE_TRY(stage.add_loop_of(iter_name + ".i", axis.tile));
       stage.add_digits(
           iter_name, axis.results,
           {{tiles, nest_.sizes.constant(axis.tile)}, {inner, nest_.sizes.constant(1)}});
-      tile_loops[static_cast<std::size_t>(a)] = tiles;
-      inner_loops[static_cast<std::size_t>(a)] = inner;
+      tile_loops[a] = tiles;
+      inner_loops[a] = inner;
     }
     int result = -1;
     std::size_t transformed = 0;
@@ -446,12 +350,10 @@ class Rewriter {
         index.push_back(Affine::iter(static_cast<int>(d)));
         continue;
       }
-      const Axis& axis = axes_[static_cast<std::size_t>(a)];
-      const std::string& iter_name = old_.iters[static_cast<std::size_t>(axis.result)].name;
-      index.push_back(Affine::iter(
-          stage.add_view(iter_name + ".t", axis.tiles, tile_loops[static_cast<std::size_t>(a)])));
-      const int inner =
-          stage.add_view(iter_name + ".i", axis.tile, inner_loops[static_cast<std::size_t>(a)]);
+      const Axis& axis = axes_[a];
+      const std::string& iter_name = old_.iters[axis.result].name;
+      index.push_back(Affine::iter(stage.add_view(iter_name + ".t", axis.tiles, tile_loops[a])));
+      const int inner = stage.add_view(iter_name + ".i", axis.tile, inner_loops[a]);
       if (a == 0) result = inner, transformed = index.size();
       index.push_back(Affine::iter(inner));
     }

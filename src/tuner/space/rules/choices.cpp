@@ -16,6 +16,19 @@ char letter_of(TileAxis axis, bool of_blocks) {
 
 }  // namespace
 
+std::vector<std::int64_t> up_to(std::vector<std::int64_t> values, std::int64_t most) {
+  std::erase_if(values, [&](std::int64_t v) { return v > most; });
+  if (values.empty()) values.push_back(1);
+  return values;
+}
+
+std::vector<std::int64_t> powers_and(std::int64_t all) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t v = 1; v < all; v *= 2) values.push_back(v);
+  values.push_back(all);
+  return values;
+}
+
 std::string label_of(const LoopOrder& order) {
   std::string label;
   for (const TileAxis axis : order.blocks) label += letter_of(axis, true);

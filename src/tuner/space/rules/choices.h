@@ -1,7 +1,8 @@
-// What the structural knobs of the register-tile rule choose among. Each choice has a label, by
-// which records and recordings know it.
+// What knobs choose among: values of sizes, and choices of the structural knobs of the register-tile
+// rule. Each choice has a label, by which records and recordings know it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ enum class Packing { kNone, kBlock, kWhole, kPadded };
 enum class ReduceOrder { kChannelsOutside, kTapsOutside };
 // The loop that the threads share: over cache blocks of an axis, or of the batch.
 enum class SharedLoop { kVectorBlocks, kPixelBlocks, kBatch };
+
+// Values of a size's knob: those of a list up to `most`, or 1 alone; 1, 2, 4 ... and `all` itself.
+std::vector<std::int64_t> up_to(std::vector<std::int64_t> values, std::int64_t most);
+std::vector<std::int64_t> powers_and(std::int64_t all);
 
 std::string label_of(const LoopOrder& order);  // "VPK.vp"
 std::string label_of(Packing packing);         // "none"

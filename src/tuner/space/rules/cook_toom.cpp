@@ -5,9 +5,11 @@
 
 #include <fmt/ranges.h>
 
+#include "compiler/analysis/neighbours.h"
 #include "compiler/cook_toom/matrices.h"
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/choices.h"
 
 namespace lathe::space {
 namespace {
@@ -23,31 +25,20 @@ std::string iter_name(const te::Stage& stage, int iter) {
   return loop.substr(loop.find('.') + 1);
 }
 
-// Finds the axis of this tap: the input at result + tap, the filter at the tap.
+// The axis of this tap, and the number of the iterator beside it.
 std::optional<std::pair<ImageAxis, int>> axis_of(const te::Stage& stage, const ir::Read& input,
                                                  const ir::Read& filter, int tap) {
-  ImageAxis axis;
-  axis.filter_dim = plain_dim(filter.index, tap);
-  for (int d = 0; d < static_cast<int>(input.index.size()); ++d) {
-    if (input.index[static_cast<std::size_t>(d)].coef_of(tap) == 0) continue;
-    if (axis.input_dim >= 0) return {};
-    axis.input_dim = d;
-  }
-  if (axis.filter_dim < 0 || axis.input_dim < 0) return {};
-  const auto& terms = input.index[static_cast<std::size_t>(axis.input_dim)].terms;
-  if (terms.size() != 2 || terms[0].coef != 1 || terms[1].coef != 1) return {};
-  const int result = terms[terms[0].iter == tap ? 1 : 0].iter;
-  if (stage.iters[static_cast<std::size_t>(result)].kind != te::IterKind::kSpatial ||
-      touches(filter.index, result))
-    return {};
-  for (int d = 0; d < static_cast<int>(input.index.size()); ++d)
-    if (d != axis.input_dim && input.index[static_cast<std::size_t>(d)].coef_of(result) != 0)
-      return {};
-  axis.iter = iter_name(stage, result);
-  axis.tap = iter_name(stage, tap);
-  axis.extent = stage.iters[static_cast<std::size_t>(result)].extent;
-  axis.taps = stage.iters[static_cast<std::size_t>(tap)].extent;
-  return std::pair(axis, result);
+  const auto found = analysis::neighbours_of(input, filter, tap);
+  if (!found) return {};
+  const te::Iterator& result = stage.iters[static_cast<std::size_t>(found->result)];
+  if (result.kind != te::IterKind::kSpatial) return {};
+  ImageAxis axis{iter_name(stage, found->result),
+                 iter_name(stage, tap),
+                 result.extent,
+                 stage.iters[static_cast<std::size_t>(tap)].extent,
+                 found->input_dim,
+                 found->filter_dim};
+  return std::pair(std::move(axis), found->result);
 }
 
 // Gives every iterator its part; nothing if one has none.
@@ -140,18 +131,28 @@ bool is_accurate(const ImageSum& sum, const Algorithm& algorithm, double max_err
   return error * cook_toom::kDirectError <= max_error;
 }
 
-Values up_to(Values values, std::int64_t most) {
-  std::erase_if(values, [&](std::int64_t v) { return v > most; });
-  return values;
-}
-Values powers_and(std::int64_t all) {
-  Values values;
-  for (std::int64_t v = 1; v < all; v *= 2) values.push_back(v);
-  values.push_back(all);
-  return values;
+}  // namespace
+
+bool Algorithm::transforms(const ImageAxis& axis) const {
+  return std::ranges::find(taps, axis.tap) != taps.end();
 }
 
-}  // namespace
+ProductDims product_dims(const ImageSum& sum, const Algorithm& algorithm) {
+  ProductDims dims;
+  int d = 0;
+  for (const std::string& iter : sum.result) {
+    const auto axis = std::ranges::find(sum.axes, iter, &ImageAxis::iter);
+    if (axis != sum.axes.end()) {
+      dims.tiles.push_back(d++);
+      if (algorithm.transforms(*axis)) dims.positions.push_back(d++);
+    } else if (iter == sum.vector) {
+      dims.vector = d++;
+    } else {
+      dims.outer.push_back(d++);
+    }
+  }
+  return dims;
+}
 
 std::string label_of(const Algorithm& algorithm) {
   if (algorithm.taps.empty()) return "direct";

@@ -17,10 +17,19 @@
 
 namespace lathe::space {
 
+// An axis of the image: results y, read at y + tap.
+struct ImageAxis {
+  std::string iter, tap;  // iterators of the block
+  std::int64_t extent = 0, taps = 0;
+  int input_dim = -1, filter_dim = -1;
+};
+
 // F(m x n): so many results together along each tap. No taps: the sum as it is written.
 struct Algorithm {
   std::vector<std::string> taps;  // iterators of the block
   std::vector<std::int64_t> tiles;
+
+  bool transforms(const ImageAxis& axis) const;
 };
 // Where the transformed input is made.
 enum class InputPlace { kBlock, kWhole };
@@ -30,13 +39,6 @@ enum class TileShare { kTiles, kResults };
 std::string label_of(const Algorithm& algorithm);  // "direct", "F(4x4)", "F(4) along s"
 std::string label_of(InputPlace place);            // "block"
 std::string label_of(TileShare share);             // "tiles"
-
-// An axis of the image: results y, read at y + tap.
-struct ImageAxis {
-  std::string iter, tap;  // iterators of the block
-  std::int64_t extent = 0, taps = 0;
-  int input_dim = -1, filter_dim = -1;
-};
 
 // What the iterators of a sum over neighbours are for.
 struct ImageSum {
@@ -53,6 +55,13 @@ struct ImageSum {
   int result_dims = 0;
   std::vector<std::string> result;  // iterators by dimension
 };
+
+// Dimensions of the tensor of products, by what they are.
+struct ProductDims {
+  std::vector<int> outer, positions, tiles;
+  int vector = -1;
+};
+ProductDims product_dims(const ImageSum& sum, const Algorithm& algorithm);
 
 // Numbers of the knobs; -1: this program has no such knob.
 struct CookToomKnobs {

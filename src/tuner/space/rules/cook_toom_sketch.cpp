@@ -14,14 +14,10 @@ using ir::SizeId;
 using schedule::LayoutItem;
 using Names = std::vector<std::string>;
 
-struct StepRefused {
-  schedule::StepError error;
-};
-
-class Builder {
+class CookToomBuilder {
  public:
-  Builder(const CookToomRule& rule, const std::vector<Knob>& knobs,
-          std::span<const std::int64_t> values)
+  CookToomBuilder(const CookToomRule& rule, const std::vector<Knob>& knobs,
+                  std::span<const std::int64_t> values)
       : rule_(rule),
         sum_(rule.sum),
         knobs_(knobs),
@@ -73,9 +69,7 @@ class Builder {
     for (const std::string& loop : loops) kind(loop, LoopKind::kUnrolled);
   }
 
-  bool transformed(const ImageAxis& axis) const {
-    return std::ranges::find(algorithm_.taps, axis.tap) != algorithm_.taps.end();
-  }
+  bool transformed(const ImageAxis& axis) const { return algorithm_.transforms(axis); }
   std::size_t transforms() const { return algorithm_.taps.size(); }
   // The axis that the transforms with this number are along.
   const ImageAxis& along(std::size_t a) const {
@@ -139,31 +133,10 @@ class Builder {
       step(schedule::Reorder{order});
       unroll(written_out);
       kind(order.back(), LoopKind::kVectorized);
-      store_along(name, product_dims().vector);
+      store_along(name, product_dims(sum_, algorithm_).vector);
     }
   }
 
-  // The digits of a tensor of products, by what they are.
-  struct ProductDims {
-    std::vector<int> outer, positions, tiles;
-    int vector = -1;
-  };
-  ProductDims product_dims() const {
-    ProductDims dims;
-    int d = 0;
-    for (const std::string& iter : sum_.result) {
-      const auto axis = std::ranges::find(sum_.axes, iter, &ImageAxis::iter);
-      if (axis != sum_.axes.end()) {
-        dims.tiles.push_back(d++);
-        if (transformed(*axis)) dims.positions.push_back(d++);
-      } else if (iter == sum_.vector) {
-        dims.vector = d++;
-      } else {
-        dims.outer.push_back(d++);
-      }
-    }
-    return dims;
-  }
   static void append(std::vector<LayoutItem>& items, const std::vector<int>& dims) {
     for (const int d : dims) items.push_back({d, std::int64_t{1}});
   }
@@ -214,7 +187,7 @@ class Builder {
 
   // Products are summed in registers; their tensor has positions outside, as they are computed.
   void keep_products(const std::string& name, const std::string& loop) {
-    const ProductDims dims = product_dims();
+    const ProductDims dims = product_dims(sum_, algorithm_);
     std::vector<LayoutItem> stored, held;
     append(stored, dims.outer);
     stored.push_back({dims.vector, std::int64_t{rule_.lanes}});
@@ -405,7 +378,7 @@ class Builder {
 Result<Sketch> build_cook_toom_sketch(const CookToomRule& rule, const std::vector<Knob>& knobs,
                                       std::span<const std::int64_t> values) {
   try {
-    return Builder(rule, knobs, values).run();
+    return CookToomBuilder(rule, knobs, values).run();
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }

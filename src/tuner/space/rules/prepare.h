@@ -42,6 +42,11 @@ void split_reductions(Prepared& prepared, const te::Workload& workload, const Cp
 void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
                       ir::Nest& nest, schedule::Trace& trace);
 
+// Thrown inside the rules where a step of a sketch is refused.
+struct StepRefused {
+  schedule::StepError error;
+};
+
 // Applies the step and keeps it; returns false if it was refused.
 bool try_step(ir::Nest& nest, schedule::Trace& trace, schedule::Step step, bool free_layout);
 

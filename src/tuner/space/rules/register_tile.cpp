@@ -16,20 +16,6 @@ constexpr TileAxis kV = TileAxis::kVector, kP = TileAxis::kPixels, kK = TileAxis
 // A reduction with less than 1/32 of the work gets plain loops.
 constexpr double kWorthATile = 32;
 
-Values up_to(Values values, std::int64_t most) {
-  std::erase_if(values, [&](std::int64_t v) { return v > most; });
-  if (values.empty()) values.push_back(1);
-  return values;
-}
-
-// Returns 1, 2, 4 ... and `all` itself.
-Values powers_and(std::int64_t all) {
-  Values values;
-  for (std::int64_t v = 1; v < all; v *= 2) values.push_back(v);
-  values.push_back(all);
-  return values;
-}
-
 class KnobList {
  public:
   explicit KnobList(TileRule& rule) : rule_(rule) {}

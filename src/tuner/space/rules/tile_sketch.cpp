@@ -13,10 +13,6 @@ using ir::SizeId;
 using schedule::Annotate;
 using schedule::LayoutItem;
 
-struct StepRefused {
-  schedule::StepError error;
-};
-
 // The program while the sketch is built.
 struct Draft {
   ir::Nest nest;

@@ -1,0 +1,72 @@
+// Makes a block from nothing, with loops of its own at the top of the nest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/schedule/edit.h"
+
+namespace lathe::schedule {
+
+// A new block while it is put together: its own loops, an iterator each, around its body.
+class NewStage {
+ public:
+  // `position`: of its outermost loop among the nest's first items.
+  NewStage(ir::Nest& nest, std::string name, int position) : nest_(nest), position_(position) {
+    block_.name = std::move(name);
+  }
+
+  // Makes a loop, and an iterator that runs over it. The result has another dimension for each that
+  // does not reduce.
+  StepResult<int> add(const std::string& name, std::int64_t extent,
+                      ir::IterKind kind = ir::IterKind::kSpatial) {
+    const ir::LoopId loop = LATHE_TRY(add_loop_of(name, extent));
+    ir::BlockIter iter{name, nest_.sizes.constant(extent), kind, {{loop, nest_.sizes.constant(1)}}};
+    block_.iters.push_back(std::move(iter));
+    const int number = static_cast<int>(block_.iters.size()) - 1;
+    if (kind == ir::IterKind::kReduce) return number;
+    block_.index.push_back(ir::Affine::iter(number));
+    shape_.push_back(extent);
+    return number;
+  }
+  StepResult<ir::LoopId> add_loop_of(const std::string& name, std::int64_t extent) {
+    parent_ = LATHE_TRY(add_loop(nest_, block_.name + "." + name, nest_.sizes.constant(extent),
+                                 parent_, parent_ == ir::kRoot ? position_ : -1));
+    return parent_;
+  }
+  // An iterator over loops that others drive already. It indexes nothing that is written.
+  int add_view(const std::string& name, std::int64_t extent, ir::LoopId loop) {
+    block_.iters.push_back({name,
+                            nest_.sizes.constant(extent),
+                            ir::IterKind::kSpatial,
+                            {{loop, nest_.sizes.constant(1)}}});
+    return static_cast<int>(block_.iters.size()) - 1;
+  }
+  // An iterator of the result that several loops drive.
+  void add_digits(const std::string& name, std::int64_t extent, std::vector<ir::LoopDigit> digits) {
+    block_.iters.push_back(
+        {name, nest_.sizes.constant(extent), ir::IterKind::kSpatial, std::move(digits)});
+    block_.index.push_back(ir::Affine::iter(static_cast<int>(block_.iters.size()) - 1));
+  }
+
+  const std::vector<std::int64_t>& shape() const { return shape_; }  // of the result, so far
+
+  // The block sums up its body over the iterators that reduce.
+  void finish(ir::BufferId writes, ir::Expr body) {
+    block_.writes = writes;
+    block_.reduce = ir::ReduceOp::kSum;
+    block_.body = std::move(body);
+    add_block(nest_, std::move(block_), parent_, -1);
+  }
+
+ private:
+  ir::Nest& nest_;
+  int position_;
+  ir::LoopId parent_ = ir::kRoot;
+  ir::Block block_;
+  std::vector<std::int64_t> shape_;
+};
+
+}  // namespace lathe::schedule
