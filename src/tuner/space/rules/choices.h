@@ -1,5 +1,5 @@
-// What knobs choose among: values of sizes, and choices of the structural knobs of the register-tile
-// rule. Each choice has a label, by which records and recordings know it.
+// What knobs choose among: values of sizes, and choices of the structural knobs of the
+// register-tile rule. Each choice has a label, by which records and recordings know it.
 #pragma once
 
 #include <cstdint>
