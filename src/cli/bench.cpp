@@ -31,7 +31,7 @@ Result<int> serve_program(const api::MadeWorkload& workload, const Target& targe
   auto loaded = LATHE_TRY(
       api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
   loaded->fill_random(1);
-  Json about = {{"algorithm", workload.algorithm}};
+  Json about = {{"algorithm", algorithm_text(workload.algorithm, chosen.trace)}};
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
   serve(std::cin, std::cout, dump(about),
         [&](double seconds) { return loaded->time(seconds, flags.machine.cache); });
@@ -56,7 +56,7 @@ Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& targ
                        {"target", target.text()},
                        {"schedule", flags.schedule},
                        {"cache", flags.machine.cache},
-                       {"algorithm", workload.algorithm},
+                       {"algorithm", algorithm_text(workload.algorithm, chosen.trace)},
                        {"seconds", seconds},
                        {"gflops", flops / seconds / 1e9},
                        {"checked", false},
@@ -96,7 +96,7 @@ Result<int> perform(const Flags& flags) {
                  {"target", target.text()},
                  {"schedule", flags.schedule},
                  {"cache", flags.machine.cache},
-                 {"algorithm", workload.algorithm},
+                 {"algorithm", algorithm_text(workload.algorithm, chosen.trace)},
                  {"seconds", measured.seconds},
                  {"gflops", measured.flops / measured.seconds / 1e9},
                  {"peak_gflops", measured.peak_flops / 1e9},

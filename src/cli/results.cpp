@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tuner/measure/measure.h"
 #include "tuner/tune/fields.h"
@@ -66,6 +68,13 @@ void add_traffic(Json& json, const api::Traffic& traffic, double seconds) {
   const double most = reached_bandwidth(traffic, seconds);
   json["bandwidth_gigabytes_per_second"] = most / 1e9;
   json["bandwidth_share"] = traffic.bytes / seconds / most;
+}
+
+std::string algorithm_text(const std::string& written, const schedule::Trace& trace) {
+  for (const schedule::Step& step : trace)
+    if (const auto* cook_toom = std::get_if<schedule::CookToom>(&step))
+      return fmt::format("F({})", fmt::join(cook_toom->tiles, "x"));
+  return written;
 }
 
 std::string race_note(const store::Record& record) {

@@ -8,6 +8,7 @@
 #include "api/tuning.h"
 #include "api/workload.h"
 #include "base/json.h"
+#include "compiler/schedule/step.h"
 
 namespace lathe::cli {
 
@@ -41,6 +42,8 @@ Json tensor_names(const te::Workload& workload);
 
 // A configuration in a line: "order=VPK.pv tile.v=2"
 std::string schedule_text(const Json& config);
+// "F(4x4)" of a trace with a Cook-Toom algorithm; else `written`, the algorithm of the expression.
+std::string algorithm_text(const std::string& written, const schedule::Trace& trace);
 // A record as `best` and `trials` show it.
 double believed_seconds(const store::Record& record);  // the race's, if there was one
 Json short_json(const store::Record& record, double flops);

@@ -1,5 +1,6 @@
 // What is tuned, and where a workload's schedule comes from.
 #include <cstdlib>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,22 @@ TEST_F(Sources, NeedNoRecordsButForTheBest) {
   EXPECT_EQ(choose("luck").error().text(),
             "--schedule: unknown schedule \"luck\"; known are best, predicted, default, naive, and "
             "files .json with a trace");
+}
+
+TEST_F(Sources, MayBeAFile) {
+  const std::string path = folder_.at("steps.json");
+  const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+  write(R"([{"step": "annotate", "loop": "C.j", "kind": "vectorize"}])");
+  const auto chosen = choose(path);
+  ASSERT_TRUE(chosen) << chosen.error().text();
+  EXPECT_EQ(json_of(*chosen).size(), 1U);
+  write(R"([{"step": "jump"}])");
+  EXPECT_TRUE(choose(path).error().text().starts_with(path + ", step 0: \"jump\" is no step"))
+      << choose(path).error().text();
+  write("[");
+  EXPECT_TRUE(choose(path).error().text().starts_with(path)) << choose(path).error().text();
+  const std::string nowhere = folder_.at("nowhere.json");
+  EXPECT_NE(choose(nowhere).error().text().find(nowhere), std::string::npos);
 }
 
 TEST_F(Sources, OfOneRequestServeManyWorkloads) {

@@ -1,0 +1,160 @@
+// Knobs that have an effect only under some values of another: a space counts, draws, describes and
+// changes only those that act.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "compiler/te/parse.h"
+#include "support/targets.h"
+#include "tuner/space/restriction.h"
+#include "tuner/space/space.h"
+
+namespace lathe::space {
+namespace {
+
+constexpr const char* kConvolution =
+    "layout free; X: f32[1,35,14,15]; const W: f32[33,35,3,3]; Y[n,o,y:14,x:15] = sum(c,r,s) "
+    "X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]";
+
+std::shared_ptr<const Space> space_of(const std::string& text, int threads = 1) {
+  const auto workload = te::parse_workload(text);
+  EXPECT_TRUE(workload) << workload.error().text();
+  auto space = derive_space(*workload, test::avx512(threads), Flavour::kDefault);
+  EXPECT_TRUE(space) << space.error().text();
+  return std::move(*space);
+}
+
+int number_of(const Space& space, const std::string& name) {
+  const auto found = std::ranges::find(space.knob_list(), name, &Knob::name);
+  return found == space.knob_list().end() ? -1
+                                          : static_cast<int>(found - space.knob_list().begin());
+}
+
+bool acts(const Space& space, const Config& config, int knob) {
+  const Knob& k = space.knob_list()[static_cast<std::size_t>(knob)];
+  return k.under < 0 ||
+         std::ranges::find(k.under_values, config[static_cast<std::size_t>(k.under)]) !=
+             k.under_values.end();
+}
+
+TEST(Conditional, ThoseWithoutEffectHaveTheirFirstValue) {
+  const auto space = space_of(kConvolution);
+  const auto algorithm = static_cast<std::size_t>(number_of(*space, "algorithm"));
+  Rng rng(1);
+  std::map<int, int> seen;
+  for (int i = 0; i < 400; ++i) {
+    const Config config = space->random(rng);
+    ASSERT_TRUE(space->valid(config));
+    ++seen[config[algorithm]];
+    for (int k = 0; k < space->knobs(); ++k)
+      if (!acts(*space, config, k)) {
+        EXPECT_EQ(config[static_cast<std::size_t>(k)], 0);
+      }
+  }
+  // Every algorithm is met, however many configurations each has.
+  EXPECT_EQ(static_cast<int>(seen.size()), space->values(static_cast<int>(algorithm)));
+}
+
+TEST(Conditional, NeighboursOfAllAlgorithmsAreMet) {
+  const auto space = space_of(kConvolution);
+  const auto algorithm = static_cast<std::size_t>(number_of(*space, "algorithm"));
+  Rng rng(2);
+  Config config = space->default_config();
+  int switched = 0, drawn = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const Config next = space->neighbour(config, rng);
+    ASSERT_TRUE(space->valid(next)) << space->describe(next);
+    ASSERT_NE(next, config);
+    if ((next[algorithm] == 0) != (config[algorithm] == 0)) {
+      ++switched;
+      for (int k = 0; k < space->knobs(); ++k)
+        drawn += acts(*space, next, k) && !acts(*space, config, k) &&
+                         next[static_cast<std::size_t>(k)] != 0
+                     ? 1
+                     : 0;
+    }
+    config = next;
+  }
+  EXPECT_GT(switched, 5);
+  EXPECT_GT(drawn, switched);
+}
+
+TEST(Conditional, JsonAndTextNameOnlyThoseThatAct) {
+  const auto space = space_of(kConvolution);
+  Rng rng(3);
+  for (int i = 0; i < 100; ++i) {
+    const Config config = space->random(rng);
+    const Json json = space->to_json(config);
+    EXPECT_EQ(json.contains("tile.v"), !json.contains("ct.tile.v"));
+    EXPECT_EQ(space->describe(config).find("ct.") == std::string::npos, json.contains("tile.v"));
+    const auto back = space->from_json(json);
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(*back, config);
+  }
+  const auto missing = space->from_json(Json{{"algorithm", "direct"}});
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().text().find("order"), std::string::npos) << missing.error().text();
+}
+
+// The sizes of both kinds of algorithms add up.
+TEST(Conditional, CountTheirOwnConfigurations) {
+  const auto space = space_of(kConvolution);
+  double direct = 1, other = 1, algorithms = 1;
+  for (const Knob& knob : space->knob_list()) {
+    const auto values = static_cast<double>(knob.values.size());
+    if (knob.name == "algorithm") algorithms = values;
+    else (knob.name.starts_with("ct.") ? other : direct) *= values;
+  }
+  EXPECT_EQ(space->size(), direct + (algorithms - 1) * other);
+  Rng rng(4);
+  const auto algorithm = static_cast<std::size_t>(number_of(*space, "algorithm"));
+  int met = 0;
+  constexpr int kDraws = 20'000;
+  for (int i = 0; i < kDraws; ++i) met += space->draw(rng)[algorithm] == 0 ? 1 : 0;
+  EXPECT_NEAR(static_cast<double>(met) / kDraws, direct / space->size(), 0.02);
+}
+
+TEST(Conditional, OnlySumsOverNeighboursWithConstantFiltersHaveAlgorithms) {
+  EXPECT_GE(number_of(*space_of(kConvolution), "algorithm"), 0);
+  for (const char* text :
+       {"A: f32[33,40]; const B: f32[40,64]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+        "X: f32[1,35,14,15]; W: f32[33,35,3,3]; Y[n,o,y:14,x:15] = sum(c,r,s) "
+        "X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
+        "X: f32[1,35,15,15]; const W: f32[33,35,3,3]; Y[n,o,y:7,x:7] = sum(c,r,s) "
+        "X[n,c,2*y+r,2*x+s] * W[o,c,r,s]",
+        "X: f32[1,35,14,15]; const W: f32[35,3,3]; Y[n,c,y:14,x:15] = sum(r,s) "
+        "X[n,c,y+r-1,x+s-1 else 0] * W[c,r,s]"})
+    EXPECT_LT(number_of(*space_of(text), "algorithm"), 0) << text;
+}
+
+// An algorithm that could break the contract is not in the space.
+TEST(Conditional, TheContractLimitsAlgorithms) {
+  const auto algorithms = [](const char* error) {
+    const auto space = space_of(fmt::format("max_error {}; {}", error, kConvolution));
+    const int knob = number_of(*space, "algorithm");
+    return knob < 0 ? 1 : space->values(knob);
+  };
+  EXPECT_EQ(algorithms("1e-7"), 1);
+  EXPECT_LT(algorithms("4e-6"), algorithms("2e-5"));
+}
+
+TEST(Conditional, PartsMayLeaveThemOut) {
+  const auto space = space_of(kConvolution);
+  Json kept = Json::object();
+  for (const Knob& knob : space->knob_list())
+    if (!knob.name.starts_with("ct.") && knob.name != "algorithm")
+      kept[knob.name] = knob.labels.empty() ? Json(knob.values[0]) : Json(knob.labels[0]);
+  kept["tile.v"] = {1, 2};
+  const auto part = restrict_space(space, kept);
+  ASSERT_TRUE(part) << part.error().text();
+  EXPECT_EQ((*part)->knobs(), 1);
+  kept["algorithm"] = {"direct", "F(2x2)"};
+  const auto both = restrict_space(space, kept);
+  ASSERT_FALSE(both);
+  EXPECT_NE(both.error().text().find("ct.input: nothing says"), std::string::npos)
+      << both.error().text();
+}
+
+}  // namespace
+}  // namespace lathe::space
