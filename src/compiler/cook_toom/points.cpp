@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "base/result.h"
 #include "compiler/cook_toom/matrices.h"
 
@@ -9,6 +11,10 @@ std::vector<Rational> best_points(int outputs, int taps) {
   const auto count = static_cast<std::size_t>(outputs + taps - 2);
   LATHE_CHECK(count <= order.size(), "there are no points for F({}, {})", outputs, taps);
   return {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+double direct_error(std::int64_t channels) {
+  return 1.8e-6 * std::pow(static_cast<double>(channels) / 128, 0.2);
 }
 
 double error_growth(int outputs, int taps) {

@@ -128,7 +128,7 @@ bool is_accurate(const ImageSum& sum, const Algorithm& algorithm, double max_err
     error *=
         cook_toom::error_growth(static_cast<int>(algorithm.tiles[a]), static_cast<int>(axis->taps));
   }
-  return error * cook_toom::kDirectError <= max_error;
+  return error * cook_toom::direct_error(sum.channel_extent) <= max_error;
 }
 
 }  // namespace
