@@ -184,9 +184,14 @@ Result<std::uint16_t> value_in(const Json& json, const Knob& knob) {
 Result<Config> Space::from_json(const Json& json) const {
   Config config(knob_list().size(), 0);
   for (const bool conditional : {false, true})
-    for (int k = 0; k < knobs(); ++k)
-      if ((knob_list()[k].under >= 0) == conditional && has_effect(config, k))
-        config[k] = LATHE_TRY(value_in(json, knob_list()[k]));
+    for (int k = 0; k < knobs(); ++k) {
+      const Knob& knob = knob_list()[k];
+      if ((knob.under >= 0) != conditional) continue;
+      const bool acts = has_effect(config, k);
+      if (!acts && !json.contains(knob.name)) continue;
+      const std::uint16_t value = LATHE_TRY(value_in(json, knob));
+      if (acts) config[k] = value;
+    }
   return config;
 }
 

@@ -62,6 +62,7 @@ class Space : public Domain {
   // Both leave out conditional knobs without effect.
   std::string describe(const Config& config) const;  // "p=14 v=2 order=..."
   Json to_json(const Config& config) const;          // {"tile.p": 14, ...}
+  // Values of knobs without effect may be there, and count as their first.
   Result<Config> from_json(const Json& json) const;
   // The configuration from which a person would start: the analytic default. It is valid and in its
   // form.
