@@ -134,7 +134,8 @@ Status ReferenceJob::check(const Reference& reference) {
 
 Status ReferenceJob::tell(const Reference& reference) {
   const bool jumps = reference_workload(session_.workload).jumps;
-  session_.runner->set_reference(LATHE_TRY(reference_file(reference)),
+  const Reference wide = with_room_for_algorithms(session_.workload, reference);
+  session_.runner->set_reference(LATHE_TRY(reference_file(wide)),
                                  allowed_error(session_.workload, jumps, reference));
   session_.inputs = {};
   return {};

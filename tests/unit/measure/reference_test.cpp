@@ -31,6 +31,17 @@ TEST(RandomInputs, AreNeverZeroAndFollowTheSeed) {
   for (const double value : logarithms[0]) EXPECT_GT(value, 0);
 }
 
+TEST(Reference, LeavesAlgorithmsRoomWhereTheyMayBe) {
+  const Reference exact{{{1, -4, 0.5}}, {{1e-9, 1e-9, 1}}};
+  const auto bounds = [&](const char* text) {
+    return with_room_for_algorithms(*te::parse_workload(text), exact).bounds[0];
+  };
+  EXPECT_EQ(bounds("A: f32[2]; B: f32[2,3]; C[j] = sum(k) A[k] * B[k,j]"), exact.bounds[0]);
+  const auto wide = bounds("X: f32[4]; W: f32[2]; Y[i] = sum(r) X[i+r] * W[r]; max_error 1e-4");
+  EXPECT_DOUBLE_EQ(wide[0], 8 * 1e-4 * 4);
+  EXPECT_EQ(wide[2], 1);
+}
+
 class Cache : public testing::Test {
  protected:
   const test::TemporaryFolder parent_;

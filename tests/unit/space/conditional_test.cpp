@@ -128,6 +128,18 @@ TEST(Conditional, OnlySumsOverNeighboursWithConstantFiltersHaveAlgorithms) {
     EXPECT_LT(number_of(*space_of(text), "algorithm"), 0) << text;
 }
 
+// One axis may have taps alone, whichever it is.
+TEST(Conditional, EitherAxisMayHaveTheTaps) {
+  for (const char* text :
+       {"X: f32[1,32,19,13]; const W: f32[32,32,1,7]; Y[n,o,y:19,x:13] = sum(c,r,s) "
+        "X[n,c,y+r,x+s-3 else 0] * W[o,c,r,s]",
+        "X: f32[1,32,19,13]; const W: f32[32,32,7,1]; Y[n,o,y:19,x:13] = sum(c,r,s) "
+        "X[n,c,y+r-3,x+s else 0] * W[o,c,r,s]"}) {
+    const auto space = space_of(fmt::format("max_error 1e-4; {}", text));
+    EXPECT_GE(number_of(*space, "algorithm"), 0) << text;
+  }
+}
+
 // An algorithm that could break the contract is not in the space.
 TEST(Conditional, TheContractLimitsAlgorithms) {
   const auto algorithms = [](const char* error) {

@@ -88,7 +88,8 @@ std::optional<ImageSum> parts_of(const te::Workload& view, const te::Stage& stag
 std::optional<ImageSum> image_sum_of(const te::Workload& view, const te::Stage& stage) {
   const auto* product = std::get_if<ir::Binary>(&stage.body->value);
   if (stage.reduce != ir::ReduceOp::kSum || product == nullptr ||
-      product->op != ir::BinaryOp::kMul || !is_float(stage.body->dtype))
+      product->op != ir::BinaryOp::kMul ||
+      (stage.body->dtype != Dtype::kF32 && stage.body->dtype != Dtype::kF64))
     return {};
   const auto* a = std::get_if<ir::Read>(&product->a->value);
   const auto* b = std::get_if<ir::Read>(&product->b->value);
@@ -111,13 +112,14 @@ std::vector<Algorithm> algorithms_of(const ImageSum& sum) {
   const auto add = [&](std::vector<std::string> taps, Values tiles) {
     out.push_back({std::move(taps), std::move(tiles)});
   };
-  const ImageAxis& last = sum.axes.back();
-  for (const std::int64_t n : kTiles) {
-    if (!may_tile(last, n)) continue;
-    add({last.tap}, {n});
-    for (const std::int64_t m : kTiles)
-      if (sum.axes.size() > 1 && may_tile(sum.axes[0], m)) add({sum.axes[0].tap, last.tap}, {m, n});
-  }
+  for (const ImageAxis& axis : sum.axes)
+    for (const std::int64_t n : kTiles)
+      if (may_tile(axis, n)) add({axis.tap}, {n});
+  if (sum.axes.size() < 2) return out;
+  for (const std::int64_t m : kTiles)
+    for (const std::int64_t n : kTiles)
+      if (may_tile(sum.axes[0], m) && may_tile(sum.axes[1], n))
+        add({sum.axes[0].tap, sum.axes[1].tap}, {m, n});
   return out;
 }
 
