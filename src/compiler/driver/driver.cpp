@@ -1,6 +1,7 @@
 #include "compiler/driver/driver.h"
 
 #include <chrono>
+#include <utility>
 
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
@@ -27,11 +28,11 @@ Result<Target> resolve_target(const Target& target, Backends backends) {
 
 Result<ir::Nest> scheduled(const te::Workload& workload, const schedule::Trace& trace) {
   ir::Nest nest = te::naive_nest(workload);
-  const auto applied = schedule::apply(nest, trace, workload.contract.free_layout);
-  if (!applied)
-    return fail_at(fmt::format("step {}", applied.error().step), ErrorKind::kIllegalSchedule, "{}",
-                   applied.error().text());
-  return nest;
+  auto applied = schedule::apply(nest, trace, workload.contract.free_layout);
+  if (applied) return nest;
+  schedule::StepError error = std::move(applied).error();
+  const std::string place = fmt::format("step {}", std::exchange(error.step, -1));
+  return fail_at(place, ErrorKind::kIllegalSchedule, "{}", error.text());
 }
 
 Result<flat::Program> lowered(const te::Workload& workload, const schedule::Trace& trace,
