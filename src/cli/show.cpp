@@ -21,6 +21,9 @@ Result<int> perform(const Flags& flags) {
   request.what = flags.what;
   request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   request.flavour = flags.machine.space;
+  if (!api::needs_schedule(flags.what) && flags.schedule.ends_with(".json"))
+    return fail_at("--trace", ErrorKind::kInvalidArgument,
+                   "--what {} shows no schedule; --what scheduled applies these steps", flags.what);
   if (api::needs_schedule(flags.what)) {
     const auto source =
         LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));

@@ -122,6 +122,8 @@ TEST_F(Usage, Values) {
   refused({"tune", "C6", "--max-error", "0"}, kWrongUsage, "--max-error: must be a number above 0");
   refused({"show", "C6", "--what", "everything"}, kWrongUsage,
           "--what: unknown view \"everything\"; known are expression");
+  refused({"show", "C6", "--what", "nest", "--trace", "x.json"}, kWrongUsage,
+          "--trace: --what nest shows no schedule");
   refused({"bench", "C6", "--schedule", "fastest"}, kWrongUsage,
           "--schedule: must be one of best, predicted, default, naive");
 }
