@@ -26,8 +26,9 @@ struct Matrices {
 
 inline constexpr int kMostPositions = 13;  // m + r - 1
 
-// The m + r - 2 finite points with the least measured error, different from each other; the last
-// one is infinity. bench/math/cook_toom_points measures them.
+// The m + r - 2 finite points that are used, different from each other; the last one is infinity.
+// They are small powers of two in pairs of opposite sign, so that transforms share sums;
+// bench/math/cook_toom measures their errors and those of others.
 std::vector<Rational> best_points(int outputs, int taps);
 
 // `outputs` is m, `taps` is r; both are at least 1, and m + r - 1 is at most kMostPositions.
@@ -35,10 +36,10 @@ Matrices matrices(int outputs, int taps, const std::vector<Rational>& points);
 Matrices matrices(int outputs, int taps);  // with the best points
 
 // The largest error of a direct sum of products over so many channels in f32, relative to the
-// largest result, and by how much F(m, r) with the best points multiplies it along one axis:
-// upper bounds of what bench/math/cook_toom measures on random inputs and on inputs with a large
-// mean. The growth with the channels is that of the errors of programs for C2, C6, C9 and C12
-// (F(6x6): 0.9e-5 to 2.3e-5 for 64 to 512 channels).
+// largest result, and by how much F(m, r) with the best points multiplies it along one axis: about
+// what bench/math/cook_toom measures on random inputs and on inputs with a large mean (where two
+// axes are transformed, of the square root). The growth with the channels is that of the errors of
+// programs for C2, C6, C9 and C12 (F(6x6): 0.9e-5 to 2.3e-5 for 64 to 512 channels).
 double direct_error(std::int64_t channels);
 double error_growth(int outputs, int taps);
 

@@ -8,8 +8,7 @@ namespace lathe::space {
 namespace {
 
 // An operation of a transform takes so many times as long as a multiply-add of the products:
-// transforms load and store for every few of them. Chosen so that the programs of
-// docs/kernels.md come out in the order of their measured times.
+// transforms load and store for every few of them. It is a guess and no fit.
 constexpr double kTransformCost = 4;
 constexpr double kHiddenShare = 0.15;  // as in model::Machine
 // Another algorithm must promise this share of the direct sum's time at most.
@@ -69,8 +68,8 @@ struct Tile {
   std::int64_t v = 1, p0 = 1, p1 = 1;
 };
 
-// The register tile that wastes least and loads little; tile_start_of in register_tile.cpp has the
-// same reasons.
+// The register tile that wastes least and loads little; start_of_tile in register_tile.cpp has the
+// same reasons and constants.
 Tile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
                const std::vector<Shape>& shapes) {
   const auto values = [&](int knob) {
