@@ -56,6 +56,40 @@ TEST_F(TemporaryFolders, OfAKilledProcessAreRemovedByTheNext) {
   EXPECT_EQ(count(), 5);
 }
 
+// A killed process may leave a child that holds the lock until it ends.
+TEST_F(TemporaryFolders, AreRemovedOnceTheirLastProcessHasEnded) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const TemporaryFolder folder;
+    if (fork() == 0) {
+      usleep(50'000);
+      std::ofstream(folder.path() + "/file") << "content";
+      _exit(0);
+    }
+    raise(SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  ASSERT_EQ(count(), 1);
+  remove_abandoned_folders();
+  EXPECT_EQ(count(), 0);
+}
+
+TEST_F(TemporaryFolders, AreNotTakenFromTheirOwnersWhileTheyAreMade) {
+  const pid_t remover = fork();
+  if (remover == 0)
+    for (;;) remove_abandoned_folders();
+  for (int i = 0; i < 2000; ++i) {
+    const TemporaryFolder folder;
+    ASSERT_NE(folder.path(), "");
+    std::ofstream(folder.path() + "/file") << "content";
+    ASSERT_TRUE(fs::exists(folder.path() + "/file")) << i;
+  }
+  kill(remover, SIGKILL);
+  waitpid(remover, nullptr, 0);
+  remove_abandoned_folders();
+  EXPECT_EQ(count(), 0);
+}
+
 TEST_F(TemporaryFolders, CannotBeMadeWhereThereIsNoPlace) {
   setenv("TMPDIR", place_.at("nowhere").c_str(), 1);
   EXPECT_EQ(TemporaryFolder().path(), "");
