@@ -1,5 +1,7 @@
 #include "compiler/cook_toom/matrices.h"
 
+#include <algorithm>
+
 #include "base/result.h"
 
 namespace lathe::cook_toom {
@@ -59,6 +61,11 @@ Matrices matrices(int outputs, int taps, const std::vector<Rational>& points) {
     out.filter.push_back(std::move(filter));
   }
   return out;
+}
+
+Residues residues_of(std::int64_t taps, std::int64_t stride) {
+  const std::int64_t count = std::min(taps, stride);
+  return {count, (taps + stride - 1) / stride, (taps - count) / stride + 1};
 }
 
 Matrices matrices(int outputs, int taps) {

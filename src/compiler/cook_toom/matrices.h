@@ -35,6 +35,14 @@ std::vector<Rational> best_points(int outputs, int taps);
 Matrices matrices(int outputs, int taps, const std::vector<Rational>& points);
 Matrices matrices(int outputs, int taps);  // with the best points
 
+// A sum over neighbours with a stride is a sum of others without one, its residues. Residue a has
+// the taps a, a + stride, a + 2*stride ... and the elements of the input that these meet.
+struct Residues {
+  std::int64_t count = 1;
+  std::int64_t taps = 1, last_taps = 1;  // of the first residue and the last; at most one less
+};
+Residues residues_of(std::int64_t taps, std::int64_t stride);
+
 // The largest error of a direct sum of products over so many channels in f32, relative to the
 // largest result, and by how much F(m, r) with the best points multiplies it along one axis: about
 // what bench/math/cook_toom measures on random inputs and on inputs with a large mean (where two

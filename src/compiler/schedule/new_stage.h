@@ -51,6 +51,7 @@ class NewStage {
     block_.index.push_back(ir::Affine::iter(static_cast<int>(block_.iters.size()) - 1));
   }
 
+  ir::SizeId size(std::int64_t value) { return nest_.sizes.constant(value); }
   const std::vector<std::int64_t>& shape() const { return shape_; }  // of the result, so far
 
   // The block sums up its body over the iterators that reduce.

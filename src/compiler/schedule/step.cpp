@@ -57,8 +57,8 @@ const char* reason(Refusal refusal) {
     case Refusal::kMultipleConsumers:
       return "it is used or written in several places; inline it or choose a loop around all";
     case Refusal::kNoNeighbours:
-      return "this needs a sum over products of an input at result + tap, with pad 0 if any, and a "
-             "filter at the tap";
+      return "this needs a sum over products of an input at result + tap or stride*result + tap, "
+             "with pad 0 if any, and a filter at the tap";
     case Refusal::kBadValue: return "a value in the step makes no sense here";
   }
   return "refused";

@@ -25,16 +25,18 @@ std::uint64_t rounds() {
 te::Workload random_convolution(Rng& rng) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(rng.below(n)); };
   const std::int64_t r = 1 + below(4), s = 2 + below(3), top = below(r), left = below(s);
+  const std::int64_t down = rng.chance(0.6) ? 1 : 1 + below(3);
+  const std::int64_t across = rng.chance(0.6) ? 1 : 1 + below(3);
   const std::int64_t height = r + below(7), width = s + below(8), c = 1 + below(5);
-  const std::int64_t y = height + top - r + 1, x = width + left - s + 1;
+  const std::int64_t y = (height + top - r) / down + 1, x = (width + left - s) / across + 1;
   const bool depthwise = rng.chance(0.2);
   const std::int64_t k = depthwise ? c : 1 + below(9);
   const std::string pad = top + left > 0 ? " else 0" : "";
   std::string text = fmt::format("X: f32[2,{},{},{}]; const W: f32[{},{}{},{}]\n", c, height, width,
                                  k, depthwise ? "" : fmt::format("{},", c), r, s);
-  text += fmt::format("Y[n,k,y:{},x:{}] = sum({}r,s) X[n,{},y+r-{},x+s-{}{}] * W[k,{}r,s]\n", y, x,
-                      depthwise ? "" : "c,", depthwise ? "k" : "c", top, left, pad,
-                      depthwise ? "" : "c,");
+  text += fmt::format("Y[n,k,y:{},x:{}] = sum({}r,s) X[n,{},{}*y+r-{},{}*x+s-{}{}] * W[k,{}r,s]\n",
+                      y, x, depthwise ? "" : "c,", depthwise ? "k" : "c", down, top, across, left,
+                      pad, depthwise ? "" : "c,");
   if (rng.chance(0.4)) text += "Z[n,k,y,x] = max(Y[n,k,y,x] * 2.0, 0.0)\n";
   if (rng.chance(0.1)) text = "layout free\n" + text;
   auto workload = te::parse_workload(text);

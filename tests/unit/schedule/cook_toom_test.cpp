@@ -40,7 +40,8 @@ TEST(CookToom, ComputesTheSame) {
 TEST(CookToom, TakesAnySumOverNeighbours) {
   expect_same("X: f32[20]; const W: f32[5]; Y[i] = sum(j) X[i+j] * W[j]", {"Y", {"j"}, {3}});
   expect_same("X: f32[20]; W: f32[5]; Y[i] = sum(j) W[j] * X[i+j]", {"Y", {"j"}, {2}});
-  // Depthwise, dilated in one direction only, and three taps of which one axis is transformed.
+  // Depthwise, a stride in the direction that is not transformed, and three taps of which one axis
+  // is transformed.
   expect_same(
       "X: f32[3,9,9]; const W: f32[3,3,2]\n"
       "Y[c,y:4,x:8] = sum(r,s) X[c,2*y+r,x+s] * W[c,r,s]",
@@ -57,6 +58,31 @@ TEST(CookToom, TakesAnySumOverNeighbours) {
       "X: f32[4,5,6]; const W: f32[3,2,3]\n"
       "Y[z:4,y:4,x:6] = sum(q,r,s) X[z+q-1,y+r,x+s-1 else 0] * W[q,r,s]",
       {"Y", {"q", "r", "s"}, {2, 3, 4}});
+}
+
+// Residues with as many taps as the first, with one less, and fewer taps than the stride.
+TEST(CookToom, TakesStrides) {
+  for (const int stride : {2, 3, 4})
+    for (const int taps : {1, 2, 3, 4, 5, 7}) {
+      const std::string one = fmt::format(
+          "X: f32[3,40]; const W: f32[3,2,{0}]\n"
+          "Y[k,x:9] = sum(c,s) X[c,{1}*x+s-{2} else 0] * W[c,k,s]",
+          taps, stride, std::min(1, taps - 1));
+      for (const std::int64_t tile : {1, 2, 4}) expect_same(one, {"Y", {"s"}, {tile}});
+    }
+  for (const std::int64_t tile : {1, 2, 3, 4}) {
+    const std::string two =
+        "X: f32[2,3,11,14]; const W: f32[4,3,3,5]\n"
+        "Y[n,k,y:5,x:6] = sum(c,r,s) X[n,c,2*y+r-1,2*x+s-1 else 0] * W[k,c,r,s]";
+    expect_same(two, {"Y", {"r", "s"}, {tile, 2}});
+    expect_same(two, {"Y", {"s", "r"}, {2, tile}});
+    expect_same(two, {"Y", {"r"}, {tile}});
+    // A stride along one axis.
+    expect_same(
+        "X: f32[3,11,14]; const W: f32[4,3,3,5]\n"
+        "Y[k,y:9,x:6] = sum(c,r,s) X[c,y+r,2*x+s-1 else 0] * W[k,c,r,s]",
+        {"Y", {"r", "s"}, {tile, 2}});
+  }
 }
 
 TEST(CookToom, ConstantFiltersArePreparedOnce) {
@@ -79,9 +105,12 @@ TEST(CookToom, RefusesOtherSums) {
   EXPECT_EQ(refusal(kConvolution, {Split{"Y.y", std::int64_t{2}, "a", "b", ir::Tail::kPeel},
                                    CookToom{"Y", {"r"}, {2}}}),
             Refusal::kAlreadyBound);
-  EXPECT_EQ(refusal("X: f32[9,9]; const W: f32[3]; Y[y:4,x:9] = sum(r) X[2*y+r,x] * W[r]",
-                    {CookToom{"Y", {"r"}, {2}}}),
-            Refusal::kNoNeighbours);
+  for (const char* read : {"2*y+2*r", "9-y-r", "y+r,y", "y+2*r"})
+    EXPECT_EQ(refusal(fmt::format("X: f32[{}]; const W: f32[3]; Y[y:3] = sum(r) X[{}] * W[r]",
+                                  std::string_view(read).contains(',') ? "9,9" : "10", read),
+                      {CookToom{"Y", {"r"}, {2}}}),
+              Refusal::kNoNeighbours)
+        << read;
   EXPECT_EQ(refusal("X: f32[9]; const W: f32[3]; Y[i:9] = sum(r) X[i+r-1 else 5] * W[r]",
                     {CookToom{"Y", {"r"}, {2}}}),
             Refusal::kNoNeighbours);

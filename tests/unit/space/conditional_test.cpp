@@ -121,11 +121,23 @@ TEST(Conditional, OnlySumsOverNeighboursWithConstantFiltersHaveAlgorithms) {
        {"A: f32[33,40]; const B: f32[40,64]; C[i,j] = sum(k) A[i,k] * B[k,j]",
         "X: f32[1,35,14,15]; W: f32[33,35,3,3]; Y[n,o,y:14,x:15] = sum(c,r,s) "
         "X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
-        "X: f32[1,35,15,15]; const W: f32[33,35,3,3]; Y[n,o,y:7,x:7] = sum(c,r,s) "
+        "X: f32[1,35,15,15]; const W: f32[33,35,2,2]; Y[n,o,y:7,x:7] = sum(c,r,s) "
         "X[n,c,2*y+r,2*x+s] * W[o,c,r,s]",
+        "X: f32[1,35,15,15]; const W: f32[33,35,3,3]; Y[n,o,y:7,x:7] = sum(c,r,s) "
+        "X[n,c,y+2*r,x+2*s] * W[o,c,r,s]",
         "X: f32[1,35,14,15]; const W: f32[35,3,3]; Y[n,c,y:14,x:15] = sum(r,s) "
         "X[n,c,y+r-1,x+s-1 else 0] * W[c,r,s]"})
     EXPECT_LT(number_of(*space_of(text), "algorithm"), 0) << text;
+}
+
+// A filter with more taps than the stride has residues of several taps.
+TEST(Conditional, StridesHaveAlgorithms) {
+  for (const char* text :
+       {"X: f32[1,35,15,15]; const W: f32[33,35,3,3]; Y[n,o,y:7,x:7] = sum(c,r,s) "
+        "X[n,c,2*y+r,2*x+s] * W[o,c,r,s]",
+        "X: f32[1,3,67,67]; const W: f32[33,3,11,11]; Y[n,o,y:15,x:15] = sum(c,r,s) "
+        "X[n,c,4*y+r,4*x+s] * W[o,c,r,s]"})
+    EXPECT_GE(number_of(*space_of(text), "algorithm"), 0) << text;
 }
 
 // One axis may have taps alone, whichever it is.

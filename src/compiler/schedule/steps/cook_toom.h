@@ -12,13 +12,15 @@ namespace lathe::schedule {
 
 // Computes a sum of products over neighbours with fewer products (compiler/cook_toom/matrices.h):
 // tiles[a] neighbouring results along the axis of tap iterator taps[a] together. The block must
-// still have its first loops, and sum X[..., y + r, ...] * W[..., r, ...], where r is the tap and
-// y an index of the result. New blocks, each with loops of its own named BLOCK.iterator, come
-// before it:
+// still have its first loops, and sum X[..., S*y + r, ...] * W[..., r, ...], where r is the tap, y
+// an index of the result and S a stride. Of its residues (cook_toom::Residues) all are transformed
+// as the first is, and their products are summed up. New blocks, each with loops of its own named
+// BLOCK.iterator, come before it:
 //
-//   BLOCK.filter, BLOCK.filter.1 ...  W with positions in place of taps, an axis a block
-//   BLOCK.input, BLOCK.input.1 ...    X with tiles and positions in place of y + r
-//   BLOCK.product                     the sums of products that are left
+//   BLOCK.filter, BLOCK.filter.1 ...  W with positions in place of taps, an axis a block; those of
+//                                     the residues one after the other
+//   BLOCK.input, BLOCK.input.1 ...    X with tiles, residues and positions in place of S*y + r
+//   BLOCK.product                     the sums of products that are left, over residues too (TAP.a)
 //   BLOCK.output.1 ...                these with results in place of positions, last axis first
 //
 // The block itself turns the positions of the first axis into results. Its loop over y becomes two,

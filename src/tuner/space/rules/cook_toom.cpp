@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "compiler/analysis/neighbours.h"
-#include "compiler/cook_toom/matrices.h"
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/axes.h"
 #include "tuner/space/rules/choices.h"
@@ -16,7 +15,7 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostTaps = 7;
+constexpr std::int64_t kMostTaps = 7;  // of a residue
 constexpr std::int64_t kTiles[] = {2, 3, 4, 6};
 
 // The name of an iterator: stages of a view name loops, TENSOR.iterator.
@@ -36,6 +35,7 @@ std::optional<std::pair<ImageAxis, int>> axis_of(const te::Stage& stage, const i
                  iter_name(stage, tap),
                  result.extent,
                  stage.iters[static_cast<std::size_t>(tap)].extent,
+                 found->stride,
                  found->input_dim,
                  found->filter_dim};
   return std::pair(std::move(axis), found->result);
@@ -103,8 +103,9 @@ std::optional<ImageSum> image_sum_of(const te::Workload& view, const te::Stage& 
 }
 
 bool may_tile(const ImageAxis& axis, std::int64_t tile) {
-  return axis.taps >= 2 && axis.taps <= kMostTaps && tile <= axis.extent &&
-         tile + axis.taps - 1 <= cook_toom::kMostPositions;
+  const std::int64_t taps = axis.residues().taps;
+  return taps >= 2 && taps <= kMostTaps && tile <= axis.extent &&
+         tile + taps - 1 <= cook_toom::kMostPositions;
 }
 
 std::vector<Algorithm> algorithms_of(const ImageSum& sum) {
@@ -127,8 +128,8 @@ bool is_accurate(const ImageSum& sum, const Algorithm& algorithm, double max_err
   double error = 1;
   for (std::size_t a = 0; a < algorithm.taps.size(); ++a) {
     const auto axis = std::ranges::find(sum.axes, algorithm.taps[a], &ImageAxis::tap);
-    error *=
-        cook_toom::error_growth(static_cast<int>(algorithm.tiles[a]), static_cast<int>(axis->taps));
+    error *= cook_toom::error_growth(static_cast<int>(algorithm.tiles[a]),
+                                     static_cast<int>(axis->residues().taps));
   }
   return error * cook_toom::direct_error(sum.channel_extent) <= max_error;
 }

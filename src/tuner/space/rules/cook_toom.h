@@ -12,16 +12,20 @@
 #include <string>
 #include <vector>
 
+#include "compiler/cook_toom/matrices.h"
 #include "tuner/space/rules/prepare.h"
 #include "tuner/space/rules/rule.h"
 
 namespace lathe::space {
 
-// An axis of the image: results y, read at y + tap.
+// An axis of the image: results y, read at stride*y + tap.
 struct ImageAxis {
   std::string iter, tap;  // iterators of the block
-  std::int64_t extent = 0, taps = 0;
+  std::int64_t extent = 0, taps = 0, stride = 1;
   int input_dim = -1, filter_dim = -1;
+
+  cook_toom::Residues residues() const { return cook_toom::residues_of(taps, stride); }
+  bool has_residues() const { return residues().count > 1; }
 };
 
 // F(m x n): so many results together along each tap. No taps: the sum as it is written.

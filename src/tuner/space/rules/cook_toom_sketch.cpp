@@ -174,6 +174,7 @@ class CookToomBuilder {
     order.insert(order.end(), tiles.begin(), tiles.end());
     for (const ImageAxis& axis : sum_.axes)
       if (!transformed(axis)) order.push_back(loop(axis.tap));
+      else if (axis.has_residues()) order.push_back(loop(axis.tap + ".a"));
     order.insert(order.end(), {k + ".s", k + ".u"});
     order.insert(order.end(), inside.begin(), inside.end());
     order.insert(order.end(), {v + ".v", v + ".l"});
@@ -231,7 +232,7 @@ class CookToomBuilder {
     int dim = sum_.input_channels;
     for (const ImageAxis& axis : sum_.axes)
       if (axis.input_dim < sum_.input_channels && transformed(axis) && transform_of(axis) <= a)
-        ++dim;
+        dim += axis.has_residues() ? 2 : 1;
     return dim;
   }
 
@@ -239,7 +240,7 @@ class CookToomBuilder {
   template <class LoopOf>
   std::string order_input_transform(std::size_t a, const LoopOf& loop, bool outermost) {
     std::string c = loop(fmt::format("d{}", sum_.input_channels));
-    Names order, written_out;
+    Names order, inside, written_out;
     if (outermost) {
       split(c, lanes(), c + ".o", c + ".l");
       order.push_back(c + ".o");
@@ -255,11 +256,14 @@ class CookToomBuilder {
         continue;
       }
       const auto number = transform_of(sum_.axes[static_cast<std::size_t>(axis)]);
+      const bool residues = sum_.axes[static_cast<std::size_t>(axis)].has_residues();
       if (number > a) written_out.push_back(loop("d" + dim));  // elements of a tile
       else order.push_back(loop("t" + dim));
+      if (number <= a && residues) (number < a ? order : inside).push_back(loop("a" + dim));
       if (number < a) written_out.push_back(loop("p" + dim));
     }
     const std::string tile = order.back();
+    order.insert(order.end(), inside.begin(), inside.end());
     written_out.push_back(loop(fmt::format("p{}", along(a).input_dim)));
     written_out.push_back(loop("r"));
     order.insert(order.end(), written_out.begin(), written_out.end());
@@ -285,8 +289,9 @@ class CookToomBuilder {
         continue;
       }
       tiles.push_back(d++);
-      if (axis >= 0 && transformed(sum_.axes[static_cast<std::size_t>(axis)]))
-        positions.push_back(d++);
+      if (axis < 0 || !transformed(sum_.axes[static_cast<std::size_t>(axis)])) continue;
+      if (sum_.axes[static_cast<std::size_t>(axis)].has_residues()) positions.push_back(d++);
+      positions.push_back(d++);
     }
     std::vector<LayoutItem> items;
     append(items, positions);
@@ -299,9 +304,12 @@ class CookToomBuilder {
   void prepare_filter() {
     for (std::size_t a = 0; a < transforms(); ++a) {
       const std::string name = stage("filter", a);
-      Names order, written_out = {fmt::format("{}.d{}", name, along(a).filter_dim), name + ".r"};
+      const std::string own = fmt::format("{}.d{}", name, along(a).filter_dim);
+      const bool residues = along(a).has_residues();
+      Names order, written_out = {residues ? own + ".p" : own, name + ".r"};
       for (int d = 0; d < sum_.filter_dims; ++d)
         if (d != along(a).filter_dim) order.push_back(fmt::format("{}.d{}", name, d));
+      if (residues) order.push_back(own + ".a");
       order.insert(order.end(), written_out.begin(), written_out.end());
       step(schedule::Reorder{order});
       unroll(written_out);

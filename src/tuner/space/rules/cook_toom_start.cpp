@@ -18,6 +18,8 @@ constexpr double kScratchBytes = 512.0 * 1024;
 
 struct Shape {  // of one axis under an algorithm
   double results = 1, tiles = 1, positions = 1, taps = 1, tile = 1;
+  double elements = 1;          // of the transformed input
+  double filter_positions = 1;  // of all residues
 };
 
 std::vector<Shape> shapes_of(const CookToomRule& rule, const Algorithm& algorithm) {
@@ -25,14 +27,19 @@ std::vector<Shape> shapes_of(const CookToomRule& rule, const Algorithm& algorith
   for (const ImageAxis& axis : rule.sum.axes) {
     Shape s;
     s.results = s.tiles = static_cast<double>(axis.extent);
-    s.taps = static_cast<double>(axis.taps);
+    s.taps = s.filter_positions = static_cast<double>(axis.taps);
+    s.elements = static_cast<double>((axis.extent - 1) * axis.stride + axis.taps);
     const auto found = std::ranges::find(algorithm.taps, axis.tap);
     if (found != algorithm.taps.end()) {
       s.tile = static_cast<double>(
           algorithm.tiles[static_cast<std::size_t>(found - algorithm.taps.begin())]);
-      s.positions = s.tile + s.taps - 1;
+      const cook_toom::Residues residues = axis.residues();
+      const auto count = static_cast<double>(residues.count);
+      s.positions = s.tile + static_cast<double>(residues.taps) - 1;
       s.tiles = std::ceil(s.results / s.tile);
-      s.taps = 1;
+      s.elements = s.tiles * s.positions * count;
+      s.filter_positions = count * s.positions - (residues.last_taps < residues.taps ? 1 : 0);
+      s.taps = s.filter_positions / s.positions;
     }
     out.push_back(s);
   }
@@ -52,16 +59,17 @@ double stream_cost(const CookToomRule& rule, double bytes) {
 double cost_of(const CookToomRule& rule, const Algorithm& algorithm) {
   const double k = static_cast<double>(rule.sum.vector_extent),
                c = static_cast<double>(rule.sum.channel_extent);
-  double products = k * c, elements = 1, operations = 0, weights = 4 * k * c;
+  double products = k * c, inputs = c, outputs = k, operations = 0, weights = 4 * k * c;
   for (const Shape& s : shapes_of(rule, algorithm)) {
     products *= s.tiles * s.positions * s.taps;
-    elements *= s.tiles * s.positions;
-    weights *= s.positions * s.taps;
+    inputs *= s.elements;
+    outputs *= s.tiles * s.positions;
+    weights *= s.filter_positions;
     if (s.tile > 1) operations += 2;  // for each element, about
   }
   const double stream = stream_cost(rule, weights);
   return std::max(products, stream) + kHiddenShare * std::min(products, stream) +
-         kTransformCost * operations * elements * (k + c);
+         kTransformCost * operations * (inputs + outputs);
 }
 
 struct Tile {
@@ -123,9 +131,13 @@ void set_start(const CookToomRule& rule, const std::vector<Knob>& knobs,
   set(rule.at.tile_p1, tile.p1);
   set(rule.at.unroll, 2);
   set(rule.at.prefetch, 16384);
-  double row = 4 * static_cast<double>(rule.sum.vector_extent + rule.sum.channel_extent);
-  for (const Shape& s : shapes) row *= s.positions;
-  if (shapes.size() > 1) row *= shapes[1].tiles;
+  double inputs = static_cast<double>(rule.sum.channel_extent),
+         outputs = static_cast<double>(rule.sum.vector_extent);
+  for (const Shape& s : shapes) {
+    inputs *= s.elements;
+    outputs *= s.tiles * s.positions;
+  }
+  const double row = 4 * (inputs + outputs) / shapes[0].tiles;
   double rows = std::max(1.0, std::floor(kScratchBytes / row));
   const double threads = rule.target.threads;
   if (threads > 1) rows = std::min(rows, std::max(1.0, std::floor(shapes[0].tiles / threads)));

@@ -1,0 +1,88 @@
+#include "compiler/schedule/steps/neighbour_sum.h"
+
+#include <algorithm>
+
+#include "compiler/analysis/dependence.h"
+#include "compiler/schedule/edit.h"
+
+namespace lathe::schedule {
+namespace {
+
+// True if each iterator is one whole loop, all of them the block's own, at the top of the program.
+bool has_first_loops(const ir::Nest& nest, ir::BlockId id) {
+  const ir::Block& block = nest.blocks[id];
+  const auto own = analysis::own_loops(nest, id, ir::kRoot);
+  if (own.size() != block.iters.size() || nest.loops_around(id).size() != own.size()) return false;
+  return std::ranges::all_of(block.iters, [&](const ir::BlockIter& i) {
+    return !i.guard && i.offset == ir::SizeId::kNone && i.digits.size() == 1 &&
+           i.digits[0].div == ir::SizeId::kNone && i.digits[0].mod == ir::SizeId::kNone &&
+           is_one(nest.sizes, i.digits[0].weight) && nest.sizes.is_constant(i.extent) &&
+           nest.loops[i.digits[0].loop].extent == i.extent &&
+           nest.loops[i.digits[0].loop].kind == ir::LoopKind::kSerial;
+  });
+}
+
+// Finds the two reads; which of them is the input is not known yet.
+StepResult<void> check_block(const ir::Nest& nest, const CookToom& step, NeighbourSum& sum) {
+  const ir::Block& block = nest.blocks[sum.block];
+  if (step.taps.empty() || step.taps.size() != step.tiles.size())
+    return refuse(Refusal::kBadValue, step.block);
+  if (block.reduce != ir::ReduceOp::kSum || !is_float(block.body->dtype))
+    return refuse(Refusal::kNotAReduction, step.block);
+  if (!has_first_loops(nest, sum.block)) return refuse(Refusal::kAlreadyBound, step.block);
+  const auto* product = std::get_if<ir::Binary>(&block.body->value);
+  if (product == nullptr || product->op != ir::BinaryOp::kMul)
+    return refuse(Refusal::kNoNeighbours, step.block);
+  sum.input = std::get_if<ir::Read>(&product->a->value);
+  sum.filter = std::get_if<ir::Read>(&product->b->value);
+  if (sum.input == nullptr || sum.filter == nullptr)
+    return refuse(Refusal::kNoNeighbours, step.block);
+  for (const ir::Affine& row : block.index)
+    if (row.offset != 0 || plain_iter(row) < 0) return refuse(Refusal::kBadLayout, step.block);
+  return {};
+}
+
+StepResult<void> find_axis(const ir::Nest& nest, const std::string& tap, std::int64_t tile,
+                           NeighbourSum& sum) {
+  const ir::Block& block = nest.blocks[sum.block];
+  const auto extent = [&](int i) { return nest.sizes.constant_value(block.iters[i].extent); };
+  const auto found = std::ranges::find(block.iters, tap, &ir::BlockIter::name);
+  if (found == block.iters.end() || found->kind != ir::IterKind::kReduce)
+    return refuse(Refusal::kNoNeighbours, tap);
+  const auto number = static_cast<int>(found - block.iters.begin());
+  auto known = analysis::neighbours_of(*sum.input, *sum.filter, number);
+  if (!known && sum.axes.empty()) {
+    std::swap(sum.input, sum.filter);
+    known = analysis::neighbours_of(*sum.input, *sum.filter, number);
+  }
+  if (!known) return refuse(Refusal::kNoNeighbours, tap);
+  NeighbourAxis axis{*known, number};
+  if (block.iters[axis.result].kind != ir::IterKind::kSpatial ||
+      std::ranges::any_of(sum.axes, [&](const NeighbourAxis& a) { return a.tap == axis.tap; }))
+    return refuse(Refusal::kNoNeighbours, tap);
+  if (sum.input->pad.value_or(0) != 0) return refuse(Refusal::kNoNeighbours, tap);
+  axis.residues = cook_toom::residues_of(extent(axis.tap), axis.stride);
+  if (tile < 1 || tile + axis.residues.taps - 1 > cook_toom::kMostPositions)
+    return refuse(Refusal::kBadValue, tap);
+  axis.tile = tile;
+  axis.positions = tile + axis.residues.taps - 1;
+  axis.results = extent(axis.result);
+  axis.tiles = (axis.results + tile - 1) / tile;
+  axis.matrices = cook_toom::matrices(static_cast<int>(tile), static_cast<int>(axis.residues.taps));
+  sum.axes.push_back(std::move(axis));
+  return {};
+}
+
+}  // namespace
+
+StepResult<NeighbourSum> neighbour_sum(const ir::Nest& nest, const CookToom& step) {
+  NeighbourSum sum;
+  sum.block = LATHE_TRY(block_named(nest, step.block));
+  if (auto fits = check_block(nest, step, sum); !fits) return std::unexpected(fits.error());
+  for (std::size_t a = 0; a < step.taps.size(); ++a)
+    if (auto known = find_axis(nest, step.taps[a], step.tiles[a], sum); !known)
+      return std::unexpected(known.error());
+  return sum;
+}
+
+}  // namespace lathe::schedule
