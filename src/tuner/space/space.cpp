@@ -261,6 +261,24 @@ Config Space::default_config() const {
   return valid(config) ? canonical(config) : config;
 }
 
+std::vector<Config> Space::starts() const {
+  std::vector<Config> out = {default_config()};
+  for (const std::vector<std::int64_t>& start : impl_->derived.other_starts) {
+    Config config(knob_list().size());
+    for (std::size_t k = 0; k < config.size(); ++k)
+      config[k] = static_cast<std::uint16_t>(knob_list()[k].nearest(start[k]));
+    // A part of a space may have left the algorithm out.
+    const bool same = std::ranges::all_of(impl_->structural, [&](int k) {
+      const auto knob = static_cast<std::size_t>(k);
+      return !has_effect(config, k) || knob_list()[knob].values[config[knob]] == start[knob];
+    });
+    if (!same || !valid(config)) continue;
+    config = canonical(config);
+    if (std::ranges::find(out, config) == out.end()) out.push_back(std::move(config));
+  }
+  return out;
+}
+
 namespace {
 
 // Goes to the next configuration; the last knob changes fastest. Returns false after the last one.

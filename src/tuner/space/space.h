@@ -67,6 +67,8 @@ class Space : public Domain {
   // The configuration from which a person would start: the analytic default. It is valid and in its
   // form.
   Config default_config() const;
+  // Where a search begins: the default, then a start for each other algorithm that may be as good.
+  std::vector<Config> starts() const;
 
   int knobs() const override;
   int values(int knob) const override;

@@ -9,7 +9,7 @@ Result<space::Config> predict(const Subject& subject, const Options& options) {
       LATHE_TRY(searcher_named(options.search.name, options.search.exploration));
   const auto model = LATHE_TRY(model_of(options));
   ModelScorer scorer(subject, model.get(), prior_of(subject, options), options.run.jobs);
-  std::vector<space::Config> candidates = {subject.default_config()};
+  std::vector<space::Config> candidates = subject.starts();
   if (!scorer.ready()) return candidates[0];
   for (auto& config :
        make_searcher(subject.domain(), scorer, options.run.seed)->ask(options.search.batch))

@@ -18,7 +18,7 @@ class SpaceSubject final : public Subject {
   std::string workload() const override { return te::workload_key(space_.workload()); }
   double flops() const override { return te::flops(space_.workload()); }
   std::string space_hash() const override { return hex(space_.hash()); }
-  space::Config default_config() const override { return space_.default_config(); }
+  std::vector<space::Config> starts() const override { return space_.starts(); }
   schedule::Trace trace(const space::Config& config) const override { return space_.trace(config); }
   Json trace_json(const space::Config& config) const override {
     return schedule::to_json(space_.trace(config));

@@ -72,7 +72,8 @@ class Subject {
   virtual std::string workload() const = 0;  // canonical key
   virtual double flops() const = 0;
   virtual std::string space_hash() const = 0;  // hex
-  virtual space::Config default_config() const = 0;
+  // Where a search begins, at least one; the first is what a person would start from.
+  virtual std::vector<space::Config> starts() const = 0;
   virtual schedule::Trace trace(const space::Config& config) const = 0;
   virtual Json trace_json(const space::Config& config) const = 0;
   virtual Json to_json(const space::Config& config) const = 0;

@@ -114,7 +114,7 @@ class BatchTuner final : public Tuner {
     reporter_.phase(Phase::kSearching);
     const Stopwatch watch;
     Batch batch;
-    std::vector<space::Config> configs = first_candidate();
+    std::vector<space::Config> configs = first_candidates();
     const int more = batch_size() - static_cast<int>(configs.size());
     for (auto& config : searcher_->ask(more)) configs.push_back(std::move(config));
     LATHE_TRY_STATUS(scorer_.status());
@@ -130,14 +130,19 @@ class BatchTuner final : public Tuner {
     return batch;
   }
 
-  // The first trial of a run is the configuration a person would start from.
-  std::vector<space::Config> first_candidate() {
+  // The first trial of a run is the configuration a person would start from. Others that may be as
+  // good follow, for a model cannot rank what it never saw; half of the batch is the search's.
+  std::vector<space::Config> first_candidates() {
     if (state_.trials() > 0 || !options_.search.default_first) return {};
-    const space::Config config = subject_.default_config();
-    const auto& told = state_.told();
-    if (std::ranges::find(told, config, &search::Measured::config) != told.end()) return {};
-    searcher_->exclude({&config, 1});
-    return {config};
+    std::vector<space::Config> starts = subject_.starts();
+    std::erase_if(starts, [&](const space::Config& config) {
+      const auto& told = state_.told();
+      return std::ranges::find(told, config, &search::Measured::config) != told.end();
+    });
+    const int most = std::max(1, batch_size() / 2);
+    if (std::cmp_greater(starts.size(), most)) starts.resize(static_cast<std::size_t>(most));
+    searcher_->exclude(starts);
+    return starts;
   }
 
   // Seconds spent.

@@ -28,9 +28,8 @@ class FakeSubject final : public Subject {
   std::string workload() const override { return workload_; }
   double flops() const override { return 2e9; }
   std::string space_hash() const override { return "00aa"; }
-  Config default_config() const override {
-    return Config(static_cast<std::size_t>(domain_.knobs()), 0);
-  }
+  std::vector<Config> starts() const override { return {default_config()}; }
+  Config default_config() const { return Config(static_cast<std::size_t>(domain_.knobs()), 0); }
   // The configuration, spelt as splits: the fake measurer reads it back.
   schedule::Trace trace(const Config& config) const override {
     schedule::Trace trace;

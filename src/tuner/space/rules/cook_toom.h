@@ -92,9 +92,9 @@ std::optional<CookToomRule> cook_toom_rule(const te::Workload& workload, const C
 // Adds the knobs; `knobs` may have others already.
 void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs);
 void list_constraints(const CookToomRule& rule, Derived& derived);
-// Sets the algorithm that promises the least time, and values for its knobs unless it is direct.
-void set_start(const CookToomRule& rule, const std::vector<Knob>& knobs,
-               std::vector<std::int64_t>& start);
+// Starts from the algorithm that promises the least time; the direct one's knobs are set already.
+// Other starts are of the algorithms that promise little less.
+void set_starts(const CookToomRule& rule, Derived& derived);
 
 // For values of which the algorithm is not direct.
 Result<Sketch> build_cook_toom_sketch(const CookToomRule& rule, const std::vector<Knob>& knobs,

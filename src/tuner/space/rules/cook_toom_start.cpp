@@ -13,8 +13,14 @@ constexpr double kTransformCost = 4;
 constexpr double kHiddenShare = 0.15;  // as in model::Machine
 // Another algorithm must promise this share of the direct sum's time at most.
 constexpr double kWorthIt = 0.85;
-// Of the second cache, for what one block of tiles keeps between its transforms.
-constexpr double kScratchBytes = 512.0 * 1024;
+// A search also begins with other algorithms, of at most so many times the best one's cost.
+constexpr double kStillOfInterest = 1.5;
+constexpr std::size_t kMostStarts = 8;
+// Caches, for what streams and for what a block of tiles keeps between its transforms:
+// model::Machine knows more of the machine than a rule may.
+constexpr double kL2 = 1e6, kL3 = 32e6;
+constexpr double kL3Rate = 20, kMemoryRate = 7;  // bytes a cycle
+constexpr double kScratchShare = 0.6;            // of the second cache
 
 struct Shape {  // of one axis under an algorithm
   double results = 1, tiles = 1, positions = 1, taps = 1, tile = 1;
@@ -46,30 +52,60 @@ std::vector<Shape> shapes_of(const CookToomRule& rule, const Algorithm& algorith
   return out;
 }
 
-// Multiply-adds that take as long as streaming the filter does, by its size: rates of
-// model::Machine, which knows more of the machine than a rule may.
-double stream_cost(const CookToomRule& rule, double bytes) {
-  constexpr double kL2 = 1e6, kL3 = 32e6, kL3Rate = 20, kMemoryRate = 7;
-  const double multiply_adds = 2.0 * rule.lanes;  // a cycle
-  if (bytes <= kL2) return 0;
-  return bytes / (bytes <= kL3 ? kL3Rate : kMemoryRate) * multiply_adds;
-}
+// What an algorithm does for one image.
+struct Work {
+  double products = 1, inputs = 1, outputs = 1;  // elements of the transformed tensors
+  double weights = 4;                            // bytes
+  double operations = 0;                         // of the transforms, for each element, about
+};
 
-// Multiply-adds of one image, with those of the transforms at their cost.
-double cost_of(const CookToomRule& rule, const Algorithm& algorithm) {
+Work total_work(const CookToomRule& rule, const std::vector<Shape>& shapes) {
+  Work work;
   const double k = static_cast<double>(rule.sum.vector_extent),
                c = static_cast<double>(rule.sum.channel_extent);
-  double products = k * c, inputs = c, outputs = k, operations = 0, weights = 4 * k * c;
-  for (const Shape& s : shapes_of(rule, algorithm)) {
-    products *= s.tiles * s.positions * s.taps;
-    inputs *= s.elements;
-    outputs *= s.tiles * s.positions;
-    weights *= s.filter_positions;
-    if (s.tile > 1) operations += 2;  // for each element, about
+  work.products *= k * c, work.inputs *= c, work.outputs *= k, work.weights *= k * c;
+  for (const Shape& s : shapes) {
+    work.products *= s.tiles * s.positions * s.taps;
+    work.inputs *= s.elements;
+    work.outputs *= s.tiles * s.positions;
+    work.weights *= s.filter_positions;
+    if (s.tile > 1) work.operations += 2;
   }
-  const double stream = stream_cost(rule, weights);
-  return std::max(products, stream) + kHiddenShare * std::min(products, stream) +
-         kTransformCost * operations * (inputs + outputs);
+  return work;
+}
+
+// Bytes from beyond the second cache, where so many rows of tiles are a block: each block reads all
+// weights, and what it keeps is written and read again.
+double streamed(const Work& work, double blocks) {
+  const double scratch = 4 * (work.inputs + work.outputs);
+  double bytes = work.weights > kScratchShare * kL2 ? blocks * work.weights : 0;
+  if (scratch / blocks > kScratchShare * kL2) bytes += 2 * scratch;
+  return bytes;
+}
+
+// The rows of tiles of a block that stream least; of equals the fewest.
+double best_rows(const CookToomRule& rule, const Work& work, double tiles) {
+  const double threads = rule.target.threads;
+  const double most = threads > 1 ? std::max(1.0, std::floor(tiles / threads)) : tiles;
+  double best = 1;
+  for (double rows = 1; rows <= most; ++rows)
+    if (streamed(work, std::ceil(tiles / rows)) < streamed(work, std::ceil(tiles / best)))
+      best = rows;
+  return best;
+}
+
+// Multiply-adds of one image, with what else it does at its cost.
+double cost_of(const CookToomRule& rule, const Algorithm& algorithm) {
+  const auto shapes = shapes_of(rule, algorithm);
+  const Work work = total_work(rule, shapes);
+  const double rows = best_rows(rule, work, shapes[0].tiles);
+  const bool direct = algorithm.taps.empty();
+  const double bytes = direct ? (work.weights > kL2 ? work.weights : 0)
+                              : streamed(work, std::ceil(shapes[0].tiles / rows));
+  const double stream =
+      bytes / (work.weights <= kL3 ? kL3Rate : kMemoryRate) * 2.0 * rule.lanes;  // a cycle
+  return std::max(work.products, stream) + kHiddenShare * std::min(work.products, stream) +
+         kTransformCost * work.operations * (work.inputs + work.outputs);
 }
 
 struct Tile {
@@ -106,44 +142,48 @@ Tile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
   return best;
 }
 
-}  // namespace
+using Values = std::vector<std::int64_t>;
 
-void set_start(const CookToomRule& rule, const std::vector<Knob>& knobs,
-               std::vector<std::int64_t>& start) {
-  // Between row-major tensors, lanes along the vector axis scatter what they store.
-  if (!rule.prepared.view.contract.free_layout) return;
-  std::size_t chosen = 0;
-  double least = kWorthIt * cost_of(rule, rule.algorithms[0]);
-  for (std::size_t i = 1; i < rule.algorithms.size(); ++i)
-    if (const double cost = cost_of(rule, rule.algorithms[i]); cost < least) {
-      least = cost;
-      chosen = i;
-    }
+// Sets the knobs of an algorithm that is not direct.
+void set_knobs(const CookToomRule& rule, const std::vector<Knob>& knobs, std::size_t algorithm,
+               Values& start) {
   const auto set = [&](int knob, std::int64_t value) {
     if (knob >= 0) start[static_cast<std::size_t>(knob)] = value;
   };
-  set(rule.at.algorithm, static_cast<std::int64_t>(chosen));
-  if (chosen == 0) return;
-  const std::vector<Shape> shapes = shapes_of(rule, rule.algorithms[chosen]);
+  const std::vector<Shape> shapes = shapes_of(rule, rule.algorithms[algorithm]);
   const Tile tile = best_tile(rule, knobs, shapes);
+  set(rule.at.algorithm, static_cast<std::int64_t>(algorithm));
   set(rule.at.tile_v, tile.v);
   set(rule.at.tile_p0, tile.p0);
   set(rule.at.tile_p1, tile.p1);
   set(rule.at.unroll, 2);
   set(rule.at.prefetch, 16384);
-  double inputs = static_cast<double>(rule.sum.channel_extent),
-         outputs = static_cast<double>(rule.sum.vector_extent);
-  for (const Shape& s : shapes) {
-    inputs *= s.elements;
-    outputs *= s.tiles * s.positions;
-  }
-  const double row = 4 * (inputs + outputs) / shapes[0].tiles;
-  double rows = std::max(1.0, std::floor(kScratchBytes / row));
-  const double threads = rule.target.threads;
-  if (threads > 1) rows = std::min(rows, std::max(1.0, std::floor(shapes[0].tiles / threads)));
-  set(rule.at.block_t, static_cast<std::int64_t>(std::min(rows, shapes[0].tiles)));
+  const double rows = best_rows(rule, total_work(rule, shapes), shapes[0].tiles);
+  set(rule.at.block_t, static_cast<std::int64_t>(rows));
   if (rule.at.block_v >= 0)
     set(rule.at.block_v, knobs[static_cast<std::size_t>(rule.at.block_v)].values.back());
+}
+
+}  // namespace
+
+void set_starts(const CookToomRule& rule, Derived& derived) {
+  const Values direct = derived.start;
+  std::vector<std::pair<double, std::size_t>> by_cost;
+  for (std::size_t i = 0; i < rule.algorithms.size(); ++i)
+    by_cost.emplace_back((i == 0 ? kWorthIt : 1) * cost_of(rule, rule.algorithms[i]), i);
+  std::ranges::stable_sort(by_cost);
+  // Between row-major tensors, lanes along the vector axis scatter what they store.
+  if (!rule.prepared.view.contract.free_layout)
+    std::ranges::stable_partition(by_cost, [](const auto& each) { return each.second == 0; });
+  const double most = kStillOfInterest * by_cost[0].first;
+  for (const auto& [cost, algorithm] : by_cost) {
+    if (cost > most || derived.other_starts.size() == kMostStarts) break;
+    Values start = direct;
+    if (algorithm > 0) set_knobs(rule, derived.knobs, algorithm, start);
+    derived.other_starts.push_back(std::move(start));
+  }
+  derived.start = derived.other_starts[0];
+  derived.other_starts.erase(derived.other_starts.begin());
 }
 
 }  // namespace lathe::space

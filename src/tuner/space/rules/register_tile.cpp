@@ -334,7 +334,7 @@ void add_algorithms(const te::Workload& workload, const TileRule& direct, Derive
   list_constraints(*rule, derived);
   for (std::size_t k = own; k < derived.knobs.size(); ++k)
     derived.start.push_back(derived.knobs[k].values[0]);
-  set_start(*rule, derived.knobs, derived.start);
+  set_starts(*rule, derived);
   const auto knobs = std::make_shared<const std::vector<Knob>>(derived.knobs);
   derived.build = [rule, knobs, build = std::move(derived.build)](
                       std::span<const std::int64_t> values) -> Result<Sketch> {

@@ -26,6 +26,8 @@ struct Derived {
   ir::Sizes sizes;  // of the constraints; knob k in it is knobs[k]
   std::vector<Constraint> constraints;
   std::vector<std::int64_t> start;  // knob values of the analytic default
+  // Of algorithms that may be as good, the most promising first.
+  std::vector<std::vector<std::int64_t>> other_starts;
   // Makes the sketch for these knob values, looking at structural ones only. Fails if these choices
   // do not go together.
   std::function<Result<Sketch>(std::span<const std::int64_t>)> build;
