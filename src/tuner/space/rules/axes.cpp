@@ -25,6 +25,18 @@ bool reads_as_they_lie(const te::Stage& stage, int iter) {
   });
 }
 
+// A sum of so many terms or more stores seldom enough to scatter what it stores: of C6 between
+// row-major tensors, programs with lanes along the channels take 1 ms, others 4.
+constexpr double kStoresSeldom = 64;
+constexpr std::int64_t kWorthLanes = 8;
+
+double reduced_by(const te::Stage& stage) {  // terms of an element
+  double terms = 1;
+  for (const te::Iterator& iter : stage.iters)
+    if (iter.kind == te::IterKind::kReduce) terms *= static_cast<double>(iter.extent);
+  return terms;
+}
+
 Axes assign(const te::Workload& workload, int stage_index, int vector) {
   const te::Stage& stage = workload.stages[stage_index];
   Axes axes;
@@ -132,14 +144,17 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
     const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1
                                      : consecutive(workload, stage.tensor, written, i);
     Axes axes = assign(workload, stage_index, i);
-    // Prefers axes with consecutive stores (a reduction stores seldom, so scattered stores can
-    // win), then axes that only the weights touch, then long ones.
+    // Prefers axes that only constant weights touch where a long reduction stores seldom, then axes
+    // with consecutive stores, then others that only one operand touches, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
     if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast)) continue;
     const bool as_it_lies =
         only_intermediates && written.back().coef_of(i) == 1 && reads_as_they_lie(stage, i);
-    found.emplace_back((as_it_lies ? 1 << 22 : 0) + (stores ? 1 << 21 : 0) +
-                           (broadcast ? 1 << 20 : 0) +
+    const bool seldom = broadcast && axes.input != nullptr && axes.weights != nullptr &&
+                        workload.tensors[axes.weights->tensor].constant &&
+                        stage.iters[i].extent >= kWorthLanes && reduced_by(stage) >= kStoresSeldom;
+    found.emplace_back((as_it_lies ? 1 << 23 : 0) + (seldom ? 1 << 22 : 0) +
+                           (stores ? 1 << 21 : 0) + (broadcast ? 1 << 20 : 0) +
                            std::min<std::int64_t>(stage.iters[i].extent, 1 << 16),
                        std::move(axes));
   }

@@ -348,6 +348,10 @@ class CookToomBuilder {
   // What reads the result element by element is computed for each tile of it.
   void schedule_others() {
     const te::Workload& view = rule_.prepared.view;
+    const auto result = std::ranges::find(view.tensors, sum_.block, &te::Tensor::name);
+    if (result->role == te::TensorRole::kIntermediate)
+      store_along(sum_.block, static_cast<int>(std::ranges::find(sum_.result, sum_.vector) -
+                                               sum_.result.begin()));
     for (const te::Stage& other : view.stages) {
       const std::string& name = view.tensors[static_cast<std::size_t>(other.tensor)].name;
       if (name == sum_.block) continue;

@@ -172,9 +172,6 @@ void set_starts(const CookToomRule& rule, Derived& derived) {
   for (std::size_t i = 0; i < rule.algorithms.size(); ++i)
     by_cost.emplace_back((i == 0 ? kWorthIt : 1) * cost_of(rule, rule.algorithms[i]), i);
   std::ranges::stable_sort(by_cost);
-  // Between row-major tensors, lanes along the vector axis scatter what they store.
-  if (!rule.prepared.view.contract.free_layout)
-    std::ranges::stable_partition(by_cost, [](const auto& each) { return each.second == 0; });
   const double most = kStillOfInterest * by_cost[0].first;
   for (const auto& [cost, algorithm] : by_cost) {
     if (cost > most || derived.other_starts.size() == kMostStarts) break;
