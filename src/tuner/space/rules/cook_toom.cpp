@@ -222,7 +222,7 @@ void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
     rule.at.tile_p1 = add("ct.tile.p1", up_to({1, 2, 3, 4, 7}, sum.axes[0].extent), {});
   rule.at.block_t = add("ct.block.t", powers_and(sum.axes[0].extent), {});
   if (vectors > 1) rule.at.block_v = add("ct.block.v", powers_and(vectors), {});
-  rule.at.unroll = add("ct.unroll.k", {1, 2, 4}, {});
+  rule.at.unroll = add("ct.unroll.k", powers_and(std::min<std::int64_t>(sum.channel_extent, 4)), {});
   rule.at.prefetch = add("ct.prefetch", {0, 4096, 16384}, {});
 }
 

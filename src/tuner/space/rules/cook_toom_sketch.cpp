@@ -5,6 +5,7 @@
 
 #include "compiler/ir/nest/nest.h"
 #include "tuner/space/rules/cook_toom.h"
+#include "tuner/space/rules/stepper.h"
 
 namespace lathe::space {
 namespace {
@@ -14,19 +15,18 @@ using ir::SizeId;
 using schedule::LayoutItem;
 using Names = std::vector<std::string>;
 
-class CookToomBuilder {
+class CookToomBuilder : private Stepper {
  public:
   CookToomBuilder(const CookToomRule& rule, const std::vector<Knob>& knobs,
-                  std::span<const std::int64_t> values)
-      : rule_(rule),
+                  std::span<const std::int64_t> values, Sketch& sketch)
+      : Stepper(sketch.nest, sketch.trace, rule.prepared.view.contract.free_layout),
+        rule_(rule),
         sum_(rule.sum),
         knobs_(knobs),
         values_(values),
-        algorithm_(rule.algorithms[chosen(rule.at.algorithm)]),
-        nest_(rule.prepared.nest),
-        trace_(rule.prepared.steps) {}
+        algorithm_(rule.algorithms[chosen(rule.at.algorithm)]) {}
 
-  Sketch run() {
+  void run() {
     for (const schedule::Layout& layout : rule_.layouts) step(layout);
     step(schedule::CookToom{sum_.block, algorithm_.taps, algorithm_.tiles});
     split_result();
@@ -36,7 +36,6 @@ class CookToomBuilder {
     prepare_filter();
     share();
     schedule_others();
-    return {std::move(nest_), std::move(trace_)};
   }
 
  private:
@@ -48,26 +47,7 @@ class CookToomBuilder {
     return knob < 0 ? number(1)
                     : nest_.sizes.knob(knob, knobs_[static_cast<std::size_t>(knob)].name);
   }
-  SizeId number(std::int64_t value) { return nest_.sizes.constant(value); }
-  SizeId times(SizeId a, SizeId b) { return nest_.sizes.mul(a, b); }
   SizeId lanes() { return number(rule_.lanes); }
-
-  bool free_layout() const { return rule_.prepared.view.contract.free_layout; }
-  void step(schedule::Step s) {
-    const auto done = schedule::apply(nest_, s, free_layout());
-    if (!done) throw StepRefused{done.error()};
-    trace_.push_back(std::move(s));
-  }
-  void split(const std::string& loop, SizeId factor, const std::string& outer,
-             const std::string& inner) {
-    step(schedule::Split{loop, factor, outer, inner, ir::Tail::kPeel});
-  }
-  void kind(const std::string& loop, LoopKind k) {
-    step(schedule::Annotate{.loop = loop, .kind = k});
-  }
-  void unroll(const Names& loops) {
-    for (const std::string& loop : loops) kind(loop, LoopKind::kUnrolled);
-  }
 
   bool transformed(const ImageAxis& axis) const { return algorithm_.transforms(axis); }
   std::size_t transforms() const { return algorithm_.taps.size(); }
@@ -239,16 +219,17 @@ class CookToomBuilder {
   // Returns the loop inside which the transform before it is computed.
   template <class LoopOf>
   std::string order_input_transform(std::size_t a, const LoopOf& loop, bool outermost) {
-    std::string c = loop(fmt::format("d{}", sum_.input_channels));
+    const int along_lanes = input_lanes();
+    std::string lane = loop(fmt::format("d{}", along_lanes));
     Names order, inside, written_out;
     if (outermost) {
-      split(c, lanes(), c + ".o", c + ".l");
-      order.push_back(c + ".o");
-      if (whole_input() && rule_.target.threads > 1) shared_input_ = c + ".o";
-      c += ".l";
+      split(lane, lanes(), lane + ".o", lane + ".l");
+      order.push_back(lane + ".o");
+      if (whole_input() && rule_.target.threads > 1) shared_input_ = lane + ".o";
+      lane += ".l";
     }
     for (int d = 0; d < sum_.input_dims; ++d) {
-      if (d == sum_.input_channels) continue;
+      if (d == along_lanes) continue;
       const int axis = axis_at(d);
       const std::string dim = std::to_string(d);
       if (axis < 0 || !transformed(sum_.axes[static_cast<std::size_t>(axis)])) {
@@ -267,28 +248,33 @@ class CookToomBuilder {
     written_out.push_back(loop(fmt::format("p{}", along(a).input_dim)));
     written_out.push_back(loop("r"));
     order.insert(order.end(), written_out.begin(), written_out.end());
-    order.push_back(c);
+    order.push_back(lane);
     step(schedule::Reorder{order});
     unroll(written_out);
-    kind(c, LoopKind::kVectorized);
+    kind(lane, LoopKind::kVectorized);
     return tile;
+  }
+  // The dimension of the input that lanes of its transform run along: the channels, or where these
+  // are few, the elements of a row that is not transformed.
+  int input_lanes() const {
+    const int last = sum_.input_dims - 1, axis = axis_at(last);
+    const bool row = axis >= 0 && !transformed(sum_.axes[static_cast<std::size_t>(axis)]);
+    return row && 2 * sum_.channel_extent <= rule_.lanes ? last : sum_.input_channels;
   }
   std::size_t transform_of(const ImageAxis& axis) const {
     return static_cast<std::size_t>(std::ranges::find(algorithm_.taps, axis.tap) -
                                     algorithm_.taps.begin());
   }
 
-  // Positions outside, channels inside.
+  // Positions outside, what lanes run along inside.
   void store_input(const std::string& name) {
     std::vector<int> positions, tiles;
-    int channels = -1, d = 0;
+    int inside = -1, d = 0;
     for (int dim = 0; dim < sum_.input_dims; ++dim) {
       const int axis = axis_at(dim);
-      if (dim == sum_.input_channels) {
-        channels = d++;
-        continue;
-      }
-      tiles.push_back(d++);
+      if (dim == input_lanes()) inside = d;
+      else tiles.push_back(d);
+      ++d;
       if (axis < 0 || !transformed(sum_.axes[static_cast<std::size_t>(axis)])) continue;
       if (sum_.axes[static_cast<std::size_t>(axis)].has_residues()) positions.push_back(d++);
       positions.push_back(d++);
@@ -296,7 +282,7 @@ class CookToomBuilder {
     std::vector<LayoutItem> items;
     append(items, positions);
     append(items, tiles);
-    items.push_back({channels, std::int64_t{1}});
+    items.push_back({inside, std::int64_t{1}});
     step(schedule::Layout{name, items, 0});
   }
 
@@ -355,7 +341,7 @@ class CookToomBuilder {
     for (const te::Stage& other : view.stages) {
       const std::string& name = view.tensors[static_cast<std::size_t>(other.tensor)].name;
       if (name == sum_.block) continue;
-      if (!try_step(nest_, trace_, schedule::ReverseComputeAt{name, tile_loop_}, free_layout())) {
+      if (!may_step(schedule::ReverseComputeAt{name, tile_loop_})) {
         schedule_plainly(view, other, rule_.target, nest_, trace_);
         continue;
       }
@@ -380,8 +366,6 @@ class CookToomBuilder {
   const std::vector<Knob>& knobs_;
   std::span<const std::int64_t> values_;
   const Algorithm& algorithm_;
-  ir::Nest nest_;
-  schedule::Trace trace_;
   std::string block_loop_, meeting_, tile_loop_, reduction_loop_, shared_input_;
 };
 
@@ -390,7 +374,9 @@ class CookToomBuilder {
 Result<Sketch> build_cook_toom_sketch(const CookToomRule& rule, const std::vector<Knob>& knobs,
                                       std::span<const std::int64_t> values) {
   try {
-    return CookToomBuilder(rule, knobs, values).run();
+    Sketch sketch{rule.prepared.nest, rule.prepared.steps};
+    CookToomBuilder(rule, knobs, values, sketch).run();
+    return sketch;
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }

@@ -156,7 +156,7 @@ void set_knobs(const CookToomRule& rule, const std::vector<Knob>& knobs, std::si
   set(rule.at.tile_v, tile.v);
   set(rule.at.tile_p0, tile.p0);
   set(rule.at.tile_p1, tile.p1);
-  set(rule.at.unroll, 2);
+  set(rule.at.unroll, rule.sum.channel_extent <= 4 ? rule.sum.channel_extent : 2);
   set(rule.at.prefetch, 16384);
   const double rows = best_rows(rule, total_work(rule, shapes), shapes[0].tiles);
   set(rule.at.block_t, static_cast<std::int64_t>(rows));

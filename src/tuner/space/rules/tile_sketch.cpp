@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/dependence.h"
 #include "tuner/space/rules/register_tile.h"
+#include "tuner/space/rules/stepper.h"
 
 namespace lathe::space {
 namespace {
@@ -20,17 +21,17 @@ struct Draft {
   std::set<std::string> placed;  // blocks that have their schedule already
 };
 
-class Builder {
+class Builder : private Stepper {
  public:
   // With open sizes, the rule's knobs become the nest's; otherwise `values` are the sizes.
   Builder(const TileRule& rule, std::span<const std::int64_t> values, bool open_sizes, Draft& draft)
-      : rule_(rule),
+      : Stepper(draft.nest, draft.trace, rule.workload.contract.free_layout),
+        rule_(rule),
         values_(values),
         open_sizes_(open_sizes),
         axes_(rule.axes[choice_number(rule.at.vector)]),
         stage_(rule.workload.stages[axes_.stage]),
-        draft_(draft),
-        nest_(draft.nest) {
+        draft_(draft) {
     target_ = rule.workload.tensors[stage_.tensor].name;
   }
 
@@ -74,30 +75,9 @@ class Builder {
     if (knob < 0) return number(1);
     return open_sizes_ ? nest_.sizes.knob(knob, rule_.knobs[knob].name) : number(values_[knob]);
   }
-  SizeId number(std::int64_t value) { return nest_.sizes.constant(value); }
-  SizeId times(SizeId a, SizeId b) { return nest_.sizes.mul(a, b); }
   const std::string& loop_of(int iter) const { return stage_.iters[iter].name; }
   std::string tensor(int id) const { return rule_.workload.tensors[id].name; }
 
-  void step(schedule::Step s) {
-    const auto done = schedule::apply(nest_, s, rule_.workload.contract.free_layout);
-    if (!done) throw StepRefused{done.error()};
-    draft_.trace.push_back(std::move(s));
-  }
-  bool may_step(schedule::Step s) {
-    return try_step(nest_, draft_.trace, std::move(s), rule_.workload.contract.free_layout);
-  }
-  void kind(const std::string& loop, ir::LoopKind k) {
-    Annotate a;
-    a.loop = loop;
-    a.kind = k;
-    step(a);
-  }
-
-  void split(const std::string& loop, SizeId factor, const std::string& outer,
-             const std::string& inner) {
-    step(schedule::Split{loop, factor, outer, inner, ir::Tail::kPeel});
-  }
   void split_in_blocks(int iter, SizeId tile, SizeId block) {
     const std::string l = loop_of(iter);
     split(l, times(block, tile), l + ".c", l + ".r");
@@ -364,7 +344,6 @@ class Builder {
   const Axes& axes_;
   const te::Stage& stage_;
   Draft& draft_;
-  ir::Nest& nest_;
   std::string target_, tile_loop_, packed_weights_;
   std::vector<TileAxis> block_order_;
 };
