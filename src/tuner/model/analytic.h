@@ -27,14 +27,15 @@ struct Machine {
   int vector_bytes = 32;
   int registers = 16;
   int threads = 1;
-  // Two ports for vector FMAs of 4 cycles, and two for loads: Intel's optimization reference manual
-  // tells so of Skylake and what followed; of Zen 3 and 4 AMD's tells the same.
+  // Two vector FMAs of 4 cycles start in one, and two loads: so says `llvm-mca -instruction-info`
+  // of LLVM 19 for skylake-avx512, icelake-server, znver3 and znver4.
   double operations_per_cycle = 2;
   double latency = 4;
   double loads_per_cycle = 2;
   double l1_bytes = 32.0 * 1024, l2_bytes = 1024.0 * 1024, l3_bytes = 32.0 * 1024 * 1024;
-  // Bytes a cycle: from L2 what Intel's manual gives as the peak. From L3 and memory what a core
-  // gets of a server's mesh and channels varies; the recorded spaces, which lie in L2, hardly tell.
+  // Bytes a cycle: from L2 the peak of Skylake in Intel's optimization reference manual, whose
+  // table of caches tells of 29 that are sustained. From L3 and memory what a core gets of a
+  // server's mesh and channels varies; the recorded spaces, which lie in L2, hardly tell.
   double l2_rate = 64, l3_rate = 20, memory_rate = 7;
   // Until the threads of a parallel region have started and met again. bench_search constants does
   // not fit it: only three recordings are of two threads.

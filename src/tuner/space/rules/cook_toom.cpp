@@ -220,9 +220,12 @@ void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
       add("ct.tile.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}, sum.axes.back().extent), {});
   if (sum.axes.size() > 1)
     rule.at.tile_p1 = add("ct.tile.p1", up_to({1, 2, 3, 4, 7}, sum.axes[0].extent), {});
-  rule.at.block_t = add("ct.block.t", powers_and(sum.axes[0].extent), {});
+  Values rows = up_to({1, 2, 3, 4, 5, 7, 8, 10, 14, 16, 28, 32}, sum.axes[0].extent);
+  if (rows.back() < sum.axes[0].extent) rows.push_back(sum.axes[0].extent);
+  rule.at.block_t = add("ct.block.t", rows, {});
   if (vectors > 1) rule.at.block_v = add("ct.block.v", powers_and(vectors), {});
-  rule.at.unroll = add("ct.unroll.k", powers_and(std::min<std::int64_t>(sum.channel_extent, 4)), {});
+  rule.at.unroll =
+      add("ct.unroll.k", powers_and(std::min<std::int64_t>(sum.channel_extent, 4)), {});
   rule.at.prefetch = add("ct.prefetch", {0, 4096, 16384}, {});
 }
 
