@@ -108,11 +108,11 @@ class Histories : public testing::Test {
 };
 
 // Equal but for the work of copies and transforms: a sketch's open sizes bound some of their loops
-// a little higher.
+// a little higher or lower, most where a last block is smaller.
 bool alike(const std::vector<float>& a, const std::vector<float>& b) {
   static const auto names = feature::context_names();
   for (std::size_t f = 0; f < a.size(); ++f)
-    if (std::abs(a[f] - b[f]) > (names[f] == "copy_work" || names[f] == "other_work" ? 0.1F : 0.0F))
+    if (std::abs(a[f] - b[f]) > (names[f] == "copy_work" || names[f] == "other_work" ? 0.2F : 0.0F))
       return false;
   return true;
 }

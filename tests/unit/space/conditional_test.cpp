@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "compiler/te/parse.h"
 #include "support/targets.h"
@@ -16,6 +17,10 @@ namespace {
 constexpr const char* kConvolution =
     "layout free; X: f32[1,35,14,15]; const W: f32[33,35,3,3]; Y[n,o,y:14,x:15] = sum(c,r,s) "
     "X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]";
+
+const std::string kRows =
+    "X: f32[1,3,60,61]; const W: f32[32,3,7,7]; Y[n,o,y:30,x:30] = sum(c,r,s) "
+    "X[n,c,2*y+r-3,2*x+s-3 else 0] * W[o,c,r,s]";
 
 std::shared_ptr<const Space> space_of(const std::string& text, int threads = 1) {
   const auto workload = te::parse_workload(text);
@@ -161,6 +166,58 @@ TEST(Conditional, TheContractLimitsAlgorithms) {
   };
   EXPECT_EQ(algorithms("1e-7"), 1);
   EXPECT_LT(algorithms("4e-6"), algorithms("2e-5"));
+}
+
+// Where a search begins: the default, then what else promises much, each of another algorithm.
+TEST(Conditional, StartsAreOfSeveralAlgorithms) {
+  for (const std::string& text : {std::string(kConvolution), "layout plain; " + kRows}) {
+    const auto space = space_of(text);
+    const auto algorithm = static_cast<std::size_t>(number_of(*space, "algorithm"));
+    const auto starts = space->starts();
+    ASSERT_GE(starts.size(), 3U);
+    EXPECT_LE(starts.size(), 8U);
+    EXPECT_EQ(starts[0], space->default_config());
+    std::set<int> algorithms;
+    for (const Config& start : starts) {
+      EXPECT_TRUE(space->valid(start)) << space->describe(start);
+      EXPECT_EQ(space->canonical(start), start);
+      algorithms.insert(start[algorithm]);
+    }
+    EXPECT_EQ(algorithms.size(), starts.size());
+  }
+  const auto product =
+      space_of("A: f32[33,40]; const B: f32[40,64]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  EXPECT_EQ(product->starts(), std::vector<Config>{product->default_config()});
+}
+
+// Blocks of tiles are alike, whatever their number: a smaller last one has slow code.
+TEST(Conditional, StartsHaveBlocksOfOneSize) {
+  for (const int results : {7, 10, 14, 19, 28, 37, 56, 112})
+    for (const int threads : {1, 2, 3}) {
+      const auto space = space_of(fmt::format("layout free; X: f32[1,64,{0},20]; "
+                                              "const W: f32[64,64,3,3]; Y[n,o,y:{0},x:20] = "
+                                              "sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
+                                              results),
+                                  threads);
+      const auto block = static_cast<std::size_t>(number_of(*space, "ct.block.t"));
+      for (const Config& start : space->starts()) {
+        const Json json = space->to_json(start);
+        if (!json.contains("ct.block.t")) continue;
+        const std::string algorithm = json["algorithm"];
+        const int tile = algorithm.ends_with("s") ? 1 : algorithm[2] - '0';
+        const int tiles = (results + tile - 1) / tile;
+        const auto rows = static_cast<int>(space->knob_list()[block].values[start[block]]);
+        EXPECT_TRUE(rows >= tiles || tiles % rows == 0) << algorithm << " " << tiles << " " << rows;
+      }
+    }
+}
+
+// Between row-major tensors lanes run along the channels, though what they store is scattered.
+TEST(Conditional, PlainDefaultsHaveLanesAlongTheChannels) {
+  const auto space = space_of(
+      "X: f32[1,64,14,15]; const W: f32[64,64,1,1]; Y[n,o,y,x] = sum(c,r,s) X[n,c,y+r,x+s] * "
+      "W[o,c,r,s]");
+  EXPECT_EQ(space->to_json(space->default_config())["vector"], "o");
 }
 
 TEST(Conditional, PartsMayLeaveThemOut) {

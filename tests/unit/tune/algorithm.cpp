@@ -30,6 +30,27 @@ TEST_F(TuneTest, TheFirstTrialIsTheDefaultConfiguration) {
   expect_complete(100);
 }
 
+// Half of the first batch is the search's own.
+TEST_F(TuneTest, OtherStartsFollowTheDefaultOne) {
+  for (std::uint16_t i = 1; i <= 12; ++i) {
+    Config start = subject_.default_config();
+    start[0] = static_cast<std::uint16_t>(i % subject_.domain().values(0));
+    start[1] = static_cast<std::uint16_t>(i / subject_.domain().values(0) + 1);
+    subject_.other_starts_.push_back(start);
+  }
+  ASSERT_TRUE(run());
+  const auto all = records();
+  const auto starts = subject_.starts();
+  const int half = options_.search.first_batch / 2;
+  ASSERT_LT(half, static_cast<int>(starts.size()));
+  for (int i = 0; i < half; ++i) {
+    const auto trial = std::ranges::find(all, i, &store::Record::index);
+    ASSERT_NE(trial, all.end());
+    EXPECT_EQ(trial->config, subject_.to_json(starts[static_cast<std::size_t>(i)]));
+  }
+  expect_complete(100);
+}
+
 TEST_F(TuneTest, TheModelFindsBetterProgramsThanRandom) {
   options_.run.trials = 200;
   options_.race.seconds = 0;

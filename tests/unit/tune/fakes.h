@@ -28,7 +28,11 @@ class FakeSubject final : public Subject {
   std::string workload() const override { return workload_; }
   double flops() const override { return 2e9; }
   std::string space_hash() const override { return "00aa"; }
-  std::vector<Config> starts() const override { return {default_config()}; }
+  std::vector<Config> starts() const override {
+    std::vector<Config> all = {default_config()};
+    all.insert(all.end(), other_starts_.begin(), other_starts_.end());
+    return all;
+  }
   Config default_config() const { return Config(static_cast<std::size_t>(domain_.knobs()), 0); }
   // The configuration, spelt as splits: the fake measurer reads it back.
   schedule::Trace trace(const Config& config) const override {
@@ -54,6 +58,7 @@ class FakeSubject final : public Subject {
 
   std::string workload_ = "C[i] = A[i]";
   search::Scorer* prior_ = nullptr;
+  std::vector<Config> other_starts_;
 
  private:
   search::Synthetic domain_;
