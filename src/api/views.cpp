@@ -8,6 +8,7 @@
 #include "api/borders.h"
 #include "api/knob_meaning.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "compiler/backends/backends.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/te/naive_nest.h"
@@ -81,6 +82,13 @@ Result<std::string> show_trace(const ViewRequest& request) {
   return schedule::print(request.trace);
 }
 
+// As --trace reads it, a step a line.
+Result<std::string> show_steps(const ViewRequest& request) {
+  std::vector<std::string> lines;
+  for (const Json& step : schedule::to_json(request.trace)) lines.push_back(step.dump());
+  return fmt::format("[{}]\n", fmt::join(lines, ",\n "));
+}
+
 Result<std::string> show_flat(const ViewRequest& request) {
   return flat::print(LATHE_TRY(flat_program(request)));
 }
@@ -103,6 +111,7 @@ constexpr View kViews[] = {
     {"nest", false, show_nest},
     {"scheduled", true, show_scheduled},
     {"trace", true, show_trace},
+    {"steps", true, show_steps},
     {"flat", true, show_flat},
     {"features", true, show_features},
 };

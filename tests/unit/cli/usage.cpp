@@ -344,8 +344,8 @@ TEST_F(Usage, NothingRecorded) {
 }
 
 TEST_F(Usage, ShowsEveryStage) {
-  for (const char* what :
-       {"expression", "space", "nest", "scheduled", "trace", "flat", "llvm", "asm", "features"}) {
+  for (const char* what : {"expression", "space", "nest", "scheduled", "trace", "steps", "flat",
+                           "llvm", "asm", "features"}) {
     const Outcome outcome =
         lathe({"show", kMatmul, "--shape", "A=33,20", "--shape", "B=33,17", "--what", what});
     EXPECT_EQ(outcome.code, kDone) << what << ": " << outcome.error;
@@ -356,6 +356,18 @@ TEST_F(Usage, ShowsEveryStage) {
                    "trace", "--schedule", "naive"})
                 .out,
             "\n");
+}
+
+TEST_F(Usage, StepsCanBeReadAgain) {
+  for (const char* schedule : {"default", "naive"}) {
+    const Outcome steps = lathe({"show", "C6", "--what", "steps", "--schedule", schedule});
+    ASSERT_EQ(steps.code, kDone) << steps.error;
+    const std::string file = folder_.at("steps.json");
+    std::ofstream(file) << steps.out;
+    const Outcome again = lathe({"show", "C6", "--what", "scheduled", "--trace", file.c_str()});
+    EXPECT_EQ(again.code, kDone) << again.error;
+    EXPECT_EQ(again.out, lathe({"show", "C6", "--what", "scheduled", "--schedule", schedule}).out);
+  }
 }
 
 }  // namespace
