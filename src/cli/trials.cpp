@@ -1,6 +1,7 @@
 // lathe trials: lists what was measured of a workload, or the workloads of which something was
 // measured.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "api/report/report.h"
@@ -21,6 +22,12 @@ struct Flags {
   bool failed = false, json = false;
 };
 
+const char* race_text(const store::Record& r) {
+  if (!r.raced) return "";
+  if (!std::isfinite(r.race_seconds)) return " (failed when it was raced)";
+  return r.race.disturbed ? " (raced, disturbed)" : " (raced)";
+}
+
 void print_row(const store::Record& r, double flops) {
   const std::string where = fmt::format("{:>4} {:>6}", r.run, r.index);
   if (!r.ok()) {
@@ -28,10 +35,10 @@ void print_row(const store::Record& r, double flops) {
                r.error_place.empty() ? r.error_message : r.error_place + ": " + r.error_message);
     return;
   }
-  const double seconds = believed_seconds(r);
+  const double believed = believed_seconds(r);
+  const double seconds = std::isfinite(believed) ? believed : r.seconds;
   fmt::print("{}  {:>10} {:>16}  {}{}{}\n", where, time_text(seconds), rate_text(flops, seconds),
-             schedule_text(r.config),
-             r.raced ? r.race.disturbed ? " (raced, disturbed)" : " (raced)" : "",
+             schedule_text(r.config), race_text(r),
              r.spills > 0 ? fmt::format(" ({} spills)", r.spills) : "");
 }
 

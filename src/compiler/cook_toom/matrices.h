@@ -43,12 +43,12 @@ struct Residues {
 };
 Residues residues_of(std::int64_t taps, std::int64_t stride);
 
-// The largest error of a direct sum of products over so many channels in f32, relative to the
-// largest result, and by how much F(m, r) with the best points multiplies it along one axis: about
-// what bench/math/cook_toom measures on random inputs and on inputs with a large mean (where two
-// axes are transformed, of the square root). The growth with the channels is that of the errors of
-// programs for C2, C6, C9 and C12 (F(6x6): 0.9e-5 to 2.3e-5 for 64 to 512 channels).
-double direct_error(std::int64_t channels);
+// The largest error of a direct sum of so many products in f32, relative to the largest result, and
+// by how much F(m, r) with the best points multiplies it along one axis: about what
+// bench/math/cook_toom measures on random inputs and on inputs with a large mean (where two axes
+// are transformed, of the square root). The growth with the terms is that of the errors of programs
+// for C2, C6, C9 and C12 (F(6x6): 0.9e-5 to 2.3e-5 for 64 to 512 channels).
+double direct_error(std::int64_t terms);
 double error_growth(int outputs, int taps);
 
 }  // namespace lathe::cook_toom

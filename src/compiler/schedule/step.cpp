@@ -59,6 +59,13 @@ const char* reason(Refusal refusal) {
     case Refusal::kNoNeighbours:
       return "this needs a sum over products of an input at result + tap or stride*result + tap, "
              "with pad 0 if any, and a filter at the tap";
+    case Refusal::kNotAsWritten:
+      return "this is for a block whose loops are as the program has them; let this step come "
+             "first";
+    case Refusal::kBadTile:
+      return "there is one tile for each tap, of at least 1 result, and tile and taps (with a "
+             "stride "
+             "those of a residue) are at most 14 together";
     case Refusal::kBadValue: return "a value in the step makes no sense here";
   }
   return "refused";

@@ -36,6 +36,8 @@ enum class Refusal : std::uint8_t {
   kMultipleConsumers,
   kBadValue,
   kNoNeighbours,
+  kNotAsWritten,
+  kBadTile,
 };
 struct StepError {
   Refusal refusal;

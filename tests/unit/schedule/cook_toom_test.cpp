@@ -95,16 +95,16 @@ TEST(CookToom, ConstantFiltersArePreparedOnce) {
 
 TEST(CookToom, RefusesOtherSums) {
   EXPECT_EQ(refusal(kConvolution, {CookToom{"Z", {"r"}, {2}}}), Refusal::kNoSuchBlock);
-  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {}, {}}}), Refusal::kBadValue);
-  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {2, 2}}}), Refusal::kBadValue);
-  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {0}}}), Refusal::kBadValue);
-  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {12}}}), Refusal::kBadValue);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {}, {}}}), Refusal::kBadTile);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {2, 2}}}), Refusal::kBadTile);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {0}}}), Refusal::kBadTile);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {12}}}), Refusal::kBadTile);
   EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"c"}, {2}}}), Refusal::kNoNeighbours);
   EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r", "r"}, {2, 2}}}), Refusal::kNoNeighbours);
-  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"q"}, {2}}}), Refusal::kNoNeighbours);
+  EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"q"}, {2}}}), Refusal::kNoSuchLoop);
   EXPECT_EQ(refusal(kConvolution, {Split{"Y.y", std::int64_t{2}, "a", "b", ir::Tail::kPeel},
                                    CookToom{"Y", {"r"}, {2}}}),
-            Refusal::kAlreadyBound);
+            Refusal::kNotAsWritten);
   for (const char* read : {"2*y+2*r", "9-y-r", "y+r,y", "y+2*r"})
     EXPECT_EQ(refusal(fmt::format("X: f32[{}]; const W: f32[3]; Y[y:3] = sum(r) X[{}] * W[r]",
                                   std::string_view(read).contains(',') ? "9,9" : "10", read),
@@ -120,7 +120,7 @@ TEST(CookToom, RefusesOtherSums) {
       refusal("X: i32[9]; W: i32[3]; Y[i] = sum(r) X[i+r] * W[r]", {CookToom{"Y", {"r"}, {2}}}),
       Refusal::kNotAReduction);
   EXPECT_EQ(refusal(kConvolution, {CookToom{"Y", {"r"}, {2}}, CookToom{"Y", {"s"}, {2}}}),
-            Refusal::kAlreadyBound);
+            Refusal::kNotAsWritten);
 }
 
 }  // namespace

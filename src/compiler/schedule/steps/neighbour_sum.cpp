@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 
@@ -26,10 +28,11 @@ bool has_first_loops(const ir::Nest& nest, ir::BlockId id) {
 StepResult<void> check_block(const ir::Nest& nest, const CookToom& step, NeighbourSum& sum) {
   const ir::Block& block = nest.blocks[sum.block];
   if (step.taps.empty() || step.taps.size() != step.tiles.size())
-    return refuse(Refusal::kBadValue, step.block);
+    return refuse(Refusal::kBadTile, fmt::format("{}: {} taps, {} tiles", step.block,
+                                                 step.taps.size(), step.tiles.size()));
   if (block.reduce != ir::ReduceOp::kSum || !is_float(block.body->dtype))
     return refuse(Refusal::kNotAReduction, step.block);
-  if (!has_first_loops(nest, sum.block)) return refuse(Refusal::kAlreadyBound, step.block);
+  if (!has_first_loops(nest, sum.block)) return refuse(Refusal::kNotAsWritten, step.block);
   const auto* product = std::get_if<ir::Binary>(&block.body->value);
   if (product == nullptr || product->op != ir::BinaryOp::kMul)
     return refuse(Refusal::kNoNeighbours, step.block);
@@ -47,8 +50,9 @@ StepResult<void> find_axis(const ir::Nest& nest, const std::string& tap, std::in
   const ir::Block& block = nest.blocks[sum.block];
   const auto extent = [&](int i) { return nest.sizes.constant_value(block.iters[i].extent); };
   const auto found = std::ranges::find(block.iters, tap, &ir::BlockIter::name);
-  if (found == block.iters.end() || found->kind != ir::IterKind::kReduce)
-    return refuse(Refusal::kNoNeighbours, tap);
+  if (found == block.iters.end())
+    return refuse(Refusal::kNoSuchLoop, fmt::format("{}.{}", block.name, tap));
+  if (found->kind != ir::IterKind::kReduce) return refuse(Refusal::kNoNeighbours, tap);
   const auto number = static_cast<int>(found - block.iters.begin());
   auto known = analysis::neighbours_of(*sum.input, *sum.filter, number);
   if (!known && sum.axes.empty()) {
@@ -63,7 +67,8 @@ StepResult<void> find_axis(const ir::Nest& nest, const std::string& tap, std::in
   if (sum.input->pad.value_or(0) != 0) return refuse(Refusal::kNoNeighbours, tap);
   axis.residues = cook_toom::residues_of(extent(axis.tap), axis.stride);
   if (tile < 1 || tile + axis.residues.taps - 1 > cook_toom::kMostPositions)
-    return refuse(Refusal::kBadValue, tap);
+    return refuse(Refusal::kBadTile,
+                  fmt::format("{}, {} taps by tiles of {}", tap, axis.residues.taps, tile));
   axis.tile = tile;
   axis.positions = tile + axis.residues.taps - 1;
   axis.results = extent(axis.result);

@@ -125,13 +125,18 @@ std::vector<Algorithm> algorithms_of(const ImageSum& sum) {
 }
 
 bool is_accurate(const ImageSum& sum, const Algorithm& algorithm, double max_error) {
-  double error = 1;
-  for (std::size_t a = 0; a < algorithm.taps.size(); ++a) {
-    const auto axis = std::ranges::find(sum.axes, algorithm.taps[a], &ImageAxis::tap);
-    error *= cook_toom::error_growth(static_cast<int>(algorithm.tiles[a]),
-                                     static_cast<int>(axis->residues().taps));
+  double growth = 1;
+  std::int64_t terms = sum.channel_extent;  // of a sum of products
+  for (const ImageAxis& axis : sum.axes) {
+    const auto found = std::ranges::find(algorithm.taps, axis.tap);
+    const cook_toom::Residues residues = axis.residues();
+    terms *= found == algorithm.taps.end() ? axis.taps : residues.count;
+    if (found == algorithm.taps.end()) continue;
+    const auto a = static_cast<std::size_t>(found - algorithm.taps.begin());
+    growth *= cook_toom::error_growth(static_cast<int>(algorithm.tiles[a]),
+                                      static_cast<int>(residues.taps));
   }
-  return error * cook_toom::direct_error(sum.channel_extent) <= max_error;
+  return growth * cook_toom::direct_error(terms) <= max_error;
 }
 
 }  // namespace
