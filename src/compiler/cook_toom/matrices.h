@@ -40,6 +40,14 @@ Matrices matrices(int outputs, int taps);  // with the best points
 struct Residues {
   std::int64_t count = 1;
   std::int64_t taps = 1, last_taps = 1;  // of the first residue and the last; at most one less
+
+  bool several() const { return count > 1; }
+  bool last_is_short() const { return last_taps < taps; }
+  // Of the filter, in all residues with so many positions each. The value at infinity, the last
+  // position, is 0 where the last residue has a tap less than the first, and left out.
+  std::int64_t filter_positions(std::int64_t positions) const {
+    return count * positions - (last_is_short() ? 1 : 0);
+  }
 };
 Residues residues_of(std::int64_t taps, std::int64_t stride);
 

@@ -254,28 +254,29 @@ Config Space::neighbour(const Config& config, Rng& rng) const {
   return config;
 }
 
+namespace {
+
+Config nearest_to(const std::vector<Knob>& knobs, const std::vector<std::int64_t>& values) {
+  Config config;
+  for (std::size_t k = 0; k < knobs.size(); ++k)
+    config.push_back(static_cast<std::uint16_t>(knobs[k].nearest(values[k])));
+  return config;
+}
+
+}  // namespace
+
 Config Space::default_config() const {
-  Config config(knob_list().size());
-  for (int k = 0; k < knobs(); ++k)
-    config[k] = static_cast<std::uint16_t>(knob_list()[k].nearest(impl_->derived.start[k]));
+  Config config = nearest_to(knob_list(), impl_->derived.start);
   return valid(config) ? canonical(config) : config;
 }
 
 std::vector<Config> Space::starts() const {
   std::vector<Config> out = {default_config()};
-  for (const std::vector<std::int64_t>& start : impl_->derived.other_starts) {
-    Config config(knob_list().size());
-    for (std::size_t k = 0; k < config.size(); ++k)
-      config[k] = static_cast<std::uint16_t>(knob_list()[k].nearest(start[k]));
-    // A part of a space may have left the algorithm out.
-    const bool same = std::ranges::all_of(impl_->structural, [&](int k) {
-      const auto knob = static_cast<std::size_t>(k);
-      return !has_effect(config, k) || knob_list()[knob].values[config[knob]] == start[knob];
-    });
-    if (!same || !valid(config)) continue;
-    config = canonical(config);
-    if (std::ranges::find(out, config) == out.end()) out.push_back(std::move(config));
-  }
+  for (const std::vector<std::int64_t>& start : impl_->derived.other_starts)
+    if (const Config config = nearest_to(knob_list(), start); valid(config)) {
+      Config form = canonical(config);
+      if (std::ranges::find(out, form) == out.end()) out.push_back(std::move(form));
+    }
   return out;
 }
 

@@ -68,6 +68,7 @@ class Space : public Domain {
   // form.
   Config default_config() const;
   // Where a search begins: the default, then a start for each other algorithm that may be as good.
+  // A part of a space has the default alone.
   std::vector<Config> starts() const;
 
   int knobs() const override;

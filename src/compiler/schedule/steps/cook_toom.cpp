@@ -106,8 +106,9 @@ class Rewriter {
       }
     }
     const int tap = LATHE_TRY(stage.add("r", axis.residues.taps, ir::IterKind::kReduce));
-    index[axis.filter_dim] = Affine::iter(tap, axis.has_residues() ? axis.stride : 1) + at.residue;
-    const bool leaves = axis.has_short_residue();
+    index[axis.filter_dim] =
+        Affine::iter(tap, axis.residues.several() ? axis.stride : 1) + at.residue;
+    const bool leaves = axis.residues.last_is_short();
     stage.finish(filtered_, weighted(matrix, at.position, tap,
                                      ir::read(from, std::move(index), dtype_,
                                               leaves ? std::optional<double>(0) : std::nullopt)));
@@ -122,7 +123,7 @@ class Rewriter {
   static StepResult<ResiduePosition> add_positions(NewStage& stage, std::size_t d,
                                                    const NeighbourAxis& axis) {
     const std::string name = fmt::format("d{}", d);
-    if (!axis.has_residues())
+    if (!axis.residues.several())
       return ResiduePosition{{}, LATHE_TRY(stage.add(name, axis.positions))};
     const LoopId residues = LATHE_TRY(stage.add_loop_of(name + ".a", axis.residues.count));
     const LoopId positions = LATHE_TRY(stage.add_loop_of(name + ".p", axis.positions));
@@ -164,7 +165,8 @@ class Rewriter {
         continue;
       }
       const int tile = LATHE_TRY(add("t", d, axis.tiles));
-      const int residue = axis.has_residues() ? LATHE_TRY(add("a", d, axis.residues.count)) : -1;
+      const int residue =
+          axis.residues.several() ? LATHE_TRY(add("a", d, axis.residues.count)) : -1;
       const int p = LATHE_TRY(add("p", d, axis.positions));
       if (std::cmp_less(b, a)) {
         for (const int i : {tile, residue, p})
@@ -190,7 +192,8 @@ class Rewriter {
   }
 
   bool has_short_residues() const {
-    return std::ranges::any_of(axes_, &NeighbourAxis::has_short_residue);
+    return std::ranges::any_of(
+        axes_, [](const NeighbourAxis& axis) { return axis.residues.last_is_short(); });
   }
 
   // Whether the first block reads beyond its input in a dimension that keeps its taps.
@@ -232,7 +235,7 @@ class Rewriter {
       if (a < 0) {
         now[i] = Affine::iter(
             LATHE_TRY(stage.add(iter_name, extent_of(static_cast<int>(i)), ir::IterKind::kReduce)));
-      } else if (const NeighbourAxis& axis = axes_[a]; axis.has_residues()) {
+      } else if (const NeighbourAxis& axis = axes_[a]; axis.residues.several()) {
         residues[a] =
             LATHE_TRY(stage.add(iter_name + ".a", axis.residues.count, ir::IterKind::kReduce));
         now[i] = now[i] + Affine::iter(residues[a], axis.positions);

@@ -17,17 +17,11 @@ struct NeighbourAxis : analysis::Neighbours {
   cook_toom::Residues residues;
   cook_toom::Matrices matrices;  // of the first residue
 
-  bool has_residues() const { return residues.count > 1; }
-  bool has_short_residue() const { return residues.last_taps < residues.taps; }
   // Elements of the input that tiles read.
   std::int64_t reach() const {
     return stride * ((tiles - 1) * tile + positions - 1) + residues.count;
   }
-  // Positions of the filter in all residues. Where the last residue has a tap less than the first,
-  // its value at infinity, the last position, is 0 and left out.
-  std::int64_t filter_positions() const {
-    return residues.count * positions - (has_short_residue() ? 1 : 0);
-  }
+  std::int64_t filter_positions() const { return residues.filter_positions(positions); }
 };
 
 struct NeighbourSum {

@@ -25,7 +25,6 @@ struct ImageAxis {
   int input_dim = -1, filter_dim = -1;
 
   cook_toom::Residues residues() const { return cook_toom::residues_of(taps, stride); }
-  bool has_residues() const { return residues().count > 1; }
 };
 
 // F(m x n): so many results together along each tap. No taps: the sum as it is written.

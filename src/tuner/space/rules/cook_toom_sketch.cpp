@@ -154,7 +154,7 @@ class CookToomBuilder : private Stepper {
     order.insert(order.end(), tiles.begin(), tiles.end());
     for (const ImageAxis& axis : sum_.axes)
       if (!transformed(axis)) order.push_back(loop(axis.tap));
-      else if (axis.has_residues()) order.push_back(loop(axis.tap + ".a"));
+      else if (axis.residues().several()) order.push_back(loop(axis.tap + ".a"));
     order.insert(order.end(), {k + ".s", k + ".u"});
     order.insert(order.end(), inside.begin(), inside.end());
     order.insert(order.end(), {v + ".v", v + ".l"});
@@ -212,7 +212,7 @@ class CookToomBuilder : private Stepper {
     int dim = sum_.input_channels;
     for (const ImageAxis& axis : sum_.axes)
       if (axis.input_dim < sum_.input_channels && transformed(axis) && transform_of(axis) <= a)
-        dim += axis.has_residues() ? 2 : 1;
+        dim += axis.residues().several() ? 2 : 1;
     return dim;
   }
 
@@ -237,7 +237,7 @@ class CookToomBuilder : private Stepper {
         continue;
       }
       const auto number = transform_of(sum_.axes[static_cast<std::size_t>(axis)]);
-      const bool residues = sum_.axes[static_cast<std::size_t>(axis)].has_residues();
+      const bool residues = sum_.axes[static_cast<std::size_t>(axis)].residues().several();
       if (number > a) written_out.push_back(loop("d" + dim));  // elements of a tile
       else order.push_back(loop("t" + dim));
       if (number <= a && residues) (number < a ? order : inside).push_back(loop("a" + dim));
@@ -276,7 +276,7 @@ class CookToomBuilder : private Stepper {
       else tiles.push_back(d);
       ++d;
       if (axis < 0 || !transformed(sum_.axes[static_cast<std::size_t>(axis)])) continue;
-      if (sum_.axes[static_cast<std::size_t>(axis)].has_residues()) positions.push_back(d++);
+      if (sum_.axes[static_cast<std::size_t>(axis)].residues().several()) positions.push_back(d++);
       positions.push_back(d++);
     }
     std::vector<LayoutItem> items;
@@ -291,7 +291,7 @@ class CookToomBuilder : private Stepper {
     for (std::size_t a = 0; a < transforms(); ++a) {
       const std::string name = stage("filter", a);
       const std::string own = fmt::format("{}.d{}", name, along(a).filter_dim);
-      const bool residues = along(a).has_residues();
+      const bool residues = along(a).residues().several();
       Names order, written_out = {residues ? own + ".p" : own, name + ".r"};
       for (int d = 0; d < sum_.filter_dims; ++d)
         if (d != along(a).filter_dim) order.push_back(fmt::format("{}.d{}", name, d));

@@ -40,11 +40,11 @@ std::vector<Shape> shapes_of(const CookToomRule& rule, const Algorithm& algorith
       s.tile = static_cast<double>(
           algorithm.tiles[static_cast<std::size_t>(found - algorithm.taps.begin())]);
       const cook_toom::Residues residues = axis.residues();
-      const auto count = static_cast<double>(residues.count);
       s.positions = s.tile + static_cast<double>(residues.taps) - 1;
       s.tiles = std::ceil(s.results / s.tile);
-      s.elements = s.tiles * s.positions * count;
-      s.filter_positions = count * s.positions - (residues.last_taps < residues.taps ? 1 : 0);
+      s.elements = s.tiles * s.positions * static_cast<double>(residues.count);
+      s.filter_positions =
+          static_cast<double>(residues.filter_positions(static_cast<std::int64_t>(s.positions)));
       s.taps = s.filter_positions / s.positions;
     }
     out.push_back(s);
