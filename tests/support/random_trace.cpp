@@ -23,6 +23,8 @@ class Proposer {
 
   RandomSchedule run() {
     for (const Step& step : options_.first) try_step(step);
+    // Possible before other steps only.
+    for (int i = rng_.chance(0.3) ? 8 : 0; i > 0; --i) try_step(flatten());
     for (int i = 0; i < options_.proposals; ++i) try_step(propose());
     return std::move(out_);
   }
@@ -126,6 +128,14 @@ class Proposer {
     for (std::size_t i = first; i < path.size() && s.loops.size() < count; ++i)
       s.loops.push_back(nest().loops[static_cast<std::size_t>(path[i])].name);
     return s;
+  }
+
+  Step flatten() {
+    const auto path = nest().loops_around(pick(nest().blocks_in_order()));
+    if (path.size() < 2) return schedule::Flatten{{any_loop(), any_loop()}};
+    const std::size_t first = rng_.below(path.size() - 1);
+    return schedule::Flatten{{nest().loops[static_cast<std::size_t>(path[first])].name,
+                              nest().loops[static_cast<std::size_t>(path[first + 1])].name}};
   }
 
   std::vector<schedule::LayoutItem> layout(const std::string& buffer) {

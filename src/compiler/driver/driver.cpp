@@ -5,6 +5,7 @@
 
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
+#include "runtime/tensor/layout.h"
 
 namespace lathe::driver {
 namespace {
@@ -35,10 +36,28 @@ Result<ir::Nest> scheduled(const te::Workload& workload, const schedule::Trace& 
   return fail_at(place, ErrorKind::kIllegalSchedule, "{}", error.text());
 }
 
+namespace {
+
+// Gives borders that a step has flattened the dimensions of the workload again.
+void restore_shapes(const te::Workload& workload, std::vector<flat::Border>& borders) {
+  for (flat::Border& border : borders) {
+    const te::Tensor& tensor =
+        workload.tensors[static_cast<std::size_t>(workload.find(border.name))];
+    if (border.shape == tensor.shape) continue;
+    LATHE_CHECK(tensor::is_plain(border), "{} is flat and not row-major", border.name);
+    border = tensor::plain_border(border.name, border.dtype, tensor.shape, border.constant);
+  }
+}
+
+}  // namespace
+
 Result<flat::Program> lowered(const te::Workload& workload, const schedule::Trace& trace,
                               const Target& target) {
   const ir::Nest nest = LATHE_TRY(scheduled(workload, trace));
-  return lower::lower(ir::SizedNest(nest, {}), target);
+  flat::Program program = LATHE_TRY(lower::lower(ir::SizedNest(nest, {}), target));
+  restore_shapes(workload, program.inputs);
+  restore_shapes(workload, program.outputs);
+  return program;
 }
 
 Result<Code> compile(const flat::Program& program, const Target& target, Backends backends) {

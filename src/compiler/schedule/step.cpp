@@ -66,6 +66,12 @@ const char* reason(Refusal refusal) {
       return "there is one tile for each tap, of at least 1 result, and tile and taps (with a "
              "stride "
              "those of a residue) are at most 14 together";
+    case Refusal::kNotFlat:
+      return "to become one, loops must be as the program has them and go through the same "
+             "neighbouring dimensions, whole ones but the first, in everything that touches these";
+    case Refusal::kFreeBorder:
+      return "where layouts are free, inputs and outputs keep their dimensions; this is for the "
+             "plain layout mode";
     case Refusal::kBadValue: return "a value in the step makes no sense here";
   }
   return "refused";

@@ -38,6 +38,8 @@ enum class Refusal : std::uint8_t {
   kNoNeighbours,
   kNotAsWritten,
   kBadTile,
+  kNotFlat,
+  kFreeBorder,
 };
 struct StepError {
   Refusal refusal;

@@ -9,6 +9,7 @@
 #include "compiler/schedule/steps/cache.h"
 #include "compiler/schedule/steps/compute_at.h"
 #include "compiler/schedule/steps/cook_toom.h"
+#include "compiler/schedule/steps/flatten.h"
 #include "compiler/schedule/steps/fuse.h"
 #include "compiler/schedule/steps/inline.h"
 #include "compiler/schedule/steps/layout.h"
@@ -22,6 +23,6 @@ namespace lathe::schedule {
 
 // In the order in which messages list them.
 using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
-                          Rfactor, Tensorize, Annotate, CookToom>;
+                          Rfactor, Tensorize, Annotate, CookToom, Flatten>;
 
 }  // namespace lathe::schedule

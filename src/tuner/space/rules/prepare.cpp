@@ -53,14 +53,14 @@ bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id) {
 }
 
 te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& workload) {
-  if (id < static_cast<int>(workload.tensors.size())) {
-    te::Tensor tensor = workload.tensors[id];
-    tensor.constant = nest.buffers[id].constant && tensor.role != te::TensorRole::kLiteral;
-    return tensor;
-  }
   const ir::Buffer& buffer = nest.buffers[id];
   te::Tensor tensor{buffer.name, buffer.dtype, {}, te::TensorRole::kIntermediate, buffer.constant,
                     {}};
+  if (id < static_cast<int>(workload.tensors.size())) {
+    tensor = workload.tensors[id];
+    tensor.constant = buffer.constant && tensor.role != te::TensorRole::kLiteral;
+  }
+  tensor.shape.clear();
   for (const ir::SizeId size : buffer.shape)
     tensor.shape.push_back(nest.sizes.constant_value(size));
   return tensor;
@@ -132,9 +132,47 @@ void inline_stages(Prepared& prepared, const te::Workload& workload) {
   }
 }
 
+namespace {
+
+// The first two neighbouring dimensions that some access goes through loop by loop and that become
+// one; false if there are none.
+bool flatten_some(Prepared& prepared) {
+  const ir::Nest& nest = prepared.nest;
+  for (const ir::BlockId id : nest.blocks_in_order()) {
+    const ir::Block& block = nest.blocks[id];
+    const auto loop_of = [&](const ir::Affine& row) -> std::string {
+      for (const ir::AffineTerm& term : row.terms) {
+        const ir::BlockIter& iter = block.iters[term.iter];
+        if (nest.sizes.constant_value(iter.extent) > 1 && iter.digits.size() == 1)
+          return nest.loops[iter.digits[0].loop].name;
+      }
+      return "";
+    };
+    std::vector<std::vector<ir::Affine>> accesses = {block.index};
+    for (const ir::Read* read : ir::reads_of(block.body)) accesses.push_back(read->index);
+    for (const auto& index : accesses)
+      for (std::size_t d = 0; d + 1 < index.size(); ++d) {
+        const std::string outer = loop_of(index[d]), inner = loop_of(index[d + 1]);
+        if (!outer.empty() && !inner.empty() && outer != inner &&
+            try_step(prepared.nest, prepared.steps, schedule::Flatten{{outer, inner}}, false))
+          return true;
+      }
+  }
+  return false;
+}
+
+}  // namespace
+
+void flatten_axes(Prepared& prepared, const te::Workload& workload) {
+  if (workload.contract.free_layout) return;
+  while (flatten_some(prepared)) {
+  }
+}
+
 Prepared prepare(const te::Workload& workload, const CpuTarget& target) {
   Prepared prepared{te::naive_nest(workload), {}, {}};
   inline_stages(prepared, workload);
+  flatten_axes(prepared, workload);
   split_reductions(prepared, workload, target);
   prepared.view = view_of(prepared.nest, workload);
   return prepared;

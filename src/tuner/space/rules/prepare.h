@@ -4,6 +4,7 @@
 //   constants
 //     alone (prepare() computes them once), that cost more to compute again than to keep, or that
 //     would make an expression too large.
+//   - Neighbouring axes through which everything goes alike become one, between row-major borders.
 //   - A reduction along rows, which no axis of the result can vectorize, gets lanes along the
 //   reduction:
 //     partial results NAME.lanes, a few vectors of them where there are few rows (NAME.vectors).
@@ -35,6 +36,7 @@ Prepared prepare(const te::Workload& workload, const CpuTarget& target);
 
 // Parts of prepare(); each appends its steps.
 void inline_stages(Prepared& prepared, const te::Workload& workload);
+void flatten_axes(Prepared& prepared, const te::Workload& workload);
 void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target);
 
 // Gives what is neither tiled nor fused vector lanes along the last axis of its result, and threads
