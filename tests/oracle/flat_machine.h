@@ -27,7 +27,7 @@ struct Insn {
   int op = 0;                                     // UnaryOp or BinaryOp
   int object = -1;                                // buffer or register
   bool vector_index = false;  // of a load; of a select: its condition is a vector
-  std::int64_t stride = 0;
+  std::int64_t stride = 0;    // of a reduction: lanes of its operand
 };
 
 struct Action {
@@ -138,6 +138,7 @@ Handler handler_cast();
 Handler handler_bitcast();
 Handler handler_ramp();
 Handler handler_broadcast();
+Handler handler_reduce(Dtype dtype);
 Handler handler_load();
 Handler handler_check_reg();
 

@@ -218,6 +218,32 @@ void do_broadcast(Machine& m, const Insn& n) {
   each_lane(m, n, [&](int) { return value; });
 }
 
+template <class Combine>
+void reduce_lanes(Machine& m, const Insn& n, Combine combine) {
+  const Cell* a = cells(m, n.a);
+  std::vector<Cell> lanes(a, a + n.stride);
+  for (std::size_t half = lanes.size() / 2; half >= 1; half /= 2)
+    for (std::size_t l = 0; l < half; ++l) lanes[l] = combine(lanes[l], lanes[l + half]);
+  m.cells[static_cast<std::size_t>(n.out)] = lanes[0];
+  if (m.poison_of.empty()) return;
+  Poison poison = 0;
+  for (std::int64_t l = 0; l < n.stride && poison == 0; ++l)
+    poison = m.poison_of[static_cast<std::size_t>(n.a + l)];
+  m.poison_of[static_cast<std::size_t>(n.out)] = poison;
+}
+
+void reduce_real(Machine& m, const Insn& n) {
+  reduce_lanes(m, n, [&](Cell x, Cell y) {
+    return real(round_to(apply(static_cast<BinaryOp>(n.op), x.f, y.f), n.dtype));
+  });
+}
+
+void reduce_integer(Machine& m, const Insn& n) {
+  reduce_lanes(m, n, [&](Cell x, Cell y) {
+    return integer(*flat::evaluate(static_cast<BinaryOp>(n.op), x.i, y.i, n.dtype));
+  });
+}
+
 void do_load(Machine& m, const Insn& n) {
   const Cell *index = cells(m, n.a), *mask = n.c < 0 ? nullptr : cells(m, n.c);
   m.require_value(n.a, n.vector_index ? n.lanes : 1, "an address");
@@ -253,6 +279,7 @@ Handler handler_cast() { return do_cast; }
 Handler handler_bitcast() { return do_bitcast; }
 Handler handler_ramp() { return do_ramp; }
 Handler handler_broadcast() { return do_broadcast; }
+Handler handler_reduce(Dtype dtype) { return is_float(dtype) ? reduce_real : reduce_integer; }
 Handler handler_load() { return do_load; }
 Handler handler_check_reg() { return check_reg; }
 

@@ -78,6 +78,14 @@ struct ExprTranslator {
   int operator()(const flat::Cast& n) const { return convert(handler_cast(), n.x); }
   int operator()(const flat::Bitcast& n) const { return convert(handler_bitcast(), n.x); }
   int operator()(const flat::Broadcast& n) const { return convert(handler_broadcast(), n.x); }
+  int operator()(const flat::Reduce& n) const {
+    Insn i = insn(handler_reduce(e->type.dtype));
+    i.op = static_cast<int>(n.op);
+    i.from = n.x->type.dtype;
+    i.stride = n.x->type.lanes;
+    i.a = t.expression(n.x, action);
+    return emit(i);
+  }
   int operator()(const flat::Ramp& n) const {
     Insn i = insn(handler_ramp());
     i.a = t.expression(n.base, action);

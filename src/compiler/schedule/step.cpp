@@ -32,7 +32,8 @@ const char* reason(Refusal refusal) {
     case Refusal::kNotAReduction:
       return "this needs a block that reduces and a loop of its reduction";
     case Refusal::kIsAReduction:
-      return "this is for blocks that do not reduce; compute_at moves reductions";
+      return "this is for blocks that do not reduce, or for what has all that it sums up there; "
+             "compute_at moves reductions";
     case Refusal::kNotElementwise:
       return "an access is not one iterator a dimension; only such blocks can be moved so";
     case Refusal::kIsOutput:

@@ -33,7 +33,7 @@ TEST(ComputeAt, Refusals) {
 }
 
 TEST(ReverseComputeAt, Refusals) {
-  EXPECT_EQ(refusal(kEpilogue, {ReverseComputeAt{"C", "D.i"}}), R::kIsAReduction);
+  EXPECT_EQ(refusal(kEpilogue, {ReverseComputeAt{"C", "D.i"}}), R::kNotUsedThere);
   EXPECT_EQ(refusal(kEpilogue, {ReverseComputeAt{"D", "D.i"}}), R::kBadValue);
   EXPECT_EQ(refusal("X: f32[8]; T[i] = X[i]; Y[i:4] = T[2*i]", {ReverseComputeAt{"Y", "T.i"}}),
             R::kNotElementwise);

@@ -116,6 +116,7 @@ class FunctionEmitter {
   Value* expression(const flat::Node& e, const flat::Bitcast& n);
   Value* expression(const flat::Node& e, const flat::Ramp& n);
   Value* expression(const flat::Node& e, const flat::Broadcast& n);
+  Value* expression(const flat::Node& e, const flat::Reduce& n);
   Value* expression(const flat::Node& e, const flat::Load& n);
   Value* expression(const flat::Node& e, const flat::RegRead& n);
   // An operation without side effects, shared with an equal one. A movable one goes to the
@@ -212,6 +213,7 @@ enum Operation {
   kExtractOperation,
   kWidenOperation,
   kNarrowOperation,
+  kReduceOperation = 300,
 };
 
 // Implementation.

@@ -1,4 +1,6 @@
 // Expressions without memory.
+#include <numeric>
+
 #include <llvm/IR/Intrinsics.h>
 
 #include "compiler/codegen/llvm/emit.h"
@@ -90,6 +92,26 @@ llvm::Value* FunctionEmitter::splat(llvm::Value* x, int lanes) {
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Broadcast& n) {
   return splat(value(n.x), e.type.lanes);
+}
+
+llvm::Value* FunctionEmitter::expression(const Node& e, const Reduce& n) {
+  const Dtype dtype = e.type.dtype;
+  llvm::Value* all = widen(value(n.x), dtype);
+  const auto half = [&](llvm::Value* x, int first, int count) {
+    std::vector<int> which(static_cast<std::size_t>(count));
+    std::iota(which.begin(), which.end(), first);
+    return b_.CreateShuffleVector(x, which);
+  };
+  llvm::Value* out =
+      pure(kReduceOperation + static_cast<int>(n.op), nullptr, {all}, false, [&]() -> llvm::Value* {
+        llvm::Value* x = all;
+        for (int lanes = n.x->type.lanes / 2; lanes >= 1; lanes /= 2) {
+          llvm::Value *low = half(x, 0, lanes), *high = half(x, lanes, lanes);
+          x = is_float(dtype) ? float_binary(n.op, low, high) : int_binary(n.op, dtype, low, high);
+        }
+        return b_.CreateExtractElement(x, std::uint64_t{0});
+      });
+  return narrow(out, dtype);
 }
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Ramp& n) {

@@ -60,6 +60,7 @@ struct VarVisitor {
   void operator()(const Bitcast& n) { walk(n.x); }
   void operator()(const Ramp& n) { walk(n.base); }
   void operator()(const Broadcast& n) { walk(n.x); }
+  void operator()(const Reduce& n) { walk(n.x); }
   void operator()(const Load& n) { walk(n.index), walk(n.mask); }
   void operator()(const Seq& n) {
     for (const Stmt& s : n.stmts) walk(s);

@@ -201,6 +201,14 @@ Expr broadcast(Expr x, int lanes) {
   return make(Broadcast{std::move(x)}, type);
 }
 
+Expr reduce(BinaryOp op, Expr x) {
+  const int lanes = x->type.lanes;
+  if (lanes == 1) return x;
+  LATHE_CHECK((lanes & (lanes - 1)) == 0, "{} lanes are reduced to one", lanes);
+  const Type type{x->type.dtype, 1};
+  return make(Reduce{op, std::move(x)}, type);
+}
+
 Expr load(int buffer, Expr index, Type type, Expr mask) {
   if (mask && splat_int(mask) == 0) return imm(0, type);
   return make(Load{buffer, without_unit_ramp(std::move(index)), without_full_mask(std::move(mask))},

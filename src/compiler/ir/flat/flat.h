@@ -110,6 +110,12 @@ struct Ramp {
 struct Broadcast {
   Expr x;
 };
+// All lanes of x in one, by kAdd, kMul, kMin or kMax: those of one half with those of the other,
+// lane by lane, then these the same way. Their number is a power of two.
+struct Reduce {
+  BinaryOp op;
+  Expr x;
+};
 // A null mask loads all lanes; otherwise it has as many lanes as the load.
 struct Load {
   int buffer;
@@ -136,7 +142,7 @@ inline constexpr std::uint8_t kRegion = 64;  // of statements: a Region
 
 struct Node {
   std::variant<IntImm, FloatImm, Var, Unary, Binary, Fma, Select, Cast, Bitcast, Ramp, Broadcast,
-               Load, RegRead>
+               Reduce, Load, RegRead>
       value;
   Type type;
   std::uint64_t hash;     // of the type, the operation and the operands' hashes
@@ -256,6 +262,7 @@ Expr cast(Expr x, Dtype dtype);
 Expr bitcast(Expr x, Dtype dtype);
 Expr ramp(Expr base, std::int64_t stride, int lanes);  // a broadcast if stride is 0
 Expr broadcast(Expr x, int lanes);                     // x itself if it has so many lanes already
+Expr reduce(BinaryOp op, Expr x);                      // x itself if it is a scalar
 Expr load(int buffer, Expr index, Type type, Expr mask = nullptr);
 Expr reg_read(int reg, Type type);
 

@@ -54,6 +54,7 @@ struct ExprHash {
     mix.add(static_cast<std::uint64_t>(n.stride)).child(n.base);
   }
   void operator()(const Broadcast& n) const { mix.child(n.x); }
+  void operator()(const Reduce& n) const { mix.add(static_cast<std::uint64_t>(n.op)).child(n.x); }
   void operator()(const Load& n) const {
     mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index).child(n.mask);
   }
@@ -170,6 +171,9 @@ struct ExprEqual {
     return n.stride == as<Ramp>().stride && same(n.base, as<Ramp>().base);
   }
   bool operator()(const Broadcast& n) const { return same(n.x, as<Broadcast>().x); }
+  bool operator()(const Reduce& n) const {
+    return n.op == as<Reduce>().op && same(n.x, as<Reduce>().x);
+  }
   bool operator()(const Load& n) const {
     const auto& o = as<Load>();
     return n.buffer == o.buffer && same(n.index, o.index) && same(n.mask, o.mask);

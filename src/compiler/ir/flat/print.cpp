@@ -164,6 +164,9 @@ class Printer {
   std::string text(const Broadcast& n, Type type, int) const {
     return fmt::format("x{}({})", type.lanes, expression(n.x, 0));
   }
+  std::string text(const Reduce& n, Type, int) const {
+    return fmt::format("reduce<{}>({})", name_of(n.op), expression(n.x, 0));
+  }
   std::string text(const Load& n, Type type, int) const {
     return access(n.buffer, n.index, type.lanes, n.mask);
   }

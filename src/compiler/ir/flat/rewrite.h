@@ -94,6 +94,10 @@ Expr map_operands(const Expr& e, F&& f) {
       Expr x = f(n.x);
       return x == n.x ? e : broadcast(std::move(x), e->type.lanes);
     }
+    Expr operator()(const Reduce& n) const {
+      Expr x = f(n.x);
+      return x == n.x ? e : reduce(n.op, std::move(x));
+    }
     Expr operator()(const Load& n) const {
       Expr index = f(n.index), mask = n.mask ? f(n.mask) : nullptr;
       if (index == n.index && mask == n.mask) return e;
@@ -119,6 +123,7 @@ void each_operand(const Node& e, F&& f) {
     void operator()(const Bitcast& n) const { f(n.x); }
     void operator()(const Ramp& n) const { f(n.base); }
     void operator()(const Broadcast& n) const { f(n.x); }
+    void operator()(const Reduce& n) const { f(n.x); }
     void operator()(const Load& n) const {
       f(n.index);
       if (n.mask) f(n.mask);

@@ -152,6 +152,15 @@ class Verifier {
     require(n.x->type == Type{e->type.dtype, 1}, e, "a broadcast of {} to {}", described(n.x->type),
             described(e->type));
   }
+  void check(const Reduce& n, const Expr& e) {
+    const bool known = n.op == BinaryOp::kAdd || n.op == BinaryOp::kMul || n.op == BinaryOp::kMin ||
+                       n.op == BinaryOp::kMax;
+    const int lanes = n.x->type.lanes;
+    require(known && e->type == Type{n.x->type.dtype, 1} && e->type.dtype != Dtype::kBool &&
+                lanes > 1 && (lanes & (lanes - 1)) == 0,
+            e, "lanes of {} are reduced by {} to {}", described(n.x->type), name_of(n.op),
+            described(e->type));
+  }
   void check(const Load& n, const Expr& e) {
     if (!access(n.buffer, n.index, e->type, n.mask, &e)) return;
     const Buffer& b = buffer(n.buffer);

@@ -26,6 +26,8 @@ struct Instance {  // a block at one place in the code
   std::map<PaddedRead, flat::Expr> read_conditions;  // of padded reads that may leave their tensor
   // Inside a Select: where its value is used; null: everywhere.
   flat::Expr reached;
+  // The lanes are iterations of its reduction.
+  bool across = false;
   // What a padded read has outside its tensor is a term like any other; else such an iteration is
   // left out of its sum.
   bool keeps_pads = false;
@@ -72,6 +74,8 @@ class BlockEmitter {
   void emit_init(BlockId id);
   static flat::Expr stored_lanes(const Instance& at);
   void emit_accumulate(const Instance& at);
+  bool starts_here(const Instance& at) const;
+  flat::Expr accumulated_across(const Instance& at, const flat::Expr& before);
   flat::Expr condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const;
   flat::Expr chosen(const Instance& at, const ir::Select& choice);
 

@@ -36,7 +36,7 @@ flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range 
 
 // The lanes of an instance that are stored in the end: only they have partial results.
 flat::Expr BlockEmitter::stored_lanes(const Instance& at) {
-  return both(at.loads_condition, at.mask);
+  return at.across ? at.loads_condition : both(at.loads_condition, at.mask);
 }
 
 flat::Expr BlockEmitter::condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const {
@@ -48,7 +48,10 @@ bool BlockEmitter::prepare_instance(Instance& at) const {
   const BlockPlan& plan = *at.plan;
   for (const Iter& iter : plan.iters)
     for (const LoopDigit& d : iter.digits)
-      if (place_.bound[d.loop].kind == Binding::Kind::kLane) at.lanes = place_.lanes;
+      if (place_.bound[d.loop].kind == Binding::Kind::kLane) {
+        at.lanes = place_.lanes;
+        at.across = plan_.reduces_over(at.id, d.loop);
+      }
   const bool to_register = plan_.storage[nest_.blocks[at.id].writes].is_register;
   for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k) {
     const Constraint& c = plan.constraints[k];
@@ -129,6 +132,29 @@ flat::Expr BlockEmitter::accumulated(const Instance& at, const flat::Expr& befor
   return flat::binary(reduce_op(block.reduce), widen(before, lanes), widen(value, lanes));
 }
 
+// True if the reduction starts with these lanes, and ends with them (Emitter::starts_with_lanes).
+bool BlockEmitter::starts_here(const Instance& at) const {
+  const BlockPlan& plan = *at.plan;
+  if (!plan.resumed_over.empty() || plan.init_loop == ir::kRoot ||
+      place_.bound[plan.init_loop].kind != Binding::Kind::kLane)
+    return false;
+  for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k)
+    if (place_.proven[at.id][k] == 0 && place_.status(plan, k) != Status::kAlways) return false;
+  return true;
+}
+
+// before (op) all lanes of the body.
+flat::Expr BlockEmitter::accumulated_across(const Instance& at, const flat::Expr& before) {
+  const ir::Block& block = nest_.blocks[at.id];
+  const double nothing = ir::identity_of(block.reduce, block.body->dtype);
+  flat::Expr lanes = widen(translate(at, block.body), at.lanes);
+  if (at.adding)
+    lanes = flat::select(widen(at.adding, at.lanes), lanes, flat::imm(nothing, lanes->type));
+  const flat::BinaryOp op = reduce_op(block.reduce);
+  flat::Expr all = flat::reduce(op, std::move(lanes));
+  return starts_here(at) ? all : flat::binary(op, before, all);
+}
+
 void BlockEmitter::emit_accumulate(const Instance& at) {
   const ir::Block& block = nest_.blocks[at.id];
   const Dtype dtype = block.body->dtype;
@@ -153,9 +179,9 @@ void BlockEmitter::emit_accumulate(const Instance& at) {
           dtype);
     }
   }
-  flat::Expr after = accumulated(at, before);
+  flat::Expr after = at.across ? accumulated_across(at, before) : accumulated(at, before);
   // A mask keeps lanes out of a store, but a register is written as a whole.
-  if (at.adding && plan_.storage[block.writes].is_register) {
+  if (at.adding && !at.across && plan_.storage[block.writes].is_register) {
     const int lanes = std::max(at.adding->type.lanes, after->type.lanes);
     after = flat::select(widen(at.adding, lanes), widen(after, lanes), widen(before, lanes));
   }

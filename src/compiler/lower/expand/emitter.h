@@ -46,6 +46,7 @@ class Emitter {
   void emit_items(const std::vector<ir::Item>& items);
   void emit_loop(LoopId loop);
   void emit_inits_before(LoopId loop);
+  bool starts_with_lanes(LoopId loop, BlockId id) const;
   void emit_unrolled(LoopId loop);
   bool not_worth_unrolling(LoopId loop) const;
   void emit_vectorized(LoopId loop);

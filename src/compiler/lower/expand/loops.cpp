@@ -75,9 +75,20 @@ void Emitter::emit_loop(LoopId loop) {
   }
 }
 
+// True if the lanes of this loop are the whole reduction, so that nothing comes before them.
+bool Emitter::starts_with_lanes(LoopId loop, BlockId id) const {
+  if (nest_.loops[loop].kind != ir::LoopKind::kVectorized || !acts_vectorized(loop)) return false;
+  const BlockPlan& plan = plan_.blocks[id];
+  if (!plan.resumed_over.empty()) return false;
+  for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k)
+    if (place_.proven[id][k] == 0 && place_.status(plan, k) != Status::kAlways) return false;
+  return true;
+}
+
 void Emitter::emit_inits_before(LoopId loop) {
   for (const BlockId id : plan_.blocks_in[loop]) {
     if (!plan_.blocks[id].live || plan_.blocks[id].init_loop != loop) continue;
+    if (starts_with_lanes(loop, id)) continue;
     place_.init_of = id;
     emit_loop(loop);
     place_.init_of.reset();
@@ -88,8 +99,13 @@ bool Emitter::acts_vectorized(LoopId loop) const {
   const std::int64_t extent = sized_.extent(loop);
   if (place_.lanes > 1 || extent < 2 || extent > kMaxVector || plan_.has_fused_digit(loop))
     return false;
+  const auto& body = nest_.loops[loop].body;
+  const bool alone = body.size() == 1 && body[0].kind == ir::Item::Kind::kBlock;
+  const bool halves = (extent & (extent - 1)) == 0;
   return std::ranges::none_of(plan_.blocks_in[loop], [&](BlockId id) {
-    return plan_.blocks[id].live && plan_.reduces_over(id, loop);
+    const BlockPlan& plan = plan_.blocks[id];
+    return plan.live && plan_.reduces_over(id, loop) &&
+           !(alone && halves && std::ranges::count(plan.resumed_over, loop) == 0);
   });
 }
 

@@ -49,7 +49,6 @@ class Mover {
     const ir::Block& block = nest_.blocks[consumer_];
     if (nest_.is_inside({ir::Item::Kind::kBlock, consumer_}, loop_))
       return refuse(Refusal::kBadValue, step_.loop);
-    if (block.reduce != ir::ReduceOp::kNone) return refuse(Refusal::kIsAReduction, step_.block);
     if (nest_.is_write_back(consumer_) || !analysis::can_be_placed_anew(nest_, consumer_))
       return refuse(Refusal::kNotElementwise, step_.block);
     const auto own = analysis::own_loops(nest_, consumer_, loop_);
@@ -94,6 +93,17 @@ class Mover {
     return analysis::writers_of(nest_, buffer).front();
   }
 
+  // True if every iteration of the loop has all that the consumer sums up.
+  bool is_whole(const analysis::Span& span, SizeId extent) const {
+    const bool at_start =
+        span.offset == SizeId::kNone ||
+        (nest_.sizes.is_constant(span.offset) && nest_.sizes.constant_value(span.offset) == 0);
+    return at_start && nest_.sizes.at_least(span.extent, extent) &&
+           std::ranges::all_of(span.start, [&](const ir::LoopDigit& digit) {
+             return is_one(nest_.sizes, nest_.loops[digit.loop].extent);
+           });
+  }
+
   // Gives the consumer's iterators over this buffer's dimensions what one iteration of the loop has
   // computed of it.
   StepResult<void> cover(BufferId buffer, BlockId producer) {
@@ -123,6 +133,9 @@ class Mover {
                      span->offset != region.box[d].offset || span->extent != region.box[d].extent))
           return refuse(Refusal::kBreaksDependence, step_.block);
         span = region.box[d];
+        if (block.iters[static_cast<std::size_t>(iters[d])].kind == ir::IterKind::kReduce &&
+            !is_whole(*span, block.iters[static_cast<std::size_t>(iters[d])].extent))
+          return refuse(Refusal::kIsAReduction, step_.block);
       }
       for (RegionGuard guard : region.guards) {
         if (guard.dim >= 0) guard.dim = iters[static_cast<std::size_t>(guard.dim)];
@@ -160,7 +173,9 @@ class Mover {
                                   parent == loop_ ? position : -1));
       inner.push_back({{parent, nest_.sizes.constant(1)}});
       if (span) {
+        const ir::IterKind kept = iter.kind;
         iter = region_iter(nest_, iter.name, *span, 0, iter.extent, inner.back());
+        iter.kind = kept;
       } else {
         iter.digits = inner.back();
         iter.offset = SizeId::kNone;

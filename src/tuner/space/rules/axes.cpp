@@ -59,6 +59,10 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
     const bool pixel = !shared && axes.pixels.size() < 2 && stage.iters[i].extent > 1;
     (pixel ? axes.pixels : axes.batch).push_back(i);
   }
+  // Rows of which lanes run along both are walked through so that the longer list passes once.
+  if (axes.pixels.size() == 2 && axes.input != nullptr && touches(axes.input->index, vector) &&
+      stage.iters[axes.pixels[1]].extent < stage.iters[axes.pixels[0]].extent)
+    std::swap(axes.pixels[0], axes.pixels[1]);
   std::ranges::reverse(axes.batch);
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     if (stage.iters[i].kind != te::IterKind::kReduce) continue;

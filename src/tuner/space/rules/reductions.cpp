@@ -41,13 +41,38 @@ bool has_reuse(const te::Stage& stage) {
   return false;
 }
 
+bool last_is(const ir::Read* read, int i) {
+  return !read->index.empty() && read->index.back().coef_of(i) == 1;
+}
+
+// Using an element so often pays for laying it out anew, and so does adding up lanes seldom: of
+// 768 columns, 48 rows of 768 terms are as fast either way, and 16 rows of 300.
+constexpr double kWorthPacking = 64, kTermsForUse = 12;
+
+// True for a sum of products of rows of which one operand is used too seldom to be laid out anew:
+// then lanes run along both rows, and nothing is packed.
+bool is_dots(const te::Workload& view, const te::Stage& stage) {
+  const auto reads = ir::reads_of(stage.body);
+  double terms = 1;
+  double fewest = kWorthPacking;  // times that an operand's element is used
+  for (const te::Iterator& it : stage.iters)
+    if (it.kind == te::IterKind::kReduce) terms *= static_cast<double>(it.extent);
+  for (const ir::Read* read : reads) {
+    if (view.tensors[read->tensor].constant || layout_is_free(view, read->tensor)) return false;
+    double uses = 1;
+    for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
+      if (stage.iters[i].kind == te::IterKind::kSpatial && !touches(read->index, i))
+        uses *= static_cast<double>(stage.iters[i].extent);
+    fewest = std::min(fewest, uses);
+  }
+  return fewest < std::min(kWorthPacking, terms / kTermsForUse);
+}
+
 // The reduction iterator that rows lie along; -1 if lanes do better along an axis of the result.
 int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lanes) {
-  if (stage.reduce == ir::ReduceOp::kNone || lanes < 2 || has_reuse(stage)) return -1;
+  if (stage.reduce == ir::ReduceOp::kNone || lanes < 2) return -1;
+  if (has_reuse(stage) && !is_dots(view, stage)) return -1;
   const auto reads = ir::reads_of(stage.body);
-  const auto last_is = [](const ir::Read* read, int i) {
-    return !read->index.empty() && read->index.back().coef_of(i) == 1;
-  };
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     if (stage.iters[i].kind != te::IterKind::kSpatial || 2 * stage.iters[i].extent < lanes)
       continue;

@@ -72,6 +72,13 @@ bool streams(const TileRule& rule, const Axes& axes) {
              });
 }
 
+// True if lanes run along both operands, which each have a pixel axis of their own.
+bool is_dots(const TileRule& rule) {
+  const Axes& axes = rule.axes[0];
+  return axes.pixels.size() == 2 && axes.input != nullptr && !streams(rule, axes) &&
+         touches(axes.input->index, axes.vector);
+}
+
 bool has_pad(const TileRule& rule) {
   for (const ir::Read* read : ir::reads_of(rule.workload.stages[rule.axes[0].stage].body))
     if (read->pad) return true;
@@ -120,8 +127,10 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
     if (wide || p <= 16 || p % 2 == 0) pixels.push_back(p);
   if (p0 > 1) rule.at.tile_p0 = list.size("tile.p0", up_to(pixels, p0));
   if (p1 > 1)
-    rule.at.tile_p1 =
-        list.size("tile.p1", up_to(wide ? Values{1, 2, 3, 4, 5, 6, 7, 8} : Values{1, 2, 3, 4}, p1));
+    rule.at.tile_p1 = list.size("tile.p1", up_to(wide            ? Values{1, 2, 3, 4, 5, 6, 7, 8}
+                                                 : is_dots(rule) ? Values{1, 2, 3, 4, 6, 8}
+                                                                 : Values{1, 2, 3, 4},
+                                                 p1));
   if (vectors > 1) rule.at.block_v = list.size("block.v", powers_and(vectors));
   if (std::max(p0, p1) > 1) rule.at.block_p = list.size("block.p", powers_and(p1 > 1 ? p1 : p0));
 }
@@ -194,8 +203,24 @@ void add_constraints(const TileRule& rule, Derived& derived) {
   };
   const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
   const ir::SizeId v = size(rule.at.tile_v);
-  const ir::SizeId need = s.add(s.add(s.mul(pixels, v), v), s.constant(1));
+  // Beside the accumulators, the vectors that one operand has of the tile, and one of the other.
+  const ir::SizeId kept = is_dots(rule) ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1)) : v;
+  const ir::SizeId need = s.add(s.add(s.mul(pixels, v), kept), s.constant(1));
   derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
+}
+
+// Loads for each multiply-add of a tile of v vectors by a x b pixels: what each operand has of it.
+double loads_of_tile(const TileRule& rule, const Axes& axes, std::int64_t v, std::int64_t a,
+                     std::int64_t b) {
+  double loads = 0;
+  for (const ir::Read* read : ir::reads_of(rule.workload.stages[axes.stage].body)) {
+    std::int64_t times = 1;  // that a register is used
+    if (!touches(read->index, axes.vector)) times *= v;
+    if (!touches(read->index, pixel(axes, 0))) times *= a;
+    if (!touches(read->index, pixel(axes, 1))) times *= b;
+    loads += 1.0 / static_cast<double>(times);
+  }
+  return loads;
 }
 
 // Starts from the register tile that wastes least of the image and still keeps the multipliers
@@ -214,17 +239,18 @@ void start_of_tile(const TileRule& rule, Values& start) {
   for (const auto v : values(rule.at.tile_v)) {
     for (const auto a : values(rule.at.tile_p0)) {
       for (const auto b : values(rule.at.tile_p1)) {
-        if (a * b * v + v + 1 > rule.target.vector_registers) continue;
-        const double loads = 1.0 / static_cast<double>(v) + 1.0 / static_cast<double>(a * b);
+        const std::int64_t kept = is_dots(rule) ? std::min(a, b) : v;
+        if (a * b * v + kept + 1 > rule.target.vector_registers) continue;
+        const double loads = loads_of_tile(rule, axes, v, a, b);
         // Two loads a cycle run beside two multiply-adds, so loads cost only beyond that. Wide
         // tiles need few accumulators to hide latency, and every further accumulator saves passes
         // over the input. bench/search/tile_start judges 0.75 and 0.01 by the recorded spaces: 0.75
         // to 1 and 0.003 to 0.01 choose the same tiles, whose best programs have 0.990 of the speed
         // of the best in the mean; no other pair does better, nor does one fitted to other spaces.
-        const double cost = waste(e0, a) * waste(e1, b) * waste(ev, v) *
-                                std::max(1.0, loads / 0.75) *
-                                (1 + 1.0 / static_cast<double>(a * b * v)) +
-                            0.01 * static_cast<double>(b);
+        const double cost =
+            waste(e0, a) * waste(e1, b) * waste(ev, v) * std::max(1.0, loads / 0.75) *
+                (1 + 1.0 / static_cast<double>(a * b * v)) * (is_dots(rule) ? 1 + loads : 1) +
+            0.01 * static_cast<double>(b);
         if (cost >= best) continue;
         best = cost;
         start[rule.at.tile_v] = v;

@@ -46,6 +46,7 @@ class Builder : private Stepper {
     annotate_tile();
     draft_.placed.insert(target_);
     fuse_consumers();
+    fuse_lane_sum();
     pack_weights();
     pack_input();
     prefetch_weights();
@@ -73,6 +74,7 @@ class Builder : private Stepper {
   }
   SizeId size(int knob) {
     if (knob < 0) return number(1);
+    if (rule_.knobs[knob].values.size() == 1) return number(rule_.knobs[knob].values[0]);
     return open_sizes_ ? nest_.sizes.knob(knob, rule_.knobs[knob].name) : number(values_[knob]);
   }
   const std::string& loop_of(int iter) const { return stage_.iters[iter].name; }
@@ -204,6 +206,40 @@ class Builder : private Stepper {
         kind(loop, loop == loops.back() ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
       draft_.placed.insert(name);
     }
+  }
+
+  // Sums up the lanes of the tile in registers, where lanes are part of the reduction.
+  void fuse_lane_sum() {
+    if (axes_.reduce < 0) return;
+    const int v = plain_dim(written_index(stage_), axes_.vector);
+    for (const te::Stage& consumer : rule_.workload.stages) {
+      const std::string name = tensor(consumer.tensor);
+      if (consumer.reduce == ir::ReduceOp::kNone || draft_.placed.contains(name)) continue;
+      const ir::Block& block = nest_.blocks[nest_.find_block(name)];
+      const int lane = lane_of(block, v);
+      if (lane < 0) continue;
+      std::vector<std::string> loops;
+      for (const ir::BlockIter& iter : block.iters)
+        loops.push_back(name + "." + iter.name + "@" + tile_loop_);
+      if (!may_step(schedule::ReverseComputeAt{name, tile_loop_})) continue;
+      for (int i = 0; i < static_cast<int>(loops.size()); ++i)
+        kind(loops[i], i == lane ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
+      draft_.placed.insert(name);
+    }
+  }
+
+  // The iterator of a block that reduces exactly the vector axis of the result, and keeps the
+  // others; it is the last. Else -1.
+  int lane_of(const ir::Block& block, int v) const {
+    const std::size_t dims = rule_.workload.tensors[stage_.tensor].shape.size();
+    const auto last = static_cast<int>(block.iters.size()) - 1;
+    const auto* read = std::get_if<ir::Read>(&block.body->value);
+    if (read == nullptr || block.iters.size() != dims || tensor_of(read->tensor) != stage_.tensor ||
+        stage_.iters[axes_.vector].extent != rule_.lanes || touches(block.index, last))
+      return -1;
+    for (int d = 0, next = 0; d < static_cast<int>(dims); ++d)
+      if (read->index[d] != ir::Affine::iter(d == v ? last : next++)) return -1;
+    return last;
   }
 
   // True if the block has the axes of the result and no others, and reads the result at its own
