@@ -152,6 +152,7 @@ class FunctionEmitter {
   Value* scaled(Value* term, std::int64_t scale);
   Value* load_at(int buffer, Value* address, flat::Type type, Value* mask);
   Value* gather(const flat::Node& e, const flat::Load& n, Value* mask);
+  Value* load_strided(const flat::Node& e, const flat::Load& n, const flat::Ramp& place);
   void scatter(const flat::Store& n, Value* stored, Value* mask);
   Value* lane_pointer(int buffer, const flat::Expr& index, int lane);
   Value* from_memory(Value* x, flat::Type type);

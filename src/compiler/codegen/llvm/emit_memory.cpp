@@ -219,7 +219,36 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Load& n) {
               : pure(kLoadOperation, type, {address}, false, make, version);
 }
 
+// Every second to fourth element, by loads that lie side by side: as many as the stride. None goes
+// beyond the first and the last element, so they touch no memory that is not there.
+llvm::Value* FunctionEmitter::load_strided(const Node& e, const Load& n, const Ramp& place) {
+  const int lanes = e.type.lanes, stride = static_cast<int>(place.stride);
+  const int last = stride * (lanes - 1) + 1 - lanes;  // where the last load begins
+  const auto begin = [&](int load) { return std::min(load * lanes, last); };
+  llvm::Value* out = nullptr;
+  for (int load = 0; load < stride; ++load) {
+    llvm::Value* x = value(
+        flat::load(n.buffer, binary(BinaryOp::kAdd, place.base, int_imm(begin(load))), e.type));
+    if (load == 0) {
+      out = x;
+      continue;
+    }
+    std::vector<int> chosen;
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int element = lane * stride, from = std::min(element / lanes, stride - 1);
+      if (from < load) chosen.push_back(load == 1 ? element : lane);
+      else chosen.push_back(from == load ? lanes + element - begin(load) : llvm::PoisonMaskElem);
+    }
+    out = b_.CreateShuffleVector(out, x, chosen);
+  }
+  return out;
+}
+
 llvm::Value* FunctionEmitter::gather(const Node& e, const Load& n, llvm::Value* mask) {
+  constexpr int kMostStride = 4;
+  const auto* ramp = std::get_if<Ramp>(&n.index->value);
+  if (!mask && ramp && ramp->stride > 1 && ramp->stride <= kMostStride)
+    return load_strided(e, n, *ramp);
   const Type element{e.type.dtype, 1};
   llvm::Value* out = llvm::PoisonValue::get(m_.type(e.type));
   for (int lane = 0; lane < e.type.lanes; ++lane) {

@@ -25,6 +25,7 @@ using namespace flat;
 namespace {
 
 constexpr int kElementBytes = 4;
+constexpr int kSixteen = 16;
 constexpr int kQuad = 4;                   // elements in 128 bits, in which vector units shuffle
 constexpr std::int64_t kMostBytes = 2048;  // on their way at once: 32 registers of 512 bits
 
@@ -45,12 +46,14 @@ bool reads_only_constants(const Program& program, const Expr& e, const Buffer& t
 
 // A statement that moves one column: a vector of a tile, each lane in a row of its own.
 struct Column {
-  const Store* store = nullptr;  // or:
-  const RegWrite* load = nullptr;
+  const Store* store = nullptr;    // or:
+  const RegWrite* load = nullptr;  // or:
+  const Store* copy = nullptr;     // of a column to where its lanes are side by side
   const Ramp* place;
   int buffer;
   Type type;
   std::int64_t offset = 0;  // elements after the first of its run
+  std::int64_t to = 0;      // of a copy: where it goes, after where the first goes
 };
 
 bool may_be_column(const Expr& index, const Expr& mask, Type type) {
@@ -62,20 +65,30 @@ bool may_be_column(const Expr& index, const Expr& mask, Type type) {
 std::optional<Column> column_of(const Program& program, const Stmt& s) {
   if (const auto* n = std::get_if<Store>(&s->value)) {
     const Type type = n->value->type;
+    const auto* from = std::get_if<Load>(&n->value->value);
+    if (from && n->index->type.lanes == 1 && !n->mask && from->buffer != n->buffer &&
+        may_be_column(from->index, from->mask, type))
+      return Column{nullptr, nullptr, n, &std::get<Ramp>(from->index->value), from->buffer, type};
     const auto& buffer = program.buffers[static_cast<std::size_t>(n->buffer)];
     if (!may_be_column(n->index, n->mask, type) || !reads_only_constants(program, n->value, buffer))
       return {};
-    return Column{n, nullptr, &std::get<Ramp>(n->index->value), n->buffer, type};
+    return Column{n, nullptr, nullptr, &std::get<Ramp>(n->index->value), n->buffer, type};
   }
   const auto* n = std::get_if<RegWrite>(&s->value);
   const auto* load = n ? std::get_if<Load>(&n->value->value) : nullptr;
   if (!load || !may_be_column(load->index, load->mask, n->value->type)) return {};
-  return Column{nullptr, n, &std::get<Ramp>(load->index->value), load->buffer, n->value->type};
+  return Column{nullptr,       n, nullptr, &std::get<Ramp>(load->index->value), load->buffer,
+                n->value->type};
 }
 
 // Whether the column can be moved in any order with those before it; remembers what it touches.
 bool is_apart(const Column& column, std::set<std::int64_t>& touched) {
   if (column.load) return touched.insert(column.load->reg).second;
+  if (column.copy) {
+    for (int lane = 0; lane < column.type.lanes; ++lane)
+      if (!touched.insert(column.to + lane).second) return false;
+    return true;
+  }
   for (int row = 0; row < column.type.lanes; ++row)
     if (!touched.insert(column.offset + column.place->stride * row).second) return false;
   return true;
@@ -94,10 +107,15 @@ std::vector<Column> run_of(const Program& program, std::span<const Stmt> stmts) 
       const Column& first = run.front();
       const auto offset = as_int(binary(BinaryOp::kSub, column->place->base, first.place->base));
       if (!offset || (column->store != nullptr) != (first.store != nullptr) ||
-          column->buffer != first.buffer || column->type != first.type ||
-          column->place->stride != first.place->stride)
+          (column->copy != nullptr) != (first.copy != nullptr) || column->buffer != first.buffer ||
+          column->type != first.type || column->place->stride != first.place->stride)
         break;
       column->offset = *offset;
+      if (column->copy) {
+        const auto to = as_int(binary(BinaryOp::kSub, column->copy->index, first.copy->index));
+        if (!to || column->copy->buffer != first.copy->buffer) break;
+        column->to = *to;
+      }
     }
     if (!is_apart(*column, touched)) break;
     run.push_back(*column);
@@ -151,9 +169,16 @@ void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
   for (std::size_t i = 0; !stores && i < run.size(); ++i) {
     Value* column = b_.CreateAlignedLoad(vector, place(i), column_align());
     scopes_.define(column, scopes_.current());
-    regs_[static_cast<std::size_t>(run[i].load->reg)] = column;
+    if (run[i].load) {
+      regs_[static_cast<std::size_t>(run[i].load->reg)] = column;
+      continue;
+    }
+    const Store& copy = *run[i].copy;
+    tag(b_.CreateAlignedStore(column, pointer(copy.buffer, copy.index), llvm::Align(kElementBytes)),
+        copy.buffer);
   }
   if (stores) touch({first.buffer});
+  if (first.copy) touch({first.copy->buffer});
 }
 
 // void (columns, first element of the first row)
@@ -294,7 +319,14 @@ void FunctionEmitter::load_block(const ColumnBlock& block, Value* memory, Value*
                : b_.CreateInsertVector(vector, row, x,
                                        b_.getInt64(static_cast<std::uint64_t>(quad)));
   };
-  for (int done = 0; done < block.count && block.count >= kQuad;) {
+  int done = 0;
+  for (; block.lanes == kSixteen && block.count - done >= kSixteen; done += kSixteen) {
+    std::vector<Value*> rows;
+    for (int row = 0; row < kSixteen; ++row)
+      rows.push_back(b_.CreateAlignedLoad(vector, at(row, done), llvm::Align(kElementBytes)));
+    store_sixteen(rows.data(), 0, [&](int row, int, Value* x) { keep(done + row, x); });
+  }
+  while (done < block.count && block.count >= kQuad) {
     const int column = std::min(done, block.count - kQuad);
     // quad q of rows[j] is row 4q + j, which transposing makes columns of
     std::array<Value*, kQuad> rows;

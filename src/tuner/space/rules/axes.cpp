@@ -37,6 +37,24 @@ double reduced_by(const te::Stage& stage) {  // terms of an element
   return terms;
 }
 
+}  // namespace
+
+int read_along(const te::Stage& stage) {
+  if (stage.reduce != ir::ReduceOp::kNone) return -1;
+  for (const ir::Read* read : ir::reads_of(stage.body)) {
+    if (read->index.empty() || read->index.back().terms.size() != 1) continue;
+    const ir::AffineTerm& last = read->index.back().terms[0];
+    const auto& iters = stage.iters;
+    if (last.coef == 1 && iters[last.iter].extent > 1 &&
+        last.iter + 1 != static_cast<int>(iters.size()) &&
+        touches(read->index, static_cast<int>(iters.size()) - 1))
+      return last.iter;
+  }
+  return -1;
+}
+
+namespace {
+
 Axes assign(const te::Workload& workload, int stage_index, int vector) {
   const te::Stage& stage = workload.stages[stage_index];
   Axes axes;
@@ -52,15 +70,36 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
   }
   for (const ir::Read* read : reads)
     if (read != axes.weights && axes.input == nullptr) axes.input = read;
+  // Tiles use vectors again along the axes that the other operand alone has.
+  const auto only_in = [&](const ir::Read* read, const ir::Read* other, int i) {
+    return read != nullptr && other != nullptr && stage.iters[i].kind == te::IterKind::kSpatial &&
+           stage.iters[i].extent > 1 && touches(read->index, i) && !touches(other->index, i);
+  };
+  bool reuses = false;
+  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
+    reuses = reuses || (i != vector && only_in(axes.input, axes.weights, i));
+  const bool along_both = axes.input != nullptr && touches(axes.input->index, vector);
   for (int i = static_cast<int>(stage.iters.size()); i-- > 0;) {
     if (stage.iters[i].kind != te::IterKind::kSpatial || i == vector) continue;
     const bool shared = axes.weights != nullptr && axes.input != nullptr &&
                         touches(axes.weights->index, i) && touches(axes.input->index, i);
-    const bool pixel = !shared && axes.pixels.size() < 2 && stage.iters[i].extent > 1;
+    const bool pixel = !shared && axes.pixels.size() < 2 && stage.iters[i].extent > 1 &&
+                       (!reuses || along_both || !only_in(axes.weights, axes.input, i));
     (pixel ? axes.pixels : axes.batch).push_back(i);
   }
+  // Where a map reads along another axis than it writes along, a tile has both: it is transposed.
+  const int across = read_along(stage);
+  if (across >= 0 && across != vector) {
+    std::erase(axes.pixels, across);
+    std::erase(axes.batch, across);
+    axes.pixels.insert(axes.pixels.begin(), across);
+    if (axes.pixels.size() > 2) {
+      axes.batch.push_back(axes.pixels.back());
+      axes.pixels.pop_back();
+    }
+  }
   // Rows of which lanes run along both are walked through so that the longer list passes once.
-  if (axes.pixels.size() == 2 && axes.input != nullptr && touches(axes.input->index, vector) &&
+  if (axes.pixels.size() == 2 && along_both &&
       stage.iters[axes.pixels[1]].extent < stage.iters[axes.pixels[0]].extent)
     std::swap(axes.pixels[0], axes.pixels[1]);
   std::ranges::reverse(axes.batch);
@@ -124,6 +163,17 @@ bool all_plain(const std::vector<ir::Affine>& index) {
   });
 }
 
+namespace {
+
+std::int64_t last_extent(const te::Stage& stage) {  // of the axes of the result
+  std::int64_t extent = 1;
+  for (const te::Iterator& iter : stage.iters)
+    if (iter.kind == te::IterKind::kSpatial) extent = iter.extent;
+  return extent;
+}
+
+}  // namespace
+
 std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
   const te::Stage& stage = workload.stages[stage_index];
   const auto written = written_index(stage);
@@ -135,6 +185,9 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
       std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
         return workload.tensors[read->tensor].role == te::TensorRole::kIntermediate;
       });
+  // Of short sums the results are most of what moves: they are stored as they lie.
+  const bool stores_much = reduced_by(stage) < kStoresSeldom && !stage.iters.empty() &&
+                           last_extent(stage) >= kWorthLanes;
   std::vector<std::pair<std::int64_t, Axes>> found;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
@@ -152,6 +205,8 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
     // with consecutive stores, then others that only one operand touches, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
     if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast)) continue;
+    if (!stores && plain_result && stores_much && !workload.tensors[axes.weights->tensor].constant)
+      continue;
     const bool as_it_lies =
         only_intermediates && written.back().coef_of(i) == 1 && reads_as_they_lie(stage, i);
     const bool seldom = broadcast && axes.input != nullptr && axes.weights != nullptr &&

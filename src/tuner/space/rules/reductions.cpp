@@ -7,7 +7,7 @@
 namespace lathe::space {
 namespace {
 
-constexpr std::int64_t kShortRow = 4;  // in vectors; a shorter row is not worth lanes of its own
+constexpr std::int64_t kShortRow = 2;  // in vectors; fewer terms are not worth lanes of their own
 // So many vectors under way hide the latency of an addition.
 constexpr std::int64_t kEnoughChains = 8;
 
@@ -83,9 +83,13 @@ int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lane
         std::ranges::any_of(reads, [&](const ir::Read* read) { return touches(read->index, i); });
     if (consecutive && touched) return -1;
   }
+  double terms = 1;
+  for (const te::Iterator& it : stage.iters)
+    if (it.kind == te::IterKind::kReduce) terms *= static_cast<double>(it.extent);
   int best = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
-    if (stage.iters[i].kind != te::IterKind::kReduce || stage.iters[i].extent < kShortRow * lanes)
+    if (stage.iters[i].kind != te::IterKind::kReduce || stage.iters[i].extent < lanes ||
+        terms < static_cast<double>(kShortRow * lanes))
       continue;
     const bool consecutive = std::ranges::all_of(
         reads, [&](const ir::Read* read) { return !touches(read->index, i) || last_is(read, i); });

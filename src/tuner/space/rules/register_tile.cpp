@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "tuner/space/rules/cook_toom.h"
 
@@ -274,6 +275,62 @@ void start_of_stream(const TileRule& rule, Values& start) {
   if (rule.at.tile_p1 >= 0) start[rule.at.tile_p1] = 1;
 }
 
+// True if a loop around the tile's blocks moves one operand and not the other, which would be
+// copied again each time.
+bool comes_back(const TileRule& rule) {
+  const Axes& axes = rule.axes[0];
+  return axes.weights != nullptr && axes.input != nullptr &&
+         std::ranges::any_of(axes.batch, [&](int b) {
+           return extent_of(rule, axes, b) > 1 &&
+                  touches(axes.weights->index, b) != touches(axes.input->index, b);
+         });
+}
+
+bool lies_along(const std::vector<int>& iters, const std::vector<ir::Affine>& index) {
+  return std::ranges::any_of(
+      iters, [&](int i) { return !index.empty() && index.back() == ir::Affine::iter(i); });
+}
+
+// True if the rows that a tile reads at a time share too few sets of the first cache: each line
+// would be fetched again for each of its elements.
+bool rows_collide(const TileRule& rule, std::int64_t rows) {
+  constexpr std::int64_t kLine = 64, kSpan = 4096, kWays = 8;  // of common first caches
+  const Axes& axes = rule.axes[0];
+  const int dim = plain_dim(axes.input->index, pixel(axes, 0));
+  if (dim < 0) return false;
+  const te::Tensor& tensor = rule.workload.tensors[axes.input->tensor];
+  std::int64_t bytes = size_of(tensor.dtype);
+  for (std::size_t d = tensor.shape.size(); d-- > static_cast<std::size_t>(dim) + 1;)
+    bytes *= tensor.shape[d];
+  const std::int64_t apart = std::gcd(bytes % kSpan == 0 ? kSpan : bytes % kSpan, kSpan);
+  return apart >= kLine && kSpan / apart * kWays < rows;
+}
+
+std::int64_t rows_of_tile(const TileRule& rule, const Values& start) {
+  return rule.at.tile_p0 < 0 ? 1 : start[rule.at.tile_p0];
+}
+
+// Makes the tile so low that its rows do not collide.
+void spread_rows(const TileRule& rule, Values& start) {
+  if (rule.at.tile_p0 < 0) return;
+  const Values& values = rule.knobs[rule.at.tile_p0].values;
+  for (std::size_t k = values.size(); k-- > 0 && rows_collide(rule, start[rule.at.tile_p0]);)
+    start[rule.at.tile_p0] = std::min(start[rule.at.tile_p0], values[k]);
+}
+
+// True if both operands stay in the second cache.
+bool is_small(const TileRule& rule) {
+  constexpr std::int64_t kBytes = 600 << 10;
+  std::int64_t bytes = 0;
+  for (const ir::Read* read : {rule.axes[0].weights, rule.axes[0].input}) {
+    std::int64_t own = read == nullptr ? 0 : size_of(rule.workload.tensors[read->tensor].dtype);
+    if (read != nullptr)
+      for (const std::int64_t extent : rule.workload.tensors[read->tensor].shape) own *= extent;
+    bytes += own;
+  }
+  return bytes <= kBytes;
+}
+
 Values start_of(const TileRule& rule) {
   Values start(rule.knobs.size(), 0);
   const auto set = [&](int knob, std::int64_t value) {
@@ -285,19 +342,47 @@ Values start_of(const TileRule& rule) {
   streams(rule, axes) ? start_of_stream(rule, start) : start_of_tile(rule, start);
   set(rule.at.unroll_k, 2);
   if (axes.taps.empty()) set(rule.at.block_k, 256);
+  if (read_along(rule.workload.stages[axes.stage]) >= 0) {  // tiles of lanes by lanes
+    set(rule.at.tile_v, 1);
+    set(rule.at.tile_p0, rule.lanes);
+    set(rule.at.tile_p1, 1);
+  }
   const auto choose = [&](int knob, const auto& choices, const auto& wanted) {
     const auto found = std::ranges::find(choices, wanted);
     if (found != choices.end()) set(knob, found - choices.begin());
   };
+  // Copies of what only one or two tiles use would cost more than they gain.
+  constexpr std::int64_t kFewTiles = 2;
+  const auto tiles = [&](int iter, int knob, std::int64_t unit) {
+    const std::int64_t tile = (knob < 0 ? 1 : start[knob]) * unit;
+    return (extent_of(rule, axes, iter) + tile - 1) / tile;
+  };
   // Nothing is packed beforehand: panels of one operand stay in L1 while blocks of the other pass
   // through L2.
-  if (rule.at.pack_w >= 0 && axes.taps.empty() && axes.weights != nullptr &&
-      !rule.workload.tensors[axes.weights->tensor].constant) {
+  const bool packs = rule.at.pack_w >= 0 && axes.weights != nullptr &&
+                     !rule.workload.tensors[axes.weights->tensor].constant;
+  const bool several = !axes.taps.empty() || comes_back(rule);
+  if (packs && !several && is_small(rule) &&
+      axes.weights->index.back() == ir::Affine::iter(axes.vector) &&
+      !rows_collide(rule, rows_of_tile(rule, start))) {
+    set(rule.at.block_k, extent_of(rule, axes, axes.reduce));
+  } else if (packs && !several) {
     choose(rule.at.order, rule.orders, LoopOrder{{kV, kK, kP}, {kV, kP}});
-    choose(rule.at.pack_w, rule.weight_packings, Packing::kBlock);
-    choose(rule.at.pack_x, rule.input_packings, Packing::kBlock);
+    const bool strided = axes.weights->index.back() != ir::Affine::iter(axes.vector);
+    const std::int64_t along_p =
+        tiles(pixel(axes, 0), rule.at.tile_p0, 1) * tiles(pixel(axes, 1), rule.at.tile_p1, 1);
+    if (strided || along_p > kFewTiles)
+      choose(rule.at.pack_w, rule.weight_packings, Packing::kBlock);
+    if (tiles(axes.vector, rule.at.tile_v, rule.lanes) <= kFewTiles) spread_rows(rule, start);
+    else choose(rule.at.pack_x, rule.input_packings, Packing::kBlock);
     set(rule.at.block_p, 16);
   }
+  // Vectors that lie apart are brought together once, where several loops come back to them.
+  if (packs && several && rule.at.pack_x >= 0 && comes_back(rule) &&
+      lies_along(axes.batch, axes.input->index))
+    choose(rule.at.pack_x, rule.input_packings, Packing::kWhole);
+  if (packs && several && axes.weights->index.back() != ir::Affine::iter(axes.vector))
+    choose(rule.at.pack_w, rule.weight_packings, Packing::kWhole);
   if (rule.target.threads > 1) {  // leave several blocks for each thread
     const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
     set(rule.at.block_v, std::max<std::int64_t>(1, ev / (2 * rule.target.threads)));

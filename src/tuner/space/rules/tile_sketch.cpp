@@ -319,9 +319,24 @@ class Builder : private Stepper {
     std::vector<std::string> loops;
     for (const int digit : digits) loops.push_back(fmt::format("{}.d{}", name, digit));
     if (!std::ranges::is_sorted(digits)) step(schedule::Reorder{loops});
+    transpose_in_blocks(source, items, digits, loops);
     kind(loops.back(), ir::LoopKind::kVectorized);
     if (loop.empty() && rule_.target.threads > 1) kind(loops.front(), ir::LoopKind::kParallel);
     return true;
+  }
+
+  // Where lanes lie apart in the source, as many neighbours of each are copied with them: then code
+  // generation transposes them in registers.
+  void transpose_in_blocks(int source, const std::vector<LayoutItem>& items,
+                           const std::vector<int>& digits, const std::vector<std::string>& loops) {
+    const auto dims = static_cast<int>(nest_.buffers[source].shape.size());
+    const int before = digits.size() < 2 ? -1 : digits[digits.size() - 2];
+    if (!nest_.buffers[source].layout.empty() || before < 0 || items[before].dim != dims - 1 ||
+        items.back().dim == dims - 1)
+      return;
+    const std::string& loop = loops[loops.size() - 2];
+    split(loop, number(rule_.lanes), loop + ".o", loop + ".u");
+    unroll({loop + ".u"});
   }
 
   void pack_input() {
