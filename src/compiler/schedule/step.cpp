@@ -10,6 +10,29 @@
 namespace lathe::schedule {
 namespace {
 
+// Of steps that want a certain form of the program.
+const char* reason_of_form(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kNoNeighbours:
+      return "this needs a sum over products of an input at result + tap or stride*result + tap, "
+             "with pad 0 if any, and a filter at the tap";
+    case Refusal::kNotAsWritten:
+      return "this is for a block whose loops are as the program has them; let this step come "
+             "first";
+    case Refusal::kBadTile:
+      return "there is one tile for each tap, of at least 1 result, and tile and taps (with a "
+             "stride "
+             "those of a residue) are at most 14 together";
+    case Refusal::kNotFlat:
+      return "to become one, loops must be as the program has them and go through the same "
+             "neighbouring dimensions, whole ones but the first, in everything that touches these";
+    case Refusal::kFreeBorder:
+      return "where layouts are free, inputs and outputs keep their dimensions; this is for the "
+             "plain layout mode";
+    default: return "a value in the step makes no sense here";
+  }
+}
+
 const char* reason(Refusal refusal) {
   switch (refusal) {
     case Refusal::kNoSuchLoop:
@@ -57,25 +80,8 @@ const char* reason(Refusal refusal) {
     case Refusal::kBadScope: return "the buffer cannot live there";
     case Refusal::kMultipleConsumers:
       return "it is used or written in several places; inline it or choose a loop around all";
-    case Refusal::kNoNeighbours:
-      return "this needs a sum over products of an input at result + tap or stride*result + tap, "
-             "with pad 0 if any, and a filter at the tap";
-    case Refusal::kNotAsWritten:
-      return "this is for a block whose loops are as the program has them; let this step come "
-             "first";
-    case Refusal::kBadTile:
-      return "there is one tile for each tap, of at least 1 result, and tile and taps (with a "
-             "stride "
-             "those of a residue) are at most 14 together";
-    case Refusal::kNotFlat:
-      return "to become one, loops must be as the program has them and go through the same "
-             "neighbouring dimensions, whole ones but the first, in everything that touches these";
-    case Refusal::kFreeBorder:
-      return "where layouts are free, inputs and outputs keep their dimensions; this is for the "
-             "plain layout mode";
-    case Refusal::kBadValue: return "a value in the step makes no sense here";
+    default: return reason_of_form(refusal);
   }
-  return "refused";
 }
 
 StepResult<void> dispatch(ir::Nest& nest, const Step& step, bool free_layout) {

@@ -233,6 +233,49 @@ TEST(Program, TilesAreLoadedAcrossRows) {
     }
 }
 
+TEST(Program, ColumnsAreCopiedFromRows) {
+  // One of the rows' columns after the other; then those of a third of the rows.
+  for (const int lanes : {4, 8, 16})
+    for (const int columns : {1, 2, 4, 7, 16, 33})
+      for (const int stride : {2, 3, columns + 1}) {
+        const Type type{Dtype::kF32, lanes};
+        std::vector<Stmt> copies;
+        for (int c = 0; c < columns; ++c)
+          copies.push_back(store(
+              1, binary(kAdd, binary(kMul, var(0), int_imm(columns * lanes)), int_imm(c * lanes)),
+              load(0, ramp(binary(kAdd, var(0), int_imm(c)), stride, lanes), type)));
+        check(program({buffer("A", columns + stride * lanes + 1, Scope::kInput, 0),
+                       buffer("O", 2 * columns * lanes, Scope::kOutput, 0)},
+                      {"i"}, for_loop(0, int_imm(0), int_imm(2), seq(std::move(copies)))));
+      }
+}
+
+TEST(Program, StridedLoadsStayInside) {
+  // The first and the last element that are read are the tensor's.
+  for (const int lanes : {2, 4, 8, 16, 32})
+    for (const int stride : {2, 3, 4, 5}) {
+      const Type type{Dtype::kF32, lanes};
+      check(program(
+          {buffer("A", stride * (lanes - 1) + 1, Scope::kInput, 0),
+           buffer("O", lanes, Scope::kOutput, 0)},
+          {},
+          store(1, int_imm(0),
+                binary(kAdd, load(0, ramp(int_imm(0), stride, lanes), type), imm(1, type)))));
+    }
+}
+
+TEST(Program, LanesAreReduced) {
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI8, Dtype::kU8})
+    for (const int lanes : {2, 4, 16, 32})
+      for (const BinaryOp op : {kAdd, kMul, kMin, kMax}) {
+        const Type type{dtype, lanes};
+        const Expr all = reduce(op, load(0, binary(kMul, var(0), int_imm(lanes)), type));
+        check(program({buffer("A", 3 * lanes, Scope::kInput, 0, dtype),
+                       buffer("O", 3, Scope::kOutput, 0, dtype)},
+                      {"i"}, for_loop(0, int_imm(0), int_imm(3), store(1, var(0), all))));
+      }
+}
+
 TEST(Program, StoresThatMeetKeepTheirOrder) {
   // Columns as far apart as rows: later ones overwrite earlier ones. And values read back from what
   // is stored.

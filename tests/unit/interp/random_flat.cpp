@@ -133,7 +133,8 @@ class Generator {
     const int b = fitting.empty() || rng_.chance(0.3) ? readable_[rng_.below(readable_.size())]
                                                       : fitting[rng_.below(fitting.size())];
     const std::int64_t last = p_.buffers[static_cast<std::size_t>(b)].size - 1;
-    const std::int64_t stride = rng_.between(0, 2);
+    const std::int64_t most = type.lanes == 1 ? 0 : last / (type.lanes - 1);
+    const std::int64_t stride = std::min<std::int64_t>(rng_.between(0, 5), most);
     Expr at = type.lanes == 1 ? index(last)
                               : ramp(index(last - stride * (type.lanes - 1)), stride, type.lanes);
     Expr mask = rng_.chance(0.2) ? condition(type.lanes) : nullptr;
@@ -159,6 +160,8 @@ class Generator {
   }
   Expr value(Type type, int depth) {
     if (depth == 0) return leaf(type);
+    if (type.lanes == 1 && lanes_ > 1 && (lanes_ & (lanes_ - 1)) == 0 && rng_.chance(0.1))
+      return reduce(pick({kAdd, kMul, kMin, kMax}), value({type.dtype, lanes_}, depth - 1));
     if (type.lanes > 1 && rng_.chance(0.1))
       return broadcast(value({type.dtype, 1}, depth - 1), type.lanes);
     switch (rng_.below(10)) {

@@ -49,6 +49,31 @@ TEST(ReverseComputeAt, Refusals) {
             R::kBadLayout);
 }
 
+// Sums of what one iteration computes as a whole.
+TEST(ReverseComputeAt, TakesReductions) {
+  const char* rows = "X: f32[6,5]; T[i,k] = X[i,k] * 2.0; S[i] = sum(k) T[i,k]";
+  const std::string nest = after(rows, {ReverseComputeAt{"S", "T.i"}});
+  EXPECT_NE(nest.find("T: memory f32[6, 5] at T.i"), std::string::npos) << nest;
+  EXPECT_NE(nest.find("S: S[i] sum= T[i, k]"), std::string::npos) << nest;
+  // One iteration has a part of what is summed up.
+  EXPECT_EQ(refusal(rows, {ReverseComputeAt{"S", "T.k"}}), R::kIsAReduction);
+  EXPECT_EQ(refusal("X: f32[6,5]; T[i,k] = X[i,k] * 2.0; S[k] = sum(i) T[i,k]",
+                    {ReverseComputeAt{"S", "T.i"}}),
+            R::kIsAReduction);
+  EXPECT_EQ(refusal(rows, {Split{"T.k", int64_t{2}, "ko", "ki"}, ReverseComputeAt{"S", "ko"}}),
+            R::kIsAReduction);
+}
+
+// Rows and columns of a table of products are made by one loop: an iteration has its diagonal only.
+TEST(ReverseComputeAt, RefusesDiagonals) {
+  EXPECT_EQ(
+      refusal("X: f32[5]; T[i] = X[i] * 2.0; Y[i,j] = T[i] * T[j]", {ReverseComputeAt{"Y", "T.i"}}),
+      R::kBreaksDependence);
+  EXPECT_EQ(refusal("X: f32[5,3]; T[i,k] = X[i,k] * 2.0; Y[i,j] = sum(k) T[i,k] * T[j,k]",
+                    {ReverseComputeAt{"Y", "T.i"}}),
+            R::kBreaksDependence);
+}
+
 TEST(Inline, Refusals) {
   EXPECT_EQ(refusal(kEpilogue, {Inline{"C"}}), R::kIsAReduction);
   EXPECT_EQ(refusal(kChain, {Inline{"Y"}}), R::kIsOutput);

@@ -20,6 +20,10 @@
 
 namespace lathe::codegen {
 
+// True if the buffers' storage may overlap: what the planner laid over each other, or two names of
+// one tensor.
+bool may_alias(const flat::Buffer& a, const flat::Buffer& b);
+
 // What all functions of a module share.
 struct ModuleContext {
   ModuleContext(llvm::LLVMContext& context, const flat::Program& program, const CpuTarget& target,

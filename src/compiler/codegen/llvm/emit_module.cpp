@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint64_t kTensorAlign = 64;
 
-// Storage that may overlap: what the planner laid over each other, or two names of one tensor.
 struct Range {
   std::int64_t begin, end;
 };
@@ -22,11 +21,15 @@ Range range_of(const Buffer& b) {
   const bool tensor = b.scope == Scope::kInput || b.scope == Scope::kOutput;
   return {b.slot, b.slot + (tensor ? 1 : std::max<std::int64_t>(1, b.size * size_of(b.dtype)))};
 }
+}  // namespace
+
 bool may_alias(const Buffer& a, const Buffer& b) {
   if (a.scope != b.scope || a.scope == Scope::kLiteral) return false;
   const Range x = range_of(a), y = range_of(b);
   return x.begin < y.end && y.begin < x.end;
 }
+
+namespace {
 
 llvm::GlobalVariable* constant_bytes(llvm::Module& module, llvm::ArrayRef<std::uint8_t> bytes,
                                      const std::string& name) {

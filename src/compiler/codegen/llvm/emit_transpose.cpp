@@ -66,7 +66,9 @@ std::optional<Column> column_of(const Program& program, const Stmt& s) {
   if (const auto* n = std::get_if<Store>(&s->value)) {
     const Type type = n->value->type;
     const auto* from = std::get_if<Load>(&n->value->value);
-    if (from && n->index->type.lanes == 1 && !n->mask && from->buffer != n->buffer &&
+    if (from && n->index->type.lanes == 1 && !n->mask &&
+        !may_alias(program.buffers[static_cast<std::size_t>(from->buffer)],
+                   program.buffers[static_cast<std::size_t>(n->buffer)]) &&
         may_be_column(from->index, from->mask, type))
       return Column{nullptr, nullptr, n, &std::get<Ramp>(from->index->value), from->buffer, type};
     const auto& buffer = program.buffers[static_cast<std::size_t>(n->buffer)];

@@ -262,7 +262,7 @@ StepResult<std::string> flatten_pair(Nest& nest, const std::string& outer,
   const ir::Block& block = nest.blocks[blocks[0]];
   const Pair pair{iter_of(block, first), iter_of(block, second)};
   if (pair.outer < 0 || pair.inner < 0) return refuse(Refusal::kNotFlat, subject);
-  const std::string name =
+  std::string name =
       fmt::format("{}.{}{}", block.name, block.iters[static_cast<std::size_t>(pair.outer)].name,
                   block.iters[static_cast<std::size_t>(pair.inner)].name);
   LATHE_TRY_STATUS(Flattener(nest, subject).flatten(blocks[0], pair));

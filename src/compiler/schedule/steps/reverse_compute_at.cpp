@@ -37,6 +37,7 @@ class Mover {
       found = true;
     }
     if (!found) return refuse(Refusal::kNotUsedThere, step_.loop);
+    if (moves_together()) return refuse(Refusal::kBreaksDependence, step_.block);
     detach_block(nest_, consumer_, loop_);
     use_caches();
     if (auto placed = place(); !placed) return placed;
@@ -91,6 +92,19 @@ class Mover {
         nest_.is_inside({ir::Item::Kind::kLoop, loop_}, nest_.buffers[written].at))
       return producer;
     return analysis::writers_of(nest_, buffer).front();
+  }
+
+  // True if one loop around moves two iterators of the consumer: then it would compute a diagonal.
+  bool moves_together() const {
+    for (std::size_t a = 0; a < spans_.size(); ++a)
+      for (std::size_t b = a + 1; b < spans_.size(); ++b)
+        if (spans_[a] && spans_[b])
+          for (const ir::LoopDigit& x : spans_[a]->start)
+            for (const ir::LoopDigit& y : spans_[b]->start)
+              if (x.loop == y.loop && x.div == y.div && x.mod == y.mod &&
+                  !is_one(nest_.sizes, nest_.loops[x.loop].extent))
+                return true;
+    return false;
   }
 
   // True if every iteration of the loop has all that the consumer sums up.

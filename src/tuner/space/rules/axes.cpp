@@ -205,7 +205,8 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
     // with consecutive stores, then others that only one operand touches, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
     if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast)) continue;
-    if (!stores && plain_result && stores_much && !workload.tensors[axes.weights->tensor].constant)
+    if (!stores && plain_result && stores_much && axes.weights != nullptr &&
+        !workload.tensors[axes.weights->tensor].constant)
       continue;
     const bool as_it_lies =
         only_intermediates && written.back().coef_of(i) == 1 && reads_as_they_lie(stage, i);

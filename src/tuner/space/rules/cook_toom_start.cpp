@@ -121,7 +121,7 @@ struct Tile {
   std::int64_t v = 1, p0 = 1, p1 = 1;
 };
 
-// The register tile that wastes least and loads little; start_of_tile in register_tile.cpp has the
+// The register tile that wastes least and loads little; cost_of_tile in tile_start.cpp has the
 // same reasons and constants.
 Tile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
                const std::vector<Shape>& shapes) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 #include "tuner/space/rules/cook_toom.h"
 
@@ -41,10 +40,6 @@ class KnobList {
   TileRule& rule_;
 };
 
-std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter) {
-  return iter < 0 ? 1 : rule.workload.stages[axes.stage].iters[iter].extent;
-}
-
 // The largest extent that an axis with this part has, whatever the choice of the vector axis.
 template <class Get>
 std::int64_t largest(const TileRule& rule, Get&& get) {
@@ -58,28 +53,6 @@ bool is_both_operands(const Axes& axes) {
   return axes.weights != nullptr && axes.input != nullptr &&
          axes.weights->tensor == axes.input->tensor;
 }
-int pixel(const Axes& axes, std::size_t which) {
-  return which < axes.pixels.size() ? axes.pixels[which] : -1;
-}
-
-// True if every operand has all axes of the register tile, so that a tile uses nothing twice.
-bool streams(const TileRule& rule, const Axes& axes) {
-  return axes.reduce >= 0 &&
-         std::ranges::all_of(
-             ir::reads_of(rule.workload.stages[axes.stage].body), [&](const ir::Read* read) {
-               return touches(read->index, axes.vector) &&
-                      std::ranges::all_of(axes.pixels,
-                                          [&](int p) { return touches(read->index, p); });
-             });
-}
-
-// True if lanes run along both operands, which each have a pixel axis of their own.
-bool is_dots(const TileRule& rule) {
-  const Axes& axes = rule.axes[0];
-  return axes.pixels.size() == 2 && axes.input != nullptr && !streams(rule, axes) &&
-         touches(axes.input->index, axes.vector);
-}
-
 bool has_pad(const TileRule& rule) {
   for (const ir::Read* read : ir::reads_of(rule.workload.stages[rule.axes[0].stage].body))
     if (read->pad) return true;
@@ -92,7 +65,7 @@ std::vector<LoopOrder> loop_orders(const TileRule& rule) {
   const Axes& axes = rule.axes[0];
   if (axes.reduce < 0 && axes.pixels.empty()) return {{{kV}, {kV}}};
   if (axes.reduce < 0) return {{vp, vp}, {pv, vp}, {vp, pv}, {pv, pv}};
-  const bool stream = streams(rule, axes);
+  const bool stream = streams(rule, rule.axes[0]);
   if (axes.pixels.empty() && stream) return {{{kV, kK}, {kV}}};
   if (axes.pixels.empty()) return {{{kV, kK}, {kV}}, {{kK, kV}, {kV}}};
   if (stream) return {{pvk, pv}, {pvk, vp}, {vpk, pv}, {vpk, vp}};
@@ -106,8 +79,8 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule);
   const bool wide = flavour == Flavour::kWide;
   const std::int64_t v_extent = largest(rule, [](const Axes& a) { return a.vector; });
-  const std::int64_t p0 = largest(rule, [](const Axes& a) { return pixel(a, 0); });
-  const std::int64_t p1 = largest(rule, [](const Axes& a) { return pixel(a, 1); });
+  const std::int64_t p0 = largest(rule, [](const Axes& a) { return pixel_axis(a, 0); });
+  const std::int64_t p1 = largest(rule, [](const Axes& a) { return pixel_axis(a, 1); });
   const std::int64_t vectors = (v_extent + rule.lanes - 1) / rule.lanes;
   if (rule.axes.size() > 1) {
     std::vector<std::string> names;
@@ -151,7 +124,8 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
     if (const std::int64_t half = v + v / 2; half < k && half % unit == 0 && v >= 32)
       blocks.push_back(half);
   }
-  if (streams(rule, axes)) blocks.clear();  // no operand would stay in a cache between blocks
+  if (streams(rule, rule.axes[0]))
+    blocks.clear();  // no operand would stay in a cache between blocks
   blocks.push_back((k + unit - 1) / unit * unit);
   rule.at.block_k = list.size("block.k", blocks);
   rule.at.unroll_k =
@@ -189,7 +163,9 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     rule.at.pack_x = list.choice("pack.input", rule.input_packings);
   }
   if (rule.target.threads > 1) {
-    rule.shared_loops = {SharedLoop::kVectorBlocks};
+    const bool one_vector =
+        rule.axes.size() == 1 && extent_of(rule, axes, axes.vector) <= rule.lanes;
+    if (!one_vector || axes.pixels.empty()) rule.shared_loops = {SharedLoop::kVectorBlocks};
     if (!axes.pixels.empty()) rule.shared_loops.push_back(SharedLoop::kPixelBlocks);
     if (std::ranges::any_of(axes.batch, [&](int b) { return extent_of(rule, axes, b) > 1; }))
       rule.shared_loops.push_back(SharedLoop::kBatch);
@@ -208,187 +184,6 @@ void add_constraints(const TileRule& rule, Derived& derived) {
   const ir::SizeId kept = is_dots(rule) ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1)) : v;
   const ir::SizeId need = s.add(s.add(s.mul(pixels, v), kept), s.constant(1));
   derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
-}
-
-// Loads for each multiply-add of a tile of v vectors by a x b pixels: what each operand has of it.
-double loads_of_tile(const TileRule& rule, const Axes& axes, std::int64_t v, std::int64_t a,
-                     std::int64_t b) {
-  double loads = 0;
-  for (const ir::Read* read : ir::reads_of(rule.workload.stages[axes.stage].body)) {
-    std::int64_t times = 1;  // that a register is used
-    if (!touches(read->index, axes.vector)) times *= v;
-    if (!touches(read->index, pixel(axes, 0))) times *= a;
-    if (!touches(read->index, pixel(axes, 1))) times *= b;
-    loads += 1.0 / static_cast<double>(times);
-  }
-  return loads;
-}
-
-// Starts from the register tile that wastes least of the image and still keeps the multipliers
-// busy.
-void start_of_tile(const TileRule& rule, Values& start) {
-  const Axes& axes = rule.axes[0];
-  const std::int64_t e0 = extent_of(rule, axes, pixel(axes, 0)),
-                     e1 = extent_of(rule, axes, pixel(axes, 1));
-  const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
-  const auto waste = [](std::int64_t e, std::int64_t t) {
-    const std::int64_t covered = (e + t - 1) / t * t;
-    return static_cast<double>(covered) / static_cast<double>(e);
-  };
-  const auto values = [&](int knob) { return knob < 0 ? Values{1} : rule.knobs[knob].values; };
-  double best = 1e30;
-  for (const auto v : values(rule.at.tile_v)) {
-    for (const auto a : values(rule.at.tile_p0)) {
-      for (const auto b : values(rule.at.tile_p1)) {
-        const std::int64_t kept = is_dots(rule) ? std::min(a, b) : v;
-        if (a * b * v + kept + 1 > rule.target.vector_registers) continue;
-        const double loads = loads_of_tile(rule, axes, v, a, b);
-        // Two loads a cycle run beside two multiply-adds, so loads cost only beyond that. Wide
-        // tiles need few accumulators to hide latency, and every further accumulator saves passes
-        // over the input. bench/search/tile_start judges 0.75 and 0.01 by the recorded spaces: 0.75
-        // to 1 and 0.003 to 0.01 choose the same tiles, whose best programs have 0.990 of the speed
-        // of the best in the mean; no other pair does better, nor does one fitted to other spaces.
-        const double cost =
-            waste(e0, a) * waste(e1, b) * waste(ev, v) * std::max(1.0, loads / 0.75) *
-                (1 + 1.0 / static_cast<double>(a * b * v)) * (is_dots(rule) ? 1 + loads : 1) +
-            0.01 * static_cast<double>(b);
-        if (cost >= best) continue;
-        best = cost;
-        start[rule.at.tile_v] = v;
-        if (rule.at.tile_p0 >= 0) start[rule.at.tile_p0] = a;
-        if (rule.at.tile_p1 >= 0) start[rule.at.tile_p1] = b;
-      }
-    }
-  }
-}
-
-// Starts from as many accumulators as hide the latency of an addition, along the memory that is
-// read first.
-void start_of_stream(const TileRule& rule, Values& start) {
-  std::int64_t accumulators = 8;
-  while (2 * accumulators + 1 > rule.target.vector_registers) accumulators /= 2;
-  std::int64_t v = accumulators;
-  while (v > rule.knobs[rule.at.tile_v].values.back()) v /= 2;
-  start[rule.at.tile_v] = v;
-  if (rule.at.tile_p0 >= 0)
-    start[rule.at.tile_p0] = std::min(rule.knobs[rule.at.tile_p0].values.back(), accumulators / v);
-  if (rule.at.tile_p1 >= 0) start[rule.at.tile_p1] = 1;
-}
-
-// True if a loop around the tile's blocks moves one operand and not the other, which would be
-// copied again each time.
-bool comes_back(const TileRule& rule) {
-  const Axes& axes = rule.axes[0];
-  return axes.weights != nullptr && axes.input != nullptr &&
-         std::ranges::any_of(axes.batch, [&](int b) {
-           return extent_of(rule, axes, b) > 1 &&
-                  touches(axes.weights->index, b) != touches(axes.input->index, b);
-         });
-}
-
-bool lies_along(const std::vector<int>& iters, const std::vector<ir::Affine>& index) {
-  return std::ranges::any_of(
-      iters, [&](int i) { return !index.empty() && index.back() == ir::Affine::iter(i); });
-}
-
-// True if the rows that a tile reads at a time share too few sets of the first cache: each line
-// would be fetched again for each of its elements.
-bool rows_collide(const TileRule& rule, std::int64_t rows) {
-  constexpr std::int64_t kLine = 64, kSpan = 4096, kWays = 8;  // of common first caches
-  const Axes& axes = rule.axes[0];
-  const int dim = plain_dim(axes.input->index, pixel(axes, 0));
-  if (dim < 0) return false;
-  const te::Tensor& tensor = rule.workload.tensors[axes.input->tensor];
-  std::int64_t bytes = size_of(tensor.dtype);
-  for (std::size_t d = tensor.shape.size(); d-- > static_cast<std::size_t>(dim) + 1;)
-    bytes *= tensor.shape[d];
-  const std::int64_t apart = std::gcd(bytes % kSpan == 0 ? kSpan : bytes % kSpan, kSpan);
-  return apart >= kLine && kSpan / apart * kWays < rows;
-}
-
-std::int64_t rows_of_tile(const TileRule& rule, const Values& start) {
-  return rule.at.tile_p0 < 0 ? 1 : start[rule.at.tile_p0];
-}
-
-// Makes the tile so low that its rows do not collide.
-void spread_rows(const TileRule& rule, Values& start) {
-  if (rule.at.tile_p0 < 0) return;
-  const Values& values = rule.knobs[rule.at.tile_p0].values;
-  for (std::size_t k = values.size(); k-- > 0 && rows_collide(rule, start[rule.at.tile_p0]);)
-    start[rule.at.tile_p0] = std::min(start[rule.at.tile_p0], values[k]);
-}
-
-// True if both operands stay in the second cache.
-bool is_small(const TileRule& rule) {
-  constexpr std::int64_t kBytes = 600 << 10;
-  std::int64_t bytes = 0;
-  for (const ir::Read* read : {rule.axes[0].weights, rule.axes[0].input}) {
-    std::int64_t own = read == nullptr ? 0 : size_of(rule.workload.tensors[read->tensor].dtype);
-    if (read != nullptr)
-      for (const std::int64_t extent : rule.workload.tensors[read->tensor].shape) own *= extent;
-    bytes += own;
-  }
-  return bytes <= kBytes;
-}
-
-Values start_of(const TileRule& rule) {
-  Values start(rule.knobs.size(), 0);
-  const auto set = [&](int knob, std::int64_t value) {
-    if (knob >= 0) start[knob] = value;
-  };
-  for (std::size_t k = 0; k < rule.knobs.size(); ++k)
-    start[k] = rule.knobs[k].structural ? 0 : rule.knobs[k].values.back();
-  const Axes& axes = rule.axes[0];
-  streams(rule, axes) ? start_of_stream(rule, start) : start_of_tile(rule, start);
-  set(rule.at.unroll_k, 2);
-  if (axes.taps.empty()) set(rule.at.block_k, 256);
-  if (read_along(rule.workload.stages[axes.stage]) >= 0) {  // tiles of lanes by lanes
-    set(rule.at.tile_v, 1);
-    set(rule.at.tile_p0, rule.lanes);
-    set(rule.at.tile_p1, 1);
-  }
-  const auto choose = [&](int knob, const auto& choices, const auto& wanted) {
-    const auto found = std::ranges::find(choices, wanted);
-    if (found != choices.end()) set(knob, found - choices.begin());
-  };
-  // Copies of what only one or two tiles use would cost more than they gain.
-  constexpr std::int64_t kFewTiles = 2;
-  const auto tiles = [&](int iter, int knob, std::int64_t unit) {
-    const std::int64_t tile = (knob < 0 ? 1 : start[knob]) * unit;
-    return (extent_of(rule, axes, iter) + tile - 1) / tile;
-  };
-  // Nothing is packed beforehand: panels of one operand stay in L1 while blocks of the other pass
-  // through L2.
-  const bool packs = rule.at.pack_w >= 0 && axes.weights != nullptr &&
-                     !rule.workload.tensors[axes.weights->tensor].constant;
-  const bool several = !axes.taps.empty() || comes_back(rule);
-  if (packs && !several && is_small(rule) &&
-      axes.weights->index.back() == ir::Affine::iter(axes.vector) &&
-      !rows_collide(rule, rows_of_tile(rule, start))) {
-    set(rule.at.block_k, extent_of(rule, axes, axes.reduce));
-  } else if (packs && !several) {
-    choose(rule.at.order, rule.orders, LoopOrder{{kV, kK, kP}, {kV, kP}});
-    const bool strided = axes.weights->index.back() != ir::Affine::iter(axes.vector);
-    const std::int64_t along_p =
-        tiles(pixel(axes, 0), rule.at.tile_p0, 1) * tiles(pixel(axes, 1), rule.at.tile_p1, 1);
-    if (strided || along_p > kFewTiles)
-      choose(rule.at.pack_w, rule.weight_packings, Packing::kBlock);
-    if (tiles(axes.vector, rule.at.tile_v, rule.lanes) <= kFewTiles) spread_rows(rule, start);
-    else choose(rule.at.pack_x, rule.input_packings, Packing::kBlock);
-    set(rule.at.block_p, 16);
-  }
-  // Vectors that lie apart are brought together once, where several loops come back to them.
-  if (packs && several && rule.at.pack_x >= 0 && comes_back(rule) &&
-      lies_along(axes.batch, axes.input->index))
-    choose(rule.at.pack_x, rule.input_packings, Packing::kWhole);
-  if (packs && several && axes.weights->index.back() != ir::Affine::iter(axes.vector))
-    choose(rule.at.pack_w, rule.weight_packings, Packing::kWhole);
-  if (rule.target.threads > 1) {  // leave several blocks for each thread
-    const std::int64_t ev = (extent_of(rule, axes, axes.vector) + rule.lanes - 1) / rule.lanes;
-    set(rule.at.block_v, std::max<std::int64_t>(1, ev / (2 * rule.target.threads)));
-    set(rule.at.block_p, 1);
-  }
-  return start;
 }
 
 TileRule rule_for(const te::Workload& view, int stage, const CpuTarget& target, Flavour flavour) {
@@ -419,7 +214,7 @@ std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
       continue;
     TileRule rule = rule_for(view, s, target, Flavour::kDefault);
     if (rule.axes.empty()) continue;
-    Values values = start_of(rule);
+    Values values = tile_start(rule);
     for (std::size_t k = 0; k < values.size(); ++k)
       values[k] = rule.knobs[k].values[rule.knobs[k].nearest(values[k])];
     out.push_back({std::move(rule), std::move(values)});
@@ -482,7 +277,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   Derived derived;
   derived.knobs = tiling->main.knobs;
   if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
-  derived.start = start_of(tiling->main);
+  derived.start = tile_start(tiling->main);
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };

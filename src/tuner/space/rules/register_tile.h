@@ -46,6 +46,16 @@ struct TileRule {
   std::int64_t channel_block(const Axes& axes) const;
 };
 
+// Elements along an iterator of the stage; 1 for -1.
+std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter);
+int pixel_axis(const Axes& axes, std::size_t which);  // -1: there are not so many
+// True if every operand has all axes of the register tile, so that a tile uses nothing twice.
+bool streams(const TileRule& rule, const Axes& axes);
+// True if lanes run along both operands, which each have a pixel axis of their own.
+bool is_dots(const TileRule& rule);
+// Values of the knobs for the analytic default: the structural ones by position.
+std::vector<std::int64_t> tile_start(const TileRule& rule);
+
 // A program with the stage for which the space has knobs, and with the other reductions that are
 // worth a tile; their sizes are fixed.
 struct Tiling {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/analysis/dependence.h"
+#include "tuner/space/rules/consumers.h"
 #include "tuner/space/rules/register_tile.h"
 #include "tuner/space/rules/stepper.h"
 
@@ -190,7 +191,7 @@ class Builder : private Stepper {
           draft_.placed.contains(name))
         continue;
       const ir::Block& block = nest_.blocks[nest_.find_block(name)];
-      if (!maps_the_result(block)) continue;
+      if (!maps_element_by_element(nest_, block, stage_.tensor)) continue;
       std::vector<std::string> iters;
       for (const ir::BlockIter& iter : block.iters)
         iters.push_back(name + "." + iter.name + "@" + tile_loop_);
@@ -216,7 +217,9 @@ class Builder : private Stepper {
       const std::string name = tensor(consumer.tensor);
       if (consumer.reduce == ir::ReduceOp::kNone || draft_.placed.contains(name)) continue;
       const ir::Block& block = nest_.blocks[nest_.find_block(name)];
-      const int lane = lane_of(block, v);
+      const int lane = stage_.iters[axes_.vector].extent != rule_.lanes
+                           ? -1
+                           : reduced_alone(nest_, block, stage_.tensor, v);
       if (lane < 0) continue;
       std::vector<std::string> loops;
       for (const ir::BlockIter& iter : block.iters)
@@ -226,42 +229,6 @@ class Builder : private Stepper {
         kind(loops[i], i == lane ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
       draft_.placed.insert(name);
     }
-  }
-
-  // The iterator of a block that reduces exactly the vector axis of the result, and keeps the
-  // others; it is the last. Else -1.
-  int lane_of(const ir::Block& block, int v) const {
-    const std::size_t dims = rule_.workload.tensors[stage_.tensor].shape.size();
-    const auto last = static_cast<int>(block.iters.size()) - 1;
-    const auto* read = std::get_if<ir::Read>(&block.body->value);
-    if (read == nullptr || block.iters.size() != dims || tensor_of(read->tensor) != stage_.tensor ||
-        stage_.iters[axes_.vector].extent != rule_.lanes || touches(block.index, last))
-      return -1;
-    for (int d = 0, next = 0; d < static_cast<int>(dims); ++d)
-      if (read->index[d] != ir::Affine::iter(d == v ? last : next++)) return -1;
-    return last;
-  }
-
-  // True if the block has the axes of the result and no others, and reads the result at its own
-  // element only.
-  bool maps_the_result(const ir::Block& block) const {
-    const std::size_t dims = rule_.workload.tensors[stage_.tensor].shape.size();
-    if (block.iters.size() != dims) return false;
-    bool reads = false;
-    for (const ir::Read* read : ir::reads_of(block.body)) {
-      if (tensor_of(read->tensor) != stage_.tensor) continue;
-      reads = true;
-      for (int d = 0; d < static_cast<int>(dims); ++d)
-        if (read->index[d] != ir::Affine::iter(d) || block.index[d] != ir::Affine::iter(d))
-          return false;
-    }
-    return reads;
-  }
-
-  // The tensor that a buffer holds or caches.
-  int tensor_of(ir::BufferId buffer) const {
-    while (nest_.buffers[buffer].cache_of >= 0) buffer = nest_.buffers[buffer].cache_of;
-    return buffer;
   }
 
   int dim_of(const ir::Read* read, int iter) const {
@@ -380,7 +347,9 @@ class Builder : private Stepper {
     if (rule_.at.parallel < 0) return;
     switch (rule_.shared_loops[choice_number(rule_.at.parallel)]) {
       case SharedLoop::kVectorBlocks:
-        return kind(block_loop(TileAxis::kVector), ir::LoopKind::kParallel);
+        // Where lanes are part of a reduction there is one block, which nothing can share.
+        may_step(Annotate{.loop = block_loop(TileAxis::kVector), .kind = ir::LoopKind::kParallel});
+        return;
       case SharedLoop::kPixelBlocks:
         return kind(block_loop(TileAxis::kPixels), ir::LoopKind::kParallel);
       case SharedLoop::kBatch: break;

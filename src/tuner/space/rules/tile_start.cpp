@@ -1,0 +1,251 @@
+// Where a search of the register-tile rule starts: the tile and the copies that promise most.
+#include <algorithm>
+#include <numeric>
+
+#include "tuner/space/rules/register_tile.h"
+
+namespace lathe::space {
+
+std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter) {
+  return iter < 0 ? 1 : rule.workload.stages[axes.stage].iters[iter].extent;
+}
+
+int pixel_axis(const Axes& axes, std::size_t which) {
+  return which < axes.pixels.size() ? axes.pixels[which] : -1;
+}
+
+bool streams(const TileRule& rule, const Axes& axes) {
+  return axes.reduce >= 0 &&
+         std::ranges::all_of(
+             ir::reads_of(rule.workload.stages[axes.stage].body), [&](const ir::Read* read) {
+               return touches(read->index, axes.vector) &&
+                      std::ranges::all_of(axes.pixels,
+                                          [&](int p) { return touches(read->index, p); });
+             });
+}
+
+bool is_dots(const TileRule& rule) {
+  const Axes& axes = rule.axes[0];
+  return axes.pixels.size() == 2 && axes.input != nullptr && !streams(rule, axes) &&
+         touches(axes.input->index, axes.vector);
+}
+
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+constexpr TileAxis kV = TileAxis::kVector, kP = TileAxis::kPixels, kK = TileAxis::kReduction;
+
+class TileStart {
+ public:
+  explicit TileStart(const TileRule& rule)
+      : rule_(rule),
+        axes_(rule.axes[0]),
+        stage_(rule.workload.stages[axes_.stage]),
+        start_(rule.knobs.size(), 0) {}
+
+  Values find() {
+    for (std::size_t k = 0; k < rule_.knobs.size(); ++k)
+      start_[k] = rule_.knobs[k].structural ? 0 : rule_.knobs[k].values.back();
+    if (streams(rule_, axes_)) choose_accumulators();
+    else choose_tile();
+    set(rule_.at.unroll_k, 2);
+    if (axes_.taps.empty()) set(rule_.at.block_k, 256);
+    if (read_along(stage_) >= 0) {  // tiles of lanes by lanes
+      set(rule_.at.tile_v, 1);
+      set(rule_.at.tile_p0, rule_.lanes);
+      set(rule_.at.tile_p1, 1);
+    }
+    choose_copies();
+    if (rule_.target.threads > 1) share();
+    return start_;
+  }
+
+ private:
+  void set(int knob, std::int64_t value) {
+    if (knob >= 0) start_[knob] = value;
+  }
+  template <class Choice>
+  void choose(int knob, const std::vector<Choice>& choices, const Choice& wanted) {
+    const auto found = std::ranges::find(choices, wanted);
+    if (found != choices.end()) set(knob, found - choices.begin());
+  }
+  Values values(int knob) const { return knob < 0 ? Values{1} : rule_.knobs[knob].values; }
+  std::int64_t extent(int iter) const { return extent_of(rule_, axes_, iter); }
+  std::int64_t vectors() const { return (extent(axes_.vector) + rule_.lanes - 1) / rule_.lanes; }
+  // How many tiles of the size that a knob says, times `unit`, there are along an axis.
+  std::int64_t tiles(int iter, int knob, std::int64_t unit = 1) const {
+    const std::int64_t tile = (knob < 0 ? 1 : start_[knob]) * unit;
+    return (extent(iter) + tile - 1) / tile;
+  }
+  std::int64_t tiles_along_vector() const {
+    return tiles(axes_.vector, rule_.at.tile_v, rule_.lanes);
+  }
+
+  // Loads for each multiply-add of a tile of v vectors by a x b pixels: what each operand has of
+  // it.
+  double loads_of_tile(std::int64_t v, std::int64_t a, std::int64_t b) const {
+    double loads = 0;
+    for (const ir::Read* read : ir::reads_of(stage_.body)) {
+      std::int64_t times = 1;  // that a register is used
+      if (!touches(read->index, axes_.vector)) times *= v;
+      if (!touches(read->index, pixel_axis(axes_, 0))) times *= a;
+      if (!touches(read->index, pixel_axis(axes_, 1))) times *= b;
+      loads += 1.0 / static_cast<double>(times);
+    }
+    return loads;
+  }
+
+  // Two loads a cycle run beside two multiply-adds, so loads cost only beyond that. Wide tiles need
+  // few accumulators to hide latency, and every further accumulator saves passes over the input.
+  // bench/search/tile_start judges 0.75 and 0.01 by the recorded spaces: 0.75 to 1 and 0.003 to
+  // 0.01 choose the same tiles, whose best programs have 0.990 of the speed of the best in the
+  // mean; no other pair does better, nor does one fitted to other spaces. Where lanes run along
+  // both operands every load fills a register, and most come from beyond the first cache.
+  double cost_of_tile(std::int64_t v, std::int64_t a, std::int64_t b) const {
+    const auto waste = [](std::int64_t e, std::int64_t t) {
+      const std::int64_t covered = (e + t - 1) / t * t;
+      return static_cast<double>(covered) / static_cast<double>(e);
+    };
+    const double loads = loads_of_tile(v, a, b);
+    return waste(extent(pixel_axis(axes_, 0)), a) * waste(extent(pixel_axis(axes_, 1)), b) *
+               waste(vectors(), v) * std::max(1.0, loads / 0.75) *
+               (1 + 1.0 / static_cast<double>(a * b * v)) * (is_dots(rule_) ? 1 + loads : 1) +
+           0.01 * static_cast<double>(b);
+  }
+
+  // The register tile that wastes least of the image and still keeps the multipliers busy.
+  void choose_tile() {
+    double best = 1e30;
+    for (const auto v : values(rule_.at.tile_v))
+      for (const auto a : values(rule_.at.tile_p0))
+        for (const auto b : values(rule_.at.tile_p1)) {
+          const std::int64_t kept = is_dots(rule_) ? std::min(a, b) : v;
+          if (a * b * v + kept + 1 > rule_.target.vector_registers) continue;
+          const double cost = cost_of_tile(v, a, b);
+          if (cost >= best) continue;
+          best = cost;
+          set(rule_.at.tile_v, v);
+          set(rule_.at.tile_p0, a);
+          set(rule_.at.tile_p1, b);
+        }
+  }
+
+  // As many accumulators as hide the latency of an addition, along the memory that is read first.
+  void choose_accumulators() {
+    std::int64_t accumulators = 8;
+    while (2 * accumulators + 1 > rule_.target.vector_registers) accumulators /= 2;
+    std::int64_t v = accumulators;
+    while (v > values(rule_.at.tile_v).back()) v /= 2;
+    set(rule_.at.tile_v, v);
+    set(rule_.at.tile_p0, std::min(values(rule_.at.tile_p0).back(), accumulators / v));
+    set(rule_.at.tile_p1, 1);
+  }
+
+  // Of operands that change from call to call.
+  void choose_copies() {
+    if (rule_.at.pack_w < 0 || axes_.weights == nullptr || axes_.input == nullptr ||
+        rule_.workload.tensors[axes_.weights->tensor].constant)
+      return;
+    const bool strided = axes_.weights->index.back() != ir::Affine::iter(axes_.vector);
+    if (axes_.taps.empty() && !comes_back()) return copy_blocks(strided);
+    // Vectors that lie apart are brought together once, where several loops come back to them.
+    if (comes_back() && lies_along(axes_.batch, axes_.input->index))
+      choose(rule_.at.pack_x, rule_.input_packings, Packing::kWhole);
+    if (strided) choose(rule_.at.pack_w, rule_.weight_packings, Packing::kWhole);
+  }
+
+  // Panels of one operand stay in L1 while blocks of the other pass through L2. Copies of what only
+  // one or two tiles use would cost more than they gain.
+  void copy_blocks(bool strided) {
+    constexpr std::int64_t kFewTiles = 2;
+    if (!strided && is_small() && !rows_collide()) {
+      set(rule_.at.block_k, extent(axes_.reduce));
+      return;
+    }
+    choose(rule_.at.order, rule_.orders, LoopOrder{{kV, kK, kP}, {kV, kP}});
+    const std::int64_t along_p = tiles(pixel_axis(axes_, 0), rule_.at.tile_p0) *
+                                 tiles(pixel_axis(axes_, 1), rule_.at.tile_p1);
+    if (strided || along_p > kFewTiles)
+      choose(rule_.at.pack_w, rule_.weight_packings, Packing::kBlock);
+    if (tiles_along_vector() > kFewTiles)
+      choose(rule_.at.pack_x, rule_.input_packings, Packing::kBlock);
+    else spread_rows();
+    set(rule_.at.block_p, 16);
+  }
+
+  // True if a loop around the tile's blocks moves one operand and not the other, which would be
+  // copied again each time.
+  bool comes_back() const {
+    return std::ranges::any_of(axes_.batch, [&](int b) {
+      return extent(b) > 1 && touches(axes_.weights->index, b) != touches(axes_.input->index, b);
+    });
+  }
+
+  static bool lies_along(const std::vector<int>& iters, const std::vector<ir::Affine>& index) {
+    return std::ranges::any_of(
+        iters, [&](int i) { return !index.empty() && index.back() == ir::Affine::iter(i); });
+  }
+
+  // True if both operands stay in the second cache of common processors.
+  bool is_small() const {
+    constexpr std::int64_t kBytes = 600 << 10;
+    std::int64_t bytes = 0;
+    for (const ir::Read* read : {axes_.weights, axes_.input}) {
+      std::int64_t own = size_of(rule_.workload.tensors[read->tensor].dtype);
+      for (const std::int64_t size : rule_.workload.tensors[read->tensor].shape) own *= size;
+      bytes += own;
+    }
+    return bytes <= kBytes;
+  }
+
+  // True if the rows that a tile reads at a time share too few sets of the first cache: each line
+  // would be fetched again for each of its elements.
+  bool rows_collide() const {
+    constexpr std::int64_t kLine = 64, kSpan = 4096, kWays = 8;  // of common processors
+    const int dim = plain_dim(axes_.input->index, pixel_axis(axes_, 0));
+    if (dim < 0 || rule_.at.tile_p0 < 0) return false;
+    const te::Tensor& tensor = rule_.workload.tensors[axes_.input->tensor];
+    std::int64_t bytes = size_of(tensor.dtype);
+    for (std::size_t d = static_cast<std::size_t>(dim) + 1; d < tensor.shape.size(); ++d)
+      bytes *= tensor.shape[d];
+    const std::int64_t apart = std::gcd(bytes, kSpan);
+    return apart >= kLine && kSpan / apart * kWays < start_[rule_.at.tile_p0];
+  }
+
+  // Makes the tile so low that its rows do not collide.
+  void spread_rows() {
+    const Values lower = values(rule_.at.tile_p0);
+    for (std::size_t k = lower.size(); k-- > 0 && rows_collide();)
+      set(rule_.at.tile_p0, std::min(start_[rule_.at.tile_p0], lower[k]));
+  }
+
+  // Leaves several blocks for each thread, along the axis that has the most.
+  void share() {
+    const std::int64_t enough = 2 * rule_.target.threads;
+    set(rule_.at.block_v, std::max<std::int64_t>(1, vectors() / enough));
+    set(rule_.at.block_p, 1);
+    const bool two = axes_.pixels.size() > 1;
+    const std::int64_t along_v = std::min(enough, tiles_along_vector()),
+                       along_p =
+                           std::min(enough, axes_.pixels.empty()
+                                                ? 1
+                                                : tiles(axes_.pixels.back(),
+                                                        two ? rule_.at.tile_p1 : rule_.at.tile_p0));
+    SharedLoop shared = SharedLoop::kBatch;
+    if (along_p > 1) shared = SharedLoop::kPixelBlocks;
+    if (along_v > 1 && along_v >= along_p) shared = SharedLoop::kVectorBlocks;
+    choose(rule_.at.parallel, rule_.shared_loops, shared);
+  }
+
+  const TileRule& rule_;
+  const Axes& axes_;
+  const te::Stage& stage_;
+  Values start_;
+};
+
+}  // namespace
+
+Values tile_start(const TileRule& rule) { return TileStart(rule).find(); }
+
+}  // namespace lathe::space
