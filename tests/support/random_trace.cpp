@@ -24,7 +24,7 @@ class Proposer {
   RandomSchedule run() {
     for (const Step& step : options_.first) try_step(step);
     // Possible before other steps only.
-    for (int i = rng_.chance(0.3) ? 8 : 0; i > 0; --i) try_step(flatten());
+    for (int i = rng_.chance(0.3) ? 8 : 0; i > 0; --i) try_step(merge());
     for (int i = 0; i < options_.proposals; ++i) try_step(propose());
     return std::move(out_);
   }
@@ -130,12 +130,12 @@ class Proposer {
     return s;
   }
 
-  Step flatten() {
+  Step merge() {
     const auto path = nest().loops_around(pick(nest().blocks_in_order()));
-    if (path.size() < 2) return schedule::Flatten{{any_loop(), any_loop()}};
+    if (path.size() < 2) return schedule::Merge{{any_loop(), any_loop()}};
     const std::size_t first = rng_.below(path.size() - 1);
-    return schedule::Flatten{{nest().loops[static_cast<std::size_t>(path[first])].name,
-                              nest().loops[static_cast<std::size_t>(path[first + 1])].name}};
+    return schedule::Merge{{nest().loops[static_cast<std::size_t>(path[first])].name,
+                            nest().loops[static_cast<std::size_t>(path[first + 1])].name}};
   }
 
   std::vector<schedule::LayoutItem> layout(const std::string& buffer) {

@@ -38,13 +38,14 @@ Result<ir::Nest> scheduled(const te::Workload& workload, const schedule::Trace& 
 
 namespace {
 
-// Gives borders that a step has flattened the dimensions of the workload again.
+// Gives borders that a step has merged the dimensions of the workload again.
 void restore_shapes(const te::Workload& workload, std::vector<flat::Border>& borders) {
   for (flat::Border& border : borders) {
     const te::Tensor& tensor =
         workload.tensors[static_cast<std::size_t>(workload.find(border.name))];
     if (border.shape == tensor.shape) continue;
-    LATHE_CHECK(tensor::is_plain(border), "{} is flat and not row-major", border.name);
+    LATHE_CHECK(tensor::is_plain(border), "{} has merged dimensions and is not row-major",
+                border.name);
     border = tensor::plain_border(border.name, border.dtype, tensor.shape, border.constant);
   }
 }

@@ -23,7 +23,7 @@ const char* reason_of_form(Refusal refusal) {
       return "there is one tile for each tap, of at least 1 result, and tile and taps (with a "
              "stride "
              "those of a residue) are at most 14 together";
-    case Refusal::kNotFlat:
+    case Refusal::kNotOneAxis:
       return "to become one, loops must be as the program has them and go through the same "
              "neighbouring dimensions, whole ones but the first, in everything that touches these";
     case Refusal::kFreeBorder:

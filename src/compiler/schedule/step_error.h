@@ -38,7 +38,7 @@ enum class Refusal : std::uint8_t {
   kNoNeighbours,
   kNotAsWritten,
   kBadTile,
-  kNotFlat,
+  kNotOneAxis,
   kFreeBorder,
 };
 struct StepError {

@@ -9,10 +9,10 @@
 #include "compiler/schedule/steps/cache.h"
 #include "compiler/schedule/steps/compute_at.h"
 #include "compiler/schedule/steps/cook_toom.h"
-#include "compiler/schedule/steps/flatten.h"
 #include "compiler/schedule/steps/fuse.h"
 #include "compiler/schedule/steps/inline.h"
 #include "compiler/schedule/steps/layout.h"
+#include "compiler/schedule/steps/merge.h"
 #include "compiler/schedule/steps/reorder.h"
 #include "compiler/schedule/steps/reverse_compute_at.h"
 #include "compiler/schedule/steps/rfactor.h"
@@ -23,6 +23,6 @@ namespace lathe::schedule {
 
 // In the order in which messages list them.
 using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
-                          Rfactor, Tensorize, Annotate, CookToom, Flatten>;
+                          Rfactor, Tensorize, Annotate, CookToom, Merge>;
 
 }  // namespace lathe::schedule

@@ -136,7 +136,7 @@ namespace {
 
 // The first two neighbouring dimensions that some access goes through loop by loop and that become
 // one; false if there are none.
-bool flatten_some(Prepared& prepared) {
+bool merge_some(Prepared& prepared) {
   const ir::Nest& nest = prepared.nest;
   for (const ir::BlockId id : nest.blocks_in_order()) {
     const ir::Block& block = nest.blocks[id];
@@ -154,7 +154,7 @@ bool flatten_some(Prepared& prepared) {
       for (std::size_t d = 0; d + 1 < index.size(); ++d) {
         const std::string outer = loop_of(index[d]), inner = loop_of(index[d + 1]);
         if (!outer.empty() && !inner.empty() && outer != inner &&
-            try_step(prepared.nest, prepared.steps, schedule::Flatten{{outer, inner}}, false))
+            try_step(prepared.nest, prepared.steps, schedule::Merge{{outer, inner}}, false))
           return true;
       }
   }
@@ -163,16 +163,16 @@ bool flatten_some(Prepared& prepared) {
 
 }  // namespace
 
-void flatten_axes(Prepared& prepared, const te::Workload& workload) {
+void merge_axes(Prepared& prepared, const te::Workload& workload) {
   if (workload.contract.free_layout) return;
-  while (flatten_some(prepared)) {
+  while (merge_some(prepared)) {
   }
 }
 
 Prepared prepare(const te::Workload& workload, const CpuTarget& target) {
   Prepared prepared{te::naive_nest(workload), {}, {}};
   inline_stages(prepared, workload);
-  flatten_axes(prepared, workload);
+  merge_axes(prepared, workload);
   split_reductions(prepared, workload, target);
   prepared.view = view_of(prepared.nest, workload);
   return prepared;

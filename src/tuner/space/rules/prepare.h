@@ -36,7 +36,7 @@ Prepared prepare(const te::Workload& workload, const CpuTarget& target);
 
 // Parts of prepare(); each appends its steps.
 void inline_stages(Prepared& prepared, const te::Workload& workload);
-void flatten_axes(Prepared& prepared, const te::Workload& workload);
+void merge_axes(Prepared& prepared, const te::Workload& workload);
 void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target);
 
 // Gives what is neither tiled nor fused vector lanes along the last axis of its result, and threads

@@ -68,29 +68,12 @@ bool is_dots(const te::Workload& view, const te::Stage& stage) {
   return fewest < std::min(kWorthPacking, terms / kTermsForUse);
 }
 
-// The reduction iterator that rows lie along; -1 if lanes do better along an axis of the result.
-int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lanes) {
-  if (stage.reduce == ir::ReduceOp::kNone || lanes < 2) return -1;
-  if (has_reuse(stage) && !is_dots(view, stage)) return -1;
+// The longest reduction along which everything lies; -1 if there is none of a vector or more.
+int longest_row(const te::Stage& stage, std::int64_t lanes) {
   const auto reads = ir::reads_of(stage.body);
-  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
-    if (stage.iters[i].kind != te::IterKind::kSpatial || 2 * stage.iters[i].extent < lanes)
-      continue;
-    const bool consecutive = std::ranges::all_of(reads, [&](const ir::Read* read) {
-      return !touches(read->index, i) || last_is(read, i) || view.tensors[read->tensor].constant;
-    });
-    const bool touched =
-        std::ranges::any_of(reads, [&](const ir::Read* read) { return touches(read->index, i); });
-    if (consecutive && touched) return -1;
-  }
-  double terms = 1;
-  for (const te::Iterator& it : stage.iters)
-    if (it.kind == te::IterKind::kReduce) terms *= static_cast<double>(it.extent);
   int best = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
-    if (stage.iters[i].kind != te::IterKind::kReduce || stage.iters[i].extent < lanes ||
-        terms < static_cast<double>(kShortRow * lanes))
-      continue;
+    if (stage.iters[i].kind != te::IterKind::kReduce || stage.iters[i].extent < lanes) continue;
     const bool consecutive = std::ranges::all_of(
         reads, [&](const ir::Read* read) { return !touches(read->index, i) || last_is(read, i); });
     const bool along =
@@ -99,6 +82,28 @@ int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lane
       best = i;
   }
   return best;
+}
+
+// The reduction iterator that lanes run along; -1 if they do better along an axis of the result.
+int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lanes) {
+  if (stage.reduce == ir::ReduceOp::kNone || lanes < 2) return -1;
+  if (has_reuse(stage) && !is_dots(view, stage)) return -1;
+  double terms = 1;
+  for (const te::Iterator& it : stage.iters)
+    if (it.kind == te::IterKind::kReduce) terms *= static_cast<double>(it.extent);
+  const int row = longest_row(stage, lanes);
+  if (row < 0 || terms < static_cast<double>(kShortRow * lanes)) return -1;
+  const auto reads = ir::reads_of(stage.body);
+  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
+    if (stage.iters[i].kind != te::IterKind::kSpatial || 2 * stage.iters[i].extent < lanes)
+      continue;
+    const bool consecutive = std::ranges::all_of(
+        reads, [&](const ir::Read* read) { return !touches(read->index, i) || last_is(read, i); });
+    const bool touched =
+        std::ranges::any_of(reads, [&](const ir::Read* read) { return touches(read->index, i); });
+    if (consecutive && touched) return -1;
+  }
+  return row;
 }
 
 class Splitter {

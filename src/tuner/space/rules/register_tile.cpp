@@ -128,8 +128,9 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
     blocks.clear();  // no operand would stay in a cache between blocks
   blocks.push_back((k + unit - 1) / unit * unit);
   rule.at.block_k = list.size("block.k", blocks);
-  rule.at.unroll_k =
-      list.size("unroll.k", up_to(wide ? Values{1, 2, 3, 4, 6, 8, 12, 16} : Values{1, 2, 4}, k));
+  Values unrolls = wide ? Values{1, 2, 3, 4, 6, 8, 12, 16} : Values{1, 2, 4};
+  if (!wide && slides(rule) && k > 4 && k <= kShortWindow) unrolls.push_back(k);
+  rule.at.unroll_k = list.size("unroll.k", up_to(std::move(unrolls), k));
   if (axes.taps.empty()) return;
   rule.reduce_orders = {ReduceOrder::kChannelsOutside, ReduceOrder::kTapsOutside};
   rule.at.taps = list.choice("reduce", rule.reduce_orders);
@@ -196,6 +197,9 @@ TileRule rule_for(const te::Workload& view, int stage, const CpuTarget& target, 
   // The default space has a second vector axis only where the first is no clear winner: a
   // convolution between row-major tensors either vectorizes along the row or scatters its stores.
   if (flavour == Flavour::kDefault && (view.contract.free_layout || rule.axes[0].taps.empty()))
+    rule.axes.resize(1);
+  // The knobs are those of all vector axes: with pixels, or without.
+  if (rule.axes.size() > 1 && rule.axes[0].pixels.empty() != rule.axes[1].pixels.empty())
     rule.axes.resize(1);
   list_tile_knobs(rule, flavour);
   list_reduction_knobs(rule, flavour);

@@ -53,6 +53,10 @@ int pixel_axis(const Axes& axes, std::size_t which);  // -1: there are not so ma
 bool streams(const TileRule& rule, const Axes& axes);
 // True if lanes run along both operands, which each have a pixel axis of their own.
 bool is_dots(const TileRule& rule);
+// True if a tile's pixels lie along the operand that is read as vectors, as in windows that slide
+// over a plane: rows of taps that are written out together read each vector once.
+bool slides(const TileRule& rule);
+inline constexpr std::int64_t kShortWindow = 8;
 // Values of the knobs for the analytic default: the structural ones by position.
 std::vector<std::int64_t> tile_start(const TileRule& rule);
 

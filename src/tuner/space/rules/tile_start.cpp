@@ -30,11 +30,16 @@ bool is_dots(const TileRule& rule) {
          touches(axes.input->index, axes.vector);
 }
 
+bool slides(const TileRule& rule) {
+  const Axes& axes = rule.axes[0];
+  return axes.reduce >= 0 && axes.weights != nullptr && !axes.pixels.empty() &&
+         std::ranges::all_of(axes.pixels, [&](int p) { return touches(axes.weights->index, p); }) &&
+         (axes.input == nullptr || !touches(axes.input->index, axes.pixels[0]));
+}
+
 namespace {
 
 using Values = std::vector<std::int64_t>;
-
-constexpr TileAxis kV = TileAxis::kVector, kP = TileAxis::kPixels, kK = TileAxis::kReduction;
 
 class TileStart {
  public:
@@ -49,13 +54,10 @@ class TileStart {
       start_[k] = rule_.knobs[k].structural ? 0 : rule_.knobs[k].values.back();
     if (streams(rule_, axes_)) choose_accumulators();
     else choose_tile();
-    set(rule_.at.unroll_k, 2);
+    const std::int64_t taps = extent(axes_.reduce);
+    set(rule_.at.unroll_k, slides(rule_) && taps <= kShortWindow ? taps : 2);
     if (axes_.taps.empty()) set(rule_.at.block_k, 256);
-    if (read_along(stage_) >= 0) {  // tiles of lanes by lanes
-      set(rule_.at.tile_v, 1);
-      set(rule_.at.tile_p0, rule_.lanes);
-      set(rule_.at.tile_p1, 1);
-    }
+    if (read_along(stage_) >= 0) transpose();
     choose_copies();
     if (rule_.target.threads > 1) share();
     return start_;
@@ -131,6 +133,16 @@ class TileStart {
         }
   }
 
+  // Tiles of lanes by lanes, or as near as the registers allow.
+  void transpose() {
+    std::int64_t rows = 1;
+    for (const std::int64_t p : values(rule_.at.tile_p0))
+      if (p <= rule_.lanes && p + 2 <= rule_.target.vector_registers) rows = p;
+    set(rule_.at.tile_v, 1);
+    set(rule_.at.tile_p0, rows);
+    set(rule_.at.tile_p1, 1);
+  }
+
   // As many accumulators as hide the latency of an addition, along the memory that is read first.
   void choose_accumulators() {
     std::int64_t accumulators = 8;
@@ -163,7 +175,9 @@ class TileStart {
       set(rule_.at.block_k, extent(axes_.reduce));
       return;
     }
-    choose(rule_.at.order, rule_.orders, LoopOrder{{kV, kK, kP}, {kV, kP}});
+    using enum TileAxis;
+    choose(rule_.at.order, rule_.orders,
+           LoopOrder{{kVector, kReduction, kPixels}, {kVector, kPixels}});
     const std::int64_t along_p = tiles(pixel_axis(axes_, 0), rule_.at.tile_p0) *
                                  tiles(pixel_axis(axes_, 1), rule_.at.tile_p1);
     if (strided || along_p > kFewTiles)

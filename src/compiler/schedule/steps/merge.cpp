@@ -1,4 +1,4 @@
-#include "compiler/schedule/steps/flatten.h"
+#include "compiler/schedule/steps/merge.h"
 
 #include <algorithm>
 #include <map>
@@ -30,11 +30,11 @@ bool touches(const std::vector<Affine>& rows, int iter) {
 }
 
 // Finds which iterators and dimensions become one with a given pair, and makes them so.
-class Flattener {
+class Merger {
  public:
-  Flattener(Nest& nest, std::string subject) : nest_(nest), subject_(std::move(subject)) {}
+  Merger(Nest& nest, std::string subject) : nest_(nest), subject_(std::move(subject)) {}
 
-  StepResult<void> flatten(BlockId block, Pair pair) {
+  StepResult<void> run(BlockId block, Pair pair) {
     LATHE_TRY_STATUS(add(block, pair));
     while (!open_.empty()) {
       const auto [id, next] = open_.back();
@@ -48,7 +48,7 @@ class Flattener {
   }
 
  private:
-  std::unexpected<StepError> no() const { return refuse(Refusal::kNotFlat, subject_); }
+  std::unexpected<StepError> no() const { return refuse(Refusal::kNotOneAxis, subject_); }
 
   // The value of an iterator that runs over one number only is 0, wherever it appears.
   Affine without_units(BlockId id, const Affine& row) const {
@@ -252,33 +252,32 @@ int iter_of(const ir::Block& block, LoopId loop) {
   return -1;
 }
 
-StepResult<std::string> flatten_pair(Nest& nest, const std::string& outer,
-                                     const std::string& inner) {
+StepResult<std::string> merge_pair(Nest& nest, const std::string& outer, const std::string& inner) {
   const std::string subject = fmt::format("{} and {}", outer, inner);
   const LoopId first = LATHE_TRY(loop_named(nest, outer)),
                second = LATHE_TRY(loop_named(nest, inner));
   const std::vector<BlockId> blocks = nest.blocks_in(second);
-  if (blocks.size() != 1 || first == second) return refuse(Refusal::kNotFlat, subject);
+  if (blocks.size() != 1 || first == second) return refuse(Refusal::kNotOneAxis, subject);
   const ir::Block& block = nest.blocks[blocks[0]];
   const Pair pair{iter_of(block, first), iter_of(block, second)};
-  if (pair.outer < 0 || pair.inner < 0) return refuse(Refusal::kNotFlat, subject);
+  if (pair.outer < 0 || pair.inner < 0) return refuse(Refusal::kNotOneAxis, subject);
   std::string name =
       fmt::format("{}.{}{}", block.name, block.iters[static_cast<std::size_t>(pair.outer)].name,
                   block.iters[static_cast<std::size_t>(pair.inner)].name);
-  LATHE_TRY_STATUS(Flattener(nest, subject).flatten(blocks[0], pair));
+  LATHE_TRY_STATUS(Merger(nest, subject).run(blocks[0], pair));
   return name;
 }
 
 }  // namespace
 
-std::string Flatten::text() const { return fmt::format("flatten {}", fmt::join(loops, ", ")); }
+std::string Merge::text() const { return fmt::format("merge {}", fmt::join(loops, ", ")); }
 
-StepResult<void> apply_step(ir::Nest& nest, const Flatten& step, bool free_layout) {
-  if (step.loops.size() < 2) return refuse(Refusal::kBadValue, "flatten");
+StepResult<void> apply_step(ir::Nest& nest, const Merge& step, bool free_layout) {
+  if (step.loops.size() < 2) return refuse(Refusal::kBadValue, "merge");
   if (free_layout) return refuse(Refusal::kFreeBorder, step.loops[0]);
-  std::string flat = step.loops[0];
+  std::string merged = step.loops[0];
   for (std::size_t i = 1; i < step.loops.size(); ++i)
-    flat = LATHE_TRY(flatten_pair(nest, flat, step.loops[i]));
+    merged = LATHE_TRY(merge_pair(nest, merged, step.loops[i]));
   return {};
 }
 

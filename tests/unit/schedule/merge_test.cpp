@@ -38,58 +38,57 @@ std::string shapes(std::string_view text, const Trace& trace) {
   return out;
 }
 
-TEST(Flatten, FollowsEveryAccess) {
-  EXPECT_EQ(shapes(kPointwise, {Flatten{{"Y_acc.y", "Y_acc.x"}}}),
-            "X[5,12]W[6,5]Y_acc[6,12]Y[6,12]");
+TEST(Merge, FollowsEveryAccess) {
+  EXPECT_EQ(shapes(kPointwise, {Merge{{"Y_acc.y", "Y_acc.x"}}}), "X[5,12]W[6,5]Y_acc[6,12]Y[6,12]");
 }
 
-TEST(Flatten, TakesSeveralLoops) {
+TEST(Merge, TakesSeveralLoops) {
   EXPECT_EQ(shapes("X: f32[2,3,4,5]\nY[a,b,c,d] = X[a,b,c,d] * 2.0",
-                   {Flatten{{"Y.a", "Y.b", "Y.c", "Y.d"}}}),
+                   {Merge{{"Y.a", "Y.b", "Y.c", "Y.d"}}}),
             "X[120]Y[120]");
   EXPECT_EQ(shapes("X: f32[2,3,4]; b: f32[2]\nY[i] = (sum(j,k) X[i,j,k]) + b[i]",
-                   {Flatten{{"Y_acc.j", "Y_acc.k"}}}),
+                   {Merge{{"Y_acc.j", "Y_acc.k"}}}),
             "X[2,12]b[2]Y_acc[2]Y[2]");
 }
 
-TEST(Flatten, TakesOneTensorReadTwice) {
-  EXPECT_EQ(shapes("A: f32[3,4]\nC[a,b,c,d] = A[a,b] * A[c,d]", {Flatten{{"C.a", "C.b"}}}),
+TEST(Merge, TakesOneTensorReadTwice) {
+  EXPECT_EQ(shapes("A: f32[3,4]\nC[a,b,c,d] = A[a,b] * A[c,d]", {Merge{{"C.a", "C.b"}}}),
             "A[12]C[12,12]");
 }
 
-TEST(Flatten, TakesTapsOfOne) {
+TEST(Merge, TakesTapsOfOne) {
   EXPECT_EQ(shapes("X: f32[5,4,3]; W: f32[6,5,1,1]\n"
                    "Y[o,y,x] = sum(c,r,s) X[c,y+r,x+s] * W[o,c,r,s]",
-                   {Flatten{{"Y.y", "Y.x"}}}),
+                   {Merge{{"Y.y", "Y.x"}}}),
             "X[5,12]W[6,5,1,1]Y[6,12]");
 }
 
-TEST(Flatten, RefusesWhatIsNotOneAxis) {
+TEST(Merge, RefusesWhatIsNotOneAxis) {
   const auto refused = [](std::string_view text, Trace trace) {
-    EXPECT_EQ(refusal(text, trace), Refusal::kNotFlat) << text;
+    EXPECT_EQ(refusal(text, trace), Refusal::kNotOneAxis) << text;
   };
   // A neighbour is read.
-  refused("X: f32[9,9]\nY[i:8,j:8] = X[i+1,j] + X[i,j]", {Flatten{{"Y.i", "Y.j"}}});
+  refused("X: f32[9,9]\nY[i:8,j:8] = X[i+1,j] + X[i,j]", {Merge{{"Y.i", "Y.j"}}});
   // Rows are not whole.
-  refused("X: f32[9,9]\nY[i:9,j:8] = X[i,j]", {Flatten{{"Y.i", "Y.j"}}});
+  refused("X: f32[9,9]\nY[i:9,j:8] = X[i,j]", {Merge{{"Y.i", "Y.j"}}});
   // Another order, one of them only, no neighbours, an iterator's value.
-  refused("X: f32[4,5]\nY[i,j] = X[j,i]", {Flatten{{"Y.i", "Y.j"}}});
-  refused("X: f32[4,5]; b: f32[5]\nY[i,j] = X[i,j] + b[j]", {Flatten{{"Y.i", "Y.j"}}});
-  refused("X: f32[4,5,6]\nY[i,j,k] = X[i,j,k]", {Flatten{{"Y.i", "Y.k"}}});
-  refused("X: f32[4,5]\nY[i,j] = select(i < j, X[i,j], 0.0)", {Flatten{{"Y.i", "Y.j"}}});
+  refused("X: f32[4,5]\nY[i,j] = X[j,i]", {Merge{{"Y.i", "Y.j"}}});
+  refused("X: f32[4,5]; b: f32[5]\nY[i,j] = X[i,j] + b[j]", {Merge{{"Y.i", "Y.j"}}});
+  refused("X: f32[4,5,6]\nY[i,j,k] = X[i,j,k]", {Merge{{"Y.i", "Y.k"}}});
+  refused("X: f32[4,5]\nY[i,j] = select(i < j, X[i,j], 0.0)", {Merge{{"Y.i", "Y.j"}}});
   // One tensor read both ways.
-  refused("X: f32[4,4]\nY[i,j] = X[i,j] + X[j,i]", {Flatten{{"Y.i", "Y.j"}}});
-  refused("X: f32[4,4]\nY[i,j,k] = X[i,j] * X[j,k]", {Flatten{{"Y.i", "Y.j"}}});
+  refused("X: f32[4,4]\nY[i,j] = X[i,j] + X[j,i]", {Merge{{"Y.i", "Y.j"}}});
+  refused("X: f32[4,4]\nY[i,j,k] = X[i,j] * X[j,k]", {Merge{{"Y.i", "Y.j"}}});
   // Loops that are split already, or the wrong way round.
   refused("X: f32[4,6]\nY[i,j] = X[i,j]",
-          {Split{"Y.j", std::int64_t{2}, "o", "i"}, Flatten{{"Y.i", "o"}}});
-  refused("X: f32[4,6]\nY[i,j] = X[i,j]", {Flatten{{"Y.j", "Y.i"}}});
+          {Split{"Y.j", std::int64_t{2}, "o", "i"}, Merge{{"Y.i", "o"}}});
+  refused("X: f32[4,6]\nY[i,j] = X[i,j]", {Merge{{"Y.j", "Y.i"}}});
 }
 
-TEST(Flatten, NamesWhatIsWrong) {
-  EXPECT_EQ(refusal(kPointwise, {Flatten{{"Y.q", "Y.x"}}}), Refusal::kNoSuchLoop);
-  EXPECT_EQ(refusal(kPointwise, {Flatten{{"Y.x"}}}), Refusal::kBadValue);
-  EXPECT_EQ(refusal("X: f32[4,6]\nY[i,j] = X[i,j]", {Flatten{{"Y.i", "Y.j"}}}, true),
+TEST(Merge, NamesWhatIsWrong) {
+  EXPECT_EQ(refusal(kPointwise, {Merge{{"Y.q", "Y.x"}}}), Refusal::kNoSuchLoop);
+  EXPECT_EQ(refusal(kPointwise, {Merge{{"Y.x"}}}), Refusal::kBadValue);
+  EXPECT_EQ(refusal("X: f32[4,6]\nY[i,j] = X[i,j]", {Merge{{"Y.i", "Y.j"}}}, true),
             Refusal::kFreeBorder);
 }
 

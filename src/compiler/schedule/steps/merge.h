@@ -14,16 +14,16 @@ namespace lathe::schedule {
 // block that touches them, and the elements stay where they are. So the pixels of a 1x1
 // convolution are one long axis, which no tile has to end at the end of a row. Each loop must be as
 // the workload has it, and be the block's alone; the first is the slowest.
-struct Flatten {
+struct Merge {
   std::vector<std::string> loops;  // "Y.y", "Y.x": makes "Y.yx", and the like in other blocks
 
-  static constexpr const char* kName = "flatten";
-  static auto fields() { return std::tuple{Field{"loops", &Flatten::loops}}; }
+  static constexpr const char* kName = "merge";
+  static auto fields() { return std::tuple{Field{"loops", &Merge::loops}}; }
   std::string text() const;
 };
 
-// Of buffers at the border, lowered programs keep the flat shape (driver::lowered gives them the
-// workload's again): so it is for row-major borders.
-StepResult<void> apply_step(ir::Nest& nest, const Flatten& step, bool free_layout);
+// Of buffers at the border, lowered programs keep the merged shape (driver::lowered gives them
+// the workload's again): so it is for row-major borders.
+StepResult<void> apply_step(ir::Nest& nest, const Merge& step, bool free_layout);
 
 }  // namespace lathe::schedule
