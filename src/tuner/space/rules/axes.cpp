@@ -13,7 +13,8 @@ bool consecutive(const te::Workload& workload, int tensor, const std::vector<ir:
   const auto rows =
       std::ranges::count_if(index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
   return (rows == 1 && index.back().coef_of(iter) == 1) ||
-         (layout_is_free(workload, tensor) && plain_dim(index, iter) >= 0);
+         (layout_is_free(workload, tensor) && plain_dim(index, iter) >= 0 &&
+          (!workload.tensors[tensor].constant || all_plain(index)));  // else it is not packed
 }
 
 // True if lanes along `iter` read consecutive elements of row-major tensors.

@@ -2,6 +2,7 @@
 #include "tuner/space/rules/register_tile.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "tuner/space/rules/cook_toom.h"
@@ -198,9 +199,9 @@ TileRule rule_for(const te::Workload& view, int stage, const CpuTarget& target, 
   // convolution between row-major tensors either vectorizes along the row or scatters its stores.
   if (flavour == Flavour::kDefault && (view.contract.free_layout || rule.axes[0].taps.empty()))
     rule.axes.resize(1);
-  // The knobs are those of all vector axes: with pixels, or without.
-  if (rule.axes.size() > 1 && rule.axes[0].pixels.empty() != rule.axes[1].pixels.empty())
-    rule.axes.resize(1);
+  // The knobs are those of all vector axes: with pixels, if one has them.
+  const auto has_pixels = [](const Axes& axes) { return !axes.pixels.empty(); };
+  if (std::ranges::any_of(rule.axes, has_pixels)) std::erase_if(rule.axes, std::not_fn(has_pixels));
   list_tile_knobs(rule, flavour);
   list_reduction_knobs(rule, flavour);
   list_memory_knobs(rule, flavour);
