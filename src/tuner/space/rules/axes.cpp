@@ -40,6 +40,16 @@ double reduced_by(const te::Stage& stage) {  // terms of an element
 
 }  // namespace
 
+bool has_dots(const Axes& axes) {
+  if (axes.pixels.size() != 2 || axes.weights == nullptr || axes.input == nullptr) return false;
+  const auto in = [&](const ir::Read* read, int which) {
+    return touches(read->index, axes.pixels[which]);
+  };
+  const bool first = in(axes.weights, 0);
+  return touches(axes.input->index, axes.vector) && first != in(axes.input, 0) &&
+         in(axes.weights, 1) != first && in(axes.input, 1) == first;
+}
+
 int read_along(const te::Stage& stage) {
   if (stage.reduce != ir::ReduceOp::kNone) return -1;
   for (const ir::Read* read : ir::reads_of(stage.body)) {
@@ -100,8 +110,7 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
     }
   }
   // Rows of which lanes run along both are walked through so that the longer list passes once.
-  if (axes.pixels.size() == 2 && along_both &&
-      stage.iters[axes.pixels[1]].extent < stage.iters[axes.pixels[0]].extent)
+  if (has_dots(axes) && stage.iters[axes.pixels[1]].extent < stage.iters[axes.pixels[0]].extent)
     std::swap(axes.pixels[0], axes.pixels[1]);
   std::ranges::reverse(axes.batch);
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {

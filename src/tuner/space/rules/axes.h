@@ -30,6 +30,8 @@ int main_stage(const te::Workload& workload);
 // first; none only if there is no spatial axis.
 std::vector<Axes> classify(const te::Workload& workload, int stage);
 
+// True if lanes run along both operands, which have a pixel axis each.
+bool has_dots(const Axes& axes);
 // Of a map that reads a tensor along another axis than it writes along: that axis. Else -1.
 int read_along(const te::Stage& stage);
 // True if the schedule may choose the storage of this tensor.

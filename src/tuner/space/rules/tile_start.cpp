@@ -24,11 +24,7 @@ bool streams(const TileRule& rule, const Axes& axes) {
              });
 }
 
-bool is_dots(const TileRule& rule) {
-  const Axes& axes = rule.axes[0];
-  return axes.pixels.size() == 2 && axes.input != nullptr && !streams(rule, axes) &&
-         touches(axes.input->index, axes.vector);
-}
+bool is_dots(const TileRule& rule) { return has_dots(rule.axes[0]); }
 
 bool slides(const TileRule& rule) {
   const Axes& axes = rule.axes[0];
