@@ -98,7 +98,8 @@ def add_rows():
         add(f"softmax-{m}x{n}", "rows", softmax, "torch.softmax(X, -1)", X=[m, n])
     for m, n in ((128, 768), (512, 1024), (1, 4096)):
         add(f"layernorm-{m}x{n}", "rows",
-            f"M[i] = (sum(k) X[i,k]) / {n}; V[i] = (sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i])) / {n};"
+            f"M[i] = (sum(k) X[i,k]) / {n};"
+            f" V[i] = (sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i])) / {n};"
             " Y[i,j] = (X[i,j] - M[i]) * rsqrt(V[i] + 1e-5) * g[j] + b[j]",
             f"F.layer_norm(X, ({n},), g, b)", X=[m, n], g=[n], b=[n])
         add(f"rmsnorm-{m}x{n}", "rows",
