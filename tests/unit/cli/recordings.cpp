@@ -76,7 +76,9 @@ TEST_F(Recordings, SearchesOnThemAreTheSameToTheByte) {
 
 TEST_F(Recordings, GoOnAfterAnInterrupt) {
   const pid_t child = start({"space", "record", list_, "-o", file_});
-  while (!std::filesystem::exists(folder_.at("records.db"))) usleep(1000);
+  constexpr int kMostMilliseconds = 60'000;  // it may have refused
+  for (int i = 0; i < kMostMilliseconds && !std::filesystem::exists(folder_.at("records.db")); ++i)
+    usleep(1000);
   kill(child, SIGINT);
   const Outcome interrupted = finish(child);
   if (interrupted.code != 0) {

@@ -196,8 +196,8 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
         return workload.tensors[read->tensor].role == te::TensorRole::kIntermediate;
       });
   // Of short sums the results are most of what moves: they are stored as they lie.
-  const bool stores_much = reduced_by(stage) < kStoresSeldom && !stage.iters.empty() &&
-                           last_extent(stage) >= kWorthLanes;
+  bool stores_much = reduced_by(stage) < kStoresSeldom && !stage.iters.empty() &&
+                     last_extent(stage) >= kWorthLanes;
   std::vector<std::pair<std::int64_t, Axes>> found;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
@@ -215,9 +215,9 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
     // with consecutive stores, then others that only one operand touches, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
     if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast)) continue;
-    if (!stores && plain_result && stores_much && axes.weights != nullptr &&
-        !workload.tensors[axes.weights->tensor].constant)
-      continue;
+    const bool prepared =
+        axes.weights != nullptr && workload.tensors[axes.weights->tensor].constant;
+    stores_much = stores_much && !stores && !prepared;
     const bool as_it_lies =
         only_intermediates && written.back().coef_of(i) == 1 && reads_as_they_lie(stage, i);
     const bool seldom = broadcast && axes.input != nullptr && axes.weights != nullptr &&
@@ -232,6 +232,9 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
   std::vector<Axes> out;
   for (auto& [score, axes] : found)
     if (out.size() < 2) out.push_back(std::move(axes));
+  if (plain_result && stores_much && !out.empty())
+    out.insert(out.begin(), assign(workload, stage_index, last_spatial));
+  if (out.size() > 2) out.pop_back();
   if (out.empty() && last_spatial >= 0) out.push_back(assign(workload, stage_index, last_spatial));
   return out;
 }
