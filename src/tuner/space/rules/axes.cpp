@@ -5,6 +5,11 @@
 namespace lathe::space {
 namespace {
 
+// True if a dimension is walked through by several iterators: such an operand is not packed.
+bool is_split(const std::vector<ir::Affine>& index) {
+  return std::ranges::any_of(index, [](const ir::Affine& row) { return row.terms.size() > 1; });
+}
+
 // True if lanes along `iter` touch consecutive elements, or could with a layout that the schedule
 // chooses.
 bool consecutive(const te::Workload& workload, int tensor, const std::vector<ir::Affine>& index,
@@ -14,7 +19,7 @@ bool consecutive(const te::Workload& workload, int tensor, const std::vector<ir:
       std::ranges::count_if(index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
   return (rows == 1 && index.back().coef_of(iter) == 1) ||
          (layout_is_free(workload, tensor) && plain_dim(index, iter) >= 0 &&
-          (!workload.tensors[tensor].constant || all_plain(index)));  // else it is not packed
+          (!workload.tensors[tensor].constant || !is_split(index)));
 }
 
 // True if lanes along `iter` read consecutive elements of row-major tensors.
