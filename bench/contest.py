@@ -1,18 +1,13 @@
-"""A contest between processes: each contestant computes in its turn and sleeps in others."""
+"""A contest between processes: each contestant computes in its turn and is stopped in others, for
+threads of OpenBLAS and libgomp spin for 20 ms and longer after a call."""
 
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import tempfile
-import time
-
-
-# libgomp's threads spin this often before they sleep. Its default of 300,000 is 20 ms where a pause
-# takes 140 cycles, far into the next contestant's turn; this is about a millisecond, longer than
-# the gaps inside any call.
-SPINS = "15000"
 
 
 class Refused(Exception):
@@ -36,8 +31,8 @@ class Contestant:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.complaints,
                 text=True,
-                env={**os.environ, "OMP_NUM_THREADS": str(threads), "GOMP_SPINCOUNT": SPINS,
-                     **(environment or {})},
+                env={**os.environ, "OMP_NUM_THREADS": str(threads), **(environment or {})},
+                process_group=0,  # with its children; they go on and end if this script dies
                 preexec_fn=lambda: os.sched_setaffinity(0, mine))
         except OSError as error:
             raise Refused(f"{command[0]} cannot be started: {error.strerror}") from None
@@ -49,6 +44,16 @@ class Contestant:
             why = answer.removeprefix("error").strip()
             raise Refused(f"{name}: {why}") if self.ended else Declined(why)
         self.detail = answer.removeprefix("ready").strip()
+        self.stop()
+
+    def stop(self):
+        """It and its children compute nothing more, until go_on()."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+    def go_on(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGCONT)
 
     def say(self, line):
         try:
@@ -69,14 +74,18 @@ class Contestant:
         return f"error ended with status {self.process.returncode}: {reason}"
 
     def turn(self, seconds):
+        self.go_on()
         self.say(f"run {seconds}")
         answer = self.hear()
+        if not self.ended:
+            self.stop()
         try:
             self.times.append(float(answer))
         except ValueError:
             raise Refused(f"{self.name}: {answer.removeprefix('error').strip()}") from None
 
     def close(self):
+        self.go_on()
         self.say("quit")
         try:
             self.process.wait(timeout=5)
@@ -102,7 +111,6 @@ def race(contestants, rounds, turn_seconds, seed=0):
     for index in range(rounds + 1):
         for contestant in order.sample(contestants, len(contestants)):
             contestant.turn(turn_seconds)
-            time.sleep(0.005)  # so that threads of the last contestant stop spinning
         if index == 0:
             for contestant in contestants:
                 contestant.times.clear()

@@ -19,6 +19,11 @@ namespace {
 using Word = std::atomic<std::uint32_t>;
 static_assert(sizeof(Word) == 4, "a futex word has 32 bits");
 
+// True if one counter has come to another; both run on past their largest value.
+bool reached(std::uint32_t counter, std::uint32_t other) {
+  return static_cast<std::int32_t>(counter - other) >= 0;
+}
+
 void futex_wait(Word& word, std::uint32_t seen) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr,
           nullptr, 0);
@@ -42,10 +47,10 @@ void relax() {
 #endif
 }
 
-int processors() {
+cpu_set_t allowed_processors() {
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return CPU_COUNT(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+  return set;
 }
 
 // Spins until done() or until the time is up; true: done() came first.
@@ -97,12 +102,17 @@ class ProcessMark {
 
 }  // namespace
 
+// Slices of all regions are numbered on and on: slice number s of each thread belongs to one phase.
+// A thread that begins its slice takes it by counting `taken` up, and counts `finished` up
+// afterwards. The caller takes the slices of workers that have not begun when it has finished its
+// own: they may still be asleep, or wait for the processor that the caller runs on.
 struct Pool::State {
-  struct Worker {
+  struct alignas(64) Worker {
     State* state;
     int index;  // 1 ... threads-1
     int cpu;    // it is pinned to; -1: to none
     pthread_t thread;
+    Word taken;  // slices of this thread that are taken, by it or by the caller
   };
 
   int threads = 1;  // threads that run, the caller included
@@ -112,112 +122,139 @@ struct Pool::State {
   ProcessMark home;
   std::int64_t spin_ns = 0;
   Worker* workers = nullptr;
+  cpu_set_t allowed;        // processors of who made the pool
+  bool placing = false;     // workers keep off the caller's processor
+  int caller_cpu = -1;      // that they keep off now
+  bool slices_left = true;  // by workers, to the caller, in the region before
 
-  // The region of the current epoch. The caller writes it while no worker runs, and publishes it by
-  // `epoch`.
+  // The current region. The caller writes it while no slice is open, and publishes it by `end`.
   const lathe_phase* phases = nullptr;
-  std::int64_t phase_count = 0;
   void* context = nullptr;
-  bool stop = false;
+  std::uint32_t first = 0;  // number of its first slice
+  std::atomic<bool> stop{false};
 
-  alignas(64) Word epoch{0};    // workers wait for it to change
-  Word sleepers{0};             // workers in, or on the way into, futex_wait on epoch
-  alignas(64) Word pending{0};  // workers that have not finished this epoch
-  Word caller_sleeps{0};
-  alignas(64) Word arrived{0};  // at barriers of this epoch, counted over all of them
-  Word barrier_sleepers{0};
+  alignas(64) Word end{0};       // number behind its last slice; workers wait for it to change
+  Word sleepers{0};              // workers in, or on the way into, futex_wait on end
+  alignas(64) Word finished{0};  // slices of all threads
+  Word finish_sleepers{0};
 
-  void run_slice(const lathe_phase& phase, int thread) const {
+  void run_slice(std::uint32_t number, int thread) {
+    const lathe_phase& phase = phases[number - first];
     const std::int64_t begin = phase.count * thread / threads;
-    const std::int64_t end = phase.count * (thread + 1) / threads;
-    if (begin < end) phase.body(context, begin, end, thread);
-  }
-  void run_slices(int thread) {
-    for (std::int64_t p = 0; p < phase_count; ++p) {
-      if (p > 0) wait_at_barrier(static_cast<std::uint32_t>(p));
-      run_slice(phases[p], thread);
-    }
-  }
-
-  // Waits until all threads have come to the barrier before phase p.
-  void wait_at_barrier(std::uint32_t p) {
-    const std::uint32_t all = p * static_cast<std::uint32_t>(threads);
+    const std::int64_t last = phase.count * (thread + 1) / threads;
+    if (begin < last) phase.body(context, begin, last, thread);
     // The last one looks for sleepers after it is counted; a sleeper counts itself, then looks (in
     // the kernel) whether anybody has come since: so at least one side sees the other.
-    if (arrived.fetch_add(1, std::memory_order_seq_cst) + 1 == all) {
-      if (barrier_sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(arrived);
-      return;
-    }
-    const auto open = [&] { return arrived.load(std::memory_order_acquire) >= all; };
+    finished.fetch_add(1, std::memory_order_seq_cst);
+    if (finish_sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(finished);
+  }
+
+  // Waits until all threads' slices before this number are finished.
+  void wait_for_slices_before(std::uint32_t number) {
+    const std::uint32_t all = number * static_cast<std::uint32_t>(threads);
+    const auto open = [&] { return reached(finished.load(std::memory_order_acquire), all); };
     if (spin(spin_ns, open)) return;
-    barrier_sleepers.fetch_add(1, std::memory_order_seq_cst);
-    for (std::uint32_t seen; (seen = arrived.load(std::memory_order_seq_cst)) < all;)
-      futex_wait(arrived, seen);
-    barrier_sleepers.fetch_sub(1, std::memory_order_relaxed);
+    finish_sleepers.fetch_add(1, std::memory_order_seq_cst);
+    for (std::uint32_t seen; !reached(seen = finished.load(std::memory_order_seq_cst), all);)
+      futex_wait(finished, seen);
+    finish_sleepers.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  void publish() {
-    arrived.store(0, std::memory_order_relaxed);
-    pending.store(static_cast<std::uint32_t>(threads - 1), std::memory_order_relaxed);
-    epoch.fetch_add(1, std::memory_order_seq_cst);
-    // A worker first counts itself as a sleeper, then looks at epoch again (in the kernel): so at
+  static bool take(Worker& worker, std::uint32_t number) {
+    return worker.taken.compare_exchange_strong(number, number + 1, std::memory_order_acq_rel);
+  }
+
+  void run_as_caller(std::uint32_t count) {
+    const std::uint32_t begin = first;
+    for (std::uint32_t number = begin; number != begin + count; ++number) {
+      run_slice(number, 0);
+      for (int t = 1; t < threads; ++t) {
+        if (!take(workers[t], number)) continue;
+        slices_left = true;
+        run_slice(number, t);
+      }
+      wait_for_slices_before(number + 1);
+    }
+  }
+
+  // What the caller left of this worker's slices. It knows nothing of a region without a slice of
+  // its own there: the caller may have left it.
+  void run_as_worker(Worker& worker) {
+    for (;;) {
+      const std::uint32_t number = worker.taken.load(std::memory_order_acquire);
+      if (reached(number, end.load(std::memory_order_acquire)) || stop.load()) return;
+      if (!take(worker, number)) continue;
+      wait_for_slices_before(number);
+      run_slice(number, worker.index);
+    }
+  }
+
+  void publish(std::uint32_t count) {
+    if (placing && (slices_left || sleepers.load(std::memory_order_relaxed) != 0)) place();
+    slices_left = false;
+    first = end.load(std::memory_order_relaxed);
+    end.store(first + count, std::memory_order_seq_cst);
+    // A worker first counts itself as a sleeper, then looks at `end` again (in the kernel): so at
     // least one side sees the other.
-    if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(epoch);
+    if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(end);
   }
 
-  void finish_region() {
-    if (pending.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
-    if (caller_sleeps.load(std::memory_order_seq_cst) != 0) futex_wake_all(pending);
+  // A kernel may wake a worker on the caller's processor, though others are idle, and leave it
+  // waiting there for some milliseconds.
+  void place() {
+    const int cpu = sched_getcpu();
+    if (cpu == caller_cpu || cpu < 0 || cpu >= CPU_SETSIZE) return;
+    cpu_set_t others = allowed;
+    CPU_CLR(static_cast<std::size_t>(cpu), &others);
+    if (CPU_COUNT(&others) == 0) return;
+    for (int t = 1; t < threads; ++t)
+      pthread_setaffinity_np(workers[t].thread, sizeof others, &others);
+    caller_cpu = cpu;
   }
 
-  void wait_for_workers() {
-    const auto done = [this] { return pending.load(std::memory_order_acquire) == 0; };
-    if (spin(spin_ns, done)) return;
-    caller_sleeps.store(1, std::memory_order_seq_cst);
-    for (std::uint32_t left; (left = pending.load(std::memory_order_seq_cst)) != 0;)
-      futex_wait(pending, left);
-    caller_sleeps.store(0, std::memory_order_relaxed);
-  }
-
-  std::uint32_t wait_for_epoch(std::uint32_t seen) {
-    const auto changed = [&] { return epoch.load(std::memory_order_acquire) != seen; };
+  std::uint32_t wait_for_region(std::uint32_t seen) {
+    const auto changed = [&] { return end.load(std::memory_order_acquire) != seen; };
     if (!spin(spin_ns, changed)) {
       sleepers.fetch_add(1, std::memory_order_seq_cst);
-      while (epoch.load(std::memory_order_seq_cst) == seen) futex_wait(epoch, seen);
+      while (end.load(std::memory_order_seq_cst) == seen) futex_wait(end, seen);
       sleepers.fetch_sub(1, std::memory_order_relaxed);
     }
-    return seen + 1;
+    return end.load(std::memory_order_acquire);
   }
 
-  void work(int index) {
+  void work(Worker& worker) {
     for (std::uint32_t seen = 0;;) {
-      seen = wait_for_epoch(seen);
-      if (stop) return;
-      run_slices(index);
-      finish_region();
+      seen = wait_for_region(seen);
+      if (stop.load(std::memory_order_acquire)) return;
+      run_as_worker(worker);
     }
   }
 
   static void* thread_main(void* argument) {
     auto* worker = static_cast<Worker*>(argument);
-    worker->state->work(worker->index);
+    worker->state->work(*worker);
     return nullptr;
   }
 
-  explicit State(const Options& options) {
-    spin_ns = options.threads > processors() && options.cpus == nullptr ? 0 : options.spin_ns;
-    workers = static_cast<Worker*>(
-        std::calloc(static_cast<std::size_t>(options.threads), sizeof(Worker)));
-    if (workers != nullptr) wanted = options.threads;
+  explicit State(const Options& options) : allowed(allowed_processors()) {
+    const bool crowded = options.threads > CPU_COUNT(&allowed) && options.cpus == nullptr;
+    spin_ns = crowded ? 0 : options.spin_ns;
+    placing = options.cpus == nullptr && CPU_COUNT(&allowed) > 1;
+    void* memory = std::aligned_alloc(alignof(Worker),
+                                      sizeof(Worker) * static_cast<std::size_t>(options.threads));
+    if (memory != nullptr) {
+      wanted = options.threads;
+      workers = static_cast<Worker*>(memory);
+    }
     for (int t = 1; t < wanted; ++t)
-      workers[t] = {this, t, options.cpus != nullptr ? options.cpus[t] : -1, {}};
+      new (&workers[t]) Worker{this, t, options.cpus != nullptr ? options.cpus[t] : -1, {}, 0};
     start();
   }
 
   void start() {
     home.set();
     threads = 1;
-    // Workers read it only after the first epoch is published.
+    // Workers read it only after the first region is published.
     for (; threads < wanted; ++threads) {
       Worker& worker = workers[threads];
       if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) break;
@@ -227,8 +264,10 @@ struct Pool::State {
 
   // For a forked child: the parent's threads are not here, whatever they were doing.
   void start_again() {
-    for (Word* word : {&epoch, &sleepers, &pending, &caller_sleeps, &barrier_sleepers})
+    for (Word* word : {&end, &sleepers, &finished, &finish_sleepers})
       word->store(0, std::memory_order_relaxed);
+    for (int t = 1; t < wanted; ++t) workers[t].taken.store(0, std::memory_order_relaxed);
+    caller_cpu = -1;
     start();
   }
 
@@ -268,8 +307,8 @@ Pool::Pool(const Options& options) : state_(nullptr), runtime_{run_region_entry,
 Pool::~Pool() {
   if (state_ == nullptr) return;
   if (state_->home.here()) {
-    state_->stop = true;
-    state_->publish();
+    state_->stop.store(true, std::memory_order_relaxed);
+    state_->publish(1);
     for (int t = 1; t < state_->threads; ++t) pthread_join(state_->workers[t].thread, nullptr);
   }
   std::free(state_->workers);
@@ -289,11 +328,9 @@ void Pool::run_region(const lathe_phase* phases, std::int64_t count, void* conte
   if (!state_->home.here()) state_->start_again();
   if (state_->threads == 1) return run_alone(phases, count, context);
   state_->phases = phases;
-  state_->phase_count = count;
   state_->context = context;
-  state_->publish();
-  state_->run_slices(0);
-  state_->wait_for_workers();
+  state_->publish(static_cast<std::uint32_t>(count));
+  state_->run_as_caller(static_cast<std::uint32_t>(count));
 }
 
 }  // namespace lathe::pool

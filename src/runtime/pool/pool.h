@@ -4,7 +4,10 @@
 // Workers wait for a loop by spinning for some tens of microseconds, then sleep on a futex. So
 // loops that follow each other start in well under a microsecond, and an idle pool costs nothing.
 // Iterations are cut into one contiguous slice for each thread, always the same one, so that a
-// worker finds its data in its own cache again. The caller runs slice 0.
+// worker finds its data in its own cache again. The caller runs slice 0, then those of workers that
+// have not begun: so a loop takes hardly longer than with one thread where a worker is asleep or
+// has no processor, and the caller never waits for one to wake up. Workers keep off the caller's
+// processor, for some kernels wake them there and leave them waiting for a time slice.
 //
 // A region's phases follow each other without the caller in between: each thread goes from its
 // slice of one to its slice of the next as soon as all threads have finished the one before.

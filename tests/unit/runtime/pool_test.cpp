@@ -1,6 +1,7 @@
 #include "runtime/pool/pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -191,6 +192,41 @@ TEST(Pool, AForkedChildCrossesBarriers) {
   EXPECT_TRUE(works());
   EXPECT_EQ(in_a_child([&] { return works() && works(); }), 0);
   EXPECT_TRUE(works());
+}
+
+// Regions of all lengths one upon the other, with pauses of all lengths in which workers sleep,
+// wake up, or come too late for a region whose slices the caller took.
+TEST(Pool, WorkersMayComeLate) {
+  Pool alone({.threads = 1});
+  std::vector<Rounds> wanted;
+  for (std::size_t phases = 0; phases < 6; ++phases) wanted.push_back(rounds_of(alone, phases + 1));
+  for (const int threads : {2, 6})
+    for (const std::int64_t spin_ns : {0, 500, 50'000}) {
+      Pool pool({.threads = threads, .spin_ns = spin_ns});
+      for (unsigned i = 0; i < 600; ++i) {
+        const std::size_t phases = i * 7919U % 6;
+        if (i % 11 == 0) ::usleep(i % 3 * 60);
+        ASSERT_EQ(rounds_of(pool, phases + 1).numbers, wanted[phases].numbers) << i;
+      }
+    }
+}
+
+// A caller that wanders from processor to processor takes its workers' places.
+TEST(Pool, TheCallerMayMove) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  Pool pool({.threads = 2, .spin_ns = 1'000});
+  for (int i = 0; i < 100; ++i) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    int cpu = i % 2 == 0 ? 0 : CPU_SETSIZE - 1;  // the first and the last that are allowed
+    while (!CPU_ISSET(cpu, &before)) cpu += i % 2 == 0 ? 1 : -1;
+    CPU_SET(cpu, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    if (i % 5 == 0) ::usleep(200);
+    expect_once(run(pool, 31), 2);
+  }
+  sched_setaffinity(0, sizeof before, &before);
 }
 
 TEST(Pool, StartsAndStopsOften) {

@@ -1,8 +1,7 @@
 // Cook-Toom algorithms as steps: what they compute is what the first block computes.
 #include <gtest/gtest.h>
 
-#include "oracle/nest_eval.h"
-#include "unit/schedule/support.h"
+#include "unit/schedule/same.h"
 
 namespace lathe::schedule {
 namespace {
@@ -18,16 +17,7 @@ void expect_same(std::string_view text, const CookToom& step) {
   const te::Workload workload = program(text);
   ir::Nest nest = te::naive_nest(workload);
   must_apply(nest, {step});
-  Rng rng(7);
-  const auto inputs = interp::random_inputs(workload, rng);
-  const auto want = interp::evaluate(workload, inputs);
-  ASSERT_TRUE(want) << want.error().text();
-  const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
-  ASSERT_TRUE(got) << got.error().text() << "\n" << ir::print(nest);
-  ASSERT_EQ(want->size(), got->size());
-  for (std::size_t i = 0; i < want->size(); ++i)
-    EXPECT_EQ(interp::compare((*want)[i], (*got)[i].values, kErrors), "") << text << "\n"
-                                                                          << ir::print(nest);
+  schedule::expect_same(workload, nest, kErrors);
 }
 
 TEST(CookToom, ComputesTheSame) {

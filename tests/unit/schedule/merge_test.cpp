@@ -1,27 +1,13 @@
 // Neighbouring dimensions that become one: what is computed stays the same, element by element.
 #include <gtest/gtest.h>
 
-#include "oracle/nest_eval.h"
-#include "support/random_workload.h"
-#include "unit/schedule/support.h"
+#include "unit/schedule/same.h"
 
 namespace lathe::schedule {
 namespace {
 
 constexpr std::string_view kPointwise =
     "X: f32[5,4,3]; const W: f32[6,5]\nY[o,y,x] = relu((sum(c) W[o,c] * X[c,y,x]) + 1.0)";
-
-void expect_same(const te::Workload& workload, const ir::Nest& nest) {
-  Rng rng(7);
-  const auto inputs = interp::random_inputs(workload, rng);
-  const auto want = interp::evaluate(workload, inputs);
-  ASSERT_TRUE(want) << want.error().text();
-  const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
-  ASSERT_TRUE(got) << got.error().text() << "\n" << ir::print(nest);
-  ASSERT_EQ(want->size(), got->size());
-  for (std::size_t i = 0; i < want->size(); ++i)
-    EXPECT_EQ(interp::compare((*want)[i], (*got)[i].values), "") << ir::print(nest);
-}
 
 // The shapes of all buffers afterwards, as "X[5,12]".
 std::string shapes(std::string_view text, const Trace& trace) {
@@ -82,6 +68,11 @@ TEST(Merge, RefusesWhatIsNotOneAxis) {
   // Loops that are split already, or the wrong way round.
   refused("X: f32[4,6]\nY[i,j] = X[i,j]",
           {Split{"Y.j", std::int64_t{2}, "o", "i"}, Merge{{"Y.i", "o"}}});
+  // A loop that moves a second iterator: rows of one tile, of whose number the row is made.
+  refused(
+      "X: f32[2,4,4,4]; const W: f32[1,4,2,4]\n"
+      "Y[n,k,y:3,x:3] = sum(c,r,s) X[n,c,y+r,x+s-2 else 0] * W[k,c,r,s]",
+      {CookToom{"Y", {"r", "s"}, {3, 2}}, Merge{{"Y.k", "Y.y.t"}}});
   refused("X: f32[4,6]\nY[i,j] = X[i,j]", {Merge{{"Y.j", "Y.i"}}});
 }
 

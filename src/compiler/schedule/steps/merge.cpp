@@ -93,7 +93,8 @@ class Merger {
           !is_one(nest_.sizes, digit.weight) || loop.extent != iter.extent ||
           loop.kind != ir::LoopKind::kSerial || !loop.prefetch.empty() ||
           is_tensorized(nest_, digit.loop) ||
-          nest_.blocks_in(digit.loop) != std::vector<BlockId>{id} || holds_a_buffer(digit.loop))
+          nest_.blocks_in(digit.loop) != std::vector<BlockId>{id} || holds_a_buffer(digit.loop) ||
+          users_of(block, digit.loop) != 1)
         return no();
     }
     bool known = false;
@@ -106,6 +107,13 @@ class Merger {
     });
     if (known) return no();
     return {};
+  }
+  // How many iterators of a block a loop moves.
+  static std::ptrdiff_t users_of(const ir::Block& block, LoopId loop) {
+    return std::ranges::count_if(block.iters, [&](const ir::BlockIter& iter) {
+      return std::ranges::any_of(iter.digits,
+                                 [&](const ir::LoopDigit& digit) { return digit.loop == loop; });
+    });
   }
   bool holds_a_buffer(LoopId loop) const {
     return std::ranges::any_of(nest_.buffers, [&](const ir::Buffer& b) { return b.at == loop; });
