@@ -6,7 +6,7 @@ contractions those of chemistry and tensor networks, the other rows layers of Mo
 ConvNeXt, BERT, GPT-2 and LLaMA. Nothing is constant: nobody packs weights beforehand.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass
@@ -17,7 +17,6 @@ class Row:
     inputs: dict  # name: shape
     torch: str  # of the inputs, with `F` for torch.nn.functional
     numpy: str = ""  # of the inputs, with `np`; "": it takes no part
-    settings: dict = field(default_factory=dict)
 
     def setup(self, library, threads, cache):
         return {"inputs": self.inputs, "code": getattr(self, library), "threads": threads,

@@ -27,7 +27,7 @@ struct Insn {
   int op = 0;                                     // UnaryOp or BinaryOp
   int object = -1;                                // buffer or register
   bool vector_index = false;  // of a load; of a select: its condition is a vector
-  std::int64_t stride = 0;    // of a reduction: lanes of its operand
+  std::int64_t stride = 0;    // of a ramp; of a reduction: lanes of its operand
 };
 
 struct Action {

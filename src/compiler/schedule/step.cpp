@@ -29,7 +29,7 @@ const char* reason_of_form(Refusal refusal) {
     case Refusal::kFreeBorder:
       return "where layouts are free, inputs and outputs keep their dimensions; this is for the "
              "plain layout mode";
-    default: return "a value in the step makes no sense here";
+    default: return "a value in the step makes no sense here";  // kBadValue
   }
 }
 
@@ -80,8 +80,14 @@ const char* reason(Refusal refusal) {
     case Refusal::kBadScope: return "the buffer cannot live there";
     case Refusal::kMultipleConsumers:
       return "it is used or written in several places; inline it or choose a loop around all";
-    default: return reason_of_form(refusal);
+    case Refusal::kNoNeighbours:
+    case Refusal::kNotAsWritten:
+    case Refusal::kBadTile:
+    case Refusal::kNotOneAxis:
+    case Refusal::kFreeBorder:
+    case Refusal::kBadValue: return reason_of_form(refusal);
   }
+  return "it is refused";
 }
 
 StepResult<void> dispatch(ir::Nest& nest, const Step& step, bool free_layout) {

@@ -68,6 +68,9 @@ TEST(Merge, RefusesWhatIsNotOneAxis) {
   // Loops that are split already, or the wrong way round.
   refused("X: f32[4,6]\nY[i,j] = X[i,j]",
           {Split{"Y.j", std::int64_t{2}, "o", "i"}, Merge{{"Y.i", "o"}}});
+  // One iteration, of which no access speaks; loops of two kinds.
+  refused("X: f32[1,3]\nY[o] = sum(r,k:5) X[r,o]", {Merge{{"Y.r", "Y.k"}}});
+  refused("X: f32[3]\nY[o:1] = (sum(k:5) 2.0) + X[o]", {Merge{{"Y_acc.o", "Y_acc.k"}}});
   // A loop that moves a second iterator: rows of one tile, of whose number the row is made.
   refused(
       "X: f32[2,4,4,4]; const W: f32[1,4,2,4]\n"

@@ -179,7 +179,7 @@ class FunctionEmitter {
   Value* column_place(Value* columns, const ColumnBlock& block, int column);
   void store_group(Value* const* columns, int width, int lanes, int column,
                    const StorePiece& store);
-  void store_sixteen(Value* const* columns, int column, const StorePiece& store);
+  void transpose_sixteen(Value* const* columns, int column, const StorePiece& store);
 
   void tag(llvm::Instruction* access, int buffer);
 

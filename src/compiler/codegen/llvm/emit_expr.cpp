@@ -102,15 +102,16 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Reduce& n) {
     std::iota(which.begin(), which.end(), first);
     return b_.CreateShuffleVector(x, which);
   };
-  llvm::Value* out =
-      pure(kReduceOperation + static_cast<int>(n.op), nullptr, {all}, false, [&]() -> llvm::Value* {
-        llvm::Value* x = all;
-        for (int lanes = n.x->type.lanes / 2; lanes >= 1; lanes /= 2) {
-          llvm::Value *low = half(x, 0, lanes), *high = half(x, lanes, lanes);
-          x = is_float(dtype) ? float_binary(n.op, low, high) : int_binary(n.op, dtype, low, high);
-        }
-        return b_.CreateExtractElement(x, std::uint64_t{0});
-      });
+  llvm::Value* out = pure(kReduceOperation + static_cast<int>(n.op),
+                          is_unsigned(dtype) ? this : nullptr, {all}, false, [&]() -> llvm::Value* {
+                            llvm::Value* x = all;
+                            for (int lanes = n.x->type.lanes / 2; lanes >= 1; lanes /= 2) {
+                              llvm::Value *low = half(x, 0, lanes), *high = half(x, lanes, lanes);
+                              x = is_float(dtype) ? float_binary(n.op, low, high)
+                                                  : int_binary(n.op, dtype, low, high);
+                            }
+                            return b_.CreateExtractElement(x, std::uint64_t{0});
+                          });
   return narrow(out, dtype);
 }
 

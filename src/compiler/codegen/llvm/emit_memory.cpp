@@ -235,7 +235,7 @@ llvm::Value* FunctionEmitter::load_strided(const Node& e, const Load& n, const R
     }
     std::vector<int> chosen;
     for (int lane = 0; lane < lanes; ++lane) {
-      const int element = lane * stride, from = std::min(element / lanes, stride - 1);
+      const int element = lane * stride, from = element / lanes;
       if (from < load) chosen.push_back(load == 1 ? element : lane);
       else chosen.push_back(from == load ? lanes + element - begin(load) : llvm::PoisonMaskElem);
     }
@@ -245,7 +245,7 @@ llvm::Value* FunctionEmitter::load_strided(const Node& e, const Load& n, const R
 }
 
 llvm::Value* FunctionEmitter::gather(const Node& e, const Load& n, llvm::Value* mask) {
-  constexpr int kMostStride = 4;
+  constexpr int kMostStride = 4;  // beyond, as many loads as elements would be near
   const auto* ramp = std::get_if<Ramp>(&n.index->value);
   if (!mask && ramp && ramp->stride > 1 && ramp->stride <= kMostStride)
     return load_strided(e, n, *ramp);

@@ -219,8 +219,8 @@ void FunctionEmitter::store_block(const ColumnBlock& block, Value* memory, Value
     b_.CreateAlignedStore(piece, at, llvm::Align(kElementBytes));
   };
   int done = 0;
-  for (; block.lanes == 16 && block.count - done >= 16; done += 16)
-    store_sixteen(columns.data() + done, done, store);
+  for (; block.lanes == kSixteen && block.count - done >= kSixteen; done += kSixteen)
+    transpose_sixteen(columns.data() + done, done, store);
   // A rest that is no multiple of four is stored with some columns before it again.
   while (done < block.count) {
     if (block.count < 2) {
@@ -280,8 +280,8 @@ void FunctionEmitter::store_group(Value* const* columns, int width, int lanes, i
 }
 
 // Sixteen columns of sixteen: after the quads, two exchanges of whole quads.
-void FunctionEmitter::store_sixteen(Value* const* columns, int column, const StorePiece& store) {
-  constexpr int kLanes = 16;
+void FunctionEmitter::transpose_sixteen(Value* const* columns, int column,
+                                        const StorePiece& store) {
   const auto quads = [&](Value* x, Value* y,
                          bool odd) {  // the even or odd quads of x, then those of y
     std::vector<int> mask;
@@ -291,7 +291,7 @@ void FunctionEmitter::store_sixteen(Value* const* columns, int column, const Sto
   };
   std::array<std::array<Value*, kQuad>, kQuad> groups;
   for (std::size_t g = 0; g < kQuad; ++g)
-    groups[g] = transpose_quads(b_, columns + g * kQuad, kLanes);
+    groups[g] = transpose_quads(b_, columns + g * kQuad, kSixteen);
   for (std::size_t j = 0; j < kQuad; ++j)
     for (const bool odd : {false, true}) {
       // quads odd, odd + 2 of groups 0 and 1
@@ -326,7 +326,7 @@ void FunctionEmitter::load_block(const ColumnBlock& block, Value* memory, Value*
     std::vector<Value*> rows;
     for (int row = 0; row < kSixteen; ++row)
       rows.push_back(b_.CreateAlignedLoad(vector, at(row, done), llvm::Align(kElementBytes)));
-    store_sixteen(rows.data(), 0, [&](int row, int, Value* x) { keep(done + row, x); });
+    transpose_sixteen(rows.data(), 0, [&](int row, int, Value* x) { keep(done + row, x); });
   }
   while (done < block.count && block.count >= kQuad) {
     const int column = std::min(done, block.count - kQuad);

@@ -75,7 +75,7 @@ class BlockEmitter {
   static flat::Expr stored_lanes(const Instance& at);
   void emit_accumulate(const Instance& at);
   bool starts_here(const Instance& at) const;
-  flat::Expr accumulated_across(const Instance& at, const flat::Expr& before);
+  flat::Expr across_lanes(const Instance& at);
   flat::Expr condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const;
   flat::Expr chosen(const Instance& at, const ir::Select& choice);
 

@@ -36,7 +36,7 @@ flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range 
 
 // The lanes of an instance that are stored in the end: only they have partial results.
 flat::Expr BlockEmitter::stored_lanes(const Instance& at) {
-  return at.across ? at.loads_condition : both(at.loads_condition, at.mask);
+  return both(at.loads_condition, at.mask);
 }
 
 flat::Expr BlockEmitter::condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const {
@@ -135,29 +135,24 @@ flat::Expr BlockEmitter::accumulated(const Instance& at, const flat::Expr& befor
 // True if the reduction starts with these lanes, and ends with them (Emitter::starts_with_lanes).
 bool BlockEmitter::starts_here(const Instance& at) const {
   const BlockPlan& plan = *at.plan;
-  if (!plan.resumed_over.empty() || plan.init_loop == ir::kRoot ||
-      place_.bound[plan.init_loop].kind != Binding::Kind::kLane)
-    return false;
-  for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k)
-    if (place_.proven[at.id][k] == 0 && place_.status(plan, k) != Status::kAlways) return false;
-  return true;
+  return at.across && plan.resumed_over.empty() && plan.init_loop != ir::kRoot &&
+         place_.bound[plan.init_loop].kind == Binding::Kind::kLane && place_.always_runs(at.id);
 }
 
-// before (op) all lanes of the body.
-flat::Expr BlockEmitter::accumulated_across(const Instance& at, const flat::Expr& before) {
+// All lanes of the body in one.
+flat::Expr BlockEmitter::across_lanes(const Instance& at) {
   const ir::Block& block = nest_.blocks[at.id];
-  const double nothing = ir::identity_of(block.reduce, block.body->dtype);
   flat::Expr lanes = widen(translate(at, block.body), at.lanes);
   if (at.adding)
-    lanes = flat::select(widen(at.adding, at.lanes), lanes, flat::imm(nothing, lanes->type));
-  const flat::BinaryOp op = reduce_op(block.reduce);
-  flat::Expr all = flat::reduce(op, std::move(lanes));
-  return starts_here(at) ? all : flat::binary(op, before, all);
+    lanes = flat::select(widen(at.adding, at.lanes), lanes,
+                         flat::imm(ir::identity_of(block.reduce, block.body->dtype), lanes->type));
+  return flat::reduce(reduce_op(block.reduce), std::move(lanes));
 }
 
 void BlockEmitter::emit_accumulate(const Instance& at) {
   const ir::Block& block = nest_.blocks[at.id];
   const Dtype dtype = block.body->dtype;
+  if (starts_here(at)) return emit_write(at, block.writes, across_lanes(at));
   flat::Expr before;
   if (at.plan->init_loop != ir::kRoot) {
     before = flat::cast(read_element(at, block.writes, block.index, nullptr, 0), dtype);
@@ -179,7 +174,8 @@ void BlockEmitter::emit_accumulate(const Instance& at) {
           dtype);
     }
   }
-  flat::Expr after = at.across ? accumulated_across(at, before) : accumulated(at, before);
+  flat::Expr after = at.across ? flat::binary(reduce_op(block.reduce), before, across_lanes(at))
+                               : accumulated(at, before);
   // A mask keeps lanes out of a store, but a register is written as a whole.
   if (at.adding && !at.across && plan_.storage[block.writes].is_register) {
     const int lanes = std::max(at.adding->type.lanes, after->type.lanes);

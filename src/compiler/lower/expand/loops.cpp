@@ -78,11 +78,8 @@ void Emitter::emit_loop(LoopId loop) {
 // True if the lanes of this loop are the whole reduction, so that nothing comes before them.
 bool Emitter::starts_with_lanes(LoopId loop, BlockId id) const {
   if (nest_.loops[loop].kind != ir::LoopKind::kVectorized || !acts_vectorized(loop)) return false;
-  const BlockPlan& plan = plan_.blocks[id];
-  if (!plan.resumed_over.empty()) return false;
-  for (int k = 0; k < static_cast<int>(plan.constraints.size()); ++k)
-    if (place_.proven[id][k] == 0 && place_.status(plan, k) != Status::kAlways) return false;
-  return true;
+  return plan_.reduces_over(id, loop) && plan_.blocks[id].resumed_over.empty() &&
+         place_.always_runs(id);
 }
 
 void Emitter::emit_inits_before(LoopId loop) {

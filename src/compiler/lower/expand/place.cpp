@@ -65,6 +65,13 @@ Status Place::status(const BlockPlan& block, int constraint) const {
   return Status::kSometimes;
 }
 
+bool Place::always_runs(BlockId id) const {
+  const BlockPlan& block = plan.blocks[id];
+  for (int k = 0; k < static_cast<int>(block.constraints.size()); ++k)
+    if (proven[id][k] == 0 && status(block, k) != Status::kAlways) return false;
+  return true;
+}
+
 // True if iterations of `loop` that violate c may be left out altogether.
 bool Place::may_skip(BlockId id, const Constraint& c, LoopId loop) const {
   if (c.kind == Constraint::Kind::kDomain) return true;

@@ -44,6 +44,7 @@ struct Place {
   Range iter_range(const BlockPlan& block, int iter, bool clipped) const;
   Range constraint_range(const BlockPlan& block, const Constraint& c) const;
   Status status(const BlockPlan& block, int constraint) const;
+  bool always_runs(BlockId id) const;  // no constraint of the block can fail here
   bool may_skip(BlockId id, const Constraint& c, LoopId loop) const;
   bool never_runs(BlockId id, LoopId at) const;
   bool none_runs(LoopId loop, LoopId at) const;  // of the blocks inside `loop`

@@ -25,10 +25,6 @@ struct Pair {  // of iterators of a block that become one
   friend bool operator==(const Pair&, const Pair&) = default;
 };
 
-bool touches(const std::vector<Affine>& rows, int iter) {
-  return std::ranges::any_of(rows, [&](const Affine& row) { return row.coef_of(iter) != 0; });
-}
-
 // Finds which iterators and dimensions become one with a given pair, and makes them so.
 class Merger {
  public:
@@ -41,7 +37,7 @@ class Merger {
       open_.pop_back();
       LATHE_TRY_STATUS(follow(id, next));
     }
-    for (const auto& [id, dims] : dims_) LATHE_TRY_STATUS(merge_dims(id, dims));
+    for (const auto& [id, dims] : dims_) merge_dims(id, dims);
     for (auto& [id, pairs] : pairs_)
       while (!pairs.empty()) LATHE_TRY_STATUS(merge_iters(id, pairs));
     return {};
@@ -79,13 +75,14 @@ class Merger {
     return {};
   }
 
-  // Both are whole loops of this block alone, of one kind, and only accesses know their values.
+  // Both are whole loops of this block alone, of more than one iteration, and only accesses know
+  // their values.
   StepResult<void> check(BlockId id, Pair pair) const {
     const ir::Block& block = nest_.blocks[id];
     for (const int i : {pair.outer, pair.inner}) {
       const ir::BlockIter& iter = block.iters[static_cast<std::size_t>(i)];
-      if (iter.guard || iter.offset != ir::SizeId::kNone || iter.digits.size() != 1 ||
-          !nest_.sizes.is_constant(iter.extent))
+      if (iter.guard || is_one(nest_.sizes, iter.extent) || iter.offset != ir::SizeId::kNone ||
+          iter.digits.size() != 1 || !nest_.sizes.is_constant(iter.extent))
         return no();
       const ir::LoopDigit& digit = iter.digits[0];
       const ir::Loop& loop = nest_.loops[digit.loop];
@@ -131,14 +128,14 @@ class Merger {
   StepResult<void> follow_access(BlockId id, Pair pair, BufferId buffer,
                                  const std::vector<Affine>& index) {
     const std::vector<Affine> rows = rows_of(id, index);
-    if (!touches(rows, pair.outer) && !touches(rows, pair.inner)) return {};
+    const auto touching = std::ranges::count_if(rows, [&](const Affine& row) {
+      return row.coef_of(pair.outer) != 0 || row.coef_of(pair.inner) != 0;
+    });
+    if (touching == 0) return {};
     const auto found = std::ranges::find(rows, Affine::iter(pair.outer));
     const auto d = static_cast<std::size_t>(found - rows.begin());
-    if (d + 1 >= rows.size() || rows[d + 1] != Affine::iter(pair.inner)) return no();
-    for (std::size_t other = 0; other < rows.size(); ++other)
-      if (other != d && other != d + 1 && touches({rows[other]}, pair.outer)) return no();
-    for (std::size_t other = 0; other < rows.size(); ++other)
-      if (other != d && other != d + 1 && touches({rows[other]}, pair.inner)) return no();
+    if (touching != 2 || d + 1 >= rows.size() || rows[d + 1] != Affine::iter(pair.inner))
+      return no();
     return add_dim(buffer, static_cast<int>(d));
   }
 
@@ -176,14 +173,13 @@ class Merger {
     return add(block, {outer, inner});
   }
 
-  StepResult<void> merge_dims(BufferId id, const std::set<int>& dims) {
+  void merge_dims(BufferId id, const std::set<int>& dims) {
     auto& shape = nest_.buffers[id].shape;
     for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
       const auto at = static_cast<std::size_t>(*d);
       shape[at] = nest_.sizes.mul(shape[at], shape[at + 1]);
       shape.erase(shape.begin() + *d + 1);
     }
-    return {};
   }
 
   StepResult<void> merge_iters(BlockId id, std::vector<Pair>& pairs) {

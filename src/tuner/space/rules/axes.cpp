@@ -22,7 +22,20 @@ bool consecutive(const te::Workload& workload, int tensor, const std::vector<ir:
           (!workload.tensors[tensor].constant || !is_split(index)));
 }
 
-// True if lanes along `iter` read consecutive elements of row-major tensors.
+// A sum of so many terms or more stores seldom enough to scatter what it stores: of C6 between
+// row-major tensors, programs with lanes along the channels take 1 ms, others 4.
+constexpr double kStoresSeldom = 64;
+constexpr std::int64_t kWorthLanes = 8;
+
+}  // namespace
+
+double reduced_by(const te::Stage& stage) {
+  double terms = 1;
+  for (const te::Iterator& iter : stage.iters)
+    if (iter.kind == te::IterKind::kReduce) terms *= static_cast<double>(iter.extent);
+  return terms;
+}
+
 bool reads_as_they_lie(const te::Stage& stage, int iter) {
   return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
     const auto rows = std::ranges::count_if(
@@ -30,20 +43,6 @@ bool reads_as_they_lie(const te::Stage& stage, int iter) {
     return rows == 0 || (rows == 1 && read->index.back().coef_of(iter) == 1);
   });
 }
-
-// A sum of so many terms or more stores seldom enough to scatter what it stores: of C6 between
-// row-major tensors, programs with lanes along the channels take 1 ms, others 4.
-constexpr double kStoresSeldom = 64;
-constexpr std::int64_t kWorthLanes = 8;
-
-double reduced_by(const te::Stage& stage) {  // terms of an element
-  double terms = 1;
-  for (const te::Iterator& iter : stage.iters)
-    if (iter.kind == te::IterKind::kReduce) terms *= static_cast<double>(iter.extent);
-  return terms;
-}
-
-}  // namespace
 
 bool has_dots(const Axes& axes) {
   if (axes.pixels.size() != 2 || axes.weights == nullptr || axes.input == nullptr) return false;
@@ -87,20 +86,19 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
   for (const ir::Read* read : reads)
     if (read != axes.weights && axes.input == nullptr) axes.input = read;
   // Tiles use vectors again along the axes that the other operand alone has.
-  const auto only_in = [&](const ir::Read* read, const ir::Read* other, int i) {
-    return read != nullptr && other != nullptr && stage.iters[i].kind == te::IterKind::kSpatial &&
-           stage.iters[i].extent > 1 && touches(read->index, i) && !touches(other->index, i);
+  const auto has = [](const ir::Read* read, int i) {
+    return read != nullptr && touches(read->index, i);
   };
   bool reuses = false;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
-    reuses = reuses || (i != vector && only_in(axes.input, axes.weights, i));
-  const bool along_both = axes.input != nullptr && touches(axes.input->index, vector);
+    reuses = reuses || (i != vector && stage.iters[i].kind == te::IterKind::kSpatial &&
+                        stage.iters[i].extent > 1 && has(axes.input, i) && !has(axes.weights, i));
+  const bool along_both = has(axes.input, vector);
   for (int i = static_cast<int>(stage.iters.size()); i-- > 0;) {
     if (stage.iters[i].kind != te::IterKind::kSpatial || i == vector) continue;
-    const bool shared = axes.weights != nullptr && axes.input != nullptr &&
-                        touches(axes.weights->index, i) && touches(axes.input->index, i);
+    const bool shared = has(axes.weights, i) && has(axes.input, i);
     const bool pixel = !shared && axes.pixels.size() < 2 && stage.iters[i].extent > 1 &&
-                       (!reuses || along_both || !only_in(axes.weights, axes.input, i));
+                       (!reuses || along_both || !has(axes.weights, i));
     (pixel ? axes.pixels : axes.batch).push_back(i);
   }
   // Where a map reads along another axis than it writes along, a tile has both: it is transposed.
@@ -201,8 +199,7 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
         return workload.tensors[read->tensor].role == te::TensorRole::kIntermediate;
       });
   // Of short sums the results are most of what moves: they are stored as they lie.
-  bool stores_much = reduced_by(stage) < kStoresSeldom && !stage.iters.empty() &&
-                     last_extent(stage) >= kWorthLanes;
+  bool stores_much = reduced_by(stage) < kStoresSeldom && last_extent(stage) >= kWorthLanes;
   std::vector<std::pair<std::int64_t, Axes>> found;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {

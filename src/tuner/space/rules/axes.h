@@ -10,12 +10,13 @@ namespace lathe::space {
 struct Axes {
   int stage = -1;   // stage of the workload that is worth scheduling
   int vector = -1;  // spatial iterator that becomes the vector lanes
-  // Spatial iterators of the broadcast operand, innermost first, at most two.
+  // At most two other spatial iterators that a tile has, innermost first; of a transpose, first the
+  // one that is read along; of dots, first the shorter.
   std::vector<int> pixels;
   std::vector<int> batch;  // the other spatial iterators: the outermost loops
   int reduce = -1;         // the reduction iterator that is blocked and unrolled; -1: none
   std::vector<int> taps;   // the other reduction iterators
-  // The operand that is read as vectors along `vector`, and not along the pixels.
+  // The operand that is read as vectors along `vector`.
   const ir::Read* weights = nullptr;
   const ir::Read* input = nullptr;  // the operand that is read along the pixels
 };
@@ -36,6 +37,10 @@ bool has_dots(const Axes& axes);
 int read_along(const te::Stage& stage);
 // True if the schedule may choose the storage of this tensor.
 bool layout_is_free(const te::Workload& workload, int tensor);
+// Terms of an element of the result.
+double reduced_by(const te::Stage& stage);
+// True if lanes along an iterator read consecutive elements of row-major tensors.
+bool reads_as_they_lie(const te::Stage& stage, int iter);
 // Index rows of the element that a stage writes.
 std::vector<ir::Affine> written_index(const te::Stage& stage);
 // The row that is exactly this iterator with coefficient 1; -1 if there is none, or if another row

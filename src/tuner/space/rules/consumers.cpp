@@ -6,7 +6,7 @@ namespace lathe::space {
 namespace {
 
 // The tensor that a buffer holds or caches.
-ir::BufferId tensor_of(const ir::Nest& nest, ir::BufferId buffer) {
+ir::BufferId cached_tensor(const ir::Nest& nest, ir::BufferId buffer) {
   while (nest.buffers[buffer].cache_of >= 0) buffer = nest.buffers[buffer].cache_of;
   return buffer;
 }
@@ -18,7 +18,7 @@ bool maps_element_by_element(const ir::Nest& nest, const ir::Block& block, ir::B
   if (block.iters.size() != dims) return false;
   bool reads = false;
   for (const ir::Read* read : ir::reads_of(block.body)) {
-    if (tensor_of(nest, read->tensor) != tensor) continue;
+    if (cached_tensor(nest, read->tensor) != tensor) continue;
     reads = true;
     for (int d = 0; d < static_cast<int>(dims); ++d)
       if (read->index[d] != ir::Affine::iter(d) || block.index[d] != ir::Affine::iter(d))
@@ -31,7 +31,7 @@ int reduced_alone(const ir::Nest& nest, const ir::Block& block, ir::BufferId ten
   const auto dims = static_cast<int>(nest.buffers[tensor].shape.size());
   const auto last = static_cast<int>(block.iters.size()) - 1;
   const auto* read = std::get_if<ir::Read>(&block.body->value);
-  if (read == nullptr || last + 1 != dims || tensor_of(nest, read->tensor) != tensor ||
+  if (read == nullptr || last + 1 != dims || cached_tensor(nest, read->tensor) != tensor ||
       touches(block.index, last))
     return -1;
   for (int d = 0, next = 0; d < dims; ++d)

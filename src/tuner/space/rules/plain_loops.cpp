@@ -7,16 +7,17 @@
 namespace lathe::space {
 namespace {
 
-constexpr std::int64_t kMostLanes = 16;
+// As many terms as can be added up without a loop, whatever the registers hold.
+constexpr std::int64_t kFewestLanes = 4, kMostLanes = 16;
 
-// True if all that is read lies along the only reduction, which fills a vector at most.
+// True if all that is read lies along the only reduction, which is short.
 bool sums_lanes(const te::Stage& stage) {
   const auto last = static_cast<int>(stage.iters.size()) - 1;
   if (last < 1 || stage.iters[last].kind != te::IterKind::kReduce ||
       stage.iters[last - 1].kind == te::IterKind::kReduce)
     return false;
   const std::int64_t lanes = stage.iters[last].extent;
-  if (lanes < 4 || lanes > kMostLanes || (lanes & (lanes - 1)) != 0) return false;
+  if (lanes < kFewestLanes || lanes > kMostLanes || (lanes & (lanes - 1)) != 0) return false;
   return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
     return !touches(read->index, last) || read->index.back() == ir::Affine::iter(last);
   });

@@ -41,8 +41,11 @@ bool has_reuse(const te::Stage& stage) {
   return false;
 }
 
-bool last_is(const ir::Read* read, int i) {
-  return !read->index.empty() && read->index.back().coef_of(i) == 1;
+// True if lanes along an iterator read what lies side by side.
+bool lies_along(const te::Stage& stage, int iter) {
+  return reads_as_they_lie(stage, iter) &&
+         std::ranges::any_of(ir::reads_of(stage.body),
+                             [&](const ir::Read* read) { return touches(read->index, iter); });
 }
 
 // Using an element so often pays for laying it out anew, and so does adding up lanes seldom: of
@@ -51,34 +54,25 @@ constexpr double kWorthPacking = 64, kTermsForUse = 12;
 
 // True for a sum of products of rows of which one operand is used too seldom to be laid out anew:
 // then lanes run along both rows, and nothing is packed.
-bool is_dots(const te::Workload& view, const te::Stage& stage) {
-  const auto reads = ir::reads_of(stage.body);
-  double terms = 1;
+bool wants_dots(const te::Workload& view, const te::Stage& stage) {
   double fewest = kWorthPacking;  // times that an operand's element is used
-  for (const te::Iterator& it : stage.iters)
-    if (it.kind == te::IterKind::kReduce) terms *= static_cast<double>(it.extent);
-  for (const ir::Read* read : reads) {
-    if (view.tensors[read->tensor].constant || layout_is_free(view, read->tensor)) return false;
+  for (const ir::Read* read : ir::reads_of(stage.body)) {
+    if (layout_is_free(view, read->tensor)) return false;
     double uses = 1;
     for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
       if (stage.iters[i].kind == te::IterKind::kSpatial && !touches(read->index, i))
         uses *= static_cast<double>(stage.iters[i].extent);
     fewest = std::min(fewest, uses);
   }
-  return fewest < std::min(kWorthPacking, terms / kTermsForUse);
+  return fewest < std::min(kWorthPacking, reduced_by(stage) / kTermsForUse);
 }
 
 // The longest reduction along which everything lies; -1 if there is none of a vector or more.
 int longest_row(const te::Stage& stage, std::int64_t lanes) {
-  const auto reads = ir::reads_of(stage.body);
   int best = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     if (stage.iters[i].kind != te::IterKind::kReduce || stage.iters[i].extent < lanes) continue;
-    const bool consecutive = std::ranges::all_of(
-        reads, [&](const ir::Read* read) { return !touches(read->index, i) || last_is(read, i); });
-    const bool along =
-        std::ranges::any_of(reads, [&](const ir::Read* read) { return last_is(read, i); });
-    if (consecutive && along && (best < 0 || stage.iters[i].extent > stage.iters[best].extent))
+    if (lies_along(stage, i) && (best < 0 || stage.iters[i].extent > stage.iters[best].extent))
       best = i;
   }
   return best;
@@ -87,21 +81,13 @@ int longest_row(const te::Stage& stage, std::int64_t lanes) {
 // The reduction iterator that lanes run along; -1 if they do better along an axis of the result.
 int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lanes) {
   if (stage.reduce == ir::ReduceOp::kNone || lanes < 2) return -1;
-  if (has_reuse(stage) && !is_dots(view, stage)) return -1;
-  double terms = 1;
-  for (const te::Iterator& it : stage.iters)
-    if (it.kind == te::IterKind::kReduce) terms *= static_cast<double>(it.extent);
+  if (has_reuse(stage) && !wants_dots(view, stage)) return -1;
   const int row = longest_row(stage, lanes);
-  if (row < 0 || terms < static_cast<double>(kShortRow * lanes)) return -1;
-  const auto reads = ir::reads_of(stage.body);
+  if (row < 0 || reduced_by(stage) < static_cast<double>(kShortRow * lanes)) return -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     if (stage.iters[i].kind != te::IterKind::kSpatial || 2 * stage.iters[i].extent < lanes)
       continue;
-    const bool consecutive = std::ranges::all_of(
-        reads, [&](const ir::Read* read) { return !touches(read->index, i) || last_is(read, i); });
-    const bool touched =
-        std::ranges::any_of(reads, [&](const ir::Read* read) { return touches(read->index, i); });
-    if (consecutive && touched) return -1;
+    if (lies_along(stage, i)) return -1;
   }
   return row;
 }

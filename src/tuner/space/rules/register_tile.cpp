@@ -8,6 +8,31 @@
 #include "tuner/space/rules/cook_toom.h"
 
 namespace lathe::space {
+
+std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter) {
+  return iter < 0 ? 1 : rule.workload.stages[axes.stage].iters[iter].extent;
+}
+
+int pixel_axis(const Axes& axes, std::size_t which) {
+  return which < axes.pixels.size() ? axes.pixels[which] : -1;
+}
+
+bool streams(const TileRule& rule, const Axes& axes) {
+  return axes.reduce >= 0 &&
+         std::ranges::all_of(
+             ir::reads_of(rule.workload.stages[axes.stage].body), [&](const ir::Read* read) {
+               return touches(read->index, axes.vector) &&
+                      std::ranges::all_of(axes.pixels,
+                                          [&](int p) { return touches(read->index, p); });
+             });
+}
+
+bool slides(const TileRule& rule) {
+  const Axes& axes = rule.axes[0];
+  return axes.reduce >= 0 && axes.weights != nullptr && !axes.pixels.empty() &&
+         std::ranges::all_of(axes.pixels, [&](int p) { return touches(axes.weights->index, p); }) &&
+         (axes.input == nullptr || !touches(axes.input->index, axes.pixels[0]));
+}
 namespace {
 
 using Values = std::vector<std::int64_t>;
@@ -102,9 +127,9 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
     if (wide || p <= 16 || p % 2 == 0) pixels.push_back(p);
   if (p0 > 1) rule.at.tile_p0 = list.size("tile.p0", up_to(pixels, p0));
   if (p1 > 1)
-    rule.at.tile_p1 = list.size("tile.p1", up_to(wide            ? Values{1, 2, 3, 4, 5, 6, 7, 8}
-                                                 : is_dots(rule) ? Values{1, 2, 3, 4, 6, 8}
-                                                                 : Values{1, 2, 3, 4},
+    rule.at.tile_p1 = list.size("tile.p1", up_to(wide ? Values{1, 2, 3, 4, 5, 6, 7, 8}
+                                                 : has_dots(rule.axes[0]) ? Values{1, 2, 3, 4, 6, 8}
+                                                                          : Values{1, 2, 3, 4},
                                                  p1));
   if (vectors > 1) rule.at.block_v = list.size("block.v", powers_and(vectors));
   if (std::max(p0, p1) > 1) rule.at.block_p = list.size("block.p", powers_and(p1 > 1 ? p1 : p0));
@@ -183,7 +208,8 @@ void add_constraints(const TileRule& rule, Derived& derived) {
   const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
   const ir::SizeId v = size(rule.at.tile_v);
   // Beside the accumulators, the vectors that one operand has of the tile, and one of the other.
-  const ir::SizeId kept = is_dots(rule) ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1)) : v;
+  const ir::SizeId kept =
+      has_dots(rule.axes[0]) ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1)) : v;
   const ir::SizeId need = s.add(s.add(s.mul(pixels, v), kept), s.constant(1));
   derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
 }

@@ -51,11 +51,10 @@ std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter);
 int pixel_axis(const Axes& axes, std::size_t which);  // -1: there are not so many
 // True if every operand has all axes of the register tile, so that a tile uses nothing twice.
 bool streams(const TileRule& rule, const Axes& axes);
-bool is_dots(const TileRule& rule);  // has_dots() of its first axes
 // True if a tile's pixels lie along the operand that is read as vectors, as in windows that slide
 // over a plane: rows of taps that are written out together read each vector once.
 bool slides(const TileRule& rule);
-inline constexpr std::int64_t kShortWindow = 8;
+inline constexpr std::int64_t kShortWindow = 8;  // taps; longer rows are not written out whole
 // Values of the knobs for the analytic default: the structural ones by position.
 std::vector<std::int64_t> tile_start(const TileRule& rule);
 

@@ -181,21 +181,27 @@ class Builder : private Stepper {
     if (axes_.reduce >= 0) kind(loop_of(axes_.reduce) + ".u", ir::LoopKind::kUnrolled);
   }
 
+  // Moves a block behind the tile; its loops there, none if it cannot go.
+  std::vector<std::string> move_behind_tile(const std::string& name) {
+    std::vector<std::string> loops;
+    for (const ir::BlockIter& iter : nest_.blocks[nest_.find_block(name)].iters)
+      loops.push_back(name + "." + iter.name + "@" + tile_loop_);
+    if (!may_step(schedule::ReverseComputeAt{name, tile_loop_})) return {};
+    draft_.placed.insert(name);
+    return loops;
+  }
+
   // Runs element-wise consumers on the register tile, if it has all their axes.
   void fuse_consumers() {
     if (axes_.reduce < 0) return;
     const int v = plain_dim(written_index(stage_), axes_.vector);
     for (const te::Stage& consumer : rule_.workload.stages) {
       const std::string name = tensor(consumer.tensor);
-      if (&consumer == &stage_ || consumer.reduce != ir::ReduceOp::kNone ||
-          draft_.placed.contains(name))
-        continue;
+      if (consumer.reduce != ir::ReduceOp::kNone || draft_.placed.contains(name)) continue;
       const ir::Block& block = nest_.blocks[nest_.find_block(name)];
       if (!maps_element_by_element(nest_, block, stage_.tensor)) continue;
-      std::vector<std::string> iters;
-      for (const ir::BlockIter& iter : block.iters)
-        iters.push_back(name + "." + iter.name + "@" + tile_loop_);
-      if (!may_step(schedule::ReverseComputeAt{name, tile_loop_})) continue;
+      const std::vector<std::string> iters = move_behind_tile(name);
+      if (iters.empty()) continue;
       std::vector<std::string> loops;
       for (int d = 0; d < static_cast<int>(iters.size()); ++d)
         if (d != v) loops.push_back(iters[d]);
@@ -205,29 +211,22 @@ class Builder : private Stepper {
       step(schedule::Reorder{loops});
       for (const auto& loop : loops)
         kind(loop, loop == loops.back() ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
-      draft_.placed.insert(name);
     }
   }
 
   // Sums up the lanes of the tile in registers, where lanes are part of the reduction.
   void fuse_lane_sum() {
-    if (axes_.reduce < 0) return;
+    if (axes_.reduce < 0 || stage_.iters[axes_.vector].extent != rule_.lanes) return;
     const int v = plain_dim(written_index(stage_), axes_.vector);
     for (const te::Stage& consumer : rule_.workload.stages) {
       const std::string name = tensor(consumer.tensor);
       if (consumer.reduce == ir::ReduceOp::kNone || draft_.placed.contains(name)) continue;
       const ir::Block& block = nest_.blocks[nest_.find_block(name)];
-      const int lane = stage_.iters[axes_.vector].extent != rule_.lanes
-                           ? -1
-                           : reduced_alone(nest_, block, stage_.tensor, v);
+      const int lane = reduced_alone(nest_, block, stage_.tensor, v);
       if (lane < 0) continue;
-      std::vector<std::string> loops;
-      for (const ir::BlockIter& iter : block.iters)
-        loops.push_back(name + "." + iter.name + "@" + tile_loop_);
-      if (!may_step(schedule::ReverseComputeAt{name, tile_loop_})) continue;
+      const std::vector<std::string> loops = move_behind_tile(name);
       for (int i = 0; i < static_cast<int>(loops.size()); ++i)
         kind(loops[i], i == lane ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
-      draft_.placed.insert(name);
     }
   }
 

@@ -6,33 +6,6 @@
 
 namespace lathe::space {
 
-std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter) {
-  return iter < 0 ? 1 : rule.workload.stages[axes.stage].iters[iter].extent;
-}
-
-int pixel_axis(const Axes& axes, std::size_t which) {
-  return which < axes.pixels.size() ? axes.pixels[which] : -1;
-}
-
-bool streams(const TileRule& rule, const Axes& axes) {
-  return axes.reduce >= 0 &&
-         std::ranges::all_of(
-             ir::reads_of(rule.workload.stages[axes.stage].body), [&](const ir::Read* read) {
-               return touches(read->index, axes.vector) &&
-                      std::ranges::all_of(axes.pixels,
-                                          [&](int p) { return touches(read->index, p); });
-             });
-}
-
-bool is_dots(const TileRule& rule) { return has_dots(rule.axes[0]); }
-
-bool slides(const TileRule& rule) {
-  const Axes& axes = rule.axes[0];
-  return axes.reduce >= 0 && axes.weights != nullptr && !axes.pixels.empty() &&
-         std::ranges::all_of(axes.pixels, [&](int p) { return touches(axes.weights->index, p); }) &&
-         (axes.input == nullptr || !touches(axes.input->index, axes.pixels[0]));
-}
-
 namespace {
 
 using Values = std::vector<std::int64_t>;
@@ -108,7 +81,7 @@ class TileStart {
     const double loads = loads_of_tile(v, a, b);
     return waste(extent(pixel_axis(axes_, 0)), a) * waste(extent(pixel_axis(axes_, 1)), b) *
                waste(vectors(), v) * std::max(1.0, loads / 0.75) *
-               (1 + 1.0 / static_cast<double>(a * b * v)) * (is_dots(rule_) ? 1 + loads : 1) +
+               (1 + 1.0 / static_cast<double>(a * b * v)) * (has_dots(axes_) ? 1 + loads : 1) +
            0.01 * static_cast<double>(b);
   }
 
@@ -118,7 +91,7 @@ class TileStart {
     for (const auto v : values(rule_.at.tile_v))
       for (const auto a : values(rule_.at.tile_p0))
         for (const auto b : values(rule_.at.tile_p1)) {
-          const std::int64_t kept = is_dots(rule_) ? std::min(a, b) : v;
+          const std::int64_t kept = has_dots(axes_) ? std::min(a, b) : v;
           if (a * b * v + kept + 1 > rule_.target.vector_registers) continue;
           const double cost = cost_of_tile(v, a, b);
           if (cost >= best) continue;
@@ -197,7 +170,8 @@ class TileStart {
         iters, [&](int i) { return !index.empty() && index.back() == ir::Affine::iter(i); });
   }
 
-  // True if both operands stay in the second cache of common processors.
+  // True if both operands stay in a second cache of 1 MiB beside the result, or nearly so in one of
+  // 512 KiB: the least that processors with long vectors have.
   bool is_small() const {
     constexpr std::int64_t kBytes = 600 << 10;
     std::int64_t bytes = 0;
@@ -230,22 +204,52 @@ class TileStart {
       set(rule_.at.tile_p0, std::min(start_[rule_.at.tile_p0], lower[k]));
   }
 
-  // Leaves several blocks for each thread, along the axis that has the most.
+  // The most that one of the threads gets of n things, in blocks that follow each other (Pool).
+  std::int64_t largest_share(std::int64_t n, std::int64_t block) const {
+    const std::int64_t blocks = (n + block - 1) / block, threads = rule_.target.threads;
+    std::int64_t most = 0;
+    for (std::int64_t t = 0; t < threads; ++t)
+      most = std::max(most, std::min(n, blocks * (t + 1) / threads * block) -
+                                std::min(n, blocks * t / threads * block));
+    return most;
+  }
+  double evenness(std::int64_t n) const {
+    return static_cast<double>(n) /
+           static_cast<double>(rule_.target.threads * largest_share(n, 1));
+  }
+
+  // The largest blocks of at most `most` tiles with which every thread has about as much to do.
+  void share_in_blocks(int knob, std::int64_t tiles, std::int64_t most) {
+    constexpr double kNearlyEven = 1.05;
+    std::int64_t chosen = 1;
+    for (const std::int64_t block : values(knob))
+      if (block <= most && static_cast<double>(largest_share(tiles, block)) <=
+                               kNearlyEven * static_cast<double>(largest_share(tiles, 1)))
+        chosen = block;
+    set(knob, chosen);
+  }
+
+  // Threads share the outermost loop that gives each about as much to do: what they do alone is
+  // then longest, and what is copied for a block is copied by one of them.
   void share() {
-    const std::int64_t enough = 2 * rule_.target.threads;
-    set(rule_.at.block_v, std::max<std::int64_t>(1, vectors() / enough));
-    set(rule_.at.block_p, 1);
+    constexpr double kEven = 0.9;
+    const auto outer = std::ranges::find_if(axes_.batch, [&](int b) { return extent(b) > 1; });
     const bool two = axes_.pixels.size() > 1;
-    const std::int64_t along_v = std::min(enough, tiles_along_vector()),
-                       along_p =
-                           std::min(enough, axes_.pixels.empty()
-                                                ? 1
-                                                : tiles(axes_.pixels.back(),
-                                                        two ? rule_.at.tile_p1 : rule_.at.tile_p0));
-    SharedLoop shared = SharedLoop::kBatch;
-    if (along_p > 1) shared = SharedLoop::kPixelBlocks;
-    if (along_v > 1 && along_v >= along_p) shared = SharedLoop::kVectorBlocks;
-    choose(rule_.at.parallel, rule_.shared_loops, shared);
+    const std::int64_t along_v = tiles_along_vector(),
+                       along_p = axes_.pixels.empty()
+                                     ? 1
+                                     : tiles(axes_.pixels.back(),
+                                             two ? rule_.at.tile_p1 : rule_.at.tile_p0);
+    const double batch = outer == axes_.batch.end() ? 0 : evenness(extent(*outer));
+    const double v = evenness(along_v), p = axes_.pixels.empty() ? 0 : evenness(along_p);
+    if (batch >= kEven || batch > std::max(v, p))
+      return choose(rule_.at.parallel, rule_.shared_loops, SharedLoop::kBatch);
+    if (v >= std::min(p, kEven)) {
+      choose(rule_.at.parallel, rule_.shared_loops, SharedLoop::kVectorBlocks);
+      return share_in_blocks(rule_.at.block_v, along_v, along_v);
+    }
+    choose(rule_.at.parallel, rule_.shared_loops, SharedLoop::kPixelBlocks);
+    share_in_blocks(rule_.at.block_p, along_p, rule_.at.block_p < 0 ? 1 : start_[rule_.at.block_p]);
   }
 
   const TileRule& rule_;
