@@ -70,7 +70,7 @@ TEST(Merge, RefusesWhatIsNotOneAxis) {
           {Split{"Y.j", std::int64_t{2}, "o", "i"}, Merge{{"Y.i", "o"}}});
   // One iteration, of which no access speaks; loops of two kinds.
   refused("X: f32[1,3]\nY[o] = sum(r,k:5) X[r,o]", {Merge{{"Y.r", "Y.k"}}});
-  refused("X: f32[3]\nY[o:1] = (sum(k:5) 2.0) + X[o]", {Merge{{"Y_acc.o", "Y_acc.k"}}});
+  refused("X: f32[3]\nY[o:1] = (sum(k:5) 2.0) + X[o]", {Merge{{"Y_acc.one", "Y_acc.k"}}});
   // A loop that moves a second iterator: rows of one tile, of whose number the row is made.
   refused(
       "X: f32[2,4,4,4]; const W: f32[1,4,2,4]\n"

@@ -14,15 +14,15 @@ constexpr std::int64_t kEnoughChains = 8;
 constexpr double kFewPartials = 1 << 18;
 
 // How a chain of additions is cut: one longer than `longest` into blocks of `inner`, those into
-// blocks of `outer`, and so on.
+// blocks of `outer`, and so on until at most `blocks` are left.
 struct Cuts {
-  std::int64_t longest, inner, outer;
+  std::int64_t longest, inner, outer, blocks;
 };
 // What is read only once can be summed in short blocks at no cost: a block of as many vectors as
 // there are chains covers many lines of the first cache.
-constexpr Cuts kStream{512, 16, 16};
+constexpr Cuts kStream{512, 64, 16, 512};
 // A product has as many partial results for each block as its result has elements.
-constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9};
+constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9, 1 << 9};
 
 // True if two reads each leave out an axis of the result that the other has: elements are then used
 // again, and a register tile is for that.
@@ -199,7 +199,7 @@ class Splitter {
         loop += ".b";
       }
       inside = cuts.inner;
-      for (; extent > cuts.outer; loop += ".b") {
+      for (; extent > cuts.blocks; loop += ".b") {
         if (!halve(cuts.outer)) return {};
         outer.push_back(loop + ".a");
       }
