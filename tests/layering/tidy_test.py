@@ -84,7 +84,7 @@ class Tidy(unittest.TestCase):
 
     def test_a_folder_that_is_not_configured(self):
         (self.root / "build/compile_commands.json").unlink()
-        self.expect("compile_commands.json is not there: run cmake --preset release first")
+        self.expect("compile_commands.json is not there: configure that folder with cmake first")
 
 
 if __name__ == "__main__":

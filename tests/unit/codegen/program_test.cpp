@@ -279,13 +279,13 @@ TEST(Program, LanesAreReduced) {
 TEST(Program, SignedLanesAreNotUnsignedOnes) {
   const Expr x = load(0, int_imm(0), {Dtype::kI8, 16});
   const Expr u = load(1, int_imm(0), {Dtype::kU8, 16});
-  check(program({buffer("A", 16, Scope::kInput, 0, Dtype::kI8),
-                 buffer("B", 16, Scope::kInput, 1, Dtype::kU8),
-                 buffer("O", 3, Scope::kOutput, 0, Dtype::kI32)},
-                {},
-                seq({store(2, int_imm(0), cast(reduce(kMax, x), Dtype::kI32)),
-                     store(2, int_imm(1), cast(reduce(kMax, cast(x, Dtype::kU8)), Dtype::kI32)),
-                     store(2, int_imm(2), cast(reduce(kMax, u), Dtype::kI32))})));
+  check(program(
+      {buffer("A", 16, Scope::kInput, 0, Dtype::kI8), buffer("B", 16, Scope::kInput, 1, Dtype::kU8),
+       buffer("O", 3, Scope::kOutput, 0, Dtype::kI32)},
+      {},
+      seq({store(2, int_imm(0), cast(reduce(kMax, x), Dtype::kI32)),
+           store(2, int_imm(1), cast(reduce(kMax, cast(x, Dtype::kU8)), Dtype::kI32)),
+           store(2, int_imm(2), cast(reduce(kMax, u), Dtype::kI32))})));
 }
 
 TEST(Program, StoresThatMeetKeepTheirOrder) {

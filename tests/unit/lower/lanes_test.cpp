@@ -11,8 +11,8 @@
 namespace lathe {
 namespace {
 
-using schedule::Annotate, schedule::Cache, schedule::ReverseComputeAt,
-    schedule::Rfactor, schedule::Split;
+using schedule::Annotate, schedule::Cache, schedule::ReverseComputeAt, schedule::Rfactor,
+    schedule::Split;
 
 void expect_right(const std::string& text, const schedule::Trace& trace) {
   const auto workload = te::parse_workload(text);
@@ -48,10 +48,10 @@ TEST(Lanes, GoOnFromOtherBlocks) {
 // The partial sums' lanes are no reduction of theirs: each starts by itself.
 TEST(Lanes, ArePartialSumsOfAPartialSum) {
   for (const int terms : {30, 32, 64})
-    expect_right(fmt::format("X: f32[3,{0}]; Y[i] = sum(k) X[i,k]", terms),
-                 {Split{"Y.k", std::int64_t{16}, "ko", "kl", ir::Tail::kPeel},
-                  Rfactor{"Y", "ko", "P1"}, Rfactor{"P1", "kl", "P2"},
-                  ReverseComputeAt{"P1", "ko"}, vectorized("kl")});
+    expect_right(
+        fmt::format("X: f32[3,{0}]; Y[i] = sum(k) X[i,k]", terms),
+        {Split{"Y.k", std::int64_t{16}, "ko", "kl", ir::Tail::kPeel}, Rfactor{"Y", "ko", "P1"},
+         Rfactor{"P1", "kl", "P2"}, ReverseComputeAt{"P1", "ko"}, vectorized("kl")});
 }
 
 }  // namespace

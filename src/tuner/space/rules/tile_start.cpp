@@ -214,8 +214,7 @@ class TileStart {
     return most;
   }
   double evenness(std::int64_t n) const {
-    return static_cast<double>(n) /
-           static_cast<double>(rule_.target.threads * largest_share(n, 1));
+    return static_cast<double>(n) / static_cast<double>(rule_.target.threads * largest_share(n, 1));
   }
 
   // The largest blocks of at most `most` tiles with which every thread has about as much to do.
