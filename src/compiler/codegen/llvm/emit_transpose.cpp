@@ -149,7 +149,7 @@ void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
   llvm::Type* vector = m_.type(first.type);
   if (!columns_) {
     columns_ = entry_.CreateAlloca(llvm::ArrayType::get(entry_.getInt8Ty(), kMostBytes));
-    llvm::cast<llvm::AllocaInst>(columns_)->setAlignment(column_align());
+    llvm::cast<llvm::AllocaInst>(columns_)->setAlignment(llvm::Align(64));  // a line
     scopes_.define(columns_, 0);
   }
   ColumnBlock block{stores, 0, first.type.lanes, first.place->stride, vector->getScalarType()};

@@ -23,8 +23,7 @@ class TileStart {
       start_[k] = rule_.knobs[k].structural ? 0 : rule_.knobs[k].values.back();
     if (streams(rule_, axes_)) choose_accumulators();
     else choose_tile();
-    const std::int64_t taps = extent(axes_.reduce);
-    set(rule_.at.unroll_k, slides(rule_) && taps <= kShortWindow ? taps : 2);
+    set(rule_.at.unroll_k, shares_rows() ? extent(axes_.reduce) : 2);
     if (axes_.taps.empty()) set(rule_.at.block_k, 256);
     if (read_along(stage_) >= 0) transpose();
     choose_copies();
@@ -85,13 +84,21 @@ class TileStart {
            0.01 * static_cast<double>(b);
   }
 
+  // True if taps are written out that read the same vectors: these then stay in registers.
+  bool shares_rows() const {
+    const std::int64_t taps = extent(axes_.reduce);
+    return slides(rule_) && taps > 1 && taps <= kShortWindow;
+  }
+
   // The register tile that wastes least of the image and still keeps the multipliers busy.
   void choose_tile() {
     double best = 1e30;
     for (const auto v : values(rule_.at.tile_v))
       for (const auto a : values(rule_.at.tile_p0))
         for (const auto b : values(rule_.at.tile_p1)) {
-          const std::int64_t kept = has_dots(axes_) ? std::min(a, b) : v;
+          const std::int64_t kept = has_dots(axes_) ? std::min(a, b)
+                                    : shares_rows() ? a * b * v
+                                                    : v;
           if (a * b * v + kept + 1 > rule_.target.vector_registers) continue;
           const double cost = cost_of_tile(v, a, b);
           if (cost >= best) continue;
