@@ -14,13 +14,15 @@ constexpr std::int64_t kEnoughChains = 8;
 constexpr double kFewPartials = 1 << 18;
 
 // How a chain of additions is cut: one longer than `longest` into blocks of `inner`, those into
-// blocks of `outer`, and so on until at most `blocks` are left.
+// blocks of `outer`, and so on until at most `blocks` are left, which threads can share.
 struct Cuts {
   std::int64_t longest, inner, outer, blocks;
 };
+// The last blocks are short, so that many are left.
+constexpr std::int64_t kFewBlocks = 4;
 // What is read only once can be summed in short blocks at no cost: a block of as many vectors as
 // there are chains covers many lines of the first cache.
-constexpr Cuts kStream{512, 64, 16, 512};
+constexpr Cuts kStream{512, 64, 16, 64};
 // A product has as many partial results for each block as its result has elements.
 constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9, 1 << 9};
 
@@ -200,7 +202,8 @@ class Splitter {
       }
       inside = cuts.inner;
       for (; extent > cuts.blocks; loop += ".b") {
-        if (!halve(cuts.outer)) return {};
+        const bool last = extent <= cuts.blocks * kFewBlocks;
+        if (!halve(last ? std::min(cuts.outer, kFewBlocks) : cuts.outer)) return {};
         outer.push_back(loop + ".a");
       }
       outer.push_back(loop);
