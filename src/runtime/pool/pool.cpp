@@ -204,7 +204,10 @@ struct Pool::State {
   void place() {
     const int cpu = sched_getcpu();
     if (cpu == caller_cpu || cpu < 0 || cpu >= CPU_SETSIZE) return;
-    cpu_set_t others = allowed;
+    // Who confines the process later confines its workers, too.
+    const cpu_set_t mine = allowed_processors();
+    cpu_set_t others;
+    CPU_AND(&others, &mine, &allowed);
     CPU_CLR(static_cast<std::size_t>(cpu), &others);
     if (CPU_COUNT(&others) == 0) return;
     for (int t = 1; t < threads; ++t)

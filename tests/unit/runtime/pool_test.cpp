@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace lathe::pool {
@@ -227,6 +229,38 @@ TEST(Pool, TheCallerMayMove) {
     expect_once(run(pool, 31), 2);
   }
   sched_setaffinity(0, sizeof before, &before);
+}
+
+// As `taskset -a -p` does it.
+TEST(Pool, StaysWhereTheProcessIsConfined) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "there is one processor only";
+  const auto confine = [](const cpu_set_t& set) {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
+      sched_setaffinity(std::stoi(task.path().filename()), sizeof set, &set);
+  };
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &before)) continue;
+    Pool pool({.threads = 3});
+    expect_once(run(pool, 31), 3);
+    ::usleep(1'000);
+    expect_once(run(pool, 31), 3);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    confine(one);
+    for (int i = 0; i < 20; ++i) {
+      expect_once(run(pool, 31), 3);
+      if (i % 4 == 0) ::usleep(500);
+    }
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      cpu_set_t set;
+      ASSERT_EQ(sched_getaffinity(std::stoi(task.path().filename()), sizeof set, &set), 0);
+      EXPECT_TRUE(CPU_EQUAL(&set, &one)) << task.path() << " left processor " << cpu;
+    }
+    confine(before);
+  }
 }
 
 TEST(Pool, StartsAndStopsOften) {
