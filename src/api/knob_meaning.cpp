@@ -31,6 +31,9 @@ constexpr Meaning kMeanings[] = {
      "copy of the input in the order in which the loops read it: none, a block at a time, the "
      "whole beforehand"},
     {"parallel", "the block loop that the threads share, V or P, or batch"},
+    {"rows",
+     "apart: each stage does all rows before the next one begins; a number: all stages do so many "
+     "rows together, before the next ones. The other knobs are those of stages apart"},
     {"algorithm",
      "direct: the sum as it is written; F(m x n): a Cook-Toom algorithm, which computes m by n "
      "results together with fewer products. The knobs ct.* are its own, the others the direct "

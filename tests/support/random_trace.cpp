@@ -80,6 +80,7 @@ class Proposer {
   }
 
   Step propose() {
+    if (rng_.chance(0.1)) return join();
     switch (rng_.below(options_.annotations ? 14 : 11)) {
       case 0:
       case 1:
@@ -128,6 +129,23 @@ class Proposer {
     for (std::size_t i = first; i < path.size() && s.loops.size() < count; ++i)
       s.loops.push_back(nest().loops[static_cast<std::size_t>(path[i])].name);
     return s;
+  }
+
+  // Two neighbours somewhere in the tree, often such that can be joined.
+  Step join() {
+    std::vector<schedule::Join> pairs;
+    const auto add = [&](const std::vector<ir::Item>& items) {
+      for (std::size_t i = 0; i + 1 < items.size(); ++i) {
+        if (items[i].kind != ir::Item::Kind::kLoop || items[i + 1].kind != ir::Item::Kind::kLoop)
+          continue;
+        pairs.push_back({{nest().loops[static_cast<std::size_t>(items[i].id)].name,
+                          nest().loops[static_cast<std::size_t>(items[i + 1].id)].name}});
+      }
+    };
+    add(nest().root);
+    for (const ir::Loop& loop : nest().loops)
+      if (!loop.dead) add(loop.body);
+    return pairs.empty() ? schedule::Join{{any_loop(), any_loop()}} : pick(pairs);
   }
 
   Step merge() {

@@ -56,14 +56,14 @@ StepResult<SizeId> resolve(Nest& nest, const Size& size, std::int64_t least,
   SizeId id;
   if (const auto* number = std::get_if<std::int64_t>(&size)) {
     constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // beyond any memory
-    if (*number > kLargest) return refuse(Refusal::kBadValue, subject);
+    if (*number > kLargest) return refuse(Refusal::kBadNumber, subject);
     if (*number < least)
-      return refuse(least > 0 ? Refusal::kBadFactor : Refusal::kBadValue, subject);
+      return refuse(least > 0 ? Refusal::kBadFactor : Refusal::kBadNumber, subject);
     id = nest.sizes.constant(*number);
   } else {
     id = std::get<SizeId>(size);
     if (static_cast<int>(id) < 0 || static_cast<int>(id) >= nest.sizes.count())
-      return refuse(Refusal::kBadValue, subject);
+      return refuse(Refusal::kBadNumber, subject);
     if (nest.sizes.is_constant(id) && nest.sizes.constant_value(id) < least)
       return refuse(Refusal::kBadFactor, subject);
   }

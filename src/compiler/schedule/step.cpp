@@ -29,7 +29,15 @@ const char* reason_of_form(Refusal refusal) {
     case Refusal::kFreeBorder:
       return "where layouts are free, inputs and outputs keep their dimensions; this is for the "
              "plain layout mode";
-    default: return "a value in the step makes no sense here";  // kBadValue
+    case Refusal::kNotAlike:
+      return "loops that are joined follow each other, are serial or parallel, and have one "
+             "extent, "
+             "tail and no prefetch";
+    case Refusal::kBadDimension:
+      return "partial results have the dimensions of the result and one more; there is no such "
+             "place "
+             "for it";
+    default: return "the step names too few loops";  // kTooFewLoops
   }
 }
 
@@ -78,6 +86,9 @@ const char* reason(Refusal refusal) {
     case Refusal::kIntrinsicMismatch: return "the loops do not compute what the intrinsic does";
     case Refusal::kNotInnermost: return "other loops are inside; only innermost loops can be this";
     case Refusal::kBadScope: return "the buffer cannot live there";
+    case Refusal::kBadNumber: return "a number of the step is negative or too large";
+    case Refusal::kNamedTwice: return "the step names it twice";
+    case Refusal::kThereAlready: return "the block is inside this loop already; name another";
     case Refusal::kMultipleConsumers:
       return "it is used or written in several places; inline it or choose a loop around all";
     case Refusal::kNoNeighbours:
@@ -85,7 +96,9 @@ const char* reason(Refusal refusal) {
     case Refusal::kBadTile:
     case Refusal::kNotOneAxis:
     case Refusal::kFreeBorder:
-    case Refusal::kBadValue: return reason_of_form(refusal);
+    case Refusal::kNotAlike:
+    case Refusal::kBadDimension:
+    case Refusal::kTooFewLoops: return reason_of_form(refusal);
   }
   return "it is refused";
 }

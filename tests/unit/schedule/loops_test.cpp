@@ -66,7 +66,7 @@ TEST(Fuse, LeavesDivAndMod) {
 TEST(Fuse, Refusals) {
   EXPECT_EQ(refusal(kMatmul, {Fuse{{"C.j", "C.k"}, "f"}}), R::kFusesKinds);
   EXPECT_EQ(refusal(kMatmul, {Fuse{{"C.i", "C.k"}, "f"}}), R::kNotNested);
-  EXPECT_EQ(refusal(kMatmul, {Fuse{{"C.i"}, "f"}}), R::kBadValue);
+  EXPECT_EQ(refusal(kMatmul, {Fuse{{"C.i"}, "f"}}), R::kTooFewLoops);
   EXPECT_EQ(refusal(kMatmul, {Fuse{{"C.i", "C.j"}, "C.k"}}), R::kNameTaken);
 }
 
@@ -77,7 +77,7 @@ TEST(Reorder, PermutesNamedLoopsOnly) {
 }
 
 TEST(Reorder, Refusals) {
-  EXPECT_EQ(refusal(kMatmul, {Reorder{{"C.i", "C.i"}}}), R::kBadValue);
+  EXPECT_EQ(refusal(kMatmul, {Reorder{{"C.i", "C.i"}}}), R::kNamedTwice);
   EXPECT_EQ(refusal("A: f32[4]; output B: f32[4]; B[i] = A[i] + 1.0; C[i] = B[i] + 1.0",
                     {Reorder{{"B.i", "C.i"}}}),
             R::kNotOnOnePath);

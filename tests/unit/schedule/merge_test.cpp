@@ -81,7 +81,7 @@ TEST(Merge, RefusesWhatIsNotOneAxis) {
 
 TEST(Merge, NamesWhatIsWrong) {
   EXPECT_EQ(refusal(kPointwise, {Merge{{"Y.q", "Y.x"}}}), Refusal::kNoSuchLoop);
-  EXPECT_EQ(refusal(kPointwise, {Merge{{"Y.x"}}}), Refusal::kBadValue);
+  EXPECT_EQ(refusal(kPointwise, {Merge{{"Y.x"}}}), Refusal::kTooFewLoops);
   EXPECT_EQ(refusal("X: f32[4,6]\nY[i,j] = X[i,j]", {Merge{{"Y.i", "Y.j"}}}, true),
             Refusal::kFreeBorder);
 }

@@ -21,7 +21,7 @@ TEST(ComputeAt, Refusals) {
   EXPECT_EQ(refusal(kChain, {ComputeAt{"Q", "Y.i"}}), R::kNoSuchBlock);
   EXPECT_EQ(refusal(kChain, {ComputeAt{"T", "Q"}}), R::kNoSuchLoop);
   EXPECT_EQ(refusal(kChain, {ComputeAt{"Y", "T.i"}}), R::kIsOutput);
-  EXPECT_EQ(refusal(kChain, {ComputeAt{"T", "T.i"}}), R::kBadValue);
+  EXPECT_EQ(refusal(kChain, {ComputeAt{"T", "T.i"}}), R::kThereAlready);
   EXPECT_EQ(refusal("X: f32[4]; T[i] = X[i]; U[i] = X[i] + 1.0; Y[i] = T[i] + U[i]; Z[i] = T[i]",
                     {ComputeAt{"T", "Y.i"}}),
             R::kMultipleConsumers);
@@ -34,7 +34,7 @@ TEST(ComputeAt, Refusals) {
 
 TEST(ReverseComputeAt, Refusals) {
   EXPECT_EQ(refusal(kEpilogue, {ReverseComputeAt{"C", "D.i"}}), R::kNotUsedThere);
-  EXPECT_EQ(refusal(kEpilogue, {ReverseComputeAt{"D", "D.i"}}), R::kBadValue);
+  EXPECT_EQ(refusal(kEpilogue, {ReverseComputeAt{"D", "D.i"}}), R::kThereAlready);
   EXPECT_EQ(refusal("X: f32[8]; T[i] = X[i]; Y[i:4] = T[2*i]", {ReverseComputeAt{"Y", "T.i"}}),
             R::kNotElementwise);
   EXPECT_EQ(
@@ -47,6 +47,15 @@ TEST(ReverseComputeAt, Refusals) {
   EXPECT_EQ(refusal(kEpilogue, {Split{"C.i", int64_t{4}, "io", "ii"}, Reorder{{"ii", "io"}},
                                 ReverseComputeAt{"D", "ii"}}),
             R::kBadLayout);
+  // Every iteration of the parallel loop would compute all of the result behind its own copy of B.
+  EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.i", .kind = ir::LoopKind::kParallel},
+                              Cache{"B",
+                                    "b",
+                                    "C.i",
+                                    ir::Scope::kMemory,
+                                    {{0, int64_t{8}}, {0, int64_t{1}}, {1, int64_t{1}}}},
+                              ReverseComputeAt{"C", "b.d0"}}),
+            R::kBreaksDependence);
 }
 
 // Sums of what one iteration computes as a whole.
@@ -98,7 +107,7 @@ TEST(Cache, Refusals) {
 
 TEST(Layout, Refusals) {
   EXPECT_EQ(refusal(kMatmul, {Layout{"A", {}, 0}}), R::kPlainBorder);
-  EXPECT_EQ(refusal(kMatmul, {Layout{"A", {}, -1}}, true), R::kBadValue);
+  EXPECT_EQ(refusal(kMatmul, {Layout{"A", {}, -1}}, true), R::kBadNumber);
 }
 
 TEST(Layout, OfABorderInFreeMode) {

@@ -49,7 +49,7 @@ inline Refusal refusal(std::string_view text, const Trace& trace, bool free_layo
   const auto done = apply(nest, trace.back(), free_layout);
   EXPECT_EQ(ir::print(nest), before);
   EXPECT_FALSE(done.has_value()) << print(trace.back()) << " was legal";
-  if (done) return Refusal::kBadValue;
+  if (done) return Refusal::kBadNumber;
   EXPECT_FALSE(done.error().text().empty());
   return done.error().refusal;
 }

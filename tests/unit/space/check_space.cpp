@@ -51,6 +51,36 @@ Config predicted(const Space& space, const Target& target, Rng& rng) {
   return configs[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
 }
 
+namespace {
+
+int check_each_block(const Space& space, const Target& target, std::uint64_t seed) {
+  const std::vector<Knob>& knobs = space.knob_list();
+  const auto rows = std::ranges::find(knobs, "rows", &Knob::name);
+  int checked = 0;
+  for (std::size_t v = 1; rows != knobs.end() && v < rows->values.size(); ++v) {
+    Config config(knobs.size(), 0);
+    config[static_cast<std::size_t>(rows - knobs.begin())] = static_cast<std::uint16_t>(v);
+    if (!space.valid(config)) continue;
+    ++checked;
+    EXPECT_EQ(what_is_wrong(space, config, target, seed), "") << space.describe(config);
+  }
+  return checked;
+}
+
+}  // namespace
+
+int check_rows(const te::Workload& workload, const Target& target, std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {} {}\n{}", seed, target.text(), te::print_workload(workload)));
+  try {
+    const auto space = derive_space(workload, target, Flavour::kWide);
+    if (!space) ADD_FAILURE() << space.error().text();
+    return space ? check_each_block(**space, target, seed) : 0;
+  } catch (const std::exception& broken) {
+    ADD_FAILURE() << broken.what();
+  }
+  return 0;
+}
+
 void check_space(const te::Workload& workload, const Target& target, Flavour flavour,
                  int configurations, std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour),

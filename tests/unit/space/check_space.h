@@ -22,4 +22,8 @@ Config predicted(const Space& space, const Target& target, Rng& rng);
 void check_space(const te::Workload& workload, const Target& target, Flavour flavour,
                  int configurations, std::uint64_t seed);
 
+// The number of its ways to take rows through all stages together that the program has; each must
+// compute it, like the configurations above. Blocks of rows that do not go together are left out.
+int check_rows(const te::Workload& workload, const Target& target, std::uint64_t seed);
+
 }  // namespace lathe::space

@@ -43,6 +43,10 @@ enum class LoopKind : std::uint8_t {
   kThreadZ,
 };
 inline constexpr int kLoopKinds = 10;
+// True for loops whose iterations run at the same time, in no order.
+constexpr bool is_concurrent(LoopKind kind) {
+  return kind == LoopKind::kParallel || kind >= LoopKind::kBlockX;
+}
 // "serial", "vectorize", "unroll", "parallel", "blockIdx.x" ...
 const char* name_of(LoopKind kind);
 

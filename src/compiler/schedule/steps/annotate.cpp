@@ -13,21 +13,11 @@ namespace {
 using ir::LoopId;
 using ir::LoopKind;
 
-// True for loops whose iterations run at the same time, in no order.
-bool is_concurrent(LoopKind kind) {
-  return kind == LoopKind::kParallel || kind >= LoopKind::kBlockX;
-}
-
 StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind kind) {
   const std::string& name = nest.loops[loop].name;
   for (const ir::BlockId id : nest.blocks_in(loop)) {
     if (nest.is_reduction_loop(id, loop)) return refuse(Refusal::kReductionInParallel, name);
-    // Each iteration would write the same elements of something that outlives it.
-    const ir::Block& block = nest.blocks[id];
-    const LoopId at = nest.buffers[block.writes].at;
-    const bool is_private = at != ir::kRoot && nest.is_inside({ir::Item::Kind::kLoop, at}, loop);
-    if (!is_private && !analysis::is_driven_by(block, loop))
-      return refuse(Refusal::kBreaksDependence, name);
+    if (analysis::repeats_writes(nest, id, loop)) return refuse(Refusal::kBreaksDependence, name);
   }
   for (std::size_t i = 0; i < nest.loops.size(); ++i) {
     const auto other = static_cast<LoopId>(i);
@@ -44,7 +34,7 @@ StepResult<void> set_kind(ir::Nest& nest, LoopId loop, LoopKind kind) {
   if (is_tensorized(nest, loop)) return refuse(Refusal::kAlreadyBound, l.name);
   if (l.kind != LoopKind::kSerial && kind != LoopKind::kSerial && l.kind != kind)
     return refuse(Refusal::kAlreadyBound, l.name);
-  if (is_concurrent(kind)) {
+  if (ir::is_concurrent(kind)) {
     if (auto legal = check_concurrent(nest, loop, kind); !legal) return legal;
   }
   l.kind = kind;
@@ -113,7 +103,7 @@ StepResult<void> apply_step(ir::Nest& nest, const Annotate& step) {
     case Annotate::What::kTail: return set_tail(nest, loop, step.tail);
     case Annotate::What::kPrefetch: return set_prefetch(nest, loop, step);
   }
-  return refuse(Refusal::kBadValue, step.loop);
+  return refuse(Refusal::kBadNumber, step.loop);
 }
 
 }  // namespace lathe::schedule

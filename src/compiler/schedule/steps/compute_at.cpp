@@ -21,7 +21,7 @@ StepResult<void> check(const ir::Nest& nest, const ComputeAt& step, BlockId prod
   const ir::Buffer& result = nest.buffers[block.writes];
   if (result.scope == ir::Scope::kOutput) return refuse(Refusal::kIsOutput, step.block);
   if (nest.is_inside({ir::Item::Kind::kBlock, producer}, loop))
-    return refuse(Refusal::kBadValue, step.loop);
+    return refuse(Refusal::kThereAlready, step.loop);
   if (analysis::writers_of(nest, block.writes).size() != 1 || nest.is_write_back(producer))
     return refuse(Refusal::kMultipleConsumers, step.block);
   if (!nest.is_inside({ir::Item::Kind::kLoop, loop}, result.at))

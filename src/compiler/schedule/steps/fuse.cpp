@@ -97,7 +97,7 @@ std::string Fuse::text() const {
 }
 
 StepResult<void> apply_step(ir::Nest& nest, const Fuse& step) {
-  if (step.loops.size() < 2) return refuse(Refusal::kBadValue, step.fused);
+  if (step.loops.size() < 2) return refuse(Refusal::kTooFewLoops, step.fused);
   std::vector<LoopId> loops;
   for (const std::string& name : step.loops) {
     const LoopId loop = LATHE_TRY(loop_named(nest, name));

@@ -20,7 +20,7 @@ StepResult<void> apply_step(ir::Nest& nest, const Layout& step, bool free_layout
   if (buffer.scope == ir::Scope::kLiteral ||
       (buffer.scope == ir::Scope::kRegister && step.pad_stride != 0))
     return refuse(Refusal::kBadScope, step.buffer);
-  if (step.pad_stride < 0) return refuse(Refusal::kBadValue, step.buffer);
+  if (step.pad_stride < 0) return refuse(Refusal::kBadNumber, step.buffer);
   buffer.layout = LATHE_TRY(resolve_layout(nest, step.layout, buffer.shape.size(), step.buffer));
   buffer.pad_stride = step.pad_stride;
   return {};

@@ -277,7 +277,7 @@ StepResult<std::string> merge_pair(Nest& nest, const std::string& outer, const s
 std::string Merge::text() const { return fmt::format("merge {}", fmt::join(loops, ", ")); }
 
 StepResult<void> apply_step(ir::Nest& nest, const Merge& step, bool free_layout) {
-  if (step.loops.size() < 2) return refuse(Refusal::kBadValue, "merge");
+  if (step.loops.size() < 2) return refuse(Refusal::kTooFewLoops, "merge");
   if (free_layout) return refuse(Refusal::kFreeBorder, step.loops[0]);
   std::string merged = step.loops[0];
   for (std::size_t i = 1; i < step.loops.size(); ++i)

@@ -36,10 +36,10 @@ StepResult<void> apply_step(ir::Nest& nest, const Reorder& step) {
   std::vector<LoopId> wanted;
   for (const std::string& name : step.loops) {
     const LoopId loop = LATHE_TRY(loop_named(nest, name));
-    if (std::ranges::find(wanted, loop) != wanted.end()) return refuse(Refusal::kBadValue, name);
+    if (std::ranges::find(wanted, loop) != wanted.end()) return refuse(Refusal::kNamedTwice, name);
     wanted.push_back(loop);
   }
-  if (wanted.empty()) return refuse(Refusal::kBadValue, "reorder");
+  if (wanted.empty()) return refuse(Refusal::kTooFewLoops, "reorder");
   const std::vector<LoopId> chain = chain_through(nest, wanted);
   if (chain.empty()) return refuse(Refusal::kNotOnOnePath, step.loops.back());
   for (const LoopId loop : chain) {

@@ -42,6 +42,10 @@ class Mover {
     use_caches();
     if (auto placed = place(); !placed) return placed;
     for (const auto& [buffer, producer] : produced_) settle(buffer, producer);
+    for (const LoopId loop : nest_.loops_around(consumer_))
+      if (ir::is_concurrent(nest_.loops[loop].kind) &&
+          analysis::repeats_writes(nest_, consumer_, loop))
+        return refuse(Refusal::kBreaksDependence, step_.block);
     return {};
   }
 
@@ -49,7 +53,7 @@ class Mover {
   StepResult<void> check() {
     const ir::Block& block = nest_.blocks[consumer_];
     if (nest_.is_inside({ir::Item::Kind::kBlock, consumer_}, loop_))
-      return refuse(Refusal::kBadValue, step_.loop);
+      return refuse(Refusal::kThereAlready, step_.loop);
     if (nest_.is_write_back(consumer_) || !analysis::can_be_placed_anew(nest_, consumer_))
       return refuse(Refusal::kNotElementwise, step_.block);
     const auto own = analysis::own_loops(nest_, consumer_, loop_);

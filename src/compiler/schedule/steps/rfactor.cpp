@@ -30,7 +30,8 @@ class Factorer {
     if (auto is_free = check_new_name(nest_, step_.name); !is_free) return is_free;
     home_ = nest_.buffers[nest_.blocks[id_].writes].at;
     const std::size_t dims = nest_.blocks[id_].index.size();
-    if (step_.dim > static_cast<int>(dims)) return refuse(Refusal::kBadValue, step_.block);
+    if (step_.dim < -1 || step_.dim > static_cast<int>(dims))
+      return refuse(Refusal::kBadDimension, step_.block);
     dim_ = step_.dim < 0 ? static_cast<std::ptrdiff_t>(dims) : step_.dim;
     if (auto legal = check(); !legal) return legal;
     const Region region = LATHE_TRY(region_computed(nest_, id_, home_));

@@ -11,6 +11,7 @@
 #include "compiler/schedule/steps/cook_toom.h"
 #include "compiler/schedule/steps/fuse.h"
 #include "compiler/schedule/steps/inline.h"
+#include "compiler/schedule/steps/join.h"
 #include "compiler/schedule/steps/layout.h"
 #include "compiler/schedule/steps/merge.h"
 #include "compiler/schedule/steps/reorder.h"
@@ -23,6 +24,6 @@ namespace lathe::schedule {
 
 // In the order in which messages list them.
 using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
-                          Rfactor, Tensorize, Annotate, CookToom, Merge>;
+                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join>;
 
 }  // namespace lathe::schedule

@@ -44,6 +44,21 @@ bool reads_as_they_lie(const te::Stage& stage, int iter) {
   });
 }
 
+bool has_reuse(const te::Stage& stage) {
+  const auto reads = ir::reads_of(stage.body);
+  const auto lacks = [&](const ir::Read* a, const ir::Read* b) {
+    for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
+      if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent > 1 &&
+          !touches(a->index, i) && touches(b->index, i))
+        return true;
+    return false;
+  };
+  for (const ir::Read* a : reads)
+    for (const ir::Read* b : reads)
+      if (lacks(a, b) && lacks(b, a)) return true;
+  return false;
+}
+
 bool has_dots(const Axes& axes) {
   if (axes.pixels.size() != 2 || axes.weights == nullptr || axes.input == nullptr) return false;
   const auto in = [&](const ir::Read* read, int which) {

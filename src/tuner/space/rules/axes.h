@@ -31,6 +31,9 @@ int main_stage(const te::Workload& workload);
 // first; none only if there is no spatial axis.
 std::vector<Axes> classify(const te::Workload& workload, int stage);
 
+// True if two reads each leave out an axis of the result that the other has: elements are then used
+// again, and a register tile is for that.
+bool has_reuse(const te::Stage& stage);
 // True if lanes run along both operands, which have a pixel axis each.
 bool has_dots(const Axes& axes);
 // Of a map that reads a tensor along another axis than it writes along: that axis. Else -1.

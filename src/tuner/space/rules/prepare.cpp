@@ -66,7 +66,7 @@ te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& 
   return tensor;
 }
 
-te::Stage stage_of(const ir::Nest& nest, ir::BlockId id) {
+te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::string>& outer) {
   const ir::Block& block = nest.blocks[id];
   te::Stage stage;
   stage.tensor = block.writes;
@@ -78,14 +78,19 @@ te::Stage stage_of(const ir::Nest& nest, ir::BlockId id) {
     stage.iters.push_back({l.name, nest.sizes.constant_value(l.extent), kind});
     loops.push_back(loop);
   };
-  for (const ir::Affine& row : block.index)
-    add(block.iters[row.terms.at(0).iter].digits.at(0).loop, te::IterKind::kSpatial);
+  const auto is_outer = [&](ir::LoopId loop) { return outer.contains(nest.loops[loop].name); };
+  for (const ir::Affine& row : block.index) {
+    const auto& digits = block.iters[row.terms.at(0).iter].digits;
+    add(digits.at(is_outer(digits.at(0).loop) ? 1 : 0).loop, te::IterKind::kSpatial);
+  }
   for (const ir::LoopId loop : nest.loops_around(id))
-    if (std::ranges::find(loops, loop) == loops.end()) add(loop, te::IterKind::kReduce);
+    if (std::ranges::find(loops, loop) == loops.end() && !is_outer(loop))
+      add(loop, te::IterKind::kReduce);
   std::vector<ir::Affine> of_iter;
   for (const ir::BlockIter& iter : block.iters) {
     ir::Affine value;
     for (const ir::LoopDigit& digit : iter.digits) {
+      if (is_outer(digit.loop)) continue;
       const auto position = static_cast<int>(std::ranges::find(loops, digit.loop) - loops.begin());
       value = value + ir::Affine::iter(position, nest.sizes.constant_value(digit.weight));
     }
@@ -109,13 +114,15 @@ bool try_step(ir::Nest& nest, schedule::Trace& trace, schedule::Step step, bool 
   return true;
 }
 
-te::Workload view_of(const ir::Nest& nest, const te::Workload& workload) {
+te::Workload view_of(const ir::Nest& nest, const te::Workload& workload,
+                     const std::set<std::string>& outer) {
   te::Workload view;
   view.contract = workload.contract;
   view.name = workload.name;
   for (ir::BufferId id = 0; id < static_cast<int>(nest.buffers.size()); ++id)
     view.tensors.push_back(tensor_of(nest, id, workload));
-  for (const ir::BlockId id : nest.blocks_in_order()) view.stages.push_back(stage_of(nest, id));
+  for (const ir::BlockId id : nest.blocks_in_order())
+    view.stages.push_back(stage_of(nest, id, outer));
   return view;
 }
 
@@ -169,11 +176,11 @@ void merge_axes(Prepared& prepared, const te::Workload& workload) {
   }
 }
 
-Prepared prepare(const te::Workload& workload, const CpuTarget& target) {
+Prepared prepare(const te::Workload& workload, const CpuTarget& target, double together) {
   Prepared prepared{te::naive_nest(workload), {}, {}};
   inline_stages(prepared, workload);
   merge_axes(prepared, workload);
-  split_reductions(prepared, workload, target);
+  split_reductions(prepared, workload, target, together);
   prepared.view = view_of(prepared.nest, workload);
   return prepared;
 }

@@ -15,6 +15,9 @@
 //     terms are alike.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "base/target.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/schedule/step.h"
@@ -24,20 +27,24 @@ namespace lathe::space {
 
 // The nest's blocks as stages, in tree order. Tensors are the nest's buffers. Iterators are the
 // loops around a block, by name, those of the result's dimensions first. Only what bodies read has
-// a meaning here; positions of iterators in them are not kept.
-te::Workload view_of(const ir::Nest& nest, const te::Workload& workload);
+// a meaning here; positions of iterators in them are not kept. Stages inside loops of `outer` are
+// seen as in one iteration of these.
+te::Workload view_of(const ir::Nest& nest, const te::Workload& workload,
+                     const std::set<std::string>& outer = {});
 
 struct Prepared {
   ir::Nest nest;          // every size a number
   schedule::Trace steps;  // from the naive nest to this one
   te::Workload view;
 };
-Prepared prepare(const te::Workload& workload, const CpuTarget& target);
+// `together`: the share of all rows that stages do at a time.
+Prepared prepare(const te::Workload& workload, const CpuTarget& target, double together = 1);
 
 // Parts of prepare(); each appends its steps.
 void inline_stages(Prepared& prepared, const te::Workload& workload);
 void merge_axes(Prepared& prepared, const te::Workload& workload);
-void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target);
+void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target,
+                      double together);
 
 // Gives what is neither tiled nor fused vector lanes along the last axis of its result, and threads
 // along the first.

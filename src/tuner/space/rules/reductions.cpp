@@ -1,5 +1,6 @@
 // Gives lanes to reductions along rows, and cuts long sums into blocks.
 #include <algorithm>
+#include <cmath>
 
 #include "tuner/space/rules/axes.h"
 #include "tuner/space/rules/prepare.h"
@@ -25,23 +26,6 @@ constexpr std::int64_t kFewBlocks = 4;
 constexpr Cuts kStream{512, 64, 16, 64};
 // A product has as many partial results for each block as its result has elements.
 constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9, 1 << 9};
-
-// True if two reads each leave out an axis of the result that the other has: elements are then used
-// again, and a register tile is for that.
-bool has_reuse(const te::Stage& stage) {
-  const auto reads = ir::reads_of(stage.body);
-  const auto lacks = [&](const ir::Read* a, const ir::Read* b) {
-    for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
-      if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent > 1 &&
-          !touches(a->index, i) && touches(b->index, i))
-        return true;
-    return false;
-  };
-  for (const ir::Read* a : reads)
-    for (const ir::Read* b : reads)
-      if (lacks(a, b) && lacks(b, a)) return true;
-  return false;
-}
 
 // True if lanes along an iterator read what lies side by side.
 bool lies_along(const te::Stage& stage, int iter) {
@@ -96,8 +80,9 @@ int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lane
 
 class Splitter {
  public:
-  Splitter(Prepared& prepared, const te::Workload& workload, const CpuTarget& target)
-      : prepared_(prepared), workload_(workload), target_(target) {}
+  Splitter(Prepared& prepared, const te::Workload& workload, const CpuTarget& target,
+           double together)
+      : prepared_(prepared), workload_(workload), target_(target), together_(together) {}
 
   void split(const std::string& name) {
     const ir::BlockId id = prepared_.nest.find_block(name);
@@ -134,10 +119,11 @@ class Splitter {
   }
 
   // Vectors of partial results for a row: few where many rows are worked on at a time.
-  static std::int64_t chains_of(const te::Stage& stage, std::int64_t vectors) {
+  std::int64_t chains_of(const te::Stage& stage, std::int64_t vectors) const {
     std::int64_t rows = 1, chains = kEnoughChains;
     for (const te::Iterator& it : stage.iters)
       if (it.kind == te::IterKind::kSpatial) rows *= it.extent;
+    rows = std::max<std::int64_t>(1, std::llround(together_ * static_cast<double>(rows)));
     while (chains > 1 && (chains * rows > kEnoughChains || chains * kShortRow > vectors))
       chains /= 2;
     return chains;
@@ -230,12 +216,14 @@ class Splitter {
   Prepared& prepared_;
   const te::Workload& workload_;
   const CpuTarget& target_;
+  double together_;
 };
 
 }  // namespace
 
-void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target) {
-  Splitter splitter(prepared, workload, target);
+void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target,
+                      double together) {
+  Splitter splitter(prepared, workload, target, together);
   std::vector<std::string> names;
   for (const ir::BlockId id : prepared.nest.blocks_in_order())
     names.push_back(prepared.nest.blocks[id].name);

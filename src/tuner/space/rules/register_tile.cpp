@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tuner/space/rules/cook_toom.h"
+#include "tuner/space/rules/row_group.h"
 
 namespace lathe::space {
 
@@ -214,7 +215,10 @@ void add_constraints(const TileRule& rule, Derived& derived) {
   derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
 }
 
-TileRule rule_for(const te::Workload& view, int stage, const CpuTarget& target, Flavour flavour) {
+}  // namespace
+
+TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
+                       Flavour flavour) {
   TileRule rule;
   rule.workload = view;
   rule.target = target;
@@ -234,7 +238,13 @@ TileRule rule_for(const te::Workload& view, int stage, const CpuTarget& target, 
   return rule;
 }
 
-// Tiles the other reductions with a share of the work by their starting values.
+Values settled_start(const TileRule& rule) {
+  Values values = tile_start(rule);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    values[k] = rule.knobs[k].values[rule.knobs[k].nearest(values[k])];
+  return values;
+}
+
 std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
                                              const CpuTarget& target) {
   std::vector<Tiling::Companion> out;
@@ -243,24 +253,26 @@ std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
     if (s == main || stage.reduce == ir::ReduceOp::kNone || view.tensors[stage.tensor].constant ||
         kWorthATile * work_of(stage) < work_of(view.stages[main]))
       continue;
-    TileRule rule = rule_for(view, s, target, Flavour::kDefault);
+    TileRule rule = tile_rule_for(view, s, target, Flavour::kDefault);
     if (rule.axes.empty()) continue;
-    Values values = tile_start(rule);
-    for (std::size_t k = 0; k < values.size(); ++k)
-      values[k] = rule.knobs[k].values[rule.knobs[k].nearest(values[k])];
+    Values values = settled_start(rule);
     out.push_back({std::move(rule), std::move(values)});
   }
   return out;
 }
 
-// Makes the algorithm a knob, under which either the tile's knobs have an effect or its own.
-void add_algorithms(const te::Workload& workload, const TileRule& direct, Derived& derived) {
+namespace {
+
+// Makes the algorithm a knob, under which either the tile's knobs have an effect or its own; false
+// if there is only one.
+bool add_algorithms(const te::Workload& workload, const TileRule& direct, Derived& derived) {
   const Axes& axes = direct.axes[0];
   auto found = cook_toom_rule(workload, direct.target, free_layouts_of(direct, axes));
-  if (!found) return;
+  if (!found) return false;
   // Layouts that the schedule chooses have the tile's vector axis inside.
   const std::string& vector = direct.workload.stages[axes.stage].iters[axes.vector].name;
-  if (workload.contract.free_layout && vector != found->sum.block + "." + found->sum.vector) return;
+  if (workload.contract.free_layout && vector != found->sum.block + "." + found->sum.vector)
+    return false;
   auto rule = std::make_shared<CookToomRule>(std::move(*found));
   const std::size_t own = derived.knobs.size();
   list_knobs(*rule, derived.knobs);
@@ -278,6 +290,7 @@ void add_algorithms(const te::Workload& workload, const TileRule& direct, Derive
     if (values[static_cast<std::size_t>(rule->at.algorithm)] == 0) return build(values);
     return build_cook_toom_sketch(*rule, *knobs, values);
   };
+  return true;
 }
 
 }  // namespace
@@ -300,7 +313,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   tiling->prepared = prepare(workload, target);
   const te::Workload& view = tiling->prepared.view;
   const int stage = main_stage(view);
-  tiling->main = rule_for(view, stage, target, flavour);
+  tiling->main = tile_rule_for(view, stage, target, flavour);
   if (tiling->main.axes.empty())
     return fail(ErrorKind::kUnsupported,
                 "{} has no axis but reductions: give it a dimension of size 1", workload.name);
@@ -312,7 +325,8 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
-  add_algorithms(workload, tiling->main, derived);
+  if (!add_algorithms(workload, tiling->main, derived))
+    add_row_groups(workload, target, view, flavour, derived);
   return derived;
 }
 

@@ -68,7 +68,18 @@ struct Tiling {
   Prepared prepared;
   TileRule main;
   std::vector<Companion> companions;
+  std::vector<std::int64_t> fixed;  // of the main rule's knobs, where the space has none of them
+  std::vector<std::vector<std::string>> joined;  // loops over rows that become one, by axis
+  int threads = 1;                               // that share these
 };
+
+TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
+                       Flavour flavour);
+// The analytic default, among the values of the knobs.
+std::vector<std::int64_t> settled_start(const TileRule& rule);
+// Tiles the other reductions with a share of the work by their starting values.
+std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
+                                             const CpuTarget& target);
 
 // Free inputs and outputs get the vector axis, in blocks of a vector, at the end; inputs get the
 // reduction axis like that, too.

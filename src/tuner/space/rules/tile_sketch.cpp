@@ -6,6 +6,7 @@
 #include "compiler/analysis/dependence.h"
 #include "tuner/space/rules/consumers.h"
 #include "tuner/space/rules/register_tile.h"
+#include "tuner/space/rules/row_group.h"
 #include "tuner/space/rules/stepper.h"
 
 namespace lathe::space {
@@ -373,7 +374,8 @@ Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int6
   Draft draft{tiling.prepared.nest, tiling.prepared.steps, {}};
   const te::Workload& view = tiling.prepared.view;
   try {
-    Builder main(tiling.main, values, true, draft);
+    const bool open = tiling.fixed.empty();
+    Builder main(tiling.main, open ? values : tiling.fixed, open, draft);
     main.free_layouts();
     main.tile();
     for (const Tiling::Companion& other : tiling.companions)
@@ -382,6 +384,7 @@ Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int6
     for (const te::Stage& stage : view.stages)
       if (!draft.placed.contains(view.tensors[stage.tensor].name))
         schedule_plainly(view, stage, tiling.main.target, draft.nest, draft.trace);
+    join_rows(tiling.joined, tiling.threads, draft.nest, draft.trace);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }

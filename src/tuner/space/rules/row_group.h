@@ -1,0 +1,62 @@
+// Rows that go through several stages, one block of rows after the other, so that what one stage
+// makes of them is still in the cache when the next one reads it: of softmax, of norms, of the
+// heads and tokens of attention.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tuner/space/rules/prepare.h"
+#include "tuner/space/rules/rule.h"
+
+namespace lathe::space {
+
+// An axis that stages have in common: each does the same rows of what it reads of the others.
+struct RowAxis {
+  std::vector<int> iters;  // by stage of the view: its iterator; -1: not in the group
+  std::int64_t extent = 1;
+  // A stage uses something for many of the rows: it wants blocks of them, as many as a tile has.
+  bool reused = false;
+};
+
+struct RowGroup {
+  std::vector<RowAxis> axes;  // outermost first; the last one goes in blocks, the others one by one
+};
+
+// The group of all stages that run every time; none if they are less than two or have no axis in
+// common.
+std::optional<RowGroup> find_row_group(const te::Workload& view);
+
+// Bytes of what stages leave in the cache for each other, or read one after the other. Only the
+// first `own` tensors count: partial results of a sum stay in registers anyway.
+double kept_bytes(const te::Workload& view, const RowGroup& group, std::size_t own);
+
+// How many rows may go together, by powers of four.
+std::vector<std::int64_t> blocks_of_rows(const RowGroup& group);
+
+// What a default schedule does: so many rows together; 0: every stage does all rows at once. Of
+// softmax and norms, what is kept of a block of rows stays in the first cache: 1024 rows of 1024
+// take 467 us in blocks of 4, 530 in blocks of 16, 502 apart. Rows of products are as fast as all
+// at once from 128 on (12 heads of 1024 tokens: 38 ms, 41 in blocks of 64 and apart).
+std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& target);
+
+// The workload with its stages' rows split in such blocks, whose loops are the outermost. The view
+// is that of the stages inside them.
+struct Grouped {
+  Prepared prepared;
+  std::vector<std::vector<std::string>> loops;  // to be joined, for each axis, outermost first
+};
+Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
+                                const RowGroup& group, std::int64_t rows);
+
+// Makes the rows of all stages one loop, which threads share. Throws StepRefused.
+void join_rows(const std::vector<std::vector<std::string>>& loops, int threads, ir::Nest& nest,
+               schedule::Trace& trace);
+
+// Makes it a knob whether rows go together, and how many; the other knobs have an effect where they
+// do not.
+void add_row_groups(const te::Workload& workload, const CpuTarget& target, const te::Workload& view,
+                    Flavour flavour, Derived& derived);
+
+}  // namespace lathe::space

@@ -1,0 +1,121 @@
+// Loops that follow each other and become one: every stage does a row, and then the next row.
+#include <gtest/gtest.h>
+
+#include "unit/schedule/same.h"
+
+namespace lathe::schedule {
+namespace {
+
+constexpr std::string_view kNorm =
+    "X: f32[5,7]\nM[i] = max(j) X[i,j]\nE[i,j] = exp(X[i,j] - M[i])\nS[i] = sum(j) E[i,j]\n"
+    "Y[i,j] = E[i,j] / S[i]";
+
+Split split(const std::string& loop, std::int64_t factor) {
+  return {loop, factor, loop + ".o", loop + ".r", ir::Tail::kPeel};
+}
+
+// The loops that buffers live in afterwards, as "T:S.i"; what it computes must be the same.
+std::string homes(std::string_view text, const Trace& trace) {
+  ir::Nest nest = nest_of(text);
+  must_apply(nest, trace);
+  expect_same(program(text), nest);
+  std::string out;
+  for (const ir::Buffer& buffer : nest.buffers)
+    if (buffer.at != ir::kRoot) out += buffer.name + ":" + nest.loops[buffer.at].name + " ";
+  return out;
+}
+
+TEST(Join, KeepsRowsForOneIteration) {
+  EXPECT_EQ(homes(kNorm, {Join{{"M.i", "E.i", "S.i", "Y.i"}}}), "M:M.i E:M.i S:M.i ");
+  // What a later loop reads lives on.
+  EXPECT_EQ(homes(kNorm, {Join{{"M.i", "E.i", "S.i"}}}), "M:M.i ");
+  EXPECT_EQ(homes(kNorm, {Join{{"S.i", "Y.i"}}, Join{{"M.i", "E.i"}}}), "M:M.i S:S.i ");
+}
+
+TEST(Join, TakesBlocksOfRowsWithATail) {
+  for (const std::int64_t rows : {1, 2, 3, 5, 8})
+    EXPECT_EQ(homes(kNorm, {split("M.i", rows), split("E.i", rows), split("S.i", rows),
+                            split("Y.i", rows), Join{{"M.i.o", "E.i.o", "S.i.o", "Y.i.o"}}}),
+              "M:M.i.o E:M.i.o S:M.i.o ")
+        << rows;
+}
+
+TEST(Join, TakesRowsThatAreTiledInside) {
+  EXPECT_EQ(homes(kNorm, {split("M.i", 4), split("E.i", 4), split("S.i", 4), split("Y.i", 4),
+                          split("E.i.r", 3), split("M.i.r", 2), split("E.j", 4),
+                          Join{{"M.i.o", "E.i.o", "S.i.o", "Y.i.o"}}}),
+            "M:M.i.o E:M.i.o S:M.i.o ");
+}
+
+TEST(Join, TakesProductsThatShareABatch) {
+  constexpr std::string_view kTwo =
+      "A: f32[3,4,5]; B: f32[3,5,6]; D: f32[3,6,4]\nC[b,i,j] = sum(k) A[b,i,k] * B[b,k,j]\n"
+      "Y[b,i,l] = sum(j) C[b,i,j] * D[b,j,l]";
+  EXPECT_EQ(homes(kTwo, {Join{{"C.b", "Y.b"}}}), "C:C.b ");
+  EXPECT_EQ(homes(kTwo, {Join{{"C.b", "Y.b"}}, Join{{"C.i", "Y.i"}}}), "C:C.i ");
+}
+
+TEST(Join, LetsWholeDimensionsBeReadAnyhow) {
+  // T does not depend on i, and is computed anew for each.
+  EXPECT_EQ(
+      homes("X: f32[4,6]\nT[i,j] = X[i,j] * 2.0\nY[i,j] = T[i,5-j] + 1.0", {Join{{"T.i", "Y.i"}}}),
+      "T:T.i ");
+}
+
+TEST(Join, TakesAStrideOverWholeBlocks) {
+  EXPECT_EQ(homes("X: f32[6]\nT[i] = X[i] * 2.0\nY[i:3] = T[2*i]",
+                  {split("T.i", 2), Join{{"T.i.o", "Y.i"}}}),
+            "T:T.i.o ");
+}
+
+TEST(Join, RunsInParallel) {
+  const auto parallel = [](const char* loop) {
+    return Annotate{.loop = loop, .kind = ir::LoopKind::kParallel};
+  };
+  constexpr std::string_view kTwo = "X: f32[4,6]\nS[i] = sum(j) X[i,j]\nY[i,j] = X[i,j] / S[i]";
+  EXPECT_EQ(homes(kTwo, {parallel("S.i"), parallel("Y.i"), Join{{"S.i", "Y.i"}}}), "S:S.i ");
+  EXPECT_EQ(homes(kTwo, {Join{{"S.i", "Y.i"}}, parallel("S.i")}), "S:S.i ");
+  EXPECT_EQ(refusal(kTwo, {parallel("S.i"), Join{{"S.i", "Y.i"}}}), Refusal::kNotAlike);
+}
+
+TEST(Join, LeavesSumsThatAreUnderWay) {
+  // The cache of C is made anew for each part of the sum, so C keeps what the parts add up to.
+  EXPECT_EQ(
+      homes("A: f32[4,6]; B: f32[6,5]\nC[i,j] = sum(k) A[i,k] * B[k,j]\nD[i,j] = relu(C[i,j])",
+            {split("C.k", 2), Reorder{{"C.k.o", "C.i", "C.j", "C.k.r"}},
+             ReverseComputeAt{"D", "C.k.o"}, Cache{"C", "c", "C.k.o", ir::Scope::kMemory, {}},
+             Join{{"c.d0", "D.i@C.k.o"}}}),
+      "c:C.k.o ");
+}
+
+TEST(Join, RefusesWhatIsNotThereYet) {
+  const auto refused = [](std::string_view text, Trace trace) {
+    EXPECT_EQ(refusal(text, trace), Refusal::kBreaksDependence) << text;
+  };
+  // A neighbour's row, the rows the other way round, a whole column.
+  refused("X: f32[6]\nT[i] = X[i] * 2.0\nY[i:6] = T[i] + T[i+1 else 0]", {Join{{"T.i", "Y.i"}}});
+  refused("X: f32[6]\nT[i] = X[i] * 2.0\nY[i] = T[5-i]", {Join{{"T.i", "Y.i"}}});
+  refused("X: f32[6,6]\nT[i,j] = X[i,j] * 2.0\nY[i,j] = T[j,i]", {Join{{"T.i", "Y.i"}}});
+  // A neighbour in the next block of rows, which a tile reaches.
+  refused("X: f32[14]\nT[i] = X[i] * 2.0\nY[i:12] = T[i] + T[i+2]",
+          {split("T.i", 7), split("T.i.r", 4), split("Y.i", 7), Join{{"T.i.o", "Y.i.o"}}});
+  // Blocks of rows that do not belong together.
+  refused(
+      "X: f32[6]\nT[i] = X[i] * 2.0\nY[i] = T[i] + 1.0",
+      {split("T.i", 2), split("Y.i", 3), Reorder{{"T.i.r", "T.i.o"}}, Join{{"T.i.r", "Y.i.o"}}});
+}
+
+TEST(Join, NamesWhatIsWrong) {
+  EXPECT_EQ(refusal(kNorm, {Join{{"M.i"}}}), Refusal::kTooFewLoops);
+  EXPECT_EQ(refusal(kNorm, {Join{{"M.i", "M.i"}}}), Refusal::kNamedTwice);
+  EXPECT_EQ(refusal(kNorm, {Join{{"M.i", "Z.i"}}}), Refusal::kNoSuchLoop);
+  EXPECT_EQ(refusal(kNorm, {Join{{"M.i", "S.i"}}}), Refusal::kNotAlike);
+  EXPECT_EQ(refusal(kNorm, {Join{{"E.i", "M.i"}}}), Refusal::kNotAlike);
+  EXPECT_EQ(refusal(kNorm, {split("M.i", 2), Join{{"M.i.o", "E.i"}}}), Refusal::kNotAlike);
+  EXPECT_EQ(refusal("X: f32[4,4]\nS[i] = sum(j) X[i,j]\nY[j] = sum(i) X[i,j] * S[i]",
+                    {Reorder{{"Y.i", "Y.j"}}, Join{{"S.i", "Y.i"}}}),
+            Refusal::kReductionInParallel);
+}
+
+}  // namespace
+}  // namespace lathe::schedule

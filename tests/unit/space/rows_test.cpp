@@ -1,0 +1,137 @@
+// Rows that go through all stages together: each block of rows that a space offers computes the
+// program.
+#include <gtest/gtest.h>
+
+#include "compiler/te/parse.h"
+#include "support/random_workload.h"
+#include "support/targets.h"
+#include "tuner/space/rules/row_group.h"
+#include "unit/space/check_space.h"
+
+namespace lathe::space {
+namespace {
+
+using test::avx512, test::sse;
+
+te::Workload parsed(const std::string& text) {
+  auto workload = te::parse_workload(text);
+  if (!workload) throw std::runtime_error(workload.error().text());
+  return *workload;
+}
+
+// The axes of the group as "13,70r": r where a stage uses something along it.
+std::string axes_of(const std::string& text) {
+  const auto prepared = prepare(parsed(text), avx512(1).as_cpu());
+  const auto group = find_row_group(prepared.view);
+  std::string out;
+  for (std::size_t a = 0; group && a < group->axes.size(); ++a)
+    out += (a > 0 ? "," : "") + std::to_string(group->axes[a].extent) +
+           (group->axes[a].reused ? "r" : "");
+  return out;
+}
+
+const std::string kSoftmax =
+    "E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])";
+const std::string kAttention =
+    "S[h,q,k] = sum(d) Q[h,q,d] * K[h,k,d]; P[h,q,k] = exp(S[h,q,k] - (max(j) S[h,q,j]))\n"
+    "O[h,q,d] = (sum(k) P[h,q,k] * V[h,k,d]) / (sum(j) P[h,q,j])";
+
+TEST(RowGroup, FindsWhatStagesHaveInCommon) {
+  EXPECT_EQ(axes_of("X: f32[13,70]; " + kSoftmax), "13");
+  EXPECT_EQ(axes_of("Q: f32[3,20,8]; K: f32[3,9,8]; V: f32[3,9,5]; " + kAttention), "3,20r");
+  EXPECT_EQ(axes_of("Q: f32[3,7,8]; K: f32[3,9,8]; V: f32[3,9,5]; " + kAttention), "3");
+  EXPECT_EQ(axes_of("X: f32[13,70]; Y[i] = (sum(j) X[i,j]) / 70"), "13");
+  // Columns, a transpose, a neighbour's row, one row, one stage.
+  EXPECT_EQ(axes_of("X: f32[13,70]; Y[i,j] = X[i,j] / (sum(k) X[k,j])"), "70");
+  EXPECT_EQ(axes_of("X: f32[9,9]; T[i] = sum(k) X[i,k]; Y[i,j] = T[i] * T[j]"), "");
+  EXPECT_EQ(axes_of("X: f32[9,33]; T[i] = sum(k) X[i,k]; Y[i:8] = T[i] + T[i+1]"), "");
+  EXPECT_EQ(axes_of("X: f32[1,70]; " + kSoftmax), "");
+  EXPECT_EQ(axes_of("A: f32[7,9]; B: f32[9,20]; C[i,j] = sum(k) A[i,k] * B[k,j]"), "");
+}
+
+TEST(RowGroup, BlocksAreOfPowersOfFour) {
+  const auto blocks = [](std::int64_t extent, bool reused, int axes) {
+    RowGroup group;
+    group.axes.resize(static_cast<std::size_t>(axes));
+    group.axes.back().extent = extent;
+    group.axes.back().reused = reused;
+    return blocks_of_rows(group);
+  };
+  using Blocks = std::vector<std::int64_t>;
+  EXPECT_EQ(blocks(100, false, 1), (Blocks{1, 4, 16, 64}));
+  EXPECT_EQ(blocks(16, false, 2), (Blocks{1, 4}));
+  EXPECT_EQ(blocks(100, true, 1), (Blocks{16, 64}));
+  EXPECT_EQ(blocks(100, true, 2), (Blocks{16, 64, 100}));
+}
+
+TEST(Rows, GoTogetherByDefaultWhereTheyLeaveTheCache) {
+  const auto start = [](const std::string& text) {
+    const auto space = derive_space(parsed(text), avx512(1), Flavour::kDefault);
+    if (!space) throw std::runtime_error(space.error().text());
+    const Json json = (*space)->to_json((*space)->default_config());
+    return json.contains("rows") ? json["rows"].get<std::string>() : "";
+  };
+  EXPECT_EQ(start("X: f32[4096,4096]; " + kSoftmax), "1");
+  EXPECT_EQ(start("X: f32[1024,1024]; " + kSoftmax), "4");
+  EXPECT_EQ(start("X: f32[64,128]; " + kSoftmax), "apart");
+  EXPECT_EQ(start("X: f32[16,32]; " + kSoftmax), "");
+  EXPECT_EQ(start("Q: f32[12,512,64]; K: f32[12,512,64]; V: f32[12,512,64]; " + kAttention), "256");
+}
+
+struct RowCase {
+  const char* name;
+  std::string text;
+  int blocks;
+};
+const RowCase kRowCases[] = {
+    {"softmax", "X: f32[13,70]; " + kSoftmax, 2},
+    {"softmax_of_long_rows", "X: f32[5,9001]; " + kSoftmax, 2},
+    {"softmax_of_short_rows", "X: f32[37,3]; " + kSoftmax, 3},
+    {"softmax_of_halves", "X: f16[5,67]; " + kSoftmax, 2},
+    {"layer_norm",
+     "X: f32[19,100]; g: f32[100]; b: f32[100]; m[i] = 0.01 * (sum(j) X[i,j])\n"
+     "v[i] = 0.01 * (sum(j) (X[i,j] - m[i]) * (X[i,j] - m[i]))\n"
+     "Y[i,j] = (X[i,j] - m[i]) * rsqrt(v[i] + 0.00001) * g[j] + b[j]",
+     3},
+    {"attention", "Q: f32[3,20,8]; K: f32[3,9,8]; V: f32[3,9,5]; " + kAttention, 2},
+    {"attention_of_few", "Q: f32[5,7,8]; K: f32[5,9,8]; V: f32[5,9,5]; " + kAttention, 2},
+    {"long_attention", "Q: f32[2,67,16]; K: f32[2,33,16]; V: f32[2,33,17]; " + kAttention, 3},
+    {"perceptron",
+     "X: f32[41,17]; V: f32[40,17]; W: f32[9,40]\n"
+     "H[b,h] = tanh((sum(i) X[b,i] * V[h,i])); Y[b,o] = sum(h) H[b,h] * W[o,h]",
+     1},
+    {"perceptron_of_constants",
+     "X: f32[41,17]; const V: f32[40,17]; const W: f32[9,40]\n"
+     "H[b,h] = tanh((sum(i) X[b,i] * V[h,i])); Y[b,o] = sum(h) H[b,h] * W[o,h]",
+     1},
+    {"columns", "X: f32[13,70]; Y[i,j] = X[i,j] / (sum(k) X[k,j])", 4},
+    {"group_norm",
+     "X: f32[6,2,5,7]; a: f32[6,2]; m[g] = (sum(c,y,x) X[g,c,y,x]) / 70\n"
+     "v[g] = (sum(c,y,x) (X[g,c,y,x] - m[g]) * (X[g,c,y,x] - m[g])) / 70\n"
+     "Y[g,c,y,x] = (X[g,c,y,x] - m[g]) * rsqrt(v[g] + 0.00001) * a[g,c]",
+     2},
+};
+
+class Together : public ::testing::TestWithParam<RowCase> {};
+TEST_P(Together, ComputesTheProgram) {
+  for (const Target& target : {avx512(1), sse(1), avx512(2), avx512(7)})
+    EXPECT_EQ(check_rows(parsed(GetParam().text), target, 1), GetParam().blocks);
+}
+INSTANTIATE_TEST_SUITE_P(Rows, Together, ::testing::ValuesIn(kRowCases),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Rows, OfRandomProgramsComputeThem) {
+  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0),
+                      rounds = asked("LATHE_RANDOM_ROUNDS", 150);
+  int checked = 0;
+  for (std::uint64_t seed = first; seed < first + rounds && !HasFailure(); ++seed) {
+    Rng rng(seed);
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 8'000});
+    checked += check_rows(workload, seed % 4 == 0 ? sse(1) : avx512(seed % 4 == 1 ? 2 : 1), seed);
+  }
+  EXPECT_GT(checked, static_cast<int>(rounds / 10));
+}
+
+}  // namespace
+}  // namespace lathe::space
