@@ -33,7 +33,7 @@ constexpr Meaning kMeanings[] = {
     {"parallel", "the block loop that the threads share, V or P, or batch"},
     {"rows",
      "apart: each stage does all rows before the next one begins; a number: all stages do so many "
-     "rows together, before the next ones. The other knobs are those of stages apart"},
+     "rows together, before the next ones. The other knobs have no effect unless rows are apart"},
     {"algorithm",
      "direct: the sum as it is written; F(m x n): a Cook-Toom algorithm, which computes m by n "
      "results together with fewer products. The knobs ct.* are its own, the others the direct "

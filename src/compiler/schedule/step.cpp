@@ -30,13 +30,11 @@ const char* reason_of_form(Refusal refusal) {
       return "where layouts are free, inputs and outputs keep their dimensions; this is for the "
              "plain layout mode";
     case Refusal::kNotAlike:
-      return "loops that are joined follow each other, are serial or parallel, and have one "
-             "extent, "
-             "tail and no prefetch";
+      return "it cannot be joined with the first loop: joined loops stand side by side in this "
+             "order, have as many iterations, and are all serial or all parallel, not prefetching";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
-             "place "
-             "for it";
+             "place for it";
     default: return "the step names too few loops";  // kTooFewLoops
   }
 }

@@ -50,11 +50,12 @@ TEST(RowGroup, FindsWhatStagesHaveInCommon) {
 }
 
 TEST(RowGroup, BlocksAreOfPowersOfFour) {
-  const auto blocks = [](std::int64_t extent, bool reused, int axes) {
+  const auto blocks = [](std::int64_t extent, bool reused, int axes, bool contiguous = false) {
     RowGroup group;
     group.axes.resize(static_cast<std::size_t>(axes));
     group.axes.back().extent = extent;
     group.axes.back().reused = reused;
+    group.axes.back().contiguous = contiguous;
     return blocks_of_rows(group);
   };
   using Blocks = std::vector<std::int64_t>;
@@ -62,6 +63,7 @@ TEST(RowGroup, BlocksAreOfPowersOfFour) {
   EXPECT_EQ(blocks(16, false, 2), (Blocks{1, 4}));
   EXPECT_EQ(blocks(100, true, 1), (Blocks{16, 64}));
   EXPECT_EQ(blocks(100, true, 2), (Blocks{16, 64, 100}));
+  EXPECT_EQ(blocks(1013, false, 1, true), (Blocks{64, 256}));
 }
 
 TEST(Rows, GoTogetherByDefaultWhereTheyLeaveTheCache) {
@@ -75,6 +77,9 @@ TEST(Rows, GoTogetherByDefaultWhereTheyLeaveTheCache) {
   EXPECT_EQ(start("X: f32[1024,1024]; " + kSoftmax), "4");
   EXPECT_EQ(start("X: f32[64,128]; " + kSoftmax), "apart");
   EXPECT_EQ(start("X: f32[16,32]; " + kSoftmax), "");
+  EXPECT_EQ(start("X: f32[1013,503]; E[i,j] = exp(X[i,j] - (max(k) X[k,j]))\n"
+                  "Y[i,j] = E[i,j] / (sum(k) E[k,j])"),
+            "apart");
   EXPECT_EQ(start("Q: f32[12,512,64]; K: f32[12,512,64]; V: f32[12,512,64]; " + kAttention), "256");
 }
 
@@ -104,7 +109,7 @@ const RowCase kRowCases[] = {
      "X: f32[41,17]; const V: f32[40,17]; const W: f32[9,40]\n"
      "H[b,h] = tanh((sum(i) X[b,i] * V[h,i])); Y[b,o] = sum(h) H[b,h] * W[o,h]",
      1},
-    {"columns", "X: f32[13,70]; Y[i,j] = X[i,j] / (sum(k) X[k,j])", 4},
+    {"columns", "X: f32[13,70]; Y[i,j] = X[i,j] / (sum(k) X[k,j])", 1},
     {"group_norm",
      "X: f32[6,2,5,7]; a: f32[6,2]; m[g] = (sum(c,y,x) X[g,c,y,x]) / 70\n"
      "v[g] = (sum(c,y,x) (X[g,c,y,x] - m[g]) * (X[g,c,y,x] - m[g])) / 70\n"

@@ -8,20 +8,12 @@
 namespace lathe::lower {
 namespace {
 
-// 2^n for an integer n that is held as bits, in the range of normal numbers.
-V power_of_two(const V& n, Dtype dtype) {
-  const RealFormat f = format_of(dtype);
-  return shl(plus(n, f.bias), f.fraction).bits(dtype);
-}
-
-// e^r - 1 - r for |r| <= log(2)/2.
+// (e^r - 1 - r) / r^2 for |r| <= log(2)/2.
 V exp_tail(const V& r) {
-  const V square = r * r;
   if (r.type().dtype == Dtype::kF32)
-    return square * polynomial(r, {0.0013838906306773424, 0.008369192481040955, 0.04166810214519501,
-                                   0.16666516661643982, 0.4999999403953552});
-  return square *
-         polynomial(r, {2.0977633755907706e-09, 2.511393667614686e-08, 2.7557067895078373e-07,
+    return polynomial(r, {0.0013838906306773424, 0.008369192481040955, 0.04166810214519501,
+                          0.16666516661643982, 0.4999999403953552});
+  return polynomial(r, {2.0977633755907706e-09, 2.511393667614686e-08, 2.7557067895078373e-07,
                         2.7557228675498914e-06, 2.4801587559170136e-05, 0.000198412699033707,
                         0.001388888888877793, 0.008333333333313894, 0.041666666666666824,
                         0.16666666666666688, 0.5});
@@ -46,26 +38,46 @@ V atanh_tail(const V& z) {
           0.2857142874189364, 0.3999999999941704, 0.6666666666666734});
 }
 
+// e^x = 2^n e^r with n = round(x / log 2), in parts.
+struct Exponential {
+  V number;  // n + offset, as an integer in the low bits
+  V less;    // e^r - 1
+};
+
+// The offset is a whole number that the format has beside its rounding constant.
+Exponential exponential(const V& x, std::int64_t offset) {
+  const Dtype dtype = x.type().dtype;
+  const double round = format_of(dtype).round + static_cast<double>(offset);
+  const V shifted = fma(x, 1.4426950408889634, x.like(round));
+  const V n = shifted - round;
+  const Ln2 ln2 = ln2_of(dtype);
+  const V r = fma(n, -ln2.low, fma(n, -ln2.high, x));
+  return {shifted.bits(format_of(dtype).bits), fma(r * r, exp_tail(r), r)};
+}
+
 }  // namespace
 
-// e^x = 2^n e^r with n = round(x / log 2). It multiplies by 2^n in two halves, so that overflow
-// gives infinity, and results below the normal range are rounded once.
+// It multiplies by 2^n in two halves, so that overflow gives infinity, and results below the normal
+// range are rounded once.
 V expand_exp(const V& x) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
   const bool narrow = dtype == Dtype::kF32;
   const V cut = at_least(at_most(x, narrow ? 89 : 710), narrow ? -104 : -746);
-  const V shifted = fma(cut, 1.4426950408889634, cut.like(f.round));
-  const V n = shifted - f.round;
-  const Ln2 ln2 = ln2_of(dtype);
-  const V r = fma(n, -ln2.low, fma(n, -ln2.high, cut));
-  const V power = 1 + (r + exp_tail(r));
-  // Takes n as an integer from the low bits of `shifted`. An offset makes it positive, so that a
-  // logical shift can halve it.
-  const std::int64_t half_range = 1024;
-  const V number = shifted.bits(f.bits) - shifted.like(f.round).bits(f.bits);
-  const V half = plus(shr(plus(number, 2 * half_range), 1), -half_range);
-  return power * power_of_two(half, dtype) * power_of_two(number - half, dtype);
+  // With the exponents' bias for each half, nothing is negative.
+  const Exponential parts = exponential(cut, 2 * f.bias);
+  const V number = parts.number - x.like(f.round).bits(f.bits);
+  const V half = shr(number, 1);
+  const auto power = [&](const V& exponent) { return shl(exponent, f.fraction).bits(dtype); };
+  return (1 + parts.less) * power(half) * power(number - half);
+}
+
+V expand_expm1(const V& x) {
+  const Dtype dtype = x.type().dtype;
+  const RealFormat f = format_of(dtype);
+  const Exponential parts = exponential(x, f.bias);
+  const V power = shl(parts.number, f.fraction).bits(dtype);
+  return fma(power, parts.less, power - 1);
 }
 
 // log x = k log 2 + log m with m in [1/sqrt(2), sqrt(2)), and log m = 2 atanh((m-1)/(m+1)).

@@ -7,6 +7,8 @@ namespace lathe::lower {
 
 V expand_exp(const V& x);
 V expand_log(const V& x);
+// e^x - 1, also where it is small, for x between -80 and 80. NaN stays NaN.
+V expand_expm1(const V& x);
 V expand_tanh(const V& x);
 V expand_erf(const V& x);
 V expand_sigmoid(const V& x);

@@ -9,7 +9,14 @@
 namespace lathe::space {
 namespace {
 
-constexpr std::int64_t kFewestReused = 16;  // rows for which a tile may use something again
+constexpr std::int64_t kFewestReused = 16;   // rows for which a tile may use something again
+constexpr std::int64_t kFewestColumns = 64;  // a few vectors and whole lines of the cache
+
+double bytes_of(const te::Tensor& tensor) {
+  double bytes = size_of(tensor.dtype);
+  for (const std::int64_t n : tensor.shape) bytes *= static_cast<double>(n);
+  return bytes;
+}
 
 // Finds the axis that all stages share and that is iterator `iter` of the last.
 class AxisFinder {
@@ -18,6 +25,7 @@ class AxisFinder {
 
   std::optional<RowAxis> find(int iter) {
     axis_ = {};
+    largest_ = 0;
     axis_.iters.assign(view_.stages.size(), -1);
     axis_.iters[last_] = iter;
     axis_.extent = view_.stages[last_].iters[static_cast<std::size_t>(iter)].extent;
@@ -26,6 +34,7 @@ class AxisFinder {
       if (is_constant(s)) continue;
       if (s != last_ && !follow(s)) return std::nullopt;
       note_reuse(view_.stages[s], axis_.iters[s]);
+      note_neighbours(view_.stages[s], axis_.iters[s]);
     }
     return axis_;
   }
@@ -60,8 +69,21 @@ class AxisFinder {
       axis_.reused = axis_.reused || !touches(read->index, iter);
   }
 
+  // The largest tensor along the axis tells.
+  void note_neighbours(const te::Stage& stage, int iter) {
+    const auto note = [&](int tensor, const std::vector<ir::Affine>& index) {
+      const double bytes = bytes_of(view_.tensors[static_cast<std::size_t>(tensor)]);
+      if (bytes <= largest_ || !touches(index, iter)) return;
+      largest_ = bytes;
+      axis_.contiguous = index.back().coef_of(iter) != 0;
+    };
+    note(stage.tensor, written_index(stage));
+    for (const ir::Read* read : ir::reads_of(stage.body)) note(read->tensor, read->index);
+  }
+
   const te::Workload& view_;
   std::size_t last_;
+  double largest_ = 0;  // bytes
   RowAxis axis_;
 };
 
@@ -85,12 +107,6 @@ RowGroup group_of(const te::Workload& view) {
   }
   if (reused) group.axes.push_back(std::move(*reused));
   return group;
-}
-
-double bytes_of(const te::Tensor& tensor) {
-  double bytes = size_of(tensor.dtype);
-  for (const std::int64_t n : tensor.shape) bytes *= static_cast<double>(n);
-  return bytes;
 }
 
 double rows_of(const RowGroup& group) {
@@ -127,8 +143,8 @@ double kept_bytes(const te::Workload& view, const RowGroup& group, std::size_t o
 std::vector<std::int64_t> blocks_of_rows(const RowGroup& group) {
   const RowAxis& axis = group.axes.back();
   std::vector<std::int64_t> out;
-  for (std::int64_t rows = axis.reused ? kFewestReused : 1; rows < axis.extent; rows *= 4)
-    out.push_back(rows);
+  const std::int64_t fewest = axis.contiguous ? kFewestColumns : axis.reused ? kFewestReused : 1;
+  for (std::int64_t rows = fewest; rows < axis.extent; rows *= 4) out.push_back(rows);
   if (axis.reused && group.axes.size() > 1) out.push_back(axis.extent);
   return out;
 }
@@ -136,10 +152,11 @@ std::vector<std::int64_t> blocks_of_rows(const RowGroup& group) {
 std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& target) {
   constexpr double kFirstCache = 48 << 10, kSecondCache = 1 << 20;  // about what they hold
   constexpr std::int64_t kReused = 256;  // rows of a product that are as fast as all
-  if (kept <= kSecondCache || (group.axes.back().reused && group.axes.size() < 2)) return 0;
+  const RowAxis& last = group.axes.back();
+  if (kept <= kSecondCache || last.contiguous || (last.reused && group.axes.size() < 2)) return 0;
   std::int64_t chosen = 0;
   for (const std::int64_t rows : blocks_of_rows(group)) {
-    const bool fits = group.axes.back().reused
+    const bool fits = last.reused
                           ? chosen < kReused
                           : kept / rows_of(group) * static_cast<double>(rows) <= kFirstCache;
     const bool shared = rows_of(group) / static_cast<double>(rows) >= 4 * target.threads;

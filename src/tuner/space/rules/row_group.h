@@ -18,6 +18,8 @@ struct RowAxis {
   std::int64_t extent = 1;
   // A stage uses something for many of the rows: it wants blocks of them, as many as a tile has.
   bool reused = false;
+  // Rows lie side by side in the largest tensor, as columns do: blocks of them are vectors wide.
+  bool contiguous = false;
 };
 
 struct RowGroup {
