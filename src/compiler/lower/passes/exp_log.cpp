@@ -57,8 +57,8 @@ Exponential exponential(const V& x, std::int64_t offset) {
 
 }  // namespace
 
-// It multiplies by 2^n in two halves, so that overflow gives infinity, and results below the normal
-// range are rounded once.
+// Multiplies e^r by 2^n in two halves, so that overflow gives infinity, and results below the
+// normal range are rounded once.
 V expand_exp(const V& x) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);

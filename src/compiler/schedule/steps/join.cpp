@@ -84,12 +84,12 @@ class Joiner {
     for (BufferId id = 0; id < static_cast<int>(nest_.buffers.size()); ++id) {
       const LoopId at = nest_.buffers[id].at;
       if (at != ir::kRoot && nest_.is_inside({ir::Item::Kind::kLoop, at}, loop)) continue;
-      // Every read is of what the same iteration has written, and completed.
       const BlockId source = nest_.writer_of(id);
-      bool same = source >= 0 && !analysis::is_partial_at(nest_, source, loop);
+      const bool complete = source >= 0 && !analysis::is_partial_at(nest_, source, loop);
+      bool same = complete;  // every read is of what the same iteration has written
       for (const BlockId writer : analysis::writers_of(nest_, id, loop))
         for (const BlockId reader : analysis::readers_of(nest_, id, loop)) {
-          const bool found = reads_what_is_there(id, writer, reader);
+          const bool found = complete && reads_what_is_there(id, writer, reader);
           if (!found && group_of(writer) != group_of(reader))
             return refuse(Refusal::kBreaksDependence, step_.loops[group_of(reader)]);
           same = same && found;
@@ -104,8 +104,6 @@ class Joiner {
   bool reads_what_is_there(BufferId buffer, BlockId writer, BlockId reader) {
     const LoopId loop = loops_[0];
     if (group_of(writer) > group_of(reader)) return false;
-    const BlockId source = nest_.writer_of(buffer);
-    if (source < 0 || analysis::is_partial_at(nest_, source, loop)) return false;
     const auto region = region_computed(nest_, writer, loop);
     if (!region || !region->guards.empty()) return false;
     const ir::Block block = nest_.blocks[reader];

@@ -91,9 +91,15 @@ int stages_in(const RowAxis& axis) {
   return static_cast<int>(std::ranges::count_if(axis.iters, [](int i) { return i >= 0; }));
 }
 
-// The axes that these stages have in common: at most one that stages use something along, the
-// innermost.
-RowGroup group_of(const te::Workload& view) {
+double rows_of(const RowGroup& group) {
+  double rows = 1;
+  for (const RowAxis& axis : group.axes) rows *= static_cast<double>(axis.extent);
+  return rows;
+}
+
+}  // namespace
+
+std::optional<RowGroup> find_row_group(const te::Workload& view) {
   const te::Stage& last = view.stages.back();
   AxisFinder finder(view);
   RowGroup group;
@@ -106,19 +112,6 @@ RowGroup group_of(const te::Workload& view) {
     else if (!reused && axis->extent >= kFewestReused) reused = std::move(axis);
   }
   if (reused) group.axes.push_back(std::move(*reused));
-  return group;
-}
-
-double rows_of(const RowGroup& group) {
-  double rows = 1;
-  for (const RowAxis& axis : group.axes) rows *= static_cast<double>(axis.extent);
-  return rows;
-}
-
-}  // namespace
-
-std::optional<RowGroup> find_row_group(const te::Workload& view) {
-  RowGroup group = group_of(view);
   if (group.axes.empty()) return std::nullopt;
   return group;
 }
@@ -159,7 +152,8 @@ std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& 
     const bool fits = last.reused
                           ? chosen < kReused
                           : kept / rows_of(group) * static_cast<double>(rows) <= kFirstCache;
-    const bool shared = rows_of(group) / static_cast<double>(rows) >= 4 * target.threads;
+    const bool shared =
+        rows_of(group) / static_cast<double>(rows) >= kBlocksPerThread * target.threads;
     if (chosen == 0 || (fits && shared)) chosen = rows;
   }
   return chosen;

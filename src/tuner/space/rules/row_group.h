@@ -22,9 +22,11 @@ struct RowAxis {
   bool contiguous = false;
 };
 
+// At most one axis is reused: the last.
 struct RowGroup {
   std::vector<RowAxis> axes;  // outermost first; the last one goes in blocks, the others one by one
 };
+inline constexpr std::int64_t kBlocksPerThread = 4;  // that threads share evenly enough
 
 // The group of all stages that run every time; none if they are less than two or have no axis in
 // common.

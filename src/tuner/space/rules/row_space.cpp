@@ -15,7 +15,6 @@ constexpr double kWorthAKnob = 64 << 10;
 // The axis whose blocks the threads share: the outermost that has enough of them, or else the
 // longest.
 std::size_t shared_axis(const std::vector<std::string>& loops, int threads, const ir::Nest& nest) {
-  constexpr std::int64_t kBlocksPerThread = 4;
   std::size_t longest = 0;
   std::int64_t most = 0;
   for (std::size_t a = 0; a < loops.size(); ++a) {
