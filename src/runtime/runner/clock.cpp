@@ -31,7 +31,7 @@ double seconds_of(clockid_t clock) {
 
 double now_seconds() { return seconds_of(CLOCK_MONOTONIC); }
 
-LostTime::LostTime(int threads) {
+LostTime::LostTime(int threads) : threads_(threads) {
   if (threads < 2) return;
   DIR* tasks = ::opendir("/proc/self/task");
   if (tasks == nullptr) return;
@@ -57,16 +57,16 @@ double LostTime::waited(const Fd& file) const {
 
 void LostTime::start() {
   for (std::size_t i = 0; i < files_.size(); ++i) waited_[i] = waited(files_[i]);
-  if (files_.empty()) processor_ = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  processor_ = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 double LostTime::since(double wall) const {
-  if (files_.empty())
-    return std::max(0.0, wall - (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor_));
+  const double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor_;
+  if (files_.empty()) return std::max(0.0, wall - processor);
   double most = 0;
   for (std::size_t i = 0; i < files_.size(); ++i)
     most = std::max(most, waited(files_[i]) - waited_[i]);
-  return std::min(most, wall);
+  return std::clamp(most, 0.0, std::max(0.0, wall - processor / threads_));
 }
 
 Sentinel::Sentinel() : data_(kFloats, 0.5F) { run(); }

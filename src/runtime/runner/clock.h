@@ -18,7 +18,9 @@ class LostTime {
   // Watches the threads that exist now; `threads` of them are at work.
   explicit LostTime(int threads);
   void start();
-  // Seconds lost since start() by the thread that lost most; `wall` seconds have passed.
+  // Seconds lost since start() by the thread that lost most; `wall` seconds have passed. What is
+  // left of these is never less than the threads' mean processor time: the system tells of a wait
+  // when it ends, also of one that began before start().
   double since(double wall) const;
   // False for a loss as small as interrupts always cause.
   static bool matters(double lost, double wall) { return lost > 2e-6 + 0.02 * wall; }
@@ -26,10 +28,11 @@ class LostTime {
  private:
   double waited(const Fd& file) const;
 
+  int threads_;
   // The schedstat of each thread; empty for a lone thread, or where the system does not tell.
   std::vector<Fd> files_;
   std::vector<double> waited_;  // at start(), one for each file
-  double processor_ = 0;        // at start()
+  double processor_ = 0;        // of all threads, at start()
 };
 
 // A loop of multiplications, additions and loads from the second-level cache: always the same work,

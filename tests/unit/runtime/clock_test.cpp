@@ -1,10 +1,22 @@
 #include "runtime/runner/clock.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
 
 namespace lathe::runner {
 namespace {
+
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 // Sleeping is what a thread without its processor does.
 TEST(LostTime, OfALoneThreadIsWhatItDidNotRun) {
@@ -25,6 +37,29 @@ TEST(LostTime, OfSeveralThreadsIsNotWhatTheyWait) {
   lost.start();
   ::usleep(200'000);
   EXPECT_LT(lost.since(0.2), 0.2);
+}
+
+// A thread that has waited since before start() is told of it at the end of that wait: without care
+// all of a short stretch would be lost, though threads have worked meanwhile.
+TEST(LostTime, LeavesWhatTheThreadsHaveWorked) {
+  std::atomic<bool> stop{false};
+  const auto spin = [&] {
+    while (!stop.load()) continue;
+  };
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < 6; ++i) workers.emplace_back(spin);
+  LostTime lost(static_cast<int>(workers.size()) + 1);
+  for (int i = 0; i < 300; ++i) {
+    const double start = now_seconds();
+    lost.start();
+    const double before = processor_seconds();
+    ::usleep(static_cast<useconds_t>(37 * i % 900));
+    const double worked = processor_seconds() - before;
+    const double wall = now_seconds() - start;
+    const auto threads = static_cast<double>(workers.size() + 1);
+    EXPECT_GE(wall - lost.since(wall), std::min(wall, worked / threads) - 1e-9);
+  }
+  stop = true;
 }
 
 TEST(LostTime, SmallLossesDoNotMatter) {
