@@ -34,6 +34,10 @@ constexpr Meaning kMeanings[] = {
     {"rows",
      "apart: each stage does all rows before the next one begins; a number: all stages do so many "
      "rows together, before the next ones. The other knobs have no effect unless rows are apart"},
+    {"operands",
+     "as they lie: the sum reads its operands in place, or copies blocks of them; as matrices: it "
+     "first lays them out anew, with rows, columns and terms side by side. The knobs matrix.* are "
+     "those of the product of these, the others those of the sum as it is written"},
     {"algorithm",
      "direct: the sum as it is written; F(m x n): a Cook-Toom algorithm, which computes m by n "
      "results together with fewer products. The knobs ct.* are its own, the others the direct "
@@ -52,6 +56,8 @@ constexpr Meaning kMeanings[] = {
 }  // namespace
 
 std::string_view knob_meaning(std::string_view name) {
+  constexpr std::string_view kProduct = "matrix.";  // its knobs mean what a sum's mean
+  if (name.starts_with(kProduct)) name.remove_prefix(kProduct.size());
   for (const Meaning& meaning : kMeanings)
     if (meaning.name == name) return meaning.text;
   return "";

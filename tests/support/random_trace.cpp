@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/analysis/dependence.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 
@@ -81,6 +82,7 @@ class Proposer {
 
   Step propose() {
     if (rng_.chance(0.1)) return join();
+    if (rng_.chance(0.06)) return transpose();
     switch (rng_.below(options_.annotations ? 14 : 11)) {
       case 0:
       case 1:
@@ -146,6 +148,20 @@ class Proposer {
     for (const ir::Loop& loop : nest().loops)
       if (!loop.dead) add(loop.body);
     return pairs.empty() ? schedule::Join{{any_loop(), any_loop()}} : pick(pairs);
+  }
+
+  Step transpose() {
+    schedule::Transpose s;
+    s.buffer = any_buffer();
+    s.name = fresh("t");
+    const ir::BufferId id = nest().find_buffer(s.buffer);
+    const std::size_t dims = nest().buffers[static_cast<std::size_t>(id)].shape.size();
+    for (std::size_t d = 0; d < dims; ++d) s.order.push_back(static_cast<std::int64_t>(d));
+    shuffle(s.order, rng_);
+    const std::vector<ir::BlockId> readers = analysis::readers_of(nest(), id);
+    if (!readers.empty() && rng_.chance(0.7))
+      s.reader = nest().blocks[static_cast<std::size_t>(pick(readers))].name;
+    return s;
   }
 
   Step merge() {

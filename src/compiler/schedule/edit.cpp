@@ -138,6 +138,15 @@ void remove_block(Nest& nest, BlockId block) {
   nest.blocks[block].dead = true;
 }
 
+int place_of_copy(const Nest& nest, BufferId buffer, LoopId loop, BlockId reader) {
+  if (!nest.buffers[buffer].constant || loop != ir::kRoot)
+    return analysis::child_with(nest, loop, reader);
+  int position = 0;
+  for (const BlockId writer : analysis::writers_of(nest, buffer))
+    position = std::max(position, analysis::child_with(nest, loop, writer) + 1);
+  return position;
+}
+
 void replace_child(Nest& nest, LoopId old_loop, LoopId new_loop) {
   const LoopId parent = nest.loops[old_loop].parent;
   for (Item& item : nest.children(parent))

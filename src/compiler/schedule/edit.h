@@ -36,6 +36,11 @@ void insert_child(ir::Nest& nest, ir::LoopId parent, ir::Item child, int positio
 void detach_block(ir::Nest& nest, ir::BlockId block, ir::LoopId keep = ir::kRoot);
 void remove_block(ir::Nest& nest, ir::BlockId block);
 
+// Where among the loop's children a copy of the buffer is made for the reader: before it; what is
+// constant is copied as early as it is there, so that it does not stand between loops that follow
+// each other otherwise.
+int place_of_copy(const ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop, ir::BlockId reader);
+
 // Replaces a loop in its parent's list of children.
 void replace_child(ir::Nest& nest, ir::LoopId old_loop, ir::LoopId new_loop);
 // Moves buffers that live at one loop to the other.

@@ -32,6 +32,8 @@ const char* reason_of_form(Refusal refusal) {
     case Refusal::kNotAlike:
       return "it cannot be joined with the first loop: joined loops stand side by side in this "
              "order, have as many iterations, and are all serial or all parallel, not prefetching";
+    case Refusal::kNotAnOrder:
+      return "the order names every dimension of the buffer once, from 0 on";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
              "place for it";
@@ -89,16 +91,8 @@ const char* reason(Refusal refusal) {
     case Refusal::kThereAlready: return "the block is inside this loop already; name another";
     case Refusal::kMultipleConsumers:
       return "it is used or written in several places; inline it or choose a loop around all";
-    case Refusal::kNoNeighbours:
-    case Refusal::kNotAsWritten:
-    case Refusal::kBadTile:
-    case Refusal::kNotOneAxis:
-    case Refusal::kFreeBorder:
-    case Refusal::kNotAlike:
-    case Refusal::kBadDimension:
-    case Refusal::kTooFewLoops: return reason_of_form(refusal);
+    default: return reason_of_form(refusal);
   }
-  return "it is refused";
 }
 
 StepResult<void> dispatch(ir::Nest& nest, const Step& step, bool free_layout) {

@@ -45,6 +45,7 @@ enum class Refusal : std::uint8_t {
   kBadTile,
   kNotOneAxis,
   kFreeBorder,
+  kNotAnOrder,
 };
 struct StepError {
   Refusal refusal;

@@ -5,6 +5,7 @@
 #include <map>
 #include <ostream>
 #include <set>
+#include <tuple>
 
 #include "base/hash.h"
 #include "tuner/store/fields.h"
@@ -134,20 +135,72 @@ Result<ImportCount> import_lines(Store& store, std::istream& lines, const CheckT
   return count;
 }
 
+namespace {
+
+// Writes lines with the runs that they belong to.
+class LineWriter {
+ public:
+  LineWriter(Store& store, std::ostream& lines) : store_(store), lines_(lines) {}
+
+  Status begin() {
+    for (auto& run : LATHE_TRY(store_.runs())) runs_.emplace(run.id, run);
+    return {};
+  }
+  bool write(const Record& record) {
+    lines_ << dump(to_json(runs_[record.run], record)) << '\n';
+    ++written_;
+    return lines_.good();
+  }
+  // `read`: whether the records could be read.
+  Status end(const Status& read) {
+    lines_.flush();
+    if (!lines_.good())
+      return fail(ErrorKind::kIo, "writing the trials failed; check that the disk is not full");
+    LATHE_TRY_STATUS(read);
+    return written_ == 0 ? store_.check() : Status();
+  }
+
+ private:
+  Store& store_;
+  std::ostream& lines_;
+  std::map<std::int64_t, Run> runs_;
+  std::int64_t written_ = 0;
+};
+
+using Contest = std::tuple<std::string, std::string, CacheMode, std::string>;  // who is compared
+
+Status write_best(Store& store, const std::vector<Contest>& contests, LineWriter& writer) {
+  for (const auto& [workload, target, cache, cpu] : contests) {
+    const auto best = LATHE_TRY(
+        store.best({.workload = workload, .target = target, .cache_mode = cache, .cpu = cpu}));
+    if (best && !writer.write(*best)) break;
+  }
+  return {};
+}
+
+}  // namespace
+
 Status export_lines(Store& store, const Query& query, std::ostream& lines) {
-  std::map<std::int64_t, Run> runs;
-  for (auto& run : LATHE_TRY(store.runs())) runs.emplace(run.id, run);
-  std::int64_t written = 0;
-  const Status read = store.each(query, [&](const Record& record) {
-    lines << dump(to_json(runs[record.run], record)) << '\n';
-    ++written;
-    return lines.good();
+  LineWriter writer(store, lines);
+  LATHE_TRY_STATUS(writer.begin());
+  return writer.end(store.each(query, [&](const Record& record) { return writer.write(record); }));
+}
+
+Status export_best(Store& store, const Query& query, std::ostream& lines) {
+  LineWriter writer(store, lines);
+  LATHE_TRY_STATUS(writer.begin());
+  Query working = query;
+  working.ok = true;
+  working.summary = true;
+  std::vector<Contest> contests;  // in the order in which their records came
+  std::set<Contest> seen;
+  const Status read = store.each(working, [&](const Record& record) {
+    Contest contest{record.workload, record.target, record.cache_mode, record.cpu};
+    if (seen.insert(contest).second) contests.push_back(std::move(contest));
+    return true;
   });
-  lines.flush();
-  if (!lines.good())
-    return fail(ErrorKind::kIo, "writing the trials failed; check that the disk is not full");
-  LATHE_TRY_STATUS(read);
-  return written == 0 ? store.check() : Status();
+  const Status written = write_best(store, contests, writer);
+  return writer.end(read ? written : read);
 }
 
 }  // namespace lathe::store

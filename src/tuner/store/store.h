@@ -117,5 +117,7 @@ struct ImportCount {
 using CheckTrial = std::function<Status(const Run&, const Record&)>;
 Result<ImportCount> import_lines(Store& store, std::istream& lines, const CheckTrial& check = {});
 Status export_lines(Store& store, const Query& query, std::ostream& lines);
+// The line of the best record alone, for each workload, target, cache mode and cpu.
+Status export_best(Store& store, const Query& query, std::ostream& lines);
 
 }  // namespace lathe::store

@@ -63,9 +63,15 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
   // Export, and import elsewhere: the best is the same.
   const std::string lines = folder_.at("records.jsonl");
   std::ofstream(lines) << lathe({"export"}).out;
-  std::filesystem::remove(folder_.at("records.db"));
-  EXPECT_EQ(lathe({"import", lines}).out, "12 trials imported, 0 were already there\n");
-  EXPECT_EQ(json_of(lathe(with(with({"best"}, workload_), {"--json"})))["trace"], best["trace"]);
+  const std::string only_best = folder_.at("best.jsonl");
+  std::ofstream(only_best) << lathe({"export", "--best"}).out;
+  for (const auto& [file, count] :
+       {std::pair(only_best, "1 trial"), std::pair(lines, "12 trials")}) {
+    std::filesystem::remove(folder_.at("records.db"));
+    EXPECT_EQ(lathe({"import", file}).out,
+              fmt::format("{} imported, 0 were already there\n", count));
+    EXPECT_EQ(json_of(lathe(with(with({"best"}, workload_), {"--json"})))["trace"], best["trace"]);
+  }
 }
 
 TEST_F(Command, ReproducesWhatWentWrong) {

@@ -81,6 +81,44 @@ int check_rows(const te::Workload& workload, const Target& target, std::uint64_t
   return 0;
 }
 
+namespace {
+
+// The first start of the space that reads operands as matrices, then others.
+std::vector<Config> with_matrices(const Space& space, int wanted, std::uint64_t seed) {
+  const std::vector<Knob>& knobs = space.knob_list();
+  const auto operands = std::ranges::find(knobs, "operands", &Knob::name);
+  std::vector<Config> out;
+  if (operands == knobs.end()) return out;
+  const auto at = static_cast<std::size_t>(operands - knobs.begin());
+  for (Config& config : space.starts())
+    if (config[at] == 1) out.push_back(std::move(config));
+  EXPECT_EQ(out.size(), 1U);
+  Rng rng(seed);
+  for (int tries = 0; tries < 20 * wanted && std::ssize(out) < wanted; ++tries)
+    if (Config config = space.random(rng); config[at] == 1) out.push_back(std::move(config));
+  return out;
+}
+
+}  // namespace
+
+int check_matrices(const te::Workload& workload, const Target& target, Flavour flavour,
+                   int configurations, std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour),
+                           te::print_workload(workload)));
+  try {
+    const auto space = derive_space(workload, target, flavour);
+    if (!space) ADD_FAILURE() << space.error().text();
+    if (!space) return 0;
+    const std::vector<Config> configs = with_matrices(**space, configurations, seed);
+    for (const Config& config : configs)
+      EXPECT_EQ(what_is_wrong(**space, config, target, seed), "") << (*space)->describe(config);
+    return static_cast<int>(configs.size());
+  } catch (const std::exception& broken) {
+    ADD_FAILURE() << broken.what();
+  }
+  return 0;
+}
+
 void check_space(const te::Workload& workload, const Target& target, Flavour flavour,
                  int configurations, std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour),

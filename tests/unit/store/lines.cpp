@@ -40,6 +40,32 @@ TEST_F(Lines, RoundTrip) {
   EXPECT_EQ(exported(*to), text);
 }
 
+TEST_F(Lines, OfTheBestAlone) {
+  const auto best_of = [](Store& store, const Query& query = {}) {
+    std::ostringstream out;
+    EXPECT_TRUE(export_best(store, query, out));
+    return out.str();
+  };
+  auto store = open("from.db");
+  EXPECT_EQ(best_of(*store), "");
+  const std::string all = filled(*store);
+  const std::string best = best_of(*store);
+  EXPECT_EQ(std::ranges::count(best, '\n'), 1);
+  EXPECT_NE(all.find(best), std::string::npos);
+  const auto run = *store->open_run(a_run(1));
+  std::vector<Record> others = {a_record(run, 7), a_record(run, 8), a_failure(run, 9)};
+  others[0].cpu = "another/1/1";
+  others[1].cache_mode = CacheMode::kCold;
+  others[2].workload = "one that only failed";
+  ASSERT_TRUE(store->add(others));
+  EXPECT_EQ(std::ranges::count(best_of(*store), '\n'), 3);
+  EXPECT_EQ(best_of(*store, {.cpu = "another/1/1"}).find(best), std::string::npos);
+  // What comes back is the best there, too.
+  auto to = open("to.db");
+  ASSERT_TRUE(import_text(*to, best_of(*store)));
+  EXPECT_EQ(best_of(*to), best_of(*store));
+}
+
 TEST_F(Lines, OfAnyLengthThatATrialHas) {
   auto from = open("from.db");
   const std::string text = filled(*from, 1);

@@ -112,17 +112,6 @@ class Cacher {
     return cache_read({reader});
   }
 
-  // Before the reader; what is constant is copied as early as it is there, so that it does not
-  // stand between loops that follow each other otherwise.
-  int place_of_copy(BlockId reader) const {
-    if (!nest_.buffers[original_].constant || loop_ != ir::kRoot)
-      return analysis::child_with(nest_, loop_, reader);
-    int position = 0;
-    for (const BlockId writer : analysis::writers_of(nest_, original_))
-      position = std::max(position, analysis::child_with(nest_, loop_, writer) + 1);
-    return position;
-  }
-
   StepResult<void> cache_read(const std::vector<BlockId>& readers) {
     if (std::ranges::any_of(readers, [&](BlockId id) { return nest_.is_write_back(id); }))
       return refuse(Refusal::kNotUsedThere, step_.buffer);
@@ -147,7 +136,7 @@ class Cacher {
     Region limits;
     if (analysis::is_in_the_making(nest_, original_, loop_))
       limits.guards = LATHE_TRY(limits_of(readers));
-    const int position = place_of_copy(readers[0]);
+    const int position = place_of_copy(nest_, original_, loop_, readers[0]);
     const BufferId cache = add_buffer();
     for (const BlockId id : readers) redirect_reads(nest_.blocks[id], original_, cache, padded);
     const LoopId innermost = LATHE_TRY(add_copy_loops(box, position));

@@ -32,18 +32,32 @@ class Merger {
 
   StepResult<void> run(BlockId block, Pair pair) {
     LATHE_TRY_STATUS(add(block, pair));
-    while (!open_.empty()) {
-      const auto [id, next] = open_.back();
-      open_.pop_back();
-      LATHE_TRY_STATUS(follow(id, next));
-    }
-    for (const auto& [id, dims] : dims_) merge_dims(id, dims);
-    for (auto& [id, pairs] : pairs_)
+    LATHE_TRY_STATUS(follow_all());
+    for (const auto& [access, dims] : found_.summed) sum_rows(access.first, access.second, dims);
+    for (const auto& [id, dims] : found_.dims) merge_dims(id, dims);
+    for (auto& [id, pairs] : found_.pairs)
       while (!pairs.empty()) LATHE_TRY_STATUS(merge_iters(id, pairs));
     return {};
   }
 
  private:
+  struct Found {
+    std::map<BlockId, std::vector<Pair>> pairs;
+    std::map<BufferId, std::set<int>> dims;  // the first of two that become one
+    std::vector<std::pair<BlockId, Pair>> open;
+    // Dimensions of the buffer through which the block goes on walking by two iterators.
+    std::map<std::pair<BlockId, BufferId>, std::set<int>> summed;
+  };
+
+  StepResult<void> follow_all() {
+    while (!found_.open.empty()) {
+      const auto [id, next] = found_.open.back();
+      found_.open.pop_back();
+      LATHE_TRY_STATUS(follow(id, next));
+    }
+    return {};
+  }
+
   std::unexpected<StepError> no() const { return refuse(Refusal::kNotOneAxis, subject_); }
 
   // The value of an iterator that runs over one number only is 0, wherever it appears.
@@ -62,7 +76,7 @@ class Merger {
   }
 
   StepResult<void> add(BlockId id, Pair pair) {
-    auto& pairs = pairs_[id];
+    auto& pairs = found_.pairs[id];
     for (const Pair& other : pairs) {
       if (other == pair) return {};
       if (other.outer == pair.outer || other.inner == pair.inner || other.outer == pair.inner ||
@@ -70,8 +84,13 @@ class Merger {
         return no();
     }
     LATHE_TRY_STATUS(check(id, pair));
+    for (const auto& [access, dims] : found_.summed)
+      for (const int d : dims)
+        if (access.first == id &&
+            (moves(id, access.second, d, pair.outer) || moves(id, access.second, d, pair.inner)))
+          return no();
     pairs.push_back(pair);
-    open_.emplace_back(id, pair);
+    found_.open.emplace_back(id, pair);
     return {};
   }
 
@@ -141,7 +160,7 @@ class Merger {
 
   // Dimensions d and d + 1 of the buffer become one: so do the iterators of all who access it.
   StepResult<void> add_dim(BufferId id, int d) {
-    auto& dims = dims_[id];
+    auto& dims = found_.dims[id];
     if (dims.contains(d)) return {};
     const ir::Buffer& buffer = nest_.buffers[id];
     if (dims.contains(d - 1) || dims.contains(d + 1) || !buffer.layout.empty() ||
@@ -159,8 +178,23 @@ class Merger {
     return {};
   }
 
+  // Iterators of the block become one as well, if everything else that follows from it can. A copy
+  // may keep its own two, which then move the one dimension together.
   StepResult<void> add_access(BlockId block, BufferId buffer, int d,
                               const std::vector<Affine>& index) {
+    const Found before = found_;
+    const StepResult<void> both = add_both(block, buffer, d, index);
+    if (both && (!is_copy(block) || follow_all())) return {};
+    if (!is_copy(block)) return both;
+    found_ = before;
+    for (const Pair& pair : found_.pairs[block])
+      if (moves(block, buffer, d, pair.outer) || moves(block, buffer, d, pair.inner)) return both;
+    found_.summed[{block, buffer}].insert(d);
+    return {};
+  }
+
+  StepResult<void> add_both(BlockId block, BufferId buffer, int d,
+                            const std::vector<Affine>& index) {
     const auto at = static_cast<std::size_t>(d);
     const int outer = plain_iter(without_units(block, index[at])),
               inner = plain_iter(without_units(block, index[at + 1]));
@@ -171,6 +205,46 @@ class Merger {
         nest_.sizes.constant_value(extent) != nest_.sizes.constant_value(size))
       return no();
     return add(block, {outer, inner});
+  }
+
+  // True if the iterator of a copy moves it along dimension d of the buffer, or the next one.
+  bool moves(BlockId id, BufferId buffer, int d, int iter) const {
+    const ir::Block& block = nest_.blocks[id];
+    const auto& index =
+        block.writes == buffer ? block.index : std::get<ir::Read>(block.body->value).index;
+    const auto at = static_cast<std::size_t>(d);
+    return index[at].coef_of(iter) != 0 || index[at + 1].coef_of(iter) != 0;
+  }
+
+  // True if the block only brings a tensor into another order.
+  bool is_copy(BlockId id) const {
+    const ir::Block& block = nest_.blocks[id];
+    const auto* read = std::get_if<ir::Read>(&block.body->value);
+    return block.reduce == ir::ReduceOp::kNone && read != nullptr && !read->pad &&
+           read->tensor != block.writes;
+  }
+
+  // The rows of each two dimensions that become one, as a sum.
+  std::vector<Affine> summed(const std::vector<Affine>& index, BufferId buffer,
+                             const std::set<int>& dims) const {
+    std::vector<Affine> rows = index;
+    for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
+      const auto at = static_cast<std::size_t>(*d);
+      const ir::SizeId size = nest_.buffers[buffer].shape[at + 1];
+      rows[at] = rows[at] * nest_.sizes.constant_value(size) + rows[at + 1];
+      rows.erase(rows.begin() + *d + 1);
+    }
+    return rows;
+  }
+
+  void sum_rows(BlockId id, BufferId buffer, const std::set<int>& dims) {
+    ir::Block& block = nest_.blocks[id];
+    if (block.writes == buffer) block.index = summed(block.index, buffer, dims);
+    block.body = ir::rewrite_leaves(block.body, [&](const Expr& leaf) -> Expr {
+      const auto* read = std::get_if<ir::Read>(&leaf->value);
+      if (read == nullptr || read->tensor != buffer) return leaf;
+      return ir::read(buffer, summed(read->index, buffer, dims), leaf->dtype);
+    });
   }
 
   void merge_dims(BufferId id, const std::set<int>& dims) {
@@ -243,9 +317,7 @@ class Merger {
 
   Nest& nest_;
   std::string subject_;
-  std::map<BlockId, std::vector<Pair>> pairs_;
-  std::map<BufferId, std::set<int>> dims_;  // the first of two that become one
-  std::vector<std::pair<BlockId, Pair>> open_;
+  Found found_;
 };
 
 int iter_of(const ir::Block& block, LoopId loop) {

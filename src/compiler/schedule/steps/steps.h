@@ -19,11 +19,12 @@
 #include "compiler/schedule/steps/rfactor.h"
 #include "compiler/schedule/steps/split.h"
 #include "compiler/schedule/steps/tensorize.h"
+#include "compiler/schedule/steps/transpose.h"
 
 namespace lathe::schedule {
 
 // In the order in which messages list them.
 using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
-                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join>;
+                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose>;
 
 }  // namespace lathe::schedule

@@ -148,9 +148,19 @@ double work_of(const te::Stage& stage) {
   return work;
 }
 
+bool is_copy(const te::Stage& stage) {
+  return stage.reduce == ir::ReduceOp::kNone && std::holds_alternative<ir::Read>(stage.body->value);
+}
+
+bool writes_plainly(const te::Workload& workload, const te::Stage& stage) {
+  const auto axes = std::ranges::count(stage.iters, te::IterKind::kSpatial, &te::Iterator::kind);
+  return axes == std::ssize(workload.tensors[stage.tensor].shape);
+}
+
 int main_stage(const te::Workload& workload) {
   const auto work = [&](const te::Stage& stage) {
-    return workload.tensors[stage.tensor].constant ? 0.0 : work_of(stage);
+    const bool once = workload.tensors[stage.tensor].constant;
+    return once || !writes_plainly(workload, stage) ? 0.0 : work_of(stage);
   };
   int best = 0;
   for (int s = 1; s < static_cast<int>(workload.stages.size()); ++s)

@@ -23,6 +23,16 @@ bool sums_lanes(const te::Stage& stage) {
   });
 }
 
+// Of a copy: the iterator along which its source lies, if that is not the last one; else -1.
+int lies_across(const te::Stage& stage) {
+  const auto* read = std::get_if<ir::Read>(&stage.body->value);
+  if (!is_copy(stage) || read->pad || read->index.empty()) return -1;
+  const auto last = static_cast<int>(stage.iters.size()) - 1;
+  for (const ir::AffineTerm& term : read->index.back().terms)
+    if (term.coef == 1 && term.iter != last && stage.iters[term.iter].extent > 1) return term.iter;
+  return -1;
+}
+
 }  // namespace
 
 void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
@@ -44,13 +54,24 @@ void schedule_plainly(const te::Workload& view, const te::Stage& stage, const Cp
   if (order.empty()) return;
   const std::int64_t lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
   const std::string last = order.back();
+  std::string first = order.front();
   step(schedule::Split{last, lanes, last + ".o", last + ".l", ir::Tail::kPeel});
   order.back() = last + ".o";
-  const std::string first = order.front();
   order.insert(order.end(), reduction.begin(), reduction.end());
+  // As many neighbours as there are lanes, each of which lies in a vector of its own: code
+  // generation transposes them in registers.
+  const int across = lies_across(stage);
+  if (across >= 0) {
+    const std::string loop = stage.iters[across].name;
+    step(schedule::Split{loop, lanes, loop + ".o", loop + ".u", ir::Tail::kPeel});
+    std::ranges::replace(order, loop, loop + ".o");
+    if (loop == first) first += ".o";
+    order.push_back(loop + ".u");
+  }
   order.push_back(last + ".l");
   step(schedule::Reorder{order});
   kind(last + ".l", ir::LoopKind::kVectorized);
+  if (across >= 0) kind(order[order.size() - 2], ir::LoopKind::kUnrolled);
   if (target.threads > 1) kind(first, ir::LoopKind::kParallel);
 }
 

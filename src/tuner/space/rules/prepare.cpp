@@ -1,6 +1,7 @@
 #include "tuner/space/rules/prepare.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/te/naive_nest.h"
@@ -79,9 +80,14 @@ te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::str
     loops.push_back(loop);
   };
   const auto is_outer = [&](ir::LoopId loop) { return outer.contains(nest.loops[loop].name); };
-  for (const ir::Affine& row : block.index) {
-    const auto& digits = block.iters[row.terms.at(0).iter].digits;
+  const auto add_axis = [&](const ir::AffineTerm& term) {
+    const auto& digits = block.iters[term.iter].digits;
     add(digits.at(is_outer(digits.at(0).loop) ? 1 : 0).loop, te::IterKind::kSpatial);
+  };
+  for (const ir::Affine& row : block.index) {
+    std::vector<ir::AffineTerm> terms = row.terms;  // the slowest first
+    std::ranges::stable_sort(terms, std::greater{}, &ir::AffineTerm::coef);
+    std::ranges::for_each(terms, add_axis);
   }
   for (const ir::LoopId loop : nest.loops_around(id))
     if (std::ranges::find(loops, loop) == loops.end() && !is_outer(loop))
@@ -176,10 +182,15 @@ void merge_axes(Prepared& prepared, const te::Workload& workload) {
   }
 }
 
-Prepared prepare(const te::Workload& workload, const CpuTarget& target, double together) {
+Prepared prepare_plainly(const te::Workload& workload) {
   Prepared prepared{te::naive_nest(workload), {}, {}};
   inline_stages(prepared, workload);
   merge_axes(prepared, workload);
+  return prepared;
+}
+
+Prepared prepare(const te::Workload& workload, const CpuTarget& target, double together) {
+  Prepared prepared = prepare_plainly(workload);
   split_reductions(prepared, workload, target, together);
   prepared.view = view_of(prepared.nest, workload);
   return prepared;

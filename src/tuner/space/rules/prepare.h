@@ -40,6 +40,8 @@ struct Prepared {
 // `together`: the share of all rows that stages do at a time.
 Prepared prepare(const te::Workload& workload, const CpuTarget& target, double together = 1);
 
+// The first two of its steps; without a view.
+Prepared prepare_plainly(const te::Workload& workload);
 // Parts of prepare(); each appends its steps.
 void inline_stages(Prepared& prepared, const te::Workload& workload);
 void merge_axes(Prepared& prepared, const te::Workload& workload);

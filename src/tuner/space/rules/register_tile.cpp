@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tuner/space/rules/cook_toom.h"
+#include "tuner/space/rules/matrices.h"
 #include "tuner/space/rules/row_group.h"
 
 namespace lathe::space {
@@ -201,10 +202,12 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   }
 }
 
+}  // namespace
+
 void add_constraints(const TileRule& rule, Derived& derived) {
   ir::Sizes& s = derived.sizes;
   const auto size = [&](int knob) {
-    return knob < 0 ? s.constant(1) : s.knob(knob, rule.knobs[knob].name);
+    return knob < 0 ? s.constant(1) : s.knob(rule.first + knob, rule.knobs[knob].name);
   };
   const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
   const ir::SizeId v = size(rule.at.tile_v);
@@ -214,8 +217,6 @@ void add_constraints(const TileRule& rule, Derived& derived) {
   const ir::SizeId need = s.add(s.add(s.mul(pixels, v), kept), s.constant(1));
   derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
 }
-
-}  // namespace
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
                        Flavour flavour) {
@@ -325,7 +326,8 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
-  if (!add_algorithms(workload, tiling->main, derived))
+  if (!add_algorithms(workload, tiling->main, derived) &&
+      !add_matrices(workload, target, flavour, tiling->main, derived))
     add_row_groups(workload, target, view, flavour, derived);
   return derived;
 }

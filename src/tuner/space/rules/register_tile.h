@@ -34,6 +34,7 @@ struct TileRule {
   std::vector<Axes> axes;  // values of the vector knob
   int lanes = 1;
   TileKnobs at;
+  int first = 0;  // number in the space of the first of the knobs; `at` counts from it
   std::vector<Knob> knobs;
   // Values of the other structural knobs.
   std::vector<LoopOrder> orders;
@@ -75,6 +76,8 @@ struct Tiling {
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
                        Flavour flavour);
+// What the register tile needs must fit the registers.
+void add_constraints(const TileRule& rule, Derived& derived);
 // The analytic default, among the values of the knobs.
 std::vector<std::int64_t> settled_start(const TileRule& rule);
 // Tiles the other reductions with a share of the work by their starting values.

@@ -100,6 +100,8 @@ double rows_of(const RowGroup& group) {
 }  // namespace
 
 std::optional<RowGroup> find_row_group(const te::Workload& view) {
+  for (const te::Stage& stage : view.stages)
+    if (!writes_plainly(view, stage)) return std::nullopt;
   const te::Stage& last = view.stages.back();
   AxisFinder finder(view);
   RowGroup group;

@@ -77,7 +77,8 @@ class Builder : private Stepper {
   SizeId size(int knob) {
     if (knob < 0) return number(1);
     if (rule_.knobs[knob].values.size() == 1) return number(rule_.knobs[knob].values[0]);
-    return open_sizes_ ? nest_.sizes.knob(knob, rule_.knobs[knob].name) : number(values_[knob]);
+    return open_sizes_ ? nest_.sizes.knob(rule_.first + knob, rule_.knobs[knob].name)
+                       : number(values_[knob]);
   }
   const std::string& loop_of(int iter) const { return stage_.iters[iter].name; }
   std::string tensor(int id) const { return rule_.workload.tensors[id].name; }
@@ -273,10 +274,10 @@ class Builder : private Stepper {
   // its own storage.
   bool pack(int source, const std::string& name, const std::string& loop,
             const std::vector<LayoutItem>& items) {
-    // The copy is laid out for this stage; other readers of the tensor read it where it lies.
-    const bool shared = loop.empty() && analysis::readers_of(nest_, source).size() > 1;
+    // The copy is laid out for this stage: whoever else reads or computes the tensor does so where
+    // it lies.
     if (!may_step(schedule::Cache{tensor(source), name, loop, ir::Scope::kMemory, items,
-                                  shared ? target_ : ""}))
+                                  loop.empty() ? target_ : ""}))
       return false;
     std::vector<int> digits(items.size());
     std::iota(digits.begin(), digits.end(), 0);
