@@ -25,17 +25,22 @@ std::optional<Neighbours> neighbours_of(const ir::Read& input, const ir::Read& f
   if (found.input_dim < 0 || found.filter_dim < 0) return {};
   if (filter.index[static_cast<std::size_t>(found.filter_dim)] != ir::Affine::iter(tap)) return {};
   const ir::Affine& row = input.index[static_cast<std::size_t>(found.input_dim)];
-  if (row.terms.size() != 2 || row.coef_of(tap) != 1) return {};
-  const ir::AffineTerm& result = row.terms[row.terms[0].iter == tap ? 1 : 0];
-  if (result.coef < 1) return {};
-  found.result = result.iter;
-  found.stride = result.coef;
-  found.low = row.offset;
-  const bool elsewhere = only_dim(input, found.result) != found.input_dim ||
-                         std::ranges::any_of(filter.index, [&](const ir::Affine& r) {
-                           return r.coef_of(found.result) != 0;
-                         });
-  if (elsewhere) return {};
+  found.offset = row.offset;
+  for (const ir::AffineTerm& term : row.terms) {
+    if (only_dim(input, term.iter) != found.input_dim) return {};
+    const bool in_filter = std::ranges::any_of(
+        filter.index, [&](const ir::Affine& r) { return r.coef_of(term.iter) != 0; });
+    if (term.iter == tap) {
+      found.dilation = term.coef;
+    } else if (in_filter) {
+      found.shifts.push_back(term);
+    } else {
+      if (found.result >= 0 || term.coef < 1) return {};
+      found.result = term.iter;
+      found.stride = term.coef;
+    }
+  }
+  if (found.result < 0) return {};
   return found;
 }
 

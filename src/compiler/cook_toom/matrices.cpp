@@ -1,6 +1,7 @@
 #include "compiler/cook_toom/matrices.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/result.h"
 
@@ -66,6 +67,11 @@ Matrices matrices(int outputs, int taps, const std::vector<Rational>& points) {
 Residues residues_of(std::int64_t taps, std::int64_t stride) {
   const std::int64_t count = std::min(taps, stride);
   return {count, (taps + stride - 1) / stride, (taps - count) / stride + 1};
+}
+
+Strands strands_of(std::int64_t stride, std::int64_t dilation) {
+  const std::int64_t common = std::gcd(stride, dilation);
+  return {dilation / common, stride / common};
 }
 
 Matrices matrices(int outputs, int taps) {

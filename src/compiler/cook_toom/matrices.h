@@ -51,6 +51,18 @@ struct Residues {
 };
 Residues residues_of(std::int64_t taps, std::int64_t stride);
 
+// A sum over neighbours that reads its input at stride*y + dilation*tap is several sums without a
+// dilation, its strands. Strand s has the results s, s + count, s + 2*count ... Along it, results
+// are read at inner_stride*y + tap, of elements that lie `dilation` apart.
+struct Strands {
+  std::int64_t count = 1, inner_stride = 1;
+
+  bool several() const { return count > 1; }
+  // Results of the longest strand.
+  std::int64_t longest(std::int64_t results) const { return (results + count - 1) / count; }
+};
+Strands strands_of(std::int64_t stride, std::int64_t dilation);
+
 // The largest error of a direct sum of so many products in f32, relative to the largest result, and
 // by how much F(m, r) with the best points multiplies it along one axis: about what
 // bench/math/cook_toom measures on random inputs and on inputs with a large mean (where two axes

@@ -192,6 +192,8 @@ class ExprParser {
     if (in_.peek().kind == Token::Kind::kName && in_.peek().text == "else") {
       in_.next();
       out.pad = LATHE_TRY(in_.signed_number());
+      if (!in_.peek().is("]"))
+        return in_.unexpected("']' ('else' stands once, behind the last index)");
     }
     if (!in_.peek().is("]")) return in_.unexpected("',', 'else' or ']' after the index");
     in_.next();

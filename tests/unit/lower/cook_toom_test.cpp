@@ -21,23 +21,44 @@ std::uint64_t rounds() {
   return asked ? std::strtoull(asked, nullptr, 10) : 150;
 }
 
+// An axis of the image, with a stride and a dilation now and then; its filter may be read
+// backwards.
+struct RandomAxis {
+  std::int64_t taps, size, results;
+  std::string index;  // of the input
+
+  RandomAxis(const char* result, const char* tap, std::int64_t fewest, Rng& rng) {
+    const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(rng.below(n)); };
+    taps = fewest + below(4 - fewest + 1);
+    const std::int64_t before = below(static_cast<std::uint64_t>(taps));
+    const std::int64_t stride = rng.chance(0.6) ? 1 : 1 + below(3);
+    const std::int64_t dilation = rng.chance(0.6) ? 1 : 1 + below(4);
+    const std::int64_t reach = dilation * (taps - 1) + 1;
+    size = reach + below(8);
+    results = (size + before - reach) / stride + 1;
+    const bool backwards = rng.chance(0.15);
+    index = fmt::format("{}*{}{}{}*{}+{}", stride, result, backwards ? "-" : "+", dilation, tap,
+                        (backwards ? reach - 1 : 0) - before);
+  }
+};
+
 // A convolution of awkward sizes, with up to two stages behind it.
 te::Workload random_convolution(Rng& rng) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(rng.below(n)); };
-  const std::int64_t r = 1 + below(4), s = 2 + below(3), top = below(r), left = below(s);
-  const std::int64_t down = rng.chance(0.6) ? 1 : 1 + below(3);
-  const std::int64_t across = rng.chance(0.6) ? 1 : 1 + below(3);
-  const std::int64_t height = r + below(7), width = s + below(8), c = 1 + below(5);
-  const std::int64_t y = (height + top - r) / down + 1, x = (width + left - s) / across + 1;
-  const bool depthwise = rng.chance(0.2);
+  const RandomAxis down("y", "r", 1, rng), across("x", "s", 2, rng);
+  const std::int64_t c = 1 + below(5);
+  const bool depthwise = rng.chance(0.2), phases = rng.chance(0.2);
   const std::int64_t k = depthwise ? c : 1 + below(9);
-  const std::string pad = top + left > 0 ? " else 0" : "";
-  std::string text = fmt::format("X: f32[2,{},{},{}]; const W: f32[{},{}{},{}]\n", c, height, width,
-                                 k, depthwise ? "" : fmt::format("{},", c), r, s);
-  text += fmt::format("Y[n,k,y:{},x:{}] = sum({}r,s) X[n,{},{}*y+r-{},{}*x+s-{}{}] * W[k,{}r,s]\n",
-                      y, x, depthwise ? "" : "c,", depthwise ? "k" : "c", down, top, across, left,
-                      pad, depthwise ? "" : "c,");
-  if (rng.chance(0.4)) text += "Z[n,k,y,x] = max(Y[n,k,y,x] * 2.0, 0.0)\n";
+  const std::string channel = depthwise ? "" : "c,", phase = phases ? "p," : "";
+  std::string text = fmt::format("X: f32[2,{},{},{}]; const W: f32[{},{}{}{},{}]\n", c, down.size,
+                                 across.size, k, depthwise ? "" : fmt::format("{},", c),
+                                 phases ? "3," : "", down.taps, across.taps);
+  text += fmt::format("Y[n,k,y:{},{}x:{}] = sum({}r,s) X[n,{},{}{},{} else 0] * W[k,{}{}r,s]\n",
+                      down.results, phases ? "p:3," : "", across.results, channel,
+                      depthwise ? "k" : "c", down.index, phases ? "+2*p-1" : "", across.index,
+                      channel, phase);
+  if (rng.chance(0.4))
+    text += fmt::format("Z[n,k,y,{0}x] = max(Y[n,k,y,{0}x] * 2.0, 0.0)\n", phase);
   if (rng.chance(0.1)) text = "layout free\n" + text;
   auto workload = te::parse_workload(text);
   if (!workload) throw std::runtime_error(workload.error().text() + "\n" + text);
@@ -79,7 +100,8 @@ schedule::Trace first_steps(const te::Workload& workload, Rng& rng) {
   }
   ir::Nest nest = te::naive_nest(workload);
   const auto done = schedule::apply(nest, algorithm);
-  EXPECT_EQ(done.has_value(), !algorithm.taps.empty());
+  EXPECT_EQ(done.has_value(), !algorithm.taps.empty())
+      << te::print_workload(workload) << algorithm.text() << (done ? "" : done.error().text());
   schedule::Trace trace = {algorithm};
   write_out(nest, rng, trace);
   return trace;

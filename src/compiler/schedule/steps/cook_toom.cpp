@@ -30,6 +30,9 @@ class Rewriter {
     position_ = analysis::child_with(nest_, ir::kRoot, sum.block);
     remove_block(nest_, sum.block);
     dtype_ = old_.body->dtype;
+    std::vector<std::string> result;
+    for (const Affine& row : old_.index) result.push_back(old_.iters[plain_iter(row)].name);
+    over_positions_ = position_iter(result);
     for (std::size_t a = 0; a < axes_.size(); ++a)
       if (auto made = transform_filter(a); !made) return made;
     for (std::size_t a = 0; a < axes_.size(); ++a)
@@ -106,8 +109,10 @@ class Rewriter {
       }
     }
     const int tap = LATHE_TRY(stage.add("r", axis.residues.taps, ir::IterKind::kReduce));
+    const Affine forwards =
+        Affine::iter(tap, axis.residues.several() ? axis.strands.inner_stride : 1) + at.residue;
     index[axis.filter_dim] =
-        Affine::iter(tap, axis.residues.several() ? axis.stride : 1) + at.residue;
+        axis.backwards() ? Affine::constant(axis.taps - 1) + forwards * -1 : forwards;
     const bool leaves = axis.residues.last_is_short();
     stage.finish(filtered_, weighted(matrix, at.position, tap,
                                      ir::read(from, std::move(index), dtype_,
@@ -141,7 +146,16 @@ class Rewriter {
   }
   std::int64_t extent_of(int iter) const { return number(old_.iters[iter].extent); }
 
-  // Turns one dimension of the input into tiles, residues where there are several, and positions.
+  // The loop over what moves the elements of an input's dimension: "s2" for strands, "o2" for
+  // another iterator.
+  static std::string shift_name(const NeighbourAxis& axis, std::size_t k, std::size_t dim) {
+    if (axis.moved_by[k].iter < 0) return fmt::format("s{}", dim);
+    const std::size_t other = k - (axis.strands.several() ? 1 : 0);
+    return other == 0 ? fmt::format("o{}", dim) : fmt::format("o{}.{}", dim, other);
+  }
+
+  // Turns one dimension of the input into tiles, what moves these, residues where there are
+  // several, and positions.
   // The first axis reads the input itself; the dimensions of the others then start where their
   // tiles do.
   StepResult<void> transform_input(std::size_t a) {
@@ -158,27 +172,35 @@ class Rewriter {
     for (std::size_t d = 0; d < whole.size(); ++d) {
       const int b = axis_of(d, &NeighbourAxis::input_dim);
       const NeighbourAxis& axis = axes_[std::max(b, 0)];
-      const Affine start = Affine::constant(b >= 0 && a == 0 ? axis.low : 0);
       if (b < 0 || std::cmp_greater(b, a)) {
         const std::int64_t extent = b < 0 ? whole[d] : axis.reach();
-        index.push_back(Affine::iter(LATHE_TRY(add("d", d, extent))) + start);
+        const std::int64_t low = b >= 0 && a == 0 ? axis.low : 0;
+        index.push_back(Affine::iter(LATHE_TRY(add("d", d, extent))) + Affine::constant(low));
         continue;
       }
       const int tile = LATHE_TRY(add("t", d, axis.tiles));
+      std::vector<int> shifts;
+      for (std::size_t k = 0; k < axis.moved_by.size(); ++k)
+        shifts.push_back(LATHE_TRY(stage.add(shift_name(axis, k, d), axis.moved_by[k].extent)));
       const int residue =
           axis.residues.several() ? LATHE_TRY(add("a", d, axis.residues.count)) : -1;
       const int p = LATHE_TRY(add("p", d, axis.positions));
       if (std::cmp_less(b, a)) {
-        for (const int i : {tile, residue, p})
+        index.push_back(Affine::iter(tile));
+        for (const int i : shifts) index.push_back(Affine::iter(i));
+        for (const int i : {residue, p})
           if (i >= 0) index.push_back(Affine::iter(i));
         continue;
       }
       position = p, transformed = index.size();
-      index.push_back(Affine::iter(tile, axis.stride * axis.tile) + start);
-      if (residue >= 0) index.back() = index.back() + Affine::iter(residue);
+      index.push_back(Affine::iter(tile, axis.position_step() * axis.tile) +
+                      Affine::constant(axis.start() - (a == 0 ? 0 : axis.low)));
+      for (std::size_t k = 0; k < shifts.size(); ++k)
+        index.back() = index.back() + Affine::iter(shifts[k], axis.moved_by[k].step);
+      if (residue >= 0) index.back() = index.back() + Affine::iter(residue, axis.tap_step());
     }
     const int tap = LATHE_TRY(stage.add("r", axes_[a].positions, ir::IterKind::kReduce));
-    index[transformed] = index[transformed] + Affine::iter(tap, axes_[a].stride);
+    index[transformed] = index[transformed] + Affine::iter(tap, axes_[a].position_step());
     const bool leaves = a == 0 && std::ranges::any_of(axes_, [&](const NeighbourAxis& axis) {
                           return axis.low < 0 || axis.low + axis.reach() > whole[axis.input_dim];
                         });
@@ -214,7 +236,8 @@ class Rewriter {
     const std::string name = step_.block + ".product";
     NewStage stage(nest_, name, position_++);
     std::vector<Affine> now(old_.iters.size());  // of each old iterator; a tap's: its position
-    std::vector<int> tiles(axes_.size()), residues(axes_.size(), -1), positions(axes_.size());
+    std::vector<int> tiles(axes_.size()), strands(axes_.size(), -1), residues(axes_.size(), -1),
+        positions(axes_.size());
     for (const Affine& row : old_.index) {
       const int i = plain_iter(row);
       const int a = axis_of(static_cast<std::size_t>(i), &NeighbourAxis::result);
@@ -225,6 +248,8 @@ class Rewriter {
       }
       const NeighbourAxis& axis = axes_[a];
       tiles[a] = LATHE_TRY(stage.add(iter_name + ".t", axis.tiles));
+      if (axis.strands.several())
+        strands[a] = LATHE_TRY(stage.add(iter_name + ".s", axis.strands.count));
       positions[a] = LATHE_TRY(stage.add(iter_name + ".p", axis.positions));
       now[axis.tap] = Affine::iter(positions[a]);
     }
@@ -248,7 +273,10 @@ class Rewriter {
         input.push_back(substitute(input_->index[d], now));
         continue;
       }
-      for (const int i : {tiles[a], residues[a], positions[a]})
+      input.push_back(Affine::iter(tiles[a]));
+      for (const NeighbourAxis::Shift& shift : axes_[a].moved_by)
+        input.push_back(shift.iter < 0 ? Affine::iter(strands[a]) : now[shift.iter]);
+      for (const int i : {residues[a], positions[a]})
         if (i >= 0) input.push_back(Affine::iter(i));
     }
     for (const Affine& row : filter_->index) filter.push_back(substitute(row, now));
@@ -282,12 +310,14 @@ class Rewriter {
       const NeighbourAxis& axis = axes_[b];
       const bool done = std::cmp_greater_equal(b, a);
       index.push_back(Affine::iter(LATHE_TRY(stage.add(iter_name + ".t", axis.tiles))));
+      if (axis.strands.several())
+        index.push_back(Affine::iter(LATHE_TRY(stage.add(iter_name + ".s", axis.strands.count))));
       const int inner =
           LATHE_TRY(stage.add(iter_name + (done ? ".i" : ".p"), done ? axis.tile : axis.positions));
       if (std::cmp_equal(b, a)) result = inner, transformed = index.size();
       index.push_back(Affine::iter(inner));
     }
-    const int p = LATHE_TRY(stage.add("p", axes_[a].positions, ir::IterKind::kReduce));
+    const int p = LATHE_TRY(stage.add(over_positions_, axes_[a].positions, ir::IterKind::kReduce));
     index[transformed] = Affine::iter(p);
     const BufferId from = product_;
     product_ = LATHE_TRY(add_buffer(name, stage.shape()));
@@ -300,7 +330,8 @@ class Rewriter {
     const BufferId matrix = LATHE_TRY(add_literal(step_.block + ".AT", axes_[0].matrices.output));
     NewStage stage(nest_, step_.block, position_);
     std::vector<Affine> index;
-    std::vector<LoopId> tile_loops(axes_.size()), inner_loops(axes_.size());
+    std::vector<LoopId> tile_loops(axes_.size()), strand_loops(axes_.size()),
+        inner_loops(axes_.size());
     for (const Affine& row : old_.index) {
       const int i = plain_iter(row);
       const int a = axis_of(static_cast<std::size_t>(i), &NeighbourAxis::result);
@@ -311,10 +342,13 @@ class Rewriter {
       }
       const NeighbourAxis& axis = axes_[a];
       const LoopId tiles = LATHE_TRY(stage.add_loop_of(iter_name + ".t", axis.tiles));
+      const std::int64_t apart = axis.strands.count;
+      if (apart > 1) strand_loops[a] = LATHE_TRY(stage.add_loop_of(iter_name + ".s", apart));
       const LoopId inner = LATHE_TRY(stage.add_loop_of(iter_name + ".i", axis.tile));
-      stage.add_digits(
-          iter_name, axis.results,
-          {{tiles, nest_.sizes.constant(axis.tile)}, {inner, nest_.sizes.constant(1)}});
+      std::vector<ir::LoopDigit> digits = {{tiles, stage.size(apart * axis.tile)},
+                                           {inner, stage.size(apart)}};
+      if (apart > 1) digits.push_back({strand_loops[a], stage.size(1)});
+      stage.add_digits(iter_name, axis.results, std::move(digits));
       tile_loops[a] = tiles;
       inner_loops[a] = inner;
     }
@@ -330,11 +364,14 @@ class Rewriter {
       const NeighbourAxis& axis = axes_[a];
       const std::string& iter_name = old_.iters[axis.result].name;
       index.push_back(Affine::iter(stage.add_view(iter_name + ".t", axis.tiles, tile_loops[a])));
+      if (axis.strands.several())
+        index.push_back(
+            Affine::iter(stage.add_view(iter_name + ".s", axis.strands.count, strand_loops[a])));
       const int inner = stage.add_view(iter_name + ".i", axis.tile, inner_loops[a]);
       if (a == 0) result = inner, transformed = index.size();
       index.push_back(Affine::iter(inner));
     }
-    const int p = LATHE_TRY(stage.add("p", axes_[0].positions, ir::IterKind::kReduce));
+    const int p = LATHE_TRY(stage.add(over_positions_, axes_[0].positions, ir::IterKind::kReduce));
     index[transformed] = Affine::iter(p);
     stage.finish(old_.writes,
                  weighted(matrix, result, p, ir::read(product_, std::move(index), dtype_)));
@@ -346,6 +383,7 @@ class Rewriter {
   ir::Block old_;
   int position_ = 0;  // among the root's children, of the next block
   Dtype dtype_ = Dtype::kF32;
+  std::string over_positions_;                           // the iterator of the transforms back
   const ir::Read *input_ = nullptr, *filter_ = nullptr;  // of the old body
   std::vector<NeighbourAxis> axes_;
   BufferId filtered_ = -1, transformed_input_ = -1, product_ = -1;
@@ -358,6 +396,12 @@ std::string CookToom::text() const {
   for (std::size_t a = 0; a < taps.size() && a < tiles.size(); ++a)
     axes += fmt::format("{}{} by tiles of {}", a == 0 ? "" : ", ", taps[a], tiles[a]);
   return fmt::format("cook_toom {}, {}", block, axes);
+}
+
+std::string position_iter(const std::vector<std::string>& result) {
+  std::string name = "p";
+  while (std::ranges::find(result, name) != result.end()) name += ".p";
+  return name;
 }
 
 StepResult<void> apply_step(ir::Nest& nest, const CookToom& step) {

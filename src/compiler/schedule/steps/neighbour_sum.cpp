@@ -65,15 +65,26 @@ StepResult<void> find_axis(const ir::Nest& nest, const std::string& tap, std::in
       std::ranges::any_of(sum.axes, [&](const NeighbourAxis& a) { return a.tap == axis.tap; }))
     return refuse(Refusal::kNoNeighbours, tap);
   if (sum.input->pad.value_or(0) != 0) return refuse(Refusal::kNoNeighbours, tap);
-  axis.residues = cook_toom::residues_of(extent(axis.tap), axis.stride);
+  axis.taps = extent(axis.tap);
+  axis.strands = cook_toom::strands_of(axis.stride, axis.tap_step());
+  axis.residues = cook_toom::residues_of(axis.taps, axis.strands.inner_stride);
   if (tile < 1 || tile + axis.residues.taps - 1 > cook_toom::kMostPositions)
     return refuse(Refusal::kBadTile,
                   fmt::format("{}, {} taps by tiles of {}", tap, axis.residues.taps, tile));
   axis.tile = tile;
   axis.positions = tile + axis.residues.taps - 1;
   axis.results = extent(axis.result);
-  axis.tiles = (axis.results + tile - 1) / tile;
+  axis.tiles = (axis.strands.longest(axis.results) + tile - 1) / tile;
   axis.matrices = cook_toom::matrices(static_cast<int>(tile), static_cast<int>(axis.residues.taps));
+  if (axis.strands.several()) axis.moved_by.push_back({-1, axis.strands.count, axis.stride});
+  for (const ir::AffineTerm& shift : axis.shifts) {
+    if (block.iters[shift.iter].kind != ir::IterKind::kSpatial)
+      return refuse(Refusal::kNoNeighbours, tap);
+    axis.moved_by.push_back({shift.iter, extent(shift.iter), shift.coef});
+  }
+  axis.low = axis.start();
+  for (const NeighbourAxis::Shift& shift : axis.moved_by)
+    axis.low += std::min<std::int64_t>(0, shift.step * (shift.extent - 1));
   sum.axes.push_back(std::move(axis));
   return {};
 }

@@ -30,14 +30,20 @@ std::optional<std::pair<ImageAxis, int>> axis_of(const te::Stage& stage, const i
   const auto found = analysis::neighbours_of(input, filter, tap);
   if (!found) return {};
   const te::Iterator& result = stage.iters[static_cast<std::size_t>(found->result)];
-  if (result.kind != te::IterKind::kSpatial) return {};
+  if (result.kind != te::IterKind::kSpatial ||
+      std::ranges::any_of(found->shifts, [&](const ir::AffineTerm& shift) {
+        return stage.iters[static_cast<std::size_t>(shift.iter)].kind != te::IterKind::kSpatial;
+      }))
+    return {};
   ImageAxis axis{iter_name(stage, found->result),
                  iter_name(stage, tap),
                  result.extent,
                  stage.iters[static_cast<std::size_t>(tap)].extent,
                  found->stride,
+                 std::abs(found->dilation),
                  found->input_dim,
-                 found->filter_dim};
+                 found->filter_dim,
+                 static_cast<int>(found->shifts.size())};
   return std::pair(std::move(axis), found->result);
 }
 
@@ -104,7 +110,7 @@ std::optional<ImageSum> image_sum_of(const te::Workload& view, const te::Stage& 
 
 bool may_tile(const ImageAxis& axis, std::int64_t tile) {
   const std::int64_t taps = axis.residues().taps;
-  return taps >= 2 && taps <= kMostTaps && tile <= axis.extent &&
+  return taps >= 2 && taps <= kMostTaps && tile <= axis.results() &&
          tile + taps - 1 <= cook_toom::kMostPositions;
 }
 
@@ -151,8 +157,12 @@ ProductDims product_dims(const ImageSum& sum, const Algorithm& algorithm) {
   for (const std::string& iter : sum.result) {
     const auto axis = std::ranges::find(sum.axes, iter, &ImageAxis::iter);
     if (axis != sum.axes.end()) {
-      dims.tiles.push_back(d++);
-      if (algorithm.transforms(*axis)) dims.positions.push_back(d++);
+      const int tiles = d++;
+      if (algorithm.transforms(*axis)) {
+        if (axis->strands().several()) dims.tiles.push_back(d++);
+        dims.positions.push_back(d++);
+      }
+      dims.tiles.push_back(tiles);
     } else if (iter == sum.vector) {
       dims.vector = d++;
     } else {

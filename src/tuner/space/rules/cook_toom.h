@@ -18,13 +18,19 @@
 
 namespace lathe::space {
 
-// An axis of the image: results y, read at stride*y + tap.
+// An axis of the image: results y, read at stride*y + dilation*tap + what other iterators shift.
 struct ImageAxis {
   std::string iter, tap;  // iterators of the block
-  std::int64_t extent = 0, taps = 0, stride = 1;
+  std::int64_t extent = 0, taps = 0, stride = 1, dilation = 1;
   int input_dim = -1, filter_dim = -1;
+  int shifts = 0;  // other iterators in the input's dimension
 
-  cook_toom::Residues residues() const { return cook_toom::residues_of(taps, stride); }
+  cook_toom::Strands strands() const { return cook_toom::strands_of(stride, dilation); }
+  cook_toom::Residues residues() const {
+    return cook_toom::residues_of(taps, strands().inner_stride);
+  }
+  // Results that tiles of one strand compute together.
+  std::int64_t results() const { return strands().longest(extent); }
 };
 
 // F(m x n): so many results together along each tap. No taps: the sum as it is written.
@@ -61,7 +67,7 @@ struct ImageSum {
 
 // Dimensions of the tensor of products, by what they are.
 struct ProductDims {
-  std::vector<int> outer, positions, tiles;
+  std::vector<int> outer, positions, tiles;  // strands are among the tiles
   int vector = -1;
 };
 ProductDims product_dims(const ImageSum& sum, const Algorithm& algorithm);

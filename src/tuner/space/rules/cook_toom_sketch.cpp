@@ -64,6 +64,12 @@ class CookToomBuilder : private Stepper {
     return sum_.block + "." + axis.iter + (transformed(axis) ? ".t" : "");
   }
 
+  // The loop over an axis' strands, inside `prefix`; none where it has one or is not transformed.
+  Names strands_of(const ImageAxis& axis, const std::string& prefix) const {
+    if (!transformed(axis) || !axis.strands().several()) return {};
+    return {prefix + axis.iter + ".s"};
+  }
+
   // The loops of the result: blocks of tiles, then blocks of vectors (or the other way round), then
   // single tiles.
   void split_result() {
@@ -81,13 +87,16 @@ class CookToomBuilder : private Stepper {
     } else {
       order.insert(order.end(), {first + ".c", v + ".c"});
     }
-    order.insert(order.end(), {v + ".o", first + ".r"});
-    if (sum_.axes.size() > 1) order.push_back(tiles_of(sum_.axes[1]));
+    order.push_back(v + ".o");
+    for (const ImageAxis& axis : sum_.axes) {
+      append(order, strands_of(axis, sum_.block + "."));
+      order.push_back(&axis == &sum_.axes[0] ? first + ".r" : tiles_of(axis));
+    }
     tile_loop_ = order.back();
     Names inner;
     for (std::size_t a = transforms(); a-- > 0;)
       inner.push_back(sum_.block + "." + along(a).iter + ".i");
-    inner.push_back(sum_.block + ".p");
+    inner.push_back(sum_.block + "." + schedule::position_iter(sum_.result));
     order.insert(order.end(), inner.begin(), inner.end());
     order.push_back(v + ".l");
     step(schedule::Reorder{order});
@@ -107,7 +116,7 @@ class CookToomBuilder : private Stepper {
       for (std::size_t b = 0; b < transforms(); ++b)
         if (b != a) written_out.push_back(loop(along(b).iter + (b < a ? ".p" : ".i")));
       written_out.push_back(loop(along(a).iter + ".i"));
-      written_out.push_back(loop("p"));
+      written_out.push_back(loop(schedule::position_iter(sum_.result)));
       Names order = written_out;
       order.push_back(loop(sum_.vector));
       step(schedule::Reorder{order});
@@ -117,6 +126,9 @@ class CookToomBuilder : private Stepper {
     }
   }
 
+  static void append(Names& names, const Names& others) {
+    names.insert(names.end(), others.begin(), others.end());
+  }
   static void append(std::vector<LayoutItem>& items, const std::vector<int>& dims) {
     for (const int d : dims) items.push_back({d, std::int64_t{1}});
   }
@@ -151,7 +163,9 @@ class CookToomBuilder : private Stepper {
     for (const ImageAxis& axis : sum_.axes)
       if (transformed(axis)) order.push_back(loop(axis.iter + ".p"));
     order.push_back(v + ".t");
-    order.insert(order.end(), tiles.begin(), tiles.end());
+    for (const ImageAxis& axis : sum_.axes)
+      for (const std::string& strand : strands_of(axis, "")) order.push_back(loop(strand));
+    append(order, tiles);
     for (const ImageAxis& axis : sum_.axes)
       if (!transformed(axis)) order.push_back(loop(axis.tap));
       else if (axis.residues().several()) order.push_back(loop(axis.tap + ".a"));
@@ -212,7 +226,8 @@ class CookToomBuilder : private Stepper {
     int dim = sum_.input_channels;
     for (const ImageAxis& axis : sum_.axes)
       if (axis.input_dim < sum_.input_channels && transformed(axis) && transform_of(axis) <= a)
-        dim += axis.residues().several() ? 2 : 1;
+        dim += 1 + axis.shifts + (axis.strands().several() ? 1 : 0) +
+               (axis.residues().several() ? 1 : 0);
     return dim;
   }
 
@@ -236,11 +251,15 @@ class CookToomBuilder : private Stepper {
         order.push_back(loop("d" + dim));
         continue;
       }
-      const auto number = transform_of(sum_.axes[static_cast<std::size_t>(axis)]);
-      const bool residues = sum_.axes[static_cast<std::size_t>(axis)].residues().several();
+      const ImageAxis& own = sum_.axes[static_cast<std::size_t>(axis)];
+      const auto number = transform_of(own);
       if (number > a) written_out.push_back(loop("d" + dim));  // elements of a tile
       else order.push_back(loop("t" + dim));
-      if (number <= a && residues) (number < a ? order : inside).push_back(loop("a" + dim));
+      Names& parts = number < a ? order : inside;
+      for (int k = 0; number <= a && k < own.shifts; ++k)
+        order.push_back(loop("o" + dim + (k == 0 ? "" : "." + std::to_string(k))));
+      if (number <= a && own.strands().several()) parts.push_back(loop("s" + dim));
+      if (number <= a && own.residues().several()) parts.push_back(loop("a" + dim));
       if (number < a) written_out.push_back(loop("p" + dim));
     }
     const std::string tile = order.back();
@@ -276,7 +295,9 @@ class CookToomBuilder : private Stepper {
       else tiles.push_back(d);
       ++d;
       if (axis < 0 || !transformed(sum_.axes[static_cast<std::size_t>(axis)])) continue;
-      if (sum_.axes[static_cast<std::size_t>(axis)].residues().several()) positions.push_back(d++);
+      const ImageAxis& own = sum_.axes[static_cast<std::size_t>(axis)];
+      for (int k = own.shifts + (own.strands().several() ? 1 : 0); k > 0; --k) tiles.push_back(d++);
+      if (own.residues().several()) positions.push_back(d++);
       positions.push_back(d++);
     }
     std::vector<LayoutItem> items;

@@ -23,9 +23,10 @@ constexpr double kL3Rate = 20, kMemoryRate = 7;  // bytes a cycle
 constexpr double kScratchShare = 0.6;            // of the second cache
 
 struct Shape {  // of one axis under an algorithm
-  double results = 1, tiles = 1, positions = 1, taps = 1, tile = 1;
-  double elements = 1;          // of the transformed input
-  double filter_positions = 1;  // of all residues
+  double results = 1, positions = 1, taps = 1, tile = 1;
+  double tiles = 1, strands = 1;  // tiles of a strand
+  double elements = 1;            // of the transformed input
+  double filter_positions = 1;    // of all residues
 };
 
 std::vector<Shape> shapes_of(const CookToomRule& rule, const Algorithm& algorithm) {
@@ -34,15 +35,17 @@ std::vector<Shape> shapes_of(const CookToomRule& rule, const Algorithm& algorith
     Shape s;
     s.results = s.tiles = static_cast<double>(axis.extent);
     s.taps = s.filter_positions = static_cast<double>(axis.taps);
-    s.elements = static_cast<double>((axis.extent - 1) * axis.stride + axis.taps);
+    s.elements =
+        static_cast<double>((axis.extent - 1) * axis.stride + (axis.taps - 1) * axis.dilation + 1);
     const auto found = std::ranges::find(algorithm.taps, axis.tap);
     if (found != algorithm.taps.end()) {
       s.tile = static_cast<double>(
           algorithm.tiles[static_cast<std::size_t>(found - algorithm.taps.begin())]);
       const cook_toom::Residues residues = axis.residues();
       s.positions = s.tile + static_cast<double>(residues.taps) - 1;
-      s.tiles = std::ceil(s.results / s.tile);
-      s.elements = s.tiles * s.positions * static_cast<double>(residues.count);
+      s.strands = static_cast<double>(axis.strands().count);
+      s.tiles = std::ceil(static_cast<double>(axis.results()) / s.tile);
+      s.elements = s.strands * s.tiles * s.positions * static_cast<double>(residues.count);
       s.filter_positions =
           static_cast<double>(residues.filter_positions(static_cast<std::int64_t>(s.positions)));
       s.taps = s.filter_positions / s.positions;
@@ -65,9 +68,9 @@ Work total_work(const CookToomRule& rule, const std::vector<Shape>& shapes) {
                c = static_cast<double>(rule.sum.channel_extent);
   work.products *= k * c, work.inputs *= c, work.outputs *= k, work.weights *= k * c;
   for (const Shape& s : shapes) {
-    work.products *= s.tiles * s.positions * s.taps;
+    work.products *= s.strands * s.tiles * s.positions * s.taps;
     work.inputs *= s.elements;
-    work.outputs *= s.tiles * s.positions;
+    work.outputs *= s.strands * s.tiles * s.positions;
     work.weights *= s.filter_positions;
     if (s.tile > 1) work.operations += 2;
   }
