@@ -43,7 +43,8 @@ def program_contestant(name, program, setup, options):
     if not path.exists():
         raise Refused(f"{path} is not there; scripts/bench builds it")
     setup |= {"threads": options.threads, "cache": options.cache}
-    return Contestant(name, [str(path)], setup, threads=options.threads)
+    return Contestant(name, [str(path)], setup, lathe_runs.onednn_environment(options),
+                      threads=options.threads)
 
 
 def start(name, row, options):

@@ -127,8 +127,8 @@ Result<Contender> convolution(const std::shared_ptr<Machine>& machine, const Jso
       {DNNL_ARG_SRC, filled(*machine, input, Tag::nchw, chosen.src_desc(), 1)},
       {DNNL_ARG_WEIGHTS, filled(*machine, weight, Tag::oihw, chosen.weights_desc(), 2)},
       {DNNL_ARG_DST, dnnl::memory(chosen.dst_desc(), machine->engine)}};
-  Contender inside = contender_of(machine, dnnl::convolution_forward(chosen), arguments,
-                                  chosen.impl_info_str());
+  Contender inside =
+      contender_of(machine, dnnl::convolution_forward(chosen), arguments, chosen.impl_info_str());
   if (json_string(workload, "borders").value_or("any") != "plain") return inside;
   return between_plain_borders(machine, inside, {input, arguments.at(DNNL_ARG_SRC)},
                                {convolved(input, weight, stride, pad), arguments.at(DNNL_ARG_DST)});

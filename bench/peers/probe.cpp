@@ -97,6 +97,13 @@ void walk(const Traffic& traffic, std::size_t thread, const Plan& plan) {
   else walk<8>(traffic, thread, plan.turns);
 }
 
+// Waits without sleep; where another thread wants the core, that one goes first.
+template <class Condition>
+void spin_until(const Condition& holds) {
+  for (int spins = 0; !holds(); ++spins)
+    if (spins >= 4096) std::this_thread::yield();
+}
+
 // Threads that wait for the next call on a core of their own; the whole process is stopped in
 // others' turns.
 class Crew {
@@ -111,15 +118,15 @@ class Crew {
     left_.store(traffic_.threads - 1, std::memory_order_relaxed);
     call_.fetch_add(1, std::memory_order_release);
     walk(traffic_, 0, plan);
-    while (left_.load(std::memory_order_acquire) != 0) {
-    }
+    spin_until([&] { return left_.load(std::memory_order_acquire) == 0; });
   }
 
  private:
   void work(const std::stop_token& stop, std::size_t index) {
-    for (std::uint64_t done = 0; !stop.stop_requested();) {
-      if (call_.load(std::memory_order_acquire) == done) continue;
-      ++done;
+    for (std::uint64_t done = 0;; ++done) {
+      spin_until(
+          [&] { return stop.stop_requested() || call_.load(std::memory_order_acquire) != done; });
+      if (stop.stop_requested()) return;
       walk(traffic_, index, plan_);
       left_.fetch_sub(1, std::memory_order_release);
     }

@@ -76,7 +76,7 @@ def openvino_model(core, setup, arrays):
 
     def attention(*arrays):
         fed.extend(array[None] for array in arrays)
-        ports = [opset13.parameter(array.shape, "f32") for array in fed]
+        ports = [opset13.parameter(array.shape, openvino.Type.f32) for array in fed]
         result = opset13.scaled_dot_product_attention(*ports)
         return openvino.Model([opset13.result(result)], ports)
 
