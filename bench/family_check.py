@@ -4,6 +4,7 @@ PyTorch's in f64. oneDNN's own programs have random inputs of their own and are 
 
 import array
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,8 @@ import family_peers
 import lathe_runs
 from contest import Contestant, Refused
 
-# Of the largest magnitude, or of 1 where that is less: single sums may cancel.
+# Of the largest magnitude; where that is less, of what as many numbers in [-1, 1] add up to as an
+# output has inputs, for single sums may cancel.
 ALLOWED = 1e-4
 
 
@@ -44,10 +46,11 @@ def lathe_contestant(row, options, words, folder):
                       threads=options.threads)
 
 
-def largest_error(values, reference):
+def largest_error(values, reference, row):
     if len(values) != len(reference):
         raise Refused(f"{len(values)} elements instead of {len(reference)}")
-    scale = max(1, max(map(abs, reference)))
+    terms = max(map(math.prod, row.inputs.values())) / len(reference)
+    scale = max(1, math.sqrt(terms), max(map(abs, reference)))
     return max(abs(a - b) for a, b in zip(values, reference)) / scale
 
 
@@ -75,7 +78,7 @@ def check(row, options, words):
             values = ask(name, start)
             if values is not None:
                 try:
-                    found[name] = largest_error(values, reference)
+                    found[name] = largest_error(values, reference, row)
                 except Refused as refusal:
                     found[name] = str(refusal)
     return found

@@ -97,8 +97,6 @@ class MetaSchedule:
 
     def winner(self, count):
         refuse_failed(self.run, self.name)
-        if count == 0:
-            raise Refused("no program works yet")
         path = self.folder / f"{count}.so"
         done = subprocess.run([*self.python, "build", self.words, str(self.folder), str(count),
                                str(path)], capture_output=True, text=True,
