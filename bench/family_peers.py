@@ -1,5 +1,6 @@
 """Who takes part in bench_families beside Lathe, and how each is started."""
 
+import math
 import re
 import subprocess
 from pathlib import Path
@@ -54,30 +55,30 @@ def start(name, row, options):
     return program_contestant(name, program, row.onednn | {"algorithm": algorithm}, options)
 
 
-def outputs(row, options):
-    """Element types and shapes of the outputs, as callers see them."""
+def shown(row, options):
+    """What `lathe show` says of a row."""
     command = [lathe_runs.program(options), "show", row.expression]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise Refused(done.stderr.strip())
-    found = re.findall(r"^output \w+: (\w+)\[([\d,]+)\](?: as \[([\d,]+)\])?", done.stdout,
-                       re.MULTILINE)
-    return [(kind, [int(size) for size in (seen or shape).split(",")])
-            for kind, shape, seen in found]
+    return done.stdout
 
 
 def size(kind, shape):
-    count = BYTES[kind]
-    for extent in shape:
-        count *= extent
-    return count
+    return BYTES[kind] * math.prod(shape)
 
 
-def traffic(row, options):
-    """Bytes that a row reads and writes at the least, buffer by buffer."""
+def traffic(row, text):
+    """Bytes that a row reads and writes at the least, buffer by buffer. `text`: what `lathe show`
+    says of it."""
+    outputs = re.findall(r"^output \w+: (\w+)\[([\d,]+)\]", text, re.MULTILINE)
     return {"reads": [size("f32", shape) for shape in row.inputs.values()],
-            "writes": [size(*output) for output in outputs(row, options)]}
+            "writes": [size(kind, map(int, shape.split(","))) for kind, shape in outputs]}
+
+
+def bytes_moved(row, text):
+    return sum(map(sum, traffic(row, text).values()))
 
 
 def start_probe(row, options):
-    return program_contestant("probe", "peer-probe", traffic(row, options), options)
+    return program_contestant("probe", "peer-probe", traffic(row, shown(row, options)), options)
