@@ -14,10 +14,10 @@ from watched_run import Watched
 SCRIPT = str(Path(__file__).resolve().parent / "peers/metaschedule.py")
 
 
-def refuse_failed(run, name):
-    if run.failed or run.trials == 0:
-        said = run.said.strip().splitlines()
-        raise Refused(f"{name}: {said[-1] if said else 'it said nothing'}")
+def failure_of(run):
+    """Why a tuner ended with an error, else None."""
+    said = run.said.strip().splitlines()
+    return (said[-1] if said else "it said nothing") if run.failed else None
 
 
 class Lathe:
@@ -47,7 +47,6 @@ class Lathe:
     def winner(self, count):
         """The program that `--schedule best` takes where only these trials are on record. What the
         race at the end of the run said counts at its end alone."""
-        refuse_failed(self.run, self.name)
         lines = [json.loads(line) for line in self.lines()]
         lines.sort(key=lambda record: record["index"])
         records = lines[:count]
@@ -96,7 +95,6 @@ class MetaSchedule:
         return [line for line in text.split("\n")[:-1] if line]
 
     def winner(self, count):
-        refuse_failed(self.run, self.name)
         path = self.folder / f"{count}.so"
         done = subprocess.run([*self.python, "build", self.words, str(self.folder), str(count),
                                str(path)], capture_output=True, text=True,
