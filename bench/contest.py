@@ -104,13 +104,21 @@ class Contestant:
         return (high - low) / self.median
 
 
-def race(contestants, rounds, turn_seconds, seed=0):
+def race(contestants, rounds, turn_seconds, seed=0, absent=None):
     """Every round gives each contestant one turn, in an order drawn anew. The first round is
-    practice."""
+    practice. Where `absent` is given, one that fails is left out from then on, and `absent` tells
+    why by its name; else its failure ends the race."""
     order = random.Random(seed)
     for index in range(rounds + 1):
         for contestant in order.sample(contestants, len(contestants)):
-            contestant.turn(turn_seconds)
+            if absent is not None and contestant.name in absent:
+                continue
+            try:
+                contestant.turn(turn_seconds)
+            except Refused as refusal:
+                if absent is None:
+                    raise
+                absent[contestant.name] = str(refusal)
         if index == 0:
             for contestant in contestants:
                 contestant.times.clear()

@@ -1,36 +1,15 @@
 """The rows on which families of operators are compared: what each computes, said to `lathe` as an
-index expression and to PyTorch and NumPy as a line of Python.
+index expression, to PyTorch and NumPy as a line of Python, and to ONNX Runtime and OpenVINO as a
+line that builds a graph (peers/onnx_graph.py).
 
 Listed before anything was tuned. Matrix products are those of language and recommendation models,
 contractions those of chemistry and tensor networks, the other rows layers of MobileNet, ResNet,
-ConvNeXt, BERT, GPT-2 and LLaMA. Nothing is constant: nobody packs weights beforehand.
+ConvNeXt, BERT, GPT-2 and LLaMA. Nothing is constant here: nobody packs weights beforehand. The
+rows of convolution_families.py have constant weights.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass
-class Row:
-    name: str
-    family: str
-    expression: str  # with its declarations
-    inputs: dict  # name: shape
-    torch: str  # of the inputs, with `F` for torch.nn.functional
-    numpy: str = ""  # of the inputs, with `np`; "": it takes no part
-
-    def setup(self, library, threads, cache):
-        return {"inputs": self.inputs, "code": getattr(self, library), "threads": threads,
-                "cache": cache, "library": library}
-
-
-ROWS = {}
-
-
-def add(name, family, statements, torch, numpy="", **inputs):
-    declared = "; ".join(f"{tensor}: f32[{','.join(map(str, shape))}]"
-                         for tensor, shape in inputs.items())
-    ROWS[name] = Row(name, family, f"{declared}; {statements}", inputs, torch, numpy)
-
+import convolution_families
+from family_row import ROWS, add
 
 # name: rows of the activations, columns of the result, terms of a sum; weights lie as PyTorch's,
 # a row an output
@@ -53,16 +32,16 @@ VECTORS = {"gpt2-up": (3072, 768), "llama": (4096, 4096), "gpt2-logits": (50257,
 def add_products():
     for name, (m, n, k) in DENSE.items():
         add(f"dense-{name}", "product", "Y[m,n] = sum(k) X[m,k] * W[n,k]", "F.linear(X, W)",
-            "X @ W.T", X=[m, k], W=[n, k])
+            "X @ W.T", "gemm(X, W)", X=[m, k], W=[n, k])
     for name, (m, n, k) in PRODUCTS.items():
         add(f"product-{name}", "product", "C[m,n] = sum(k) A[m,k] * B[k,n]", "A @ B", "A @ B",
-            A=[m, k], B=[k, n])
+            "matmul(A, B)", A=[m, k], B=[k, n])
     for name, (n, k) in VECTORS.items():
         add(f"vector-{name}", "product", "y[n] = sum(k) W[n,k] * x[k]", "W @ x", "W @ x",
-            W=[n, k], x=[k])
+            "matmul(W, x)", W=[n, k], x=[k])
     for batch, m, n, k in ((12, 128, 128, 64), (1000, 7, 7, 7), (256, 27, 27, 64)):
         add(f"batch-{batch}x{m}x{n}x{k}", "product", "C[b,m,n] = sum(k) A[b,m,k] * B[b,k,n]",
-            "torch.bmm(A, B)", "A @ B", A=[batch, m, k], B=[batch, k, n])
+            "torch.bmm(A, B)", "A @ B", "matmul(A, B)", A=[batch, m, k], B=[batch, k, n])
 
 
 # channels, size, kernel, stride
@@ -77,87 +56,115 @@ def add_windows():
             f"Y[c,y:{out},x:{out}] = sum(r,s) X[c,{stride}*y+r-{pad},{stride}*x+s-{pad} else 0]"
             " * W[c,r,s]",
             f"F.conv2d(X[None], W[:, None], padding={pad}, stride={stride}, groups={c})",
+            graph=f"conv(view(X, 1, {c}, {n}, {n}), view(W, {c}, 1, {r}, {r}), stride={stride},"
+            f" pad={pad}, groups={c})",
             X=[c, n, n], W=[c, r, r])
     add("maxpool-64x112-3-2", "pooling",
         "Y[c,y:56,x:56] = max(r:3,s:3) X[c,2*y+r-1,2*x+s-1 else -inf]",
-        "F.max_pool2d(X[None], 3, 2, 1)", X=[64, 112, 112])
+        "F.max_pool2d(X[None], 3, 2, 1)",
+        graph="max_pool(view(X, 1, 64, 112, 112), 3, stride=2, pad=1)", X=[64, 112, 112])
     add("maxpool-128x56-2-2", "pooling", "Y[c,y,x] = max(r:2,s:2) X[c,2*y+r,2*x+s]",
-        "F.max_pool2d(X[None], 2)", X=[128, 56, 56])
+        "F.max_pool2d(X[None], 2)", graph="max_pool(view(X, 1, 128, 56, 56), 2, stride=2)",
+        X=[128, 56, 56])
     add("avgpool-256x28-2-2", "pooling", "Y[c,y,x] = (sum(r:2,s:2) X[c,2*y+r,2*x+s]) * 0.25",
-        "F.avg_pool2d(X[None], 2)", X=[256, 28, 28])
+        "F.avg_pool2d(X[None], 2)",
+        graph="average_pool(view(X, 1, 256, 28, 28), 2, stride=2)", X=[256, 28, 28])
     add("avgpool-global-2048x7", "pooling", "Y[c] = (sum(y,x) X[c,y,x]) / 49",
-        "X.mean((1, 2))", "X.mean((1, 2))", X=[2048, 7, 7])
+        "X.mean((1, 2))", "X.mean((1, 2))", "global_average(view(X, 1, 2048, 7, 7))",
+        X=[2048, 7, 7])
     add("avgpool-global-512x28", "pooling", "Y[c] = (sum(y,x) X[c,y,x]) / 784",
-        "X.mean((1, 2))", "X.mean((1, 2))", X=[512, 28, 28])
+        "X.mean((1, 2))", "X.mean((1, 2))", "global_average(view(X, 1, 512, 28, 28))",
+        X=[512, 28, 28])
 
 
 def add_rows():
     softmax = "E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"
     for m, n in ((1536, 128), (16, 1000), (1, 1000), (64, 32000), (4096, 16)):
-        add(f"softmax-{m}x{n}", "rows", softmax, "torch.softmax(X, -1)", X=[m, n])
+        add(f"softmax-{m}x{n}", "rows", softmax, "torch.softmax(X, -1)",
+            graph="softmax(X)", X=[m, n])
     for m, n in ((128, 768), (512, 1024), (1, 4096)):
         add(f"layernorm-{m}x{n}", "rows",
             f"M[i] = (sum(k) X[i,k]) / {n};"
             f" V[i] = (sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i])) / {n};"
             " Y[i,j] = (X[i,j] - M[i]) * rsqrt(V[i] + 1e-5) * g[j] + b[j]",
-            f"F.layer_norm(X, ({n},), g, b)", X=[m, n], g=[n], b=[n])
+            f"F.layer_norm(X, ({n},), g, b)", graph="layer_norm(X, g, b, 1e-5)",
+            X=[m, n], g=[n], b=[n])
         add(f"rmsnorm-{m}x{n}", "rows",
             f"Y[i,j] = X[i,j] * rsqrt((sum(k) X[i,k] * X[i,k]) / {n} + 1e-6) * g[j]",
-            f"F.rms_norm(X, ({n},), g, 1e-6)", X=[m, n], g=[n])
+            f"F.rms_norm(X, ({n},), g, 1e-6)", graph="rms_norm(X, g, 1e-6)", X=[m, n], g=[n])
     add("groupnorm-32x8x32x32", "rows",
         "M[g] = (sum(c,y,x) X[g,c,y,x]) / 8192;"
         " V[g] = (sum(c,y,x) (X[g,c,y,x] - M[g]) * (X[g,c,y,x] - M[g])) / 8192;"
         " Y[g,c,y,x] = (X[g,c,y,x] - M[g]) * rsqrt(V[g] + 1e-5) * a[g,c] + b[g,c]",
         "F.group_norm(X.view(1, 256, 32, 32), 32, a.view(-1), b.view(-1))",
+        graph="group_norm(view(X, 1, 256, 32, 32), view(a, 256), view(b, 256), 32, 1e-5)",
         X=[32, 8, 32, 32], a=[32, 8], b=[32, 8])
     add("logsumexp-1024x1000", "rows",
         "m[i] = max(k) X[i,k]; Y[i] = m[i] + log(sum(k) exp(X[i,k] - m[i]))",
-        "torch.logsumexp(X, -1)", X=[1024, 1000])
+        "torch.logsumexp(X, -1)", graph="reduce('LogSumExp', X, 1)", X=[1024, 1000])
 
 
 def add_reductions():
     add("sum-rows-1024x1024", "reduction", "Y[i] = sum(k) X[i,k]", "X.sum(1)", "X.sum(1)",
+        "reduce('Sum', X, 1)",
         X=[1024, 1024])
     add("sum-columns-1024x1024", "reduction", "Y[i] = sum(k) X[k,i]", "X.sum(0)", "X.sum(0)",
+        "reduce('Sum', X, 0)",
         X=[1024, 1024])
-    add("sum-all-1000000", "reduction", "Y[o:1] = sum(k) X[k]", "X.sum()", "X.sum()", X=[1000000])
+    add("sum-all-1000000", "reduction", "Y[o:1] = sum(k) X[k]", "X.sum()", "X.sum()",
+        "reduce('Sum', X, 0)", X=[1000000])
     add("sum-all-10000000", "reduction", "Y[o:1] = sum(k) X[k]", "X.sum()", "X.sum()",
-        X=[10000000])
+        "reduce('Sum', X, 0)", X=[10000000])
     add("max-rows-1024x1000", "reduction", "Y[i] = max(k) X[i,k]", "X.amax(1)", "X.max(1)",
+        "reduce('Max', X, 1)",
         X=[1024, 1000])
     add("max-columns-5000x64", "reduction", "Y[i] = max(k) X[k,i]", "X.amax(0)", "X.max(0)",
+        "reduce('Max', X, 0)",
         X=[5000, 64])
     add("mean-middle-64x100x256", "reduction", "Y[i,j] = (sum(k) X[i,k,j]) / 100", "X.mean(1)",
-        "X.mean(1)", X=[64, 100, 256])
+        "X.mean(1)", "reduce('Mean', X, 1)", X=[64, 100, 256])
     add("sum-outer-inner-100x300x50", "reduction", "Y[j] = sum(i,k) X[i,j,k]", "X.sum((0, 2))",
-        "X.sum((0, 2))", X=[100, 300, 50])
+        "X.sum((0, 2))", "reduce('Sum', X, 0, 2)", X=[100, 300, 50])
     add("dot-100000", "reduction", "Y[o:1] = sum(k) A[k] * B[k]", "torch.dot(A, B)", "A @ B",
-        A=[100000], B=[100000])
+        "matmul(A, B)", A=[100000], B=[100000])
+    add("argmax-rows-1024x1000", "reduction",
+        "m[i] = max(k) X[i,k]; Y[i] = min(k) select(X[i,k] == m[i], k, 1000)", "X.argmax(1)",
+        "X.argmax(1)", "argmax(X, 1)", X=[1024, 1000])
+    add("argmax-columns-1024x1000", "reduction",
+        "m[k] = max(i) X[i,k]; Y[k] = min(i) select(X[i,k] == m[k], i, 1024)", "X.argmax(0)",
+        "X.argmax(0)", "argmax(X, 0)", X=[1024, 1000])
 
 
 def add_maps():
     add("transpose-1024x1024", "permute", "Y[i,j] = X[j,i]", "X.t().contiguous()",
-        "np.ascontiguousarray(X.T)", X=[1024, 1024])
+        "np.ascontiguousarray(X.T)", "transpose(X, 1, 0)", X=[1024, 1024])
     add("nchw-to-nhwc-64x56x56", "permute", "Y[y,x,c] = X[c,y,x]",
         "X.permute(1, 2, 0).contiguous()", "np.ascontiguousarray(X.transpose(1, 2, 0))",
+        "transpose(X, 1, 2, 0)",
         X=[64, 56, 56])
     add("nhwc-to-nchw-56x56x64", "permute", "Y[c,y,x] = X[y,x,c]",
         "X.permute(2, 0, 1).contiguous()", "np.ascontiguousarray(X.transpose(2, 0, 1))",
+        "transpose(X, 2, 0, 1)",
         X=[56, 56, 64])
     add("heads-128x12x64", "permute", "Y[h,s,d] = X[s,h,d]", "X.permute(1, 0, 2).contiguous()",
-        "np.ascontiguousarray(X.transpose(1, 0, 2))", X=[128, 12, 64])
+        "np.ascontiguousarray(X.transpose(1, 0, 2))", "transpose(X, 1, 0, 2)", X=[128, 12, 64])
     add("reverse-32x33x34x35", "permute", "Y[d,c,b,a] = X[a,b,c,d]",
         "X.permute(3, 2, 1, 0).contiguous()", "np.ascontiguousarray(X.transpose(3, 2, 1, 0))",
+        "transpose(X, 3, 2, 1, 0)",
         X=[32, 33, 34, 35])
     add("gelu-128x3072", "map", "Y[i,j] = 0.5 * (X[i,j] + b[j])"
-        " * (1 + erf((X[i,j] + b[j]) * 0.70710678))", "F.gelu(X + b)", X=[128, 3072], b=[3072])
+        " * (1 + erf((X[i,j] + b[j]) * 0.70710678))", "F.gelu(X + b)", graph="gelu(X + b)",
+        X=[128, 3072], b=[3072])
     add("silu-gate-16x11008", "map", "Y[i,j] = A[i,j] * sigmoid(A[i,j]) * B[i,j]",
-        "F.silu(A) * B", A=[16, 11008], B=[16, 11008])
+        "F.silu(A) * B", graph="A * op('Sigmoid', A) * B", A=[16, 11008], B=[16, 11008])
     add("add-relu-256x56x56", "map", "Y[c,y,x] = relu(A[c,y,x] + B[c,y,x])",
-        "torch.relu(A + B)", A=[256, 56, 56], B=[256, 56, 56])
+        "torch.relu(A + B)", graph="op('Relu', A + B)", A=[256, 56, 56], B=[256, 56, 56])
     add("batchnorm-64x56x56", "map", "Y[c,y,x] = relu(X[c,y,x] * a[c] + b[c])",
-        "torch.relu(X * a[:, None, None] + b[:, None, None])", X=[64, 56, 56], a=[64], b=[64])
+        "torch.relu(X * a[:, None, None] + b[:, None, None])",
+        graph="op('Relu', X * view(a, 64, 1, 1) + view(b, 64, 1, 1))",
+        X=[64, 56, 56], a=[64], b=[64])
     add("outer-1000x1000", "map", "Y[i,j] = a[i] * b[j]", "torch.outer(a, b)", "np.outer(a, b)",
+        "view(a, 1000, 1) * b",
         a=[1000], b=[1000])
 
 
@@ -199,6 +206,7 @@ def add_contractions():
             f"C[{','.join(out)}] = sum({summed}) A[{','.join(first)}] * B[{','.join(second)}]",
             f'torch.einsum("{first},{second}->{out}", A, B)',
             f'np.einsum("{first},{second}->{out}", A, B, optimize=True)',
+            f'einsum("{first},{second}->{out}", A, B)',
             A=[extents[i] for i in first], B=[extents[i] for i in second])
 
 
@@ -209,6 +217,8 @@ def add_attention():
             " E[h,i,j] = exp(S[h,i,j] - (max(k) S[h,i,k]));"
             " Y[h,i,d] = (sum(j) E[h,i,j] * V[h,j,d]) / (sum(k) E[h,i,k])",
             "F.scaled_dot_product_attention(Q[None], K[None], V[None])",
+            graph="matmul(softmax(matmul(Q, transpose(K, 0, 2, 1)) * 0.125), V)",
+            openvino="attention(Q, K, V)",
             Q=[12, tokens, 64], K=[12, tokens, 64], V=[12, tokens, 64])
 
 
@@ -216,7 +226,9 @@ def add_flat_convolutions():
     """1x1 convolutions between plain borders: products over all pixels."""
     for c, o, n in ((64, 64, 56), (256, 64, 56), (128, 512, 28), (960, 160, 7), (1024, 256, 14)):
         add(f"conv1x1-{c}-{o}-{n}", "convolution", "Y[o,y,x] = sum(c) W[o,c] * X[c,y,x]",
-            "F.conv2d(X[None], W[:, :, None, None])", W=[o, c], X=[c, n, n])
+            "F.conv2d(X[None], W[:, :, None, None])",
+            graph=f"conv(view(X, 1, {c}, {n}, {n}), view(W, {o}, {c}, 1, 1))",
+            W=[o, c], X=[c, n, n])
 
 
 add_products()
@@ -227,3 +239,4 @@ add_maps()
 add_contractions()
 add_attention()
 add_flat_convolutions()
+convolution_families.add_all()

@@ -27,6 +27,12 @@ def program(options):
     return str(path)
 
 
+def onednn_environment(options):
+    """The newest oneDNN, built for SYCL, reaches the processor through OpenCL; the others do not
+    ask."""
+    return {"OCL_ICD_FILENAMES": str(options.build.parent / "onednn-newest/lib/libintelocl.so")}
+
+
 def pass_on_warnings(text):
     """What a run that worked has to say all the same: that another program was timing something
     beside it."""

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""A line of PyTorch or NumPy as a contestant (bench/README.md).
+"""A line of Python for PyTorch, NumPy, ONNX Runtime or OpenVINO as a contestant
+(bench/README.md).
 
-`setup` has `library` (`torch` or `numpy`), `inputs` (shapes by name), `code` (an expression of
-them), `threads` and `cache`. Inputs are f32, uniform in [-1, 1]. The result is a new array every
-time, as its users get it.
+`setup` has `library` (of python_libraries.py), `inputs` (shapes by name), `constants` (names of
+those known beforehand), `code` (an expression of the inputs), `threads` and `cache`. Inputs are
+f32, uniform in [-1, 1]. `save FILE` writes the result of a call as f64 and answers how many
+elements it has.
 """
 
 import json
@@ -11,24 +13,22 @@ import statistics
 import sys
 import time
 
+import numpy
 
-def computation(setup):
-    """The call, and what made it."""
-    import numpy
+from python_libraries import LIBRARIES
 
+
+def input_arrays(setup):
+    """The same for every library."""
     random = numpy.random.default_rng(1)
-    arrays = {name: random.uniform(-1, 1, shape).astype(numpy.float32)
-              for name, shape in setup["inputs"].items()}
-    if setup["library"] == "numpy":
-        return (eval(f"lambda: {setup['code']}", {"np": numpy, **arrays}),
-                f"numpy {numpy.__version__}")
-    import torch
+    return {name: random.uniform(-1, 1, shape).astype(numpy.float32)
+            for name, shape in setup["inputs"].items()}
 
-    torch.set_num_threads(setup["threads"])
-    torch.set_grad_enabled(False)
-    names = {"torch": torch, "F": torch.nn.functional}
-    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    return eval(f"lambda: {setup['code']}", {**names, **tensors}), f"torch {torch.__version__}"
+
+def save(call, path):
+    result = numpy.ascontiguousarray(call(), numpy.float64)
+    result.tofile(path)
+    return result.size
 
 
 def warm(call, seconds):
@@ -65,21 +65,22 @@ def main():
                 return
             if word == "setup":
                 setup = json.loads(rest)
-                call, detail = computation(setup)
+                call, detail = LIBRARIES[setup["library"]](setup, input_arrays(setup))
                 call()
                 if setup.get("cache") == "cold":
-                    import numpy
-
                     memory = numpy.zeros(96 << 20, numpy.uint8)
                 print("ready", detail, flush=True)
+            elif word == "save" and call:
+                print(save(call, rest), flush=True)
             elif word == "run" and call:
                 seconds = float(rest)
                 print(warm(call, seconds) if memory is None else cold(call, seconds, memory),
                       flush=True)
             else:
-                print("error expected setup JSON, then run SECONDS, or quit", flush=True)
+                print("error expected setup JSON, then run SECONDS, save FILE or quit", flush=True)
         except Exception as error:  # its sentence belongs to who asked
             print("error", " ".join(str(error).split()), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
