@@ -58,6 +58,7 @@ api::WorkloadRequest request_of(const std::string& text, const Inputs& inputs) {
   request.constants = inputs.constants;
   if (inputs.free_layout) request.layout = "free";
   request.max_error = inputs.max_error;
+  request.algorithm = inputs.algorithm;
   return request;
 }
 

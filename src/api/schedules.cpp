@@ -76,6 +76,7 @@ std::string flags_between(const te::Workload& workload, const Target& target, Ca
     add(fmt::format("--layout {}", other->contract.free_layout ? "free" : "plain"));
   if (other->contract.max_error != workload.contract.max_error)
     add(fmt::format("--max-error {}", other->contract.max_error));
+  if (!other->contract.algorithm.empty()) add("--algorithm " + other->contract.algorithm);
   Target alike = target;
   alike.as_cpu().threads = on->as_cpu().threads;
   if (alike != *on) add("--target '" + run.target + "'");

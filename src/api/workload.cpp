@@ -160,6 +160,13 @@ Status mark_constants(te::Workload& workload, const std::vector<std::string>& na
   return {};
 }
 
+// As the workload's text has it: "F4x4" of "F(4x4)", "F4" of "F(4) along r".
+std::string algorithm_named(std::string text) {
+  text = text.substr(0, text.find(" along "));
+  std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
+  return text;
+}
+
 }  // namespace
 
 Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
@@ -169,10 +176,17 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
   if (!(request.max_error >= 0 && request.max_error <= 1))
     return fail_at("--max-error", ErrorKind::kInvalidArgument,
                    "the largest error must be above 0 and at most 1, not {:g}", request.max_error);
+  const std::string algorithm = algorithm_named(request.algorithm);
+  if (!algorithm.empty() && !te::is_algorithm(algorithm))
+    return fail_at("--algorithm", ErrorKind::kInvalidArgument,
+                   "\"{}\" is no algorithm; name direct, cook_toom, F4 or F4x4, or any as \"show "
+                   "--what space\" lists it",
+                   request.algorithm);
   MadeWorkload workload = LATHE_TRY(by_form(request));
   LATHE_TRY_STATUS(mark_constants(workload.definition, request.constants));
   if (!request.layout.empty()) workload.definition.contract.free_layout = request.layout == "free";
   if (request.max_error > 0) workload.definition.contract.max_error = request.max_error;
+  if (!algorithm.empty()) workload.definition.contract.algorithm = algorithm;
   return workload;
 }
 

@@ -21,6 +21,7 @@ struct WorkloadRequest {
   std::vector<std::string> constants;        // names of inputs known beforehand
   std::string layout;                        // plain, free; empty: what the text says, else plain
   double max_error = 0;                      // 0: what the text says, else 2e-5
+  std::string algorithm;                     // "": what the text says, else any
 };
 
 struct MadeWorkload {

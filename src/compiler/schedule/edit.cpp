@@ -139,8 +139,7 @@ void remove_block(Nest& nest, BlockId block) {
 }
 
 int place_of_copy(const Nest& nest, BufferId buffer, LoopId loop, BlockId reader) {
-  if (!nest.buffers[buffer].constant || loop != ir::kRoot)
-    return analysis::child_with(nest, loop, reader);
+  if (loop != ir::kRoot) return analysis::child_with(nest, loop, reader);
   int position = 0;
   for (const BlockId writer : analysis::writers_of(nest, buffer))
     position = std::max(position, analysis::child_with(nest, loop, writer) + 1);

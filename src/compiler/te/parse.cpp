@@ -254,6 +254,7 @@ class WorkloadBuilder {
       tensor.role = output ? TensorRole::kOutput : TensorRole::kIntermediate;
     }
     workload_.contract.max_error = syntax_.max_error.value_or(workload_.contract.max_error);
+    workload_.contract.algorithm = syntax_.algorithm;
     workload_.contract.free_layout = syntax_.free_layout.value_or(false);
     workload_.name = syntax_.name;
     if (workload_.name.empty())

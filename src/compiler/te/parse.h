@@ -7,6 +7,7 @@
 //                  ['=' '{' number (',' number)* '}']
 //   stage       := NAME '[' iter (',' iter)* ']' '=' expr
 //   setting     := 'layout' ('plain' | 'free') | 'max_error' number | 'name' NAME
+//                | 'algorithm' NAME
 //   iter        := NAME [':' size]                 C[i,j], C[y:112,x:112]
 //   expr        := the usual operators (+ - * / % < <= > >= == != && || !), '(' expr ')',
 //                  numbers, 'inf', 'true', 'false', an iterator (its value, i64),

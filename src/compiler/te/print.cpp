@@ -229,6 +229,9 @@ std::string layout_text(const Contract& contract) {
 std::string error_text(const Contract& contract) {
   return "max_error " + number_text(contract.max_error, Dtype::kF64);
 }
+void add_algorithm(const Contract& contract, std::vector<std::string>& items) {
+  if (!contract.algorithm.empty()) items.push_back("algorithm " + contract.algorithm);
+}
 std::string default_name(const Workload& workload) {
   const auto outputs = workload.outputs();
   return outputs.empty() ? "" : workload.tensors[static_cast<std::size_t>(outputs.front())].name;
@@ -243,6 +246,7 @@ std::string print_workload(const Workload& workload) {
   if (workload.contract.free_layout) items.push_back(layout_text(workload.contract));
   if (workload.contract.max_error != Contract{}.max_error)
     items.push_back(error_text(workload.contract));
+  add_algorithm(workload.contract, items);
   return fmt::format("{}\n", fmt::join(items, "\n"));
 }
 
@@ -263,6 +267,7 @@ std::string workload_key(const Workload& workload) {
   std::vector<std::string> items = items_of(canonical(workload));
   items.push_back(layout_text(workload.contract));
   items.push_back(error_text(workload.contract));
+  add_algorithm(workload.contract, items);
   return fmt::format("{}", fmt::join(items, "; "));
 }
 
@@ -280,6 +285,7 @@ bool equal(const Workload& a, const Workload& b) {
   };
   return a.name == b.name && a.contract.max_error == b.contract.max_error &&
          a.contract.free_layout == b.contract.free_layout &&
+         a.contract.algorithm == b.contract.algorithm &&
          std::ranges::equal(a.tensors, b.tensors, same_tensor) &&
          std::ranges::equal(a.stages, b.stages, same_stage);
 }

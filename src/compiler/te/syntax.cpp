@@ -35,7 +35,8 @@ class ItemParser {
       if (second.is("[")) return stage();
       if (second.is(":")) return declaration();
       if (first.text == "const" || first.text == "output") return declaration();
-      if (first.text == "layout" || first.text == "max_error" || first.text == "name")
+      if (first.text == "layout" || first.text == "max_error" || first.text == "name" ||
+          first.text == "algorithm")
         return setting();
     }
     return in_.unexpected("a stage like C[i,j] = ... or a declaration like A: f32[16,16]",
@@ -51,6 +52,12 @@ class ItemParser {
       out_.max_error = value;
     } else if (what.text == "name") {
       out_.name = LATHE_TRY(in_.name("a name for the workload")).text;
+    } else if (what.text == "algorithm") {
+      const Token algorithm = LATHE_TRY(in_.name("direct, cook_toom, F4 or F4x4"));
+      if (!is_algorithm(algorithm.text))
+        return in_.error(algorithm.place, "{} is no algorithm; name direct, cook_toom, F4 or F4x4",
+                         algorithm.shown());
+      out_.algorithm = algorithm.text;
     } else {
       const Token mode = LATHE_TRY(in_.name("plain or free"));
       if (mode.text != "plain" && mode.text != "free")

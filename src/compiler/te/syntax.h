@@ -88,6 +88,7 @@ struct WorkloadSyntax {
   std::vector<DeclarationSyntax> declarations;
   std::vector<StageSyntax> stages;
   std::optional<double> max_error;
+  std::string algorithm;
   std::optional<bool> free_layout;
   std::string name;
   // Every name in the text: new names must differ from them.

@@ -299,6 +299,10 @@ Status validate(const Workload& workload) {
                 "'{}' is no name for a workload; use letters, digits and _", workload.name);
   if (!(workload.contract.max_error > 0 && workload.contract.max_error <= 1))
     return fail(ErrorKind::kInvalidArgument, "max_error must be more than 0 and at most 1");
+  if (!workload.contract.algorithm.empty() && !is_algorithm(workload.contract.algorithm))
+    return fail(ErrorKind::kInvalidArgument,
+                "\"{}\" is no algorithm; name direct, cook_toom, F4 or F4x4",
+                workload.contract.algorithm);
   std::vector<bool> ready(workload.tensors.size()), used(workload.tensors.size());
   for (std::size_t t = 0; t < ready.size(); ++t)
     ready[t] = workload.tensors[t].role == TensorRole::kInput ||

@@ -110,4 +110,17 @@ double io_bytes(const Workload& workload) {
   return total;
 }
 
+bool is_algorithm(std::string_view name) {
+  if (name == "direct" || name == "cook_toom") return true;
+  if (!name.starts_with('F')) return false;
+  // Numbers with x between them.
+  bool digit = false;
+  for (const char c : name.substr(1)) {
+    const bool now = c >= '0' && c <= '9';
+    if (!now && (c != 'x' || !digit)) return false;
+    digit = now;
+  }
+  return digit;
+}
+
 }  // namespace lathe::te

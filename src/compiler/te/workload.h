@@ -53,12 +53,17 @@ struct Stage {
   ir::Expr body;  // Read.tensor indexes Workload::tensors
 };
 
-// How exactly the result must match, and which layouts the schedule may change. Both are part of
-// the workload key.
+// How exactly the result must match, and what the schedule may choose. All of it is part of the
+// workload key.
 struct Contract {
   double max_error = 2e-5;   // relative to the largest output, against f64
   bool free_layout = false;  // the trace may choose layouts of inputs and outputs
+  // How the main sum is computed: "direct", "cook_toom" for any such algorithm, "F4" or "F4x2" for
+  // one with these tiles; "": as the schedule chooses.
+  std::string algorithm;
 };
+// True of what may be named there.
+bool is_algorithm(std::string_view name);
 
 struct Workload {
   std::vector<Tensor> tensors;

@@ -181,9 +181,44 @@ std::string label_of(const Algorithm& algorithm) {
 std::string label_of(InputPlace place) { return place == InputPlace::kBlock ? "block" : "whole"; }
 std::string label_of(TileShare share) { return share == TileShare::kTiles ? "tiles" : "results"; }
 
-std::optional<CookToomRule> cook_toom_rule(const te::Workload& workload, const CpuTarget& target,
-                                           const std::vector<schedule::Layout>& layouts) {
+namespace {
+
+// The word by which a contract names it: "direct", "F4", "F4x2".
+std::string word_of(const Algorithm& algorithm) {
+  return algorithm.taps.empty() ? "direct" : fmt::format("F{}", fmt::join(algorithm.tiles, "x"));
+}
+bool allows(const std::string& wanted, const Algorithm& algorithm) {
+  if (algorithm.taps.empty() || wanted.empty()) return true;
+  return wanted == "cook_toom" || wanted == word_of(algorithm);
+}
+
+std::unexpected<Error> no_such(const std::string& wanted, const std::vector<Algorithm>& all,
+                               double max_error) {
+  const std::string& name = wanted == "cook_toom" ? "Cook-Toom algorithm" : wanted;
+  if (std::ranges::find(all, wanted, word_of) != all.end())
+    return fail_at("algorithm", ErrorKind::kInvalidArgument,
+                   "{} rounds too much for a largest error of {:g}; allow more with --max-error, or "
+                   "name an algorithm with smaller tiles",
+                   name, max_error);
+  std::vector<std::string> known;
+  for (const Algorithm& each : all)
+    if (std::ranges::find(known, word_of(each)) == known.end()) known.push_back(word_of(each));
+  if (known.empty()) known.emplace_back("direct");
+  return fail_at("algorithm", ErrorKind::kInvalidArgument,
+                 "this workload has no {} on this target; it has {}", name,
+                 fmt::join(known, ", "));
+}
+
+}  // namespace
+
+Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
+                                                   const CpuTarget& target,
+                                                   const std::vector<schedule::Layout>& layouts) {
+  const std::string& wanted = workload.contract.algorithm;
+  const bool demanded = !wanted.empty() && wanted != "direct";
+  if (wanted == "direct") return std::nullopt;
   CookToomRule rule;
+  rule.may_be_direct = !demanded;
   rule.prepared.nest = te::naive_nest(workload);
   rule.target = target;
   rule.layouts = layouts;
@@ -193,12 +228,20 @@ std::optional<CookToomRule> cook_toom_rule(const te::Workload& workload, const C
   const te::Stage& stage = view.stages[static_cast<std::size_t>(main_stage(view))];
   auto sum = image_sum_of(view, stage);
   rule.lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
-  if (!sum || sum->vector_extent < rule.lanes) return {};
+  const double max_error = workload.contract.max_error;
+  if (!sum || sum->vector_extent < rule.lanes) {
+    if (demanded) return no_such(wanted, {}, max_error);
+    return std::nullopt;
+  }
   rule.sum = std::move(*sum);
-  for (Algorithm& algorithm : algorithms_of(rule.sum))
-    if (is_accurate(rule.sum, algorithm, workload.contract.max_error))
-      rule.algorithms.push_back(std::move(algorithm));
-  if (rule.algorithms.size() < 2) return {};
+  const std::vector<Algorithm> all = algorithms_of(rule.sum);
+  for (const Algorithm& algorithm : all)
+    if (allows(wanted, algorithm) && is_accurate(rule.sum, algorithm, max_error))
+      rule.algorithms.push_back(algorithm);
+  if (rule.algorithms.size() < 2) {
+    if (demanded) return no_such(wanted, all, max_error);
+    return std::nullopt;
+  }
   rule.places = {InputPlace::kBlock, InputPlace::kWhole};
   rule.shares = {TileShare::kTiles, TileShare::kResults};
   return rule;

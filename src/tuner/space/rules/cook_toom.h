@@ -86,13 +86,15 @@ struct CookToomRule {
   int lanes = 1;
   std::vector<schedule::Layout> layouts;  // of inputs and outputs
   std::vector<Algorithm> algorithms;      // values of the knob; the first is direct
+  bool may_be_direct = true;              // the contract allows it
   std::vector<InputPlace> places;
   std::vector<TileShare> shares;
   CookToomKnobs at;
 };
 
-// Nothing where the main sum has no taps, or where lanes would not run along a free axis.
-std::optional<CookToomRule> cook_toom_rule(const te::Workload& workload, const CpuTarget& target,
+// Nothing where the main sum has no taps, or where lanes would not run along a free axis, or where
+// only the direct algorithm is left. Refuses an algorithm of the contract that there is not.
+Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload, const CpuTarget& target,
                                            const std::vector<schedule::Layout>& layouts);
 // Adds the knobs; `knobs` may have others already.
 void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs);

@@ -180,7 +180,7 @@ void set_knobs(const CookToomRule& rule, const std::vector<Knob>& knobs, std::si
 void set_starts(const CookToomRule& rule, Derived& derived) {
   const Values direct = derived.start;
   std::vector<std::pair<double, std::size_t>> by_cost;
-  for (std::size_t i = 0; i < rule.algorithms.size(); ++i)
+  for (std::size_t i = rule.may_be_direct ? 0 : 1; i < rule.algorithms.size(); ++i)
     by_cost.emplace_back((i == 0 ? kWorthIt : 1) * cost_of(rule, derived.knobs, rule.algorithms[i]),
                          i);
   std::ranges::stable_sort(by_cost);

@@ -246,8 +246,16 @@ Values settled_start(const TileRule& rule) {
   return values;
 }
 
+void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same) {
+  const Axes& axes = rule.axes[0];
+  const auto found = same.find(rule.workload.stages[static_cast<std::size_t>(axes.stage)].tensor);
+  rule.comes_back = found != same.end() && axes.weights != nullptr &&
+                    found->second.contains(axes.weights->tensor);
+}
+
 std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
-                                             const CpuTarget& target) {
+                                             const CpuTarget& target,
+                                             const std::map<int, std::set<int>>& same) {
   std::vector<Tiling::Companion> out;
   for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
     const te::Stage& stage = view.stages[s];
@@ -256,6 +264,7 @@ std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
       continue;
     TileRule rule = tile_rule_for(view, s, target, Flavour::kDefault);
     if (rule.axes.empty()) continue;
+    note_rows(rule, same);
     Values values = settled_start(rule);
     out.push_back({std::move(rule), std::move(values)});
   }
@@ -266,14 +275,20 @@ namespace {
 
 // Makes the algorithm a knob, under which either the tile's knobs have an effect or its own; false
 // if there is only one.
-bool add_algorithms(const te::Workload& workload, const TileRule& direct, Derived& derived) {
+Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct, Derived& derived) {
   const Axes& axes = direct.axes[0];
-  auto found = cook_toom_rule(workload, direct.target, free_layouts_of(direct, axes));
+  auto found =
+      LATHE_TRY(cook_toom_rule(workload, direct.target, free_layouts_of(direct, axes)));
   if (!found) return false;
   // Layouts that the schedule chooses have the tile's vector axis inside.
   const std::string& vector = direct.workload.stages[axes.stage].iters[axes.vector].name;
-  if (workload.contract.free_layout && vector != found->sum.block + "." + found->sum.vector)
-    return false;
+  if (workload.contract.free_layout && vector != found->sum.block + "." + found->sum.vector) {
+    if (found->may_be_direct) return false;
+    return fail_at("algorithm", ErrorKind::kInvalidArgument,
+                   "{} needs lanes along {}, which the free layouts of this workload have not; name "
+                   "direct, or plain layouts",
+                   workload.contract.algorithm, found->sum.vector);
+  }
   auto rule = std::make_shared<CookToomRule>(std::move(*found));
   const std::size_t own = derived.knobs.size();
   list_knobs(*rule, derived.knobs);
@@ -288,7 +303,10 @@ bool add_algorithms(const te::Workload& workload, const TileRule& direct, Derive
   const auto knobs = std::make_shared<const std::vector<Knob>>(derived.knobs);
   derived.build = [rule, knobs, build = std::move(derived.build)](
                       std::span<const std::int64_t> values) -> Result<Sketch> {
-    if (values[static_cast<std::size_t>(rule->at.algorithm)] == 0) return build(values);
+    if (values[static_cast<std::size_t>(rule->at.algorithm)] == 0) {
+      if (rule->may_be_direct) return build(values);
+      return fail(ErrorKind::kInvalidArgument, "the workload demands an algorithm that is not direct");
+    }
     return build_cook_toom_sketch(*rule, *knobs, values);
   };
   return true;
@@ -326,7 +344,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
-  if (!add_algorithms(workload, tiling->main, derived) &&
+  if (!LATHE_TRY(add_algorithms(workload, tiling->main, derived)) &&
       !add_matrices(workload, target, flavour, tiling->main, derived))
     add_row_groups(workload, target, view, flavour, derived);
   return derived;

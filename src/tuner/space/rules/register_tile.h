@@ -2,6 +2,8 @@
 // sketches.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,8 @@ struct TileRule {
   int lanes = 1;
   TileKnobs at;
   int first = 0;  // number in the space of the first of the knobs; `at` counts from it
+  // Loops around the stage come back to the operand that is read in vectors.
+  bool comes_back = false;
   std::vector<Knob> knobs;
   // Values of the other structural knobs.
   std::vector<LoopOrder> orders;
@@ -81,8 +85,11 @@ void add_constraints(const TileRule& rule, Derived& derived);
 // The analytic default, among the values of the knobs.
 std::vector<std::int64_t> settled_start(const TileRule& rule);
 // Tiles the other reductions with a share of the work by their starting values.
-std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
-                                             const CpuTarget& target);
+std::vector<Tiling::Companion> companions_of(
+    const te::Workload& view, int main, const CpuTarget& target,
+    const std::map<int, std::set<int>>& same = {});  // Grouped::same
+// Notes that blocks of rows come back to what is the same for them all.
+void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same);
 
 // Free inputs and outputs get the vector axis, in blocks of a vector, at the end; inputs get the
 // reduction axis like that, too.

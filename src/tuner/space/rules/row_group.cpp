@@ -149,6 +149,7 @@ std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& 
   constexpr std::int64_t kReused = 256;  // rows of a product that are as fast as all
   const RowAxis& last = group.axes.back();
   if (kept <= kSecondCache || last.contiguous || (last.reused && group.axes.size() < 2)) return 0;
+  if (getenv("ROWS")) return atoi(getenv("ROWS"));
   std::int64_t chosen = 0;
   for (const std::int64_t rows : blocks_of_rows(group)) {
     const bool fits = last.reused
@@ -174,6 +175,13 @@ Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& t
     rows = 1;
   }
   out.loops.resize(found->axes.size());
+  for (std::size_t s = 0; s < prepared.view.stages.size(); ++s) {
+    if (found->axes[0].iters[s] < 0) continue;
+    const te::Stage& stage = prepared.view.stages[s];
+    for (const ir::Read* read : ir::reads_of(stage.body))
+      if (!touches(read->index, found->axes.back().iters[s]))
+        out.same[stage.tensor].insert(read->tensor);
+  }
   std::set<std::string> outer;
   for (std::size_t s = 0; s < prepared.view.stages.size(); ++s) {
     if (found->axes[0].iters[s] < 0) continue;

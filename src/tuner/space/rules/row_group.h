@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tuner/space/rules/prepare.h"
@@ -50,6 +53,8 @@ std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& 
 struct Grouped {
   Prepared prepared;
   std::vector<std::vector<std::string>> loops;  // to be joined, for each axis, outermost first
+  // By tensor that a stage computes: what it reads that is the same for all blocks of rows.
+  std::map<int, std::set<int>> same;
 };
 Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
                                 const RowGroup& group, std::int64_t rows);

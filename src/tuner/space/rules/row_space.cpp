@@ -44,8 +44,9 @@ Result<Sketch> build_grouped(const te::Workload& workload, const CpuTarget& targ
   tiling.main = tile_rule_for(view, stage, one, Flavour::kDefault);
   if (tiling.main.axes.empty())
     return fail(ErrorKind::kIllegalSchedule, "a block of rows has no axis but reductions");
+  note_rows(tiling.main, grouped.same);
   tiling.fixed = settled_start(tiling.main);
-  tiling.companions = companions_of(view, stage, one);
+  tiling.companions = companions_of(view, stage, one, grouped.same);
   return build_tile_sketch(tiling, {});
 }
 

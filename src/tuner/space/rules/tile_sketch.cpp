@@ -21,6 +21,7 @@ struct Draft {
   ir::Nest nest;
   schedule::Trace trace;
   std::set<std::string> placed;  // blocks that have their schedule already
+  int threads = 1;               // that share copies made beforehand
 };
 
 class Builder : private Stepper {
@@ -289,7 +290,7 @@ class Builder : private Stepper {
     if (!std::ranges::is_sorted(digits)) step(schedule::Reorder{loops});
     transpose_in_blocks(source, items, digits, loops);
     kind(loops.back(), ir::LoopKind::kVectorized);
-    if (loop.empty() && rule_.target.threads > 1) kind(loops.front(), ir::LoopKind::kParallel);
+    if (loop.empty() && draft_.threads > 1) kind(loops.front(), ir::LoopKind::kParallel);
     return true;
   }
 
@@ -372,7 +373,10 @@ class Builder : private Stepper {
 }  // namespace
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values) {
-  Draft draft{tiling.prepared.nest, tiling.prepared.steps, {}};
+  Draft draft{tiling.prepared.nest,
+              tiling.prepared.steps,
+              {},
+              std::max(tiling.threads, tiling.main.target.threads)};
   const te::Workload& view = tiling.prepared.view;
   try {
     const bool open = tiling.fixed.empty();

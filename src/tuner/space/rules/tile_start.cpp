@@ -167,7 +167,7 @@ class TileStart {
   // True if a loop around the tile's blocks moves one operand and not the other, which would be
   // copied again each time.
   bool comes_back() const {
-    return std::ranges::any_of(axes_.batch, [&](int b) {
+    return rule_.comes_back || std::ranges::any_of(axes_.batch, [&](int b) {
       return extent(b) > 1 && touches(axes_.weights->index, b) != touches(axes_.input->index, b);
     });
   }
