@@ -183,21 +183,24 @@ Output phased_output(const Transpose& t, const std::string& name, std::size_t fi
   return out;
 }
 
-// Writes the phases of an axis side by side: of all elements of `from` along the axis, the sum
-// takes the one that belongs there, and zeros.
+// Writes the phases of an axis side by side. An output index less that of an element without its
+// last digit is this digit, if it is one: of all elements of `from` along the axis, the sum takes
+// the one that belongs there, and zeros.
 std::string side_by_side(const UpAxis& axis, const Output& from) {
   std::vector<std::string> over = {fmt::format("t:{}", axis.steps())}, index;
-  std::vector<std::pair<std::int64_t, std::string>> place = {{axis.stride, "t"}};
-  for (const Digit& digit : axis.phase) {
-    over.push_back(fmt::format("{}:{}", digit.iter, digit.size));
-    place.emplace_back(digit.output, digit.iter);
+  std::vector<std::pair<std::int64_t, std::string>> digit = {{1, axis.name}, {-axis.stride, "t"}};
+  for (std::size_t d = 0; d + 1 < axis.phase.size(); ++d) {
+    over.push_back(fmt::format("{}:{}", axis.phase[d].iter, axis.phase[d].size));
+    digit.emplace_back(-axis.phase[d].output, axis.phase[d].iter);
   }
   for (const std::string& iter : from.iters) {
-    index.push_back(iter.substr(0, iter.find(':')));
-    if (index.back() == axis.name) index.back() = "t";
+    std::string name = iter.substr(0, iter.find(':'));
+    if (name == axis.name) name = "t";
+    else if (name == axis.phase.back().iter) name = sum_of(digit, 0);
+    index.push_back(std::move(name));
   }
-  return fmt::format("sum({}) select({} == {}, {}[{}], 0)", fmt::join(over, ","), sum_of(place, 0),
-                     axis.name, from.name, fmt::join(index, ","));
+  return fmt::format("sum({}) {}[{} else 0]", fmt::join(over, ","), from.name,
+                     fmt::join(index, ","));
 }
 
 Result<std::vector<Algorithm>> build_transpose(const Values& values, std::string_view letters) {
