@@ -12,8 +12,8 @@ namespace lathe::ops {
 // Inside, an output index is stride*y + phase. A phase has the taps stride*r + c(phase), with a
 // first tap c that is affine in the phase, and reads the input at y - r + ...; so no tap meets the
 // zeros that one could put between the elements of the input. Where the size of an output is no
-// multiple of the stride, a stage behind that writes the phases side by side and leaves out the
-// last ones.
+// multiple of the stride, a stage for that axis follows, which writes the phases side by side and
+// leaves out the last ones.
 Operator conv_transpose1d();
 Operator conv_transpose2d();
 
