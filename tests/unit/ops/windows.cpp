@@ -89,7 +89,7 @@ TEST(Conv, OneValueIsForAllAxes) {
 struct Transposed {
   Index input, weight, stride, pad, more;
   std::int64_t groups = 1;
-  std::string epilogue;
+  std::string epilogue = {};
 };
 
 void check_transposed(const Transposed& t) {
