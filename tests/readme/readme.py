@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the README's example commands as they stand there, in an empty folder with an empty
-database.
+"""Runs the example commands of the README, or of another page, as they stand there, in an empty
+folder with an empty database.
 
-Usage: readme.py README FOLDER-WITH-LATHE
+Usage: readme.py PAGE FOLDER-WITH-LATHE
 """
 
 import os

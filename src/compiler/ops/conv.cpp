@@ -7,46 +7,62 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-struct Axis {
-  std::int64_t in, kernel, stride, dilation, before, after, out;
+struct ConvAxis {
+  std::int64_t in, kernel, stride, dilation, before = 0, after = 0, out = 0;
+  std::string name, tap;  // iterators of the output and of the kernel: "y", "r"
 };
 
 struct Conv {
   std::int64_t n, ic, oc, group_ic, groups;
-  Axis y, x;
+  std::vector<ConvAxis> axes;
 };
 
-Status fit(Axis& axis, const char* name) {
+// The last letters are those of the innermost axes.
+constexpr std::string_view kAxes = "zyx", kTaps = "qrs";
+constexpr const char* kSides[] = {"front", "top", "left", "back", "bottom", "right"};
+
+// Writes "front,top,left,back,bottom,right", or what of it fewer axes have.
+std::string sides_of(std::size_t rank) {
+  std::vector<std::string> sides;
+  for (const std::size_t first : {std::size_t{0}, kAxes.size()})
+    for (std::size_t a = kAxes.size() - rank; a < kAxes.size(); ++a)
+      sides.emplace_back(kSides[first + a]);
+  return fmt::format("{}", fmt::join(sides, ","));
+}
+std::string_view letters_of(std::size_t rank) { return kAxes.substr(kAxes.size() - rank); }
+
+Status fit(ConvAxis& axis) {
   const std::int64_t reach = axis.dilation * (axis.kernel - 1) + 1;
   const std::int64_t room = axis.in + axis.before + axis.after;
   if (reach > room)
     return Values::error("weight",
                          "the kernel reaches over {} elements along {}, the padded input has {}",
-                         reach, name, room);
+                         reach, axis.name, room);
   axis.out = (room - reach) / axis.stride + 1;
   return {};
 }
 
-// Takes one value for all sides, two for y,x, or top,left,bottom,right as in ONNX.
-Status set_padding(const Values& values, Conv& conv) {
+// Takes one value for all sides, one for each axis, or all at the beginnings and then all at the
+// ends, as in ONNX.
+Status set_padding(const Values& values, std::vector<ConvAxis>& axes) {
+  const std::size_t rank = axes.size();
   const auto& pad = values.numbers("pad");
-  if (pad.size() != 1 && pad.size() != 2 && pad.size() != 4)
-    return Values::error("pad",
-                         "1 value, 2 (y,x) or 4 (top,left,bottom,right) are needed, {} are given",
-                         pad.size());
-  const std::size_t x = pad.size() == 1 ? 0 : 1, after = pad.size() == 4 ? 2 : 0;
-  conv.y.before = pad[0];
-  conv.x.before = pad[x];
-  conv.y.after = pad[after];
-  conv.x.after = pad[after + x];
+  if (pad.size() != 1 && pad.size() != rank && pad.size() != 2 * rank)
+    return Values::error(
+        "pad", "1 value{} or {} ({}) are needed, {} are given",
+        rank == 1 ? "" : fmt::format(", {} ({})", rank, fmt::join(letters_of(rank), ",")), 2 * rank,
+        sides_of(rank), pad.size());
+  for (std::size_t a = 0; a < rank; ++a) {
+    axes[a].before = pad[pad.size() == 1 ? 0 : a];
+    axes[a].after = pad.size() == 2 * rank ? pad[rank + a] : axes[a].before;
+  }
   return {};
 }
 
-Result<Conv> conv_of(const Values& values) {
-  const auto input = LATHE_TRY(values.dims("input", 4));
-  const auto weight = LATHE_TRY(values.dims("weight", 4));
-  const std::int64_t groups = values.integer("groups");
-  if (groups < 1) return Values::error("groups", "at least 1 is needed");
+Result<Conv> conv_of(const Values& values, std::size_t rank) {
+  const auto input = LATHE_TRY(values.dims("input", 2 + rank));
+  const auto weight = LATHE_TRY(values.dims("weight", 2 + rank));
+  const std::int64_t groups = LATHE_TRY(values.size("groups"));
   if (weight[0] % groups != 0)
     return Values::error("groups", "the {} output channels do not divide into {} groups", weight[0],
                          groups);
@@ -54,78 +70,126 @@ Result<Conv> conv_of(const Values& values) {
     return Values::error(
         "weight", "the input {} has {} channels, the weight {} takes {} in each of {} groups",
         shaped("X", input), input[1], shaped("W", weight), weight[1], groups);
-  const auto [stride_y, stride_x] = LATHE_TRY(values.two("stride"));
-  const auto [dilation_y, dilation_x] = LATHE_TRY(values.two("dilation"));
-  Conv conv{input[0],
-            input[1],
-            weight[0],
-            weight[1],
-            groups,
-            {input[2], weight[2], stride_y, dilation_y, 0, 0, 0},
-            {input[3], weight[3], stride_x, dilation_x, 0, 0, 0}};
-  LATHE_TRY_STATUS(set_padding(values, conv));
-  LATHE_TRY_STATUS(fit(conv.y, "y"));
-  LATHE_TRY_STATUS(fit(conv.x, "x"));
+  const auto strides = LATHE_TRY(values.each("stride", letters_of(rank)));
+  const auto dilations = LATHE_TRY(values.each("dilation", letters_of(rank)));
+  Conv conv{input[0], input[1], weight[0], weight[1], groups, {}};
+  for (std::size_t a = 0; a < rank; ++a) {
+    ConvAxis axis{input[2 + a], weight[2 + a], strides[a], dilations[a]};
+    axis.name = letters_of(rank)[a];
+    axis.tap = kTaps[kTaps.size() - rank + a];
+    conv.axes.push_back(std::move(axis));
+  }
+  LATHE_TRY_STATUS(set_padding(values, conv.axes));
+  for (ConvAxis& axis : conv.axes) LATHE_TRY_STATUS(fit(axis));
   return conv;
 }
 
 // Writes "2*y + r - 1".
-std::string index(const Axis& axis, const char* out, const char* tap) {
-  const auto scaled = [](std::int64_t by, const char* iter) {
-    return by == 1 ? std::string(iter) : fmt::format("{}*{}", by, iter);
+std::string index(const ConvAxis& axis) {
+  const auto scaled = [](std::int64_t by, const std::string& iter) {
+    return by == 1 ? iter : fmt::format("{}*{}", by, iter);
   };
-  std::string text = scaled(axis.stride, out) + " + " + scaled(axis.dilation, tap);
+  std::string text = scaled(axis.stride, axis.name) + " + " + scaled(axis.dilation, axis.tap);
   if (axis.before > 0) text += fmt::format(" - {}", axis.before);
   return text;
 }
 
 std::string window(const Conv& conv) {
-  const bool padded = conv.y.before + conv.y.after + conv.x.before + conv.x.after > 0;
-  return index(conv.y, "y", "r") + ", " + index(conv.x, "x", "s") + (padded ? " else 0" : "");
+  std::vector<std::string> indices;
+  bool padded = false;
+  for (const ConvAxis& axis : conv.axes) {
+    indices.push_back(index(axis));
+    padded |= axis.before + axis.after > 0;
+  }
+  return fmt::format("{}{}", fmt::join(indices, ", "), padded ? " else 0" : "");
 }
 
-Result<std::vector<Algorithm>> build_conv2d(const Values& values) {
-  const Conv conv = LATHE_TRY(conv_of(values));
+// Sets the iterators and shapes of the output, which is [n,o,y,x] unless groups are a loop.
+Output output_of(const Conv& conv, bool grouped) {
   const std::int64_t group_oc = conv.oc / conv.groups;
-  const std::vector<std::string> declarations = {
-      shaped("X", {conv.n, conv.ic, conv.y.in, conv.x.in}),
-      "const " + shaped("W", {conv.oc, conv.group_ic, conv.y.kernel, conv.x.kernel})};
-  const std::string y = fmt::format("y:{}", conv.y.out), x = fmt::format("x:{}", conv.x.out);
-  Output output{"Y", {"n", "o", y, x}, {conv.n, conv.oc, conv.y.out, conv.x.out}, "o", conv.oc};
-  std::string sum;
-  if (conv.groups == 1) {
-    sum = fmt::format("sum(c,r,s) X[n,c,{}] * W[o,c,r,s]", window(conv));
-  } else if (conv.group_ic == 1 && group_oc == 1) {
-    sum = fmt::format("sum(r,s) X[n,o,{}] * W[o,0,r,s]", window(conv));
-  } else {
-    output.iters = {"n", fmt::format("g:{}", conv.groups), fmt::format("o:{}", group_oc), y, x};
+  Output output{"Y", {"n", "o"}, {conv.n, conv.oc}, "o", conv.oc};
+  if (grouped) {
+    output.iters = {"n", fmt::format("g:{}", conv.groups), fmt::format("o:{}", group_oc)};
     output.border_shape = output.shape;
-    output.shape = {conv.n, conv.groups, group_oc, conv.y.out, conv.x.out};
+    output.shape = {conv.n, conv.groups, group_oc};
     output.channel = fmt::format("{}*g + o", group_oc);
-    sum = conv.group_ic == 1
-              ? fmt::format("sum(r,s) X[n,g,{}] * W[{},0,r,s]", window(conv), output.channel)
-              : fmt::format("sum(c,r,s) X[n,{}*g + c,{}] * W[{},c,r,s]", conv.group_ic,
-                            window(conv), output.channel);
   }
-  return direct(workload_with_epilogue(values, "conv2d", declarations, output, sum));
+  for (const ConvAxis& axis : conv.axes) {
+    output.iters.push_back(fmt::format("{}:{}", axis.name, axis.out));
+    output.shape.push_back(axis.out);
+    if (grouped) output.border_shape.push_back(axis.out);
+  }
+  return output;
+}
+
+Result<std::vector<Algorithm>> build_conv(const Values& values, std::size_t rank) {
+  const Conv conv = LATHE_TRY(conv_of(values, rank));
+  std::vector<std::int64_t> input = {conv.n, conv.ic}, weight = {conv.oc, conv.group_ic};
+  std::vector<std::string> taps;
+  for (const ConvAxis& axis : conv.axes) {
+    input.push_back(axis.in);
+    weight.push_back(axis.kernel);
+    taps.push_back(axis.tap);
+  }
+  const std::string over = fmt::format("{}", fmt::join(taps, ","));
+  const bool depthwise = conv.group_ic == 1 && conv.oc == conv.groups && conv.groups > 1;
+  const Output output = output_of(conv, conv.groups > 1 && !depthwise);
+  const std::string x = window(conv);
+  std::string sum;
+  if (conv.groups == 1) sum = fmt::format("sum(c,{0}) X[n,c,{1}] * W[o,c,{0}]", over, x);
+  else if (conv.group_ic == 1)
+    sum = fmt::format("sum({0}) X[n,{2},{1}] * W[{3},0,{0}]", over, x, depthwise ? "o" : "g",
+                      output.channel);
+  else
+    sum = fmt::format("sum(c,{0}) X[n,{2}*g + c,{1}] * W[{3},c,{0}]", over, x, conv.group_ic,
+                      output.channel);
+  return direct(workload_with_epilogue(values, fmt::format("conv{}d", rank),
+                                       {shaped("X", input), "const " + shaped("W", weight)}, output,
+                                       sum));
+}
+
+// `spatial` is how the help writes the axes of a tensor: "h,w".
+std::vector<Parameter> conv_parameters(std::size_t rank, const std::string& spatial,
+                                       const std::string& kernel) {
+  const std::string each =
+      rank == 1 ? "one value" : fmt::format("one value, or {}", fmt::join(letters_of(rank), ","));
+  return {{Kind::kDims, "input", "", "shape of the input: n,c," + spatial},
+          {Kind::kDims, "weight", "", "shape of the constant weight: o,c/groups," + kernel},
+          {Kind::kInts, "stride", "1", each},
+          {Kind::kInts, "pad", "0",
+           fmt::format("zeros around the input: one value{} or {}",
+                       rank == 1 ? "" : fmt::format(", {}", fmt::join(letters_of(rank), ",")),
+                       sides_of(rank))},
+          {Kind::kInts, "dilation", "1", each},
+          {Kind::kInt, "groups", "1", "channels are convolved in that many separate groups"},
+          dtype_parameter(),
+          epilogue_parameter()};
+}
+
+template <std::size_t kRank>
+Result<std::vector<Algorithm>> build_conv_of(const Values& values) {
+  return build_conv(values, kRank);
 }
 
 }  // namespace
 
+Operator conv1d() {
+  return {"conv1d",
+          "1-D convolution of X[n,c,w] with the constant W[o,c/groups,kw]; groups = c = o is "
+          "depthwise",
+          conv_parameters(1, "w", "kw"), build_conv_of<1>};
+}
+
 Operator conv2d() {
-  return {
-      "conv2d",
-      "2-D convolution of X[n,c,h,w] with the constant W[o,c/groups,kh,kw]; groups = c = o is "
-      "depthwise",
-      {{Kind::kDims, "input", "", "shape of the input: n,c,h,w"},
-       {Kind::kDims, "weight", "", "shape of the constant weight: o,c/groups,kh,kw"},
-       {Kind::kInts, "stride", "1", "one value, or y,x"},
-       {Kind::kInts, "pad", "0", "zeros around the input: one value, y,x or top,left,bottom,right"},
-       {Kind::kInts, "dilation", "1", "one value, or y,x"},
-       {Kind::kInt, "groups", "1", "channels are convolved in that many separate groups"},
-       dtype_parameter(),
-       epilogue_parameter()},
-      build_conv2d};
+  return {"conv2d",
+          "2-D convolution of X[n,c,h,w] with the constant W[o,c/groups,kh,kw]; groups = c = o is "
+          "depthwise",
+          conv_parameters(2, "h,w", "kh,kw"), build_conv_of<2>};
+}
+
+Operator conv3d() {
+  return {"conv3d", "3-D convolution of X[n,c,d,h,w] with the constant W[o,c/groups,kd,kh,kw]",
+          conv_parameters(3, "d,h,w", "kd,kh,kw"), build_conv_of<3>};
 }
 
 }  // namespace lathe::ops

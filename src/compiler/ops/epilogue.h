@@ -2,7 +2,7 @@
 // --epilogue bias,residual,relu,clip:0:6.
 #pragma once
 
-#include "compiler/ops/values.h"
+#include "compiler/ops/text.h"
 
 namespace lathe::ops {
 
@@ -17,17 +17,13 @@ struct Output {
 };
 
 Parameter epilogue_parameter();
-Parameter dtype_parameter();
 
 // Makes a complete workload: the name, `declarations` (each "X[1,3,7,7]" or "const W[...]"; the
-// type is added), those of the epilogue, and the stage `output` = epilogue of `value`.
+// type is added), those of the epilogue, the lines `before`, and the stage `output` = epilogue of
+// `value`.
 Result<te::Workload> workload_with_epilogue(const Values& values, std::string_view name,
                                             const std::vector<std::string>& declarations,
-                                            const Output& output, const std::string& value);
-// Wraps a workload as the only algorithm, "direct".
-Result<std::vector<Algorithm>> direct(Result<te::Workload> workload);
-
-// Writes "X[1,3,7,7]".
-std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape);
+                                            const Output& output, const std::string& value,
+                                            const std::string& before = "");
 
 }  // namespace lathe::ops

@@ -2,14 +2,28 @@
 
 #include <algorithm>
 
+#include "compiler/ops/attention.h"
 #include "compiler/ops/conv.h"
+#include "compiler/ops/conv_transpose.h"
+#include "compiler/ops/einsum.h"
+#include "compiler/ops/map.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/pool.h"
+#include "compiler/ops/reduce.h"
+#include "compiler/ops/rows.h"
 #include "compiler/ops/values.h"
 
 namespace lathe::ops {
 
 // A new operator needs its file, and its line here.
-std::vector<Operator> operators() { return {matmul(), dense(), batch_matmul(), conv2d()}; }
+std::vector<Operator> operators() {
+  return {matmul(),           dense(),       batch_matmul(), einsum(),
+          conv1d(),           conv2d(),      conv3d(),       conv_transpose1d(),
+          conv_transpose2d(), max_pool2d(),  avg_pool2d(),   global_avg_pool(),
+          softmax(),          log_softmax(), logsumexp(),    layer_norm(),
+          rms_norm(),         batch_norm(),  group_norm(),   attention(),
+          reduce(),           transpose(),   map()};
+}
 
 Result<Operator> find_operator(std::string_view name) {
   std::vector<std::string> names;

@@ -20,11 +20,14 @@ struct Parameter {
     kInt,   // "3"
     kInts,  // one or several: "1" or "1,2"; the help tells how many
     kDims,  // a shape: "1,64,56,56"
+    kAxes,  // dimensions, counted from 0, or from the end with -1 as the last: "0,-1"
+    kReal,  // "1e-5"
     kFlag,  // present or not; as text "true" or "false"
     kText,  // a word or a list of words: "bias,relu"
   } kind;
   std::string name;  // as the command line has it: --NAME
-  // The value where none is given; empty: one must be given (but a text may be empty).
+  // The value where none is given; empty: one must be given (but a text may be empty). Words, as
+  // "kernel" or "all", where numbers are wanted: the operator knows what they stand for.
   std::string fallback;
   std::string help;
 };

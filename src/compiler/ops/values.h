@@ -13,15 +13,26 @@ class Values {
   // Refuses unknown names, missing values, and values that are not of the parameter's kind.
   static Result<Values> check(const Operator& op, const Arguments& arguments);
 
+  // False where the fallback of numbers is words, and nothing else is given.
+  bool has(std::string_view name) const;
   std::int64_t integer(std::string_view name) const { return numbers(name).front(); }
-  const std::vector<std::int64_t>& numbers(std::string_view name) const;  // kInt, kInts, kDims
+  // Of kInt, kInts, kDims and kAxes.
+  const std::vector<std::int64_t>& numbers(std::string_view name) const;
+  double real(std::string_view name) const;
   bool flag(std::string_view name) const;
   const std::string& text(std::string_view name) const;
 
   // The shape, if it has `rank` dimensions; else an error.
   Result<std::vector<std::int64_t>> dims(std::string_view name, std::size_t rank) const;
-  // One value for both axes or one for each.
-  Result<std::pair<std::int64_t, std::int64_t>> two(std::string_view name) const;
+  // A number for each of the axes that letters name, "yx": one value for all or one for each.
+  Result<std::vector<std::int64_t>> each(std::string_view name, std::string_view letters,
+                                         std::int64_t least = 1) const;
+  // The dimensions of `shape` that are given, in order and counted from 0; all where words stand
+  // for them.
+  Result<std::vector<std::size_t>> axes(std::string_view name,
+                                        const std::vector<std::int64_t>& shape) const;
+  // At least 1.
+  Result<std::int64_t> size(std::string_view name) const;
 
   template <class... Args>
   static std::unexpected<Error> error(std::string_view name, fmt::format_string<Args...> format,
@@ -31,11 +42,16 @@ class Values {
   }
 
  private:
+  Status set_number(const Parameter& parameter, const std::string& value);
+
   std::map<std::string, std::vector<std::int64_t>, std::less<>> numbers_;
+  std::map<std::string, double, std::less<>> reals_;
   std::map<std::string, std::string, std::less<>> texts_;  // also flags, as "true" and "false"
 };
 
 // Parses one number of a parameter: at least `least`, at most 2^31.
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least);
+// None if the text is no number, or infinite.
+std::optional<double> parse_real(std::string_view text);
 
 }  // namespace lathe::ops

@@ -23,6 +23,11 @@ TEST_F(Asked, HelpIsOfTheOperator) {
   for (const char* part : {"\n  --batch N ", "--trans-a  ", "A is stored transposed: [b,k,m]\n"})
     EXPECT_TRUE(has(product, part)) << part << product;
   EXPECT_FALSE(has(product, "\n  --weight")) << product;
+  const std::string attention = lathe({"tune", "attention", "--help"}).out;
+  for (const char* part : {"\n  --kv-tokens N ", "; default tokens\n", "\n  --scale X ",
+                           "; default width^-0.5\n", "\n  --causal "})
+    EXPECT_TRUE(has(attention, part)) << part << attention;
+  EXPECT_TRUE(has(lathe({"tune", "softmax", "--help"}).out, "\n  --axes N[,N...] "));
   const std::string general = lathe({"tune", "--help"}).out;
   for (const char* part : {"(lathe tune OPERATOR --help)", "\n  matmul  ", "\n  dense  ",
                            "\n  batch_matmul  ", "\n  conv2d  ", "--trials N"})
@@ -45,6 +50,20 @@ TEST_F(Asked, HelpIsOfTheOperator) {
   for (const char* column :
        {"pairs", "fast", "rank", "top-8", "peak@1, peak@5", "rmse", "judged on (trained on)"})
     EXPECT_TRUE(has(eval, std::string("\n  ") + column)) << column << eval;
+}
+
+TEST_F(Asked, OperatorsTakeAxesFromTheEndAndWords) {
+  EXPECT_TRUE(
+      has(lathe({"show", "softmax", "--input", "3,5,7", "--axes", "-2,-1"}).out, "sum(k1:5,k2:7)"));
+  EXPECT_TRUE(has(lathe({"show", "reduce", "--input", "3,5", "--op", "argmax", "--axes", "-1"}).out,
+                  "output Y: i64[3]\n"));
+  EXPECT_TRUE(
+      has(lathe({"show", "einsum", "--subscripts", "ij,jk->ik", "--sizes", "i=3,j=5,k=7"}).out,
+          "sum(j:5) in1[i,j] * in2[j,k]"));
+  refused({"show", "einsum", "--subscripts", "ij->k", "--sizes", "i=3,j=5"}, kWrongUsage,
+          "--subscripts: the output has 'k', but no operand has");
+  refused({"show", "softmax", "--input", "3,5", "--axes", "2"}, kWrongUsage,
+          "--axes: [3,5] has no dimension 2");
 }
 
 TEST_F(Asked, LayoutAndErrorAreOfTheExpressionUnlessAFlagSaysOtherwise) {

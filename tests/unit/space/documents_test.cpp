@@ -1,7 +1,11 @@
 // What the documents show, at more sizes than they show it: every example of docs/expressions.md
-// and every named operator on awkward shapes has a space of right programs.
+// and every command of docs/operators.md, and every named operator on awkward shapes has a space of
+// right programs.
 #include <algorithm>
+#include <map>
 #include <regex>
+#include <set>
+#include <sstream>
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -11,6 +15,7 @@
 #include "support/documents.h"
 #include "support/targets.h"
 #include "unit/space/check_space.h"
+#include "unit/space/operator_shapes.h"
 
 namespace lathe::space {
 namespace {
@@ -81,54 +86,11 @@ TEST(Documents, EveryExampleAtThreeSizes) {
   }
 }
 
-class Shapes {
- public:
-  explicit Shapes(std::uint64_t seed) : rng_(seed) {}
-  bool coin(double p = 0.5) { return rng_.chance(p); }
-  std::int64_t any(std::initializer_list<std::int64_t> from) {
-    return from.begin()[rng_.below(from.size())];
-  }
-  std::int64_t size() { return any({1, 1, 2, 3, 5, 7, 11, 13, 16, 17, 19, 23, 31, 33}); }
-
-  ops::Arguments arguments(const ops::Operator& op) {
-    if (op.name == "conv2d") return convolution();
-    ops::Arguments out;
-    for (const ops::Parameter& p : op.parameters) {
-      if (p.kind == ops::Parameter::Kind::kInt) out[p.name] = std::to_string(size());
-      if (p.kind == ops::Parameter::Kind::kFlag && coin()) out[p.name] = "true";
-    }
-    if (op.name == "dense") {
-      const std::int64_t in = size();
-      out["input"] = fmt::format("{},{}", size(), in);
-      out["weight"] = fmt::format("{},{}", size(), in);
-      if (coin()) out["epilogue"] = "bias,relu";
-    }
-    return out;
-  }
-
- private:
-  ops::Arguments convolution() {
-    const std::int64_t groups = coin(0.7) ? 1 : 2, ic = any({1, 2, 3, 5, 16, 17}),
-                       oc = any({1, 2, 3, 16, 19});
-    const std::int64_t kh = any({1, 1, 2, 3, 5}), kw = any({1, 2, 3, 3});
-    const std::int64_t h = kh + any({0, 1, 2, 3, 6}), w = kw + any({0, 1, 4, 6, 8});
-    ops::Arguments out{
-        {"input", fmt::format("{},{},{},{}", any({1, 1, 1, 3}), groups * ic, h, w)},
-        {"weight", fmt::format("{},{},{},{}", groups * oc, ic, kh, kw)},
-        {"stride", std::to_string(any({1, 1, 2, 3}))},
-        {"pad", fmt::format("{},{}", rng_.between(0, kh - 1), rng_.between(0, kw - 1))},
-        {"groups", std::to_string(groups)}};
-    if (coin(0.4)) out["epilogue"] = coin() ? "bias,relu" : "residual";
-    return out;
-  }
-
-  Rng rng_;
-};
-
 TEST(Documents, EveryOperatorAtTwentyAwkwardShapes) {
+  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0);
   for (const ops::Operator& op : ops::operators()) {
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      const ops::Arguments arguments = Shapes(seed).arguments(op);
+    for (std::uint64_t seed = first; seed < first + 20; ++seed) {
+      const ops::Arguments arguments = awkward_arguments(op, seed);
       auto algorithms = ops::build(op, arguments);
       ASSERT_TRUE(algorithms) << op.name << fmt::format(" {}: ", arguments)
                               << algorithms.error().text();
@@ -138,6 +100,90 @@ TEST(Documents, EveryOperatorAtTwentyAwkwardShapes) {
       }
     }
   }
+}
+
+// The argument that each number of a command of docs/operators.md becomes: sizes that the
+// interpreter can do.
+const std::map<std::string, std::vector<Replacements>>& sizes_of_commands() {
+  static const std::map<std::string, std::vector<Replacements>> all = {
+      {"matmul",
+       {{{"384", "13"}, {"200", "17"}, {"512", "31"}}, {{"384", "1"}, {"200", "1"}, {"512", "5"}}}},
+      {"dense", {{{"512", "37"}, {"1000", "29"}}, {{"8", "1"}, {"512", "16"}, {"1000", "1"}}}},
+      {"batch_matmul",
+       {{{"12", "3"}, {"128", "11"}, {"64", "7"}}, {{"12", "1"}, {"128", "16"}, {"64", "1"}}}},
+      {"einsum", {{{"8", "3"}}, {{"8", "5"}}}},
+      {"conv1d", {{{"64", "5"}, {"500", "37"}}, {{"64", "16"}, {"500", "3"}}}},
+      {"conv2d", {{{"64", "5"}, {"28", "9"}}, {{"64", "16"}, {"28", "3"}}}},
+      {"conv3d", {{{"16", "5"}, {"8", "4"}, {"28", "5"}}, {{"16", "2"}, {"8", "3"}, {"28", "7"}}}},
+      {"conv_transpose1d",
+       {{{"64", "5"}, {"32", "3"}, {"100", "13"}}, {{"32", "17"}, {"100", "1"}}}},
+      {"conv_transpose2d", {{{"64", "5"}, {"32", "3"}, {"14", "5"}}, {{"64", "16"}, {"14", "3"}}}},
+      {"max_pool2d", {{{"64", "5"}, {"56", "11"}}, {{"64", "16"}, {"56", "4"}}}},
+      {"avg_pool2d", {{{"64", "5"}, {"28", "11"}}, {{"64", "16"}, {"28", "4"}}}},
+      {"global_avg_pool", {{{"512", "17"}}, {{"512", "3"}, {"7", "1"}}}},
+      {"softmax", {{{"128", "5"}, {"1000", "67"}}, {{"128", "17"}, {"1000", "3"}}}},
+      {"log_softmax", {{{"128", "5"}, {"1000", "67"}}, {{"128", "17"}, {"1000", "3"}}}},
+      {"logsumexp", {{{"128", "5"}, {"1000", "67"}}, {{"128", "17"}, {"1000", "3"}}}},
+      {"layer_norm", {{{"128", "5"}, {"768", "67"}}, {{"128", "17"}, {"768", "3"}}}},
+      {"rms_norm", {{{"128", "5"}, {"768", "67"}}, {{"128", "17"}, {"768", "3"}}}},
+      {"batch_norm", {{{"64", "5"}, {"56", "7"}}, {{"64", "16"}, {"56", "3"}}}},
+      {"group_norm", {{{"64", "32"}, {"28", "5"}}, {{"64", "15"}, {"32", "5"}, {"28", "3"}}}},
+      {"attention",
+       {{{"12", "2"}, {"128", "13"}, {"500", "31"}, {"64", "8"}},
+        {{"12", "3"}, {"128", "16"}, {"500", "7"}, {"64", "5"}}}},
+      {"reduce",
+       {{{"64", "3"}, {"100", "17"}, {"256", "19"}, {"1024", "5"}, {"1000", "67"}},
+        {{"64", "5"}, {"100", "64"}, {"256", "1"}, {"1024", "17"}, {"1000", "3"}}}},
+      {"transpose", {{{"64", "5"}, {"56", "17"}}, {{"64", "16"}, {"56", "3"}}}},
+      {"map", {{{"128", "5"}, {"3072", "67"}}, {{"128", "3"}, {"3072", "17"}}}},
+  };
+  return all;
+}
+
+// The arguments of "lathe tune NAME --input 1,2 --causal ...": what the operator knows of them.
+ops::Arguments arguments_in(const std::string& command, const ops::Operator& op) {
+  ops::Arguments out;
+  std::istringstream words(command);
+  std::string last;
+  for (std::string word; words >> word;) {
+    std::erase(word, '\'');
+    const bool flag = word.starts_with("--");
+    if (!flag && !last.empty()) out[last] = word;
+    last = flag ? word.substr(2) : "";
+    if (flag) out[last] = "";
+  }
+  EXPECT_EQ(out.erase("trials"), 1u) << command;
+  for (const auto& [name, value] : out)
+    EXPECT_NE(std::ranges::find(op.parameters, name, &ops::Parameter::name), op.parameters.end())
+        << name << ": " << command;
+  return out;
+}
+
+TEST(Documents, EveryOperatorIsShownAndWorksAtTwoSizes) {
+  std::set<std::string> shown;
+  std::uint64_t seed = 0;
+  for (const std::string& block : examples_of(LATHE_OPERATORS_DOC, "sh")) {
+    std::istringstream lines(block);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string lathe, tune, name;
+      words >> lathe >> tune >> name;
+      const auto op = ops::find_operator(name);
+      ASSERT_TRUE(op) << op.error().text();
+      shown.insert(name);
+      const auto sizes = sizes_of_commands().find(name);
+      ASSERT_NE(sizes, sizes_of_commands().end()) << "give this two sizes: " << line;
+      ASSERT_GE(sizes->second.size(), 2u);
+      for (const Replacements& replacements : sizes->second) {
+        const std::string command = with(line, replacements);
+        const auto algorithms = ops::build(*op, arguments_in(command, *op));
+        ASSERT_TRUE(algorithms) << command << ": " << algorithms.error().text();
+        check(algorithms->front().workload, ++seed);
+      }
+    }
+  }
+  for (const ops::Operator& op : ops::operators())
+    EXPECT_TRUE(shown.contains(op.name)) << "docs/operators.md does not show " << op.name;
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+#include "compiler/ops/axes.h"
+
+#include <algorithm>
+
+#include "compiler/ops/text.h"
+
+namespace lathe::ops {
+namespace {
+
+std::string listed_parts(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+}  // namespace
+
+bool Axes::reduced(std::size_t dimension) const {
+  return std::ranges::find(over_, dimension) != over_.end();
+}
+
+std::string Axes::whole() const {
+  std::vector<std::string> out;
+  for (std::size_t d = 0; d < shape_.size(); ++d) out.push_back(fmt::format("i{}", d));
+  return listed_parts(out);
+}
+
+std::string Axes::term() const {
+  std::vector<std::string> out;
+  for (std::size_t d = 0; d < shape_.size(); ++d)
+    out.push_back(fmt::format("{}{}", reduced(d) ? 'k' : 'i', d));
+  return listed_parts(out);
+}
+
+std::string Axes::over() const {
+  std::vector<std::string> out;
+  for (const std::size_t d : over_) out.push_back(fmt::format("k{}", d));
+  return listed_parts(out);
+}
+
+std::string Axes::kept() const {
+  std::vector<std::string> out;
+  for (std::size_t d = 0; d < shape_.size(); ++d)
+    if (!reduced(d)) out.push_back(fmt::format("i{}", d));
+  return out.empty() ? "0" : listed_parts(out);
+}
+
+std::string Axes::kept_iters(bool keep) const {
+  std::vector<std::string> out;
+  for (std::size_t d = 0; d < shape_.size(); ++d)
+    if (!reduced(d)) out.push_back(fmt::format("i{}", d));
+    else if (keep) out.push_back(fmt::format("i{}:1", d));
+  return out.empty() ? "one:1" : listed_parts(out);
+}
+
+std::vector<std::int64_t> Axes::kept_shape(bool keep) const {
+  std::vector<std::int64_t> out;
+  for (std::size_t d = 0; d < shape_.size(); ++d)
+    if (!reduced(d) || keep) out.push_back(reduced(d) ? 1 : shape_[d]);
+  if (out.empty()) out.push_back(1);
+  return out;
+}
+
+std::string Axes::along() const {
+  std::vector<std::string> out;
+  for (const std::size_t d : over_) out.push_back(fmt::format("i{}", d));
+  return listed_parts(out);
+}
+
+std::vector<std::int64_t> Axes::along_shape() const {
+  std::vector<std::int64_t> out;
+  for (const std::size_t d : over_) out.push_back(shape_[d]);
+  return out;
+}
+
+std::string Axes::place() const {
+  std::vector<std::string> out;
+  std::int64_t step = 1;
+  for (std::size_t o = over_.size(); o-- > 0;) {
+    out.insert(out.begin(),
+               step == 1 ? fmt::format("k{}", over_[o]) : fmt::format("{}*k{}", step, over_[o]));
+    step = elements_of({step, shape_[over_[o]]});
+  }
+  return fmt::format("{}", fmt::join(out, " + "));
+}
+
+std::int64_t Axes::terms() const { return elements_of(along_shape()); }
+
+}  // namespace lathe::ops

@@ -1,0 +1,55 @@
+#include "compiler/ops/reduce.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compiler/ops/axes.h"
+#include "compiler/ops/text.h"
+
+namespace lathe::ops {
+namespace {
+
+using Kind = Parameter::Kind;
+
+constexpr std::array<std::string_view, 7> kReductions = {"sum",  "prod",   "max",   "min",
+                                                         "mean", "argmax", "argmin"};
+
+std::string stages_of(std::string_view op, const Axes& axes, bool keep, Dtype dtype) {
+  const std::string x = fmt::format("X[{}]", axes.term()), over = axes.over(),
+                    y = fmt::format("Y[{}]", axes.kept_iters(keep));
+  if (op == "mean") return fmt::format("{} = (sum({}) {}) / {}\n", y, over, x, axes.terms());
+  if (!op.starts_with("arg")) return fmt::format("{} = {}({}) {}\n", y, op, over, x);
+  // NaN makes the extreme NaN, which equals nothing.
+  const std::string m = fmt::format("m[{}]", axes.kept()),
+                    nan = is_float(dtype) ? fmt::format(" || {0} != {0}", x) : "";
+  return fmt::format("m[{}] = {}({}) {}\n{} = min({}) select({} == {}{}, {}, {})\n",
+                     axes.kept_iters(), op.substr(3), over, x, y, over, x, m, nan, axes.place(),
+                     axes.terms());
+}
+
+Result<std::vector<Algorithm>> build_reduce(const Values& values) {
+  const std::string& op = values.text("op");
+  if (std::ranges::find(kReductions, op) == kReductions.end())
+    return Values::error("op", "'{}' is no reduction; known are {}", op,
+                         fmt::join(kReductions, ", "));
+  const Dtype dtype = LATHE_TRY(op == "mean" ? float_of(values) : dtype_of(values));
+  const auto& shape = values.numbers("input");
+  const Axes axes(shape, LATHE_TRY(values.axes("axes", shape)));
+  return direct(parsed("reduce", typed(shaped("X", shape), dtype) + "\n" +
+                                     stages_of(op, axes, values.flag("keep-dims"), dtype)));
+}
+
+}  // namespace
+
+Operator reduce() {
+  return {"reduce",
+          "sum, prod, max, min, mean, argmax or argmin of X over some of its dimensions",
+          {{Kind::kDims, "input", "", "shape of the input"},
+           {Kind::kText, "op", "", fmt::format("one of {}; needed", fmt::join(kReductions, ", "))},
+           {Kind::kAxes, "axes", "all", "dimensions to go over: 0 is the first, -1 the last"},
+           {Kind::kFlag, "keep-dims", "false", "these dimensions stay in the output, as 1"},
+           dtype_parameter()},
+          build_reduce};
+}
+
+}  // namespace lathe::ops

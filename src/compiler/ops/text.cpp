@@ -1,0 +1,69 @@
+#include "compiler/ops/text.h"
+
+#include "compiler/te/parse.h"
+
+namespace lathe::ops {
+
+Parameter dtype_parameter() {
+  return {Parameter::Kind::kText, "dtype", "f32",
+          fmt::format("element type of the inputs: {}; sums of i8 and u8 are i32", known_dtypes())};
+}
+
+Parameter float_parameter() {
+  return {Parameter::Kind::kText, "dtype", "f32", "element type: f32, f64, f16 or bf16"};
+}
+
+Result<Dtype> dtype_of(const Values& values) {
+  const auto dtype = dtype_from_name(values.text("dtype"));
+  if (!dtype || *dtype == Dtype::kBool)
+    return Values::error("dtype", "'{}' is no numeric element type; known are {}",
+                         values.text("dtype"), known_dtypes());
+  return *dtype;
+}
+
+Result<Dtype> float_of(const Values& values) {
+  const auto dtype = dtype_from_name(values.text("dtype"));
+  if (!dtype || !is_float(*dtype))
+    return Values::error("dtype",
+                         "'{}' is no floating-point type, which this needs; known are f32, f64, "
+                         "f16, bf16",
+                         values.text("dtype"));
+  return *dtype;
+}
+
+std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape) {
+  return fmt::format("{}[{}]", name, fmt::join(shape, ","));
+}
+
+std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape,
+                   const std::vector<std::int64_t>& border) {
+  const std::string text = shaped(name, shape);
+  return border.empty() ? text : fmt::format("{} as [{}]", text, fmt::join(border, ","));
+}
+
+std::string typed(const std::string& declaration, Dtype dtype) {
+  const std::size_t bracket = declaration.find('[');
+  return fmt::format("{}: {}{}", declaration.substr(0, bracket), name_of(dtype),
+                     declaration.substr(bracket));
+}
+
+std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 40;
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count = count > kMany / size ? kMany : count * size;
+  return count;
+}
+
+Result<te::Workload> parsed(std::string_view name, const std::string& text) {
+  auto workload = te::parse_workload(fmt::format("name {}\n{}", name, text));
+  if (!workload) workload.error().place = name;
+  return workload;
+}
+
+Result<std::vector<Algorithm>> direct(Result<te::Workload> workload) {
+  std::vector<Algorithm> out;
+  out.push_back({"direct", LATHE_TRY(std::move(workload))});
+  return out;
+}
+
+}  // namespace lathe::ops

@@ -1,0 +1,179 @@
+// What wrong parameters are answered.
+#include "unit/ops/evaluated.h"
+
+namespace lathe::ops {
+namespace {
+
+struct Wrong {
+  const char* op;
+  Arguments arguments;
+  const char* says;  // a part of the message
+};
+
+void expect_refusals(const std::vector<Wrong>& all) {
+  for (const Wrong& w : all)
+    EXPECT_NE(refusal(w.op, w.arguments).find(w.says), std::string::npos)
+        << w.op << ": " << refusal(w.op, w.arguments) << "\nlacks " << w.says;
+}
+
+Arguments with(Arguments arguments, const Arguments& more) {
+  for (const auto& [name, value] : more) arguments[name] = value;
+  return arguments;
+}
+
+TEST(Refusals, Convolutions) {
+  const Arguments one = {{"input", "1,2,5"}, {"weight", "4,2,3"}},
+                  three = {{"input", "1,2,5,5,5"}, {"weight", "4,2,3,3,3"}};
+  expect_refusals({
+      {"conv1d", with(one, {{"input", "1,2,5,5"}}), "--input: 3 dimensions are needed"},
+      {"conv1d", with(one, {{"weight", "4,2,7"}}), "reaches over 7 elements along x"},
+      {"conv1d", with(one, {{"stride", "1,2"}}), "--stride: one value is needed, 2 are given"},
+      {"conv1d", with(one, {{"dilation", "0"}}), "--dilation: at least 1"},
+      {"conv1d", with(one, {{"pad", "1,2,3"}}), "--pad: 1 value or 2 (left,right) are needed, 3"},
+      {"conv1d", with(one, {{"groups", "3"}}), "--groups: the 4 output channels"},
+      {"conv3d", with(three, {{"weight", "4,2,3,3"}}), "--weight: 5 dimensions are needed"},
+      {"conv3d", with(three, {{"weight", "4,1,3,3,3"}}), "takes 1 in each of 1 groups"},
+      {"conv3d", with(three, {{"stride", "1,2"}}),
+       "one value or 3 (z,y,x) are needed, 2 are given"},
+      {"conv3d", with(three, {{"pad", "1,2"}}),
+       "1 value, 3 (z,y,x) or 6 (front,top,left,back,bottom,right) are needed, 2 are given"},
+      {"conv3d", with(three, {{"dilation", "3"}}), "reaches over 7 elements along z"},
+  });
+}
+
+TEST(Refusals, TransposedConvolutions) {
+  const Arguments good = {{"input", "1,4,5,5"}, {"weight", "4,3,3,3"}, {"stride", "2"}};
+  EXPECT_EQ(refusal("conv_transpose2d", good), "");
+  expect_refusals({
+      {"conv_transpose2d", with(good, {{"weight", "3,4,3,3"}}), "its order is c,o/groups"},
+      {"conv_transpose2d", with(good, {{"weight", "4,3,3"}}), "--weight: 4 dimensions are needed"},
+      {"conv_transpose2d", with(good, {{"groups", "3"}}), "4 input channels do not divide into 3"},
+      {"conv_transpose2d", with(good, {{"groups", "0"}}), "--groups: at least 1"},
+      {"conv_transpose2d", with(good, {{"output-padding", "2"}}),
+       "--output-padding: 2 is not less than the stride 2 along y"},
+      {"conv_transpose2d", with(good, {{"pad", "6"}}),
+       "nothing is left along y: 11 outputs without padding, 2*6 less"},
+      {"conv_transpose2d", with(good, {{"pad", "1,1,1,1"}}), "one value or 2 (y,x) are needed"},
+      {"conv_transpose2d", with(good, {{"stride", "0"}}), "--stride: at least 1"},
+      {"conv_transpose1d", good, "--input: 3 dimensions are needed"},
+  });
+}
+
+TEST(Refusals, Pooling) {
+  const Arguments good = {{"input", "1,2,5,5"}, {"kernel", "3"}};
+  expect_refusals({
+      {"max_pool2d", {{"input", "1,2,5"}, {"kernel", "3"}}, "--input: 4 dimensions are needed"},
+      {"max_pool2d", with(good, {{"kernel", "7"}}), "reaches over 7 elements along y"},
+      {"max_pool2d", with(good, {{"kernel", "0"}}), "--kernel: at least 1"},
+      {"max_pool2d", with(good, {{"pad", "0,2"}}), "--pad: 2 along x is more than half"},
+      {"max_pool2d", with(good, {{"stride", "0"}}), "--stride: at least 1"},
+      {"max_pool2d", with(good, {{"pad", "1"}, {"dtype", "i64"}}), "give 0, or f64"},
+      {"avg_pool2d", with(good, {{"dtype", "i8"}}), "--dtype: 'i8' is no floating-point type"},
+      {"avg_pool2d", with(good, {{"dilation", "2"}}), "has no such parameter"},
+      {"global_avg_pool", {{"input", "3,4"}}, "3 dimensions or more are needed, [3,4] has 2"},
+      {"global_avg_pool", {{"input", "3,4,5"}, {"dtype", "u8"}}, "no floating-point type"},
+  });
+}
+
+TEST(Refusals, Rows) {
+  for (const char* op : {"softmax", "log_softmax", "logsumexp", "layer_norm", "rms_norm"})
+    expect_refusals({
+        {op,
+         {{"input", "3,4"}, {"axes", "2"}},
+         "--axes: [3,4] has no dimension 2; give one from 0 "
+         "to 1, or from -2 to -1"},
+        {op, {{"input", "3,4"}, {"axes", "-3"}}, "has no dimension -3"},
+        {op, {{"input", "3,4"}, {"axes", "1,-1"}}, "--axes: dimension 1 is there twice"},
+        {op, {{"input", "3,4"}, {"axes", "last"}}, "--axes: 'last' is no whole number"},
+        {op, {{"input", "3,4"}, {"dtype", "i32"}}, "--dtype: 'i32' is no floating-point type"},
+        {op, {{"input", "3,0"}}, "--input: 0 is outside the possible range"},
+    });
+  expect_refusals({
+      {"layer_norm", {{"input", "3,4"}, {"eps", "small"}}, "--eps: 'small' is no number"},
+      {"layer_norm", {{"input", "3,4"}, {"eps", "-1"}}, "--eps: 0 or more is needed, not -1"},
+      {"rms_norm", {{"input", "3,4"}, {"no-shift", ""}}, "rms_norm has no such parameter"},
+      {"rms_norm", {{"input", "3,4"}, {"no-scale", "1"}}, "'1' is neither true nor false"},
+      {"batch_norm", {{"input", "3"}}, "--axis: [3] has no dimension 1"},
+      {"batch_norm",
+       {{"input", "3,4,5"}, {"axis", "1,2"}},
+       "--axis: the dimension of the channels"},
+      {"group_norm", {{"input", "3"}, {"groups", "1"}}, "2 dimensions or more are needed"},
+      {"group_norm", {{"input", "1,6,3"}, {"groups", "4"}}, "6 channels do not divide into 4"},
+      {"group_norm", {{"input", "1,6,3"}, {"groups", "0"}}, "--groups: at least 1"},
+      {"group_norm", {{"input", "1,6,3"}}, "--groups: group_norm needs it"},
+  });
+}
+
+TEST(Refusals, Attention) {
+  const Arguments good = {{"heads", "2"}, {"tokens", "5"}, {"width", "4"}};
+  EXPECT_EQ(refusal("attention", with(good, {{"kv-tokens", "tokens"}})), "");
+  expect_refusals({
+      {"attention", with(good, {{"heads", "0"}}), "--heads: at least 1"},
+      {"attention", with(good, {{"tokens", "0"}}), "--tokens: at least 1"},
+      {"attention", with(good, {{"width", "0"}}), "--width: at least 1"},
+      {"attention", with(good, {{"kv-tokens", "0"}}), "--kv-tokens: at least 1"},
+      {"attention", with(good, {{"kv-tokens", "many"}}), "'many' is no whole number"},
+      {"attention", with(good, {{"scale", "inf"}}), "--scale: 'inf' is no number"},
+      {"attention", with(good, {{"dtype", "i8"}}), "no floating-point type"},
+  });
+}
+
+TEST(Refusals, ReductionsAndMaps) {
+  expect_refusals({
+      {"reduce", {{"input", "3,4"}}, "--op: '' is no reduction; known are sum, prod, max, min"},
+      {"reduce", {{"input", "3,4"}, {"op", "median"}}, "'median' is no reduction"},
+      {"reduce", {{"input", "3,4"}, {"op", "sum"}, {"axes", "0,0"}}, "dimension 0 is there twice"},
+      {"reduce", {{"input", "3,4"}, {"op", "sum"}, {"axes", "5"}}, "[3,4] has no dimension 5"},
+      {"reduce", {{"input", "3,4"}, {"op", "mean"}, {"dtype", "i32"}}, "no floating-point type"},
+      {"reduce", {{"input", "3,4"}, {"op", "sum"}, {"dtype", "bool"}}, "no numeric element type"},
+      {"transpose", {{"input", "3,4"}, {"order", "0"}}, "each dimension of [3,4] is needed once"},
+      {"transpose", {{"input", "3,4"}, {"order", "1,1"}}, "from 0 to 1, not 1,1"},
+      {"transpose", {{"input", "3,4"}, {"order", "1,2"}}, "from 0 to 1, not 1,2"},
+      {"map", {{"input", "3,4"}, {"function", "swish"}}, "'swish' is no function; known are relu"},
+      {"map", {{"input", "3,4"}}, "--function: '' is no function"},
+      {"map", {{"input", "3,4"}, {"function", "exp"}, {"dtype", "u8"}}, "no floating-point type"},
+  });
+}
+
+TEST(Refusals, Einsum) {
+  const auto einsum = [](const char* subscripts, const char* sizes) {
+    return Arguments{{"subscripts", subscripts}, {"sizes", sizes}};
+  };
+  expect_refusals({
+      {"einsum", einsum("", "a=2"), "--subscripts: einsum needs it"},
+      {"einsum", einsum("ab,bc->ad", "a=2,b=2,c=2"),
+       "the output has 'd', but no operand has; leave it out there"},
+      {"einsum", einsum("ab,bc->aca", "a=2,b=2,c=2"), "the output has 'a' twice"},
+      {"einsum", einsum("ab,,bc->ac", "a=2,b=2,c=2"), "an operand has no letters"},
+      {"einsum", einsum("...a,a->a", "a=2"), "'.' is no letter"},
+      {"einsum", einsum("ab->a->b", "a=2,b=2"), "'-' is no letter"},
+      {"einsum", einsum("ab->a", "a=2"), "--sizes: the size of 'b' is needed; add b=SIZE"},
+      {"einsum", einsum("ab->a", ""), "--sizes: '' is no size of a letter; write for example a=32"},
+      {"einsum", einsum("ab->a", "a=2,b=2,c=3"), "no operand has the letter 'c'"},
+      {"einsum", einsum("ab->a", "a=2,b=2,a=3"), "'a' is there twice"},
+      {"einsum", einsum("ab->a", "a=2,b=0"), "--sizes: 0 is outside"},
+      {"einsum", einsum("ab->a", "a=2,b=x"), "--sizes: 'x' is no whole number"},
+      {"einsum",
+       einsum("abcdefghijklmnopq->a",
+              "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1,l=1,m=1,n=1,o=1,p=1,q=1"),
+       "einsum: in1 has 17 dimensions; from 1 to 16 are possible"},
+  });
+}
+
+TEST(Refusals, TooLargeTensorsAreNoOverflow) {
+  const std::string large = "2147483648,2147483648,2147483648";
+  for (const char* op : {"softmax", "logsumexp", "layer_norm", "rms_norm"})
+    expect_refusals({{op, {{"input", large}, {"axes", "0,1,2"}}, "2^40"}});
+  expect_refusals({
+      {"batch_norm", {{"input", large}}, "2^40"},
+      {"group_norm", {{"input", large}, {"groups", "2"}}, "2^40"},
+      {"global_avg_pool", {{"input", "1," + large}}, "2^40"},
+      {"reduce", {{"input", large}, {"op", "argmax"}}, "2^40"},
+      {"conv_transpose1d",
+       {{"input", "1,1,2147483648"}, {"weight", "1,1,3"}, {"stride", "2147483648"}},
+       "2^40"},
+  });
+}
+
+}  // namespace
+}  // namespace lathe::ops

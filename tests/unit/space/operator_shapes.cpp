@@ -1,0 +1,243 @@
+#include "unit/space/operator_shapes.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace lathe::space {
+namespace {
+
+using ops::Arguments;
+using Index = std::vector<std::int64_t>;
+
+std::string list(const Index& values) { return fmt::format("{}", fmt::join(values, ",")); }
+
+class Shapes {
+ public:
+  explicit Shapes(std::uint64_t seed) : rng_(seed) {}
+
+  Arguments arguments(const ops::Operator& op) {
+    using Make = Arguments (Shapes::*)();
+    static const std::map<std::string, Make> kMakers = {
+        {"dense", &Shapes::dense},
+        {"einsum", &Shapes::einsum},
+        {"conv1d", &Shapes::conv1d},
+        {"conv2d", &Shapes::conv2d},
+        {"conv3d", &Shapes::conv3d},
+        {"conv_transpose1d", &Shapes::transposed1d},
+        {"conv_transpose2d", &Shapes::transposed2d},
+        {"max_pool2d", &Shapes::max_pool},
+        {"avg_pool2d", &Shapes::avg_pool},
+        {"global_avg_pool", &Shapes::global_pool},
+        {"softmax", &Shapes::rows},
+        {"log_softmax", &Shapes::rows},
+        {"logsumexp", &Shapes::log_sum_exp},
+        {"layer_norm", &Shapes::layer_norm},
+        {"rms_norm", &Shapes::rows},
+        {"batch_norm", &Shapes::batch_norm},
+        {"group_norm", &Shapes::group_norm},
+        {"attention", &Shapes::attention},
+        {"reduce", &Shapes::reduction},
+        {"transpose", &Shapes::permutation},
+        {"map", &Shapes::function},
+    };
+    if (op.name == "matmul" || op.name == "batch_matmul") return product(op);
+    const auto found = kMakers.find(op.name);
+    if (found != kMakers.end()) return (this->*found->second)();
+    ADD_FAILURE() << "give " << op.name << " arguments here";
+    return {};
+  }
+
+ private:
+  bool coin(double p = 0.5) { return rng_.chance(p); }
+  std::int64_t any(std::initializer_list<std::int64_t> from) {
+    return from.begin()[rng_.below(from.size())];
+  }
+  std::string word(std::initializer_list<const char*> from) {
+    return from.begin()[rng_.below(from.size())];
+  }
+  std::int64_t size() { return any({1, 1, 2, 3, 5, 7, 11, 13, 16, 17, 19, 23, 31, 33}); }
+  std::string flag() { return coin() ? "true" : "false"; }
+
+  // A shape of 1 to 4 dimensions.
+  Index shape(std::size_t least = 1) {
+    Index out = {any({1, 3, 16, 17, 67, 129})};
+    const std::size_t rank = least + rng_.below(5 - least);
+    while (out.size() < rank) out.push_back(any({1, 2, 3, 5, 7, 16}));
+    if (coin()) std::ranges::reverse(out);
+    return out;
+  }
+  // Some dimensions of a shape, at least one.
+  Index some_of(const Index& shape) {
+    Index out;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (coin()) out.push_back(static_cast<std::int64_t>(d));
+    return out.empty() ? Index{-1} : out;
+  }
+
+  Arguments product(const ops::Operator& op) {
+    Arguments out;
+    for (const ops::Parameter& p : op.parameters) {
+      if (p.kind == ops::Parameter::Kind::kInt) out[p.name] = std::to_string(size());
+      if (p.kind == ops::Parameter::Kind::kFlag && coin()) out[p.name] = "true";
+    }
+    return out;
+  }
+  Arguments dense() {
+    const std::int64_t in = size();
+    Arguments out = {{"input", list({size(), in})}, {"weight", list({size(), in})}};
+    if (coin()) out["epilogue"] = "bias,relu";
+    return out;
+  }
+  Arguments einsum() {
+    const auto sized = [&](const std::string& subscripts, const std::string& letters) {
+      std::string text;
+      for (const char c : letters)
+        text += fmt::format("{}{}={}", text.empty() ? "" : ",", c, any({1, 2, 3, 5, 7, 16}));
+      return Arguments{{"subscripts", subscripts}, {"sizes", text}};
+    };
+    switch (rng_.below(7)) {
+      case 0: return sized("ac,abc->cb", "abc");
+      case 1: return sized("ik,kj,jl->il", "ijkl");
+      case 2: return sized("efbad,cf->abcde", "abcdef");
+      case 3: return sized("ii->i", "i");
+      case 4: return sized("bii,ij->bj", "bij");
+      case 5: return sized("ab,ab->", "ab");
+      default: return sized("i,j->ij", "ij");
+    }
+  }
+
+  Arguments convolution(std::size_t rank) {
+    const std::int64_t groups = coin(0.7) ? 1 : 2, ic = any({1, 2, 3, 5, 16, 17}),
+                       oc = any({1, 2, 3, 16, 19});
+    Index input = {any({1, 1, 1, 3}), groups * ic}, weight = {groups * oc, ic}, pad;
+    for (std::size_t a = 0; a < rank; ++a) {
+      const std::int64_t kernel = rank == 3 ? any({1, 2, 3}) : any({1, 1, 2, 3, 5});
+      weight.push_back(kernel);
+      input.push_back(kernel + (rank == 3 ? any({0, 1, 3}) : any({0, 1, 2, 3, 4, 6, 8})));
+      pad.push_back(rng_.between(0, kernel - 1));
+    }
+    Arguments out{{"input", list(input)},
+                  {"weight", list(weight)},
+                  {"stride", std::to_string(any({1, 1, 2, 3}))},
+                  {"pad", list(pad)},
+                  {"groups", std::to_string(groups)}};
+    if (coin(0.4)) out["epilogue"] = coin() ? "bias,relu" : "residual";
+    return out;
+  }
+  Arguments conv1d() { return convolution(1); }
+  Arguments conv2d() { return convolution(2); }
+  Arguments conv3d() { return convolution(3); }
+
+  Arguments transposed(std::size_t rank) {
+    const std::int64_t groups = coin(0.7) ? 1 : any({2, 3});
+    const std::int64_t ic = groups * any({1, 1, 2, 5, 16}), oc = any({1, 1, 2, 3, 17});
+    Index input = {any({1, 1, 2}), ic}, weight = {ic, oc}, stride, pad, more;
+    for (std::size_t a = 0; a < rank; ++a) {
+      const std::int64_t kernel = any({1, 2, 3, 4, 4, 5}), step = any({1, 2, 2, 3, 4});
+      input.push_back(any({1, 2, 3, 5, 7}));
+      weight.push_back(kernel);
+      stride.push_back(step);
+      pad.push_back(rng_.between(0, (kernel - 1) / 2));
+      more.push_back(rng_.between(0, step - 1));
+    }
+    Arguments out{{"input", list(input)},         {"weight", list(weight)},
+                  {"stride", list(stride)},       {"pad", list(pad)},
+                  {"output-padding", list(more)}, {"groups", std::to_string(groups)}};
+    if (coin(0.4)) out["epilogue"] = coin() ? "bias,relu" : "residual";
+    return out;
+  }
+  Arguments transposed1d() { return transposed(1); }
+  Arguments transposed2d() { return transposed(2); }
+
+  Arguments pool() {
+    Index input = {any({1, 2}), any({1, 3, 16, 17})}, kernel, stride, pad;
+    for (int a = 0; a < 2; ++a) {
+      kernel.push_back(any({1, 2, 3, 3, 5}));
+      input.push_back(kernel.back() + any({0, 1, 2, 4, 11}));
+      stride.push_back(any({1, 2, 2, 3}));
+      pad.push_back(rng_.between(0, kernel.back() / 2));
+    }
+    return {{"input", list(input)},
+            {"kernel", list(kernel)},
+            {"stride", list(stride)},
+            {"pad", list(pad)}};
+  }
+  Arguments max_pool() { return pool(); }
+  Arguments avg_pool() {
+    Arguments out = pool();
+    out["inside-only"] = flag();
+    return out;
+  }
+  Arguments global_pool() {
+    return {{"input", list({size(), size(), any({1, 7, 14}), any({1, 3, 7})})}};
+  }
+
+  Arguments rows() {
+    const Index input = shape();
+    Arguments out = {{"input", list(input)}};
+    if (coin()) out["axes"] = list(some_of(input));
+    return out;
+  }
+  Arguments log_sum_exp() {
+    Arguments out = rows();
+    out["keep-dims"] = flag();
+    return out;
+  }
+  Arguments layer_norm() {
+    Arguments out = rows();
+    out["no-scale"] = flag();
+    out["no-shift"] = flag();
+    return out;
+  }
+  Arguments batch_norm() {
+    return {{"input", list(shape(2))}, {"axis", word({"1", "-1"})}, {"relu", flag()}};
+  }
+  Arguments group_norm() {
+    const std::int64_t groups = any({1, 2, 3, 5});
+    Index input = {any({1, 2}), groups * any({1, 2, 3, 8})};
+    for (std::uint64_t more = rng_.below(3); more > 0; --more) input.push_back(any({1, 3, 7, 16}));
+    return {{"input", list(input)}, {"groups", std::to_string(groups)}};
+  }
+  Arguments attention() {
+    Arguments out = {{"heads", list({any({1, 2, 3})})},
+                     {"tokens", list({size()})},
+                     {"width", list({any({1, 4, 7, 16})})},
+                     {"causal", flag()}};
+    if (coin()) out["kv-tokens"] = list({size()});
+    return out;
+  }
+
+  Arguments reduction() {
+    Arguments out = rows();
+    out["op"] = word({"sum", "prod", "max", "min", "mean", "argmax", "argmin"});
+    out["keep-dims"] = flag();
+    return out;
+  }
+  Arguments permutation() {
+    const Index input = shape();
+    Index order;
+    for (std::size_t d = 0; d < input.size(); ++d)
+      order.insert(order.begin() + static_cast<std::ptrdiff_t>(rng_.below(d + 1)),
+                   static_cast<std::int64_t>(d));
+    return {{"input", list(input)}, {"order", list(order)}};
+  }
+  Arguments function() {
+    return {{"input", list(shape())},
+            {"function", word({"relu", "gelu", "gelu-tanh", "silu", "sigmoid", "tanh", "erf"})}};
+  }
+
+  Rng rng_;
+};
+
+}  // namespace
+
+ops::Arguments awkward_arguments(const ops::Operator& op, std::uint64_t seed) {
+  return Shapes(seed).arguments(op);
+}
+
+}  // namespace lathe::space
