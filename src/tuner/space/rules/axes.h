@@ -23,6 +23,8 @@ struct Axes {
 
 // The number of iterations; those of a reduction count double.
 double work_of(const te::Stage& stage);
+// A reduction with less than 1/32 of the work of the main stage gets plain loops.
+inline constexpr double kWorthATile = 32;
 // True if it only brings a tensor into another order.
 bool is_copy(const te::Stage& stage);
 // True if each dimension of its result is one of its iterators. A copy may go through a dimension

@@ -11,6 +11,9 @@ namespace {
 constexpr std::int64_t kShortRow = 2;  // in vectors; fewer terms are not worth lanes of their own
 // So many vectors under way hide the latency of an addition.
 constexpr std::int64_t kEnoughChains = 8;
+// Of a row without a register tile, which would take several rows together, each so many vectors
+// want a chain of their own: the processor does not look ahead into the next row.
+constexpr std::int64_t kLookAhead = 16;
 
 constexpr double kFewPartials = 1 << 18;
 
@@ -99,7 +102,9 @@ class Splitter {
     std::string block = name;
     if (row >= 0) {
       const te::Iterator& it = stage.iters[row];
-      const std::int64_t chains = chains_of(stage, it.extent / lanes);
+      const double main = work_of(view.stages[static_cast<std::size_t>(main_stage(view))]);
+      const std::int64_t chains =
+          chains_of(stage, it.extent / lanes, kWorthATile * work_of(stage) >= main);
       if (!give_lanes(block, it.name, lanes, chains)) return;
       chain.push_back({it.name + ".k", (it.extent + lanes * chains - 1) / (lanes * chains)});
     }
@@ -118,14 +123,14 @@ class Splitter {
     return try_step(prepared_.nest, prepared_.steps, std::move(s), workload_.contract.free_layout);
   }
 
-  // Vectors of partial results for a row: few where many rows are worked on at a time.
-  std::int64_t chains_of(const te::Stage& stage, std::int64_t vectors) const {
+  // Vectors of partial results for a row: few where many short rows are worked on at a time.
+  std::int64_t chains_of(const te::Stage& stage, std::int64_t vectors, bool tiled) const {
     std::int64_t rows = 1, chains = kEnoughChains;
     for (const te::Iterator& it : stage.iters)
       if (it.kind == te::IterKind::kSpatial) rows *= it.extent;
     rows = std::max<std::int64_t>(1, std::llround(together_ * static_cast<double>(rows)));
-    while (chains > 1 && (chains * rows > kEnoughChains || chains * kShortRow > vectors))
-      chains /= 2;
+    const std::int64_t wanted = std::max(kEnoughChains / rows, tiled ? 1 : vectors / kLookAhead);
+    while (chains > 1 && (chains > wanted || chains * kShortRow > vectors)) chains /= 2;
     return chains;
   }
 

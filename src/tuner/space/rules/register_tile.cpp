@@ -41,9 +41,6 @@ using Values = std::vector<std::int64_t>;
 
 constexpr TileAxis kV = TileAxis::kVector, kP = TileAxis::kPixels, kK = TileAxis::kReduction;
 
-// A reduction with less than 1/32 of the work gets plain loops.
-constexpr double kWorthATile = 32;
-
 class KnobList {
  public:
   explicit KnobList(TileRule& rule) : rule_(rule) {}

@@ -146,10 +146,9 @@ std::vector<std::int64_t> blocks_of_rows(const RowGroup& group) {
 
 std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& target) {
   constexpr double kFirstCache = 48 << 10, kSecondCache = 1 << 20;  // about what they hold
-  constexpr std::int64_t kReused = 256;  // rows of a product that are as fast as all
+  constexpr std::int64_t kReused = 64;  // rows of a product that are as fast as more
   const RowAxis& last = group.axes.back();
   if (kept <= kSecondCache || last.contiguous || (last.reused && group.axes.size() < 2)) return 0;
-  if (getenv("ROWS")) return atoi(getenv("ROWS"));
   std::int64_t chosen = 0;
   for (const std::int64_t rows : blocks_of_rows(group)) {
     const bool fits = last.reused

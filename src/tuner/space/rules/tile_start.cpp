@@ -100,6 +100,7 @@ class TileStart {
                                     : shares_rows() ? a * b * v
                                                     : v;
           if (a * b * v + kept + 1 > rule_.target.vector_registers) continue;
+          if (rule_.comes_back && axes_.input != nullptr && rows_collide(a)) continue;
           const double cost = cost_of_tile(v, a, b);
           if (cost >= best) continue;
           best = cost;
@@ -193,15 +194,18 @@ class TileStart {
   // True if the rows that a tile reads at a time share too few sets of the first cache: each line
   // would be fetched again for each of its elements.
   bool rows_collide() const {
+    return rule_.at.tile_p0 >= 0 && rows_collide(start_[rule_.at.tile_p0]);
+  }
+  bool rows_collide(std::int64_t rows) const {
     constexpr std::int64_t kLine = 64, kSpan = 4096, kWays = 8;  // of common processors
     const int dim = plain_dim(axes_.input->index, pixel_axis(axes_, 0));
-    if (dim < 0 || rule_.at.tile_p0 < 0) return false;
+    if (dim < 0) return false;
     const te::Tensor& tensor = rule_.workload.tensors[axes_.input->tensor];
     std::int64_t bytes = size_of(tensor.dtype);
     for (std::size_t d = static_cast<std::size_t>(dim) + 1; d < tensor.shape.size(); ++d)
       bytes *= tensor.shape[d];
     const std::int64_t apart = std::gcd(bytes, kSpan);
-    return apart >= kLine && kSpan / apart * kWays < start_[rule_.at.tile_p0];
+    return apart >= kLine && kSpan / apart * kWays < rows;
   }
 
   // Makes the tile so low that its rows do not collide.
