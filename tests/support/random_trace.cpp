@@ -83,6 +83,7 @@ class Proposer {
   Step propose() {
     if (rng_.chance(0.1)) return join();
     if (rng_.chance(0.06)) return transpose();
+    if (rng_.chance(0.06)) return reindex();
     switch (rng_.below(options_.annotations ? 14 : 11)) {
       case 0:
       case 1:
@@ -161,6 +162,14 @@ class Proposer {
     const std::vector<ir::BlockId> readers = analysis::readers_of(nest(), id);
     if (!readers.empty() && rng_.chance(0.7))
       s.reader = nest().blocks[static_cast<std::size_t>(pick(readers))].name;
+    return s;
+  }
+
+  Step reindex() {
+    schedule::Reindex s{any_buffer(), fresh("x"), ""};
+    const auto readers = analysis::readers_of(nest(), nest().find_buffer(s.buffer));
+    s.reader = readers.empty() ? any_buffer()
+                               : nest().blocks[static_cast<std::size_t>(pick(readers))].name;
     return s;
   }
 

@@ -135,61 +135,26 @@ Indices indices_of(const UpAxis& axis) {
           low >= 0 && high < axis.kernel, first >= 0 && last < axis.in};
 }
 
-// The channels of W that a result reads and that it is.
-struct Channels {
-  std::string from = "c", to = "o";
-};
-Channels channels_of(const Transpose& t) {
-  if (t.depthwise()) return {"o", "0"};
-  if (t.groups == 1) return {};
-  return {t.group_ic() == 1 ? "g" : fmt::format("{}*g + c", t.group_ic()), "o"};
-}
-
-std::string without_size(const std::string& iter) { return iter.substr(0, iter.find(':')); }
-
-// The weights of each phase side by side: a stage that runs once, for W is constant.
-struct PhasedWeights {
-  std::vector<std::string> iters;
-  std::string stage;
-};
-PhasedWeights phased_weights(const Transpose& t) {
-  PhasedWeights out;
-  std::vector<std::string> taps, over;
-  bool inside = true;
+// The sum of a phase.
+std::string value_of(const Transpose& t) {
+  std::vector<std::string> taps, inputs, over;
+  bool taps_inside = true, inputs_inside = true;
   for (const UpAxis& axis : t.axes) {
-    for (const Digit& digit : axis.phase)
-      out.iters.push_back(fmt::format("{}:{}", digit.iter, digit.size));
     const Indices indices = indices_of(axis);
     taps.push_back(indices.tap);
-    over.push_back(fmt::format("{}:{}", axis.tap, axis.taps));
-    inside &= indices.tap_inside;
-  }
-  if (t.groups > 1 && !t.depthwise()) out.iters.push_back(fmt::format("g:{}", t.groups));
-  if (!t.depthwise()) out.iters.push_back(fmt::format("c:{}", t.group_ic()));
-  out.iters.push_back(fmt::format("o:{}", t.depthwise() ? t.groups : t.group_oc));
-  out.iters.insert(out.iters.end(), over.begin(), over.end());
-  const Channels channels = channels_of(t);
-  out.stage = fmt::format("W_phases[{}] = W[{},{},{}{}]\n", fmt::join(out.iters, ","),
-                          channels.from, channels.to, fmt::join(taps, ","),
-                          inside ? "" : " else 0");
-  return out;
-}
-
-// The sum of a phase.
-std::string value_of(const Transpose& t, const PhasedWeights& weights) {
-  std::vector<std::string> inputs, over, index;
-  bool inside = true;
-  for (const UpAxis& axis : t.axes) {
-    const Indices indices = indices_of(axis);
     inputs.push_back(indices.input);
     over.push_back(fmt::format("{}:{}", axis.tap, axis.taps));
-    inside &= indices.input_inside;
+    taps_inside &= indices.tap_inside;
+    inputs_inside &= indices.input_inside;
   }
-  if (!t.depthwise()) over.insert(over.begin(), fmt::format("c:{}", t.group_ic()));
-  for (const std::string& iter : weights.iters) index.push_back(without_size(iter));
-  return fmt::format("sum({}) X[n,{},{}{}] * W_phases[{}]", fmt::join(over, ","),
-                     channels_of(t).from, fmt::join(inputs, ","), inside ? "" : " else 0",
-                     fmt::join(index, ","));
+  std::string from = "c", to = "o";
+  if (t.depthwise()) from = "o", to = "0";
+  else if (t.groups > 1) from = t.group_ic() == 1 ? "g" : fmt::format("{}*g + c", t.group_ic());
+  if (t.groups == 1 || t.group_ic() > 1)
+    over.insert(over.begin(), fmt::format("c:{}", t.group_ic()));
+  return fmt::format("sum({}) X[n,{},{}{}] * W[{},{},{}{}]", fmt::join(over, ","), from,
+                     fmt::join(inputs, ","), inputs_inside ? "" : " else 0", from, to,
+                     fmt::join(taps, ","), taps_inside ? "" : " else 0");
 }
 
 // The output where the axes below `first` that are no multiple of the stride are written whole, and
@@ -229,7 +194,7 @@ std::string side_by_side(const UpAxis& axis, const Output& from) {
     digit.emplace_back(-axis.phase[d].output, axis.phase[d].iter);
   }
   for (const std::string& iter : from.iters) {
-    std::string name = without_size(iter);
+    std::string name = iter.substr(0, iter.find(':'));
     if (name == axis.name) name = "t";
     else if (name == axis.phase.back().iter) name = sum_of(digit, 0);
     index.push_back(std::move(name));
@@ -246,8 +211,7 @@ Result<std::vector<Algorithm>> build_transpose(const Values& values, std::string
     weight.push_back(axis.kernel);
   }
   Output output = phased_output(t, "Y", 0);
-  const PhasedWeights weights = phased_weights(t);
-  std::string value = value_of(t, weights), before = weights.stage;
+  std::string value = value_of(t), before;
   for (std::size_t a = 0; a < t.axes.size(); ++a) {
     if (t.axes[a].whole()) continue;
     output.name = fmt::format("{}_phases", t.axes[a].name);

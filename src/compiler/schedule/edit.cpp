@@ -138,6 +138,20 @@ void remove_block(Nest& nest, BlockId block) {
   nest.blocks[block].dead = true;
 }
 
+StepResult<BlockId> reader_of_copy(const Nest& nest, BufferId buffer, const std::string& reader) {
+  const BlockId id = LATHE_TRY(block_named(nest, reader));
+  const ir::Block& block = nest.blocks[id];
+  const std::string& name = nest.buffers[buffer].name;
+  if (!analysis::reads(block, buffer)) return refuse(Refusal::kNotUsedThere, name);
+  if (is_tensorized(nest, block.parent)) return refuse(Refusal::kAlreadyBound, reader);
+  if (nest.buffers[block.writes].cache_of == buffer) return refuse(Refusal::kNotAsWritten, reader);
+  const int before = analysis::child_with(nest, ir::kRoot, id);
+  for (const BlockId writer : analysis::writers_of(nest, buffer))
+    if (analysis::child_with(nest, ir::kRoot, writer) >= before)
+      return refuse(Refusal::kBreaksDependence, name);
+  return id;
+}
+
 int place_of_copy(const Nest& nest, BufferId buffer, LoopId loop, BlockId reader) {
   if (loop != ir::kRoot) return analysis::child_with(nest, loop, reader);
   int position = 0;

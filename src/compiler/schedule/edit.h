@@ -36,9 +36,13 @@ void insert_child(ir::Nest& nest, ir::LoopId parent, ir::Item child, int positio
 void detach_block(ir::Nest& nest, ir::BlockId block, ir::LoopId keep = ir::kRoot);
 void remove_block(ir::Nest& nest, ir::BlockId block);
 
+// The block of this name, if it can read a copy of the buffer that is made before all loops: it
+// reads the buffer, which is complete before its outermost loop.
+StepResult<ir::BlockId> reader_of_copy(const ir::Nest& nest, ir::BufferId buffer,
+                                       const std::string& reader);
 // Where among the loop's children a copy of the buffer is made for the reader: before it. A copy
-// outside all loops is made as early as the buffer is there, so that it does not stand between loops
-// that follow each other otherwise.
+// outside all loops is made as early as the buffer is there, so that it does not stand between
+// loops that follow each other otherwise.
 int place_of_copy(const ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop, ir::BlockId reader);
 
 // Replaces a loop in its parent's list of children.

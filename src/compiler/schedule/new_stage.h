@@ -56,8 +56,12 @@ class NewStage {
 
   // The block sums up its body over the iterators that reduce.
   void finish(ir::BufferId writes, ir::Expr body) {
-    block_.writes = writes;
     block_.reduce = ir::ReduceOp::kSum;
+    finish_map(writes, std::move(body));
+  }
+  // None of its iterators reduces.
+  void finish_map(ir::BufferId writes, ir::Expr body) {
+    block_.writes = writes;
     block_.body = std::move(body);
     add_block(nest_, std::move(block_), parent_, -1);
   }

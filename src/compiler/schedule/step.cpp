@@ -34,6 +34,7 @@ const char* reason_of_form(Refusal refusal) {
              "order, have as many iterations, and are all serial or all parallel, not prefetching";
     case Refusal::kNotAnOrder:
       return "the order names every dimension of the buffer once, from 0 on";
+    case Refusal::kTooLarge: return "the copy would have more than 2^40 elements";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
              "place for it";

@@ -46,6 +46,7 @@ enum class Refusal : std::uint8_t {
   kNotOneAxis,
   kFreeBorder,
   kNotAnOrder,
+  kTooLarge,
 };
 struct StepError {
   Refusal refusal;

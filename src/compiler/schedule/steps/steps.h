@@ -14,6 +14,7 @@
 #include "compiler/schedule/steps/join.h"
 #include "compiler/schedule/steps/layout.h"
 #include "compiler/schedule/steps/merge.h"
+#include "compiler/schedule/steps/reindex.h"
 #include "compiler/schedule/steps/reorder.h"
 #include "compiler/schedule/steps/reverse_compute_at.h"
 #include "compiler/schedule/steps/rfactor.h"
@@ -25,6 +26,6 @@ namespace lathe::schedule {
 
 // In the order in which messages list them.
 using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
-                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose>;
+                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex>;
 
 }  // namespace lathe::schedule

@@ -65,16 +65,7 @@ class Transposer {
   }
 
   StepResult<void> turn_what_is_read() {
-    const BlockId reader = LATHE_TRY(block_named(nest_, step_.reader));
-    const ir::Block& block = nest_.blocks[reader];
-    if (!analysis::reads(block, original_)) return refuse(Refusal::kNotUsedThere, step_.buffer);
-    if (is_tensorized(nest_, block.parent)) return refuse(Refusal::kAlreadyBound, step_.reader);
-    if (nest_.buffers[block.writes].cache_of == original_)
-      return refuse(Refusal::kNotAsWritten, step_.reader);
-    const int before = analysis::child_with(nest_, ir::kRoot, reader);
-    for (const BlockId writer : analysis::writers_of(nest_, original_))
-      if (analysis::child_with(nest_, ir::kRoot, writer) >= before)
-        return refuse(Refusal::kBreaksDependence, step_.buffer);
+    const BlockId reader = LATHE_TRY(reader_of_copy(nest_, original_, step_.reader));
     const int position = place_of_copy(nest_, original_, ir::kRoot, reader);
     const BufferId copy = add_buffer();
     ir::Block& turning = nest_.blocks[reader];

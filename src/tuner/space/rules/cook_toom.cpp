@@ -196,17 +196,17 @@ std::unexpected<Error> no_such(const std::string& wanted, const std::vector<Algo
                                double max_error) {
   const std::string& name = wanted == "cook_toom" ? "Cook-Toom algorithm" : wanted;
   if (std::ranges::find(all, wanted, word_of) != all.end())
-    return fail_at("algorithm", ErrorKind::kInvalidArgument,
-                   "{} rounds too much for a largest error of {:g}; allow more with --max-error, or "
-                   "name an algorithm with smaller tiles",
-                   name, max_error);
+    return fail_at(
+        "algorithm", ErrorKind::kInvalidArgument,
+        "{} rounds too much for a largest error of {:g}; allow more with --max-error, or "
+        "name an algorithm with smaller tiles",
+        name, max_error);
   std::vector<std::string> known;
   for (const Algorithm& each : all)
     if (std::ranges::find(known, word_of(each)) == known.end()) known.push_back(word_of(each));
   if (known.empty()) known.emplace_back("direct");
   return fail_at("algorithm", ErrorKind::kInvalidArgument,
-                 "this workload has no {} on this target; it has {}", name,
-                 fmt::join(known, ", "));
+                 "this workload has no {} on this target; it has {}", name, fmt::join(known, ", "));
 }
 
 }  // namespace
@@ -223,6 +223,7 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
   rule.target = target;
   rule.layouts = layouts;
   inline_stages(rule.prepared, workload);
+  reindex_constants(rule.prepared, workload, target);
   rule.prepared.view = view_of(rule.prepared.nest, workload);
   const te::Workload& view = rule.prepared.view;
   const te::Stage& stage = view.stages[static_cast<std::size_t>(main_stage(view))];

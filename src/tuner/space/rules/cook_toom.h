@@ -94,8 +94,9 @@ struct CookToomRule {
 
 // Nothing where the main sum has no taps, or where lanes would not run along a free axis, or where
 // only the direct algorithm is left. Refuses an algorithm of the contract that there is not.
-Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload, const CpuTarget& target,
-                                           const std::vector<schedule::Layout>& layouts);
+Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
+                                                   const CpuTarget& target,
+                                                   const std::vector<schedule::Layout>& layouts);
 // Adds the knobs; `knobs` may have others already.
 void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs);
 void list_constraints(const CookToomRule& rule, Derived& derived);

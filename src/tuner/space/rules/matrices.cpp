@@ -217,7 +217,7 @@ constexpr int kCopied[] = {0, 1, 2, 4, 3, 5, 6, 7};
 }  // namespace
 
 std::optional<Prepared> prepare_as_matrices(const te::Workload& workload, const CpuTarget& target) {
-  const Prepared plain = prepare_plainly(workload);
+  const Prepared plain = prepare_plainly(workload, target);
   const te::Workload view = view_of(plain.nest, workload);
   Contraction found(view, main_stage(view));
   if (!found.find()) return std::nullopt;

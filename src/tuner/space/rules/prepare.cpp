@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/te/naive_nest.h"
+#include "tuner/space/rules/axes.h"
 
 namespace lathe::space {
 namespace {
@@ -147,6 +148,66 @@ void inline_stages(Prepared& prepared, const te::Workload& workload) {
 
 namespace {
 
+// The most elements of a constant's copy for each of its own: taps beyond it are 0.
+constexpr double kMostGrowth = 4;
+
+// True if a dimension is walked through by several iterators, or not one by one from 0.
+bool is_odd(const ir::Affine& row) {
+  return row.terms.size() > 1 ||
+         (row.terms.size() == 1 && (row.terms[0].coef != 1 || row.offset != 0));
+}
+
+// True if lanes can run along an axis of the result that the read has and no other read.
+bool has_lanes(const ir::Nest& nest, const ir::Block& block, const ir::Read& read,
+               std::int64_t lanes) {
+  const auto reads = ir::reads_of(block.body);
+  for (int i = 0; i < static_cast<int>(block.iters.size()); ++i) {
+    const ir::BlockIter& iter = block.iters[i];
+    const bool others = std::ranges::any_of(reads, [&](const ir::Read* other) {
+      return other->tensor != read.tensor && touches(other->index, i);
+    });
+    if (iter.kind == ir::IterKind::kSpatial && !others && touches(read.index, i) &&
+        nest.sizes.constant_value(iter.extent) >= lanes)
+      return true;
+  }
+  return false;
+}
+
+bool is_worth_reindexing(const ir::Nest& nest, const ir::Block& block, const ir::Read& read,
+                         std::int64_t lanes) {
+  const ir::Buffer& buffer = nest.buffers[read.tensor];
+  if (!buffer.constant || buffer.scope == ir::Scope::kLiteral ||
+      std::ranges::none_of(read.index, is_odd) || !has_lanes(nest, block, read, lanes))
+    return false;
+  double own = 1, copied = 1;
+  for (const ir::SizeId size : buffer.shape)
+    own *= static_cast<double>(nest.sizes.constant_value(size));
+  for (int i = 0; i < static_cast<int>(block.iters.size()); ++i)
+    if (touches(read.index, i))
+      copied *= static_cast<double>(nest.sizes.constant_value(block.iters[i].extent));
+  return copied <= kMostGrowth * own;
+}
+
+}  // namespace
+
+void reindex_constants(Prepared& prepared, const te::Workload& workload, const CpuTarget& target) {
+  ir::Nest& nest = prepared.nest;
+  for (const ir::BlockId id : nest.blocks_in_order()) {
+    const ir::Block block = nest.blocks[id];
+    if (block.reduce == ir::ReduceOp::kNone || nest.buffers[block.writes].constant) continue;
+    const std::int64_t lanes = target.lanes(size_of(block.body->dtype));
+    for (const ir::Read* read : ir::reads_of(block.body)) {
+      if (!is_worth_reindexing(nest, block, *read, lanes)) continue;
+      const std::string& name = nest.buffers[read->tensor].name;
+      try_step(nest, prepared.steps,
+               schedule::Reindex{name, name + ".by." + block.name, block.name},
+               workload.contract.free_layout);
+    }
+  }
+}
+
+namespace {
+
 // The first two neighbouring dimensions that some access goes through loop by loop and that become
 // one; false if there are none.
 bool merge_some(Prepared& prepared) {
@@ -182,15 +243,16 @@ void merge_axes(Prepared& prepared, const te::Workload& workload) {
   }
 }
 
-Prepared prepare_plainly(const te::Workload& workload) {
+Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target) {
   Prepared prepared{te::naive_nest(workload), {}, {}};
   inline_stages(prepared, workload);
+  reindex_constants(prepared, workload, target);
   merge_axes(prepared, workload);
   return prepared;
 }
 
 Prepared prepare(const te::Workload& workload, const CpuTarget& target, double together) {
-  Prepared prepared = prepare_plainly(workload);
+  Prepared prepared = prepare_plainly(workload, target);
   split_reductions(prepared, workload, target, together);
   prepared.view = view_of(prepared.nest, workload);
   return prepared;

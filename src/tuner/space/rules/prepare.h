@@ -40,10 +40,14 @@ struct Prepared {
 // `together`: the share of all rows that stages do at a time.
 Prepared prepare(const te::Workload& workload, const CpuTarget& target, double together = 1);
 
-// The first two of its steps; without a view.
-Prepared prepare_plainly(const te::Workload& workload);
+// The first three of its steps; without a view.
+Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target);
 // Parts of prepare(); each appends its steps.
 void inline_stages(Prepared& prepared, const te::Workload& workload);
+// Lays constants that a sum does not read dimension by dimension out as it reads them: weights by
+// the phases of a transposed convolution, by groups, backwards. Not where lanes would have no axis
+// there.
+void reindex_constants(Prepared& prepared, const te::Workload& workload, const CpuTarget& target);
 void merge_axes(Prepared& prepared, const te::Workload& workload);
 void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target,
                       double together);

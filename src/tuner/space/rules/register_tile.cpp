@@ -272,19 +272,20 @@ namespace {
 
 // Makes the algorithm a knob, under which either the tile's knobs have an effect or its own; false
 // if there is only one.
-Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct, Derived& derived) {
+Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct,
+                            Derived& derived) {
   const Axes& axes = direct.axes[0];
-  auto found =
-      LATHE_TRY(cook_toom_rule(workload, direct.target, free_layouts_of(direct, axes)));
+  auto found = LATHE_TRY(cook_toom_rule(workload, direct.target, free_layouts_of(direct, axes)));
   if (!found) return false;
   // Layouts that the schedule chooses have the tile's vector axis inside.
   const std::string& vector = direct.workload.stages[axes.stage].iters[axes.vector].name;
   if (workload.contract.free_layout && vector != found->sum.block + "." + found->sum.vector) {
     if (found->may_be_direct) return false;
-    return fail_at("algorithm", ErrorKind::kInvalidArgument,
-                   "{} needs lanes along {}, which the free layouts of this workload have not; name "
-                   "direct, or plain layouts",
-                   workload.contract.algorithm, found->sum.vector);
+    return fail_at(
+        "algorithm", ErrorKind::kInvalidArgument,
+        "{} needs lanes along {}, which the free layouts of this workload have not; name "
+        "direct, or plain layouts",
+        workload.contract.algorithm, found->sum.vector);
   }
   auto rule = std::make_shared<CookToomRule>(std::move(*found));
   const std::size_t own = derived.knobs.size();
@@ -302,7 +303,8 @@ Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct
                       std::span<const std::int64_t> values) -> Result<Sketch> {
     if (values[static_cast<std::size_t>(rule->at.algorithm)] == 0) {
       if (rule->may_be_direct) return build(values);
-      return fail(ErrorKind::kInvalidArgument, "the workload demands an algorithm that is not direct");
+      return fail(ErrorKind::kInvalidArgument,
+                  "the workload demands an algorithm that is not direct");
     }
     return build_cook_toom_sketch(*rule, *knobs, values);
   };

@@ -169,8 +169,9 @@ class TileStart {
   // copied again each time.
   bool comes_back() const {
     return rule_.comes_back || std::ranges::any_of(axes_.batch, [&](int b) {
-      return extent(b) > 1 && touches(axes_.weights->index, b) != touches(axes_.input->index, b);
-    });
+             return extent(b) > 1 &&
+                    touches(axes_.weights->index, b) != touches(axes_.input->index, b);
+           });
   }
 
   static bool lies_along(const std::vector<int>& iters, const std::vector<ir::Affine>& index) {
