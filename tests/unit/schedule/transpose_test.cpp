@@ -51,7 +51,7 @@ TEST(Transpose, MakesAxesThatMerge) {
   Trace merged = turned;
   for (Step step : {Merge{{"C.a", "C.b"}}, Merge{{"C.c", "C.d"}}, Merge{{"C.e", "C.f"}}})
     merged.push_back(step);
-  EXPECT_EQ(written(kContraction, merged), "A.t[6,35] B.t[35,24] C[6,24]");
+  EXPECT_EQ(written(kContraction, merged), "B.t[35,24] A.t[6,35] C[6,24]");
   // The result as well, and three axes.
   EXPECT_EQ(written("A: f32[2,5,3]; B: f32[5,4,6]\nC[c,a,d,b] = sum(e) A[a,e,b] * B[e,c,d]",
                     {Transpose{"A", "A.t", {0, 2, 1}, "C"}, Transpose{"C", "C.t", {1, 3, 0, 2}, ""},

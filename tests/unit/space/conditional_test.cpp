@@ -128,14 +128,13 @@ TEST(Conditional, OnlySumsOverNeighboursWithConstantFiltersHaveAlgorithms) {
         "X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
         "X: f32[1,35,15,15]; const W: f32[33,35,2,2]; Y[n,o,y:7,x:7] = sum(c,r,s) "
         "X[n,c,2*y+r,2*x+s] * W[o,c,r,s]",
-        "X: f32[1,35,15,15]; const W: f32[33,35,3,3]; Y[n,o,y:7,x:7] = sum(c,r,s) "
-        "X[n,c,y+2*r,x+2*s] * W[o,c,r,s]",
         "X: f32[1,35,14,15]; const W: f32[35,3,3]; Y[n,c,y:14,x:15] = sum(r,s) "
         "X[n,c,y+r-1,x+s-1 else 0] * W[c,r,s]"})
     EXPECT_LT(number_of(*space_of(text), "algorithm"), 0) << text;
 }
 
-// One axis may have taps alone, whichever it is; with a stride, a residue has several taps.
+// One axis may have taps alone, whichever it is; with a stride, a residue has several taps. There
+// may be a dilation, phases, and filters that are read backwards.
 TEST(Conditional, OneAxisOrStridesMayHaveThem) {
   for (const char* text :
        {"X: f32[1,32,19,13]; const W: f32[32,32,1,7]; Y[n,o,y:19,x:13] = sum(c,r,s) "
@@ -145,7 +144,12 @@ TEST(Conditional, OneAxisOrStridesMayHaveThem) {
         "X: f32[1,35,15,15]; const W: f32[33,35,3,3]; Y[n,o,y:7,x:7] = sum(c,r,s) "
         "X[n,c,2*y+r,2*x+s] * W[o,c,r,s]",
         "X: f32[1,3,67,67]; const W: f32[33,3,11,11]; Y[n,o,y:15,x:15] = sum(c,r,s) "
-        "X[n,c,4*y+r,4*x+s] * W[o,c,r,s]"}) {
+        "X[n,c,4*y+r,4*x+s] * W[o,c,r,s]",
+        "X: f32[1,35,15,15]; const W: f32[33,35,3,3]; Y[n,o,y:7,x:7] = sum(c,r,s) "
+        "X[n,c,y+2*r,x+2*s] * W[o,c,r,s]",
+        "X: f32[35,19]; const W: f32[33,35,5]; Y[o,x:19] = sum(c,s) X[c,x-s+2 else 0] * W[o,c,s]",
+        "X: f32[35,19]; const W: f32[35,33,4]; Y[o,x:19,p:2] = sum(c,s:2) "
+        "X[c,x+p-s else 0] * W[c,o,2*s+1-p]"}) {
     const auto space = space_of(fmt::format("max_error 1e-4; {}", text));
     EXPECT_GE(number_of(*space, "algorithm"), 0) << text;
   }
@@ -160,6 +164,45 @@ TEST(Conditional, TheContractLimitsAlgorithms) {
   };
   EXPECT_EQ(algorithms("1e-7"), 1);
   EXPECT_LT(algorithms("4e-6"), algorithms("2e-5"));
+}
+
+TEST(Conditional, AContractMayNameTheAlgorithm) {
+  const auto algorithms = [](const std::string& name) {
+    const auto space = space_of(fmt::format("algorithm {}; {}", name, kConvolution));
+    const int knob = number_of(*space, "algorithm");
+    std::vector<std::string> out;
+    Rng rng(1);
+    for (int i = 0; knob >= 0 && i < 30; ++i) {
+      const Config config = i == 0 ? space->default_config() : space->random(rng);
+      const std::string& label = space->knob_list()[knob].labels[config[knob]];
+      if (std::ranges::find(out, label) == out.end()) out.push_back(label);
+    }
+    return out;
+  };
+  using Labels = std::vector<std::string>;
+  EXPECT_EQ(algorithms("direct"), Labels{});
+  EXPECT_EQ(algorithms("F2x2"), Labels{"F(2x2)"});
+  EXPECT_EQ(algorithms("F2").size(), 2U);
+  const Labels any = algorithms("cook_toom");
+  EXPECT_GT(any.size(), 2U);
+  EXPECT_EQ(std::ranges::count(any, "direct"), 0);
+  const auto refused = [](const std::string& text) {
+    const auto workload = te::parse_workload(text);
+    if (!workload) return workload.error().text();
+    const auto space = derive_space(*workload, test::avx512(1), Flavour::kDefault);
+    return space ? std::string() : space.error().text();
+  };
+  const std::string convolution(kConvolution);
+  EXPECT_TRUE(refused("algorithm F9x9; " + convolution)
+                  .starts_with("algorithm: this workload has no F9x9 on this target; it has di"));
+  EXPECT_EQ(refused("max_error 1e-7; algorithm F4x4; " + convolution),
+            "algorithm: F4x4 rounds too much for a largest error of 1e-07; allow more with "
+            "--max-error, or name an algorithm with smaller tiles");
+  EXPECT_EQ(refused("algorithm cook_toom; A: f32[8,8]; B: f32[8,8]; "
+                    "C[i,j] = sum(k) A[i,k] * B[k,j]"),
+            "algorithm: this workload has no Cook-Toom algorithm on this target; it has direct");
+  EXPECT_TRUE(refused("algorithm winograd; " + convolution)
+                  .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4 or F4x4"));
 }
 
 // Where a search begins: the default, then what else promises much, each of another algorithm.

@@ -35,6 +35,21 @@ constexpr Case kCases[] = {
     {"padded_relu",
      "X: f32[1,5,14,14]; W: f32[19,5,3,3]; R[n,c,y,x] = relu(X[n,c,y,x])\n"
      "Y[n,o,y:14,x:14] = sum(c,r,s) R[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
+    {"dilated",
+     "X: f32[1,3,11,12]; const W: f32[19,3,3,3]; const b: f32[19]\n"
+     "Y[n,o,y:11,x:12] = relu((sum(c,r,s) X[n,c,y+2*r-2,x+3*s-3 else 0] * W[o,c,r,s]) + b[o])"},
+    {"dilated_with_strides",
+     "X: f32[2,2,13,17]; const W: f32[17,2,3,2]\n"
+     "Y[n,o,y:6,x:5] = sum(c,r,s) X[n,c,2*y+2*r-1,3*x+2*s else 0] * W[o,c,r,s]"},
+    {"phases",
+     "X: f32[2,5,7]; const W: f32[2,17,4,3]\n"
+     "Y[o,y:5,p:2,x:7,q:3] = sum(c,r:2,s:1) X[c,y+p-r,x-s else 0] * W[c,o,2*r+1-p,3*s+q else 0]"},
+    {"groups",
+     "X: f32[1,6,9,8]; const W: f32[34,3,3,3]\n"
+     "Y[n,g:2,o:17,y:9,x:8] = sum(c:3,r,s) X[n,3*g+c,y+r-1,x+s-1 else 0] * W[17*g+o,c,r,s]"},
+    {"backwards",
+     "X: f32[3,40]; const W: f32[18,3,5]\n"
+     "Y[o,x:40] = sum(c,s) X[c,x-s+2 else 0] * W[o,2-c,s]"},
     {"padded_exp",
      "X: f32[1,5,9,9]; const W: f32[19,5,3,3]; R[n,c,y,x] = exp(X[n,c,y,x])\n"
      "Y[n,o,y:9,x:9] = sum(c,r,s) R[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},

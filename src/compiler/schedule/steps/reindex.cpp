@@ -93,9 +93,24 @@ class Reindexer {
           Affine::iter(LATHE_TRY(stage.add(fmt::format("d{}", d), shape_[d])));
     std::vector<Affine> index;
     for (const Affine& row : read_->index) index.push_back(ir::substitute(row, now));
-    stage.finish_map(copy,
-                     ir::read(original_, std::move(index), nest_.buffers[copy].dtype, read_->pad));
+    // What a condition keeps the block from reading is copied as 0, for nobody uses it.
+    std::optional<double> pad = read_->pad;
+    if (!pad && leaves(index)) pad = 0;
+    stage.finish_map(copy, ir::read(original_, std::move(index), nest_.buffers[copy].dtype, pad));
     return {};
+  }
+
+  // True if the copy's iterators lead beyond the buffer.
+  bool leaves(const std::vector<Affine>& index) const {
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      std::int64_t low = index[d].offset, high = low;
+      for (const ir::AffineTerm& term : index[d].terms)
+        (term.coef < 0 ? low : high) +=
+            term.coef * (shape_[static_cast<std::size_t>(term.iter)] - 1);
+      const std::int64_t size = nest_.sizes.constant_value(nest_.buffers[original_].shape[d]);
+      if (low < 0 || high >= size) return true;
+    }
+    return false;
   }
 
   ir::Nest& nest_;
