@@ -47,6 +47,18 @@ std::optional<std::pair<ImageAxis, int>> axis_of(const te::Stage& stage, const i
   return std::pair(std::move(axis), found->result);
 }
 
+// The only dimension that the iterator goes through one by one, of a group or of all; -1: none.
+int channel_dim(const std::vector<ir::Affine>& index, int iter) {
+  int found = -1;
+  for (int d = 0; d < static_cast<int>(index.size()); ++d) {
+    const std::int64_t coef = index[static_cast<std::size_t>(d)].coef_of(iter);
+    if (coef == 0) continue;
+    if (found >= 0 || coef != 1) return -1;
+    found = d;
+  }
+  return found;
+}
+
 // Gives every iterator its part; nothing if one has none.
 std::optional<ImageSum> parts_of(const te::Workload& view, const te::Stage& stage,
                                  const ir::Read& input, const ir::Read& filter) {
@@ -64,7 +76,7 @@ std::optional<ImageSum> parts_of(const te::Workload& view, const te::Stage& stag
       if (!sum.channels.empty()) return {};
       sum.channels = iter_name(stage, i);
       sum.channel_extent = stage.iters[static_cast<std::size_t>(i)].extent;
-      sum.input_channels = plain_dim(input.index, i);
+      sum.input_channels = channel_dim(input.index, i);
       sum.filter_channels = plain_dim(filter.index, i);
       if (sum.input_channels < 0 || sum.filter_channels < 0) return {};
     }
