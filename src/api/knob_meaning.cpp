@@ -30,7 +30,8 @@ constexpr Meaning kMeanings[] = {
     {"pack.input",
      "copy of the input in the order in which the loops read it: none, a block at a time, the "
      "whole beforehand"},
-    {"parallel", "the block loop that the threads share, V or P, or batch"},
+    {"parallel",
+     "the block loop that the threads share, V or P, or batch; none: one thread does everything"},
     {"rows",
      "apart: each stage does all rows before the next one begins; a number: all stages do so many "
      "rows together, before the next ones. The other knobs have no effect unless rows are apart"},

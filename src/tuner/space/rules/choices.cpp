@@ -60,6 +60,7 @@ std::string label_of(SharedLoop loop) {
     case SharedLoop::kVectorBlocks: return "V";
     case SharedLoop::kPixelBlocks: return "P";
     case SharedLoop::kBatch: return "batch";
+    case SharedLoop::kNone: return "none";
   }
   LATHE_CHECK(false, "a shared loop has no label");
 }

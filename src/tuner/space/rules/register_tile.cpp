@@ -195,6 +195,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     if (!axes.pixels.empty()) rule.shared_loops.push_back(SharedLoop::kPixelBlocks);
     if (std::ranges::any_of(axes.batch, [&](int b) { return extent_of(rule, axes, b) > 1; }))
       rule.shared_loops.push_back(SharedLoop::kBatch);
+    rule.shared_loops.push_back(SharedLoop::kNone);
     rule.at.parallel = list.choice("parallel", rule.shared_loops);
   }
 }

@@ -21,7 +21,7 @@ struct Draft {
   ir::Nest nest;
   schedule::Trace trace;
   std::set<std::string> placed;  // blocks that have their schedule already
-  int threads = 1;               // that share copies made beforehand
+  int threads = 1;               // that may share what there is to do
 };
 
 class Builder : private Stepper {
@@ -346,7 +346,7 @@ class Builder : private Stepper {
   }
 
   void parallelise() {
-    if (rule_.at.parallel < 0) return;
+    if (rule_.at.parallel < 0 || draft_.threads < 2) return;
     switch (rule_.shared_loops[choice_number(rule_.at.parallel)]) {
       case SharedLoop::kVectorBlocks:
         // Where lanes are part of a reduction there is one block, which nothing can share.
@@ -354,6 +354,7 @@ class Builder : private Stepper {
         return;
       case SharedLoop::kPixelBlocks:
         return kind(block_loop(TileAxis::kPixels), ir::LoopKind::kParallel);
+      case SharedLoop::kNone: return;
       case SharedLoop::kBatch: break;
     }
     for (const int b : axes_.batch)
@@ -372,14 +373,25 @@ class Builder : private Stepper {
 
 }  // namespace
 
+namespace {
+
+bool has_one_thread(const TileRule& rule, std::span<const std::int64_t> values) {
+  return rule.at.parallel >= 0 &&
+         rule.shared_loops[static_cast<std::size_t>(values[rule.at.parallel])] == SharedLoop::kNone;
+}
+
+}  // namespace
+
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values) {
+  const bool open = tiling.fixed.empty();
+  CpuTarget target = tiling.main.target;
+  if (open && has_one_thread(tiling.main, values)) target.threads = 1;
   Draft draft{tiling.prepared.nest,
               tiling.prepared.steps,
               {},
-              std::max(tiling.threads, tiling.main.target.threads)};
+              std::max(tiling.threads, target.threads)};
   const te::Workload& view = tiling.prepared.view;
   try {
-    const bool open = tiling.fixed.empty();
     Builder main(tiling.main, open ? values : tiling.fixed, open, draft);
     main.free_layouts();
     main.tile();
@@ -388,7 +400,7 @@ Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int6
         Builder(other.rule, other.values, false, draft).tile();
     for (const te::Stage& stage : view.stages)
       if (!draft.placed.contains(view.tensors[stage.tensor].name))
-        schedule_plainly(view, stage, tiling.main.target, draft.nest, draft.trace);
+        schedule_plainly(view, stage, target, draft.nest, draft.trace);
     join_rows(tiling.joined, tiling.threads, draft.nest, draft.trace);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
