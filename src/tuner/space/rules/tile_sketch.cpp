@@ -386,10 +386,8 @@ Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int6
   const bool open = tiling.fixed.empty();
   CpuTarget target = tiling.main.target;
   if (open && has_one_thread(tiling.main, values)) target.threads = 1;
-  Draft draft{tiling.prepared.nest,
-              tiling.prepared.steps,
-              {},
-              std::max(tiling.threads, target.threads)};
+  Draft draft{
+      tiling.prepared.nest, tiling.prepared.steps, {}, std::max(tiling.threads, target.threads)};
   const te::Workload& view = tiling.prepared.view;
   try {
     Builder main(tiling.main, open ? values : tiling.fixed, open, draft);
