@@ -132,8 +132,26 @@ Status read(const Json& j, const char* member, const Table*, ir::Intrinsic& out)
   return {};
 }
 
+// Refuses a member that the step has not: a typing error.
+template <class S>
+Status check_members(const Json& j) {
+  for (const auto& [key, value] : j.items()) {
+    bool known = key == "step";
+    std::string names;
+    each_field<S>([&](const auto& field) {
+      known = known || key == field.name;
+      names += (names.empty() ? "" : ", ") + std::string(field.name);
+    });
+    if (!known)
+      return fail(ErrorKind::kInvalidArgument, "{} has no member \"{}\"; it has {}", S::kName, key,
+                  names);
+  }
+  return {};
+}
+
 template <class S>
 Result<Step> read_as(const Json& j, const Table* table) {
+  LATHE_TRY_STATUS(check_members<S>(j));
   S step;
   if constexpr (requires { step.choose(j); }) step.choose(j);
   Status status;

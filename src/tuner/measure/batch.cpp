@@ -208,6 +208,21 @@ void Batch::load(Item& item) {
                         });
 }
 
+namespace {
+
+constexpr std::int64_t kLargestTile = 6;  // of the algorithms in spaces
+
+// True for a trace written by hand whose errors nobody has bounded.
+bool has_large_tiles(const schedule::Trace& trace) {
+  return std::ranges::any_of(trace, [](const schedule::Step& step) {
+    const auto* algorithm = std::get_if<schedule::CookToom>(&step);
+    return algorithm != nullptr &&
+           std::ranges::any_of(algorithm->tiles, [](auto tile) { return tile > kLargestTile; });
+  });
+}
+
+}  // namespace
+
 void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
   if (!loaded) return run_failed(item, loaded.error());
   item.outcome.numerical_error = loaded->max_error;
@@ -223,6 +238,14 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
                                         "{:.2g}; allow more",
                                         loaded->max_error, session_.workload.contract.max_error),
                             {}});
+  if (loaded->wrong && has_large_tiles(item.candidate.trace))
+    return fail_item(
+        item, {ErrorKind::kInvalidArgument,
+               fmt::format("the error is {:.2g} of the largest output, and --max-error "
+                           "allows {:.2g}: a Cook-Toom algorithm with tiles of more "
+                           "than {} results rounds too much; make them smaller",
+                           loaded->max_error, session_.workload.contract.max_error, kLargestTile),
+               {}});
   if (loaded->wrong) {
     const auto folder =
         save_reproducer(session_.options.reproducer_folder, session_.workload, session_.target,

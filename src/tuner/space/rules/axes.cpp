@@ -223,6 +223,10 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
       std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
         return workload.tensors[read->tensor].role == te::TensorRole::kIntermediate;
       });
+  // Rows of a few results, as the phases of a transposed convolution, leave most lanes idle: sums
+  // store along another axis, apart.
+  const bool narrow = plain_result && stage.reduce != ir::ReduceOp::kNone &&
+                      last_extent(stage) < kWorthLanes / 2 && reduced_by(stage) >= kWorthLanes;
   // Of short sums the results are most of what moves: they are stored as they lie.
   bool stores_much = reduced_by(stage) < kStoresSeldom && last_extent(stage) >= kWorthLanes;
   std::vector<std::pair<std::int64_t, Axes>> found;
@@ -241,7 +245,9 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
     // Prefers axes that only constant weights touch where a long reduction stores seldom, then axes
     // with consecutive stores, then others that only one operand touches, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
-    if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast)) continue;
+    const bool fills = stage.iters[i].extent >= kWorthLanes;
+    if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast) && !(narrow && fills))
+      continue;
     const bool prepared =
         axes.weights != nullptr && workload.tensors[axes.weights->tensor].constant;
     stores_much = stores_much && !stores && !prepared;
@@ -251,7 +257,8 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
                         workload.tensors[axes.weights->tensor].constant &&
                         stage.iters[i].extent >= kWorthLanes && reduced_by(stage) >= kStoresSeldom;
     found.emplace_back((as_it_lies ? 1 << 23 : 0) + (seldom ? 1 << 22 : 0) +
-                           (stores ? 1 << 21 : 0) + (broadcast ? 1 << 20 : 0) +
+                           (stores && !narrow ? 1 << 21 : 0) +
+                           (broadcast && (fills || !narrow) ? 1 << 20 : 0) +
                            std::min<std::int64_t>(stage.iters[i].extent, 1 << 16),
                        std::move(axes));
   }
