@@ -170,6 +170,8 @@ TEST(Trace, JsonErrorsNameTheStep) {
   EXPECT_EQ(error(R"([{"step": "tensorize", "loop": "i", "intrinsic": ""}])"),
             "step 0: : there is no intrinsic of this name");
   EXPECT_TRUE(error(R"([{"step": "split", "loop": "i"}])").starts_with("step 0: "));
+  EXPECT_EQ(error(R"([{"step": "join", "loops": ["i", "j"], "loop": "i"}])"),
+            "step 0: join has no member \"loop\"; it has loops");
 }
 
 // Every step once, with every field in JSON that can be left out both there and not.

@@ -176,6 +176,30 @@ TEST(Space, DefaultNeverProposesSpills) {
   }
 }
 
+// Where rows of the result have a few elements, as the phases of a transposed convolution, lanes
+// run along another axis, unless sums are short.
+TEST(Space, NarrowRowsHaveLanesElsewhere) {
+  const auto lanes = [](const char* text) {
+    const auto workload = te::parse_workload(text);
+    EXPECT_TRUE(workload) << workload.error().text();
+    const auto space = derive_space(*workload, test::avx512(1), Flavour::kDefault);
+    EXPECT_TRUE(space) << space.error().text();
+    for (const schedule::Step& step : (*space)->trace((*space)->default_config()))
+      if (const auto* annotate = std::get_if<schedule::Annotate>(&step);
+          annotate != nullptr && annotate->kind == ir::LoopKind::kVectorized &&
+          annotate->loop.starts_with("Y.") && annotate->loop.ends_with(".l"))
+        return annotate->loop;
+    return std::string();
+  };
+  EXPECT_EQ(lanes("X: f32[64,40]; const W: f32[64,2,4]\n"
+                  "Y[o,x:40,q:4] = sum(c,s:1) X[c,x-s else 0] * W[c,o,4*s+q]"),
+            "Y.x.l");
+  EXPECT_EQ(lanes("X: f32[64,40]; const W: f32[64,32,4]\n"
+                  "Y[o,x:40,q:4] = sum(c,s:1) X[c,x-s else 0] * W[c,o,4*s+q]"),
+            "Y.o.l");
+  EXPECT_EQ(lanes("A: f32[64,3,20]; B: f32[3,3]\nY[i,k,j] = sum(c) A[i,c,k] * B[c,j]"), "Y.j.l");
+}
+
 TEST(Space, WideHoldsBillionsAndHasNoConstraints) {
   const auto space = conv_space(Flavour::kWide);
   EXPECT_GT(space->size(), 1e9);

@@ -226,7 +226,7 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
   // Rows of a few results, as the phases of a transposed convolution, leave most lanes idle: sums
   // store along another axis, apart.
   const bool narrow = plain_result && stage.reduce != ir::ReduceOp::kNone &&
-                      last_extent(stage) < kWorthLanes / 2 && reduced_by(stage) >= kWorthLanes;
+                      last_extent(stage) <= kWorthLanes / 2 && reduced_by(stage) >= kWorthLanes;
   // Of short sums the results are most of what moves: they are stored as they lie.
   bool stores_much = reduced_by(stage) < kStoresSeldom && last_extent(stage) >= kWorthLanes;
   std::vector<std::pair<std::int64_t, Axes>> found;
