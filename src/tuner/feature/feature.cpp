@@ -17,7 +17,8 @@ namespace {
 constexpr std::pair<const char*, Kind> kKinds[] = {{"context", Kind::kContext},
                                                    {"relation", Kind::kRelation},
                                                    {"configuration", Kind::kConfiguration},
-                                                   {"tree", Kind::kTree}};
+                                                   {"tree", Kind::kTree},
+                                                   {"blocks", Kind::kBlocks}};
 constexpr std::size_t kRowsAJob = 256;  // fewer are not worth a thread
 
 // Writes a structural choice as its number, and a size as its logarithm.
@@ -98,6 +99,10 @@ Result<Kind> kind_named(const std::string& name) {
     if (name == known) return kind;
   return fail(ErrorKind::kInvalidArgument, "unknown features \"{}\"; known are {}", name,
               fmt::join(known_kinds(), ", "));
+}
+
+Parts parts_of(Kind kind) {
+  return kind == Kind::kBlocks ? Parts{kWholeWidth, part_width()} : Parts{};
 }
 
 Result<Features> features_for(const std::string& name, const Target& target) {

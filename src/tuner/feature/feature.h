@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/ir/nest/nest.h"
+#include "tuner/feature/parts.h"
 #include "tuner/feature/version.h"
 #include "tuner/space/space.h"
 
@@ -21,9 +22,11 @@ enum class Kind {
   kContext,
   kRelation,  // context relation R: touch count against reuse ratio, touch count against top-down
   kTree,      // the tree of loops with the context of each (tree.h): what TreeGRU reads
+  // Columns of the whole, and the context of every block (blocks.h), whose scores are added up
+  kBlocks,
 };
 
-// By name: "context", "relation", "configuration", "tree". An error lists these.
+// By name: "context", "relation", "configuration", "tree", "blocks". An error lists these.
 std::vector<std::string> known_kinds();
 Result<Kind> kind_named(const std::string& name);
 
@@ -32,6 +35,7 @@ struct Features {
   Kind kind;
   DeviceKind device;
 };
+Parts parts_of(Kind kind);
 // Fails where no features describe programs for such devices.
 Result<Features> features_for(Kind kind, DeviceKind device);
 Result<Features> features_for(const std::string& name, const Target& target);

@@ -42,7 +42,9 @@ void missing_loop(const Footprint& f, float* out) {
 
 }  // namespace
 
-Plan::Plan(const ir::Nest& nest) : main_(nest, analysis::main_block(nest)) {
+Plan::Plan(const ir::Nest& nest) : Plan(nest, analysis::main_block(nest)) {}
+
+Plan::Plan(const ir::Nest& nest, ir::BlockId main) : main_(nest, main) {
   for (const ir::BlockId id : nest.blocks_in_order()) {
     if (id == main_.block()) continue;
     const ir::Block& block = nest.blocks[id];
@@ -117,18 +119,22 @@ void Plan::globals(const Footprint& f, std::span<const std::int64_t> values, flo
   }
 }
 
-int context_width() { return kLoops * kLoopContext + kGlobals + kSlots * kPerSlotGlobals; }
+int globals_width() { return kGlobals + kSlots * kPerSlotGlobals; }
+int context_width() { return kLoops * kLoopContext + globals_width(); }
 int relation_width() { return 2 * kSlots * kThresholds; }
+
+void context_loops(const analysis::FootprintPlan& plan, const Footprint& f, int loops, float* out) {
+  for (int l = 0; l < loops; ++l) {
+    float* loop = out + (loops - 1 - l) * kLoopContext;
+    if (l < f.loops) loop_context(plan, f, l, loop);
+    else missing_loop(f, loop);
+  }
+}
 
 void context_row(const Plan& plan, std::span<const std::int64_t> values, float* out) {
   Footprint f;
   plan.main_.evaluate(values, f);
-  // Loops are stored from the outermost on; kLoops - 1 is the innermost.
-  for (int l = 0; l < kLoops; ++l) {
-    float* loop = out + (kLoops - 1 - l) * kLoopContext;
-    if (l < f.loops) loop_context(plan.main_, f, l, loop);
-    else missing_loop(f, loop);
-  }
+  context_loops(plan.main_, f, kLoops, out);
   plan.globals(f, values, out + kLoops * kLoopContext);
 }
 
@@ -154,15 +160,25 @@ void relation_row(const Plan& plan, std::span<const std::int64_t> values, float*
   }
 }
 
-std::vector<std::string> context_names() {
+std::vector<std::string> context_loop_names(int loops) {
   std::vector<std::string> names;
-  for (int l = kLoops; l-- > 0;)  // 0 is the innermost
+  for (int l = loops; l-- > 0;)  // 0 is the innermost
     for (const std::string& name : loop_context_names())
       names.push_back(fmt::format("loop{}.{}", l, name));
-  for (const char* name : kGlobalNames) names.emplace_back(name);
+  return names;
+}
+
+std::vector<std::string> global_names() {
+  std::vector<std::string> names(std::begin(kGlobalNames), std::end(kGlobalNames));
   for (int s = 0; s < kSlots; ++s)
     for (const char* what : {"copied", "constant"})
       names.push_back(fmt::format("buffer{}.{}", s, what));
+  return names;
+}
+
+std::vector<std::string> context_names() {
+  std::vector<std::string> names = context_loop_names(kLoops);
+  std::ranges::copy(global_names(), std::back_inserter(names));
   return names;
 }
 

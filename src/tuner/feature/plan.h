@@ -36,13 +36,16 @@ inline constexpr double kCacheBytes[] = {32.0 * 1024, 1024.0 * 1024, 32.0 * 1024
 
 class Plan {
  public:
-  explicit Plan(const ir::Nest& nest);
+  explicit Plan(const ir::Nest& nest);         // of the main block
+  Plan(const ir::Nest& nest, ir::BlockId block);  // of this one, as if it were the main block
+
+  const analysis::FootprintPlan& footprint_plan() const { return main_; }
+  void globals(const analysis::Footprint& f, std::span<const std::int64_t> values,
+               float* out) const;
 
  private:
   friend void context_row(const Plan&, std::span<const std::int64_t>, float*);
   friend void relation_row(const Plan&, std::span<const std::int64_t>, float*);
-  void globals(const analysis::Footprint& f, std::span<const std::int64_t> values,
-               float* out) const;
   double work(const std::vector<std::vector<ir::SizeId>>& blocks,
               std::span<const std::int64_t> values) const;
 
@@ -53,6 +56,13 @@ class Plan {
   std::vector<int> held_at_;  // for each slot: loops inside the place of its copy; -1: no copy
   std::vector<ir::SizeId> prefetch_;  // bytes ahead
 };
+
+// Writes the context of the `loops` innermost loops, from the outermost of them on.
+void context_loops(const analysis::FootprintPlan& plan, const analysis::Footprint& f, int loops,
+                   float* out);
+std::vector<std::string> context_loop_names(int loops);
+int globals_width();
+std::vector<std::string> global_names();
 
 int context_width();
 int relation_width();

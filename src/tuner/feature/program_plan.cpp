@@ -5,8 +5,9 @@
 namespace lathe::feature {
 namespace {
 
-std::variant<Plan, TreePlan> cpu_plan(Kind kind, const ir::Nest& nest) {
+std::variant<Plan, TreePlan, BlocksPlan> cpu_plan(Kind kind, const ir::Nest& nest) {
   if (kind == Kind::kTree) return TreePlan(nest);
+  if (kind == Kind::kBlocks) return BlocksPlan(nest);
   return Plan(nest);
 }
 
@@ -16,6 +17,7 @@ int cpu_width(Kind kind) {
     case Kind::kContext: return context_width();
     case Kind::kRelation: return relation_width();
     case Kind::kTree: return tree_width();
+    case Kind::kBlocks: return blocks_width();
   }
   return 0;
 }
@@ -26,6 +28,7 @@ std::vector<std::string> cpu_names(Kind kind) {
     case Kind::kContext: return context_names();
     case Kind::kRelation: return relation_names();
     case Kind::kTree: return tree_names();
+    case Kind::kBlocks: return blocks_names();
   }
   return {};
 }
@@ -33,7 +36,7 @@ std::vector<std::string> cpu_names(Kind kind) {
 // What describes programs for one kind of device.
 struct ForDevice {
   DeviceKind device;
-  std::variant<Plan, TreePlan> (*plan)(Kind kind, const ir::Nest& nest);
+  std::variant<Plan, TreePlan, BlocksPlan> (*plan)(Kind kind, const ir::Nest& nest);
   int (*width)(Kind kind);
   std::vector<std::string> (*names)(Kind kind);
 };
@@ -60,6 +63,7 @@ ProgramPlan::ProgramPlan(const Features& features, const ir::Nest& nest)
 
 void ProgramPlan::row(std::span<const std::int64_t> values, float* out) const {
   if (const auto* tree = std::get_if<TreePlan>(&plan_)) return tree->row(values, out);
+  if (const auto* blocks = std::get_if<BlocksPlan>(&plan_)) return blocks->row(values, out);
   (kind_ == Kind::kContext ? context_row : relation_row)(std::get<Plan>(plan_), values, out);
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "tuner/feature/blocks.h"
 #include "tuner/feature/feature.h"
 #include "tuner/feature/plan.h"
 #include "tuner/feature/tree.h"
@@ -22,7 +23,7 @@ class ProgramPlan {
 
  private:
   Kind kind_;
-  std::variant<Plan, TreePlan> plan_;
+  std::variant<Plan, TreePlan, BlocksPlan> plan_;
 };
 
 // Not of kConfiguration.

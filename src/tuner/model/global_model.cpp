@@ -1,6 +1,7 @@
 #include "tuner/model/global_model.h"
 
 #include "base/json.h"
+#include "tuner/feature/feature.h"
 #include "tuner/model/container.h"
 
 namespace lathe::model {
@@ -50,8 +51,11 @@ std::unique_ptr<CostModel> make_global(const GlobalOptions& options) {
   if (options.features == "tree")
     return make_treegru(
         {.objective = options.objective, .threads = options.threads, .seed = options.seed});
-  return make_xgboost(
-      {.objective = options.objective, .threads = options.threads, .seed = options.seed});
+  const auto kind = feature::kind_named(options.features);
+  return make_xgboost({.objective = options.objective,
+                       .threads = options.threads,
+                       .seed = options.seed,
+                       .parts = kind ? feature::parts_of(*kind) : feature::Parts{}});
 }
 
 Result<std::string> save(const GlobalModel& global) {

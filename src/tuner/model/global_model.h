@@ -15,7 +15,7 @@ namespace lathe::model {
 
 struct GlobalModel {
   Objective objective = Objective::kRank;
-  // "context", "relation", "tree": features that mean the same in every space.
+  // "context", "relation", "tree", "blocks": features that mean the same in every space.
   std::string features;
   TargetClass target_class;
   std::vector<std::string> workloads;  // canonical keys

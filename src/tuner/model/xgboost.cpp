@@ -8,12 +8,15 @@
 #include "tuner/model/model.h"
 #include "tuner/model/objective.h"
 #include "tuner/model/rows.h"
+#include "tuner/model/summed.h"
 
 namespace lathe::model {
 namespace {
 
-constexpr std::string_view kind_name(Objective objective) {
-  return objective == Objective::kRank ? "xgb-rank" : "xgb-reg";
+constexpr std::string_view kind_name(const XgboostOptions& options) {
+  const bool rank = options.objective == Objective::kRank;
+  if (options.parts.part > 0) return rank ? "xgb-rank-blocks" : "xgb-reg-blocks";
+  return rank ? "xgb-rank" : "xgb-reg";
 }
 
 BoosterOptions booster_options(const XgboostOptions& options) {
@@ -48,9 +51,10 @@ class Xgboost final : public CostModel {
     const std::shared_lock lock(mutex_);
     if (forest_.trees() == 0 && options_.global)
       return options_.global->predict(features, width, scores);
-    LATHE_TRY_STATUS(check_prediction(forest_.trees() > 0, forest_.width(), features.size(), width,
-                                      scores.size()));
-    forest_.predict(features, scores);
+    LATHE_TRY_STATUS(check_prediction(forest_.trees() > 0,
+                                      program_width(forest_, options_.parts, width),
+                                      features.size(), width, scores.size()));
+    predict_programs(forest_, options_.parts, features, width, scores);
     return add_global_scores(options_.global.get(), features, width, scores);
   }
 
@@ -59,11 +63,11 @@ class Xgboost final : public CostModel {
     LATHE_TRY_STATUS(check_saving(forest_.trees() > 0, options_.global.get()));
     std::string payload;
     forest_.append_to(payload);
-    return pack(kind_name(options_.objective), payload);
+    return pack(kind_name(options_), payload);
   }
 
   Status load(const std::string& bytes) override {
-    const std::string payload = LATHE_TRY(unpack(bytes, kind_name(options_.objective)));
+    const std::string payload = LATHE_TRY(unpack(bytes, kind_name(options_)));
     std::string_view rest = payload;
     Forest forest = LATHE_TRY(Forest::read_from(rest));
     if (!rest.empty() || forest.trees() == 0)
@@ -78,6 +82,22 @@ class Xgboost final : public CostModel {
   mutable std::shared_mutex mutex_;
   Forest forest_;
 };
+
+Result<Forest> train_on_blocks(const Rows& rows, const XgboostOptions& options,
+                               const GradientSource& of_programs) {
+  const BlockRows blocks = block_rows(rows.features, rows.width, options.parts);
+  if (blocks.program.empty())
+    return fail(ErrorKind::kInvalidArgument, "the cost model was given no blocks to train on");
+  Gradients programs;
+  const auto source = [&](std::span<const float> scores, Gradients& out) {
+    of_programs(sum_blocks(scores, blocks, rows.seconds.size()), programs);
+    share_with_blocks(programs, blocks, out);
+  };
+  Boosted boosted = LATHE_TRY(boost(blocks.features, static_cast<int>(blocks.program.size()),
+                                    options.parts.whole + options.parts.part,
+                                    booster_options(options), source));
+  return std::move(boosted.forest);
+}
 
 }  // namespace
 
@@ -104,6 +124,7 @@ Result<Forest> train_forest(const Rows& rows, const XgboostOptions& options) {
       objective.gradients(with_base(scores), out);
     };
   }
+  if (options.parts.part > 0) return train_on_blocks(rows, options, source);
   Boosted boosted =
       LATHE_TRY(boost(rows.features, rows.count(), rows.width, booster_options(options), source));
   return std::move(boosted.forest);

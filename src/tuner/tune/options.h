@@ -44,7 +44,7 @@ struct ModelOptions {
   std::string name = "xgb-rank";  // known_models()
   // of xgb-ensemble: mean, ei (expected improvement), ucb (upper confidence bound)
   std::string acquisition = "mean";
-  // configuration, context, relation; treegru models see trees instead (features_of)
+  // configuration, context, relation, blocks; treegru models see trees instead (features_of)
   std::string features = "context";
   // a learned model begins from the analytic one, which fades as trials come in
   bool prior = true;

@@ -39,9 +39,11 @@ constexpr NamedSearcher kSearchers[] = {
     {"annealing", search::make_annealing}, {"genetic", make_genetic}, {"random", make_random}};
 
 model::XgboostOptions xgboost_options(const Options& options, model::Objective objective) {
+  const auto kind = feature::kind_named(options.model.features);
   return {.objective = objective,
           .threads = options.run.jobs,
           .seed = options.run.seed,
+          .parts = kind ? feature::parts_of(*kind) : feature::Parts{},
           .global = options.model.global};
 }
 std::unique_ptr<model::CostModel> make_rank(const Options& options) {

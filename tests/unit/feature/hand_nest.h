@@ -95,4 +95,27 @@ inline ir::Nest worked_example(std::int64_t n = 1024) {
 }
 inline const std::vector<std::int64_t> kWorkedKnobs = {14, 2, 256, 4};
 
+// A block that writes element 0 of the first buffer, inside `loops` at `around`.
+inline void add_sibling(ir::Nest& nest, ir::LoopId around, const std::vector<HandLoop>& loops,
+                 ir::BufferId writes = 0) {
+  for (const HandLoop& hand : loops) {
+    ir::Loop loop;
+    loop.name = hand.name;
+    loop.extent = hand.extent;
+    loop.parent = around;
+    const auto id = static_cast<ir::LoopId>(nest.loops.size());
+    nest.loops.push_back(loop);
+    nest.children(around).push_back({ir::Item::Kind::kLoop, id});
+    around = id;
+  }
+  ir::Block block;
+  block.name = fmt::format("sibling{}", nest.blocks.size());
+  block.writes = writes;
+  block.index.assign(nest.buffers[writes].shape.size(), ir::Affine::constant(0));
+  block.body = ir::constant(1, Dtype::kF32);
+  block.parent = around;
+  nest.children(around).push_back({ir::Item::Kind::kBlock, static_cast<int>(nest.blocks.size())});
+  nest.blocks.push_back(block);
+}
+
 }  // namespace lathe::feature

@@ -41,29 +41,6 @@ std::vector<Node> tree_of(const ir::Nest& nest, const std::vector<std::int64_t>&
   return nodes;
 }
 
-// A block that writes element 0 of the first buffer, inside `loops` at `around`.
-void add_sibling(ir::Nest& nest, ir::LoopId around, const std::vector<HandLoop>& loops,
-                 ir::BufferId writes = 0) {
-  for (const HandLoop& hand : loops) {
-    ir::Loop loop;
-    loop.name = hand.name;
-    loop.extent = hand.extent;
-    loop.parent = around;
-    const auto id = static_cast<ir::LoopId>(nest.loops.size());
-    nest.loops.push_back(loop);
-    nest.children(around).push_back({ir::Item::Kind::kLoop, id});
-    around = id;
-  }
-  ir::Block block;
-  block.name = fmt::format("sibling{}", nest.blocks.size());
-  block.writes = writes;
-  block.index.assign(nest.buffers[writes].shape.size(), ir::Affine::constant(0));
-  block.body = ir::constant(1, Dtype::kF32);
-  block.parent = around;
-  nest.children(around).push_back({ir::Item::Kind::kBlock, static_cast<int>(nest.blocks.size())});
-  nest.blocks.push_back(block);
-}
-
 ir::Nest chain_of(int loops) {
   ir::Nest nest;
   const auto two = nest.sizes.constant(2);

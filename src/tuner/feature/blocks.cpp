@@ -1,0 +1,148 @@
+#include "tuner/feature/blocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tuner/feature/log2.h"
+
+namespace lathe::feature {
+namespace {
+
+using analysis::Footprint;
+using ir::LoopKind;
+
+constexpr const char* kWholeNames[kWholeWidth] = {
+    "whole.reduction_work", "whole.product_work",   "whole.work",      "whole.blocks",
+    "whole.scratch_bytes",  "whole.held_bytes",     "whole.constants", "whole.regions",
+    "whole.least_parallel", "whole.in_order_work"};
+constexpr const char* kPartNames[] = {"present", "reduces", "sparse"};
+constexpr int kPartHeader = static_cast<int>(std::size(kPartNames));
+
+bool reads_sparse_literal(const ir::Nest& nest, const ir::Block& block) {
+  return std::ranges::any_of(ir::reads_of(block.body), [&](const ir::Read* read) {
+    return nest.buffers[read->tensor].sparse;
+  });
+}
+
+int operands(const ir::Nest& nest, const ir::Block& block) {
+  return static_cast<int>(
+      std::ranges::count_if(ir::reads_of(block.body), [&](const ir::Read* read) {
+        return nest.buffers[read->tensor].scope != ir::Scope::kLiteral;
+      }));
+}
+
+bool has_parallel_around(const ir::Nest& nest, ir::LoopId loop) {
+  for (ir::LoopId l = nest.loops[loop].parent; l != ir::kRoot; l = nest.loops[l].parent)
+    if (nest.loops[l].kind == LoopKind::kParallel) return true;
+  return false;
+}
+
+// The tasks that threads share of a block.
+double tasks_of(const analysis::FootprintPlan& plan, const Footprint& f) {
+  double tasks = 1;
+  for (int l = 0; l < f.loops; ++l)
+    if (plan.kinds()[l] == LoopKind::kParallel) tasks *= f.length[l];
+  return tasks;
+}
+
+}  // namespace
+
+BlocksPlan::BlocksPlan(const ir::Nest& nest) {
+  const ir::BlockId main = analysis::main_block(nest);
+  if (main < 0) return;
+  std::vector<ir::BlockId> order = {main};
+  for (const ir::BlockId block : nest.blocks_in_order())
+    if (block != main && !nest.buffers[nest.blocks[block].writes].constant) order.push_back(block);
+  for (const ir::BlockId id : order) {
+    const ir::Block& block = nest.blocks[id];
+    const ir::Buffer& written = nest.buffers[block.writes];
+    Part part{.plan = Plan(nest, id),
+              .reduces = block.reduce != ir::ReduceOp::kNone,
+              .sparse = reads_sparse_literal(nest, block),
+              .products = false,
+              .held_at = -1,
+              .outside = written.at == ir::kRoot};
+    part.products = part.reduces && !part.sparse && operands(nest, block) > 1;
+    if (written.scope == ir::Scope::kMemory) {
+      const auto& chain = part.plan.footprint_plan().chain();
+      part.held_at = static_cast<int>(std::ranges::find(chain, written.at) - chain.begin());
+    }
+    parts_.push_back(std::move(part));
+  }
+  for (std::size_t l = 0; l < nest.loops.size(); ++l)
+    if (nest.loops[l].kind == LoopKind::kParallel && !nest.loops[l].body.empty() &&
+        !has_parallel_around(nest, static_cast<ir::LoopId>(l)))
+      ++regions_;
+}
+
+void BlocksPlan::whole(std::span<const Footprint> footprints, float* out) const {
+  double reductions = 0, products = 0, work = 0, scratch = 0, held = 0, constants = 0, alone = 0;
+  double least = 0;
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    const Part& part = parts_[p];
+    const analysis::FootprintPlan& plan = part.plan.footprint_plan();
+    const Footprint& f = footprints[p];
+    work += f.useful;
+    if (part.reduces) reductions += f.useful;
+    if (part.products) products += f.useful;
+    const double tasks = tasks_of(plan, f);
+    if (tasks > 1) least = least == 0 ? tasks : std::min(least, tasks);
+    else alone += f.useful;
+    for (int s = 1; s < f.slots; ++s)
+      if (plan.slots()[s].constant) constants += f.whole[s] * plan.slots()[s].element_bytes;
+    if (part.held_at < 0 || f.slots == 0) continue;
+    const double bytes = plan.slots()[0].element_bytes;
+    if (part.outside || part.held_at >= f.loops) scratch += f.whole[0] * bytes;
+    else held += (part.held_at == 0 ? 1 : f.touch[part.held_at - 1][0]) * bytes;
+  }
+  for (const double value : {reductions, products, work}) *out++ = log2_at_least_one(value);
+  *out++ = static_cast<float>(parts_.size());
+  for (const double value : {scratch, held, constants}) *out++ = log2_at_least_one(1 + value);
+  *out++ = static_cast<float>(regions_);
+  *out++ = log2_at_least_one(least);
+  *out++ = log2_at_least_one(1 + alone);
+}
+
+void BlocksPlan::part(const Part& part, const Footprint& f, std::span<const std::int64_t> values,
+                      float* out) const {
+  *out++ = 1;
+  *out++ = part.reduces ? 1.0F : 0.0F;
+  *out++ = part.sparse ? 1.0F : 0.0F;
+  context_loops(part.plan.footprint_plan(), f, kPartLoops, out);
+  part.plan.globals(f, values, out + kPartLoops * kLoopContext);
+}
+
+void BlocksPlan::row(std::span<const std::int64_t> values, float* out) const {
+  std::fill_n(out, blocks_width(), 0.0F);
+  std::vector<Footprint> footprints(parts_.size());
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    parts_[p].plan.footprint_plan().evaluate(values, footprints[p]);
+  whole(footprints, out);
+  std::vector<std::size_t> order(parts_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (order.size() > 1)
+    std::ranges::stable_sort(order.begin() + 1, order.end(), std::greater<>(),
+                             [&](std::size_t p) { return footprints[p].iterations; });
+  order.resize(std::min<std::size_t>(order.size(), kBlocks));
+  out += kWholeWidth;
+  for (const std::size_t p : order) {
+    part(parts_[p], footprints[p], values, out);
+    out += part_width();
+  }
+}
+
+int part_width() { return kPartHeader + kPartLoops * kLoopContext + globals_width(); }
+int blocks_width() { return kWholeWidth + kBlocks * part_width(); }
+
+std::vector<std::string> blocks_names() {
+  std::vector<std::string> names(std::begin(kWholeNames), std::end(kWholeNames));
+  std::vector<std::string> part(std::begin(kPartNames), std::end(kPartNames));
+  std::ranges::copy(context_loop_names(kPartLoops), std::back_inserter(part));
+  std::ranges::copy(global_names(), std::back_inserter(part));
+  for (int b = 0; b < kBlocks; ++b)
+    for (const std::string& name : part) names.push_back(fmt::format("block{}.{}", b, name));
+  return names;
+}
+
+}  // namespace lathe::feature
