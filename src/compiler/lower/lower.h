@@ -11,6 +11,9 @@ namespace lathe::lower {
 struct Limits {
   // Elements read and written in the code. Compiling more takes seconds.
   std::int64_t max_accesses = 20'000;
+  // Of these in the iterations at the edges of one loop. Where there were more, the loop is not
+  // cut.
+  std::int64_t max_edge_accesses = 4'000;
   std::int64_t max_scratch_bytes = 1LL << 30;  // workspace + workers + constants
 };
 

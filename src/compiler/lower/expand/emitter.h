@@ -6,6 +6,7 @@
 // has become a mask.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +36,19 @@ struct GemmLoops {
   LoopId rows = -1, lanes = -1, reduction = -1;
 };
 
+// How much code the edges of a loop may have.
+class EdgeBudget {
+ public:
+  EdgeBudget(const std::vector<Part>& parts, std::int64_t most) : most_(most) {
+    for (const Part& part : parts) left_ += part.written_out ? part.end - part.begin : 0;
+  }
+  // One more edge has so many accesses. False: all together have too many, if others are like it.
+  bool takes(std::int64_t accesses);
+
+ private:
+  std::int64_t most_, spent_ = 0, left_ = 0;
+};
+
 class Emitter {
  public:
   // `frame` is the planned program without code.
@@ -57,8 +71,8 @@ class Emitter {
   void emit_uncut(LoopId loop, MakeLoop make);
   void emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
-  void emit_either(LoopId loop, const flat::Expr& all_inside,
-                   const std::vector<std::pair<BlockId, int>>& proven);
+  bool emit_cut(LoopId loop, const std::vector<Part>& parts, const std::vector<Pending>& pending,
+                bool may_stop);
   void emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending);
   void emit_body(LoopId loop);
   int new_var(const std::string& hint, Range range);
@@ -66,6 +80,22 @@ class Emitter {
   // chains.cpp
   void emit_guarded_body(LoopId loop);
   void emit_chain(LoopId loop, std::size_t digit);
+  bool emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>& parts, bool may_stop);
+
+  // deferred.cpp
+  struct Checkpoint {
+    std::size_t statements, vars, regs;
+    BlockEmitter::State leaf;
+  };
+  Checkpoint checkpoint() const;
+  void go_back(const Checkpoint& to);
+  bool emit_if_small(const std::vector<Part>& parts, const std::vector<Pending>& wanted,
+                     const std::function<bool(bool)>& emit);
+  void emit_whole(const std::vector<Part>& parts, const std::vector<Pending>& wanted,
+                  const std::function<void()>& emit);
+  bool emit_decided(LoopId loop);
+  void emit_either(const flat::Expr& all_inside, const std::vector<BlockConstraint>& proven,
+                   const std::function<void()>& emit);
 
   // linear_map.cpp
   std::optional<LinearMap> linear_map_at(LoopId loop) const;
@@ -83,6 +113,7 @@ class Emitter {
   Place place_;
   Partitioner parts_;
   BlockEmitter leaf_;
+  const Limits& limits_;
   // Above 0 in code for an edge: it runs for few iterations and should stay small.
   int edges_ = 0;
 };
