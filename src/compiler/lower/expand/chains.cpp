@@ -122,7 +122,7 @@ bool Emitter::emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>
   const auto digits = plan_.fused_digits(loop);
   BoundDigit own(place_, loop, digits[digit], digits.size() == 1);
   const Range range = own.range();
-  EdgeBudget budget(parts, limits_.max_edge_accesses);
+  Edges edges(parts);
   const auto body = [&](const auto& bind) {
     return code_.capture([&] {
       bind();
@@ -135,11 +135,12 @@ bool Emitter::emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>
     if (part.begin >= part.end) continue;
     if (part.written_out) {
       for (std::int64_t v = part.begin; v < part.end; ++v) {
-        const std::int64_t before = leaf_.accesses();
-        cases.emplace_back(
-            flat::binary(flat::BinaryOp::kEq, flat::var(own.var()), flat::int_imm(v)),
-            body([&] { own.bind(v); }));
-        if (!budget.takes(leaf_.accesses() - before) && may_stop) return false;
+        const auto emit = [&] {
+          cases.emplace_back(
+              flat::binary(flat::BinaryOp::kEq, flat::var(own.var()), flat::int_imm(v)),
+              body([&] { own.bind(v); }));
+        };
+        if (!emit_edge(edges, emit) && may_stop) return false;
       }
     } else {
       flat::Stmt interior = body([&] { own.narrow({part.begin, part.end - 1}); });

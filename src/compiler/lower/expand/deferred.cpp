@@ -99,7 +99,8 @@ std::vector<BlockConstraint> Partitioner::decided_at(LoopId loop) const {
 }
 
 Emitter::Checkpoint Emitter::checkpoint() const {
-  return {code_.out->size(), code_.program.vars.size(), code_.program.regs.size(), leaf_.state()};
+  return {code_.out->size(), code_.program.vars.size(), code_.program.regs.size(), leaf_.state(),
+          edge_accesses_};
 }
 
 void Emitter::go_back(const Checkpoint& to) {
@@ -108,12 +109,31 @@ void Emitter::go_back(const Checkpoint& to) {
   place_.ranges.resize(to.vars);
   code_.program.regs.resize(to.regs);
   leaf_.set_state(to.leaf);
+  edge_accesses_ = to.edge_accesses;
 }
 
-bool EdgeBudget::takes(std::int64_t accesses) {
-  spent_ += accesses;
-  --left_;
-  return spent_ + left_ * accesses <= most_;
+Emitter::Edges::Edges(const std::vector<Part>& parts) {
+  for (const Part& part : parts) left += part.written_out ? part.end - part.begin : 0;
+}
+
+// Emits an iteration at an edge. False: if those that are left are like it, they are too much code.
+bool Emitter::emit_edge(Edges& edges, const std::function<void()>& emit) {
+  constexpr std::int64_t kLittle = 5;  // a part of what all may have: so much any loop may have
+  const std::int64_t start = leaf_.accesses();
+  const bool outermost = !edge_start_;
+  if (outermost) edge_start_ = start;
+  emit();
+  const std::int64_t own = leaf_.accesses() - start;
+  edges.accesses += own;
+  --edges.left;
+  const std::int64_t coming = edges.left * own,
+                     all = edge_accesses_ + leaf_.accesses() - *edge_start_ + coming;
+  if (outermost) {
+    edge_accesses_ += own;
+    edge_start_.reset();
+  }
+  return all <= limits_.max_edge_accesses ||
+         kLittle * (edges.accesses + coming) <= limits_.max_edge_accesses;
 }
 
 // Emits the loop cut, where that is little code; else nothing, and false.

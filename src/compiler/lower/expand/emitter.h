@@ -36,19 +36,6 @@ struct GemmLoops {
   LoopId rows = -1, lanes = -1, reduction = -1;
 };
 
-// How much code the edges of a loop may have.
-class EdgeBudget {
- public:
-  EdgeBudget(const std::vector<Part>& parts, std::int64_t most) : most_(most) {
-    for (const Part& part : parts) left_ += part.written_out ? part.end - part.begin : 0;
-  }
-  // One more edge has so many accesses. False: all together have too many, if others are like it.
-  bool takes(std::int64_t accesses);
-
- private:
-  std::int64_t most_, spent_ = 0, left_ = 0;
-};
-
 class Emitter {
  public:
   // `frame` is the planned program without code.
@@ -86,7 +73,14 @@ class Emitter {
   struct Checkpoint {
     std::size_t statements, vars, regs;
     BlockEmitter::State leaf;
+    std::int64_t edge_accesses;
   };
+  struct Edges {  // of one loop
+    explicit Edges(const std::vector<Part>& parts);
+    std::int64_t left = 0;  // iterations that have no code yet
+    std::int64_t accesses = 0;
+  };
+  bool emit_edge(Edges& edges, const std::function<void()>& emit);
   Checkpoint checkpoint() const;
   void go_back(const Checkpoint& to);
   bool emit_if_small(const std::vector<Part>& parts, const std::vector<Pending>& wanted,
@@ -116,6 +110,10 @@ class Emitter {
   const Limits& limits_;
   // Above 0 in code for an edge: it runs for few iterations and should stay small.
   int edges_ = 0;
+  // In the code of iterations at edges so far, without that of the outermost one that is not
+  // finished; before that began there were so many accesses in all.
+  std::int64_t edge_accesses_ = 0;
+  std::optional<std::int64_t> edge_start_;
 };
 
 }  // namespace lathe::lower

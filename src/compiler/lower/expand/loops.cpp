@@ -212,15 +212,15 @@ bool Emitter::emit_cut(LoopId loop, const std::vector<Part>& parts,
   const bool interior = has_interior(parts) && std::ranges::none_of(blocks, [&](BlockId id) {
                           return plan_.reduces_over(id, loop);
                         });
-  EdgeBudget budget(parts, limits_.max_edge_accesses);
+  Edges edges(parts);
   for (const Part& part : parts) {
     if (part.written_out || part.end - part.begin == 1) {
       const bool edge = part.written_out && interior;
       edges_ += edge ? 1 : 0;
       for (std::int64_t v = part.begin; v < part.end; ++v) {
-        const std::int64_t before = leaf_.accesses();
-        emit_static_iteration(loop, v, pending);
-        if (part.written_out && !budget.takes(leaf_.accesses() - before) && may_stop) {
+        const auto emit = [&] { emit_static_iteration(loop, v, pending); };
+        if (!part.written_out) emit();
+        else if (!emit_edge(edges, emit) && may_stop) {
           edges_ -= edge ? 1 : 0;
           return false;
         }
