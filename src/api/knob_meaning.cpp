@@ -44,6 +44,9 @@ constexpr Meaning kMeanings[] = {
      "results together with fewer products. The knobs ct.* are its own, the others the direct "
      "sum's"},
     {"ct.input", "where the transformed input is made: for each block of tiles, or whole before"},
+    {"ct.copy",
+     "whether a copy of the input is transformed, with zeros around and channels side by side: of "
+     "what a block of tiles needs, or a row of tiles at a time"},
     {"ct.parallel", "what threads share: blocks of tiles, or blocks of results"},
     {"ct.tile.v", "width of the products' register tile along the vector axis, in vectors"},
     {"ct.tile.p0", "height of it along the innermost pixel axis, in tiles of results"},

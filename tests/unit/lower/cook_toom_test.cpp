@@ -116,7 +116,9 @@ TEST(CookToom, RandomSchedulesComputeTheSame) {
     options.first = first_steps(workload, rng);
     options.proposals = 8;
     const RandomSchedule s = random_schedule(workload, rng, options);
-    const auto flat = lower::lower(ir::SizedNest(s.nest, s.knobs), test::avx512(2));
+    const lower::Limits limits{.max_edge_accesses =
+                                   static_cast<std::int64_t>(seed % 4 * (seed % 4) * 20)};
+    const auto flat = lower::lower(ir::SizedNest(s.nest, s.knobs), test::avx512(2), limits);
     if (!flat) {
       ASSERT_EQ(flat.error().kind, ErrorKind::kIllegalSchedule) << flat.error().text();
       continue;

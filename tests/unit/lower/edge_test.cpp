@@ -18,7 +18,8 @@ constexpr const char* kConvolution =
     "W[c,r,s]";
 
 // A tile of 2 rows by 7 written out, the channels innermost.
-Result<flat::Program> tiled(const te::Workload& workload, int threads) {
+Result<flat::Program> tiled(const te::Workload& workload, int threads,
+                            const lower::Limits& limits = {}) {
   ir::Nest nest = te::naive_nest(workload);
   schedule::Trace trace = {Split{"Y.y", std::int64_t{2}, "yt", "yi", ir::Tail::kPeel},
                            Split{"Y.x", std::int64_t{7}, "xt", "xi", ir::Tail::kPeel},
@@ -28,7 +29,7 @@ Result<flat::Program> tiled(const te::Workload& workload, int threads) {
   if (threads > 1) trace.push_back(Annotate{.loop = "yt", .kind = ir::LoopKind::kParallel});
   const auto applied = schedule::apply(nest, trace, false);
   EXPECT_TRUE(applied) << applied.error().text();
-  return lower::lower(ir::SizedNest(nest, {}), test::avx512(threads));
+  return lower::lower(ir::SizedNest(nest, {}), test::avx512(threads), limits);
 }
 
 std::size_t multiplications(const flat::Program& program) {
@@ -54,10 +55,12 @@ TEST(Edges, TilesComputeTheSame) {
                                         {3, 9}}) {
       const auto workload = te::parse_workload(fmt::format(kConvolution, height, width));
       ASSERT_TRUE(workload) << workload.error().text();
-      const auto flat = tiled(*workload, threads);
-      ASSERT_TRUE(flat) << flat.error().text();
-      EXPECT_EQ(check_flat(*workload, *flat, 1), "") << height << " x " << width << "\n"
-                                                     << flat::print(*flat);
+      for (const std::int64_t most : {4'000, 400, 0}) {
+        const auto flat = tiled(*workload, threads, {.max_edge_accesses = most});
+        ASSERT_TRUE(flat) << flat.error().text();
+        EXPECT_EQ(check_flat(*workload, *flat, 1), "") << height << " x " << width << "\n"
+                                                       << flat::print(*flat);
+      }
     }
 }
 

@@ -24,6 +24,8 @@ namespace lathe::codegen {
 // one tensor.
 bool may_alias(const flat::Buffer& a, const flat::Buffer& b);
 
+constexpr int kZeroBytes = 64;
+
 // What all functions of a module share.
 struct ModuleContext {
   ModuleContext(llvm::LLVMContext& context, const flat::Program& program, const CpuTarget& target,
@@ -43,7 +45,7 @@ struct ModuleContext {
       flat::Type type) const;  // in registers: bool is i1, bf16 (and f16 without hardware) i16
   llvm::Type* memory_type(flat::Type type) const;  // bool is i8
   llvm::Function* function(llvm::FunctionType* type, const std::string& name);
-  // A place that a masked-off lane may read: 64 zero bytes.
+  // A place that a masked-off load may read: kZeroBytes zeros.
   llvm::Value* zeros();
   void refuse(const std::string& what);
 
@@ -214,6 +216,7 @@ enum Operation {
   kLoadOperation,
   kScaleOperation,
   kPointerOperation,
+  kChoiceOperation,  // of an address, or zeros
   kLaneMaskOperation,
   kExtractOperation,
   kWidenOperation,

@@ -212,6 +212,13 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Load& n) {
   if (is_all(mask, true)) mask = nullptr;
   if (n.index->type.lanes > 1) return gather(e, n, mask);
   llvm::Value* address = pointer(n.buffer, n.index);
+  if (mask && e.type.lanes > 1 && e.type.lanes * size_of(e.type.dtype) <= kZeroBytes)
+    if (const auto* all = std::get_if<Broadcast>(&n.mask->value)) {
+      llvm::Value* condition = value(all->x);
+      address = pure(kChoiceOperation, nullptr, {condition, address}, false,
+                     [&] { return b_.CreateSelect(condition, address, m_.zeros()); });
+      mask = nullptr;
+    }
   const auto make = [&] { return load_at(n.buffer, address, e.type, mask); };
   const std::uint64_t version = versions_[static_cast<std::size_t>(n.buffer)];
   llvm::Type* type = m_.type(e.type);

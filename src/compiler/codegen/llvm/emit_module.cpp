@@ -182,7 +182,7 @@ llvm::Function* ModuleContext::function(llvm::FunctionType* type, const std::str
 }
 
 llvm::Value* ModuleContext::zeros() {
-  const std::vector<std::uint8_t> bytes(64, 0);
+  const std::vector<std::uint8_t> bytes(kZeroBytes, 0);
   if (!zeros_) zeros_ = constant_bytes(*module, bytes, "zeros");
   return zeros_;
 }

@@ -93,7 +93,7 @@ Address BlockEmitter::address(const Instance& at, BufferId buffer,
 }
 
 void BlockEmitter::count_access() {
-  if (++accesses_ > limits_.max_accesses)
+  if (++state_.accesses > limits_.max_accesses)
     refuse(ErrorKind::kIllegalSchedule,
            "the unrolled program reads and writes more than {} elements: unroll less",
            limits_.max_accesses);
@@ -109,7 +109,7 @@ std::int64_t BlockEmitter::fixed_element(BufferId buffer, const Address& where) 
 
 int BlockEmitter::register_of(BufferId buffer, std::int64_t offset, flat::Type type) {
   const auto [it, made] =
-      registers_.try_emplace({buffer, offset}, static_cast<int>(code_.program.regs.size()));
+      state_.registers.try_emplace({buffer, offset}, static_cast<int>(code_.program.regs.size()));
   if (made) code_.program.regs.push_back(type);
   if (code_.program.regs[it->second] != type)
     refuse(ErrorKind::kIllegalSchedule,
@@ -130,6 +130,27 @@ flat::Expr BlockEmitter::lower_mask(const Instance& at, const Address& address,
   return mask;
 }
 
+// Where lanes are far apart and all of them share a condition: their place where it holds, else one
+// that is surely there. Asking for each lane would be much code. Null: the tensor's place moves.
+flat::Expr BlockEmitter::place_or_another(const Instance& at, BufferId buffer,
+                                          const std::vector<ir::Affine>& index,
+                                          const Address& where, const flat::Expr& condition) const {
+  if (!condition || condition->type.lanes > 1 || at.reached || !where.is_vector) return nullptr;
+  const Storage& storage = plan_.storage[buffer];
+  if (std::ranges::any_of(storage.start, [](const Storage::Start& start) {
+        return start.offset != 0 || !start.digits.empty();
+      }))
+    return nullptr;
+  std::vector<ir::Affine> there = index;
+  for (ir::Affine& row : there)
+    if (place_.affine_lin(*at.plan, row.terms, row.offset).lane == 0) row = ir::Affine::constant(0);
+  const Address other = address(at, buffer, there);
+  const auto* a = std::get_if<flat::Ramp>(&where.index->value);
+  const auto* b = std::get_if<flat::Ramp>(&other.index->value);
+  if (a == nullptr || b == nullptr || a->stride != b->stride) return nullptr;
+  return flat::ramp(flat::select(condition, a->base, b->base), a->stride, at.lanes);
+}
+
 flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
                                       const std::vector<ir::Affine>& index,
                                       const flat::Expr& condition, double pad) {
@@ -139,8 +160,8 @@ flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
   const Address where = address(at, buffer, index);
   if (plan_.storage[buffer].is_register) {
     const std::int64_t element = fixed_element(buffer, where);
-    const auto found = registers_.find({buffer, element});
-    if (found == registers_.end())
+    const auto found = state_.registers.find({buffer, element});
+    if (found == state_.registers.end())
       refuse(ErrorKind::kIllegalSchedule,
              "{} reads an element of the register tile {} before it is written",
              nest_.blocks[at.id].name, nest_.buffers[buffer].name);
@@ -153,6 +174,14 @@ flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
     return flat::select(widen(condition, all), widen(value, all), flat::imm(pad, {dtype, all}));
   }
   const int lanes = where.uniform ? 1 : at.lanes;
+  if (const flat::Expr place = place_or_another(at, buffer, index, where, condition)) {
+    flat::Expr mask = lower_mask(at, where, nullptr);
+    if (mask) mask = widen(mask, lanes);
+    const flat::Type type{dtype, lanes};
+    return flat::select(widen(condition, lanes),
+                        flat::load(plan_.storage[buffer].buffer, place, type, mask),
+                        flat::imm(pad, type));
+  }
   flat::Expr mask = lower_mask(at, where, condition);
   const flat::Expr scalar_mask = mask;
   if (mask && mask->type.lanes < lanes) mask = flat::broadcast(mask, lanes);
@@ -182,7 +211,7 @@ double BlockEmitter::literal_element(BlockId id, const ir::Read& read) const {
 void BlockEmitter::emit_prefetch(BufferId buffer, const Address& where) {
   if (where.is_vector || place_.init_of) return;
   const std::int64_t line = 64 / size_of(nest_.buffers[buffer].dtype);
-  for (ActivePrefetch& p : prefetches_) {
+  for (ActivePrefetch& p : state_.prefetches) {
     if (p.buffer != buffer) continue;
     flat::Expr index = flat::binary(flat::BinaryOp::kAdd, where.index, flat::int_imm(p.elements));
     // One prefetch for each cache line: an address in a line that was prefetched already is left

@@ -54,7 +54,16 @@ class BlockEmitter {
     std::int64_t elements;
     std::vector<flat::Expr> done;
   };
-  std::vector<ActivePrefetch>& prefetches() { return prefetches_; }
+  std::vector<ActivePrefetch>& prefetches() { return state_.prefetches; }
+
+  struct State {  // what emitting code changes
+    std::map<std::pair<BufferId, std::int64_t>, int> registers;
+    std::vector<ActivePrefetch> prefetches;
+    std::int64_t accesses = 0;  // in the code so far
+  };
+  const State& state() const { return state_; }
+  void set_state(State state) { state_ = std::move(state); }
+  std::int64_t accesses() const { return state_.accesses; }
 
   // before (op) the block's body.
   flat::Expr accumulated(const Instance& at, const flat::Expr& before);
@@ -81,6 +90,9 @@ class BlockEmitter {
 
   // access.cpp
   Address address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const;
+  flat::Expr place_or_another(const Instance& at, BufferId buffer,
+                              const std::vector<ir::Affine>& index, const Address& where,
+                              const flat::Expr& condition) const;
   void count_access();  // fails beyond the limit
   std::int64_t fixed_element(BufferId buffer, const Address& where) const;  // of a register tile
   int register_of(BufferId buffer, std::int64_t offset, flat::Type type);
@@ -93,9 +105,7 @@ class BlockEmitter {
   const Place& place_;
   Code& code_;
   const Limits& limits_;
-  std::map<std::pair<BufferId, std::int64_t>, int> registers_;
-  std::vector<ActivePrefetch> prefetches_;
-  std::int64_t accesses_ = 0;
+  State state_;
 };
 
 }  // namespace lathe::lower

@@ -111,6 +111,18 @@ void Emitter::emit_chain(LoopId loop, std::size_t digit) {
   const auto parts = parts_.parts_of(range.min, range.max + 1, wanted,
                                      [&](std::int64_t value) { own.bind(value); });
   own.restore();
+  const auto cut = [&](bool may_stop) { return emit_cases(loop, digit, parts, may_stop); };
+  if (emit_if_small(parts, wanted, cut)) return;
+  emit_whole(parts, wanted, [&] { emit_chain(loop, digit + 1); });
+}
+
+// False: the edges are too much code.
+bool Emitter::emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>& parts,
+                         bool may_stop) {
+  const auto digits = plan_.fused_digits(loop);
+  BoundDigit own(place_, loop, digits[digit], digits.size() == 1);
+  const Range range = own.range();
+  Edges edges(parts);
   const auto body = [&](const auto& bind) {
     return code_.capture([&] {
       bind();
@@ -122,10 +134,14 @@ void Emitter::emit_chain(LoopId loop, std::size_t digit) {
   for (const Part& part : parts) {
     if (part.begin >= part.end) continue;
     if (part.written_out) {
-      for (std::int64_t v = part.begin; v < part.end; ++v)
-        cases.emplace_back(
-            flat::binary(flat::BinaryOp::kEq, flat::var(own.var()), flat::int_imm(v)),
-            body([&] { own.bind(v); }));
+      for (std::int64_t v = part.begin; v < part.end; ++v) {
+        const auto emit = [&] {
+          cases.emplace_back(
+              flat::binary(flat::BinaryOp::kEq, flat::var(own.var()), flat::int_imm(v)),
+              body([&] { own.bind(v); }));
+        };
+        if (!emit_edge(edges, emit) && may_stop) return false;
+      }
     } else {
       flat::Stmt interior = body([&] { own.narrow({part.begin, part.end - 1}); });
       // The most frequent case comes first.
@@ -133,6 +149,7 @@ void Emitter::emit_chain(LoopId loop, std::size_t digit) {
     }
   }
   if (flat::Stmt chain = if_chain(cases)) code_.out->push_back(std::move(chain));
+  return true;
 }
 
 }  // namespace lathe::lower

@@ -6,6 +6,7 @@
 // has become a mask.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -57,8 +58,8 @@ class Emitter {
   void emit_uncut(LoopId loop, MakeLoop make);
   void emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
-  void emit_either(LoopId loop, const flat::Expr& all_inside,
-                   const std::vector<std::pair<BlockId, int>>& proven);
+  bool emit_cut(LoopId loop, const std::vector<Part>& parts, const std::vector<Pending>& pending,
+                bool may_stop);
   void emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending);
   void emit_body(LoopId loop);
   int new_var(const std::string& hint, Range range);
@@ -66,6 +67,29 @@ class Emitter {
   // chains.cpp
   void emit_guarded_body(LoopId loop);
   void emit_chain(LoopId loop, std::size_t digit);
+  bool emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>& parts, bool may_stop);
+
+  // deferred.cpp
+  struct Checkpoint {
+    std::size_t statements, vars, regs;
+    BlockEmitter::State leaf;
+    std::int64_t edge_accesses;
+  };
+  struct Edges {  // of one loop
+    explicit Edges(const std::vector<Part>& parts);
+    std::int64_t left = 0;  // iterations that have no code yet
+    std::int64_t accesses = 0;
+  };
+  bool emit_edge(Edges& edges, const std::function<void()>& emit);
+  Checkpoint checkpoint() const;
+  void go_back(const Checkpoint& to);
+  bool emit_if_small(const std::vector<Part>& parts, const std::vector<Pending>& wanted,
+                     const std::function<bool(bool)>& emit);
+  void emit_whole(const std::vector<Part>& parts, const std::vector<Pending>& wanted,
+                  const std::function<void()>& emit);
+  bool emit_decided(LoopId loop);
+  void emit_either(const flat::Expr& all_inside, const std::vector<BlockConstraint>& proven,
+                   const std::function<void()>& emit);
 
   // linear_map.cpp
   std::optional<LinearMap> linear_map_at(LoopId loop) const;
@@ -83,8 +107,13 @@ class Emitter {
   Place place_;
   Partitioner parts_;
   BlockEmitter leaf_;
+  const Limits& limits_;
   // Above 0 in code for an edge: it runs for few iterations and should stay small.
   int edges_ = 0;
+  // In the code of iterations at edges so far, without that of the outermost one that is not
+  // finished; before that began there were so many accesses in all.
+  std::int64_t edge_accesses_ = 0;
+  std::optional<std::int64_t> edge_start_;
 };
 
 }  // namespace lathe::lower

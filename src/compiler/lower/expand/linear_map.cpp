@@ -148,9 +148,11 @@ class MapEmitter {
     values_.push_back(flat::reg_read(reg, type));
   }
 
-  // Each value in a register. The first result runs if any does.
+  // Each value in a register. The first result runs if any does. What is loaded and may not count
+  // is chosen after all loads, so that these lie side by side.
   void load_values() {
     bind_result(0);
+    std::vector<std::pair<std::size_t, flat::Expr>> choices;
     for (std::int64_t term = 0; term < terms_; ++term) {
       bind(map_.terms, term);
       Instance at = instance();
@@ -158,7 +160,18 @@ class MapEmitter {
       type_.lanes = at.lanes;
       at.reached = both(at.reached, at.condition);  // what does not run must not be loaded
       flat::Expr value = runs ? leaf_.translate(at, map_.value) : flat::imm(0, type_);
+      if (const auto* choice = std::get_if<flat::Select>(&value->value);
+          choice != nullptr && std::holds_alternative<flat::Load>(choice->then->value)) {
+        choices.emplace_back(values_.size(), value);
+        value = choice->then;
+      }
       keep(widen(std::move(value), type_.lanes));
+    }
+    for (const auto& [place, value] : choices) {
+      const auto& choice = std::get<flat::Select>(value->value);
+      keep(flat::select(choice.condition, values_[place], choice.otherwise));
+      values_[place] = values_.back();
+      values_.pop_back();
     }
   }
 

@@ -21,7 +21,8 @@ Emitter::Emitter(const Plan& plan, flat::Program frame, const Limits& limits)
       code_{.program = std::move(frame)},
       place_(plan),
       parts_(plan, place_),
-      leaf_(plan, place_, code_, limits) {}
+      leaf_(plan, place_, code_, limits),
+      limits_(limits) {}
 
 flat::Program Emitter::run() {
   std::vector<flat::Stmt> prepare, run;
@@ -52,6 +53,7 @@ void Emitter::emit_items(const std::vector<ir::Item>& items) {
 
 void Emitter::emit_loop(LoopId loop) {
   if (place_.none_runs(loop, nest_.loops[loop].parent)) return;
+  if (emit_decided(loop)) return;
   if (place_.init_of && plan_.reduces_over(*place_.init_of, loop))
     return emit_items(nest_.loops[loop].body);
   if (!place_.init_of)
@@ -191,24 +193,44 @@ void Emitter::emit_uncut(LoopId loop, MakeLoop make) {
 
 // The tail becomes code here: edges are written out iteration by iteration, the interior is a loop.
 void Emitter::emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending) {
-  const auto parts =
-      parts_.parts_of(bounds.begin, bounds.end, parts_.wanted(loop, 1, 0, pending),
-                      [&](std::int64_t v) { place_.bound[loop] = {Binding::Kind::kStatic, v}; });
+  const auto wanted = parts_.wanted(loop, 1, 0, pending);
+  const auto parts = parts_.parts_of(bounds.begin, bounds.end, wanted, [&](std::int64_t v) {
+    place_.bound[loop] = {Binding::Kind::kStatic, v};
+  });
   place_.bound[loop] = {};
+  const auto cut = [&](bool may_stop) { return emit_cut(loop, parts, pending, may_stop); };
+  if (emit_if_small(parts, wanted, cut)) return;
+  emit_whole(parts, wanted, [&] {
+    emit_narrowed(loop, {bounds.begin, bounds.end, nullptr, nullptr, {}}, pending);
+  });
+}
+
+// False: the edges are too much code.
+bool Emitter::emit_cut(LoopId loop, const std::vector<Part>& parts,
+                       const std::vector<Pending>& pending, bool may_stop) {
   const auto blocks = place_.blocks_in_view(loop);
-  const bool interior =
-      std::ranges::any_of(parts, [](const Part& p) { return !p.written_out && p.begin < p.end; }) &&
-      std::ranges::none_of(blocks, [&](BlockId id) { return plan_.reduces_over(id, loop); });
+  const bool interior = has_interior(parts) && std::ranges::none_of(blocks, [&](BlockId id) {
+                          return plan_.reduces_over(id, loop);
+                        });
+  Edges edges(parts);
   for (const Part& part : parts) {
     if (part.written_out || part.end - part.begin == 1) {
       const bool edge = part.written_out && interior;
       edges_ += edge ? 1 : 0;
-      for (std::int64_t v = part.begin; v < part.end; ++v) emit_static_iteration(loop, v, pending);
+      for (std::int64_t v = part.begin; v < part.end; ++v) {
+        const auto emit = [&] { emit_static_iteration(loop, v, pending); };
+        if (!part.written_out) emit();
+        else if (!emit_edge(edges, emit) && may_stop) {
+          edges_ -= edge ? 1 : 0;
+          return false;
+        }
+      }
       edges_ -= edge ? 1 : 0;
     } else if (part.begin < part.end) {
       emit_narrowed(loop, {part.begin, part.end, nullptr, nullptr, {}}, pending);
     }
   }
+  return true;
 }
 
 void Emitter::emit_narrowed(LoopId loop, const Bounds& bounds,
@@ -216,27 +238,15 @@ void Emitter::emit_narrowed(LoopId loop, const Bounds& bounds,
   const int var = new_var(nest_.loops[loop].name, {bounds.begin, bounds.end - 1});
   place_.bound[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
   flat::Stmt body = code_.capture([&] {
-    std::vector<std::pair<BlockId, int>> proven;
+    std::vector<BlockConstraint> proven;
     if (const flat::Expr all_inside = parts_.guard_of(loop, pending, proven))
-      emit_either(loop, all_inside, proven);
+      emit_either(all_inside, proven, [&] { emit_body(loop); });
     else emit_body(loop);
   });
   place_.bound[loop] = {};
   code_.out->push_back(flat::for_loop(
       var, bounds.dynamic_begin ? bounds.dynamic_begin : flat::int_imm(bounds.begin),
       bounds.dynamic_end ? bounds.dynamic_end : flat::int_imm(bounds.end), std::move(body)));
-}
-
-// Emits the body twice: once without guards, once small and with guards.
-void Emitter::emit_either(LoopId loop, const flat::Expr& all_inside,
-                          const std::vector<std::pair<BlockId, int>>& proven) {
-  for (const auto& [block, k] : proven) place_.proven[block][k] = 1;
-  const flat::Stmt whole = code_.capture([&] { emit_body(loop); });
-  for (const auto& [block, k] : proven) place_.proven[block][k] = 0;
-  ++place_.guarded, ++edges_;
-  const flat::Stmt guarded = code_.capture([&] { emit_body(loop); });
-  --place_.guarded, --edges_;
-  code_.out->push_back(flat::if_then(all_inside, whole, guarded));
 }
 
 }  // namespace lathe::lower

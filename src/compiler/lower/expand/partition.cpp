@@ -117,41 +117,12 @@ bool Partitioner::is_guarded_inside(LoopId loop, const Pending& p) const {
 // A condition that holds in iterations in which nothing inside leaves its tensor; null: nothing to
 // test. Where it holds, so does `proven`.
 flat::Expr Partitioner::guard_of(LoopId loop, const std::vector<Pending>& pending,
-                                 std::vector<std::pair<BlockId, int>>& proven) const {
-  flat::Expr all;
-  for (const Pending& p : pending) {
-    if (place_.proven[p.block][p.constraint] != 0 || !p.inner || !can_guard(loop, p)) continue;
-    const BlockPlan& plan = plan_.blocks[p.block];
-    const Constraint& c = plan.constraints[p.constraint];
-    Lin bound;
-    Range rest{0, 0};
-    bound.c = c.offset;
-    for (const auto& term : c.terms) {
-      bound.c += term.coef * plan.iters[term.iter].offset;
-      for (const LoopDigit& d : plan.iters[term.iter].digits) {
-        if (place_.bound[d.loop].kind != Binding::Kind::kUnbound) {
-          bound.add(term.coef, place_.digit_lin(d));
-          continue;
-        }
-        const Range r = plan_.free_range(d);
-        rest.min += std::min(term.coef * r.min, term.coef * r.max);
-        rest.max += std::max(term.coef * r.min, term.coef * r.max);
-      }
-    }
-    if (bound.lane != 0 || bound.terms.empty()) continue;
-    const Range r = range_of(bound, place_.ranges, 1);
-    const flat::Expr value = scalar_expr(bound);
-    const auto at_least = [&](const flat::Expr& a, const flat::Expr& b) {
-      return flat::binary(flat::BinaryOp::kLe, b, a);
-    };
-    const auto both = [&](const flat::Expr& test) {
-      all = all ? flat::binary(flat::BinaryOp::kAnd, all, test) : test;
-    };
-    if (r.min + rest.min < c.low) both(at_least(value, flat::int_imm(c.low - rest.min)));
-    if (r.max + rest.max >= c.high) both(at_least(flat::int_imm(c.high - 1 - rest.max), value));
-    proven.emplace_back(p.block, p.constraint);
-  }
-  return all;
+                                 std::vector<BlockConstraint>& proven) const {
+  std::vector<BlockConstraint> constraints;
+  for (const Pending& p : pending)
+    if (place_.proven[p.block][p.constraint] == 0 && p.inner && can_guard(loop, p))
+      constraints.emplace_back(p.block, p.constraint);
+  return test_of(constraints, proven);
 }
 
 // Leaves out iterations at both ends in which no block inside runs at all, e.g. in a block of more

@@ -19,10 +19,12 @@ struct Pending {  // a constraint in which a loop takes part
   bool inner;           // unbound loops inside still add to it
 };
 
+using BlockConstraint = std::pair<BlockId, int>;
+
 struct Bounds {  // of a loop after narrowing
   std::int64_t begin, end;
   flat::Expr dynamic_begin, dynamic_end;  // null: the numbers
-  std::vector<std::pair<BlockId, int>> proven;
+  std::vector<BlockConstraint> proven;
   bool dynamic() const { return dynamic_begin || dynamic_end; }
 };
 
@@ -30,6 +32,7 @@ struct Part {  // a piece of a loop's iterations
   std::int64_t begin, end;
   bool written_out;  // each iteration gets its own code
 };
+bool has_interior(const std::vector<Part>& parts);
 
 class Partitioner {
  public:
@@ -46,7 +49,17 @@ class Partitioner {
                              const std::vector<Pending>& wanted,
                              const std::function<void(std::int64_t)>& bind) const;
   flat::Expr guard_of(LoopId loop, const std::vector<Pending>& pending,
-                      std::vector<std::pair<BlockId, int>>& proven) const;
+                      std::vector<BlockConstraint>& proven) const;
+  // Whether the loop need not be cut where that would make too much code.
+  bool may_stay_whole(const std::vector<Part>& parts, const std::vector<Pending>& wanted) const;
+  // Whether a loop around was not cut for these blocks: cutting this one would make much code, too.
+  bool joins_deferred(const std::vector<Part>& parts, const std::vector<Pending>& wanted) const;
+  // The deferred constraints of blocks inside the loop, where one test at this place decides all
+  // that the code inside asks about them; else nothing.
+  std::vector<BlockConstraint> decided_at(LoopId loop) const;
+  // A condition under which these hold in all iterations inside; null: there is none.
+  flat::Expr test_of(const std::vector<BlockConstraint>& constraints,
+                     std::vector<BlockConstraint>& proven) const;
   std::int64_t shift_of(LoopId loop, const Pending& p) const;
 
  private:
@@ -55,6 +68,9 @@ class Partitioner {
   bool wants_partition(LoopId loop, const Pending& p) const;
   bool can_guard(LoopId loop, const Pending& p) const;
   bool is_guarded_inside(LoopId loop, const Pending& p) const;
+  bool is_written_out(LoopId loop) const;
+  void add_test(const BlockConstraint& constraint, flat::Expr& all,
+                std::vector<BlockConstraint>& proven) const;
 
   const Plan& plan_;
   const ir::SizedNest& sized_;

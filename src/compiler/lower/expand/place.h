@@ -35,6 +35,9 @@ struct Place {
   std::vector<Range> ranges;   // by variable of the flat program
   // By block and constraint: the loops around make sure that it holds.
   std::vector<std::vector<char>> proven;
+  // By block and constraint: a loop around was not cut for it, for that would make too much code.
+  // Further inside, the code asks once whether it holds.
+  std::vector<std::vector<char>> deferred;
   int lanes = 1;  // of the vectorized loop around
   // Above 0 in code for iterations of which padding may leave some out.
   int guarded = 0;

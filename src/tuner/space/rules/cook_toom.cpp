@@ -64,6 +64,7 @@ std::optional<ImageSum> parts_of(const te::Workload& view, const te::Stage& stag
                                  const ir::Read& input, const ir::Read& filter) {
   ImageSum sum;
   sum.block = view.tensors[static_cast<std::size_t>(stage.tensor)].name;
+  sum.input = view.tensors[static_cast<std::size_t>(input.tensor)].name;
   sum.input_dims = static_cast<int>(input.index.size());
   sum.filter_dims = static_cast<int>(filter.index.size());
   std::vector<std::pair<int, ImageAxis>> axes;  // by result
@@ -191,6 +192,9 @@ std::string label_of(const Algorithm& algorithm) {
   return fmt::format("F({})", fmt::join(algorithm.tiles, "x"));
 }
 std::string label_of(InputPlace place) { return place == InputPlace::kBlock ? "block" : "whole"; }
+std::string label_of(InputCopy copy) {
+  return copy == InputCopy::kNone ? "none" : copy == InputCopy::kBlock ? "block" : "row";
+}
 std::string label_of(TileShare share) { return share == TileShare::kTiles ? "tiles" : "results"; }
 
 namespace {
@@ -256,6 +260,7 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
     return std::nullopt;
   }
   rule.places = {InputPlace::kBlock, InputPlace::kWhole};
+  rule.copies = {InputCopy::kNone, InputCopy::kBlock, InputCopy::kRow};
   rule.shares = {TileShare::kTiles, TileShare::kResults};
   return rule;
 }
@@ -285,6 +290,7 @@ void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
   const std::int64_t vectors = (sum.vector_extent + rule.lanes - 1) / rule.lanes;
   rule.at.algorithm = choice("algorithm", rule.algorithms);
   rule.at.place = choice("ct.input", rule.places);
+  rule.at.copy = choice("ct.copy", rule.copies);
   if (rule.target.threads > 1) rule.at.share = choice("ct.parallel", rule.shares);
   rule.at.tile_v = add("ct.tile.v", up_to({1, 2, 3, 4, 6}, vectors), {});
   rule.at.tile_p0 =

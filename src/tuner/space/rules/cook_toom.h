@@ -42,16 +42,20 @@ struct Algorithm {
 };
 // Where the transformed input is made.
 enum class InputPlace { kBlock, kWhole };
+// Whether a copy of the input is transformed, with zeros around and channels innermost: of what a
+// block of tiles needs, or a row of tiles at a time.
+enum class InputCopy { kNone, kBlock, kRow };
 // What threads share: blocks of tiles, or blocks of results along the vector axis.
 enum class TileShare { kTiles, kResults };
 
 std::string label_of(const Algorithm& algorithm);  // "direct", "F(4x4)", "F(4) along s"
 std::string label_of(InputPlace place);            // "block"
+std::string label_of(InputCopy copy);              // "none"
 std::string label_of(TileShare share);             // "tiles"
 
 // What the iterators of a sum over neighbours are for.
 struct ImageSum {
-  std::string block;
+  std::string block, input;        // the input is a tensor
   std::vector<std::string> outer;  // of the result, none of the below
   std::string vector;
   std::int64_t vector_extent = 0;
@@ -74,7 +78,7 @@ ProductDims product_dims(const ImageSum& sum, const Algorithm& algorithm);
 
 // Numbers of the knobs; -1: this program has no such knob.
 struct CookToomKnobs {
-  int algorithm = -1, place = -1, share = -1;
+  int algorithm = -1, place = -1, copy = -1, share = -1;
   int tile_v = -1, tile_p0 = -1, tile_p1 = -1;
   int block_t = -1, block_v = -1, unroll = -1, prefetch = -1;
 };
@@ -88,6 +92,7 @@ struct CookToomRule {
   std::vector<Algorithm> algorithms;      // values of the knob; the first is direct
   bool may_be_direct = true;              // the contract allows it
   std::vector<InputPlace> places;
+  std::vector<InputCopy> copies;
   std::vector<TileShare> shares;
   CookToomKnobs at;
 };

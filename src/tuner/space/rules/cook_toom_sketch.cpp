@@ -33,6 +33,7 @@ class CookToomBuilder : private Stepper {
     place_output_transforms();
     place_products();
     place_input_transforms();
+    copy_input();
     prepare_filter();
     share();
     schedule_others();
@@ -240,6 +241,7 @@ class CookToomBuilder : private Stepper {
     if (outermost) {
       split(lane, lanes(), lane + ".o", lane + ".l");
       order.push_back(lane + ".o");
+      copied_block_ = lane + ".o";
       if (whole_input() && rule_.target.threads > 1) shared_input_ = lane + ".o";
       lane += ".l";
     }
@@ -253,6 +255,7 @@ class CookToomBuilder : private Stepper {
       }
       const ImageAxis& own = sum_.axes[static_cast<std::size_t>(axis)];
       const auto number = transform_of(own);
+      if (outermost && copied_row_.empty()) copied_row_ = loop("t" + dim);
       if (number > a) written_out.push_back(loop("d" + dim));  // elements of a tile
       else order.push_back(loop("t" + dim));
       Names& parts = number < a ? order : inside;
@@ -273,6 +276,26 @@ class CookToomBuilder : private Stepper {
     kind(lane, LoopKind::kVectorized);
     return tile;
   }
+  // The transforms read a copy of the input. It has zeros where they read beyond it, so their loops
+  // have no edges, and lanes lie side by side.
+  void copy_input() {
+    const InputCopy copy = rule_.copies[chosen(rule_.at.copy)];
+    if (copy == InputCopy::kNone || input_lanes() != sum_.input_channels) return;
+    const std::string name = sum_.block + ".copy";
+    std::vector<LayoutItem> items;
+    for (int d = 0; d < sum_.input_dims; ++d)
+      if (d != sum_.input_channels) items.push_back({d, std::int64_t{1}});
+    items.push_back({sum_.input_channels, std::int64_t{1}});
+    schedule::Cache cache{sum_.input, name, copy == InputCopy::kRow ? copied_row_ : copied_block_,
+                          ir::Scope::kMemory, items};
+    if (!may_step(cache)) return;
+    const auto loop = [&](int digit) { return fmt::format("{}.d{}", name, digit); };
+    const std::string along = loop(sum_.input_dims - 2);
+    split(along, lanes(), along + ".o", along + ".i");
+    kind(along + ".i", LoopKind::kUnrolled);
+    kind(loop(sum_.input_dims - 1), LoopKind::kVectorized);
+  }
+
   // The dimension of the input that lanes of its transform run along: the channels, or where these
   // are few, the elements of a row that is not transformed.
   int input_lanes() const {
@@ -388,6 +411,7 @@ class CookToomBuilder : private Stepper {
   std::span<const std::int64_t> values_;
   const Algorithm& algorithm_;
   std::string block_loop_, meeting_, tile_loop_, reduction_loop_, shared_input_;
+  std::string copied_block_, copied_row_;  // the loops at which the input may be copied
 };
 
 }  // namespace
