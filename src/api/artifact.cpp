@@ -1,5 +1,6 @@
 #include "api/artifact.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -25,6 +26,11 @@ std::string default_name(const fs::path& path) {
   return name;
 }
 
+// What means something else in an #include or a comment of C; ?? begins a trigraph.
+bool is_no_character_of_names(char c) {
+  return std::string_view("\"\\*?").contains(c) || std::iscntrl(static_cast<unsigned char>(c)) != 0;
+}
+
 // Complete files are moved to their places over what is there, so that must be a file, too.
 Status check_place(const std::string& path) {
   std::error_code ignored;
@@ -32,6 +38,10 @@ Status check_place(const std::string& path) {
     return fail_at(path, ErrorKind::kInvalidArgument,
                    "this is no file name for the library; give one, as in -o {}matmul.so",
                    path.empty() || path.ends_with('/') ? path : path + "/");
+  if (std::ranges::any_of(fs::path(path).filename().string(), is_no_character_of_names))
+    return fail_at(path, ErrorKind::kInvalidArgument,
+                   "the example in C names its header so, and \", \\, *, ? and control characters "
+                   "mean something else there; give another file name");
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, ignored))
     return fail_at(path, ErrorKind::kNotFound,

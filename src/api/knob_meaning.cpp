@@ -39,6 +39,9 @@ constexpr Meaning kMeanings[] = {
      "as they lie: the sum reads its operands in place, or copies blocks of them; as matrices: it "
      "first lays them out anew, with rows, columns and terms side by side. The knobs matrix.* are "
      "those of the product of these, the others those of the sum as it is written"},
+    {"stores",
+     "streaming: the outputs are stored past the caches, which saves reading their lines first; "
+     "cached: as usual"},
     {"algorithm",
      "direct: the sum as it is written; F(m x n): a Cook-Toom algorithm, which computes m by n "
      "results together with fewer products. The knobs ct.* are its own, the others the direct "

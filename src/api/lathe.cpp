@@ -161,8 +161,7 @@ Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload,
   const tune::Options inner = LATHE_TRY(options_of(options));
   const Target target =
       LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
-  impl->space = LATHE_TRY(
-      space::derive_space(te::canonical(workload.impl().definition), target, inner.run.flavour));
+  impl->space = LATHE_TRY(api::space_of_key(workload.impl().definition, target, inner.run.flavour));
   impl->subject = LATHE_TRY(tune::make_subject(*impl->space, inner, target, host_fingerprint()));
   impl->proposer = LATHE_TRY(tune::Proposer::make(*impl->subject, inner));
   return impl;

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "api/workload.h"
+
 namespace lathe::api {
 
 Result<Predicted> predict_schedule(const PredictRequest& request) {
@@ -10,7 +12,7 @@ Result<Predicted> predict_schedule(const PredictRequest& request) {
                    "none chooses nothing; name another model, or measure with --trials");
   const te::Workload workload = te::canonical(request.task.workload);
   const auto space =
-      LATHE_TRY(space::derive_space(workload, request.target, request.options.run.flavour));
+      LATHE_TRY(space_of_key(request.task.workload, request.target, request.options.run.flavour));
   std::unique_ptr<store::Store> store;
   if (std::error_code ignored; std::filesystem::exists(request.database, ignored))
     store = LATHE_TRY(store::open_sqlite(request.database));

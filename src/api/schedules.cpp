@@ -143,8 +143,7 @@ Result<Chosen> predicted_best(const te::Workload& workload, const Target& target
 
 Result<Chosen> analytic_default(const te::Workload& workload, const Target& target,
                                 const ScheduleRequest& request) {
-  const auto space =
-      LATHE_TRY(space::derive_space(te::canonical(workload), target, request.flavour));
+  const auto space = LATHE_TRY(space_of_key(workload, target, request.flavour));
   return Chosen{space->trace(space->default_config())};
 }
 

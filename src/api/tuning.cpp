@@ -74,7 +74,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   // Records of a key concern the workload in the key's own names.
   const te::Workload workload = te::canonical(request.task.workload);
   const auto space =
-      LATHE_TRY(space::derive_space(workload, request.target, request.options.run.flavour));
+      LATHE_TRY(space_of_key(request.task.workload, request.target, request.options.run.flavour));
   Tuned tuned;
   tuned.task = request.task;
   tune::Options options = request.options;

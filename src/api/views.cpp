@@ -7,6 +7,7 @@
 
 #include "api/borders.h"
 #include "api/knob_meaning.h"
+#include "api/workload.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "compiler/backends/backends.h"
@@ -52,8 +53,7 @@ std::string programs_of(const space::Space& space) {
 }
 
 Result<std::string> show_space(const ViewRequest& request) {
-  const auto space = LATHE_TRY(
-      space::derive_space(te::canonical(request.workload), request.target, request.flavour));
+  const auto space = LATHE_TRY(space_of_key(request.workload, request.target, request.flavour));
   std::string out = fmt::format("{:.4g} configurations before constraints, {} knobs, hash {}\n",
                                 space->size(), space->knobs(), hex(space->hash()));
   out += programs_of(*space);

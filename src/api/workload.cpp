@@ -222,6 +222,14 @@ std::string names_sentence(const te::Workload& workload) {
   return differ ? fmt::format("Lathe's records and traces say {}.", list) : "";
 }
 
+Result<std::unique_ptr<space::Space>> space_of_key(const te::Workload& workload,
+                                                   const Target& target, space::Flavour flavour) {
+  auto space = space::derive_space(te::canonical(workload), target, flavour);
+  if (space) return space;
+  auto named = space::derive_space(workload, target, flavour);
+  return named ? std::move(space) : std::move(named);
+}
+
 Status check_runs_here(const Target& target) {
   const Target machine = LATHE_TRY(make_target("cpu:host", 1));
   const CpuTarget &wanted = target.as_cpu(), &host = machine.as_cpu();

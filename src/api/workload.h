@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/te/workload.h"
+#include "tuner/space/space.h"
 
 namespace lathe::api {
 
@@ -38,6 +40,11 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request);
 std::vector<std::pair<std::string, std::string>> names_in_records(const te::Workload& workload);
 // The same as a sentence; empty if no name differs.
 std::string names_sentence(const te::Workload& workload);
+
+// The space of the workload's key, as records and traces know it. Where there is none, the error
+// says why in the workload's own names.
+Result<std::unique_ptr<space::Space>> space_of_key(const te::Workload& workload,
+                                                   const Target& target, space::Flavour flavour);
 
 // `threads` 0: what the text says, else 1.
 Result<Target> make_target(const std::string& text, int threads);

@@ -67,6 +67,12 @@ class Proposer {
     return nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))].name;
   }
   std::string any_buffer() { return pick(nest().buffers).name; }
+  std::string any_output() {
+    std::vector<std::string> names;
+    for (const ir::Buffer& buffer : nest().buffers)
+      if (buffer.scope == ir::Scope::kOutput) names.push_back(buffer.name);
+    return pick(names);
+  }
   std::string fresh(const char* stem) { return stem + std::to_string(next_name_++); }
 
   Size size(std::int64_t value) {
@@ -84,6 +90,7 @@ class Proposer {
     if (rng_.chance(0.1)) return join();
     if (rng_.chance(0.06)) return transpose();
     if (rng_.chance(0.06)) return reindex();
+    if (rng_.chance(0.04)) return schedule::Stream{any_output()};
     switch (rng_.below(options_.annotations ? 14 : 11)) {
       case 0:
       case 1:

@@ -113,6 +113,18 @@ bool is_in_the_making(const Nest& nest, BufferId buffer, LoopId loop) {
   return !path.empty() && !writers_of(nest, buffer, path.front()).empty();
 }
 
+std::vector<LoopId> resumed_over(const Nest& nest, BufferId buffer) {
+  std::vector<LoopId> out;
+  const BlockId producer = nest.writer_of(buffer);
+  if (producer < 0) return out;
+  for (const BlockId writer : writers_of(nest, buffer)) {
+    if (!nest.is_write_back(writer)) continue;
+    for (const LoopId loop : nest.loops_around(writer))
+      if (nest.is_reduction_loop(producer, loop)) out.push_back(loop);
+  }
+  return out;
+}
+
 bool may_repeat(const Nest& nest, LoopId loop) {
   for (const BlockId id : nest.blocks_in(loop)) {
     const ir::Block& block = nest.blocks[id];

@@ -49,6 +49,10 @@ bool can_be_placed_anew(const ir::Nest& nest, ir::BlockId block);
 // part of the buffer is there.
 bool is_in_the_making(const ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop);
 
+// Where a write-back fills the buffer: the loops around it that go on with the sum, so that what it
+// stores is read again. None where every element is stored once it is complete.
+std::vector<ir::LoopId> resumed_over(const ir::Nest& nest, ir::BufferId buffer);
+
 // True if recomputing some elements at the end of `loop` (Tail::kShift) changes nothing, because no
 // sum or product is under way.
 bool may_repeat(const ir::Nest& nest, ir::LoopId loop);

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/hash.h"
+#include "compiler/analysis/dependence.h"
 
 namespace lathe::analysis {
 namespace {
@@ -122,6 +123,10 @@ void each_fact(const ir::Buffer& buffer, std::uint64_t at, Sink& sink) {
 Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
   extents_.assign(nest.loops.size(), SizeId::kNone);
   tensorized_.assign(nest.loops.size(), 0);
+  for (std::size_t b = 0; b < nest.buffers.size(); ++b)
+    resumed_over_.push_back(nest.buffers[b].streaming
+                                ? analysis::resumed_over(nest, static_cast<ir::BufferId>(b))
+                                : std::vector<LoopId>{});
   for (LoopId loop = 0; loop < static_cast<LoopId>(nest.loops.size()); ++loop) {
     if (nest.loops[loop].dead) continue;
     for (LoopId at = loop; at != ir::kRoot; at = nest.loops[at].parent)
@@ -203,6 +208,12 @@ bool Essence::goes(const Answers& answers, LoopId loop) const {
                              [&](const ir::Prefetch& p) { return is_off(answers, p); });
 }
 
+bool Essence::streams(const Answers& answers, ir::BufferId buffer) const {
+  return nest_.buffers[buffer].streaming &&
+         std::ranges::all_of(resumed_over_[static_cast<std::size_t>(buffer)],
+                             [&](LoopId loop) { return is_single(answers, loop); });
+}
+
 std::vector<char> Essence::gone(const Answers& answers) const {
   std::vector<char> out(nest_.loops.size(), 0);
   for (LoopId loop = 0; loop < static_cast<LoopId>(out.size()); ++loop)
@@ -266,9 +277,11 @@ void Essence::each_fact(const Answers& answers, Sink& sink) const {
     }
   };
   visit(visit, nest_.root);
-  for (const ir::Buffer& buffer : nest_.buffers) {
+  for (std::size_t b = 0; b < nest_.buffers.size(); ++b) {
+    const ir::Buffer& buffer = nest_.buffers[b];
     const LoopId at = remaining(gone, buffer.at);
     analysis::each_fact(buffer, at == ir::kRoot ? 0 : number[at], sink);
+    if (streams(answers, static_cast<ir::BufferId>(b))) sink.word(b);
   }
 }
 
@@ -342,7 +355,9 @@ ir::Nest Essence::nest(std::span<const std::int64_t> values) const {
         for (SizeId* size : {&digit.weight, &digit.div, &digit.mod}) fix(*size);
     }
   }
-  for (ir::Buffer& buffer : out.buffers) {
+  for (std::size_t b = 0; b < out.buffers.size(); ++b) {
+    ir::Buffer& buffer = out.buffers[b];
+    buffer.streaming = streams(answers, static_cast<ir::BufferId>(b));
     buffer.at = remaining(gone, buffer.at);
     for (SizeId& size : buffer.shape) fix(size);
     for (ir::LayoutDigit& digit : buffer.layout) fix(digit.weight);

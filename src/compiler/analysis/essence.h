@@ -59,6 +59,9 @@ class Essence {
   }
   bool is_single(const Answers& answers, ir::LoopId loop) const;
   bool goes(const Answers& answers, ir::LoopId loop) const;
+  // What goes past the caches is never read again by the program: a buffer that a sum is resumed
+  // from stays in them.
+  bool streams(const Answers& answers, ir::BufferId buffer) const;
   std::vector<char> gone(const Answers& answers) const;  // by loop
   ir::LoopId remaining(const std::vector<char>& gone, ir::LoopId loop) const;
 
@@ -71,6 +74,7 @@ class Essence {
   std::vector<ir::SizeId> extents_;
   // By loop: an intrinsic stands for it, and its extent stays as it is.
   std::vector<char> tensorized_;
+  std::vector<std::vector<ir::LoopId>> resumed_over_;  // by buffer that is stored past the caches
   std::vector<Question> questions_;
   std::vector<std::uint64_t> formulas_;
 };

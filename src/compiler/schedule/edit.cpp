@@ -58,14 +58,14 @@ StepResult<SizeId> resolve(Nest& nest, const Size& size, std::int64_t least,
     constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // beyond any memory
     if (*number > kLargest) return refuse(Refusal::kBadNumber, subject);
     if (*number < least)
-      return refuse(least > 0 ? Refusal::kBadFactor : Refusal::kBadNumber, subject);
+      return refuse(least > 0 ? Refusal::kNotPositive : Refusal::kBadNumber, subject);
     id = nest.sizes.constant(*number);
   } else {
     id = std::get<SizeId>(size);
     if (static_cast<int>(id) < 0 || static_cast<int>(id) >= nest.sizes.count())
       return refuse(Refusal::kBadNumber, subject);
     if (nest.sizes.is_constant(id) && nest.sizes.constant_value(id) < least)
-      return refuse(Refusal::kBadFactor, subject);
+      return refuse(Refusal::kNotPositive, subject);
   }
   return id;
 }

@@ -34,6 +34,9 @@ const char* reason_of_form(Refusal refusal) {
              "order, have as many iterations, and are all serial or all parallel, not prefetching";
     case Refusal::kNotAnOrder:
       return "the order names every dimension of the buffer once, from 0 on";
+    case Refusal::kReadAgain:
+      return "only an output that the program does not read again can be stored past the caches; "
+             "cache it first where it is a sum";
     case Refusal::kTooLarge: return "the copy would have more than 2^40 elements";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
@@ -52,7 +55,8 @@ const char* reason(Refusal refusal) {
       return "there is no buffer of this name; print the nest to see those there are";
     case Refusal::kNameTaken: return "the name is empty or taken; choose another";
     case Refusal::kBadFactor:
-      return "the size is not at least 1, or does not fit a fused loop; use one that divides it";
+      return "the size does not divide the loop, as it must here; use one that does";
+    case Refusal::kNotPositive: return "the size must be at least 1";
     case Refusal::kNotNested:
       return "something else is inside the same loops; move or reorder before placing it there";
     case Refusal::kNotOnOnePath:

@@ -15,6 +15,7 @@ enum class Refusal : std::uint8_t {
   kNoSuchBuffer,
   kNameTaken,
   kBadFactor,
+  kNotPositive,
   kNotNested,
   kNotOnOnePath,
   kFusesKinds,
@@ -47,6 +48,7 @@ enum class Refusal : std::uint8_t {
   kFreeBorder,
   kNotAnOrder,
   kTooLarge,
+  kReadAgain,
 };
 struct StepError {
   Refusal refusal;

@@ -153,7 +153,7 @@ template <class S>
 Result<Step> read_as(const Json& j, const Table* table) {
   LATHE_TRY_STATUS(check_members<S>(j));
   S step;
-  if constexpr (requires { step.choose(j); }) step.choose(j);
+  if constexpr (requires { step.choose(j); }) LATHE_TRY_STATUS(step.choose(j));
   Status status;
   each_field<S>([&](const auto& field) {
     if (!status || (field.when != nullptr && !field.when(step))) return;

@@ -27,6 +27,20 @@ float idle(double tasks, double threads) {
   return static_cast<float>(1 - tasks / (rounds * threads));
 }
 
+// An output counts half of what it would with a store that reads its line first.
+double traffic_left(const ir::Nest& nest) {
+  double all = 0, streamed = 0;
+  for (const ir::Buffer& buffer : nest.buffers) {
+    if (buffer.scope != ir::Scope::kInput && buffer.scope != ir::Scope::kOutput) continue;
+    auto bytes = static_cast<double>(size_of(buffer.dtype));
+    for (const ir::SizeId size : buffer.shape)
+      bytes *= static_cast<double>(nest.sizes.constant_value(size));
+    all += bytes;
+    if (buffer.streaming) streamed += bytes;
+  }
+  return streamed > 0 ? 1 - streamed / all / 2 : 1;
+}
+
 // Writes a loop of length one, outside of all loops that the block has.
 void missing_loop(const Footprint& f, float* out) {
   std::fill_n(out, kLoopContext, 0.0F);
@@ -59,6 +73,7 @@ Plan::Plan(const ir::Nest& nest, ir::BlockId main) : main_(nest, main) {
     const auto at = std::ranges::find(main_.chain(), nest.buffers[slot.buffer].at);
     held_at_.push_back(slot.copied ? static_cast<int>(at - main_.chain().begin()) : -1);
   }
+  traffic_left_ = traffic_left(nest);
   for (const ir::LoopId loop : main_.chain())
     for (const ir::Prefetch& p : nest.loops[loop].prefetch) prefetch_.push_back(p.bytes);
 }
@@ -86,7 +101,8 @@ void Plan::globals(const Footprint& f, std::span<const std::int64_t> values, flo
   *out++ = log2_at_least_one(tile.lanes);
   *out++ = log2_at_least_one(tile.lanes * (f.slots > 0 ? main_.slots()[0].element_bytes : 1));
   for (const double cache : kCacheBytes)
-    *out++ = log2_of(static_cast<float>(analysis::traffic(main_, f, cache) / f.useful));
+    *out++ =
+        log2_of(static_cast<float>(analysis::traffic(main_, f, cache) * traffic_left_ / f.useful));
   double bytes = 0, weights = 0, parallel = 1, scratch = 0, ahead = 0;
   for (const ir::SizeId id : prefetch_)
     ahead += static_cast<double>(values[static_cast<std::size_t>(id)]);

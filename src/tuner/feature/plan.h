@@ -55,6 +55,9 @@ class Plan {
   std::vector<std::vector<ir::SizeId>> others_;  // the same for all other blocks but the main block
   std::vector<int> held_at_;  // for each slot: loops inside the place of its copy; -1: no copy
   std::vector<ir::SizeId> prefetch_;  // bytes ahead
+  // Of the traffic of a program that stores nothing past the caches: such a store does not read
+  // what it overwrites.
+  double traffic_left_ = 1;
 };
 
 // Writes the context of the `loops` innermost loops, from the outermost of them on.

@@ -32,8 +32,11 @@ void TreePlan::add_loops(const ir::Nest& nest, ir::LoopId around, int parent) {
       if (at == chain.end()) continue;
       const ir::Loop& loop = nest.loops[item.id];
       inside = static_cast<int>(loops_.size());
+      const bool streams =
+          at == chain.begin() && nest.buffers[nest.blocks[blocks_[b].block()].writes].streaming;
       loops_.push_back({parent, static_cast<int>(b), static_cast<int>(at - chain.begin()),
-                        loop.extent, variable_code(loop.name)});
+                        loop.extent,
+                        variable_code(streams ? loop.name + " streaming" : loop.name)});
       break;
     }
     add_loops(nest, item.id, inside);

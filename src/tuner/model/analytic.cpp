@@ -13,6 +13,13 @@ namespace {
 using analysis::Footprint;
 using ir::LoopKind;
 
+double bytes_of(const ir::Nest& nest, const ir::Buffer& buffer) {
+  auto bytes = static_cast<double>(size_of(buffer.dtype));
+  for (const ir::SizeId size : buffer.shape)
+    bytes *= static_cast<double>(nest.sizes.constant_value(size));
+  return bytes;
+}
+
 bool writes_registers(const analysis::FootprintPlan& plan) {
   return !plan.slots().empty() && plan.slots()[0].scope == ir::Scope::kRegister;
 }
@@ -46,10 +53,18 @@ Machine machine_of(const Target& target, const Fingerprint& fingerprint) {
 }
 
 AnalyticModel::AnalyticModel(const ir::Nest& nest, const Machine& machine) : machine_(machine) {
+  for (const ir::Buffer& buffer : nest.buffers)
+    if (buffer.scope == ir::Scope::kInput || buffer.scope == ir::Scope::kOutput)
+      touched_ += bytes_of(nest, buffer);
   for (const ir::BlockId id : nest.blocks_in_order()) {
     const ir::Block& block = nest.blocks[id];
     if (nest.buffers[block.writes].constant) continue;  // it runs once, in prepare()
     Part part{analysis::FootprintPlan(nest, id), block.reduce != ir::ReduceOp::kNone};
+    if (const ir::Buffer& written = nest.buffers[block.writes];
+        written.scope == ir::Scope::kOutput) {
+      part.stored = bytes_of(nest, written);
+      part.streaming = written.streaming;
+    }
     if (const auto rows = sparse_rows(nest, block); !rows.empty()) {
       const auto results = static_cast<double>(rows.size());
       const auto values = static_cast<double>(rows[0].size());
@@ -108,10 +123,14 @@ double AnalyticModel::sparse_cycles(const Part& part, const Footprint& f) const 
 }
 
 double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double core) const {
+  // A line that no cache holds is read before it is stored to. What goes past the caches is not,
+  // but must come from memory when it is used next.
+  const bool held = touched_ <= machine_.l3_bytes;
+  const double again = held == part.streaming ? part.stored : 0;
   const double times[] = {
       core, analysis::traffic(part.plan, f, machine_.l1_bytes) / machine_.l2_rate,
       analysis::traffic(part.plan, f, machine_.l2_bytes) / machine_.l3_rate,
-      analysis::traffic(part.plan, f, machine_.l3_bytes) / machine_.memory_rate};
+      (analysis::traffic(part.plan, f, machine_.l3_bytes) + again) / machine_.memory_rate};
   double sum = 0, slowest = 0;
   for (const double t : times) {
     sum += t;

@@ -65,12 +65,15 @@ class AnalyticModel {
     // Of a sum by a sparse literal, for each iteration: what lowering leaves of the operations, and
     // loads and stores. 0: no such sum.
     double operations = 0, accesses = 0;
+    double stored = 0;       // bytes of the output that it writes
+    bool streaming = false;  // past the caches
   };
   double core_cycles(const Part& part, const analysis::Footprint& f) const;
   double sparse_cycles(const Part& part, const analysis::Footprint& f) const;
   double memory_cycles(const Part& part, const analysis::Footprint& f, double core) const;
 
   Machine machine_;
+  double touched_ = 0;       // bytes of all inputs and outputs
   std::vector<Part> parts_;  // blocks that run with the program, not in prepare()
 };
 

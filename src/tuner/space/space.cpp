@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "tuner/space/forms.h"
 #include "tuner/space/impl.h"
+#include "tuner/space/rules/stores.h"
 
 namespace lathe::space {
 
@@ -348,7 +349,9 @@ namespace {
 
 Result<Derived> derive_for_cpu(const te::Workload& workload, const Target& target,
                                Flavour flavour) {
-  return derive_register_tile(workload, target.as_cpu(), flavour);
+  Derived derived = LATHE_TRY(derive_register_tile(workload, target.as_cpu(), flavour));
+  add_stores(workload, target.as_cpu(), derived);
+  return derived;
 }
 
 struct Rules {

@@ -51,6 +51,30 @@ TEST(Essence, KeepsALoopThatPrefetches) {
   EXPECT_EQ(essential(ir::SizedNest(nest, std::vector<std::int64_t>{8, 64})).find_loop("c"), -1);
 }
 
+// Stores go past the caches only where no sum goes on from what they stored.
+TEST(Essence, StreamsWhereTheSumIsComplete) {
+  const auto workload =
+      te::parse_workload("A: f32[4,40]; B: f32[40,8]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  const auto scheduled = [&](bool streaming) {
+    ir::Nest nest = te::naive_nest(*workload);
+    schedule::Trace trace = {Split{"C.k", nest.sizes.knob(0, "block"), "ko", "ki"},
+                             schedule::Reorder{{"ko", "C.i", "C.j", "ki"}},
+                             schedule::Cache{"C", "acc", "C.j", ir::Scope::kRegister, {}}};
+    if (streaming) trace.emplace_back(schedule::Stream{"C"});
+    const auto applied = schedule::apply(nest, trace, false);
+    EXPECT_TRUE(applied) << applied.error().text();
+    return nest;
+  };
+  const ir::Nest cached = scheduled(false), streaming = scheduled(true);
+  for (const std::int64_t block : {8, 40}) {
+    const std::vector<std::int64_t> knobs = {block};
+    const ir::Nest bare = essential(ir::SizedNest(streaming, knobs));
+    EXPECT_EQ(bare.buffers[bare.find_buffer("C")].streaming, block == 40);
+    const Essence a(cached), b(streaming);
+    EXPECT_EQ(a.form(a.answers(sizes(a, knobs))) == b.form(b.answers(sizes(b, knobs))), block == 8);
+  }
+}
+
 TEST(Essence, FormsOfNestsAreEqualWhereTheirDifferenceGoes) {
   const ir::Nest one = blocked(), other = blocked(true);
   const Essence a(one), b(other);

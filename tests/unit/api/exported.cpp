@@ -109,6 +109,33 @@ TEST_F(Exported, FilesBesideOneAnotherHaveOneStem) {
             (std::vector<std::string>{"my-product.h", "my-product.so", "my-product_example.c"}));
 }
 
+TEST_F(Exported, TheExampleCompilesWhateverItsFileIsCalled) {
+  for (const char* stem :
+       {"two words", "it's", "$(echo)", "a(b)[c]{d}%s;&|#!~", "<x>", "-o", "9"}) {
+    const ArtifactFiles files = write("Y[i] = X[i] + X[i]", "f32", fmt::format("{}.so", stem));
+    // The line that the example itself tells, with the compiler of the tests and all its warnings.
+    const std::string text = content(files.example);
+    const auto begin = text.find(" cc ") + 4, end = text.find(" && ", begin);
+    const std::string line = fmt::format(
+        "cd {} && {} -std=c99 -Wall -Wextra -pedantic -Werror {}{} > out", folder_.path().string(),
+        LATHE_CC, text.substr(begin, end - begin), text.substr(end, text.find(" */", end) - end));
+    ASSERT_EQ(std::system(line.c_str()), 0) << line << "\n" << text;
+    EXPECT_TRUE(content(folder_.at("out")).starts_with("Y[0] = -1\n")) << stem;
+  }
+}
+
+TEST_F(Exported, FileNamesThatCCannotSayAreRefused) {
+  for (const char* stem : {"say \"x\"", "a\\b", "a\nb", "*", "a??/b"}) try {
+      write("Y[i] = X[i] + X[i]", "f32", fmt::format("{}.so", stem));
+      ADD_FAILURE() << stem;
+    } catch (const std::runtime_error& refused) {
+      const bool of_characters =
+          std::string_view(refused.what()).contains("control characters mean something else");
+      EXPECT_EQ(of_characters, !std::string_view(stem).contains('/')) << refused.what();
+    }
+  EXPECT_TRUE(files().empty());
+}
+
 TEST_F(Exported, TheHeaderConnectsItsNamesWithThoseOfRecords) {
   write("Y[i] = X[i]", "f32", "lib.so");
   EXPECT_NE(

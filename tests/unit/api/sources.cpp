@@ -7,6 +7,7 @@
 #include "api/schedules.h"
 #include "api/tuning.h"
 #include "api/workload.h"
+#include "compiler/te/parse.h"
 #include "support/temporary_folder.h"
 
 namespace lathe::api {
@@ -47,6 +48,25 @@ TEST_F(Sources, NeedNoRecordsButForTheBest) {
   EXPECT_EQ(choose("luck").error().text(),
             "--schedule: unknown schedule \"luck\"; known are best, predicted, default, naive, and "
             "files .json with a trace");
+}
+
+// Spaces are of keys, whose names nobody wrote.
+TEST_F(Sources, ErrorsSpeakOfTheNamesThatWereWritten) {
+  WorkloadRequest workload;
+  workload.shapes = {"picture=9", "weights=9"};
+  workload.text = "total = sum(at) picture[at] * weights[at]";
+  task_.workload = make_workload(workload)->definition;
+  for (const char* which : {"default", "predicted"}) {
+    const auto chosen = choose(which);
+    ASSERT_FALSE(chosen);
+    EXPECT_EQ(chosen.error().message,
+              "total has no axis but reductions: give it a dimension of size 1");
+  }
+  task_.workload = *te::parse_workload(
+      "algorithm F2; picture: f32[3,9]; weights: f32[40,3,3]; "
+      "sums[to,at:7] = sum(from,tap) picture[from,at+tap] * weights[to,from,tap]");
+  EXPECT_NE(choose("default").error().message.find("of the factors of sums none is constant"),
+            std::string::npos);
 }
 
 TEST_F(Sources, MayBeAFile) {

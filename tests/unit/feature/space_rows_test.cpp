@@ -97,6 +97,28 @@ TEST(SpaceRows, TellConfigurationsApart) {
   }
 }
 
+// Stores past the caches show in whatever block they are: of a map, and behind a reduction.
+TEST(SpaceRows, TellStoresApart) {
+  for (const char* text :
+       {"A: f32[16000,4099]; Y[i,j] = A[i,j] * 2.0",
+        "X: f32[4000,4099]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) "
+        "E[i,k])"}) {
+    const auto space = space_of(text);
+    ASSERT_EQ(space->knob_list().back().name, "stores");
+    std::vector<space::Config> configs(2, space->default_config());
+    configs[0].back() = 0;
+    configs[1].back() = 1;
+    for (const Kind kind : {Kind::kConfiguration, Kind::kContext, Kind::kTree}) {
+      const std::size_t w = static_cast<std::size_t>(width({kind, DeviceKind::kCpu}, *space));
+      std::vector<float> rows(2 * w);
+      extract({kind, DeviceKind::kCpu}, *space, configs, rows, 1);
+      EXPECT_FALSE(std::equal(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(w),
+                              rows.begin() + static_cast<std::ptrdiff_t>(w)))
+          << text;
+    }
+  }
+}
+
 TEST(SpaceRows, NothingIsAllowed) {
   const auto space = space_of(kPrograms[0]);
   extract({Kind::kContext, DeviceKind::kCpu}, *space, {}, {}, 2);

@@ -199,7 +199,8 @@ class Generator {
   Stmt fill(int buffer, const Expr& begin) {
     std::vector<Stmt> out;
     const auto put = [&](const Expr& at, int lanes, Expr mask) {
-      out.push_back(store(buffer, at, value(type_of(buffer, lanes), 3), std::move(mask)));
+      Expr stored = value(type_of(buffer, lanes), 3);
+      out.push_back(store(buffer, at, std::move(stored), std::move(mask), rng_.chance(0.3)));
     };
     if (lanes_ > 1 && rng_.chance(0.7)) {
       put(begin, lanes_, nullptr);

@@ -97,6 +97,19 @@ TEST(Analytic, ThreadsHelpAsFarAsTasksGo) {
   EXPECT_NEAR(cycles(nest, {14, 2, 1024, 4}), alone, 1e-6 * alone);
 }
 
+// Stores past the caches save reading lines where no cache holds the program's tensors; else what
+// is stored has to come back from memory.
+TEST(Analytic, StreamingStoresAreForWhatNoCacheHolds) {
+  for (const std::int64_t n : {std::int64_t{1} << 16, std::int64_t{1} << 26}) {
+    const auto workload = te::parse_workload(fmt::format("A: f32[{0}]; B[i] = A[i] + 1.0", n));
+    ir::Nest nest = te::naive_nest(*workload);
+    const double cached = cycles(nest, {});
+    nest.buffers[nest.find_buffer("B")].streaming = true;
+    if (n > 1 << 20) EXPECT_LT(cycles(nest, {}), cached);
+    else EXPECT_GT(cycles(nest, {}), cached);
+  }
+}
+
 TEST(Analytic, TilingBeatsTheNaiveNest) {
   const auto workload =
       te::parse_workload("A: f32[1024,1024]; B: f32[1024,1024]; C[i,j] = sum(k) A[k,i] * B[k,j]");

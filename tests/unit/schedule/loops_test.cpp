@@ -47,7 +47,7 @@ TEST(Split, OfAReductionMayNotLoseTheLastIterationThatAConsumerWaitsFor) {
 
 TEST(Split, Refusals) {
   EXPECT_EQ(refusal(kMatmul, split("C.q", 4)), R::kNoSuchLoop);
-  EXPECT_EQ(refusal(kMatmul, split("C.i", 0)), R::kBadFactor);
+  EXPECT_EQ(refusal(kMatmul, split("C.i", 0)), R::kNotPositive);
   EXPECT_EQ(refusal(kMatmul, {Split{"C.i", std::int64_t{4}, "C.j", "ii"}}), R::kNameTaken);
   EXPECT_EQ(refusal(kMatmul, {Split{"C.i", std::int64_t{4}, "x", "x"}}), R::kNameTaken);
   EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.j", .kind = ir::LoopKind::kVectorized},

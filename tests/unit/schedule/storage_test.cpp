@@ -116,6 +116,22 @@ TEST(Layout, OfABorderInFreeMode) {
   EXPECT_NE(text.find("A: input f32[10, 7] layout (1/1, 0/1)"), std::string::npos) << text;
 }
 
+TEST(Stream, OfAnOutputThatIsStoredOnce) {
+  const std::string text = after("A: f32[5,33]; B[i,j] = A[i,j] + 1.0", {Stream{"B"}});
+  EXPECT_NE(text.find("B: output f32[5, 33], streaming\n"), std::string::npos) << text;
+  // What is written back of a sum, or computed from one.
+  after(kMatmul, {cache("C", "C.j"), Stream{"C"}});
+  after("A: f32[9,9]; T[i] = sum(k) A[i,k]; Y[i] = max(T[i], 0.0)", {Stream{"Y"}});
+}
+
+TEST(Stream, Refusals) {
+  EXPECT_EQ(refusal(kMatmul, {Stream{"D"}}), R::kNoSuchBuffer);
+  EXPECT_EQ(refusal(kMatmul, {Stream{"A"}}), R::kReadAgain);
+  EXPECT_EQ(refusal(kMatmul, {Stream{"C"}}), R::kReadAgain);
+  EXPECT_EQ(refusal("A: f32[9]; output T; T[i] = A[i] + 1.0; Y[i] = T[i] * T[i]", {Stream{"T"}}),
+            R::kReadAgain);
+}
+
 TEST(Rfactor, Refusals) {
   EXPECT_EQ(refusal(kMatmul, {Rfactor{"C", "C.i", "P"}}), R::kNotAReduction);
   EXPECT_EQ(refusal(kMatmul, {Rfactor{"C", "C.k", "A"}}), R::kNameTaken);
@@ -172,6 +188,8 @@ TEST(Trace, JsonErrorsNameTheStep) {
   EXPECT_TRUE(error(R"([{"step": "split", "loop": "i"}])").starts_with("step 0: "));
   EXPECT_EQ(error(R"([{"step": "join", "loops": ["i", "j"], "loop": "i"}])"),
             "step 0: join has no member \"loop\"; it has loops");
+  EXPECT_EQ(error(R"([{"step": "annotate", "loop": "i", "bytes": 64}])"),
+            "step 0: annotate sets nothing; give it \"kind\", \"tail\" or \"prefetch\"");
 }
 
 // Every step once, with every field in JSON that can be left out both there and not.
@@ -193,7 +211,8 @@ constexpr const char* kEveryStep =
     R"({"step":"tensorize","loop":"d","intrinsic":"gemm8x8"},)"
     R"({"step":"annotate","loop":"d","kind":"vectorize"},)"
     R"({"step":"annotate","loop":"d","tail":"shift"},)"
-    R"({"step":"annotate","loop":"d","prefetch":"X","bytes":64}])";
+    R"({"step":"annotate","loop":"d","prefetch":"X","bytes":64},)"
+    R"({"step":"stream","buffer":"Y"}])";
 
 TEST(Trace, JsonAndTextOfEveryStep) {
   const auto trace = trace_from_json(*parse_json(kEveryStep));
@@ -215,7 +234,8 @@ TEST(Trace, JsonAndTextOfEveryStep) {
             "tensorize d by gemm8x8\n"
             "vectorize d\n"
             "tail of d is shift\n"
-            "prefetch X in d, 64 bytes ahead\n");
+            "prefetch X in d, 64 bytes ahead\n"
+            "stores to Y go past the caches\n");
 }
 
 // Without any one field, a step is refused with that field's name, or it is one that has a default.

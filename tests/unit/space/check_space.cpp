@@ -10,6 +10,8 @@
 #include "compiler/te/parse.h"
 #include "support/check_flat.h"
 #include "tuner/model/analytic.h"
+#include "tuner/space/impl.h"
+#include "tuner/space/rules/stores.h"
 
 namespace lathe::space {
 namespace {
@@ -117,6 +119,43 @@ int check_matrices(const te::Workload& workload, const Target& target, Flavour f
     ADD_FAILURE() << broken.what();
   }
   return 0;
+}
+
+namespace {
+
+std::unique_ptr<Space> space_of_stores(const te::Workload& workload, const Target& target) {
+  auto derived = derive_register_tile(workload, target.as_cpu(), Flavour::kDefault);
+  if (!derived) throw std::runtime_error(derived.error().text());
+  add_stores(workload, target.as_cpu(), *derived, 1);
+  auto impl = std::make_unique<Space::Impl>();
+  impl->workload = workload;
+  impl->derived = std::move(*derived);
+  return finish_space(std::move(impl));
+}
+
+}  // namespace
+
+int check_stores(const te::Workload& workload, const Target& target, int configurations,
+                 std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {} {}\n{}", seed, target.text(), te::print_workload(workload)));
+  int streaming = 0;
+  try {
+    const std::unique_ptr<Space> space = space_of_stores(workload, target);
+    std::vector<Config> configs = space->starts();
+    Rng rng(seed);
+    for (int i = 0; i < configurations; ++i) configs.push_back(space->random(rng));
+    for (Config& config : configs) {
+      config.back() = 1;
+      const schedule::Trace trace = space->trace(config);
+      streaming += std::ranges::any_of(trace, [](const schedule::Step& step) {
+        return std::holds_alternative<schedule::Stream>(step);
+      });
+      EXPECT_EQ(what_is_wrong(*space, config, target, seed), "") << space->describe(config);
+    }
+  } catch (const std::exception& broken) {
+    ADD_FAILURE() << broken.what();
+  }
+  return streaming;
 }
 
 void check_space(const te::Workload& workload, const Target& target, Flavour flavour,

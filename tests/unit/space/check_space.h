@@ -26,6 +26,11 @@ void check_space(const te::Workload& workload, const Target& target, Flavour fla
 // compute it, like the configurations above. Blocks of rows that do not go together are left out.
 int check_rows(const te::Workload& workload, const Target& target, std::uint64_t seed);
 
+// The same with outputs stored past the caches, however small they are. Returns how many
+// configurations do so.
+int check_stores(const te::Workload& workload, const Target& target, int configurations,
+                 std::uint64_t seed);
+
 // Tries configurations whose contraction reads its operands as matrices, the one that a search
 // begins with first. Returns how many there were: 0 if the program has no such choice.
 int check_matrices(const te::Workload& workload, const Target& target, Flavour flavour,

@@ -194,15 +194,60 @@ TEST(Conditional, AContractMayNameTheAlgorithm) {
   };
   const std::string convolution(kConvolution);
   EXPECT_TRUE(refused("algorithm F9x9; " + convolution)
-                  .starts_with("algorithm: this workload has no F9x9 on this target; it has di"));
+                  .starts_with("algorithm: this workload has no F9x9: tiles are of 2, 3, 4, 6 "
+                               "results; it has direct, F2, "));
   EXPECT_EQ(refused("max_error 1e-7; algorithm F4x4; " + convolution),
             "algorithm: F4x4 rounds too much for a largest error of 1e-07; allow more with "
             "--max-error, or name an algorithm with smaller tiles");
   EXPECT_EQ(refused("algorithm cook_toom; A: f32[8,8]; B: f32[8,8]; "
                     "C[i,j] = sum(k) A[i,k] * B[k,j]"),
-            "algorithm: this workload has no Cook-Toom algorithm on this target; it has direct");
+            "algorithm: this workload has no Cook-Toom algorithm: of the factors of C none is "
+            "constant, and to transform a filter in every call costs more than it saves; it has "
+            "direct");
   EXPECT_TRUE(refused("algorithm winograd; " + convolution)
                   .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4 or F4x4"));
+}
+
+// A demand for an algorithm that there is not is answered with the reason.
+TEST(Conditional, TheReasonWhyAnAlgorithmIsMissing) {
+  const auto reason = [](const std::string& algorithm, const std::string& text) {
+    const auto workload = te::parse_workload("algorithm " + algorithm + "; " + text);
+    if (!workload) return workload.error().text();
+    const auto space = derive_space(*workload, test::avx512(1), Flavour::kDefault);
+    if (space) return std::string();
+    const std::string said = space.error().text();
+    const std::size_t begin = said.find(": ", said.find("this workload has no")) + 2;
+    return said.substr(begin, said.find("; it has") - begin);
+  };
+  const auto image = [](const std::string& filter, const std::string& read, int rows) {
+    return fmt::format(
+        "X: f32[16,{},19]; const W: f32[{}]; Y[o,y:{},x:17] = sum(c,r,s) X[c,{}] * W[o,c,r,s]",
+        2 * rows + 4, filter, rows, read);
+  };
+  EXPECT_EQ(reason("F2x2",
+                   "X: i32[8,9]; const W: i32[16,8,3]; "
+                   "Y[o,x:7] = sum(c,r) X[c,x+r] * W[o,c,r]"),
+            "Y sums up i32, not f32 or f64");
+  EXPECT_EQ(reason("F2x2", "X: f32[8,9]; Y[o,x:7] = max(r:3) X[o,x+r]"),
+            "Y is no sum of products of two tensors");
+  EXPECT_EQ(reason("F2", "X: f32[8,9]; const W: f32[8,16]; Y[o,x] = sum(c) X[c,x] * W[c,o]"),
+            "Y has no neighbours, which are read at stride * result + dilation * tap");
+  EXPECT_EQ(reason("F2", "X: f32[9]; const W: f32[16,3]; Y[o,x:7] = sum(r) X[x+r] * W[o,r]"),
+            "Y sums over taps only, not over channels");
+  EXPECT_EQ(reason("F2",
+                   "X: f32[16,8,9]; const W: f32[16,8,3]; "
+                   "Y[g,x:7] = sum(c,r) X[g,c,x+r] * W[g,c,r]"),
+            "Y has no channels of its own, which the filter has and the input has not");
+  EXPECT_EQ(reason("F2x2", image("5,16,3,3", "y+r,x+s", 14)),
+            "its 5 results along o fill no vector of 16 lanes");
+  EXPECT_EQ(reason("F2x2", image("16,16,2,3", "2*y+r,x+s", 7)),
+            "a stride of 2 leaves 1 tap together along r, and 2 are needed");
+  EXPECT_EQ(reason("F6x2", image("16,16,3,3", "y+r,x+s", 5)),
+            "it has 5 results along y, less than a tile of 6");
+  EXPECT_EQ(reason("F2x2",
+                   "X: f32[16,9]; const W: f32[16,16,3]; "
+                   "Y[o,x:7] = sum(c,r) X[c,x+r] * W[o,c,r]"),
+            "it has taps along one axis, not two");
 }
 
 // Where a search begins: the default, then what else promises much, each of another algorithm.

@@ -165,6 +165,19 @@ class FunctionEmitter {
   Value* to_memory(Value* x, flat::Type type);
   Value* scratch();  // where a masked-off lane may write
 
+  // Stores past the caches (emit_stream.cpp).
+  struct Streamed {
+    const flat::Store* store;
+    Value* value;  // as memory has it
+  };
+  std::int64_t streamed_bytes(flat::Type type) const;
+  bool lies_alike(const flat::Store& a, const flat::Store& b) const;
+  std::size_t streams_from(std::span<const flat::Stmt> stmts) const;
+  void stream(std::span<const flat::Stmt> stmts);
+  void stream(std::span<const Streamed> all);
+  Value* low_bits(const flat::Store& n, std::int64_t piece);
+  void finish_streams();
+
   // Stores and loads of a tile across the rows of memory (emit_transpose.cpp).
   using StorePiece = std::function<void(int row, int column, Value* piece)>;
   struct ColumnBlock {  // of neighbouring columns
@@ -197,6 +210,7 @@ class FunctionEmitter {
   std::vector<std::uint64_t> versions_;  // a buffer: changes when its contents may have
   std::uint64_t version_ = 0;
   Value* scratch_ = nullptr;
+  bool streams_ = false;      // it has stores that a fence must follow
   Value* columns_ = nullptr;  // where columns are on their way to or from rows
   // Values of shared nodes, within one statement. Holds the nodes, so that an address is not used
   // again.
@@ -221,6 +235,7 @@ enum Operation {
   kExtractOperation,
   kWidenOperation,
   kNarrowOperation,
+  kLowBitsOperation,
   kReduceOperation = 300,
 };
 

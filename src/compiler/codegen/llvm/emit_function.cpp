@@ -15,6 +15,7 @@ FunctionEmitter::FunctionEmitter(ModuleContext& m, llvm::Function* function)
 }
 
 void FunctionEmitter::finish() {
+  finish_streams();
   b_.CreateRetVoid();
   // Phis of registers that nobody reads afterwards would hold hardware registers through the loop.
   for (bool changed = true; changed;) {

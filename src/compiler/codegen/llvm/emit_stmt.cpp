@@ -12,6 +12,7 @@ using llvm::BasicBlock;
 
 void FunctionEmitter::emit(const Stmt& stmt) {
   if (!stmt || m_.error) return;
+  if (streams_from({&stmt, 1}) > 0) return stream({&stmt, 1});
   memo_.clear();
   std::visit([&](const auto& n) { statement(n); }, stmt->value);
 }
@@ -36,6 +37,11 @@ void FunctionEmitter::statement(const Seq& n) {
     if (const std::size_t columns = columns_from(std::span(n.stmts).subspan(i)); columns > 1) {
       move_columns(std::span(n.stmts).subspan(i, columns));
       i += columns - 1;
+      continue;
+    }
+    if (const std::size_t streams = streams_from(std::span(n.stmts).subspan(i)); streams > 1) {
+      stream(std::span(n.stmts).subspan(i, streams));
+      i += streams - 1;
       continue;
     }
     const auto* first = std::get_if<If>(&n.stmts[i]->value);

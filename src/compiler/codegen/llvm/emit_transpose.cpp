@@ -168,6 +168,7 @@ void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
         block_function(block), {place(begin), pointer(first.buffer, run[begin].place->base)});
     call->setCallingConv(llvm::CallingConv::PreserveMost);
   }
+  std::vector<Streamed> streamed;
   for (std::size_t i = 0; !stores && i < run.size(); ++i) {
     Value* column = b_.CreateAlignedLoad(vector, place(i), column_align());
     scopes_.define(column, scopes_.current());
@@ -176,9 +177,18 @@ void FunctionEmitter::move_columns(std::span<const Stmt> stmts) {
       continue;
     }
     const Store& copy = *run[i].copy;
+    if (copy.streaming && streamed_bytes(copy.value->type) > 0) {
+      if (!streamed.empty() && !lies_alike(*streamed[0].store, copy)) {
+        stream(streamed);
+        streamed.clear();
+      }
+      streamed.push_back({&copy, column});
+      continue;
+    }
     tag(b_.CreateAlignedStore(column, pointer(copy.buffer, copy.index), llvm::Align(kElementBytes)),
         copy.buffer);
   }
+  if (!streamed.empty()) stream(streamed);
   if (stores) touch({first.buffer});
   if (first.copy) touch({first.copy->buffer});
 }

@@ -257,10 +257,10 @@ Stmt if_then(Expr condition, Stmt then, Stmt otherwise) {
 
 Stmt let(int var, Expr value) { return make_stmt(Let{var, std::move(value)}); }
 
-Stmt store(int buffer, Expr index, Expr value, Expr mask) {
+Stmt store(int buffer, Expr index, Expr value, Expr mask, bool streaming) {
   if (mask && splat_int(mask) == 0) return seq({});
   return make_stmt(Store{buffer, without_unit_ramp(std::move(index)), std::move(value),
-                         without_full_mask(std::move(mask))});
+                         without_full_mask(std::move(mask)), streaming});
 }
 
 Stmt reg_write(int reg, Expr value) { return make_stmt(RegWrite{reg, std::move(value)}); }

@@ -177,10 +177,13 @@ struct Let {
   int var;
   Expr value;
 };
-// A null mask stores all lanes.
+// A null mask stores all lanes. A streaming store goes past the caches where the target can: it is
+// for what is not read again soon. Other threads see it once its phase, and the caller once its
+// kernel, is done.
 struct Store {
   int buffer;
   Expr index, value, mask;
+  bool streaming = false;
 };
 struct RegWrite {
   int reg;
@@ -272,7 +275,7 @@ Stmt parallel_for(int var, Expr begin, Expr end, Stmt body);  // a region of one
 Stmt region(std::vector<For> phases);                         // of no phases: nothing
 Stmt if_then(Expr condition, Stmt then, Stmt otherwise = nullptr);
 Stmt let(int var, Expr value);
-Stmt store(int buffer, Expr index, Expr value, Expr mask = nullptr);
+Stmt store(int buffer, Expr index, Expr value, Expr mask = nullptr, bool streaming = false);
 Stmt reg_write(int reg, Expr value);
 Stmt prefetch(int buffer, Expr index);
 

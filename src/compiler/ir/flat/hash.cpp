@@ -78,6 +78,7 @@ struct StmtHash {
   void operator()(const Let& n) const { mix.add(static_cast<std::uint64_t>(n.var)).child(n.value); }
   void operator()(const Store& n) const {
     mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index).child(n.value).child(n.mask);
+    if (n.streaming) mix.add(1);
   }
   void operator()(const RegWrite& n) const {
     mix.add(static_cast<std::uint64_t>(n.reg)).child(n.value);
@@ -211,7 +212,7 @@ struct StmtEqual {
   bool operator()(const Store& n) const {
     const auto& o = as<Store>();
     return n.buffer == o.buffer && same(n.index, o.index) && same(n.value, o.value) &&
-           same(n.mask, o.mask);
+           same(n.mask, o.mask) && n.streaming == o.streaming;
   }
   bool operator()(const RegWrite& n) const {
     return n.reg == as<RegWrite>().reg && same(n.value, as<RegWrite>().value);

@@ -229,7 +229,7 @@ class Printer {
   std::string text(const Store& n, int depth) {
     std::string lines;
     const std::string value = named(n.value, depth, lines);
-    return fmt::format("{}{}{} = {}\n", lines, indent(depth),
+    return fmt::format("{}{}{}{} = {}\n", lines, indent(depth), n.streaming ? "stream " : "",
                        access(n.buffer, n.index, n.value->type.lanes, n.mask), value);
   }
   std::string text(const RegWrite& n, int depth) {

@@ -178,7 +178,7 @@ Stmt map_parts(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
       Expr index = on_expr(n.index), value = on_expr(n.value),
            mask = n.mask ? on_expr(n.mask) : nullptr;
       if (index == n.index && value == n.value && mask == n.mask) return s;
-      return store(n.buffer, std::move(index), std::move(value), std::move(mask));
+      return store(n.buffer, std::move(index), std::move(value), std::move(mask), n.streaming);
     }
     Stmt operator()(const RegWrite& n) const {
       Expr value = on_expr(n.value);

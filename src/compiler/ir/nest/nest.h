@@ -164,6 +164,7 @@ struct Buffer {
   // Elements added to every row of the outermost storage digit but one.
   std::int64_t pad_stride = 0;
   BufferId cache_of = -1;  // of a cache: the buffer that it caches
+  bool streaming = false;  // of an output: what is stored there goes past the processor's caches
 };
 
 struct Nest {

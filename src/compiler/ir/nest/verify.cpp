@@ -90,6 +90,8 @@ class Verifier {
     if (buffer.at != kRoot &&
         (std::cmp_greater_equal(buffer.at, nest_.loops.size()) || nest_.loops[buffer.at].dead))
       return broken("buffer {} lives at a loop that does not exist", buffer.name);
+    if (buffer.streaming && buffer.scope != Scope::kOutput)
+      return broken("buffer {} goes past the caches but is no output", buffer.name);
     if (buffer.cache_of >= 0 && !is_buffer(buffer.cache_of))
       return broken("buffer {} caches nothing", buffer.name);
     std::vector<bool> ends(buffer.shape.size());

@@ -251,7 +251,11 @@ void BlockEmitter::emit_write(const Instance& at, BufferId buffer, flat::Expr va
   value = flat::cast(value, nest_.buffers[buffer].dtype);
   flat::Expr mask = at.mask;
   if (mask && lanes == 1) mask = nullptr;
-  code_.out->push_back(flat::store(plan_.storage[buffer].buffer, where.index, value, mask));
+  // Partial sums are read again.
+  const bool streaming =
+      nest_.buffers[buffer].streaming && nest_.blocks[at.id].reduce == ir::ReduceOp::kNone;
+  code_.out->push_back(
+      flat::store(plan_.storage[buffer].buffer, where.index, value, mask, streaming));
 }
 
 }  // namespace lathe::lower

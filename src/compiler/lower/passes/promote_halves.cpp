@@ -25,7 +25,7 @@ class Promoter {
     if (const auto* n = std::get_if<flat::Store>(&s->value); n != nullptr && is_half(n->value)) {
       Expr value = round_to((*this)(n->value), n->value->type.dtype);
       return flat::store(n->buffer, (*this)(n->index), std::move(value),
-                         n->mask ? (*this)(n->mask) : nullptr);
+                         n->mask ? (*this)(n->mask) : nullptr, n->streaming);
     }
     return flat::map_parts(s, *this, [&](const Stmt& inner) { return statement(inner); });
   }

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "compiler/schedule/field.h"
 #include "compiler/schedule/step_error.h"
 
@@ -30,10 +31,14 @@ struct Annotate {
         Field{"bytes", &A::bytes, +[](const A& a) { return a.what == What::kPrefetch; }}};
   }
   // Which of them JSON has decides what is set.
-  void choose(const Json& json) {
-    what = json.contains("kind")   ? What::kKind
-           : json.contains("tail") ? What::kTail
-                                   : What::kPrefetch;
+  Status choose(const Json& json) {
+    if (json.contains("kind")) what = What::kKind;
+    else if (json.contains("tail")) what = What::kTail;
+    else if (json.contains("prefetch")) what = What::kPrefetch;
+    else
+      return fail(ErrorKind::kInvalidArgument,
+                  "annotate sets nothing; give it \"kind\", \"tail\" or \"prefetch\"");
+    return {};
   }
   std::string text() const;
 };

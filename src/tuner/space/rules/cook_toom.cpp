@@ -5,7 +5,6 @@
 
 #include <fmt/ranges.h>
 
-#include "compiler/analysis/neighbours.h"
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/axes.h"
 #include "tuner/space/rules/choices.h"
@@ -17,109 +16,6 @@ using Values = std::vector<std::int64_t>;
 
 constexpr std::int64_t kMostTaps = 7;  // of a residue
 constexpr std::int64_t kTiles[] = {2, 3, 4, 6};
-
-// The name of an iterator: stages of a view name loops, TENSOR.iterator.
-std::string iter_name(const te::Stage& stage, int iter) {
-  const std::string& loop = stage.iters[static_cast<std::size_t>(iter)].name;
-  return loop.substr(loop.find('.') + 1);
-}
-
-// The axis of this tap, and the number of the iterator beside it.
-std::optional<std::pair<ImageAxis, int>> axis_of(const te::Stage& stage, const ir::Read& input,
-                                                 const ir::Read& filter, int tap) {
-  const auto found = analysis::neighbours_of(input, filter, tap);
-  if (!found) return {};
-  const te::Iterator& result = stage.iters[static_cast<std::size_t>(found->result)];
-  if (result.kind != te::IterKind::kSpatial ||
-      std::ranges::any_of(found->shifts, [&](const ir::AffineTerm& shift) {
-        return stage.iters[static_cast<std::size_t>(shift.iter)].kind != te::IterKind::kSpatial;
-      }))
-    return {};
-  ImageAxis axis{iter_name(stage, found->result),
-                 iter_name(stage, tap),
-                 result.extent,
-                 stage.iters[static_cast<std::size_t>(tap)].extent,
-                 found->stride,
-                 std::abs(found->dilation),
-                 found->input_dim,
-                 found->filter_dim,
-                 static_cast<int>(found->shifts.size())};
-  return std::pair(std::move(axis), found->result);
-}
-
-// The only dimension that the iterator goes through one by one, of a group or of all; -1: none.
-int channel_dim(const std::vector<ir::Affine>& index, int iter) {
-  int found = -1;
-  for (int d = 0; d < static_cast<int>(index.size()); ++d) {
-    const std::int64_t coef = index[static_cast<std::size_t>(d)].coef_of(iter);
-    if (coef == 0) continue;
-    if (found >= 0 || coef != 1) return -1;
-    found = d;
-  }
-  return found;
-}
-
-// Gives every iterator its part; nothing if one has none.
-std::optional<ImageSum> parts_of(const te::Workload& view, const te::Stage& stage,
-                                 const ir::Read& input, const ir::Read& filter) {
-  ImageSum sum;
-  sum.block = view.tensors[static_cast<std::size_t>(stage.tensor)].name;
-  sum.input = view.tensors[static_cast<std::size_t>(input.tensor)].name;
-  sum.input_dims = static_cast<int>(input.index.size());
-  sum.filter_dims = static_cast<int>(filter.index.size());
-  std::vector<std::pair<int, ImageAxis>> axes;  // by result
-  const auto count = static_cast<int>(stage.iters.size());
-  for (int i = 0; i < count; ++i) {
-    if (stage.iters[static_cast<std::size_t>(i)].kind != te::IterKind::kReduce) continue;
-    if (auto axis = axis_of(stage, input, filter, i)) {
-      axes.emplace_back(axis->second, axis->first);
-    } else {
-      if (!sum.channels.empty()) return {};
-      sum.channels = iter_name(stage, i);
-      sum.channel_extent = stage.iters[static_cast<std::size_t>(i)].extent;
-      sum.input_channels = channel_dim(input.index, i);
-      sum.filter_channels = plain_dim(filter.index, i);
-      if (sum.input_channels < 0 || sum.filter_channels < 0) return {};
-    }
-  }
-  std::ranges::sort(axes, {}, &std::pair<int, ImageAxis>::first);
-  if (axes.empty() || axes.size() > 2 || sum.channels.empty()) return {};
-  for (int i = 0; i < count; ++i) {
-    const te::Iterator& iter = stage.iters[static_cast<std::size_t>(i)];
-    if (iter.kind != te::IterKind::kSpatial) continue;
-    sum.result.push_back(iter_name(stage, i));
-    if (std::ranges::find(axes, i, &std::pair<int, ImageAxis>::first) != axes.end()) continue;
-    const bool free = !touches(input.index, i) && plain_dim(filter.index, i) >= 0;
-    if (free && iter.extent > sum.vector_extent) {
-      if (!sum.vector.empty()) sum.outer.push_back(sum.vector);
-      sum.vector = iter_name(stage, i);
-      sum.vector_extent = iter.extent;
-      sum.vector_dim = plain_dim(filter.index, i);
-    } else {
-      sum.outer.push_back(iter_name(stage, i));
-    }
-  }
-  for (auto& [result, axis] : axes) sum.axes.push_back(std::move(axis));
-  if (sum.vector.empty()) return {};
-  return sum;
-}
-
-std::optional<ImageSum> image_sum_of(const te::Workload& view, const te::Stage& stage) {
-  const auto* product = std::get_if<ir::Binary>(&stage.body->value);
-  if (stage.reduce != ir::ReduceOp::kSum || product == nullptr ||
-      product->op != ir::BinaryOp::kMul ||
-      (stage.body->dtype != Dtype::kF32 && stage.body->dtype != Dtype::kF64))
-    return {};
-  const auto* a = std::get_if<ir::Read>(&product->a->value);
-  const auto* b = std::get_if<ir::Read>(&product->b->value);
-  if (a == nullptr || b == nullptr) return {};
-  for (const auto& [input, filter] : {std::pair(a, b), std::pair(b, a)}) {
-    // Transforming a filter that changes with every call costs more than it saves.
-    if (!view.tensors[static_cast<std::size_t>(filter->tensor)].constant) continue;
-    if (auto sum = parts_of(view, stage, *input, *filter)) return sum;
-  }
-  return {};
-}
 
 bool may_tile(const ImageAxis& axis, std::int64_t tile) {
   const std::int64_t taps = axis.residues().taps;
@@ -208,21 +104,66 @@ bool allows(const std::string& wanted, const Algorithm& algorithm) {
   return wanted == "cook_toom" || wanted == word_of(algorithm);
 }
 
-std::unexpected<Error> no_such(const std::string& wanted, const std::vector<Algorithm>& all,
-                               double max_error) {
-  const std::string& name = wanted == "cook_toom" ? "Cook-Toom algorithm" : wanted;
-  if (std::ranges::find(all, wanted, word_of) != all.end())
-    return fail_at(
-        "algorithm", ErrorKind::kInvalidArgument,
-        "{} rounds too much for a largest error of {:g}; allow more with --max-error, or "
-        "name an algorithm with smaller tiles",
-        name, max_error);
+// Why the sum has no algorithm of this word: the first of its tiles that an axis does not take.
+std::string fault_of(const ImageSum& sum, const std::string& wanted) {
+  const auto of_axis = [](const ImageAxis& axis, std::int64_t tile) -> std::string {
+    const std::int64_t taps = axis.residues().taps;
+    if (taps < 2)
+      return fmt::format("a stride of {} leaves {} tap together along {}, and 2 are needed",
+                         axis.stride, taps, axis.tap);
+    if (taps > kMostTaps)
+      return fmt::format("it has {} taps along {}, more than {}", taps, axis.tap, kMostTaps);
+    if (std::ranges::find(kTiles, tile) == std::end(kTiles))
+      return fmt::format("tiles are of {} results", fmt::join(kTiles, ", "));
+    if (tile > axis.results())
+      return fmt::format("it has {} results along {}, less than a tile of {}", axis.results(),
+                         axis.iter, tile);
+    if (tile + taps - 1 > cook_toom::kMostPositions)
+      return fmt::format("a tile of {} and {} taps along {} are more than {} together", tile, taps,
+                         axis.tap, cook_toom::kMostPositions + 1);
+    return "";
+  };
+  if (wanted == "cook_toom") {
+    for (const ImageAxis& axis : sum.axes)
+      if (std::string fault = of_axis(axis, kTiles[0]); !fault.empty()) return fault;
+    return "";
+  }
+  const auto x = wanted.find('x');
+  Values tiles = {std::stoll(wanted.substr(1))};
+  if (x != std::string::npos) tiles.push_back(std::stoll(wanted.substr(x + 1)));
+  if (tiles.size() > sum.axes.size()) return "it has taps along one axis, not two";
+  for (std::size_t a = 0; a < sum.axes.size(); ++a)
+    if (std::string fault = of_axis(sum.axes[a], tiles[std::min(a, tiles.size() - 1)]);
+        !fault.empty())
+      return fault;
+  return "";
+}
+
+std::string what_of(const std::string& wanted) {
+  return wanted == "cook_toom" ? "Cook-Toom algorithm" : wanted;
+}
+
+std::unexpected<Error> no_such(const std::string& wanted, const std::string& why,
+                               const std::vector<Algorithm>& all) {
   std::vector<std::string> known;
   for (const Algorithm& each : all)
     if (std::ranges::find(known, word_of(each)) == known.end()) known.push_back(word_of(each));
   if (known.empty()) known.emplace_back("direct");
+  return fail_at("algorithm", ErrorKind::kInvalidArgument, "this workload has no {}: {}; it has {}",
+                 what_of(wanted), why, fmt::join(known, ", "));
+}
+
+// Where there is no algorithm that the contract allows, but the sum is one over neighbours.
+std::unexpected<Error> none_left(const std::string& wanted, const ImageSum& sum,
+                                 const std::vector<Algorithm>& all, double max_error) {
+  const auto is_wanted = [&](const Algorithm& each) {
+    return !each.taps.empty() && allows(wanted, each);
+  };
+  if (std::ranges::none_of(all, is_wanted)) return no_such(wanted, fault_of(sum, wanted), all);
   return fail_at("algorithm", ErrorKind::kInvalidArgument,
-                 "this workload has no {} on this target; it has {}", name, fmt::join(known, ", "));
+                 "{} rounds too much for a largest error of {:g}; allow more with --max-error, or "
+                 "name an algorithm with smaller tiles",
+                 what_of(wanted), max_error);
 }
 
 }  // namespace
@@ -246,8 +187,11 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
   auto sum = image_sum_of(view, stage);
   rule.lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
   const double max_error = workload.contract.max_error;
-  if (!sum || sum->vector_extent < rule.lanes) {
-    if (demanded) return no_such(wanted, {}, max_error);
+  if (sum && sum->vector_extent < rule.lanes)
+    sum = std::unexpected(fmt::format("its {} results along {} fill no vector of {} lanes",
+                                      sum->vector_extent, sum->vector, rule.lanes));
+  if (!sum) {
+    if (demanded) return no_such(wanted, sum.error(), {});
     return std::nullopt;
   }
   rule.sum = std::move(*sum);
@@ -256,7 +200,7 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
     if (allows(wanted, algorithm) && is_accurate(rule.sum, algorithm, max_error))
       rule.algorithms.push_back(algorithm);
   if (rule.algorithms.size() < 2) {
-    if (demanded) return no_such(wanted, all, max_error);
+    if (demanded) return none_left(wanted, rule.sum, all, max_error);
     return std::nullopt;
   }
   rule.places = {InputPlace::kBlock, InputPlace::kWhole};

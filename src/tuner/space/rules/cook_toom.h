@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,6 +69,9 @@ struct ImageSum {
   int result_dims = 0;
   std::vector<std::string> result;  // iterators by dimension
 };
+
+// The sum of a stage as one over neighbours in an image; else why it is none.
+std::expected<ImageSum, std::string> image_sum_of(const te::Workload& view, const te::Stage& stage);
 
 // Dimensions of the tensor of products, by what they are.
 struct ProductDims {

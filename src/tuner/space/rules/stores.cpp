@@ -1,0 +1,91 @@
+#include "tuner/space/rules/stores.h"
+
+#include <algorithm>
+
+#include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/prepare.h"
+
+namespace lathe::space {
+namespace {
+
+// From here on, no usual last cache holds it from one call to the next. (A target does not tell how
+// large its caches are: the same space must come out on every machine.)
+constexpr double kBeyondCaches = 64 << 20;
+// Iterations for each element of the output. With more, they take longer than its store.
+constexpr double kFewTerms = 64;
+
+double bytes_of(const te::Tensor& tensor) {
+  auto bytes = static_cast<double>(size_of(tensor.dtype));
+  for (const std::int64_t extent : tensor.shape) bytes *= static_cast<double>(extent);
+  return bytes;
+}
+
+bool is_read(const te::Workload& workload, int tensor) {
+  return std::ranges::any_of(workload.stages, [&](const te::Stage& stage) {
+    return std::ranges::any_of(ir::reads_of(stage.body),
+                               [&](const ir::Read* read) { return read->tensor == tensor; });
+  });
+}
+
+// Names of the outputs that are worth it.
+std::vector<std::string> large_outputs(const te::Workload& workload, double least) {
+  std::vector<std::string> names;
+  for (int t = 0; t < static_cast<int>(workload.tensors.size()); ++t) {
+    const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(t)];
+    if (tensor.role == te::TensorRole::kOutput && bytes_of(tensor) >= least &&
+        !is_read(workload, t))
+      names.push_back(tensor.name);
+  }
+  return names;
+}
+
+// True if vectors go to rows in turn, and each is less than a line: the parts of many lines would
+// wait for the rest.
+bool stores_in_parts(const te::Workload& workload, const CpuTarget& target) {
+  constexpr int kLineBits = 512;
+  return target.vector_bits < kLineBits &&
+         std::ranges::any_of(
+             workload.stages, [](const te::Stage& stage) { return read_along(stage) >= 0; });
+}
+
+// True if memory limits the program, and no cache holds what it touches.
+bool is_worth_it(const te::Workload& workload, const std::vector<std::string>& outputs) {
+  double touched = 0, stored = 0, work = 0, elements = 0;
+  for (const te::Tensor& tensor : workload.tensors) {
+    if (tensor.role != te::TensorRole::kInput && tensor.role != te::TensorRole::kOutput) continue;
+    touched += bytes_of(tensor);
+    if (std::ranges::find(outputs, tensor.name) == outputs.end()) continue;
+    stored += bytes_of(tensor);
+    elements += bytes_of(tensor) / static_cast<double>(size_of(tensor.dtype));
+  }
+  for (const te::Stage& stage : workload.stages) work += work_of(stage);
+  return touched >= kBeyondCaches && stored >= kBeyondCaches / 4 && work <= kFewTerms * elements;
+}
+
+}  // namespace
+
+void add_stores(const te::Workload& workload, const CpuTarget& target, Derived& derived,
+                double least) {
+  const std::vector<std::string> outputs = large_outputs(workload, least);
+  if (outputs.empty()) return;
+  const std::size_t at = derived.knobs.size();
+  derived.knobs.push_back({"stores", {0, 1}, {"cached", "streaming"}, true});
+  const bool worth_it = is_worth_it(workload, outputs) && !stores_in_parts(workload, target);
+  const std::int64_t choice = worth_it ? 1 : 0;
+  for (std::vector<std::int64_t>& start : derived.other_starts) start.push_back(choice);
+  derived.other_starts.push_back(derived.start);
+  derived.other_starts.back().push_back(1 - choice);
+  derived.start.push_back(choice);
+  derived.build =
+      [outputs, at, free = workload.contract.free_layout,
+       build = std::move(derived.build)](std::span<const std::int64_t> values) -> Result<Sketch> {
+    Result<Sketch> sketch = build(values);
+    if (!sketch || values[at] == 0) return sketch;
+    // A sum may be made in the output's own place; then nothing changes.
+    for (const std::string& output : outputs)
+      try_step(sketch->nest, sketch->trace, schedule::Stream{output}, free);
+    return sketch;
+  };
+}
+
+}  // namespace lathe::space
