@@ -47,6 +47,7 @@ enum class Refusal : std::uint8_t {
   kFreeBorder,
   kNotAnOrder,
   kTooLarge,
+  kNoProduct,
 };
 struct StepError {
   Refusal refusal;

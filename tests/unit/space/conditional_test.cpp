@@ -201,8 +201,9 @@ TEST(Conditional, AContractMayNameTheAlgorithm) {
   EXPECT_EQ(refused("algorithm cook_toom; A: f32[8,8]; B: f32[8,8]; "
                     "C[i,j] = sum(k) A[i,k] * B[k,j]"),
             "algorithm: this workload has no Cook-Toom algorithm on this target; it has direct");
-  EXPECT_TRUE(refused("algorithm winograd; " + convolution)
-                  .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4 or F4x4"));
+  EXPECT_TRUE(
+      refused("algorithm winograd; " + convolution)
+          .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4, F4x4 or strassen"));
 }
 
 // Where a search begins: the default, then what else promises much, each of another algorithm.
