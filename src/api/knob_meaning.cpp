@@ -44,8 +44,9 @@ constexpr Meaning kMeanings[] = {
      "cached: as usual"},
     {"algorithm",
      "direct: the sum as it is written; F(m x n): a Cook-Toom algorithm, which computes m by n "
-     "results together with fewer products. The knobs ct.* are its own, the others the direct "
-     "sum's"},
+     "results together with fewer products; strassen: Strassen's algorithm, which computes a "
+     "product from 7/8 of the multiplications. The knobs ct.* or st.* are its own, the others the "
+     "direct sum's"},
     {"ct.input", "where the transformed input is made: for each block of tiles, or whole before"},
     {"ct.copy",
      "whether a copy of the input is transformed, with zeros around and channels side by side: of "
@@ -58,6 +59,16 @@ constexpr Meaning kMeanings[] = {
     {"ct.block.v", "vectors of results whose products are kept until they are transformed"},
     {"ct.unroll.k", "steps of the products' reduction that the innermost loop writes out"},
     {"ct.prefetch", "how far ahead the transformed weights are fetched into the cache, in bytes"},
+    {"st.outer",
+     "the outermost block loop, over rows or over columns of the halves; sums of the operand that "
+     "has them are made for each block, those of the other whole before"},
+    {"st.tile.v", "width of the products' register tile along the columns, in vectors"},
+    {"st.tile.p", "height of it along the rows"},
+    {"st.block.v", "columns whose products are kept until they are summed up, in register tiles"},
+    {"st.block.p", "rows whose products are kept until they are summed up, in register tiles"},
+    {"st.unroll.k", "steps of the products' reduction that the innermost loop writes out"},
+    {"st.prefetch",
+     "how far ahead the sums of the right operand are fetched into the cache, in bytes"},
 };
 
 }  // namespace

@@ -20,9 +20,10 @@ void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request) {
   flags.number("--max-error", request.max_error, "X",
                "largest error allowed, relative to the largest output (default: what the "
                "expression says, else 2e-5)");
-  flags.text("--algorithm", request.algorithm, "NAME",
-             "how the main sum is computed: direct, cook_toom (any such algorithm), or one by its "
-             "tiles, as F4 or F4x4 (default: the schedule chooses)");
+  flags.text(
+      "--algorithm", request.algorithm, "NAME",
+      "how the main sum is computed: direct, cook_toom (any such algorithm), one by its tiles, as "
+      "F4 or F4x4, or strassen (default: the schedule chooses)");
   for (const auto& flag : api::operator_flags()) {
     if (flag.name == "dtype") continue;  // it is declared above
     if (flag.takes_value)

@@ -71,9 +71,11 @@ void add_traffic(Json& json, const api::Traffic& traffic, double seconds) {
 }
 
 std::string algorithm_text(const std::string& written, const schedule::Trace& trace) {
-  for (const schedule::Step& step : trace)
+  for (const schedule::Step& step : trace) {
+    if (std::holds_alternative<schedule::Strassen>(step)) return "strassen";
     if (const auto* cook_toom = std::get_if<schedule::CookToom>(&step))
       return fmt::format("F({})", fmt::join(cook_toom->tiles, "x"));
+  }
   return written;
 }
 

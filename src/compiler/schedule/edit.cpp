@@ -190,4 +190,17 @@ int plain_iter(const ir::Affine& row) {
   return row.terms.size() == 1 && row.terms[0].coef == 1 ? row.terms[0].iter : -1;
 }
 
+bool has_first_loops(const ir::Nest& nest, ir::BlockId id) {
+  const ir::Block& block = nest.blocks[id];
+  const auto own = analysis::own_loops(nest, id, ir::kRoot);
+  if (own.size() != block.iters.size() || nest.loops_around(id).size() != own.size()) return false;
+  return std::ranges::all_of(block.iters, [&](const ir::BlockIter& i) {
+    return !i.guard && i.offset == ir::SizeId::kNone && i.digits.size() == 1 &&
+           i.digits[0].div == ir::SizeId::kNone && i.digits[0].mod == ir::SizeId::kNone &&
+           is_one(nest.sizes, i.digits[0].weight) && nest.sizes.is_constant(i.extent) &&
+           nest.loops[i.digits[0].loop].extent == i.extent &&
+           nest.loops[i.digits[0].loop].kind == ir::LoopKind::kSerial;
+  });
+}
+
 }  // namespace lathe::schedule

@@ -56,6 +56,9 @@ void redirect_reads(ir::Block& block, ir::BufferId from, ir::BufferId to, bool d
 // True if an intrinsic does the work of the loop or of a loop around it: nothing inside may change.
 bool is_tensorized(const ir::Nest& nest, ir::LoopId loop);
 
+// True if each iterator is one whole loop, all of them the block's own, at the top of the program.
+bool has_first_loops(const ir::Nest& nest, ir::BlockId id);
+
 // The iterator that alone, with coefficient 1, makes up an index row; -1 if the row is anything
 // else.
 int plain_iter(const ir::Affine& row);

@@ -10,6 +10,32 @@
 
 namespace lathe::schedule {
 
+// A tensor of these sizes, which no block touches yet.
+inline StepResult<ir::BufferId> add_buffer(ir::Nest& nest, const std::string& name, Dtype dtype,
+                                           const std::vector<std::int64_t>& shape) {
+  if (auto is_free = check_new_name(nest, name); !is_free) return std::unexpected(is_free.error());
+  ir::Buffer buffer;
+  buffer.name = name;
+  buffer.dtype = dtype;
+  for (const std::int64_t size : shape) buffer.shape.push_back(nest.sizes.constant(size));
+  nest.buffers.push_back(std::move(buffer));
+  return static_cast<ir::BufferId>(nest.buffers.size() - 1);
+}
+
+// A literal whose zeros stand for no term.
+inline StepResult<ir::BufferId> add_sparse_literal(ir::Nest& nest, const std::string& name,
+                                                   Dtype dtype,
+                                                   const std::vector<std::int64_t>& shape,
+                                                   std::vector<double> elements) {
+  const ir::BufferId id = LATHE_TRY(add_buffer(nest, name, dtype, shape));
+  ir::Buffer& buffer = nest.buffers[id];
+  buffer.scope = ir::Scope::kLiteral;
+  buffer.constant = true;
+  buffer.sparse = true;
+  buffer.literal = std::move(elements);
+  return id;
+}
+
 // A new block while it is put together: its own loops, an iterator each, around its body.
 class NewStage {
  public:

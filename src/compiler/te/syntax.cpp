@@ -53,9 +53,10 @@ class ItemParser {
     } else if (what.text == "name") {
       out_.name = LATHE_TRY(in_.name("a name for the workload")).text;
     } else if (what.text == "algorithm") {
-      const Token algorithm = LATHE_TRY(in_.name("direct, cook_toom, F4 or F4x4"));
+      const Token algorithm = LATHE_TRY(in_.name("direct, cook_toom, F4, F4x4 or strassen"));
       if (!is_algorithm(algorithm.text))
-        return in_.error(algorithm.place, "{} is no algorithm; name direct, cook_toom, F4 or F4x4",
+        return in_.error(algorithm.place,
+                         "{} is no algorithm; name direct, cook_toom, F4, F4x4 or strassen",
                          algorithm.shown());
       out_.algorithm = algorithm.text;
     } else {

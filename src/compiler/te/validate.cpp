@@ -301,7 +301,7 @@ Status validate(const Workload& workload) {
     return fail(ErrorKind::kInvalidArgument, "max_error must be more than 0 and at most 1");
   if (!workload.contract.algorithm.empty() && !is_algorithm(workload.contract.algorithm))
     return fail(ErrorKind::kInvalidArgument,
-                "\"{}\" is no algorithm; name direct, cook_toom, F4 or F4x4",
+                "\"{}\" is no algorithm; name direct, cook_toom, F4, F4x4 or strassen",
                 workload.contract.algorithm);
   std::vector<bool> ready(workload.tensors.size()), used(workload.tensors.size());
   for (std::size_t t = 0; t < ready.size(); ++t)

@@ -59,7 +59,7 @@ struct Contract {
   double max_error = 2e-5;   // relative to the largest output, against f64
   bool free_layout = false;  // the trace may choose layouts of inputs and outputs
   // How the main sum is computed: "direct", "cook_toom" for any such algorithm, "F4" or "F4x2" for
-  // one with these tiles; "": as the schedule chooses.
+  // one with these tiles, "strassen"; "": as the schedule chooses.
   std::string algorithm;
 };
 // True of what may be named there.

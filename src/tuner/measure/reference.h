@@ -38,10 +38,11 @@ struct Reference {
 // contract's. Infinite where no schedule could keep it: for types coarser than f32, jumps, and
 // numbers near the smallest of their type.
 double allowed_error(const te::Workload& workload, bool jumps, const Reference& reference);
-// Programs may compute sums of products over neighbours by Cook-Toom algorithms. Their roundings go
-// with the size of a tile's numbers and not with an element's own. So where a workload has such
-// sums, bounds are widened to some times what the contract allows: it decides then, and only what
-// is further off is wrong for another reason.
+// Programs may compute sums of products over neighbours by Cook-Toom algorithms, and large products
+// by Strassen's. Their roundings go with the size of a tile's numbers, or of rows and columns far
+// away, and not with an element's own. So where a workload has such sums or products of computed
+// operands, or demands the latter algorithm, bounds are widened to some times what the contract
+// allows: it decides then, and only what is further off is wrong for another reason.
 Reference with_room_for_algorithms(const te::Workload& workload, Reference reference);
 // The file that `lathe-runner` takes.
 Result<runner::Fd> reference_file(const Reference& reference);

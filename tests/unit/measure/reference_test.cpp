@@ -39,6 +39,13 @@ TEST(Reference, LeavesAlgorithmsRoomWhereTheyMayBe) {
   EXPECT_EQ(bounds("A: f32[2]; B: f32[2,3]; C[j] = sum(k) A[k] * B[k,j]"), exact.bounds[0]);
   const auto wide = bounds("X: f32[4]; W: f32[2]; Y[i] = sum(r) X[i+r] * W[r]; max_error 1e-4");
   EXPECT_DOUBLE_EQ(wide[0], 8 * 1e-4 * 4);
+  // Large products of computed operands, and what is demanded.
+  const std::string of_inputs = "A: f32[128,128]; B: f32[128,128]; C[i,j] = sum(k) A[i,k] * B[k,j]";
+  EXPECT_EQ(bounds(of_inputs.c_str()), exact.bounds[0]);
+  EXPECT_GT(bounds(("algorithm strassen; " + of_inputs).c_str())[0], 1e-9);
+  EXPECT_GT(bounds("A: f32[128,128]; B: f32[128,128]; T[i,k] = exp(A[i,k])\n"
+                   "C[i,j] = sum(k) T[i,k] * B[k,j]")[0],
+            1e-9);
   EXPECT_EQ(wide[2], 1);
 }
 

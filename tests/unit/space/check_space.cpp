@@ -28,7 +28,8 @@ std::string what_is_wrong(const Space& space, const Config& config, const Target
   const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
   if (!flat) return "it does not lower: " + flat.error().text();
   const bool direct = std::ranges::none_of(trace, [](const schedule::Step& step) {
-    return std::holds_alternative<schedule::CookToom>(step);
+    return std::holds_alternative<schedule::CookToom>(step) ||
+           std::holds_alternative<schedule::Strassen>(step);
   });
   const std::string wrong =
       check_flat(workload, *flat, seed, direct ? 0 : workload.contract.max_error);

@@ -204,8 +204,9 @@ TEST(Conditional, AContractMayNameTheAlgorithm) {
             "algorithm: this workload has no Cook-Toom algorithm: of the factors of C none is "
             "constant, and to transform a filter in every call costs more than it saves; it has "
             "direct");
-  EXPECT_TRUE(refused("algorithm winograd; " + convolution)
-                  .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4 or F4x4"));
+  EXPECT_TRUE(
+      refused("algorithm winograd; " + convolution)
+          .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4, F4x4 or strassen"));
 }
 
 // A demand for an algorithm that there is not is answered with the reason.

@@ -24,7 +24,7 @@ namespace lathe::lower {
 // A block that sums multiples of the same values, written out: each result is a row of a literal.
 struct LinearMap {
   BlockId block;
-  LoopId terms;                 // the reduction
+  std::vector<LoopId> terms;    // the reduction
   std::vector<LoopId> results;  // which multiples; they do not move the values
   std::vector<LoopId> single;   // of one iteration
   LoopId lanes = ir::kRoot;     // kRoot: bound outside, or there are none

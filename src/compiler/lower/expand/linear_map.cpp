@@ -58,7 +58,7 @@ std::optional<LinearMap> Emitter::linear_map_at(LoopId loop) const {
     return {};
   const auto* values = std::get_if<ir::Read>(&product->b->value);
   if (values == nullptr) return {};
-  LinearMap map{blocks[0], ir::kRoot, {}, {}, ir::kRoot, std::get_if<ir::Read>(&product->a->value),
+  LinearMap map{blocks[0], {}, {}, {}, ir::kRoot, std::get_if<ir::Read>(&product->a->value),
                 product->b};
   for (const LoopId l : plan.path) {
     const bool inside = l == loop || plan_.inside(l, loop);
@@ -72,8 +72,8 @@ std::optional<LinearMap> Emitter::linear_map_at(LoopId loop) const {
     const bool lanes = nest_.loops[l].kind == ir::LoopKind::kVectorized && acts_vectorized(l);
     if (!lanes && nest_.loops[l].kind != ir::LoopKind::kUnrolled && sized_.extent(l) > 1) return {};
     if (plan_.reduces_over(blocks[0], l)) {
-      if (map.terms != ir::kRoot || lanes) return {};
-      map.terms = l;
+      if (lanes) return {};
+      map.terms.push_back(l);
     } else if (lanes) {
       if (map.lanes != ir::kRoot || moved_by(plan, map.factors->index, l)) return {};
       map.lanes = l;
@@ -85,7 +85,7 @@ std::optional<LinearMap> Emitter::linear_map_at(LoopId loop) const {
       map.results.push_back(l);
     }
   }
-  if (map.terms == ir::kRoot) return {};
+  if (map.terms.empty()) return {};
   return map;
 }
 
@@ -100,9 +100,9 @@ class MapEmitter {
         place_(place),
         code_(code),
         leaf_(leaf),
-        lanes_outside_(place.lanes),
-        terms_(plan.sized.extent(map.terms)) {
+        lanes_outside_(place.lanes) {
     type_ = {block_.body->dtype, 1};
+    for (const LoopId loop : map.terms) terms_ *= plan.sized.extent(loop);
     for (const LoopId loop : map.results) results_ *= plan.sized.extent(loop);
   }
 
@@ -117,23 +117,25 @@ class MapEmitter {
     for (const cook_toom::Sum& sum : shared.temporaries) keep(total(sum, values_, type_));
     store_results(shared.outputs);
     place_.lanes = lanes_outside_;
-    for (const auto& loops : {map_.results, map_.single})
+    for (const auto& loops : {map_.results, map_.single, map_.terms})
       for (const LoopId loop : loops) place_.bound[loop] = {};
     if (map_.lanes != ir::kRoot) place_.bound[map_.lanes] = {};
-    place_.bound[map_.terms] = {};
   }
 
  private:
   void bind(LoopId loop, std::int64_t value) {
     place_.bound[loop] = {Binding::Kind::kStatic, value};
   }
-  void bind_result(std::int64_t result) {
-    for (std::size_t i = map_.results.size(); i-- > 0;) {
-      const std::int64_t extent = plan_.sized.extent(map_.results[i]);
-      bind(map_.results[i], result % extent);
-      result /= extent;
+  // Number `value` among all iterations of these loops, the last of which changes fastest.
+  void bind_all(const std::vector<LoopId>& loops, std::int64_t value) {
+    for (std::size_t i = loops.size(); i-- > 0;) {
+      const std::int64_t extent = plan_.sized.extent(loops[i]);
+      bind(loops[i], value % extent);
+      value /= extent;
     }
   }
+  void bind_result(std::int64_t result) { bind_all(map_.results, result); }
+  void bind_term(std::int64_t term) { bind_all(map_.terms, term); }
   Instance instance() const {
     Instance at{map_.block, &plan_.blocks[map_.block]};
     at.keeps_pads = true;
@@ -154,7 +156,7 @@ class MapEmitter {
     bind_result(0);
     std::vector<std::pair<std::size_t, flat::Expr>> choices;
     for (std::int64_t term = 0; term < terms_; ++term) {
-      bind(map_.terms, term);
+      bind_term(term);
       Instance at = instance();
       const bool runs = leaf_.prepare_instance(at);
       type_.lanes = at.lanes;
@@ -181,7 +183,7 @@ class MapEmitter {
       bind_result(result);
       std::vector<double>& row = out.emplace_back();
       for (std::int64_t term = 0; term < terms_; ++term) {
-        bind(map_.terms, term);
+        bind_term(term);
         row.push_back(leaf_.literal_element(map_.block, *map_.factors));
       }
     }
@@ -189,7 +191,7 @@ class MapEmitter {
   }
 
   void store_results(const std::vector<cook_toom::Sum>& sums) {
-    bind(map_.terms, 0);
+    bind_term(0);
     for (std::int64_t result = 0; result < results_; ++result) {
       bind_result(result);
       Instance at = instance();
@@ -209,7 +211,7 @@ class MapEmitter {
   Code& code_;
   BlockEmitter& leaf_;
   int lanes_outside_;
-  std::int64_t terms_, results_ = 1;
+  std::int64_t terms_ = 1, results_ = 1;
   flat::Type type_;
   std::vector<flat::Expr> values_;
 };

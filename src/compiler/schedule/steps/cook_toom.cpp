@@ -47,27 +47,17 @@ class Rewriter {
   std::int64_t number(ir::SizeId size) const { return nest_.sizes.constant_value(size); }
 
   StepResult<BufferId> add_buffer(const std::string& name, const std::vector<std::int64_t>& shape) {
-    if (auto is_free = check_new_name(nest_, name); !is_free)
-      return std::unexpected(is_free.error());
-    ir::Buffer buffer;
-    buffer.name = name;
-    buffer.dtype = dtype_;
-    for (const std::int64_t size : shape) buffer.shape.push_back(nest_.sizes.constant(size));
-    nest_.buffers.push_back(std::move(buffer));
-    return static_cast<BufferId>(nest_.buffers.size() - 1);
+    return schedule::add_buffer(nest_, name, dtype_, shape);
   }
 
   StepResult<BufferId> add_literal(const std::string& name, const cook_toom::Matrix& matrix) {
-    const auto rows = static_cast<std::int64_t>(matrix.size());
-    const auto columns = static_cast<std::int64_t>(matrix[0].size());
-    const BufferId id = LATHE_TRY(add_buffer(name, {rows, columns}));
-    ir::Buffer& buffer = nest_.buffers[id];
-    buffer.scope = ir::Scope::kLiteral;
-    buffer.constant = true;
-    buffer.sparse = true;
+    std::vector<double> elements;
     for (const auto& row : matrix)
-      for (const cook_toom::Rational& x : row) buffer.literal.push_back(x.value());
-    return id;
+      for (const cook_toom::Rational& x : row) elements.push_back(x.value());
+    return add_sparse_literal(
+        nest_, name, dtype_,
+        {static_cast<std::int64_t>(matrix.size()), static_cast<std::int64_t>(matrix[0].size())},
+        std::move(elements));
   }
 
   std::string numbered(const char* what, std::size_t a) const {

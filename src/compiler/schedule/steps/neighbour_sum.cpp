@@ -4,25 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 
 namespace lathe::schedule {
 namespace {
-
-// True if each iterator is one whole loop, all of them the block's own, at the top of the program.
-bool has_first_loops(const ir::Nest& nest, ir::BlockId id) {
-  const ir::Block& block = nest.blocks[id];
-  const auto own = analysis::own_loops(nest, id, ir::kRoot);
-  if (own.size() != block.iters.size() || nest.loops_around(id).size() != own.size()) return false;
-  return std::ranges::all_of(block.iters, [&](const ir::BlockIter& i) {
-    return !i.guard && i.offset == ir::SizeId::kNone && i.digits.size() == 1 &&
-           i.digits[0].div == ir::SizeId::kNone && i.digits[0].mod == ir::SizeId::kNone &&
-           is_one(nest.sizes, i.digits[0].weight) && nest.sizes.is_constant(i.extent) &&
-           nest.loops[i.digits[0].loop].extent == i.extent &&
-           nest.loops[i.digits[0].loop].kind == ir::LoopKind::kSerial;
-  });
-}
 
 // Finds the two reads; which of them is the input is not known yet.
 StepResult<void> check_block(const ir::Nest& nest, const CookToom& step, NeighbourSum& sum) {

@@ -19,6 +19,7 @@
 #include "compiler/schedule/steps/reverse_compute_at.h"
 #include "compiler/schedule/steps/rfactor.h"
 #include "compiler/schedule/steps/split.h"
+#include "compiler/schedule/steps/strassen.h"
 #include "compiler/schedule/steps/stream.h"
 #include "compiler/schedule/steps/tensorize.h"
 #include "compiler/schedule/steps/transpose.h"
@@ -28,6 +29,6 @@ namespace lathe::schedule {
 // In the order in which messages list them.
 using Step =
     std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout, Rfactor,
-                 Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex, Stream>;
+                 Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex, Stream, Strassen>;
 
 }  // namespace lathe::schedule

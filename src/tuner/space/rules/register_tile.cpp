@@ -8,6 +8,7 @@
 #include "tuner/space/rules/cook_toom.h"
 #include "tuner/space/rules/matrices.h"
 #include "tuner/space/rules/row_group.h"
+#include "tuner/space/rules/strassen.h"
 
 namespace lathe::space {
 
@@ -271,24 +272,12 @@ std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
 
 namespace {
 
-// Makes the algorithm a knob, under which either the tile's knobs have an effect or its own; false
-// if there is only one.
-Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct,
-                            Derived& derived) {
-  const Axes& axes = direct.axes[0];
-  auto found = LATHE_TRY(cook_toom_rule(workload, direct.target, free_layouts_of(direct, axes)));
-  if (!found) return false;
-  // Layouts that the schedule chooses have the tile's vector axis inside.
-  const std::string& vector = direct.workload.stages[axes.stage].iters[axes.vector].name;
-  if (workload.contract.free_layout && vector != found->sum.block + "." + found->sum.vector) {
-    if (found->may_be_direct) return false;
-    return fail_at(
-        "algorithm", ErrorKind::kInvalidArgument,
-        "{} needs lanes along {}, which the free layouts of this workload have not; name "
-        "direct, or plain layouts",
-        workload.contract.algorithm, found->sum.vector);
-  }
-  auto rule = std::make_shared<CookToomRule>(std::move(*found));
+// Makes the algorithm a knob, under which either the tile's knobs have an effect or its own.
+template <class Rule>
+void add_algorithm(std::shared_ptr<Rule> rule,
+                   Result<Sketch> (*build_other)(const Rule&, const std::vector<Knob>&,
+                                                 std::span<const std::int64_t>),
+                   Derived& derived) {
   const std::size_t own = derived.knobs.size();
   list_knobs(*rule, derived.knobs);
   for (std::size_t k = 0; k < own; ++k) {
@@ -300,15 +289,40 @@ Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct
     derived.start.push_back(derived.knobs[k].values[0]);
   set_starts(*rule, derived);
   const auto knobs = std::make_shared<const std::vector<Knob>>(derived.knobs);
-  derived.build = [rule, knobs, build = std::move(derived.build)](
+  derived.build = [rule, knobs, build_other, build = std::move(derived.build)](
                       std::span<const std::int64_t> values) -> Result<Sketch> {
     if (values[static_cast<std::size_t>(rule->at.algorithm)] == 0) {
       if (rule->may_be_direct) return build(values);
       return fail(ErrorKind::kInvalidArgument,
                   "the workload demands an algorithm that is not direct");
     }
-    return build_cook_toom_sketch(*rule, *knobs, values);
+    return build_other(*rule, *knobs, values);
   };
+}
+
+// False if there is only one algorithm.
+Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct, Flavour flavour,
+                            Derived& derived) {
+  const Axes& axes = direct.axes[0];
+  const std::vector<schedule::Layout> layouts = free_layouts_of(direct, axes);
+  if (auto found = LATHE_TRY(strassen_rule(workload, direct.target, flavour, layouts))) {
+    add_algorithm(std::make_shared<StrassenRule>(std::move(*found)), build_strassen_sketch,
+                  derived);
+    return true;
+  }
+  auto found = LATHE_TRY(cook_toom_rule(workload, direct.target, layouts));
+  if (!found) return false;
+  // Layouts that the schedule chooses have the tile's vector axis inside.
+  const std::string& vector = direct.workload.stages[axes.stage].iters[axes.vector].name;
+  if (workload.contract.free_layout && vector != found->sum.block + "." + found->sum.vector) {
+    if (found->may_be_direct) return false;
+    return fail_at(
+        "algorithm", ErrorKind::kInvalidArgument,
+        "{} needs lanes along {}, which the free layouts of this workload have not; name "
+        "direct, or plain layouts",
+        workload.contract.algorithm, found->sum.vector);
+  }
+  add_algorithm(std::make_shared<CookToomRule>(std::move(*found)), build_cook_toom_sketch, derived);
   return true;
 }
 
@@ -344,7 +358,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
-  if (!LATHE_TRY(add_algorithms(workload, tiling->main, derived)) &&
+  if (!LATHE_TRY(add_algorithms(workload, tiling->main, flavour, derived)) &&
       !add_matrices(workload, target, flavour, tiling->main, derived))
     add_row_groups(workload, target, view, flavour, derived);
   return derived;
