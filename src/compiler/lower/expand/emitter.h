@@ -55,6 +55,8 @@ class Emitter {
   void emit_dynamic(LoopId loop);
   using MakeLoop = decltype(flat::for_loop)*;
   void emit_uncut(LoopId loop, MakeLoop make);
+  std::vector<LoopId> shared_with(LoopId loop) const;
+  void emit_shared(LoopId loop);
   void emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   void emit_either(LoopId loop, const flat::Expr& all_inside,
@@ -83,6 +85,9 @@ class Emitter {
   Place place_;
   Partitioner parts_;
   BlockEmitter leaf_;
+  // By loop: the variable that stands for it where threads share its iterations with those of the
+  // parallel loops around it; else -1.
+  std::vector<int> shared_;
   // Above 0 in code for an edge: it runs for few iterations and should stay small.
   int edges_ = 0;
 };

@@ -99,6 +99,9 @@ std::optional<ImageSum> parts_of(const te::Workload& view, const te::Stage& stag
     }
   }
   for (auto& [result, axis] : axes) sum.axes.push_back(std::move(axis));
+  for (int i = 0; i < count; ++i)
+    if (std::ranges::count(sum.outer, iter_name(stage, i)) > 0)
+      sum.outer_extent *= stage.iters[static_cast<std::size_t>(i)].extent;
   if (sum.vector.empty()) return {};
   return sum;
 }
@@ -191,7 +194,16 @@ std::string label_of(const Algorithm& algorithm) {
   return fmt::format("F({})", fmt::join(algorithm.tiles, "x"));
 }
 std::string label_of(InputPlace place) { return place == InputPlace::kBlock ? "block" : "whole"; }
-std::string label_of(TileShare share) { return share == TileShare::kTiles ? "tiles" : "results"; }
+std::string label_of(TileShare share) {
+  switch (share) {
+    case TileShare::kTiles: return "tiles";
+    case TileShare::kResults: return "results";
+    case TileShare::kResultsAndTiles: return "results x tiles";
+    case TileShare::kBatchAndTiles: return "batch x tiles";
+    case TileShare::kBatchAndResults: return "batch x results";
+  }
+  LATHE_CHECK(false, "a way to share has no label");
+}
 
 namespace {
 
@@ -256,7 +268,9 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
     return std::nullopt;
   }
   rule.places = {InputPlace::kBlock, InputPlace::kWhole};
-  rule.shares = {TileShare::kTiles, TileShare::kResults};
+  rule.shares = {TileShare::kTiles, TileShare::kResults, TileShare::kResultsAndTiles};
+  if (rule.sum.outer_extent > 1)
+    rule.shares.insert(rule.shares.end(), {TileShare::kBatchAndTiles, TileShare::kBatchAndResults});
   return rule;
 }
 

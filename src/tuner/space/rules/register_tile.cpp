@@ -188,16 +188,24 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     rule.input_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
     rule.at.pack_x = list.choice("pack.input", rule.input_packings);
   }
-  if (rule.target.threads > 1) {
-    const bool one_vector =
-        rule.axes.size() == 1 && extent_of(rule, axes, axes.vector) <= rule.lanes;
-    if (!one_vector || axes.pixels.empty()) rule.shared_loops = {SharedLoop::kVectorBlocks};
-    if (!axes.pixels.empty()) rule.shared_loops.push_back(SharedLoop::kPixelBlocks);
-    if (std::ranges::any_of(axes.batch, [&](int b) { return extent_of(rule, axes, b) > 1; }))
-      rule.shared_loops.push_back(SharedLoop::kBatch);
-    rule.shared_loops.push_back(SharedLoop::kNone);
-    rule.at.parallel = list.choice("parallel", rule.shared_loops);
-  }
+}
+
+void list_shared_loops(TileRule& rule) {
+  if (rule.target.threads < 2) return;
+  const Axes& axes = rule.axes[0];
+  const bool one_vector = rule.axes.size() == 1 && extent_of(rule, axes, axes.vector) <= rule.lanes;
+  const bool pixels = !axes.pixels.empty();
+  const bool batch =
+      std::ranges::any_of(axes.batch, [&](int b) { return extent_of(rule, axes, b) > 1; });
+  std::vector<SharedLoop>& loops = rule.shared_loops;
+  if (!one_vector || !pixels) loops = {SharedLoop::kVectorBlocks};
+  if (pixels) loops.push_back(SharedLoop::kPixelBlocks);
+  if (batch) loops.push_back(SharedLoop::kBatch);
+  loops.push_back(SharedLoop::kNone);
+  if (!one_vector && pixels) loops.push_back(SharedLoop::kVectorsAndPixels);
+  if (!one_vector && batch) loops.push_back(SharedLoop::kBatchAndVectors);
+  if (pixels && batch) loops.push_back(SharedLoop::kBatchAndPixels);
+  rule.at.parallel = KnobList(rule).choice("parallel", loops);
 }
 
 }  // namespace
@@ -234,6 +242,7 @@ TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& tar
   list_tile_knobs(rule, flavour);
   list_reduction_knobs(rule, flavour);
   list_memory_knobs(rule, flavour);
+  list_shared_loops(rule);
   return rule;
 }
 
@@ -320,8 +329,9 @@ std::int64_t TileRule::channel_block(const Axes& a) const {
   if (workload.tensors[a.input->tensor].role != te::TensorRole::kInput ||
       workload.tensors[a.input->tensor].constant)
     return 1;
-  return plain_dim(a.input->index, a.reduce) >= 0 && stage.iters[a.reduce].extent >= lanes ? lanes
-                                                                                           : 1;
+  return dim_along(a, a.input->index, a.reduce) >= 0 && stage.iters[a.reduce].extent >= lanes
+             ? lanes
+             : 1;
 }
 
 Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarget& target,
@@ -337,6 +347,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
     return fail(ErrorKind::kUnsupported,
                 "{} has no axis but reductions: give it a dimension of size 1", workload.name);
   tiling->companions = companions_of(view, stage, target);
+  add_parts(*tiling);
   Derived derived;
   derived.knobs = tiling->main.knobs;
   if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ struct TileRule {
   std::vector<ReduceOrder> reduce_orders;
   std::vector<Packing> weight_packings, input_packings;
   std::vector<SharedLoop> shared_loops;
+  std::int64_t part = 0;  // terms of a part of the reduction that threads share; 0: it has none
 
   // Elements of the reduction that lie together in the input's layout; 1 if that layout is
   // row-major.
@@ -76,10 +78,14 @@ struct Tiling {
   std::vector<std::int64_t> fixed;  // of the main rule's knobs, where the space has none of them
   std::vector<std::vector<std::string>> joined;  // loops over rows that become one, by axis
   int threads = 1;                               // that share these
+  std::shared_ptr<const Tiling> parts;  // the same with the reduction in parts; null: it has none
 };
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
                        Flavour flavour);
+// Makes it a value of the knob `parallel` that threads share parts of the reduction, where that is
+// long and the result is small.
+void add_parts(Tiling& tiling);
 // What the register tile needs must fit the registers.
 void add_constraints(const TileRule& rule, Derived& derived);
 // The analytic default, among the values of the knobs.
