@@ -138,7 +138,7 @@ std::vector<Config> with_value(const Space& space, std::size_t knob, std::uint16
 
 std::map<std::string, int> check_choices(const te::Workload& workload, const Target& target,
                                          const std::string& knob, int configurations,
-                                         std::uint64_t seed) {
+                                         std::uint64_t seed, const std::string& only) {
   SCOPED_TRACE(fmt::format("seed {} {}\n{}", seed, target.text(), te::print_workload(workload)));
   std::map<std::string, int> found;
   try {
@@ -148,12 +148,14 @@ std::map<std::string, int> check_choices(const te::Workload& workload, const Tar
     const std::vector<Knob>& knobs = (*space)->knob_list();
     const auto own = std::ranges::find(knobs, knob, &Knob::name);
     Rng rng(seed);
-    for (std::size_t v = 0; own != knobs.end() && v < own->values.size(); ++v)
+    for (std::size_t v = 0; own != knobs.end() && v < own->values.size(); ++v) {
+      if (!only.empty() && own->labels[v] != only) continue;
       for (const Config& config : with_value(**space, static_cast<std::size_t>(own - knobs.begin()),
                                              static_cast<std::uint16_t>(v), configurations, rng)) {
         EXPECT_EQ(what_is_wrong(**space, config, target, seed), "") << (*space)->describe(config);
         ++found[own->labels[v]];
       }
+    }
   } catch (const std::exception& broken) {
     ADD_FAILURE() << broken.what();
   }

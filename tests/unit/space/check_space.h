@@ -33,10 +33,10 @@ int check_rows(const te::Workload& workload, const Target& target, std::uint64_t
 int check_matrices(const te::Workload& workload, const Target& target, Flavour flavour,
                    int configurations, std::uint64_t seed);
 
-// Tries `configurations` of each value of the knob, the default with that value first. Returns how
-// many there were of each, by label.
+// Tries `configurations` of each value of the knob, or of one alone, the default with that value
+// first. Returns how many there were of each, by label.
 std::map<std::string, int> check_choices(const te::Workload& workload, const Target& target,
                                          const std::string& knob, int configurations,
-                                         std::uint64_t seed);
+                                         std::uint64_t seed, const std::string& only = "");
 
 }  // namespace lathe::space
