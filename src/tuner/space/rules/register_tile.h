@@ -66,6 +66,8 @@ bool slides(const TileRule& rule);
 inline constexpr std::int64_t kShortWindow = 8;  // taps; longer rows are not written out whole
 // Values of the knobs for the analytic default: the structural ones by position.
 std::vector<std::int64_t> tile_start(const TileRule& rule);
+// Of these, the values that tell what threads share; the tile is chosen already.
+void choose_shared_loops(const TileRule& rule, std::vector<std::int64_t>& start);
 
 // A program with the stage for which the space has knobs, and with the other reductions that are
 // worth a tile; their sizes are fixed.
