@@ -31,7 +31,9 @@ constexpr Meaning kMeanings[] = {
      "copy of the input in the order in which the loops read it: none, a block at a time, the "
      "whole beforehand"},
     {"parallel",
-     "the block loop that the threads share, V or P, or batch; none: one thread does everything"},
+     "the block loop that the threads share, V or P, or batch, or two of these; reduction: they "
+     "sum "
+     "parts of it, then those up; none: one thread does everything"},
     {"rows",
      "apart: each stage does all rows before the next one begins; a number: all stages do so many "
      "rows together, before the next ones. The other knobs have no effect unless rows are apart"},
@@ -43,15 +45,15 @@ constexpr Meaning kMeanings[] = {
      "streaming: the outputs are stored past the caches, which saves reading their lines first; "
      "cached: as usual"},
     {"algorithm",
-     "direct: the sum as it is written; F(m x n): a Cook-Toom algorithm, which computes m by n "
-     "results together with fewer products; strassen: Strassen's algorithm, which computes a "
-     "product from 7/8 of the multiplications. The knobs ct.* or st.* are its own, the others the "
-     "direct sum's"},
+     "direct: the sum as it is written; im2col: a product with a copy of what windows read; "
+     "F(m x n): a Cook-Toom algorithm, which computes m by n results together with fewer products; "
+     "strassen: Strassen's algorithm, which computes a product from 7/8 of the multiplications. "
+     "The knobs im2col.*, ct.* and st.* are those of these, the others the direct sum's"},
     {"ct.input", "where the transformed input is made: for each block of tiles, or whole before"},
     {"ct.copy",
      "whether a copy of the input is transformed, with zeros around and channels side by side: of "
      "what a block of tiles needs, or a row of tiles at a time"},
-    {"ct.parallel", "what threads share: blocks of tiles, or blocks of results"},
+    {"ct.parallel", "what threads share: blocks of tiles, or of results, or two loops together"},
     {"ct.tile.v", "width of the products' register tile along the vector axis, in vectors"},
     {"ct.tile.p0", "height of it along the innermost pixel axis, in tiles of results"},
     {"ct.tile.p1", "height of it along the next pixel axis, in tiles of results"},
@@ -74,8 +76,8 @@ constexpr Meaning kMeanings[] = {
 }  // namespace
 
 std::string_view knob_meaning(std::string_view name) {
-  constexpr std::string_view kProduct = "matrix.";  // its knobs mean what a sum's mean
-  if (name.starts_with(kProduct)) name.remove_prefix(kProduct.size());
+  for (const std::string_view product : {"matrix.", "im2col."})  // their knobs mean a sum's
+    if (name.starts_with(product)) name.remove_prefix(product.size());
   for (const Meaning& meaning : kMeanings)
     if (meaning.name == name) return meaning.text;
   return "";

@@ -140,21 +140,22 @@ double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double
 }
 
 double AnalyticModel::cycles(std::span<const std::int64_t> values) const {
-  double total = 0;
-  bool parallel = false;
+  double total = 0, regions = 0;
   Footprint f;
   for (const Part& part : parts_) {
     part.plan.evaluate(values, f);
     const double core = part.operations > 0 ? sparse_cycles(part, f) : core_cycles(part, f);
     double time = memory_cycles(part, f, core);
-    double tasks = 1;
-    for (int l = 0; l < f.loops; ++l)
+    double tasks = 1, around = 1;  // iterations of parallel loops, and of those around them
+    for (int l = f.loops; l-- > 0;)
       if (part.plan.kinds()[l] == LoopKind::kParallel) tasks *= f.length[l];
+      else if (tasks == 1) around *= f.length[l];
     time *= std::ceil(tasks / machine_.threads) / tasks;
-    parallel = parallel || tasks > 1;
+    if (tasks > 1) regions = std::max(regions, around);
     total += time;
   }
-  return total + (parallel && machine_.threads > 1 ? machine_.start_cycles : 0);
+  if (regions == 0 || machine_.threads == 1) return total;
+  return total + machine_.start_cycles + machine_.meet_cycles * (regions - 1);
 }
 
 struct AnalyticScorer::Impl {

@@ -40,6 +40,8 @@ struct Machine {
   // Until the threads of a parallel region have started and met again. bench_search constants does
   // not fit it: only three recordings are of two threads.
   double start_cycles = 4000;
+  // Until they meet again where a region is not the first one: they are awake.
+  double meet_cycles = 1000;
   // What these figures leave out, chosen so that programs of hand-made structures come out in the
   // order of their measured times (tests/unit/model/analytic_test.cpp).
   double entry_cycles = 2;  // around each run of a body: counters, addresses, a branch

@@ -27,6 +27,7 @@ Result<flat::Program> tiled(const te::Workload& workload, int threads,
   for (const char* loop : {"yi", "xi"})
     trace.push_back(Annotate{.loop = loop, .kind = ir::LoopKind::kUnrolled});
   if (threads > 1) trace.push_back(Annotate{.loop = "yt", .kind = ir::LoopKind::kParallel});
+  if (threads > 2) trace.push_back(Annotate{.loop = "xt", .kind = ir::LoopKind::kParallel});
   const auto applied = schedule::apply(nest, trace, false);
   EXPECT_TRUE(applied) << applied.error().text();
   return lower::lower(ir::SizedNest(nest, {}), test::avx512(threads), limits);
@@ -41,7 +42,7 @@ std::size_t multiplications(const flat::Program& program) {
 }
 
 TEST(Edges, TilesComputeTheSame) {
-  for (const int threads : {1, 2})
+  for (const int threads : {1, 2, 3})
     for (const auto& [height, width] : {std::pair{28, 28},
                                         {14, 14},
                                         {6, 21},

@@ -83,13 +83,30 @@ TEST(Reorder, Refusals) {
             R::kNotOnOnePath);
 }
 
+TEST(Annotate, MakesNestedLoopsParallel) {
+  const auto parallel = [](const char* loop) {
+    return Annotate{.loop = loop, .kind = ir::LoopKind::kParallel};
+  };
+  for (const auto& trace :
+       {Trace{parallel("C.i"), parallel("C.j")}, Trace{parallel("C.j"), parallel("C.i")}}) {
+    const std::string text = after(kMatmul, trace);
+    EXPECT_NE(text.find("for parallel C.i < 10:\n  for parallel C.j < 33:"), std::string::npos)
+        << text;
+  }
+}
+
 TEST(Annotate, Refusals) {
   const auto kind = [](const char* loop, ir::LoopKind k) {
     return Annotate{.loop = loop, .kind = k};
   };
   EXPECT_EQ(refusal(kMatmul, {kind("C.k", ir::LoopKind::kParallel)}), R::kReductionInParallel);
+  // Parallel loops inside each other run as one: nothing may stand between them.
+  EXPECT_EQ(refusal(kMatmul, {Reorder{{"C.i", "C.k", "C.j"}}, kind("C.i", ir::LoopKind::kParallel),
+                              kind("C.j", ir::LoopKind::kParallel)}),
+            R::kAlreadyBound);
   EXPECT_EQ(refusal(kMatmul,
-                    {kind("C.i", ir::LoopKind::kParallel), kind("C.j", ir::LoopKind::kParallel)}),
+                    {Cache{"B", "B.pack", "C.i", ir::Scope::kMemory, {}},
+                     kind("C.i", ir::LoopKind::kParallel), kind("C.j", ir::LoopKind::kParallel)}),
             R::kAlreadyBound);
   EXPECT_EQ(
       refusal(kMatmul,

@@ -124,6 +124,19 @@ int check_matrices(const te::Workload& workload, const Target& target, Flavour f
 
 namespace {
 
+// The default with this value of the knob, then random configurations, as far as they are valid.
+std::vector<Config> with_value(const Space& space, std::size_t knob, std::uint16_t value,
+                               int wanted, Rng& rng) {
+  std::vector<Config> out;
+  for (int tries = 0; tries < 50 * wanted && std::ssize(out) < wanted; ++tries) {
+    Config config = tries == 0 ? space.default_config() : space.random(rng);
+    if (!space.to_json(config).contains(space.knob_list()[knob].name)) continue;
+    config[knob] = value;
+    if (space.valid(config)) out.push_back(std::move(config));
+  }
+  return out;
+}
+
 std::unique_ptr<Space> space_of_stores(const te::Workload& workload, const Target& target) {
   auto derived = derive_register_tile(workload, target.as_cpu(), Flavour::kDefault);
   if (!derived) throw std::runtime_error(derived.error().text());
@@ -135,6 +148,32 @@ std::unique_ptr<Space> space_of_stores(const te::Workload& workload, const Targe
 }
 
 }  // namespace
+
+std::map<std::string, int> check_choices(const te::Workload& workload, const Target& target,
+                                         const std::string& knob, int configurations,
+                                         std::uint64_t seed, const std::string& only) {
+  SCOPED_TRACE(fmt::format("seed {} {}\n{}", seed, target.text(), te::print_workload(workload)));
+  std::map<std::string, int> found;
+  try {
+    const auto space = derive_space(workload, target, Flavour::kDefault);
+    if (!space) ADD_FAILURE() << space.error().text();
+    if (!space) return found;
+    const std::vector<Knob>& knobs = (*space)->knob_list();
+    const auto own = std::ranges::find(knobs, knob, &Knob::name);
+    Rng rng(seed);
+    for (std::size_t v = 0; own != knobs.end() && v < own->values.size(); ++v) {
+      if (!only.empty() && own->labels[v] != only) continue;
+      for (const Config& config : with_value(**space, static_cast<std::size_t>(own - knobs.begin()),
+                                             static_cast<std::uint16_t>(v), configurations, rng)) {
+        EXPECT_EQ(what_is_wrong(**space, config, target, seed), "") << (*space)->describe(config);
+        ++found[own->labels[v]];
+      }
+    }
+  } catch (const std::exception& broken) {
+    ADD_FAILURE() << broken.what();
+  }
+  return found;
+}
 
 int check_stores(const te::Workload& workload, const Target& target, int configurations,
                  std::uint64_t seed) {

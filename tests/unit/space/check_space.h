@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "tuner/space/space.h"
 
@@ -35,5 +37,11 @@ int check_stores(const te::Workload& workload, const Target& target, int configu
 // begins with first. Returns how many there were: 0 if the program has no such choice.
 int check_matrices(const te::Workload& workload, const Target& target, Flavour flavour,
                    int configurations, std::uint64_t seed);
+
+// Tries `configurations` of each value of the knob, or of one alone, the default with that value
+// first. Returns how many there were of each, by label.
+std::map<std::string, int> check_choices(const te::Workload& workload, const Target& target,
+                                         const std::string& knob, int configurations,
+                                         std::uint64_t seed, const std::string& only = "");
 
 }  // namespace lathe::space

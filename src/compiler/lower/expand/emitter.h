@@ -56,6 +56,8 @@ class Emitter {
   void emit_dynamic(LoopId loop);
   using MakeLoop = decltype(flat::for_loop)*;
   void emit_uncut(LoopId loop, MakeLoop make);
+  std::vector<LoopId> shared_with(LoopId loop) const;
+  void emit_shared(LoopId loop);
   void emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   bool emit_cut(LoopId loop, const std::vector<Part>& parts, const std::vector<Pending>& pending,
@@ -108,6 +110,9 @@ class Emitter {
   Partitioner parts_;
   BlockEmitter leaf_;
   const Limits& limits_;
+  // By loop: the variable that stands for it where threads share its iterations with those of the
+  // parallel loops around it; else -1.
+  std::vector<int> shared_;
   // Above 0 in code for an edge: it runs for few iterations and should stay small.
   int edges_ = 0;
   // In the code of iterations at edges so far, without that of the outermost one that is not

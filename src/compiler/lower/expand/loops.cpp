@@ -22,7 +22,8 @@ Emitter::Emitter(const Plan& plan, flat::Program frame, const Limits& limits)
       place_(plan),
       parts_(plan, place_),
       leaf_(plan, place_, code_, limits),
-      limits_(limits) {}
+      limits_(limits),
+      shared_(plan.nest.loops.size(), -1) {}
 
 flat::Program Emitter::run() {
   std::vector<flat::Stmt> prepare, run;
@@ -168,6 +169,7 @@ void Emitter::emit_body(LoopId loop) {
 void Emitter::emit_dynamic(LoopId loop) {
   if (sized_.extent(loop) == 1)
     return emit_static_iteration(loop, 0, parts_.pending_at(loop, 1, 0));
+  if (shared_[loop] >= 0) return emit_shared(loop);
   const bool parallel = nest_.loops[loop].kind == ir::LoopKind::kParallel &&
                         !plan_.in_parallel(nest_.loops[loop].parent);
   if (parallel || plan_.has_fused_digit(loop))
@@ -181,14 +183,52 @@ void Emitter::emit_dynamic(LoopId loop) {
   for (const auto& [block, k] : bounds.proven) place_.proven[block][k] = 0;
 }
 
-// A loop whose iterations cannot be cut apart: its body tells them apart.
+// The parallel loops that are one phase with this one, which is the first of them: each has nothing
+// else in it than the next.
+std::vector<LoopId> Emitter::shared_with(LoopId loop) const {
+  std::vector<LoopId> loops = {loop};
+  while (true) {
+    const ir::Loop& last = nest_.loops[loops.back()];
+    const bool holds =
+        std::ranges::any_of(nest_.buffers, [&](const auto& b) { return b.at == loops.back(); });
+    if (last.body.size() != 1 || last.body[0].kind != ir::Item::Kind::kLoop || holds ||
+        !last.prefetch.empty() || nest_.loops[last.body[0].id].kind != ir::LoopKind::kParallel)
+      return loops;
+    loops.push_back(last.body[0].id);
+  }
+}
+
+// A loop whose iterations cannot be cut apart: its body tells them apart. Of parallel loops that
+// are one, the variables are parts of the phase's.
 void Emitter::emit_uncut(LoopId loop, MakeLoop make) {
-  const std::int64_t extent = sized_.extent(loop);
-  const int var = new_var(nest_.loops[loop].name, {0, extent - 1});
-  place_.bound[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
-  flat::Stmt body = code_.capture([&] { emit_guarded_body(loop); });
+  const bool parallel = make == flat::parallel_for;
+  const std::vector<LoopId> loops = parallel ? shared_with(loop) : std::vector<LoopId>{loop};
+  std::int64_t count = 1;
+  for (const LoopId l : loops) count *= sized_.extent(l);
+  const int all = new_var(nest_.loops[loop].name, {0, count - 1});
+  flat::Stmt body = code_.capture([&] {
+    std::int64_t inside = count;
+    for (const LoopId l : loops) {
+      const std::int64_t extent = sized_.extent(l);
+      shared_[l] = all;
+      if (loops.size() == 1) break;
+      inside /= extent;
+      flat::Expr value = flat::var(all);
+      if (inside > 1) value = flat::binary(flat::BinaryOp::kDiv, value, flat::int_imm(inside));
+      if (l != loop) value = flat::binary(flat::BinaryOp::kMod, value, flat::int_imm(extent));
+      shared_[l] = new_var(nest_.loops[l].name, {0, extent - 1});
+      code_.out->push_back(flat::let(shared_[l], value));
+    }
+    emit_shared(loop);
+  });
+  for (const LoopId l : loops) shared_[l] = -1;
+  code_.out->push_back(make(all, flat::int_imm(0), flat::int_imm(count), std::move(body)));
+}
+
+void Emitter::emit_shared(LoopId loop) {
+  place_.bound[loop] = {Binding::Kind::kDynamic, 0, 0, 1, shared_[loop], {}};
+  emit_guarded_body(loop);
   place_.bound[loop] = {};
-  code_.out->push_back(make(var, flat::int_imm(0), flat::int_imm(extent), std::move(body)));
 }
 
 // The tail becomes code here: edges are written out iteration by iteration, the interior is a loop.

@@ -13,6 +13,19 @@ namespace {
 using ir::LoopId;
 using ir::LoopKind;
 
+// True if the loops run as one: each is the only child of the one around it, and all are parallel
+// but `loop`, which is to become so.
+bool run_as_one(const ir::Nest& nest, LoopId outer, LoopId inner, LoopId loop) {
+  for (LoopId at = inner; at != outer; at = nest.loops[at].parent) {
+    const LoopId around = nest.loops[at].parent;
+    const bool shared = around == loop || nest.loops[around].kind == LoopKind::kParallel;
+    const bool holds =
+        std::ranges::any_of(nest.buffers, [&](const ir::Buffer& b) { return b.at == around; });
+    if (!shared || holds || nest.loops[around].body.size() != 1) return false;
+  }
+  return true;
+}
+
 StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind kind) {
   const std::string& name = nest.loops[loop].name;
   for (const ir::BlockId id : nest.blocks_in(loop)) {
@@ -22,8 +35,10 @@ StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind ki
   for (std::size_t i = 0; i < nest.loops.size(); ++i) {
     const auto other = static_cast<LoopId>(i);
     if (nest.loops[i].dead || nest.loops[i].kind != kind || other == loop) continue;
-    if (analysis::is_strictly_inside(nest, other, loop) ||
-        analysis::is_strictly_inside(nest, loop, other))
+    const bool around = analysis::is_strictly_inside(nest, other, loop);
+    if (!around && !analysis::is_strictly_inside(nest, loop, other)) continue;
+    if (kind != LoopKind::kParallel ||
+        !run_as_one(nest, around ? loop : other, around ? other : loop, loop))
       return refuse(Refusal::kAlreadyBound, name);
   }
   return {};

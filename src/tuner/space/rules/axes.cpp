@@ -195,8 +195,26 @@ int plain_dim(const std::vector<ir::Affine>& index, int iter) {
   return found;
 }
 
-bool all_plain(const std::vector<ir::Affine>& index) {
-  return std::ranges::all_of(index, [](const ir::Affine& row) {
+bool all_plain(const std::vector<ir::Affine>& index) { return all_plain({}, index); }
+
+namespace {
+
+// The index as if the reduction were whole.
+std::vector<ir::Affine> without_parts(const Axes& axes, std::vector<ir::Affine> index) {
+  for (ir::Affine& row : index)
+    if (axes.parts >= 0 && row.coef_of(axes.reduce) != 0)
+      std::erase_if(row.terms, [&](const ir::AffineTerm& t) { return t.iter == axes.parts; });
+  return index;
+}
+
+}  // namespace
+
+int dim_along(const Axes& axes, const std::vector<ir::Affine>& index, int iter) {
+  return plain_dim(without_parts(axes, index), iter);
+}
+
+bool all_plain(const Axes& axes, const std::vector<ir::Affine>& index) {
+  return std::ranges::all_of(without_parts(axes, index), [](const ir::Affine& row) {
     return row.offset == 0 && row.terms.size() == 1 && row.terms[0].coef == 1;
   });
 }

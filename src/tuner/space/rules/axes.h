@@ -16,6 +16,8 @@ struct Axes {
   std::vector<int> batch;  // the other spatial iterators: the outermost loops
   int reduce = -1;         // the reduction iterator that is blocked and unrolled; -1: none
   std::vector<int> taps;   // the other reduction iterators
+  // The iterator over parts of the reduction, one of the batch; -1: the reduction is whole.
+  int parts = -1;
   // The operand that is read as vectors along `vector`.
   const ir::Read* weights = nullptr;
   const ir::Read* input = nullptr;  // the operand that is read along the pixels
@@ -57,7 +59,11 @@ std::vector<ir::Affine> written_index(const te::Stage& stage);
 // has the iterator too.
 int plain_dim(const std::vector<ir::Affine>& index, int iter);
 bool touches(const std::vector<ir::Affine>& index, int iter);
+// The same where the reduction goes through its dimension in parts.
+int dim_along(const Axes& axes, const std::vector<ir::Affine>& index, int iter);
 // True if every row is one iterator with coefficient 1.
 bool all_plain(const std::vector<ir::Affine>& index);
+// The same where the reduction goes through its dimension in parts.
+bool all_plain(const Axes& axes, const std::vector<ir::Affine>& index);
 
 }  // namespace lathe::space

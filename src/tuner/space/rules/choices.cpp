@@ -61,8 +61,32 @@ std::string label_of(SharedLoop loop) {
     case SharedLoop::kPixelBlocks: return "P";
     case SharedLoop::kBatch: return "batch";
     case SharedLoop::kNone: return "none";
+    case SharedLoop::kVectorsAndPixels: return "V x P";
+    case SharedLoop::kBatchAndVectors: return "batch x V";
+    case SharedLoop::kBatchAndPixels: return "batch x P";
+    case SharedLoop::kReduction: return "reduction";
   }
   LATHE_CHECK(false, "a shared loop has no label");
+}
+
+bool shares_batch(SharedLoop loop) {
+  return loop == SharedLoop::kBatch || loop == SharedLoop::kBatchAndVectors ||
+         loop == SharedLoop::kBatchAndPixels || loop == SharedLoop::kReduction;
+}
+
+std::vector<TileAxis> shared_axes(SharedLoop loop) {
+  using enum TileAxis;
+  switch (loop) {
+    case SharedLoop::kVectorBlocks:
+    case SharedLoop::kBatchAndVectors: return {kVector};
+    case SharedLoop::kPixelBlocks:
+    case SharedLoop::kBatchAndPixels: return {kPixels};
+    case SharedLoop::kVectorsAndPixels: return {kVector, kPixels};
+    case SharedLoop::kBatch:
+    case SharedLoop::kReduction:
+    case SharedLoop::kNone: break;
+  }
+  return {};
 }
 
 }  // namespace lathe::space

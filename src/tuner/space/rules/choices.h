@@ -22,9 +22,22 @@ struct LoopOrder {
 enum class Packing { kNone, kBlock, kWhole, kPadded };
 // What is outer within a block's reduction.
 enum class ReduceOrder { kChannelsOutside, kTapsOutside };
-// The loop that the threads share: over cache blocks of an axis, or of the batch; none, where one
-// thread does everything.
-enum class SharedLoop { kVectorBlocks, kPixelBlocks, kBatch, kNone };
+// The loops that the threads share: over cache blocks of an axis, or of the batch, or over both of
+// two together; or parts of the reduction, whose partial results are summed up afterwards; none,
+// where one thread does everything.
+enum class SharedLoop {
+  kVectorBlocks,
+  kPixelBlocks,
+  kBatch,
+  kNone,
+  kVectorsAndPixels,
+  kBatchAndVectors,
+  kBatchAndPixels,
+  kReduction
+};
+bool shares_batch(SharedLoop loop);
+// The axes whose cache blocks are shared.
+std::vector<TileAxis> shared_axes(SharedLoop loop);
 
 // Values of a size's knob: those of a list up to `most`, or 1 alone; 1, 2, 4 ... and `all` itself.
 std::vector<std::int64_t> up_to(std::vector<std::int64_t> values, std::int64_t most);

@@ -91,7 +91,16 @@ std::string label_of(InputPlace place) { return place == InputPlace::kBlock ? "b
 std::string label_of(InputCopy copy) {
   return copy == InputCopy::kNone ? "none" : copy == InputCopy::kBlock ? "block" : "row";
 }
-std::string label_of(TileShare share) { return share == TileShare::kTiles ? "tiles" : "results"; }
+std::string label_of(TileShare share) {
+  switch (share) {
+    case TileShare::kTiles: return "tiles";
+    case TileShare::kResults: return "results";
+    case TileShare::kResultsAndTiles: return "results x tiles";
+    case TileShare::kBatchAndTiles: return "batch x tiles";
+    case TileShare::kBatchAndResults: return "batch x results";
+  }
+  LATHE_CHECK(false, "a way to share has no label");
+}
 
 namespace {
 
@@ -205,7 +214,9 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
   }
   rule.places = {InputPlace::kBlock, InputPlace::kWhole};
   rule.copies = {InputCopy::kNone, InputCopy::kBlock, InputCopy::kRow};
-  rule.shares = {TileShare::kTiles, TileShare::kResults};
+  rule.shares = {TileShare::kTiles, TileShare::kResults, TileShare::kResultsAndTiles};
+  if (rule.sum.outer_extent > 1)
+    rule.shares.insert(rule.shares.end(), {TileShare::kBatchAndTiles, TileShare::kBatchAndResults});
   return rule;
 }
 

@@ -46,8 +46,10 @@ enum class InputPlace { kBlock, kWhole };
 // Whether a copy of the input is transformed, with zeros around and channels innermost: of what a
 // block of tiles needs, or a row of tiles at a time.
 enum class InputCopy { kNone, kBlock, kRow };
-// What threads share: blocks of tiles, or blocks of results along the vector axis.
-enum class TileShare { kTiles, kResults };
+// What threads share: blocks of tiles, or blocks of results along the vector axis, or two loops
+// together, the outer iterators of the result being the batch. With the input in blocks, blocks of
+// tiles are outermost; with the whole input, blocks of results are.
+enum class TileShare { kTiles, kResults, kResultsAndTiles, kBatchAndTiles, kBatchAndResults };
 
 std::string label_of(const Algorithm& algorithm);  // "direct", "F(4x4)", "F(4) along s"
 std::string label_of(InputPlace place);            // "block"
@@ -58,6 +60,7 @@ std::string label_of(TileShare share);             // "tiles"
 struct ImageSum {
   std::string block, input;        // the input is a tensor
   std::vector<std::string> outer;  // of the result, none of the below
+  std::int64_t outer_extent = 1;   // of all these together
   std::string vector;
   std::int64_t vector_extent = 0;
   int vector_dim = -1;          // of the filter

@@ -242,7 +242,6 @@ class CookToomBuilder : private Stepper {
       split(lane, lanes(), lane + ".o", lane + ".l");
       order.push_back(lane + ".o");
       copied_block_ = lane + ".o";
-      if (whole_input() && rule_.target.threads > 1) shared_input_ = lane + ".o";
       lane += ".l";
     }
     for (int d = 0; d < sum_.input_dims; ++d) {
@@ -266,6 +265,7 @@ class CookToomBuilder : private Stepper {
       if (number < a) written_out.push_back(loop("p" + dim));
     }
     const std::string tile = order.back();
+    if (outermost && whole_input()) shared_input_ = order;
     order.insert(order.end(), inside.begin(), inside.end());
     written_out.push_back(loop(fmt::format("p{}", along(a).input_dim)));
     written_out.push_back(loop("r"));
@@ -370,9 +370,21 @@ class CookToomBuilder : private Stepper {
 
   void share() {
     if (rule_.target.threads < 2) return;
-    const bool tiles = rule_.shares[chosen(rule_.at.share)] == TileShare::kTiles;
-    if (!shared_input_.empty()) kind(shared_input_, LoopKind::kParallel);
-    kind(tiles ? block_loop_ : sum_.block + "." + sum_.vector + ".c", LoopKind::kParallel);
+    share_loops(nest_, trace_, shared_input_, rule_.target.threads, free_layout_);
+    const std::string results = sum_.block + "." + sum_.vector + ".c";
+    Names loops;
+    switch (rule_.shares[chosen(rule_.at.share)]) {
+      case TileShare::kTiles: loops = {block_loop_}; break;
+      case TileShare::kResults: loops = {results}; break;
+      case TileShare::kResultsAndTiles: loops = {results, block_loop_}; break;
+      case TileShare::kBatchAndTiles:
+      case TileShare::kBatchAndResults:
+        for (const std::string& iter : sum_.outer) loops.push_back(sum_.block + "." + iter);
+        loops.push_back(rule_.shares[chosen(rule_.at.share)] == TileShare::kBatchAndTiles
+                            ? block_loop_
+                            : results);
+    }
+    for (const std::string& loop : loops) kind(loop, LoopKind::kParallel);
   }
 
   // What reads the result element by element is computed for each tile of it.
@@ -410,7 +422,8 @@ class CookToomBuilder : private Stepper {
   const std::vector<Knob>& knobs_;
   std::span<const std::int64_t> values_;
   const Algorithm& algorithm_;
-  std::string block_loop_, meeting_, tile_loop_, reduction_loop_, shared_input_;
+  std::string block_loop_, meeting_, tile_loop_, reduction_loop_;
+  Names shared_input_;  // loops of the whole input's transform
   std::string copied_block_, copied_row_;  // the loops at which the input may be copied
 };
 

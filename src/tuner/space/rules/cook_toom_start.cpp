@@ -176,6 +176,45 @@ InputCopy best_copy(const CookToomRule& rule, const Algorithm& algorithm,
   return bytes <= kCopyShare * kL2 ? InputCopy::kBlock : InputCopy::kRow;
 }
 
+// The share of the threads' time that is used where they have so many tasks.
+double evenness(double tasks, double threads) {
+  return tasks / (threads * std::ceil(tasks / threads));
+}
+
+// Threads share blocks of tiles, and images, too, where there are several: then they meet once for
+// all. Of an image with too few rows of tiles they share blocks of results, too, which all read the
+// whole transformed input.
+void choose_share(const CookToomRule& rule, const std::vector<Knob>& knobs, double rows,
+                  Values& start) {
+  constexpr double kEven = 0.9, kBetter = 1.1;
+  if (rule.at.share < 0) return;
+  const auto set = [&](int knob, std::int64_t value) {
+    if (knob >= 0) start[static_cast<std::size_t>(knob)] = value;
+  };
+  const auto choose = [&](TileShare share) {
+    set(rule.at.share, std::ranges::find(rule.shares, share) - rule.shares.begin());
+  };
+  choose(TileShare::kTiles);
+  if (rule.sum.outer_extent > 1) return choose(TileShare::kBatchAndTiles);
+  const double threads = rule.target.threads;
+  const double tiles =
+      std::ceil(rows / static_cast<double>(start[static_cast<std::size_t>(rule.at.block_t)]));
+  double best = evenness(tiles, threads);
+  if (best >= kEven || rule.at.block_v < 0) return;
+  const double vectors = std::ceil(static_cast<double>(rule.sum.vector_extent) / rule.lanes);
+  const auto tile = static_cast<double>(start[static_cast<std::size_t>(rule.at.tile_v)]);
+  for (const std::int64_t block : knobs[static_cast<std::size_t>(rule.at.block_v)].values) {
+    const auto together = static_cast<double>(block);
+    const double blocks = std::ceil(vectors / together);
+    const double even = evenness(tiles * blocks, threads) * vectors / (blocks * together);
+    if (std::fmod(together, tile) != 0 || even < kBetter * best) continue;
+    best = even;
+    choose(TileShare::kResultsAndTiles);
+    set(rule.at.place, std::ranges::find(rule.places, InputPlace::kWhole) - rule.places.begin());
+    set(rule.at.block_v, block);
+  }
+}
+
 // Sets the knobs of an algorithm that is not direct.
 void set_knobs(const CookToomRule& rule, const std::vector<Knob>& knobs, std::size_t algorithm,
                Values& start) {
@@ -196,6 +235,7 @@ void set_knobs(const CookToomRule& rule, const std::vector<Knob>& knobs, std::si
       static_cast<std::int64_t>(best_copy(rule, rule.algorithms[algorithm], shapes, rows)));
   if (rule.at.block_v >= 0)
     set(rule.at.block_v, knobs[static_cast<std::size_t>(rule.at.block_v)].values.back());
+  choose_share(rule, knobs, shapes[0].tiles, start);
 }
 
 }  // namespace

@@ -115,6 +115,9 @@ std::expected<ImageSum, std::string> parts_of(const te::Workload& view, const te
     }
   }
   for (auto& [result, axis] : *axes) sum.axes.push_back(std::move(axis));
+  for (const te::Iterator& iter : stage.iters)
+    if (std::ranges::count(sum.outer, iter.name.substr(iter.name.find('.') + 1)) > 0)
+      sum.outer_extent *= iter.extent;
   if (sum.vector.empty())
     return because("{} has no channels of its own, which the filter has and the input has not",
                    sum.block);

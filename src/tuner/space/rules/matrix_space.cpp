@@ -60,6 +60,7 @@ bool add_matrices(const te::Workload& workload, const CpuTarget& target, Flavour
   tiling->main = tile_rule_for(view, stage, target, flavour);
   if (tiling->main.axes.empty()) return false;
   tiling->companions = companions_of(view, stage, target);
+  add_parts(*tiling);
   const auto at = static_cast<int>(derived.knobs.size());
   tiling->main.first = at + 1;
   for (Knob& knob : derived.knobs) {

@@ -35,6 +35,23 @@ int lies_across(const te::Stage& stage) {
 
 }  // namespace
 
+void share_loops(ir::Nest& nest, schedule::Trace& trace, const std::vector<std::string>& loops,
+                 int threads, bool free_layout) {
+  if (threads < 2) return;
+  std::int64_t tasks = 1;
+  for (const std::string& loop : loops) {
+    const ir::LoopId id = nest.find_loop(loop);
+    if (id < 0) return;
+    const ir::SizeId extent = nest.loops[static_cast<std::size_t>(id)].extent;
+    const bool known = nest.sizes.is_constant(extent);
+    if (!try_step(nest, trace, schedule::Annotate{.loop = loop, .kind = ir::LoopKind::kParallel},
+                  free_layout))
+      return;
+    if (known) tasks *= nest.sizes.constant_value(extent);
+    if (!known || tasks >= threads) return;
+  }
+}
+
 void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
                       ir::Nest& nest, schedule::Trace& trace) {
   const auto step = [&](schedule::Step s) {
@@ -54,9 +71,9 @@ void schedule_plainly(const te::Workload& view, const te::Stage& stage, const Cp
   if (order.empty()) return;
   const std::int64_t lanes = std::max(1, target.lanes(size_of(stage.body->dtype)));
   const std::string last = order.back();
-  std::string first = order.front();
   step(schedule::Split{last, lanes, last + ".o", last + ".l", ir::Tail::kPeel});
   order.back() = last + ".o";
+  std::vector<std::string> outer = order;
   order.insert(order.end(), reduction.begin(), reduction.end());
   // As many neighbours as there are lanes, each of which lies in a vector of its own: code
   // generation transposes them in registers.
@@ -65,14 +82,14 @@ void schedule_plainly(const te::Workload& view, const te::Stage& stage, const Cp
     const std::string loop = stage.iters[across].name;
     step(schedule::Split{loop, lanes, loop + ".o", loop + ".u", ir::Tail::kPeel});
     std::ranges::replace(order, loop, loop + ".o");
-    if (loop == first) first += ".o";
+    std::ranges::replace(outer, loop, loop + ".o");
     order.push_back(loop + ".u");
   }
   order.push_back(last + ".l");
   step(schedule::Reorder{order});
   kind(last + ".l", ir::LoopKind::kVectorized);
   if (across >= 0) kind(order[order.size() - 2], ir::LoopKind::kUnrolled);
-  if (target.threads > 1) kind(first, ir::LoopKind::kParallel);
+  share_loops(nest, trace, outer, target.threads, view.contract.free_layout);
 }
 
 }  // namespace lathe::space

@@ -52,6 +52,11 @@ void merge_axes(Prepared& prepared, const te::Workload& workload);
 void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target,
                       double together);
 
+// Makes loops parallel, outermost first, until every thread has an iteration: they run as one. The
+// last may be one that the steps refuse.
+void share_loops(ir::Nest& nest, schedule::Trace& trace, const std::vector<std::string>& loops,
+                 int threads, bool free_layout);
+
 // Gives what is neither tiled nor fused vector lanes along the last axis of its result, and threads
 // along the first.
 void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,

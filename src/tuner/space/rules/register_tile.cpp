@@ -162,6 +162,16 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
   rule.at.taps = list.choice("reduce", rule.reduce_orders);
 }
 
+// A copy of what windows read is one of the whole only where it is not large.
+std::vector<Packing> window_copies(const TileRule& rule) {
+  constexpr double kLargest = 1 << 24;  // elements
+  double elements = 1;
+  for (const std::int64_t n : rule.workload.tensors[static_cast<std::size_t>(rule.windows)].shape)
+    elements *= static_cast<double>(n);
+  if (elements > kLargest) return {Packing::kBlock};
+  return {Packing::kBlock, Packing::kWhole};
+}
+
 void list_memory_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule);
   const Axes& axes = rule.axes[0];
@@ -176,6 +186,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     rule.weight_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
     if (constant) rule.weight_packings = {Packing::kWhole};
     if (constant && wide) rule.weight_packings.push_back(Packing::kNone);
+    if (a.weights->tensor == rule.windows) rule.weight_packings = window_copies(rule);
     rule.at.pack_w = list.choice("pack.weights", rule.weight_packings);
     rule.at.prefetch =
         list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
@@ -187,18 +198,27 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
              !axes.pixels.empty() && !is_both_operands(axes) && !streams(rule, axes) &&
              !rule.workload.tensors[axes.input->tensor].constant) {
     rule.input_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
+    if (axes.input->tensor == rule.windows) rule.input_packings = window_copies(rule);
     rule.at.pack_x = list.choice("pack.input", rule.input_packings);
   }
-  if (rule.target.threads > 1) {
-    const bool one_vector =
-        rule.axes.size() == 1 && extent_of(rule, axes, axes.vector) <= rule.lanes;
-    if (!one_vector || axes.pixels.empty()) rule.shared_loops = {SharedLoop::kVectorBlocks};
-    if (!axes.pixels.empty()) rule.shared_loops.push_back(SharedLoop::kPixelBlocks);
-    if (std::ranges::any_of(axes.batch, [&](int b) { return extent_of(rule, axes, b) > 1; }))
-      rule.shared_loops.push_back(SharedLoop::kBatch);
-    rule.shared_loops.push_back(SharedLoop::kNone);
-    rule.at.parallel = list.choice("parallel", rule.shared_loops);
-  }
+}
+
+void list_shared_loops(TileRule& rule) {
+  if (rule.target.threads < 2) return;
+  const Axes& axes = rule.axes[0];
+  const bool one_vector = rule.axes.size() == 1 && extent_of(rule, axes, axes.vector) <= rule.lanes;
+  const bool pixels = !axes.pixels.empty();
+  const bool batch =
+      std::ranges::any_of(axes.batch, [&](int b) { return extent_of(rule, axes, b) > 1; });
+  std::vector<SharedLoop>& loops = rule.shared_loops;
+  if (!one_vector || !pixels) loops = {SharedLoop::kVectorBlocks};
+  if (pixels) loops.push_back(SharedLoop::kPixelBlocks);
+  if (batch) loops.push_back(SharedLoop::kBatch);
+  loops.push_back(SharedLoop::kNone);
+  if (!one_vector && pixels) loops.push_back(SharedLoop::kVectorsAndPixels);
+  if (!one_vector && batch) loops.push_back(SharedLoop::kBatchAndVectors);
+  if (pixels && batch) loops.push_back(SharedLoop::kBatchAndPixels);
+  rule.at.parallel = KnobList(rule).choice("parallel", loops);
 }
 
 }  // namespace
@@ -219,7 +239,14 @@ void add_constraints(const TileRule& rule, Derived& derived) {
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
                        Flavour flavour) {
+  return window_rule_for(view, stage, target, flavour, -1, false);
+}
+
+TileRule window_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
+                         Flavour flavour, int windows, bool channels_inside) {
   TileRule rule;
+  rule.windows = windows;
+  rule.channels_inside = channels_inside;
   rule.workload = view;
   rule.target = target;
   rule.axes = classify(rule.workload, stage);
@@ -235,6 +262,7 @@ TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& tar
   list_tile_knobs(rule, flavour);
   list_reduction_knobs(rule, flavour);
   list_memory_knobs(rule, flavour);
+  list_shared_loops(rule);
   return rule;
 }
 
@@ -329,13 +357,20 @@ Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct
 }  // namespace
 
 std::int64_t TileRule::channel_block(const Axes& a) const {
+  if (windows >= 0) {
+    const bool inside = channels_inside && a.reduce >= 0 && a.input != nullptr &&
+                        a.input->tensor == windows &&
+                        workload.stages[a.stage].iters[a.reduce].extent >= lanes;
+    return inside ? lanes : 1;
+  }
   if (!workload.contract.free_layout || a.input == nullptr || a.reduce < 0) return 1;
   const auto& stage = workload.stages[a.stage];
   if (workload.tensors[a.input->tensor].role != te::TensorRole::kInput ||
       workload.tensors[a.input->tensor].constant)
     return 1;
-  return plain_dim(a.input->index, a.reduce) >= 0 && stage.iters[a.reduce].extent >= lanes ? lanes
-                                                                                           : 1;
+  return dim_along(a, a.input->index, a.reduce) >= 0 && stage.iters[a.reduce].extent >= lanes
+             ? lanes
+             : 1;
 }
 
 Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarget& target,
@@ -351,6 +386,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
     return fail(ErrorKind::kUnsupported,
                 "{} has no axis but reductions: give it a dimension of size 1", workload.name);
   tiling->companions = companions_of(view, stage, target);
+  add_parts(*tiling);
   Derived derived;
   derived.knobs = tiling->main.knobs;
   if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
@@ -358,9 +394,12 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
-  if (!LATHE_TRY(add_algorithms(workload, tiling->main, flavour, derived)) &&
-      !add_matrices(workload, target, flavour, tiling->main, derived))
+  const std::size_t own = derived.knobs.size();
+  const bool several = LATHE_TRY(add_algorithms(workload, tiling->main, flavour, derived));
+  if (!several && !add_matrices(workload, target, flavour, tiling->main, derived))
     add_row_groups(workload, target, view, flavour, derived);
+  if (several || derived.knobs.size() == own)
+    add_windows(workload, target, flavour, *tiling, derived);
   return derived;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ struct TileRule {
   std::vector<ReduceOrder> reduce_orders;
   std::vector<Packing> weight_packings, input_packings;
   std::vector<SharedLoop> shared_loops;
+  int windows = -1;  // the tensor that is a copy of what windows read (im2col); -1: there is none
+  bool channels_inside = false;  // of that copy, as they lie in what it copies
+  std::int64_t part = 0;  // terms of a part of the reduction that threads share; 0: it has none
 
   // Elements of the reduction that lie together in the input's layout; 1 if that layout is
   // row-major.
@@ -62,6 +66,8 @@ bool slides(const TileRule& rule);
 inline constexpr std::int64_t kShortWindow = 8;  // taps; longer rows are not written out whole
 // Values of the knobs for the analytic default: the structural ones by position.
 std::vector<std::int64_t> tile_start(const TileRule& rule);
+// Of these, the values that tell what threads share; the tile is chosen already.
+void choose_shared_loops(const TileRule& rule, std::vector<std::int64_t>& start);
 
 // A program with the stage for which the space has knobs, and with the other reductions that are
 // worth a tile; their sizes are fixed.
@@ -76,10 +82,17 @@ struct Tiling {
   std::vector<std::int64_t> fixed;  // of the main rule's knobs, where the space has none of them
   std::vector<std::vector<std::string>> joined;  // loops over rows that become one, by axis
   int threads = 1;                               // that share these
+  std::shared_ptr<const Tiling> parts;  // the same with the reduction in parts; null: it has none
 };
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
                        Flavour flavour);
+// Of a stage that reads a copy of what windows read.
+TileRule window_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
+                         Flavour flavour, int windows, bool channels_inside);
+// Makes it a value of the knob `parallel` that threads share parts of the reduction, where that is
+// long and the result is small.
+void add_parts(Tiling& tiling);
 // What the register tile needs must fit the registers.
 void add_constraints(const TileRule& rule, Derived& derived);
 // The analytic default, among the values of the knobs.
@@ -94,6 +107,11 @@ void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same);
 // Free inputs and outputs get the vector axis, in blocks of a vector, at the end; inputs get the
 // reduction axis like that, too.
 std::vector<schedule::Layout> free_layouts_of(const TileRule& rule, const Axes& axes);
+
+// Makes im2col an algorithm of the space, beside the sum as it is tiled already, where the main sum
+// is over windows: a product with a copy of what each block of pixels reads.
+void add_windows(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
+                 const Tiling& direct, Derived& derived);
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values);
 

@@ -12,22 +12,39 @@ namespace {
 // Less than this stays in the first cache, or nearly so, between one stage and the next.
 constexpr double kWorthAKnob = 64 << 10;
 
-// The axis whose blocks the threads share: the outermost that has enough of them, or else the
-// longest.
-std::size_t shared_axis(const std::vector<std::string>& loops, int threads, const ir::Nest& nest) {
-  std::size_t longest = 0;
+std::int64_t blocks_along(const std::string& loop, const ir::Nest& nest) {
+  const auto id = static_cast<std::size_t>(nest.find_loop(loop));
+  return nest.sizes.constant_value(nest.loops[id].extent);
+}
+
+// The axis whose blocks the threads share where they share one: the outermost that has enough of
+// them, or else the longest.
+std::string shared_axis(const std::vector<std::string>& loops, int threads, const ir::Nest& nest) {
+  std::string longest;
   std::int64_t most = 0;
-  for (std::size_t a = 0; a < loops.size(); ++a) {
-    const ir::LoopId loop = nest.find_loop(loops[a]);
-    const std::int64_t blocks =
-        nest.sizes.constant_value(nest.loops[static_cast<std::size_t>(loop)].extent);
-    if (blocks >= kBlocksPerThread * threads) return a;
+  for (const std::string& loop : loops) {
+    const std::int64_t blocks = blocks_along(loop, nest);
+    if (blocks >= kBlocksPerThread * threads) return loop;
     if (blocks > most) {
       most = blocks;
-      longest = a;
+      longest = loop;
     }
   }
   return longest;
+}
+
+// Makes axes parallel that run as one, outermost first, until they have enough blocks.
+bool share_axes(const std::vector<std::string>& loops, int threads, ir::Nest& nest,
+                schedule::Trace& trace) {
+  std::int64_t blocks = 1;
+  for (const std::string& loop : loops) {
+    if (blocks >= kBlocksPerThread * threads) break;
+    blocks *= blocks_along(loop, nest);
+    if (!try_step(nest, trace, schedule::Annotate{.loop = loop, .kind = ir::LoopKind::kParallel},
+                  false))
+      return false;
+  }
+  return true;
 }
 
 Result<Sketch> build_grouped(const te::Workload& workload, const CpuTarget& target,
@@ -65,10 +82,12 @@ void join_rows(const std::vector<std::vector<std::string>>& loops, int threads, 
     trace.push_back(std::move(join));
   }
   if (joined.empty() || threads < 2) return;
-  const schedule::Annotate parallel{.loop = joined[shared_axis(joined, threads, nest)],
-                                    .kind = ir::LoopKind::kParallel};
-  if (auto done = schedule::apply(nest, parallel); !done) throw StepRefused{done.error()};
-  trace.push_back(parallel);
+  const ir::Nest before = nest;
+  const std::size_t steps = trace.size();
+  if (share_axes(joined, threads, nest, trace)) return;
+  nest = before;
+  trace.resize(steps);
+  share_axes({shared_axis(joined, threads, nest)}, threads, nest, trace);
 }
 
 void add_row_groups(const te::Workload& workload, const CpuTarget& target, const te::Workload& view,

@@ -27,7 +27,8 @@ class TileStart {
     if (axes_.taps.empty()) set(rule_.at.block_k, 256);
     if (read_along(stage_) >= 0) transpose();
     choose_copies();
-    if (rule_.target.threads > 1) share();
+    if (rule_.windows >= 0) choose_window_blocks();
+    if (rule_.target.threads > 1) choose_shared_loops(rule_, start_);
     return start_;
   }
 
@@ -209,69 +210,36 @@ class TileStart {
     return apart >= kLine && kSpan / apart * kWays < rows;
   }
 
+  // Copies of what windows read stay in the second cache from when they are made until they are
+  // used: blocks are the largest of which that holds.
+  void choose_window_blocks() {
+    constexpr double kBytes = 256 << 10;
+    double terms = 1, pixels = static_cast<double>(extent(pixel_axis(axes_, 0)));
+    for (const int t : axes_.taps) terms *= static_cast<double>(extent(t));
+    const int outer = axes_.pixels.size() > 1 ? rule_.at.tile_p1 : rule_.at.tile_p0;
+    if (axes_.pixels.size() < 2) pixels = 1;
+    if (outer >= 0) pixels *= static_cast<double>(start_[static_cast<std::size_t>(outer)]);
+    const double bytes =
+        size_of(rule_.workload.tensors[static_cast<std::size_t>(rule_.windows)].dtype);
+    const Values along_k = values(rule_.at.block_k), along_p = values(rule_.at.block_p);
+    const auto fits = [&](std::int64_t k, std::int64_t p) {
+      const auto of_k = static_cast<double>(std::min(k, extent(axes_.reduce)));
+      return bytes * terms * of_k * pixels * static_cast<double>(p) <= kBytes;
+    };
+    std::int64_t k = along_k.front(), p = along_p.front();
+    for (const std::int64_t value : along_k)
+      if (fits(value, p)) k = value;
+    for (const std::int64_t value : along_p)
+      if (fits(k, value)) p = value;
+    set(rule_.at.block_k, k);
+    set(rule_.at.block_p, p);
+  }
+
   // Makes the tile so low that its rows do not collide.
   void spread_rows() {
     const Values lower = values(rule_.at.tile_p0);
     for (std::size_t k = lower.size(); k-- > 0 && rows_collide();)
       set(rule_.at.tile_p0, std::min(start_[rule_.at.tile_p0], lower[k]));
-  }
-
-  // The most that one of the threads gets of n things, in blocks that follow each other (Pool).
-  std::int64_t largest_share(std::int64_t n, std::int64_t block) const {
-    const std::int64_t blocks = (n + block - 1) / block, threads = rule_.target.threads;
-    std::int64_t most = 0;
-    for (std::int64_t t = 0; t < threads; ++t)
-      most = std::max(most, std::min(n, blocks * (t + 1) / threads * block) -
-                                std::min(n, blocks * t / threads * block));
-    return most;
-  }
-  double evenness(std::int64_t n) const {
-    return static_cast<double>(n) / static_cast<double>(rule_.target.threads * largest_share(n, 1));
-  }
-
-  // The largest blocks of at most `most` tiles with which every thread has about as much to do.
-  void share_in_blocks(int knob, std::int64_t tiles, std::int64_t most) {
-    constexpr double kNearlyEven = 1.05;
-    std::int64_t chosen = 1;
-    for (const std::int64_t block : values(knob))
-      if (block <= most && static_cast<double>(largest_share(tiles, block)) <=
-                               kNearlyEven * static_cast<double>(largest_share(tiles, 1)))
-        chosen = block;
-    set(knob, chosen);
-  }
-
-  // True if one thread is done before another has begun: 6,400 elements of a map take 0.7 us alone
-  // and 1.1 with two threads.
-  bool is_short() const {
-    constexpr double kCycles = 3000, kOfAMap = 4;  // about 1 us; cycles for a vector
-    double iterations = 1;
-    for (const te::Iterator& it : stage_.iters) iterations *= static_cast<double>(it.extent);
-    const double each = stage_.reduce == ir::ReduceOp::kNone ? kOfAMap : 1;
-    return each * iterations / static_cast<double>(rule_.lanes) < kCycles;
-  }
-
-  // Threads share the outermost loop that gives each about as much to do: what they do alone is
-  // then longest, and what is copied for a block is copied by one of them.
-  void share() {
-    constexpr double kEven = 0.9;
-    if (is_short()) return choose(rule_.at.parallel, rule_.shared_loops, SharedLoop::kNone);
-    const auto outer = std::ranges::find_if(axes_.batch, [&](int b) { return extent(b) > 1; });
-    const bool two = axes_.pixels.size() > 1;
-    const std::int64_t along_v = tiles_along_vector(),
-                       along_p = axes_.pixels.empty()
-                                     ? 1
-                                     : tiles(axes_.pixels.back(),
-                                             two ? rule_.at.tile_p1 : rule_.at.tile_p0);
-    const double batch = outer == axes_.batch.end() ? 0 : evenness(extent(*outer));
-    const double v = evenness(along_v), p = axes_.pixels.empty() ? 0 : evenness(along_p);
-    if (batch >= kEven || batch > std::max(v, p))
-      return choose(rule_.at.parallel, rule_.shared_loops, SharedLoop::kBatch);
-    if (v >= std::min(p, kEven)) {
-      choose(rule_.at.parallel, rule_.shared_loops, SharedLoop::kVectorBlocks);
-      return share_in_blocks(rule_.at.block_v, along_v, along_v);
-    }
-    choose(rule_.at.parallel, rule_.shared_loops, SharedLoop::kPixelBlocks);
-    share_in_blocks(rule_.at.block_p, along_p, rule_.at.block_p < 0 ? 1 : start_[rule_.at.block_p]);
   }
 
   const TileRule& rule_;

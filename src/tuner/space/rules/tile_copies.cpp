@@ -1,0 +1,161 @@
+// Copies of operands in the order in which the loops of a tile read them.
+#include <algorithm>
+#include <numeric>
+
+#include "tuner/space/rules/tile_builder.h"
+
+namespace lathe::space {
+
+using schedule::LayoutItem;
+
+// Puts weights in exactly the order in which the loops read them: panel by panel, each as wide as
+// the register tile.
+void TileBuilder::pack_weights() {
+  if (axes_.weights == nullptr || weight_packing() == Packing::kNone) return;
+  const ir::Read* read = axes_.weights;
+  const int v = dim_of(read, axes_.vector);
+  if (v < 0 || !all_plain(axes_, read->index)) return;
+  std::vector<LayoutItem> items;
+  for (int d = 0; d < static_cast<int>(read->index.size()); ++d) {
+    const int iter = read->index[d].terms[0].iter;
+    if (iter != axes_.vector && iter != axes_.reduce && std::ranges::count(axes_.taps, iter) == 0)
+      items.push_back({d, std::int64_t{1}});
+  }
+  items.push_back({v, times(size(rule_.at.tile_v), number(rule_.lanes))});
+  const std::int64_t together = rule_.channel_block(axes_);
+  const int k = dim_of(read, axes_.reduce);
+  if (k >= 0 && together > 1 && !taps_outside()) items.push_back({k, together});
+  for (const int t : axes_.taps)
+    if (dim_of(read, t) >= 0) items.push_back({dim_of(read, t), std::int64_t{1}});
+  if (k >= 0 && together > 1 && taps_outside()) items.push_back({k, together});
+  if (k >= 0) items.push_back({k, std::int64_t{1}});
+  items.push_back({v, std::int64_t{1}});
+  const bool whole = weight_packing() == Packing::kWhole;
+  const std::string name = copy_name(read->tensor, ".pack");
+  if (!pack(read->tensor, name, whole ? "" : innermost_block(TileAxis::kVector), items)) return;
+  if (read->tensor == rule_.windows) return fill_from_source(tensor(read->tensor));
+  packed_weights_ = name;
+}
+
+// Two stages may each pack the same tensor, so a name may be taken.
+std::string TileBuilder::copy_name(int source, const std::string& suffix) const {
+  const std::string name = tensor(source) + suffix;
+  return nest_.find_buffer(name) < 0 ? name : name + "." + target_;
+}
+
+// The copy walks through its source as it lies in memory, with vectors along the last digit of
+// its own storage.
+bool TileBuilder::pack(int source, const std::string& name, const std::string& loop,
+                       const std::vector<LayoutItem>& items) {
+  // The copy is laid out for this stage: whoever else reads or computes the tensor does so where
+  // it lies.
+  if (!may_step(schedule::Cache{tensor(source), name, loop, ir::Scope::kMemory, items,
+                                loop.empty() ? target_ : ""}))
+    return false;
+  std::vector<int> digits(items.size());
+  std::iota(digits.begin(), digits.end(), 0);
+  if (nest_.buffers[source].layout.empty() && source != rule_.windows)
+    std::stable_sort(digits.begin(), digits.end() - 1,
+                     [&](int a, int b) { return items[a].dim < items[b].dim; });
+  std::vector<std::string> loops;
+  for (const int digit : digits) loops.push_back(fmt::format("{}.d{}", name, digit));
+  if (!std::ranges::is_sorted(digits)) step(schedule::Reorder{loops});
+  transpose_in_blocks(source, items, digits, loops);
+  kind(loops.back(), ir::LoopKind::kVectorized);
+  if (!loop.empty()) return true;
+  loops.resize(std::max<std::size_t>(loops.size(), 3) - 2);  // those outside what goes in vectors
+  share_loops(nest_, trace_, loops, draft_.threads, free_layout_);
+  return true;
+}
+
+// Where lanes lie apart in the source, as many neighbours of each are copied with them: then code
+// generation transposes them in registers.
+void TileBuilder::transpose_in_blocks(int source, const std::vector<LayoutItem>& items,
+                                      const std::vector<int>& digits,
+                                      const std::vector<std::string>& loops) {
+  const auto dims = static_cast<int>(nest_.buffers[source].shape.size());
+  const int before = digits.size() < 2 ? -1 : digits[digits.size() - 2];
+  if (!nest_.buffers[source].layout.empty() || source == rule_.windows || before < 0 ||
+      items[before].dim != dims - 1 || items.back().dim == dims - 1)
+    return;
+  const std::string& loop = loops[loops.size() - 2];
+  split(loop, number(rule_.lanes), loop + ".o", loop + ".u");
+  unroll({loop + ".u"});
+}
+
+void TileBuilder::pack_input() {
+  if (axes_.input == nullptr || input_packing() == Packing::kNone) return;
+  const ir::Read* read = axes_.input;
+  if (read->tensor == rule_.windows) return pack_windows(read);
+  if (input_packing() == Packing::kPadded) {
+    if (!read->pad) return;
+    std::vector<LayoutItem> items;
+    const auto& layout = nest_.buffers[read->tensor].layout;
+    for (const ir::LayoutDigit& d : layout) items.push_back({d.dim, d.weight});
+    for (int d = 0; layout.empty() && d < static_cast<int>(read->index.size()); ++d)
+      items.push_back({d, std::int64_t{1}});
+    pack(read->tensor, copy_name(read->tensor, ".pad"), "", items);
+    return;
+  }
+  const int p = axes_.pixels.empty() ? -1 : dim_of(read, axes_.pixels[0]);
+  const int k = dim_of(read, axes_.reduce);
+  if (p < 0 || k < 0) return;
+  std::vector<LayoutItem> items;
+  for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
+    if (d != p && d != k) items.push_back({d, std::int64_t{1}});
+  items.push_back({p, size(rule_.at.tile_p0)});
+  items.push_back({k, std::int64_t{1}});
+  items.push_back({p, std::int64_t{1}});
+  const bool whole = input_packing() == Packing::kWhole;
+  pack(read->tensor, copy_name(read->tensor, ".pack"),
+       whole ? "" : innermost_block(TileAxis::kPixels), items);
+}
+
+// A panel for each tile of pixels: what a step of the reduction reads lies side by side, or where
+// channels lie so in the source, a vector of these.
+void TileBuilder::pack_windows(const ir::Read* read) {
+  std::vector<LayoutItem> items, inside;
+  const auto is_tiled = [&](int iter) {
+    return iter == axes_.reduce || std::ranges::count(axes_.taps, iter) > 0 ||
+           std::ranges::count(axes_.pixels, iter) > 0;
+  };
+  for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
+    if (!is_tiled(read->index[static_cast<std::size_t>(d)].terms[0].iter))
+      items.push_back({d, std::int64_t{1}});
+  for (std::size_t p = axes_.pixels.size(); p-- > 0;) {
+    const int d = dim_of(read, axes_.pixels[p]);
+    if (d < 0) continue;
+    items.push_back({d, size(p == 0 ? rule_.at.tile_p0 : rule_.at.tile_p1)});
+    inside.push_back({d, std::int64_t{1}});
+  }
+  const int k = dim_of(read, axes_.reduce);
+  const std::int64_t together = rule_.channel_block(axes_);
+  if (k >= 0 && together > 1 && !taps_outside()) items.push_back({k, together});
+  for (const int t : axes_.taps)
+    if (dim_of(read, t) >= 0) items.push_back({dim_of(read, t), std::int64_t{1}});
+  if (k >= 0 && together > 1 && taps_outside()) items.push_back({k, together});
+  if (k >= 0) (together > 1 ? inside : items).push_back({k, std::int64_t{1}});
+  items.insert(items.end(), inside.begin(), inside.end());
+  const bool whole = input_packing() == Packing::kWhole;
+  if (pack(read->tensor, copy_name(read->tensor, ".pack"),
+           whole ? "" : innermost_block(TileAxis::kPixels), items))
+    fill_from_source(tensor(read->tensor));
+}
+
+// What would be copied from the copy of all windows is copied from where that comes from.
+void TileBuilder::fill_from_source(const std::string& copy) {
+  step(schedule::Inline{copy});
+  draft_.placed.insert(copy);
+}
+
+void TileBuilder::prefetch_weights() {
+  if (rule_.at.prefetch < 0 || packed_weights_.empty()) return;
+  schedule::Annotate a;
+  a.loop = loop_of(axes_.reduce) + ".s";
+  a.what = schedule::Annotate::What::kPrefetch;
+  a.buffer = packed_weights_;
+  a.bytes = size(rule_.at.prefetch);
+  step(a);
+}
+
+}  // namespace lathe::space

@@ -1,0 +1,144 @@
+// Sums over windows as products with a copy of what the windows read: im2col.
+#include <algorithm>
+#include <memory>
+
+#include "tuner/space/rules/register_tile.h"
+
+namespace lathe::space {
+namespace {
+
+using WindowValues = std::vector<std::int64_t>;
+
+bool is_reduced(const te::Stage& stage, int iter) {
+  return stage.iters[static_cast<std::size_t>(iter)].kind == te::IterKind::kReduce;
+}
+
+// True for a dimension that is walked through by a result and a term of its sum together.
+bool slides_along(const te::Stage& stage, const ir::Affine& row) {
+  const auto of_kind = [&](bool reduced) {
+    return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& t) {
+      return is_reduced(stage, t.iter) == reduced &&
+             stage.iters[static_cast<std::size_t>(t.iter)].extent > 1;
+    });
+  };
+  return of_kind(true) && of_kind(false);
+}
+
+// The only read of the sum that is by windows; null if there are none or several.
+const ir::Read* window_of(const te::Workload& view, const te::Stage& stage) {
+  const ir::Read* found = nullptr;
+  if (stage.reduce == ir::ReduceOp::kNone) return nullptr;
+  for (const ir::Read* read : ir::reads_of(stage.body)) {
+    const te::Tensor& tensor = view.tensors[static_cast<std::size_t>(read->tensor)];
+    if (std::ranges::none_of(read->index,
+                             [&](const ir::Affine& row) { return slides_along(stage, row); }))
+      continue;
+    if (found != nullptr || tensor.constant || tensor.role == te::TensorRole::kLiteral)
+      return nullptr;
+    found = read;
+  }
+  return found;
+}
+
+// True if what lies side by side in the source are terms of the sum alone.
+bool has_channels_inside(const ir::Nest& nest, const te::Stage& stage, const ir::Read& read) {
+  const auto& layout = nest.buffers[static_cast<std::size_t>(read.tensor)].layout;
+  const std::size_t dim =
+      layout.empty() ? read.index.size() - 1 : static_cast<std::size_t>(layout.back().dim);
+  return std::ranges::all_of(read.index[dim].terms,
+                             [&](const ir::AffineTerm& t) { return is_reduced(stage, t.iter); });
+}
+
+// The program with the copy; null where the copy is no operand of a product.
+std::shared_ptr<Tiling> tile_windows(const CpuTarget& target, Flavour flavour,
+                                     const Tiling& direct) {
+  const te::Workload& before = direct.main.workload;
+  const te::Stage& sum = before.stages[static_cast<std::size_t>(direct.main.axes[0].stage)];
+  const ir::Read* read = window_of(before, sum);
+  if (read == nullptr) return nullptr;
+  const std::string& name = before.tensors[static_cast<std::size_t>(read->tensor)].name;
+  const std::string& block = before.tensors[static_cast<std::size_t>(sum.tensor)].name;
+  auto out = std::make_shared<Tiling>();
+  out->prepared = direct.prepared;
+  Prepared& prepared = out->prepared;
+  const bool free = before.contract.free_layout;
+  for (schedule::Layout& layout : free_layouts_of(direct.main, direct.main.axes[0]))
+    if (!try_step(prepared.nest, prepared.steps, std::move(layout), free)) return nullptr;
+  if (!try_step(prepared.nest, prepared.steps, schedule::Reindex{name, name + ".windows", block},
+                free))
+    return nullptr;
+  prepared.view = view_of(prepared.nest, before);
+  const te::Workload& view = prepared.view;
+  const auto stage = static_cast<int>(
+      std::ranges::find(view.stages, sum.tensor, &te::Stage::tensor) - view.stages.begin());
+  if (!has_reuse(view.stages[static_cast<std::size_t>(stage)])) return nullptr;
+  out->main =
+      window_rule_for(view, stage, target, flavour, prepared.nest.find_buffer(name + ".windows"),
+                      has_channels_inside(prepared.nest, sum, *read));
+  if (out->main.axes.empty()) return nullptr;
+  const auto lanes_along = [](const TileRule& rule) {
+    const Axes& axes = rule.axes[0];
+    return rule.workload.stages[static_cast<std::size_t>(axes.stage)]
+        .iters[static_cast<std::size_t>(axes.vector)]
+        .name;
+  };
+  if (free && lanes_along(out->main) != lanes_along(direct.main)) return nullptr;
+  out->companions = direct.companions;
+  return out;
+}
+
+// The number of the knob that chooses the algorithm, which is made where there is none.
+int algorithm_knob(Derived& derived) {
+  const auto found = std::ranges::find(derived.knobs, "algorithm", &Knob::name);
+  if (found != derived.knobs.end()) return static_cast<int>(found - derived.knobs.begin());
+  const auto at = static_cast<int>(derived.knobs.size());
+  for (Knob& knob : derived.knobs) {
+    knob.under = at;
+    knob.under_values = {0};
+  }
+  derived.knobs.push_back({"algorithm", {0}, {"direct"}, true});
+  derived.start.push_back(0);
+  for (WindowValues& other : derived.other_starts) other.push_back(0);
+  return at;
+}
+
+}  // namespace
+
+void add_windows(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
+                 const Tiling& direct, Derived& derived) {
+  if (!workload.contract.algorithm.empty()) return;
+  const auto tiling = tile_windows(target, flavour, direct);
+  if (!tiling) return;
+  const WindowValues tile = settled_start(tiling->main);
+  if (!build_tile_sketch(*tiling, tile)) return;
+  const int at = algorithm_knob(derived);
+  const auto first = static_cast<int>(derived.knobs.size());
+  tiling->main.first = first;
+  Knob& algorithm = derived.knobs[static_cast<std::size_t>(at)];
+  const auto number = static_cast<std::int64_t>(algorithm.values.size());
+  algorithm.values.push_back(number);
+  algorithm.labels.emplace_back("im2col");
+  WindowValues other;
+  for (const Knob& knob : derived.knobs) other.push_back(knob.values[0]);
+  other[static_cast<std::size_t>(at)] = number;
+  for (std::size_t k = 0; k < tile.size(); ++k) {
+    Knob& knob = tiling->main.knobs[k];
+    knob.name = "im2col." + knob.name;
+    knob.under = at;
+    knob.under_values = {static_cast<std::uint16_t>(number)};
+    derived.start.push_back(knob.values[0]);
+    for (WindowValues& start : derived.other_starts) start.push_back(knob.values[0]);
+    other.push_back(tile[k]);
+    derived.knobs.push_back(knob);
+  }
+  if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
+  derived.other_starts.push_back(std::move(other));
+  derived.build =
+      [tiling = std::shared_ptr<const Tiling>(tiling), at, first, number,
+       build = std::move(derived.build)](std::span<const std::int64_t> values) -> Result<Sketch> {
+    if (values[static_cast<std::size_t>(at)] != number) return build(values);
+    return build_tile_sketch(*tiling, values.subspan(static_cast<std::size_t>(first)));
+  };
+}
+
+}  // namespace lathe::space

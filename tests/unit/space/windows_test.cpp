@@ -1,0 +1,110 @@
+// im2col: products with copies of what windows read compute the sums over these.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "compiler/te/parse.h"
+#include "support/targets.h"
+#include "unit/space/check_space.h"
+
+namespace lathe::space {
+namespace {
+
+using test::avx512, test::sse;
+
+te::Workload windows(const std::string& text) {
+  auto workload = te::parse_workload(text);
+  if (!workload) throw std::runtime_error(workload.error().text());
+  return *workload;
+}
+
+struct WindowCase {
+  const char* name;
+  const char* text;
+};
+const WindowCase kWindowCases[] = {
+    {"few_channels",
+     "X: f32[1,3,9,10]; const W: f32[21,3,7,7]\n"
+     "Y[n,k,y:4,x:5] = sum(c,r,s) X[n,c,2*y+r-3,2*x+s-3 else 0] * W[k,c,r,s]"},
+    {"small_image",
+     "X: f32[2,17,7,7]; const W: f32[19,17,3,3]\n"
+     "Y[n,k,y:7,x:7] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[k,c,r,s]"},
+    {"weights_of_the_call",
+     "X: f32[2,5,11,9]; W: f32[17,5,3,2]\n"
+     "Y[n,k,y,x] = sum(c,r,s) X[n,c,y+r,x+s] * W[k,c,r,s]"},
+    {"dilated",
+     "X: f32[1,3,9,11]; const W: f32[17,3,3,3]\n"
+     "Y[n,k,y:9,x:11] = sum(c,r,s) X[n,c,y+2*r-2,x+2*s-2 else 0] * W[k,c,r,s]"},
+    {"line",
+     "X: f32[2,7,31]; const W: f32[19,7,5]\n"
+     "Y[n,k,x:16] = sum(c,s) X[n,c,2*x+s-2 else 0] * W[k,c,s]"},
+    {"volume",
+     "X: f32[1,3,5,6,7]; const W: f32[17,3,3,3,3]\n"
+     "Y[n,k,z:5,y:6,x:7] = "
+     "sum(c,q,r,s) X[n,c,z+q-1,y+r-1,x+s-1 else 0] * W[k,c,q,r,s]"},
+    {"channels_last",
+     "X: f32[1,5,7,21]; const W: f32[3,3,21,18]\n"
+     "Y[n,y:5,x:7,k] = sum(r,s,c) X[n,y+r-1,x+s-1,c else 0] * W[r,s,c,k]"},
+    {"bias_and_relu",
+     "X: f32[2,5,9,7]; const W: f32[17,5,3,3]; b: f32[17]\n"
+     "Y[n,k,y:9,x:7] = relu((sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * "
+     "W[k,c,r,s]) + b[k])"},
+    {"groups",
+     "X: f32[1,3,4,9,7]; const W: f32[3,18,4,3,3]\n"
+     "Y[n,g,k,y:9,x:7] = sum(c,r,s) X[n,g,c,y+r-1,x+s-1 else 0] * W[g,k,c,r,s]"},
+    {"one_image_row",
+     "X: f32[1,3,1,40]; W: f32[5,3,1,9]\n"
+     "Y[n,k,y:1,x:32] = sum(c,r,s) X[n,c,y+r,x+s] * W[k,c,r,s]"},
+    {"halves",
+     "X: f16[1,5,9,7]; const W: f16[17,5,3,3]\n"
+     "Y[n,k,y:9,x:7] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[k,c,r,s]"},
+    {"bytes",
+     "X: i8[1,5,9,7]; const W: i8[17,5,3,3]\n"
+     "Y[n,k,y:9,x:7] = "
+     "sum(c,r,s) i32(X[n,c,y+r-1,x+s-1 else 0]) * i32(W[k,c,r,s])"},
+    {"maximum",
+     "X: f32[1,5,9,7]; W: f32[17,5,3,3]\n"
+     "Y[n,k,y:7,x:5] = max(c,r,s) (X[n,c,y+r,x+s] + W[k,c,r,s])"},
+};
+
+class Windows : public ::testing::TestWithParam<WindowCase> {};
+TEST_P(Windows, AreAnAlgorithm) {
+  te::Workload workload = windows(GetParam().text);
+  for (const bool free_layout : {false, true}) {
+    workload.contract.free_layout = free_layout;
+    for (const Target& target : {avx512(1), sse(2), avx512(3), avx512(8)}) {
+      auto found = check_choices(workload, target, "algorithm", 3, 1, "im2col");
+      EXPECT_EQ(found["im2col"], 3) << target.text() << " " << free_layout;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Space, Windows, ::testing::ValuesIn(kWindowCases),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(Windows, ShareTheirLoops) {
+  for (const Target& target : {avx512(3), avx512(8)})
+    for (const auto& [value, count] :
+         check_choices(windows(GetParam().text), target, "im2col.parallel", 1, 1))
+      EXPECT_GT(count, 0) << value << " " << target.text();
+}
+
+bool has_im2col(const std::string& text) {
+  const auto space = derive_space(windows(text), avx512(1), Flavour::kDefault);
+  if (!space) throw std::runtime_error(space.error().text());
+  for (const Knob& knob : (*space)->knob_list())
+    if (knob.name == "algorithm" && std::ranges::count(knob.labels, "im2col") > 0) return true;
+  return false;
+}
+
+TEST(Windows, AreNoAlgorithmOfOtherSums) {
+  // A product, a window without channels that it has in common, a pool, a map over neighbours.
+  EXPECT_FALSE(has_im2col("A: f32[7,9]; B: f32[9,20]; C[i,j] = sum(k) A[i,k] * B[k,j]"));
+  EXPECT_FALSE(
+      has_im2col("X: f32[2,5,9,21]; W: f32[5,3,3]\n"
+                 "Y[n,c,y,x] = sum(r,s) X[n,c,y+r,x+s] * W[c,r,s]"));
+  EXPECT_FALSE(has_im2col("X: f32[2,5,9,21]; Y[n,c,y:4,x:10] = max(r:2,s:2) X[n,c,2*y+r,2*x+s]"));
+  EXPECT_FALSE(has_im2col("X: f32[2,9]; Y[n,x:8] = X[n,x] + X[n,x+1]"));
+}
+
+}  // namespace
+}  // namespace lathe::space
