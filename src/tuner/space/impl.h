@@ -25,7 +25,8 @@ struct Space::Impl {
   mutable std::unordered_map<std::uint64_t, std::unique_ptr<Result<Sketch>>> sketches;
   std::unique_ptr<Forms> forms;  // null: every configuration stands for itself
 
-  // The values of the structural knobs, as one number.
+  bool has_effect(const Config& config, int knob) const;
+  // The values of the structural knobs that have an effect, as one number.
   std::uint64_t choice_number(const Config& config) const;
   // Derives the sketch on first use. The reference stays valid.
   const Result<Sketch>& sketch(const Config& config) const;

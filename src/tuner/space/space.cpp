@@ -12,11 +12,18 @@ namespace lathe::space {
 Space::Impl::Impl() = default;
 Space::Impl::~Impl() = default;
 
+bool Space::Impl::has_effect(const Config& config, int knob) const {
+  const Knob& k = derived.knobs[static_cast<std::size_t>(knob)];
+  return k.under < 0 ||
+         std::ranges::find(k.under_values, config[static_cast<std::size_t>(k.under)]) !=
+             k.under_values.end();
+}
+
 std::uint64_t Space::Impl::choice_number(const Config& config) const {
   std::uint64_t number = 0;
   for (const int k : structural)
     number = number * derived.knobs[static_cast<std::size_t>(k)].values.size() +
-             config[static_cast<std::size_t>(k)];
+             (has_effect(config, k) ? config[static_cast<std::size_t>(k)] : 0U);
   return number;
 }
 
@@ -62,8 +69,7 @@ int Space::knobs() const { return static_cast<int>(knob_list().size()); }
 int Space::values(int knob) const { return static_cast<int>(knob_list()[knob].values.size()); }
 
 bool Space::has_effect(const Config& config, int knob) const {
-  const Knob& k = knob_list()[knob];
-  return k.under < 0 || std::ranges::find(k.under_values, config[k.under]) != k.under_values.end();
+  return impl_->has_effect(config, knob);
 }
 
 // The choices of the knobs under this one, with it at `value`.

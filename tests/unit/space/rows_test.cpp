@@ -19,14 +19,21 @@ te::Workload parsed(const std::string& text) {
   return *workload;
 }
 
-// The axes of the group as "13,70r": r where a stage uses something along it.
+// The axes of the groups as "13,70r": r where a stage uses something along it; with the last stage
+// of each, if that is not the last of the program.
 std::string axes_of(const std::string& text) {
-  const auto prepared = prepare(parsed(text), avx512(1).as_cpu());
-  const auto group = find_row_group(prepared.view);
+  const te::Workload workload = parsed(text);
+  const auto prepared = prepare(workload, avx512(1).as_cpu());
+  const te::Workload& view = prepared.view;
   std::string out;
-  for (std::size_t a = 0; group && a < group->axes.size(); ++a)
-    out += (a > 0 ? "," : "") + std::to_string(group->axes[a].extent) +
-           (group->axes[a].reused ? "r" : "");
+  for (const RowGroup& group : find_row_groups(view, workload.tensors.size())) {
+    if (!out.empty()) out += " ";
+    const int last = view.stages.back().tensor;
+    if (group.last != view.tensors[static_cast<std::size_t>(last)].name) out += group.last + ":";
+    for (std::size_t a = 0; a < group.axes.size(); ++a)
+      out += (a > 0 ? "," : "") + std::to_string(group.axes[a].extent) +
+             (group.axes[a].reused ? "r" : "");
+  }
   return out;
 }
 

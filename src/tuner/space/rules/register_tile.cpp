@@ -8,6 +8,7 @@
 #include "tuner/space/rules/cook_toom.h"
 #include "tuner/space/rules/matrices.h"
 #include "tuner/space/rules/row_group.h"
+#include "tuner/space/rules/tile_knobs.h"
 
 namespace lathe::space {
 
@@ -202,10 +203,14 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
 
 }  // namespace
 
-void add_constraints(const TileRule& rule, Derived& derived) {
+void add_constraints(const TiledStage& stage, Derived& derived) {
   ir::Sizes& s = derived.sizes;
+  const TileRule& rule = stage.rule;
   const auto size = [&](int knob) {
-    return knob < 0 ? s.constant(1) : s.knob(rule.first + knob, rule.knobs[knob].name);
+    if (knob < 0) return s.constant(1);
+    const int number = stage.numbers[static_cast<std::size_t>(knob)];
+    return number < 0 ? s.constant(stage.start[static_cast<std::size_t>(knob)])
+                      : s.knob(number, derived.knobs[static_cast<std::size_t>(number)].name);
   };
   const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
   const ir::SizeId v = size(rule.at.tile_v);
@@ -213,7 +218,8 @@ void add_constraints(const TileRule& rule, Derived& derived) {
   const ir::SizeId kept =
       has_dots(rule.axes[0]) ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1)) : v;
   const ir::SizeId need = s.add(s.add(s.mul(pixels, v), kept), s.constant(1));
-  derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
+  if (std::ranges::find(derived.constraints, need, &Constraint::size) == derived.constraints.end())
+    derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
 }
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
@@ -251,20 +257,23 @@ void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same) {
                     found->second.contains(axes.weights->tensor);
 }
 
-std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
-                                             const CpuTarget& target,
-                                             const std::map<int, std::set<int>>& same) {
-  std::vector<Tiling::Companion> out;
+std::vector<TiledStage> companions_of(const te::Workload& view, int main, const CpuTarget& target,
+                                      const te::Workload& sizes,
+                                      const std::map<int, std::set<int>>& same,
+                                      const std::set<int>& grouped) {
+  std::vector<TiledStage> out;
   for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
     const te::Stage& stage = view.stages[s];
     if (s == main || stage.reduce == ir::ReduceOp::kNone || view.tensors[stage.tensor].constant ||
-        kWorthATile * work_of(stage) < work_of(view.stages[main]))
+        kWorthATile * work_of(sizes.stages[s]) < work_of(sizes.stages[main]))
       continue;
-    TileRule rule = tile_rule_for(view, s, target, Flavour::kDefault);
+    CpuTarget own = target;
+    if (grouped.contains(stage.tensor)) own.threads = 1;
+    TileRule rule = tile_rule_for(view, s, own, Flavour::kDefault);
     if (rule.axes.empty()) continue;
+    keep_few_orders(rule);
     note_rows(rule, same);
-    Values values = settled_start(rule);
-    out.push_back({std::move(rule), std::move(values)});
+    out.push_back(tiled(std::move(rule)));
   }
   return out;
 }
@@ -332,21 +341,21 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   tiling->prepared = prepare(workload, target);
   const te::Workload& view = tiling->prepared.view;
   const int stage = main_stage(view);
-  tiling->main = tile_rule_for(view, stage, target, flavour);
-  if (tiling->main.axes.empty())
+  TileRule rule = tile_rule_for(view, stage, target, flavour);
+  if (rule.axes.empty())
     return fail(ErrorKind::kUnsupported,
                 "{} has no axis but reductions: give it a dimension of size 1", workload.name);
-  tiling->companions = companions_of(view, stage, target);
+  tiling->target = target;
+  tiling->main = tiled(std::move(rule));
+  tiling->companions = companions_of(view, stage, target, view);
   Derived derived;
-  derived.knobs = tiling->main.knobs;
-  if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
-  derived.start = tile_start(tiling->main);
+  add_tile_knobs(*tiling, flavour, "", {}, derived);
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
-  if (!LATHE_TRY(add_algorithms(workload, tiling->main, derived)) &&
+  if (!LATHE_TRY(add_algorithms(workload, tiling->main.rule, derived)) &&
       !add_matrices(workload, target, flavour, tiling->main, derived))
-    add_row_groups(workload, target, view, flavour, derived);
+    add_row_groups(workload, target, *tiling, flavour, derived);
   return derived;
 }
 

@@ -26,16 +26,16 @@ struct Draft {
 
 class Builder : private Stepper {
  public:
-  // With open sizes, the rule's knobs become the nest's; otherwise `values` are the sizes.
-  Builder(const TileRule& rule, std::span<const std::int64_t> values, bool open_sizes, Draft& draft)
-      : Stepper(draft.nest, draft.trace, rule.workload.contract.free_layout),
-        rule_(rule),
+  // `values` are those of the space's knobs.
+  Builder(const TiledStage& tiled, std::span<const std::int64_t> values, Draft& draft)
+      : Stepper(draft.nest, draft.trace, tiled.rule.workload.contract.free_layout),
+        tiled_(tiled),
+        rule_(tiled.rule),
         values_(values),
-        open_sizes_(open_sizes),
-        axes_(rule.axes[choice_number(rule.at.vector)]),
-        stage_(rule.workload.stages[axes_.stage]),
+        axes_(rule_.axes[choice_number(rule_.at.vector)]),
+        stage_(rule_.workload.stages[axes_.stage]),
         draft_(draft) {
-    target_ = rule.workload.tensors[stage_.tensor].name;
+    target_ = rule_.workload.tensors[stage_.tensor].name;
   }
 
   void free_layouts() {
@@ -58,7 +58,7 @@ class Builder : private Stepper {
 
  private:
   std::size_t choice_number(int knob) const {
-    return knob < 0 ? 0 : static_cast<std::size_t>(values_[knob]);
+    return knob < 0 ? 0 : static_cast<std::size_t>(tiled_.choice(knob, values_));
   }
   // What the knob chooses among these; `none` where this program has no such knob.
   template <class Choice>
@@ -77,9 +77,11 @@ class Builder : private Stepper {
   }
   SizeId size(int knob) {
     if (knob < 0) return number(1);
-    if (rule_.knobs[knob].values.size() == 1) return number(rule_.knobs[knob].values[0]);
-    return open_sizes_ ? nest_.sizes.knob(rule_.first + knob, rule_.knobs[knob].name)
-                       : number(values_[knob]);
+    const Knob& own = rule_.knobs[knob];
+    if (own.values.size() == 1) return number(own.values[0]);
+    if (tiled_.numbers[knob] < 0) return number(tiled_.start[knob]);
+    const SizeId size = nest_.sizes.knob(tiled_.numbers[knob], tiled_.prefix + own.name);
+    return tiled_.shared[knob] ? nest_.sizes.min(size, number(own.values.back())) : size;
   }
   const std::string& loop_of(int iter) const { return stage_.iters[iter].name; }
   std::string tensor(int id) const { return rule_.workload.tensors[id].name; }
@@ -361,9 +363,9 @@ class Builder : private Stepper {
       if (stage_.iters[b].extent > 1) return kind(loop_of(b), ir::LoopKind::kParallel);
   }
 
+  const TiledStage& tiled_;
   const TileRule& rule_;
   std::span<const std::int64_t> values_;
-  bool open_sizes_;
   const Axes& axes_;
   const te::Stage& stage_;
   Draft& draft_;
@@ -375,31 +377,36 @@ class Builder : private Stepper {
 
 namespace {
 
-bool has_one_thread(const TileRule& rule, std::span<const std::int64_t> values) {
-  return rule.at.parallel >= 0 &&
-         rule.shared_loops[static_cast<std::size_t>(values[rule.at.parallel])] == SharedLoop::kNone;
+bool has_one_thread(const TiledStage& main, std::span<const std::int64_t> values) {
+  const int knob = main.rule.at.parallel;
+  return knob >= 0 && main.rule.shared_loops[static_cast<std::size_t>(main.choice(knob, values))] ==
+                          SharedLoop::kNone;
 }
 
 }  // namespace
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values) {
-  const bool open = tiling.fixed.empty();
-  CpuTarget target = tiling.main.target;
-  if (open && has_one_thread(tiling.main, values)) target.threads = 1;
-  Draft draft{
-      tiling.prepared.nest, tiling.prepared.steps, {}, std::max(tiling.threads, target.threads)};
+  CpuTarget target = tiling.target, one = tiling.target;
+  one.threads = 1;
+  if (has_one_thread(tiling.main, values)) target.threads = 1;
+  Draft draft{tiling.prepared.nest,
+              tiling.prepared.steps,
+              {},
+              tiling.joined.empty() ? target.threads : tiling.target.threads};
   const te::Workload& view = tiling.prepared.view;
   try {
-    Builder main(tiling.main, open ? values : tiling.fixed, open, draft);
+    Builder main(tiling.main, values, draft);
     main.free_layouts();
     main.tile();
-    for (const Tiling::Companion& other : tiling.companions)
+    for (const TiledStage& other : tiling.companions)
       if (!draft.placed.contains(view.tensors[view.stages[other.rule.axes[0].stage].tensor].name))
-        Builder(other.rule, other.values, false, draft).tile();
+        Builder(other, values, draft).tile();
     for (const te::Stage& stage : view.stages)
       if (!draft.placed.contains(view.tensors[stage.tensor].name))
-        schedule_plainly(view, stage, target, draft.nest, draft.trace);
-    join_rows(tiling.joined, tiling.threads, draft.nest, draft.trace);
+        schedule_plainly(view, stage, tiling.grouped.contains(stage.tensor) ? one : target,
+                         draft.nest, draft.trace);
+    for (const auto& loops : tiling.joined)
+      join_rows(loops, tiling.target.threads, draft.nest, draft.trace);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
