@@ -20,6 +20,7 @@ struct Space::Impl {
   te::Workload workload;
   Derived derived;
   std::vector<int> structural;  // knobs
+  std::vector<int> order;       // parents_first()
   mutable std::shared_mutex mutex;
   // By choice_number().
   mutable std::unordered_map<std::uint64_t, std::unique_ptr<Result<Sketch>>> sketches;
@@ -32,6 +33,9 @@ struct Space::Impl {
   const Result<Sketch>& sketch(const Config& config) const;
   void knob_values(const Config& config, std::vector<std::int64_t>& out) const;
 };
+
+// The numbers of the knobs, each after the one that it is under.
+std::vector<int> parents_first(const std::vector<Knob>& knobs);
 
 // Makes the space: indexes its structural knobs and checks its default. All configurations of one
 // program have one form.

@@ -50,43 +50,37 @@ bool is_worth_it(const TiledStage& as_it_lies, const Tiling& matrices) {
 
 }  // namespace
 
-bool add_matrices(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
+void add_matrices(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
                   const TiledStage& as_it_lies, Derived& derived) {
   auto prepared = prepare_as_matrices(workload, target);
-  if (!prepared) return false;
+  if (!prepared) return;
   auto tiling = std::make_shared<Tiling>();
   tiling->prepared = std::move(*prepared);
   const te::Workload& view = tiling->prepared.view;
   const int stage = main_stage(view);
   TileRule rule = tile_rule_for(view, stage, target, flavour);
-  if (rule.axes.empty()) return false;
+  if (rule.axes.empty()) return;
   tiling->target = target;
   tiling->main = tiled(std::move(rule));
   tiling->companions = companions_of(view, stage, target, view);
-  const auto at = static_cast<int>(derived.knobs.size());
-  for (Knob& knob : derived.knobs) {
-    knob.under = at;
-    knob.under_values = {0};
-  }
+  const std::size_t own = derived.knobs.size();
+  const auto at = static_cast<int>(own);
+  put_under({at, {0}}, own, derived.knobs);
   derived.knobs.push_back({"operands", {0, 1}, {"as they lie", "as matrices"}, true});
-  std::vector<std::int64_t> start = derived.start, other;
+  name_knobs(*tiling, "matrix.");
+  add_tile_knobs(*tiling, flavour, {at, {1}}, derived);
+  fill_starts(derived);
+  std::vector<std::int64_t> other;
   for (const Knob& knob : derived.knobs) other.push_back(knob.values[0]);
-  other.back() = 1;
-  start.push_back(0);
-  derived.start = other;
-  add_tile_knobs(*tiling, flavour, "matrix.", {at, {1}}, derived);
-  other = derived.start;
-  for (std::size_t k = start.size(); k < derived.knobs.size(); ++k)
-    start.push_back(derived.knobs[k].values[0]);
-  const bool worth_it = is_worth_it(as_it_lies, *tiling);
-  derived.start = worth_it ? other : start;
-  derived.other_starts.push_back(worth_it ? start : other);
+  other[own] = 1;
+  set_start(*tiling, derived.knobs, other);
+  if (is_worth_it(as_it_lies, *tiling)) std::swap(derived.start, other);
+  derived.other_starts.insert(derived.other_starts.begin(), std::move(other));
   derived.build = [tiling, at, build = std::move(derived.build)](
                       std::span<const std::int64_t> values) -> Result<Sketch> {
     if (values[static_cast<std::size_t>(at)] == 0) return build(values);
     return build_tile_sketch(*tiling, values);
   };
-  return true;
 }
 
 }  // namespace lathe::space

@@ -300,13 +300,9 @@ Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct
   auto rule = std::make_shared<CookToomRule>(std::move(*found));
   const std::size_t own = derived.knobs.size();
   list_knobs(*rule, derived.knobs);
-  for (std::size_t k = 0; k < own; ++k) {
-    derived.knobs[k].under = rule->at.algorithm;
-    derived.knobs[k].under_values = {0};
-  }
+  put_under({rule->at.algorithm, {0}}, own, derived.knobs);
   list_constraints(*rule, derived);
-  for (std::size_t k = own; k < derived.knobs.size(); ++k)
-    derived.start.push_back(derived.knobs[k].values[0]);
+  fill_starts(derived);
   set_starts(*rule, derived);
   const auto knobs = std::make_shared<const std::vector<Knob>>(derived.knobs);
   derived.build = [rule, knobs, build = std::move(derived.build)](
@@ -349,13 +345,24 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   tiling->main = tiled(std::move(rule));
   tiling->companions = companions_of(view, stage, target, view);
   Derived derived;
-  add_tile_knobs(*tiling, flavour, "", {}, derived);
+  name_knobs(*tiling, "");
+  add_tile_knobs(*tiling, flavour, {}, derived);
+  fill_starts(derived);
+  set_start(*tiling, derived.knobs, derived.start);
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
-  if (!LATHE_TRY(add_algorithms(workload, tiling->main.rule, derived)) &&
-      !add_matrices(workload, target, flavour, tiling->main, derived))
-    add_row_groups(workload, target, *tiling, flavour, derived);
+  // What has an effect where the sum is computed as it is written.
+  Under direct{-1, {0}};
+  if (LATHE_TRY(add_algorithms(workload, tiling->main.rule, derived))) {
+    const std::string& demanded = workload.contract.algorithm;
+    if (!demanded.empty() && demanded != "direct") return derived;
+    direct.knob = number_of(derived.knobs, "algorithm");
+  } else {
+    add_matrices(workload, target, flavour, tiling->main, derived);
+    direct.knob = number_of(derived.knobs, "operands");
+  }
+  add_row_groups(workload, target, *tiling, flavour, direct, derived);
   return derived;
 }
 

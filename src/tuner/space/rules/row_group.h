@@ -81,8 +81,8 @@ void join_rows(const std::vector<std::vector<std::string>>& loops, int threads, 
                schedule::Trace& trace);
 
 // Makes it a knob of each group whether its rows go together, and how many. Where they do, the
-// tiles of its stages have other knobs than where they do not.
+// tiles of its stages have other knobs than where they do not. All these are under `direct`.
 void add_row_groups(const te::Workload& workload, const CpuTarget& target, const Tiling& apart,
-                    Flavour flavour, Derived& derived);
+                    Flavour flavour, const Under& direct, Derived& derived);
 
 }  // namespace lathe::space

@@ -15,8 +15,8 @@ using Values = std::vector<std::int64_t>;
 
 // Less than this stays in the first cache, or nearly so, between one stage and the next.
 constexpr double kWorthAKnob = 64 << 10;
-// Where a search begins: so many configurations.
-constexpr std::ptrdiff_t kMostStarts = 7;
+// So many configurations beside the default are a search's beginning.
+constexpr std::size_t kMostOthers = 7;
 
 // The axis whose blocks the threads share: the outermost that has enough of them, or else the
 // longest.
@@ -48,8 +48,9 @@ struct RowKnob {
 // The groups of a program, whose rows go together or apart.
 class RowKnobs {
  public:
-  RowKnobs(const te::Workload& workload, const CpuTarget& target, Flavour flavour)
-      : workload_(workload), target_(target), flavour_(flavour) {}
+  RowKnobs(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
+           const Under& direct)
+      : workload_(workload), target_(target), flavour_(flavour), direct_(direct) {}
 
   // Returns false if there are none that are worth a knob.
   bool find(const te::Workload& view) {
@@ -80,7 +81,7 @@ class RowKnobs {
       put_under(apart.main, group, derived.knobs);
       for (const TiledStage& stage : apart.companions) put_under(stage, group, derived.knobs);
       add_knob(apart, group, derived);
-      derived.start.resize(derived.knobs.size());
+      fill_starts(derived);
     }
     knobs_ = derived.knobs;
     add_starts(apart.prepared.view, derived);
@@ -106,6 +107,7 @@ class RowKnobs {
   }
 
   bool are_apart(std::span<const std::int64_t> values) const {
+    if (direct_.knob >= 0 && values[static_cast<std::size_t>(direct_.knob)] != 0) return true;
     return std::ranges::all_of(groups_, [&](const RowKnob& group) {
       return values[static_cast<std::size_t>(group.number)] == 0;
     });
@@ -157,6 +159,8 @@ class RowKnobs {
   void add_knob(const Tiling& apart, RowKnob& group, Derived& derived) {
     const bool plain = groups_.size() == 1 || has(group, apart.main);
     Knob knob{plain ? "rows" : group.group.last + ".rows", {0}, {"apart"}, true};
+    knob.under = direct_.knob;
+    knob.under_values = direct_.values;
     Under under{group.number, {}};
     std::vector<const Tiling*> tilings;
     for (std::size_t b = 0; b < group.blocks.size(); ++b) {
@@ -173,36 +177,54 @@ class RowKnobs {
     }
   }
 
-  // Rows of a part of a program are apart at first: nothing was measured of what that gains.
+  // A start with everything as it is written.
+  Values direct_start(const Derived& derived) const {
+    if (direct_.knob < 0) return derived.start;
+    const auto at = static_cast<std::size_t>(direct_.knob);
+    const auto found = std::ranges::find_if(derived.other_starts,
+                                            [&](const Values& start) { return start[at] == 0; });
+    Values start =
+        derived.start[at] == 0 || found == derived.other_starts.end() ? derived.start : *found;
+    start[at] = 0;
+    return start;
+  }
+
+  // Each block of rows, the most promising first.
+  std::vector<Values> starts_of(const RowKnob& group, const Values& apart) const {
+    std::vector<Values> starts;
+    for (std::size_t b = 0; b < group.blocks.size(); ++b) {
+      Values start = apart;
+      start[static_cast<std::size_t>(group.number)] = static_cast<std::int64_t>(b) + 1;
+      set_start(group.tilings[b], knobs_, start);
+      starts.push_back(std::move(start));
+    }
+    if (group.start > 0)
+      std::rotate(starts.begin(), starts.begin() + group.start - 1, starts.begin() + group.start);
+    return starts;
+  }
+
+  // Rows are together at first if those of all stages may be, and there is no other algorithm: of
+  // the rest not enough was measured.
   void add_starts(const te::Workload& view, Derived& derived) const {
     const auto runs =
         static_cast<std::size_t>(std::ranges::count_if(view.stages, [&](const te::Stage& stage) {
           return !view.tensors[static_cast<std::size_t>(stage.tensor)].constant;
         }));
-    const Values apart = derived.start;
-    std::vector<Values> starts = {apart};
+    const Values apart = direct_start(derived);
     for (const RowKnob& group : groups_) {
-      std::vector<Values> own;
-      for (std::size_t b = 0; b < group.blocks.size(); ++b) {
-        Values start = apart;
-        start[static_cast<std::size_t>(group.number)] = static_cast<std::int64_t>(b) + 1;
-        set_start(group.tilings[b], knobs_, start);
-        own.push_back(std::move(start));
-      }
-      if (group.start > 0)
-        std::rotate(own.begin(), own.begin() + group.start - 1, own.begin() + group.start);
-      const bool first = group.start > 0 && group.group.names.size() == runs;
-      starts.insert(first ? starts.begin() : starts.end(), own.begin(), own.end());
+      std::vector<Values> starts = starts_of(group, apart);
+      if (direct_.knob < 0 && group.start > 0 && group.group.names.size() == runs)
+        std::swap(derived.start, starts[0]);
+      for (Values& start : starts)
+        if (derived.other_starts.size() < kMostOthers)
+          derived.other_starts.push_back(std::move(start));
     }
-    derived.start = starts[0];
-    derived.other_starts.insert(
-        derived.other_starts.end(), starts.begin() + 1,
-        starts.begin() + std::min<std::ptrdiff_t>(std::ssize(starts), kMostStarts));
   }
 
   te::Workload workload_;
   CpuTarget target_;
   Flavour flavour_;
+  Under direct_;
   std::vector<RowKnob> groups_;
   std::vector<Knob> knobs_;  // of the space
   mutable std::mutex mutex_;
@@ -232,9 +254,9 @@ void join_rows(const std::vector<std::vector<std::string>>& loops, int threads, 
 }
 
 void add_row_groups(const te::Workload& workload, const CpuTarget& target, const Tiling& apart,
-                    Flavour flavour, Derived& derived) {
+                    Flavour flavour, const Under& direct, Derived& derived) {
   if (workload.contract.free_layout) return;
-  const auto rows = std::make_shared<RowKnobs>(workload, target, flavour);
+  const auto rows = std::make_shared<RowKnobs>(workload, target, flavour, direct);
   if (!rows->find(apart.prepared.view)) return;
   rows->add_to(apart, derived);
   derived.build = [rows, build = std::move(derived.build)](

@@ -97,12 +97,12 @@ class Shared {
 void find_knobs_of(TiledStage& stage, const std::vector<Knob>& knobs) {
   for (std::size_t k = 0; k < stage.rule.knobs.size(); ++k) {
     const Knob& own = stage.rule.knobs[k];
-    const auto found = std::ranges::find(knobs, stage.prefix + own.name, &Knob::name);
-    stage.numbers[k] = found == knobs.end() ? -1 : static_cast<int>(found - knobs.begin());
-    if (found == knobs.end()) continue;
-    stage.shared[k] = !own.structural && found->values.back() > own.values.back();
+    stage.numbers[k] = number_of(knobs, stage.prefix + own.name);
+    if (stage.numbers[k] < 0) continue;
+    const Knob& found = knobs[static_cast<std::size_t>(stage.numbers[k])];
+    stage.shared[k] = !own.structural && found.values.back() > own.values.back();
     stage.choices[k].clear();
-    for (const std::string& label : found->labels) {
+    for (const std::string& label : found.labels) {
       const auto here = std::ranges::find(own.labels, label);
       stage.choices[k].push_back(here == own.labels.end() ? stage.start[k]
                                                           : here - own.labels.begin());
@@ -138,6 +138,11 @@ TiledStage tiled(TileRule rule) {
   stage.choices.resize(rule.knobs.size());
   stage.rule = std::move(rule);
   return stage;
+}
+
+int number_of(const std::vector<Knob>& knobs, const std::string& name) {
+  const auto found = std::ranges::find(knobs, name, &Knob::name);
+  return found == knobs.end() ? -1 : static_cast<int>(found - knobs.begin());
 }
 
 void keep_few_orders(TileRule& rule) {
@@ -193,7 +198,6 @@ void find_knobs(Tiling& tiling, const std::vector<Knob>& knobs) {
 }
 
 void set_start(const Tiling& tiling, const std::vector<Knob>& knobs, Values& start) {
-  start.resize(knobs.size());
   set_start_of(tiling.main, knobs, start);
   for (const TiledStage& stage : tiling.companions) set_start_of(stage, knobs, start);
 }
@@ -208,14 +212,28 @@ void constrain(const Tiling& tiling, Derived& derived) {
     if (has_tile(stage)) add_constraints(stage, derived);
 }
 
-void add_tile_knobs(Tiling& tiling, Flavour flavour, const std::string& prefix, const Under& under,
-                    Derived& derived) {
+void add_tile_knobs(Tiling& tiling, Flavour flavour, const Under& under, Derived& derived) {
   const Tiling* only[] = {&tiling};
-  name_knobs(tiling, prefix);
   add_knobs(only, flavour, under, false, derived.knobs);
   find_knobs(tiling, derived.knobs);
   if (flavour == Flavour::kDefault) constrain(tiling, derived);
-  set_start(tiling, derived.knobs, derived.start);
+}
+
+void put_under(const Under& under, std::size_t count, std::vector<Knob>& knobs) {
+  for (std::size_t k = 0; k < count; ++k) {
+    if (knobs[k].under >= 0) continue;
+    knobs[k].under = under.knob;
+    knobs[k].under_values = under.values;
+  }
+}
+
+void fill_starts(Derived& derived) {
+  const auto fill = [&](Values& start) {
+    for (std::size_t k = start.size(); k < derived.knobs.size(); ++k)
+      start.push_back(derived.knobs[k].values[0]);
+  };
+  fill(derived.start);
+  std::ranges::for_each(derived.other_starts, fill);
 }
 
 }  // namespace lathe::space

@@ -10,11 +10,7 @@
 
 namespace lathe::space {
 
-// A knob, and its values under which others have an effect. -1: they always have.
-struct Under {
-  int knob = -1;
-  std::vector<std::uint16_t> values;
-};
+int number_of(const std::vector<Knob>& knobs, const std::string& name);  // -1: there is none
 
 // Keeps a few orders of the loops around the tile: what is worked on at a time is small.
 void keep_few_orders(TileRule& rule);
@@ -36,8 +32,12 @@ void set_start(const Tiling& tiling, const std::vector<Knob>& knobs,
 // What the register tiles need must fit the registers.
 void constrain(const Tiling& tiling, Derived& derived);
 
-// All of this for one tiling; `derived.start` is that of the knobs before, and gets its.
-void add_tile_knobs(Tiling& tiling, Flavour flavour, const std::string& prefix, const Under& under,
-                    Derived& derived);
+// Lists, finds and constrains the knobs of one tiling.
+void add_tile_knobs(Tiling& tiling, Flavour flavour, const Under& under, Derived& derived);
+
+// Of the first `count` knobs those that always had an effect have it under this one.
+void put_under(const Under& under, std::size_t count, std::vector<Knob>& knobs);
+// Gives knobs that starts do not know yet their first values in all of them.
+void fill_starts(Derived& derived);
 
 }  // namespace lathe::space
