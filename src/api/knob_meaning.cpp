@@ -1,5 +1,7 @@
 #include "api/knob_meaning.h"
 
+#include <fmt/format.h>
+
 namespace lathe::api {
 namespace {
 
@@ -32,11 +34,10 @@ constexpr Meaning kMeanings[] = {
      "whole beforehand"},
     {"parallel",
      "the block loop that the threads share, V or P, or batch, or two of these; reduction: they "
-     "sum "
-     "parts of it, then those up; none: one thread does everything"},
+     "sum parts of it, then those up; none: one thread does everything"},
     {"rows",
-     "apart: each stage does all rows before the next one begins; a number: all stages do so many "
-     "rows together, before the next ones. The other knobs have no effect unless rows are apart"},
+     "apart: each stage does all rows before the next one begins; a number: the stages of a group "
+     "do so many rows together, before the next ones. Where they do, the knobs rows.* say how"},
     {"operands",
      "as they lie: the sum reads its operands in place, or copies blocks of them; as matrices: it "
      "first lays them out anew, with rows, columns and terms side by side. The knobs matrix.* are "
@@ -73,14 +74,38 @@ constexpr Meaning kMeanings[] = {
      "how far ahead the sums of the right operand are fetched into the cache, in bytes"},
 };
 
-}  // namespace
-
-std::string_view knob_meaning(std::string_view name) {
-  for (const std::string_view product : {"matrix.", "im2col."})  // their knobs mean a sum's
-    if (name.starts_with(product)) name.remove_prefix(product.size());
+std::string_view own_meaning(std::string_view name) {
   for (const Meaning& meaning : kMeanings)
     if (meaning.name == name) return meaning.text;
   return "";
+}
+
+bool take(std::string_view& name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return false;
+  name.remove_prefix(prefix.size());
+  return true;
+}
+
+}  // namespace
+
+std::string knob_meaning(std::string_view name) {
+  if (const auto own = own_meaning(name); !own.empty()) return std::string(own);
+  const bool matrix = take(name, "matrix."), windows = take(name, "im2col.");
+  const bool rows = take(name, "rows.");
+  // What is before the name of a knob is that of a tensor: it may have dots, too.
+  std::size_t begin = 0;
+  while (begin != std::string_view::npos && own_meaning(name.substr(begin)).empty())
+    if (const std::size_t dot = name.find('.', begin); dot == std::string_view::npos) return "";
+    else begin = dot + 1;
+  const std::string_view tensor = name.substr(0, begin == 0 ? 0 : begin - 1);
+  const std::string_view knob = name.substr(begin);
+  if ((matrix || windows) && !rows && tensor.empty()) return std::string(own_meaning(knob));
+  if (knob == "rows") return fmt::format("rows of the group of stages that ends with {}", tensor);
+  return fmt::format("{}{}{}{}{}", knob,
+                     tensor.empty() ? "" : fmt::format(" of the stage that computes {}", tensor),
+                     matrix ? ", where operands are matrices" : "",
+                     windows ? ", of a product with a copy of what windows read" : "",
+                     rows ? ", where rows go together" : "");
 }
 
 }  // namespace lathe::api

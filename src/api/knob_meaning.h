@@ -1,11 +1,12 @@
 // Tells in a sentence what each knob of a space means; docs/reading.md tells more.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace lathe::api {
 
 // "" for a knob that comes from a template.
-std::string_view knob_meaning(std::string_view name);
+std::string knob_meaning(std::string_view name);
 
 }  // namespace lathe::api

@@ -13,8 +13,8 @@ using analysis::Footprint;
 using ir::LoopKind;
 
 constexpr const char* kWholeNames[kWholeWidth] = {
-    "whole.reduction_work", "whole.product_work",   "whole.work",      "whole.blocks",
-    "whole.scratch_bytes",  "whole.held_bytes",     "whole.constants", "whole.regions",
+    "whole.reduction_work", "whole.product_work", "whole.work",      "whole.blocks",
+    "whole.scratch_bytes",  "whole.held_bytes",   "whole.constants", "whole.regions",
     "whole.least_parallel", "whole.in_order_work"};
 constexpr const char* kPartNames[] = {"present", "reduces", "sparse"};
 constexpr int kPartHeader = static_cast<int>(std::size(kPartNames));

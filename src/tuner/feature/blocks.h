@@ -29,7 +29,8 @@ inline constexpr int kWholeWidth = 10;
 class BlocksPlan {
  public:
   explicit BlocksPlan(const ir::Nest& nest);
-  // `values` are the values of the sizes of the plan's nest; out has room for blocks_width() floats.
+  // `values` are the values of the sizes of the plan's nest; out has room for blocks_width()
+  // floats.
   void row(std::span<const std::int64_t> values, float* out) const;
 
  private:

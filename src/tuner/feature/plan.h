@@ -36,7 +36,7 @@ inline constexpr double kCacheBytes[] = {32.0 * 1024, 1024.0 * 1024, 32.0 * 1024
 
 class Plan {
  public:
-  explicit Plan(const ir::Nest& nest);         // of the main block
+  explicit Plan(const ir::Nest& nest);            // of the main block
   Plan(const ir::Nest& nest, ir::BlockId block);  // of this one, as if it were the main block
 
   const analysis::FootprintPlan& footprint_plan() const { return main_; }

@@ -93,9 +93,9 @@ Result<Forest> train_on_blocks(const Rows& rows, const XgboostOptions& options,
     of_programs(sum_blocks(scores, blocks, rows.seconds.size()), programs);
     share_with_blocks(programs, blocks, out);
   };
-  Boosted boosted = LATHE_TRY(boost(blocks.features, static_cast<int>(blocks.program.size()),
-                                    options.parts.whole + options.parts.part,
-                                    booster_options(options), source));
+  Boosted boosted =
+      LATHE_TRY(boost(blocks.features, static_cast<int>(blocks.program.size()),
+                      options.parts.whole + options.parts.part, booster_options(options), source));
   return std::move(boosted.forest);
 }
 

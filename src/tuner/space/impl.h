@@ -20,17 +20,22 @@ struct Space::Impl {
   te::Workload workload;
   Derived derived;
   std::vector<int> structural;  // knobs
+  std::vector<int> order;       // parents_first()
   mutable std::shared_mutex mutex;
   // By choice_number().
   mutable std::unordered_map<std::uint64_t, std::unique_ptr<Result<Sketch>>> sketches;
   std::unique_ptr<Forms> forms;  // null: every configuration stands for itself
 
-  // The values of the structural knobs, as one number.
+  bool has_effect(const Config& config, int knob) const;
+  // The values of the structural knobs that have an effect, as one number.
   std::uint64_t choice_number(const Config& config) const;
   // Derives the sketch on first use. The reference stays valid.
   const Result<Sketch>& sketch(const Config& config) const;
   void knob_values(const Config& config, std::vector<std::int64_t>& out) const;
 };
+
+// The numbers of the knobs, each after the one that it is under.
+std::vector<int> parents_first(const std::vector<Knob>& knobs);
 
 // Makes the space: indexes its structural knobs and checks its default. All configurations of one
 // program have one form.

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "tuner/space/impl.h"
 #include "tuner/space/rebuild.h"
 
 namespace lathe::space {
@@ -65,31 +66,34 @@ Status refuse_strangers(const std::vector<Knob>& knobs, const Json& kept) {
   return {};
 }
 
-// True of a knob under which others are: it keeps its first value; and of one that nothing that is
-// kept gives an effect.
-bool may_be_left_out(const std::vector<Knob>& knobs, std::size_t knob, const Mapping& mapping) {
+// True of a knob that nothing that is kept gives an effect.
+bool never_acts(const std::vector<Knob>& knobs, std::size_t knob, const Mapping& mapping) {
   const Knob& k = knobs[knob];
-  if (k.under < 0) {
-    const auto number = static_cast<int>(knob);
-    return std::ranges::find(knobs, number, &Knob::under) != knobs.end();
-  }
-  return std::ranges::none_of(mapping.kept[static_cast<std::size_t>(k.under)], [&](std::size_t v) {
-    const auto value = static_cast<std::uint16_t>(v);
-    return std::ranges::find(k.under_values, value) != k.under_values.end();
-  });
+  if (k.under < 0) return false;
+  const auto under = static_cast<std::size_t>(k.under);
+  return never_acts(knobs, under, mapping) ||
+         std::ranges::none_of(mapping.kept[under], [&](std::size_t v) {
+           const auto value = static_cast<std::uint16_t>(v);
+           return std::ranges::find(k.under_values, value) != k.under_values.end();
+         });
+}
+
+// Such a knob, and one under which others are, keeps its first value.
+bool may_be_left_out(const std::vector<Knob>& knobs, std::size_t knob, const Mapping& mapping) {
+  const auto number = static_cast<int>(knob);
+  return never_acts(knobs, knob, mapping) ||
+         std::ranges::find(knobs, number, &Knob::under) != knobs.end();
 }
 
 Result<Mapping> mapping_of(const std::vector<Knob>& knobs, const Json& kept) {
   LATHE_TRY_STATUS(refuse_strangers(knobs, kept));
   Mapping mapping;
   mapping.kept.resize(knobs.size());
-  for (const bool conditional : {false, true})
-    for (std::size_t k = 0; k < knobs.size(); ++k) {
-      if ((knobs[k].under >= 0) != conditional) continue;
-      const bool silent = !kept.contains(knobs[k].name) && may_be_left_out(knobs, k, mapping);
-      mapping.kept[k] =
-          silent ? std::vector<std::size_t>{0} : LATHE_TRY(kept_values(knobs[k], kept));
-    }
+  for (const int number : parents_first(knobs)) {
+    const auto k = static_cast<std::size_t>(number);
+    const bool silent = !kept.contains(knobs[k].name) && may_be_left_out(knobs, k, mapping);
+    mapping.kept[k] = silent ? std::vector<std::size_t>{0} : LATHE_TRY(kept_values(knobs[k], kept));
+  }
   for (std::size_t k = 0; k < knobs.size(); ++k)
     if (mapping.kept[k].size() > 1) mapping.free.push_back(static_cast<int>(k));
   if (mapping.free.empty())

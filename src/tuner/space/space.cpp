@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 
 #include "base/hash.h"
 #include "tuner/space/forms.h"
@@ -13,11 +14,31 @@ namespace lathe::space {
 Space::Impl::Impl() = default;
 Space::Impl::~Impl() = default;
 
+bool Space::Impl::has_effect(const Config& config, int knob) const {
+  const Knob& k = derived.knobs[static_cast<std::size_t>(knob)];
+  return k.under < 0 ||
+         (std::ranges::find(k.under_values, config[static_cast<std::size_t>(k.under)]) !=
+              k.under_values.end() &&
+          has_effect(config, k.under));
+}
+
+std::vector<int> parents_first(const std::vector<Knob>& knobs) {
+  const auto depth = [&](int knob) {
+    int depth = 0;
+    while ((knob = knobs[static_cast<std::size_t>(knob)].under) >= 0) ++depth;
+    return depth;
+  };
+  std::vector<int> order(knobs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, depth);
+  return order;
+}
+
 std::uint64_t Space::Impl::choice_number(const Config& config) const {
   std::uint64_t number = 0;
   for (const int k : structural)
     number = number * derived.knobs[static_cast<std::size_t>(k)].values.size() +
-             config[static_cast<std::size_t>(k)];
+             (has_effect(config, k) ? config[static_cast<std::size_t>(k)] : 0U);
   return number;
 }
 
@@ -63,55 +84,53 @@ int Space::knobs() const { return static_cast<int>(knob_list().size()); }
 int Space::values(int knob) const { return static_cast<int>(knob_list()[knob].values.size()); }
 
 bool Space::has_effect(const Config& config, int knob) const {
-  const Knob& k = knob_list()[knob];
-  return k.under < 0 || std::ranges::find(k.under_values, config[k.under]) != k.under_values.end();
+  return impl_->has_effect(config, knob);
 }
 
 // The choices of the knobs under this one, with it at `value`.
 double Space::configurations_under(int knob, std::uint16_t value) const {
   double count = 1;
-  for (const Knob& k : knob_list())
-    if (k.under == knob && std::ranges::find(k.under_values, value) != k.under_values.end())
-      count *= static_cast<double>(k.values.size());
+  for (int k = 0; k < knobs(); ++k)
+    if (const Knob& other = knob_list()[k];
+        other.under == knob &&
+        std::ranges::find(other.under_values, value) != other.under_values.end())
+      count *= configurations_of(k);
+  return count;
+}
+
+double Space::configurations_of(int knob) const {
+  double count = 0;
+  for (int v = 0; v < values(knob); ++v)
+    count += configurations_under(knob, static_cast<std::uint16_t>(v));
   return count;
 }
 
 double Space::size() const {
   double size = 1;
-  for (int k = 0; k < knobs(); ++k) {
-    if (knob_list()[k].under >= 0) continue;
-    double own = 0;
-    for (int v = 0; v < values(k); ++v)
-      own += configurations_under(k, static_cast<std::uint16_t>(v));
-    size *= own;
-  }
+  for (int k = 0; k < knobs(); ++k)
+    if (knob_list()[k].under < 0) size *= configurations_of(k);
   return size;
 }
 
-// Draws every knob that has an effect, but one.
-void Space::draw_others(Config& config, int but, Rng& rng) const {
-  for (const bool conditional : {false, true})
-    for (int k = 0; k < knobs(); ++k) {
-      if (k == but || (knob_list()[k].under >= 0) != conditional) continue;
-      config[k] = has_effect(config, k) ? static_cast<std::uint16_t>(rng.below(values(k))) : 0;
-    }
+// Draws every knob that has an effect.
+void Space::draw_all(Config& config, Rng& rng) const {
+  for (const int k : impl_->order)
+    config[k] = has_effect(config, k) ? static_cast<std::uint16_t>(rng.below(values(k))) : 0;
 }
 
 Config Space::draw(Rng& rng) const {
   Config config(knob_list().size());
-  draw_others(config, -1, rng);
-  for (int k = 0; k < knobs(); ++k) {
-    double left = 0;
-    for (int v = 0; v < values(k); ++v)
-      left += configurations_under(k, static_cast<std::uint16_t>(v));
-    if (left == values(k)) continue;  // nothing is under it
-    left *= rng.uniform();
+  for (const int k : impl_->order) {
     config[k] = 0;
+    if (!has_effect(config, k)) continue;
+    double left = configurations_of(k);
+    if (left == values(k)) {  // nothing is under it
+      config[k] = static_cast<std::uint16_t>(rng.below(values(k)));
+      continue;
+    }
+    left *= rng.uniform();
     while (config[k] + 1 < values(k) && left >= configurations_under(k, config[k]))
       left -= configurations_under(k, config[k]++);
-    for (int j = 0; j < knobs(); ++j)
-      if (knob_list()[j].under == k)
-        config[j] = has_effect(config, j) ? static_cast<std::uint16_t>(rng.below(values(j))) : 0;
   }
   return config;
 }
@@ -184,15 +203,13 @@ Result<std::uint16_t> value_in(const Json& json, const Knob& knob) {
 
 Result<Config> Space::from_json(const Json& json) const {
   Config config(knob_list().size(), 0);
-  for (const bool conditional : {false, true})
-    for (int k = 0; k < knobs(); ++k) {
-      const Knob& knob = knob_list()[k];
-      if ((knob.under >= 0) != conditional) continue;
-      const bool acts = has_effect(config, k);
-      if (!acts && !json.contains(knob.name)) continue;
-      const std::uint16_t value = LATHE_TRY(value_in(json, knob));
-      if (acts) config[k] = value;
-    }
+  for (const int k : impl_->order) {
+    const Knob& knob = knob_list()[k];
+    const bool acts = has_effect(config, k);
+    if (!acts && !json.contains(knob.name)) continue;
+    const std::uint16_t value = LATHE_TRY(value_in(json, knob));
+    if (acts) config[k] = value;
+  }
   return config;
 }
 
@@ -222,16 +239,15 @@ std::uint64_t Space::program_number(const Config& config) const {
 Config Space::random(Rng& rng) const {
   Config config(knob_list().size());
   for (int attempt = 0; attempt < kRandomTries; ++attempt) {
-    draw_others(config, -1, rng);
+    draw_all(config, rng);
     if (valid(config)) return canonical(config);
   }
   return default_config();
 }
 
 // Another value of a knob gives others an effect, which are drawn, and takes it from others.
-void Space::wake(Config& next, const Config& before, int knob, Rng& rng) const {
-  for (int k = 0; k < knobs(); ++k) {
-    if (knob_list()[k].under != knob) continue;
+void Space::wake(Config& next, const Config& before, Rng& rng) const {
+  for (const int k : impl_->order) {
     if (!has_effect(next, k)) next[k] = 0;
     else if (!has_effect(before, k)) next[k] = static_cast<std::uint16_t>(rng.below(values(k)));
   }
@@ -245,7 +261,7 @@ Config Space::neighbour(const Config& config, Rng& rng) const {
     if (values(k) < 2 || !has_effect(config, k)) continue;
     next[k] = static_cast<std::uint16_t>(rng.below(values(k)));
     if (next[k] == config[k]) continue;
-    wake(next, config, k, rng);
+    wake(next, config, rng);
     if (valid(next)) {
       if (Config form = canonical(next); form != config) return form;
       ++same;
@@ -295,6 +311,7 @@ bool next_config(const Space& space, Config& config) {
 std::unique_ptr<Space> make_space(std::unique_ptr<Space::Impl> impl) {
   for (int k = 0; k < static_cast<int>(impl->derived.knobs.size()); ++k)
     if (impl->derived.knobs[k].structural) impl->structural.push_back(k);
+  impl->order = parents_first(impl->derived.knobs);
   return std::make_unique<Space>(std::move(impl));
 }
 

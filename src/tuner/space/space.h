@@ -22,8 +22,8 @@ struct Knob {
   std::vector<std::int64_t> values;  // ordinal; of a structural knob: 0 ... n-1, with labels
   std::vector<std::string> labels;   // of a structural knob: what each value means; else empty
   bool structural = false;           // picks another nest, not only another size
-  // A conditional knob has an effect only while knob number `under` has one of these values (by
-  // position); else it has its first value. -1: always.
+  // A conditional knob has an effect only while knob number `under` has an effect and one of these
+  // values (by position); else it has its first value. -1: always.
   int under = -1;
   std::vector<std::uint16_t> under_values;
 
@@ -88,9 +88,10 @@ class Space : public Domain {
 
  private:
   bool has_effect(const Config& config, int knob) const;
-  void draw_others(Config& config, int but, Rng& rng) const;
-  void wake(Config& next, const Config& before, int knob, Rng& rng) const;
+  void draw_all(Config& config, Rng& rng) const;
+  void wake(Config& next, const Config& before, Rng& rng) const;
   double configurations_under(int knob, std::uint16_t value) const;
+  double configurations_of(int knob) const;  // and of those under it
   std::unique_ptr<Impl> impl_;
 };
 

@@ -48,6 +48,19 @@ TEST(KnobMeaning, OfEveryKnob) {
     EXPECT_NE(document.find("`" + name + "`"), std::string::npos) << name;
   }
   EXPECT_EQ(knob_meaning("tile.q"), "");
+  EXPECT_EQ(knob_meaning("H.tile.q"), "");
+}
+
+TEST(KnobMeaning, TellsWhoseKnobItIs) {
+  EXPECT_EQ(knob_meaning("matrix.tile.v"), knob_meaning("tile.v"));
+  EXPECT_EQ(knob_meaning("H.tile.v"), "tile.v of the stage that computes H");
+  EXPECT_EQ(knob_meaning("H.lanes.pack.input"), "pack.input of the stage that computes H.lanes");
+  EXPECT_EQ(knob_meaning("rows.block.k"), "block.k, where rows go together");
+  EXPECT_EQ(knob_meaning("rows.H.order"),
+            "order of the stage that computes H, where rows go together");
+  EXPECT_EQ(knob_meaning("matrix.H.tile.p0"),
+            "tile.p0 of the stage that computes H, where operands are matrices");
+  EXPECT_EQ(knob_meaning("H.rows"), "rows of the group of stages that ends with H");
 }
 
 }  // namespace

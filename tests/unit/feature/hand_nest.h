@@ -97,7 +97,7 @@ inline const std::vector<std::int64_t> kWorkedKnobs = {14, 2, 256, 4};
 
 // A block that writes element 0 of the first buffer, inside `loops` at `around`.
 inline void add_sibling(ir::Nest& nest, ir::LoopId around, const std::vector<HandLoop>& loops,
-                 ir::BufferId writes = 0) {
+                        ir::BufferId writes = 0) {
   for (const HandLoop& hand : loops) {
     ir::Loop loop;
     loop.name = hand.name;

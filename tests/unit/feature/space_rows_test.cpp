@@ -59,8 +59,8 @@ TEST(SpaceRows, FiniteOfTheStatedWidthAndTheSameOnEveryThread) {
     for (const space::Flavour flavour : {space::Flavour::kDefault, space::Flavour::kWide}) {
       const auto space = space_of(text, flavour);
       const auto configs = random_configs(*space, 700, 1);
-      for (const Kind kind : {Kind::kConfiguration, Kind::kContext, Kind::kRelation, Kind::kTree,
-                              Kind::kBlocks}) {
+      for (const Kind kind :
+           {Kind::kConfiguration, Kind::kContext, Kind::kRelation, Kind::kTree, Kind::kBlocks}) {
         const std::size_t w = static_cast<std::size_t>(width({kind, DeviceKind::kCpu}, *space));
         EXPECT_EQ(names({kind, DeviceKind::kCpu}, *space).size(), w);
         std::vector<float> one(configs.size() * w, NAN), two = one;

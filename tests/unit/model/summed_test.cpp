@@ -104,7 +104,8 @@ TEST(SummedScores, DoNotDependOnTheOrderOfBlocks) {
     const auto model = make_xgboost(on_blocks(objective));
     ASSERT_TRUE(model->train(programs(200, 4)));
     const Rows rows = programs(100, 5);
-    const std::vector<float> one = scores_of(*model, rows), other = scores_of(*model, reversed(rows));
+    const std::vector<float> one = scores_of(*model, rows),
+                             other = scores_of(*model, reversed(rows));
     for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], other[i], 1e-4);
   }
 }
@@ -138,8 +139,7 @@ TEST(SummedScores, RefuseRowsThatAreNotMadeOfBlocks) {
             ErrorKind::kInvalidArgument);
   Rows empty = programs(3, 11);
   std::ranges::fill(empty.features, 0.0F);
-  EXPECT_EQ(model->train(empty).error().message,
-            "the cost model was given no blocks to train on");
+  EXPECT_EQ(model->train(empty).error().message, "the cost model was given no blocks to train on");
 }
 
 }  // namespace

@@ -56,16 +56,26 @@ Config predicted(const Space& space, const Target& target, Rng& rng) {
 
 namespace {
 
-int check_each_block(const Space& space, const Target& target, std::uint64_t seed) {
+// Tries blocks of rows of the group with this knob: each with the first values of the other knobs,
+// and with random ones.
+int check_each_block(const Space& space, std::size_t rows, const Target& target,
+                     std::uint64_t seed) {
+  constexpr int kOthers = 2;
   const std::vector<Knob>& knobs = space.knob_list();
-  const auto rows = std::ranges::find(knobs, "rows", &Knob::name);
+  Rng rng(seed);
   int checked = 0;
-  for (std::size_t v = 1; rows != knobs.end() && v < rows->values.size(); ++v) {
-    Config config(knobs.size(), 0);
-    config[static_cast<std::size_t>(rows - knobs.begin())] = static_cast<std::uint16_t>(v);
-    if (!space.valid(config)) continue;
-    ++checked;
-    EXPECT_EQ(what_is_wrong(space, config, target, seed), "") << space.describe(config);
+  for (std::size_t v = 1; v < knobs[rows].values.size(); ++v) {
+    bool any = false;
+    for (int i = 0; i <= kOthers; ++i) {
+      Config config = i == 0 ? Config(knobs.size(), 0) : space.draw(rng);
+      config[rows] = static_cast<std::uint16_t>(v);
+      if (!space.valid(config)) continue;
+      any = any || i == 0;
+      EXPECT_EQ(what_is_wrong(space, config, target, seed), "") << space.describe(config);
+      EXPECT_EQ(what_is_wrong(space, space.canonical(config), target, seed), "")
+          << "the form of " << space.describe(config);
+    }
+    checked += any ? 1 : 0;
   }
   return checked;
 }
@@ -77,7 +87,12 @@ int check_rows(const te::Workload& workload, const Target& target, std::uint64_t
   try {
     const auto space = derive_space(workload, target, Flavour::kWide);
     if (!space) ADD_FAILURE() << space.error().text();
-    return space ? check_each_block(**space, target, seed) : 0;
+    int checked = 0;
+    for (std::size_t k = 0; space && k < (*space)->knob_list().size(); ++k)
+      if (const std::string& name = (*space)->knob_list()[k].name;
+          name == "rows" || name.ends_with(".rows"))
+        checked += check_each_block(**space, k, target, seed);
+    return checked;
   } catch (const std::exception& broken) {
     ADD_FAILURE() << broken.what();
   }

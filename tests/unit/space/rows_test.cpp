@@ -1,5 +1,6 @@
 // Rows that go through all stages together: each block of rows that a space offers computes the
 // program.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
@@ -19,14 +20,21 @@ te::Workload parsed(const std::string& text) {
   return *workload;
 }
 
-// The axes of the group as "13,70r": r where a stage uses something along it.
+// The axes of the groups as "13,70r": r where a stage uses something along it; with the last stage
+// of each, if that is not the last of the program.
 std::string axes_of(const std::string& text) {
-  const auto prepared = prepare(parsed(text), avx512(1).as_cpu());
-  const auto group = find_row_group(prepared.view);
+  const te::Workload workload = parsed(text);
+  const auto prepared = prepare(workload, avx512(1).as_cpu());
+  const te::Workload& view = prepared.view;
   std::string out;
-  for (std::size_t a = 0; group && a < group->axes.size(); ++a)
-    out += (a > 0 ? "," : "") + std::to_string(group->axes[a].extent) +
-           (group->axes[a].reused ? "r" : "");
+  for (const RowGroup& group : find_row_groups(view, workload.tensors.size())) {
+    if (!out.empty()) out += " ";
+    const int last = view.stages.back().tensor;
+    if (group.last != view.tensors[static_cast<std::size_t>(last)].name) out += group.last + ":";
+    for (std::size_t a = 0; a < group.axes.size(); ++a)
+      out += (a > 0 ? "," : "") + std::to_string(group.axes[a].extent) +
+             (group.axes[a].reused ? "r" : "");
+  }
   return out;
 }
 
@@ -47,6 +55,33 @@ TEST(RowGroup, FindsWhatStagesHaveInCommon) {
   EXPECT_EQ(axes_of("X: f32[9,33]; T[i] = sum(k) X[i,k]; Y[i:8] = T[i] + T[i+1]"), "");
   EXPECT_EQ(axes_of("X: f32[1,70]; " + kSoftmax), "");
   EXPECT_EQ(axes_of("A: f32[7,9]; B: f32[9,20]; C[i,j] = sum(k) A[i,k] * B[k,j]"), "");
+}
+
+// Attention and a projection that sums up its heads, two softmaxes of which the second goes along
+// the columns of the first, norm and products, windows and products of images.
+TEST(RowGroup, MayBeAPartOfAProgram) {
+  EXPECT_EQ(axes_of("Q: f32[3,20,8]; K: f32[3,9,8]; V: f32[3,9,5]; W: f32[3,5,11]; " + kAttention +
+                    "; Y[q,e] = sum(h,d) O[h,q,d] * W[h,d,e]"),
+            "O:3,20r");
+  EXPECT_EQ(axes_of("X: f32[13,70]; " + kSoftmax +
+                    "; F[i,j] = exp(Y[i,j] - (max(k) Y[k,j])); Z[i,j] = F[i,j] / (sum(k) F[k,j])"),
+            "Y_acc:13 70");
+  EXPECT_EQ(axes_of("X: f32[21,12]; W: f32[12,40]; V: f32[40,12]; m[i] = sum(j) X[i,j]\n"
+                    "v[i] = sum(j) (X[i,j] - m[i]) * (X[i,j] - m[i])\n"
+                    "H[i,h] = relu((sum(j) (X[i,j] - m[i]) * rsqrt(v[i] + 1.0) * W[j,h]))\n"
+                    "Y[i,j] = sum(h) H[i,h] * V[h,j]"),
+            "21r");
+  const auto image = [](const char* extents) {
+    return axes_of(
+        fmt::format("X: f32[{0}]; const D: f32[5,3,3]; const W: f32[19,5]\n"
+                    "T[n,c,y,x] = sum(r,s) X[n,c,y+r,x+s] * D[c,r,s]\n"
+                    "Y[n,o,y,x] = sum(c) T[n,c,y,x] * W[o,c]",
+                    extents));
+  };
+  EXPECT_EQ(image("1,5,9,11"), "7r");
+  EXPECT_EQ(image("2,5,9,11"), "2r");
+  EXPECT_EQ(image("2,5,30,30"), "2r,28r");
+  EXPECT_EQ(image("1,5,4,4"), "");
 }
 
 TEST(RowGroup, BlocksAreOfPowersOfFour) {
@@ -109,6 +144,30 @@ const RowCase kRowCases[] = {
      "X: f32[41,17]; const V: f32[40,17]; const W: f32[9,40]\n"
      "H[b,h] = tanh((sum(i) X[b,i] * V[h,i])); Y[b,o] = sum(h) H[b,h] * W[o,h]",
      1},
+    {"attention_and_a_projection",
+     "Q: f32[3,20,8]; K: f32[3,9,8]; V: f32[3,9,5]; W: f32[3,5,11]; " + kAttention +
+         "; Y[q,e] = sum(h,d) O[h,q,d] * W[h,d,e]",
+     2},
+    {"norm_and_products",
+     "X: f32[41,12]; W: f32[12,40]; V: f32[40,13]; m[i] = sum(j) X[i,j]\n"
+     "v[i] = sum(j) (X[i,j] - m[i]) * (X[i,j] - m[i])\n"
+     "H[i,h] = relu((sum(j) (X[i,j] - m[i]) * rsqrt(v[i] + 1.0) * W[j,h]))\n"
+     "Y[i,j] = sum(h) H[i,h] * V[h,j]",
+     1},
+    {"rows_and_columns",
+     "X: f32[13,70]; " + kSoftmax +
+         "; F[i,j] = exp(Y[i,j] - (max(k) Y[k,j])); Z[i,j] = F[i,j] / (sum(k) F[k,j])",
+     3},
+    {"depthwise_and_pointwise",
+     "X: f32[1,5,13,11]; const D: f32[5,3,3]; const W: f32[19,5]\n"
+     "T[n,c,y:13,x:11] = relu((sum(r,s) X[n,c,y+r-1,x+s-1 else 0] * D[c,r,s]))\n"
+     "Y[n,o,y,x] = relu((sum(c) T[n,c,y,x] * W[o,c]))",
+     2},
+    {"depthwise_and_pointwise_of_images",
+     "X: f32[2,3,19,17]; const D: f32[3,3,3]; const W: f32[7,3]\n"
+     "T[n,c,y:17,x:17] = sum(r,s) X[n,c,y+r,x+s-1 else 0] * D[c,r,s]\n"
+     "Y[n,o,y,x] = sum(c) T[n,c,y,x] * W[o,c]",
+     4},
     {"columns", "X: f32[13,70]; Y[i,j] = X[i,j] / (sum(k) X[k,j])", 1},
     {"group_norm",
      "X: f32[6,2,5,7]; a: f32[6,2]; m[g] = (sum(c,y,x) X[g,c,y,x]) / 70\n"

@@ -423,7 +423,7 @@ class CookToomBuilder : private Stepper {
   std::span<const std::int64_t> values_;
   const Algorithm& algorithm_;
   std::string block_loop_, meeting_, tile_loop_, reduction_loop_;
-  Names shared_input_;  // loops of the whole input's transform
+  Names shared_input_;                     // loops of the whole input's transform
   std::string copied_block_, copied_row_;  // the loops at which the input may be copied
 };
 

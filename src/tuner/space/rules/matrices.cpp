@@ -229,7 +229,7 @@ std::optional<Prepared> prepare_as_matrices(const te::Workload& workload, const 
     Prepared prepared = plain;
     if (!make_matrices(prepared, contraction)) continue;
     merge_axes(prepared, workload);
-    split_reductions(prepared, workload, target, 1);
+    split_reductions(prepared, workload, target, {});
     prepared.view = view_of(prepared.nest, workload);
     return prepared;
   }

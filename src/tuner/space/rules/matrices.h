@@ -15,8 +15,8 @@ namespace lathe::space {
 std::optional<Prepared> prepare_as_matrices(const te::Workload& workload, const CpuTarget& target);
 
 // Makes it a knob whether operands are read as they lie, by this rule, or as matrices, with knobs
-// of its own for the product of these; false if there is no choice.
-bool add_matrices(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
-                  const TileRule& as_it_lies, Derived& derived);
+// of its own for the product of these; nothing if there is no choice.
+void add_matrices(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
+                  const TiledStage& as_it_lies, Derived& derived);
 
 }  // namespace lathe::space

@@ -4,6 +4,7 @@
 
 #include "tuner/space/rules/matrices.h"
 #include "tuner/space/rules/register_tile.h"
+#include "tuner/space/rules/tile_knobs.h"
 
 namespace lathe::space {
 namespace {
@@ -38,60 +39,48 @@ constexpr double kCopyCost = 8;
 // long as the sum.
 constexpr double kShortSum = 1 << 15;
 
-bool is_worth_it(const TileRule& as_it_lies, const std::vector<std::int64_t>& start,
-                 const Tiling& matrices, const std::vector<std::int64_t>& other) {
-  const double work = work_of(as_it_lies.workload.stages[as_it_lies.axes[0].stage]);
+bool is_worth_it(const TiledStage& as_it_lies, const Tiling& matrices) {
+  const te::Workload& view = as_it_lies.rule.workload;
+  const double work = work_of(view.stages[static_cast<std::size_t>(as_it_lies.rule.axes[0].stage)]);
   if (work < kShortSum) return false;
-  const double before = work / filled(as_it_lies, start);
-  const double after = work / filled(matrices.main, other);
+  const double before = work / filled(as_it_lies.rule, tile_start(as_it_lies.rule));
+  const double after = work / filled(matrices.main.rule, matrices.main.start);
   return after + kCopyCost * copied(matrices.prepared.view) < before;
 }
 
 }  // namespace
 
-bool add_matrices(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
-                  const TileRule& as_it_lies, Derived& derived) {
+void add_matrices(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
+                  const TiledStage& as_it_lies, Derived& derived) {
   auto prepared = prepare_as_matrices(workload, target);
-  if (!prepared) return false;
+  if (!prepared) return;
   auto tiling = std::make_shared<Tiling>();
   tiling->prepared = std::move(*prepared);
   const te::Workload& view = tiling->prepared.view;
   const int stage = main_stage(view);
-  tiling->main = tile_rule_for(view, stage, target, flavour);
-  if (tiling->main.axes.empty()) return false;
-  tiling->companions = companions_of(view, stage, target);
-  add_parts(*tiling);
-  const auto at = static_cast<int>(derived.knobs.size());
-  tiling->main.first = at + 1;
-  for (Knob& knob : derived.knobs) {
-    knob.under = at;
-    knob.under_values = {0};
-  }
+  TileRule rule = tile_rule_for(view, stage, target, flavour);
+  if (rule.axes.empty()) return;
+  tiling->target = target;
+  set_main(*tiling, std::move(rule));
+  tiling->companions = companions_of(view, stage, target, view);
+  const std::size_t own = derived.knobs.size();
+  const auto at = static_cast<int>(own);
+  put_under({at, {0}}, own, derived.knobs);
   derived.knobs.push_back({"operands", {0, 1}, {"as they lie", "as matrices"}, true});
-  std::vector<std::int64_t> start = derived.start, other;
+  name_knobs(*tiling, "matrix.");
+  add_tile_knobs(*tiling, flavour, {at, {1}}, derived);
+  fill_starts(derived);
+  std::vector<std::int64_t> other;
   for (const Knob& knob : derived.knobs) other.push_back(knob.values[0]);
-  other.back() = 1;
-  start.push_back(0);
-  const std::vector<std::int64_t> tile = settled_start(tiling->main);
-  const bool worth_it = is_worth_it(as_it_lies, derived.start, *tiling, tile);
-  for (std::size_t k = 0; k < tile.size(); ++k) {
-    Knob& knob = tiling->main.knobs[k];
-    knob.name = "matrix." + knob.name;
-    knob.under = at;
-    knob.under_values = {1};
-    start.push_back(knob.values[0]);
-    other.push_back(tile[k]);
-    derived.knobs.push_back(knob);
-  }
-  if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
-  derived.start = worth_it ? other : start;
-  derived.other_starts.push_back(worth_it ? start : other);
+  other[own] = 1;
+  set_start(*tiling, derived.knobs, other);
+  if (is_worth_it(as_it_lies, *tiling)) std::swap(derived.start, other);
+  derived.other_starts.insert(derived.other_starts.begin(), std::move(other));
   derived.build = [tiling, at, build = std::move(derived.build)](
                       std::span<const std::int64_t> values) -> Result<Sketch> {
     if (values[static_cast<std::size_t>(at)] == 0) return build(values);
-    return build_tile_sketch(*tiling, values.subspan(static_cast<std::size_t>(at) + 1));
+    return build_tile_sketch(*tiling, values);
   };
-  return true;
 }
 
 }  // namespace lathe::space

@@ -251,9 +251,9 @@ Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target) 
   return prepared;
 }
 
-Prepared prepare(const te::Workload& workload, const CpuTarget& target, double together) {
+Prepared prepare(const te::Workload& workload, const CpuTarget& target, const RowShares& shares) {
   Prepared prepared = prepare_plainly(workload, target);
-  split_reductions(prepared, workload, target, together);
+  split_reductions(prepared, workload, target, shares);
   prepared.view = view_of(prepared.nest, workload);
   return prepared;
 }

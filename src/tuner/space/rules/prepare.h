@@ -15,6 +15,7 @@
 //     terms are alike.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -37,8 +38,10 @@ struct Prepared {
   schedule::Trace steps;  // from the naive nest to this one
   te::Workload view;
 };
-// `together`: the share of all rows that stages do at a time.
-Prepared prepare(const te::Workload& workload, const CpuTarget& target, double together = 1);
+// By stage: the share of all its rows that it does at a time; all of them where none is said.
+using RowShares = std::map<std::string, double>;
+Prepared prepare(const te::Workload& workload, const CpuTarget& target,
+                 const RowShares& shares = {});
 
 // The first three of its steps; without a view.
 Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target);
@@ -50,7 +53,7 @@ void inline_stages(Prepared& prepared, const te::Workload& workload);
 void reindex_constants(Prepared& prepared, const te::Workload& workload, const CpuTarget& target);
 void merge_axes(Prepared& prepared, const te::Workload& workload);
 void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target,
-                      double together);
+                      const RowShares& shares);
 
 // Makes loops parallel, outermost first, until every thread has an iteration: they run as one. The
 // last may be one that the steps refuse.

@@ -84,10 +84,12 @@ int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lane
 class Splitter {
  public:
   Splitter(Prepared& prepared, const te::Workload& workload, const CpuTarget& target,
-           double together)
-      : prepared_(prepared), workload_(workload), target_(target), together_(together) {}
+           const RowShares& shares)
+      : prepared_(prepared), workload_(workload), target_(target), shares_(shares) {}
 
   void split(const std::string& name) {
+    const auto share = shares_.find(name);
+    together_ = share == shares_.end() ? 1 : share->second;
     const ir::BlockId id = prepared_.nest.find_block(name);
     const te::Workload view = view_of(prepared_.nest, workload_);
     const te::Stage stage =
@@ -221,14 +223,15 @@ class Splitter {
   Prepared& prepared_;
   const te::Workload& workload_;
   const CpuTarget& target_;
-  double together_;
+  const RowShares& shares_;
+  double together_ = 1;  // the share of all rows that the stage does at a time
 };
 
 }  // namespace
 
 void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target,
-                      double together) {
-  Splitter splitter(prepared, workload, target, together);
+                      const RowShares& shares) {
+  Splitter splitter(prepared, workload, target, shares);
   std::vector<std::string> names;
   for (const ir::BlockId id : prepared.nest.blocks_in_order())
     names.push_back(prepared.nest.blocks[id].name);

@@ -9,6 +9,7 @@
 #include "tuner/space/rules/matrices.h"
 #include "tuner/space/rules/row_group.h"
 #include "tuner/space/rules/strassen.h"
+#include "tuner/space/rules/tile_knobs.h"
 
 namespace lathe::space {
 
@@ -223,10 +224,14 @@ void list_shared_loops(TileRule& rule) {
 
 }  // namespace
 
-void add_constraints(const TileRule& rule, Derived& derived) {
+void add_constraints(const TiledStage& stage, Derived& derived) {
   ir::Sizes& s = derived.sizes;
+  const TileRule& rule = stage.rule;
   const auto size = [&](int knob) {
-    return knob < 0 ? s.constant(1) : s.knob(rule.first + knob, rule.knobs[knob].name);
+    if (knob < 0) return s.constant(1);
+    const int number = stage.numbers[static_cast<std::size_t>(knob)];
+    return number < 0 ? s.constant(stage.start[static_cast<std::size_t>(knob)])
+                      : s.knob(number, derived.knobs[static_cast<std::size_t>(number)].name);
   };
   const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
   const ir::SizeId v = size(rule.at.tile_v);
@@ -234,7 +239,8 @@ void add_constraints(const TileRule& rule, Derived& derived) {
   const ir::SizeId kept =
       has_dots(rule.axes[0]) ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1)) : v;
   const ir::SizeId need = s.add(s.add(s.mul(pixels, v), kept), s.constant(1));
-  derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
+  if (std::ranges::find(derived.constraints, need, &Constraint::size) == derived.constraints.end())
+    derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
 }
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
@@ -280,20 +286,23 @@ void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same) {
                     found->second.contains(axes.weights->tensor);
 }
 
-std::vector<Tiling::Companion> companions_of(const te::Workload& view, int main,
-                                             const CpuTarget& target,
-                                             const std::map<int, std::set<int>>& same) {
-  std::vector<Tiling::Companion> out;
+std::vector<TiledStage> companions_of(const te::Workload& view, int main, const CpuTarget& target,
+                                      const te::Workload& sizes,
+                                      const std::map<int, std::set<int>>& same,
+                                      const std::set<int>& grouped) {
+  std::vector<TiledStage> out;
   for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
     const te::Stage& stage = view.stages[s];
     if (s == main || stage.reduce == ir::ReduceOp::kNone || view.tensors[stage.tensor].constant ||
-        kWorthATile * work_of(stage) < work_of(view.stages[main]))
+        kWorthATile * work_of(sizes.stages[s]) < work_of(sizes.stages[main]))
       continue;
-    TileRule rule = tile_rule_for(view, s, target, Flavour::kDefault);
+    CpuTarget own = target;
+    if (grouped.contains(stage.tensor)) own.threads = 1;
+    TileRule rule = tile_rule_for(view, s, own, Flavour::kDefault);
     if (rule.axes.empty()) continue;
+    keep_few_orders(rule);
     note_rows(rule, same);
-    Values values = settled_start(rule);
-    out.push_back({std::move(rule), std::move(values)});
+    out.push_back(tiled(std::move(rule)));
   }
   return out;
 }
@@ -308,13 +317,9 @@ void add_algorithm(std::shared_ptr<Rule> rule,
                    Derived& derived) {
   const std::size_t own = derived.knobs.size();
   list_knobs(*rule, derived.knobs);
-  for (std::size_t k = 0; k < own; ++k) {
-    derived.knobs[k].under = rule->at.algorithm;
-    derived.knobs[k].under_values = {0};
-  }
+  put_under({rule->at.algorithm, {0}}, own, derived.knobs);
   list_constraints(*rule, derived);
-  for (std::size_t k = own; k < derived.knobs.size(); ++k)
-    derived.start.push_back(derived.knobs[k].values[0]);
+  fill_starts(derived);
   set_starts(*rule, derived);
   const auto knobs = std::make_shared<const std::vector<Knob>>(derived.knobs);
   derived.build = [rule, knobs, build_other, build = std::move(derived.build)](
@@ -381,25 +386,34 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   tiling->prepared = prepare(workload, target);
   const te::Workload& view = tiling->prepared.view;
   const int stage = main_stage(view);
-  tiling->main = tile_rule_for(view, stage, target, flavour);
-  if (tiling->main.axes.empty())
+  TileRule rule = tile_rule_for(view, stage, target, flavour);
+  if (rule.axes.empty())
     return fail(ErrorKind::kUnsupported,
                 "{} has no axis but reductions: give it a dimension of size 1", workload.name);
-  tiling->companions = companions_of(view, stage, target);
-  add_parts(*tiling);
+  tiling->target = target;
+  set_main(*tiling, std::move(rule));
+  tiling->companions = companions_of(view, stage, target, view);
   Derived derived;
-  derived.knobs = tiling->main.knobs;
-  if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
-  derived.start = tile_start(tiling->main);
+  name_knobs(*tiling, "");
+  add_tile_knobs(*tiling, flavour, {}, derived);
+  fill_starts(derived);
+  set_start(*tiling, derived.knobs, derived.start);
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
-  const std::size_t own = derived.knobs.size();
-  const bool several = LATHE_TRY(add_algorithms(workload, tiling->main, flavour, derived));
-  if (!several && !add_matrices(workload, target, flavour, tiling->main, derived))
-    add_row_groups(workload, target, view, flavour, derived);
-  if (several || derived.knobs.size() == own)
+  if (LATHE_TRY(add_algorithms(workload, tiling->main.rule, flavour, derived))) {
+    const std::string& demanded = workload.contract.algorithm;
+    if (!demanded.empty() && demanded != "direct") return derived;
+  } else {
+    add_matrices(workload, target, flavour, tiling->main, derived);
+  }
+  // What has an effect where the sum is computed as it is written.
+  Under direct{number_of(derived.knobs, "operands"), {0}};
+  if (direct.knob < 0) {
     add_windows(workload, target, flavour, *tiling, derived);
+    direct.knob = number_of(derived.knobs, "algorithm");
+  }
+  add_row_groups(workload, target, *tiling, flavour, direct, derived);
   return derived;
 }
 

@@ -37,7 +37,6 @@ struct TileRule {
   std::vector<Axes> axes;  // values of the vector knob
   int lanes = 1;
   TileKnobs at;
-  int first = 0;  // number in the space of the first of the knobs; `at` counts from it
   // Loops around the stage come back to the operand that is read in vectors.
   bool comes_back = false;
   std::vector<Knob> knobs;
@@ -69,20 +68,34 @@ std::vector<std::int64_t> tile_start(const TileRule& rule);
 // Of these, the values that tell what threads share; the tile is chosen already.
 void choose_shared_loops(const TileRule& rule, std::vector<std::int64_t>& start);
 
-// A program with the stage for which the space has knobs, and with the other reductions that are
-// worth a tile; their sizes are fixed.
+// A stage with its tile, and where the knobs of that are among those of the space.
+struct TiledStage {
+  TileRule rule;
+  std::vector<std::int64_t> start;  // of its knobs: what those have that the space does not
+  std::string prefix;               // of their names in the space
+  // By knob: its number in the space; -1: the space does not have it.
+  std::vector<int> numbers;
+  // By knob: several tiles share the space's, which has values that this one does not. Of a
+  // structural one: what each of the space's values is here.
+  std::vector<bool> shared;
+  std::vector<std::vector<std::int64_t>> choices;
+
+  // The position of what a structural knob chooses, given the values of the space's knobs.
+  std::int64_t choice(int knob, std::span<const std::int64_t> values) const;
+};
+
+// A program whose reductions that are worth it are tiled.
 struct Tiling {
-  struct Companion {
-    TileRule rule;
-    std::vector<std::int64_t> values;  // of its knobs
-  };
   Prepared prepared;
-  TileRule main;
-  std::vector<Companion> companions;
-  std::vector<std::int64_t> fixed;  // of the main rule's knobs, where the space has none of them
-  std::vector<std::vector<std::string>> joined;  // loops over rows that become one, by axis
-  int threads = 1;                               // that share these
-  std::shared_ptr<const Tiling> parts;  // the same with the reduction in parts; null: it has none
+  TiledStage main;
+  std::vector<TiledStage> companions;
+  CpuTarget target;
+  te::Workload sizes;  // a view in which stages have all their iterations; none: as in `prepared`
+  // Groups of stages of which rows go together: the loops over rows that become one, by axis.
+  std::vector<std::vector<std::vector<std::string>>> joined;
+  std::set<int> grouped;  // tensors that stages of these compute: each thread has its rows
+  // The same with the main reduction in parts, whose knobs are those of `main`; null: it has none.
+  std::shared_ptr<const Tiling> parts;
 };
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
@@ -90,17 +103,21 @@ TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& tar
 // Of a stage that reads a copy of what windows read.
 TileRule window_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
                          Flavour flavour, int windows, bool channels_inside);
-// Makes it a value of the knob `parallel` that threads share parts of the reduction, where that is
-// long and the result is small.
-void add_parts(Tiling& tiling);
+// Makes this rule that of the main stage. Where the reduction is long and the result is small, it
+// is a value of the knob `parallel` that threads share parts of the reduction.
+void set_main(Tiling& tiling, TileRule rule);
 // What the register tile needs must fit the registers.
-void add_constraints(const TileRule& rule, Derived& derived);
+void add_constraints(const TiledStage& stage, Derived& derived);
 // The analytic default, among the values of the knobs.
 std::vector<std::int64_t> settled_start(const TileRule& rule);
-// Tiles the other reductions with a share of the work by their starting values.
-std::vector<Tiling::Companion> companions_of(
-    const te::Workload& view, int main, const CpuTarget& target,
-    const std::map<int, std::set<int>>& same = {});  // Grouped::same
+// The stage with this tile and its start; the space has none of its knobs yet.
+TiledStage tiled(TileRule rule);
+// The other reductions with a share of the work. `sizes` is a view in which stages have all their
+// iterations.
+std::vector<TiledStage> companions_of(const te::Workload& view, int main, const CpuTarget& target,
+                                      const te::Workload& sizes,
+                                      const std::map<int, std::set<int>>& same = {},  // Grouped
+                                      const std::set<int>& grouped = {});
 // Notes that blocks of rows come back to what is the same for them all.
 void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
+#include <tuple>
 
 #include "tuner/space/rules/axes.h"
 
@@ -10,6 +12,7 @@ namespace lathe::space {
 namespace {
 
 constexpr std::int64_t kFewestReused = 16;   // rows for which a tile may use something again
+constexpr std::int64_t kMostReused = 256;    // more at a time gain nothing
 constexpr std::int64_t kFewestColumns = 64;  // a few vectors and whole lines of the cache
 
 double bytes_of(const te::Tensor& tensor) {
@@ -18,10 +21,12 @@ double bytes_of(const te::Tensor& tensor) {
   return bytes;
 }
 
-// Finds the axis that all stages share and that is iterator `iter` of the last.
+// Finds the axis that the stages from `first` to `last` share and that is iterator `iter` of the
+// last.
 class AxisFinder {
  public:
-  explicit AxisFinder(const te::Workload& view) : view_(view), last_(view.stages.size() - 1) {}
+  AxisFinder(const te::Workload& view, std::size_t first, std::size_t last)
+      : view_(view), first_(first), last_(last) {}
 
   std::optional<RowAxis> find(int iter) {
     axis_ = {};
@@ -30,7 +35,7 @@ class AxisFinder {
     axis_.iters[last_] = iter;
     axis_.extent = view_.stages[last_].iters[static_cast<std::size_t>(iter)].extent;
     if (axis_.extent < 2) return std::nullopt;
-    for (std::size_t s = last_ + 1; s-- > 0;) {
+    for (std::size_t s = last_ + 1; s-- > first_;) {
       if (is_constant(s)) continue;
       if (s != last_ && !follow(s)) return std::nullopt;
       note_reuse(view_.stages[s], axis_.iters[s]);
@@ -65,8 +70,16 @@ class AxisFinder {
 
   void note_reuse(const te::Stage& stage, int iter) {
     if (stage.reduce == ir::ReduceOp::kNone || !has_reuse(stage)) return;
-    for (const ir::Read* read : ir::reads_of(stage.body))
-      axis_.reused = axis_.reused || !touches(read->index, iter);
+    for (const ir::Read* read : ir::reads_of(stage.body)) {
+      if (touches(read->index, iter)) continue;
+      std::int64_t beside = 1;
+      for (int i = iter + 1; i < static_cast<int>(stage.iters.size()); ++i)
+        if (const te::Iterator& it = stage.iters[static_cast<std::size_t>(i)];
+            it.kind == te::IterKind::kSpatial && !touches(read->index, i))
+          beside *= it.extent;
+      axis_.beside = axis_.reused ? std::min(axis_.beside, beside) : beside;
+      axis_.reused = true;
+    }
   }
 
   // The largest tensor along the axis tells.
@@ -82,7 +95,7 @@ class AxisFinder {
   }
 
   const te::Workload& view_;
-  std::size_t last_;
+  std::size_t first_, last_;
   double largest_ = 0;  // bytes
   RowAxis axis_;
 };
@@ -97,25 +110,91 @@ double rows_of(const RowGroup& group) {
   return rows;
 }
 
-}  // namespace
+// True if there is an axis along which nothing is used again.
+bool has_single_rows(const RowGroup& group) { return !group.axes[0].reused; }
 
-std::optional<RowGroup> find_row_group(const te::Workload& view) {
-  for (const te::Stage& stage : view.stages)
-    if (!writes_plainly(view, stage)) return std::nullopt;
-  const te::Stage& last = view.stages.back();
-  AxisFinder finder(view);
+bool is_used_enough(const RowAxis& axis) {
+  return axis.extent * axis.beside >= kFewestReused && !axis.contiguous;
+}
+
+// Adds the reused axis that goes in blocks: the outermost with enough rows, but one by one where
+// each of its rows is a large block already.
+void add_reused(std::vector<RowAxis> reused, std::vector<RowAxis>& out) {
+  for (std::size_t i = 0; i < reused.size(); ++i) {
+    RowAxis& axis = reused[i];
+    const auto inner = std::span(reused).subspan(i + 1);
+    if (axis.beside >= kMostReused && std::ranges::any_of(inner, is_used_enough)) {
+      out.push_back(std::move(axis));
+      continue;
+    }
+    const bool few = axis.extent < kFewestReused;
+    if (few && std::ranges::any_of(inner, [](const RowAxis& other) {
+          return other.extent >= kFewestReused && !other.contiguous;
+        }))
+      continue;
+    if (axis.extent * axis.beside < kFewestReused) continue;
+    out.push_back(std::move(axis));
+    return;
+  }
+}
+
+// The group of the stages from `first` to `last`.
+std::optional<RowGroup> group_of(const te::Workload& view, std::size_t first, std::size_t last) {
+  const te::Stage& end = view.stages[last];
+  AxisFinder finder(view, first, last);
   RowGroup group;
-  std::optional<RowAxis> reused;
-  for (int i = 0; i < static_cast<int>(last.iters.size()); ++i) {
-    if (last.iters[static_cast<std::size_t>(i)].kind != te::IterKind::kSpatial) continue;
+  std::vector<RowAxis> reused;
+  for (int i = 0; i < static_cast<int>(end.iters.size()); ++i) {
+    if (end.iters[static_cast<std::size_t>(i)].kind != te::IterKind::kSpatial) continue;
     auto axis = finder.find(i);
     if (!axis || stages_in(*axis) < 2) continue;
-    if (!axis->reused) group.axes.push_back(std::move(*axis));
-    else if (!reused && axis->extent >= kFewestReused) reused = std::move(axis);
+    (axis->reused ? reused : group.axes).push_back(std::move(*axis));
   }
-  if (reused) group.axes.push_back(std::move(*reused));
+  add_reused(std::move(reused), group.axes);
   if (group.axes.empty()) return std::nullopt;
+  group.last = view.tensors[static_cast<std::size_t>(end.tensor)].name;
+  for (std::size_t s = first; s <= last; ++s)
+    if (group.axes[0].iters[s] >= 0)
+      group.names.insert(view.tensors[static_cast<std::size_t>(view.stages[s].tensor)].name);
   return group;
+}
+
+// Adds the groups of the stages from `first` to `last`: the best, and those before and after it.
+void add_groups(const te::Workload& view, std::size_t own, std::size_t first, std::size_t last,
+                std::vector<RowGroup>& out) {
+  const auto begins = [&](std::size_t s) {  // a stage that runs once cannot be the first or last
+    return writes_plainly(view, view.stages[s]) &&
+           !view.tensors[static_cast<std::size_t>(view.stages[s].tensor)].constant;
+  };
+  std::optional<RowGroup> best;
+  std::tuple<bool, double, std::size_t> rank;
+  std::size_t from = 0, to = 0;
+  for (std::size_t b = first + 1; b <= last; ++b)
+    for (std::size_t a = b; begins(b) && a-- > first;) {
+      if (!writes_plainly(view, view.stages[a])) break;
+      if (!begins(a)) continue;
+      auto group = group_of(view, a, b);
+      if (!group) break;  // nor have more stages an axis in common
+      const bool both = has_single_rows(*group) && group->axes.back().reused;
+      const std::tuple own_rank(both, kept_bytes(view, *group, own), b - a);
+      if (std::get<1>(own_rank) == 0 || (best && own_rank <= rank)) continue;
+      rank = own_rank;
+      best = std::move(group);
+      from = a;
+      to = b;
+    }
+  if (!best) return;
+  if (from > first + 1) add_groups(view, own, first, from - 1, out);
+  out.push_back(std::move(*best));
+  if (to + 1 < last) add_groups(view, own, to + 1, last, out);
+}
+
+}  // namespace
+
+std::vector<RowGroup> find_row_groups(const te::Workload& view, std::size_t own) {
+  std::vector<RowGroup> out;
+  if (!view.stages.empty()) add_groups(view, own, 0, view.stages.size() - 1, out);
+  return out;
 }
 
 double kept_bytes(const te::Workload& view, const RowGroup& group, std::size_t own) {
@@ -138,7 +217,9 @@ double kept_bytes(const te::Workload& view, const RowGroup& group, std::size_t o
 std::vector<std::int64_t> blocks_of_rows(const RowGroup& group) {
   const RowAxis& axis = group.axes.back();
   std::vector<std::int64_t> out;
-  const std::int64_t fewest = axis.contiguous ? kFewestColumns : axis.reused ? kFewestReused : 1;
+  const std::int64_t fewest = axis.contiguous ? kFewestColumns
+                              : axis.reused ? std::max<std::int64_t>(1, kFewestReused / axis.beside)
+                                            : 1;
   for (std::int64_t rows = fewest; rows < axis.extent; rows *= 4) out.push_back(rows);
   if (axis.reused && group.axes.size() > 1) out.push_back(axis.extent);
   return out;
@@ -148,7 +229,7 @@ std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& 
   constexpr double kFirstCache = 48 << 10, kSecondCache = 1 << 20;  // about what they hold
   constexpr std::int64_t kReused = 64;  // rows of a product that are as fast as more
   const RowAxis& last = group.axes.back();
-  if (kept <= kSecondCache || last.contiguous || (last.reused && group.axes.size() < 2)) return 0;
+  if (kept <= kSecondCache || last.contiguous || (last.reused && !has_single_rows(group))) return 0;
   std::int64_t chosen = 0;
   for (const std::int64_t rows : blocks_of_rows(group)) {
     const bool fits = last.reused
@@ -161,52 +242,89 @@ std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& 
   return chosen;
 }
 
-Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
-                                const RowGroup& group, std::int64_t rows) {
-  Grouped out;
-  Prepared& prepared = out.prepared;
-  prepared = prepare(workload, target, static_cast<double>(rows) / rows_of(group));
-  auto found = find_row_group(prepared.view);
-  if (!found || found->axes.size() != group.axes.size())
-    return fail(ErrorKind::kIllegalSchedule, "the stages have no rows in common");
-  if (rows == found->axes.back().extent) {
-    found->axes.pop_back();
-    rows = 1;
+namespace {
+
+// Splits the rows of stages of one group, and makes the loops over blocks the outermost.
+class RowSplitter {
+ public:
+  RowSplitter(Grouped& grouped, std::set<std::string>& outer)
+      : prepared_(grouped.prepared), grouped_(grouped), outer_(outer) {}
+
+  Status split(const Rows& wanted, const RowGroup& found) {
+    std::vector<RowAxis> axes = found.axes;
+    std::int64_t rows = wanted.together;
+    if (rows == axes.back().extent) {
+      axes.pop_back();
+      rows = 1;
+    }
+    if (axes.empty()) return fail(ErrorKind::kIllegalSchedule, "there is one block of rows");
+    auto& loops = grouped_.loops.emplace_back(axes.size());
+    for (std::size_t s = 0; s < prepared_.view.stages.size(); ++s) {
+      if (axes[0].iters[s] < 0) continue;
+      note(prepared_.view.stages[s], axes.back().iters[s]);
+      LATHE_TRY_STATUS(split_stage(s, axes, rows, loops));
+    }
+    return {};
   }
-  out.loops.resize(found->axes.size());
-  for (std::size_t s = 0; s < prepared.view.stages.size(); ++s) {
-    if (found->axes[0].iters[s] < 0) continue;
-    const te::Stage& stage = prepared.view.stages[s];
+
+ private:
+  void note(const te::Stage& stage, int iter) {
+    grouped_.tensors.insert(stage.tensor);
     for (const ir::Read* read : ir::reads_of(stage.body))
-      if (!touches(read->index, found->axes.back().iters[s]))
-        out.same[stage.tensor].insert(read->tensor);
+      if (!touches(read->index, iter)) grouped_.same[stage.tensor].insert(read->tensor);
   }
-  std::set<std::string> outer;
-  for (std::size_t s = 0; s < prepared.view.stages.size(); ++s) {
-    if (found->axes[0].iters[s] < 0) continue;
-    const te::Stage& stage = prepared.view.stages[s];
+
+  Status split_stage(std::size_t s, const std::vector<RowAxis>& axes, std::int64_t rows,
+                     std::vector<std::vector<std::string>>& loops) {
+    const te::Stage& stage = prepared_.view.stages[s];
     schedule::Reorder order;
-    for (std::size_t a = 0; a < found->axes.size(); ++a) {
-      const std::string& loop = stage.iters[static_cast<std::size_t>(found->axes[a].iters[s])].name;
-      const std::int64_t block = a + 1 == found->axes.size() ? rows : 1;
-      if (!try_step(prepared.nest, prepared.steps,
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      const std::string& loop = stage.iters[static_cast<std::size_t>(axes[a].iters[s])].name;
+      const std::int64_t block = a + 1 == axes.size() ? rows : 1;
+      if (!try_step(prepared_.nest, prepared_.steps,
                     schedule::Split{loop, block, loop + ".g", loop + ".r", ir::Tail::kPeel}, false))
         return fail(ErrorKind::kIllegalSchedule, "{} cannot be split", loop);
       order.loops.push_back(loop + ".g");
-      out.loops[a].push_back(loop + ".g");
-      outer.insert(loop + ".g");
+      loops[a].push_back(loop + ".g");
+      outer_.insert(loop + ".g");
     }
-    const ir::Nest& nest = prepared.nest;
+    const ir::Nest& nest = prepared_.nest;
     const ir::BlockId block =
-        nest.find_block(prepared.view.tensors[static_cast<std::size_t>(stage.tensor)].name);
+        nest.find_block(prepared_.view.tensors[static_cast<std::size_t>(stage.tensor)].name);
     for (const ir::LoopId loop : nest.loops_around(block))
-      if (!outer.contains(nest.loops[static_cast<std::size_t>(loop)].name))
+      if (!outer_.contains(nest.loops[static_cast<std::size_t>(loop)].name))
         order.loops.push_back(nest.loops[static_cast<std::size_t>(loop)].name);
-    if (!try_step(prepared.nest, prepared.steps, order, false))
+    if (!try_step(prepared_.nest, prepared_.steps, order, false))
       return fail(ErrorKind::kIllegalSchedule, "the rows of {} cannot be outermost",
                   nest.blocks[static_cast<std::size_t>(block)].name);
+    return {};
   }
-  prepared.view = view_of(prepared.nest, workload, outer);
+
+  Prepared& prepared_;
+  Grouped& grouped_;
+  std::set<std::string>& outer_;
+};
+
+}  // namespace
+
+Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
+                                const std::vector<Rows>& rows) {
+  std::map<std::string, double> shares;
+  for (const Rows& each : rows)
+    for (const std::string& name : each.group->names)
+      shares[name] = static_cast<double>(each.together) / rows_of(*each.group);
+  Grouped out;
+  out.prepared = prepare(workload, target, shares);
+  out.sizes = out.prepared.view;
+  const std::vector<RowGroup> found = find_row_groups(out.sizes, workload.tensors.size());
+  std::set<std::string> outer;
+  for (const Rows& each : rows) {
+    const auto group = std::ranges::find(found, each.group->last, &RowGroup::last);
+    if (group == found.end() || group->axes.size() != each.group->axes.size())
+      return fail(ErrorKind::kIllegalSchedule, "the stages have no rows in common");
+    LATHE_TRY_STATUS(RowSplitter(out, outer).split(each, *group));
+  }
+  out.prepared.view = view_of(out.prepared.nest, workload, outer);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tuner/space/rules/prepare.h"
+#include "tuner/space/rules/register_tile.h"
 #include "tuner/space/rules/rule.h"
 
 namespace lathe::space {
@@ -21,19 +22,24 @@ struct RowAxis {
   std::int64_t extent = 1;
   // A stage uses something for many of the rows: it wants blocks of them, as many as a tile has.
   bool reused = false;
+  // For so many results besides, in a row, because of axes inside: a block may have fewer rows.
+  std::int64_t beside = 1;
   // Rows lie side by side in the largest tensor, as columns do: blocks of them are vectors wide.
   bool contiguous = false;
 };
 
-// At most one axis is reused: the last.
+// Stages that follow each other. Axes that are reused come last.
 struct RowGroup {
   std::vector<RowAxis> axes;  // outermost first; the last one goes in blocks, the others one by one
+  std::string last;           // the tensor that the last of the stages computes
+  std::set<std::string> names;  // the tensors of all, those that run once left out
 };
 inline constexpr std::int64_t kBlocksPerThread = 4;  // that threads share evenly enough
 
-// The group of all stages that run every time; none if they are less than two or have no axis in
-// common.
-std::optional<RowGroup> find_row_group(const te::Workload& view);
+// Groups of stages that run every time, two or more, and have an axis in common; no stage is in
+// two. First come such as go through rows that are used once in some of their axes and again in
+// others, as the heads and tokens of attention, then those that leave most for each other.
+std::vector<RowGroup> find_row_groups(const te::Workload& view, std::size_t own);
 
 // Bytes of what stages leave in the cache for each other, or read one after the other. Only the
 // first `own` tensors count: partial results of a sum stay in registers anyway.
@@ -50,24 +56,33 @@ std::vector<std::int64_t> blocks_of_rows(const RowGroup& group);
 // 590 of 128.
 std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& target);
 
-// The workload with its stages' rows split in such blocks, whose loops are the outermost. The view
-// is that of the stages inside them.
+// How many rows of a group go together.
+struct Rows {
+  const RowGroup* group;
+  std::int64_t together;
+};
+
+// The workload with the rows of groups split in such blocks, whose loops are the outermost. The
+// view is that of the stages inside them.
 struct Grouped {
   Prepared prepared;
-  std::vector<std::vector<std::string>> loops;  // to be joined, for each axis, outermost first
+  te::Workload sizes;  // the view of stages with all their iterations
+  // For each group: loops to be joined, for each axis, outermost first.
+  std::vector<std::vector<std::vector<std::string>>> loops;
   // By tensor that a stage computes: what it reads that is the same for all blocks of rows.
   std::map<int, std::set<int>> same;
+  std::set<int> tensors;  // that stages of the groups compute
 };
 Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
-                                const RowGroup& group, std::int64_t rows);
+                                const std::vector<Rows>& rows);
 
 // Makes the rows of all stages one loop, which threads share. Throws StepRefused.
 void join_rows(const std::vector<std::vector<std::string>>& loops, int threads, ir::Nest& nest,
                schedule::Trace& trace);
 
-// Makes it a knob whether rows go together, and how many; the other knobs have an effect where they
-// do not.
-void add_row_groups(const te::Workload& workload, const CpuTarget& target, const te::Workload& view,
-                    Flavour flavour, Derived& derived);
+// Makes it a knob of each group whether its rows go together, and how many. Where they do, the
+// tiles of its stages have other knobs than where they do not. All these are under `direct`.
+void add_row_groups(const te::Workload& workload, const CpuTarget& target, const Tiling& apart,
+                    Flavour flavour, const Under& direct, Derived& derived);
 
 }  // namespace lathe::space

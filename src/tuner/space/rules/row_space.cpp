@@ -1,16 +1,22 @@
-// Rows together as a knob of the space.
+// Rows together as a knob of the space, with knobs of the tiles inside.
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "tuner/space/rules/axes.h"
-#include "tuner/space/rules/register_tile.h"
 #include "tuner/space/rules/row_group.h"
+#include "tuner/space/rules/tile_knobs.h"
 
 namespace lathe::space {
 namespace {
 
+using Values = std::vector<std::int64_t>;
+
 // Less than this stays in the first cache, or nearly so, between one stage and the next.
 constexpr double kWorthAKnob = 64 << 10;
+// So many configurations beside the default are a search's beginning.
+constexpr std::size_t kMostOthers = 7;
 
 std::int64_t blocks_along(const std::string& loop, const ir::Nest& nest) {
   const auto id = static_cast<std::size_t>(nest.find_loop(loop));
@@ -47,25 +53,201 @@ bool share_axes(const std::vector<std::string>& loops, int threads, ir::Nest& ne
   return true;
 }
 
-Result<Sketch> build_grouped(const te::Workload& workload, const CpuTarget& target,
-                             const RowGroup& group, std::int64_t rows) {
-  Grouped grouped = LATHE_TRY(prepare_grouped(workload, target, group, rows));
-  Tiling tiling;
-  tiling.prepared = std::move(grouped.prepared);
-  tiling.joined = std::move(grouped.loops);
-  tiling.threads = target.threads;
-  CpuTarget one = target;
-  one.threads = 1;
-  const te::Workload& view = tiling.prepared.view;
-  const int stage = main_stage(view);
-  tiling.main = tile_rule_for(view, stage, one, Flavour::kDefault);
-  if (tiling.main.axes.empty())
-    return fail(ErrorKind::kIllegalSchedule, "a block of rows has no axis but reductions");
-  note_rows(tiling.main, grouped.same);
-  tiling.fixed = settled_start(tiling.main);
-  tiling.companions = companions_of(view, stage, one, grouped.same);
-  return build_tile_sketch(tiling, {});
-}
+// A group with its knob.
+struct RowKnob {
+  RowGroup group;
+  std::vector<std::int64_t> blocks;  // of rows that go together, where the knob is 1, 2, ...
+  std::vector<Tiling> tilings;       // for each of these, with the other groups' rows apart
+  std::int64_t start = 0;            // its value in the analytic default
+  int number = -1;                   // in the space
+};
+
+// The groups of a program, whose rows go together or apart.
+class RowKnobs {
+ public:
+  RowKnobs(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
+           const Under& direct)
+      : workload_(workload), target_(target), flavour_(flavour), direct_(direct) {}
+
+  // Returns false if there are none that are worth a knob.
+  bool find(const te::Workload& view) {
+    const std::size_t own = workload_.tensors.size();
+    for (RowGroup& group : find_row_groups(view, own)) {
+      const double kept = kept_bytes(view, group, own);
+      if (kept < kWorthAKnob && flavour_ == Flavour::kDefault) continue;
+      RowKnob knob;
+      for (const std::int64_t block : blocks_of_rows(group)) {
+        auto tiling = tile({{&group, block}});
+        // What a stage copies as a whole may stand between its rows and those of the stage before.
+        if (!tiling || !build_tile_sketch(*tiling, {})) continue;
+        knob.blocks.push_back(block);
+        knob.tilings.push_back(std::move(*tiling));
+      }
+      if (knob.blocks.empty()) continue;
+      const auto found = std::ranges::find(knob.blocks, rows_at_start(group, kept, target_));
+      if (found != knob.blocks.end()) knob.start = found - knob.blocks.begin() + 1;
+      knob.group = std::move(group);
+      groups_.push_back(std::move(knob));
+    }
+    return !groups_.empty();
+  }
+
+  void add_to(const Tiling& apart, Derived& derived) {
+    for (RowKnob& group : groups_) {
+      group.number = static_cast<int>(derived.knobs.size());
+      put_under(apart.main, group, derived.knobs);
+      for (const TiledStage& stage : apart.companions) put_under(stage, group, derived.knobs);
+      add_knob(apart, group, derived);
+      fill_starts(derived);
+    }
+    knobs_ = derived.knobs;
+    add_starts(apart.prepared.view, derived);
+  }
+
+  // The sketch for the values of the space's knobs. Several threads may ask.
+  Result<Sketch> build(std::span<const std::int64_t> values) const {
+    Values chosen;
+    std::vector<Rows> rows;
+    for (const RowKnob& group : groups_) {
+      chosen.push_back(values[static_cast<std::size_t>(group.number)]);
+      if (chosen.back() > 0)
+        rows.push_back({&group.group, group.blocks[static_cast<std::size_t>(chosen.back()) - 1]});
+    }
+    const std::lock_guard lock(mutex_);
+    auto& made = tilings_[chosen];
+    if (!made) {
+      made = std::make_unique<Result<Tiling>>(tile(rows));
+      if (*made) find_knobs(**made, knobs_);
+    }
+    if (!*made) return std::unexpected(made->error());
+    return build_tile_sketch(**made, values);
+  }
+
+  bool are_apart(std::span<const std::int64_t> values) const {
+    if (direct_.knob >= 0 && values[static_cast<std::size_t>(direct_.knob)] != 0) return true;
+    return std::ranges::all_of(groups_, [&](const RowKnob& group) {
+      return values[static_cast<std::size_t>(group.number)] == 0;
+    });
+  }
+
+ private:
+  static bool has(const RowKnob& group, const TiledStage& stage) {
+    const te::Workload& view = stage.rule.workload;
+    const te::Stage& own = view.stages[static_cast<std::size_t>(stage.rule.axes[0].stage)];
+    return group.group.names.contains(view.tensors[static_cast<std::size_t>(own.tensor)].name);
+  }
+
+  Result<Tiling> tile(const std::vector<Rows>& rows) const {
+    Grouped grouped = LATHE_TRY(prepare_grouped(workload_, target_, rows));
+    Tiling tiling;
+    tiling.prepared = std::move(grouped.prepared);
+    tiling.sizes = std::move(grouped.sizes);
+    tiling.joined = std::move(grouped.loops);
+    tiling.grouped = std::move(grouped.tensors);
+    tiling.target = target_;
+    const te::Workload& view = tiling.prepared.view;
+    const int main = main_stage(tiling.sizes);
+    const bool inside = tiling.grouped.contains(view.stages[static_cast<std::size_t>(main)].tensor);
+    CpuTarget own = target_;
+    if (inside) own.threads = 1;
+    TileRule rule = tile_rule_for(view, main, own, inside ? Flavour::kDefault : flavour_);
+    if (rule.axes.empty())
+      return fail(ErrorKind::kIllegalSchedule, "a block of rows has no axis but reductions");
+    if (inside) note_rows(rule, grouped.same);
+    if (inside && flavour_ == Flavour::kDefault) keep_few_orders(rule);
+    tiling.main = tiled(std::move(rule));
+    tiling.companions =
+        companions_of(view, main, target_, tiling.sizes, grouped.same, tiling.grouped);
+    name_knobs(tiling, "");
+    return tiling;
+  }
+
+  // The knobs of a tile of the group have an effect where its rows are apart.
+  static void put_under(const TiledStage& stage, const RowKnob& group, std::vector<Knob>& knobs) {
+    if (!has(group, stage)) return;
+    for (const int number : stage.numbers) {
+      if (number < 0) continue;
+      knobs[static_cast<std::size_t>(number)].under = group.number;
+      knobs[static_cast<std::size_t>(number)].under_values = {0};
+    }
+  }
+
+  // Adds how many rows go together, and the knobs of the tiles inside.
+  void add_knob(const Tiling& apart, RowKnob& group, Derived& derived) {
+    const bool plain = groups_.size() == 1 || has(group, apart.main);
+    Knob knob{plain ? "rows" : group.group.last + ".rows", {0}, {"apart"}, true};
+    knob.under = direct_.knob;
+    knob.under_values = direct_.values;
+    Under under{group.number, {}};
+    std::vector<const Tiling*> tilings;
+    for (std::size_t b = 0; b < group.blocks.size(); ++b) {
+      knob.values.push_back(static_cast<std::int64_t>(b) + 1);
+      knob.labels.push_back(std::to_string(group.blocks[b]));
+      under.values.push_back(static_cast<std::uint16_t>(b + 1));
+      tilings.push_back(&group.tilings[b]);
+    }
+    derived.knobs.push_back(std::move(knob));
+    add_knobs(tilings, flavour_, under, true, derived.knobs);
+    for (Tiling& tiling : group.tilings) {
+      find_knobs(tiling, derived.knobs);
+      if (flavour_ == Flavour::kDefault) constrain(tiling, derived);
+    }
+  }
+
+  // A start with everything as it is written.
+  Values direct_start(const Derived& derived) const {
+    if (direct_.knob < 0) return derived.start;
+    const auto at = static_cast<std::size_t>(direct_.knob);
+    const auto found = std::ranges::find_if(derived.other_starts,
+                                            [&](const Values& start) { return start[at] == 0; });
+    Values start =
+        derived.start[at] == 0 || found == derived.other_starts.end() ? derived.start : *found;
+    start[at] = 0;
+    return start;
+  }
+
+  // Each block of rows, the most promising first.
+  std::vector<Values> starts_of(const RowKnob& group, const Values& apart) const {
+    std::vector<Values> starts;
+    for (std::size_t b = 0; b < group.blocks.size(); ++b) {
+      Values start = apart;
+      start[static_cast<std::size_t>(group.number)] = static_cast<std::int64_t>(b) + 1;
+      set_start(group.tilings[b], knobs_, start);
+      starts.push_back(std::move(start));
+    }
+    if (group.start > 0)
+      std::rotate(starts.begin(), starts.begin() + group.start - 1, starts.begin() + group.start);
+    return starts;
+  }
+
+  // Rows are together at first if those of all stages may be, and there is no other algorithm: of
+  // the rest not enough was measured.
+  void add_starts(const te::Workload& view, Derived& derived) const {
+    const auto runs =
+        static_cast<std::size_t>(std::ranges::count_if(view.stages, [&](const te::Stage& stage) {
+          return !view.tensors[static_cast<std::size_t>(stage.tensor)].constant;
+        }));
+    const Values apart = direct_start(derived);
+    for (const RowKnob& group : groups_) {
+      std::vector<Values> starts = starts_of(group, apart);
+      if (direct_.knob < 0 && group.start > 0 && group.group.names.size() == runs)
+        std::swap(derived.start, starts[0]);
+      for (Values& start : starts)
+        if (derived.other_starts.size() < kMostOthers)
+          derived.other_starts.push_back(std::move(start));
+    }
+  }
+
+  te::Workload workload_;
+  CpuTarget target_;
+  Flavour flavour_;
+  Under direct_;
+  std::vector<RowKnob> groups_;
+  std::vector<Knob> knobs_;  // of the space
+  mutable std::mutex mutex_;
+  // By the values of the groups' knobs.
+  mutable std::map<Values, std::unique_ptr<Result<Tiling>>> tilings_;
+};
 
 }  // namespace
 
@@ -90,39 +272,15 @@ void join_rows(const std::vector<std::vector<std::string>>& loops, int threads, 
   share_axes({shared_axis(joined, threads, nest)}, threads, nest, trace);
 }
 
-void add_row_groups(const te::Workload& workload, const CpuTarget& target, const te::Workload& view,
-                    Flavour flavour, Derived& derived) {
+void add_row_groups(const te::Workload& workload, const CpuTarget& target, const Tiling& apart,
+                    Flavour flavour, const Under& direct, Derived& derived) {
   if (workload.contract.free_layout) return;
-  const auto group = find_row_group(view);
-  if (!group) return;
-  const double kept = kept_bytes(view, *group, workload.tensors.size());
-  if (kept < kWorthAKnob && flavour == Flavour::kDefault) return;
-  const auto rows = std::make_shared<const std::vector<std::int64_t>>(blocks_of_rows(*group));
-  if (rows->empty()) return;
-  const auto at = static_cast<int>(derived.knobs.size());
-  for (Knob& knob : derived.knobs) {
-    knob.under = at;
-    knob.under_values = {0};
-  }
-  Knob knob{"rows", {0}, {"apart"}, true};
-  for (const std::int64_t block : *rows) {
-    knob.values.push_back(static_cast<std::int64_t>(knob.values.size()));
-    knob.labels.push_back(std::to_string(block));
-  }
-  derived.knobs.push_back(std::move(knob));
-  const auto found = std::ranges::find(*rows, rows_at_start(*group, kept, target));
-  std::int64_t chosen = found == rows->end() ? 0 : found - rows->begin() + 1;
-  // What a stage copies as a whole may stand between its rows and those of the stage before.
-  if (chosen > 0 && !build_grouped(workload, target, *group, *found)) chosen = 0;
-  std::vector<std::int64_t> other = derived.start;
-  derived.start.push_back(chosen);
-  other.push_back(chosen == 0 ? 1 : 0);
-  derived.other_starts.push_back(std::move(other));
-  derived.build = [workload, target, group = *group, rows, at, build = std::move(derived.build)](
+  const auto rows = std::make_shared<RowKnobs>(workload, target, flavour, direct);
+  if (!rows->find(apart.prepared.view)) return;
+  rows->add_to(apart, derived);
+  derived.build = [rows, build = std::move(derived.build)](
                       std::span<const std::int64_t> values) -> Result<Sketch> {
-    const std::int64_t choice = values[static_cast<std::size_t>(at)];
-    if (choice == 0) return build(values);
-    return build_grouped(workload, target, group, (*rows)[static_cast<std::size_t>(choice) - 1]);
+    return rows->are_apart(values) ? build(values) : rows->build(values);
   };
 }
 

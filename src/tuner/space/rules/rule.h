@@ -21,6 +21,12 @@ struct Constraint {
   std::int64_t most;
 };
 
+// A knob, and its values under which others have an effect. -1: they always have.
+struct Under {
+  int knob = -1;
+  std::vector<std::uint16_t> values;
+};
+
 struct Derived {
   std::vector<Knob> knobs;
   ir::Sizes sizes;  // of the constraints; knob k in it is knobs[k]

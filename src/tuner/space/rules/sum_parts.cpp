@@ -72,13 +72,13 @@ Axes axes_in_parts(const Axes& axes, const te::Workload& view, const te::Workloa
   return out;
 }
 
-std::shared_ptr<Tiling> in_parts(const Tiling& tiling, std::int64_t length) {
-  const TileRule& rule = tiling.main;
+std::shared_ptr<Tiling> in_parts(const Prepared& whole, const TileRule& rule, std::int64_t length) {
   const te::Stage& stage = rule.workload.stages[static_cast<std::size_t>(rule.axes[0].stage)];
   const std::string& block = rule.workload.tensors[static_cast<std::size_t>(stage.tensor)].name;
   const std::string& loop = stage.iters[static_cast<std::size_t>(rule.axes[0].reduce)].name;
-  auto out = std::make_shared<Tiling>(tiling);
+  auto out = std::make_shared<Tiling>();
   Prepared& prepared = out->prepared;
+  prepared = whole;
   for (const schedule::Step& step :
        {schedule::Step{schedule::Split{loop, length, loop + ".p", loop + ".q", ir::Tail::kPeel}},
         schedule::Step{schedule::Rfactor{block, loop + ".p", block + ".part", 0}}})
@@ -88,28 +88,34 @@ std::shared_ptr<Tiling> in_parts(const Tiling& tiling, std::int64_t length) {
   const te::Workload& view = prepared.view;
   const auto found = std::ranges::find(view.stages, prepared.nest.find_buffer(block + ".part"),
                                        &te::Stage::tensor);
-  out->main.workload = view;
-  for (Axes& axes : out->main.axes)
+  TileRule& main = out->main.rule;
+  main = rule;
+  main.workload = view;
+  for (Axes& axes : main.axes)
     axes = axes_in_parts(axes, view, rule.workload, static_cast<int>(found - view.stages.begin()));
   return out;
 }
 
-}  // namespace
-
-void add_parts(Tiling& tiling) {
-  TileRule& rule = tiling.main;
+void add_parts(Tiling& tiling, TileRule& rule) {
   const std::int64_t length = rule.at.parallel < 0 ? 0 : part_length(rule);
   if (length == 0) return;
-  auto parts = in_parts(tiling, length);
+  auto parts = in_parts(tiling.prepared, rule, length);
   if (!parts) return;
   rule.part = length;
   rule.shared_loops.push_back(SharedLoop::kReduction);
   Knob& knob = rule.knobs[static_cast<std::size_t>(rule.at.parallel)];
   knob.values.push_back(static_cast<std::int64_t>(knob.values.size()));
   knob.labels.push_back(label_of(SharedLoop::kReduction));
-  parts->main.shared_loops = rule.shared_loops;
-  parts->main.knobs = rule.knobs;
+  parts->main.rule.shared_loops = rule.shared_loops;
+  parts->main.rule.knobs = rule.knobs;
   tiling.parts = std::move(parts);
+}
+
+}  // namespace
+
+void set_main(Tiling& tiling, TileRule rule) {
+  add_parts(tiling, rule);
+  tiling.main = tiled(std::move(rule));
 }
 
 }  // namespace lathe::space

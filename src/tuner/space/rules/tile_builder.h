@@ -21,15 +21,14 @@ struct Draft {
 
 class TileBuilder : private Stepper {
  public:
-  // With open sizes, the rule's knobs become the nest's; otherwise `values` are the sizes.
-  TileBuilder(const TileRule& rule, std::span<const std::int64_t> values, bool open_sizes,
-              Draft& draft);
+  // `values` are those of the space's knobs.
+  TileBuilder(const TiledStage& tiled, std::span<const std::int64_t> values, Draft& draft);
   void free_layouts();
   void tile();
 
  private:
   std::size_t choice_number(int knob) const {
-    return knob < 0 ? 0 : static_cast<std::size_t>(values_[static_cast<std::size_t>(knob)]);
+    return knob < 0 ? 0 : static_cast<std::size_t>(tiled_.choice(knob, values_));
   }
   // What the knob chooses among these; `none` where this program has no such knob.
   template <class Choice>
@@ -87,9 +86,9 @@ class TileBuilder : private Stepper {
                            const std::vector<int>& digits, const std::vector<std::string>& loops);
   void prefetch_weights();
 
+  const TiledStage& tiled_;
   const TileRule& rule_;
   std::span<const std::int64_t> values_;
-  bool open_sizes_;
   const Axes& axes_;
   const te::Stage& stage_;
   Draft& draft_;

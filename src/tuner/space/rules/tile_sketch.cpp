@@ -11,14 +11,14 @@ namespace lathe::space {
 using ir::SizeId;
 using schedule::LayoutItem;
 
-TileBuilder::TileBuilder(const TileRule& rule, std::span<const std::int64_t> values,
-                         bool open_sizes, Draft& draft)
-    : Stepper(draft.nest, draft.trace, rule.workload.contract.free_layout),
-      rule_(rule),
+TileBuilder::TileBuilder(const TiledStage& tiled, std::span<const std::int64_t> values,
+                         Draft& draft)
+    : Stepper(draft.nest, draft.trace, tiled.rule.workload.contract.free_layout),
+      tiled_(tiled),
+      rule_(tiled.rule),
       values_(values),
-      open_sizes_(open_sizes),
-      axes_(rule.axes[choice_number(rule.at.vector)]),
-      stage_(rule.workload.stages[static_cast<std::size_t>(axes_.stage)]),
+      axes_(rule_.axes[choice_number(rule_.at.vector)]),
+      stage_(rule_.workload.stages[static_cast<std::size_t>(axes_.stage)]),
       draft_(draft) {
   target_ = tensor(stage_.tensor);
 }
@@ -45,8 +45,10 @@ SizeId TileBuilder::size(int knob) {
   if (knob < 0) return number(1);
   const Knob& own = rule_.knobs[static_cast<std::size_t>(knob)];
   if (own.values.size() == 1) return number(own.values[0]);
-  return open_sizes_ ? nest_.sizes.knob(rule_.first + knob, own.name)
-                     : number(values_[static_cast<std::size_t>(knob)]);
+  const auto k = static_cast<std::size_t>(knob);
+  if (tiled_.numbers[k] < 0) return number(tiled_.start[k]);
+  const SizeId size = nest_.sizes.knob(tiled_.numbers[k], tiled_.prefix + own.name);
+  return tiled_.shared[k] ? nest_.sizes.min(size, number(own.values.back())) : size;
 }
 
 void TileBuilder::split_in_blocks(int iter, SizeId tile, SizeId block) {
@@ -221,14 +223,15 @@ std::vector<std::string> TileBuilder::shared_batch() const {
 }
 
 void TileBuilder::parallelise() {
-  if (draft_.threads < 2) return;
+  if (draft_.threads < 2 || rule_.at.parallel < 0) return;
   std::vector<std::string> loops = shared_batch();
   const std::vector<TileAxis> axes = shared_axes(shared_loop());
   for (const TileAxis axis : block_order_)
     if (std::ranges::count(axes, axis) > 0) loops.push_back(block_loop(axis));
   // Where lanes are part of a reduction there is one block, which nothing can share; and what has
   // no knobs takes what it can get.
-  const bool may = !open_sizes_ || (loops.size() == 1 && !axes.empty());
+  const bool open = tiled_.numbers[static_cast<std::size_t>(rule_.at.parallel)] >= 0;
+  const bool may = !open || (loops.size() == 1 && !axes.empty());
   for (const std::string& loop : loops) {
     const schedule::Annotate shared{.loop = loop, .kind = ir::LoopKind::kParallel};
     if (may) may_step(shared);
@@ -239,46 +242,60 @@ void TileBuilder::parallelise() {
 namespace {
 
 // Layouts that the schedule chooses are those of the whole sum.
-Result<Sketch> build_sketch(const Tiling& tiling, const TileRule& whole,
+Result<Sketch> build_sketch(const Tiling& tiling, const TiledStage& whole,
                             std::span<const std::int64_t> values, int threads) {
-  const bool open = tiling.fixed.empty();
-  CpuTarget target = tiling.main.target;
+  CpuTarget target = tiling.target, one = tiling.target;
   target.threads = threads;
-  Draft draft{tiling.prepared.nest, tiling.prepared.steps, {}, std::max(tiling.threads, threads)};
+  one.threads = 1;
+  Draft draft{tiling.prepared.nest,
+              tiling.prepared.steps,
+              {},
+              tiling.joined.empty() ? threads : tiling.target.threads};
   const te::Workload& view = tiling.prepared.view;
   try {
-    if (!open) values = tiling.fixed;
-    TileBuilder(whole, values, open, draft).free_layouts();
-    TileBuilder(tiling.main, values, open, draft).tile();
-    for (const Tiling::Companion& other : tiling.companions) {
+    TileBuilder(whole, values, draft).free_layouts();
+    TileBuilder(tiling.main, values, draft).tile();
+    for (const TiledStage& other : tiling.companions) {
       const te::Workload& own = other.rule.workload;
       const int tensor = own.stages[static_cast<std::size_t>(other.rule.axes[0].stage)].tensor;
       if (!draft.placed.contains(own.tensors[static_cast<std::size_t>(tensor)].name))
-        TileBuilder(other.rule, other.values, false, draft).tile();
+        TileBuilder(other, values, draft).tile();
     }
     for (const te::Stage& stage : view.stages)
       if (!draft.placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
-        schedule_plainly(view, stage, target, draft.nest, draft.trace);
-    join_rows(tiling.joined, tiling.threads, draft.nest, draft.trace);
+        schedule_plainly(view, stage, tiling.grouped.contains(stage.tensor) ? one : target,
+                         draft.nest, draft.trace);
+    for (const auto& loops : tiling.joined)
+      join_rows(loops, tiling.target.threads, draft.nest, draft.trace);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
   return Sketch{std::move(draft.nest), std::move(draft.trace)};
 }
 
+// The program with the main reduction in parts, which has the knobs of the whole.
+Tiling with_parts(const Tiling& tiling) {
+  Tiling out = *tiling.parts;
+  TileRule rule = std::move(out.main.rule);
+  out.main = tiling.main;
+  out.main.rule = std::move(rule);
+  out.companions = tiling.companions;
+  out.target = tiling.target;
+  return out;
+}
+
 }  // namespace
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values) {
-  const TileRule& rule = tiling.main;
-  int threads = rule.target.threads;
-  if (tiling.fixed.empty() && rule.at.parallel >= 0) {
-    const auto chosen =
-        static_cast<std::size_t>(values[static_cast<std::size_t>(rule.at.parallel)]);
-    if (rule.shared_loops[chosen] == SharedLoop::kNone) threads = 1;
-    if (rule.shared_loops[chosen] == SharedLoop::kReduction)
-      return build_sketch(*tiling.parts, rule, values, threads);
+  const TiledStage& main = tiling.main;
+  int threads = tiling.target.threads;
+  if (const int knob = main.rule.at.parallel; knob >= 0) {
+    const auto chosen = static_cast<std::size_t>(main.choice(knob, values));
+    if (main.rule.shared_loops[chosen] == SharedLoop::kNone) threads = 1;
+    if (main.rule.shared_loops[chosen] == SharedLoop::kReduction)
+      return build_sketch(with_parts(tiling), main, values, threads);
   }
-  return build_sketch(tiling, rule, values, threads);
+  return build_sketch(tiling, main, values, threads);
 }
 
 }  // namespace lathe::space

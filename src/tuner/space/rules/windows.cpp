@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "tuner/space/rules/register_tile.h"
+#include "tuner/space/rules/tile_knobs.h"
 
 namespace lathe::space {
 namespace {
@@ -52,8 +53,8 @@ bool has_channels_inside(const ir::Nest& nest, const te::Stage& stage, const ir:
 // The program with the copy; null where the copy is no operand of a product.
 std::shared_ptr<Tiling> tile_windows(const CpuTarget& target, Flavour flavour,
                                      const Tiling& direct) {
-  const te::Workload& before = direct.main.workload;
-  const te::Stage& sum = before.stages[static_cast<std::size_t>(direct.main.axes[0].stage)];
+  const te::Workload& before = direct.main.rule.workload;
+  const te::Stage& sum = before.stages[static_cast<std::size_t>(direct.main.rule.axes[0].stage)];
   const ir::Read* read = window_of(before, sum);
   if (read == nullptr) return nullptr;
   const std::string& name = before.tensors[static_cast<std::size_t>(read->tensor)].name;
@@ -62,7 +63,7 @@ std::shared_ptr<Tiling> tile_windows(const CpuTarget& target, Flavour flavour,
   out->prepared = direct.prepared;
   Prepared& prepared = out->prepared;
   const bool free = before.contract.free_layout;
-  for (schedule::Layout& layout : free_layouts_of(direct.main, direct.main.axes[0]))
+  for (schedule::Layout& layout : free_layouts_of(direct.main.rule, direct.main.rule.axes[0]))
     if (!try_step(prepared.nest, prepared.steps, std::move(layout), free)) return nullptr;
   if (!try_step(prepared.nest, prepared.steps, schedule::Reindex{name, name + ".windows", block},
                 free))
@@ -72,33 +73,33 @@ std::shared_ptr<Tiling> tile_windows(const CpuTarget& target, Flavour flavour,
   const auto stage = static_cast<int>(
       std::ranges::find(view.stages, sum.tensor, &te::Stage::tensor) - view.stages.begin());
   if (!has_reuse(view.stages[static_cast<std::size_t>(stage)])) return nullptr;
-  out->main =
+  TileRule rule =
       window_rule_for(view, stage, target, flavour, prepared.nest.find_buffer(name + ".windows"),
                       has_channels_inside(prepared.nest, sum, *read));
-  if (out->main.axes.empty()) return nullptr;
+  if (rule.axes.empty()) return nullptr;
   const auto lanes_along = [](const TileRule& rule) {
     const Axes& axes = rule.axes[0];
     return rule.workload.stages[static_cast<std::size_t>(axes.stage)]
         .iters[static_cast<std::size_t>(axes.vector)]
         .name;
   };
-  if (free && lanes_along(out->main) != lanes_along(direct.main)) return nullptr;
-  out->companions = direct.companions;
+  if (free && lanes_along(rule) != lanes_along(direct.main.rule)) return nullptr;
+  out->target = target;
+  out->main = tiled(std::move(rule));
+  for (const TiledStage& stage : direct.companions) out->companions.push_back(tiled(stage.rule));
+  name_knobs(*out, "im2col.");
   return out;
 }
 
 // The number of the knob that chooses the algorithm, which is made where there is none.
 int algorithm_knob(Derived& derived) {
-  const auto found = std::ranges::find(derived.knobs, "algorithm", &Knob::name);
-  if (found != derived.knobs.end()) return static_cast<int>(found - derived.knobs.begin());
-  const auto at = static_cast<int>(derived.knobs.size());
-  for (Knob& knob : derived.knobs) {
-    knob.under = at;
-    knob.under_values = {0};
-  }
+  const int found = number_of(derived.knobs, "algorithm");
+  if (found >= 0) return found;
+  const std::size_t own = derived.knobs.size();
+  const auto at = static_cast<int>(own);
+  put_under({at, {0}}, own, derived.knobs);
   derived.knobs.push_back({"algorithm", {0}, {"direct"}, true});
-  derived.start.push_back(0);
-  for (WindowValues& other : derived.other_starts) other.push_back(0);
+  fill_starts(derived);
   return at;
 }
 
@@ -108,36 +109,24 @@ void add_windows(const te::Workload& workload, const CpuTarget& target, Flavour 
                  const Tiling& direct, Derived& derived) {
   if (!workload.contract.algorithm.empty()) return;
   const auto tiling = tile_windows(target, flavour, direct);
-  if (!tiling) return;
-  const WindowValues tile = settled_start(tiling->main);
-  if (!build_tile_sketch(*tiling, tile)) return;
+  if (!tiling || !build_tile_sketch(*tiling, {})) return;
   const int at = algorithm_knob(derived);
-  const auto first = static_cast<int>(derived.knobs.size());
-  tiling->main.first = first;
   Knob& algorithm = derived.knobs[static_cast<std::size_t>(at)];
   const auto number = static_cast<std::int64_t>(algorithm.values.size());
   algorithm.values.push_back(number);
   algorithm.labels.emplace_back("im2col");
+  add_tile_knobs(*tiling, flavour, {at, {static_cast<std::uint16_t>(number)}}, derived);
+  fill_starts(derived);
   WindowValues other;
   for (const Knob& knob : derived.knobs) other.push_back(knob.values[0]);
   other[static_cast<std::size_t>(at)] = number;
-  for (std::size_t k = 0; k < tile.size(); ++k) {
-    Knob& knob = tiling->main.knobs[k];
-    knob.name = "im2col." + knob.name;
-    knob.under = at;
-    knob.under_values = {static_cast<std::uint16_t>(number)};
-    derived.start.push_back(knob.values[0]);
-    for (WindowValues& start : derived.other_starts) start.push_back(knob.values[0]);
-    other.push_back(tile[k]);
-    derived.knobs.push_back(knob);
-  }
-  if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
+  set_start(*tiling, derived.knobs, other);
   derived.other_starts.push_back(std::move(other));
   derived.build =
-      [tiling = std::shared_ptr<const Tiling>(tiling), at, first, number,
+      [tiling = std::shared_ptr<const Tiling>(tiling), at, number,
        build = std::move(derived.build)](std::span<const std::int64_t> values) -> Result<Sketch> {
     if (values[static_cast<std::size_t>(at)] != number) return build(values);
-    return build_tile_sketch(*tiling, values.subspan(static_cast<std::size_t>(first)));
+    return build_tile_sketch(*tiling, values);
   };
 }
 

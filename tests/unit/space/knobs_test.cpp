@@ -1,0 +1,204 @@
+// Knobs of tiles: of the main stage, of the other contractions, and of both where rows go together.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/flat/flat.h"
+#include "compiler/lower/lower.h"
+#include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
+#include "support/targets.h"
+#include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/row_group.h"
+#include "unit/space/check_space.h"
+
+namespace lathe::space {
+namespace {
+
+using test::avx512, test::sse;
+
+te::Workload program(const std::string& text) {
+  auto workload = te::parse_workload(text);
+  if (!workload) throw std::runtime_error(workload.error().text());
+  return *workload;
+}
+
+std::unique_ptr<Space> space_for(const std::string& text, const Target& target = avx512(1),
+                                 Flavour flavour = Flavour::kDefault) {
+  auto space = derive_space(program(text), target, flavour);
+  if (!space) throw std::runtime_error(space.error().text());
+  return std::move(*space);
+}
+
+int number_of(const Space& space, const std::string& name) {
+  const auto found = std::ranges::find(space.knob_list(), name, &Knob::name);
+  return found == space.knob_list().end() ? -1
+                                          : static_cast<int>(found - space.knob_list().begin());
+}
+
+const std::string kOneAttention =
+    "S[h,q,k] = sum(d) Q[h,q,d] * K[h,k,d]; P[h,q,k] = exp(S[h,q,k] - (max(j) S[h,q,j]))\n"
+    "O[h,q,d] = (sum(k) P[h,q,k] * V[h,k,d]) / (sum(j) P[h,q,j])";
+const std::string kLongAttention =
+    "Q: f32[3,131,16]; K: f32[3,67,16]; V: f32[3,67,16]; " + kOneAttention;
+const std::string kTwoProducts =
+    "A: f32[37,29]; B: f32[29,53]; C: f32[53,41]\n"
+    "M[i,j] = sum(k) A[i,k] * B[k,j]; Y[i,l] = sum(j) M[i,j] * C[j,l]";
+
+TEST(Knobs, OtherContractionsHaveTheirOwn) {
+  const auto space = space_for(kTwoProducts);
+  const std::string other = number_of(*space, "M.tile.v") >= 0 ? "M." : "Y.";
+  for (const char* knob : {"tile.v", "tile.p0", "block.k", "unroll.k", "pack.weights"}) {
+    EXPECT_GE(number_of(*space, knob), 0) << knob;
+    EXPECT_GE(number_of(*space, other + knob), 0) << other << knob;
+  }
+  const auto wide = space_for(kTwoProducts, avx512(1), Flavour::kWide);
+  EXPECT_GE(number_of(*wide, other + "prefetch"), 0);
+  EXPECT_GT(wide->knobs(), space->knobs());
+  // A small one has none, nor has a sum without reuse.
+  EXPECT_LT(number_of(*space_for("A: f32[37,29]; B: f32[29,53]; C: f32[53,3]\n"
+                                 "M[i,j] = sum(k) A[i,k] * B[k,j]\n"
+                                 "Y[i,l] = sum(j) M[i,j] * C[j,l]"),
+                      "Y.tile.p0"),
+            0);
+  const auto sums = space_for(
+      "X: f32[16,32]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])");
+  for (const Knob& knob : sums->knob_list())
+    EXPECT_EQ(knob.name.find(".tile"), std::string::npos) << knob.name;
+}
+
+// Register tiles of both fit the registers.
+TEST(Knobs, OfOtherContractionsAreConstrained) {
+  const auto space = space_for(kTwoProducts, sse(1));
+  const std::string other = number_of(*space, "M.tile.v") >= 0 ? "M." : "Y.";
+  const auto v = static_cast<std::size_t>(number_of(*space, other + "tile.v"));
+  const auto p = static_cast<std::size_t>(number_of(*space, other + "tile.p0"));
+  Config config = space->default_config();
+  config[v] = static_cast<std::uint16_t>(space->values(static_cast<int>(v)) - 1);
+  config[p] = static_cast<std::uint16_t>(space->values(static_cast<int>(p)) - 1);
+  EXPECT_FALSE(space->valid(config));
+}
+
+// Under "rows", either the knobs of tiles inside have an effect, or those of tiles outside.
+TEST(Knobs, OfGroupsHaveAnEffectInside) {
+  const auto space = space_for(kLongAttention);
+  const int rows = number_of(*space, "rows");
+  ASSERT_GE(rows, 0);
+  int inside = 0, outside = 0;
+  for (const Knob& knob : space->knob_list()) {
+    if (knob.name == "rows") continue;
+    ASSERT_EQ(knob.under, rows) << knob.name;
+    const bool in = knob.name.starts_with("rows.");
+    (in ? inside : outside) += 1;
+    EXPECT_EQ(std::ranges::count(knob.under_values, 0), in ? 0 : 1) << knob.name;
+  }
+  EXPECT_GT(inside, 8);
+  EXPECT_GT(outside, 8);
+  Rng rng(1);
+  for (int i = 0; i < 40; ++i) {
+    const Config config = space->random(rng);
+    const Json json = space->to_json(config);
+    const bool apart = json["rows"] == "apart";
+    EXPECT_EQ(json.contains("rows.tile.v"), !apart);
+    EXPECT_EQ(json.contains("tile.v"), apart);
+    const auto again = space->from_json(json);
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(*again, config);
+    const Json moved = space->to_json(space->neighbour(config, rng));
+    EXPECT_EQ(moved.contains("rows.tile.v"), moved["rows"] != "apart");
+  }
+}
+
+// A tile inside is never higher than a block of rows.
+TEST(Knobs, OfGroupsFitEveryBlock) {
+  const auto space = space_for(kLongAttention);
+  const auto rows = static_cast<std::size_t>(number_of(*space, "rows"));
+  const auto tile = static_cast<std::size_t>(number_of(*space, "rows.tile.p0"));
+  const std::vector<std::int64_t>& heights = space->knob_list()[tile].values;
+  Rng rng(3);
+  for (int i = 0; i < 200; ++i) {
+    const Config config = space->random(rng);
+    if (config[rows] == 0) continue;
+    const std::int64_t block = std::stoll(space->knob_list()[rows].labels[config[rows]]);
+    EXPECT_LE(heights[config[tile]], block) << space->describe(config);
+  }
+}
+
+std::uint64_t program_of(const Space& space, const schedule::Trace& trace, const Target& target) {
+  ir::Nest nest = te::naive_nest(space.workload());
+  EXPECT_TRUE(schedule::apply(nest, trace, false));
+  const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
+  EXPECT_TRUE(flat);
+  return flat ? flat::hash(*flat) : 0;
+}
+
+// Each stage starts with what its rule thinks best.
+TEST(Knobs, StartWithTheTilesOfTheirRules) {
+  for (const std::string& text : {kTwoProducts, kLongAttention})
+    for (const Target& target : {avx512(1), avx512(2), sse(1)}) {
+      const te::Workload workload = program(text);
+      Tiling tiling;
+      tiling.prepared = prepare(workload, target.as_cpu());
+      tiling.target = target.as_cpu();
+      const te::Workload& view = tiling.prepared.view;
+      const int main = main_stage(view);
+      tiling.main = tiled(tile_rule_for(view, main, tiling.target, Flavour::kDefault));
+      tiling.companions = companions_of(view, main, tiling.target, view);
+      const auto sketch = build_tile_sketch(tiling, {});
+      ASSERT_TRUE(sketch) << sketch.error().text();
+      const auto space = space_for(text, target);
+      const Config start = space->default_config();
+      EXPECT_EQ(
+          program_of(*space, space->trace(start), target),
+          program_of(*space, schedule::concretize(sketch->trace, ir::SizedNest(sketch->nest, {})),
+                     target))
+          << space->describe(start);
+    }
+}
+
+// Where a search begins: apart, and with each block of rows.
+TEST(Knobs, StartsHaveEachBlockOfRows) {
+  const auto space = space_for(kLongAttention);
+  const auto rows = static_cast<std::size_t>(number_of(*space, "rows"));
+  std::set<int> blocks;
+  for (const Config& start : space->starts()) blocks.insert(start[rows]);
+  EXPECT_EQ(static_cast<int>(blocks.size()), space->values(static_cast<int>(rows)));
+}
+
+struct KnobCase {
+  const char* name;
+  std::string text;
+};
+const KnobCase kKnobCases[] = {
+    {"two_products", kTwoProducts},
+    {"attention", "Q: f32[3,20,8]; K: f32[3,9,8]; V: f32[3,9,5]; " + kOneAttention},
+    {"long_attention", kLongAttention},
+    {"one_of_everything", "Q: f32[1,1,1]; K: f32[1,1,1]; V: f32[1,1,1]; " + kOneAttention},
+    {"three_products",
+     "A: f32[17,13]; B: f32[13,19]; C: f32[19,7]; D: f32[7,23]\n"
+     "M[i,j] = sum(k) A[i,k] * B[k,j]; N[i,l] = sum(j) M[i,j] * C[j,l]\n"
+     "Y[i,m] = sum(l) N[i,l] * D[l,m]"},
+    {"perceptron_of_constants",
+     "X: f32[41,17]; const V: f32[40,17]; const W: f32[31,40]; const c: f32[40]\n"
+     "H[b,h] = relu((sum(i) X[b,i] * V[h,i]) + c[h]); Y[b,o] = sum(h) H[b,h] * W[o,h]"},
+    {"convolutions",
+     "X: f32[1,5,9,11]; const V: f32[17,5,3,3]; const W: f32[19,17,3,3]\n"
+     "T[n,o,y:9,x:11] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * V[o,c,r,s]\n"
+     "Y[n,o,y:9,x:11] = sum(c,r,s) T[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]"},
+    {"matrices_and_a_product",
+     "A: f32[3,5,4,7]; B: f32[6,7,2,5]; D: f32[4,6,35]\n"
+     "C[a,b,c,d] = sum(e,f) A[a,e,b,f] * B[d,f,c,e]; Y[a,c,n] = sum(b,d) C[a,b,c,d] * D[b,d,n]"},
+};
+
+class StageKnobs : public ::testing::TestWithParam<KnobCase> {};
+TEST_P(StageKnobs, ComputeTheProgram) {
+  for (const Target& target : {avx512(1), sse(1), avx512(2)}) {
+    check_space(program(GetParam().text), target, Flavour::kDefault, 6, 5);
+    check_space(program(GetParam().text), target, Flavour::kWide, 1, 5);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Knobs, StageKnobs, ::testing::ValuesIn(kKnobCases),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace lathe::space
