@@ -11,8 +11,8 @@ namespace lathe::lower {
 struct Limits {
   // Elements read and written in the code. Compiling more takes seconds.
   std::int64_t max_accesses = 20'000;
-  // Of these in iterations at the edges of loops. A loop that would need more is not cut, unless it
-  // needs only a fifth of them.
+  // Of these in iterations at the edges of loops; twice as many where sums would need masks. A loop
+  // that would need more is not cut, unless it needs only a fifth of them.
   std::int64_t max_edge_accesses = 3'000;
   std::int64_t max_scratch_bytes = 1LL << 30;  // workspace + workers + constants
 };

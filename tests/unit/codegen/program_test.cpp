@@ -114,6 +114,21 @@ TEST(Program, MasksOfMoreLanesThanARegisterHolds) {
     }
 }
 
+// Where the condition does not hold, nothing is there.
+TEST(Program, VectorsUnderOneCondition) {
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kU8, Dtype::kF16})
+    for (const int lanes : {1, 3, 8, 16, 32, 64}) {
+      const Expr i = var(0), to = binary(kMul, i, int_imm(lanes));
+      const Expr far = binary(kMul, binary(kDiv, i, int_imm(5)), int_imm(std::int64_t{1} << 40));
+      const Expr holds = binary(kLt, i, int_imm(5)),
+                 lines = lanes == 1 ? holds : broadcast(holds, lanes);
+      const Expr x = load(0, binary(kAdd, to, far), {dtype, lanes}, lines);
+      check(program({buffer("A", 5 * lanes, Scope::kInput, 0, dtype),
+                     buffer("O", 8 * lanes, Scope::kOutput, 0, dtype)},
+                    {"i"}, for_loop(0, int_imm(0), int_imm(8), store(1, to, binary(kAdd, x, x)))));
+    }
+}
+
 // Lanes that loads leave out are 0, and what is made of them is not stored. LLVM 19 takes 0 / 0 for
 // 0, and then needs no select where that has a 0.
 TEST(Program, QuotientsOfLanesThatAreLeftOut) {

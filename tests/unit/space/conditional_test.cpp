@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/lower/lower.h"
 #include "compiler/te/parse.h"
 #include "support/targets.h"
 #include "tuner/space/restriction.h"
@@ -301,6 +302,47 @@ TEST(Conditional, PlainDefaultsHaveLanesAlongTheChannels) {
       "X: f32[1,64,14,15]; const W: f32[64,64,1,1]; Y[n,o,y,x] = sum(c,r,s) X[n,c,y+r,x+s] * "
       "W[o,c,r,s]");
   EXPECT_EQ(space->to_json(space->default_config())["vector"], "o");
+}
+
+// A copy gathers channels that lie apart, once. Where they lie side by side, or most lanes would be
+// empty, it is no gain.
+TEST(Conditional, StartsCopyWhatLiesApart) {
+  const auto copies = [](const std::string& layout, int channels) {
+    const auto space = space_of(
+        fmt::format("{}X: f32[1,{},29,30]; const W: f32[64,{},3,3]; Y[n,o,y:29,x:30] = sum(c,r,s) "
+                    "X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]; algorithm F4x4",
+                    layout, channels, channels));
+    return space->to_json(space->default_config())["ct.copy"].get<std::string>();
+  };
+  EXPECT_EQ(copies("", 64), "block");
+  EXPECT_EQ(copies("", 3), "none");
+  EXPECT_EQ(copies("layout free; ", 64), "none");
+}
+
+// Code for edges has a limit, whatever padding, strides, dilations and sizes make of it.
+TEST(Conditional, ProgramsStayShort) {
+  constexpr std::ptrdiff_t kMostLines = 8'000;
+  for (const char* text : {
+           "X: f32[1,31,9,17]; const W: f32[31,32,6,6]; Y[n,o,y:14,x:22] = sum(c,r,s) "
+           "X[n,c,y-r,x-s else 0] * W[c,o,r,s]",
+           "X: f32[1,64,31,23]; const W: f32[48,64,3,3]; Y[n,o,y:31,x:23] = sum(c,r,s) "
+           "X[n,c,y+3*r-3,x+3*s-3 else 0] * W[o,c,r,s]",
+           "X: f32[1,3,225,227]; const W: f32[33,3,11,11]; Y[n,o,y:55,x:56] = sum(c,r,s) "
+           "X[n,c,4*y+r-2,4*x+s-2 else 0] * W[o,c,r,s]",
+           "X: f32[2,40,13,22]; const W: f32[40,16,8,6]; Y[n,o,y:14,p:4,x:21,q:2] = sum(c,r:2,s:3) "
+           "X[n,c,y+1-r,x+q-s else 0] * W[c,o,4*r+p,2*s-q+1]",
+       })
+    for (const char* layout : {"", "layout free; "}) {
+      const auto space = space_of(fmt::format("{}{}; algorithm cook_toom", layout, text), 2);
+      for (const Config& config : space->starts()) {
+        std::vector<std::int64_t> values;
+        space->knob_values(config, values);
+        const ir::SizedNest nest(space->sketch(config).nest, values);
+        const auto flat = lower::lower(nest, test::avx512(2));
+        ASSERT_TRUE(flat) << flat.error().text();
+        EXPECT_LE(std::ranges::count(flat::print(*flat), '\n'), kMostLines) << text;
+      }
+    }
 }
 
 TEST(Conditional, PartsMayLeaveThemOut) {

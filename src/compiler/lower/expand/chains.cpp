@@ -111,18 +111,18 @@ void Emitter::emit_chain(LoopId loop, std::size_t digit) {
   const auto parts = parts_.parts_of(range.min, range.max + 1, wanted,
                                      [&](std::int64_t value) { own.bind(value); });
   own.restore();
-  const auto cut = [&](bool may_stop) { return emit_cases(loop, digit, parts, may_stop); };
-  if (emit_if_small(parts, wanted, cut)) return;
+  const auto cut = [&](std::int64_t most) { return emit_cases(loop, digit, parts, most); };
+  if (emit_if_small(loop, parts, wanted, cut)) return;
   emit_whole(parts, wanted, [&] { emit_chain(loop, digit + 1); });
 }
 
 // False: the edges are too much code.
 bool Emitter::emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>& parts,
-                         bool may_stop) {
+                         std::int64_t most) {
   const auto digits = plan_.fused_digits(loop);
   BoundDigit own(place_, loop, digits[digit], digits.size() == 1);
   const Range range = own.range();
-  Edges edges(parts);
+  Edges edges(parts, most);
   const auto body = [&](const auto& bind) {
     return code_.capture([&] {
       bind();
@@ -140,7 +140,7 @@ bool Emitter::emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>
               flat::binary(flat::BinaryOp::kEq, flat::var(own.var()), flat::int_imm(v)),
               body([&] { own.bind(v); }));
         };
-        if (!emit_edge(edges, emit) && may_stop) return false;
+        if (!emit_edge(edges, emit)) return false;
       }
     } else {
       flat::Stmt interior = body([&] { own.narrow({part.begin, part.end - 1}); });

@@ -1,6 +1,7 @@
 // Loops that are not cut into edges and an interior, for that would make too much code: one test
 // further inside tells the edges from the interior, whatever loops they are edges of.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "compiler/lower/expand/emitter.h"
@@ -53,17 +54,25 @@ bool has_interior(const std::vector<Part>& parts) {
                              [](const Part& p) { return !p.written_out && p.begin < p.end; });
 }
 
-// Without an interior nothing is left that needs no masks. These cost much in a sum, for each term;
-// elsewhere, as in the transforms of Cook-Toom algorithms, what is loaded once is used often.
-bool Partitioner::may_stay_whole(const std::vector<Part>& parts,
-                                 const std::vector<Pending>& wanted) const {
-  if (has_interior(parts)) return true;
-  return std::ranges::all_of(wanted, [&](const Pending& p) {
-    const auto reads = ir::reads_of(nest_.blocks[p.block].body);
-    return nest_.blocks[p.block].reduce == ir::ReduceOp::kNone ||
-           std::ranges::any_of(
-               reads, [&](const ir::Read* read) { return nest_.buffers[read->tensor].sparse; });
+// The transforms of Cook-Toom algorithms are no such sums: they use often what is loaded once.
+bool Partitioner::is_of_sum(const std::vector<Pending>& wanted) const {
+  return std::ranges::any_of(wanted, [&](const Pending& p) {
+    const ir::Block& block = nest_.blocks[p.block];
+    return block.reduce != ir::ReduceOp::kNone &&
+           std::ranges::none_of(ir::reads_of(block.body), [&](const ir::Read* read) {
+             return nest_.buffers[read->tensor].sparse;
+           });
   });
+}
+
+// Without an interior nothing is left that needs no masks, and over the terms of a sum what is left
+// would not be written out.
+bool Partitioner::may_stay_whole(LoopId loop, const std::vector<Part>& parts,
+                                 const std::vector<Pending>& wanted) const {
+  if (!is_of_sum(wanted)) return true;
+  return has_interior(parts) && std::ranges::none_of(wanted, [&](const Pending& p) {
+           return plan_.reduces_over(p.block, loop);
+         });
 }
 
 bool Partitioner::joins_deferred(const std::vector<Part>& parts,
@@ -112,7 +121,8 @@ void Emitter::go_back(const Checkpoint& to) {
   edge_accesses_ = to.edge_accesses;
 }
 
-Emitter::Edges::Edges(const std::vector<Part>& parts) {
+Emitter::Edges::Edges(const std::vector<Part>& parts, std::int64_t most_accesses)
+    : most(most_accesses) {
   for (const Part& part : parts) left += part.written_out ? part.end - part.begin : 0;
 }
 
@@ -132,17 +142,19 @@ bool Emitter::emit_edge(Edges& edges, const std::function<void()>& emit) {
     edge_accesses_ += own;
     edge_start_.reset();
   }
-  return all <= limits_.max_edge_accesses ||
-         kLittle * (edges.accesses + coming) <= limits_.max_edge_accesses;
+  return all <= edges.most || edges.accesses + coming <= edges.most / kLittle;
 }
 
 // Emits the loop cut, where that is little code; else nothing, and false.
-bool Emitter::emit_if_small(const std::vector<Part>& parts, const std::vector<Pending>& wanted,
-                            const std::function<bool(bool)>& emit) {
-  if (wanted.empty()) return emit(false);
+bool Emitter::emit_if_small(LoopId loop, const std::vector<Part>& parts,
+                            const std::vector<Pending>& wanted,
+                            const std::function<bool(std::int64_t)>& emit) {
+  constexpr std::int64_t kForSums = 2;  // so many times as much code is better than masks
+  if (wanted.empty() || !parts_.may_stay_whole(loop, parts, wanted))
+    return emit(std::numeric_limits<std::int64_t>::max());
   if (parts_.joins_deferred(parts, wanted)) return false;
   const Checkpoint start = checkpoint();
-  if (emit(parts_.may_stay_whole(parts, wanted))) return true;
+  if (emit(limits_.max_edge_accesses * (parts_.is_of_sum(wanted) ? kForSums : 1))) return true;
   go_back(start);
   return false;
 }

@@ -61,7 +61,7 @@ class Emitter {
   void emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   void emit_narrowed(LoopId loop, const Bounds& bounds, const std::vector<Pending>& pending);
   bool emit_cut(LoopId loop, const std::vector<Part>& parts, const std::vector<Pending>& pending,
-                bool may_stop);
+                std::int64_t most);
   void emit_static_iteration(LoopId loop, std::int64_t value, const std::vector<Pending>& pending);
   void emit_body(LoopId loop);
   int new_var(const std::string& hint, Range range);
@@ -69,7 +69,8 @@ class Emitter {
   // chains.cpp
   void emit_guarded_body(LoopId loop);
   void emit_chain(LoopId loop, std::size_t digit);
-  bool emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>& parts, bool may_stop);
+  bool emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>& parts,
+                  std::int64_t most);
 
   // deferred.cpp
   struct Checkpoint {
@@ -78,15 +79,17 @@ class Emitter {
     std::int64_t edge_accesses;
   };
   struct Edges {  // of one loop
-    explicit Edges(const std::vector<Part>& parts);
+    Edges(const std::vector<Part>& parts, std::int64_t most_accesses);
+    std::int64_t most;      // accesses of all edges of the program
     std::int64_t left = 0;  // iterations that have no code yet
     std::int64_t accesses = 0;
   };
   bool emit_edge(Edges& edges, const std::function<void()>& emit);
   Checkpoint checkpoint() const;
   void go_back(const Checkpoint& to);
-  bool emit_if_small(const std::vector<Part>& parts, const std::vector<Pending>& wanted,
-                     const std::function<bool(bool)>& emit);
+  bool emit_if_small(LoopId loop, const std::vector<Part>& parts,
+                     const std::vector<Pending>& wanted,
+                     const std::function<bool(std::int64_t)>& emit);
   void emit_whole(const std::vector<Part>& parts, const std::vector<Pending>& wanted,
                   const std::function<void()>& emit);
   bool emit_decided(LoopId loop);

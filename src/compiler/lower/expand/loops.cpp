@@ -238,8 +238,8 @@ void Emitter::emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pe
     place_.bound[loop] = {Binding::Kind::kStatic, v};
   });
   place_.bound[loop] = {};
-  const auto cut = [&](bool may_stop) { return emit_cut(loop, parts, pending, may_stop); };
-  if (emit_if_small(parts, wanted, cut)) return;
+  const auto cut = [&](std::int64_t most) { return emit_cut(loop, parts, pending, most); };
+  if (emit_if_small(loop, parts, wanted, cut)) return;
   emit_whole(parts, wanted, [&] {
     emit_narrowed(loop, {bounds.begin, bounds.end, nullptr, nullptr, {}}, pending);
   });
@@ -247,12 +247,12 @@ void Emitter::emit_parts(LoopId loop, const Bounds& bounds, const std::vector<Pe
 
 // False: the edges are too much code.
 bool Emitter::emit_cut(LoopId loop, const std::vector<Part>& parts,
-                       const std::vector<Pending>& pending, bool may_stop) {
+                       const std::vector<Pending>& pending, std::int64_t most) {
   const auto blocks = place_.blocks_in_view(loop);
   const bool interior = has_interior(parts) && std::ranges::none_of(blocks, [&](BlockId id) {
                           return plan_.reduces_over(id, loop);
                         });
-  Edges edges(parts);
+  Edges edges(parts, most);
   for (const Part& part : parts) {
     if (part.written_out || part.end - part.begin == 1) {
       const bool edge = part.written_out && interior;
@@ -260,7 +260,7 @@ bool Emitter::emit_cut(LoopId loop, const std::vector<Part>& parts,
       for (std::int64_t v = part.begin; v < part.end; ++v) {
         const auto emit = [&] { emit_static_iteration(loop, v, pending); };
         if (!part.written_out) emit();
-        else if (!emit_edge(edges, emit) && may_stop) {
+        else if (!emit_edge(edges, emit)) {
           edges_ -= edge ? 1 : 0;
           return false;
         }

@@ -51,7 +51,10 @@ class Partitioner {
   flat::Expr guard_of(LoopId loop, const std::vector<Pending>& pending,
                       std::vector<BlockConstraint>& proven) const;
   // Whether the loop need not be cut where that would make too much code.
-  bool may_stay_whole(const std::vector<Part>& parts, const std::vector<Pending>& wanted) const;
+  bool may_stay_whole(LoopId loop, const std::vector<Part>& parts,
+                      const std::vector<Pending>& wanted) const;
+  // Whether one of them belongs to a sum that needs a mask for each of its terms.
+  bool is_of_sum(const std::vector<Pending>& wanted) const;
   // Whether a loop around was not cut for these blocks: cutting this one would make much code, too.
   bool joins_deferred(const std::vector<Part>& parts, const std::vector<Pending>& wanted) const;
   // The deferred constraints of blocks inside the loop, where one test at this place decides all

@@ -167,10 +167,12 @@ bool has_lanes_apart(const CookToomRule& rule) {
 }
 
 // Each element of the input is read by several tiles, along both axes, so gathering lanes once is
-// worth a copy. Where they lie side by side already, a copy costs 2 to 3 % (C2, C6).
+// worth a copy. Where they lie side by side already, a copy costs 2 to 3 % (C2, C6), and where most
+// lanes are empty, more.
 InputCopy best_copy(const CookToomRule& rule, const Algorithm& algorithm,
                     const std::vector<Shape>& shapes, std::int64_t rows) {
-  if (algorithm.taps.size() < 2 || !has_lanes_apart(rule)) return InputCopy::kNone;
+  if (algorithm.taps.size() < 2 || rule.sum.channel_extent < rule.lanes || !has_lanes_apart(rule))
+    return InputCopy::kNone;
   const double block = shapes[0].elements * static_cast<double>(rows) / shapes[0].tiles;
   const double bytes = 4.0 * rule.lanes * block * shapes[1].elements;
   return bytes <= kCopyShare * kL2 ? InputCopy::kBlock : InputCopy::kRow;
