@@ -37,6 +37,9 @@ const char* reason_of_form(Refusal refusal) {
     case Refusal::kReadAgain:
       return "only an output that the program does not read again can be stored past the caches; "
              "cache it first where it is a sum";
+    case Refusal::kTooLong:
+      return "a loop of the step would have far more iterations than there is work for; use a "
+             "smaller size";
     case Refusal::kTooLarge: return "the copy would have more than 2^40 elements";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "

@@ -49,6 +49,7 @@ enum class Refusal : std::uint8_t {
   kNotAnOrder,
   kTooLarge,
   kReadAgain,
+  kTooLong,
 };
 struct StepError {
   Refusal refusal;
