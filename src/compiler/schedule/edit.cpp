@@ -51,11 +51,14 @@ StepResult<void> check_new_name(const Nest& nest, std::string_view name) {
   return {};
 }
 
+namespace {
+constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // beyond any memory
+}  // namespace
+
 StepResult<SizeId> resolve(Nest& nest, const Size& size, std::int64_t least,
                            std::string_view subject) {
   SizeId id;
   if (const auto* number = std::get_if<std::int64_t>(&size)) {
-    constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // beyond any memory
     if (*number > kLargest) return refuse(Refusal::kBadNumber, subject);
     if (*number < least)
       return refuse(least > 0 ? Refusal::kNotPositive : Refusal::kBadNumber, subject);
@@ -68,6 +71,20 @@ StepResult<SizeId> resolve(Nest& nest, const Size& size, std::int64_t least,
       return refuse(Refusal::kNotPositive, subject);
   }
   return id;
+}
+
+bool is_too_long(const ir::Sizes& sizes, SizeId outer, SizeId inner) {
+  if (!sizes.is_constant(outer) || !sizes.is_constant(inner)) return false;
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(sizes.constant_value(outer), sizes.constant_value(inner),
+                                &product) ||
+         product > kLargest;
+}
+
+bool is_tile_too_long(const ir::Sizes& sizes, SizeId extent, SizeId tile) {
+  constexpr std::int64_t kLongestTile = 1 << 24;
+  return sizes.is_constant(extent) && sizes.is_constant(tile) &&
+         sizes.constant_value(tile) > std::max(sizes.constant_value(extent), kLongestTile);
 }
 
 StepResult<std::vector<ir::LayoutDigit>> resolve_layout(Nest& nest,

@@ -63,6 +63,12 @@ bool has_first_loops(const ir::Nest& nest, ir::BlockId id);
 // else.
 int plain_iter(const ir::Affine& row);
 
+// More iterations than a loop can need: a product of two lengths beyond 2^40, or a tile of more
+// than 2^24 that is longer than its loop. Once such loops are fused, nobody can leave out what they
+// do not compute. Of open sizes nothing is known.
+bool is_too_long(const ir::Sizes& sizes, ir::SizeId outer, ir::SizeId inner);
+bool is_tile_too_long(const ir::Sizes& sizes, ir::SizeId extent, ir::SizeId tile);
+
 inline bool is_one(const ir::Sizes& sizes, ir::SizeId id) {
   return sizes.is_constant(id) && sizes.constant_value(id) == 1;
 }

@@ -41,6 +41,9 @@ const char* reason_of_form(Refusal refusal) {
       return "this needs a sum of products of two reads with pad 0 if any, one with the rows, one "
              "with the columns, both with the terms, each of these axes of at least 2 elements and "
              "read one by one from 0";
+    case Refusal::kTooLong:
+      return "a loop of the step would have far more iterations than there is work for; use a "
+             "smaller size";
     case Refusal::kTooLarge: return "the copy would have more than 2^40 elements";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "

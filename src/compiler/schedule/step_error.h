@@ -50,6 +50,7 @@ enum class Refusal : std::uint8_t {
   kTooLarge,
   kReadAgain,
   kNoProduct,
+  kTooLong,
 };
 struct StepError {
   Refusal refusal;

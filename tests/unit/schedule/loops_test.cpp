@@ -57,6 +57,20 @@ TEST(Split, Refusals) {
             R::kShiftRepeatsReduction);
 }
 
+// A fused loop goes through all iterations, also those that compute nothing: nobody waits for
+// these.
+TEST(Split, TilesAreNotMuchLongerThanTheirLoop) {
+  constexpr std::int64_t kMany = 1'000'000'000'000;
+  EXPECT_EQ(refusal(kMatmul, split("C.i", kMany)), R::kTooLong);
+  EXPECT_EQ(refusal(kMatmul, split("C.i", (1 << 24) + 1)), R::kTooLong);
+  after(kMatmul, split("C.i", 1 << 24));
+  after("A: f32[2000000000]; B[i] = A[i]", split("B.i", 1'999'999'999));
+  constexpr std::int64_t kTile = 1 << 24;
+  EXPECT_EQ(refusal(kMatmul, {Split{"C.i", kTile, "a", "b"}, Split{"C.j", kTile, "c", "d"},
+                              Reorder{{"a", "c", "b", "d"}}, Fuse{{"b", "d"}, "f"}}),
+            R::kTooLong);
+}
+
 TEST(Fuse, LeavesDivAndMod) {
   const std::string text = after(kMatmul, {Fuse{{"C.i", "C.j"}, "f"}});
   EXPECT_NE(text.find("for f < 330:"), std::string::npos) << text;

@@ -128,8 +128,9 @@ TEST(Stream, Refusals) {
   EXPECT_EQ(refusal(kMatmul, {Stream{"D"}}), R::kNoSuchBuffer);
   EXPECT_EQ(refusal(kMatmul, {Stream{"A"}}), R::kReadAgain);
   EXPECT_EQ(refusal(kMatmul, {Stream{"C"}}), R::kReadAgain);
-  EXPECT_EQ(refusal("A: f32[9]; output T; T[i] = A[i] + 1.0; Y[i] = T[i] * T[i]", {Stream{"T"}}),
-            R::kReadAgain);
+  EXPECT_EQ(
+      refusal("A: f32[9]; output T: f32[9]; T[i] = A[i] + 1.0; Y[i] = T[i] * T[i]", {Stream{"T"}}),
+      R::kReadAgain);
 }
 
 TEST(Rfactor, Refusals) {

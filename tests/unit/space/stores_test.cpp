@@ -36,7 +36,9 @@ TEST(Stores, AreAChoiceForLargeOutputsAndTheDefaultBeyondTheCaches) {
   EXPECT_EQ(stores_of(sum(2 << 20)), "cached");
   EXPECT_EQ(stores_of(sum(64 << 20)), "streaming");
   EXPECT_EQ(stores_of(sum((64 << 20) + 1), 2), "streaming");
-  EXPECT_EQ(stores_of("X: f32[8191,4099]; Y[i,j] = X[j,i]"), "streaming");
+  EXPECT_EQ(stores_of("X: f32[4096,8191]; Y[i,j] = X[j,i]"), "streaming");
+  // Rows that do not begin at lines.
+  EXPECT_EQ(stores_of("X: f32[4099,8191]; Y[i,j] = X[j,i]"), "cached");
   // Its sum takes much longer than its stores.
   EXPECT_EQ(stores_of("A: f32[4096,512]; B: f32[512,8192]; C[i,j] = sum(k) A[i,k] * B[k,j]"),
             "cached");
@@ -46,8 +48,8 @@ TEST(Stores, AreAChoiceForLargeOutputsAndTheDefaultBeyondTheCaches) {
 
 TEST(Stores, OfAwkwardShapes) {
   for (const char* text :
-       {"A: f32[7,37]; B: f32[7,37]; C[i,j] = A[i,j] + B[i,j]", "X: f32[33,35]; Y[i:35,j] = X[j,i]",
-        "X: f32[3,5,7]; Y[k:7,i,j] = X[i,j,k]", "X: f32[1,131]; Y[i:133,j] = X[0,i-1 else 0] * 2.0",
+       {"A: f32[7,37]; B: f32[7,37]; C[i,j] = A[i,j] + B[i,j]", "X: f32[33,35]; Y[i,j] = X[j,i]",
+        "X: f32[3,5,7]; Y[k,i,j] = X[i,j,k]", "X: f32[1,131]; Y[i:133,j] = X[0,i-1 else 0] * 2.0",
         "A: f32[13,9]; B: f32[9,33]; C[i,j] = sum(k) A[i,k] * B[k,j]",
         "X: f32[13,70]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
         "X: f64[2,9,11]; Y[c,y:4,x:5] = max(r:3,s:3) X[c,2*y+r,2*x+s]"})

@@ -65,6 +65,8 @@ StepResult<LoopId> fuse_pair(ir::Nest& nest, LoopId outer, LoopId inner, const s
                              const std::string& subject) {
   if (mixes_kinds(nest, outer, inner)) return refuse(Refusal::kFusesKinds, subject);
   const ir::Loop first = nest.loops[outer], second = nest.loops[inner];
+  if (is_too_long(nest.sizes, first.extent, second.extent))
+    return refuse(Refusal::kTooLong, subject);
   const LoopId fused =
       LATHE_TRY(add_loop(nest, name, nest.sizes.mul(first.extent, second.extent), first.parent));
   nest.children(first.parent).pop_back();

@@ -116,6 +116,7 @@ StepResult<void> apply_step(ir::Nest& nest, const Split& step) {
   if (nest.loops[loop].kind != ir::LoopKind::kSerial || is_tensorized(nest, loop))
     return refuse(Refusal::kAlreadyBound, step.loop);
   const ir::Loop old = nest.loops[loop];
+  if (is_tile_too_long(nest.sizes, old.extent, factor)) return refuse(Refusal::kTooLong, step.loop);
   nest.loops[loop].name.clear();  // its name is free for the new ones
   const LoopId outer =
       LATHE_TRY(add_loop(nest, step.outer, nest.sizes.ceildiv(old.extent, factor), old.parent));

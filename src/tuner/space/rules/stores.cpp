@@ -48,6 +48,16 @@ bool stores_in_parts(const te::Workload& workload, const CpuTarget& target) {
              workload.stages, [](const te::Stage& stage) { return read_along(stage) >= 0; });
 }
 
+// True if lines are stored as a whole: all of the output follows each other, or its rows begin at
+// lines. Softmax of rows of 1000 and 1001 elements took 1.2 and 1.3 times as long with streaming
+// stores, of rows of 1024 0.95.
+bool rows_are_lines(const ir::Nest& nest, const std::string& output) {
+  constexpr std::int64_t kLine = 64;
+  const ir::Buffer& buffer = nest.buffers[nest.find_buffer(output)];
+  return buffer.shape.size() < 2 ||
+         nest.sizes.constant_value(buffer.shape.back()) * size_of(buffer.dtype) % kLine == 0;
+}
+
 // True if memory limits the program, and no cache holds what it touches.
 bool is_worth_it(const te::Workload& workload, const std::vector<std::string>& outputs) {
   double touched = 0, stored = 0, work = 0, elements = 0;
@@ -70,7 +80,11 @@ void add_stores(const te::Workload& workload, const CpuTarget& target, Derived& 
   if (outputs.empty()) return;
   const std::size_t at = derived.knobs.size();
   derived.knobs.push_back({"stores", {0, 1}, {"cached", "streaming"}, true});
-  const bool worth_it = is_worth_it(workload, outputs) && !stores_in_parts(workload, target);
+  bool worth_it = is_worth_it(workload, outputs) && !stores_in_parts(workload, target);
+  if (const Result<Sketch> start = worth_it ? derived.build(derived.start) : Sketch{}; worth_it)
+    worth_it = start && std::ranges::all_of(outputs, [&](const std::string& output) {
+                 return rows_are_lines(start->nest, output);
+               });
   const std::int64_t choice = worth_it ? 1 : 0;
   for (std::vector<std::int64_t>& start : derived.other_starts) start.push_back(choice);
   derived.other_starts.push_back(derived.start);

@@ -26,6 +26,7 @@ class TileStart {
     set(rule_.at.unroll_k, shares_rows() ? extent(axes_.reduce) : 2);
     if (axes_.taps.empty()) set(rule_.at.block_k, 256);
     if (read_along(stage_) >= 0) transpose();
+    else if (leaves_caches()) walk_along_rows();
     choose_copies();
     if (rule_.windows >= 0) choose_window_blocks();
     if (rule_.target.threads > 1) choose_shared_loops(rule_, start_);
@@ -89,6 +90,29 @@ class TileStart {
   bool shares_rows() const {
     const std::int64_t taps = extent(axes_.reduce);
     return slides(rule_) && taps > 1 && taps <= kShortWindow;
+  }
+
+  // True for a map of more bytes than the second cache holds.
+  bool leaves_caches() const {
+    constexpr std::int64_t kBytes = 512 << 10;
+    std::int64_t bytes = size_of(rule_.workload.tensors[stage_.tensor].dtype);
+    for (const te::Iterator& it : stage_.iters) bytes *= it.extent;
+    return stage_.reduce == ir::ReduceOp::kNone && bytes > kBytes && rule_.at.tile_p0 >= 0;
+  }
+
+  // Few rows at a time from end to end, as memory is read ahead: 1024 rows of 4096 elements times
+  // a row take 6 ms so and 49 in columns of tiles, 16384 rows of 1000 53 and 202.
+  void walk_along_rows() {
+    using enum TileAxis;
+    constexpr std::int64_t kFewRows = 4;
+    for (const int knob : {rule_.at.tile_p0, rule_.at.tile_p1})
+      if (knob >= 0) set(knob, std::min(start_[knob], kFewRows));
+    if (rule_.at.tile_p1 >= 0) set(rule_.at.tile_p1, 1);
+    const std::int64_t rows = start_[rule_.at.tile_p0];
+    std::int64_t v = std::min(values(rule_.at.tile_v).back(), kFewRows);
+    while (v > 1 && v * (rows + 1) + 1 > rule_.target.vector_registers) --v;
+    set(rule_.at.tile_v, v);
+    choose(rule_.at.order, rule_.orders, LoopOrder{{kPixels, kVector}, {kPixels, kVector}});
   }
 
   // The register tile that wastes least of the image and still keeps the multipliers busy.
