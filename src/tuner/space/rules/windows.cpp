@@ -9,6 +9,8 @@ namespace {
 
 using WindowValues = std::vector<std::int64_t>;
 
+constexpr std::size_t kMostOthers = 7;  // starts beside the default: a batch in all
+
 bool is_reduced(const te::Stage& stage, int iter) {
   return stage.iters[static_cast<std::size_t>(iter)].kind == te::IterKind::kReduce;
 }
@@ -132,6 +134,7 @@ void add_windows(const te::Workload& workload, const CpuTarget& target, Flavour 
     derived.knobs.push_back(knob);
   }
   if (flavour == Flavour::kDefault) add_constraints(tiling->main, derived);
+  if (derived.other_starts.size() == kMostOthers) derived.other_starts.pop_back();
   derived.other_starts.push_back(std::move(other));
   derived.build =
       [tiling = std::shared_ptr<const Tiling>(tiling), at, first, number,
