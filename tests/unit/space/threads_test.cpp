@@ -72,7 +72,7 @@ const SharedCase kSharedCases[] = {
 class Threads : public ::testing::TestWithParam<SharedCase> {};
 TEST_P(Threads, ShareEachLoop) {
   const te::Workload workload = shared(GetParam().text);
-  for (const Target& target : {avx512(1), avx512(2), sse(3), avx512(8)}) {
+  for (const Target& target : {avx512(1), avx512(2), sse(3), avx512(8), avx512(64)}) {
     std::set<std::string> found;
     for (const auto& [value, count] : check_choices(workload, target, GetParam().knob, 2, 1))
       if (value != "none") found.insert(value);
