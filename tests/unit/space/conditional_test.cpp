@@ -92,8 +92,10 @@ TEST(Conditional, JsonAndTextNameOnlyThoseThatAct) {
   for (int i = 0; i < 100; ++i) {
     const Config config = space->random(rng);
     const Json json = space->to_json(config);
-    EXPECT_EQ(json.contains("tile.v"), !json.contains("ct.tile.v"));
-    EXPECT_EQ(space->describe(config).find("ct.") == std::string::npos, json.contains("tile.v"));
+    const bool product = json.contains("ct.tile.v"), windows = json.contains("im2col.tile.v");
+    EXPECT_EQ(json.contains("tile.v") + product + windows, 1);
+    EXPECT_EQ(space->describe(config).find("ct.") != std::string::npos, product);
+    EXPECT_EQ(space->describe(config).find("im2col.") != std::string::npos, windows);
     const auto back = space->from_json(json);
     ASSERT_TRUE(back) << back.error().text();
     EXPECT_EQ(*back, config);
@@ -103,16 +105,17 @@ TEST(Conditional, JsonAndTextNameOnlyThoseThatAct) {
   EXPECT_NE(missing.error().text().find("order"), std::string::npos) << missing.error().text();
 }
 
-// The sizes of both kinds of algorithms add up.
+// The sizes of all kinds of algorithms add up.
 TEST(Conditional, CountTheirOwnConfigurations) {
   const auto space = space_of(kConvolution);
-  double direct = 1, other = 1, algorithms = 1;
+  double direct = 1, other = 1, windows = 1, algorithms = 1;
   for (const Knob& knob : space->knob_list()) {
     const auto values = static_cast<double>(knob.values.size());
     if (knob.name == "algorithm") algorithms = values;
+    else if (knob.name.starts_with("im2col.")) windows *= values;
     else (knob.name.starts_with("ct.") ? other : direct) *= values;
   }
-  EXPECT_EQ(space->size(), direct + (algorithms - 1) * other);
+  EXPECT_EQ(space->size(), direct + windows + (algorithms - 2) * other);
   Rng rng(4);
   const auto algorithm = static_cast<std::size_t>(number_of(*space, "algorithm"));
   int met = 0;
@@ -121,8 +124,8 @@ TEST(Conditional, CountTheirOwnConfigurations) {
   EXPECT_NEAR(static_cast<double>(met) / kDraws, direct / space->size(), 0.02);
 }
 
-TEST(Conditional, OnlySumsOverNeighboursWithConstantFiltersHaveAlgorithms) {
-  EXPECT_GE(number_of(*space_of(kConvolution), "algorithm"), 0);
+TEST(Conditional, OnlySumsOverNeighboursWithConstantFiltersHaveCookToomAlgorithms) {
+  EXPECT_GE(number_of(*space_of(kConvolution), "ct.tile.v"), 0);
   for (const char* text :
        {"A: f32[33,40]; const B: f32[40,64]; C[i,j] = sum(k) A[i,k] * B[k,j]",
         "X: f32[1,35,14,15]; W: f32[33,35,3,3]; Y[n,o,y:14,x:15] = sum(c,r,s) "
@@ -131,7 +134,7 @@ TEST(Conditional, OnlySumsOverNeighboursWithConstantFiltersHaveAlgorithms) {
         "X[n,c,2*y+r,2*x+s] * W[o,c,r,s]",
         "X: f32[1,35,14,15]; const W: f32[35,3,3]; Y[n,c,y:14,x:15] = sum(r,s) "
         "X[n,c,y+r-1,x+s-1 else 0] * W[c,r,s]"})
-    EXPECT_LT(number_of(*space_of(text), "algorithm"), 0) << text;
+    EXPECT_LT(number_of(*space_of(text), "ct.tile.v"), 0) << text;
 }
 
 // One axis may have taps alone, whichever it is; with a stride, a residue has several taps. There
@@ -163,7 +166,7 @@ TEST(Conditional, TheContractLimitsAlgorithms) {
     const int knob = number_of(*space, "algorithm");
     return knob < 0 ? 1 : space->values(knob);
   };
-  EXPECT_EQ(algorithms("1e-7"), 1);
+  EXPECT_EQ(algorithms("1e-7"), 2);  // the sum in its order, direct or by im2col
   EXPECT_LT(algorithms("4e-6"), algorithms("2e-5"));
 }
 
