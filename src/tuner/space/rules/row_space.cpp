@@ -15,8 +15,6 @@ using Values = std::vector<std::int64_t>;
 
 // Less than this stays in the first cache, or nearly so, between one stage and the next.
 constexpr double kWorthAKnob = 64 << 10;
-// So many configurations beside the default are a search's beginning.
-constexpr std::size_t kMostOthers = 7;
 
 std::int64_t blocks_along(const std::string& loop, const ir::Nest& nest) {
   const auto id = static_cast<std::size_t>(nest.find_loop(loop));

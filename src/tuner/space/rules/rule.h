@@ -27,6 +27,9 @@ struct Under {
   std::vector<std::uint16_t> values;
 };
 
+// Starts beside the default: a batch in all.
+inline constexpr std::size_t kMostOthers = 7;
+
 struct Derived {
   std::vector<Knob> knobs;
   ir::Sizes sizes;  // of the constraints; knob k in it is knobs[k]

@@ -10,7 +10,6 @@ namespace {
 
 using WindowValues = std::vector<std::int64_t>;
 
-constexpr std::size_t kMostOthers = 7;  // starts beside the default: a batch in all
 
 bool is_reduced(const te::Stage& stage, int iter) {
   return stage.iters[static_cast<std::size_t>(iter)].kind == te::IterKind::kReduce;
