@@ -47,6 +47,9 @@ enum class Refusal : std::uint8_t {
   kFreeBorder,
   kNotAnOrder,
   kTooLarge,
+  kNoParts,
+  kNotAnExtreme,
+  kOtherParts,
 };
 struct StepError {
   Refusal refusal;

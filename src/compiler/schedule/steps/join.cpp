@@ -28,6 +28,7 @@ class Joiner {
       loops_.push_back(loop);
     }
     LATHE_TRY_STATUS(check_loops());
+    LATHE_TRY_STATUS(clear_between());
     for (std::size_t i = 0; i < loops_.size(); ++i)
       for (const BlockId block : nest_.blocks_in(loops_[i])) {
         if (nest_.is_reduction_loop(block, loops_[i]))
@@ -42,19 +43,58 @@ class Joiner {
   StepResult<void> check_loops() const {
     const ir::Loop& first = nest_.loops[loops_[0]];
     const std::vector<ir::Item>& siblings = nest_.children(first.parent);
-    const auto at = std::ranges::find(siblings, ir::Item{ir::Item::Kind::kLoop, loops_[0]});
+    auto at = siblings.begin();
     for (std::size_t i = 0; i < loops_.size(); ++i) {
       const ir::Loop& loop = nest_.loops[loops_[i]];
       if (is_tensorized(nest_, loops_[i])) return refuse(Refusal::kAlreadyBound, loop.name);
-      const bool follows =
-          static_cast<std::size_t>(siblings.end() - at) > i &&
-          at[static_cast<std::ptrdiff_t>(i)] == ir::Item{ir::Item::Kind::kLoop, loops_[i]};
+      at = std::find(at, siblings.end(), ir::Item{ir::Item::Kind::kLoop, loops_[i]});
+      const bool follows = at != siblings.end();
       const bool alike =
           loop.extent == first.extent && loop.kind == first.kind && loop.tail == first.tail &&
           loop.prefetch.empty() &&
           (loop.kind == ir::LoopKind::kSerial || loop.kind == ir::LoopKind::kParallel);
       if (!follows || !alike) return refuse(Refusal::kNotAlike, loop.name);
     }
+    return {};
+  }
+
+  std::vector<BlockId> blocks_of(const ir::Item& item) const {
+    return item.kind == ir::Item::Kind::kLoop ? nest_.blocks_in(item.id)
+                                              : std::vector<BlockId>{item.id};
+  }
+
+  // True if one of the two touches what the other writes.
+  bool depend(const ir::Item& a, const ir::Item& b) const {
+    for (const BlockId x : blocks_of(a))
+      for (const BlockId y : blocks_of(b)) {
+        const ir::Block &p = nest_.blocks[x], &q = nest_.blocks[y];
+        if (p.writes == q.writes || analysis::reads(p, q.writes) || analysis::reads(q, p.writes))
+          return true;
+      }
+    return false;
+  }
+
+  // What stands between the loops goes before them if it needs nothing of those before it, and
+  // else behind them, if those after it need nothing of it.
+  StepResult<void> clear_between() {
+    std::vector<ir::Item>& siblings = nest_.children(nest_.loops[loops_[0]].parent);
+    const auto first = std::ranges::find(siblings, ir::Item{ir::Item::Kind::kLoop, loops_[0]});
+    const auto last = std::ranges::find(siblings, ir::Item{ir::Item::Kind::kLoop, loops_.back()});
+    std::vector<ir::Item> before, joined, behind;
+    for (auto item = first; item <= last; ++item) {
+      const auto waits = [&](const std::vector<ir::Item>& others) {
+        return std::ranges::any_of(others, [&](const ir::Item& o) { return depend(*item, o); });
+      };
+      const bool is_joined =
+          item->kind == ir::Item::Kind::kLoop && std::ranges::count(loops_, item->id) > 0;
+      if (is_joined && waits(behind))
+        return refuse(Refusal::kBreaksDependence, nest_.loops[item->id].name);
+      if (is_joined) joined.push_back(*item);
+      else (waits(joined) || waits(behind) ? behind : before).push_back(*item);
+    }
+    auto out = std::ranges::copy(before, first).out;
+    out = std::ranges::copy(joined, out).out;
+    std::ranges::copy(behind, out);
     return {};
   }
 

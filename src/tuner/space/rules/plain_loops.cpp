@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/fused_maps.h"
 #include "tuner/space/rules/prepare.h"
 
 namespace lathe::space {
@@ -36,7 +37,7 @@ int lies_across(const te::Stage& stage) {
 }  // namespace
 
 void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
-                      ir::Nest& nest, schedule::Trace& trace) {
+                      ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed) {
   const auto step = [&](schedule::Step s) {
     try_step(nest, trace, std::move(s), view.contract.free_layout);
   };
@@ -72,6 +73,8 @@ void schedule_plainly(const te::Workload& view, const te::Stage& stage, const Cp
   step(schedule::Reorder{order});
   kind(last + ".l", ir::LoopKind::kVectorized);
   if (across >= 0) kind(order[order.size() - 2], ir::LoopKind::kUnrolled);
+  if (!reduction.empty())
+    fuse_maps(view, stage, reduction.back(), target, nest, trace, placed);
   if (target.threads > 1) kind(first, ir::LoopKind::kParallel);
 }
 

@@ -76,6 +76,7 @@ struct Tiling {
   std::vector<std::int64_t> fixed;  // of the main rule's knobs, where the space has none of them
   std::vector<std::vector<std::string>> joined;  // loops over rows that become one, by axis
   int threads = 1;                               // that share these
+  std::set<int> apart;  // tensors whose stages are not in these loops: threads share each
 };
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,

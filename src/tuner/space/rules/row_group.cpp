@@ -161,34 +161,25 @@ std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& 
   return chosen;
 }
 
-Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
-                                const RowGroup& group, std::int64_t rows) {
-  Grouped out;
+Status block_rows(const te::Workload& workload, const RowGroup& group, std::int64_t rows,
+                  Grouped& out) {
   Prepared& prepared = out.prepared;
-  prepared = prepare(workload, target, static_cast<double>(rows) / rows_of(group));
-  auto found = find_row_group(prepared.view);
-  if (!found || found->axes.size() != group.axes.size())
-    return fail(ErrorKind::kIllegalSchedule, "the stages have no rows in common");
-  if (rows == found->axes.back().extent) {
-    found->axes.pop_back();
-    rows = 1;
-  }
-  out.loops.resize(found->axes.size());
+  out.loops.resize(group.axes.size());
   for (std::size_t s = 0; s < prepared.view.stages.size(); ++s) {
-    if (found->axes[0].iters[s] < 0) continue;
+    if (group.axes[0].iters[s] < 0) continue;
     const te::Stage& stage = prepared.view.stages[s];
     for (const ir::Read* read : ir::reads_of(stage.body))
-      if (!touches(read->index, found->axes.back().iters[s]))
+      if (!touches(read->index, group.axes.back().iters[s]))
         out.same[stage.tensor].insert(read->tensor);
   }
   std::set<std::string> outer;
   for (std::size_t s = 0; s < prepared.view.stages.size(); ++s) {
-    if (found->axes[0].iters[s] < 0) continue;
+    if (group.axes[0].iters[s] < 0) continue;
     const te::Stage& stage = prepared.view.stages[s];
     schedule::Reorder order;
-    for (std::size_t a = 0; a < found->axes.size(); ++a) {
-      const std::string& loop = stage.iters[static_cast<std::size_t>(found->axes[a].iters[s])].name;
-      const std::int64_t block = a + 1 == found->axes.size() ? rows : 1;
+    for (std::size_t a = 0; a < group.axes.size(); ++a) {
+      const std::string& loop = stage.iters[static_cast<std::size_t>(group.axes[a].iters[s])].name;
+      const std::int64_t block = a + 1 == group.axes.size() ? rows : 1;
       if (!try_step(prepared.nest, prepared.steps,
                     schedule::Split{loop, block, loop + ".g", loop + ".r", ir::Tail::kPeel}, false))
         return fail(ErrorKind::kIllegalSchedule, "{} cannot be split", loop);
@@ -207,6 +198,21 @@ Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& t
                   nest.blocks[static_cast<std::size_t>(block)].name);
   }
   prepared.view = view_of(prepared.nest, workload, outer);
+  return {};
+}
+
+Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
+                                const RowGroup& group, std::int64_t rows) {
+  Grouped out;
+  out.prepared = prepare(workload, target, static_cast<double>(rows) / rows_of(group));
+  auto found = find_row_group(out.prepared.view);
+  if (!found || found->axes.size() != group.axes.size())
+    return fail(ErrorKind::kIllegalSchedule, "the stages have no rows in common");
+  if (rows == found->axes.back().extent) {
+    found->axes.pop_back();
+    rows = 1;
+  }
+  LATHE_TRY_STATUS(block_rows(workload, *found, rows, out));
   return out;
 }
 

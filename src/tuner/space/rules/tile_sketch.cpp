@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/dependence.h"
 #include "tuner/space/rules/consumers.h"
+#include "tuner/space/rules/fused_maps.h"
 #include "tuner/space/rules/register_tile.h"
 #include "tuner/space/rules/row_group.h"
 #include "tuner/space/rules/stepper.h"
@@ -48,6 +49,9 @@ class Builder : private Stepper {
     if (axes_.reduce >= 0) cache_accumulators();
     annotate_tile();
     draft_.placed.insert(target_);
+    if (axes_.reduce >= 0)
+      fuse_maps(rule_.workload, stage_, loop_of(axes_.reduce) + ".s", rule_.target, nest_, trace_,
+                draft_.placed);
     fuse_consumers();
     fuse_lane_sum();
     pack_weights();
@@ -396,9 +400,17 @@ Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int6
     for (const Tiling::Companion& other : tiling.companions)
       if (!draft.placed.contains(view.tensors[view.stages[other.rule.axes[0].stage].tensor].name))
         Builder(other.rule, other.values, false, draft).tile();
-    for (const te::Stage& stage : view.stages)
-      if (!draft.placed.contains(view.tensors[stage.tensor].name))
-        schedule_plainly(view, stage, target, draft.nest, draft.trace);
+    // Reductions first: they may have maps in their loops.
+    for (const bool reduce : {true, false})
+      for (const te::Stage& stage : view.stages) {
+        if ((stage.reduce != ir::ReduceOp::kNone) != reduce ||
+            draft.placed.contains(view.tensors[stage.tensor].name))
+          continue;
+        CpuTarget own = target;
+        if (!tiling.joined.empty())
+          own.threads = tiling.apart.contains(stage.tensor) ? tiling.threads : 1;
+        schedule_plainly(view, stage, own, draft.nest, draft.trace, draft.placed);
+      }
     join_rows(tiling.joined, tiling.threads, draft.nest, draft.trace);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
