@@ -101,6 +101,7 @@ const Case kCases[] = {
      {},
      {"M", "Y"}},
     {"all", "X: f32[23]\nM[o:1] = max(k) X[k]\nY[o:1] = sum(k) exp(X[k] - M[o])", {}, {"M", "Y"}},
+    {"all_at_zero", "X: f32[23]\nM[o:1] = max(k) X[k]\nY[o:1] = sum(k) exp(X[k] - M[0])", {}, {"M", "Y"}},
     {"of_an_expression",
      "X: f32[3,23]; Z: f32[23]\nM[i] = max(k) X[i,k] * Z[k]\n"
      "Y[i] = sum(k) exp(X[i,k] * Z[k] - M[i])",

@@ -144,6 +144,7 @@ class Joiner {
   bool reads_what_is_there(BufferId buffer, BlockId writer, BlockId reader) {
     const LoopId loop = loops_[0];
     if (group_of(writer) > group_of(reader)) return false;
+    if (tells_iteration(buffer, writer, reader)) return true;
     const auto region = region_computed(nest_, writer, loop);
     if (!region || !region->guards.empty()) return false;
     const ir::Block block = nest_.blocks[reader];
@@ -155,6 +156,28 @@ class Joiner {
           return false;
     }
     return true;
+  }
+
+  // True if the place of an element tells in which iteration it is written, and what the reader
+  // reads was written in the same. (All of it is written before the reader's loop begins.)
+  bool tells_iteration(BufferId buffer, BlockId writer, BlockId reader) {
+    const std::vector<ir::Affine> index = nest_.blocks[writer].index;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const analysis::Span written = analysis::span_of(nest_, writer, index[d], loops_[0]);
+      const bool told = written.start.size() == 1 && written.start[0].loop == loops_[0] &&
+                        written.start[0].div == ir::SizeId::kNone &&
+                        written.start[0].mod == ir::SizeId::kNone &&
+                        nest_.sizes.at_least(written.start[0].weight, written.extent);
+      const ir::Block block = nest_.blocks[reader];
+      if (told && std::ranges::all_of(ir::reads_of(block.body), [&](const ir::Read* r) {
+            if (r->tensor != buffer) return true;
+            const auto read = analysis::span_of(nest_, reader, r->index[d], loops_[0]);
+            return analysis::same_start(written, read) && written.offset == read.offset &&
+                   nest_.sizes.at_least(written.extent, read.extent);
+          }))
+        return true;
+    }
+    return false;
   }
 
   bool covers(const analysis::Span& written, const analysis::Span& read, ir::SizeId dim) const {

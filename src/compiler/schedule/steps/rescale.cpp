@@ -119,7 +119,9 @@ class Rescaler {
       found_ = true;
       rows_ = read->index;
     }
-    for (const Affine& row : rows_) {
+    for (std::size_t d = 0; d < rows_.size(); ++d) {
+      const Affine& row = rows_[d];
+      if (row == Affine::constant(0) && is_one(nest_.sizes, buffer(extreme).shape[d])) continue;
       const int i = plain_iter(row);
       const auto at = std::ranges::find(sum_.of_part, i);
       if (i < 0 || row.offset != 0 || at == sum_.of_part.end() ||
@@ -138,8 +140,10 @@ class Rescaler {
       });
       if (row == index.end()) return refuse(Refusal::kNoParts, step_.by);
       const int i = plain_iter(rows_[static_cast<std::size_t>(row - index.begin())]);
-      dims_.push_back(
-          static_cast<std::size_t>(std::ranges::find(sum_.of_part, i) - sum_.of_part.begin()));
+      if (i < 0) dims_.push_back(kOnlyOne);
+      else
+        dims_.push_back(
+            static_cast<std::size_t>(std::ranges::find(sum_.of_part, i) - sum_.of_part.begin()));
     }
     return {};
   }
@@ -151,7 +155,7 @@ class Rescaler {
     of_extreme_.assign(part.iters.size(), {});
     for (std::size_t d = 0; d < dims_.size(); ++d)
       of_extreme_[static_cast<std::size_t>(extreme_.of_part[d])] =
-          Affine::iter(sum_.of_part[dims_[d]]);
+          place_in(sum_.of_part, dims_[d]);
     std::vector<int> summed;
     for (int i = 0; i < static_cast<int>(sum.iters.size()); ++i)
       if (!iter(sum_.part, i).guard && std::ranges::count(sum_.of_part, i) == 0)
@@ -195,11 +199,15 @@ class Rescaler {
     });
   }
 
+  static Affine place_in(const std::vector<int>& iters, std::size_t dim) {
+    return dim == kOnlyOne ? Affine::constant(0) : Affine::iter(iters[dim]);
+  }
+
   // An access of a block of the sum: of the extreme's partial results, by `iters` for the
   // dimensions of the sum's.
   Expr own_extreme(const std::vector<int>& iters) const {
     std::vector<Affine> index;
-    for (const std::size_t d : dims_) index.push_back(Affine::iter(iters[d]));
+    for (const std::size_t d : dims_) index.push_back(place_in(iters, d));
     return ir::read(extreme_.partial, std::move(index), buffer(extreme_.partial).dtype);
   }
 
@@ -225,7 +233,8 @@ class Rescaler {
     std::vector<Affine> rows;
     for (const Affine& row : rows_) {
       const auto d = std::ranges::find(sum_.of_part, plain_iter(row)) - sum_.of_part.begin();
-      rows.push_back(Affine::iter(sum_.of_all[static_cast<std::size_t>(d)]));
+      const bool one = row.terms.empty();
+      rows.push_back(one ? row : Affine::iter(sum_.of_all[static_cast<std::size_t>(d)]));
     }
     ir::Block& all = nest_.blocks[static_cast<std::size_t>(sum_.all)];
     all.body = contribution(*term, op, all.body, own_extreme(sum_.of_all),
@@ -239,6 +248,7 @@ class Rescaler {
   Parts sum_, extreme_;
   bool found_ = false;
   std::vector<Affine> rows_;       // of the extreme, as the parts of the sum read it
+  static constexpr auto kOnlyOne = static_cast<std::size_t>(-1);  // of one element: always at 0
   std::vector<std::size_t> dims_;  // see find_rows()
   // The iterators of the extreme's parts, in those of the sum's.
   std::vector<Affine> of_extreme_;

@@ -47,9 +47,7 @@ std::optional<Pass> pass_of(const ir::Nest& nest, ir::BlockId id) {
   for (const ir::Read* read : ir::reads_of(block.body))
     if (source == nullptr || elements_of(nest, read->tensor) > elements_of(nest, source->tensor))
       source = read;
-  if (source == nullptr || source->pad || source->index.size() != block.iters.size() ||
-      !all_plain(source->index))
-    return std::nullopt;
+  if (source == nullptr || source->pad || !all_plain(source->index)) return std::nullopt;
   Pass pass;
   pass.block = block.name;
   pass.source = source->tensor;
@@ -64,6 +62,10 @@ std::optional<Pass> pass_of(const ir::Nest& nest, ir::BlockId id) {
     pass.dims.push_back(iter.kind == ir::IterKind::kReduce ? -1 : plain_dim(block.index, i));
     if (iter.kind == ir::IterKind::kSpatial && pass.dims.back() < 0) return std::nullopt;
   }
+  for (int i = 0; i < static_cast<int>(block.iters.size()); ++i)
+    if (!seen.contains(i) &&
+        nest.sizes.constant_value(block.iters[static_cast<std::size_t>(i)].extent) > 1)
+      return std::nullopt;
   return pass;
 }
 
