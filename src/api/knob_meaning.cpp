@@ -34,7 +34,8 @@ constexpr Meaning kMeanings[] = {
      "the block loop that the threads share, V or P, or batch; none: one thread does everything"},
     {"rows",
      "apart: each stage does all rows before the next one begins; a number: all stages do so many "
-     "rows together, before the next ones. The other knobs have no effect unless rows are apart"},
+     "rows together, before the next ones; 4096 of a row: reductions over the same elements go "
+     "through so many of them together. The other knobs have no effect unless rows are apart"},
     {"operands",
      "as they lie: the sum reads its operands in place, or copies blocks of them; as matrices: it "
      "first lays them out anew, with rows, columns and terms side by side. The knobs matrix.* are "

@@ -36,7 +36,8 @@ const char* reason_of_form(Refusal refusal) {
       return "the order names every dimension of the buffer once, from 0 on";
     case Refusal::kTooLarge: return "the copy would have more than 2^40 elements";
     case Refusal::kNoParts:
-      return "it does not just reduce partial results that one other block makes; use rfactor first";
+      return "it does not just reduce partial results that one other block makes; use rfactor "
+             "first";
     case Refusal::kNotAnExtreme:
       return "this needs a max or min of elements, and a sum of exp(element - max) or a selection "
              "of the elements that equal it, each with partial results";

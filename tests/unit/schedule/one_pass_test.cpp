@@ -51,10 +51,17 @@ TEST(OnePass, OfColumns) {
             "S.i -");
 }
 
+TEST(OnePass, ComesBeforeOthersThatRead) {
+  EXPECT_EQ(place("X: f32[5,23]; V: f32[23,4]\nE[i,j] = exp(X[i,j])\n"
+                  "P[i,d] = sum(j) E[i,j] * V[j,d]\nS[i] = sum(j) E[i,j]\nY[i,d] = P[i,d] / S[i]",
+                  {ComputeAt{"E", "S.j"}, Join{{"S.i", "P.i", "Y.i"}}}),
+            "S.j S.i");
+}
+
 TEST(OnePass, RefusesWhatWouldNotBeThere) {
   const auto refused = [](const std::string& sum, const Trace& trace) {
-    const std::string text = "X: f32[5,23]\nE[i,j] = exp(X[i,j])\nS[i:5] = " + sum +
-                             "\nY[i,j] = E[i,j] / S[i]";
+    const std::string text =
+        "X: f32[5,23]\nE[i,j] = exp(X[i,j])\nS[i:5] = " + sum + "\nY[i,j] = E[i,j] / S[i]";
     EXPECT_EQ(refusal(text, trace), Refusal::kMultipleConsumers) << text;
   };
   // A part of the elements, in another order, with neighbours.
@@ -63,17 +70,17 @@ TEST(OnePass, RefusesWhatWouldNotBeThere) {
   refused("sum(j:23) E[i,22-j]", {ComputeAt{"E", "S.j"}});
   refused("sum(j:22) E[i,j] * E[i,j+1]", {ComputeAt{"E", "S.i"}});
   refused("sum(j:23) E[i,i]", {ComputeAt{"E", "S.i"}});
-  // Another reader comes before.
+  // Another reader must come before.
   EXPECT_EQ(refusal("X: f32[5,23]\nE[i,j] = exp(X[i,j])\nA[i] = max(j) E[i,j]\n"
-                    "S[i] = sum(j) E[i,j]\nY[i] = A[i] / S[i]",
+                    "S[i] = sum(j) E[i,j] * A[i]\nY[i] = A[i] / S[i]",
                     {ComputeAt{"E", "S.i"}}),
             Refusal::kMultipleConsumers);
   // Threads would compute the same elements.
-  EXPECT_EQ(refusal("X: f32[23]; W: f32[3,23]\nE[j] = exp(X[j])\nS[i] = sum(j) E[j] * W[i,j]\n"
-                    "Y[j] = E[j] / S[0]",
-                    {Annotate{.loop = "S.i", .kind = ir::LoopKind::kParallel},
-                     ComputeAt{"E", "S.j"}}),
-            Refusal::kMultipleConsumers);
+  EXPECT_EQ(
+      refusal("X: f32[23]; W: f32[3,23]\nE[j] = exp(X[j])\nS[i] = sum(j) E[j] * W[i,j]\n"
+              "Y[j] = E[j] / S[0]",
+              {Annotate{.loop = "S.i", .kind = ir::LoopKind::kParallel}, ComputeAt{"E", "S.j"}}),
+      Refusal::kMultipleConsumers);
 }
 
 }  // namespace

@@ -66,20 +66,19 @@ void check(std::uint64_t seed, bool open_sizes) {
 void check_rescaled(std::uint64_t seed) {
   Rng rng(seed);
   const std::int64_t rows = rng.between(1, 4), columns = rng.between(2, 40);
-  const char* const kSums[] = {
-      "sum(k) exp(X[i,k] - M[i])", "min(k) select(X[i,k] == M[i], k, 99)",
-      "sum(k) exp(X[i,k] - select(abs(M[i]) < inf, M[i], 0))"};
+  const char* const kSums[] = {"sum(k) exp(X[i,k] - M[i])", "min(k) select(X[i,k] == M[i], k, 99)",
+                               "sum(k) exp(X[i,k] - select(abs(M[i]) < inf, M[i], 0))"};
   const auto workload = te::parse_workload(
-      fmt::format("X: f32[{},{}]\nM[i] = max(k) X[i,k]\nS[i] = {}\nY[i,j] = X[i,j] - M[i]",
-                  rows, columns, kSums[seed % 3]));
+      fmt::format("X: f32[{},{}]\nM[i] = max(k) X[i,k]\nS[i] = {}\nY[i,j] = X[i,j] - M[i]", rows,
+                  columns, kSums[seed % 3]));
   ASSERT_TRUE(workload) << workload.error().text();
   RandomScheduleOptions options;
   const std::int64_t factor = rng.between(1, columns);
   for (const std::string block : {"M", "S"}) {
     options.first.push_back(
         Split{block + ".k", factor, block + ".p", block + ".e", ir::Tail::kPeel});
-    options.first.push_back(Rfactor{block, block + ".p", block + ".parts",
-                                    static_cast<int>(rng.between(-1, 1))});
+    options.first.push_back(
+        Rfactor{block, block + ".p", block + ".parts", static_cast<int>(rng.between(-1, 1))});
   }
   options.first.push_back(Rescale{"S", "M"});
   check(*workload, seed, rng, options, 4);

@@ -52,7 +52,10 @@ struct Case {
 
 const Case kCases[] = {
     {"sum", "X: f32[3,23]\nM[i] = max(k) X[i,k]\nY[i] = sum(k) exp(X[i,k] - M[i])", {}, {"M", "Y"}},
-    {"least", "X: f32[3,23]\nM[i] = min(k) X[i,k]\nY[i] = sum(k) exp(M[i] - X[i,k])", {}, {"M", "Y"}},
+    {"least",
+     "X: f32[3,23]\nM[i] = min(k) X[i,k]\nY[i] = sum(k) exp(M[i] - X[i,k])",
+     {},
+     {"M", "Y"}},
     {"softmax",
      "X: f32[3,23]\nM[i] = max(k) X[i,k]\nE[i,j] = exp(X[i,j] - M[i])\nS[i] = sum(k) E[i,k]\n"
      "Y[i,j] = E[i,j] / S[i]",
@@ -77,7 +80,8 @@ const Case kCases[] = {
      "X: i32[3,23]\nM[i] = min(k) X[i,k]\nY[i] = min(k) select(M[i] == X[i,k], k, 23)",
      {},
      {"M", "Y"}},
-    {"last_place", "X: f32[3,23]\nM[i] = max(k) X[i,k]\nY[i] = max(k) select(X[i,k] == M[i], k, -1)",
+    {"last_place",
+     "X: f32[3,23]\nM[i] = max(k) X[i,k]\nY[i] = max(k) select(X[i,k] == M[i], k, -1)",
      {},
      {"M", "Y"}},
     {"count",
@@ -93,7 +97,8 @@ const Case kCases[] = {
      "Y[i] = S[i] * 2.0",
      {Inline{"M"}},
      {"M_acc", "S"}},
-    {"columns", "X: f32[23,5]\nM[j] = max(k) X[k,j]\nY[j] = sum(k) exp(X[k,j] - M[j])",
+    {"columns",
+     "X: f32[23,5]\nM[j] = max(k) X[k,j]\nY[j] = sum(k) exp(X[k,j] - M[j])",
      {},
      {"M", "Y"}},
     {"two_axes",
@@ -101,7 +106,10 @@ const Case kCases[] = {
      {},
      {"M", "Y"}},
     {"all", "X: f32[23]\nM[o:1] = max(k) X[k]\nY[o:1] = sum(k) exp(X[k] - M[o])", {}, {"M", "Y"}},
-    {"all_at_zero", "X: f32[23]\nM[o:1] = max(k) X[k]\nY[o:1] = sum(k) exp(X[k] - M[0])", {}, {"M", "Y"}},
+    {"all_at_zero",
+     "X: f32[23]\nM[o:1] = max(k) X[k]\nY[o:1] = sum(k) exp(X[k] - M[0])",
+     {},
+     {"M", "Y"}},
     {"of_an_expression",
      "X: f32[3,23]; Z: f32[23]\nM[i] = max(k) X[i,k] * Z[k]\n"
      "Y[i] = sum(k) exp(X[i,k] * Z[k] - M[i])",
@@ -174,9 +182,9 @@ TEST(Rescale, NamesWhatIsWrong) {
   EXPECT_EQ(refusal(text, and_then(parts({"M", "Y"}, 7), {Rescale{"M", "Y"}})),
             Refusal::kNotAnExtreme);
   // Other parts than those of the maximum.
-  EXPECT_EQ(refusal(text, and_then(and_then(parts({"M"}, 8), parts({"Y"}, 6)),
-                                   {Rescale{"Y", "M"}})),
-            Refusal::kOtherParts);
+  EXPECT_EQ(
+      refusal(text, and_then(and_then(parts({"M"}, 8), parts({"Y"}, 6)), {Rescale{"Y", "M"}})),
+      Refusal::kOtherParts);
   // The last of each part, and the first.
   EXPECT_EQ(refusal(text, and_then(parts({"M"}, 5),
                                    {Split{"Y.k", 5, "Y.p", "Y.e", ir::Tail::kPeel},

@@ -105,8 +105,9 @@ const RowCase kRowCases[] = {
      "X: f32[1009,7]; M[j] = max(i) X[i,j]; Y[j] = min(i) select(X[i,j] == M[j], i, 1009)", 2},
     {"argmin_of_long_rows",
      "X: f16[3,5003]; M[i] = min(k) X[i,k]; Y[i] = min(k) select(X[i,k] == M[i], k, 5003)", 3},
-    {"two_sums", "X: f32[5003]; A[o:1] = sum(k) X[k]; B[o:1] = sum(k) X[k] * X[k]\n"
-                 "Y[o:1] = B[o] - A[o] * A[o]",
+    {"two_sums",
+     "X: f32[5003]; A[o:1] = sum(k) X[k]; B[o:1] = sum(k) X[k] * X[k]\n"
+     "Y[o:1] = B[o] - A[o] * A[o]",
      2},
     {"softmax_of_short_rows", "X: f32[37,3]; " + kSoftmax, 3},
     {"softmax_of_halves", "X: f16[5,67]; " + kSoftmax, 2},

@@ -35,8 +35,7 @@ bool reads_all(ir::Nest& nest, BlockId reader, BufferId id) {
       driven.push_back(digit.loop);
     }
     const analysis::Span span = analysis::span_of(nest, reader, (*index)[d], buffer.at);
-    const bool whole = span.start.empty() && span.dense &&
-                       span.offset == nest.sizes.constant(0) &&
+    const bool whole = span.start.empty() && span.dense && span.offset == nest.sizes.constant(0) &&
                        nest.sizes.at_least(span.extent, buffer.shape[d]);
     if (!whole) return false;
   }
@@ -61,11 +60,25 @@ bool may_overlap(const ir::Nest& nest, BlockId reader, BufferId id, LoopId loop)
   return false;
 }
 
+// Brings what has the loop before the others that read the buffer, if it may stand there.
+void bring_forward(ir::Nest& nest, BufferId id, LoopId loop) {
+  const LoopId home = nest.buffers[id].at;
+  std::vector<ir::Item>& items = nest.children(home);
+  const auto inside = analysis::readers_of(nest, id, loop);
+  const auto place = items.begin() + analysis::child_with(nest, home, inside.front());
+  auto first = place;
+  for (const BlockId reader : analysis::readers_of(nest, id))
+    first = std::min(first, items.begin() + analysis::child_with(nest, home, reader));
+  if (std::none_of(first, place, [&](const ir::Item& i) { return depend(nest, i, *place); }))
+    std::rotate(first, place, place + 1);
+}
+
 // Others may read the buffer, too, if they do so later and all of it is there then.
 StepResult<void> check_later_readers(ir::Nest& nest, const ComputeAt& step, BlockId producer,
                                      LoopId loop) {
   const BufferId id = nest.blocks[producer].writes;
   const LoopId home = nest.buffers[id].at;
+  bring_forward(nest, id, loop);
   const auto inside = analysis::readers_of(nest, id, loop);
   const int place = analysis::child_with(nest, home, inside.front());
   for (const BlockId reader : analysis::readers_of(nest, id))

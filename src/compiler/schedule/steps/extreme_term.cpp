@@ -27,9 +27,8 @@ bool is_wider(Dtype to, Dtype from) {
 // The value before conversions that change no value.
 const Expr& unconverted(const Expr& e) {
   const auto* converted = std::get_if<ir::Cast>(&e->value);
-  return converted != nullptr && is_wider(e->dtype, converted->x->dtype)
-             ? unconverted(converted->x)
-             : e;
+  return converted != nullptr && is_wider(e->dtype, converted->x->dtype) ? unconverted(converted->x)
+                                                                         : e;
 }
 
 const Binary* binary_of(const Expr& e, BinaryOp op) {
@@ -124,8 +123,8 @@ class Recogniser {
     }
     const Binary* b = binary_of(condition, BinaryOp::kEq);
     ++equalities_;
-    return b != nullptr && ((is_element(b->a) && is_extreme(b->b)) ||
-                            (is_element(b->b) && is_extreme(b->a)));
+    return b != nullptr &&
+           ((is_element(b->a) && is_extreme(b->b)) || (is_element(b->b) && is_extreme(b->a)));
   }
 
   // With the extreme of the part. Of a part without anything but the lowest number the exponentials
@@ -161,15 +160,14 @@ Expr contribution(const ExtremeTerm& term, ReduceOp extreme, const Expr& partial
                   const Expr& all) {
   if (!term.exponential) {
     Expr same = ir::binary(BinaryOp::kEq, own, all);
-    if (term.keeps_nan)
-      same = ir::binary(BinaryOp::kOr, same, ir::binary(BinaryOp::kNe, own, own));
+    if (term.keeps_nan) same = ir::binary(BinaryOp::kOr, same, ir::binary(BinaryOp::kNe, own, own));
     return ir::select(same, partial, ir::cast(term.otherwise, partial->dtype));
   }
   Expr whole = all;
   if (term.guarded)
-    whole = ir::select(ir::binary(BinaryOp::kLt, ir::unary(UnaryOp::kAbs, all),
-                                  ir::constant(kInf, all->dtype)),
-                       all, ir::constant(0, all->dtype));
+    whole = ir::select(
+        ir::binary(BinaryOp::kLt, ir::unary(UnaryOp::kAbs, all), ir::constant(kInf, all->dtype)),
+        all, ir::constant(0, all->dtype));
   const Expr part = ir::cast(own, partial->dtype);
   whole = ir::cast(whole, partial->dtype);
   const Expr difference = extreme == ReduceOp::kMax ? ir::binary(BinaryOp::kSub, part, whole)

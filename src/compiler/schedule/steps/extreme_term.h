@@ -1,5 +1,5 @@
-// How the terms of a reduction depend on the extreme of the same elements: by exp(element - maximum)
-// or by element == extreme.
+// How the terms of a reduction depend on the extreme of the same elements: by exp(element -
+// maximum) or by element == extreme.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 namespace lathe::schedule {
 
 struct Extreme {
-  int buffer;           // that holds it
-  ir::ReduceOp op;      // kMax or kMin
-  ir::Expr element;     // what it is the extreme of, in the iterators of the block with the terms
-  ir::Expr part;        // the extreme of the part that a term belongs to, likewise
+  int buffer;        // that holds it
+  ir::ReduceOp op;   // kMax or kMin
+  ir::Expr element;  // what it is the extreme of, in the iterators of the block with the terms
+  ir::Expr part;     // the extreme of the part that a term belongs to, likewise
 };
 
 struct ExtremeTerm {

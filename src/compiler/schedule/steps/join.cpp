@@ -58,22 +58,6 @@ class Joiner {
     return {};
   }
 
-  std::vector<BlockId> blocks_of(const ir::Item& item) const {
-    return item.kind == ir::Item::Kind::kLoop ? nest_.blocks_in(item.id)
-                                              : std::vector<BlockId>{item.id};
-  }
-
-  // True if one of the two touches what the other writes.
-  bool depend(const ir::Item& a, const ir::Item& b) const {
-    for (const BlockId x : blocks_of(a))
-      for (const BlockId y : blocks_of(b)) {
-        const ir::Block &p = nest_.blocks[x], &q = nest_.blocks[y];
-        if (p.writes == q.writes || analysis::reads(p, q.writes) || analysis::reads(q, p.writes))
-          return true;
-      }
-    return false;
-  }
-
   // What stands between the loops goes before them if it needs nothing of those before it, and
   // else behind them, if those after it need nothing of it.
   StepResult<void> clear_between() {
@@ -83,7 +67,8 @@ class Joiner {
     std::vector<ir::Item> before, joined, behind;
     for (auto item = first; item <= last; ++item) {
       const auto waits = [&](const std::vector<ir::Item>& others) {
-        return std::ranges::any_of(others, [&](const ir::Item& o) { return depend(*item, o); });
+        return std::ranges::any_of(others,
+                                   [&](const ir::Item& o) { return depend(nest_, *item, o); });
       };
       const bool is_joined =
           item->kind == ir::Item::Kind::kLoop && std::ranges::count(loops_, item->id) > 0;

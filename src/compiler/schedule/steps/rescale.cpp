@@ -70,8 +70,8 @@ class Rescaler {
     if (out.part < 0 || all.reduce == ir::ReduceOp::kNone) return refuse(Refusal::kNoParts, name);
     const ir::Block& part = block(out.part);
     if ((part.reduce != all.reduce && part.reduce != ir::ReduceOp::kNone) ||
-        part.body->dtype != buffer(out.partial).dtype ||
-        part.body->dtype != all.body->dtype || is_tensorized(nest_, part.parent))
+        part.body->dtype != buffer(out.partial).dtype || part.body->dtype != all.body->dtype ||
+        is_tensorized(nest_, part.parent))
       return refuse(Refusal::kNoParts, name);
     int over = 0;
     for (std::size_t d = 0; d < read->index.size(); ++d) {
@@ -135,9 +135,8 @@ class Rescaler {
         continue;
       }
       const auto& index = block(extreme_.all).index;
-      const auto row = std::ranges::find_if(index, [&](const Affine& r) {
-        return r == Affine::iter(extreme_.of_all[d]);
-      });
+      const auto row = std::ranges::find_if(
+          index, [&](const Affine& r) { return r == Affine::iter(extreme_.of_all[d]); });
       if (row == index.end()) return refuse(Refusal::kNoParts, step_.by);
       const int i = plain_iter(rows_[static_cast<std::size_t>(row - index.begin())]);
       if (i < 0) dims_.push_back(kOnlyOne);
@@ -154,8 +153,7 @@ class Rescaler {
     const ir::Block &part = block(extreme_.part), &sum = block(sum_.part);
     of_extreme_.assign(part.iters.size(), {});
     for (std::size_t d = 0; d < dims_.size(); ++d)
-      of_extreme_[static_cast<std::size_t>(extreme_.of_part[d])] =
-          place_in(sum_.of_part, dims_[d]);
+      of_extreme_[static_cast<std::size_t>(extreme_.of_part[d])] = place_in(sum_.of_part, dims_[d]);
     std::vector<int> summed;
     for (int i = 0; i < static_cast<int>(sum.iters.size()); ++i)
       if (!iter(sum_.part, i).guard && std::ranges::count(sum_.of_part, i) == 0)
@@ -177,12 +175,10 @@ class Rescaler {
   // Loops that tell the part correspond, and so do those inside it, which nothing else drives.
   bool same_values(int e, int s) const {
     const BlockIter &a = iter(extreme_.part, e), &b = iter(sum_.part, s);
-    return a.extent == b.extent && a.offset == ir::SizeId::kNone &&
-           b.offset == ir::SizeId::kNone &&
+    return a.extent == b.extent && a.offset == ir::SizeId::kNone && b.offset == ir::SizeId::kNone &&
            std::ranges::equal(a.digits, b.digits, [&](const auto& x, const auto& y) {
-             const bool same =
-                 x.weight == y.weight && x.div == y.div && x.mod == y.mod &&
-                 nest_.loops[x.loop].extent == nest_.loops[y.loop].extent;
+             const bool same = x.weight == y.weight && x.div == y.div && x.mod == y.mod &&
+                               nest_.loops[x.loop].extent == nest_.loops[y.loop].extent;
              return same && tells_part(extreme_, x.loop) == tells_part(sum_, y.loop) &&
                     (tells_part(sum_, y.loop) ||
                      (drives_no_index(extreme_, x.loop) && drives_no_index(sum_, y.loop)));
@@ -225,10 +221,9 @@ class Rescaler {
       plain = false;
       return leaf;
     });
-    const auto term =
-        plain ? extreme_term_of(block(sum_.part).body, block(sum_.all).reduce,
-                                {whole, op, element, own_extreme(sum_.of_part)})
-              : std::nullopt;
+    const auto term = plain ? extreme_term_of(block(sum_.part).body, block(sum_.all).reduce,
+                                              {whole, op, element, own_extreme(sum_.of_part)})
+                            : std::nullopt;
     if (!term) return refuse(Refusal::kNotAnExtreme, step_.block);
     std::vector<Affine> rows;
     for (const Affine& row : rows_) {
@@ -247,9 +242,9 @@ class Rescaler {
   const Rescale& step_;
   Parts sum_, extreme_;
   bool found_ = false;
-  std::vector<Affine> rows_;       // of the extreme, as the parts of the sum read it
+  std::vector<Affine> rows_;  // of the extreme, as the parts of the sum read it
   static constexpr auto kOnlyOne = static_cast<std::size_t>(-1);  // of one element: always at 0
-  std::vector<std::size_t> dims_;  // see find_rows()
+  std::vector<std::size_t> dims_;                                 // see find_rows()
   // The iterators of the extreme's parts, in those of the sum's.
   std::vector<Affine> of_extreme_;
 };

@@ -26,8 +26,8 @@
 namespace lathe::schedule {
 
 // In the order in which messages list them.
-using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
-                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex,
-                          Rescale>;
+using Step =
+    std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout, Rfactor,
+                 Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex, Rescale>;
 
 }  // namespace lathe::schedule

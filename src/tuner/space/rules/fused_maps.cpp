@@ -11,12 +11,11 @@ namespace {
 bool is_candidate(const te::Workload& view, const te::Stage& map, const te::Stage& reduction,
                   const ir::Nest& nest) {
   const te::Tensor& tensor = view.tensors[static_cast<std::size_t>(map.tensor)];
-  if (map.reduce != ir::ReduceOp::kNone || is_copy(map) || tensor.constant ||
-      map.iters.empty() || nest.buffers[map.tensor].scope != ir::Scope::kMemory)
+  if (map.reduce != ir::ReduceOp::kNone || is_copy(map) || tensor.constant || map.iters.empty() ||
+      nest.buffers[map.tensor].scope != ir::Scope::kMemory)
     return false;
-  return std::ranges::any_of(ir::reads_of(reduction.body), [&](const ir::Read* read) {
-    return read->tensor == map.tensor;
-  });
+  return std::ranges::any_of(ir::reads_of(reduction.body),
+                             [&](const ir::Read* read) { return read->tensor == map.tensor; });
 }
 
 }  // namespace
@@ -30,8 +29,9 @@ void fuse_maps(const te::Workload& view, const te::Stage& reduction, const std::
     if (placed.contains(name) || !is_candidate(view, map, reduction, nest)) continue;
     const ir::Block& block = nest.blocks[nest.find_block(name)];
     const std::string along =
-        name + "." + block.iters[static_cast<std::size_t>(block.index.back().terms.at(0).iter)].name +
-        "@" + loop;
+        name + "." +
+        block.iters[static_cast<std::size_t>(block.index.back().terms.at(0).iter)].name + "@" +
+        loop;
     const auto step = [&](schedule::Step s) { return try_step(nest, trace, std::move(s), false); };
     if (!step(schedule::ComputeAt{name, loop})) continue;
     placed.insert(name);

@@ -73,8 +73,7 @@ void schedule_plainly(const te::Workload& view, const te::Stage& stage, const Cp
   step(schedule::Reorder{order});
   kind(last + ".l", ir::LoopKind::kVectorized);
   if (across >= 0) kind(order[order.size() - 2], ir::LoopKind::kUnrolled);
-  if (!reduction.empty())
-    fuse_maps(view, stage, reduction.back(), target, nest, trace, placed);
+  if (!reduction.empty()) fuse_maps(view, stage, reduction.back(), target, nest, trace, placed);
   if (target.threads > 1) kind(first, ir::LoopKind::kParallel);
 }
 

@@ -55,7 +55,7 @@ std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& 
 struct Grouped {
   Prepared prepared;
   std::vector<std::vector<std::string>> loops;  // to be joined, for each axis, outermost first
-  std::set<int> apart;  // tensors whose stages are not in these loops
+  std::set<int> apart;                          // tensors whose stages are not in these loops
   // By tensor that a stage computes: what it reads that is the same for all blocks of rows.
   std::map<int, std::set<int>> same;
 };

@@ -13,8 +13,9 @@ namespace {
 constexpr std::int64_t kFirstPart = 1 << 12;
 constexpr std::int64_t kPartSizes[] = {1 << 8, kFirstPart, 1 << 14, 1 << 16};
 constexpr std::int64_t kStartPart = 1 << 14;
-constexpr double kLongRow = 1 << 20;  // bytes; shorter rows stay in the second cache
-constexpr std::int64_t kMostGrowth = 4;  // of a part, where less of the row cannot be taken
+constexpr double kLongRow = 1 << 20;       // bytes; shorter rows stay in the second cache
+constexpr std::int64_t kMostGrowth = 4;    // of a part, where less of the row cannot be taken
+constexpr std::int64_t kFewestTerms = 16;  // of a partial result, which is written and read again
 
 // How a reduction goes through the largest tensor that it reads.
 struct Pass {
@@ -29,6 +30,7 @@ struct Pass {
 // Reductions that go through one tensor in the same way.
 struct Passes {
   Prepared prepared;
+  bool again = false;  // a map is computed several times
   std::vector<Pass> list;
 };
 
@@ -81,11 +83,13 @@ Cut cut_of(const Pass& pass, std::int64_t elements) {
   std::int64_t least = kMostGrowth * elements + 1;
   for (std::size_t d = 0; d < pass.dims.size() && least > elements; ++d) {
     if (pass.dims[d] >= 0) continue;
-    std::int64_t inside = 1;
-    for (std::size_t e = 0; e < pass.dims.size(); ++e)
+    std::int64_t inside = 1, terms = 1;
+    for (std::size_t e = 0; e < pass.dims.size(); ++e) {
       if (e != d && (e > d || pass.dims[e] < 0)) inside *= pass.extents[e];
+      if (e != d && pass.dims[e] < 0) terms *= pass.extents[e];
+    }
     const std::int64_t each = std::max<std::int64_t>(1, elements / inside);
-    if (each >= pass.extents[d] || each * inside >= least) continue;
+    if (each >= pass.extents[d] || each * inside >= least || each * terms < kFewestTerms) continue;
     least = each * inside;
     best = {d, each, (pass.extents[d] + each - 1) / each};
   }
@@ -117,20 +121,23 @@ bool needs(const ir::Nest& nest, ir::BlockId id, const std::set<ir::BufferId>& b
 }
 
 // Maps of what a reduction makes, as exponentials of differences from the maximum, are computed
-// where they are read, so that the reduction shows in its readers.
-void inline_dependent_maps(Prepared& prepared, const te::Workload& workload) {
+// where they are read, so that the reduction shows in its readers. True if one is then computed
+// several times.
+bool inline_dependent_maps(Prepared& prepared, const te::Workload& workload) {
   ir::Nest& nest = prepared.nest;
+  bool again = false;
   std::set<ir::BufferId> reduced;
   for (const ir::BlockId id : nest.blocks_in_order()) {
     const ir::Block block = nest.blocks[id];
     if (block.reduce != ir::ReduceOp::kNone) reduced.insert(block.writes);
     const auto readers = analysis::readers_of(nest, block.writes);
     if (block.reduce == ir::ReduceOp::kNone && needs(nest, id, reduced) &&
-        std::ranges::any_of(readers, [&](ir::BlockId r) {
-          return nest.blocks[r].reduce != ir::ReduceOp::kNone;
-        }))
-      try_step(nest, prepared.steps, schedule::Inline{block.name}, workload.contract.free_layout);
+        std::ranges::any_of(
+            readers, [&](ir::BlockId r) { return nest.blocks[r].reduce != ir::ReduceOp::kNone; }) &&
+        try_step(nest, prepared.steps, schedule::Inline{block.name}, workload.contract.free_layout))
+      again = again || readers.size() > 1;
   }
+  return again;
 }
 
 std::string parts_name(const Pass& pass) { return pass.block + ".parts"; }
@@ -165,7 +172,7 @@ bool add_pass(Passes& passes, const Pass& pass, const Cut& cut) {
 // The most reductions that can go through one tensor together, cut in parts.
 Passes find_passes(const te::Workload& workload, const CpuTarget& target, std::int64_t elements) {
   Prepared prepared = prepare_plainly(workload, target);
-  inline_dependent_maps(prepared, workload);
+  const bool again = inline_dependent_maps(prepared, workload);
   std::vector<Pass> all;
   for (const ir::BlockId id : prepared.nest.blocks_in_order())
     if (auto pass = pass_of(prepared.nest, id)) all.push_back(std::move(*pass));
@@ -173,7 +180,7 @@ Passes find_passes(const te::Workload& workload, const CpuTarget& target, std::i
   for (const Pass& first : all) {
     const Cut cut = cut_of(first, elements);
     if (cut.each == 0) continue;
-    Passes passes{prepared, {}};
+    Passes passes{prepared, again, {}};
     for (const Pass& pass : all)
       if (pass.source == first.source && pass.dims == first.dims) add_pass(passes, pass, cut);
     if (passes.list.size() > std::max<std::size_t>(1, best.list.size())) best = std::move(passes);
@@ -234,7 +241,8 @@ RowParts find_row_parts(const te::Workload& workload, const CpuTarget& target, b
     const bool is_long = row_bytes(passes.prepared.nest, passes.list[0], cut) > kLongRow;
     if (only_long && !is_long) continue;
     out.sizes.push_back(elements);
-    if (elements == kStartPart && is_long) out.start = elements;
+    // exp again for each element takes as long as memory does to bring it.
+    if (elements == kStartPart && is_long && !passes.again) out.start = elements;
   }
   return out;
 }
