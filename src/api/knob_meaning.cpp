@@ -38,6 +38,9 @@ constexpr Meaning kMeanings[] = {
     {"rows",
      "apart: each stage does all rows before the next one begins; a number: the stages of a group "
      "do so many rows together, before the next ones. Where they do, the knobs rows.* say how"},
+    {"row.parts",
+     "of reductions over the same elements: whole, one after the other; a number: they go through "
+     "so many elements together, before the next ones"},
     {"operands",
      "as they lie: the sum reads its operands in place, or copies blocks of them; as matrices: it "
      "first lays them out anew, with rows, columns and terms side by side. The knobs matrix.* are "

@@ -139,6 +139,19 @@ void add_block(Nest& nest, ir::Block block, LoopId parent, int position) {
   insert_child(nest, parent, {Item::Kind::kBlock, id}, position);
 }
 
+bool depend(const Nest& nest, Item a, Item b) {
+  const auto blocks_of = [&](Item item) {
+    return item.kind == Item::Kind::kLoop ? nest.blocks_in(item.id) : std::vector<BlockId>{item.id};
+  };
+  for (const BlockId x : blocks_of(a))
+    for (const BlockId y : blocks_of(b)) {
+      const ir::Block &p = nest.blocks[x], &q = nest.blocks[y];
+      if (p.writes == q.writes || analysis::reads(p, q.writes) || analysis::reads(q, p.writes))
+        return true;
+    }
+  return false;
+}
+
 void detach_block(Nest& nest, BlockId block, LoopId keep) {
   Item child{Item::Kind::kBlock, block};
   for (const LoopId loop : analysis::own_loops(nest, block, keep)) {

@@ -31,6 +31,8 @@ StepResult<ir::LoopId> add_loop(ir::Nest& nest, std::string name, ir::SizeId ext
                                 ir::LoopId parent, int position = -1);
 void add_block(ir::Nest& nest, ir::Block block, ir::LoopId parent, int position = -1);
 void insert_child(ir::Nest& nest, ir::LoopId parent, ir::Item child, int position = -1);
+// True if one of the two touches what the other writes: they must keep their order.
+bool depend(const ir::Nest& nest, ir::Item a, ir::Item b);
 // Takes the block out of the tree, with the loops that contain nothing else (but not `keep` or a
 // loop around it).
 void detach_block(ir::Nest& nest, ir::BlockId block, ir::LoopId keep = ir::kRoot);

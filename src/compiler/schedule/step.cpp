@@ -30,7 +30,7 @@ const char* reason_of_form(Refusal refusal) {
       return "where layouts are free, inputs and outputs keep their dimensions; this is for the "
              "plain layout mode";
     case Refusal::kNotAlike:
-      return "it cannot be joined with the first loop: joined loops stand side by side in this "
+      return "it cannot be joined with the first loop: joined loops follow each other in this "
              "order, have as many iterations, and are all serial or all parallel, not prefetching";
     case Refusal::kNotAnOrder:
       return "the order names every dimension of the buffer once, from 0 on";
@@ -45,6 +45,14 @@ const char* reason_of_form(Refusal refusal) {
       return "a loop of the step would have far more iterations than there is work for; use a "
              "smaller size";
     case Refusal::kTooLarge: return "the copy would have more than 2^40 elements";
+    case Refusal::kNoParts:
+      return "it does not just reduce partial results that one other block makes; use rfactor "
+             "first";
+    case Refusal::kNotAnExtreme:
+      return "this needs a max or min of elements, and a sum of exp(element - max) or a selection "
+             "of the elements that equal it, each with partial results";
+    case Refusal::kOtherParts:
+      return "its parts are not those of the extreme; split and rfactor both alike";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
              "place for it";

@@ -51,6 +51,9 @@ enum class Refusal : std::uint8_t {
   kReadAgain,
   kNoProduct,
   kTooLong,
+  kNoParts,
+  kNotAnExtreme,
+  kOtherParts,
 };
 struct StepError {
   Refusal refusal;

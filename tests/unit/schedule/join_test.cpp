@@ -68,6 +68,21 @@ TEST(Join, TakesAStrideOverWholeBlocks) {
             "T:T.i.o ");
 }
 
+TEST(Join, ClearsWhatStandsBetween) {
+  // B goes behind the loop, D before it.
+  constexpr std::string_view kFour =
+      "X: f32[4,6]\nA[i] = sum(j) X[i,j]\nB[j] = A[1] + X[0,j]\nD[j] = X[1,j] * 2.0\n"
+      "C[i] = sum(j) X[i,j] * X[i,j] * D[j]\nY[i] = A[i] + C[i] + B[0] + D[1]";
+  ir::Nest nest = nest_of(kFour);
+  must_apply(nest, {Join{{"A.i", "C.i"}}});
+  expect_same(program(kFour), nest);
+  std::string order;
+  for (const ir::BlockId id : nest.blocks_in_order())
+    order += nest.blocks[static_cast<std::size_t>(id)].name;
+  EXPECT_EQ(order, "DACBY");
+  EXPECT_EQ(refusal(kFour, {Join{{"A.i", "C.i", "Y.i"}}}), Refusal::kBreaksDependence);
+}
+
 TEST(Join, RunsInParallel) {
   const auto parallel = [](const char* loop) {
     return Annotate{.loop = loop, .kind = ir::LoopKind::kParallel};
@@ -109,7 +124,7 @@ TEST(Join, NamesWhatIsWrong) {
   EXPECT_EQ(refusal(kNorm, {Join{{"M.i"}}}), Refusal::kTooFewLoops);
   EXPECT_EQ(refusal(kNorm, {Join{{"M.i", "M.i"}}}), Refusal::kNamedTwice);
   EXPECT_EQ(refusal(kNorm, {Join{{"M.i", "Z.i"}}}), Refusal::kNoSuchLoop);
-  EXPECT_EQ(refusal(kNorm, {Join{{"M.i", "S.i"}}}), Refusal::kNotAlike);
+  EXPECT_EQ(refusal(kNorm, {Join{{"M.i", "S.i"}}}), Refusal::kBreaksDependence);
   EXPECT_EQ(refusal(kNorm, {Join{{"E.i", "M.i"}}}), Refusal::kNotAlike);
   EXPECT_EQ(refusal(kNorm, {split("M.i", 2), Join{{"M.i.o", "E.i"}}}), Refusal::kNotAlike);
   EXPECT_EQ(refusal("X: f32[4,4]\nS[i] = sum(j) X[i,j]\nY[j] = sum(i) X[i,j] * S[i]",

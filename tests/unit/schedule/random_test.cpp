@@ -4,7 +4,10 @@
 
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 #include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
 #include "oracle/nest_eval.h"
 #include "support/random_trace.h"
 #include "support/random_workload.h"
@@ -13,20 +16,20 @@ namespace lathe::schedule {
 namespace {
 
 std::string difference(const std::vector<interp::Tensor>& want, const ir::SizedNest& nest,
-                       const std::vector<interp::Tensor>& inputs) {
+                       const std::vector<interp::Tensor>& inputs, double errors) {
   const auto got = interp::evaluate(nest, inputs);
   if (!got) return got.error().text();
   for (std::size_t i = 0; i < want.size(); ++i) {
-    const std::string text = interp::compare(want[i], (*got)[i].values);
+    const std::string text = interp::compare(want[i], (*got)[i].values, errors);
     if (!text.empty()) return text;
   }
   return "";
 }
 
-void check(std::uint64_t seed, bool open_sizes) {
-  Rng rng(seed);
-  const te::Workload workload = random_workload(rng, {.max_iterations = 6'000});
-  const RandomSchedule s = random_schedule(workload, rng, {.open_sizes = open_sizes});
+void check(const te::Workload& workload, std::uint64_t seed, Rng& rng,
+           const RandomScheduleOptions& options, double errors = 1) {
+  const bool open_sizes = options.open_sizes;
+  const RandomSchedule s = random_schedule(workload, rng, options);
   const ir::SizedNest sized(s.nest, s.knobs);
   const Status sound = ir::verify(s.nest);
   ASSERT_TRUE(sound.has_value()) << "seed " << seed << "\n"
@@ -35,7 +38,7 @@ void check(std::uint64_t seed, bool open_sizes) {
   const auto inputs = interp::random_inputs(workload, rng);
   const auto want = interp::evaluate(workload, inputs);
   ASSERT_TRUE(want.has_value()) << want.error().text();
-  const std::string wrong = difference(*want, sized, inputs);
+  const std::string wrong = difference(*want, sized, inputs, errors);
   ASSERT_EQ(wrong, "") << "seed " << seed << "\n" << describe(workload, s);
 
   const Json json = to_json(concretize(s.trace, sized));
@@ -49,8 +52,36 @@ void check(std::uint64_t seed, bool open_sizes) {
   ASSERT_TRUE(done.has_value()) << "seed " << seed << "\n"
                                 << done.error().text() << "\n"
                                 << describe(workload, s);
-  const std::string replayed_wrong = difference(*want, ir::SizedNest(replayed, {}), inputs);
+  const std::string replayed_wrong = difference(*want, ir::SizedNest(replayed, {}), inputs, errors);
   ASSERT_EQ(replayed_wrong, "") << "replayed, seed " << seed << "\n" << describe(workload, s);
+}
+
+void check(std::uint64_t seed, bool open_sizes) {
+  Rng rng(seed);
+  const te::Workload workload = random_workload(rng, {.max_iterations = 6'000});
+  check(workload, seed, rng, {.open_sizes = open_sizes});
+}
+
+// Reductions that depend on an extreme of the same elements, in parts.
+void check_rescaled(std::uint64_t seed) {
+  Rng rng(seed);
+  const std::int64_t rows = rng.between(1, 4), columns = rng.between(2, 40);
+  const char* const kSums[] = {"sum(k) exp(X[i,k] - M[i])", "min(k) select(X[i,k] == M[i], k, 99)",
+                               "sum(k) exp(X[i,k] - select(abs(M[i]) < inf, M[i], 0))"};
+  const auto workload = te::parse_workload(
+      fmt::format("X: f32[{},{}]\nM[i] = max(k) X[i,k]\nS[i] = {}\nY[i,j] = X[i,j] - M[i]", rows,
+                  columns, kSums[seed % 3]));
+  ASSERT_TRUE(workload) << workload.error().text();
+  RandomScheduleOptions options;
+  const std::int64_t factor = rng.between(1, columns);
+  for (const std::string block : {"M", "S"}) {
+    options.first.push_back(
+        Split{block + ".k", factor, block + ".p", block + ".e", ir::Tail::kPeel});
+    options.first.push_back(
+        Rfactor{block, block + ".p", block + ".parts", static_cast<int>(rng.between(-1, 1))});
+  }
+  options.first.push_back(Rescale{"S", "M"});
+  check(*workload, seed, rng, options, 4);
 }
 
 std::uint64_t rounds() {
@@ -65,6 +96,11 @@ TEST(RandomTrace, KnownSizesKeepTheResult) {
 TEST(RandomTrace, OpenSizesKeepTheResult) {
   for (std::uint64_t seed = 0; seed < rounds() && !HasFatalFailure(); ++seed)
     check(1'000'000 + seed, true);
+}
+
+TEST(RandomTrace, OfRescaledReductionsKeepsTheResult) {
+  for (std::uint64_t seed = 0; seed < rounds() && !HasFatalFailure(); ++seed)
+    check_rescaled(2'000'000 + seed);
 }
 
 }  // namespace

@@ -125,7 +125,25 @@ struct RowCase {
 };
 const RowCase kRowCases[] = {
     {"softmax", "X: f32[13,70]; " + kSoftmax, 2},
-    {"softmax_of_long_rows", "X: f32[5,9001]; " + kSoftmax, 2},
+    {"softmax_of_long_rows", "X: f32[5,9001]; " + kSoftmax, 4},
+    {"softmax_of_one_long_row", "X: f32[1,9001]; " + kSoftmax, 2},
+    {"log_sum_exp_of_all",
+     "X: f32[9001]; L[o:1] = max(k) X[k]; M[o:1] = select(abs(L[o]) < inf, L[o], 0)\n"
+     "Y[o:1] = M[o] + log(sum(k) exp(X[k] - M[o]))",
+     2},
+    {"argmax_of_all",
+     "X: f32[3,61,47]; M[o:1] = max(i,j,k) X[i,j,k]\n"
+     "Y[o:1] = min(i,j,k) select(X[i,j,k] == M[o] || X[i,j,k] != X[i,j,k], (i * 61 + j) * 47 + k, "
+     "8601)",
+     2},
+    {"argmax_of_columns",
+     "X: f32[1009,7]; M[j] = max(i) X[i,j]; Y[j] = min(i) select(X[i,j] == M[j], i, 1009)", 2},
+    {"argmin_of_long_rows",
+     "X: f16[3,5003]; M[i] = min(k) X[i,k]; Y[i] = min(k) select(X[i,k] == M[i], k, 5003)", 3},
+    {"two_sums",
+     "X: f32[5003]; A[o:1] = sum(k) X[k]; B[o:1] = sum(k) X[k] * X[k]\n"
+     "Y[o:1] = B[o] - A[o] * A[o]",
+     2},
     {"softmax_of_short_rows", "X: f32[37,3]; " + kSoftmax, 3},
     {"softmax_of_halves", "X: f16[5,67]; " + kSoftmax, 2},
     {"layer_norm",

@@ -16,9 +16,84 @@ using ir::BufferId;
 using ir::LoopId;
 using ir::SizeId;
 
-StepResult<void> check(const ir::Nest& nest, const ComputeAt& step, BlockId producer, LoopId loop) {
-  const ir::Block& block = nest.blocks[producer];
-  const ir::Buffer& result = nest.buffers[block.writes];
+// True if the block reads all of the buffer in the end, element for element.
+bool reads_all(ir::Nest& nest, BlockId reader, BufferId id) {
+  const std::vector<ir::Affine>* index = nullptr;
+  for (const ir::Read* read : ir::reads_of(nest.blocks[reader].body)) {
+    if (read->tensor != id) continue;
+    if (read->pad || (index != nullptr && *index != read->index)) return false;
+    index = &read->index;
+  }
+  const ir::Buffer& buffer = nest.buffers[id];
+  std::vector<LoopId> driven;
+  for (std::size_t d = 0; d < index->size(); ++d) {
+    const int iter = plain_iter((*index)[d]);
+    if (iter < 0 || (*index)[d].offset != 0) return false;
+    for (const ir::LoopDigit& digit :
+         nest.blocks[reader].iters[static_cast<std::size_t>(iter)].digits) {
+      if (std::ranges::count(driven, digit.loop) > 0) return false;
+      driven.push_back(digit.loop);
+    }
+    const analysis::Span span = analysis::span_of(nest, reader, (*index)[d], buffer.at);
+    const bool whole = span.start.empty() && span.dense && span.offset == nest.sizes.constant(0) &&
+                       nest.sizes.at_least(span.extent, buffer.shape[d]);
+    if (!whole) return false;
+  }
+  return true;
+}
+
+// True if loops that may run at the same time would compute an element twice: what the reader
+// leaves to another iteration is computed in both.
+bool may_overlap(const ir::Nest& nest, BlockId reader, BufferId id, LoopId loop) {
+  const std::vector<ir::BlockIter>& iters = nest.blocks[reader].iters;
+  const auto is_spatial = [&](const ir::LoopDigit& digit) {
+    return !nest.is_reduction_loop(reader, digit.loop);
+  };
+  for (const ir::BlockIter& iter : iters)
+    if (iter.guard && std::ranges::any_of(iter.digits, is_spatial)) return true;
+  for (const LoopId around : nest.path_to(loop)) {
+    const LoopId home = nest.buffers[id].at;
+    const bool outside = home != ir::kRoot && nest.is_inside({ir::Item::Kind::kLoop, home}, around);
+    const ir::Loop& l = nest.loops[around];
+    if (!outside && (ir::is_concurrent(l.kind) || l.tail == ir::Tail::kShift)) return true;
+  }
+  return false;
+}
+
+// Brings what has the loop before the others that read the buffer, if it may stand there.
+void bring_forward(ir::Nest& nest, BufferId id, LoopId loop) {
+  const LoopId home = nest.buffers[id].at;
+  std::vector<ir::Item>& items = nest.children(home);
+  const auto inside = analysis::readers_of(nest, id, loop);
+  const auto place = items.begin() + analysis::child_with(nest, home, inside.front());
+  auto first = place;
+  for (const BlockId reader : analysis::readers_of(nest, id))
+    first = std::min(first, items.begin() + analysis::child_with(nest, home, reader));
+  if (std::none_of(first, place, [&](const ir::Item& i) { return depend(nest, i, *place); }))
+    std::rotate(first, place, place + 1);
+}
+
+// Others may read the buffer, too, if they do so later and all of it is there then.
+StepResult<void> check_later_readers(ir::Nest& nest, const ComputeAt& step, BlockId producer,
+                                     LoopId loop) {
+  const BufferId id = nest.blocks[producer].writes;
+  const LoopId home = nest.buffers[id].at;
+  bring_forward(nest, id, loop);
+  const auto inside = analysis::readers_of(nest, id, loop);
+  const int place = analysis::child_with(nest, home, inside.front());
+  for (const BlockId reader : analysis::readers_of(nest, id))
+    if (std::ranges::find(inside, reader) == inside.end() &&
+        analysis::child_with(nest, home, reader) <= place)
+      return refuse(Refusal::kMultipleConsumers, step.block);
+  if (inside.size() != 1 || !reads_all(nest, inside.front(), id) ||
+      may_overlap(nest, inside.front(), id, loop))
+    return refuse(Refusal::kMultipleConsumers, step.block);
+  return {};
+}
+
+StepResult<void> check(ir::Nest& nest, const ComputeAt& step, BlockId producer, LoopId loop) {
+  const ir::Block block = nest.blocks[producer];
+  const ir::Buffer result = nest.buffers[block.writes];
   if (result.scope == ir::Scope::kOutput) return refuse(Refusal::kIsOutput, step.block);
   if (nest.is_inside({ir::Item::Kind::kBlock, producer}, loop))
     return refuse(Refusal::kThereAlready, step.loop);
@@ -29,7 +104,8 @@ StepResult<void> check(const ir::Nest& nest, const ComputeAt& step, BlockId prod
   const auto readers = analysis::readers_of(nest, block.writes);
   const auto inside = analysis::readers_of(nest, block.writes, loop);
   if (inside.empty()) return refuse(Refusal::kNotUsedThere, step.loop);
-  if (inside.size() != readers.size()) return refuse(Refusal::kMultipleConsumers, step.block);
+  if (inside.size() != readers.size())
+    LATHE_TRY_STATUS(check_later_readers(nest, step, producer, loop));
   if (!std::ranges::all_of(block.index,
                            [](const ir::Affine& row) { return plain_iter(row) >= 0; }) ||
       !analysis::can_be_placed_anew(nest, producer))
@@ -109,11 +185,13 @@ StepResult<void> apply_step(ir::Nest& nest, const ComputeAt& step) {
   const LoopId loop = LATHE_TRY(loop_named(nest, step.loop));
   if (is_tensorized(nest, loop)) return refuse(Refusal::kAlreadyBound, step.loop);
   if (auto legal = check(nest, step, producer, loop); !legal) return legal;
-  ir::Buffer& result = nest.buffers[nest.blocks[producer].writes];
-  const analysis::Box box = analysis::box_read(nest, nest.blocks[producer].writes, loop);
+  const BufferId result = nest.blocks[producer].writes;
+  const bool alone =
+      analysis::readers_of(nest, result).size() == analysis::readers_of(nest, result, loop).size();
+  const analysis::Box box = analysis::box_read(nest, result, loop);
   detach_block(nest, producer, loop);
   if (auto placed = place_in(nest, producer, step, loop, box); !placed) return placed;
-  result.at = loop;
+  if (alone) nest.buffers[result].at = loop;
   return {};
 }
 

@@ -9,7 +9,9 @@
 namespace lathe::schedule {
 
 // Moves the block that computes a buffer into `loop`, before the consumer there; it computes the
-// box that one iteration needs. New loops are named BLOCK.iterator + "@" + loop.
+// box that one iteration needs. Others may read the buffer where the consumer reads all of it,
+// element for element, and may come before them: then it lives on, and a map and a reduction over
+// what it makes are one pass. New loops are named BLOCK.iterator + "@" + loop.
 struct ComputeAt {
   std::string block, loop;
 

@@ -28,6 +28,7 @@ class Joiner {
       loops_.push_back(loop);
     }
     LATHE_TRY_STATUS(check_loops());
+    LATHE_TRY_STATUS(clear_between());
     for (std::size_t i = 0; i < loops_.size(); ++i)
       for (const BlockId block : nest_.blocks_in(loops_[i])) {
         if (nest_.is_reduction_loop(block, loops_[i]))
@@ -42,19 +43,43 @@ class Joiner {
   StepResult<void> check_loops() const {
     const ir::Loop& first = nest_.loops[loops_[0]];
     const std::vector<ir::Item>& siblings = nest_.children(first.parent);
-    const auto at = std::ranges::find(siblings, ir::Item{ir::Item::Kind::kLoop, loops_[0]});
+    auto at = siblings.begin();
     for (std::size_t i = 0; i < loops_.size(); ++i) {
       const ir::Loop& loop = nest_.loops[loops_[i]];
       if (is_tensorized(nest_, loops_[i])) return refuse(Refusal::kAlreadyBound, loop.name);
-      const bool follows =
-          static_cast<std::size_t>(siblings.end() - at) > i &&
-          at[static_cast<std::ptrdiff_t>(i)] == ir::Item{ir::Item::Kind::kLoop, loops_[i]};
+      at = std::find(at, siblings.end(), ir::Item{ir::Item::Kind::kLoop, loops_[i]});
+      const bool follows = at != siblings.end();
       const bool alike =
           loop.extent == first.extent && loop.kind == first.kind && loop.tail == first.tail &&
           loop.prefetch.empty() &&
           (loop.kind == ir::LoopKind::kSerial || loop.kind == ir::LoopKind::kParallel);
       if (!follows || !alike) return refuse(Refusal::kNotAlike, loop.name);
     }
+    return {};
+  }
+
+  // What stands between the loops goes before them if it needs nothing of those before it, and
+  // else behind them, if those after it need nothing of it.
+  StepResult<void> clear_between() {
+    std::vector<ir::Item>& siblings = nest_.children(nest_.loops[loops_[0]].parent);
+    const auto first = std::ranges::find(siblings, ir::Item{ir::Item::Kind::kLoop, loops_[0]});
+    const auto last = std::ranges::find(siblings, ir::Item{ir::Item::Kind::kLoop, loops_.back()});
+    std::vector<ir::Item> before, joined, behind;
+    for (auto item = first; item <= last; ++item) {
+      const auto waits = [&](const std::vector<ir::Item>& others) {
+        return std::ranges::any_of(others,
+                                   [&](const ir::Item& o) { return depend(nest_, *item, o); });
+      };
+      const bool is_joined =
+          item->kind == ir::Item::Kind::kLoop && std::ranges::count(loops_, item->id) > 0;
+      if (is_joined && waits(behind))
+        return refuse(Refusal::kBreaksDependence, nest_.loops[item->id].name);
+      if (is_joined) joined.push_back(*item);
+      else (waits(joined) || waits(behind) ? behind : before).push_back(*item);
+    }
+    auto out = std::ranges::copy(before, first).out;
+    out = std::ranges::copy(joined, out).out;
+    std::ranges::copy(behind, out);
     return {};
   }
 
@@ -104,6 +129,7 @@ class Joiner {
   bool reads_what_is_there(BufferId buffer, BlockId writer, BlockId reader) {
     const LoopId loop = loops_[0];
     if (group_of(writer) > group_of(reader)) return false;
+    if (tells_iteration(buffer, writer, reader)) return true;
     const auto region = region_computed(nest_, writer, loop);
     if (!region || !region->guards.empty()) return false;
     const ir::Block block = nest_.blocks[reader];
@@ -115,6 +141,28 @@ class Joiner {
           return false;
     }
     return true;
+  }
+
+  // True if the place of an element tells in which iteration it is written, and what the reader
+  // reads was written in the same. (All of it is written before the reader's loop begins.)
+  bool tells_iteration(BufferId buffer, BlockId writer, BlockId reader) {
+    const std::vector<ir::Affine> index = nest_.blocks[writer].index;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const analysis::Span written = analysis::span_of(nest_, writer, index[d], loops_[0]);
+      const bool told = written.start.size() == 1 && written.start[0].loop == loops_[0] &&
+                        written.start[0].div == ir::SizeId::kNone &&
+                        written.start[0].mod == ir::SizeId::kNone &&
+                        nest_.sizes.at_least(written.start[0].weight, written.extent);
+      const ir::Block block = nest_.blocks[reader];
+      if (told && std::ranges::all_of(ir::reads_of(block.body), [&](const ir::Read* r) {
+            if (r->tensor != buffer) return true;
+            const auto read = analysis::span_of(nest_, reader, r->index[d], loops_[0]);
+            return analysis::same_start(written, read) && written.offset == read.offset &&
+                   nest_.sizes.at_least(written.extent, read.extent);
+          }))
+        return true;
+    }
+    return false;
   }
 
   bool covers(const analysis::Span& written, const analysis::Span& read, ir::SizeId dim) const {

@@ -16,6 +16,7 @@
 #include "compiler/schedule/steps/merge.h"
 #include "compiler/schedule/steps/reindex.h"
 #include "compiler/schedule/steps/reorder.h"
+#include "compiler/schedule/steps/rescale.h"
 #include "compiler/schedule/steps/reverse_compute_at.h"
 #include "compiler/schedule/steps/rfactor.h"
 #include "compiler/schedule/steps/split.h"
@@ -29,6 +30,8 @@ namespace lathe::schedule {
 // In the order in which messages list them.
 using Step =
     std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout, Rfactor,
-                 Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex, Stream, Strassen>;
+using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
+                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex,
+                          Stream, Strassen, Rescale>;
 
 }  // namespace lathe::schedule

@@ -394,11 +394,12 @@ class CookToomBuilder : private Stepper {
     if (result->role == te::TensorRole::kIntermediate)
       store_along(sum_.block, static_cast<int>(std::ranges::find(sum_.result, sum_.vector) -
                                                sum_.result.begin()));
+    std::set<std::string> placed = {sum_.block};
     for (const te::Stage& other : view.stages) {
       const std::string& name = view.tensors[static_cast<std::size_t>(other.tensor)].name;
-      if (name == sum_.block) continue;
+      if (!placed.insert(name).second) continue;
       if (!may_step(schedule::ReverseComputeAt{name, tile_loop_})) {
-        schedule_plainly(view, other, rule_.target, nest_, trace_);
+        schedule_plainly(view, other, rule_.target, nest_, trace_, placed);
         continue;
       }
       Names loops;

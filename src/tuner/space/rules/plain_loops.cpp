@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/fused_maps.h"
 #include "tuner/space/rules/prepare.h"
 
 namespace lathe::space {
@@ -53,7 +54,7 @@ void share_loops(ir::Nest& nest, schedule::Trace& trace, const std::vector<std::
 }
 
 void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
-                      ir::Nest& nest, schedule::Trace& trace) {
+                      ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed) {
   const auto step = [&](schedule::Step s) {
     try_step(nest, trace, std::move(s), view.contract.free_layout);
   };
@@ -89,6 +90,7 @@ void schedule_plainly(const te::Workload& view, const te::Stage& stage, const Cp
   step(schedule::Reorder{order});
   kind(last + ".l", ir::LoopKind::kVectorized);
   if (across >= 0) kind(order[order.size() - 2], ir::LoopKind::kUnrolled);
+  if (!reduction.empty()) fuse_maps(view, stage, reduction.back(), target, nest, trace, placed);
   share_loops(nest, trace, outer, target.threads, view.contract.free_layout);
 }
 

@@ -61,9 +61,9 @@ void share_loops(ir::Nest& nest, schedule::Trace& trace, const std::vector<std::
                  int threads, bool free_layout);
 
 // Gives what is neither tiled nor fused vector lanes along the last axis of its result, and threads
-// along the first.
+// along the first. `placed`: blocks that have their schedule; it adds those that come with it.
 void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
-                      ir::Nest& nest, schedule::Trace& trace);
+                      ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed);
 
 // Thrown inside the rules where a step of a sketch is refused.
 struct StepRefused {

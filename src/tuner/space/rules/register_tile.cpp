@@ -8,6 +8,7 @@
 #include "tuner/space/rules/cook_toom.h"
 #include "tuner/space/rules/matrices.h"
 #include "tuner/space/rules/row_group.h"
+#include "tuner/space/rules/row_parts.h"
 #include "tuner/space/rules/strassen.h"
 #include "tuner/space/rules/tile_knobs.h"
 
@@ -414,6 +415,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
     direct.knob = number_of(derived.knobs, "algorithm");
   }
   add_row_groups(workload, target, *tiling, flavour, direct, derived);
+  if (direct.knob < 0) add_row_parts(workload, target, flavour, derived);
   return derived;
 }
 

@@ -307,6 +307,11 @@ class RowSplitter {
 
 }  // namespace
 
+Status split_rows(Grouped& grouped, const Rows& rows, const RowGroup& group,
+                  std::set<std::string>& outer) {
+  return RowSplitter(grouped, outer).split(rows, group);
+}
+
 Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
                                 const std::vector<Rows>& rows) {
   std::map<std::string, double> shares;
@@ -322,7 +327,7 @@ Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& t
     const auto group = std::ranges::find(found, each.group->last, &RowGroup::last);
     if (group == found.end() || group->axes.size() != each.group->axes.size())
       return fail(ErrorKind::kIllegalSchedule, "the stages have no rows in common");
-    LATHE_TRY_STATUS(RowSplitter(out, outer).split(each, *group));
+    LATHE_TRY_STATUS(split_rows(out, each, *group, outer));
   }
   out.prepared.view = view_of(out.prepared.nest, workload, outer);
   return out;

@@ -73,6 +73,9 @@ struct Grouped {
   std::map<int, std::set<int>> same;
   std::set<int> tensors;  // that stages of the groups compute
 };
+// Splits the rows of a group of the view's stages, and adds the loops over blocks to `outer`.
+Status split_rows(Grouped& grouped, const Rows& rows, const RowGroup& group,
+                  std::set<std::string>& outer);
 Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
                                 const std::vector<Rows>& rows);
 

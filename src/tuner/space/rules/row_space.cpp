@@ -256,6 +256,12 @@ void join_rows(const std::vector<std::vector<std::string>>& loops, int threads, 
     schedule::Join join;
     for (const std::string& loop : axis)  // stages that run inside others have none left
       if (nest.find_loop(loop) >= 0) join.loops.push_back(loop);
+    // Steps may have changed the order of stages.
+    std::ranges::stable_sort(join.loops, {}, [&](const std::string& loop) {
+      const ir::LoopId id = nest.find_loop(loop);
+      const auto& siblings = nest.children(nest.loops[static_cast<std::size_t>(id)].parent);
+      return std::ranges::find(siblings, ir::Item{ir::Item::Kind::kLoop, id}) - siblings.begin();
+    });
     joined.push_back(join.loops.at(0));
     if (join.loops.size() < 2) continue;
     if (auto done = schedule::apply(nest, join); !done) throw StepRefused{done.error()};

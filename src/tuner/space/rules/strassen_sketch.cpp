@@ -224,9 +224,10 @@ class StrassenBuilder : private Stepper {
 
   void schedule_others() {
     const te::Workload& view = rule_.prepared.view;
+    std::set<std::string> placed = {sum_.block};
     for (const te::Stage& other : view.stages)
-      if (view.tensors[static_cast<std::size_t>(other.tensor)].name != sum_.block)
-        schedule_plainly(view, other, rule_.target, nest_, trace_);
+      if (!placed.contains(view.tensors[static_cast<std::size_t>(other.tensor)].name))
+        schedule_plainly(view, other, rule_.target, nest_, trace_, placed);
   }
 
   const StrassenRule& rule_;

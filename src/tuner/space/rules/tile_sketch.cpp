@@ -3,6 +3,7 @@
 
 #include "compiler/analysis/dependence.h"
 #include "tuner/space/rules/consumers.h"
+#include "tuner/space/rules/fused_maps.h"
 #include "tuner/space/rules/row_group.h"
 #include "tuner/space/rules/tile_builder.h"
 
@@ -33,6 +34,9 @@ void TileBuilder::tile() {
   if (axes_.reduce >= 0) cache_accumulators();
   annotate_tile();
   draft_.placed.insert(target_);
+  if (axes_.reduce >= 0)
+    fuse_maps(rule_.workload, stage_, loop_of(axes_.reduce) + ".s", rule_.target, nest_, trace_,
+              draft_.placed);
   fuse_consumers();
   fuse_lane_sum();
   pack_weights();
@@ -261,10 +265,13 @@ Result<Sketch> build_sketch(const Tiling& tiling, const TiledStage& whole,
       if (!draft.placed.contains(own.tensors[static_cast<std::size_t>(tensor)].name))
         TileBuilder(other, values, draft).tile();
     }
-    for (const te::Stage& stage : view.stages)
-      if (!draft.placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
-        schedule_plainly(view, stage, tiling.grouped.contains(stage.tensor) ? one : target,
-                         draft.nest, draft.trace);
+    // Reductions first: they may have maps in their loops.
+    for (const bool reduce : {true, false})
+      for (const te::Stage& stage : view.stages)
+        if ((stage.reduce != ir::ReduceOp::kNone) == reduce &&
+            !draft.placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
+          schedule_plainly(view, stage, tiling.grouped.contains(stage.tensor) ? one : target,
+                           draft.nest, draft.trace, draft.placed);
     for (const auto& loops : tiling.joined)
       join_rows(loops, tiling.target.threads, draft.nest, draft.trace);
   } catch (const StepRefused& refused) {

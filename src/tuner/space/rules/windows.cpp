@@ -10,7 +10,6 @@ namespace {
 
 using WindowValues = std::vector<std::int64_t>;
 
-
 bool is_reduced(const te::Stage& stage, int iter) {
   return stage.iters[static_cast<std::size_t>(iter)].kind == te::IterKind::kReduce;
 }

@@ -1,0 +1,46 @@
+#include "tuner/space/rules/fused_maps.h"
+
+#include <algorithm>
+
+#include "compiler/analysis/dependence.h"
+#include "tuner/space/rules/axes.h"
+
+namespace lathe::space {
+namespace {
+
+bool is_candidate(const te::Workload& view, const te::Stage& map, const te::Stage& reduction,
+                  const ir::Nest& nest) {
+  const te::Tensor& tensor = view.tensors[static_cast<std::size_t>(map.tensor)];
+  if (map.reduce != ir::ReduceOp::kNone || is_copy(map) || tensor.constant || map.iters.empty() ||
+      nest.buffers[map.tensor].scope != ir::Scope::kMemory)
+    return false;
+  return std::ranges::any_of(ir::reads_of(reduction.body),
+                             [&](const ir::Read* read) { return read->tensor == map.tensor; });
+}
+
+}  // namespace
+
+void fuse_maps(const te::Workload& view, const te::Stage& reduction, const std::string& loop,
+               const CpuTarget& target, ir::Nest& nest, schedule::Trace& trace,
+               std::set<std::string>& placed) {
+  if (has_reuse(reduction)) return;
+  for (const te::Stage& map : view.stages) {
+    const std::string name = view.tensors[static_cast<std::size_t>(map.tensor)].name;
+    if (placed.contains(name) || !is_candidate(view, map, reduction, nest)) continue;
+    const ir::Block& block = nest.blocks[nest.find_block(name)];
+    const std::string along =
+        name + "." +
+        block.iters[static_cast<std::size_t>(block.index.back().terms.at(0).iter)].name + "@" +
+        loop;
+    const auto step = [&](schedule::Step s) { return try_step(nest, trace, std::move(s), false); };
+    if (!step(schedule::ComputeAt{name, loop})) continue;
+    placed.insert(name);
+    const std::int64_t lanes = target.lanes(size_of(map.body->dtype));
+    const ir::SizeId extent = nest.loops[nest.find_loop(along)].extent;
+    const bool one = nest.sizes.is_constant(extent) && nest.sizes.constant_value(extent) <= lanes;
+    if (!one) step(schedule::Split{along, lanes, along + ".o", along + ".l", ir::Tail::kPeel});
+    step(schedule::Annotate{.loop = one ? along : along + ".l", .kind = ir::LoopKind::kVectorized});
+  }
+}
+
+}  // namespace lathe::space
