@@ -28,8 +28,6 @@
 namespace lathe::schedule {
 
 // In the order in which messages list them.
-using Step =
-    std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout, Rfactor,
 using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
                           Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex,
                           Stream, Strassen, Rescale>;
