@@ -50,6 +50,7 @@ class Cacher {
 
   BufferId add_buffer() {
     ir::Buffer cache = original();
+    cache.streaming = false;
     cache.name = step_.name;
     cache.scope = step_.scope;
     cache.constant = false;
