@@ -154,8 +154,8 @@ class TileSharing {
       most *= block;
     }
     const std::int64_t threads = rule_.target.threads;
-    return static_cast<double>(tiles) /
-           static_cast<double>(threads * ((tasks + threads - 1) / threads) * most);
+    const std::int64_t turns = (tasks + threads - 1) / threads;
+    return static_cast<double>(tiles) / static_cast<double>(threads * turns * most);
   }
 
   // The number of the order with these loops outside and the tiles in the order they have; -1:
