@@ -44,6 +44,11 @@ constexpr const char* kPrograms[] = {
     "A: f32[40,1]; B: f32[1,72]; C[i,j] = sum(k) A[i,k] * B[k,j]",
     "X: f32[1,1,8,8]; const W: f32[1,1,3,3]; Y[n,o,y:6,x:6] = sum(c,r,s) X[n,c,y+r,x+s] * "
     "W[o,c,r,s]",
+    "A: f32[67,48]; B: f32[48,80]; C: f32[80,56]; M[i,j] = sum(k) A[i,k] * B[k,j]; "
+    "Y[i,l] = sum(j) M[i,j] * C[j,l]",
+    "Q: f32[3,131,32]; K: f32[3,70,32]; V: f32[3,70,32]; S[h,q,k] = sum(d) Q[h,q,d] * K[h,k,d]; "
+    "P[h,q,k] = exp(S[h,q,k] - (max(j) S[h,q,j])); "
+    "O[h,q,d] = (sum(k) P[h,q,k] * V[h,k,d]) / (sum(j) P[h,q,j])",
 };
 
 std::uint64_t program_of(const Space& space, const Config& config, const Target& target) {

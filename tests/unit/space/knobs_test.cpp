@@ -8,6 +8,7 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "support/targets.h"
+#include "tuner/space/restriction.h"
 #include "tuner/space/rules/axes.h"
 #include "tuner/space/rules/row_group.h"
 #include "unit/space/check_space.h"
@@ -154,6 +155,40 @@ TEST(Knobs, StartWithTheTilesOfTheirRules) {
                      target))
           << space->describe(start);
     }
+}
+
+// Rows go together where operands are read as they lie, and tiles are inside or outside of that.
+TEST(Knobs, MayBeUnderKnobsThatAreUnderOthers) {
+  const std::string text =
+      "X: f32[1,16,37,35]; const D: f32[16,3,3]; const W: f32[24,16]\n"
+      "T[n,c,y:37,x:35] = sum(r,s) X[n,c,y+r-1,x+s-1 else 0] * D[c,r,s]\n"
+      "Y[n,o,y,x] = sum(c) T[n,c,y,x] * W[o,c]";
+  const std::shared_ptr<const Space> space = space_for(text);
+  const int operands = number_of(*space, "operands"), rows = number_of(*space, "rows");
+  ASSERT_GE(operands, 0);
+  ASSERT_GE(rows, 0);
+  EXPECT_EQ(space->knob_list()[rows].under, operands);
+  EXPECT_EQ(space->knob_list()[number_of(*space, "tile.v")].under, rows);
+  Rng rng(1);
+  Json matrices = Json::object();
+  for (int i = 0; i < 60; ++i) {
+    const Config config = i % 2 == 0 ? space->random(rng) : space->draw(rng);
+    const Json json = space->to_json(config);
+    const bool as_they_lie = json["operands"] == "as they lie";
+    EXPECT_EQ(json.contains("rows"), as_they_lie);
+    EXPECT_EQ(json.contains("matrix.tile.v"), !as_they_lie);
+    EXPECT_EQ(json.contains("tile.v"), as_they_lie && json["rows"] == "apart");
+    EXPECT_EQ(json.contains("rows.tile.v"), as_they_lie && json["rows"] != "apart");
+    const auto again = space->from_json(json);
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(*again, config);
+    if (!as_they_lie && space->valid(config)) matrices = json;
+  }
+  ASSERT_FALSE(matrices.empty());
+  matrices["matrix.unroll.k"] = {1, 2, 4};
+  const auto part = restrict_space(space, matrices);  // of which the others may be left out
+  ASSERT_TRUE(part) << part.error().text();
+  EXPECT_EQ((*part)->size(), 3);
 }
 
 // Where a search begins: apart, and with each block of rows.
