@@ -22,8 +22,8 @@ TEST(ComputeAt, Refusals) {
   EXPECT_EQ(refusal(kChain, {ComputeAt{"T", "Q"}}), R::kNoSuchLoop);
   EXPECT_EQ(refusal(kChain, {ComputeAt{"Y", "T.i"}}), R::kIsOutput);
   EXPECT_EQ(refusal(kChain, {ComputeAt{"T", "T.i"}}), R::kThereAlready);
-  EXPECT_EQ(refusal("X: f32[4]; T[i] = X[i]; U[i] = X[i] + 1.0; Y[i] = T[i] + U[i]; Z[i] = T[i]",
-                    {ComputeAt{"T", "Z.i"}}),
+  EXPECT_EQ(refusal("X: f32[4]; T[i] = X[i]; U[i] = T[i] + 1.0; Y[i] = T[i] + U[i]",
+                    {ComputeAt{"T", "Y.i"}}),
             R::kMultipleConsumers);
   EXPECT_EQ(refusal("X: f32[4]; T[i] = X[i]; Y[i] = T[i]; Z[i] = X[i]", {ComputeAt{"T", "Z.i"}}),
             R::kNotUsedThere);

@@ -15,7 +15,7 @@ constexpr std::int64_t kFirstPart = 1 << 12;
 constexpr std::int64_t kPartSizes[] = {1 << 8, kFirstPart, 1 << 14, 1 << 16};
 constexpr std::int64_t kStartPart = 1 << 14;
 constexpr double kLongRow = 1 << 20;       // bytes; shorter rows stay in the second cache
-constexpr std::int64_t kMostGrowth = 4;    // of a part, where less of the row cannot be taken
+constexpr std::int64_t kLargerPart = 4;    // of a part, where less of the row cannot be taken
 constexpr std::int64_t kFewestTerms = 16;  // of a partial result, which is written and read again
 
 // How a reduction goes through the largest tensor that it reads.
@@ -81,7 +81,7 @@ struct Cut {
 };
 Cut cut_of(const Pass& pass, std::int64_t elements) {
   Cut best;
-  std::int64_t least = kMostGrowth * elements + 1;
+  std::int64_t least = kLargerPart * elements + 1;
   for (std::size_t d = 0; d < pass.dims.size() && least > elements; ++d) {
     if (pass.dims[d] >= 0) continue;
     std::int64_t inside = 1, terms = 1;
