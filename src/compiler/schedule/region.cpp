@@ -36,7 +36,7 @@ bool is_fused(const ir::Block& block, LoopId loop) {
 
 // True if an iterator keeps iterations out that those of the result do not: a guard, or the view of
 // a part of one, past whose end the next part begins.
-bool bounds(const ir::Nest& nest, const ir::Block& block, int number) {
+bool bounds(ir::Nest& nest, const ir::Block& block, int number) {
   const ir::BlockIter& iter = block.iters[static_cast<std::size_t>(number)];
   if (iter.kind == ir::IterKind::kReduce) return false;
   if (iter.guard) return true;

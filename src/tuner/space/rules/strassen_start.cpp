@@ -27,7 +27,8 @@ struct HalvesTile {
 // reasons and constants.
 HalvesTile best_halved_tile(const StrassenRule& rule, const std::vector<Knob>& knobs) {
   const auto waste = [](std::int64_t extent, std::int64_t tile) {
-    return static_cast<double>((extent + tile - 1) / tile * tile) / static_cast<double>(extent);
+    const std::int64_t tiles = (extent + tile - 1) / tile;
+    return static_cast<double>(tiles * tile) / static_cast<double>(extent);
   };
   const std::int64_t vectors = (rule.sum.column.half() + rule.lanes - 1) / rule.lanes;
   HalvesTile best;
@@ -66,8 +67,8 @@ std::int64_t rows_of_block(const StrassenRule& rule, const Knob& knob, std::int6
   std::int64_t best = knob.values[0];
   for (const std::int64_t value : knob.values) {
     const std::int64_t rows = value * tile, blocks = (half + rows - 1) / rows;
-    const double share = static_cast<double>((blocks + threads - 1) / threads * rows);
-    const bool even = threads < 2 || share * static_cast<double>(threads) <=
+    const std::int64_t most = (blocks + threads - 1) / threads;  // of a thread
+    const bool even = threads < 2 || static_cast<double>(most * rows * threads) <=
                                          kNearlyEqual * static_cast<double>(half);
     if (even && static_cast<double>(rows) * row_bytes <= kKeptBytes) best = value;
   }
