@@ -1,6 +1,7 @@
 #include "compiler/schedule/region.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/analysis/dependence.h"
 
@@ -33,6 +34,17 @@ bool is_fused(const ir::Block& block, LoopId loop) {
   return false;
 }
 
+// True if an iterator keeps iterations out that those of the result do not: a guard, or the view of
+// a part of one, past whose end the next part begins.
+bool bounds(ir::Nest& nest, const ir::Block& block, int number) {
+  const ir::BlockIter& iter = block.iters[static_cast<std::size_t>(number)];
+  if (iter.kind == ir::IterKind::kReduce) return false;
+  if (iter.guard) return true;
+  return std::ranges::none_of(block.index,
+                              [&](const ir::Affine& row) { return row.coef_of(number) != 0; }) &&
+         !analysis::stays_below(nest, iter.digits, iter.extent);
+}
+
 }  // namespace
 
 StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId loop) {
@@ -46,14 +58,15 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
     if (iter < 0 || !region.box[d].dense) return refuse(Refusal::kBadLayout, name);
     inner_of.push_back(parted(nest, block.iters[static_cast<std::size_t>(iter)], loop).second);
   }
-  for (const ir::BlockIter& iter : nest.blocks[writer].iters) {
-    if (!iter.guard || iter.kind == ir::IterKind::kReduce) continue;
+  for (int i = 0; std::cmp_less(i, nest.blocks[writer].iters.size()); ++i) {
+    if (!bounds(nest, nest.blocks[writer], i)) continue;
+    const ir::BlockIter& iter = nest.blocks[writer].iters[static_cast<std::size_t>(i)];
     auto [outer, inner] = parted(nest, iter, loop);
     // Of a fused loop that is cut short, the box tells only that it covers what is computed.
     for (const LoopDigit& digit : inner)
       if (is_fused(nest.blocks[writer], digit.loop)) return refuse(Refusal::kBadLayout, name);
     if (outer.empty()) continue;  // then the box tells
-    RegionGuard guard{-1, iter.extent, std::move(outer)};
+    RegionGuard guard{-1, iter.extent, std::move(outer), iter.offset};
     for (std::size_t d = 0; d < inner_of.size() && !inner.empty(); ++d)
       if (same_digits(inner_of[d], inner)) guard.dim = static_cast<int>(d);
     if (!inner.empty() && guard.dim < 0) return refuse(Refusal::kBadLayout, name);

@@ -24,13 +24,21 @@ bool writes_registers(const analysis::FootprintPlan& plan) {
   return !plan.slots().empty() && plan.slots()[0].scope == ir::Scope::kRegister;
 }
 
-// The rows of the sparse literal that the block reads; none if it reads none.
+// The rows of the sparse literal that the block reads, each of the factors of one result: their last
+// dimensions are those that the block sums over. None if it reads none.
 std::vector<std::vector<double>> sparse_rows(const ir::Nest& nest, const ir::Block& block) {
   std::vector<std::vector<double>> rows;
   for (const ir::Read* read : ir::reads_of(block.body)) {
     const ir::Buffer& buffer = nest.buffers[read->tensor];
-    if (!buffer.sparse || buffer.shape.size() != 2) continue;
-    const std::int64_t columns = nest.sizes.constant_value(buffer.shape[1]);
+    if (!buffer.sparse) continue;
+    std::int64_t columns = 1;
+    for (std::size_t d = buffer.shape.size(); d-- > 0;) {
+      const bool reduces = std::ranges::any_of(read->index[d].terms, [&](const ir::AffineTerm& t) {
+        return block.iters[static_cast<std::size_t>(t.iter)].kind == ir::IterKind::kReduce;
+      });
+      if (!reduces) break;
+      columns *= nest.sizes.constant_value(buffer.shape[d]);
+    }
     for (auto at = buffer.literal.begin(); at != buffer.literal.end(); at += columns)
       rows.emplace_back(at, at + columns);
   }

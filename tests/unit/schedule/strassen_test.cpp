@@ -72,6 +72,18 @@ TEST(Strassen, TakesAnyProduct) {
       {"C", "i", "j", "k"});
 }
 
+// What follows a vector of a quarter ends where the quarter does.
+TEST(Strassen, ConsumersFollowQuarters) {
+  const te::Workload workload =
+      program("A: f32[5,6]; B: f32[6,9]; C[i,j] = sum(k) A[i,k] * B[k,j]; Z[i,j] = C[i,j] + 1.0");
+  ir::Nest nest = te::naive_nest(workload);
+  must_apply(
+      nest,
+      {Strassen{"C", "i", "j", "k"}, Split{"C.j.i", std::int64_t{3}, "jo", "jl", ir::Tail::kPeel},
+       Reorder{{"C.i.i", "jo", "C.i.h", "C.j.h", "C.q", "jl"}}, ReverseComputeAt{"Z", "C.j.h"}});
+  schedule::expect_same(workload, nest, kErrors);
+}
+
 TEST(Strassen, ConstantOperandsArePreparedOnce) {
   ir::Nest nest = nest_of("A: f32[5,7]; const B: f32[7,4]; C[i,j] = sum(k) A[i,k] * B[k,j]");
   must_apply(nest, {Strassen{"C", "i", "j", "k"}});
@@ -96,7 +108,7 @@ TEST(Strassen, RefusesOtherSums) {
   for (const char* sum :
        {"sum(k:4) A[i,2*k] * B[k,j]", "sum(k:4) A[i,k+1] * B[k,j]", "sum(k:4) A[i+k,k] * B[k,j]",
         "sum(k:5) A[i,k] * B[k,j]", "sum(k:4) (A[i,k] + B[k,j])", "sum(k:4) A[i,k else 1] * B[k,j]",
-        "sum(k:4) A[i,k] * (B[k,j] + 1.0)", "sum(k:4) A[i,j] * B[k,j]", "sum(k:4) A[i,k]"})
+        "sum(k:4) A[i,k] * (B[k,j] + 1.0)", "sum(k:4) A[i,j] * B[k,j]"})
     EXPECT_EQ(refusal(fmt::format("A: f32[20,20]; B: f32[9,9]; C[i:4,j:4] = {}", sum),
                       {Strassen{"C", "i", "j", "k"}}),
               Refusal::kNoProduct)

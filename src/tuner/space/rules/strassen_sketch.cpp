@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/ir/nest/nest.h"
+#include "tuner/space/rules/consumers.h"
 #include "tuner/space/rules/stepper.h"
 #include "tuner/space/rules/strassen.h"
 
@@ -86,10 +87,10 @@ class StrassenBuilder : private Stepper {
         order.push_back(sum_.block + "." + iter);
     outer_loop_ = rows_outside_ ? p + ".c" : v + ".c";
     meeting_ = rows_outside_ ? v + ".c" : p + ".c";
-    tile_loop_ = v + ".o";
+    quarter_loop_ = v + ".h";
     const Names written_out = {p + ".h", v + ".h",
                                sum_.block + "." + schedule::product_iter(sum_.result)};
-    order.insert(order.end(), {outer_loop_, meeting_, p + ".r", tile_loop_});
+    order.insert(order.end(), {outer_loop_, meeting_, p + ".r", v + ".o"});
     order.insert(order.end(), written_out.begin(), written_out.end());
     order.push_back(v + ".l");
     step(schedule::Reorder{order});
@@ -149,10 +150,11 @@ class StrassenBuilder : private Stepper {
            i + 1 == held.size() ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
   }
 
-  // The loops of an operand's sums over these dimensions, the lanes' one last; every product's sum
-  // of a vector is made together.
+  // The loops of an operand's sums, vectors along `inside`. Every product's sum of a vector is made
+  // together. Sums lie one vector after the other in the order of these loops: with `across`, along
+  // the other axis.
   void order_sums(const std::string& name, const std::string& place, int dims, int outside,
-                  int inside) {
+                  int inside, bool across) {
     const auto loop = [&](const char* prefix, int d) {
       return fmt::format("{}.{}{}{}{}", name, prefix, d, place.empty() ? "" : "@", place);
     };
@@ -162,6 +164,7 @@ class StrassenBuilder : private Stepper {
     for (int d = 0; d < dims; ++d)
       if (d != outside && d != inside) order.push_back(loop("d", d));
     order.insert(order.end(), {loop("d", outside), lane + ".o"});
+    if (across) std::swap(order[order.size() - 1], order[order.size() - 2]);
     const Names written_out = {name + ".q" + (place.empty() ? "" : "@" + place), loop("h", outside),
                                loop("h", inside)};
     const std::string first = order.front();
@@ -188,14 +191,14 @@ class StrassenBuilder : private Stepper {
     const int row = sum_.row.left_dim, term = sum_.term.left_dim;
     Items items = outer_items(sum_.left_dims, row, term);
     if (sum_.rows_lie_apart) {
-      order_sums(name, place, sum_.left_dims, row, term);
+      order_sums(name, place, sum_.left_dims, row, term, false);
       // A tile's rows lie together, a vector of terms each.
       items.push_back({row + 1, size(rule_.at.tile_p)});
       items.push_back({term + 1, lanes()});
       items.push_back({row + 1, std::int64_t{1}});
       items.push_back({term + 1, std::int64_t{1}});
     } else {
-      order_sums(name, place, sum_.left_dims, term, row);
+      order_sums(name, place, sum_.left_dims, term, row, false);
       items.push_back({term + 1, std::int64_t{1}});
       items.push_back({row + 1, std::int64_t{1}});
     }
@@ -208,7 +211,7 @@ class StrassenBuilder : private Stepper {
     const std::string place = rows_outside_ || sum_.right_constant ? "" : outer_loop_;
     if (!place.empty()) step(schedule::ComputeAt{name, place});
     const int column = sum_.column.right_dim, term = sum_.term.right_dim;
-    order_sums(name, place, sum_.right_dims, term, column);
+    order_sums(name, place, sum_.right_dims, term, column, true);
     Items items = outer_items(sum_.right_dims, column, term);
     items.push_back({column + 1, panel()});
     items.push_back({term + 1, std::int64_t{1}});
@@ -222,19 +225,42 @@ class StrassenBuilder : private Stepper {
     step(ahead);
   }
 
+  // What reads the result element by element is computed for each vector of a quarter.
   void schedule_others() {
     const te::Workload& view = rule_.prepared.view;
     std::set<std::string> placed = {sum_.block};
-    for (const te::Stage& other : view.stages)
-      if (!placed.contains(view.tensors[static_cast<std::size_t>(other.tensor)].name))
-        schedule_plainly(view, other, rule_.target, nest_, trace_, placed);
+    for (const te::Stage& other : view.stages) {
+      const std::string& name = view.tensors[static_cast<std::size_t>(other.tensor)].name;
+      if (placed.contains(name) || follow_quarter(name)) continue;
+      schedule_plainly(view, other, rule_.target, nest_, trace_, placed);
+    }
+  }
+
+  bool follow_quarter(const std::string& name) {
+    const ir::Block& block = nest_.blocks[nest_.find_block(name)];
+    const ir::BufferId result = nest_.find_buffer(sum_.block);
+    if (block.reduce != ir::ReduceOp::kNone || !maps_element_by_element(nest_, block, result))
+      return false;
+    Names loops;
+    for (const ir::BlockIter& iter : block.iters)
+      loops.push_back(name + "." + iter.name + "@" + quarter_loop_);
+    if (!may_step(schedule::ReverseComputeAt{name, quarter_loop_})) return false;
+    const auto column = static_cast<std::size_t>(std::ranges::find(sum_.result, sum_.column.iter) -
+                                                 sum_.result.begin());
+    const std::string lane = loops[column];
+    loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(column));
+    unroll(loops);
+    loops.push_back(lane);
+    step(schedule::Reorder{loops});
+    kind(lane, ir::LoopKind::kVectorized);
+    return true;
   }
 
   const StrassenRule& rule_;
   const ProductSum& sum_;
   const std::vector<Knob>& knobs_;
   bool rows_outside_;
-  std::string outer_loop_, meeting_, tile_loop_, reduction_loop_;
+  std::string outer_loop_, meeting_, quarter_loop_, reduction_loop_;
 };
 
 }  // namespace
