@@ -24,8 +24,8 @@ bool writes_registers(const analysis::FootprintPlan& plan) {
   return !plan.slots().empty() && plan.slots()[0].scope == ir::Scope::kRegister;
 }
 
-// The rows of the sparse literal that the block reads, each of the factors of one result: their last
-// dimensions are those that the block sums over. None if it reads none.
+// The rows of the sparse literal that the block reads, each of the factors of one result: their
+// last dimensions are those that the block sums over. None if it reads none.
 std::vector<std::vector<double>> sparse_rows(const ir::Nest& nest, const ir::Block& block) {
   std::vector<std::vector<double>> rows;
   for (const ir::Read* read : ir::reads_of(block.body)) {
