@@ -83,5 +83,28 @@ TEST(OnePass, RefusesWhatWouldNotBeThere) {
       Refusal::kMultipleConsumers);
 }
 
+// A cache with its padding begins below 0 or ends beyond its buffer's shape: who reads the shape
+// reads only a part of it.
+TEST(OnePass, OfACacheWithItsPadding) {
+  const Trace trace = {Cache{"X", "C", "", ir::Scope::kMemory, {}}, ComputeAt{"C", "S.i"}};
+  const auto text = [](const std::string& sum, const std::string& later) {
+    return "X: f32[5,23]\nS[i:5] = " + sum + "\nY" + later;
+  };
+  const std::string shape = "sum(j:23) X[i,j]";
+  for (const char* later :
+       {"[i:5,j:12] = X[i,j-1 else 1] + S[i]", "[i:5,j:24] = X[i,j else 1] + S[i]",
+        "[i:6,j:23] = X[i-1,j else 1] + S[0]", "[i:4,j:23] = X[i+2,j else 1] + S[i]"})
+    EXPECT_EQ(refusal(text(shape, later), trace), Refusal::kMultipleConsumers) << later;
+  // Padding that is never read is not there, and who reads all of the padding brings it along.
+  const auto same = [&](const std::string& workload) {
+    ir::Nest nest = nest_of(workload);
+    must_apply(nest, trace);
+    expect_same(program(workload), nest);
+  };
+  same(text(shape, "[i:5,j:12] = X[i,j+1 else 1] + S[i]"));
+  same(text("sum(j:26) X[i,j-2 else 1]", "[i:5,j:23] = X[i,j] + S[i]"));
+  same(text("sum(j:26) X[i,j-2 else 1]", "[i:5,j:24] = X[i,j-1 else 1] + S[i]"));
+}
+
 }  // namespace
 }  // namespace lathe::schedule

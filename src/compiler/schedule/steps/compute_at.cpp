@@ -16,27 +16,33 @@ using ir::BufferId;
 using ir::LoopId;
 using ir::SizeId;
 
-// True if the block reads all of the buffer in the end, element for element.
-bool reads_all(ir::Nest& nest, BlockId reader, BufferId id) {
+// True if the block reads all that the producer can write in the end, element for element. That is
+// the producer's domain, not its buffer's shape: a cache with its padding begins below 0 and ends
+// beyond the shape.
+bool reads_all(ir::Nest& nest, BlockId reader, BlockId producer) {
+  const BufferId id = nest.blocks[producer].writes;
   const std::vector<ir::Affine>* index = nullptr;
   for (const ir::Read* read : ir::reads_of(nest.blocks[reader].body)) {
     if (read->tensor != id) continue;
     if (read->pad || (index != nullptr && *index != read->index)) return false;
     index = &read->index;
   }
-  const ir::Buffer& buffer = nest.buffers[id];
   std::vector<LoopId> driven;
   for (std::size_t d = 0; d < index->size(); ++d) {
     const int iter = plain_iter((*index)[d]);
-    if (iter < 0 || (*index)[d].offset != 0) return false;
+    const ir::Affine& written = nest.blocks[producer].index[d];
+    const int domain = plain_iter(written);
+    if (iter < 0 || domain < 0) return false;
     for (const ir::LoopDigit& digit :
          nest.blocks[reader].iters[static_cast<std::size_t>(iter)].digits) {
       if (std::ranges::count(driven, digit.loop) > 0) return false;
       driven.push_back(digit.loop);
     }
-    const analysis::Span span = analysis::span_of(nest, reader, (*index)[d], buffer.at);
-    const bool whole = span.start.empty() && span.dense && span.offset == nest.sizes.constant(0) &&
-                       nest.sizes.at_least(span.extent, buffer.shape[d]);
+    const analysis::Span span = analysis::span_of(nest, reader, (*index)[d], nest.buffers[id].at);
+    const SizeId extent = nest.blocks[producer].iters[static_cast<std::size_t>(domain)].extent;
+    const bool whole = span.start.empty() && span.dense &&
+                       span.offset == nest.sizes.constant(written.offset) &&
+                       nest.sizes.at_least(span.extent, extent);
     if (!whole) return false;
   }
   return true;
@@ -85,7 +91,7 @@ StepResult<void> check_later_readers(ir::Nest& nest, const ComputeAt& step, Bloc
     if (std::ranges::find(inside, reader) == inside.end() &&
         analysis::child_with(nest, home, reader) <= place)
       return refuse(Refusal::kMultipleConsumers, step.block);
-  if (inside.size() != 1 || !reads_all(nest, inside.front(), id) ||
+  if (inside.size() != 1 || !reads_all(nest, inside.front(), producer) ||
       may_overlap(nest, inside.front(), id, loop))
     return refuse(Refusal::kMultipleConsumers, step.block);
   return {};
