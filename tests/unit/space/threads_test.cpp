@@ -92,7 +92,7 @@ std::string default_sharing(const std::string& text, int threads) {
 }
 
 TEST(Threads, ShareTwoLoopsWhereOneHasTooFewBlocks) {
-  const std::string wide = "A: f32[1024,1024]; B: f32[1024,1024]";
+  const std::string wide = "algorithm direct; A: f32[1024,1024]; B: f32[1024,1024]";
   const std::string product = "\nC[i,j] = sum(k) A[i,k] * B[k,j]";
   EXPECT_EQ(default_sharing(wide + product, 2), "V");
   EXPECT_EQ(default_sharing(wide + product, 64), "V x P");

@@ -60,6 +60,13 @@ class CookToomBuilder : private Stepper {
     const std::string name = sum_.block + "." + what;
     return a == 0 ? name : name + "." + std::to_string(a);
   }
+  // The tiles along an axis, or its results where it is not transformed.
+  std::int64_t tiles_along(const ImageAxis& axis) const {
+    const auto found = std::ranges::find(algorithm_.taps, axis.tap);
+    if (found == algorithm_.taps.end()) return axis.extent;
+    const auto a = static_cast<std::size_t>(found - algorithm_.taps.begin());
+    return (axis.results() + algorithm_.tiles[a] - 1) / algorithm_.tiles[a];
+  }
   // The loop over an axis' tiles, or over its results where it is not transformed.
   std::string tiles_of(const ImageAxis& axis) const {
     return sum_.block + "." + axis.iter + (transformed(axis) ? ".t" : "");
@@ -155,7 +162,8 @@ class CookToomBuilder : private Stepper {
     for (std::size_t a = 0; a < sum_.axes.size(); ++a) {
       const std::string own = loop(sum_.axes[a].iter + (transformed(sum_.axes[a]) ? ".t" : ""));
       const bool last = a + 1 == sum_.axes.size();
-      split(own, size(last ? rule_.at.tile_p0 : rule_.at.tile_p1), own + ".t", own + ".i");
+      const SizeId tile = size(last ? rule_.at.tile_p0 : rule_.at.tile_p1);
+      split(own, nest_.sizes.min(tile, number(tiles_along(sum_.axes[a]))), own + ".t", own + ".i");
       tiles.push_back(own + ".t");
       inside.push_back(own + ".i");
     }

@@ -218,6 +218,7 @@ RowGroup group_of(const Passes& passes, const Cut& cut, const te::Workload& view
   group.axes.resize(dims.size());
   for (const te::Stage& stage : view.stages) {
     const int before = dims_before(passes, view, stage.tensor);
+    group.axes.back().extent = cut.parts;
     for (std::size_t a = 0; a < dims.size(); ++a)
       group.axes[a].iters.push_back(before < 0 ? -1 : before + dims[a]);
   }
