@@ -142,6 +142,12 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
 
 }  // namespace
 
+double bytes_of(const te::Tensor& tensor) {
+  auto bytes = static_cast<double>(size_of(tensor.dtype));
+  for (const std::int64_t extent : tensor.shape) bytes *= static_cast<double>(extent);
+  return bytes;
+}
+
 double work_of(const te::Stage& stage) {
   double work = stage.reduce == ir::ReduceOp::kNone ? 0.5 : 1;
   for (const te::Iterator& it : stage.iters) work *= static_cast<double>(it.extent);

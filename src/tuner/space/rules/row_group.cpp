@@ -15,12 +15,6 @@ constexpr std::int64_t kFewestReused = 16;   // rows for which a tile may use so
 constexpr std::int64_t kMostReused = 256;    // more at a time gain nothing
 constexpr std::int64_t kFewestColumns = 64;  // a few vectors and whole lines of the cache
 
-double bytes_of(const te::Tensor& tensor) {
-  double bytes = size_of(tensor.dtype);
-  for (const std::int64_t n : tensor.shape) bytes *= static_cast<double>(n);
-  return bytes;
-}
-
 // Finds the axis that the stages from `first` to `last` share and that is iterator `iter` of the
 // last.
 class AxisFinder {

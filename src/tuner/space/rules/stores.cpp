@@ -14,12 +14,6 @@ constexpr double kBeyondCaches = 64 << 20;
 // Iterations for each element of the output. With more, they take longer than its store.
 constexpr double kFewTerms = 64;
 
-double bytes_of(const te::Tensor& tensor) {
-  auto bytes = static_cast<double>(size_of(tensor.dtype));
-  for (const std::int64_t extent : tensor.shape) bytes *= static_cast<double>(extent);
-  return bytes;
-}
-
 bool is_read(const te::Workload& workload, int tensor) {
   return std::ranges::any_of(workload.stages, [&](const te::Stage& stage) {
     return std::ranges::any_of(ir::reads_of(stage.body),
