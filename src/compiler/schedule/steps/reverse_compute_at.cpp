@@ -122,6 +122,12 @@ class Mover {
            });
   }
 
+  // True if the guard lets all pass that an iterator over this span of a domain does.
+  bool keeps_all(const RegionGuard& guard, const analysis::Span& span, SizeId extent) const {
+    return guard.offset == SizeId::kNone && same_digits(guard.outer, span.start) &&
+           nest_.sizes.at_least(guard.extent, extent);
+  }
+
   // Gives the consumer's iterators over this buffer's dimensions what one iteration of the loop has
   // computed of it.
   StepResult<void> cover(BufferId buffer, BlockId producer) {
@@ -156,7 +162,16 @@ class Mover {
           return refuse(Refusal::kIsAReduction, step_.block);
       }
       for (RegionGuard guard : region.guards) {
-        if (guard.dim >= 0) guard.dim = iters[static_cast<std::size_t>(guard.dim)];
+        if (guard.dim >= 0) {
+          const auto dim = static_cast<std::size_t>(guard.dim);
+          const ir::BlockIter& iter = block.iters[static_cast<std::size_t>(iters[dim])];
+          // A guard of its own would make of the summed loop one that tells elements apart.
+          if (iter.kind == ir::IterKind::kReduce) {
+            if (keeps_all(guard, region.box[dim], iter.extent)) continue;
+            return refuse(Refusal::kIsAReduction, step_.block);
+          }
+          guard.dim = iters[dim];
+        }
         guards_.guards.push_back(std::move(guard));
       }
     }
