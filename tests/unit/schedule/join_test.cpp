@@ -136,7 +136,7 @@ TEST(Join, NamesWhatIsWrong) {
 // of them to the next.
 TEST(Join, ThenReducesBehindACacheThatEndsEarly) {
   for (const std::int64_t parts : {2, 3, 4})
-    EXPECT_EQ(homes("X: f32[2,4]\nM[i] = max(k) X[i,k]\nY[i,j] = X[i,j] - M[i]",
+    EXPECT_EQ(homes("X: f32[5,4]\nM[i] = sum(k) X[i,k]\nY[i,j] = X[i,j] - M[i]",
                     {split("M.k", 2), Rfactor{"M", "M.k.o", "P"}, Join{{"M.i", "M.i@P"}},
                      split("M.r@P", parts), Cache{"P", "c", "M.r@P.o", ir::Scope::kMemory, {}},
                      ReverseComputeAt{"M", "c.d0"}}),
