@@ -8,11 +8,30 @@
 namespace lathe::space {
 namespace {
 
+// Shorter rows have as many iterations for the loops as for what is in them: softmax of 4096 rows
+// of 16 takes three times as long with exponentials and their sum in one loop.
+constexpr std::int64_t kFewestInARow = 64;
+
+// True if its elements take as long as several passes over them: only then does a pass that is
+// saved pay for a loop that does two things. Norms take 0.94 to 1.0 of the time without.
+bool calls_functions(const ir::Expr& body) {
+  bool any = false;
+  ir::for_each_node(body, [&](const ir::Expr& e) {
+    const auto* unary = std::get_if<ir::Unary>(&e->value);
+    any = any ||
+          (unary != nullptr && (unary->op == ir::UnaryOp::kExp || unary->op == ir::UnaryOp::kLog ||
+                                unary->op == ir::UnaryOp::kTanh || unary->op == ir::UnaryOp::kErf ||
+                                unary->op == ir::UnaryOp::kSigmoid));
+  });
+  return any;
+}
+
 bool is_candidate(const te::Workload& view, const te::Stage& map, const te::Stage& reduction,
                   const ir::Nest& nest) {
   const te::Tensor& tensor = view.tensors[static_cast<std::size_t>(map.tensor)];
   if (map.reduce != ir::ReduceOp::kNone || is_copy(map) || tensor.constant || map.iters.empty() ||
-      nest.buffers[map.tensor].scope != ir::Scope::kMemory)
+      nest.buffers[map.tensor].scope != ir::Scope::kMemory || tensor.shape.back() < kFewestInARow ||
+      !calls_functions(map.body))
     return false;
   return std::ranges::any_of(ir::reads_of(reduction.body),
                              [&](const ir::Read* read) { return read->tensor == map.tensor; });
