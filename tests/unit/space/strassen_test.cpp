@@ -139,6 +139,9 @@ TEST(Strassen, IsRefusedWhereItIsNot) {
   EXPECT_EQ(refused("max_error 1e-7; " + product_of_size(40, 40, 40)),
             "algorithm: strassen rounds too much for a largest error of 1e-07; allow more with "
             "--max-error, or name direct");
+  EXPECT_EQ(refused("max_error 1e-3; " + product_of_size(40, 40, 20'000)),
+            "algorithm: strassen would add up 10000 terms one after the other, and no sum has more "
+            "than 8192; name direct");
 }
 
 }  // namespace

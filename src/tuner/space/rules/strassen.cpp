@@ -11,6 +11,8 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
+// Longer sums of products are added up in parts (docs/expressions.md), which its products have not.
+constexpr std::int64_t kLongestChain = 8192;
 // The shortest axes that it is offered for. Sums of quarters cost as much as so many products.
 constexpr std::int64_t kShortest = 512, kShortestWide = 128, kShortestOnDemand = 32;
 // By how much it multiplies the error of a direct sum: bench/math/strassen measures it.
@@ -128,6 +130,14 @@ Result<std::optional<StrassenRule>> strassen_rule(const te::Workload& workload,
                      "this workload has no strassen on this target; it is for products of two "
                      "matrices with at least {} rows, columns and terms",
                      kShortestOnDemand);
+    return std::nullopt;
+  }
+  if (sum->term.half() > kLongestChain) {
+    if (demanded)
+      return fail_at("algorithm", ErrorKind::kInvalidArgument,
+                     "strassen would add up {} terms one after the other, and no sum has more than "
+                     "{}; name direct",
+                     sum->term.half(), kLongestChain);
     return std::nullopt;
   }
   if (kErrorGrowth * cook_toom::direct_error(sum->term.extent) > workload.contract.max_error) {
