@@ -58,7 +58,7 @@ Trace transposed(std::int64_t lanes) {
 class Place {
  public:
   Place(std::size_t bytes, std::size_t offset, std::byte fill)
-      : memory_(bytes + 3 * kAround, std::byte{0x5a}), bytes_(bytes) {
+      : memory_(bytes + offset + 3 * kAround, std::byte{0x5a}), bytes_(bytes) {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory_.data()) + kAround;
     at_ = memory_.data() + kAround + (kAround - begin % kAround) % kAround + offset;
     std::fill_n(at_, bytes, fill);
