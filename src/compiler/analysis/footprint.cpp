@@ -281,6 +281,13 @@ void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& ou
   }
 }
 
+double bytes_of(const ir::Nest& nest, const ir::Buffer& buffer) {
+  auto bytes = static_cast<double>(size_of(buffer.dtype));
+  for (const ir::SizeId size : buffer.shape)
+    bytes *= static_cast<double>(nest.sizes.constant_value(size));
+  return bytes;
+}
+
 ir::BlockId main_block(const ir::Nest& nest) {
   ir::BlockId best = -1;
   std::size_t best_depth = 0;

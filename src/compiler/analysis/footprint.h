@@ -99,6 +99,9 @@ class FootprintPlan {
   std::vector<std::size_t> first_move_;  // of each loop, and one past the last
 };
 
+// Of a tensor, whose extents the nest must know; not of what is stored of it.
+double bytes_of(const ir::Nest& nest, const ir::Buffer& buffer);
+
 // The block with the most loops around it, among reductions if there are any; the first of equals.
 ir::BlockId main_block(const ir::Nest& nest);
 

@@ -1,12 +1,12 @@
 // A program as the sum of its blocks: rows for models that score each block and add the scores up.
 //
-// A row has kWholeWidth columns of the whole program, and then kBlocks parts of kPartWidth columns,
-// one for each block that runs with the program. A part begins with 1; where there is no block, all
-// of it is 0. The main block comes first, then the others, the one with the most iterations first;
-// of more than kBlocks, the last are left out.
+// A row has kWholeWidth columns of the whole program, and then block_width() columns for each of
+// kBlocks blocks that run with the program. A block's begin with 1; where there is none, all are 0.
+// The main block comes first, then the others, the one with the most iterations first; of more than
+// kBlocks, the last are left out.
 //
-// A part is the context of a block's innermost kPartLoops loops, and the globals of plan.h as they
-// are for this block. The columns of the whole tell what no block shows: the work of all
+// They are the context of the block's innermost kBlockLoops loops, and the globals of plan.h as
+// they are for this block. The columns of the whole tell what no block shows: the work of all
 // reductions, by which the algorithms of a sum differ (a Cook-Toom algorithm has fewer products),
 // how much is kept between blocks and for how long, the bytes of constants, and how often threads
 // start and meet.
@@ -23,7 +23,7 @@
 namespace lathe::feature {
 
 inline constexpr int kBlocks = 8;
-inline constexpr int kPartLoops = 8;
+inline constexpr int kBlockLoops = 8;
 inline constexpr int kWholeWidth = 10;
 
 class BlocksPlan {
@@ -34,7 +34,7 @@ class BlocksPlan {
   void row(std::span<const std::int64_t> values, float* out) const;
 
  private:
-  struct Part {
+  struct BlockPlan {
     Plan plan;
     bool reduces;
     bool sparse;    // a sum by a sparse literal, as the transforms of Cook-Toom algorithms are
@@ -43,14 +43,14 @@ class BlocksPlan {
     bool outside;   // that place is outside of all loops
   };
   void whole(std::span<const analysis::Footprint> footprints, float* out) const;
-  void part(const Part& part, const analysis::Footprint& f, std::span<const std::int64_t> values,
-            float* out) const;
+  void columns(const BlockPlan& own, const analysis::Footprint& f,
+               std::span<const std::int64_t> values, float* out) const;
 
-  std::vector<Part> parts_;  // the main block comes first
-  int regions_ = 0;          // parallel loops that are not inside others
+  std::vector<BlockPlan> blocks_;  // the main block comes first
+  int regions_ = 0;                // parallel loops that are not inside others
 };
 
-int part_width();
+int block_width();
 int blocks_width();
 std::vector<std::string> blocks_names();
 

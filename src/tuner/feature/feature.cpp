@@ -101,8 +101,8 @@ Result<Kind> kind_named(const std::string& name) {
               fmt::join(known_kinds(), ", "));
 }
 
-Parts parts_of(Kind kind) {
-  return kind == Kind::kBlocks ? Parts{kWholeWidth, part_width()} : Parts{};
+BlockRow block_row_of(Kind kind) {
+  return kind == Kind::kBlocks ? BlockRow{kWholeWidth, block_width()} : BlockRow{};
 }
 
 Result<Features> features_for(const std::string& name, const Target& target) {

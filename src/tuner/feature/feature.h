@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "compiler/ir/nest/nest.h"
-#include "tuner/feature/parts.h"
+#include "tuner/feature/block_row.h"
 #include "tuner/feature/version.h"
 #include "tuner/space/space.h"
 
@@ -35,7 +35,7 @@ struct Features {
   Kind kind;
   DeviceKind device;
 };
-Parts parts_of(Kind kind);
+BlockRow block_row_of(Kind kind);
 // Fails where no features describe programs for such devices.
 Result<Features> features_for(Kind kind, DeviceKind device);
 Result<Features> features_for(const std::string& name, const Target& target);

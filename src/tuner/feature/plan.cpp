@@ -32,9 +32,7 @@ double traffic_left(const ir::Nest& nest) {
   double all = 0, streamed = 0;
   for (const ir::Buffer& buffer : nest.buffers) {
     if (buffer.scope != ir::Scope::kInput && buffer.scope != ir::Scope::kOutput) continue;
-    auto bytes = static_cast<double>(size_of(buffer.dtype));
-    for (const ir::SizeId size : buffer.shape)
-      bytes *= static_cast<double>(nest.sizes.constant_value(size));
+    const double bytes = analysis::bytes_of(nest, buffer);
     all += bytes;
     if (buffer.streaming) streamed += bytes;
   }
@@ -56,9 +54,7 @@ void missing_loop(const Footprint& f, float* out) {
 
 }  // namespace
 
-Plan::Plan(const ir::Nest& nest) : Plan(nest, analysis::main_block(nest)) {}
-
-Plan::Plan(const ir::Nest& nest, ir::BlockId main) : main_(nest, main) {
+Plan::Plan(const ir::Nest& nest) : Plan(nest, analysis::main_block(nest)) {
   for (const ir::BlockId id : nest.blocks_in_order()) {
     if (id == main_.block()) continue;
     const ir::Block& block = nest.blocks[id];
@@ -69,11 +65,14 @@ Plan::Plan(const ir::Nest& nest, ir::BlockId main) : main_(nest, main) {
     const bool copy = written.cache_of >= 0 && written.scope == ir::Scope::kMemory;
     (copy ? copies_ : others_).push_back(std::move(extents));
   }
+}
+
+Plan::Plan(const ir::Nest& nest, ir::BlockId block)
+    : main_(nest, block), traffic_left_(traffic_left(nest)) {
   for (const auto& slot : main_.slots()) {
     const auto at = std::ranges::find(main_.chain(), nest.buffers[slot.buffer].at);
     held_at_.push_back(slot.copied ? static_cast<int>(at - main_.chain().begin()) : -1);
   }
-  traffic_left_ = traffic_left(nest);
   for (const ir::LoopId loop : main_.chain())
     for (const ir::Prefetch& p : nest.loops[loop].prefetch) prefetch_.push_back(p.bytes);
 }

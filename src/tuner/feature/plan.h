@@ -36,8 +36,8 @@ inline constexpr double kCacheBytes[] = {32.0 * 1024, 1024.0 * 1024, 32.0 * 1024
 
 class Plan {
  public:
-  explicit Plan(const ir::Nest& nest);            // of the main block
-  Plan(const ir::Nest& nest, ir::BlockId block);  // of this one, as if it were the main block
+  explicit Plan(const ir::Nest& nest);            // of the main block, beside the others
+  Plan(const ir::Nest& nest, ir::BlockId block);  // of this one alone: others have no work
 
   const analysis::FootprintPlan& footprint_plan() const { return main_; }
   void globals(const analysis::Footprint& f, std::span<const std::int64_t> values,
@@ -57,7 +57,7 @@ class Plan {
   std::vector<ir::SizeId> prefetch_;  // bytes ahead
   // Of the traffic of a program that stores nothing past the caches: such a store does not read
   // what it overwrites.
-  double traffic_left_ = 1;
+  double traffic_left_;
 };
 
 // Writes the context of the `loops` innermost loops, from the outermost of them on.

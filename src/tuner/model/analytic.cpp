@@ -13,13 +13,6 @@ namespace {
 using analysis::Footprint;
 using ir::LoopKind;
 
-double bytes_of(const ir::Nest& nest, const ir::Buffer& buffer) {
-  auto bytes = static_cast<double>(size_of(buffer.dtype));
-  for (const ir::SizeId size : buffer.shape)
-    bytes *= static_cast<double>(nest.sizes.constant_value(size));
-  return bytes;
-}
-
 bool writes_registers(const analysis::FootprintPlan& plan) {
   return !plan.slots().empty() && plan.slots()[0].scope == ir::Scope::kRegister;
 }
@@ -63,14 +56,14 @@ Machine machine_of(const Target& target, const Fingerprint& fingerprint) {
 AnalyticModel::AnalyticModel(const ir::Nest& nest, const Machine& machine) : machine_(machine) {
   for (const ir::Buffer& buffer : nest.buffers)
     if (buffer.scope == ir::Scope::kInput || buffer.scope == ir::Scope::kOutput)
-      touched_ += bytes_of(nest, buffer);
+      touched_ += analysis::bytes_of(nest, buffer);
   for (const ir::BlockId id : nest.blocks_in_order()) {
     const ir::Block& block = nest.blocks[id];
     if (nest.buffers[block.writes].constant) continue;  // it runs once, in prepare()
     Part part{analysis::FootprintPlan(nest, id), block.reduce != ir::ReduceOp::kNone};
     if (const ir::Buffer& written = nest.buffers[block.writes];
         written.scope == ir::Scope::kOutput) {
-      part.stored = bytes_of(nest, written);
+      part.stored = analysis::bytes_of(nest, written);
       part.streaming = written.streaming;
     }
     if (const auto rows = sparse_rows(nest, block); !rows.empty()) {

@@ -73,8 +73,8 @@ class Bootstrap final : public CostModel {
     const std::shared_lock lock(mutex_);
     const CostModel* global = options_.member.global.get();
     if (forests_.empty() && global != nullptr) return global->predict(features, width, scores);
-    const feature::Parts& parts = options_.member.parts;
-    const int own_width = forests_.empty() ? 0 : program_width(forests_[0], parts, width);
+    const feature::BlockRow& made_of = options_.member.block_row;
+    const int own_width = forests_.empty() ? 0 : expected_width(forests_[0], made_of, width);
     LATHE_TRY_STATUS(
         check_prediction(!forests_.empty(), own_width, features.size(), width, scores.size()));
     std::ranges::fill(scores, 0.0F);
@@ -84,7 +84,7 @@ class Bootstrap final : public CostModel {
     for (std::size_t row = 0; row < scores.size(); row += kBlock) {
       const std::size_t count = std::min(kBlock, scores.size() - row);
       for (std::size_t m = 0; m < forests_.size(); ++m)
-        predict_programs(forests_[m], parts, features.subspan(row * width, count * width), width,
+        predict_programs(forests_[m], made_of, features.subspan(row * width, count * width), width,
                          {member[m].data(), count});
       for (std::size_t r = 0; r < count; ++r) {
         double sum = 0, squares = 0;

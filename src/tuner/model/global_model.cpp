@@ -55,7 +55,7 @@ std::unique_ptr<CostModel> make_global(const GlobalOptions& options) {
   return make_xgboost({.objective = options.objective,
                        .threads = options.threads,
                        .seed = options.seed,
-                       .parts = kind ? feature::parts_of(*kind) : feature::Parts{}});
+                       .block_row = kind ? feature::block_row_of(*kind) : feature::BlockRow{}});
 }
 
 Result<std::string> save(const GlobalModel& global) {

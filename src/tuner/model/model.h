@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tuner/feature/parts.h"
+#include "tuner/feature/block_row.h"
 #include "tuner/treegru/weights.h"
 
 namespace lathe::model {
@@ -69,7 +69,7 @@ struct XgboostOptions {
   double noise = 0.01;
   std::uint64_t seed = 0;
   // Rows are made of blocks (feature/blocks.h), and scores are sums over them.
-  feature::Parts parts;
+  feature::BlockRow block_row;
   // f_global of section 4. Scores are its scores plus f_local, which training fits to what is left
   // over, so the model predicts from the start. Both must have the same objective, and so the same
   // unit. Such a model cannot be saved.

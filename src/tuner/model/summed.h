@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tuner/feature/parts.h"
+#include "tuner/feature/block_row.h"
 #include "tuner/model/forest.h"
 #include "tuner/model/objective.h"
 
@@ -17,13 +17,13 @@ struct BlockRows {
   std::vector<float> features;
   std::vector<int> program;  // the row that it is of, in ascending order
 };
-BlockRows block_rows(std::span<const float> features, int width, const feature::Parts& parts);
+BlockRows block_rows(std::span<const float> features, int width, const feature::BlockRow& made_of);
 
 // The width that the rows of programs must have so that this forest can score them: `width`, if
-// they are made of these parts.
-int program_width(const Forest& forest, const feature::Parts& parts, int width);
+// they are made so.
+int expected_width(const Forest& forest, const feature::BlockRow& made_of, int width);
 // The scores of programs.
-void predict_programs(const Forest& forest, const feature::Parts& parts,
+void predict_programs(const Forest& forest, const feature::BlockRow& made_of,
                       std::span<const float> features, int width, std::span<float> scores);
 
 std::vector<float> sum_blocks(std::span<const float> scores, const BlockRows& rows,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kind_name(const XgboostOptions& options) {
   const bool rank = options.objective == Objective::kRank;
-  if (options.parts.part > 0) return rank ? "xgb-rank-blocks" : "xgb-reg-blocks";
+  if (options.block_row.block > 0) return rank ? "xgb-rank-blocks" : "xgb-reg-blocks";
   return rank ? "xgb-rank" : "xgb-reg";
 }
 
@@ -52,9 +52,9 @@ class Xgboost final : public CostModel {
     if (forest_.trees() == 0 && options_.global)
       return options_.global->predict(features, width, scores);
     LATHE_TRY_STATUS(check_prediction(forest_.trees() > 0,
-                                      program_width(forest_, options_.parts, width),
+                                      expected_width(forest_, options_.block_row, width),
                                       features.size(), width, scores.size()));
-    predict_programs(forest_, options_.parts, features, width, scores);
+    predict_programs(forest_, options_.block_row, features, width, scores);
     return add_global_scores(options_.global.get(), features, width, scores);
   }
 
@@ -85,7 +85,7 @@ class Xgboost final : public CostModel {
 
 Result<Forest> train_on_blocks(const Rows& rows, const XgboostOptions& options,
                                const GradientSource& of_programs) {
-  const BlockRows blocks = block_rows(rows.features, rows.width, options.parts);
+  const BlockRows blocks = block_rows(rows.features, rows.width, options.block_row);
   if (blocks.program.empty())
     return fail(ErrorKind::kInvalidArgument, "the cost model was given no blocks to train on");
   Gradients programs;
@@ -93,9 +93,9 @@ Result<Forest> train_on_blocks(const Rows& rows, const XgboostOptions& options,
     of_programs(sum_blocks(scores, blocks, rows.seconds.size()), programs);
     share_with_blocks(programs, blocks, out);
   };
-  Boosted boosted =
-      LATHE_TRY(boost(blocks.features, static_cast<int>(blocks.program.size()),
-                      options.parts.whole + options.parts.part, booster_options(options), source));
+  Boosted boosted = LATHE_TRY(boost(blocks.features, static_cast<int>(blocks.program.size()),
+                                    options.block_row.whole + options.block_row.block,
+                                    booster_options(options), source));
   return std::move(boosted.forest);
 }
 
@@ -124,7 +124,7 @@ Result<Forest> train_forest(const Rows& rows, const XgboostOptions& options) {
       objective.gradients(with_base(scores), out);
     };
   }
-  if (options.parts.part > 0) return train_on_blocks(rows, options, source);
+  if (options.block_row.block > 0) return train_on_blocks(rows, options, source);
   Boosted boosted =
       LATHE_TRY(boost(rows.features, rows.count(), rows.width, booster_options(options), source));
   return std::move(boosted.forest);

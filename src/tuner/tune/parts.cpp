@@ -43,7 +43,7 @@ model::XgboostOptions xgboost_options(const Options& options, model::Objective o
   return {.objective = objective,
           .threads = options.run.jobs,
           .seed = options.run.seed,
-          .parts = kind ? feature::parts_of(*kind) : feature::Parts{},
+          .block_row = kind ? feature::block_row_of(*kind) : feature::BlockRow{},
           .global = options.model.global};
 }
 std::unique_ptr<model::CostModel> make_rank(const Options& options) {

@@ -15,9 +15,9 @@
 namespace lathe::model {
 namespace {
 
-constexpr feature::Parts kParts{2, 5};
+constexpr feature::BlockRow kBlockRow{2, 5};
 constexpr int kMost = 4;  // blocks
-constexpr int kWidth = kParts.whole + kMost * kParts.part;
+constexpr int kWidth = kBlockRow.whole + kMost * kBlockRow.block;
 
 // Programs of one to four blocks, whose times add up; a block's time follows from its own features.
 Rows programs(int count, std::uint64_t seed) {
@@ -31,9 +31,9 @@ Rows programs(int count, std::uint64_t seed) {
     row[1] = static_cast<float>(blocks);
     double seconds = 0;
     for (int b = 0; b < blocks; ++b) {
-      float* part = row.data() + kParts.whole + b * kParts.part;
+      float* part = row.data() + kBlockRow.whole + b * kBlockRow.block;
       part[0] = 1;
-      for (int k = 1; k < kParts.part; ++k) part[k] = static_cast<float>(rng.below(6));
+      for (int k = 1; k < kBlockRow.block; ++k) part[k] = static_cast<float>(rng.below(6));
       seconds += std::exp(0.5 * part[1] - 0.3 * part[2] + 0.2 * std::abs(part[3] - 3));
     }
     rows.features.insert(rows.features.end(), row.begin(), row.end());
@@ -47,31 +47,31 @@ Rows programs(int count, std::uint64_t seed) {
 Rows reversed(Rows rows) {
   for (int i = 0; i < rows.count(); ++i) {
     float* row = rows.features.data() + static_cast<std::ptrdiff_t>(i) * kWidth;
-    float* first = row + kParts.whole;
+    float* first = row + kBlockRow.whole;
     const auto blocks = static_cast<int>(row[1]);
     for (int b = 0; b < blocks / 2; ++b)
-      std::swap_ranges(first + b * kParts.part, first + (b + 1) * kParts.part,
-                       first + (blocks - 1 - b) * kParts.part);
+      std::swap_ranges(first + b * kBlockRow.block, first + (b + 1) * kBlockRow.block,
+                       first + (blocks - 1 - b) * kBlockRow.block);
   }
   return rows;
 }
 
 XgboostOptions on_blocks(Objective objective) {
-  return {.objective = objective, .seed = 3, .parts = kParts};
+  return {.objective = objective, .seed = 3, .block_row = kBlockRow};
 }
 
 TEST(SummedScores, BlocksOfARow) {
   const Rows rows = programs(37, 1);
-  const BlockRows blocks = block_rows(rows.features, kWidth, kParts);
-  ASSERT_EQ(blocks.features.size(), blocks.program.size() * (kParts.whole + kParts.part));
+  const BlockRows blocks = block_rows(rows.features, kWidth, kBlockRow);
+  ASSERT_EQ(blocks.features.size(), blocks.program.size() * (kBlockRow.whole + kBlockRow.block));
   std::size_t at = 0;
   for (int i = 0; i < rows.count(); ++i) {
     const float* row = rows.features.data() + static_cast<std::ptrdiff_t>(i) * kWidth;
     for (int b = 0; b < static_cast<int>(row[1]); ++b, ++at) {
       ASSERT_EQ(blocks.program[at], i);
-      const float* own = blocks.features.data() + at * (kParts.whole + kParts.part);
+      const float* own = blocks.features.data() + at * (kBlockRow.whole + kBlockRow.block);
       EXPECT_EQ(own[1], row[1]);
-      EXPECT_EQ(own[kParts.whole + 3], row[kParts.whole + b * kParts.part + 3]);
+      EXPECT_EQ(own[kBlockRow.whole + 3], row[kBlockRow.whole + b * kBlockRow.block + 3]);
     }
   }
   EXPECT_EQ(at, blocks.program.size());

@@ -142,11 +142,13 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
 
 }  // namespace
 
-double bytes_of(const te::Tensor& tensor) {
-  auto bytes = static_cast<double>(size_of(tensor.dtype));
-  for (const std::int64_t extent : tensor.shape) bytes *= static_cast<double>(extent);
-  return bytes;
+double elements_of(const te::Tensor& tensor) {
+  double elements = 1;
+  for (const std::int64_t extent : tensor.shape) elements *= static_cast<double>(extent);
+  return elements;
 }
+
+double bytes_of(const te::Tensor& tensor) { return elements_of(tensor) * size_of(tensor.dtype); }
 
 double work_of(const te::Stage& stage) {
   double work = stage.reduce == ir::ReduceOp::kNone ? 0.5 : 1;

@@ -25,6 +25,7 @@ struct Axes {
 
 // The number of iterations; those of a reduction count double.
 double work_of(const te::Stage& stage);
+double elements_of(const te::Tensor& tensor);
 double bytes_of(const te::Tensor& tensor);
 // A reduction with less than 1/32 of the work of the main stage gets plain loops.
 inline constexpr double kWorthATile = 32;

@@ -308,7 +308,7 @@ Status split_rows(Grouped& grouped, const Rows& rows, const RowGroup& group,
 
 Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
                                 const std::vector<Rows>& rows) {
-  std::map<std::string, double> shares;
+  RowShares shares;
   for (const Rows& each : rows)
     for (const std::string& name : each.group->names)
       shares[name] = static_cast<double>(each.together) / rows_of(*each.group);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuner/space/rules/prepare.h"
+#include "tuner/space/space.h"
 
 namespace lathe::space {
 
@@ -31,6 +34,22 @@ class Stepper {
   void unroll(const std::vector<std::string>& loops) {
     for (const std::string& loop : loops) kind(loop, ir::LoopKind::kUnrolled);
   }
+  void prefetch(const std::string& loop, const std::string& buffer, ir::SizeId bytes) {
+    schedule::Annotate ahead;
+    ahead.loop = loop;
+    ahead.what = schedule::Annotate::What::kPrefetch;
+    ahead.buffer = buffer;
+    ahead.bytes = bytes;
+    step(ahead);
+  }
+  // Lanes along one loop, with the others written out around it.
+  void write_out(const std::vector<std::string>& loops, const std::string& lane) {
+    std::vector<std::string> order = loops;
+    order.push_back(lane);
+    step(schedule::Reorder{std::move(order)});
+    unroll(loops);
+    kind(lane, ir::LoopKind::kVectorized);
+  }
   ir::SizeId number(std::int64_t value) { return nest_.sizes.constant(value); }
   ir::SizeId times(ir::SizeId a, ir::SizeId b) { return nest_.sizes.mul(a, b); }
 
@@ -38,5 +57,18 @@ class Stepper {
   schedule::Trace& trace_;
   bool free_layout_;
 };
+
+// The sketch that a builder of an algorithm with knobs of its own puts together.
+template <class Builder, class Rule>
+Result<Sketch> built_sketch(const Rule& rule, const std::vector<Knob>& knobs,
+                            std::span<const std::int64_t> values) {
+  try {
+    Sketch sketch{rule.prepared.nest, rule.prepared.steps};
+    Builder(rule, knobs, values, sketch).run();
+    return sketch;
+  } catch (const StepRefused& refused) {
+    return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
+  }
+}
 
 }  // namespace lathe::space

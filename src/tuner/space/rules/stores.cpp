@@ -60,7 +60,7 @@ bool is_worth_it(const te::Workload& workload, const std::vector<std::string>& o
     touched += bytes_of(tensor);
     if (std::ranges::find(outputs, tensor.name) == outputs.end()) continue;
     stored += bytes_of(tensor);
-    elements += bytes_of(tensor) / static_cast<double>(size_of(tensor.dtype));
+    elements += elements_of(tensor);
   }
   for (const te::Stage& stage : workload.stages) work += work_of(stage);
   return touched >= kBeyondCaches && stored >= kBeyondCaches / 4 && work <= kFewTerms * elements;

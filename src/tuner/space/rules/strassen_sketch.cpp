@@ -217,12 +217,7 @@ class StrassenBuilder : private Stepper {
     items.push_back({term + 1, std::int64_t{1}});
     items.push_back({column + 1, std::int64_t{1}});
     step(schedule::Layout{name, items, 0});
-    schedule::Annotate ahead;
-    ahead.loop = reduction_loop_;
-    ahead.what = schedule::Annotate::What::kPrefetch;
-    ahead.buffer = name;
-    ahead.bytes = size(rule_.at.prefetch);
-    step(ahead);
+    prefetch(reduction_loop_, name, size(rule_.at.prefetch));
   }
 
   // What reads the result element by element is computed for each vector of a quarter.
@@ -249,10 +244,7 @@ class StrassenBuilder : private Stepper {
                                                  sum_.result.begin());
     const std::string lane = loops[column];
     loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(column));
-    unroll(loops);
-    loops.push_back(lane);
-    step(schedule::Reorder{loops});
-    kind(lane, ir::LoopKind::kVectorized);
+    write_out(loops, lane);
     return true;
   }
 
@@ -267,13 +259,7 @@ class StrassenBuilder : private Stepper {
 
 Result<Sketch> build_strassen_sketch(const StrassenRule& rule, const std::vector<Knob>& knobs,
                                      std::span<const std::int64_t> values) {
-  try {
-    Sketch sketch{rule.prepared.nest, rule.prepared.steps};
-    StrassenBuilder(rule, knobs, values, sketch).run();
-    return sketch;
-  } catch (const StepRefused& refused) {
-    return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
-  }
+  return built_sketch<StrassenBuilder>(rule, knobs, values);
 }
 
 }  // namespace lathe::space

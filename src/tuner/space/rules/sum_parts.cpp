@@ -9,12 +9,6 @@ namespace {
 constexpr std::int64_t kShortestPart = 16;  // terms
 constexpr double kFewPartialResults = 1 << 18;
 
-double elements_of(const te::Tensor& tensor) {
-  double elements = 1;
-  for (const std::int64_t n : tensor.shape) elements *= static_cast<double>(n);
-  return elements;
-}
-
 // Terms of a part; 0 where there are no parts: the reduction must be a dimension of its own
 // wherever it is read.
 std::int64_t part_length(const TileRule& rule) {

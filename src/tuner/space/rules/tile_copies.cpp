@@ -150,12 +150,7 @@ void TileBuilder::fill_from_source(const std::string& copy) {
 
 void TileBuilder::prefetch_weights() {
   if (rule_.at.prefetch < 0 || packed_weights_.empty()) return;
-  schedule::Annotate a;
-  a.loop = loop_of(axes_.reduce) + ".s";
-  a.what = schedule::Annotate::What::kPrefetch;
-  a.buffer = packed_weights_;
-  a.bytes = size(rule_.at.prefetch);
-  step(a);
+  prefetch(loop_of(axes_.reduce) + ".s", packed_weights_, size(rule_.at.prefetch));
 }
 
 }  // namespace lathe::space
