@@ -40,8 +40,8 @@ struct Inputs {
   bool free_layout = false;
   // Largest error allowed, relative to the largest output; 0: what the text says, else 2e-5.
   double max_error = 0;
-  // How the main sum is computed: "direct", "cook_toom", "F4x4" and the like, or "strassen"; "":
-  // what the text says, else as the schedule chooses.
+  // How the main sum is computed: "direct", "im2col", "cook_toom", "F4x4" and the like, or
+  // "strassen"; "": what the text says, else as the schedule chooses.
   std::string algorithm;
 };
 

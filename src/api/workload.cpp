@@ -178,11 +178,9 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
                    "the largest error must be above 0 and at most 1, not {:g}", request.max_error);
   const std::string algorithm = algorithm_named(request.algorithm);
   if (!algorithm.empty() && !te::is_algorithm(algorithm))
-    return fail_at(
-        "--algorithm", ErrorKind::kInvalidArgument,
-        "\"{}\" is no algorithm; name direct, cook_toom, F4, F4x4 or strassen, or any as \"show "
-        "--what space\" lists it",
-        request.algorithm);
+    return fail_at("--algorithm", ErrorKind::kInvalidArgument,
+                   "\"{}\" is no algorithm; name {}, or any as \"show --what space\" lists it",
+                   request.algorithm, te::kAlgorithms);
   MadeWorkload workload = LATHE_TRY(by_form(request));
   LATHE_TRY_STATUS(mark_constants(workload.definition, request.constants));
   if (!request.layout.empty()) workload.definition.contract.free_layout = request.layout == "free";

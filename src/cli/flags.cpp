@@ -22,8 +22,8 @@ void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request) {
                "expression says, else 2e-5)");
   flags.text(
       "--algorithm", request.algorithm, "NAME",
-      "how the main sum is computed: direct, cook_toom (any such algorithm), one by its tiles, as "
-      "F4 or F4x4, or strassen (default: the schedule chooses)");
+      "how the main sum is computed: direct, im2col, cook_toom (any such algorithm), one by its "
+      "tiles, as F4 or F4x4, or strassen (default: the schedule chooses)");
   for (const auto& flag : api::operator_flags()) {
     if (flag.name == "dtype") continue;  // it is declared above
     if (flag.takes_value)

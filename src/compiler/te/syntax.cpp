@@ -53,11 +53,10 @@ class ItemParser {
     } else if (what.text == "name") {
       out_.name = LATHE_TRY(in_.name("a name for the workload")).text;
     } else if (what.text == "algorithm") {
-      const Token algorithm = LATHE_TRY(in_.name("direct, cook_toom, F4, F4x4 or strassen"));
+      const Token algorithm = LATHE_TRY(in_.name(kAlgorithms));
       if (!is_algorithm(algorithm.text))
-        return in_.error(algorithm.place,
-                         "{} is no algorithm; name direct, cook_toom, F4, F4x4 or strassen",
-                         algorithm.shown());
+        return in_.error(algorithm.place, "{} is no algorithm; name {}", algorithm.shown(),
+                         kAlgorithms);
       out_.algorithm = algorithm.text;
     } else {
       const Token mode = LATHE_TRY(in_.name("plain or free"));

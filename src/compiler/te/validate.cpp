@@ -300,9 +300,8 @@ Status validate(const Workload& workload) {
   if (!(workload.contract.max_error > 0 && workload.contract.max_error <= 1))
     return fail(ErrorKind::kInvalidArgument, "max_error must be more than 0 and at most 1");
   if (!workload.contract.algorithm.empty() && !is_algorithm(workload.contract.algorithm))
-    return fail(ErrorKind::kInvalidArgument,
-                "\"{}\" is no algorithm; name direct, cook_toom, F4, F4x4 or strassen",
-                workload.contract.algorithm);
+    return fail(ErrorKind::kInvalidArgument, "\"{}\" is no algorithm; name {}",
+                workload.contract.algorithm, kAlgorithms);
   std::vector<bool> ready(workload.tensors.size()), used(workload.tensors.size());
   for (std::size_t t = 0; t < ready.size(); ++t)
     ready[t] = workload.tensors[t].role == TensorRole::kInput ||

@@ -111,7 +111,8 @@ double io_bytes(const Workload& workload) {
 }
 
 bool is_algorithm(std::string_view name) {
-  if (name == "direct" || name == "cook_toom" || name == "strassen") return true;
+  if (name == "direct" || name == "im2col" || name == "cook_toom" || name == "strassen")
+    return true;
   if (!name.starts_with('F')) return false;
   // Numbers with x between them.
   bool digit = false;

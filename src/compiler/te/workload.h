@@ -58,11 +58,12 @@ struct Stage {
 struct Contract {
   double max_error = 2e-5;   // relative to the largest output, against f64
   bool free_layout = false;  // the trace may choose layouts of inputs and outputs
-  // How the main sum is computed: "direct", "cook_toom" for any such algorithm, "F4" or "F4x2" for
-  // one with these tiles, "strassen"; "": as the schedule chooses.
+  // How the main sum is computed: "direct", "im2col", "cook_toom" for any such algorithm, "F4" or
+  // "F4x2" for one with these tiles, "strassen"; "": as the schedule chooses.
   std::string algorithm;
 };
-// True of what may be named there.
+// What may be named there, as messages say it.
+inline constexpr const char* kAlgorithms = "direct, im2col, cook_toom, F4, F4x4 or strassen";
 bool is_algorithm(std::string_view name);
 
 struct Workload {

@@ -210,7 +210,8 @@ TEST(Conditional, AContractMayNameTheAlgorithm) {
             "direct");
   EXPECT_TRUE(
       refused("algorithm winograd; " + convolution)
-          .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4, F4x4 or strassen"));
+          .ends_with("'winograd' is no algorithm; name direct, im2col, cook_toom, F4, F4x4 or "
+                     "strassen"));
 }
 
 // A demand for an algorithm that there is not is answered with the reason.

@@ -137,5 +137,28 @@ TEST(Windows, AreNoAlgorithmOfOtherSums) {
   EXPECT_FALSE(has_im2col("X: f32[2,9]; Y[n,x:8] = X[n,x] + X[n,x+1]"));
 }
 
+TEST(Windows, MayBeDemanded) {
+  const std::string demand = "algorithm im2col; ";
+  const std::string image =
+      "X: f32[1,3,9,10]; const W: f32[21,3,7,7]\n"
+      "Y[n,k,y:4,x:5] = sum(c,r,s) X[n,c,2*y+r-3,2*x+s-3 else 0] * W[k,c,r,s]";
+  for (const int threads : {1, 3}) {
+    const auto space = derive_space(windows(demand + image), avx512(threads), Flavour::kDefault);
+    ASSERT_TRUE(space) << space.error().text();
+    Rng rng(1);
+    std::vector<Config> configs = (*space)->starts();
+    EXPECT_EQ(configs.size(), 1U);
+    for (int i = 0; i < 20; ++i) configs.push_back((*space)->random(rng));
+    for (const Config& config : configs)
+      EXPECT_EQ((*space)->to_json(config)["algorithm"], "im2col") << (*space)->describe(config);
+  }
+  const auto none =
+      derive_space(windows(demand + "A: f32[7,9]; B: f32[9,20]; C[i,j] = sum(k) A[i,k] * B[k,j]"),
+                   avx512(1), Flavour::kDefault);
+  ASSERT_FALSE(none);
+  EXPECT_TRUE(none.error().text().starts_with("algorithm: this workload has no im2col: "))
+      << none.error().text();
+}
+
 }  // namespace
 }  // namespace lathe::space

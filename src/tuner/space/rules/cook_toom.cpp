@@ -182,7 +182,7 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
                                                    const std::vector<schedule::Layout>& layouts) {
   const std::string& wanted = workload.contract.algorithm;
   const bool demanded = !wanted.empty() && wanted != "direct";
-  if (wanted == "direct" || wanted == "strassen") return std::nullopt;
+  if (wanted == "direct" || wanted == "strassen" || wanted == "im2col") return std::nullopt;
   CookToomRule rule;
   rule.may_be_direct = !demanded;
   rule.prepared.nest = te::naive_nest(workload);

@@ -28,8 +28,7 @@ void add_algorithm(std::shared_ptr<Rule> rule,
                       std::span<const std::int64_t> values) -> Result<Sketch> {
     if (values[static_cast<std::size_t>(rule->at.algorithm)] == 0) {
       if (rule->may_be_direct) return build(values);
-      return fail(ErrorKind::kInvalidArgument,
-                  "the workload demands an algorithm that is not direct");
+      return not_direct();
     }
     return build_other(*rule, *knobs, values);
   };
@@ -86,18 +85,17 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
-  if (LATHE_TRY(add_algorithms(workload, tiling->main.rule, flavour, derived))) {
-    const std::string& demanded = workload.contract.algorithm;
-    if (!demanded.empty() && demanded != "direct") return derived;
-  } else {
+  const std::string& wanted = workload.contract.algorithm;
+  const bool may_be_direct = wanted.empty() || wanted == "direct";
+  if (!LATHE_TRY(add_algorithms(workload, tiling->main.rule, flavour, derived)) && may_be_direct)
     add_matrices(workload, target, flavour, tiling->main, derived);
-  }
   // What has an effect where the sum is computed as it is written.
   Under direct{number_of(derived.knobs, "operands"), {0}};
   if (direct.knob < 0) {
-    add_windows(workload, target, flavour, *tiling, derived);
+    LATHE_TRY_STATUS(add_windows(workload, target, flavour, *tiling, derived));
     direct.knob = number_of(derived.knobs, "algorithm");
   }
+  if (!may_be_direct) return derived;
   add_row_groups(workload, target, *tiling, flavour, direct, derived);
   if (direct.knob < 0) add_row_parts(workload, target, flavour, derived);
   return derived;

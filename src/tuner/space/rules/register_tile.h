@@ -126,9 +126,10 @@ void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same);
 std::vector<schedule::Layout> free_layouts_of(const TileRule& rule, const Axes& axes);
 
 // Makes im2col an algorithm of the space, beside the sum as it is tiled already, where the main sum
-// is over windows: a product with a copy of what each block of pixels reads.
-void add_windows(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
-                 const Tiling& direct, Derived& derived);
+// is over windows: a product with a copy of what each block of pixels reads. Refuses where the
+// contract demands it of another sum.
+Status add_windows(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
+                   const Tiling& direct, Derived& derived);
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values);
 

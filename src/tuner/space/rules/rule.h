@@ -42,6 +42,11 @@ struct Derived {
   std::function<Result<Sketch>(std::span<const std::int64_t>)> build;
 };
 
+// Of a direct sum, where the contract demands another algorithm.
+inline std::unexpected<Error> not_direct() {
+  return fail(ErrorKind::kInvalidArgument, "the workload demands an algorithm that is not direct");
+}
+
 // Multi-level tiling around a register tile: every workload with a spatial axis.
 Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarget& target,
                                      Flavour flavour);

@@ -237,7 +237,15 @@ class TileStart {
   // Copies of what windows read stay in the second cache from when they are made until they are
   // used: blocks are the largest of which that holds.
   void choose_window_blocks() {
-    constexpr double kBytes = 256 << 10;
+    constexpr double kBytes = 256 << 10, kSecondCache = 1 << 20;
+    const te::Tensor& copy = rule_.workload.tensors[static_cast<std::size_t>(rule_.windows)];
+    if (axes_.weights != nullptr && axes_.weights->tensor == rule_.windows &&
+        bytes_of(copy) > kSecondCache) {
+      using enum TileAxis;
+      choose(rule_.at.pack_w, rule_.weight_packings, Packing::kBlock);
+      choose(rule_.at.order, rule_.orders,
+             LoopOrder{{kVector, kReduction, kPixels}, {kVector, kPixels}});
+    }
     double terms = 1, pixels = static_cast<double>(extent(pixel_axis(axes_, 0)));
     for (const int t : axes_.taps) terms *= static_cast<double>(extent(t));
     const int outer = axes_.pixels.size() > 1 ? rule_.at.tile_p1 : rule_.at.tile_p0;

@@ -131,11 +131,18 @@ int algorithm_knob(Derived& derived) {
 
 }  // namespace
 
-void add_windows(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
-                 const Tiling& direct, Derived& derived) {
-  if (!workload.contract.algorithm.empty()) return;
+Status add_windows(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
+                   const Tiling& direct, Derived& derived) {
+  const std::string& wanted = workload.contract.algorithm;
+  const bool demanded = wanted == "im2col";
+  if (!wanted.empty() && !demanded) return {};
   const auto tiling = tile_windows(target, flavour, direct);
-  if (!tiling || !build_tile_sketch(*tiling, {})) return;
+  if (!tiling || !build_tile_sketch(*tiling, {})) {
+    if (!demanded) return {};
+    return fail_at("algorithm", ErrorKind::kInvalidArgument,
+                   "this workload has no im2col: its main sum reads no one tensor by windows that "
+                   "slide over it, or uses nothing of these again; it has direct");
+  }
   const int at = algorithm_knob(derived);
   Knob& algorithm = derived.knobs[static_cast<std::size_t>(at)];
   const auto number = static_cast<std::int64_t>(algorithm.values.size());
@@ -150,14 +157,16 @@ void add_windows(const te::Workload& workload, const CpuTarget& target, Flavour 
   if (derived.other_starts.size() == kMostOthers) derived.other_starts.pop_back();
   const bool worth_it = derived.start[static_cast<std::size_t>(at)] == 0 &&
                         is_worth_copying(direct.main.rule, tiling->main.rule);
-  if (worth_it) std::swap(derived.start, other);
-  derived.other_starts.push_back(std::move(other));
+  if (worth_it || demanded) std::swap(derived.start, other);
+  if (demanded) derived.other_starts.clear();
+  else derived.other_starts.push_back(std::move(other));
   derived.build =
-      [tiling = std::shared_ptr<const Tiling>(tiling), at, number,
+      [tiling = std::shared_ptr<const Tiling>(tiling), at, number, demanded,
        build = std::move(derived.build)](std::span<const std::int64_t> values) -> Result<Sketch> {
-    if (values[static_cast<std::size_t>(at)] != number) return build(values);
-    return build_tile_sketch(*tiling, values);
+    if (values[static_cast<std::size_t>(at)] == number) return build_tile_sketch(*tiling, values);
+    return demanded ? not_direct() : build(values);
   };
+  return {};
 }
 
 }  // namespace lathe::space
