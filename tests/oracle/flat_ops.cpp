@@ -59,6 +59,7 @@ double apply(BinaryOp op, double a, double b) {
     case BinaryOp::kMin: return std::isnan(a) || a < b ? a : b;
     case BinaryOp::kMax: return std::isnan(a) || a > b ? a : b;
     case BinaryOp::kPow: return std::pow(a, b);
+    case BinaryOp::kScale: return a * std::exp2(b);
     default: throw Fault{"an operation on a type it does not have"};
   }
 }

@@ -103,7 +103,8 @@ class FunctionEmitter {
   void statement(const flat::RegWrite& n);
   void statement(const flat::PrefetchAt& n);
   void call_runtime(Value* phases, std::size_t count, Value* context);
-  void open(ScopeKind kind, llvm::Instruction* entry);
+  // `writes`: of a loop that is sure to run, the buffers that it writes to.
+  void open(ScopeKind kind, llvm::Instruction* entry, std::optional<std::vector<int>> writes);
   void close();
   void touch(const std::vector<int>& buffers);  // their contents may have changed
   Value* reg_or_poison(int reg) const;
@@ -132,6 +133,7 @@ class FunctionEmitter {
               Make&& make, std::uint64_t immediate = 0);
   Value* float_binary(flat::BinaryOp op, Value* a, Value* b);
   Value* extreme(unsigned intrinsic, Value* a, Value* b);
+  Value* scale_by_power(Value* x, Value* power);
   Value* int_binary(flat::BinaryOp op, Dtype dtype, Value* a, Value* b);
   Value* float_unary(flat::UnaryOp op, Value* x);
   Value* round_without_hardware(Value* x, bool up);
@@ -141,6 +143,16 @@ class FunctionEmitter {
   Value* widen(Value* x, Dtype dtype);   // f16, bf16 -> f32; others stay
   Value* narrow(Value* x, Dtype dtype);  // the inverse
   Value* splat(Value* x, int lanes);
+
+  // Long formulas in turns (emit_together.cpp).
+  std::size_t together_from(std::span<const flat::Stmt> stmts) const;
+  void emit_together(std::span<const flat::Stmt> stmts);
+
+  // Slow scalars that stay the same in a loop (emit_invariant.cpp).
+  Value* moved(const flat::Expr& e);
+  int home_of_load(int buffer, int depth) const;
+  Value* load_before_loops(const flat::Node& e, const flat::Load& n);
+  Value* divide_by_invariant(const flat::Binary& n, Value* x);
 
   // Memory (emit_memory.cpp).
   struct Address {
@@ -203,6 +215,9 @@ class FunctionEmitter {
   llvm::IRBuilder<> b_;
   llvm::IRBuilder<> entry_;  // before the entry block's branch: argument loads, allocas
   Scopes scopes_;
+  // A scope: what it writes to, where it is a loop that is sure to run.
+  std::vector<std::optional<std::vector<int>>> writes_ = {std::nullopt};
+  bool moving_ = false;  // what is computed now goes to the outermost scope possible
   Frame frame_{};
   std::unordered_map<int, Value*> vars_;
   std::vector<Value*> regs_;             // null: not written yet
@@ -236,6 +251,8 @@ enum Operation {
   kWidenOperation,
   kNarrowOperation,
   kLowBitsOperation,
+  kPowerOperation,  // of two, for a division
+  kReciprocalOperation,
   kReduceOperation = 300,
 };
 

@@ -85,13 +85,9 @@ llvm::Value* FunctionEmitter::expression(const Node&, const RegRead& n) {
 llvm::Value* FunctionEmitter::splat(llvm::Value* x, int lanes) {
   if (lanes == 1 || x->getType()->isVectorTy()) return x;
   return pure(
-      kSplatOperation, nullptr, {x}, x->getType()->isIntegerTy(),
+      kSplatOperation, nullptr, {x}, moving_ || x->getType()->isIntegerTy(),
       [&] { return b_.CreateVectorSplat(static_cast<unsigned>(lanes), x); },
       static_cast<std::uint64_t>(lanes));
-}
-
-llvm::Value* FunctionEmitter::expression(const Node& e, const Broadcast& n) {
-  return splat(value(n.x), e.type.lanes);
 }
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Reduce& n) {
@@ -132,7 +128,7 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Ramp& n) {
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Select& n) {
   llvm::Value *c = value(n.condition), *t = value(n.then), *o = value(n.otherwise);
-  return pure(kSelectOperation, nullptr, {c, t, o}, !is_float(e.type.dtype),
+  return pure(kSelectOperation, nullptr, {c, t, o}, moving_ || !is_float(e.type.dtype),
               [&] { return b_.CreateSelect(c, t, o); });
 }
 
@@ -141,7 +137,7 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Fma& n) {
   llvm::Value *a = widen(value(n.a), dtype), *b = widen(value(n.b), dtype),
               *c = widen(value(n.c), dtype);
   const bool integer = !is_float(dtype);
-  llvm::Value* out = pure(kFmaOperation, nullptr, {a, b, c}, integer, [&] {
+  llvm::Value* out = pure(kFmaOperation, nullptr, {a, b, c}, moving_ || integer, [&] {
     if (integer) return b_.CreateAdd(b_.CreateMul(a, b), c);
     if (!m_.target.has_fma) return b_.CreateFAdd(b_.CreateFMul(a, b), c);
     return static_cast<llvm::Value*>(
@@ -154,8 +150,9 @@ llvm::Value* FunctionEmitter::expression(const Node&, const Unary& n) {
   const Dtype dtype = n.x->type.dtype;
   llvm::Value* x = widen(value(n.x), dtype);
   const bool integer = !is_float(dtype);
+  const bool movable = moving_ || integer;
   llvm::Value* out =
-      pure(kUnaryOperation + static_cast<int>(n.op), nullptr, {x}, integer, [&]() -> llvm::Value* {
+      pure(kUnaryOperation + static_cast<int>(n.op), nullptr, {x}, movable, [&]() -> llvm::Value* {
         if (!integer) return float_unary(n.op, x);
         if (n.op == UnaryOp::kNeg) return b_.CreateNeg(x);
         if (n.op == UnaryOp::kNot) return b_.CreateNot(x);
@@ -213,13 +210,16 @@ llvm::Value* FunctionEmitter::round_without_hardware(llvm::Value* x, bool up) {
 llvm::Value* FunctionEmitter::expression(const Node& e, const Binary& n) {
   if (llvm::Value* mask = lane_mask(e, n)) return mask;
   const Dtype dtype = n.a->type.dtype;
-  llvm::Value *a = value(n.a), *b = value(n.b);
+  llvm::Value* a = value(n.a);
+  if (is_float(dtype) && n.op == BinaryOp::kDiv && e.type.lanes > 1)
+    if (llvm::Value* quotient = divide_by_invariant(n, a)) return quotient;
+  llvm::Value* b = value(n.b);
   if (!is_float(dtype))
     return pure(kBinaryOperation + static_cast<int>(n.op), is_unsigned(dtype) ? this : nullptr,
                 {a, b}, !may_trap(n.op, b), [&] { return int_binary(n.op, dtype, a, b); });
   a = widen(a, dtype);
   b = widen(b, dtype);
-  llvm::Value* out = pure(kBinaryOperation + static_cast<int>(n.op), nullptr, {a, b}, false,
+  llvm::Value* out = pure(kBinaryOperation + static_cast<int>(n.op), nullptr, {a, b}, moving_,
                           [&] { return float_binary(n.op, a, b); });
   return yields_bool(n.op) ? out : narrow(out, dtype);
 }
@@ -236,6 +236,7 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, llvm::Value* a, llvm::Va
     case BinaryOp::kLe: return b_.CreateFCmpOLE(a, b);
     case BinaryOp::kEq: return b_.CreateFCmpOEQ(a, b);
     case BinaryOp::kNe: return b_.CreateFCmpUNE(a, b);
+    case BinaryOp::kScale: return scale_by_power(a, b);
     case BinaryOp::kMod:
     case BinaryOp::kPow:
     case BinaryOp::kAnd:
@@ -282,7 +283,8 @@ llvm::Value* FunctionEmitter::int_binary(BinaryOp op, Dtype dtype, llvm::Value* 
     case BinaryOp::kBitXor: return b_.CreateXor(a, b);
     case BinaryOp::kShl: return b_.CreateShl(a, b);
     case BinaryOp::kShr: return b_.CreateLShr(a, b);
-    case BinaryOp::kPow: break;
+    case BinaryOp::kPow:
+    case BinaryOp::kScale: break;
   }
   m_.refuse(fmt::format("{} of integers", flat::name_of(op)));
   return a;

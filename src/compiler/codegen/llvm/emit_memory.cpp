@@ -205,6 +205,7 @@ llvm::Value* FunctionEmitter::load_in_parts(const Node& e, const Load& n, int pa
 }
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Load& n) {
+  if (moving_ && !n.mask && e.type.lanes == 1) return load_before_loops(e, n);
   const int part = part_of(e.type.dtype, e.type.lanes);
   if (n.mask && n.index->type.lanes == 1 && part < e.type.lanes) return load_in_parts(e, n, part);
   llvm::Value* mask = n.mask ? value(n.mask) : nullptr;

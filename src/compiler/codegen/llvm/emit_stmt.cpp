@@ -44,6 +44,11 @@ void FunctionEmitter::statement(const Seq& n) {
       i += streams - 1;
       continue;
     }
+    if (const std::size_t alike = together_from(std::span(n.stmts).subspan(i)); alike > 1) {
+      emit_together(std::span(n.stmts).subspan(i, alike));
+      i += alike - 1;
+      continue;
+    }
     const auto* first = std::get_if<If>(&n.stmts[i]->value);
     std::size_t end = i + 1;
     const auto alike = [&](const Stmt& s) {
@@ -86,13 +91,16 @@ llvm::Value* FunctionEmitter::reg_or_poison(int reg) const {
   return regs_[at] ? regs_[at] : llvm::PoisonValue::get(m_.type(m_.program.regs[at]));
 }
 
-void FunctionEmitter::open(ScopeKind kind, llvm::Instruction* entry) {
+void FunctionEmitter::open(ScopeKind kind, llvm::Instruction* entry,
+                           std::optional<std::vector<int>> writes) {
   scopes_.open(kind, entry);
+  writes_.push_back(std::move(writes));
   memo_.clear();
 }
 
 void FunctionEmitter::close() {
   scopes_.close();
+  writes_.pop_back();
   memo_.clear();
 }
 
@@ -126,7 +134,7 @@ void FunctionEmitter::loop(int var, llvm::Value* begin, llvm::Value* end, bool n
   llvm::Instruction* entry = never_empty
                                  ? b_.CreateBr(inside)
                                  : b_.CreateCondBr(b_.CreateICmpSLT(begin, end), inside, after);
-  open(ScopeKind::kLoop, entry);
+  open(ScopeKind::kLoop, entry, never_empty ? std::optional(written.buffers) : std::nullopt);
   b_.SetInsertPoint(inside);
 
   const auto phi = [&](llvm::Type* type, llvm::Value* initial) {
@@ -189,7 +197,7 @@ void FunctionEmitter::statement(const If& n) {
   std::vector<llvm::Value*> out[2] = {{}, old};
   llvm::Instruction* entry = b_.CreateCondBr(condition, blocks[0], blocks[1]);
   for (int branch = 0; branch < (n.otherwise ? 2 : 1); ++branch) {
-    open(ScopeKind::kBranch, entry);
+    open(ScopeKind::kBranch, entry, std::nullopt);
     if (!blocks[branch]->getParent()) function_->insert(function_->end(), blocks[branch]);
     b_.SetInsertPoint(blocks[branch]);
     regs_ = old;

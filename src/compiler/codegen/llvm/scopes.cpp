@@ -49,9 +49,12 @@ llvm::Value* Scopes::find(const ValueKey& key) const {
   return nullptr;
 }
 
-llvm::Value* Scopes::find_innermost(const ValueKey& key) const {
-  const auto found = scopes_.back().values.find(key);
-  return found == scopes_.back().values.end() ? nullptr : found->second;
+llvm::Value* Scopes::find_innermost(const ValueKey& key) const { return find_in(current(), key); }
+
+llvm::Value* Scopes::find_in(int depth, const ValueKey& key) const {
+  const auto& values = scopes_[static_cast<std::size_t>(depth)].values;
+  const auto found = values.find(key);
+  return found == values.end() ? nullptr : found->second;
 }
 
 }  // namespace lathe::codegen

@@ -44,6 +44,7 @@ class Scopes {
 
   llvm::Value* find(const ValueKey& key) const;            // in any open scope
   llvm::Value* find_innermost(const ValueKey& key) const;  // in the innermost one
+  llvm::Value* find_in(int depth, const ValueKey& key) const;
   // Makes a value in the scope `depth` and remembers it there.
   template <class Make>
   llvm::Value* add(const ValueKey& key, int depth, Make&& make);

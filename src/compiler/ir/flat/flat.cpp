@@ -107,6 +107,7 @@ const char* name_of(BinaryOp op) {
     case BinaryOp::kBitXor: return "^";
     case BinaryOp::kShl: return "<<";
     case BinaryOp::kShr: return ">>";
+    case BinaryOp::kScale: return "scale";
   }
   return "?";
 }

@@ -61,7 +61,8 @@ enum class BinaryOp {
   kBitOr,
   kBitXor,
   kShl,
-  kShr,  // shifts of integers; kShr is logical
+  kShr,    // shifts of integers; kShr is logical
+  kScale,  // a * 2^b of floats, for whole b, rounded once: of targets with AVX-512
 };
 const char* name_of(BinaryOp op);
 

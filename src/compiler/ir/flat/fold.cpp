@@ -161,7 +161,8 @@ std::optional<std::int64_t> evaluate(BinaryOp op, std::int64_t a, std::int64_t b
     case BinaryOp::kMod: return b == 0 ? std::nullopt : std::optional(b == -1 ? 0 : a % b);
     case BinaryOp::kMin: return a < b ? a : b;
     case BinaryOp::kMax: return a > b ? a : b;
-    case BinaryOp::kPow: return std::nullopt;
+    case BinaryOp::kPow:
+    case BinaryOp::kScale: return std::nullopt;
     case BinaryOp::kLt: return a < b;
     case BinaryOp::kLe: return a <= b;
     case BinaryOp::kEq: return a == b;

@@ -49,7 +49,8 @@ int precedence(BinaryOp op) {
     case BinaryOp::kOr: return 1;
     case BinaryOp::kMin:
     case BinaryOp::kMax:
-    case BinaryOp::kPow: return 0;  // these are printed as calls
+    case BinaryOp::kPow:
+    case BinaryOp::kScale: return 0;  // these are printed as calls
   }
   return 0;
 }

@@ -107,7 +107,8 @@ class Verifier {
       case BinaryOp::kMul:
       case BinaryOp::kDiv: return dtype != Dtype::kBool;
       case BinaryOp::kMod: return is_integer(dtype);
-      case BinaryOp::kPow: return is_float(dtype);
+      case BinaryOp::kPow:
+      case BinaryOp::kScale: return is_float(dtype);
       case BinaryOp::kMin:
       case BinaryOp::kMax:
       case BinaryOp::kLt:

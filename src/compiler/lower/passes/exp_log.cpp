@@ -38,32 +38,48 @@ V atanh_tail(const V& z) {
           0.2857142874189364, 0.3999999999941704, 0.6666666666666734});
 }
 
-// e^x = 2^n e^r with n = round(x / log 2), in parts.
-struct Exponential {
-  V number;  // n + offset, as an integer in the low bits
-  V less;    // e^r - 1
+// x = n log 2 + r with n = round(x / log 2).
+struct Reduced {
+  V shifted;  // has n + offset as an integer in the low bits
+  V n, r;
 };
 
 // The offset is a whole number that the format has beside its rounding constant.
-Exponential exponential(const V& x, std::int64_t offset) {
+Reduced reduce(const V& x, std::int64_t offset) {
   const Dtype dtype = x.type().dtype;
   const double round = format_of(dtype).round + static_cast<double>(offset);
   const V shifted = fma(x, 1.4426950408889634, x.like(round));
   const V n = shifted - round;
   const Ln2 ln2 = ln2_of(dtype);
-  const V r = fma(n, -ln2.low, fma(n, -ln2.high, x));
-  return {shifted.bits(format_of(dtype).bits), fma(r * r, exp_tail(r), r)};
+  return {shifted, n, fma(n, -ln2.low, fma(n, -ln2.high, x))};
+}
+
+// e^x = 2^n e^r, in parts.
+struct Exponential {
+  V number;  // n + offset, as an integer in the low bits
+  V less;    // e^r - 1
+};
+
+Exponential exponential(const V& x, std::int64_t offset) {
+  const Reduced reduced = reduce(x, offset);
+  const V& r = reduced.r;
+  return {reduced.shifted.bits(format_of(x.type().dtype).bits), fma(r * r, exp_tail(r), r)};
 }
 
 }  // namespace
 
-// Multiplies e^r by 2^n in two halves, so that overflow gives infinity, and results below the
-// normal range are rounded once.
-V expand_exp(const V& x) {
+// Multiplies e^r by 2^n, by an instruction or in two halves, so that overflow gives infinity, and
+// results below the normal range are rounded once.
+V expand_exp(const V& x, Native native) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
   const bool narrow = dtype == Dtype::kF32;
   const V cut = at_least(at_most(x, narrow ? 89 : 710), narrow ? -104 : -746);
+  if (native.scale) {
+    const Reduced reduced = reduce(cut, 0);
+    const V slope = fma(exp_tail(reduced.r), reduced.r, 1);  // (e^r - 1) / r
+    return apply(flat::BinaryOp::kScale, fma(slope, reduced.r, 1), reduced.n);
+  }
   // With the exponents' bias for each half, nothing is negative.
   const Exponential parts = exponential(cut, 2 * f.bias);
   const V number = parts.number - x.like(f.round).bits(f.bits);
@@ -107,17 +123,17 @@ V expand_log(const V& x) {
   return select(x < infinity, defined, x);  // infinity and NaN are their own logarithms
 }
 
-V expand_sigmoid(const V& x) {
-  const V e = expand_exp(neg(abs(x)));
+V expand_sigmoid(const V& x, Native native) {
+  const V e = expand_exp(neg(abs(x)), native);
   return select(x < 0.0, e, x.like(1)) / (1 + e);
 }
 
 // f32 is computed by way of f64, where e^(y log x) is exact enough.
-V expand_pow(const V& x, const V& y) {
+V expand_pow(const V& x, const V& y, Native native) {
   if (x.type().dtype == Dtype::kF32)
-    return expand_pow(x.as(Dtype::kF64), y.as(Dtype::kF64)).as(Dtype::kF32);
+    return expand_pow(x.as(Dtype::kF64), y.as(Dtype::kF64), native).as(Dtype::kF32);
   const V magnitude = abs(x);
-  const V unsigned_power = expand_exp(y * expand_log(magnitude));
+  const V unsigned_power = expand_exp(y * expand_log(magnitude), native);
   const V half = y * 0.5;
   const V integral = expand_floor(y) == y;
   const V odd = integral && expand_floor(half) != half;

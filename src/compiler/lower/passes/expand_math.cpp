@@ -14,7 +14,7 @@ bool has_floor(const CpuTarget& target) {
   return target.isa != Isa::kX86 || target.vector_bits > 128 || target.has_fma;
 }
 
-bool is_expanded(UnaryOp op, bool floor_is_native) {
+bool is_expanded(UnaryOp op, Native native) {
   switch (op) {
     case UnaryOp::kExp:
     case UnaryOp::kLog:
@@ -23,7 +23,7 @@ bool is_expanded(UnaryOp op, bool floor_is_native) {
     case UnaryOp::kErf:
     case UnaryOp::kSigmoid: return true;
     case UnaryOp::kFloor:
-    case UnaryOp::kCeil: return !floor_is_native;
+    case UnaryOp::kCeil: return !native.floor;
     case UnaryOp::kNeg:
     case UnaryOp::kAbs:
     case UnaryOp::kSqrt:
@@ -32,14 +32,14 @@ bool is_expanded(UnaryOp op, bool floor_is_native) {
   return false;
 }
 
-V expand(UnaryOp op, const V& x) {
+V expand(UnaryOp op, const V& x, Native native) {
   switch (op) {
-    case UnaryOp::kExp: return expand_exp(x);
+    case UnaryOp::kExp: return expand_exp(x, native);
     case UnaryOp::kLog: return expand_log(x);
     case UnaryOp::kRsqrt: return 1 / sqrt(x);
     case UnaryOp::kTanh: return expand_tanh(x);
-    case UnaryOp::kErf: return expand_erf(x);
-    case UnaryOp::kSigmoid: return expand_sigmoid(x);
+    case UnaryOp::kErf: return expand_erf(x, native);
+    case UnaryOp::kSigmoid: return expand_sigmoid(x, native);
     case UnaryOp::kFloor: return expand_floor(x);
     case UnaryOp::kCeil: return neg(expand_floor(neg(x)));
     case UnaryOp::kNeg:
@@ -66,18 +66,18 @@ Expr small_power(const flat::Binary& n) {
 }  // namespace
 
 flat::Program expand_math(flat::Program program, const Target& target) {
-  const bool native = has_floor(target.as_cpu());
+  const Native native{has_floor(target.as_cpu()), target.as_cpu().has_avx512_masks};
   const auto expand_node = [native](const Expr& e) -> Expr {
     if (const auto* n = std::get_if<flat::Unary>(&e->value);
         n != nullptr && is_expanded(n->op, native)) {
       LATHE_CHECK(size_of(e->type.dtype) >= 4, "expand_math comes after promote_halves");
-      return expand(n->op, {n->x}).e;
+      return expand(n->op, {n->x}, native).e;
     }
     if (const auto* n = std::get_if<flat::Binary>(&e->value);
         n != nullptr && n->op == flat::BinaryOp::kPow) {
       LATHE_CHECK(size_of(e->type.dtype) >= 4, "expand_math comes after promote_halves");
       if (Expr power = small_power(*n)) return power;
-      return expand_pow({n->a}, {n->b}).e;
+      return expand_pow({n->a}, {n->b}, native).e;
     }
     return e;
   };

@@ -5,14 +5,19 @@
 
 namespace lathe::lower {
 
-V expand_exp(const V& x);
+// What the target has instructions for.
+struct Native {
+  bool floor = false, scale = false;  // scale: BinaryOp::kScale
+};
+
+V expand_exp(const V& x, Native native);
 V expand_log(const V& x);
 // e^x - 1, also where it is small, for x between -80 and 80. NaN stays NaN.
 V expand_expm1(const V& x);
 V expand_tanh(const V& x);
-V expand_erf(const V& x);
-V expand_sigmoid(const V& x);
-V expand_pow(const V& x, const V& y);
+V expand_erf(const V& x, Native native);
+V expand_sigmoid(const V& x, Native native);
+V expand_pow(const V& x, const V& y, Native native);
 V expand_floor(const V& x);
 
 }  // namespace lathe::lower
