@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <llvm/IR/IRBuilder.h>
@@ -38,6 +39,7 @@ struct ModuleContext {
   std::unique_ptr<llvm::Module> module;
   std::vector<llvm::GlobalVariable*> literals;      // a buffer; null for other scopes
   std::vector<llvm::MDNode*> alias_scope, noalias;  // a buffer
+  std::unordered_set<const flat::Node*> exact;      // exact_divisions(program)
   std::optional<Error> error;                       // the first one
   int phases = 0;                                   // that have a function so far
 

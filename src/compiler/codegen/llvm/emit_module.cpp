@@ -3,6 +3,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include "compiler/codegen/llvm/emit.h"
+#include "compiler/codegen/llvm/exact_divisions.h"
 #include "compiler/codegen/llvm/machine.h"
 #include "runtime/module/abi.h"
 
@@ -120,7 +121,8 @@ ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, const CpuTa
       program(p),
       target(t),
       has_round(round),
-      module(std::make_unique<llvm::Module>("lathe", c)) {
+      module(std::make_unique<llvm::Module>("lathe", c)),
+      exact(exact_divisions(p)) {
   llvm::MDBuilder md(context);
   llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
   std::vector<llvm::Metadata*> scopes;
