@@ -75,11 +75,11 @@ class Lathe:
 
 
 class MetaSchedule:
-    name = "metaschedule"
     environment = {"TVM_NUM_THREADS": "1"}
 
-    def __init__(self, operator, options, folder):
-        self.words, self.folder, self.error = json.dumps(operator), folder / "metaschedule", None
+    def __init__(self, name, operator, options, folder):
+        self.name, self.error = name, None
+        self.words, self.folder = json.dumps(operator), folder / name
         self.python = [str(options.python), "-B", SCRIPT]
         self.run = Watched([*self.python, "tune", self.words, str(self.folder),
                             str(options.trials), str(options.seed),

@@ -1,5 +1,6 @@
 """The rows of bench_metaschedule, by name: Lathe's expression, and the operator as
-peers/metaschedule.py reads it. The last six are not in the paper."""
+peers/metaschedule.py reads it. The last six are not in the paper. The second input of all but
+Matmul-1024 is a weight."""
 
 from convolution_families import KERNELS, Shape, resnet
 
@@ -26,3 +27,16 @@ ROWS = {name: convolution(resnet(name)) for name in ("C2", "C6", "C7", "C9", "C1
     "dense-bert-up": matmul("X: f32[128,768]; W: f32[3072,768]; Y[m,n] = sum(k) X[m,k] * W[n,k]",
                             128, 3072, 768, False, True),
 }
+
+
+def with_constants(name):
+    """The row with weights that are known beforehand: Lathe's expression, and by the name of its
+    tuner each operator that MetaSchedule may choose from."""
+    expression, operator = ROWS[name]
+    if name == "Matmul-1024":
+        return expression, {"metaschedule": operator}
+    operators = {"metaschedule": operator | {"constant": True}}
+    plain = operator["kind"] == "conv2d" and operator["stride"] == operator["dilation"] == 1
+    if plain and operator["weight"][2:] == [3, 3]:
+        operators["metaschedule-winograd"] = operator | {"kind": "winograd"}
+    return expression.replace("; W:", "; const W:"), operators

@@ -6,11 +6,14 @@
     metaschedule.py serve OPERATOR FILE.so                  # a contestant (bench/README.md)
 
 OPERATOR has `kind`: `conv2d` with `input`, `weight`, `stride`, `pad` (two), `dilation`, all
-row-major; or `matmul` with `m`, `n`, `k`, `transpose_a`, `transpose_b`. One thread throughout.
+row-major, or `winograd` with the same, for F(4x4) of weights that are transformed beforehand; or
+`matmul` with `m`, `n`, `k`, `transpose_a`, `transpose_b`. With `constant`, the second input is
+laid out beforehand as a candidate reads it. One thread throughout.
 """
 
 import json
 import sys
+from pathlib import Path
 
 
 def skip_other_intrinsics():
@@ -31,6 +34,15 @@ def convolution(about):
     return te.create_prim_func([X, W, Y])
 
 
+def winograd(about):
+    from tvm import te, topi
+
+    X, W = (te.placeholder(shape, name=name) for shape, name in zip(shapes(about), "XW"))
+    Y = topi.nn.conv2d_winograd_nchw_without_weight_transform(X, W, about["stride"], about["pad"],
+                                                              about["dilation"], "float32")
+    return te.create_prim_func([X, W, Y])
+
+
 def matmul(about):
     from tvm import te
 
@@ -46,7 +58,8 @@ def matmul(about):
 
 
 def function(about):
-    return convolution(about) if about["kind"] == "conv2d" else matmul(about)
+    made = {"conv2d": convolution, "winograd": winograd, "matmul": matmul}[about["kind"]](about)
+    return made.with_attr("layout_free_buffers", [1]) if about.get("constant") else made
 
 
 def this_target():
@@ -82,17 +95,19 @@ def shapes(about):
     reach = [about["dilation"] * (taps - 1) + 1 for taps in about["weight"][2:]]
     sizes = [(size + 2 * pad - taps) // about["stride"] + 1
              for size, pad, taps in zip(about["input"][2:], about["pad"], reach)]
-    return about["input"], about["weight"], [about["input"][0], about["weight"][0], *sizes]
+    filters, channels = about["weight"][:2]
+    weight = [6, 6, channels, filters] if about["kind"] == "winograd" else about["weight"]
+    return about["input"], weight, [about["input"][0], filters, *sizes]
 
 
-def tensors_of(about):
+def tensors_of(all_shapes):
     """Random inputs, and the output, which is last."""
     import numpy
     import tvm
 
     random = numpy.random.default_rng(1)
     return [tvm.runtime.tensor(random.uniform(-1, 1, shape).astype("f4"))
-            for shape in shapes(about)]
+            for shape in all_shapes]
 
 
 def error_of(module, about, target):
@@ -102,7 +117,7 @@ def error_of(module, about, target):
 
     results = []
     for each in (module, tvm.compile(function(about), target)):
-        tensors = tensors_of(about)
+        tensors = tensors_of(shapes(about))
         each["main"](*tensors)
         results.append(tensors[-1].numpy().astype("f8"))
     return float(numpy.abs(results[0] - results[1]).max() / numpy.abs(results[1]).max())
@@ -126,18 +141,22 @@ def build(about, folder, count, path):
     schedule = Schedule(workload.mod)
     best.trace.apply_to_schedule(schedule, remove_postproc=False)
     target = this_target()
-    module = tvm.compile(schedule.mod, target)
-    module.export_library(path)
-    print(json.dumps({"recorded_us": believed(best) * 1e6,
-                      "error": error_of(module, about, target)}))
+    error = error_of(tvm.compile(schedule.mod, target), about, target)
+    # As its own runner does, the program is timed without laying the constant out.
+    served = tvm.s_tir.transform.RemoveWeightLayoutRewriteBlock(True)(schedule.mod)
+    tvm.compile(served, target).export_library(path)
+    info = ms.arg_info.ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
+    Path(f"{path}.shapes").write_text(json.dumps([list(map(int, each.shape)) for each in info]))
+    print(json.dumps({"recorded_us": believed(best) * 1e6, "error": error}))
 
 
-def serve(about, path):
+def serve(_, path):
     import tvm
 
     from python_peer import warm
 
-    run, tensors = tvm.runtime.load_module(path)["main"], tensors_of(about)
+    run, tensors = tvm.runtime.load_module(path)["main"], tensors_of(json.loads(
+        Path(f"{path}.shapes").read_text()))
     run(*tensors)
     print("ready", f"TVM {tvm.__version__}", flush=True)
     for line in sys.stdin:

@@ -1,4 +1,5 @@
 // The instructions: one function for each kind of node, with a loop over lanes.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -59,7 +60,8 @@ double apply(BinaryOp op, double a, double b) {
     case BinaryOp::kMin: return std::isnan(a) || a < b ? a : b;
     case BinaryOp::kMax: return std::isnan(a) || a > b ? a : b;
     case BinaryOp::kPow: return std::pow(a, b);
-    case BinaryOp::kScale: return a * std::exp2(b);
+    case BinaryOp::kScale:  // rounded once, also below the normal numbers
+      return std::isnan(b) ? b : std::ldexp(a, static_cast<int>(std::clamp(b, -5000.0, 5000.0)));
     default: throw Fault{"an operation on a type it does not have"};
   }
 }
