@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Compiles every header alone, with the flags of a source file near it.
 
+A header that another includes may come before that one and give it nothing that it would not have.
+So headers are read in chains, each included by the next: the first is alone, and the next is as
+good as alone.
+
 Usage: headers.py ROOT BUILD-FOLDER   (the build folder has compile_commands.json)
 """
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -31,12 +36,45 @@ def flags_near(header, entries):
     return kept
 
 
-def compile_alone(header, entries):
-    command = flags_near(header, entries) + ["-fsyntax-only", "-x", "c++", "-"]
-    done = subprocess.run(command, input=f'#include "{header}"\n', capture_output=True, text=True)
+def included(headers, roots):
+    """Header: all those that it includes, itself or by way of others."""
+    direct = {}
+    for header in headers:
+        names = re.findall(r'^#include [<"](.+?)[>"]', header.read_text(), re.MULTILINE)
+        direct[header] = [root / name for name in names for root in roots
+                          if root / name in headers]
+    found = {}
+
+    def collect(header):
+        if header not in found:
+            found[header] = set()  # ends a circle
+            found[header] = set(direct[header]).union(*map(collect, direct[header]))
+        return found[header]
+
+    for header in headers:
+        collect(header)
+    return found
+
+
+def chains(below):
+    """Lists of headers in which each includes all before it; every header is in one."""
+    left = set(below)
+    while left:
+        chain, among = [], left
+        while among:
+            chain.append(max(among, key=lambda header: (len(below[header]), header)))
+            left = left - {chain[-1]}
+            among = left & below[chain[-1]]
+        yield chain[::-1]
+
+
+def compile_alone(chain, entries):
+    command = flags_near(chain[-1], entries) + ["-fsyntax-only", "-x", "c++", "-"]
+    text = "".join(f'#include "{header}"\n' for header in chain)
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode == 0:
         return None
-    return f"{header} does not compile alone:\n{done.stderr[:2000]}"
+    return f"{chain[-1]} or one that it includes does not compile alone:\n{done.stderr[:2000]}"
 
 
 def main():
@@ -45,12 +83,14 @@ def main():
     root, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     entries = [entry for entry in json.loads((build / "compile_commands.json").read_text())
                if entry["file"].startswith(str(root / "src")) and entry["file"].endswith(".cpp")]
-    headers = sorted(path for folder in ("src", "include") for path in (root / folder).rglob("*.h"))
+    roots = [root / "src", root / "include"]
+    headers = {path for folder in roots for path in folder.rglob("*.h")}
+    together = list(chains(included(headers, roots)))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        broken = list(filter(None, pool.map(lambda header: compile_alone(header, entries),
-                                            headers)))
+        broken = list(filter(None, pool.map(lambda chain: compile_alone(chain, entries),
+                                            together)))
     print("\n".join(broken))
-    print(f"{len(headers)} headers, {len(broken)} do not compile alone")
+    print(f"{len(headers)} headers in {len(together)} chains, {len(broken)} do not compile")
     sys.exit(1 if broken or not headers else 0)
 
 

@@ -54,10 +54,11 @@ void expect_same(const Program& p, const std::vector<std::vector<double>>& input
   }
 }
 
-// Y[d,x] = f(X[x] / D[d]), a row for a divisor.
-Program quotients(Dtype dtype, int divisors, int blocks, auto&& f) {
+// Y[d,x] = f(X[x] / D[d]), a row for a divisor; of computed ones D[d] is the negative.
+Program quotients(Dtype dtype, int divisors, int blocks, bool computed, auto&& f) {
   const Type type{dtype, kLanes};
-  const Expr x = rows(var(1), kLanes), d = load(1, var(0), {dtype, 1});
+  const Expr x = rows(var(1), kLanes), given = load(1, var(0), {dtype, 1});
+  const Expr d = computed ? unary(kNeg, given) : given;
   const Expr y = f(binary(kDiv, load(0, x, type), broadcast(d, kLanes)));
   const Expr at = binary(kAdd, rows(var(0), std::int64_t{blocks} * kLanes), x);
   return program({buffer("X", std::int64_t{blocks} * kLanes, Scope::kInput, 0, dtype),
@@ -85,7 +86,9 @@ TEST(Invariant, QuotientsOfAllNumbers) {
     const std::vector<double> numbers = numbers_of(dtype);
     const auto count = static_cast<int>(numbers.size());
     const auto same = [](const Expr& x) { return x; };
-    expect_same(quotients(dtype, count, count / kLanes, same), {numbers, numbers}, false);
+    expect_same(quotients(dtype, count, count / kLanes, true, same), {numbers, numbers}, false);
+    // What the caller gave divides as he expects.
+    expect_same(quotients(dtype, count, count / kLanes, false, same), {numbers, numbers}, true);
   }
 }
 
@@ -94,7 +97,7 @@ TEST(Invariant, WhatJumpsDividesExactly) {
   for (const Dtype dtype : {Dtype::kF32, Dtype::kF64}) {
     std::vector<double> numbers, divisors;
     for (int i = 0; i < 64 * kLanes; ++i) numbers.push_back(i);
-    for (int i = 1; i < 60; ++i) divisors.push_back(i);
+    for (int i = 1; i < 60; ++i) divisors.push_back(-i);
     const Type type{dtype, kLanes};
     const auto one = imm(1, type), none = imm(0, type);
     const std::vector<std::function<Expr(Expr)>> decide = {
@@ -105,8 +108,8 @@ TEST(Invariant, WhatJumpsDividesExactly) {
         // The quotient itself is a part of the result, too.
         [](const Expr& x) { return binary(kSub, x, unary(kFloor, x)); }};
     for (const auto& f : decide)
-      expect_same(quotients(dtype, static_cast<int>(divisors.size()), 64, f), {numbers, divisors},
-                  true);
+      expect_same(quotients(dtype, static_cast<int>(divisors.size()), 64, true, f),
+                  {numbers, divisors}, true);
   }
 }
 

@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include <llvm/IR/IRBuilder.h>
@@ -39,7 +38,7 @@ struct ModuleContext {
   std::unique_ptr<llvm::Module> module;
   std::vector<llvm::GlobalVariable*> literals;      // a buffer; null for other scopes
   std::vector<llvm::MDNode*> alias_scope, noalias;  // a buffer
-  std::unordered_set<const flat::Node*> exact;      // exact_divisions(program)
+  bool decides_by_quotients;                        // the program does
   std::optional<Error> error;                       // the first one
   int phases = 0;                                   // that have a function so far
 

@@ -211,7 +211,7 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Binary& n) {
   if (llvm::Value* mask = lane_mask(e, n)) return mask;
   const Dtype dtype = n.a->type.dtype;
   llvm::Value* a = value(n.a);
-  if (is_float(dtype) && n.op == BinaryOp::kDiv && e.type.lanes > 1 && !m_.exact.contains(&e))
+  if (is_float(dtype) && n.op == BinaryOp::kDiv && e.type.lanes > 1)
     if (llvm::Value* quotient = divide_by_invariant(n, a)) return quotient;
   llvm::Value* b = value(n.b);
   if (!is_float(dtype))

@@ -6,6 +6,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "compiler/codegen/llvm/emit.h"
+#include "compiler/codegen/llvm/quotients.h"
 #include "compiler/ir/flat/rewrite.h"
 
 namespace lathe::codegen {
@@ -75,10 +76,11 @@ llvm::Value* FunctionEmitter::load_before_loops(const Node& e, const Load& n) {
 // x / d for all lanes alike, where d stays the same in a loop: two multiplications instead of a
 // division, by 1 / (d s) and by s, a power of two with which neither is beyond the normal numbers.
 // The quotient has the two roundings of 2^-24 (f32) that a division's bound allows. Null where d
-// belongs to the innermost loop.
+// belongs to the innermost loop, or where the quotient has to be that of a division.
 llvm::Value* FunctionEmitter::divide_by_invariant(const Binary& n, llvm::Value* x) {
   const auto* divisor = std::get_if<Broadcast>(&n.b->value);
-  if (divisor == nullptr || std::holds_alternative<FloatImm>(divisor->x->value)) return nullptr;
+  if (divisor == nullptr || m_.decides_by_quotients || is_given(m_.program, divisor->x))
+    return nullptr;
   llvm::Value* d = moved(divisor->x);
   if (llvm::isa<llvm::Constant>(d) || scopes_.depth_of(d) >= scopes_.current()) return nullptr;
   const bool narrow = n.b->type.dtype == Dtype::kF32;

@@ -3,8 +3,8 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include "compiler/codegen/llvm/emit.h"
-#include "compiler/codegen/llvm/exact_divisions.h"
 #include "compiler/codegen/llvm/machine.h"
+#include "compiler/codegen/llvm/quotients.h"
 #include "runtime/module/abi.h"
 
 namespace lathe::codegen {
@@ -122,7 +122,7 @@ ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, const CpuTa
       target(t),
       has_round(round),
       module(std::make_unique<llvm::Module>("lathe", c)),
-      exact(exact_divisions(p)) {
+      decides_by_quotients(codegen::decides_by_quotients(p)) {
   llvm::MDBuilder md(context);
   llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
   std::vector<llvm::Metadata*> scopes;
