@@ -82,9 +82,11 @@ bool is_too_long(const ir::Sizes& sizes, SizeId outer, SizeId inner) {
 }
 
 bool is_tile_too_long(const ir::Sizes& sizes, SizeId extent, SizeId tile) {
-  constexpr std::int64_t kLongestTile = 1 << 24;
+  // Sizes of tiles are multiplied from knobs that go in steps, so they may well be beyond a loop.
+  constexpr std::int64_t kLongestTile = 1 << 24, kBeyond = 8;
   return sizes.is_constant(extent) && sizes.is_constant(tile) &&
-         sizes.constant_value(tile) > std::max(sizes.constant_value(extent), kLongestTile);
+         sizes.constant_value(tile) > kLongestTile &&
+         sizes.constant_value(tile) / kBeyond > sizes.constant_value(extent);
 }
 
 StepResult<std::vector<ir::LayoutDigit>> resolve_layout(Nest& nest,

@@ -9,12 +9,20 @@
 
 #include "base/dtype.h"
 #include "compiler/interp/reduction.h"
+#include "compiler/te/saturation.h"
 #include "tuner/measure/arithmetic.h"
 #include "tuner/measure/bounds.h"
 #include "tuner/measure/shallow.h"
 
 namespace lathe::measure {
 namespace {
+
+double terms_of(const te::Stage& stage) {
+  double terms = 1;
+  for (const te::Iterator& iter : stage.iters)
+    if (iter.kind == te::IterKind::kReduce) terms *= static_cast<double>(iter.extent);
+  return terms;
+}
 
 using ir::Expr;
 using namespace f64;
@@ -113,13 +121,6 @@ class ReferenceWriter {
       }
     }
     return nullptr;
-  }
-
-  double terms_of(const te::Stage& stage) const {
-    double terms = 1;
-    for (const te::Iterator& iter : stage.iters)
-      if (iter.kind == te::IterKind::kReduce) terms *= static_cast<double>(iter.extent);
-    return terms;
   }
 
   // units eps sum |term| and the terms' own bounds, as one sum. Where the terms are exact except
@@ -298,6 +299,24 @@ Reference with_room_for_algorithms(const te::Workload& workload, Reference refer
   return reference;
 }
 
+namespace {
+
+// The most that a rounding of the sums' terms is beside the largest output: the bounds have as many
+// as a sum of so many terms may take.
+double rounding_of_terms(const te::Workload& workload, const Reference& reference) {
+  double units = 1, most = 0;
+  for (const te::Stage& stage : workload.stages)
+    if (stage.reduce == ir::ReduceOp::kSum)
+      units = std::max(units, interp::sum_units(terms_of(stage), stage.body->dtype,
+                                                interp::terms_may_be_alike(workload, stage)));
+  for (std::size_t o = 0; o < reference.values.size(); ++o)
+    if (const double largest = largest_of(reference.values[o]); largest > 0)
+      most = std::max(most, largest_of(reference.bounds[o]) / largest);
+  return most / units;
+}
+
+}  // namespace
+
 double allowed_error(const te::Workload& workload, bool jumps, const Reference& reference) {
   const double coarsest = coarsest_of(workload);
   double smallest = kUnbounded;
@@ -308,8 +327,9 @@ double allowed_error(const te::Workload& workload, bool jumps, const Reference& 
   }
   const double step =
       interp::unit_of(0, coarsest == epsilon_of(Dtype::kF32) ? Dtype::kF32 : Dtype::kF64);
-  return smallest * workload.contract.max_error < 1e3 * step ? kUnbounded
-                                                             : workload.contract.max_error;
+  const double asked = workload.contract.max_error;
+  if (smallest * asked < 1e3 * step) return kUnbounded;
+  return te::saturates(workload) ? std::max(asked, rounding_of_terms(workload, reference)) : asked;
 }
 
 Result<runner::Fd> reference_file(const Reference& reference) {

@@ -35,7 +35,8 @@ struct Reference {
   std::vector<std::vector<double>> values, bounds;
 };
 // The largest error, relative to the largest output, that passes besides the bounds: the
-// contract's. Infinite where no schedule could keep it: for types coarser than f32, jumps, and
+// contract's, or what a rounding of the terms of sums makes where outputs saturate and so are small
+// beside the sums. Infinite where no schedule could keep it: for types coarser than f32, jumps, and
 // numbers near the smallest of their type.
 double allowed_error(const te::Workload& workload, bool jumps, const Reference& reference);
 // Programs may compute sums of products over neighbours by Cook-Toom algorithms, and large products

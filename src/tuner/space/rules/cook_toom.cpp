@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "compiler/te/naive_nest.h"
+#include "compiler/te/saturation.h"
 #include "tuner/space/rules/axes.h"
 #include "tuner/space/rules/choices.h"
 
@@ -183,6 +184,8 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
   const std::string& wanted = workload.contract.algorithm;
   const bool demanded = !wanted.empty() && wanted != "direct";
   if (wanted == "direct" || wanted == "strassen" || wanted == "im2col") return std::nullopt;
+  // Errors are known beside the largest sum, which may be far larger than the largest output.
+  if (!demanded && te::saturates(workload)) return std::nullopt;
   CookToomRule rule;
   rule.may_be_direct = !demanded;
   rule.prepared.nest = te::naive_nest(workload);

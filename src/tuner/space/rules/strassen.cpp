@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/cook_toom/matrices.h"
+#include "compiler/te/saturation.h"
 #include "tuner/space/rules/choices.h"
 
 namespace lathe::space {
@@ -113,7 +114,7 @@ Result<std::optional<StrassenRule>> strassen_rule(const te::Workload& workload,
                                                   const std::vector<schedule::Layout>& layouts) {
   const std::string& wanted = workload.contract.algorithm;
   const bool demanded = wanted == "strassen";
-  if (!wanted.empty() && !demanded) return std::nullopt;
+  if (!demanded && (!wanted.empty() || te::saturates(workload))) return std::nullopt;
   StrassenRule rule;
   rule.may_be_direct = !demanded;
   rule.target = target;

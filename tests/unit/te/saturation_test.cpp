@@ -1,0 +1,39 @@
+#include "compiler/te/saturation.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/te/parse.h"
+
+namespace lathe::te {
+namespace {
+
+bool saturated(const std::string& text) {
+  const auto workload =
+      parse_workload((text.contains("X") ? "X: f32[6,5]; " : "") +
+                     std::string(text.contains("I") ? "I: i32[6,5]; " : "") + text);
+  if (!workload) throw std::runtime_error(workload.error().text());
+  return saturates(*workload);
+}
+
+TEST(Saturation, IsOfFunctionsThatBoundWhatTheyGet) {
+  EXPECT_TRUE(saturated("Y[i,j] = tanh(X[i,j])"));
+  EXPECT_TRUE(saturated("Y[i,j] = 3.0 - 2.0 * sigmoid(X[i,j])"));
+  EXPECT_TRUE(saturated("Y[i,j] = min(max(X[i,j], 0.0), 6.0)"));
+  EXPECT_TRUE(saturated("Y[i,j] = exp(-abs(X[i,j]))"));
+  EXPECT_TRUE(saturated("S[i] = sum(j) X[i,j]; Y[i] = max(min(S[i], 1.0), -1.0)"));
+  // In two stages, or a maximum in between.
+  EXPECT_TRUE(saturated("P[i,j] = max(X[i,j], 0.0); Y[i,j] = min(P[i,j], 6.0)"));
+  EXPECT_TRUE(saturated("P[i] = max(j) max(X[i,j], 0.0); Y[i] = min(P[i], 6.0)"));
+}
+
+TEST(Saturation, IsNotOfWhatGrowsWithItsOperand) {
+  for (const char* text :
+       {"Y[i,j] = max(X[i,j], 0.0)", "Y[i,j] = min(X[i,j], 6.0)",
+        "Y[i,j] = X[i,j] * sigmoid(X[i,j])", "Y[i,j] = exp(X[i,j])",
+        "Y[i] = sum(j) X[i,j] * tanh(X[i,j])", "Y[i,j] = 1.0 / X[i,j]", "Y[i,j] = sqrt(X[i,j])",
+        "Y[i,j] = min(I[i,j], 3)", "Y[i:3] = f32(i)", "Y[i,j] = max(min(I[i,j], 3), 0)"})
+    EXPECT_FALSE(saturated(text)) << text;
+}
+
+}  // namespace
+}  // namespace lathe::te
