@@ -234,6 +234,10 @@ TEST(Conditional, TheReasonWhyAnAlgorithmIsMissing) {
                    "X: i32[8,9]; const W: i32[16,8,3]; "
                    "Y[o,x:7] = sum(c,r) X[c,x+r] * W[o,c,r]"),
             "Y sums up i32, not f32 or f64");
+  EXPECT_EQ(reason("F2",
+                   "X: f16[8,9]; const W: f16[16,8,3]; "
+                   "Y[o,x:7] = sum(c,r) f32(X[c,x+r]) * f32(W[o,c,r])"),
+            "Y converts what it multiplies, where f32 or f64 are needed");
   EXPECT_EQ(reason("F2x2", "X: f32[8,9]; Y[o,x:7] = max(r:3) X[o,x+r]"),
             "Y is no sum of products of two tensors");
   EXPECT_EQ(reason("F2", "X: f32[8,9]; const W: f32[8,16]; Y[o,x] = sum(c) X[c,x] * W[c,o]"),

@@ -135,7 +135,7 @@ TEST(Strassen, IsRefusedWhereItIsNot) {
   EXPECT_EQ(refused(product_of_size(40, 40, 40)), "");
   EXPECT_EQ(refused(product_of_size(40, 40, 31)),
             "algorithm: this workload has no strassen on this target; it is for products of two "
-            "matrices with at least 32 rows, columns and terms");
+            "matrices of f32 or f64 with at least 32 rows, columns and terms");
   EXPECT_EQ(refused("max_error 1e-7; " + product_of_size(40, 40, 40)),
             "algorithm: strassen rounds too much for a largest error of 1e-07; allow more with "
             "--max-error, or name direct");

@@ -133,6 +133,10 @@ std::expected<ImageSum, std::string> image_sum_of(const te::Workload& view,
   const bool multiplies = product != nullptr && product->op == ir::BinaryOp::kMul;
   const auto* a = multiplies ? std::get_if<ir::Read>(&product->a->value) : nullptr;
   const auto* b = multiplies ? std::get_if<ir::Read>(&product->b->value) : nullptr;
+  const bool converts = multiplies && (std::holds_alternative<ir::Cast>(product->a->value) ||
+                                       std::holds_alternative<ir::Cast>(product->b->value));
+  if (stage.reduce == ir::ReduceOp::kSum && converts)
+    return because("{} converts what it multiplies, where f32 or f64 are needed", name);
   if (stage.reduce != ir::ReduceOp::kSum || a == nullptr || b == nullptr)
     return because("{} is no sum of products of two tensors", name);
   if (stage.body->dtype != Dtype::kF32 && stage.body->dtype != Dtype::kF64)

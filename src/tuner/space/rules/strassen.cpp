@@ -129,7 +129,7 @@ Result<std::optional<StrassenRule>> strassen_rule(const te::Workload& workload,
     if (demanded)
       return fail_at("algorithm", ErrorKind::kInvalidArgument,
                      "this workload has no strassen on this target; it is for products of two "
-                     "matrices with at least {} rows, columns and terms",
+                     "matrices of f32 or f64 with at least {} rows, columns and terms",
                      kShortestOnDemand);
     return std::nullopt;
   }
