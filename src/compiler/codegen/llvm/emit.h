@@ -150,7 +150,9 @@ class FunctionEmitter {
   void emit_together(std::span<const flat::Stmt> stmts);
 
   // Slow scalars that stay the same in a loop (emit_invariant.cpp).
-  Value* moved(const flat::Expr& e);
+  // What `make` emits goes to the outermost scope possible.
+  template <class Make>
+  Value* moving(Make&& make);
   int home_of_load(int buffer, int depth) const;
   Value* load_before_loops(const flat::Node& e, const flat::Load& n);
   Value* divide_by_invariant(const flat::Binary& n, Value* x);

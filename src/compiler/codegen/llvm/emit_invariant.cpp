@@ -32,19 +32,17 @@ bool is_slow(const Expr& e, int depth = 0) {
 
 }  // namespace
 
-llvm::Value* FunctionEmitter::moved(const Expr& e) {
+template <class Make>
+llvm::Value* FunctionEmitter::moving(Make&& make) {
   const bool before = std::exchange(moving_, true);
-  llvm::Value* out = value(e);
+  llvm::Value* out = make();
   moving_ = before;
   return out;
 }
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Broadcast& n) {
-  if (moving_ || !is_slow(n.x)) return splat(value(n.x), e.type.lanes);
-  const bool before = std::exchange(moving_, true);
-  llvm::Value* out = splat(value(n.x), e.type.lanes);
-  moving_ = before;
-  return out;
+  const auto spread = [&] { return splat(value(n.x), e.type.lanes); };
+  return is_slow(n.x) ? moving(spread) : spread();
 }
 
 // The outermost scope from `depth` on, with every loop inside it sure to run, where the buffer is
@@ -81,7 +79,7 @@ llvm::Value* FunctionEmitter::divide_by_invariant(const Binary& n, llvm::Value* 
   const auto* divisor = std::get_if<Broadcast>(&n.b->value);
   if (divisor == nullptr || m_.decides_by_quotients || is_given(m_.program, divisor->x))
     return nullptr;
-  llvm::Value* d = moved(divisor->x);
+  llvm::Value* d = moving([&] { return value(divisor->x); });
   if (llvm::isa<llvm::Constant>(d) || scopes_.depth_of(d) >= scopes_.current()) return nullptr;
   const bool narrow = n.b->type.dtype == Dtype::kF32;
   const double far = narrow ? 0x1p100 : 0x1p1000, scale = narrow ? 0x1p64 : 0x1p512;
@@ -94,9 +92,10 @@ llvm::Value* FunctionEmitter::divide_by_invariant(const Binary& n, llvm::Value* 
   });
   llvm::Value* reciprocal = pure(kReciprocalOperation, nullptr, {d, s}, true,
                                  [&] { return b_.CreateFDiv(number(1), b_.CreateFMul(d, s)); });
-  const bool before = std::exchange(moving_, true);
-  llvm::Value *r = splat(reciprocal, n.b->type.lanes), *power = splat(s, n.b->type.lanes);
-  moving_ = before;
+  const auto spread = [&](llvm::Value* scalar) {
+    return moving([&] { return splat(scalar, n.b->type.lanes); });
+  };
+  llvm::Value *r = spread(reciprocal), *power = spread(s);
   return b_.CreateFMul(b_.CreateFMul(x, r), power);
 }
 
