@@ -15,16 +15,22 @@ namespace {
 constexpr int kConfigs = 20'000;
 constexpr int kTrainingRows = 4096;
 
+auto new_space(const BenchWorkload& workload) {
+  return space::derive_space(workload.definition, bench_target(), space::Flavour::kDefault);
+}
+
 class Proposing {
  public:
   Proposing(const BenchWorkload& workload, const Settings& settings, const space::Space& space)
       : name_(workload.name),
+        workload_(workload),
         settings_(settings),
         space_(space),
         configs_(static_cast<std::size_t>(settings.configs > 0 ? settings.configs : kConfigs)) {}
 
   Result<std::vector<Row>> rows() {
     configurations();
+    LATHE_TRY_STATUS(first_round());
     features();
     LATHE_TRY_STATUS(scores());
     return rows_;
@@ -61,6 +67,18 @@ class Proposing {
       rate(fmt::format("configurations to {} features ({} wide)", name, extractor.width()),
            [&] { extractor.rows(configs_, features_, settings_.jobs); });
     }
+  }
+
+  // As in the first round of a search: every sketch, and every form, is met for the first time.
+  Status first_round() {
+    Status status;
+    rate("random configurations of a space that is new", [&] {
+      const auto fresh = new_space(workload_);
+      if (!fresh) status = std::unexpected(fresh.error());
+      Rng rng(1);
+      for (std::size_t i = 0; fresh && i < configs_.size(); ++i) (void)(*fresh)->random(rng);
+    });
+    return status;
   }
 
   // Makes up times that follow from the features, so that trees get their usual depth.
@@ -120,6 +138,7 @@ class Proposing {
   }
 
   const std::string name_;
+  const BenchWorkload& workload_;
   const Settings& settings_;
   const space::Space& space_;
   std::vector<space::Config> configs_;
@@ -132,8 +151,7 @@ class Proposing {
 Result<std::vector<Row>> propose(const Settings& settings) {
   std::vector<Row> rows;
   for (const BenchWorkload& workload : LATHE_TRY(workloads())) {
-    const auto space = LATHE_TRY(
-        space::derive_space(workload.definition, bench_target(), space::Flavour::kDefault));
+    const auto space = LATHE_TRY(new_space(workload));
     const auto own = LATHE_TRY(Proposing(workload, settings, *space).rows());
     rows.insert(rows.end(), own.begin(), own.end());
   }

@@ -4,14 +4,6 @@
 
 namespace lathe {
 
-Hasher& Hasher::add(std::uint64_t value) {
-  std::uint64_t z = state_ ^ (value + 0x9e3779b97f4a7c15U + (state_ << 6) + (state_ >> 2));
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  state_ = z ^ (z >> 31);
-  return *this;
-}
-
 Hasher& Hasher::add(std::string_view text) {
   std::uint64_t fnv = 0xcbf29ce484222325U;
   for (const char c : text) fnv = (fnv ^ static_cast<unsigned char>(c)) * 0x100000001b3U;

@@ -1,7 +1,6 @@
 #include "compiler/analysis/essence.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/hash.h"
 #include "compiler/analysis/dependence.h"
@@ -49,79 +48,17 @@ std::vector<std::uint64_t> formulas_of(const ir::Sizes& sizes) {
   return numbers;
 }
 
-template <class Sink>
-void each_fact(const ir::Affine& row, Sink& sink) {
-  sink.word(row.terms.size());
-  sink.word(static_cast<std::uint64_t>(row.offset));
-  for (const ir::AffineTerm& term : row.terms) {
-    sink.word(static_cast<std::uint64_t>(term.iter));
-    sink.word(static_cast<std::uint64_t>(term.coef));
-  }
-}
-
-template <class Sink>
-void each_fact(const ir::Expr& e, Sink& sink) {
-  sink.word(e->value.index());
-  sink.word(static_cast<std::uint64_t>(e->dtype));
-  struct Visitor {
-    Sink& sink;
-    void operator()(const ir::Const& n) const { sink.word(std::bit_cast<std::uint64_t>(n.value)); }
-    void operator()(const ir::IterValue& n) const { sink.word(static_cast<std::uint64_t>(n.iter)); }
-    void operator()(const ir::Read& n) const {
-      sink.word(static_cast<std::uint64_t>(n.tensor));
-      sink.word(n.pad ? std::bit_cast<std::uint64_t>(*n.pad) : ~std::uint64_t{0});
-      for (const ir::Affine& row : n.index) each_fact(row, sink);
-    }
-    void operator()(const ir::Unary& n) const {
-      sink.word(static_cast<std::uint64_t>(n.op));
-      each_fact(n.x, sink);
-    }
-    void operator()(const ir::Binary& n) const {
-      sink.word(static_cast<std::uint64_t>(n.op));
-      each_fact(n.a, sink);
-      each_fact(n.b, sink);
-    }
-    void operator()(const ir::Select& n) const {
-      for (const ir::Expr& x : {n.condition, n.then, n.otherwise}) each_fact(x, sink);
-    }
-    void operator()(const ir::Cast& n) const { each_fact(n.x, sink); }
-    void operator()(const ir::InRange& n) const {
-      for (const auto& row : n.rows) {
-        each_fact(row.index, sink);
-        sink.word(static_cast<std::uint64_t>(row.low));
-        sink.word(static_cast<std::uint64_t>(row.high));
-      }
-    }
-  };
-  std::visit(Visitor{sink}, e->value);
-}
-
 // True if the block fills a cache in memory; it then also fills the padding of the cache's layout.
 bool fills_cache(const ir::Nest& nest, const ir::Block& block) {
   const auto* read = std::get_if<ir::Read>(&block.body->value);
   return read != nullptr && nest.buffers[block.writes].cache_of == read->tensor;
 }
 
-// `at`: the number of the loop that it lives in.
-template <class Sink>
-void each_fact(const ir::Buffer& buffer, std::uint64_t at, Sink& sink) {
-  for (const auto word :
-       {static_cast<std::uint64_t>(buffer.dtype), static_cast<std::uint64_t>(buffer.scope),
-        std::uint64_t{buffer.constant}, at, static_cast<std::uint64_t>(buffer.pad_stride),
-        static_cast<std::uint64_t>(buffer.cache_of)})
-    sink.word(word);
-  for (const double value : buffer.literal) sink.word(std::bit_cast<std::uint64_t>(value));
-  for (const SizeId size : buffer.shape) sink.size(size);
-  for (const ir::LayoutDigit& digit : buffer.layout) {
-    sink.word(static_cast<std::uint64_t>(digit.dim));
-    sink.size(digit.weight);
-  }
-}
-
 }  // namespace
 
 Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
   extents_.assign(nest.loops.size(), SizeId::kNone);
+  asked_.resize(nest.loops.size());
   tensorized_.assign(nest.loops.size(), 0);
   for (std::size_t b = 0; b < nest.buffers.size(); ++b)
     resumed_over_.push_back(nest.buffers[b].streaming
@@ -132,15 +69,20 @@ Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
     for (LoopId at = loop; at != ir::kRoot; at = nest.loops[at].parent)
       if (nest.loops[at].intrinsic != ir::Intrinsic::kNone) tensorized_[loop] = 1;
     extents_[loop] = busy_extent(loop);
-    ask(extents_[loop], 1);
-    for (const ir::Prefetch& prefetch : nest.loops[loop].prefetch) ask(prefetch.bytes, 0);
+    std::vector<std::size_t>& asked = asked_[static_cast<std::size_t>(loop)];
+    asked.push_back(ask(extents_[loop], 1));
+    for (const ir::Prefetch& prefetch : nest.loops[loop].prefetch)
+      asked.push_back(ask(prefetch.bytes, 0));
   }
   formulas_ = formulas_of(sizes_);
+  collect_facts();
 }
 
-void Essence::ask(SizeId size, std::int64_t limit) {
-  if (std::ranges::find(questions_, Question{size, limit}) == questions_.end())
-    questions_.push_back({size, limit});
+std::size_t Essence::ask(SizeId size, std::int64_t limit) {
+  const auto found = std::ranges::find(questions_, Question{size, limit});
+  const auto number = static_cast<std::size_t>(found - questions_.begin());
+  if (found == questions_.end()) questions_.push_back({size, limit});
+  return number;
 }
 
 // One past the last iteration in which the block can run; kNone if the block does not tell. The
@@ -192,20 +134,20 @@ Essence::Answers Essence::answers(std::span<const std::int64_t> values) const {
   return out;
 }
 
-bool Essence::yes(const Answers& answers, SizeId size, std::int64_t limit) const {
-  const auto at = std::ranges::find(questions_, Question{size, limit});
-  return answers[static_cast<std::size_t>(at - questions_.begin())] != 0;
+bool Essence::is_off(const Answers& answers, LoopId loop, std::size_t prefetch) const {
+  return answers[asked_[static_cast<std::size_t>(loop)][1 + prefetch]] != 0;
 }
 
 // The loop has one iteration, so none of its digits is ever more than 0.
 bool Essence::is_single(const Answers& answers, LoopId loop) const {
-  return tensorized_[loop] == 0 && yes(answers, extents_[loop], 1);
+  return tensorized_[loop] == 0 && answers[asked_[static_cast<std::size_t>(loop)][0]] != 0;
 }
 
 bool Essence::goes(const Answers& answers, LoopId loop) const {
-  return is_single(answers, loop) &&
-         std::ranges::all_of(nest_.loops[loop].prefetch,
-                             [&](const ir::Prefetch& p) { return is_off(answers, p); });
+  if (!is_single(answers, loop)) return false;
+  for (std::size_t p = 0; p < nest_.loops[loop].prefetch.size(); ++p)
+    if (!is_off(answers, loop, p)) return false;
+  return true;
 }
 
 bool Essence::streams(const Answers& answers, ir::BufferId buffer) const {
@@ -227,90 +169,6 @@ LoopId Essence::remaining(const std::vector<char>& gone, LoopId loop) const {
   return loop;
 }
 
-// Feeds the structure to the sink as words and sizes, in an order that does not depend on names or
-// on the numbers of loops.
-template <class Sink>
-void Essence::each_fact(const Answers& answers, Sink& sink) const {
-  const std::vector<char> gone = this->gone(answers);
-  std::vector<std::uint64_t> number(nest_.loops.size() + 1, 0);  // 0: outside all loops
-  std::uint64_t loops = 0;
-  const auto visit_block = [&](const ir::Block& block) {
-    sink.word(static_cast<std::uint64_t>(block.writes));
-    sink.word(static_cast<std::uint64_t>(block.reduce));
-    for (const ir::Affine& row : block.index) analysis::each_fact(row, sink);
-    analysis::each_fact(block.body, sink);
-    for (const ir::BlockIter& iter : block.iters) {
-      sink.word(static_cast<std::uint64_t>(iter.kind) * 2 + (iter.guard ? 1 : 0));
-      sink.size(iter.extent);
-      sink.size(iter.offset);
-      for (const ir::LoopDigit& digit : iter.digits) {
-        if (is_single(answers, digit.loop)) continue;
-        sink.word(number[digit.loop]);
-        for (const SizeId size : {digit.weight, digit.div, digit.mod}) sink.size(size);
-      }
-    }
-  };
-  const auto visit = [&](const auto& self, const std::vector<Item>& items) -> void {
-    for (const Item& item : items) {
-      if (item.kind == Item::Kind::kBlock) {
-        sink.word(1);
-        visit_block(nest_.blocks[item.id]);
-        continue;
-      }
-      const ir::Loop& l = nest_.loops[item.id];
-      if (gone[item.id] != 0) {
-        self(self, l.body);
-        continue;
-      }
-      number[item.id] = ++loops;
-      sink.word(2);
-      sink.word(static_cast<std::uint64_t>(l.kind) * 8 + static_cast<std::uint64_t>(l.tail));
-      sink.word(l.intrinsic == ir::Intrinsic::kNone ? 0 : hash_of(name_of(l.intrinsic)));
-      sink.size(extents_[item.id]);
-      for (const ir::Prefetch& p : l.prefetch) {
-        if (is_off(answers, p)) continue;
-        sink.word(static_cast<std::uint64_t>(p.buffer));
-        sink.size(p.bytes);
-      }
-      self(self, l.body);
-      sink.word(3);
-    }
-  };
-  visit(visit, nest_.root);
-  for (std::size_t b = 0; b < nest_.buffers.size(); ++b) {
-    const ir::Buffer& buffer = nest_.buffers[b];
-    const LoopId at = remaining(gone, buffer.at);
-    analysis::each_fact(buffer, at == ir::kRoot ? 0 : number[at], sink);
-    if (streams(answers, static_cast<ir::BufferId>(b))) sink.word(b);
-  }
-}
-
-std::uint64_t Essence::form(const Answers& answers) const {
-  struct Sink {
-    const Essence& self;
-    Hasher hasher;
-    void word(std::uint64_t word) { hasher.add(word); }
-    void size(SizeId id) { hasher.add(id == SizeId::kNone ? 0 : self.formula(id)); }
-  } sink{*this, {}};
-  each_fact(answers, sink);
-  return sink.hasher.value();
-}
-
-Essence::Outline Essence::outline(const Answers& answers) const {
-  struct Sink {
-    Hasher hasher;
-    std::vector<SizeId> sizes;
-    void word(std::uint64_t word) { hasher.add(word); }
-    void size(SizeId id) {
-      hasher.add(id == SizeId::kNone ? 0 : 1);
-      sizes.push_back(id);
-    }
-  } sink;
-  each_fact(answers, sink);
-  std::erase(sink.sizes, SizeId::kNone);
-  return {sink.hasher.value(), std::move(sink.sizes)};
-}
-
 ir::Nest Essence::nest(std::span<const std::int64_t> values) const {
   const Answers answers = this->answers(values);
   const std::vector<char> gone = this->gone(answers);
@@ -325,7 +183,10 @@ ir::Nest Essence::nest(std::span<const std::int64_t> values) const {
       l.extent = out.sizes.constant(1);
       continue;
     }
-    std::erase_if(l.prefetch, [&](const ir::Prefetch& p) { return is_off(answers, p); });
+    std::vector<ir::Prefetch> on;
+    for (std::size_t p = 0; p < l.prefetch.size(); ++p)
+      if (!is_off(answers, loop, p)) on.push_back(l.prefetch[p]);
+    l.prefetch = std::move(on);
     for (ir::Prefetch& p : l.prefetch) fix(p.bytes);
     l.extent = extents_[loop];
     fix(l.extent);

@@ -37,24 +37,6 @@ std::uint64_t key_of(const Essence& essence, std::span<const std::int64_t> value
   return key;
 }
 
-// What the answers about one nest's questions tell about those of another nest.
-Answers carried_over(const Essence& from, const Answers& answers, const Essence& to) {
-  std::map<std::pair<std::uint64_t, std::int64_t>, char> known;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const auto& [size, limit] = from.questions()[i];
-    known[{from.formula(size), limit}] = answers[i];
-  }
-  Answers out;
-  for (const auto& [size, limit] : to.questions()) {
-    const auto found = known.find({to.formula(size), limit});
-    if (found != known.end()) out.push_back(found->second);
-    else
-      out.push_back(to.sizes().is_constant(size) && to.sizes().constant_value(size) <= limit ? 1
-                                                                                             : 0);
-  }
-  return out;
-}
-
 }  // namespace
 
 const Forms::Family* Forms::family(const Config& config) const {
@@ -167,16 +149,17 @@ Forms::Shape Forms::make_shape(const Family& family, const Answers& answers,
                                                  std::ranges::any_of(family.dependents[k], shows));
     if (!seen) shape.loose.push_back(static_cast<int>(k));
   }
-  shape.choice = first_choice(family, answers, config);
+  shape.choice = first_choice(family, answers, outline.form, config);
   return shape;
 }
 
 // Moves one structural knob after the other to its first value with the same form, until none can
 // move.
-Forms::Choice Forms::first_choice(const Family& family, const Answers& answers,
+Forms::Choice Forms::first_choice(const Family& family, const Answers& answers, std::uint64_t form,
                                   const Config& config) const {
-  const std::uint64_t form = form_of(family, answers);
+  const std::uint64_t signature = family.essence.signature(answers);
   Config now = config;
+  Answers theirs;
   for (int pass = 0; pass < kPasses; ++pass) {
     bool changed = false;
     for (const int k : space_.structural) {
@@ -184,8 +167,11 @@ Forms::Choice Forms::first_choice(const Family& family, const Answers& answers,
       for (std::uint16_t v = 0; v < now[static_cast<std::size_t>(k)]; ++v) {
         trial[static_cast<std::size_t>(k)] = v;
         const Family* other = this->family(trial);
-        if (other == nullptr ||
-            form_of(*other, carried_over(family.essence, answers, other->essence)) != form)
+        if (other == nullptr || !other->essence.has_facts_of(family.essence)) continue;
+        theirs.clear();
+        for (const int own : carried_over(family, *other))
+          theirs.push_back(own >= 0 ? answers[static_cast<std::size_t>(own)] : own == kYes ? 1 : 0);
+        if (other->essence.signature(theirs) != signature || form_of(*other, theirs) != form)
           continue;
         now = trial;
         changed = true;
@@ -199,6 +185,27 @@ Forms::Choice Forms::first_choice(const Family& family, const Answers& answers,
   return choice;
 }
 
+const std::vector<int>& Forms::carried_over(const Family& from, const Family& to) const {
+  {
+    const std::shared_lock lock(from.mutex);
+    if (const auto found = from.carried.find(&to); found != from.carried.end())
+      return *found->second;
+  }
+  std::map<std::pair<std::uint64_t, std::int64_t>, int> known;
+  int number = 0;
+  for (const auto& [size, limit] : from.essence.questions())
+    known[{from.essence.formula(size), limit}] = number++;
+  auto made = std::make_unique<std::vector<int>>();
+  for (const auto& [size, limit] : to.essence.questions()) {
+    const auto found = known.find({to.essence.formula(size), limit});
+    const ir::Sizes& sizes = to.essence.sizes();
+    const bool at_most = sizes.is_constant(size) && sizes.constant_value(size) <= limit;
+    made->push_back(found != known.end() ? found->second : at_most ? kYes : kNo);
+  }
+  const std::unique_lock lock(from.mutex);
+  return *from.carried.try_emplace(&to, std::move(made)).first->second;
+}
+
 std::uint64_t Forms::form_of(const Family& family, const Answers& answers) const {
   const std::uint64_t key = key_of(answers);
   {
@@ -206,7 +213,7 @@ std::uint64_t Forms::form_of(const Family& family, const Answers& answers) const
     if (const auto found = family.forms.find(key); found != family.forms.end())
       return found->second;
   }
-  const std::uint64_t form = family.essence.form(answers);
+  const std::uint64_t form = family.essence.outline(answers).form;
   const std::unique_lock lock(family.mutex);
   return family.forms.try_emplace(key, form).first->second;
 }

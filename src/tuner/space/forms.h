@@ -46,7 +46,11 @@ class Forms {
     mutable std::shared_mutex mutex;
     mutable std::unordered_map<std::uint64_t, std::unique_ptr<const Shape>> shapes;  // by answers
     mutable std::unordered_map<std::uint64_t, std::uint64_t> forms;                  // by answers
+    // What the answers about this sketch tell about others: for each of their questions the number
+    // of this sketch's, or kNo or kYes.
+    mutable std::unordered_map<const Family*, std::unique_ptr<const std::vector<int>>> carried;
   };
+  static constexpr int kNo = -2, kYes = -1;
   using Choice = std::vector<std::uint16_t>;
 
   const Family* family(const Config& config) const;
@@ -56,8 +60,9 @@ class Forms {
   Shape make_shape(const Family& family, const analysis::Essence::Answers& answers,
                    const Config& config) const;
   Choice first_choice(const Family& family, const analysis::Essence::Answers& answers,
-                      const Config& config) const;
+                      std::uint64_t form, const Config& config) const;
   std::uint64_t form_of(const Family& family, const analysis::Essence::Answers& answers) const;
+  const std::vector<int>& carried_over(const Family& from, const Family& to) const;
   bool has_effect(const Family& family, const Shape& shape, int knob, std::int64_t value,
                   std::vector<std::int64_t>& values) const;
   void lower_sizes(const Family& family, const Shape& shape, Config& config,

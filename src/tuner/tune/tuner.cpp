@@ -64,7 +64,7 @@ class BatchTuner final : public Tuner {
     return {};
   }
 
-  bool more() const override { return !used_up() && !out_of_time() && !stopped(); }
+  bool more() const override { return !used_up() && !late() && !stopped(); }
 
   Status step() override {
     if (used_up()) return {};
@@ -73,6 +73,7 @@ class BatchTuner final : public Tuner {
     summary_.exhausted = batch.proposals.empty();
     if (summary_.exhausted) return {};
     auto results = LATHE_TRY(measure(batch));
+    in_first_batch_ = false;
     state_.learn(results);
     tell(results);
     report_best();
@@ -103,6 +104,9 @@ class BatchTuner final : public Tuner {
            options_.run.seconds;
   }
 
+  // However little time there is, one program is found: the first batch goes on until one ran.
+  bool late() const { return out_of_time() && (fastest_so_far_ > 0 || !in_first_batch_); }
+
   // Batches grow with what is known, up to b.
   int batch_size() const {
     const int grown = std::max(options_.search.first_batch, state_.trials() / 2);
@@ -115,8 +119,7 @@ class BatchTuner final : public Tuner {
     const Stopwatch watch;
     Batch batch;
     std::vector<space::Config> configs = first_candidates();
-    const int more = batch_size() - static_cast<int>(configs.size());
-    for (auto& config : searcher_->ask(more)) configs.push_back(std::move(config));
+    if (configs.empty()) configs = searcher_->ask(batch_size());
     LATHE_TRY_STATUS(scorer_.status());
     std::vector<double> scores(configs.size(), 0.0);
     if (scorer_.ready() && !configs.empty()) scorer_.score(configs, scores);
@@ -131,7 +134,8 @@ class BatchTuner final : public Tuner {
   }
 
   // The first trial of a run is the configuration a person would start from. Others that may be as
-  // good follow, for a model cannot rank what it never saw; half of the batch is the search's.
+  // good follow, for a model cannot rank what it never saw. They are the first batch, since they
+  // need no search.
   std::vector<space::Config> first_candidates() {
     if (state_.trials() > 0 || !options_.search.default_first) return {};
     std::vector<space::Config> starts = subject_.starts();
@@ -139,7 +143,7 @@ class BatchTuner final : public Tuner {
       const auto& told = state_.told();
       return std::ranges::find(told, config, &search::Measured::config) != told.end();
     });
-    const int most = std::max(1, batch_size() / 2);
+    const int most = std::max(1, std::min(batch_size(), options_.search.first_batch / 2));
     if (std::cmp_greater(starts.size(), most)) starts.resize(static_cast<std::size_t>(most));
     searcher_->exclude(starts);
     return starts;
@@ -189,7 +193,7 @@ class BatchTuner final : public Tuner {
     };
     const auto halt = [&] {
       const std::lock_guard lock(mutex);
-      return !stored || stopped() || out_of_time();
+      return !stored || stopped() || late();
     };
     const double best = state_.best() == nullptr ? kInfinity : state_.best()->seconds;
     LATHE_TRY_STATUS(measurer_.measure(std::move(candidates), best, done, halt));
@@ -303,7 +307,8 @@ class BatchTuner final : public Tuner {
   Batch begun_;  // by an earlier process, and to be measured first
   Summary summary_;
   int trained_rows_ = 0;
-  double fastest_so_far_ = 0;
+  bool in_first_batch_ = true;  // of this process
+  double fastest_so_far_ = 0;   // seconds; 0: nothing has run yet
 };
 
 }  // namespace

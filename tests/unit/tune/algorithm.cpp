@@ -30,7 +30,7 @@ TEST_F(TuneTest, TheFirstTrialIsTheDefaultConfiguration) {
   expect_complete(100);
 }
 
-// Half of the first batch is the search's own.
+// They are a batch of their own, so that nothing is searched before something is measured.
 TEST_F(TuneTest, OtherStartsFollowTheDefaultOne) {
   for (std::uint16_t i = 1; i <= 12; ++i) {
     Config start = subject_.default_config();
@@ -48,7 +48,19 @@ TEST_F(TuneTest, OtherStartsFollowTheDefaultOne) {
     ASSERT_NE(trial, all.end());
     EXPECT_EQ(trial->config, subject_.to_json(starts[static_cast<std::size_t>(i)]));
   }
+  EXPECT_EQ(std::ranges::count(all, all.front().batch, &store::Record::batch), half);
   expect_complete(100);
+}
+
+// A time that is over before anything was built yields a program all the same.
+TEST_F(TuneTest, HoweverLittleTimeThereIsOneProgramIsFound) {
+  options_.run.seconds = 1e-9;
+  options_.race.seconds = 0;
+  const auto summary = run();
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_GE(summary->trials, 1);
+  EXPECT_LE(summary->trials, options_.search.first_batch);
+  EXPECT_GT(summary->best_seconds(), 0);
 }
 
 TEST_F(TuneTest, TheModelFindsBetterProgramsThanRandom) {
@@ -241,7 +253,7 @@ TEST_F(TuneTest, EverythingIsRecorded) {
     EXPECT_EQ(record.visits.size(), 1U);
     EXPECT_DOUBLE_EQ(record.build_seconds, 0.25);
     EXPECT_GT(record.search_seconds, 0);
-    if (record.batch > 0) {
+    if (record.batch > 1) {  // the first has the default, the second is random
       EXPECT_NE(record.predicted_score, 0);
     }
   }
@@ -320,7 +332,9 @@ TEST_F(TuneTest, ARaceInWhichAllFailChangesNothing) {
 
 TEST_F(TuneTest, BatchesGrowToB) {
   ASSERT_TRUE(run());
-  EXPECT_EQ(measurer_.batches.front(), 10U);
+  ASSERT_GT(measurer_.batches.size(), 2U);
+  EXPECT_EQ(measurer_.batches[0], 1U) << "the default";
+  EXPECT_EQ(measurer_.batches[1], 10U);
   EXPECT_EQ(*std::ranges::max_element(measurer_.batches), 20U);
   EXPECT_TRUE(std::isinf(measurer_.best_given.front()));
   EXPECT_TRUE(std::isfinite(measurer_.best_given.back()));

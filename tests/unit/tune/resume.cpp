@@ -43,6 +43,7 @@ TEST_F(TuneTest, MoreTrialsExtendARun) {
 }
 
 TEST_F(TuneTest, WhatABatchHasLeftComesFirst) {
+  options_.search.default_first = false;
   ASSERT_TRUE(run({}, [&] { return measurer_.measured.size() >= 4; }));
   const auto plan = store_->get("plan/1");
   ASSERT_TRUE(plan && plan->has_value());

@@ -49,6 +49,7 @@ class Steps : public TuneTest {
 };
 
 TEST_F(Steps, MeasureABatchEach) {
+  options_.search.default_first = false;
   Turn turn("C[i] = A[i]", 1);
   const auto tuner = turn.tuner(*store_, options_);
   EXPECT_TRUE(turn.measurer.batches.empty());
