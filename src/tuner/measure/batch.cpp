@@ -82,7 +82,16 @@ void Batch::feed() {
       to_build_.pop_front();
       build(*builder, *item);
     }
-  if (may_measure() && !measuring_) measure_next();
+  if (may_measure() && !measuring_ && !guest_builds()) measure_next();
+  build_as_guest();
+}
+
+// Uses the runner's processors for what the other builders have not begun, while it has no work.
+void Batch::build_as_guest() {
+  if (!session_.guest || guest_builds() || measuring_ || to_build_.empty()) return;
+  Item* item = to_build_.front();
+  to_build_.pop_front();
+  build(*session_.guest, *item);
 }
 
 Status Batch::run(const std::function<bool()>& stop) {
@@ -110,7 +119,7 @@ Status Batch::run(const std::function<bool()>& stop) {
 
 // Ends the batch: reports visited candidates with what is known, and begins nothing new.
 void Batch::abandon() {
-  for (const auto& builder : session_.builders)
+  for (BuilderClient* builder : session_.all_builders())
     if (builder->busy()) builder->helper().stop();
   if (measuring_) session_.runner->helper().stop();
   for (const auto& item : items_)

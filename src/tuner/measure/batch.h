@@ -41,6 +41,8 @@ class Batch {
   bool burst_built() const;
   void change_phase();
   void feed();
+  bool guest_builds() const { return session_.guest && session_.guest->busy(); }
+  void build_as_guest();
   void abandon();
 
   void build(BuilderClient& builder, Item& item);

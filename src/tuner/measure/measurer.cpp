@@ -83,13 +83,19 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, co
                                                   LATHE_TRY(inputs_file(borders, session.inputs)));
   auto measurer = std::make_unique<ProcessMeasurer>(std::move(session));
   Session& own = measurer->session_;  // `known` stays here
-  const Setup setup{te::print_workload(workload), target.text(), workload.contract.free_layout,
-                    options.memory_bytes, own.overlap ? own.other_cpus : std::vector<int>{}};
+  const auto builder_on = [&](const std::vector<int>& cpus) {
+    return std::make_unique<BuilderClient>(
+        builder,
+        Setup{te::print_workload(workload), target.text(), workload.contract.free_layout,
+              options.memory_bytes, cpus},
+        own.known);
+  };
   const int builders = own.overlap ? options.jobs - threads : options.jobs;
   for (int b = 0; b < builders; ++b)
-    own.builders.push_back(std::make_unique<BuilderClient>(builder, setup, own.known));
+    own.builders.push_back(builder_on(own.overlap ? own.other_cpus : std::vector<int>{}));
+  if (own.overlap) own.guest = builder_on(own.runner_cpus);
   // They start while the caller prepares the first batch.
-  for (const auto& client : own.builders) LATHE_TRY_STATUS(client->helper().start());
+  for (BuilderClient* client : own.all_builders()) LATHE_TRY_STATUS(client->helper().start());
   LATHE_TRY_STATUS(own.runner->helper().start());
   return measurer;
 }

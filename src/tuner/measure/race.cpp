@@ -170,7 +170,7 @@ class Race {
     std::iota(waiting.rbegin(), waiting.rend(), 0);
     for (;;) {
       bool busy = false;
-      for (const auto& builder : session_.builders) {
+      for (BuilderClient* builder : session_.all_builders()) {
         if (!builder->busy() && !waiting.empty()) {
           build(*builder, waiting.back(), waiting);
           waiting.pop_back();
@@ -181,7 +181,7 @@ class Race {
       if ((!busy && waiting.empty()) || late || stopped()) break;
       loop_.wait(kNap);
     }
-    for (const auto& builder : session_.builders)
+    for (BuilderClient* builder : session_.all_builders())
       if (builder->busy()) builder->helper().stop();
     for (std::size_t i = 0; i < entrants_.size(); ++i)
       if (entrants_[i].built.library.empty()) track_.leave_out(i);
@@ -217,21 +217,24 @@ class Race {
     if (!track_.runs(i)) return;
     const runner::VisitRequest visit{
         .id = entrant.id, .min_seconds = kRoundSeconds, .cold = options_.cache == CacheMode::kCold};
-    session_.runner->visit(
-        entrant.built, visit, entrant.limit, [&](Result<runner::Visited> visited) {
-          if (!visited || (visited->seconds.empty() && visited->disturbed.empty()))
-            return track_.fail(i);
-          const bool counts = !visited->seconds.empty();
-          const double sentinel = std::min(visited->sentinel_before, visited->sentinel_after);
-          log(LogLevel::kDebug,
-              "race: entrant {}: {} calls count, sentinel {:.2f} then {:.2f} of {:.2f} us", i,
-              visited->seconds.size(), visited->sentinel_before * 1e6,
-              visited->sentinel_after * 1e6, known_.sentinel_seconds * 1e6);
-          track_.add(i, {quantile(counts ? visited->seconds : visited->disturbed, 0.5),
-                         counts,
-                         {peak, sentinel}});
-        });
+    session_.runner->visit(entrant.built, visit, entrant.limit,
+                           [this, i, peak](const Result<runner::Visited>& visited) {
+                             if (visited) keep(i, peak, *visited);
+                             else track_.fail(i);
+                           });
     finish(session_.runner->helper());
+  }
+
+  void keep(std::size_t i, double peak, const runner::Visited& visited) {
+    const bool counts = !visited.seconds.empty();
+    if (!counts && visited.disturbed.empty()) return track_.fail(i);
+    const double sentinel = std::min(visited.sentinel_before, visited.sentinel_after);
+    log(LogLevel::kDebug,
+        "race: entrant {}: {} calls count, sentinel {:.2f} then {:.2f} of {:.2f} us", i,
+        visited.seconds.size(), visited.sentinel_before * 1e6, visited.sentinel_after * 1e6,
+        known_.sentinel_seconds * 1e6);
+    track_.add(
+        i, {quantile(counts ? visited.seconds : visited.disturbed, 0.5), counts, {peak, sentinel}});
   }
 
   // The peak in FLOP/s; 0 where it cannot be measured, which is not tried again.

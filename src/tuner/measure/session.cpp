@@ -17,9 +17,16 @@ void set_cpus(const std::vector<int>& cpus) {
 
 }  // namespace
 
+std::vector<BuilderClient*> Session::all_builders() const {
+  std::vector<BuilderClient*> all;
+  for (const auto& builder : builders) all.push_back(builder.get());
+  if (guest) all.push_back(guest.get());
+  return all;
+}
+
 std::vector<Helper*> Session::helpers() const {
   std::vector<Helper*> all{&runner->helper()};
-  for (const auto& builder : builders) all.push_back(&builder->helper());
+  for (BuilderClient* builder : all_builders()) all.push_back(&builder->helper());
   return all;
 }
 

@@ -23,6 +23,8 @@ struct Session {
   Fingerprint machine = host_fingerprint();
   std::vector<std::vector<double>> inputs;  // values, until the reference is known
   std::vector<std::unique_ptr<BuilderClient>> builders;
+  // Builds on the runner's processors while nothing is timed; null where all builders do.
+  std::unique_ptr<BuilderClient> guest;
   std::unique_ptr<RunnerClient> runner;
   bool overlap = true;  // build while something is timed
   std::vector<int> runner_cpus, other_cpus;
@@ -33,6 +35,7 @@ struct Session {
   std::vector<std::string> known;           // the keys of `finished`, in order
   std::optional<BuiltPeak> peak_kernel;
 
+  std::vector<BuilderClient*> all_builders() const;  // with the guest
   std::vector<Helper*> helpers() const;
   // Waits for requests of these helpers; see EventLoop.
   EventLoop loop() const { return EventLoop(helpers()); }

@@ -15,8 +15,8 @@ constexpr double kShrink = 2;        // trials of no effect that are added to ea
 }  // namespace
 
 void TrialCost::add(const space::Config& config, double build_seconds, double run_seconds) {
-  const double seconds =
-      overlap_ ? std::max(build_seconds, run_seconds) : build_seconds / builders_ + run_seconds;
+  const double seconds = overlap_ ? std::max(run_seconds, (build_seconds + run_seconds) / jobs_)
+                                  : build_seconds / jobs_ + run_seconds;
   if (!(seconds > 0) || !std::isfinite(seconds)) return;
   if (!configs_.empty() && configs_.front().size() != config.size()) return;
   configs_.push_back(config);

@@ -12,8 +12,9 @@ namespace lathe::tune {
 // loop multiplies its code.
 class TrialCost {
  public:
-  // `overlap`: one is built while another is timed; else so many builders work first.
-  TrialCost(bool overlap, int builders) : overlap_(overlap), builders_(builders) {}
+  // `jobs` processes work at a time. `overlap`: one of them times while others build, or builds
+  // too; else all build first.
+  TrialCost(bool overlap, int jobs) : overlap_(overlap), jobs_(jobs) {}
 
   void add(const space::Config& config, double build_seconds, double run_seconds);
   // Takes in all that were added.
@@ -26,7 +27,7 @@ class TrialCost {
   double predict(const space::Config& config) const;
 
   bool overlap_;
-  int builders_;
+  int jobs_;
   std::vector<space::Config> configs_;
   std::vector<double> costs_;                 // log2 of seconds
   std::vector<std::vector<double>> effects_;  // a knob, a value; empty until enough is known

@@ -37,7 +37,7 @@ TEST(TrialCost, IsLearnedOfTheTrials) {
 
 TEST(TrialCost, WhatIsBuiltWhileOthersRunCostsOnlyWhatItTakesLonger) {
   Rng rng(2);
-  TrialCost hidden(true, 1), shown(false, 2);
+  TrialCost hidden(true, 2), shown(false, 2);
   for (int i = 0; i < 100; ++i) {
     const space::Config config = random_config(rng);
     hidden.add(config, build_seconds(config, rng), 0.2);
