@@ -44,7 +44,7 @@ namespace {
 
 // Everything takes six times as long under the address sanitizer, so it gets a share.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr int kShareOfRounds = 6, kShareOfConfigurations = 2, kScored = 12;
+constexpr int kShareOfRounds = 6, kShareOfConfigurations = 3, kScored = 12;
 #else
 constexpr int kShareOfRounds = 1, kShareOfConfigurations = 1, kScored = 64;
 #endif
