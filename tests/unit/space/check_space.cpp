@@ -38,10 +38,6 @@ std::string what_is_wrong(const Space& space, const Config& config, const Target
              : wrong + "\n" + schedule::print(trace) + ir::print(nest) + flat::print(*flat);
 }
 
-}  // namespace
-
-namespace {
-
 // Everything takes six times as long under the address sanitizer, so it gets a share.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr int kShareOfRounds = 6, kShareOfConfigurations = 3, kScored = 12;
