@@ -116,6 +116,11 @@ constexpr int kFirstOfRace = 5;  // the parameters of set_race_sql that fields h
 }  // namespace
 
 double first_standing(const Record& record) {
+  if (record.standing > 0) return record.standing;
+  return own_standing(record);
+}
+
+double own_standing(const Record& record) {
   return record.raced ? record.race_seconds : record.seconds * kUnracedPenalty;
 }
 

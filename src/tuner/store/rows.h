@@ -12,8 +12,10 @@ namespace lathe::store {
 // The id of a text in `names`.
 using NameId = std::function<Result<std::int64_t>(const std::string& text)>;
 
-// The standing of a record that is added.
+// The standing of a record that is added: the one that it brings from another store, or its own.
 double first_standing(const Record& record);
+// What its times alone say: that of its race, or its measured one with a penalty.
+double own_standing(const Record& record);
 std::string insert_record_sql();
 Status bind_record(Statement& insert, const Record& record, const NameId& id_of);
 // A SELECT of all members of records and the texts they name; `rest` follows (WHERE, ORDER BY ...)

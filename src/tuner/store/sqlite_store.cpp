@@ -21,10 +21,11 @@ constexpr const char* kFindTaken =
     "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1), EXISTS (SELECT 1 FROM records WHERE run = "
     "?1 AND idx = ?2)";
 
-// Records of the same workload, target, cache mode and cpu as record ?2 that never raced must not
-// stand before ?1: those that do are moved to it.
+// Records of the same workload, target, cache mode and cpu as record ?2 that never raced must stand
+// behind ?1: those that do not are moved a little beyond it.
 constexpr const char* kStandBehind =
-    "UPDATE records SET standing = ?1 WHERE ok = 1 AND raced = 0 AND standing < ?1 AND (workload, "
+    "UPDATE records SET standing = ?1 * 1.000001 WHERE ok = 1 AND raced = 0 AND standing <= ?1 AND "
+    "(workload, "
     "target, cache_mode, cpu) = "
     "(SELECT workload, target, cache_mode, cpu FROM records WHERE id = ?2)";
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tuner/store/fields.h"
+#include "tuner/store/rows.h"
 #include "tuner/store/store.h"
 #include "tuner/store/visits.h"
 
@@ -11,6 +12,7 @@ namespace lathe::store {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr const char* kStandingMember = "standing";
 
 // Where a field stands in a line: as a member, or as a member of an object.
 struct Place {
@@ -137,12 +139,28 @@ Status check_whole(const Json& line, const Record& record) {
   return {};
 }
 
+// Only where it is not what the times say: of who won within the spread, and of who never raced and
+// stands behind those who did.
+void write_standing(Json& line, const Record& record) {
+  if (record.ok() && record.standing > 0 && record.standing != own_standing(record))
+    line[kStandingMember] = record.standing;
+}
+
+Status read_standing(const Json& line, Record& record) {
+  if (!line.contains(kStandingMember)) return {};
+  record.standing = LATHE_TRY(json_number(line, kStandingMember));
+  if (record.standing > 0 && std::isfinite(record.standing)) return {};
+  return fail_at(fmt::format("member \"{}\"", kStandingMember), ErrorKind::kInvalidArgument,
+                 "a standing must be a positive number of seconds");
+}
+
 }  // namespace
 
 Json to_json(const Run& run, const Record& record) {
   Json line;
   for (const auto& field : kRunFields) write_field(line, field, run);
   for (const auto& field : kRecordFields) write_field(line, field, record);
+  write_standing(line, record);
   return line;
 }
 
@@ -157,6 +175,7 @@ Result<std::pair<Run, Record>> from_json(const Json& line) {
   LATHE_TRY_STATUS(check_whole(line, record));
   record.raced = !line["race_seconds"].is_null();
   if (!record.raced) record.race = {};
+  LATHE_TRY_STATUS(read_standing(line, record));
   return std::pair{std::move(run), std::move(record)};
 }
 

@@ -40,6 +40,25 @@ TEST_F(Lines, RoundTrip) {
   EXPECT_EQ(exported(*to), text);
 }
 
+// The winner of a race need not have its shortest time, and who never raced has shorter ones.
+TEST_F(Lines, KeepWhoIsBest) {
+  auto from = open("from.db");
+  const auto run = *from->open_run(a_run());
+  std::vector<Record> records = {a_record(run, 0), a_record(run, 1), a_record(run, 2)};
+  ASSERT_TRUE(from->add(records));
+  ASSERT_TRUE(from->set_race({{records[1].id, 2e-3}, {records[2].id, 2.01e-3, 0, 1.999e-3}}));
+  auto to = open("to.db");
+  ASSERT_TRUE(import_text(*to, exported(*from)));
+  EXPECT_EQ((*from->best({.workload = run.workload}))->index, 2);
+  EXPECT_EQ((*to->best({.workload = run.workload}))->index, 2);
+  EXPECT_EQ(exported(*to), exported(*from));
+  std::string wrong = exported(*from);
+  wrong.insert(wrong.find("\"standing\":") + 11, "-");
+  EXPECT_EQ(import_text(*to, wrong).error().text(),
+            "line 1: member \"standing\": a standing must be a positive number of seconds; nothing "
+            "was imported");
+}
+
 TEST_F(Lines, OfTheBestAlone) {
   const auto best_of = [](Store& store, const Query& query = {}) {
     std::ostringstream out;
