@@ -76,11 +76,11 @@ def add_fused():
             R=shape.output)
 
 
-def add_convolution(name, family, shape, onednn=None):
+def add_convolution(name, family, shape, operator=None):
     graph = f"conv(X, W, {shape.graph_words()})"
     add(name, family, f"{shape.target()} = {shape.sum()}",
         f"F.conv2d(X, W, None, {shape.words()})", graph=graph, packed=graph, constants=("W",),
-        onednn=onednn, X=shape.input, W=shape.weight)
+        operator=operator, X=shape.input, W=shape.weight)
 
 
 def add_plain():

@@ -29,16 +29,22 @@ PRODUCTS = {
 VECTORS = {"gpt2-up": (3072, 768), "llama": (4096, 4096), "gpt2-logits": (50257, 768)}
 
 
+def matmul(m, n, k, transpose_b=False):
+    return {"kind": "matmul", "m": m, "n": n, "k": k, "transpose_a": False,
+            "transpose_b": transpose_b}
+
+
 def add_products():
     for name, (m, n, k) in DENSE.items():
         add(f"dense-{name}", "product", "Y[m,n] = sum(k) X[m,k] * W[n,k]", "F.linear(X, W)",
-            "X @ W.T", "gemm(X, W)", X=[m, k], W=[n, k])
+            "X @ W.T", "gemm(X, W)", operator=matmul(m, n, k, transpose_b=True), X=[m, k],
+            W=[n, k])
     for name, (m, n, k) in PRODUCTS.items():
         add(f"product-{name}", "product", "C[m,n] = sum(k) A[m,k] * B[k,n]", "A @ B", "A @ B",
-            "matmul(A, B)", A=[m, k], B=[k, n])
+            "matmul(A, B)", operator=matmul(m, n, k), A=[m, k], B=[k, n])
     for name, (n, k) in VECTORS.items():
         add(f"vector-{name}", "product", "y[n] = sum(k) W[n,k] * x[k]", "W @ x", "W @ x",
-            "matmul(W, x)", W=[n, k], x=[k])
+            "matmul(W, x)", operator=matmul(n, 1, k), W=[n, k], x=[k])
     for batch, m, n, k in ((12, 128, 128, 64), (1000, 7, 7, 7), (256, 27, 27, 64)):
         add(f"batch-{batch}x{m}x{n}x{k}", "product", "C[b,m,n] = sum(k) A[b,m,k] * B[b,k,n]",
             "torch.bmm(A, B)", "A @ B", "matmul(A, B)", A=[batch, m, k], B=[batch, k, n])

@@ -6,16 +6,15 @@ import subprocess
 from pathlib import Path
 
 import lathe_runs
+import openblas_runs
 from contest import Contestant, Refused
 
 HERE = Path(__file__).resolve().parent
 PYTHON = ["torch", "torch-packed", "numpy", "onnxruntime", "openvino"]
-# name: its program, and the algorithm that it is asked for
-ONEDNN = {"onednn-debian": ("peer-onednn-debian", "direct"),
-          "onednn-debian-winograd": ("peer-onednn-debian", "winograd"),
-          "onednn-pypi": ("peer-onednn-pypi", "direct"),
-          "onednn-newest": ("peer-onednn-newest", "direct")}
-KNOWN = PYTHON + list(ONEDNN)
+ONEDNN = ["onednn-debian", "onednn-pypi", "onednn-newest"]
+WINOGRAD = "onednn-debian-winograd"
+OPENBLAS = ["openblas-debian", "openblas-pypi"]
+KNOWN = PYTHON + ONEDNN + [WINOGRAD] + OPENBLAS
 BYTES = {"f32": 4, "i32": 4, "i64": 8, "f64": 8}
 
 
@@ -29,7 +28,10 @@ def chosen(text):
 
 
 def takes_part(name, row):
-    return name in row.codes if name in PYTHON else bool(row.onednn)
+    if name in PYTHON:
+        return name in row.codes
+    only = "conv2d" if name == WINOGRAD else "matmul" if name in OPENBLAS else None
+    return bool(row.operator) and only in (None, row.operator["kind"])
 
 
 def python_contestant(row, library, options, code_of=None):
@@ -39,20 +41,27 @@ def python_contestant(row, library, options, code_of=None):
                       setup, threads=options.threads)
 
 
-def program_contestant(name, program, setup, options):
+def program_contestant(name, program, setup, options, words=(), environment=None):
     path = options.build / "bin" / program
     if not path.exists():
         raise Refused(f"{path} is not there; scripts/bench builds it")
-    setup |= {"threads": options.threads, "cache": options.cache}
-    return Contestant(name, [str(path)], setup, lathe_runs.onednn_environment(options),
-                      threads=options.threads)
+    setup = setup | {"threads": options.threads, "cache": options.cache}
+    return Contestant(name, [str(path), *words], setup, environment, threads=options.threads)
 
 
 def start(name, row, options):
     if name in PYTHON:
         return python_contestant(row, name, options)
-    program, algorithm = ONEDNN[name]
-    return program_contestant(name, program, row.onednn | {"algorithm": algorithm}, options)
+    if name in OPENBLAS:
+        words = openblas_runs.libraries(options.build).get(name)
+        if not words:
+            raise Refused("it is not installed; scripts/bench installs it")
+        return program_contestant(name, "peer-openblas", row.operator, options, words,
+                                  openblas_runs.environment())
+    setup = row.operator | {"algorithm": "winograd" if name == WINOGRAD else "direct"}
+    program = "peer-" + name.removesuffix("-winograd")
+    return program_contestant(name, program, setup, options,
+                              environment=lathe_runs.onednn_environment(options))
 
 
 def shown(row, options):

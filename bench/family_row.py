@@ -11,7 +11,8 @@ class Row:
     inputs: dict  # name: shape
     codes: dict  # library: a line of Python (peers/python_peer.py tells what each may use)
     constants: tuple = ()  # inputs that are known beforehand
-    onednn: dict = field(default_factory=dict)  # setup of peers/onednn.cpp; {}: it takes no part
+    # setup of peers/onednn.cpp and peers/openblas.cpp; {}: they take no part
+    operator: dict = field(default_factory=dict)
 
     def setup(self, library, threads, cache):
         return {"inputs": self.inputs, "constants": self.constants, "code": self.codes[library],
@@ -22,7 +23,7 @@ ROWS = {}
 
 
 def add(name, family, statements, torch, numpy="", graph="", openvino="", packed="", constants=(),
-        onednn=None, **inputs):
+        operator=None, **inputs):
     """`graph` is for ONNX Runtime and OpenVINO, unless `openvino` says it in OpenVINO's own
     operations; `packed` is for PyTorch with weights in oneDNN's layout. "": it takes no part."""
     declared = "; ".join(
@@ -32,4 +33,4 @@ def add(name, family, statements, torch, numpy="", graph="", openvino="", packed
              "openvino": openvino or graph}
     ROWS[name] = Row(name, family, f"{declared}; {statements}", inputs,
                      {library: code for library, code in codes.items() if code}, tuple(constants),
-                     onednn or {})
+                     operator or {})

@@ -20,13 +20,19 @@ def failure_of(run):
     return (said[-1] if said else "it said nothing") if run.failed else None
 
 
+def before_the_race(record):
+    return {name: value for name, value in record.items() if name != "standing"} | {
+        "race_seconds": None, "race": None}
+
+
 class Lathe:
     name = "lathe"
 
-    def __init__(self, expression, options, folder):
-        self.expression, self.folder, self.error = expression, folder, None
+    def __init__(self, workload, options, folder):
+        """`workload`: the words that name it."""
+        self.workload, self.folder, self.error = workload, folder, None
         self.program, self.database = lathe_runs.program(options), folder / "lathe.db"
-        self.run = Watched([self.program, "tune", expression, "--trials", str(options.trials),
+        self.run = Watched([self.program, "tune", *workload, "--trials", str(options.trials),
                             "--seed", str(options.seed), "--time", str(options.limit), "--db",
                             str(self.database)], self.trials, options.limit + 60)
 
@@ -53,19 +59,19 @@ class Lathe:
         if not any(record["error"] is None for record in records):
             raise Refused("no program works yet")
         if count < len(lines):
-            records = [record | {"race_seconds": None, "race": None} for record in records]
+            records = [before_the_race(record) for record in records]
         path = self.folder / f"lathe-{count}.db"
         text = "".join(json.dumps(record) + "\n" for record in records)
         done = subprocess.run([self.program, "import", "-", "--db", str(path)], input=text,
                               capture_output=True, text=True)
         if done.returncode != 0:
             raise Refused(done.stderr.strip())
-        return self.best_of(path), [self.program, "bench", self.expression, "--db", str(path),
+        return self.best_of(path), [self.program, "bench", *self.workload, "--db", str(path),
                                     "--schedule", "best", "--serve"], {}
 
     def best_of(self, database):
         """Its trial's number."""
-        done = subprocess.run([self.program, "best", self.expression, "--db", str(database),
+        done = subprocess.run([self.program, "best", *self.workload, "--db", str(database),
                                "--json"], capture_output=True, text=True)
         if done.returncode != 0:
             raise Refused(done.stderr.strip())

@@ -44,7 +44,8 @@ def convolution(name):
 
 
 def matmul(name, n):
-    setup = {"kind": "matmul", "m": n, "n": n, "k": n, "transpose_a": True}
+    setup = {"kind": "matmul", "m": n, "n": n, "k": n, "transpose_a": True,
+             "transpose_b": False}
     words = ["C[i,j] = sum(k) A[k,i] * B[k,j]", "--shape", f"A={n},{n}", "--shape", f"B={n},{n}"]
     return Workload(name, "matmul", "plain", 2 * n**3, setup, words)
 

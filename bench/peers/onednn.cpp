@@ -136,13 +136,15 @@ Result<Contender> convolution(const std::shared_ptr<Machine>& machine, const Jso
 
 struct Product {
   dnnl::memory::dim m, n, k;
-  bool transposed;  // A is stored k x m
-  Tag a_tag() const { return transposed ? Tag::ba : Tag::ab; }
+  bool transpose_a, transpose_b;  // A is stored k x m, B n x k
+  Tag a_tag() const { return transpose_a ? Tag::ba : Tag::ab; }
+  Tag b_tag() const { return transpose_b ? Tag::ba : Tag::ab; }
 };
 
 Result<Product> product_of(const Json& workload) {
   return Product{LATHE_TRY(json_int(workload, "m")), LATHE_TRY(json_int(workload, "n")),
-                 LATHE_TRY(json_int(workload, "k")), LATHE_TRY(json_bool(workload, "transpose_a"))};
+                 LATHE_TRY(json_int(workload, "k")), LATHE_TRY(json_bool(workload, "transpose_a")),
+                 LATHE_TRY(json_bool(workload, "transpose_b"))};
 }
 
 // The matmul primitive on row-major operands; with algorithm "packed" on B in the layout that it
@@ -151,7 +153,7 @@ Result<Contender> matmul(const std::shared_ptr<Machine>& machine, const Json& wo
   const Product p = LATHE_TRY(product_of(workload));
   const bool packed = LATHE_TRY(json_string(workload, "algorithm")) == "packed";
   const dnnl::memory::desc a({p.m, p.k}, kF32, p.a_tag());
-  const dnnl::memory::desc b({p.k, p.n}, kF32, packed ? Tag::any : Tag::ab);
+  const dnnl::memory::desc b({p.k, p.n}, kF32, packed ? Tag::any : p.b_tag());
   const dnnl::memory::desc c({p.m, p.n}, kF32, Tag::ab);
 #if DNNL_VERSION_MAJOR >= 3
   const dnnl::matmul::primitive_desc chosen(machine->engine, a, b, c);
@@ -160,7 +162,7 @@ Result<Contender> matmul(const std::shared_ptr<Machine>& machine, const Json& wo
 #endif
   Arguments arguments{
       {DNNL_ARG_SRC, filled(*machine, {p.m, p.k}, p.a_tag(), chosen.src_desc(), 1)},
-      {DNNL_ARG_WEIGHTS, filled(*machine, {p.k, p.n}, Tag::ab, chosen.weights_desc(), 2)},
+      {DNNL_ARG_WEIGHTS, filled(*machine, {p.k, p.n}, p.b_tag(), chosen.weights_desc(), 2)},
       {DNNL_ARG_DST, dnnl::memory(chosen.dst_desc(), machine->engine)}};
   return contender_of(machine, dnnl::matmul(chosen), arguments, chosen.impl_info_str());
 }
@@ -173,8 +175,9 @@ Result<Contender> sgemm(const Json& workload) {
   const dnnl_version_t* version = dnnl_version();
   return Contender{
       [=] {
-        dnnl_sgemm(p.transposed ? 'T' : 'N', 'N', p.m, p.n, p.k, 1.0F, a.get(),
-                   p.transposed ? p.m : p.k, b.get(), p.n, 0.0F, c.get(), p.n);
+        dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, 1.0F,
+                   a.get(), p.transpose_a ? p.m : p.k, b.get(), p.transpose_b ? p.k : p.n, 0.0F,
+                   c.get(), p.n);
       },
       fmt::format("oneDNN {}.{}.{} sgemm", version->major, version->minor, version->patch)};
 }

@@ -50,14 +50,16 @@ Result<Contender> set_up(const Library& library, const Json& workload) {
   const int m = static_cast<int>(LATHE_TRY(json_int(workload, "m")));
   const int n = static_cast<int>(LATHE_TRY(json_int(workload, "n")));
   const int k = static_cast<int>(LATHE_TRY(json_int(workload, "k")));
-  const bool transposed = LATHE_TRY(json_bool(workload, "transpose_a"));
+  const bool transpose_a = LATHE_TRY(json_bool(workload, "transpose_a"));
+  const bool transpose_b = LATHE_TRY(json_bool(workload, "transpose_b"));
   library.set_num_threads(static_cast<int>(LATHE_TRY(json_int(workload, "threads"))));
   const auto a = random_buffer(static_cast<std::size_t>(m) * k, 1);
   const auto b = random_buffer(static_cast<std::size_t>(k) * n, 2);
   const auto c = random_buffer(static_cast<std::size_t>(m) * n, 3);
   auto run = [=] {
-    library.sgemm(kRowMajor, transposed ? kTrans : kNoTrans, kNoTrans, m, n, k, 1.0F, a.get(),
-                  transposed ? m : k, b.get(), n, 0.0F, c.get(), n);
+    library.sgemm(kRowMajor, transpose_a ? kTrans : kNoTrans, transpose_b ? kTrans : kNoTrans, m, n,
+                  k, 1.0F, a.get(), transpose_a ? m : k, b.get(), transpose_b ? k : n, 0.0F,
+                  c.get(), n);
   };
   return Contender{run, fmt::format("{} ({})", library.get_config(), library.get_corename())};
 }

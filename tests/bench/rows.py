@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every row of bench_families and bench_metaschedule is a workload that lathe takes, the peers'
-lines are Python, and the probe moves the bytes of all tensors: what lathe counts, and with a
-stride more, for lathe leaves out what is not read.
+"""Every row of bench_families, bench_metaschedule and bench_budgets is a workload that lathe takes,
+the peers' lines are Python, and the probe moves the bytes of all tensors: what lathe counts, and
+with a stride more, for lathe leaves out what is not read.
 
 Usage: rows.py BENCH-FOLDER LATHE
 """
@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 
-def shown(lathe, expression):
-    done = subprocess.run([lathe, "show", expression], capture_output=True, text=True)
+def shown(lathe, *words):
+    done = subprocess.run([lathe, "show", *words], capture_output=True, text=True)
     if done.returncode != 0:
         raise ValueError(done.stderr.strip())
     return done.stdout
@@ -39,6 +39,7 @@ def main():
         sys.exit(__doc__)
     folder, lathe = sys.argv[1:]
     sys.path.insert(0, folder)
+    import budget_rows
     import families
     import family_peers
     import tuning_rows
@@ -48,6 +49,8 @@ def main():
               for row in families.ROWS.values()}
     checks |= {name: lambda expression=expression: shown(lathe, expression)
                for name, (expression, _) in tuning_rows.ROWS.items()}
+    checks |= {f"budget {name}": lambda name=name: shown(lathe, *budget_rows.words_of(name))
+               for name in budget_rows.ROWS}
     for name, check in checks.items():
         try:
             check()

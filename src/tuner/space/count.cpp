@@ -8,7 +8,8 @@ namespace lathe::space {
 namespace {
 
 constexpr double kMostCounted = 1 << 19;  // configurations: about a second
-constexpr int kSamples = 100'000;
+constexpr int kFewestSamples = 1'000, kMostSamples = 20'000;  // about a second a thousand
+constexpr double kCloseEnough = 0.1;
 constexpr double kTwoSided95 = 1.96;
 
 bool stands_for_itself(const Space& space, const Config& config) {
@@ -26,13 +27,19 @@ ProgramCount count_programs(const Space& space) {
     return count;
   }
   Rng rng(1);
-  int met = 0;
-  for (int i = 0; i < kSamples; ++i) met += stands_for_itself(space, space.draw(rng)) ? 1 : 0;
-  const double share = static_cast<double>(met) / kSamples;
-  count.programs = space.size() * share;
-  count.samples = kSamples;
-  count.uncertainty = met == 0 ? std::numeric_limits<double>::infinity()
-                               : kTwoSided95 * std::sqrt((1 - share) / (share * kSamples));
+  int met = 0, samples = 0;
+  const auto uncertainty = [&] {
+    const double share = static_cast<double>(met) / samples;
+    return met == 0 ? std::numeric_limits<double>::infinity()
+                    : kTwoSided95 * std::sqrt((1 - share) / (share * samples));
+  };
+  do {
+    met += stands_for_itself(space, space.draw(rng)) ? 1 : 0;
+    ++samples;
+  } while (samples < kFewestSamples || (samples < kMostSamples && uncertainty() > kCloseEnough));
+  count.programs = space.size() * met / samples;
+  count.samples = samples;
+  count.uncertainty = uncertainty();
   return count;
 }
 
