@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/te/narrowing.h"
 #include "compiler/te/types.h"
 #include "compiler/te/validate.h"
 
@@ -81,7 +82,7 @@ class StageBuilder {
     if (const auto* reduce = std::get_if<ReduceSyntax>(&stage_.body->value)) {
       const Expr body = LATHE_TRY(reduction_body(*reduce, stage_.body->place, output_.dtype));
       const Dtype dtype = output_.dtype.value_or(natural.value_or(body->dtype));
-      if (dtype == body->dtype) {
+      if (dtype == body->dtype && accumulated(*reduce, body) == body) {
         const int tensor = written(dtype);
         LATHE_TRY_STATUS(emit(tensor, spatial, *reduce, body));
         return tensor;
@@ -172,7 +173,13 @@ class StageBuilder {
 
   Result<Expr> visit(const ReduceSyntax& n, Place place, std::optional<Dtype> expected, bool) {
     const Expr body = LATHE_TRY(reduction_body(n, place, expected));
-    return split_off(n, body);
+    return ir::cast(LATHE_TRY(split_off(n, body)), body->dtype);
+  }
+
+  // The least or largest of small integers, as the place that argmax finds, is an i32.
+  Expr accumulated(const ReduceSyntax& n, const Expr& body) const {
+    const bool selects = n.op == ir::ReduceOp::kMin || n.op == ir::ReduceOp::kMax;
+    return selects ? narrowed(body, all_).value_or(body) : body;
   }
 
   // Builds the body in the type of the accumulator. A body that is a cast chooses that type.
@@ -187,7 +194,8 @@ class StageBuilder {
 
   // Makes a stage over the outer iterators that the reduction depends on; returns the read of its
   // result.
-  Result<Expr> split_off(const ReduceSyntax& n, const Expr& body) {
+  Result<Expr> split_off(const ReduceSyntax& n, const Expr& wide) {
+    const Expr body = accumulated(n, wide);
     const std::string name = output_.unique_name(stage_.name + "_acc");
     std::vector<int> outer = free_iters(n, body);
     std::vector<ir::Affine> index;

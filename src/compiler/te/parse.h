@@ -36,7 +36,8 @@
 // of i8 and u8 to i32, and reductions accumulate in that type; an output that is not declared has
 // the type of the operands (of the accumulator for sums of integers), by a stage of its own if that
 // is narrower. Inside a cast nothing is widened, and a cast as the whole body of a reduction
-// chooses its accumulator: sum(k) f16(A[k] * B[k]).
+// chooses its accumulator: sum(k) f16(A[k] * B[k]). The least and largest of iterators and numbers
+// are found in i32 where all of them fit (narrowing.h).
 #pragma once
 
 #include <map>

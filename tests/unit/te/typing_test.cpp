@@ -44,6 +44,15 @@ const Printed kCases[] = {
      "A: f32[3]\noutput S: f64[1]\nS[one:1] = sum(k:3) f64(A[k] * A[k])\n"},
     {"A: f16[3]; S[one:1] = sum(k) f16(A[k] * A[k])",
      "A: f16[3]\noutput S: f16[1]\nS[one:1] = sum(k:3) f16(A[k] * A[k])\n"},
+    // The place of an extreme is found in i32 where all places fit, and only there.
+    {"A: f32[9]; p[o:1] = min(k) select(A[k] > 0, 2 * k - 1, 20)",
+     "A: f32[9]\np_acc: i32[1]\noutput p: i64[1]\n"
+     "p_acc[one:1] = min(k:9) select(0 < A[k], 2 * i32(k) - 1, 20)\np[o:1] = i64(p_acc[0])\n"},
+    {"A: f32[9]; p[o:1] = max(k) select(A[k] > 0, 300000000 * k, 0)",
+     "A: f32[9]\noutput p: i64[1]\np[o:1] = max(k:9) select(0 < A[k], 3e+08 * k, 0)\n"},
+    {"A: f32[9]; p[i] = i + 2 * (min(k) select(A[k] > A[i], k, 9))",
+     "A: f32[9]\np_acc: i32[9]\noutput p: i64[9]\n"
+     "p_acc[i:9] = min(k:9) select(A[i] < A[k], i32(k), 9)\np[i:9] = i + 2 * i64(p_acc[i])\n"},
     // A declared output gets its type; a literal rounds to its own.
     {"A: f32[2]; B: bf16[2]; B[i] = A[i] + 0.1",
      "A: f32[2]\noutput B: bf16[2]\nB[i:2] = bf16(A[i] + 0.1)\n"},
