@@ -28,6 +28,13 @@ bool may_trap(BinaryOp op, const llvm::Value* divisor) {
   return !constant || constant->isZero() || constant->isMinusOne();
 }
 
+// An integer as a sum of something and of a constant.
+std::pair<Expr, std::int64_t> apart_from_constant(const Expr& e) {
+  if (const auto* sum = std::get_if<Binary>(&e->value); sum && sum->op == BinaryOp::kAdd)
+    if (const auto constant = as_int(sum->b)) return {sum->a, *constant};
+  return {e, 0};
+}
+
 // Whether LLVM may know some lanes to be 0, as it does of those that a masked load leaves out.
 bool may_be_known_zero(const llvm::Value* value) {
   if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
@@ -111,16 +118,21 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Reduce& n) {
   return narrow(out, dtype);
 }
 
+// What is constant in the base joins the steps, so that ramps a constant apart, as those of a loop
+// that was written out, share a vector.
 llvm::Value* FunctionEmitter::expression(const Node& e, const Ramp& n) {
-  llvm::Value* first = splat(value(n.base), e.type.lanes);
+  const auto [base, offset] = apart_from_constant(n.base);
+  llvm::Value* first = splat(value(base), e.type.lanes);
+  llvm::Type* element = first->getType()->getScalarType();
+  const auto number = [&](std::int64_t value) {
+    return llvm::ConstantInt::get(element, static_cast<std::uint64_t>(value), true);
+  };
   return pure(
-      kRampOperation, first->getType(), {first}, true,
+      kRampOperation, first->getType(), {first, number(offset)}, true,
       [&] {
-        llvm::Type* element = first->getType()->getScalarType();
         std::vector<llvm::Constant*> steps;
         for (int lane = 0; lane < e.type.lanes; ++lane)
-          steps.push_back(
-              llvm::ConstantInt::get(element, static_cast<std::uint64_t>(n.stride * lane), true));
+          steps.push_back(number(offset + n.stride * lane));
         return b_.CreateAdd(first, llvm::ConstantVector::get(steps));
       },
       static_cast<std::uint64_t>(n.stride));
