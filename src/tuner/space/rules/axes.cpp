@@ -85,6 +85,20 @@ int read_along(const te::Stage& stage) {
 
 namespace {
 
+bool has(const ir::Read* read, int iter) { return read != nullptr && touches(read->index, iter); }
+
+// True for a sum of which both operands have all axes, as a product of two vectors and one of rows
+// by rows of the same number: nothing is used again, and tiles are there to have many sums under
+// way.
+bool shares_all_axes(const te::Stage& stage, const Axes& axes) {
+  if (stage.reduce == ir::ReduceOp::kNone || axes.input == nullptr) return false;
+  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
+    if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent > 1 &&
+        !(has(axes.weights, i) && has(axes.input, i)))
+      return false;
+  return true;
+}
+
 Axes assign(const te::Workload& workload, int stage_index, int vector) {
   const te::Stage& stage = workload.stages[stage_index];
   Axes axes;
@@ -101,17 +115,14 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
   for (const ir::Read* read : reads)
     if (read != axes.weights && axes.input == nullptr) axes.input = read;
   // Tiles use vectors again along the axes that the other operand alone has.
-  const auto has = [](const ir::Read* read, int i) {
-    return read != nullptr && touches(read->index, i);
-  };
   bool reuses = false;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
     reuses = reuses || (i != vector && stage.iters[i].kind == te::IterKind::kSpatial &&
                         stage.iters[i].extent > 1 && has(axes.input, i) && !has(axes.weights, i));
-  const bool along_both = has(axes.input, vector);
+  const bool along_both = has(axes.input, vector), all_shared = shares_all_axes(stage, axes);
   for (int i = static_cast<int>(stage.iters.size()); i-- > 0;) {
     if (stage.iters[i].kind != te::IterKind::kSpatial || i == vector) continue;
-    const bool shared = has(axes.weights, i) && has(axes.input, i);
+    const bool shared = !all_shared && has(axes.weights, i) && has(axes.input, i);
     const bool pixel = !shared && axes.pixels.size() < 2 && stage.iters[i].extent > 1 &&
                        (!reuses || along_both || !has(axes.weights, i));
     (pixel ? axes.pixels : axes.batch).push_back(i);

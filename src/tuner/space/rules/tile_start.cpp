@@ -145,15 +145,38 @@ class TileStart {
     set(rule_.at.tile_p1, 1);
   }
 
+  // What a step needs beside the accumulators: little where it adds up what it reads, or products
+  // of two reads, which instructions take from memory; else as many again.
+  std::int64_t registers_beside(std::int64_t accumulators) const {
+    constexpr std::int64_t kOfReads = 4;
+    const auto* product = std::get_if<ir::Binary>(&stage_.body->value);
+    const auto reads = [](const ir::Expr& e) { return std::holds_alternative<ir::Read>(e->value); };
+    const bool plain =
+        reads(stage_.body) || (product != nullptr && reads(product->a) && reads(product->b));
+    return plain ? kOfReads : accumulators + 1;
+  }
+
+  // The width whose vectors, as they are read, leave registers for as many accumulators, and with
+  // which fewest tiles lie side by side.
+  std::int64_t width_of_accumulators(std::int64_t accumulators) const {
+    std::int64_t best = 1;
+    for (const std::int64_t v : values(rule_.at.tile_v))
+      if (v <= accumulators && 2 * v + 1 <= rule_.target.vector_registers &&
+          (vectors() + v - 1) / v < (vectors() + best - 1) / best)
+        best = v;
+    return best;
+  }
+
   // As many accumulators as hide the latency of an addition, along the memory that is read first.
   void choose_accumulators() {
     std::int64_t accumulators = 8;
-    while (2 * accumulators + 1 > rule_.target.vector_registers) accumulators /= 2;
-    std::int64_t v = accumulators;
-    while (v > values(rule_.at.tile_v).back()) v /= 2;
+    while (accumulators + registers_beside(accumulators) > rule_.target.vector_registers)
+      accumulators /= 2;
+    const std::int64_t v = width_of_accumulators(accumulators);
     set(rule_.at.tile_v, v);
-    set(rule_.at.tile_p0, std::min(values(rule_.at.tile_p0).back(), accumulators / v));
-    set(rule_.at.tile_p1, 1);
+    const std::int64_t p0 = std::min(values(rule_.at.tile_p0).back(), accumulators / v);
+    set(rule_.at.tile_p0, p0);
+    set(rule_.at.tile_p1, std::min(values(rule_.at.tile_p1).back(), accumulators / (v * p0)));
   }
 
   // Of operands that change from call to call.
