@@ -9,6 +9,7 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "support/check_flat.h"
+#include "support/sanitized.h"
 #include "tuner/model/analytic.h"
 #include "tuner/space/impl.h"
 #include "tuner/space/rules/stores.h"
@@ -38,12 +39,9 @@ std::string what_is_wrong(const Space& space, const Config& config, const Target
              : wrong + "\n" + schedule::print(trace) + ir::print(nest) + flat::print(*flat);
 }
 
-// Everything takes six times as long under the address sanitizer, so it gets a share.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr int kShareOfRounds = 6, kShareOfConfigurations = 3, kScored = 12;
-#else
-constexpr int kShareOfRounds = 1, kShareOfConfigurations = 1, kScored = 64;
-#endif
+constexpr int kShareOfRounds = test::kSanitized ? 6 : 1;
+constexpr int kShareOfConfigurations = test::kSanitized ? 3 : 1;
+constexpr int kScored = test::kSanitized ? 12 : 64;
 
 }  // namespace
 

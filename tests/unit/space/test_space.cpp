@@ -10,6 +10,7 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "oracle/flat_eval.h"
+#include "support/sanitized.h"
 #include "support/targets.h"
 
 namespace lathe::space {
@@ -86,6 +87,8 @@ constexpr Case kCases[] = {
     {"ones", "A: f32[1,1]; B: f32[1,1]; C[i,j] = sum(k) A[i,k] * B[k,j]"},
 };
 
+constexpr int kTrials = test::kSanitized ? 2 : 6;
+
 class SpaceTest : public ::testing::TestWithParam<std::tuple<Case, bool>> {};
 
 TEST_P(SpaceTest, RandomConfigurationsComputeTheSame) {
@@ -105,7 +108,7 @@ TEST_P(SpaceTest, RandomConfigurationsComputeTheSame) {
       const auto space = derive_space(*workload, target, flavour);
       ASSERT_TRUE(space) << space.error().text();
       Rng rng(kSeed);
-      for (int trial = 0; trial < 6; ++trial) {
+      for (int trial = 0; trial < kTrials; ++trial) {
         const Config config = trial == 0 ? (*space)->default_config() : (*space)->random(rng);
         SCOPED_TRACE(target.text() + " " + (*space)->describe(config));
         // The stored trace replays without the space.
