@@ -8,7 +8,7 @@ namespace lathe::space {
 namespace {
 
 constexpr double kMostCounted = 1 << 19;                      // configurations: about a second
-constexpr int kFewestSamples = 1'000, kMostSamples = 20'000;  // about a second a thousand
+constexpr int kFewestSamples = 1'000, kMostSamples = 20'000;  // half a second a thousand
 constexpr double kCloseEnough = 0.1;
 constexpr double kTwoSided95 = 1.96;
 
