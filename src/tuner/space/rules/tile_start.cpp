@@ -174,9 +174,8 @@ class TileStart {
       accumulators /= 2;
     const std::int64_t v = width_of_accumulators(accumulators);
     set(rule_.at.tile_v, v);
-    const std::int64_t p0 = std::min(values(rule_.at.tile_p0).back(), accumulators / v);
-    set(rule_.at.tile_p0, p0);
-    set(rule_.at.tile_p1, std::min(values(rule_.at.tile_p1).back(), accumulators / (v * p0)));
+    set(rule_.at.tile_p0, std::min(values(rule_.at.tile_p0).back(), accumulators / v));
+    set(rule_.at.tile_p1, 1);
   }
 
   // Of operands that change from call to call.

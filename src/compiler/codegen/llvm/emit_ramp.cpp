@@ -1,0 +1,70 @@
+// Numbers that grow from lane to lane, and comparisons of them.
+#include "compiler/codegen/llvm/emit.h"
+
+namespace lathe::codegen {
+
+using namespace flat;
+
+namespace {
+
+// An integer as a sum of something and of a constant.
+std::pair<Expr, std::int64_t> apart_from_constant(const Expr& e) {
+  if (const auto* sum = std::get_if<Binary>(&e->value); sum && sum->op == BinaryOp::kAdd)
+    if (const auto constant = as_int(sum->b)) return {sum->a, *constant};
+  return {e, 0};
+}
+
+}  // namespace
+
+// What is constant in the base joins the steps, so that ramps a constant apart, as those of a loop
+// that was written out, share a vector.
+llvm::Value* FunctionEmitter::expression(const Node& e, const Ramp& n) {
+  const auto [base, offset] = apart_from_constant(n.base);
+  llvm::Value* first = splat(value(base), e.type.lanes);
+  llvm::Type* element = first->getType()->getScalarType();
+  const auto number = [&](std::int64_t value) {
+    return llvm::ConstantInt::get(element, static_cast<std::uint64_t>(value), true);
+  };
+  return pure(
+      kRampOperation, first->getType(), {first, number(offset)}, true,
+      [&] {
+        std::vector<llvm::Constant*> steps;
+        for (int lane = 0; lane < e.type.lanes; ++lane)
+          steps.push_back(number(offset + n.stride * lane));
+        return b_.CreateAdd(first, llvm::ConstantVector::get(steps));
+      },
+      static_cast<std::uint64_t>(n.stride));
+}
+
+// base + lane < n is lane < n - base: a comparison of 32-bit lanes with a scalar computed outside
+// of the loop, instead of one of 64-bit lanes that fills several registers.
+llvm::Value* FunctionEmitter::lane_mask(const Node& e, const Binary& n) {
+  if (e.type.lanes == 1 || n.a->type.dtype != Dtype::kI64) return nullptr;
+  if (n.op != BinaryOp::kLt && n.op != BinaryOp::kLe) return nullptr;
+  const auto* left = std::get_if<Ramp>(&n.a->value);
+  const auto* right = std::get_if<Ramp>(&n.b->value);
+  const auto* scalar = std::get_if<Broadcast>(&(left ? n.b : n.a)->value);
+  const Ramp* line = left ? left : right;
+  if (!line || line->stride != 1 || !scalar) return nullptr;
+  // Lanes below (left) or from (right) `bound` on.
+  const bool one_more = left ? n.op == BinaryOp::kLe : n.op == BinaryOp::kLt;
+  const Expr bound =
+      binary(BinaryOp::kAdd, binary(BinaryOp::kSub, scalar->x, line->base), int_imm(one_more));
+  const int lanes = e.type.lanes;
+  llvm::Value* clamped =
+      value(binary(BinaryOp::kMax, binary(BinaryOp::kMin, bound, int_imm(lanes)), int_imm(0)));
+  return pure(
+      kLaneMaskOperation, left ? this : nullptr, {clamped}, true,
+      [&] {
+        std::vector<llvm::Constant*> numbers;
+        for (int lane = 0; lane < lanes; ++lane)
+          numbers.push_back(b_.getInt32(static_cast<std::uint32_t>(lane)));
+        llvm::Value* all = llvm::ConstantVector::get(numbers);
+        llvm::Value* limit = b_.CreateVectorSplat(static_cast<unsigned>(lanes),
+                                                  b_.CreateTrunc(clamped, b_.getInt32Ty()));
+        return left ? b_.CreateICmpSLT(all, limit) : b_.CreateICmpSGE(all, limit);
+      },
+      static_cast<std::uint64_t>(lanes));
+}
+
+}  // namespace lathe::codegen
