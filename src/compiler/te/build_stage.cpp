@@ -82,12 +82,13 @@ class StageBuilder {
     if (const auto* reduce = std::get_if<ReduceSyntax>(&stage_.body->value)) {
       const Expr body = LATHE_TRY(reduction_body(*reduce, stage_.body->place, output_.dtype));
       const Dtype dtype = output_.dtype.value_or(natural.value_or(body->dtype));
-      if (dtype == body->dtype && accumulated(*reduce, body) == body) {
+      const Expr terms = accumulated(*reduce, body);
+      if (dtype == terms->dtype) {
         const int tensor = written(dtype);
-        LATHE_TRY_STATUS(emit(tensor, spatial, *reduce, body));
+        LATHE_TRY_STATUS(emit(tensor, spatial, *reduce, terms));
         return tensor;
       }
-      const Expr result = LATHE_TRY(split_off(*reduce, body));
+      const Expr result = LATHE_TRY(split_off(*reduce, terms));
       return element_wise(spatial, ir::cast(result, dtype));
     }
     Expr body = LATHE_TRY(type(*stage_.body, output_.dtype, scope_.reduces));
@@ -173,7 +174,7 @@ class StageBuilder {
 
   Result<Expr> visit(const ReduceSyntax& n, Place place, std::optional<Dtype> expected, bool) {
     const Expr body = LATHE_TRY(reduction_body(n, place, expected));
-    return ir::cast(LATHE_TRY(split_off(n, body)), body->dtype);
+    return ir::cast(LATHE_TRY(split_off(n, accumulated(n, body))), body->dtype);
   }
 
   // The least or largest of small integers, as the place that argmax finds, is an i32.
@@ -194,8 +195,7 @@ class StageBuilder {
 
   // Makes a stage over the outer iterators that the reduction depends on; returns the read of its
   // result.
-  Result<Expr> split_off(const ReduceSyntax& n, const Expr& wide) {
-    const Expr body = accumulated(n, wide);
+  Result<Expr> split_off(const ReduceSyntax& n, const Expr& body) {
     const std::string name = output_.unique_name(stage_.name + "_acc");
     std::vector<int> outer = free_iters(n, body);
     std::vector<ir::Affine> index;
