@@ -11,7 +11,9 @@ endif()
 
 find_program(LATHE_CCACHE ccache)
 if(LATHE_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${LATHE_CCACHE})
+  # Tests have precompiled headers, and ccache is to trust them.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${LATHE_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${LATHE_CCACHE})
 endif()
 

@@ -45,10 +45,10 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
   request.cache = options.run.cache_mode;
   request.seconds = race_time(options, reporter.elapsed());
   request.patience = options.race.share * reporter.elapsed();
-  if (options.run.seconds > 0) {  // all that is left, waiting included
+  if (options.run.seconds > 0) {  // not beyond what is left, waiting included
     request.limit = std::max(kShortestRace, options.run.seconds - reporter.elapsed());
     request.seconds = std::min(request.seconds, request.limit);
-    request.patience = request.limit;
+    request.patience = std::min(request.patience, request.limit);
   }
   const double end = options.run.seconds > 0 ? reporter.elapsed() + request.limit : kInfinity;
   request.stop = [&stop, &reporter, end] { return (stop && stop()) || reporter.elapsed() > end; };

@@ -8,6 +8,7 @@
 
 #include "compiler/lower/lower.h"
 #include "compiler/te/parse.h"
+#include "support/sanitized.h"
 #include "support/targets.h"
 #include "tuner/space/restriction.h"
 #include "tuner/space/space.h"
@@ -119,7 +120,7 @@ TEST(Conditional, CountTheirOwnConfigurations) {
   Rng rng(4);
   const auto algorithm = static_cast<std::size_t>(number_of(*space, "algorithm"));
   int met = 0;
-  constexpr int kDraws = 20'000;
+  constexpr int kDraws = test::kSanitized ? 5'000 : 20'000;
   for (int i = 0; i < kDraws; ++i) met += space->draw(rng)[algorithm] == 0 ? 1 : 0;
   EXPECT_NEAR(static_cast<double>(met) / kDraws, direct / space->size(), 0.02);
 }
@@ -286,6 +287,7 @@ TEST(Conditional, StartsAreOfSeveralAlgorithms) {
 TEST(Conditional, StartsHaveBlocksOfOneSize) {
   for (const int results : {7, 10, 14, 19, 28, 37, 56, 112})
     for (const int threads : {1, 2, 3}) {
+      if (test::kSanitized && results % 4 != threads) continue;
       const auto space = space_of(fmt::format("layout free; X: f32[1,64,{0},20]; "
                                               "const W: f32[64,64,3,3]; Y[n,o,y:{0},x:20] = "
                                               "sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
@@ -357,6 +359,7 @@ TEST(Conditional, ProgramsStayShort) {
            "X[n,c,y+1-r,x+q-s else 0] * W[c,o,4*r+p,2*s-q+1]",
        })
     for (const char* layout : {"", "layout free; "}) {
+      if (test::kSanitized && *layout != 0) continue;
       const auto space = space_of(fmt::format("{}{}; algorithm cook_toom", layout, text), 2);
       for (const Config& config : space->starts()) {
         std::vector<std::int64_t> values;
