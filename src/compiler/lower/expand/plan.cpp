@@ -69,6 +69,7 @@ Planner::Planner(const ir::SizedNest& nest, const Limits& limits)
             .storage = {},
             .blocks_in = {},
             .prepared = {},
+            .lies_in = {},
             .keeps_iterations = {}} {
   plan_.keeps_iterations.assign(nest_.loops.size(), 0);
   plan_.storage.resize(nest_.buffers.size());
@@ -89,6 +90,7 @@ Planned Planner::run() {
     if (live(id)) fill_padding(id);
   plan_borders();
   plan_prepare();
+  share_outputs();
   allocate();
   return {std::move(plan_), std::move(program_)};
 }

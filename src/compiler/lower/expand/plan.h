@@ -101,6 +101,7 @@ struct Plan {
   std::vector<Storage> storage;                 // by buffer
   std::vector<std::vector<BlockId>> blocks_in;  // by loop
   std::vector<char> prepared;                   // by buffer: prepare() fills it
+  std::vector<BufferId> lies_in;                // by buffer: the output that holds it; -1: none
   // By loop: its first and last iterations have duties, so none may be skipped.
   std::vector<char> keeps_iterations;
 

@@ -174,7 +174,7 @@ void Planner::allocate() {
   for (std::size_t id = 0; id < nest_.buffers.size(); ++id) {
     const ir::Buffer& buffer = nest_.buffers[id];
     const bool border = buffer.scope == ir::Scope::kInput || buffer.scope == ir::Scope::kOutput;
-    if (plan_.storage[id].is_register || (!used[id] && !border)) continue;
+    if (plan_.storage[id].is_register || (!used[id] && !border) || plan_.lies_in[id] >= 0) continue;
     flat::Buffer made{buffer.name, buffer.dtype, plan_.storage[id].size, flat::Scope::kGlobal, 0,
                       {}};
     const auto reserve = [&](flat::Scope scope, std::int64_t& area) {
@@ -205,6 +205,9 @@ void Planner::allocate() {
     plan_.storage[id].buffer = static_cast<int>(program_.buffers.size());
     program_.buffers.push_back(std::move(made));
   }
+  for (std::size_t id = 0; id < nest_.buffers.size(); ++id)
+    if (const BufferId output = plan_.lies_in[id]; output >= 0)
+      plan_.storage[id].buffer = plan_.storage[output].buffer;
 }
 
 }  // namespace lathe::lower

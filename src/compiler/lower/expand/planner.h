@@ -1,6 +1,9 @@
 // Makes the plan of a nest. Internal to plan*.cpp.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "compiler/lower/expand/place.h"
 #include "compiler/lower/expand/plan.h"
 
@@ -28,6 +31,15 @@ class Planner {
   void plan_borders();
   void plan_prepare();
   void allocate();
+
+  // plan_shared.cpp
+  void share_outputs();
+  std::optional<BufferId> output_for(BufferId id) const;
+  std::vector<BlockId> readers_of(BufferId id) const;
+  std::optional<BlockId> only_writer_of(BufferId id) const;
+  bool writes_once(BlockId id) const;
+  bool covers(BlockId block, BufferId id) const;
+  bool runs_last(BlockId last, BufferId id, const std::vector<BlockId>& others) const;
 
   const ir::SizedNest& sized_;
   const ir::Nest& nest_;
