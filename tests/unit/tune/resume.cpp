@@ -131,7 +131,17 @@ TEST_F(TuneTest, TheTimeLimitEndsARun) {
   EXPECT_GT(measurer_.race_given.seconds, 0);
   EXPECT_LE(measurer_.race_given.seconds, 0.2) << "the race takes what is left";
   EXPECT_LE(measurer_.race_given.patience, 0.2) << "and waits no longer";
-  EXPECT_EQ(measurer_.race_given.limit, measurer_.race_given.patience);
+  EXPECT_LE(measurer_.race_given.patience, measurer_.race_given.limit);
+}
+
+TEST_F(TuneTest, ARaceWaitsForItsShareAloneWhereMuchTimeIsLeft) {
+  options_.run.trials = 30;
+  options_.run.seconds = 3600;
+  const auto summary = run();
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(measurer_.races, 1);
+  EXPECT_GT(measurer_.race_given.limit, 3000);
+  EXPECT_LE(measurer_.race_given.patience, options_.race.share * 600);
 }
 
 // A race that goes on until it is told to stop: without the limit this would last for ever.

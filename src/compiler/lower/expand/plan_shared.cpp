@@ -1,6 +1,6 @@
-// Finds intermediate results that may lie where an output will: the softmax writes its exponentials
-// into the output and divides them there. Less memory is touched, and what the output's memory is
-// waited for passes while the exponentials are computed.
+// Finds intermediate results that may lie where an output will: a softmax writes its exponentials
+// into the output and divides them there. So less memory is touched, and the output's lines arrive
+// while the exponentials are computed.
 #include <algorithm>
 #include <optional>
 #include <utility>
