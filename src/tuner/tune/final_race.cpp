@@ -6,9 +6,17 @@ namespace lathe::tune {
 namespace {
 
 // A candidate measured this much slower than the fastest will not turn out the best.
-constexpr double kHopeless = 1.3;
+constexpr double kHopeless = 1.5;
+// Of many trials some look fast by chance, and as many more are to race.
+constexpr int kTrialsAFinalist = 100;
+constexpr int kMostFinalists = 4;  // times those of the options
 // However late it is: a race of a few rounds.
 constexpr double kShortestRace = 0.2;
+
+int finalists_of(const Options& options, int trials) {
+  return std::min(options.race.finalists + trials / kTrialsAFinalist,
+                  options.race.finalists * kMostFinalists);
+}
 
 // Its race was undisturbed, also by what is known of the machine today.
 bool stands(const store::Record& record, const store::MachineSpeed& known) {
@@ -28,7 +36,8 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
                                             measure::Measurer& measurer, const Options& options,
                                             Reporter& reporter, const std::function<bool()>& stop) {
   if (options.race.seconds <= 0 || options.race.finalists < 1) return std::nullopt;
-  std::vector<store::Record> finalists = LATHE_TRY(state.finalists(options.race.finalists));
+  std::vector<store::Record> finalists =
+      LATHE_TRY(state.finalists(finalists_of(options, state.trials())));
   if (finalists.empty()) return std::nullopt;
   const double fastest = std::ranges::min(finalists, {}, &store::Record::seconds).seconds;
   const std::int64_t defender = finalists.front().id;

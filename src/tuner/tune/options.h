@@ -59,6 +59,7 @@ struct ModelOptions {
 
 // The interleaved race at the end.
 struct FinalRaceOptions {
+  // and one more for 100 trials, up to four times as many
   int finalists = 6;
   // of the run's time: so long may the race take, but a second at least
   double share = 0.1;

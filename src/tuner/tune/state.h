@@ -57,8 +57,8 @@ class State {
   // What the store calls best, whoever measured it: of this workload, target and cache mode here,
   // by this code generator. Of this run alone where the options are fresh.
   Result<std::optional<store::Record>> best_on_record() const;
-  // The best on record, where it is of this space, then the fastest measured, at most `count`, one
-  // a configuration.
+  // The best on record, where it is of this space, the first of the subject's starts, then the
+  // fastest measured, at most `count`, one a configuration.
   Result<std::vector<store::Record>> finalists(int count) const;
   store::Store& store() { return store_; }
 

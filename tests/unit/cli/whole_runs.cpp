@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/timing_claim.h"
+#include "support/sanitized.h"
 #include "unit/cli/command.h"
 
 namespace lathe {
@@ -184,7 +185,10 @@ TEST_F(Command, ExaminesTheMachine) {
   EXPECT_NE(crowded.out.find("broken    cores"), std::string::npos) << crowded.out;
 }
 
+// Most of it is libtorch's work, which takes 43 s under a sanitizer and is not checked by it.
 TEST_F(Command, TunesWithTreeGru) {
+  if (test::kSanitized && std::getenv("LATHE_TEST_LONG") == nullptr)
+    GTEST_SKIP() << "treegru_test trains under sanitizers";
   const auto tune =
       with(with({"tune"}, workload_), {"--trials", "40", "--model", "treegru-rank", "--json"});
   const Outcome outcome = lathe(tune);

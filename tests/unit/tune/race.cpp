@@ -114,6 +114,31 @@ TEST_F(RaceTest, WhatWasMeasuredOnASlowedMachineReachesTheRace) {
   EXPECT_TRUE(std::ranges::any_of(measurer_.raced, slowed));
 }
 
+// What there was without tuning looked slow by chance.
+TEST_F(RaceTest, TheFirstStartRacesToo) {
+  options_.race.finalists = 2;
+  const Config start = subject_.default_config();
+  measurer_.seconds = [&](const Config& c) { return c == start ? 1.2 : 1.0 + 1e-3 * c[1]; };
+  measurer_.race_seconds = [&](const Config& c) { return c == start ? 0.9 : 1.0; };
+  const auto summary = run();
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(summary->best.config.get<Config>(), start);
+  EXPECT_EQ(measurer_.raced.size(), 2U);
+}
+
+TEST_F(RaceTest, MoreRaceAfterMoreTrials) {
+  options_.race.finalists = 2;
+  options_.run.trials = 199;
+  measurer_.seconds = [](const Config&) { return 1.0; };
+  ASSERT_TRUE(run());
+  EXPECT_EQ(measurer_.raced.size(), 3U);
+  measurer_.raced.clear();
+  options_.run.trials = 900;
+  options_.run.fresh = true;
+  ASSERT_TRUE(run());
+  EXPECT_EQ(measurer_.raced.size(), 8U) << "up to four times as many";
+}
+
 // Another tuner on the same run, which ends its race first.
 TEST_F(RaceTest, TwoTunersAgreeAboutTheBest) {
   std::int64_t other = 0;
