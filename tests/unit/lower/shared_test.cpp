@@ -15,7 +15,7 @@
 namespace lathe {
 namespace {
 
-using schedule::Annotate, schedule::ComputeAt, schedule::Split;
+using schedule::Annotate, schedule::Split;
 
 constexpr const char* kSoftmax =
     "X: f32[5,37]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])";

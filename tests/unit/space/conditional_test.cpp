@@ -287,7 +287,7 @@ TEST(Conditional, StartsAreOfSeveralAlgorithms) {
 TEST(Conditional, StartsHaveBlocksOfOneSize) {
   for (const int results : {7, 10, 14, 19, 28, 37, 56, 112})
     for (const int threads : {1, 2, 3}) {
-      if (test::kSanitized && results % 4 != threads) continue;
+      if (test::kSanitized && results % 4 != threads) continue;  // five of the 24
       const auto space = space_of(fmt::format("layout free; X: f32[1,64,{0},20]; "
                                               "const W: f32[64,64,3,3]; Y[n,o,y:{0},x:20] = "
                                               "sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",

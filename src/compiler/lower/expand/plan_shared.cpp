@@ -110,48 +110,49 @@ bool Planner::runs_last(BlockId last, BufferId id, const std::vector<BlockId>& o
          std::ranges::all_of(others, [&](BlockId other) { return place(other) < end; });
 }
 
-// The output in whose memory the intermediate result may lie.
-std::optional<BufferId> Planner::output_for(BufferId id) const {
-  const ir::Buffer& buffer = nest_.buffers[id];
+// True if the memory of the block's output may hold something else until the block has run.
+bool Planner::fills_output(BlockId last) const {
+  const ir::Block& block = nest_.blocks[last];
+  const ir::Buffer& output = nest_.buffers[block.writes];
+  return !block.dead && output.scope == ir::Scope::kOutput && !output.streaming &&
+         output.layout.empty() && writes_once(last) && only_writer_of(block.writes) == last &&
+         readers_of(block.writes).empty();
+}
+
+// True if the intermediate result may lie in the output that `last` fills from it.
+bool Planner::may_lie_in_output(BufferId id, BlockId last) const {
+  const ir::Block& block = nest_.blocks[last];
+  const ir::Buffer &buffer = nest_.buffers[id], &output = nest_.buffers[block.writes];
   if (buffer.scope != ir::Scope::kMemory || buffer.cache_of >= 0 || !buffer.layout.empty() ||
-      buffer.pad_stride != 0 || plan_.prepared[id] != 0)
-    return std::nullopt;
+      buffer.pad_stride != 0 || plan_.prepared[id] != 0 || buffer.dtype != output.dtype)
+    return false;
+  const auto same_size = [&](ir::SizeId a, ir::SizeId b) { return sized_[a] == sized_[b]; };
+  if (!std::ranges::equal(buffer.shape, output.shape, same_size)) return false;
+  const auto elsewhere = [&](const ir::Read* read) {
+    return read->tensor == id && (read->index != block.index || read->pad);
+  };
+  if (std::ranges::any_of(ir::reads_of(block.body), elsewhere)) return false;
   const auto writer = only_writer_of(id);
   if (!writer || nest_.blocks[*writer].reduce != ir::ReduceOp::kNone ||
-      !std::ranges::all_of(nest_.blocks[*writer].index, is_plain_iterator))
-    return std::nullopt;
+      !std::ranges::all_of(nest_.blocks[*writer].index, is_plain_iterator) || !covers(last, id))
+    return false;
   std::vector<BlockId> others = readers_of(id);
-  for (const BlockId last : std::vector(others)) {
-    const ir::Block& block = nest_.blocks[last];
-    const ir::Buffer& output = nest_.buffers[block.writes];
-    const auto same_shape = [&] {
-      return std::ranges::equal(buffer.shape, output.shape,
-                                [&](ir::SizeId a, ir::SizeId b) { return sized_[a] == sized_[b]; });
-    };
-    if (output.scope != ir::Scope::kOutput || output.streaming || !output.layout.empty() ||
-        output.dtype != buffer.dtype || !same_shape() || only_writer_of(block.writes) != last ||
-        !readers_of(block.writes).empty() || !writes_once(last) || !covers(last, id))
-      continue;
-    const auto elsewhere = [&](const ir::Read* read) {
-      return read->tensor == id && (read->index != block.index || read->pad);
-    };
-    if (std::ranges::any_of(ir::reads_of(block.body), elsewhere)) continue;
-    std::erase(others, last);
-    others.push_back(*writer);
-    if (runs_last(last, id, others)) return block.writes;
-    return std::nullopt;
-  }
-  return std::nullopt;
+  std::erase(others, last);
+  others.push_back(*writer);
+  return runs_last(last, id, others);
 }
 
 // Each output takes one at most.
 void Planner::share_outputs() {
   plan_.lies_in.assign(nest_.buffers.size(), -1);
-  for (BufferId id = 0; id < static_cast<BufferId>(nest_.buffers.size()); ++id) {
-    const auto output = output_for(id);
-    if (!output || std::ranges::count(plan_.lies_in, *output) > 0) continue;
-    plan_.lies_in[id] = *output;
-    plan_.storage[id] = plan_.storage[*output];
+  for (BlockId last = 0; last < static_cast<BlockId>(plan_.blocks.size()); ++last) {
+    if (!fills_output(last)) continue;
+    const auto reads = ir::reads_of(nest_.blocks[last].body);
+    const auto found = std::ranges::find_if(
+        reads, [&](const ir::Read* read) { return may_lie_in_output(read->tensor, last); });
+    if (found == reads.end()) continue;
+    plan_.lies_in[(*found)->tensor] = nest_.blocks[last].writes;
+    plan_.storage[(*found)->tensor] = plan_.storage[nest_.blocks[last].writes];
   }
 }
 

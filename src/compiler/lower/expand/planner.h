@@ -34,7 +34,8 @@ class Planner {
 
   // plan_shared.cpp
   void share_outputs();
-  std::optional<BufferId> output_for(BufferId id) const;
+  bool fills_output(BlockId last) const;
+  bool may_lie_in_output(BufferId id, BlockId last) const;
   std::vector<BlockId> readers_of(BufferId id) const;
   std::optional<BlockId> only_writer_of(BufferId id) const;
   bool writes_once(BlockId id) const;
