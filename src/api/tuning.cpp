@@ -68,7 +68,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   say(starting, 0);
   // Checks the names before it starts anything.
   LATHE_TRY_STATUS(check_runs_here(request.target));
-  LATHE_TRY(tune::searcher_named(request.options.search.name, request.options.search.exploration));
+  LATHE_TRY(tune::searcher_of(request.options));
   LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   // Records of a key concern the workload in the key's own names.

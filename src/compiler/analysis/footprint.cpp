@@ -250,17 +250,20 @@ void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& ou
     const std::int64_t extent = value_of(extents_[l], values, 1);
     for (int s = 0; s < slots; ++s)
       if (storage_[s].level == l) held[s] = box[s];
-    for (std::size_t m = first_move_[l]; m < first_move_[l + 1]; ++m) {
+    for (std::size_t m = first_move_[l]; extent > 1 && m < first_move_[l + 1]; ++m) {
       const Move& move = moves_[m];
       box[move.slot][move.dim] += distance_of(move, extent, values);
     }
-    for (int s = 0; s < slots; ++s) out.touch[l][s] = touched(s);
+    for (int s = 0; s < slots; ++s) {
+      const bool same = l > 0 && (extent == 1 || (slots_[s].moved_by >> l & 1U) == 0);
+      out.touch[l][s] = same ? out.touch[l - 1][s] : touched(s);
+    }
     out.length[l] = static_cast<double>(extent);
     out.bottom_up[l] = inner;
     inner *= static_cast<double>(extent);
   }
   out.iterations = inner;
-  for (int s = 0; s < slots; ++s) out.whole[s] = touched(s);
+  for (int s = 0; s < slots; ++s) out.whole[s] = loops > 0 ? out.touch[loops - 1][s] : touched(s);
   count_from_the_top(out);
   out.useful = 1;
   for (const SizeId extent : domain_)

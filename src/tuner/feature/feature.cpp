@@ -4,10 +4,10 @@
 #include <map>
 #include <mutex>
 #include <shared_mutex>
-#include <thread>
 
 #include <fmt/ranges.h>
 
+#include "base/in_parts.h"
 #include "tuner/feature/log2.h"
 #include "tuner/feature/program_plan.h"
 
@@ -74,18 +74,10 @@ int Extractor::width() const { return impl_->width; }
 
 void Extractor::rows(std::span<const space::Config> configs, std::span<float> out, int jobs) const {
   LATHE_CHECK(out.size() == configs.size() * static_cast<std::size_t>(impl_->width));
-  const std::size_t most = std::max<std::size_t>(1, configs.size() / kRowsAJob);
-  const std::size_t threads = std::min(most, static_cast<std::size_t>(std::max(jobs, 1)));
-  const std::size_t share = (configs.size() + threads - 1) / threads;
-  const auto run = [&](std::size_t begin) {
-    const std::size_t count = std::min(share, configs.size() - begin);
+  in_parts(configs.size(), jobs, kRowsAJob, [&](std::size_t begin, std::size_t count) {
     impl_->rows(configs.subspan(begin, count),
                 out.data() + begin * static_cast<std::size_t>(impl_->width));
-  };
-  std::vector<std::jthread> others;
-  for (std::size_t begin = share; begin < configs.size(); begin += share)
-    others.emplace_back(run, begin);
-  if (!configs.empty()) run(0);
+  });
 }
 
 std::vector<std::string> known_kinds() {

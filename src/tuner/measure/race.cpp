@@ -89,6 +89,27 @@ bool Track::is_settled(const Speed& known) const {
   });
 }
 
+std::vector<double> Track::undisturbed(std::size_t racer) const {
+  std::size_t rounds = laps_[racer].size();  // that all ran to their ends
+  for (std::size_t i = 0; i < laps_.size(); ++i)
+    if (runs(i)) rounds = std::min(rounds, laps_[i].size());
+  std::vector<std::vector<double>> slower(rounds);
+  for (std::size_t i = 0; i < laps_.size(); ++i) {
+    if (!runs(i) || i == racer) continue;
+    std::vector<double> times;
+    for (std::size_t round = 0; round < rounds; ++round) times.push_back(laps_[i][round].seconds);
+    const double median = quantile(times, 0.5);
+    for (std::size_t round = 0; round < rounds; ++round)
+      slower[round].push_back(times[round] / median);
+  }
+  std::vector<double> times;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const double factor = slower[round].empty() ? 1 : quantile(slower[round], 0.5);
+    times.push_back(laps_[racer][round].seconds / factor);
+  }
+  return times;
+}
+
 RaceOutcome Track::outcome(const Speed& before) const {
   const Speed known = fastest(before);
   RaceOutcome out;
@@ -97,7 +118,8 @@ RaceOutcome Track::outcome(const Speed& before) const {
   for (std::size_t i = 0; i < laps_.size(); ++i) {
     Racer racer;
     racer.failed = failed_[i];
-    const auto of_it = times(i, !out.disturbed, known);
+    const auto of_it = out.disturbed ? undisturbed(i) : times(i, true, known);
+    racer.rounds = static_cast<int>(of_it.size());
     racer.ran = racer.failed || (!absent_[i] && of_it.size() >= kFewestQuiet);
     racer.seconds = quantile(racer.failed ? std::vector<double>() : of_it, 0.5);
     if (racer.ran && !racer.failed)

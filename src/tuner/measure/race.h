@@ -35,14 +35,18 @@ class Track {
   bool winner_is_clear(const Speed& known) const;
   // True if more laps would hardly move the medians of those that may still win.
   bool is_settled(const Speed& known) const;
-  // Takes the quiet laps if each racer has enough of them; else all laps, and says so.
+  // Takes the quiet laps if each racer has enough of them; else all laps, without what all lost in
+  // their rounds, and says so.
   RaceOutcome outcome(const Speed& known) const;
 
  private:
   bool quiet(const Lap& lap, const Speed& known) const;
   std::vector<double> times(std::size_t racer, bool only_quiet, const Speed& known) const;
+  // Its laps in the rounds that all ran, each over how much longer the others took in that round
+  // than in their middle one.
+  std::vector<double> undisturbed(std::size_t racer) const;
 
-  std::vector<std::vector<Lap>> laps_;
+  std::vector<std::vector<Lap>> laps_;  // by racer and round
   std::vector<bool> failed_, absent_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <mutex>
 
 #include "compiler/analysis/tile.h"
 #include "compiler/cook_toom/sums.h"
@@ -160,24 +161,29 @@ double AnalyticModel::cycles(std::span<const std::int64_t> values) const {
 }
 
 struct AnalyticScorer::Impl {
+  const AnalyticModel& model_of(const space::Sketch& sketch) {
+    const std::lock_guard lock(mutex);
+    return models.try_emplace(&sketch, sketch.nest, machine).first->second;
+  }
+
   const space::Space& space;
   Machine machine;
+  std::mutex mutex;
   std::map<const space::Sketch*, AnalyticModel> models;
-  std::vector<std::int64_t> knobs, sizes;
 };
 
 AnalyticScorer::AnalyticScorer(const space::Space& space, const Machine& machine)
-    : impl_(new Impl{space, machine, {}, {}, {}}) {}
+    : impl_(new Impl{space, machine, {}, {}}) {}
 AnalyticScorer::~AnalyticScorer() = default;
 
 void AnalyticScorer::score(std::span<const space::Config> configs, std::span<double> scores) {
   LATHE_CHECK(configs.size() == scores.size());
+  std::vector<std::int64_t> knobs, sizes;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const space::Sketch& sketch = impl_->space.sketch(configs[i]);
-    const auto found = impl_->models.try_emplace(&sketch, sketch.nest, impl_->machine).first;
-    impl_->space.knob_values(configs[i], impl_->knobs);
-    sketch.nest.sizes.evaluate(impl_->knobs, impl_->sizes);
-    scores[i] = -std::log2(found->second.cycles(impl_->sizes));
+    impl_->space.knob_values(configs[i], knobs);
+    sketch.nest.sizes.evaluate(knobs, sizes);
+    scores[i] = -std::log2(impl_->model_of(sketch).cycles(sizes));
   }
 }
 

@@ -79,7 +79,7 @@ class AnalyticModel {
   std::vector<Part> parts_;  // blocks that run with the program, not in prepare()
 };
 
-// Scores a space's configurations by -log2 cycles; ready from the start.
+// Scores a space's configurations by -log2 cycles; ready from the start. Thread-safe.
 class AnalyticScorer final : public search::Scorer {
  public:
   AnalyticScorer(const space::Space& space, const Machine& machine);

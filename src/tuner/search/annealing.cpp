@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/in_parts.h"
 #include "tuner/search/scale.h"
 #include "tuner/search/search.h"
 #include "tuner/search/unseen.h"
@@ -101,7 +102,7 @@ class Annealing final : public Searcher {
         static_cast<std::size_t>(std::max<double>(wanted, std::ceil(options_.lambda * wanted))));
     const Scale scale = start_round(top);
     int idle = 0;
-    for (int step = 0; step < options_.steps && idle < options_.patience; ++step) {
+    for (int step = 0; step < options_.steps && idle < options_.patience && !stopped(); ++step) {
       const double temperature = options_.temperature * scale.deviation *
                                  (1.0 - static_cast<double>(step) / options_.steps);
       idle = move(temperature, top) ? 0 : idle + 1;
@@ -133,10 +134,14 @@ class Annealing final : public Searcher {
   // of them from the best measured configurations, and takes the spread of scores over the chains
   // and as many fresh random configurations (chains alone have converged).
   Scale start_round(TopSet& top) {
-    while (static_cast<int>(chains_.size()) < options_.chains)
-      chains_.push_back(domain_.random(rng_));
-    std::vector<space::Config> sample = chains_;
-    for (int i = 0; i < options_.chains; ++i) sample.push_back(domain_.random(rng_));
+    const auto random = [this](std::size_t i) { return domain_.random(rngs_[i]); };
+    if (chains_.empty()) {
+      for (int i = 0; i < options_.chains; ++i) rngs_.push_back(rng_.fork());
+      for_each_chain(chains_, random);
+    }
+    std::vector<space::Config> sample;
+    for_each_chain(sample, random);
+    sample.insert(sample.begin(), chains_.begin(), chains_.end());
     std::vector<double> scores;
     evaluate(sample, scores, top);
     scores_.assign(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(chains_.size()));
@@ -163,11 +168,20 @@ class Annealing final : public Searcher {
     return temperature > 0 && rng_.uniform() < std::exp((proposal - score) / temperature);
   }
 
+  // A configuration for each chain, whose random numbers are its own: threads may share the work.
+  template <class Make>
+  void for_each_chain(std::vector<space::Config>& out, const Make& make) {
+    out.resize(rngs_.size());
+    in_parts(out.size(), options_.jobs, kSmallestPart, [&](std::size_t begin, std::size_t count) {
+      for (std::size_t i = begin; i < begin + count; ++i) out[i] = make(i);
+    });
+  }
+
   // Every chain proposes a neighbour, and all are scored at once. Returns true if the top set
   // changed.
   bool move(double temperature, TopSet& top) {
-    proposals_.clear();
-    for (const auto& chain : chains_) proposals_.push_back(domain_.neighbour(chain, rng_));
+    for_each_chain(proposals_,
+                   [this](std::size_t i) { return domain_.neighbour(chains_[i], rngs_[i]); });
     const bool changed = evaluate(proposals_, proposal_scores_, top);
     for (std::size_t i = 0; i < chains_.size(); ++i) {
       if (accept(scores_[i], proposal_scores_[i], temperature)) {
@@ -202,6 +216,7 @@ class Annealing final : public Searcher {
     return changed;
   }
 
+  static constexpr std::size_t kSmallestPart = 32;  // chains for which a thread is worth starting
   static constexpr double kHopeless = -std::numeric_limits<double>::infinity();
 
   const space::Domain& domain_;
@@ -211,6 +226,7 @@ class Annealing final : public Searcher {
   Rng rng_;
   std::vector<Measured> best_;         // fastest first
   std::vector<space::Config> chains_;  // persist across rounds
+  std::vector<Rng> rngs_;              // of the chains
   std::vector<double> scores_;         // of the chains, in this round
   // Scores of this round; nobody iterates over them.
   std::unordered_map<space::Config, double, space::ConfigHash> known_;

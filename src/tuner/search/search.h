@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/rng.h"
@@ -44,6 +46,7 @@ struct Options {
   // The share of the chains, the worst ones, that restart from the fastest measured configurations;
   // 0: as in the paper.
   double elite = 0.125;
+  int jobs = 1;  // threads that look for neighbours; the results do not depend on it
 };
 
 // A searcher: ask it for configurations, then tell it their times. `ask` never returns a
@@ -52,10 +55,18 @@ struct Options {
 class Searcher {
  public:
   virtual ~Searcher() = default;
+  // From now on a round ends early when this returns true: ask() then returns the best so far.
+  void stop_when(std::function<bool()> stop) { stop_ = std::move(stop); }
   virtual std::vector<space::Config> ask(int wanted) = 0;
   virtual void tell(std::span<const Measured> results) = 0;
   // Others proposed these and measure them: never ask for them.
   virtual void exclude(std::span<const space::Config> configs) = 0;
+
+ protected:
+  bool stopped() const { return stop_ && stop_(); }
+
+ private:
+  std::function<bool()> stop_;
 };
 
 // "annealing" needs a scorer; "random" and "genetic" need none.

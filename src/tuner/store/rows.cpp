@@ -153,14 +153,14 @@ std::string set_race_sql() {
   int n = kFirstOfRace;
   for (const auto& field : kRecordFields)
     if (is_of_race(field)) sql += fmt::format(", {} = ?{}", field.column, n++);
-  return sql + " WHERE id = ?1 AND (raced = 0 OR race_seconds > ?2 OR ?4)";
+  return sql + " WHERE id = ?1 AND (raced = 0 OR race_seconds > ?2 OR ?4 + race_disturbed > 1)";
 }
 
 void bind_race(Statement& update, const RaceResult& result, const RaceNote& note) {
   const bool failed = !std::isfinite(result.seconds);
   update.bind(1, result.record).bind(2, result.seconds);
   update.bind(3, result.standing > 0 ? result.standing : result.seconds);
-  update.bind(4, failed && !note.disturbed ? 1 : 0);
+  update.bind(4, note.disturbed ? 0 : failed ? 2 : 1);
   Record raced;
   raced.race = note;
   raced.race.spread = result.spread;

@@ -25,7 +25,8 @@ std::string select_records_sql(const std::string& rest, bool summary = false);
 Result<Record> read_record(const Statement& row);
 
 // Sets what a race tells of record ?1: its time ?2 and its standing ?3. A faster time of an earlier
-// race stays, unless ?4 is true: what has failed now is a failure, whatever it did before.
+// race stays, unless that was disturbed and ?4 is 1, for a quiet race, or ?4 is 2, for a failure in
+// one: that is a failure, whatever it did before. ?4 is 0 for a disturbed race.
 std::string set_race_sql();
 // `note` with the record's spread.
 void bind_race(Statement& update, const RaceResult& result, const RaceNote& note);

@@ -52,8 +52,9 @@ class Store {
   virtual Status add(std::vector<Record>& records) = 0;
   // Stores the results of one race, all of the same workload, target, cache mode and cpu, with
   // `note` but for its spread. A record that was faster in an earlier race keeps that time and what
-  // was noted of it; one that failed loses it, unless this race was disturbed. Records that were
-  // never raced then stand behind those of this race, even if the machine was slower now.
+  // was noted of it, unless that race was disturbed and this one was not; one that failed loses it,
+  // unless this race was disturbed. Records that were never raced then stand behind those of this
+  // race, even if the machine was slower now.
   virtual Status set_race(const std::vector<RaceResult>& results, const RaceNote& note = {}) = 0;
   // Calls visit(record) in order of id, until it returns false. Records that cannot be read are
   // left out, and then it ends with an error.

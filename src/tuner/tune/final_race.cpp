@@ -25,6 +25,16 @@ bool stands(const store::Record& record, const store::MachineSpeed& known) {
   return record.raced && !record.race.disturbed && share >= measure::kSameSpeed;
 }
 
+// Whose place others have to win: that of the winner of an earlier race, else of what there is
+// without tuning. Of trials alone some look fast by chance.
+std::optional<std::size_t> defender_of(const State& state,
+                                       const std::vector<store::Record>& finalists) {
+  if (finalists.front().raced) return 0;
+  for (std::size_t i = 0; i < finalists.size(); ++i)
+    if (state.is_start(finalists[i])) return i;
+  return std::nullopt;
+}
+
 }  // namespace
 
 double race_time(const Options& options, double elapsed) {
@@ -40,9 +50,9 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
       LATHE_TRY(state.finalists(finalists_of(options, state.trials())));
   if (finalists.empty()) return std::nullopt;
   const double fastest = std::ranges::min(finalists, {}, &store::Record::seconds).seconds;
-  const std::int64_t defender = finalists.front().id;
+  const std::int64_t first = finalists.front().id;
   std::erase_if(finalists, [&](const store::Record& r) {
-    return r.id != defender && r.seconds > fastest * kHopeless;
+    return r.id != first && r.seconds > fastest * kHopeless;
   });
   const auto known = LATHE_TRY(
       store::machine_speed(state.store(), state.fingerprint().text(), state.run().target));
@@ -51,6 +61,7 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
     return std::nullopt;
 
   RecordRace request;
+  request.defender = defender_of(state, finalists);
   request.cache = options.run.cache_mode;
   request.seconds = race_time(options, reporter.elapsed());
   request.patience = options.race.share * reporter.elapsed();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <thread>
+#include <mutex>
+
+#include "base/in_parts.h"
 
 namespace lathe::tune {
 namespace {
@@ -52,7 +54,7 @@ void ModelScorer::set_scales(std::span<const space::Config> configs) {
   predict(configs, scores);
   learned_scale_ = search::scale_of(scores);
   if (prior_ == nullptr) return;
-  prior_->score(configs, scores);
+  judge(configs, scores);
   prior_scale_ = search::scale_of(scores);
 }
 
@@ -65,35 +67,32 @@ void ModelScorer::score(std::span<const space::Config> configs, std::span<double
 
 double ModelScorer::score_speed(std::span<const space::Config> configs, std::span<double> scores) {
   if (!learned()) {
-    prior_->score(configs, scores);
+    judge(configs, scores);
     return prior_scale_.deviation;
   }
   predict(configs, scores);
   if (prior_ == nullptr || prior_weight_ < kNegligible) return learned_scale_.deviation;
   prior_scores_.resize(configs.size());
-  prior_->score(configs, prior_scores_);
+  judge(configs, prior_scores_);
   for (std::size_t i = 0; i < scores.size(); ++i)
     scores[i] = (1 - prior_weight_) * learned_scale_.of(scores[i]) +
                 prior_weight_ * prior_scale_.of(prior_scores_[i]);
   return 1;
 }
 
+void ModelScorer::judge(std::span<const space::Config> configs, std::span<double> scores) const {
+  in_parts(configs.size(), jobs_, kSmallestPart, [&](std::size_t begin, std::size_t count) {
+    prior_->score(configs.subspan(begin, count), scores.subspan(begin, count));
+  });
+}
+
 void ModelScorer::predict(std::span<const space::Config> configs, std::span<double> scores) {
-  const std::size_t parts = std::clamp<std::size_t>(configs.size() / kSmallestPart, 1,
-                                                    static_cast<std::size_t>(std::max(1, jobs_)));
-  const std::size_t size = (configs.size() + parts - 1) / parts;
-  std::vector<Status> statuses(parts);
-  std::vector<std::thread> threads;
-  const auto work = [&](std::size_t part) {
-    const std::size_t begin = std::min(part * size, configs.size());
-    const std::size_t count = std::min(size, configs.size() - begin);
-    statuses[part] = score_part(configs.subspan(begin, count), scores.subspan(begin, count));
-  };
-  for (std::size_t part = 1; part < parts; ++part) threads.emplace_back(work, part);
-  work(0);
-  for (auto& thread : threads) thread.join();
-  for (auto& status : statuses)
+  std::mutex mutex;
+  in_parts(configs.size(), jobs_, kSmallestPart, [&](std::size_t begin, std::size_t count) {
+    Status status = score_part(configs.subspan(begin, count), scores.subspan(begin, count));
+    const std::lock_guard lock(mutex);
     if (!status && status_) status_ = std::move(status);
+  });
 }
 
 Status ModelScorer::score_part(std::span<const space::Config> configs,

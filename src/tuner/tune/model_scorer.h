@@ -38,6 +38,8 @@ class ModelScorer final : public search::Scorer {
   std::vector<space::Config> sample() const;  // of the space
   void set_scales(std::span<const space::Config> configs);
   void predict(std::span<const space::Config> configs, std::span<double> scores);
+  // The analytic model's scores.
+  void judge(std::span<const space::Config> configs, std::span<double> scores) const;
   // By speed alone, and the unit of such scores.
   double score_speed(std::span<const space::Config> configs, std::span<double> scores);
   Status score_part(std::span<const space::Config> configs, std::span<double> scores) const;

@@ -147,6 +147,12 @@ Result<SearcherMaker> searcher_named(const std::string& name, const search::Opti
               fmt::join(known_searchers(), ", "));
 }
 
+Result<SearcherMaker> searcher_of(const Options& options) {
+  search::Options exploration = options.search.exploration;
+  exploration.jobs = options.run.jobs;
+  return searcher_named(options.search.name, exploration);
+}
+
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
   LATHE_TRY_STATUS(check_acquisition(options));
   const NamedModel* model = find_model(options.model.name);

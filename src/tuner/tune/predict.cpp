@@ -5,8 +5,7 @@
 namespace lathe::tune {
 
 Result<space::Config> predict(const Subject& subject, const Options& options) {
-  const auto make_searcher =
-      LATHE_TRY(searcher_named(options.search.name, options.search.exploration));
+  const auto make_searcher = LATHE_TRY(searcher_of(options));
   const auto model = LATHE_TRY(model_of(options));
   ModelScorer scorer(subject, model.get(), prior_of(subject, options), options.run.jobs);
   std::vector<space::Config> candidates = subject.starts();

@@ -57,7 +57,7 @@ class ModelProposer final : public Proposer {
 }  // namespace
 
 Result<std::unique_ptr<Proposer>> Proposer::make(const Subject& subject, const Options& options) {
-  const auto maker = LATHE_TRY(searcher_named(options.search.name, options.search.exploration));
+  const auto maker = LATHE_TRY(searcher_of(options));
   auto model = LATHE_TRY(model_of(options));
   return std::make_unique<ModelProposer>(subject, std::move(model), maker, options);
 }

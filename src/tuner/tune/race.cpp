@@ -13,24 +13,45 @@ constexpr double kAhead = 1e-9;
 // Fewer loads a multiplication count from this ratio on.
 constexpr double kFewer = 0.95;
 
+// Standard errors of the difference of two medians, beyond which it is no chance.
+constexpr double kErrors = 2;
+// The standard error of a median of n values: so many of their half interquartile ranges, over
+// sqrt(n) (normal distribution).
+constexpr double kErrorOfMedian = 1.86;
+constexpr int kFewTell =
+    2;  // so many values fewer are assumed, for those of few rounds spread less
+
+bool timed(const measure::Racer& racer) { return racer.ran && !racer.failed; }
+
+bool leads(const measure::Racer& racer, const measure::Racer& other) {
+  const auto error = [](const measure::Racer& r) {
+    return kErrorOfMedian * r.spread * r.seconds / std::sqrt(std::max(1, r.rounds - kFewTell));
+  };
+  return racer.seconds + kErrors * std::hypot(error(racer), error(other)) < other.seconds;
+}
+
 measure::Speed known_speed(const store::MachineSpeed& speed) {
   return {speed.peak_flops, speed.sentinel_seconds};
 }
 
 }  // namespace
 
-std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers) {
+std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers,
+                                     std::optional<std::size_t> defender) {
+  if (defender && !timed(racers[*defender])) defender.reset();
+  const auto may_win = [&](const measure::Racer& racer) {
+    return timed(racer) && (!defender || leads(racer, racers[*defender]));
+  };
   std::optional<std::size_t> fastest;
   for (std::size_t i = 0; i < racers.size(); ++i)
-    if (racers[i].ran && !racers[i].failed &&
-        (!fastest || racers[i].seconds < racers[*fastest].seconds))
+    if (may_win(racers[i]) && (!fastest || racers[i].seconds < racers[*fastest].seconds))
       fastest = i;
-  if (!fastest) return fastest;
+  if (!fastest) return defender;
   const measure::Racer& first = racers[*fastest];
   std::size_t winner = *fastest;
   for (std::size_t i = 0; i < racers.size(); ++i) {
     const measure::Racer& racer = racers[i];
-    if (!racer.ran || racer.failed || racer.loads_per_multiply <= 0) continue;
+    if (!may_win(racer) || racer.loads_per_multiply <= 0) continue;
     const double spread = std::min({first.spread, racer.spread, kMostSpread});
     const bool tie = racer.seconds <= first.seconds * (1 + spread);
     if (tie && racer.loads_per_multiply < kFewer * racers[winner].loads_per_multiply) winner = i;
@@ -65,7 +86,7 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
                 outcome.racers.size());
   // One alone wins over nobody, unless nobody else was to race.
   const std::size_t ran = of([](const measure::Racer& racer) { return racer.ran; });
-  const auto winner = winner_of(outcome.racers);
+  const auto winner = winner_of(outcome.racers, request.defender);
   if (!winner || ran < std::min<std::size_t>(2, outcome.racers.size())) return story;
   LATHE_TRY_STATUS(store::note_speed(store, any.fingerprint, any.target,
                                      {outcome.speed.peak_flops, outcome.speed.sentinel_seconds}));

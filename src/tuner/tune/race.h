@@ -19,6 +19,7 @@ struct RaceEntry {
 };
 struct RecordRace {
   std::vector<RaceEntry> entries;
+  std::optional<std::size_t> defender;  // one of them
   CacheMode cache = CacheMode::kWarm;
   double seconds = 3, patience = 0, limit = 0;  // as measure::RaceOptions has them
   std::function<bool()> stop;
@@ -33,13 +34,15 @@ struct RaceStory {
 };
 
 // Races the records against each other, at the fastest speed that the store knows of this machine
-// as far as there is patience, and stores what they reached and the machine's speed. Of those
-// within each other's spread the one with the fewest loads a multiplication stands first: a
-// neighbour on the machine costs it least.
+// as far as there is patience, and stores what they reached and the machine's speed. The defender
+// stays first unless another is faster by more than chance explains. Of those within each other's
+// spread the one with the fewest loads a multiplication stands first: a neighbour on the machine
+// costs it least.
 Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
                                const RecordRace& request);
 
 // Which of them stands first by that rule; none where all failed.
-std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers);
+std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers,
+                                     std::optional<std::size_t> defender = {});
 
 }  // namespace lathe::tune

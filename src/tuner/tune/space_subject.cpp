@@ -54,8 +54,7 @@ Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, sto
                      const Target& target, const Options& options, const Listener& listener,
                      const std::function<bool()>& stop) {
   const auto subject = LATHE_TRY(make_subject(space, options, target, measurer.machine()));
-  const auto make_searcher =
-      LATHE_TRY(searcher_named(options.search.name, options.search.exploration));
+  const auto make_searcher = LATHE_TRY(searcher_of(options));
   const auto model = LATHE_TRY(model_of(options));
   return tune(*subject, measurer, store, target, options, make_searcher, model.get(), listener,
               stop);

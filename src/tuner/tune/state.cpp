@@ -55,6 +55,7 @@ State::State(const Subject& subject, store::Store& store, const Target& target,
 }
 
 Status State::load(const std::function<void(const store::Record&)>& resumed) {
+  start_ = subject_.to_json(subject_.domain().canonical(subject_.starts().front()));
   store::Run wanted;
   wanted.workload = subject_.workload();
   wanted.target = target_.text();
@@ -171,6 +172,8 @@ Result<std::optional<store::Record>> State::best_on_record() const {
                       .codegen_version = options_.run.codegen_version});
 }
 
+bool State::is_start(const store::Record& record) const { return record.config == start_; }
+
 Result<std::vector<store::Record>> State::finalists(int count) const {
   std::vector<store::Record> by_time = fastest_;
   const double quick = fastest_sentinel(fastest_);
@@ -187,10 +190,8 @@ Result<std::vector<store::Record>> State::finalists(int count) const {
   const auto best = LATHE_TRY(best_on_record());
   if (best && best->space_hash == run_.space_hash && subject_.from_json(best->config)) enter(*best);
   // And who tunes is not to end with less than what there was without.
-  const std::vector<space::Config> starts = subject_.starts();
-  const Json start = subject_.to_json(subject_.domain().canonical(starts.front()));
   for (const auto& record : by_time)
-    if (record.config == start) enter(record);
+    if (is_start(record)) enter(record);
   for (const auto& record : by_time) enter(record);
   return out;
 }

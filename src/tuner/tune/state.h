@@ -60,6 +60,8 @@ class State {
   // The best on record, where it is of this space, the first of the subject's starts, then the
   // fastest measured, at most `count`, one a configuration.
   Result<std::vector<store::Record>> finalists(int count) const;
+  // The first of the subject's starts: what there is without tuning.
+  bool is_start(const store::Record& record) const;
   store::Store& store() { return store_; }
 
   // Numbers a batch, gives its proposals their indices and makes it durable.
@@ -94,6 +96,7 @@ class State {
   int trials_ = 0, next_index_ = 0, next_batch_ = 0, worked_ = 0;
   std::set<int> taken_;  // indices of the run's records, comparable or not
   Batch pending_;
+  Json start_;
   std::vector<search::Measured> told_;
   std::vector<store::Record> fastest_;  // comparable, working, by standing; a few
   TrialCost cost_;

@@ -82,7 +82,7 @@ class Subject {
   virtual int feature_width() const = 0;
   virtual void features(std::span<const space::Config> configs, std::span<float> out,
                         int jobs) const = 0;
-  // Scores that need no measurement; null if there are none. Used from one thread at a time.
+  // Scores that need no measurement, thread-safe; null if there are none.
   virtual search::Scorer* prior() const { return nullptr; }
 };
 std::vector<std::string> known_features();
@@ -99,6 +99,7 @@ std::vector<std::string> known_acquisitions();
 using SearcherMaker = std::function<std::unique_ptr<search::Searcher>(
     const space::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
+Result<SearcherMaker> searcher_of(const Options& options);
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
 bool learns_from_trees(const Options& options);  // its model is a TreeGRU
 // What the model of these options sees of a program: ModelOptions::features, or "tree" where it

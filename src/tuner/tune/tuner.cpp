@@ -58,6 +58,7 @@ class BatchTuner final : public Tuner {
     report_best();
     searcher_ = make_searcher(subject_.domain(), scorer_,
                               searcher_seed(options_.run.seed, state_.trials()));
+    searcher_->stop_when([this] { return stopped() || late(); });
     searcher_->tell(state_.told());
     begun_ = state_.pending();
     for (const auto& proposal : begun_.proposals) searcher_->exclude({&proposal.config, 1});
@@ -71,7 +72,7 @@ class BatchTuner final : public Tuner {
     Batch batch = std::exchange(begun_, {});
     if (batch.proposals.empty()) batch = LATHE_TRY(propose());
     summary_.exhausted = batch.proposals.empty();
-    if (summary_.exhausted) return {};
+    if (summary_.exhausted || stopped() || late()) return {};
     auto results = LATHE_TRY(measure(batch));
     in_first_batch_ = false;
     state_.learn(results);
@@ -129,7 +130,8 @@ class BatchTuner final : public Tuner {
     batch.search_seconds = watch.seconds();
     batch.model_seconds = model_seconds;
     summary_.spent.search += batch.search_seconds;
-    if (!batch.proposals.empty()) LATHE_TRY_STATUS(state_.propose(batch));
+    // What was cut short is not worth to be measured by the run that goes on.
+    if (!batch.proposals.empty() && !stopped() && !late()) LATHE_TRY_STATUS(state_.propose(batch));
     return batch;
   }
 

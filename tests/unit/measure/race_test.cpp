@@ -51,6 +51,30 @@ TEST(Track, AMachineThatIsSlowAllTheTimeIsSaid) {
   EXPECT_FALSE(track.outcome({}).disturbed);
 }
 
+// The machine's speed changes from round to round, and all laps of a round have it.
+TEST(Track, ADisturbedRaceComparesWithinRounds) {
+  const double speeds[] = {1 / 1.3, 1 / 2.0, 1 / 1.9, 1 / 1.3, 1 / 2.1};
+  Track track(3);
+  for (const double speed : speeds) {
+    track.add(0, lap(10, speed));
+    track.add(1, lap(10.5, speed));
+    track.add(2, lap(12, speed));
+  }
+  track.add(1, lap(10.5, 1 / 1.3));  // it was stopped in a round
+  const RaceOutcome outcome = track.outcome(kFast);
+  EXPECT_TRUE(outcome.disturbed);
+  EXPECT_EQ(outcome.racers[0].rounds, 5);
+  EXPECT_EQ(outcome.racers[1].rounds, 5);
+  EXPECT_NEAR(outcome.racers[0].seconds, 19, 1e-9);
+  EXPECT_NEAR(outcome.racers[1].seconds / outcome.racers[0].seconds, 1.05, 1e-9);
+  EXPECT_NEAR(outcome.racers[2].seconds / outcome.racers[0].seconds, 1.2, 1e-9);
+  EXPECT_NEAR(outcome.racers[0].spread, 0, 1e-9);
+  Track alone(1);
+  for (const double speed : speeds) alone.add(0, lap(10, speed));
+  EXPECT_DOUBLE_EQ(alone.outcome(kFast).racers[0].seconds, 19) << "nobody tells what it lost";
+  EXPECT_GT(alone.outcome(kFast).racers[0].spread, 0.1);
+}
+
 TEST(Track, AFewRoundsOfASpeedNeverSeenBeforeMakeTheOthersSlow) {
   Track track(1);
   for (int i = 0; i < 4; ++i) track.add(0, lap(10));

@@ -109,6 +109,29 @@ TEST(Annealing, EpsilonSharesTheBatch) {
   EXPECT_LT(mean(none_random->ask(64)) * 1.5, mean(all_random->ask(64)));
 }
 
+TEST(Annealing, ThreadsChangeNothing) {
+  const Synthetic domain(kRadix, 90);
+  std::vector<std::vector<space::Config>> batches;
+  for (const int jobs : {1, 2, 3}) {
+    Oracle oracle;
+    auto searcher = make_annealing(domain, oracle, Options{.steps = 40, .jobs = jobs}, 7);
+    searcher->ask(16);
+    batches.push_back(searcher->ask(16));
+  }
+  EXPECT_EQ(batches[0], batches[1]);
+  EXPECT_EQ(batches[0], batches[2]);
+}
+
+TEST(Annealing, ARoundEndsWhenToldTo) {
+  const Synthetic domain(kRadix);
+  Oracle oracle;
+  auto searcher = make_annealing(domain, oracle, Options{.steps = 500, .patience = 1000}, 1);
+  int asked = 0;
+  searcher->stop_when([&] { return ++asked > 3; });
+  EXPECT_EQ(searcher->ask(16).size(), 16U) << "of what it met";
+  EXPECT_LE(oracle.calls, 5U);
+}
+
 TEST(Annealing, HopelessScoresDoNotStopIt) {
   class Blind final : public Scorer {
    public:

@@ -98,7 +98,9 @@ std::string default_algorithm(const std::string& text) {
   model::AnalyticScorer(**space, model::machine_of(avx512(1), {})).score(starts, scores);
   const std::string chosen = (*space)->to_json(starts[0])["algorithm"];
   for (std::size_t i = 1; i < starts.size(); ++i)
-    if (chosen == "im2col") EXPECT_GT(scores[0], scores[i]) << (*space)->describe(starts[i]);
+    if (chosen == "im2col") {
+      EXPECT_GT(scores[0], scores[i]) << (*space)->describe(starts[i]);
+    }
   return chosen;
 }
 

@@ -59,6 +59,14 @@ TEST_F(Races, AFasterRepetitionReplacesADisturbedOne) {
   EXPECT_EQ(of(1).race.time, kQuiet.time);
 }
 
+TEST_F(Races, WhatADisturbedRaceSaidOfAWinnerByChanceDoesNotStay) {
+  ASSERT_TRUE(store_->set_race({{id(0), 0.9e-3}, {id(1), 1.3e-3}}, kDisturbed));
+  ASSERT_TRUE(store_->set_race({{id(0), 1.1e-3}, {id(1), 1.0e-3}}, kQuiet));
+  EXPECT_EQ(best(), 1);
+  EXPECT_DOUBLE_EQ(of(0).race_seconds, 1.1e-3);
+  EXPECT_FALSE(of(0).race.disturbed);
+}
+
 TEST_F(Races, AFailureOnADisturbedMachineIsNoVerdict) {
   ASSERT_TRUE(store_->set_race({{id(0), 1.0e-3}, {id(1), 1.2e-3}}, kQuiet));
   ASSERT_TRUE(store_->set_race({{id(0), kInfinity}, {id(1), 2.5e-3}}, kDisturbed));

@@ -103,7 +103,11 @@ class FakeMeasurer final : public measure::Measurer {
     for (const auto& candidate : candidates) {
       raced.push_back(config_of(candidate.trace));
       const double time = race_seconds ? race_seconds(raced.back()) : seconds(raced.back());
-      out.racers.push_back({.ran = true, .failed = std::isinf(time), .seconds = time});
+      out.racers.push_back({.ran = true,
+                            .failed = std::isinf(time),
+                            .seconds = time,
+                            .spread = race_spread,
+                            .rounds = 10});
     }
     return out;
   }
@@ -121,6 +125,7 @@ class FakeMeasurer final : public measure::Measurer {
   measure::RaceOptions race_given;
   measure::Speed race_speed;
   bool race_disturbed = false;
+  double race_spread = 0;
   std::function<void()> while_racing;
 
  private:

@@ -36,6 +36,25 @@ TEST(WinnerOf, OfThoseWithinEachOthersSpreadTheOneWithFewerLoads) {
   EXPECT_EQ(winner_of({racer(1, 0.02, 0.4), racer(1.01, 0.02, 0)}), 0U);
 }
 
+measure::Racer disturbed(double seconds, double spread, int rounds) {
+  return {.ran = true, .seconds = seconds, .spread = spread, .rounds = rounds};
+}
+
+TEST(WinnerOf, TheDefenderUnlessAnotherIsFasterByMoreThanChance) {
+  EXPECT_EQ(winner_of({disturbed(1, 0.1, 5), disturbed(0.9, 0.1, 5)}, 0), 0U);
+  EXPECT_EQ(winner_of({disturbed(1, 0.1, 5), disturbed(0.9, 0.1, 5)}), 1U) << "nobody defends";
+  EXPECT_EQ(winner_of({disturbed(1, 0.1, 200), disturbed(0.9, 0.1, 200)}, 0), 1U);
+  EXPECT_EQ(winner_of({disturbed(1, 0.005, 5), disturbed(0.9, 0.005, 5)}, 0), 1U);
+  EXPECT_EQ(winner_of({disturbed(0.9, 0.3, 5), disturbed(1, 0.01, 5), disturbed(0.95, 0.01, 5)}, 1),
+            2U)
+      << "of two that are faster, the one that is so without doubt";
+  EXPECT_EQ(winner_of({disturbed(1, 0, 5), {.ran = false}}, 1), 0U) << "it did not run";
+  EXPECT_EQ(winner_of({{.ran = true, .failed = true, .seconds = kInfinity}, disturbed(1, 0, 5)}, 0),
+            1U);
+  EXPECT_EQ(winner_of({racer(1, 0, 0.6), racer(1.01, 0.02, 0.3)}, 0), 0U)
+      << "fewer loads alone win over no defender";
+}
+
 class RaceTest : public TuneTest {
  protected:
   RaceTest() { options_.run.trials = 40; }
@@ -78,7 +97,6 @@ TEST_F(RaceTest, ADisturbedRaceIsRepeatedByTheSameCommand) {
   measurer_.race_seconds = {};
   const auto second = run();
   ASSERT_TRUE(second);
-  EXPECT_EQ(measurer_.races, 2);
   EXPECT_FALSE(second->best.race.disturbed);
   EXPECT_LT(second->best_seconds(), first->best_seconds());
   ASSERT_TRUE(run());
@@ -124,6 +142,33 @@ TEST_F(RaceTest, TheFirstStartRacesToo) {
   ASSERT_TRUE(summary) << summary.error().text();
   EXPECT_EQ(summary->best.config.get<Config>(), start);
   EXPECT_EQ(measurer_.raced.size(), 2U);
+}
+
+// A race under load tells little: then what there was without tuning stays, or who won before.
+TEST_F(RaceTest, WhoDefendsLosesToNobodyByChance) {
+  const Config start = subject_.default_config();
+  measurer_.seconds = [&](const Config& c) { return c == start ? 1.2 : 1.0 + 1e-3 * c[1]; };
+  measurer_.race_seconds = [&](const Config& c) { return c == start ? 1.0 : 0.9; };
+  measurer_.race_spread = 0.3;
+  measurer_.race_disturbed = true;
+  const auto first = run();
+  ASSERT_TRUE(first) << first.error().text();
+  EXPECT_EQ(first->best.config.get<Config>(), start);
+  measurer_.race_spread = 0.001;
+  measurer_.race_disturbed = false;
+  options_.run.trials = 60;
+  const auto second = run();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(measurer_.races, 2);
+  const Config won = second->best.config.get<Config>();
+  EXPECT_NE(won, start);
+  measurer_.race_spread = 0.3;
+  measurer_.race_disturbed = true;
+  measurer_.race_seconds = [&](const Config& c) { return c == won ? 1.0 : 0.9; };
+  options_.run.trials = 80;
+  const auto third = run();
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->best.config.get<Config>(), won);
 }
 
 TEST_F(RaceTest, MoreRaceAfterMoreTrials) {

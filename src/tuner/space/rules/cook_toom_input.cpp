@@ -44,7 +44,7 @@ std::string CookToomBuilder::order_input_transform(std::size_t a, const LoopOf& 
                                                    bool outermost) {
   const int along_lanes = input_lanes();
   std::string lane = loop(fmt::format("d{}", along_lanes));
-  Names order, inside, written_out;
+  Names order, inside, lines;
   if (outermost) {
     split(lane, lanes(), lane + ".o", lane + ".l");
     order.push_back(lane + ".o");
@@ -62,25 +62,20 @@ std::string CookToomBuilder::order_input_transform(std::size_t a, const LoopOf& 
     const ImageAxis& own = sum_.axes[static_cast<std::size_t>(axis)];
     const auto number = transform_of(own);
     if (outermost && copied_row_.empty()) copied_row_ = loop("t" + dim);
-    if (number > a) written_out.push_back(loop("d" + dim));  // elements of a tile
+    if (number > a) lines.push_back(loop("d" + dim));  // elements of a tile
     else order.push_back(loop("t" + dim));
     Names& parts = number < a ? order : inside;
     for (int k = 0; number <= a && k < own.shifts; ++k)
       order.push_back(loop("o" + dim + (k == 0 ? "" : "." + std::to_string(k))));
     if (number <= a && own.strands().several()) parts.push_back(loop("s" + dim));
     if (number <= a && own.residues().several()) parts.push_back(loop("a" + dim));
-    if (number < a) written_out.push_back(loop("p" + dim));
+    if (number < a) lines.push_back(loop("p" + dim));
   }
   const std::string tile = order.back();
   if (outermost && whole_input()) shared_input_ = order;
   order.insert(order.end(), inside.begin(), inside.end());
-  written_out.push_back(loop(fmt::format("p{}", along(a).input_dim)));
-  written_out.push_back(loop("r"));
-  order.insert(order.end(), written_out.begin(), written_out.end());
-  order.push_back(lane);
-  step(schedule::Reorder{order});
-  unroll(written_out);
-  kind(lane, LoopKind::kVectorized);
+  append(order, lines);
+  write_out(order, {loop(fmt::format("p{}", along(a).input_dim)), loop("r")}, lane);
   return tile;
 }
 

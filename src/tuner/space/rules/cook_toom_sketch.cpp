@@ -55,29 +55,25 @@ void CookToomBuilder::split_result() {
     order.push_back(&axis == &sum_.axes[0] ? first + ".r" : tiles_of(axis));
   }
   tile_loop_ = order.back();
-  Names inner;
-  for (std::size_t a = transforms(); a-- > 0;)
-    inner.push_back(sum_.block + "." + along(a).iter + ".i");
-  inner.push_back(sum_.block + "." + schedule::position_iter(sum_.result));
-  order.insert(order.end(), inner.begin(), inner.end());
-  order.push_back(v + ".l");
-  step(schedule::Reorder{order});
-  unroll(inner);
-  kind(v + ".l", LoopKind::kVectorized);
+  for (std::size_t a = transforms(); a-- > 1;)
+    order.push_back(sum_.block + "." + along(a).iter + ".i");
+  write_out(order,
+            {sum_.block + "." + along(0).iter + ".i",
+             sum_.block + "." + schedule::position_iter(sum_.result)},
+            v + ".l");
 }
 
-// Each works on the registers of one tile.
+// A transform of one line of a tile is written out; loops go over the lines.
 void CookToomBuilder::place_output_transforms() {
   for (std::size_t a = 1; a < transforms(); ++a) {
     const std::string name = stage("output", a);
     step(schedule::ComputeAt{name, tile_loop_});
     const auto loop = [&](const std::string& iter) { return name + "." + iter + "@" + tile_loop_; };
-    Names written_out;
+    Names lines;
     for (std::size_t b = 0; b < transforms(); ++b)
-      if (b != a) written_out.push_back(loop(along(b).iter + (b < a ? ".p" : ".i")));
-    written_out.push_back(loop(along(a).iter + ".i"));
-    written_out.push_back(loop(schedule::position_iter(sum_.result)));
-    write_out(written_out, loop(sum_.vector));
+      if (b != a) lines.push_back(loop(along(b).iter + (b < a ? ".p" : ".i")));
+    write_out(lines, {loop(along(a).iter + ".i"), loop(schedule::position_iter(sum_.result))},
+              loop(sum_.vector));
     store_along(name, product_dims(sum_, algorithm_).vector);
   }
 }
@@ -226,7 +222,7 @@ void CookToomBuilder::schedule_others() {
       if (sum_.result[i] == sum_.vector) vector = loop;
       else loops.push_back(loop);
     }
-    write_out(loops, vector);
+    write_out({}, loops, vector);
   }
 }
 

@@ -42,9 +42,10 @@ class Stepper {
     ahead.bytes = bytes;
     step(ahead);
   }
-  // Lanes along one loop, with the others written out around it.
-  void write_out(const std::vector<std::string>& loops, const std::string& lane) {
-    std::vector<std::string> order = loops;
+  // Lanes along one loop, with these written out around it, and the first ones around those.
+  void write_out(std::vector<std::string> order, const std::vector<std::string>& loops,
+                 const std::string& lane) {
+    order.insert(order.end(), loops.begin(), loops.end());
     order.push_back(lane);
     step(schedule::Reorder{std::move(order)});
     unroll(loops);

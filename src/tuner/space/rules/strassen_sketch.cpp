@@ -244,7 +244,7 @@ class StrassenBuilder : private Stepper {
                                                  sum_.result.begin());
     const std::string lane = loops[column];
     loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(column));
-    write_out(loops, lane);
+    write_out({}, loops, lane);
     return true;
   }
 
