@@ -212,7 +212,8 @@ double elements_in(const Extents& box, const Extents& shape, std::size_t dims) {
 // How far a digit's last iteration lies from its first.
 template <class Move>
 double distance_of(const Move& move, std::int64_t extent, std::span<const std::int64_t> values) {
-  std::int64_t steps = ceil_div(extent, value_of(move.div, values, 1));
+  std::int64_t steps =
+      move.div == SizeId::kNone ? extent : ceil_div(extent, value_of(move.div, values, 1));
   if (move.mod != SizeId::kNone) steps = std::min(steps, value_of(move.mod, values, 1));
   const std::int64_t weight = std::abs(move.coef) * value_of(move.weight, values, 1);
   return static_cast<double>(weight * (steps - 1));
@@ -228,7 +229,8 @@ void count_from_the_top(Footprint& out) {
 
 }  // namespace
 
-void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& out) const {
+void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& out,
+                             int strided_loops) const {
   const int loops = static_cast<int>(chain_.size()), slots = static_cast<int>(slots_.size());
   std::array<Extents, kMaxSlots> box, shape, held;
   for (int s = 0; s < slots; ++s) {
@@ -269,9 +271,12 @@ void FootprintPlan::evaluate(std::span<const std::int64_t> values, Footprint& ou
   for (const SizeId extent : domain_)
     out.useful *= static_cast<double>(value_of(extent, values, 1));
 
+  const int strided = std::min(loops, strided_loops);
   std::array<Strides, kMaxSlots> strides;
-  for (int s = 0; s < slots; ++s) strides[s] = strides_of(s, values, held[s]);
-  for (int l = 0; l < loops; ++l) {
+  for (int s = 0; s < slots; ++s)
+    if ((slots_[s].moved_by & ((1ULL << strided) - 1)) != 0)
+      strides[s] = strides_of(s, values, held[s]);
+  for (int l = 0; l < strided; ++l) {
     for (int s = 0; s < slots; ++s) out.stride[l][s] = 0;
     for (std::size_t m = first_move_[l]; m < first_move_[l + 1]; ++m) {
       const Move& move = moves_[m];

@@ -55,8 +55,9 @@ class FootprintPlan {
 
   FootprintPlan(const ir::Nest& nest, ir::BlockId block);
 
-  // `values` are the values of the nest's sizes.
-  void evaluate(std::span<const std::int64_t> values, Footprint& out) const;
+  // `values` are the values of the nest's sizes. Only so many of the innermost loops get strides.
+  void evaluate(std::span<const std::int64_t> values, Footprint& out,
+                int strided_loops = kMaxChain) const;
 
   // The loops, innermost first; at most kMaxChain.
   const std::vector<ir::LoopId>& chain() const { return chain_; }

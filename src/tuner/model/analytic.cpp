@@ -145,7 +145,7 @@ double AnalyticModel::cycles(std::span<const std::int64_t> values) const {
   double total = 0, regions = 0;
   Footprint f;
   for (const Part& part : parts_) {
-    part.plan.evaluate(values, f);
+    part.plan.evaluate(values, f, 1);
     const double core = part.operations > 0 ? sparse_cycles(part, f) : core_cycles(part, f);
     double time = memory_cycles(part, f, core);
     double tasks = 1, around = 1;  // iterations of parallel loops, and of those around them
