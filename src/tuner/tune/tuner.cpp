@@ -58,7 +58,7 @@ class BatchTuner final : public Tuner {
     report_best();
     searcher_ = make_searcher(subject_.domain(), scorer_,
                               searcher_seed(options_.run.seed, state_.trials()));
-    searcher_->stop_when([this] { return stopped() || late(); });
+    searcher_->stop_when([this] { return stopped() || left() < left_to_measure_; });
     searcher_->tell(state_.told());
     begun_ = state_.pending();
     for (const auto& proposal : begun_.proposals) searcher_->exclude({&proposal.config, 1});
@@ -72,7 +72,7 @@ class BatchTuner final : public Tuner {
     Batch batch = std::exchange(begun_, {});
     if (batch.proposals.empty()) batch = LATHE_TRY(propose());
     summary_.exhausted = batch.proposals.empty();
-    if (summary_.exhausted || stopped() || late()) return {};
+    if (summary_.exhausted) return {};
     auto results = LATHE_TRY(measure(batch));
     in_first_batch_ = false;
     state_.learn(results);
@@ -97,16 +97,15 @@ class BatchTuner final : public Tuner {
  private:
   bool stopped() const { return stop_ && stop_(); }
   bool used_up() const { return summary_.exhausted || state_.trials() >= options_.run.trials; }
-  bool out_of_time() const {
-    if (options_.run.seconds <= 0) return false;
-    // The race is part of the time; it gets no more than a fifth of it.
-    return reporter_.elapsed() +
-               std::min(race_time(options_, options_.run.seconds), options_.run.seconds / 5) >=
-           options_.run.seconds;
+  // Seconds before the race. It is part of the time, but gets no more than a fifth of it.
+  double left() const {
+    const double seconds = options_.run.seconds;
+    if (seconds <= 0) return kInfinity;
+    return seconds - std::min(race_time(options_, seconds), seconds / 5) - reporter_.elapsed();
   }
 
   // However little time there is, one program is found: the first batch goes on until one ran.
-  bool late() const { return out_of_time() && (fastest_so_far_ > 0 || !in_first_batch_); }
+  bool late() const { return left() <= 0 && (fastest_so_far_ > 0 || !in_first_batch_); }
 
   // Batches grow with what is known, up to b.
   int batch_size() const {
@@ -120,6 +119,7 @@ class BatchTuner final : public Tuner {
     const Stopwatch watch;
     Batch batch;
     std::vector<space::Config> configs = first_candidates();
+    left_to_measure_ = left() / 2;  // a search takes no more than what it leaves
     if (configs.empty()) configs = searcher_->ask(batch_size());
     LATHE_TRY_STATUS(scorer_.status());
     std::vector<double> scores(configs.size(), 0.0);
@@ -130,8 +130,7 @@ class BatchTuner final : public Tuner {
     batch.search_seconds = watch.seconds();
     batch.model_seconds = model_seconds;
     summary_.spent.search += batch.search_seconds;
-    // What was cut short is not worth to be measured by the run that goes on.
-    if (!batch.proposals.empty() && !stopped() && !late()) LATHE_TRY_STATUS(state_.propose(batch));
+    if (!batch.proposals.empty()) LATHE_TRY_STATUS(state_.propose(batch));
     return batch;
   }
 
@@ -306,7 +305,8 @@ class BatchTuner final : public Tuner {
   State state_;
   ModelScorer scorer_;
   std::unique_ptr<search::Searcher> searcher_;
-  Batch begun_;  // by an earlier process, and to be measured first
+  double left_to_measure_ = 0;  // seconds, when a search has to end
+  Batch begun_;                 // by an earlier process, and to be measured first
   Summary summary_;
   int trained_rows_ = 0;
   bool in_first_batch_ = true;  // of this process
