@@ -43,5 +43,16 @@ TEST_F(TuneTest, ALongMeasurementIsNotSilent) {
   EXPECT_TRUE(heard);
 }
 
+// A round of this search would take hours.
+TEST_F(TuneTest, ASearchEndsInTimeForItsCandidatesToBeMeasured) {
+  options_.run.seconds = 2;
+  options_.run.trials = 1000;
+  options_.race.seconds = 0;
+  options_.search.exploration.steps = options_.search.exploration.patience = 100'000'000;
+  const auto summary = run();
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_GT(summary->trials, options_.search.first_batch);
+}
+
 }  // namespace
 }  // namespace lathe::tune
