@@ -97,8 +97,8 @@ struct Racer {
   // stopped.
   bool ran = false;
   bool failed = false;
-  // Median of its rounds; infinity if it failed. In a disturbed race each of them counts
-  // over how much longer the others took in that round than in their middle one.
+  // Median of its rounds; infinity if it failed. In a disturbed race each of them counts over
+  // how much longer the others took in that round than in their middle one.
   double seconds = 0;
   double spread = 0;              // half the interquartile range of its rounds, over that median
   int rounds = 0;                 // that count

@@ -18,8 +18,8 @@ constexpr double kErrors = 2;
 // The standard error of a median of n values: so many of their half interquartile ranges, over
 // sqrt(n) (normal distribution).
 constexpr double kErrorOfMedian = 1.86;
-constexpr int kFewTell =
-    2;  // so many values fewer are assumed, for those of few rounds spread less
+// So many values fewer are assumed, for those of few rounds spread less.
+constexpr int kFewTell = 2;
 
 bool timed(const measure::Racer& racer) { return racer.ran && !racer.failed; }
 

@@ -99,7 +99,7 @@ std::vector<std::string> known_acquisitions();
 using SearcherMaker = std::function<std::unique_ptr<search::Searcher>(
     const space::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
-Result<SearcherMaker> searcher_of(const Options& options);
+Result<SearcherMaker> searcher_of(const Options& options);  // with the jobs of the run
 Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
 bool learns_from_trees(const Options& options);  // its model is a TreeGRU
 // What the model of these options sees of a program: ModelOptions::features, or "tree" where it

@@ -72,7 +72,7 @@ class BatchTuner final : public Tuner {
     Batch batch = std::exchange(begun_, {});
     if (batch.proposals.empty()) batch = LATHE_TRY(propose());
     summary_.exhausted = batch.proposals.empty();
-    if (summary_.exhausted) return {};
+    if (summary_.exhausted || stopped()) return {};
     auto results = LATHE_TRY(measure(batch));
     in_first_batch_ = false;
     state_.learn(results);
@@ -130,7 +130,8 @@ class BatchTuner final : public Tuner {
     batch.search_seconds = watch.seconds();
     batch.model_seconds = model_seconds;
     summary_.spent.search += batch.search_seconds;
-    if (!batch.proposals.empty()) LATHE_TRY_STATUS(state_.propose(batch));
+    // A search that was interrupted is begun anew by the run that goes on.
+    if (!batch.proposals.empty() && !stopped()) LATHE_TRY_STATUS(state_.propose(batch));
     return batch;
   }
 
