@@ -18,6 +18,13 @@ double quantile(std::vector<double> values, double q) {
   return std::lerp(values[low], values[high], between);
 }
 
+double error_of_median(double half_range, std::size_t n) {
+  constexpr double kOfHalfRange =
+      1.86;  // sqrt(pi / 2) over 0.674, that range's standard deviations
+  constexpr double kFewTell = 2;
+  return kOfHalfRange * half_range / std::sqrt(std::max(1.0, static_cast<double>(n) - kFewTell));
+}
+
 double mann_whitney(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> all = a;
   all.insert(all.end(), b.begin(), b.end());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/te/softmax_exponents.h"
+
 namespace lathe::te {
 namespace {
 
@@ -53,7 +55,7 @@ void add_stage(const Workload& workload, const Stage& stage, ir::Nest& nest) {
   }
   block.writes = stage.tensor;
   block.reduce = stage.reduce;
-  block.body = stage.body;
+  block.body = bound_exponents(workload, stage);
   block.parent = parent;
   nest.children(parent).push_back({ir::Item::Kind::kBlock, static_cast<int>(nest.blocks.size())});
   nest.blocks.push_back(std::move(block));

@@ -1,142 +1,25 @@
 // The race: candidates take turns round by round, so that a disturbance hits all of them alike.
 // Every round also measures the machine's own speed.
-#include "tuner/measure/race.h"
-
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <thread>
 #include <utility>
 
 #include "base/log.h"
 #include "base/statistics.h"
+#include "tuner/measure/track.h"
 
 namespace lathe::measure {
 namespace {
 
-constexpr double kRoundSeconds = 0.004;     // timed, for each candidate and round
-constexpr double kClear = 0.01;             // the lead of a clear winner, between quartiles
-constexpr double kNear = 0.02;              // a racer further from the fastest will not win
-constexpr double kCertain = 0.0025;         // for a median: roughly twice its standard error
-constexpr std::size_t kFewestSettled = 10;  // the laps that tell such an error
-constexpr int kProbes = 10;                 // runs of the peak kernel in a round
-constexpr double kNap = 0.05;               // seconds between two looks at a stop flag
-constexpr double kLongestRest = 0.4;        // seconds between two rounds on a disturbed machine
+constexpr double kRoundSeconds = 0.004;  // timed, for each candidate and round
+constexpr int kProbes = 10;              // runs of the peak kernel in a round
+constexpr double kNap = 0.05;            // seconds between two looks at a stop flag
+constexpr double kLongestRest = 0.4;     // seconds between two rounds on a disturbed machine
 
 double race_seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-}  // namespace
-
-bool Track::quiet(const Lap& lap, const Speed& known) const {
-  return lap.counts && share_of(lap.speed, known) >= kSameSpeed;
-}
-
-Speed Track::fastest(const Speed& known) const {
-  Speed fastest = known;
-  std::vector<double> sentinels;
-  for (const auto& laps : laps_)
-    for (const Lap& lap : laps) {
-      fastest.peak_flops = std::max(fastest.peak_flops, lap.speed.peak_flops);
-      if (lap.speed.sentinel_seconds > 0) sentinels.push_back(lap.speed.sentinel_seconds);
-    }
-  // The least of many short times tells more about chance than about the machine.
-  const double least = quantile(std::move(sentinels), 0.2);
-  if (least < 1e300 && (fastest.sentinel_seconds == 0 || least < fastest.sentinel_seconds))
-    fastest.sentinel_seconds = least;
-  return fastest;
-}
-
-std::vector<double> Track::times(std::size_t racer, bool only_quiet, const Speed& known) const {
-  std::vector<double> times;
-  for (const Lap& lap : laps_[racer])
-    if (!only_quiet || quiet(lap, known)) times.push_back(lap.seconds);
-  return times;
-}
-
-bool Track::all_have(std::size_t laps, bool only_quiet, const Speed& known) const {
-  for (std::size_t i = 0; i < laps_.size(); ++i)
-    if (runs(i) && times(i, only_quiet, known).size() < laps) return false;
-  return true;
-}
-
-// True if the fastest by medians leads the second so far that their middle halves do not meet.
-bool Track::winner_is_clear(const Speed& known) const {
-  std::vector<std::vector<double>> running;
-  for (std::size_t i = 0; i < laps_.size(); ++i)
-    if (runs(i)) running.push_back(times(i, true, known));
-  if (running.size() < 2) return true;
-  std::ranges::sort(running, {}, [](const auto& of_one) { return quantile(of_one, 0.5); });
-  return quantile(running[0], 0.75) * (1 + kClear) < quantile(running[1], 0.25);
-}
-
-bool Track::is_settled(const Speed& known) const {
-  std::vector<std::vector<double>> running;
-  double fastest = 1e300;
-  for (std::size_t i = 0; i < laps_.size(); ++i) {
-    if (!runs(i)) continue;
-    running.push_back(times(i, true, known));
-    fastest = std::min(fastest, quantile(running.back(), 0.5));
-  }
-  return std::ranges::all_of(running, [fastest](const auto& of_one) {
-    if (of_one.empty()) return false;
-    const double median = quantile(of_one, 0.5);
-    if (median > fastest * (1 + kNear)) return true;
-    const double spread = (quantile(of_one, 0.75) - quantile(of_one, 0.25)) / median;
-    return of_one.size() >= kFewestSettled &&
-           2 * spread < kCertain * std::sqrt(static_cast<double>(of_one.size()));
-  });
-}
-
-std::vector<double> Track::undisturbed(std::size_t racer) const {
-  std::size_t rounds = laps_[racer].size();  // that all ran to their ends
-  for (std::size_t i = 0; i < laps_.size(); ++i)
-    if (runs(i)) rounds = std::min(rounds, laps_[i].size());
-  std::vector<std::vector<double>> slower(rounds);
-  for (std::size_t i = 0; i < laps_.size(); ++i) {
-    if (!runs(i) || i == racer) continue;
-    std::vector<double> times;
-    for (std::size_t round = 0; round < rounds; ++round) times.push_back(laps_[i][round].seconds);
-    const double median = quantile(times, 0.5);
-    for (std::size_t round = 0; round < rounds; ++round)
-      slower[round].push_back(times[round] / median);
-  }
-  std::vector<double> times;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    const double factor = slower[round].empty() ? 1 : quantile(slower[round], 0.5);
-    times.push_back(laps_[racer][round].seconds / factor);
-  }
-  return times;
-}
-
-RaceOutcome Track::outcome(const Speed& before) const {
-  const Speed known = fastest(before);
-  RaceOutcome out;
-  out.disturbed = !all_have(kFewestQuiet, true, known);
-  std::vector<double> peaks, sentinels;
-  for (std::size_t i = 0; i < laps_.size(); ++i) {
-    Racer racer;
-    racer.failed = failed_[i];
-    const auto of_it = out.disturbed ? undisturbed(i) : times(i, true, known);
-    racer.rounds = static_cast<int>(of_it.size());
-    racer.ran = racer.failed || (!absent_[i] && of_it.size() >= kFewestQuiet);
-    racer.seconds = quantile(racer.failed ? std::vector<double>() : of_it, 0.5);
-    if (racer.ran && !racer.failed)
-      racer.spread = (quantile(of_it, 0.75) - quantile(of_it, 0.25)) / 2 / racer.seconds;
-    out.racers.push_back(racer);
-    for (const Lap& lap : laps_[i]) {
-      if (!out.disturbed && !quiet(lap, known)) continue;
-      if (lap.speed.peak_flops > 0) peaks.push_back(lap.speed.peak_flops);
-      if (lap.speed.sentinel_seconds > 0) sentinels.push_back(lap.speed.sentinel_seconds);
-    }
-  }
-  if (!peaks.empty()) out.speed.peak_flops = quantile(peaks, 0.5);
-  if (!sentinels.empty()) out.speed.sentinel_seconds = quantile(sentinels, 0.5);
-  return out;
-}
-
-namespace {
 
 struct Entrant {
   const Candidate* candidate = nullptr;
@@ -274,9 +157,12 @@ class Race {
     std::iota(order.begin(), order.end(), 0);
     for (double rest = kNap; !stopped();) {
       shuffle(order, session_.rng);
+      const auto begin = Clock::now();
       const double peak = probe();
       for (const std::size_t i : order)
         if (!stopped()) visit(i, peak);
+      const double visits = race_seconds_since(begin);
+      track_.retire();
       const Speed known = track_.fastest(known_);
       log(LogLevel::kDebug, "race: a round ended after {:.2f} s, peak {:.1f} GFLOP/s of {:.1f}",
           race_seconds_since(start), peak / 1e9, known.peak_flops / 1e9);
@@ -288,8 +174,9 @@ class Race {
           return;
       } else if (track_.all_have(kFewestRounds, false, known)) {
         if (past >= std::max(options_.seconds, options_.patience)) return;
-        // To wait costs the neighbours less than to race for nothing.
-        for (double rested = 0; rested < rest && !stopped(); rested += kNap)
+        // To wait costs the neighbours less than to race for nothing. But all rounds may be what
+        // counts in the end.
+        for (double rested = 0; rested < std::min(rest, visits) && !stopped(); rested += kNap)
           std::this_thread::sleep_for(std::chrono::duration<double>(kNap));
         rest = std::min(kLongestRest, 2 * rest);
       }

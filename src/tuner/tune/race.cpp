@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/statistics.h"
+
 namespace lathe::tune {
 namespace {
 
@@ -15,17 +17,12 @@ constexpr double kFewer = 0.95;
 
 // Standard errors of the difference of two medians, beyond which it is no chance.
 constexpr double kErrors = 2;
-// The standard error of a median of n values: so many of their half interquartile ranges, over
-// sqrt(n) (normal distribution).
-constexpr double kErrorOfMedian = 1.86;
-// So many values fewer are assumed, for those of few rounds spread less.
-constexpr int kFewTell = 2;
 
 bool timed(const measure::Racer& racer) { return racer.ran && !racer.failed; }
 
 bool leads(const measure::Racer& racer, const measure::Racer& other) {
   const auto error = [](const measure::Racer& r) {
-    return kErrorOfMedian * r.spread * r.seconds / std::sqrt(std::max(1, r.rounds - kFewTell));
+    return error_of_median(r.spread * r.seconds, static_cast<std::size_t>(r.rounds));
   };
   return racer.seconds + kErrors * std::hypot(error(racer), error(other)) < other.seconds;
 }

@@ -329,7 +329,7 @@ TEST_F(Command, AFileThatMayNotGrowIsSaid) {
 }
 
 TEST_F(Command, RacesTheBestAgain) {
-  const auto race = with(with({"race"}, workload_), {"--time", "10"});
+  const auto race = with(with({"race"}, workload_), {"--time", "5"});
   EXPECT_NE(lathe(race).error.find("there is no database here yet; run lathe tune first"),
             std::string::npos);
   ASSERT_EQ(lathe(with(with({"tune"}, workload_), {"--trials", "12"})).code, 0);

@@ -125,6 +125,37 @@ TEST_P(ExpandMath, IsCloseToLibm) {
 INSTANTIATE_TEST_SUITE_P(All, ExpandMath, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
+std::size_t operations(const flat::Program& program) {
+  std::size_t count = 0;
+  flat::rewrite_exprs(program, [&](const flat::Expr& e) {
+    ++count;
+    return e;
+  });
+  return count;
+}
+
+TEST(ExpandMathExp, OfWhatIsNotAboveZeroTakesFewerOperations) {
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64}) {
+    const std::vector<double> x = samples(dtype, -800, 10);
+    const auto exp_of = [](const flat::Expr& a) { return flat::unary(UnaryOp::kExp, a); };
+    const testing::Elementwise cut(x, {}, dtype, dtype, [&](flat::Expr a, flat::Expr) {
+      return exp_of(flat::binary(flat::BinaryOp::kMin, flat::imm(0, a->type), a));
+    });
+    const testing::Elementwise any(x, {}, dtype, dtype,
+                                   [&](flat::Expr a, flat::Expr) { return exp_of(a); });
+    for (const auto& target : {testing::old_x86(), testing::new_x86()}) {
+      const flat::Program expanded = expand_math(cut.program, target);
+      EXPECT_LT(operations(expanded), operations(expand_math(any.program, target)));
+      const std::vector<double> got = cut.values(expanded);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        double want = std::exp(std::isnan(x[i]) ? x[i] : std::min(0.0, x[i]));
+        if (dtype == Dtype::kF32 && want < 0x1p-150) want = static_cast<float>(want);
+        ASSERT_LE(ulps(got[i], want, dtype), 1.5) << name_of(dtype) << " exp(" << x[i] << ")";
+      }
+    }
+  }
+}
+
 TEST(ExpandMathPow, IsCloseToLibm) {
   for (const Dtype dtype : {Dtype::kF32, Dtype::kF64}) {
     std::vector<double> x, y;

@@ -66,6 +66,18 @@ Exponential exponential(const V& x, std::int64_t offset) {
   return {reduced.shifted.bits(format_of(x.type().dtype).bits), fma(r * r, exp_tail(r), r)};
 }
 
+// Below these e^x is 0, above those it is infinity.
+double least_exponent(Dtype dtype) { return dtype == Dtype::kF32 ? -104 : -746; }
+double greatest_exponent(Dtype dtype) { return dtype == Dtype::kF32 ? 89 : 710; }
+
+// e^r for |r| <= log(2)/2.
+V exp_of_rest(const V& r) { return fma(fma(exp_tail(r), r, 1), r, 1); }
+
+// 2^(n - bias) for the n that `number` has in its low bits.
+V power_of_two(const V& number, Dtype dtype) {
+  return shl(number, format_of(dtype).fraction).bits(dtype);
+}
+
 }  // namespace
 
 // Multiplies e^r by 2^n, by an instruction or in two halves, so that overflow gives infinity, and
@@ -73,26 +85,35 @@ Exponential exponential(const V& x, std::int64_t offset) {
 V expand_exp(const V& x, Native native) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
-  const bool narrow = dtype == Dtype::kF32;
-  const V cut = at_least(at_most(x, narrow ? 89 : 710), narrow ? -104 : -746);
-  if (native.scale) {
-    const Reduced reduced = reduce(cut, 0);
-    const V slope = fma(exp_tail(reduced.r), reduced.r, 1);  // (e^r - 1) / r
-    return apply(flat::BinaryOp::kScale, fma(slope, reduced.r, 1), reduced.n);
-  }
+  const V cut = at_least(at_most(x, greatest_exponent(dtype)), least_exponent(dtype));
   // With the exponents' bias for each half, nothing is negative.
-  const Exponential parts = exponential(cut, 2 * f.bias);
-  const V number = parts.number - x.like(f.round).bits(f.bits);
+  const Reduced reduced = reduce(cut, native.scale ? 0 : 2 * f.bias);
+  const V rest = exp_of_rest(reduced.r);
+  if (native.scale) return apply(flat::BinaryOp::kScale, rest, reduced.n);
+  // What is above the low bits leaves the half, and the shifts drop it.
+  const V number = reduced.shifted.bits(f.bits);
   const V half = shr(number, 1);
-  const auto power = [&](const V& exponent) { return shl(exponent, f.fraction).bits(dtype); };
-  return (1 + parts.less) * power(half) * power(number - half);
+  return rest * power_of_two(half, dtype) * power_of_two(number - half, dtype);
+}
+
+// 2^n is at least 2^-150 (f32), so 2^(n + 64) is a normal number, and so is e^r times it.
+V expand_exp_of_negative(const V& x, Native native) {
+  constexpr int kUp = 64;
+  const Dtype dtype = x.type().dtype;
+  const RealFormat f = format_of(dtype);
+  const V cut = at_least(x, least_exponent(dtype));
+  const Reduced reduced = reduce(cut, native.scale ? 0 : f.bias + kUp);
+  const V rest = exp_of_rest(reduced.r);
+  if (native.scale) return apply(flat::BinaryOp::kScale, rest, reduced.n);
+  const V power = power_of_two(reduced.shifted.bits(f.bits), dtype);
+  return rest * power * std::ldexp(1.0, -kUp);
 }
 
 V expand_expm1(const V& x) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
   const Exponential parts = exponential(x, f.bias);
-  const V power = shl(parts.number, f.fraction).bits(dtype);
+  const V power = power_of_two(parts.number, dtype);
   return fma(power, parts.less, power - 1);
 }
 
@@ -124,7 +145,7 @@ V expand_log(const V& x) {
 }
 
 V expand_sigmoid(const V& x, Native native) {
-  const V e = expand_exp(neg(abs(x)), native);
+  const V e = expand_exp_of_negative(neg(abs(x)), native);
   return select(x < 0.0, e, x.like(1)) / (1 + e);
 }
 

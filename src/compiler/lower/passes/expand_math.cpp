@@ -32,9 +32,22 @@ bool is_expanded(UnaryOp op, Native native) {
   return false;
 }
 
+// True of min(c, x) with a number c <= 0.
+bool is_not_positive(const V& x) {
+  const auto* n = std::get_if<flat::Binary>(&x.e->value);
+  if (n == nullptr || n->op != flat::BinaryOp::kMin) return false;
+  const auto bounds = [](const Expr& e) {
+    const auto* splat = std::get_if<flat::Broadcast>(&e->value);
+    const auto* c = std::get_if<flat::FloatImm>(&(splat != nullptr ? splat->x : e)->value);
+    return c != nullptr && c->value <= 0;
+  };
+  return bounds(n->a) || bounds(n->b);
+}
+
 V expand(UnaryOp op, const V& x, Native native) {
   switch (op) {
-    case UnaryOp::kExp: return expand_exp(x, native);
+    case UnaryOp::kExp:
+      return is_not_positive(x) ? expand_exp_of_negative(x, native) : expand_exp(x, native);
     case UnaryOp::kLog: return expand_log(x);
     case UnaryOp::kRsqrt: return 1 / sqrt(x);
     case UnaryOp::kTanh: return expand_tanh(x);

@@ -11,6 +11,8 @@ struct Native {
 };
 
 V expand_exp(const V& x, Native native);
+// The same for x that is not above 0, or NaN: its power of two needs no two halves.
+V expand_exp_of_negative(const V& x, Native native);
 V expand_log(const V& x);
 // e^x - 1, also where it is small, for x between -80 and 80. NaN stays NaN.
 V expand_expm1(const V& x);

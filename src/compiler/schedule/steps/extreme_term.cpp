@@ -44,6 +44,12 @@ bool is_constant(const Expr& e, double value) {
   return c != nullptr && c->value == value;
 }
 
+// x of min(0, x), which is x where it is the difference of an element and the maximum.
+const Expr& unbounded(const Expr& e) {
+  const Binary* least = binary_of(e, BinaryOp::kMin);
+  return least != nullptr && is_constant(least->a, 0) ? least->b : e;
+}
+
 class Recogniser {
  public:
   explicit Recogniser(const Extreme& extreme) : extreme_(extreme) {}
@@ -94,7 +100,7 @@ class Recogniser {
   // True if the term is exp(element - maximum), or exp(minimum - element), times something that
   // does not depend on the extreme.
   bool scales(const Expr& e) {
-    if (const Unary* u = unary_of(e, UnaryOp::kExp)) return is_difference(u->x);
+    if (const Unary* u = unary_of(e, UnaryOp::kExp)) return is_difference(unbounded(u->x));
     if (const Unary* u = unary_of(e, UnaryOp::kNeg)) return scales(u->x);
     if (const Binary* b = binary_of(e, BinaryOp::kDiv)) return !depends(b->b) && scales(b->a);
     if (const Binary* b = binary_of(e, BinaryOp::kMul))

@@ -1,5 +1,5 @@
 // Which rounds of a race count: rounds are made up here, no machine is timed.
-#include "tuner/measure/race.h"
+#include "tuner/measure/track.h"
 
 #include <gtest/gtest.h>
 
@@ -127,6 +127,61 @@ TEST(Track, ARaceIsSettledWhereMoreRoundsWouldChangeNothing) {
   Track slow(1);
   for (int i = 0; i < 20; ++i) slow.add(0, lap(10, 0.8));
   EXPECT_FALSE(slow.is_settled(kFast)) << "rounds of a slower machine settle nothing";
+}
+
+// The machine's speed changes from round to round, and who comes in is 0, 1, 2 ... of `seconds`
+// times that.
+void run_round(Track& track, std::initializer_list<double> seconds, double share) {
+  std::size_t racer = 0;
+  for (const double time : seconds) {
+    if (track.runs(racer)) track.add(racer, lap(time, share));
+    ++racer;
+  }
+  track.retire();
+}
+
+TEST(Track, WhoIsClearlyBehindRetires) {
+  Track track(4);
+  for (const double speed : {1 / 1.3, 1 / 2.0, 1 / 1.9, 1 / 1.4, 1 / 2.1}) {
+    EXPECT_TRUE(track.runs(2)) << "five rounds at least";
+    run_round(track, {10, 10.1, 11, 14}, speed);
+  }
+  EXPECT_TRUE(track.runs(0));
+  EXPECT_TRUE(track.runs(1)) << "so near that it may still win";
+  EXPECT_FALSE(track.runs(2) || track.runs(3));
+  for (int i = 0; i < 10; ++i) run_round(track, {10, 9.9, 1, 1}, 1);
+  EXPECT_TRUE(track.all_have(10, true, kFast)) << "nobody waits for those who have retired";
+  const RaceOutcome outcome = track.outcome(kFast);
+  EXPECT_FALSE(outcome.disturbed);
+  EXPECT_NEAR(outcome.racers[0].seconds, 10, 1e-9);
+  EXPECT_NEAR(outcome.racers[1].seconds, 9.9, 1e-9);
+  EXPECT_TRUE(outcome.racers[2].ran && outcome.racers[3].ran);
+  EXPECT_EQ(outcome.racers[2].rounds, 5);
+  EXPECT_NEAR(outcome.racers[2].seconds, 9.9 * 11 / 10.1, 0.2)
+      << "as far behind as in the rounds of both, on the machine that is quiet now";
+  EXPECT_NEAR(outcome.racers[3].seconds / outcome.racers[2].seconds, 14 / 11., 1e-9);
+}
+
+TEST(Track, WhoVariesTooMuchToTellGoesOn) {
+  Track track(3);
+  for (int i = 0; i < 12; ++i)
+    run_round(track, {i % 2 == 0 ? 9.0 : 12.0, i % 3 == 0 ? 9.0 : 13.0, 30}, 1);
+  EXPECT_TRUE(track.runs(0) && track.runs(1));
+  EXPECT_FALSE(track.runs(2));
+}
+
+TEST(Track, AllComeBackWhereOneFailsThatMightHaveWon) {
+  Track track(3);
+  for (int i = 0; i < 8; ++i) run_round(track, {10, 12, 13}, i % 2 == 0 ? 1 : 0.5);
+  EXPECT_FALSE(track.runs(1) || track.runs(2));
+  track.fail(0);
+  EXPECT_TRUE(track.all_have(100, true, kFast)) << "nobody runs any more";
+  track.retire();
+  EXPECT_TRUE(track.runs(1) && track.runs(2));
+  for (int i = 0; i < 8; ++i) run_round(track, {10, 12, 13}, i % 2 == 0 ? 0.5 : 1);
+  const RaceOutcome outcome = track.outcome(kFast);
+  EXPECT_TRUE(outcome.racers[0].failed);
+  EXPECT_NEAR(outcome.racers[2].seconds / outcome.racers[1].seconds, 13 / 12., 1e-9);
 }
 
 TEST(Track, ARaceThatWasStoppedAtOnceSaysNothing) {
