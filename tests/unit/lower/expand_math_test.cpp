@@ -87,7 +87,7 @@ const Case kCases[] = {
     {"exp", UnaryOp::kExp, std::exp, -110, 100, 1.5, 1.5},
     {"log", UnaryOp::kLog, std::log, 0, 4, 1, 1.5},
     {"tanh", UnaryOp::kTanh, std::tanh, -10, 10, 2.6, 3},
-    {"erf", UnaryOp::kErf, std::erf, -6.5, 6.5, 1.5, 2},
+    {"erf", UnaryOp::kErf, std::erf, -6.5, 6.5, 2, 2},
     {"sigmoid", UnaryOp::kSigmoid,
      [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); },
      -110, 40, 2.5, 3},

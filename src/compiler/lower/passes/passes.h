@@ -24,9 +24,9 @@ flat::Program promote_halves(flat::Program program, const Target& target);
 // place: first those that bench_math found with fused multiply-adds (of which arguments,
 // bench/README.md tells), then what tests/unit/lower/expand_math_test.cpp allows.
 //            exp   log   tanh  erf   sigmoid  rsqrt  pow
-//   f32      0.99  0.83  1.33  1.00  2.28     1.50   0.51
-//   f64      0.91  0.76  1.14  0.93  1.95     1.47   0.84 of what is allowed
-//   f32      1.5   1     2     1.5   2.5      1.5    1
+//   f32      0.90  0.83  2.53  1.79  2.41     1.50   0.51
+//   f64      0.86  0.76  2.19  0.93  1.95     1.47   0.84 of what is allowed
+//   f32      1.5   1     2.6   2     2.5      1.5    1
 //   f64      1.5   1.5   3     2     3        1.5    2 + 1.5 |y log2 x|
 // NaN, infinities, signed zeros, and subnormal arguments and results are those of libm.
 flat::Program expand_math(flat::Program program, const Target& target);
