@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/te/expr_syntax.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::te {
 namespace {
