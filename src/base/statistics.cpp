@@ -19,8 +19,8 @@ double quantile(std::vector<double> values, double q) {
 }
 
 double error_of_median(double half_range, std::size_t n) {
-  constexpr double kOfHalfRange =
-      1.86;  // sqrt(pi / 2) over 0.674, that range's standard deviations
+  // sqrt(pi / 2) over the 0.674 standard deviations that half the range has
+  constexpr double kOfHalfRange = 1.86;
   constexpr double kFewTell = 2;
   return kOfHalfRange * half_range / std::sqrt(std::max(1.0, static_cast<double>(n) - kFewTell));
 }

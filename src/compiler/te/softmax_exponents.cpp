@@ -10,7 +10,7 @@ using ir::Affine;
 using ir::Expr;
 using ir::Read;
 
-// Least and greatest value of an index over the stage's iterators.
+// True if the index is one of [0, extent), wherever the stage's iterators are.
 bool lies_within(const Affine& index, const Stage& stage, std::int64_t extent) {
   std::int64_t low = index.offset, high = index.offset;
   for (const ir::AffineTerm& term : index.terms) {

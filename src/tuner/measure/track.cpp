@@ -168,6 +168,7 @@ RaceOutcome Track::outcome(const Speed& before) const {
   const auto laps_of = [&](std::size_t i) {
     return out.disturbed ? undisturbed(i) : times(i, true, known);
   };
+  const double leading = first ? median(laps_of(*first)) : 0;
   std::vector<double> peaks, sentinels;
   for (std::size_t i = 0; i < laps_.size(); ++i) {
     Racer racer;
@@ -176,7 +177,7 @@ RaceOutcome Track::outcome(const Speed& before) const {
     const bool few = out.disturbed || of_it.size() < kFewestQuiet;
     if (retired_[i] && few && first) {
       of_it = ratios(i, *first);
-      for (double& time : of_it) time *= median(laps_of(*first));
+      for (double& time : of_it) time *= leading;
     }
     racer.rounds = static_cast<int>(of_it.size());
     racer.ran = racer.failed || (!absent_[i] && of_it.size() >= kFewestQuiet);

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+
+#include "base/rng.h"
 
 namespace lathe {
 namespace {
@@ -27,6 +30,23 @@ TEST(Quantile, KnowsInfinity) {
 }
 
 // Values of SciPy: mannwhitneyu(a, b, method="asymptotic").
+TEST(ErrorOfMedian, IsThatOfManyMedians) {
+  constexpr int kValues = 41, kMedians = 4000;
+  constexpr double kHalfRange = 0.6745;  // of the normal distribution
+  Rng rng(5);
+  double squares = 0;
+  for (int i = 0; i < kMedians; ++i) {
+    std::vector<double> values;
+    for (int k = 0; k < kValues; ++k) values.push_back(rng.normal());
+    const double median = quantile(values, 0.5);
+    squares += median * median;
+  }
+  const double seen = std::sqrt(squares / kMedians);
+  EXPECT_NEAR(error_of_median(kHalfRange, kValues) / seen, 1, 0.1);
+  EXPECT_GT(error_of_median(kHalfRange, 5), 1.86 * kHalfRange / std::sqrt(5.0)) << "few tell less";
+  EXPECT_EQ(error_of_median(0, 1), 0);
+}
+
 TEST(MannWhitney, KnownValues) {
   EXPECT_NEAR(mann_whitney({1, 2, 3, 4, 5, 6, 7, 8}, {9, 10, 11, 12, 13, 14, 15, 16}), 0.0009391056,
               1e-9);

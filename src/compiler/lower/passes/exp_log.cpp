@@ -54,18 +54,6 @@ Reduced reduce(const V& x, std::int64_t offset) {
   return {shifted, n, fma(n, -ln2.low, fma(n, -ln2.high, x))};
 }
 
-// e^x = 2^n e^r, in parts.
-struct Exponential {
-  V number;  // n + offset, as an integer in the low bits
-  V less;    // e^r - 1
-};
-
-Exponential exponential(const V& x, std::int64_t offset) {
-  const Reduced reduced = reduce(x, offset);
-  const V& r = reduced.r;
-  return {reduced.shifted.bits(format_of(x.type().dtype).bits), fma(r * r, exp_tail(r), r)};
-}
-
 // Below these e^x is 0, above those it is infinity.
 double least_exponent(Dtype dtype) { return dtype == Dtype::kF32 ? -104 : -746; }
 double greatest_exponent(Dtype dtype) { return dtype == Dtype::kF32 ? 89 : 710; }
@@ -112,9 +100,11 @@ V expand_exp_of_negative(const V& x, Native native) {
 V expand_expm1(const V& x) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
-  const Exponential parts = exponential(x, f.bias);
-  const V power = power_of_two(parts.number, dtype);
-  return fma(power, parts.less, power - 1);
+  const Reduced reduced = reduce(x, f.bias);
+  const V& r = reduced.r;
+  const V less = fma(r * r, exp_tail(r), r);  // e^r - 1
+  const V power = power_of_two(reduced.shifted.bits(f.bits), dtype);
+  return fma(power, less, power - 1);
 }
 
 // log x = k log 2 + log m with m in [1/sqrt(2), sqrt(2)), and log m = 2 atanh((m-1)/(m+1)).
