@@ -54,7 +54,7 @@ struct TensorInfo {
 // The machine a program is for, and where records are kept.
 struct Machine {
   std::string target = "cpu:host";
-  int threads = 1;
+  int threads = 0;          // 0: as many as the target says, else one
   std::string database;     // empty: $LATHE_DB, else the user's data folder
   bool cold_cache = false;  // programs are timed with cold caches
 };
@@ -67,7 +67,7 @@ struct TuneOptions {
   std::string search = "annealing";  // annealing, genetic, random
   // xgb-rank, xgb-reg, xgb-ensemble, treegru-rank ... (lathe tune --help lists all)
   std::string model = "xgb-rank";
-  // What the model sees of a program: context, relation, configuration.
+  // What the model sees of a program: context, blocks, relation, configuration.
   std::string features = "context";
   std::string acquisition = "mean";  // how xgb-ensemble scores: mean, ei, ucb
   // Parameters of the paper's Algorithm 1 (batch, chains, steps, epsilon) and equation 3 (lambda).

@@ -159,6 +159,7 @@ Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload,
                                                   const TuneOptions& options) {
   auto impl = std::make_unique<Search::Impl>();
   const tune::Options inner = LATHE_TRY(options_of(options));
+  LATHE_TRY_STATUS(tune::check(inner));
   const Target target =
       LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
   impl->space = LATHE_TRY(api::space_of_key(workload.impl().definition, target, inner.run.flavour));

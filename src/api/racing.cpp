@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "api/schedules.h"
 #include "api/workload.h"
@@ -14,9 +16,26 @@ namespace {
 constexpr double kRaceSeconds = 3;  // of a race on a quiet machine, at most
 constexpr double kLeastRace = 1;    // for a race, however long it took to begin it
 
+// What there is without tuning; null where nothing can be derived any more.
+Json default_of(const RaceRequest& request) {
+  const auto space = space_of_key(request.workload, request.target, space::Flavour::kDefault);
+  return space ? (*space)->to_json((*space)->default_config()) : Json();
+}
+
+// Whose place the others have to win, as at the end of a run: that of the winner of an earlier
+// race, else the default schedule's.
+std::optional<std::size_t> defender_of(const std::vector<store::Record>& records,
+                                       const Json& start) {
+  if (records.front().raced) return 0;
+  const auto found = std::ranges::find(records, start, &store::Record::config);
+  if (found == records.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - records.begin());
+}
+
 // Successful records of this machine and code generator, one for each configuration, the best
-// first.
-Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequest& request) {
+// first; the default schedule is among them where it is on record.
+Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequest& request,
+                                             const Json& start) {
   std::vector<store::Record> records;
   LATHE_TRY_STATUS(store.each({.workload = te::workload_key(request.workload),
                                .target = request.target.text(),
@@ -31,9 +50,13 @@ Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequ
   std::ranges::stable_sort(records, {}, &store::Record::standing);
   std::set<std::string> configs;
   std::erase_if(records, [&](const store::Record& record) {
-    return static_cast<int>(configs.size()) >= request.count ||
-           !configs.insert(record.config.dump()).second;
+    return !configs.insert(record.config.dump()).second;
   });
+  const auto most = static_cast<std::size_t>(request.count);
+  const auto found = std::ranges::find(records, start, &store::Record::config);
+  if (most > 1 && found != records.end() && std::cmp_greater_equal(found - records.begin(), most))
+    std::rotate(records.begin() + static_cast<std::ptrdiff_t>(most) - 1, found, found + 1);
+  if (records.size() > most) records.resize(most);
   if (records.empty())
     return fail_at(request.database, ErrorKind::kNotFound,
                    "no program of this workload is recorded for {} with a {} cache on this machine "
@@ -75,7 +98,8 @@ Result<Raced> race_best(const RaceRequest& request,
   const auto store = LATHE_TRY(open_existing(request.database));
   const te::Workload workload = te::canonical(request.workload);
   Raced raced;
-  raced.records = LATHE_TRY(racers_of(*store, request));
+  const Json start = default_of(request);
+  raced.records = LATHE_TRY(racers_of(*store, request, start));
   measure::Options measuring;
   measuring.jobs = request.jobs;
   measuring.cache = request.cache_mode;
@@ -89,6 +113,7 @@ Result<Raced> race_best(const RaceRequest& request,
 
   tune::RecordRace race;
   race.cache = measuring.cache;
+  race.defender = defender_of(raced.records, start);
   race.limit = std::max(kLeastRace, request.seconds - past());
   race.seconds = std::min(kRaceSeconds, race.limit);
   race.patience = race.limit;

@@ -14,7 +14,9 @@ struct RaceRequest {
   Target target;
   std::string database;  // must exist
   CacheMode cache_mode = CacheMode::kWarm;
-  int count = 6;  // how many of the fastest on record take part, one for each configuration
+  // How many of the fastest on record take part, one for each configuration; the default schedule
+  // is among them where it is on record and there is room for two.
+  int count = 6;
   // For the whole race; it waits at most this long for an undisturbed machine.
   double seconds = 30;
   int jobs = 2;
@@ -28,8 +30,9 @@ struct Raced {
   Traffic traffic;
 };
 
-// Races them on this machine and stores what they reached. Records of other machines and other code
-// generators take no part; fails if none is left.
+// Races them on this machine and stores what they reached. The winner of an earlier race, else the
+// default schedule, keeps its place unless another is faster by more than chance explains. Records
+// of other machines and other code generators take no part; fails if none is left.
 Result<Raced> race_best(const RaceRequest& request,
                         const std::function<void(const std::string& phase)>& listener,
                         const std::function<bool()>& stop);

@@ -169,6 +169,12 @@ std::string algorithm_named(std::string text) {
 
 }  // namespace
 
+bool names_no_workload(const WorkloadRequest& request) {
+  return request.text.empty() && request.flags.empty() && request.shapes.empty() &&
+         request.dtypes.empty() && request.constants.empty() && request.layout.empty() &&
+         request.max_error == 0 && request.algorithm.empty();
+}
+
 Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
   if (!request.layout.empty() && request.layout != "plain" && request.layout != "free")
     return fail_at("--layout", ErrorKind::kInvalidArgument,

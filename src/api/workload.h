@@ -26,6 +26,9 @@ struct WorkloadRequest {
   std::string algorithm;                     // "": what the text says, else any
 };
 
+// True if nothing of the request says what to compute.
+bool names_no_workload(const WorkloadRequest& request);
+
 struct MadeWorkload {
   te::Workload definition;
   std::string algorithm;  // "direct"

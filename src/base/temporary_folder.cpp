@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "lathe-";
+constexpr std::string_view kPrefix = "lathe-temporary-";
 
 constexpr int kTries = 100;
 constexpr auto kPause = std::chrono::milliseconds(10);
 
-// The process of "lathe-PROCESS-XXXXXX", or 0 where a name is another one.
+// The process of "lathe-temporary-PROCESS-XXXXXX", or 0 where a name is another one.
 pid_t process_of(std::string_view name) {
   if (!name.starts_with(kPrefix)) return 0;
   name.remove_prefix(kPrefix.size());
@@ -47,6 +48,11 @@ int locked(const std::string& path) {
   return -1;
 }
 
+bool is_own(int folder) {
+  struct stat info{};
+  return ::fstat(folder, &info) == 0 && info.st_uid == ::geteuid();
+}
+
 bool ended(pid_t process) { return ::kill(process, 0) < 0 && errno == ESRCH; }
 
 // Tells whether a folder of a process that has ended is still there: what that process started may
@@ -57,15 +63,14 @@ bool remove_now() {
   for (fs::directory_iterator entry(fs::temp_directory_path(error), error), end;
        !error && entry != end; entry.increment(error)) {
     const pid_t process = process_of(entry->path().filename().string());
-    if (process == 0) continue;
+    if (process == 0 || !ended(process)) continue;
     const int lock = locked(entry->path().string());
     std::error_code failed;
     if (lock >= 0) {
-      fs::remove_all(entry->path(), failed);
+      if (is_own(lock)) fs::remove_all(entry->path(), failed);
       ::close(lock);
     }
-    const bool busy = lock < 0 ? errno == EWOULDBLOCK && ended(process)
-                               : failed == std::errc::directory_not_empty;
+    const bool busy = lock < 0 ? errno == EWOULDBLOCK : failed == std::errc::directory_not_empty;
     some_left = some_left || busy;
   }
   return some_left;

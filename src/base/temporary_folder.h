@@ -20,8 +20,8 @@ class TemporaryFolder {
   int lock_ = -1;  // the folder itself, open
 };
 
-// Removes the folders that killed processes left behind: nobody holds their lock. Waits up to one
-// second for what such a process had started and what ends a moment later.
+// Removes the folders that killed processes of this user left behind: nobody holds their lock.
+// Waits up to one second for what such a process had started and what ends a moment later.
 void remove_abandoned_folders();
 
 }  // namespace lathe

@@ -17,7 +17,7 @@ struct Flags {
 
 Result<int> perform(const Flags& flags) {
   store::Query query;
-  if (!flags.workload.text.empty())
+  if (!api::names_no_workload(flags.workload))
     query.workload = te::workload_key(LATHE_TRY(api::make_workload(flags.workload)).definition);
   const auto store = LATHE_TRY(api::open_existing(flags.database));
   const auto write = flags.best ? store::export_best : store::export_lines;

@@ -26,6 +26,19 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
       "");
 }
 
+// CLI11 would take 010 for 8.
+CLI::Validator without_leading_zeros() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        const std::size_t sign = text.starts_with('-') ? 1 : 0;
+        const std::size_t first = text.find_first_not_of('0', sign);
+        const bool digit = first != std::string::npos && text[first] >= '0' && text[first] <= '9';
+        if (digit) text.erase(sign, first - sign);
+        return "";
+      },
+      "");
+}
+
 CLI::Validator number_above_zero() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
@@ -123,8 +136,10 @@ void FlagSet::choose(const std::string& name, const std::string& usual,
 
 void FlagSet::whole(const std::string& name, int& value, std::int64_t least, std::int64_t most,
                     const std::string& help) {
-  auto* option =
-      once(command_.add_option(name, value, help)).type_name("N")->check(whole_number(least, most));
+  auto* option = once(command_.add_option(name, value, help))
+                     .type_name("N")
+                     ->check(whole_number(least, most))
+                     ->transform(without_leading_zeros());
   if (value >= least) option->capture_default_str();
   place(*option, group_);
 }
@@ -133,6 +148,7 @@ void FlagSet::whole(const std::string& name, std::uint64_t& value, const std::st
   place(*once(command_.add_option(name, value, help))
              .type_name("N")
              ->check(whole_number(0, INT64_MAX))
+             ->transform(without_leading_zeros())
              ->capture_default_str(),
         group_);
 }

@@ -17,6 +17,8 @@ void on_signal(int signal) {
 }  // namespace
 
 void catch_interrupts() {
+  // Who reads the progress may end before the work does.
+  std::signal(SIGPIPE, SIG_IGN);
   struct sigaction action{};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;

@@ -24,5 +24,7 @@ int main(int argc, char** argv) {
   make_openmp_passive(argv);
   // Writing more than a file may hold then is an error, for which there is a sentence.
   std::signal(SIGXFSZ, SIG_IGN);
+  // Who started this may ignore it, and then nobody could be told how a helper ended.
+  std::signal(SIGCHLD, SIG_DFL);
   return lathe::cli::run(argc, argv);
 }

@@ -62,6 +62,7 @@ void print_json(const api::Raced& raced) {
     racers.push_back(short_json(raced.records[i], raced.flops));
     const bool timed = raced.seconds[i] > 0 && std::isfinite(raced.seconds[i]);
     racers.back()["raced_seconds"] = timed ? Json(raced.seconds[i]) : Json(nullptr);
+    racers.back()["failed"] = std::isinf(raced.seconds[i]);
   }
   fmt::print("{}\n", dump({{"finished", raced.story.finished},
                            {"disturbed", raced.story.disturbed},

@@ -118,9 +118,12 @@ double believed_seconds(const store::Record& record) {
 Json short_json(const store::Record& r, double flops) {
   Json json = {{"run", r.run}, {"batch", r.batch}, {"index", r.index}};
   if (r.ok()) {
-    json["seconds"] = believed_seconds(r);
-    json["gflops"] = flops / believed_seconds(r) / 1e9;
+    const bool failed = !std::isfinite(believed_seconds(r));
+    const double seconds = failed ? r.seconds : believed_seconds(r);
+    json["seconds"] = seconds;
+    json["gflops"] = flops / seconds / 1e9;
     json["raced"] = r.raced;
+    if (failed) json["failed_in_race"] = true;
     if (r.raced)
       json["race"] = {{"spread", r.race.spread},
                       {"peak_gflops", r.race.peak_flops / 1e9},

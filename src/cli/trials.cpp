@@ -42,11 +42,6 @@ void print_row(const store::Record& r, double flops) {
              r.spills > 0 ? fmt::format(" ({} spills)", r.spills) : "");
 }
 
-bool names_no_workload(const api::WorkloadRequest& request) {
-  return request.text.empty() && request.flags.empty() && request.shapes.empty() &&
-         request.dtypes.empty();
-}
-
 Json overview_json(const report::WorkloadReport& w) {
   Json json = {{"workload", w.key},     {"title", w.title},       {"target", w.target},
                {"cache", w.cache_mode}, {"cpu", w.cpu},           {"trials", w.trials},
@@ -56,6 +51,9 @@ Json overview_json(const report::WorkloadReport& w) {
 }
 
 Result<int> list_workloads(const Flags& flags) {
+  if (flags.failed)
+    return fail_at("--failed", ErrorKind::kInvalidArgument,
+                   "name the workload whose failed trials are to be listed");
   const auto store = LATHE_TRY(api::open_existing(flags.machine.database));
   auto report = report::gather(*store);
   if (!report && report.error().place.empty()) report.error().place = flags.machine.database;
@@ -95,7 +93,7 @@ Result<std::string> nothing_to_list(store::Store& store, const te::Workload& wor
 }
 
 Result<int> perform(const Flags& flags) {
-  if (names_no_workload(flags.workload)) return list_workloads(flags);
+  if (api::names_no_workload(flags.workload)) return list_workloads(flags);
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto store = LATHE_TRY(api::open_existing(flags.machine.database));

@@ -74,9 +74,11 @@ int finish(const Flags& flags, const api::Tuned& tuned) {
 }
 
 Result<int> replay(const Flags& flags) {
-  if (!flags.workload.text.empty())
+  if (!api::names_no_workload(flags.workload))
     return fail_at("--replay", ErrorKind::kInvalidArgument,
-                   "the recording says what its workload is; remove \"{}\"", flags.workload.text);
+                   "the recording says what its workload is; remove {}",
+                   flags.workload.text.empty() ? "the flags that describe one"
+                                               : fmt::format("\"{}\"", flags.workload.text));
   const auto recording = LATHE_TRY(recorded::load(flags.replay));
   catch_interrupts();
   const te::Workload& workload = recording.space->workload();

@@ -60,6 +60,7 @@ def main():
                 f"-DCMAKE_CXX_COMPILER={compiler}", *options)
             run("cmake", "--build", folder / "cmake", env=home)
             print(run(folder / "cmake/call_product"), end="")
+        print(run(folder / "cmake/call_kernel"), end="")
         for sizes in ([64, 32, 31, 8], [1, 13, 7, 4]):
             print(run(folder / "cmake/dense", *sizes, env=home), end="")
         # What is linked with the archive finds the helpers by the command on the PATH.

@@ -215,24 +215,36 @@ class WorkloadBuilder {
     };
     if (inputs_declared_) return unknown();
     std::vector<std::int64_t> shape(first.affine.size(), 1);
-    for (const auto& [read, where] : scope.reads) {
-      if (read->tensor != first.tensor) continue;
-      if (read->pad) return unknown();
-      if (read->affine.size() != shape.size())
-        return error_at(where, "{} is read with {} indices here and {} elsewhere", first.tensor,
-                        read->affine.size(), shape.size());
-      for (std::size_t d = 0; d < shape.size(); ++d) {
-        __int128 high = read->affine[d].offset;
-        for (const ir::AffineTerm& term : read->affine[d].terms) {
-          const auto& extent = scope.iters[static_cast<std::size_t>(term.iter)].extent;
-          if (!extent) return unknown();
-          if (term.coef > 0) high += static_cast<__int128>(term.coef) * (*extent - 1);
-        }
-        constexpr __int128 kMax = __int128{1} << 50;
-        shape[d] = std::max(shape[d], static_cast<std::int64_t>(std::min(high + 1, kMax)));
+    for (const StageScope& stage : scopes_)
+      for (const auto& [read, where] : stage.reads) {
+        if (read->tensor != first.tensor) continue;
+        if (read->affine.size() != shape.size())
+          return error_at(where, "{} is read with {} indices here and {} elsewhere", first.tensor,
+                          read->affine.size(), shape.size());
+        const auto size = read->pad ? std::nullopt : size_read(stage, *read);
+        if (!size && &stage == &scope) return unknown();
+        for (std::size_t d = 0; size && d < shape.size(); ++d)
+          shape[d] = std::max(shape[d], (*size)[d]);
       }
-    }
     return shape;
+  }
+
+  // How large a tensor is of which no more is read; nothing where an iterator's size is not known.
+  static std::optional<std::vector<std::int64_t>> size_read(const StageScope& scope,
+                                                            const ReadSyntax& read) {
+    constexpr __int128 kMax = __int128{1} << 50;
+    std::vector<std::int64_t> size;
+    for (const ir::Affine& index : read.affine) {
+      __int128 high = index.offset;
+      for (const ir::AffineTerm& term : index.terms) {
+        const auto& extent = scope.iters[static_cast<std::size_t>(term.iter)].extent;
+        if (!extent) return std::nullopt;
+        if (term.coef > 0) high += static_cast<__int128>(term.coef) * (*extent - 1);
+      }
+      size.push_back(
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(high + 1, kMax))));
+    }
+    return size;
   }
 
   std::string unique_name(const std::string& wanted) const {

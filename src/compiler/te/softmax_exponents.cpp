@@ -75,12 +75,24 @@ class Term {
   std::vector<std::optional<Affine>> known_;  // by iterator of the maximum
 };
 
-// The same conversion of two values keeps which is larger.
+// True if a larger value is never converted to a smaller one: integers that do not fit wrap, and
+// NaN has no integer.
+bool keeps_order(Dtype from, Dtype to) {
+  if (is_float(to)) return true;
+  if (from == to || from == Dtype::kBool) return true;
+  const bool narrow = from == Dtype::kI8 || from == Dtype::kU8;
+  if (to == Dtype::kI32) return narrow;
+  return to == Dtype::kI64 && (narrow || from == Dtype::kI32);
+}
+
+// Where the same conversion of two values keeps which is larger, it says nothing more.
 void drop_conversions(Expr& a, Expr& b) {
   for (;;) {
     const auto *from_a = std::get_if<ir::Cast>(&a->value),
                *from_b = std::get_if<ir::Cast>(&b->value);
-    if (from_a == nullptr || from_b == nullptr || from_a->x->dtype != from_b->x->dtype) return;
+    if (from_a == nullptr || from_b == nullptr || from_a->x->dtype != from_b->x->dtype ||
+        !keeps_order(from_a->x->dtype, a->dtype))
+      return;
     const Expr inner_a = from_a->x, inner_b = from_b->x;
     a = inner_a;
     b = inner_b;

@@ -255,22 +255,50 @@ std::string index_text(const ir::Affine& index, const std::vector<Iterator>& ite
   return out;
 }
 
+namespace {
+
+// The least and the largest value of the index.
+std::pair<Wide, Wide> reach_of(const ir::Affine& index, const std::vector<Iterator>& iters) {
+  Wide low = index.offset, high = index.offset;
+  for (const ir::AffineTerm& term : index.terms)
+    (term.coef > 0 ? high : low) +=
+        Wide{term.coef} * (iters[static_cast<std::size_t>(term.iter)].extent - 1);
+  return {low, high};
+}
+
+// A padded read may leave its tensor, but not so far that addresses do not fit an i64.
+Status check_reach(const Tensor& tensor, const ir::Read& read, const std::vector<Iterator>& iters) {
+  Wide elements = 1;
+  for (const std::int64_t size : tensor.shape) elements *= size;
+  const Wide most = (Wide{1} << 60) / elements;
+  for (std::size_t d = 0; d < read.index.size(); ++d) {
+    const auto [low, high] = reach_of(read.index[d], iters);
+    if (low >= -most && high <= most) continue;
+    return fail(ErrorKind::kInvalidArgument,
+                "index {} of {}[{}], {}, reaches {}, further outside than can be reckoned with; "
+                "shorten an iterator",
+                d, tensor.name, fmt::join(tensor.shape, ","), index_text(read.index[d], iters),
+                clamped(low < -most ? low : high));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<Iterator>& iters) {
   if (read.index.size() != tensor.shape.size())
     return fail(ErrorKind::kInvalidArgument, "{}[{}] is read with {} {}", tensor.name,
                 fmt::join(tensor.shape, ","), read.index.size(),
                 read.index.size() == 1 ? "index" : "indices");
   if (read.pad) {
-    if (LATHE_TRY(number_as(*read.pad, tensor.dtype)) == *read.pad) return {};
+    if (LATHE_TRY(number_as(*read.pad, tensor.dtype)) == *read.pad)
+      return check_reach(tensor, read, iters);
     return fail(ErrorKind::kInvalidArgument, "the padding value {} is not rounded to {}", *read.pad,
                 name_of(tensor.dtype));
   }
   for (std::size_t d = 0; d < read.index.size(); ++d) {
     const ir::Affine& index = read.index[d];
-    Wide low = index.offset, high = index.offset;
-    for (const ir::AffineTerm& term : index.terms)
-      (term.coef > 0 ? high : low) +=
-          Wide{term.coef} * (iters[static_cast<std::size_t>(term.iter)].extent - 1);
+    const auto [low, high] = reach_of(index, iters);
     const std::int64_t size = tensor.shape[d];
     if (low >= 0 && high < size) continue;
     const bool before = low < 0;

@@ -44,7 +44,12 @@ struct lathe_handle {
   bool has_constants() const {
     for (std::int64_t i = 0; i < inputs(); ++i)
       if (artifact->tensors[i].constant) return true;
-    return artifact->module->prepare != nullptr;
+    return false;
+  }
+  void prepare() {
+    if (const lathe_entry prepare = artifact->module->prepare)
+      prepare(&runtime, constants, fixed, workspace, workers);
+    prepared = true;
   }
   std::int32_t refuse(std::int32_t status, const char* why) {
     message.clear();
@@ -118,9 +123,11 @@ std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_p
   if (handle == nullptr)
     return refuse_create(LATHE_INVALID_ARGUMENT, "there is no place for the handle");
   *handle = nullptr;
-  if (parallel != nullptr && (parallel->parallel_for == nullptr || parallel->threads < 1))
+  constexpr std::int64_t kMostThreads = 1 << 16;
+  if (parallel != nullptr && (parallel->parallel_for == nullptr || parallel->threads < 1 ||
+                              parallel->threads > kMostThreads))
     return refuse_create(LATHE_INVALID_ARGUMENT,
-                         "lathe_parallel needs a function and at least one thread");
+                         "lathe_parallel needs a function and from 1 to 65536 threads");
   if (!lathe::artifact::check_cpu(artifact->cpu, create_message)) return LATHE_WRONG_CPU;
   const std::int64_t threads = parallel != nullptr ? parallel->threads : artifact->threads;
   const Sizes sizes = sizes_of(*artifact, threads);
@@ -136,6 +143,7 @@ std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_p
     made->parallel = *parallel;
     made->runtime = {run_by_loops, &made->parallel};
   }
+  if (!made->has_constants()) made->prepare();  // what depends on no input is computed once
   *handle = made;
   return LATHE_OK;
 }
@@ -152,16 +160,14 @@ std::int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const*
       return LATHE_INVALID_ARGUMENT;
     handle->constants[i] = address_of(*inputs[i]);
   }
-  if (const lathe_entry prepare = handle->artifact->module->prepare)
-    prepare(&handle->runtime, handle->constants, handle->fixed, handle->workspace, handle->workers);
-  handle->prepared = true;
+  handle->prepare();
   return LATHE_OK;
 }
 
 std::int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inputs,
                                 DLTensor* const* outputs) {
   if (handle == nullptr) return LATHE_INVALID_ARGUMENT;
-  if (!handle->prepared && handle->has_constants())
+  if (!handle->prepared)
     return handle->refuse(LATHE_NOT_PREPARED, "prepare was not called, or failed");
   if ((inputs == nullptr && handle->inputs() > 0) || outputs == nullptr)
     return handle->refuse(LATHE_INVALID_ARGUMENT, "there are no inputs or no outputs");

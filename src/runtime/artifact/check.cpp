@@ -1,5 +1,7 @@
 #include "runtime/artifact/check.h"
 
+#include <iterator>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -90,7 +92,43 @@ std::uint64_t enabled_state() {
   return (static_cast<std::uint64_t>(high) << 32) | low;
 }
 
-std::int64_t present() {
+// A bit of the answer to CPUID: its register is that, counted from EAX.
+struct Feature {
+  std::int64_t needed;
+  const char* name;
+  unsigned leaf, subleaf, reg, bit;
+  bool masks;  // of AVX-512
+};
+constexpr Feature kFeatures[] = {
+    {LATHE_CPU_BMI, "BMI", 7, 0, 1, 3, false},
+    {LATHE_CPU_BMI2, "BMI2", 7, 0, 1, 8, false},
+    {LATHE_CPU_LZCNT, "LZCNT", 0x80000001, 0, 2, 5, false},
+    {LATHE_CPU_MOVBE, "MOVBE", 1, 0, 2, 22, false},
+    {LATHE_CPU_AVX512_IFMA, "AVX-512 IFMA", 7, 0, 1, 21, true},
+    {LATHE_CPU_AVX512_VBMI, "AVX-512 VBMI", 7, 0, 2, 1, true},
+    {LATHE_CPU_AVX512_VBMI2, "AVX-512 VBMI2", 7, 0, 2, 6, true},
+    {LATHE_CPU_AVX512_VNNI, "AVX-512 VNNI", 7, 0, 2, 11, true},
+    {LATHE_CPU_AVX512_BITALG, "AVX-512 BITALG", 7, 0, 2, 12, true},
+    {LATHE_CPU_AVX512_VPOPCNTDQ, "AVX-512 VPOPCNTDQ", 7, 0, 2, 14, true},
+    {LATHE_CPU_AVX512_FP16, "AVX-512 FP16", 7, 0, 3, 23, true},
+    {LATHE_CPU_AVX512_BF16, "AVX-512 BF16", 7, 1, 0, 5, true},
+};
+
+bool has(const Feature& feature) {
+  unsigned answer[4] = {};
+  return __get_cpuid_count(feature.leaf, feature.subleaf, &answer[0], &answer[1], &answer[2],
+                           &answer[3]) != 0 &&
+         (answer[feature.reg] >> feature.bit & 1) != 0;
+}
+
+std::int64_t other_features(bool masks) {
+  std::int64_t out = 0;
+  for (const Feature& feature : kFeatures)
+    if (feature.masks == masks && has(feature)) out |= feature.needed;
+  return out;
+}
+
+std::int64_t vector_features() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return 0;
   constexpr std::uint64_t kVectorState = 0x6, kMaskState = 0xe6;
@@ -103,7 +141,7 @@ std::int64_t present() {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return out;
   if (b & bit_AVX2) out |= LATHE_CPU_AVX2;
   if ((state & kMaskState) != kMaskState || !(b & bit_AVX512F)) return out;
-  out |= LATHE_CPU_AVX512;
+  out |= LATHE_CPU_AVX512 | other_features(true);
   if ((b & bit_AVX512VL) && (b & bit_AVX512BW) && (b & bit_AVX512DQ)) out |= LATHE_CPU_AVX512_SKX;
   return out;
 }
@@ -111,14 +149,17 @@ std::int64_t present() {
 }  // namespace
 
 bool check_cpu(std::int64_t needed, Message& message) {
-  const std::int64_t absent = needed & ~present();
+  const std::int64_t absent = needed & ~(vector_features() | other_features(false));
   if (absent == 0) return true;
   static constexpr const char* kNames[] = {"AVX",  "AVX2",     "FMA",
                                            "F16C", "AVX-512F", "AVX-512VL, BW and DQ"};
-  int first = 0;
+  unsigned first = 0;
   while ((absent >> first & 1) == 0) ++first;
+  const char* name = first < std::size(kNames) ? kNames[first] : nullptr;
+  for (const Feature& feature : kFeatures)
+    if (feature.needed == std::int64_t{1} << first) name = feature.name;
   message.clear();
-  message.add("this processor lacks ").add(kNames[first]).add("; run lathe compile for it");
+  message.add("this processor lacks ").add(name).add("; run lathe compile for it");
   return false;
 }
 

@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -254,15 +255,28 @@ struct Pool::State {
     start();
   }
 
+  // Signals are the program's: its own threads take them. But what a worker does wrong comes to it.
+  static sigset_t signals_of_others() {
+    sigset_t set;
+    sigfillset(&set);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+      sigdelset(&set, own);
+    return set;
+  }
+
   void start() {
     home.set();
     threads = 1;
+    const sigset_t others = signals_of_others();
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &others, &before);
     // Workers read it only after the first region is published.
     for (; threads < wanted; ++threads) {
       Worker& worker = workers[threads];
       if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) break;
       if (worker.cpu >= 0) pin(worker.thread, worker.cpu);
     }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   // For a forked child: the parent's threads are not here, whatever they were doing.

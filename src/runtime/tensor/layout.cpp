@@ -128,6 +128,7 @@ Border plain_border(std::string name, Dtype dtype, std::vector<std::int64_t> sha
 
 bool is_plain(const Border& border) {
   if (border.size != border.elements()) return false;
+  if (border.layout == plain_border("", border.dtype, border.shape).layout) return true;
   bool plain = true;
   std::int64_t stride = border.size;
   for (std::size_t d = 0; d < border.shape.size() && plain; ++d) {

@@ -111,6 +111,10 @@ Status Batch::run(const std::function<bool()>& stop) {
       abandon();
       return reference.result();
     }
+    if (environment_) {
+      abandon();
+      return std::unexpected(*environment_);
+    }
     feed();
     if (!finished()) loop.wait(0.1);
   }
@@ -332,6 +336,11 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   to_revisit_.push_back(&item);
 }
 
+bool is_of_environment(const Error& error) {
+  return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kNotFound ||
+         error.kind == ErrorKind::kDataLoss;
+}
+
 void Batch::run_failed(Item& item, const Error& error) {
   const bool died = !session_.runner->helper().running();
   // Time limits are generous already.
@@ -340,7 +349,12 @@ void Batch::run_failed(Item& item, const Error& error) {
   fail_item(item, error);
 }
 
+// What says nothing of the program ends the batch, and the program is tried again another time.
 void Batch::fail_item(Item& item, const Error& error) {
+  if (is_of_environment(error)) {
+    if (!environment_) environment_ = error;
+    return;
+  }
   item.outcome.error = error;
   item.outcome.visits.clear();
   report(item);

@@ -76,6 +76,7 @@ class Batch {
   Clock::time_point phase_began_ = Clock::now();
   std::int64_t turn_ = 0;  // visits so far
   int extra_visits_left_ = 0;
+  std::optional<Error> environment_;  // says nothing of a program, and ends the batch
 };
 
 }  // namespace lathe::measure

@@ -84,7 +84,7 @@ Helper::Reply Helper::take_reply(bool& finished) {
       const auto greeting = runner::decode<runner::Greeting>(**message);
       if (greeting && *greeting == role_.greeting && !std::exchange(greeted_, true)) continue;
       process_.reset();
-      return fail(ErrorKind::kInternal,
+      return fail(ErrorKind::kDataLoss,
                   "the {} is of another version of Lathe; install both together", role_.name);
     }
     if (runner::is<Error>(**message)) {

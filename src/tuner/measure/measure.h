@@ -90,7 +90,8 @@ struct RaceOptions {
   double limit = 0;
   // The fastest that this machine has been seen; 0: it counts as fast as it is during the race.
   Speed known;
-  std::function<bool()> stop;  // ends the race at once, with what is known
+  std::optional<std::size_t> defender;  // the candidate with which all others are compared
+  std::function<bool()> stop;           // ends the race at once, with what is known
 };
 struct Racer {
   // True if it ran often enough to tell something, or failed; else it was not built in time, or
@@ -100,8 +101,11 @@ struct Racer {
   // Median of its rounds; infinity if it failed. In a disturbed race each of them counts over
   // how much longer the others took in that round than in their middle one.
   double seconds = 0;
-  double spread = 0;              // half the interquartile range of its rounds, over that median
-  int rounds = 0;                 // that count
+  double spread = 0;  // half the interquartile range of its rounds, over that median
+  int rounds = 0;     // that count
+  // How many times as long as the defender it took, the median of the rounds of both, and the
+  // standard error of that; 0: there is no defender, or no round of both.
+  double over_defender = 0, over_defender_error = 0;
   double loads_per_multiply = 0;  // as Built has it
 };
 struct RaceOutcome {

@@ -8,6 +8,7 @@ namespace lathe::measure {
 namespace {
 
 constexpr double kLimitSeconds = 60;
+constexpr double kLook = 0.05;  // seconds between two looks at a stop flag
 constexpr double kSampleSeconds = 50e-6;
 // In bytes, for each direction. A larger kernel would measure the same memory.
 constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;
@@ -16,7 +17,8 @@ constexpr double kStreamedBytes = 2e9;
 
 // The seconds of the fastest of `repeats` runs.
 Result<double> fastest_run(Session& session, const Built& kernel, const runner::Fd& inputs,
-                           const runner::Fd& outputs, int repeats, bool cold) {
+                           const runner::Fd& outputs, int repeats, bool cold,
+                           const std::function<bool()>& stop = {}) {
   Result<double> fastest = fail(ErrorKind::kInternal, "nothing was executed");
   const runner::Execute how{.repeats = repeats, .min_sample_seconds = kSampleSeconds, .cold = cold};
   session.runner->execute(kernel, inputs, outputs, how, kLimitSeconds,
@@ -25,7 +27,9 @@ Result<double> fastest_run(Session& session, const Built& kernel, const runner::
                             else fastest = std::ranges::min(executed->seconds);
                           });
   EventLoop loop = session.loop();
-  loop.finish(session.runner->helper());
+  Helper& helper = session.runner->helper();
+  while (helper.busy() && !(stop && stop())) loop.wait(kLook);
+  if (helper.busy()) helper.stop();
   return fastest;
 }
 
@@ -55,14 +59,14 @@ std::int64_t bytes_of(const std::vector<tensor::Border>& borders) {
 
 }  // namespace
 
-Result<double> measure_peak(Session& session, int repeats) {
+Result<double> measure_peak(Session& session, int repeats, const std::function<bool()>& stop) {
   const KeepOff keep_off(session);
   LATHE_TRY_STATUS(build_peak_kernel(session));
   const BuiltPeak& kernel = *session.peak_kernel;
   const runner::Fd inputs = LATHE_TRY(file_for(kernel.built.inputs)),
                    outputs = LATHE_TRY(file_for(kernel.built.outputs));
   return kernel.flops /
-         LATHE_TRY(fastest_run(session, kernel.built, inputs, outputs, repeats, false));
+         LATHE_TRY(fastest_run(session, kernel.built, inputs, outputs, repeats, false, stop));
 }
 
 Result<double> measure_bandwidth(Session& session) {

@@ -26,7 +26,7 @@ struct Entrant {
   Built built;
   std::int64_t id = 0;
   double limit = 0;
-  int attempts = 0;
+  int builds = 0, runs = 0;  // that ended with the death of a helper
 };
 
 class Race {
@@ -50,7 +50,7 @@ class Race {
     build_all();
     for (std::size_t i = 0; i < entrants_.size() && !stopped(); ++i) load(i);
     if (!stopped()) race();
-    RaceOutcome out = track_.outcome(known_);
+    RaceOutcome out = track_.outcome(known_, options_.defender);
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       out.racers[i].loads_per_multiply = entrants_[i].built.loads_per_multiply;
       session_.runner->forget(entrants_[i].id);
@@ -101,20 +101,35 @@ class Race {
                            return;
                          }
                          const bool died = !builder.helper().running();
-                         if (died && entrant.attempts++ == 0) waiting.push_back(i);
-                         else track_.fail(i);
+                         if (died && entrant.builds++ == 0) waiting.push_back(i);
+                         else take_out(i, built.error());
                        });
+  }
+
+  void take_out(std::size_t i, const Error& error) {
+    if (is_of_environment(error)) track_.leave_out(i);
+    else track_.fail(i);
   }
 
   void load(std::size_t i) {
     Entrant& entrant = entrants_[i];
     if (!track_.runs(i)) return;
+    bool again = false;
     session_.runner->load(entrant.id, entrant.built, entrant.limit,
                           [&](Result<runner::Loaded> loaded) {
-                            if (!loaded || loaded->wrong) track_.fail(i);
+                            again = !loaded && may_run_again(i, loaded.error());
+                            if (!loaded && !again) take_out(i, loaded.error());
+                            if (loaded && loaded->wrong) track_.fail(i);
                             if (loaded) entrant.limit += 4 * loaded->first_seconds;
                           });
     finish(session_.runner->helper());
+    if (again) load(i);
+  }
+
+  // The death of a runner may have other reasons than the program in it: it counts the second time.
+  bool may_run_again(std::size_t i, const Error& error) {
+    const bool died = !session_.runner->helper().running();
+    return died && error.kind != ErrorKind::kTimeout && entrants_[i].runs++ == 0;
   }
 
   void visit(std::size_t i, double peak) {
@@ -122,12 +137,15 @@ class Race {
     if (!track_.runs(i)) return;
     const runner::VisitRequest visit{
         .id = entrant.id, .min_seconds = kRoundSeconds, .cold = options_.cache == CacheMode::kCold};
+    bool again = false;
     session_.runner->visit(entrant.built, visit, entrant.limit,
-                           [this, i, peak](const Result<runner::Visited>& visited) {
+                           [this, i, peak, &again](const Result<runner::Visited>& visited) {
                              if (visited) keep(i, peak, *visited);
-                             else track_.fail(i);
+                             else if (may_run_again(i, visited.error())) again = true;
+                             else take_out(i, visited.error());
                            });
     finish(session_.runner->helper());
+    if (again) this->visit(i, peak);
   }
 
   void keep(std::size_t i, double peak, const runner::Visited& visited) {
@@ -145,7 +163,7 @@ class Race {
   // The peak in FLOP/s; 0 where it cannot be measured, which is not tried again.
   double probe() {
     if (peak_unknown_) return 0;
-    const auto peak = measure_peak(session_, kProbes);
+    const auto peak = measure_peak(session_, kProbes, [this] { return stopped(); });
     peak_unknown_ = !peak;
     return peak.value_or(0);
   }
@@ -198,7 +216,8 @@ class Race {
 Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates,
                          const RaceOptions& options) {
   if (candidates.empty()) return RaceOutcome{};
-  LATHE_TRY_STATUS(ensure_reference(session, options.stop));
+  if (!LATHE_TRY(ensure_reference(session, options.stop)))
+    return RaceOutcome{.racers = std::vector<Racer>(candidates.size())};
   const KeepOff keep_off(session);
   return Race(session, candidates, options).run();
 }

@@ -25,8 +25,12 @@ Result<std::vector<double>> read_output(const Built& built, const runner::Fd& fi
     if (border.name != name) continue;
     const auto step = static_cast<std::size_t>(size_of(border.dtype));
     std::vector<std::byte> raw(static_cast<std::size_t>(border.elements()) * step);
-    if (::pread(file.get(), raw.data(), raw.size(), offsets[o]) != static_cast<ssize_t>(raw.size()))
-      return fail(ErrorKind::kInternal, "the reference of {} is incomplete", name);
+    for (std::size_t done = 0; done < raw.size();) {  // one call reads 2 GiB at most
+      const ssize_t got = ::pread(file.get(), raw.data() + done, raw.size() - done,
+                                  offsets[o] + static_cast<std::int64_t>(done));
+      if (got <= 0) return fail(ErrorKind::kInternal, "the reference of {} is incomplete", name);
+      done += static_cast<std::size_t>(got);
+    }
     std::vector<double> values(raw.size() / step);
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = load_element(border.dtype, raw.data() + i * step);
@@ -82,7 +86,13 @@ void ReferenceJob::start() {
 
 ReferenceJob::~ReferenceJob() = default;
 
+// As for candidates, the death of a helper counts the second time.
+bool ReferenceJob::may_try_again(Helper& helper, const Error& error) {
+  return !helper.running() && error.kind != ErrorKind::kTimeout && deaths_++ == 0;
+}
+
 void ReferenceJob::on_built(Result<Built> built) {
+  if (!built && may_try_again(session_.builders[0]->helper(), built.error())) return start();
   if (!built) return finish(std::unexpected(built.error()));
   state_->built = std::move(*built);
   session_.runner->execute(
@@ -91,6 +101,7 @@ void ReferenceJob::on_built(Result<Built> built) {
 }
 
 void ReferenceJob::on_executed(Result<runner::Executed> executed) {
+  if (!executed && may_try_again(session_.runner->helper(), executed.error())) return start();
   if (!executed) return finish(std::unexpected(executed.error()));
   log(LogLevel::kDebug, "reference computed in {:.6f} s",
       executed->seconds.empty() ? 0.0 : executed->seconds[0]);
@@ -149,18 +160,19 @@ void ReferenceJob::finish(Status result) {
   state_.reset();
 }
 
-Status ensure_reference(Session& session, const std::function<bool()>& stop) {
+Result<bool> ensure_reference(Session& session, const std::function<bool()>& stop) {
   const ReferenceJob job(session);
   EventLoop loop = session.loop();
   while (!job.finished()) {
     if (stop && stop()) {
       for (Helper* helper : session.helpers())
         if (helper->busy()) helper->stop();
-      return fail(ErrorKind::kTimeout, "the reference was not computed in time");
+      return false;
     }
     loop.wait(0.1);
   }
-  return job.result();
+  LATHE_TRY_STATUS(job.result());
+  return true;
 }
 
 }  // namespace lathe::measure

@@ -58,14 +58,20 @@ class ReferenceJob {
   void finish(Status result);
   Status check(const Reference& reference);
   Status tell(const Reference& reference);
+  bool may_try_again(Helper& helper, const Error& error);
 
   Session& session_;
+  int deaths_ = 0;  // of helpers at work on it
   std::unique_ptr<State> state_;
   bool finished_ = false;
   Status result_{};
 };
-// Fails when `stop` returns true.
-Status ensure_reference(Session& session, const std::function<bool()>& stop = {});
+// False: `stop` returned true before there was one.
+Result<bool> ensure_reference(Session& session, const std::function<bool()>& stop = {});
+
+// True for an error that says nothing of the program: a file that cannot be written, a process that
+// cannot be started, a linker that is missing, a helper of another version.
+bool is_of_environment(const Error& error);
 
 // Keeps the calling thread off the processors on which something is timed, for as long as this
 // object lives.
@@ -83,8 +89,8 @@ Status measure_batch(Session& session, std::vector<Candidate> batch, double best
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop);
 Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates,
                          const RaceOptions& options);
-// FLOP/s of the fastest of `repeats` runs.
-Result<double> measure_peak(Session& session, int repeats);
+// FLOP/s of the fastest of `repeats` runs. Fails when `stop` returns true.
+Result<double> measure_peak(Session& session, int repeats, const std::function<bool()>& stop = {});
 // See Measurer::bandwidth().
 Result<double> measure_bandwidth(Session& session);
 

@@ -160,7 +160,7 @@ void Track::retire() {
   for (const std::size_t i : behind) retired_[i] = true;
 }
 
-RaceOutcome Track::outcome(const Speed& before) const {
+RaceOutcome Track::outcome(const Speed& before, std::optional<std::size_t> defender) const {
   const Speed known = fastest(before);
   RaceOutcome out;
   out.disturbed = !all_have(kFewestQuiet, true, known);
@@ -183,6 +183,11 @@ RaceOutcome Track::outcome(const Speed& before) const {
     racer.ran = racer.failed || (!absent_[i] && of_it.size() >= kFewestQuiet);
     racer.seconds = racer.failed ? median({}) : median(of_it);
     if (racer.ran && !racer.failed) racer.spread = spread_of(of_it) / racer.seconds;
+    if (defender && i != *defender && racer.ran && !racer.failed && !failed_[*defender]) {
+      const auto over = ratios(i, *defender);
+      racer.over_defender = over.empty() ? 0 : median(over);
+      racer.over_defender_error = error_of_median(spread_of(over), over.size());
+    }
     out.racers.push_back(racer);
     for (const Lap& lap : laps_[i]) {
       if (!out.disturbed && !quiet(lap, known)) continue;

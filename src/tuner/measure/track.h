@@ -44,7 +44,7 @@ class Track {
   // Takes the quiet laps if each racer that runs has enough of them; else all laps, without what
   // all lost in their rounds, and says so. Who retired before it had enough of those that count is
   // as far behind the leader as it was in the rounds of both.
-  RaceOutcome outcome(const Speed& known) const;
+  RaceOutcome outcome(const Speed& known, std::optional<std::size_t> defender = {}) const;
 
  private:
   bool quiet(const Lap& lap, const Speed& known) const;

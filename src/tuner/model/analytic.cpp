@@ -113,7 +113,9 @@ double AnalyticModel::core_cycles(const Part& part, const Footprint& f) const {
 // Values are loaded and results stored once each, in lanes.
 double AnalyticModel::sparse_cycles(const Part& part, const Footprint& f) const {
   const analysis::RegisterTile tile = analysis::register_tile(part.plan, f);
-  const int element = part.plan.slots()[0].element_bytes;
+  constexpr int kUsual = 4;  // bytes, where accesses have more dimensions than are looked at
+  const auto& slots = part.plan.slots();
+  const int element = slots.empty() ? kUsual : slots[0].element_bytes;
   const double hardware_lanes = std::max(1.0, static_cast<double>(machine_.vector_bytes) / element);
   const double lanes = std::min(tile.lanes, hardware_lanes);
   const double arithmetic = f.useful * part.operations / lanes / machine_.operations_per_cycle;

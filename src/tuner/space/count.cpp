@@ -20,7 +20,9 @@ bool stands_for_itself(const Space& space, const Config& config) {
 
 ProgramCount count_programs(const Space& space) {
   ProgramCount count;
-  if (space.size() <= kMostCounted) {
+  double listed = 1;  // also what differs in knobs without effect alone
+  for (int k = 0; k < space.knobs(); ++k) listed *= space.values(k);
+  if (listed <= kMostCounted) {
     std::unordered_set<std::uint64_t> programs;
     for (const Config& config : all_configs(space)) programs.insert(space.program_number(config));
     count.programs = static_cast<double>(programs.size());

@@ -16,25 +16,33 @@ constexpr int kPasses = 4;  // structural choices and sizes in turn; two passes 
 
 std::size_t at(SizeId id) { return static_cast<std::size_t>(id); }
 
-// The answers as a number: for up to 64 questions, the answers themselves.
-std::uint64_t key_of(const Answers& answers) {
-  std::uint64_t key = 0;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (i > 0 && i % 64 == 0) key = Hasher().add(key).value();
-    key = key << 1 | static_cast<std::uint64_t>(answers[i] != 0);
+// Answers as a number: of up to 64 the answers themselves, of more a hash.
+class Key {
+ public:
+  void add(bool answer) {
+    if (count_ > 0 && count_ % 64 == 0) before_ = hashed();
+    last_ = last_ << 1 | static_cast<std::uint64_t>(answer);
+    ++count_;
   }
-  return key;
+  std::uint64_t value() const { return count_ <= 64 ? last_ : hashed(); }
+
+ private:
+  std::uint64_t hashed() const { return Hasher().add(before_).add(last_).value(); }
+
+  std::uint64_t before_ = 0, last_ = 0;  // of all but the last 64, and of those
+  std::size_t count_ = 0;
+};
+
+std::uint64_t key_of(const Answers& answers) {
+  Key key;
+  for (const auto answer : answers) key.add(answer != 0);
+  return key.value();
 }
 
 std::uint64_t key_of(const Essence& essence, std::span<const std::int64_t> values) {
-  std::uint64_t key = 0;
-  std::size_t i = 0;
-  for (const auto& [size, limit] : essence.questions()) {
-    if (i > 0 && i % 64 == 0) key = Hasher().add(key).value();
-    key = key << 1 | static_cast<std::uint64_t>(values[at(size)] <= limit);
-    ++i;
-  }
-  return key;
+  Key key;
+  for (const auto& [size, limit] : essence.questions()) key.add(values[at(size)] <= limit);
+  return key.value();
 }
 
 }  // namespace

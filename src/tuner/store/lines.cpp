@@ -3,6 +3,7 @@
 #include <bit>
 #include <istream>
 #include <map>
+#include <memory>
 #include <ostream>
 #include <set>
 #include <tuple>
@@ -27,13 +28,22 @@ std::string key_of(const Run& run) {
 // A run as it is in the store: which trials, at which indices.
 struct Existing {
   std::int64_t run = 0;
+  std::shared_ptr<const void> claim;  // on the run: no tuner is at work on it
   std::set<std::uint64_t> identities;
   std::set<int> indices;
 };
 
 Result<Existing> existing_of(Store& store, const Run& wanted) {
   Existing existing;
-  existing.run = LATHE_TRY(store.open_run(wanted)).id;
+  const Run run = LATHE_TRY(store.open_run(wanted));
+  existing.run = run.id;
+  auto claim = store.claim(run);
+  if (!claim)
+    return fail(ErrorKind::kIo,
+                "a tuner is at work on run {}, of which there are trials to import; import them "
+                "when it has ended; nothing was imported",
+                run.id);
+  existing.claim = std::move(*claim);
   LATHE_TRY_STATUS(store.each({.run = existing.run}, [&](const Record& record) {
     existing.identities.insert(identity(record));
     existing.indices.insert(record.index);

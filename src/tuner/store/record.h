@@ -111,8 +111,9 @@ inline constexpr auto kRunFields = std::to_array<RunField>({
 inline bool has_raced(const Record& record) { return record.raced; }
 inline bool has_failed(const Record& record) { return !record.ok(); }
 
-// In the order of the lines. `id` is the store's own. A line tells by its race_seconds whether a
-// record has raced, and has a member "standing" only where it is not what the times say.
+// In the order of the lines. `id` is the store's own. A line tells by its race_seconds, or where
+// that failed by its race, whether a record has raced, and has a member "standing" only where it is
+// not what the times say.
 inline constexpr auto kRecordFields = std::to_array<RecordField>({
     {.column = "run", .member = &Record::run},
     {.column = "workload", .member = &Record::workload, .line = "workload", .name = true},

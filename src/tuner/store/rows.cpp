@@ -111,7 +111,7 @@ Status read_fields(const Statement& row, int n, const Fields& fields, Owner& own
   return {};
 }
 
-constexpr int kFirstOfRace = 5;  // the parameters of set_race_sql that fields have
+constexpr int kFirstOfRace = 4;  // the parameters of set_race_sql that fields have
 
 }  // namespace
 
@@ -149,18 +149,17 @@ Result<Record> read_record(const Statement& row) {
 }
 
 std::string set_race_sql() {
-  std::string sql = "UPDATE records SET raced = 1, race_seconds = ?2, standing = ?3";
+  std::string sql = "UPDATE records SET raced = 1, race_seconds = ?2";
   int n = kFirstOfRace;
   for (const auto& field : kRecordFields)
     if (is_of_race(field)) sql += fmt::format(", {} = ?{}", field.column, n++);
-  return sql + " WHERE id = ?1 AND (raced = 0 OR race_seconds > ?2 OR ?4 + race_disturbed > 1)";
+  return sql + " WHERE id = ?1 AND (raced = 0 OR race_seconds > ?2 OR ?3 + race_disturbed > 1)";
 }
 
 void bind_race(Statement& update, const RaceResult& result, const RaceNote& note) {
   const bool failed = !std::isfinite(result.seconds);
   update.bind(1, result.record).bind(2, result.seconds);
-  update.bind(3, result.standing > 0 ? result.standing : result.seconds);
-  update.bind(4, note.disturbed ? 0 : failed ? 2 : 1);
+  update.bind(3, note.disturbed ? 0 : failed ? 2 : 1);
   Record raced;
   raced.race = note;
   raced.race.spread = result.spread;

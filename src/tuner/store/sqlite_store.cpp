@@ -3,6 +3,7 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -22,14 +23,17 @@ constexpr const char* kFindTaken =
     "?1 AND idx = ?2)";
 
 // Records of the same workload, target, cache mode and cpu as record ?2 that never raced must stand
-// behind ?1: those that do not are moved a little beyond it.
+// behind ?1: those that do not are moved a little beyond it, in the order of their times.
 constexpr const char* kStandBehind =
-    "UPDATE records SET standing = ?1 * 1.000001 WHERE ok = 1 AND raced = 0 AND standing <= ?1 AND "
-    "(workload, "
-    "target, cache_mode, cpu) = "
+    "UPDATE records SET standing = ?1 * 1.000001 + 1e-6 * seconds WHERE ok = 1 AND raced = 0 AND "
+    "standing <= ?1 AND (workload, target, cache_mode, cpu) = "
     "(SELECT workload, target, cache_mode, cpu FROM records WHERE id = ?2)";
 
+constexpr const char* kStandByTime = "UPDATE records SET standing = race_seconds WHERE id = ?1";
 constexpr const char* kStanding = "SELECT standing FROM records WHERE id = ?1 AND standing < 9e300";
+constexpr const char* kStandAt = "UPDATE records SET standing = ?2 WHERE id = ?1";
+// So much nearer to the top than the others of its race stands who won it.
+constexpr double kAhead = 1e-9;
 
 // To the millisecond: a run tries dozens of programs a second.
 std::string now_utc() {
@@ -132,23 +136,8 @@ class SqliteStore final : public Store {
     const std::lock_guard lock(mutex_);
     const Status there = still_there();
     auto transaction = LATHE_TRY(Transaction::begin(database_));
-    auto others = LATHE_TRY(database_.prepare(kStandBehind));
-    auto update = LATHE_TRY(database_.prepare(set_race_sql()));
-    auto standing = LATHE_TRY(database_.prepare(kStanding));
-    RaceNote timed = note;
-    if (timed.time.empty()) timed.time = now_utc();
-    double slowest = 0;
-    for (const auto& result : results) {
-      bind_race(update, result, timed);
-      LATHE_TRY_STATUS(update.run());
-      if (LATHE_TRY(standing.bind(1, result.record).step()))
-        slowest = std::max(slowest, standing.number(0));
-      LATHE_TRY_STATUS(standing.run());
-    }
-    if (!results.empty())
-      LATHE_TRY_STATUS(others.bind(1, slowest).bind(2, results.front().record).run());
-    // an open statement would keep the transaction from ending
-    for (Statement* statement : {&update, &others, &standing}) *statement = {};
+    LATHE_TRY_STATUS(keep_times(results, note));
+    LATHE_TRY_STATUS(stand_in_order(results));
     LATHE_TRY_STATUS(transaction.commit());
     return there;
   }
@@ -244,6 +233,42 @@ class SqliteStore final : public Store {
                    "it with --db",
                    first.message,
                    count == 1 ? "is damaged" : fmt::format("and {} more are damaged", count - 1));
+  }
+
+  // Call it and what follows inside a transaction, which no open statement may outlive.
+  Status keep_times(const std::vector<RaceResult>& results, const RaceNote& note) {
+    auto update = LATHE_TRY(database_.prepare(set_race_sql()));
+    auto by_time = LATHE_TRY(database_.prepare(kStandByTime));
+    RaceNote timed = note;
+    if (timed.time.empty()) timed.time = now_utc();
+    for (const auto& result : results) {
+      bind_race(update, result, timed);
+      LATHE_TRY_STATUS(update.run());
+      LATHE_TRY_STATUS(by_time.bind(1, result.record).run());
+    }
+    return {};
+  }
+
+  // Who won stands before the others of the race, and who never raced behind them all.
+  Status stand_in_order(const std::vector<RaceResult>& results) {
+    auto standing = LATHE_TRY(database_.prepare(kStanding));
+    auto at = LATHE_TRY(database_.prepare(kStandAt));
+    auto others = LATHE_TRY(database_.prepare(kStandBehind));
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    double winner = kNone, fastest = kNone, slowest = 0;  // the fastest of all but the winner
+    for (const auto& result : results) {
+      if (LATHE_TRY(standing.bind(1, result.record).step())) {
+        double& of_it = result.won ? winner : fastest;
+        of_it = std::min(of_it, standing.number(0));
+        slowest = std::max(slowest, standing.number(0));
+      }
+      LATHE_TRY_STATUS(standing.run());
+    }
+    for (const auto& result : results)
+      if (result.won && winner < kNone && winner >= fastest)
+        LATHE_TRY_STATUS(at.bind(1, result.record).bind(2, fastest * (1 - kAhead)).run());
+    if (results.empty()) return {};
+    return others.bind(1, slowest).bind(2, results.front().record).run();
   }
 
   // Says in a sentence what SQLite would call a broken constraint: that (run, index) is taken, or

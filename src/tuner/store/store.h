@@ -25,7 +25,7 @@ struct RaceResult {
   std::int64_t record = 0;
   double seconds = 0;  // infinity: it failed
   double spread = 0;
-  double standing = 0;  // where another is to be best within the spread; 0: seconds
+  bool won = false;  // it stands before all others of the race, whatever their times
 };
 
 struct Query {  // empty members match everything

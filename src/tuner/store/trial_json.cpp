@@ -173,8 +173,13 @@ Result<std::pair<Run, Record>> from_json(const Json& line) {
   Record record;
   for (const auto& field : kRecordFields) LATHE_TRY_STATUS(read_field(line, field, record));
   LATHE_TRY_STATUS(check_whole(line, record));
-  record.raced = !line["race_seconds"].is_null();
+  const bool timed = !line["race_seconds"].is_null();
+  // A race that failed has no time; lines of Lathe's first versions do not tell it.
+  record.raced = timed || (line.contains("race") && line["race"].is_object());
   if (!record.raced) record.race = {};
+  else if (!timed) record.race_seconds = kInfinity;
+  if (record.raced && !(record.race_seconds > 0))
+    return fail(ErrorKind::kInvalidArgument, "member \"race_seconds\" must be positive or null");
   LATHE_TRY_STATUS(read_standing(line, record));
   return std::pair{std::move(run), std::move(record)};
 }

@@ -46,14 +46,9 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
                                             measure::Measurer& measurer, const Options& options,
                                             Reporter& reporter, const std::function<bool()>& stop) {
   if (options.race.seconds <= 0 || options.race.finalists < 1) return std::nullopt;
-  std::vector<store::Record> finalists =
-      LATHE_TRY(state.finalists(finalists_of(options, state.trials())));
+  const std::vector<store::Record> finalists =
+      LATHE_TRY(state.finalists(finalists_of(options, state.trials()), kHopeless));
   if (finalists.empty()) return std::nullopt;
-  const double fastest = std::ranges::min(finalists, {}, &store::Record::seconds).seconds;
-  const std::int64_t first = finalists.front().id;
-  std::erase_if(finalists, [&](const store::Record& r) {
-    return r.id != first && r.seconds > fastest * kHopeless;
-  });
   const auto known = LATHE_TRY(
       store::machine_speed(state.store(), state.fingerprint().text(), state.run().target));
   if (std::ranges::all_of(finalists,

@@ -10,8 +10,6 @@ namespace {
 
 // However much the rounds spread: a program this much slower than another does not win over it.
 constexpr double kMostSpread = 0.05;
-// So much nearer to the top than the fastest stands who wins within its spread.
-constexpr double kAhead = 1e-9;
 // Fewer loads a multiplication count from this ratio on.
 constexpr double kFewer = 0.95;
 
@@ -20,7 +18,9 @@ constexpr double kErrors = 2;
 
 bool timed(const measure::Racer& racer) { return racer.ran && !racer.failed; }
 
+// Rounds of both tell more than times of different rounds.
 bool leads(const measure::Racer& racer, const measure::Racer& other) {
+  if (racer.over_defender > 0) return racer.over_defender + kErrors * racer.over_defender_error < 1;
   const auto error = [](const measure::Racer& r) {
     return error_of_median(r.spread * r.seconds, static_cast<std::size_t>(r.rounds));
   };
@@ -61,8 +61,9 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
   RaceStory story;
   if (request.entries.empty()) return story;
   const store::Record& any = request.entries.front().record;
-  const store::MachineSpeed known =
-      LATHE_TRY(store::machine_speed(store, any.fingerprint, any.target));
+  // The records may be of another machine with the same processor.
+  const std::string machine = measurer.machine().text();
+  const store::MachineSpeed known = LATHE_TRY(store::machine_speed(store, machine, any.target));
   std::vector<measure::Candidate> candidates;
   for (const RaceEntry& entry : request.entries) candidates.push_back(entry.candidate);
   const auto outcome = LATHE_TRY(measurer.race(candidates, {.cache = request.cache,
@@ -70,6 +71,7 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
                                                             .patience = request.patience,
                                                             .limit = request.limit,
                                                             .known = known_speed(known),
+                                                            .defender = request.defender,
                                                             .stop = request.stop}));
   LATHE_CHECK(outcome.racers.size() == request.entries.size());
   const auto of = [&](const auto& what) {
@@ -85,15 +87,18 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
   const std::size_t ran = of([](const measure::Racer& racer) { return racer.ran; });
   const auto winner = winner_of(outcome.racers, request.defender);
   if (!winner || ran < std::min<std::size_t>(2, outcome.racers.size())) return story;
-  LATHE_TRY_STATUS(store::note_speed(store, any.fingerprint, any.target,
+  LATHE_TRY_STATUS(store::note_speed(store, machine, any.target,
                                      {outcome.speed.peak_flops, outcome.speed.sentinel_seconds}));
   story.finished = true;
   story.disturbed = outcome.disturbed;
   story.speed = measure::share_of(outcome.speed, known_speed(known));
   story.racers = outcome.racers;
-  double fastest = outcome.racers[*winner].seconds;
-  for (const measure::Racer& racer : outcome.racers)
-    fastest = std::min(fastest, racer.ran ? racer.seconds : fastest);
+  // What a disturbed race says of a newcomer does not count against times of a quiet one.
+  const auto has_quiet_time = [](const RaceEntry& entry) {
+    return entry.record.raced && !entry.record.race.disturbed;
+  };
+  const bool stands = !outcome.disturbed || has_quiet_time(request.entries[*winner]) ||
+                      std::ranges::none_of(request.entries, has_quiet_time);
   std::vector<store::RaceResult> results;
   for (std::size_t i = 0; i < outcome.racers.size(); ++i) {
     const measure::Racer& racer = outcome.racers[i];
@@ -101,7 +106,7 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
     results.push_back({.record = request.entries[i].record.id,
                        .seconds = racer.seconds,
                        .spread = racer.failed ? 0 : racer.spread,
-                       .standing = i == *winner ? fastest * (1 - kAhead) : 0});
+                       .won = stands && i == *winner});
   }
   LATHE_TRY_STATUS(store.set_race(results, {.peak_flops = outcome.speed.peak_flops,
                                             .sentinel_seconds = outcome.speed.sentinel_seconds,

@@ -174,7 +174,7 @@ Result<std::optional<store::Record>> State::best_on_record() const {
 
 bool State::is_start(const store::Record& record) const { return record.config == start_; }
 
-Result<std::vector<store::Record>> State::finalists(int count) const {
+Result<std::vector<store::Record>> State::finalists(int count, double hopeless) const {
   std::vector<store::Record> by_time = fastest_;
   const double quick = fastest_sentinel(fastest_);
   std::ranges::stable_sort(by_time, {}, [quick](const store::Record& record) {
@@ -193,6 +193,12 @@ Result<std::vector<store::Record>> State::finalists(int count) const {
   for (const auto& record : by_time)
     if (is_start(record)) enter(record);
   for (const auto& record : by_time) enter(record);
+  if (out.empty()) return out;
+  const auto seconds = [quick](const store::Record& r) { return on_quick_machine(r, quick); };
+  const double most = hopeless * seconds(std::ranges::min(out, {}, seconds));
+  out.erase(std::remove_if(out.begin() + 1, out.end(),
+                           [&](const store::Record& r) { return seconds(r) > most; }),
+            out.end());
   return out;
 }
 

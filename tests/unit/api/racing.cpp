@@ -1,6 +1,7 @@
 // Races of what is on record, that are stopped.
 #include "api/racing.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -44,6 +45,21 @@ TEST_F(Racing, AreStoppedAtOnceAndKeepNothing) {
   EXPECT_FALSE(raced->story.finished);
   EXPECT_TRUE(raced->story.racers.empty());
   EXPECT_FALSE(raced->records.empty());
+}
+
+// However slow it was when it was measured: it defends its place, as at the end of a run.
+TEST_F(Racing, TheDefaultScheduleIsAmongThem) {
+  const auto tuned = lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
+                         ->tune({.trials = 24, .machine = {.database = request_.database}});
+  ASSERT_TRUE(tuned) << tuned.error().text();
+  const auto space = space_of_key(request_.workload, request_.target, space::Flavour::kDefault);
+  ASSERT_TRUE(space) << space.error().text();
+  const Json start = (*space)->to_json((*space)->default_config());
+  request_.count = 2;
+  const auto raced = race_best(request_, [](const std::string&) {}, [] { return true; });
+  ASSERT_TRUE(raced) << raced.error().text();
+  EXPECT_EQ(raced->records.size(), 2U);
+  EXPECT_EQ(std::ranges::count(raced->records, start, &store::Record::config), 1);
 }
 
 }  // namespace

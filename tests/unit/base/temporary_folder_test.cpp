@@ -49,11 +49,12 @@ TEST_F(TemporaryFolders, OfAKilledProcessAreRemovedByTheNext) {
   waitpid(child, nullptr, 0);
   ASSERT_EQ(count(), 1);
   // What has nothing to do with it stays.
-  for (const char* other : {"lathe-wrong-answer-0123456789abcdef", "lathe-new-XXXXXX",
-                            "lathe-abc-XXXXXX", "lathe-99999999", "other"})
+  for (const char* other :
+       {"lathe-wrong-answer-0123456789abcdef", "lathe-new-XXXXXX", "lathe-abc-XXXXXX",
+        "lathe-99999999", "lathe-2024-backup", "lathe-1-models", "other"})
     fs::create_directory(place_.at(other));
   remove_abandoned_folders();
-  EXPECT_EQ(count(), 5);
+  EXPECT_EQ(count(), 7);
 }
 
 // A killed process may leave a child that holds the lock until it ends.

@@ -93,6 +93,16 @@ TEST_F(Usage, Workloads) {
           kWrongUsage, "two types are given");
 }
 
+// Also with zeros before them, which C's own reading takes for octal.
+TEST_F(Usage, WholeNumbersAreDecimal) {
+  const auto steps = [](const char* threads) {
+    return lathe({"show", "A: f32[64]; B[i] = A[i]", "--what", "steps", "--threads", threads});
+  };
+  EXPECT_EQ(steps("08").code, kDone) << steps("08").error;
+  EXPECT_EQ(steps("08").out, steps("8").out);
+  refused({"tune", "C6", "--trials", "0100000000000"}, kWrongUsage, "not \"100000000000\"");
+}
+
 TEST_F(Usage, Values) {
   refused({"tune", "C6", "--trials", "many"}, kWrongUsage,
           "--trials: must be a whole number from 0 to");

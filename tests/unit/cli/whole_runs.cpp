@@ -269,6 +269,19 @@ TEST_F(Command, OutputsThatCannotBeWritten) {
   EXPECT_EQ(content(folder_.at("err")), "");
 }
 
+// Who looks at the first line of progress alone does not end the run.
+TEST_F(Command, OutlivesTheReaderOfItsProgress) {
+  setenv("LATHE", LATHE_COMMAND, 1);
+  setenv("LATHE_DB", folder_.at("records.db").c_str(), 1);
+  setenv("FOLDER", folder_.path().c_str(), 1);
+  const std::string line =
+      "cd \"$FOLDER\" && { \"$LATHE\" tune 'C[i,j] = sum(k) A[k,i] * B[k,j]' --shape A=31,37 "
+      "--shape B=31,29 --trials 60 2>&1 >out; echo $? >code; } | head -n 1 >/dev/null";
+  EXPECT_EQ(std::system(line.c_str()), 0);
+  EXPECT_EQ(content(folder_.at("code")), "0\n");
+  EXPECT_TRUE(content(folder_.at("out")).starts_with("60 trials, none failed, "));
+}
+
 TEST_F(Command, OnATerminalOneLineLives) {
   constexpr std::size_t kColumns = 60;
   Terminal terminal(kColumns);

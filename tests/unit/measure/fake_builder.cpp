@@ -74,6 +74,8 @@ Result<measure::Built> build(const runner::Message& message) {
   misbehave(name);
   if (name == "refused")
     return fail_at("step 0", ErrorKind::kIllegalSchedule, "there is no loop of this name");
+  if (name == "no_disk")
+    return fail_at("/tmp/code.o", ErrorKind::kIo, "the file cannot be written (No space left)");
   if (name.starts_with("builder_")) name = "good";
   auto built = built_as(name.substr(0, name.find('@')));
   if (known.contains(built.program_hash) && !request.anew) {

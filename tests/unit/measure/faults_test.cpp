@@ -145,6 +145,24 @@ TEST_F(Faults, AFaultThatDoesNotComeBackCostsNothing) {
   EXPECT_FALSE(one("builder_crash_once").error.has_value());
 }
 
+// What says nothing of a program costs none its trial: it ends the batch.
+TEST_F(Faults, AFullDiskIsNoFailureOfAProgram) {
+  const auto measurer = make();
+  std::map<int, Outcome> outcomes;
+  const auto status = measurer->measure(
+      {candidate(0, "good"), candidate(1, "no_disk"), candidate(2, "no_disk")}, kInfinity,
+      [&](Outcome outcome) { outcomes.emplace(outcome.tag, outcome); }, [] { return false; });
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().kind, ErrorKind::kIo);
+  EXPECT_NE(status.error().text().find("No space left"), std::string::npos);
+  for (const auto& [tag, outcome] : outcomes) EXPECT_FALSE(outcome.error.has_value()) << tag;
+  const auto race =
+      measurer->race({candidate(0, "good"), candidate(1, "no_disk")}, {.seconds = 0.1});
+  ASSERT_TRUE(race.has_value()) << race.error().text();
+  EXPECT_FALSE(race->racers[1].failed);
+  EXPECT_FALSE(race->racers[1].ran);
+}
+
 TEST_F(Faults, EqualProgramsAreMeasuredOnce) {
   const auto measurer = make();
   auto outcomes = measure(*measurer, {"good", "good", "good"});

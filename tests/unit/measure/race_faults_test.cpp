@@ -1,8 +1,28 @@
 // Races in which something goes wrong.
 #include "unit/measure/faults.h"
 
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
 namespace lathe::measure {
 namespace {
+
+// Kills this process's runner; how many there were.
+int kill_runner() {
+  int killed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string number, name, state;
+    int parent = 0;
+    if (!(file >> number >> name >> state >> parent)) continue;
+    if (parent == ::getpid() && name.starts_with("(lathe-runner"))
+      killed += ::kill(std::stoi(number), SIGKILL) == 0 ? 1 : 0;
+  }
+  return killed;
+}
 
 TEST_F(Faults, TheRaceGivesTimesToThoseThatFinish) {
   const auto measurer = make();
@@ -62,6 +82,20 @@ TEST_F(Faults, ARaceIsStoppedWhileSomethingHangs) {
     EXPECT_FALSE(race->racers[1].ran && !race->racers[1].failed);
     EXPECT_EQ(measure(*measurer, {"good"}).size(), 1U) << "and the measurer can go on";
   }
+}
+
+// What kills it may have nothing to do with the program that is timed.
+TEST_F(Faults, TheDeathOfARunnerCostsNobodyItsPlaceInARace) {
+  const auto measurer = make();
+  int looks = 0, killed = 0;
+  const auto race = measurer->race({candidate(0, "good"), candidate(1, "slow")},
+                                   {.seconds = 0.5, .stop = [&] {
+                                      if (++looks % 25 == 0 && killed == 0) killed = kill_runner();
+                                      return false;
+                                    }});
+  ASSERT_TRUE(race.has_value()) << race.error().text();
+  EXPECT_EQ(killed, 1);
+  for (const Racer& racer : race->racers) EXPECT_TRUE(racer.ran && !racer.failed);
 }
 
 // A limit for all of it: who is not built after half of that does not take part, and the others

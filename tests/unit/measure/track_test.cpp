@@ -75,6 +75,25 @@ TEST(Track, ADisturbedRaceComparesWithinRounds) {
   EXPECT_GT(alone.outcome(kFast).racers[0].spread, 0.1);
 }
 
+// Whatever the machine does to a round it does to both.
+TEST(Track, ARacerIsComparedWithTheDefenderRoundByRound) {
+  Track track(3);
+  for (int i = 0; i < 9; ++i) {
+    const double speed = 1 / (1 + 0.3 * (i % 3));
+    track.add(0, lap(10, speed));
+    track.add(1, lap(i % 2 == 0 ? 9.4 : 9.6, speed));
+    track.add(2, lap(11, speed));
+  }
+  const RaceOutcome outcome = track.outcome(kFast, 0);
+  EXPECT_NEAR(outcome.racers[1].over_defender, 0.94, 1e-9);
+  EXPECT_GT(outcome.racers[1].over_defender_error, 0);
+  EXPECT_LT(outcome.racers[1].over_defender_error, 0.01);
+  EXPECT_NEAR(outcome.racers[2].over_defender, 1.1, 1e-9);
+  EXPECT_EQ(outcome.racers[0].over_defender, 0) << "it is not compared with itself";
+  track.fail(0);
+  EXPECT_EQ(track.outcome(kFast, 0).racers[1].over_defender, 0);
+}
+
 TEST(Track, AFewRoundsOfASpeedNeverSeenBeforeMakeTheOthersSlow) {
   Track track(1);
   for (int i = 0; i < 4; ++i) track.add(0, lap(10));

@@ -134,7 +134,8 @@ TEST_F(Package, MisuseIsAnsweredWithAStatusAndAMessage) {
   const lathe_parallel empty{nullptr, nullptr, 2};
   EXPECT_EQ(library.create(&empty, &handle), LATHE_INVALID_ARGUMENT);
   EXPECT_EQ(handle, nullptr);
-  EXPECT_NE(std::string(library.message(nullptr)).find("at least one thread"), std::string::npos);
+  EXPECT_NE(std::string(library.message(nullptr)).find("from 1 to 65536 threads"),
+            std::string::npos);
 }
 
 TEST_F(Package, AfterAFailedPrepareNothingRuns) {

@@ -215,6 +215,36 @@ TEST(Conditional, AContractMayNameTheAlgorithm) {
                      "strassen"));
 }
 
+// Padding with other numbers than 0, and taps that the filter does not have: no Cook-Toom algorithm
+// computes these, so the space has none, and says so.
+TEST(Conditional, WhatIsPaddedOtherwiseHasNoCookToomAlgorithm) {
+  const auto text = [](const char* input, const char* filter, int taps) {
+    return fmt::format(
+        "X: f32[1,64,28,28]; const W: f32[64,64,3,3]; Y[n,o,y:28,x:28] = sum(c,r:{0},s:{0}) "
+        "X[n,c,y+r-1,x+s-1 else {1}] * W[o,c,r,s{2}]",
+        taps, input, filter);
+  };
+  for (const auto& [program, why] :
+       {std::pair(text("-1", "", 3), "X is read as -1 outside of it, not as 0"),
+        std::pair(text("0", " else 1", 3), "W is read as 1 outside of it, not as 0"),
+        std::pair(text("0", " else 0", 5), "there are 5 taps along r, and W has 3"),
+        std::pair(std::string("X: f32[64,85]; const W: f32[64,64,5]; Y[o,x:40] = sum(c,r:3) "
+                              "X[c,2*x+r] * W[o,c,r]"),
+                  "there are 3 taps along r, and W has 5")}) {
+    const auto space = space_of(program);
+    ASSERT_TRUE(space);
+    if (const int algorithm = number_of(*space, "algorithm"); algorithm >= 0) {
+      const Knob& knob = space->knob_list()[static_cast<std::size_t>(algorithm)];
+      for (const std::string& label : knob.labels) EXPECT_FALSE(label.starts_with("F(")) << program;
+    }
+    const auto demanded = te::parse_workload("algorithm F2; " + program);
+    ASSERT_TRUE(demanded) << demanded.error().text();
+    const auto refused = derive_space(*demanded, test::avx512(1), Flavour::kDefault);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text().find(why), std::string::npos) << refused.error().text();
+  }
+}
+
 // A demand for an algorithm that there is not is answered with the reason.
 TEST(Conditional, TheReasonWhyAnAlgorithmIsMissing) {
   const auto reason = [](const std::string& algorithm, const std::string& text) {

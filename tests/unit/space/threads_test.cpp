@@ -105,6 +105,20 @@ TEST(Threads, ShareTwoLoopsWhereOneHasTooFewBlocks) {
             "batch x V");
 }
 
+// Exponentials that lack an axis of the sum over them: a default that can be built, for any number
+// of threads.
+TEST(Threads, ShareAWeightedSumOfExponentials) {
+  const std::string text =
+      "S: f32[3,500]; V: f32[3,500,256]; E[h,k] = exp(S[h,k]); "
+      "O[h,d] = (sum(k) E[h,k] * V[h,k,d]) / (sum(j) E[h,j])";
+  for (const Target& target : {avx512(1), avx512(2), sse(3), avx512(8), avx512(64)}) {
+    const auto space = derive_space(shared(text), target, Flavour::kDefault);
+    ASSERT_TRUE(space) << space.error().text();
+    EXPECT_TRUE((*space)->valid((*space)->default_config()));
+    check_choices(shared(text), target, "parallel", 1, 1);
+  }
+}
+
 TEST(Threads, MakeDifferentProgramsOfAllValues) {
   const auto space = derive_space(
       shared("A: f32[3,40,64]; B: f32[3,64,80]; C[h,i,j] = sum(k) A[h,i,k] * B[h,k,j]"), avx512(4),

@@ -1,3 +1,4 @@
+#include <limits>
 #include <sstream>
 
 #include "unit/store/fixture.h"
@@ -46,7 +47,7 @@ TEST_F(Lines, KeepWhoIsBest) {
   const auto run = *from->open_run(a_run());
   std::vector<Record> records = {a_record(run, 0), a_record(run, 1), a_record(run, 2)};
   ASSERT_TRUE(from->add(records));
-  ASSERT_TRUE(from->set_race({{records[1].id, 2e-3}, {records[2].id, 2.01e-3, 0, 1.999e-3}}));
+  ASSERT_TRUE(from->set_race({{records[1].id, 2e-3}, {records[2].id, 2.01e-3, 0, true}}));
   auto to = open("to.db");
   ASSERT_TRUE(import_text(*to, exported(*from)));
   EXPECT_EQ((*from->best({.workload = run.workload}))->index, 2);
@@ -57,6 +58,48 @@ TEST_F(Lines, KeepWhoIsBest) {
   EXPECT_EQ(import_text(*to, wrong).error().text(),
             "line 1: member \"standing\": a standing must be a positive number of seconds; nothing "
             "was imported");
+}
+
+TEST_F(Lines, KeepThatARaceFailed) {
+  auto from = open("from.db");
+  const auto run = *from->open_run(a_run());
+  std::vector<Record> records = {a_record(run, 0), a_record(run, 1)};
+  records[0].seconds = 0.1e-3;
+  ASSERT_TRUE(from->add(records));
+  ASSERT_TRUE(from->set_race(
+      {{records[0].id, std::numeric_limits<double>::infinity()}, {records[1].id, 1e-3}}));
+  auto to = open("to.db");
+  ASSERT_TRUE(import_text(*to, exported(*from)));
+  EXPECT_EQ((*to->best({.workload = run.workload}))->index, 1);
+  EXPECT_EQ(exported(*to), exported(*from));
+}
+
+TEST_F(Lines, RefuseATimeOfARaceThatNoneCanHave) {
+  auto store = open("from.db");
+  std::string text = filled(*store);
+  const std::string time = "\"race_seconds\":0.002";
+  const std::size_t at = text.find(time);
+  ASSERT_NE(at, std::string::npos);
+  auto to = open("to.db");
+  for (const char* wrong : {"\"race_seconds\":0", "\"race_seconds\":-1"}) {
+    std::string other = text;
+    other.replace(at, time.size(), wrong);
+    EXPECT_EQ(import_text(*to, other).error().text(),
+              "line 1: member \"race_seconds\" must be positive or null; nothing was imported");
+  }
+}
+
+TEST_F(Lines, WaitForATunerThatIsAtWork) {
+  auto from = open("from.db"), to = open("to.db"), tuner = open("to.db");
+  const std::string text = filled(*from);
+  const store::Run run = from->runs()->front();
+  auto claim = tuner->claim(*tuner->open_run(run));
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(import_text(*to, text).error().text(),
+            "a tuner is at work on run 1, of which there are trials to import; import them when it "
+            "has ended; nothing was imported");
+  *claim = nullptr;
+  EXPECT_TRUE(import_text(*to, text));
 }
 
 TEST_F(Lines, OfTheBestAlone) {

@@ -92,9 +92,32 @@ TEST_F(Races, WhoRacedAloneStandsBeforeThoseWhoNeverDid) {
 }
 
 TEST_F(Races, TheStandingOfAWinnerIsItsOwn) {
-  ASSERT_TRUE(store_->set_race({{id(0), 1.0e-3}, {id(1), 1.01e-3, 0.02, 0.999e-3}}, kQuiet));
+  ASSERT_TRUE(store_->set_race({{id(0), 1.0e-3}, {id(1), 1.01e-3, 0.02, true}}, kQuiet));
   EXPECT_EQ(best(), 1);
   EXPECT_DOUBLE_EQ(of(1).race_seconds, 1.01e-3);
+}
+
+// The time that it had before stays, and a challenger's is a little shorter.
+TEST_F(Races, WhoWinsAgainStandsFirstThoughItsEarlierTimeStays) {
+  for (const RaceNote& second : {kQuiet, kDisturbed}) {
+    ASSERT_TRUE(store_->set_race({{id(0), 1.0e-3, 0, true}, {id(2), 1.2e-3}}, kQuiet));
+    ASSERT_TRUE(store_->set_race({{id(0), 1.01e-3, 0, true}, {id(1), 0.99e-3}}, second));
+    EXPECT_EQ(best(), 0);
+    EXPECT_DOUBLE_EQ(of(0).race_seconds, 1.0e-3);
+  }
+}
+
+TEST_F(Races, WhoNeverRacedKeepsItsOrder) {
+  std::vector<Record> more;
+  for (const int index : {3, 4, 5}) {
+    more.push_back(a_record(run_, index));
+    more.back().seconds = (1.1 - 0.01 * index) * 1e-3;
+  }
+  ASSERT_TRUE(store_->add(more));
+  ASSERT_TRUE(store_->set_race({{id(0), 2.0e-3}, {id(1), 2.4e-3}}, kQuiet));
+  EXPECT_GT(of(5).standing, of(1).standing);
+  EXPECT_GT(of(4).standing, of(5).standing);
+  EXPECT_GT(of(3).standing, of(4).standing);
 }
 
 TEST_F(Races, TheTimeIsNotedWhereNoneIsGiven) {

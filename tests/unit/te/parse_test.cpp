@@ -78,6 +78,15 @@ TEST(Parse, UnpaddedWindowTakesTheLargestSize) {
   EXPECT_EQ(p.stages[0].iters[0].extent, 6);
 }
 
+TEST(Parse, InputsAreAsLargeAsWhatAllStatementsReadOfThem) {
+  for (const char* text : {"C[i:4] = A[i]; D[j:8] = A[j]", "D[j:8] = A[j]; C[i:4] = A[i]"}) {
+    const auto workload = parse_workload(text);
+    ASSERT_TRUE(workload) << workload.error().text();
+    EXPECT_EQ(workload->tensors[static_cast<std::size_t>(workload->find("A"))].shape,
+              (std::vector<std::int64_t>{8}));
+  }
+}
+
 TEST(Parse, CallersMaySeeDimensionsMerged) {
   const Workload p =
       parsed("X: f32[2,3,4] as [6,4]; output Y: f32[2,3,4] as [2,12]; Y[g,o,x] = X[g,o,x] * 2");

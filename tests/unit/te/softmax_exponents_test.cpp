@@ -35,6 +35,7 @@ TEST(SoftmaxExponents, AreBoundedWhereTheMaximumIsOfTheSameValues) {
            "X: f32[6,5]; Y[i,j:3] = exp(X[i,j+2] - (max(k) X[i,k]))",
            "X: f16[6,5]; Y[i,j] = exp(X[i,j] - (max(k) X[i,k]))",
            "X: f16[6,5]; M[i] = max(k) f32(X[i,k]); Y[i,j] = exp(f32(X[i,j]) - M[i])",
+           "A: i32[6,5]; M[i] = max(k) A[i,k]; Y[i,j] = exp(f32(A[i,j]) - f32(M[i]))",
            "X: f32[6,1]; Y[i,j] = exp(X[i,j] - (max(k) X[i,k]))",
            "X: f32[6,5]; Z: f32[5]; M[i] = max(k) X[i,k] * Z[k]\n"
            "Y[i,j] = exp(X[i,j] * Z[j] - M[i])",
@@ -55,6 +56,11 @@ TEST(SoftmaxExponents, AreNotBoundedElsewhere) {
            "X: f32[6,5]; M[i] = max(k:4) X[i,k]; Y[i,j] = exp(X[i,j] - M[i])",
            "X: f32[6,5]; M[i] = max(k:4) X[i,k+1]; Y[i,j] = exp(X[i,j] - M[i])",
            "X: f32[6,5]; M[i] = max(k) X[i,k] * f32(k); Y[i,j] = exp(X[i,j] * f32(j) - M[i])",
+           // Conversions that wrap, and one that makes NaN 0.
+           "A: i32[6,5]; M[i] = max(k) A[i,k]; Y[i,j] = exp(f32(i8(A[i,j])) - f32(i8(M[i])))",
+           "A: i8[6,5]; M[i] = max(k) A[i,k]; Y[i,j] = exp(f32(u8(A[i,j])) - f32(u8(M[i])))",
+           "A: i8[6,5]; M[i] = max(k) A[i,k]; Y[i,j] = exp(f32(bool(A[i,j])) - f32(bool(M[i])))",
+           "X: f32[6,5]; M[i] = max(k) X[i,k]; Y[i,j] = exp(f32(i32(X[i,j])) - f32(i32(M[i])))",
            // Where the maximum is infinite, something else is subtracted.
            "X: f32[6,5]; M[i] = max(k) X[i,k]\n"
            "Y[i,j] = exp(X[i,j] - select(abs(M[i]) < inf, M[i], 0.0))",

@@ -45,6 +45,15 @@ TEST(WinnerOf, TheDefenderUnlessAnotherIsFasterByMoreThanChance) {
   EXPECT_EQ(winner_of({disturbed(1, 0.1, 5), disturbed(0.9, 0.1, 5)}), 1U) << "nobody defends";
   EXPECT_EQ(winner_of({disturbed(1, 0.1, 200), disturbed(0.9, 0.1, 200)}, 0), 1U);
   EXPECT_EQ(winner_of({disturbed(1, 0.005, 5), disturbed(0.9, 0.005, 5)}, 0), 1U);
+  const auto within_rounds = [](double ratio, double error) {
+    measure::Racer racer = disturbed(0.9, 0.1, 5);
+    racer.over_defender = ratio;
+    racer.over_defender_error = error;
+    return winner_of({disturbed(1, 0.1, 5), racer}, 0);
+  };
+  EXPECT_EQ(within_rounds(0.95, 0.01), 1U) << "the rounds of both say so";
+  EXPECT_EQ(within_rounds(0.95, 0.03), 0U);
+  EXPECT_EQ(within_rounds(1.01, 0.001), 0U);
   EXPECT_EQ(winner_of({disturbed(0.9, 0.3, 5), disturbed(1, 0.01, 5), disturbed(0.95, 0.01, 5)}, 1),
             2U)
       << "of two that are faster, the one that is so without doubt";

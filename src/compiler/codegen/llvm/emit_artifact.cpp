@@ -106,10 +106,16 @@ std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, const CpuTarget& target
   const auto bit = [&](const char* feature, std::int64_t value) {
     return info.checkFeatures(feature) ? value : 0;
   };
-  const bool server = info.checkFeatures("+avx512vl") || info.checkFeatures("+avx512bw");
   return bit("+avx", LATHE_CPU_AVX) | bit("+avx2", LATHE_CPU_AVX2) | bit("+fma", LATHE_CPU_FMA) |
          bit("+f16c", LATHE_CPU_F16C) | bit("+avx512f", LATHE_CPU_AVX512) |
-         (server ? LATHE_CPU_AVX512_SKX : 0);
+         bit("+avx512vl", LATHE_CPU_AVX512_SKX) | bit("+avx512bw", LATHE_CPU_AVX512_SKX) |
+         bit("+bmi", LATHE_CPU_BMI) | bit("+bmi2", LATHE_CPU_BMI2) |
+         bit("+lzcnt", LATHE_CPU_LZCNT) | bit("+movbe", LATHE_CPU_MOVBE) |
+         bit("+avx512ifma", LATHE_CPU_AVX512_IFMA) | bit("+avx512vbmi", LATHE_CPU_AVX512_VBMI) |
+         bit("+avx512vbmi2", LATHE_CPU_AVX512_VBMI2) | bit("+avx512vnni", LATHE_CPU_AVX512_VNNI) |
+         bit("+avx512bitalg", LATHE_CPU_AVX512_BITALG) |
+         bit("+avx512vpopcntdq", LATHE_CPU_AVX512_VPOPCNTDQ) |
+         bit("+avx512fp16", LATHE_CPU_AVX512_FP16) | bit("+avx512bf16", LATHE_CPU_AVX512_BF16);
 }
 
 }  // namespace

@@ -137,16 +137,17 @@ llvm::Value* FunctionEmitter::expression(const Node&, const Unary& n) {
   const bool integer = !is_float(dtype);
   const bool movable = moving_ || integer;
   llvm::Value* out =
-      pure(kUnaryOperation + static_cast<int>(n.op), nullptr, {x}, movable, [&]() -> llvm::Value* {
-        if (!integer) return float_unary(n.op, x);
-        if (n.op == UnaryOp::kNeg) return b_.CreateNeg(x);
-        if (n.op == UnaryOp::kNot) return b_.CreateNot(x);
-        if (n.op == UnaryOp::kAbs && is_unsigned(dtype)) return x;
-        if (n.op == UnaryOp::kAbs)
-          return b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b_.getFalse());
-        m_.refuse(fmt::format("{} of {}", ir::name_of(n.op), name_of(dtype)));
-        return x;
-      });
+      pure(kUnaryOperation + static_cast<int>(n.op), is_unsigned(dtype) ? this : nullptr, {x},
+           movable, [&]() -> llvm::Value* {
+             if (!integer) return float_unary(n.op, x);
+             if (n.op == UnaryOp::kNeg) return b_.CreateNeg(x);
+             if (n.op == UnaryOp::kNot) return b_.CreateNot(x);
+             if (n.op == UnaryOp::kAbs && is_unsigned(dtype)) return x;
+             if (n.op == UnaryOp::kAbs)
+               return b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b_.getFalse());
+             m_.refuse(fmt::format("{} of {}", ir::name_of(n.op), name_of(dtype)));
+             return x;
+           });
   return narrow(out, dtype);
 }
 

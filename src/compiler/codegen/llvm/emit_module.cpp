@@ -58,7 +58,7 @@ llvm::Function* entry_function(ModuleContext& m, const std::string& name) {
 }
 
 llvm::Function* emit_kernel(ModuleContext& m, const Kernel& kernel) {
-  llvm::Function* function = entry_function(m, "lathe_kernel_" + kernel.name);
+  llvm::Function* function = entry_function(m, "lathe.kernel." + kernel.name);
   FunctionEmitter emitter(m, function);
   const auto arg = [&](unsigned i) { return function->getArg(i); };
   emitter.set_frame({arg(0), arg(1), arg(2), arg(3), arg(4), arg(4)});

@@ -48,9 +48,14 @@ llvm::Value* FunctionEmitter::lane_mask(const Node& e, const Binary& n) {
   if (!line || line->stride != 1 || !scalar) return nullptr;
   // Lanes below (left) or from (right) `bound` on.
   const bool one_more = left ? n.op == BinaryOp::kLe : n.op == BinaryOp::kLt;
-  const Expr bound =
-      binary(BinaryOp::kAdd, binary(BinaryOp::kSub, scalar->x, line->base), int_imm(one_more));
   const int lanes = e.type.lanes;
+  Expr n_near = scalar->x;
+  if ((n_near->contents & contents::kData) != 0) {  // it may be so far away that n - base wraps
+    n_near = binary(BinaryOp::kMin, n_near, binary(BinaryOp::kAdd, line->base, int_imm(lanes)));
+    n_near = binary(BinaryOp::kMax, n_near, binary(BinaryOp::kSub, line->base, int_imm(1)));
+  }
+  const Expr bound =
+      binary(BinaryOp::kAdd, binary(BinaryOp::kSub, n_near, line->base), int_imm(one_more));
   llvm::Value* clamped =
       value(binary(BinaryOp::kMax, binary(BinaryOp::kMin, bound, int_imm(lanes)), int_imm(0)));
   return pure(

@@ -1,5 +1,7 @@
 #include "compiler/codegen/llvm/machine.h"
 
+#include <mutex>
+
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
@@ -7,19 +9,15 @@
 namespace lathe::codegen {
 namespace {
 
-// LLVM keeps its own registry of targets; registering twice does nothing.
-void register_target(Isa isa) {
-  if (isa == Isa::kX86) {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-  } else {
-    LLVMInitializeAArch64TargetInfo();
-    LLVMInitializeAArch64Target();
-    LLVMInitializeAArch64TargetMC();
-    LLVMInitializeAArch64AsmPrinter();
-  }
+void register_targets() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeAArch64TargetInfo();
+  LLVMInitializeAArch64Target();
+  LLVMInitializeAArch64TargetMC();
+  LLVMInitializeAArch64AsmPrinter();
 }
 
 // Addresses are emitted loop by loop, one addition a stream in the innermost loop, so that LLVM's
@@ -44,8 +42,12 @@ std::string feature_text(const CpuTarget& target) {
 }
 
 Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const CpuTarget& target) {
-  register_target(target.isa);
-  turn_off_strength_reduction();
+  // LLVM's registry has no lock of its own.
+  static std::once_flag registered_once;
+  std::call_once(registered_once, [] {
+    register_targets();
+    turn_off_strength_reduction();
+  });
   std::string error;
   const llvm::Target* registered = llvm::TargetRegistry::lookupTarget(triple_of(target.isa), error);
   if (!registered)

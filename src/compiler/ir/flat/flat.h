@@ -139,6 +139,9 @@ inline constexpr std::uint8_t kVar = 8;
 inline constexpr std::uint8_t kControl = 16;
 inline constexpr std::uint8_t kLet = 32;     // of statements: a Let
 inline constexpr std::uint8_t kRegion = 64;  // of statements: a Region
+// A load, a register, or an integer made from another type's bits: any number, also one that wraps
+// when something is added.
+inline constexpr std::uint8_t kData = 128;
 }  // namespace contents
 
 struct Node {

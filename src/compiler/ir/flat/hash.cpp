@@ -109,11 +109,19 @@ bool is_decision(BinaryOp op) {
   return is_comparison(op) || (op >= BinaryOp::kDiv && op <= BinaryOp::kMax);
 }
 
+bool is_data(const decltype(Node::value)& value) {
+  const auto* cast = std::get_if<Cast>(&value);
+  return std::holds_alternative<Load>(value) || std::holds_alternative<RegRead>(value) ||
+         std::holds_alternative<Bitcast>(value) ||
+         (cast != nullptr && is_float(cast->x->type.dtype));
+}
+
 // What the node itself adds to the contents of its operands.
 std::uint8_t own_contents(const decltype(Node::value)& value, Type type) {
   const bool half = type.dtype == Dtype::kF16 || type.dtype == Dtype::kBF16;
   std::uint8_t own = half ? contents::kHalf : 0;
   if (std::holds_alternative<Var>(value)) own |= contents::kVar;
+  if (is_data(value)) own |= contents::kData;
   if (const auto* n = std::get_if<Unary>(&value); n != nullptr && is_math(n->op))
     own |= contents::kMath;
   if (const auto* n = std::get_if<Binary>(&value)) {

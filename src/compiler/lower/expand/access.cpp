@@ -1,5 +1,6 @@
 // Addresses in a buffer's storage; the reads, writes and prefetches that go there.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "compiler/lower/expand/block_emitter.h"
@@ -145,6 +146,7 @@ flat::Expr BlockEmitter::place_or_another(const Instance& at, BufferId buffer,
   for (ir::Affine& row : there)
     if (place_.affine_lin(*at.plan, row.terms, row.offset).lane == 0) row = ir::Affine::constant(0);
   const Address other = address(at, buffer, there);
+  if (where.inside && !other.inside) return nullptr;  // lanes beyond a tail would leave the buffer
   const auto* a = std::get_if<flat::Ramp>(&where.index->value);
   const auto* b = std::get_if<flat::Ramp>(&other.index->value);
   if (a == nullptr || b == nullptr || a->stride != b->stride) return nullptr;
@@ -195,7 +197,8 @@ flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
   }
   emit_prefetch(buffer, where);
   flat::Expr value = flat::load(plan_.storage[buffer].buffer, at_index, {dtype, load_lanes}, mask);
-  if (!condition || pad == 0) return value;
+  const bool zero = pad == 0 && !std::signbit(pad);  // as in lanes that are masked
+  if (!condition || zero) return value;
   return flat::select(widen(condition, load_lanes), value, flat::imm(pad, {dtype, load_lanes}));
 }
 

@@ -13,6 +13,11 @@ std::int64_t cut(__int128 value) {
   return value < -Interval::kFar ? -Interval::kFar : static_cast<std::int64_t>(value);
 }
 bool far(std::int64_t end) { return end == Interval::kFar || end == -Interval::kFar; }
+// True for a sum of two known ends that is not known to be a number of 64 bits.
+bool wraps(std::int64_t a, std::int64_t b) {
+  const __int128 sum = static_cast<__int128>(a) + b;
+  return !far(a) && !far(b) && cut(sum) != sum;
+}
 std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -42,6 +47,7 @@ Interval range_of(Dtype dtype) {
 }  // namespace
 
 Interval operator+(Interval a, Interval b) {
+  if (wraps(a.low, b.low) || wraps(a.high, b.high)) return {};
   const auto end = [](std::int64_t x, std::int64_t y) {
     return far(x) ? x : far(y) ? y : cut(static_cast<__int128>(x) + y);
   };
@@ -49,6 +55,11 @@ Interval operator+(Interval a, Interval b) {
 }
 Interval operator*(Interval a, std::int64_t factor) {
   if (factor == 0) return {0, 0};
+  const auto wraps = [&](std::int64_t end) {
+    const __int128 product = static_cast<__int128>(end) * factor;
+    return !far(end) && cut(product) != product;
+  };
+  if (wraps(a.low) || wraps(a.high)) return {};
   const std::int64_t x = cut(static_cast<__int128>(a.low) * factor),
                      y = cut(static_cast<__int128>(a.high) * factor);
   return {std::min(x, y), std::max(x, y)};
@@ -92,6 +103,8 @@ void Ranges::add(Linear& sum, const Expr& e, std::int64_t factor) const {
     const std::int64_t last = wrap_mul(wrap_mul(r->stride, factor), e->type.lanes - 1);
     sum.spread =
         sum.spread + Interval{std::min<std::int64_t>(0, last), std::max<std::int64_t>(0, last)};
+  } else if ((e->contents & flat::contents::kData) != 0) {
+    add_atom(sum, e, factor);  // its sums may wrap
   } else if (const auto* n = std::get_if<flat::Binary>(&e->value);
              n != nullptr && n->op == BinaryOp::kAdd) {
     add(sum, n->a, factor);

@@ -85,7 +85,7 @@ class Simplifier {
     rest.constant = whole.constant;
     const Interval r = ranges_.of(rest);
     if (!r.is_inside(-Interval::kFar / 2, Interval::kFar / 2)) return e;
-    if (ranges_.of(whole).low < 0) return e;
+    if (!ranges_.of(whole).is_inside(0, Interval::kFar - 1)) return e;
     const std::int64_t steps = floor_div(r.low, *c);
     if (floor_div(r.high, *c) == steps)
       return n.op == BinaryOp::kDiv ? sum_of(multiple.terms, *c, steps)

@@ -49,10 +49,16 @@ StepResult<void> find_axis(const ir::Nest& nest, const std::string& tap, std::in
   if (block.iters[axis.result].kind != ir::IterKind::kSpatial ||
       std::ranges::any_of(sum.axes, [&](const NeighbourAxis& a) { return a.tap == axis.tap; }))
     return refuse(Refusal::kNoNeighbours, tap);
-  if (sum.input->pad.value_or(0) != 0) return refuse(Refusal::kNoNeighbours, tap);
+  if (sum.input->pad.value_or(0) != 0 || sum.filter->pad.value_or(0) != 0)
+    return refuse(Refusal::kNoNeighbours, tap);
   axis.taps = extent(axis.tap);
   axis.strands = cook_toom::strands_of(axis.stride, axis.tap_step());
   axis.residues = cook_toom::residues_of(axis.taps, axis.strands.inner_stride);
+  // The tap that a short residue lacks is read beyond the filter, as 0.
+  const std::int64_t own =
+      nest.sizes.constant_value(nest.buffers[sum.filter->tensor].shape[axis.filter_dim]);
+  if (axis.taps > own || (axis.taps < own && axis.residues.last_is_short()))
+    return refuse(Refusal::kNoNeighbours, tap);
   if (tile < 1 || tile + axis.residues.taps - 1 > cook_toom::kMostPositions)
     return refuse(Refusal::kBadTile,
                   fmt::format("{}, {} taps by tiles of {}", tap, axis.residues.taps, tile));

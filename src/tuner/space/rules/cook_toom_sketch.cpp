@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/ir/nest/nest.h"
+#include "tuner/space/rules/consumers.h"
 #include "tuner/space/rules/cook_toom_builder.h"
 
 namespace lathe::space {
@@ -210,7 +211,9 @@ void CookToomBuilder::schedule_others() {
   for (const te::Stage& other : view.stages) {
     const std::string& name = view.tensors[static_cast<std::size_t>(other.tensor)].name;
     if (!placed.insert(name).second) continue;
-    if (!may_step(schedule::ReverseComputeAt{name, tile_loop_})) {
+    const bool along = maps_element_by_element(nest_, nest_.blocks[nest_.find_block(name)],
+                                               nest_.find_buffer(sum_.block));
+    if (!along || !may_step(schedule::ReverseComputeAt{name, tile_loop_})) {
       schedule_plainly(view, other, rule_.target, nest_, trace_, placed);
       continue;
     }

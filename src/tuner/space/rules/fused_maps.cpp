@@ -26,6 +26,14 @@ bool calls_functions(const ir::Expr& body) {
   return any;
 }
 
+// Along an axis that it does not have, each tile of the sum would compute it again.
+bool has_all_axes(const ir::Read& read, const te::Stage& reduction) {
+  for (int i = 0; i < static_cast<int>(reduction.iters.size()); ++i)
+    if (reduction.iters[static_cast<std::size_t>(i)].extent > 1 && !touches(read.index, i))
+      return false;
+  return true;
+}
+
 bool is_candidate(const te::Workload& view, const te::Stage& map, const te::Stage& reduction,
                   const ir::Nest& nest) {
   const te::Tensor& tensor = view.tensors[static_cast<std::size_t>(map.tensor)];
@@ -33,8 +41,9 @@ bool is_candidate(const te::Workload& view, const te::Stage& map, const te::Stag
       nest.buffers[map.tensor].scope != ir::Scope::kMemory || tensor.shape.back() < kFewestInARow ||
       !calls_functions(map.body))
     return false;
-  return std::ranges::any_of(ir::reads_of(reduction.body),
-                             [&](const ir::Read* read) { return read->tensor == map.tensor; });
+  return std::ranges::any_of(ir::reads_of(reduction.body), [&](const ir::Read* read) {
+    return read->tensor == map.tensor && has_all_axes(*read, reduction);
+  });
 }
 
 }  // namespace

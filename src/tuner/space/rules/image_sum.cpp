@@ -97,8 +97,20 @@ std::expected<ImageSum, std::string> parts_of(const te::Workload& view, const te
   sum.input = view.tensors[static_cast<std::size_t>(input.tensor)].name;
   sum.input_dims = static_cast<int>(input.index.size());
   sum.filter_dims = static_cast<int>(filter.index.size());
+  if (input.pad.value_or(0) != 0)
+    return because("{} is read as {} outside of it, not as 0", sum.input, *input.pad);
+  const te::Tensor& filter_tensor = view.tensors[static_cast<std::size_t>(filter.tensor)];
+  if (filter.pad.value_or(0) != 0)
+    return because("{} is read as {} outside of it, not as 0", filter_tensor.name, *filter.pad);
   auto axes = axes_of(stage, input, filter, sum);  // by result
   if (!axes) return std::unexpected(axes.error());
+  for (const auto& [result, axis] : *axes) {
+    const std::int64_t own = filter_tensor.shape[static_cast<std::size_t>(axis.filter_dim)];
+    // The tap that a short residue lacks is read beyond the filter, as 0.
+    if (axis.taps > own || (axis.taps < own && axis.residues().last_is_short()))
+      return because("there are {} taps along {}, and {} has {}", axis.taps, axis.tap,
+                     filter_tensor.name, own);
+  }
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     const te::Iterator& iter = stage.iters[static_cast<std::size_t>(i)];
     if (iter.kind != te::IterKind::kSpatial) continue;

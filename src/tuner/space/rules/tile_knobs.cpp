@@ -22,8 +22,13 @@ bool is_grouped(const Tiling& tiling, const TiledStage& stage) {
 
 bool is_worth_knobs(const Tiling& tiling, const TiledStage& companion) {
   const te::Workload& sizes = tiling.sizes.stages.empty() ? tiling.prepared.view : tiling.sizes;
+  // Views differ in the stages that they have, so stages go by names.
   const auto work = [&](const TiledStage& stage) {
-    return work_of(sizes.stages[static_cast<std::size_t>(stage.rule.axes[0].stage)]);
+    const auto& tensors = stage.rule.workload.tensors;
+    const int tensor =
+        sizes.find(tensors[static_cast<std::size_t>(tiled_stage(stage).tensor)].name);
+    const auto found = std::ranges::find(sizes.stages, tensor, &te::Stage::tensor);
+    return work_of(found == sizes.stages.end() ? tiled_stage(stage) : *found);
   };
   return has_reuse(tiled_stage(companion)) && kWorthKnobs * work(companion) >= work(tiling.main);
 }
