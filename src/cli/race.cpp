@@ -25,6 +25,8 @@ struct Flags {
 };
 
 std::string outcome_text(const api::Raced& raced) {
+  if (!raced.story.finished && interrupted())
+    return "the race was interrupted, and nothing of it is kept";
   if (!raced.story.finished)
     return "the race came to no end, and nothing of it is kept; give it more --time";
   const std::string share = fmt::format("{:.0f} %", 100 * raced.story.speed);

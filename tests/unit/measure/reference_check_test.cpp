@@ -148,5 +148,13 @@ TEST(CheckReference, FindsWhatIsWrongEverywhereAtABorderOrInTheBounds) {
   EXPECT_TRUE(unbounded->blind);
 }
 
+TEST(CheckReference, LetsSumsBeInfinite) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto workload = te::parse_workload("X: f32[8]; Y[i:1] = sum(k:9) X[k else inf]");
+  const auto values = random_inputs(*workload, 1);
+  EXPECT_EQ(check_reference(*workload, values, {{{kInfinity}}, {{kInfinity}}}, 1), std::nullopt);
+  EXPECT_TRUE(check_reference(*workload, values, {{{1.0}}, {{kInfinity}}}, 1).has_value());
+}
+
 }  // namespace
 }  // namespace lathe::measure
