@@ -73,9 +73,8 @@ class Lathe:
                                     "--schedule", "best", "--serve"], {}
 
     def race(self, database, count):
-        """As many as race where a run ends with so many trials (tune/final_race.cpp), but that the
-        default schedule is not always among them. Without it the best may be one whose time was
-        short by chance."""
+        """As many as race where a run ends with so many trials (tune/final_race.cpp). Without it
+        the best may be one whose time was short by chance."""
         racers = min(6 + count // 100, 24)
         done = subprocess.run([self.program, "race", *self.workload, "--db", str(database),
                                "--count", str(racers), "--time", "10"],

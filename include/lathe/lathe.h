@@ -142,7 +142,8 @@ class Workload {
   std::vector<TensorInfo> outputs() const;
 
   // Returns when the trials, the time or the space are used up, or when `stop` returns true.
-  // `listener` is called at least twice a second, not always on the caller's thread.
+  // `listener` is called at least twice a second, not always on the caller's thread, and must not
+  // throw.
   Expected<TuneResult> tune(const TuneOptions& options = {},
                             const std::function<void(const TuneProgress&)>& listener = {},
                             const std::function<bool()>& stop = {}) const;
@@ -166,7 +167,9 @@ class Workload {
   std::shared_ptr<const Impl> impl_;
 };
 
-// The search alone, for callers who measure by themselves: ask for candidates, tell their times.
+// The search alone, for callers who measure by themselves: ask for candidates, tell their times. It
+// begins from what other workloads teach, as tune() does. Of its options, those of a run (trials,
+// time, thrift, races) do nothing.
 struct Proposal {
   std::int64_t id = 0;
   std::string trace, config;  // JSON

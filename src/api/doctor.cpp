@@ -133,9 +133,21 @@ Check timer() {
   return check;
 }
 
+// What programs can get, caches of files included, which the kernel gives up for them.
+double available_bytes() {
+  std::ifstream in("/proc/meminfo");
+  for (std::string name, unit; in >> name;) {
+    double kibibytes = 0;
+    in >> kibibytes;
+    if (name == "MemAvailable:") return 1024 * kibibytes;
+    std::getline(in, unit);
+  }
+  return static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) *
+         static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
 Check memory() {
-  const double gib = static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) *
-                     static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 30);
+  const double gib = available_bytes() / (1 << 30);
   Check check{"memory", State::kFine, fmt::format("{:.1f} GiB free", gib), {}};
   if (gib < kLeastMemory) {
     check.state = State::kDoubtful;

@@ -2,11 +2,16 @@
 #include "lathe/lathe.h"
 
 #include <cmath>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
 #include "api/artifact.h"
+#include "api/learning.h"
 #include "api/loaded_program.h"
 #include "api/schedules.h"
 #include "api/tuning.h"
@@ -44,6 +49,26 @@ Expected<T> outward(Result<T> result) {
   if (!result) return failure(result.error());
   if constexpr (std::is_void_v<T>) return {};
   else return std::move(*result);
+}
+
+// What escapes as an exception inside is an error outside.
+template <class Work>
+auto guarded(Work&& work) -> decltype(work()) {
+  const auto broken = [](ErrorKind kind, std::string what) {
+    return failure(Error{kind, std::move(what), {}});
+  };
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return broken(ErrorKind::kOutOfMemory, "there is not enough memory; use smaller shapes");
+  } catch (const std::system_error& refused) {
+    return broken(ErrorKind::kIo, fmt::format("the system refused what is needed ({}); end other "
+                                              "programs or raise its limits",
+                                              refused.what()));
+  } catch (const std::exception& bug) {
+    return broken(ErrorKind::kInternal,
+                  fmt::format("a bug of Lathe: {}; please report it", bug.what()));
+  }
 }
 
 api::WorkloadRequest request_of(const std::string& text, const Inputs& inputs) {
@@ -158,14 +183,28 @@ Status write_files(const te::Workload& workload, const std::string& path, const 
 Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload,
                                                   const TuneOptions& options) {
   auto impl = std::make_unique<Search::Impl>();
-  const tune::Options inner = LATHE_TRY(options_of(options));
+  tune::Options inner = LATHE_TRY(options_of(options));
   LATHE_TRY_STATUS(tune::check(inner));
   const Target target =
       LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
   impl->space = LATHE_TRY(api::space_of_key(workload.impl().definition, target, inner.run.flavour));
+  const std::string database = database_of(options.machine);
+  std::unique_ptr<store::Store> store;
+  if (std::filesystem::exists(database)) store = LATHE_TRY(api::open_existing(database));
+  LATHE_TRY(
+      api::begin_from_others(options.global_model, workload.key(), target, store.get(), inner));
   impl->subject = LATHE_TRY(tune::make_subject(*impl->space, inner, target, host_fingerprint()));
   impl->proposer = LATHE_TRY(tune::Proposer::make(*impl->subject, inner));
   return impl;
+}
+
+Result<std::optional<Schedule>> best_schedule(const te::Workload& workload,
+                                              const Machine& machine) {
+  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
+  const auto record =
+      LATHE_TRY(api::best_record(workload, target, database_of(machine), cache_of(machine)));
+  if (!record) return std::nullopt;
+  return schedule_of(*record, te::flops(workload));
 }
 
 Failure count_failure(const char* what, std::size_t wanted, std::size_t given) {
@@ -176,14 +215,16 @@ Failure count_failure(const char* what, std::size_t wanted, std::size_t given) {
 }  // namespace
 
 Expected<Workload> Workload::parse(const std::string& expression, const Inputs& inputs) {
-  return workload_of(request_of(expression, inputs));
+  return guarded([&] { return workload_of(request_of(expression, inputs)); });
 }
 Expected<Workload> Workload::named(const std::string& name,
                                    const std::map<std::string, std::string>& flags,
                                    const Inputs& inputs) {
-  auto request = request_of(name, inputs);
-  request.flags = flags;
-  return workload_of(request);
+  return guarded([&] {
+    auto request = request_of(name, inputs);
+    request.flags = flags;
+    return workload_of(request);
+  });
 }
 const std::string& Workload::key() const { return impl_->key; }
 double Workload::flops() const { return te::flops(impl_->definition); }
@@ -197,17 +238,11 @@ std::vector<TensorInfo> Workload::outputs() const {
 Expected<TuneResult> Workload::tune(const TuneOptions& options,
                                     const std::function<void(const TuneProgress&)>& listener,
                                     const std::function<bool()>& stop) const {
-  return outward(run_tune(*this, options, listener, stop));
+  return guarded([&] { return outward(run_tune(*this, options, listener, stop)); });
 }
 
 Expected<std::optional<Schedule>> Workload::best(const Machine& machine) const {
-  const auto target = api::make_target(machine.target, machine.threads);
-  if (!target) return failure(target.error());
-  const auto record =
-      api::best_record(impl_->definition, *target, database_of(machine), cache_of(machine));
-  if (!record) return failure(record.error());
-  if (!*record) return std::nullopt;
-  return schedule_of(**record, flops());
+  return guarded([&] { return outward(best_schedule(impl_->definition, machine)); });
 }
 
 Program::Program(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -245,14 +280,17 @@ Expected<void> Program::run(std::span<const void* const> inputs, std::span<void*
 
 Expected<Program> Workload::compile(const std::string& schedule, const Machine& machine,
                                     Check check) const {
-  auto loaded = load_program(impl_->definition, schedule, machine, check);
-  if (!loaded) return failure(loaded.error());
-  return Program(std::make_unique<Program::Impl>(Program::Impl{std::move(*loaded)}));
+  return guarded([&]() -> Expected<Program> {
+    auto loaded = load_program(impl_->definition, schedule, machine, check);
+    if (!loaded) return failure(loaded.error());
+    return Program(std::make_unique<Program::Impl>(Program::Impl{std::move(*loaded)}));
+  });
 }
 
 Expected<void> Workload::write_library(const std::string& path, const std::string& schedule,
                                        const Machine& machine, Check check) const {
-  return outward(write_files(impl_->definition, path, schedule, machine, check));
+  return guarded(
+      [&] { return outward(write_files(impl_->definition, path, schedule, machine, check)); });
 }
 
 Search::Search(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -261,23 +299,27 @@ Search& Search::operator=(Search&&) noexcept = default;
 Search::~Search() = default;
 
 Expected<Search> Search::make(const Workload& workload, const TuneOptions& options) {
-  auto impl = make_search(workload, options);
-  if (!impl) return failure(impl.error());
-  return Search(std::move(*impl));
+  return guarded([&]() -> Expected<Search> {
+    auto impl = make_search(workload, options);
+    if (!impl) return failure(impl.error());
+    return Search(std::move(*impl));
+  });
 }
 
 Expected<std::vector<Proposal>> Search::ask(int wanted) {
-  if (const auto told = impl_->proposer->tell(std::exchange(impl_->untold, {})); !told)
-    return failure(told.error());
-  const auto configs = impl_->proposer->ask(wanted);
-  if (!configs) return failure(configs.error());
-  std::vector<Proposal> out;
-  for (const auto& config : *configs) {
-    impl_->open[impl_->next] = config;
-    out.push_back({impl_->next++, impl_->subject->trace_json(config).dump(),
-                   impl_->subject->to_json(config).dump()});
-  }
-  return out;
+  return guarded([&]() -> Expected<std::vector<Proposal>> {
+    if (const auto told = impl_->proposer->tell(std::exchange(impl_->untold, {})); !told)
+      return failure(told.error());
+    const auto configs = impl_->proposer->ask(wanted);
+    if (!configs) return failure(configs.error());
+    std::vector<Proposal> out;
+    for (const auto& config : *configs) {
+      impl_->open[impl_->next] = config;
+      out.push_back({impl_->next++, impl_->subject->trace_json(config).dump(),
+                     impl_->subject->to_json(config).dump()});
+    }
+    return out;
+  });
 }
 
 Expected<void> Search::tell(std::int64_t id, double seconds) {

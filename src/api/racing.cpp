@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -20,16 +19,6 @@ constexpr double kLeastRace = 1;    // for a race, however long it took to begin
 Json default_of(const RaceRequest& request) {
   const auto space = space_of_key(request.workload, request.target, space::Flavour::kDefault);
   return space ? (*space)->to_json((*space)->default_config()) : Json();
-}
-
-// Whose place the others have to win, as at the end of a run: that of the winner of an earlier
-// race, else the default schedule's.
-std::optional<std::size_t> defender_of(const std::vector<store::Record>& records,
-                                       const Json& start) {
-  if (records.front().raced) return 0;
-  const auto found = std::ranges::find(records, start, &store::Record::config);
-  if (found == records.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - records.begin());
 }
 
 // Successful records of this machine and code generator, one for each configuration, the best
@@ -113,7 +102,7 @@ Result<Raced> race_best(const RaceRequest& request,
 
   tune::RecordRace race;
   race.cache = measuring.cache;
-  race.defender = defender_of(raced.records, start);
+  race.defender = tune::defender_of(raced.records, start);
   race.limit = std::max(kLeastRace, request.seconds - past());
   race.seconds = std::min(kRaceSeconds, race.limit);
   race.patience = race.limit;

@@ -23,7 +23,7 @@ struct RaceRequest {
 };
 struct Raced {
   std::vector<store::Record> records;  // as the store has them now, the best first
-  // For each, its time in this race; infinity if it failed, 0 if it was not built in time.
+  // For each, its time in this race; infinity if it failed, 0 if it ran too seldom to have one.
   std::vector<double> seconds;
   tune::RaceStory story;
   double flops = 0, peak_flops = 0;

@@ -201,6 +201,9 @@ Result<Target> make_target(const std::string& text, int threads) {
   if (threads > 0 && text.find("threads=") != std::string::npos && own != threads)
     return fail_at("--threads", ErrorKind::kInvalidArgument,
                    "{} threads here, {} in the target; give one of them", threads, own);
+  if (threads > kMostThreads)
+    return fail_at("--threads", ErrorKind::kInvalidArgument, "at most {} threads, not {}",
+                   kMostThreads, threads);
   if (threads > 0) own = threads;
   return driver::resolve_target(target, backends());
 }

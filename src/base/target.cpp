@@ -24,9 +24,11 @@ Status set_option(CpuTarget& target, const std::string& option) {
   if (key == "threads") {
     int threads = 0;
     const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), threads);
-    if (code != std::errc() || end != value.data() + value.size() || threads < 1 || threads > 1024)
+    if (code != std::errc() || end != value.data() + value.size() || threads < 1 ||
+        threads > kMostThreads)
       return fail(ErrorKind::kInvalidArgument,
-                  "target option threads must be a number from 1 to 1024, not \"{}\"", value);
+                  "target option threads must be a number from 1 to {}, not \"{}\"", kMostThreads,
+                  value);
     target.threads = threads;
     return {};
   }

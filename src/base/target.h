@@ -17,6 +17,8 @@ namespace lathe {
 
 enum class Isa { kX86, kAArch64 };
 
+inline constexpr int kMostThreads = 1024;
+
 // What a processor's programs are generated for.
 struct CpuTarget {
   std::string mcpu;                   // LLVM's name

@@ -5,8 +5,8 @@
 
 namespace lathe {
 
-// A new folder, $TMPDIR/lathe-PROCESS-XXXXXX, locked by this process. It is removed with everything
-// in it when this object goes.
+// A new folder, $TMPDIR/lathe-temporary-PROCESS-XXXXXX, locked by this process. It is removed with
+// everything in it when this object goes.
 class TemporaryFolder {
  public:
   TemporaryFolder();

@@ -17,6 +17,8 @@ TimingClaim::TimingClaim() {
   std::filesystem::create_directories(folder, ignored);
   file_ = ::open((folder + "/timing.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   alone_ = file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  // Who is not alone still keeps who comes later from being so.
+  if (file_ >= 0) ::flock(file_, LOCK_SH | LOCK_NB);
 }
 
 TimingClaim::~TimingClaim() {

@@ -243,6 +243,9 @@ int run(int argc, const char* const* argv) {
     complain(fmt::format(
         "the system refused what is needed ({}); end other programs or raise its limits",
         failure.what()));
+  } catch (const std::exception& other) {
+    complain(fmt::format("a bug of Lathe: {}; please report it with the command that shows it",
+                         other.what()));
   }
   return kFailed;
 }

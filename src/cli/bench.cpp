@@ -70,6 +70,9 @@ Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& targ
 }
 
 Result<int> perform(const Flags& flags) {
+  if (flags.serve && flags.json)
+    return fail_at("--json", ErrorKind::kInvalidArgument,
+                   "a program that is served answers in lines of its own; leave out --json");
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   const auto source =

@@ -11,7 +11,7 @@ namespace lathe::cli {
 namespace {
 
 // Commands and their flags for bash. zsh reads the same script.
-constexpr const char* kBash = R"(# Completion of lathe, made by `lathe completion bash`.
+constexpr const char* kBash = R"(# Completion of lathe, made by `lathe completion --shell bash`.
 _lathe_words() {{
   local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} words=
   local command=${{COMP_WORDS[1]}} first=2
@@ -89,7 +89,7 @@ std::string fish_names(const FlagRow& flag) {
 }
 
 std::string fish(const std::vector<CommandRow>& commands) {
-  std::string out = "# Completion of lathe, made by `lathe completion fish`.\n";
+  std::string out = "# Completion of lathe, made by `lathe completion --shell fish`.\n";
   for (const CommandRow& row : commands) {
     std::string here = "__fish_use_subcommand";
     for (std::size_t i = 0; i < row.words.size(); ++i)

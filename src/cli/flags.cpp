@@ -47,7 +47,7 @@ void add_database_flag(FlagSet& flags, std::string& database) {
 
 void add_target_flags(FlagSet& flags, MachineFlags& machine) {
   flags.text("--target", machine.target, "TARGET", "cpu:MCPU[,+feature...][;threads=N]");
-  flags.whole("--threads", machine.threads, 1, 1024, "threads of the program (default 1)");
+  flags.whole("--threads", machine.threads, 1, kMostThreads, "threads of the program (default 1)");
 }
 
 void add_cache_flag(FlagSet& flags, MachineFlags& machine) {

@@ -39,8 +39,9 @@ std::string outcome_text(const api::Raced& raced) {
 }
 
 void print_row(const store::Record& record, double now, double flops) {
-  const std::string raced = now == 0 ? "not built" : std::isfinite(now) ? time_text(now) : "failed";
-  const double stands = believed_seconds(record);
+  const std::string raced = now == 0 ? "no time" : std::isfinite(now) ? time_text(now) : "failed";
+  const double believed = believed_seconds(record);
+  const double stands = std::isfinite(believed) ? believed : record.seconds;
   fmt::print("{:>4} {:>6}  {:>10} {:>10} {:>16}  {}{}\n", record.run, record.index, raced,
              time_text(stands), rate_text(flops, stands), schedule_text(record.config),
              record.race.disturbed ? " (disturbed)" : "");

@@ -48,7 +48,7 @@ Result<int> perform(const Flags& flags) {
   if (!report && report.error().place.empty()) report.error().place = path;
   if (!report) return std::unexpected(report.error());
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const PageInfo info{std::filesystem::path(path).filename(),
+  const PageInfo info{std::filesystem::path(path).filename(), std::filesystem::absolute(path),
                       fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now))};
   LATHE_TRY_STATUS(write_page(flags.output, report_page(*report, info)));
   if (flags.output != "-")

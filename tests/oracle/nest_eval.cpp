@@ -223,7 +223,7 @@ class NestRun final : public Environment {
       const Dtype dtype = nest_.buffers[static_cast<std::size_t>(block.writes)].dtype;
       const double so_far =
           starts(id) ? ir::identity_of(block.reduce, dtype) : load(block.writes, offset);
-      value = accumulate(block.reduce, so_far, value, dtype);
+      value = accumulate(block.reduce, so_far, value, dtype).value;
     }
     Storage& storage = buffers_[static_cast<std::size_t>(block.writes)];
     storage.elements[offset] = value;

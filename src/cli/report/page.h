@@ -9,6 +9,7 @@ namespace lathe::cli {
 
 struct PageInfo {
   std::string database;  // as people should read it
+  std::string path;      // of the database, from the root on
   std::string written;   // the time of writing
 };
 

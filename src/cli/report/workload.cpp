@@ -61,7 +61,7 @@ std::string shell_quoted(const std::string& word) {
 std::string command_text(const report::WorkloadReport& w, const PageInfo& info) {
   return fmt::format("lathe compile {} --target {} --cache {} --db {} -o kernel.so",
                      shell_quoted(w.key), shell_quoted(w.target),
-                     shell_quoted(std::string(name_of(w.cache_mode))), shell_quoted(info.database));
+                     shell_quoted(std::string(name_of(w.cache_mode))), shell_quoted(info.path));
 }
 
 }  // namespace

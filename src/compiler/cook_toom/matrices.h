@@ -43,6 +43,11 @@ struct Residues {
 
   bool several() const { return count > 1; }
   bool last_is_short() const { return last_taps < taps; }
+  // Whether a sum over `summed` taps may use a filter of `own`: the tap that a short residue lacks
+  // is read beyond the filter, as 0.
+  bool may_use(std::int64_t summed, std::int64_t own) const {
+    return last_is_short() ? summed == own : summed <= own;
+  }
   // Of the filter, in all residues with so many positions each. The value at infinity, the last
   // position, is 0 where the last residue has a tap less than the first, and left out.
   std::int64_t filter_positions(std::int64_t positions) const {

@@ -89,7 +89,11 @@ Reduction::Reduction(ir::ReduceOp op, Dtype dtype, bool alike)
 void Reduction::add(const Value& term) {
   ++terms_;
   const bool real_sum = op_ == ir::ReduceOp::kSum && is_float(dtype_);
-  value_ = real_sum ? value_ + term.value : accumulate(op_, value_, term.value, dtype_);
+  const Value step =
+      real_sum ? exact(value_ + term.value) : accumulate(op_, value_, term.value, dtype_);
+  value_ = step.value;
+  // An integer that f64 does not hold is lost for what follows, even if that wraps back.
+  if (!is_float(dtype_) && !(step.bound < kFar)) bound_ = kFar;
   if (op_ == ir::ReduceOp::kSum) {
     bound_ += term.bound;
     if (std::isfinite(term.value)) size_ += std::abs(term.value);

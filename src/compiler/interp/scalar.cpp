@@ -307,19 +307,16 @@ Value evaluate(const ir::Expr& e, Environment& environment) {
 
 Value exact(double value) { return {value, 0}; }
 
-double accumulate(ir::ReduceOp op, double so_far, double term, Dtype dtype) {
+Value accumulate(ir::ReduceOp op, double so_far, double term, Dtype dtype) {
+  const Value a = exact(so_far), b = exact(term);
   switch (op) {
-    case ir::ReduceOp::kNone: return term;
-    case ir::ReduceOp::kSum:
-      return apply(ir::BinaryOp::kAdd, exact(so_far), exact(term), dtype).value;
-    case ir::ReduceOp::kMax:
-      return apply(ir::BinaryOp::kMax, exact(so_far), exact(term), dtype).value;
-    case ir::ReduceOp::kMin:
-      return apply(ir::BinaryOp::kMin, exact(so_far), exact(term), dtype).value;
-    case ir::ReduceOp::kProd:
-      return apply(ir::BinaryOp::kMul, exact(so_far), exact(term), dtype).value;
+    case ir::ReduceOp::kNone: return b;
+    case ir::ReduceOp::kSum: return apply(ir::BinaryOp::kAdd, a, b, dtype);
+    case ir::ReduceOp::kMax: return apply(ir::BinaryOp::kMax, a, b, dtype);
+    case ir::ReduceOp::kMin: return apply(ir::BinaryOp::kMin, a, b, dtype);
+    case ir::ReduceOp::kProd: return apply(ir::BinaryOp::kMul, a, b, dtype);
   }
-  return term;
+  return b;
 }
 
 std::int64_t whole(double value) {

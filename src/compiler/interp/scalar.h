@@ -21,7 +21,7 @@ namespace lathe::interp {
 //   exp, log, ...   how far f moves between x - d(x) and x + d(x), and kFunctionUnits u
 //   min, max        the larger bound, less what an operand lies beyond the other
 //   floor, casts to integers  how far the result moves between x - d(x) and x + d(x)
-//   a narrowing cast          d(x) + u; 0 where x is exact, for it becomes the nearest number
+//   a narrowing cast          d(x) + u; 0 where x is exact: which number it becomes is defined
 //   a comparison    1, which means "either", if |a - b| <= d(a) + d(b)
 //   select          where the condition is "either", both results
 // An infinite bound means that nothing is known, e.g. where rounding may leave the range of the
@@ -54,8 +54,8 @@ Value apply(ir::BinaryOp op, const Value& a, const Value& b, Dtype dtype);
 Value choose(const Value& condition, const Value& then, const Value& otherwise);
 Value convert(const Value& x, Dtype from, Dtype to);
 
-// One step of a reduction, without bounds.
-double accumulate(ir::ReduceOp op, double so_far, double term, Dtype dtype);
+// One step of a reduction, as if both operands were exact.
+Value accumulate(ir::ReduceOp op, double so_far, double term, Dtype dtype);
 // An exact value: an input, a number.
 Value exact(double value);
 

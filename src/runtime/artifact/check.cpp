@@ -1,7 +1,5 @@
 #include "runtime/artifact/check.h"
 
-#include <iterator>
-
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -86,81 +84,66 @@ bool check_tensor(const lathe_artifact_tensor& want, const DLTensor* tensor, Mes
 
 namespace {
 
-std::uint64_t enabled_state() {
+// Bits of the answer to CPUID, and of the registers that the system must save: those of AVX, and
+// with AVX-512 of its masks.
+constexpr std::uint64_t kVectorState = 0x6, kMaskState = 0xe6;
+struct Feature {
+  std::int64_t needed;
+  const char* name;
+  unsigned leaf, subleaf, reg;  // counted from EAX
+  unsigned bits;
+  std::uint64_t state;
+};
+constexpr Feature kFeatures[] = {
+    {LATHE_CPU_AVX, "AVX", 1, 0, 2, 1U << 28, kVectorState},
+    {LATHE_CPU_AVX2, "AVX2", 7, 0, 1, 1U << 5, kVectorState},
+    {LATHE_CPU_FMA, "FMA", 1, 0, 2, 1U << 12, kVectorState},
+    {LATHE_CPU_F16C, "F16C", 1, 0, 2, 1U << 29, kVectorState},
+    {LATHE_CPU_AVX512, "AVX-512F", 7, 0, 1, 1U << 16, kMaskState},
+    {LATHE_CPU_AVX512_SKX, "AVX-512VL, BW and DQ", 7, 0, 1, 1U << 31 | 1U << 30 | 1U << 17,
+     kMaskState},
+    {LATHE_CPU_BMI, "BMI", 7, 0, 1, 1U << 3, 0},
+    {LATHE_CPU_BMI2, "BMI2", 7, 0, 1, 1U << 8, 0},
+    {LATHE_CPU_LZCNT, "LZCNT", 0x80000001, 0, 2, 1U << 5, 0},
+    {LATHE_CPU_MOVBE, "MOVBE", 1, 0, 2, 1U << 22, 0},
+    {LATHE_CPU_AVX512_IFMA, "AVX-512 IFMA", 7, 0, 1, 1U << 21, kMaskState},
+    {LATHE_CPU_AVX512_VBMI, "AVX-512 VBMI", 7, 0, 2, 1U << 1, kMaskState},
+    {LATHE_CPU_AVX512_VBMI2, "AVX-512 VBMI2", 7, 0, 2, 1U << 6, kMaskState},
+    {LATHE_CPU_AVX512_VNNI, "AVX-512 VNNI", 7, 0, 2, 1U << 11, kMaskState},
+    {LATHE_CPU_AVX512_BITALG, "AVX-512 BITALG", 7, 0, 2, 1U << 12, kMaskState},
+    {LATHE_CPU_AVX512_VPOPCNTDQ, "AVX-512 VPOPCNTDQ", 7, 0, 2, 1U << 14, kMaskState},
+    {LATHE_CPU_AVX512_FP16, "AVX-512 FP16", 7, 0, 3, 1U << 23, kMaskState},
+    {LATHE_CPU_AVX512_BF16, "AVX-512 BF16", 7, 1, 0, 1U << 5, kMaskState},
+};
+
+// The registers that the system saves; 0 where it cannot tell.
+std::uint64_t saved_state() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return 0;
   std::uint32_t low = 0, high = 0;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return (static_cast<std::uint64_t>(high) << 32) | low;
 }
 
-// A bit of the answer to CPUID: its register is that, counted from EAX.
-struct Feature {
-  std::int64_t needed;
-  const char* name;
-  unsigned leaf, subleaf, reg, bit;
-  bool masks;  // of AVX-512
-};
-constexpr Feature kFeatures[] = {
-    {LATHE_CPU_BMI, "BMI", 7, 0, 1, 3, false},
-    {LATHE_CPU_BMI2, "BMI2", 7, 0, 1, 8, false},
-    {LATHE_CPU_LZCNT, "LZCNT", 0x80000001, 0, 2, 5, false},
-    {LATHE_CPU_MOVBE, "MOVBE", 1, 0, 2, 22, false},
-    {LATHE_CPU_AVX512_IFMA, "AVX-512 IFMA", 7, 0, 1, 21, true},
-    {LATHE_CPU_AVX512_VBMI, "AVX-512 VBMI", 7, 0, 2, 1, true},
-    {LATHE_CPU_AVX512_VBMI2, "AVX-512 VBMI2", 7, 0, 2, 6, true},
-    {LATHE_CPU_AVX512_VNNI, "AVX-512 VNNI", 7, 0, 2, 11, true},
-    {LATHE_CPU_AVX512_BITALG, "AVX-512 BITALG", 7, 0, 2, 12, true},
-    {LATHE_CPU_AVX512_VPOPCNTDQ, "AVX-512 VPOPCNTDQ", 7, 0, 2, 14, true},
-    {LATHE_CPU_AVX512_FP16, "AVX-512 FP16", 7, 0, 3, 23, true},
-    {LATHE_CPU_AVX512_BF16, "AVX-512 BF16", 7, 1, 0, 5, true},
-};
-
-bool has(const Feature& feature) {
+bool is_present(const Feature& feature, std::uint64_t saved) {
   unsigned answer[4] = {};
-  return __get_cpuid_count(feature.leaf, feature.subleaf, &answer[0], &answer[1], &answer[2],
+  return (saved & feature.state) == feature.state &&
+         __get_cpuid_count(feature.leaf, feature.subleaf, &answer[0], &answer[1], &answer[2],
                            &answer[3]) != 0 &&
-         (answer[feature.reg] >> feature.bit & 1) != 0;
-}
-
-std::int64_t other_features(bool masks) {
-  std::int64_t out = 0;
-  for (const Feature& feature : kFeatures)
-    if (feature.masks == masks && has(feature)) out |= feature.needed;
-  return out;
-}
-
-std::int64_t vector_features() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return 0;
-  constexpr std::uint64_t kVectorState = 0x6, kMaskState = 0xe6;
-  const std::uint64_t state = enabled_state();
-  if ((state & kVectorState) != kVectorState) return 0;
-  std::int64_t out = 0;
-  if (c & bit_AVX) out |= LATHE_CPU_AVX;
-  if (c & bit_FMA) out |= LATHE_CPU_FMA;
-  if (c & bit_F16C) out |= LATHE_CPU_F16C;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return out;
-  if (b & bit_AVX2) out |= LATHE_CPU_AVX2;
-  if ((state & kMaskState) != kMaskState || !(b & bit_AVX512F)) return out;
-  out |= LATHE_CPU_AVX512 | other_features(true);
-  if ((b & bit_AVX512VL) && (b & bit_AVX512BW) && (b & bit_AVX512DQ)) out |= LATHE_CPU_AVX512_SKX;
-  return out;
+         (answer[feature.reg] & feature.bits) == feature.bits;
 }
 
 }  // namespace
 
 bool check_cpu(std::int64_t needed, Message& message) {
-  const std::int64_t absent = needed & ~(vector_features() | other_features(false));
-  if (absent == 0) return true;
-  static constexpr const char* kNames[] = {"AVX",  "AVX2",     "FMA",
-                                           "F16C", "AVX-512F", "AVX-512VL, BW and DQ"};
-  unsigned first = 0;
-  while ((absent >> first & 1) == 0) ++first;
-  const char* name = first < std::size(kNames) ? kNames[first] : nullptr;
-  for (const Feature& feature : kFeatures)
-    if (feature.needed == std::int64_t{1} << first) name = feature.name;
-  message.clear();
-  message.add("this processor lacks ").add(name).add("; run lathe compile for it");
-  return false;
+  const std::uint64_t saved = saved_state();
+  for (const Feature& feature : kFeatures) {
+    if ((needed & feature.needed) == 0 || is_present(feature, saved)) continue;
+    message.clear();
+    message.add("this processor lacks ").add(feature.name).add("; run lathe compile for it");
+    return false;
+  }
+  return true;
 }
 
 #else

@@ -19,10 +19,16 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::ranges::find(list, text) != list.end();
 }
 
+// Those that belong to a name, as of a type, stay.
 std::string without_numbers(const std::string& workload) {
-  std::string text = shape_of(workload);
-  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
-  return text;
+  std::string out;
+  bool in_name = false;
+  for (const char c : shape_of(workload)) {
+    const bool digit = c >= '0' && c <= '9';
+    in_name = (in_name && digit) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if (!digit || in_name) out += c;
+  }
+  return out;
 }
 
 class Reader {

@@ -101,7 +101,7 @@ Status Batch::run(const std::function<bool()>& stop) {
   // The runner computes the reference while the first candidates are built.
   bool computing = !reference.finished();
   measuring_ = computing;
-  while (!finished()) {
+  while (!finished() || computing) {
     if (stop && stop()) {
       abandon();
       return {};
@@ -116,7 +116,7 @@ Status Batch::run(const std::function<bool()>& stop) {
       return std::unexpected(*environment_);
     }
     feed();
-    if (!finished()) loop.wait(0.1);
+    if (!finished() || computing) loop.wait(0.1);
   }
   return {};
 }
@@ -334,11 +334,6 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
       far_behind || agree(visits, session_.gate.normal(), session_.options.sentinel_tolerance);
   if (known || item.quiet_visits >= session_.options.visits) return complete(item);
   to_revisit_.push_back(&item);
-}
-
-bool is_of_environment(const Error& error) {
-  return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kNotFound ||
-         error.kind == ErrorKind::kDataLoss;
 }
 
 void Batch::run_failed(Item& item, const Error& error) {

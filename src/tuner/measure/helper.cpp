@@ -145,8 +145,10 @@ void EventLoop::wait(double most_seconds) {
     if (entries[i].revents != 0 || Clock::now() >= polled[i]->deadline()) polled[i]->on_event();
 }
 
-void EventLoop::finish(Helper& helper) {
-  while (helper.busy()) wait(1);
+void EventLoop::finish(Helper& helper, const std::function<bool()>& stop) {
+  constexpr double kLook = 0.05;  // seconds between two looks at a stop flag
+  while (helper.busy() && !(stop && stop())) wait(stop ? kLook : 1);
+  if (helper.busy()) helper.stop();
 }
 
 }  // namespace lathe::measure

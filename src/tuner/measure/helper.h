@@ -86,8 +86,8 @@ class EventLoop {
   explicit EventLoop(std::vector<Helper*> helpers) : helpers_(std::move(helpers)) {}
   // Waits until something happens, but `most_seconds` at most.
   void wait(double most_seconds);
-  // Waits until `helper` has finished its request.
-  void finish(Helper& helper);
+  // Waits until `helper` has finished its request; gives up what it does when `stop` returns true.
+  void finish(Helper& helper, const std::function<bool()>& stop = {});
 
  private:
   std::vector<Helper*> helpers_;

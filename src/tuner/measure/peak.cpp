@@ -8,7 +8,6 @@ namespace lathe::measure {
 namespace {
 
 constexpr double kLimitSeconds = 60;
-constexpr double kLook = 0.05;  // seconds between two looks at a stop flag
 constexpr double kSampleSeconds = 50e-6;
 // In bytes, for each direction. A larger kernel would measure the same memory.
 constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;
@@ -27,9 +26,7 @@ Result<double> fastest_run(Session& session, const Built& kernel, const runner::
                             else fastest = std::ranges::min(executed->seconds);
                           });
   EventLoop loop = session.loop();
-  Helper& helper = session.runner->helper();
-  while (helper.busy() && !(stop && stop())) loop.wait(kLook);
-  if (helper.busy()) helper.stop();
+  loop.finish(session.runner->helper(), stop);
   return fastest;
 }
 

@@ -64,10 +64,8 @@ class Race {
     return stopped_;
   }
 
-  // Waits for a helper, but gives up what it does when the race is stopped.
   void finish(Helper& helper) {
-    while (helper.busy() && !stopped()) loop_.wait(kNap);
-    if (helper.busy()) helper.stop();
+    loop_.finish(helper, [this] { return stopped(); });
   }
 
   void build_all() {

@@ -39,17 +39,27 @@ std::vector<std::uint64_t> header_of(const te::Workload& workload, std::uint64_t
 }
 
 void forget_oldest(const std::string& folder) {
+  struct File {
+    fs::path path;
+    fs::file_time_type written;
+    std::uintmax_t bytes;
+  };
+  // Other processes write and remove files meanwhile, so each is asked once.
   std::error_code code;
-  std::vector<fs::directory_entry> files;
+  std::vector<File> files;
   std::uintmax_t total = 0;
-  for (const auto& entry : fs::directory_iterator(folder, code))
-    if (entry.path().extension() == ".reference")
-      files.push_back(entry), total += entry.file_size(code);
-  std::ranges::sort(files, {}, [&](const auto& entry) { return entry.last_write_time(code); });
-  for (const auto& entry : files) {
+  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
+    std::error_code gone;
+    const File file{at->path(), at->last_write_time(gone), at->file_size(gone)};
+    if (gone || !file.path.filename().string().contains(".reference")) continue;
+    files.push_back(file);
+    total += file.bytes;
+  }
+  std::ranges::sort(files, {}, &File::written);
+  for (const File& file : files) {
     if (total <= kMostBytes) break;
-    total -= entry.file_size(code);
-    fs::remove(entry.path(), code);
+    total -= file.bytes;
+    fs::remove(file.path, code);
   }
 }
 

@@ -95,13 +95,17 @@ void ReferenceJob::on_built(Result<Built> built) {
   if (!built && may_try_again(session_.builders[0]->helper(), built.error())) return start();
   if (!built) return finish(std::unexpected(built.error()));
   state_->built = std::move(*built);
+  execute();
+}
+
+void ReferenceJob::execute() {
   session_.runner->execute(
       state_->built, state_->inputs, state_->outputs, {}, kReferenceSeconds,
       [this](Result<runner::Executed> executed) { on_executed(std::move(executed)); });
 }
 
 void ReferenceJob::on_executed(Result<runner::Executed> executed) {
-  if (!executed && may_try_again(session_.runner->helper(), executed.error())) return start();
+  if (!executed && may_try_again(session_.runner->helper(), executed.error())) return execute();
   if (!executed) return finish(std::unexpected(executed.error()));
   log(LogLevel::kDebug, "reference computed in {:.6f} s",
       executed->seconds.empty() ? 0.0 : executed->seconds[0]);

@@ -30,6 +30,11 @@ std::vector<Helper*> Session::helpers() const {
   return all;
 }
 
+bool is_of_environment(const Error& error) {
+  return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kNotFound ||
+         error.kind == ErrorKind::kDataLoss;
+}
+
 std::vector<int> allowed_cpus() {
   cpu_set_t set;
   std::vector<int> cpus;

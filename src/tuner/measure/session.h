@@ -53,6 +53,7 @@ class ReferenceJob {
  private:
   struct State;
   void start();
+  void execute();
   void on_built(Result<Built> built);
   void on_executed(Result<runner::Executed> executed);
   void finish(Status result);

@@ -14,14 +14,7 @@ constexpr int kWalkLength = 500;
 
 }  // namespace
 
-bool Unseen::small_space() const {
-  double size = 1;
-  for (int knob = 0; knob < domain_.knobs(); ++knob) {
-    size *= domain_.values(knob);
-    if (size > kEnumerable) return false;
-  }
-  return true;
-}
+bool Unseen::small_space() const { return space::combinations(domain_) <= kEnumerable; }
 
 std::optional<space::Config> Unseen::by_rejection(int tries, Rng& rng) {
   for (int i = 0; i < tries; ++i) {
@@ -35,7 +28,7 @@ void Unseen::enumerate(Rng& rng) {
   enumerated_ = true;
   space::Config config(static_cast<std::size_t>(domain_.knobs()), 0);
   for (bool more = true; more;) {
-    if (!contains(config) && domain_.valid(config) && domain_.canonical(config) == config)
+    if (domain_.valid(config) && domain_.canonical(config) == config && !contains(config))
       remaining_.push_back(config);
     more = false;
     for (std::size_t knob = 0; knob < config.size() && !more; ++knob) {

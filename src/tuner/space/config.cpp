@@ -11,4 +11,10 @@ std::size_t ConfigHash::operator()(const Config& config) const {
   return static_cast<std::size_t>(state);
 }
 
+double combinations(const Domain& domain) {
+  double product = 1;
+  for (int knob = 0; knob < domain.knobs(); ++knob) product *= domain.values(knob);
+  return product;
+}
+
 }  // namespace lathe::space

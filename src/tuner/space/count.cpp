@@ -20,9 +20,7 @@ bool stands_for_itself(const Space& space, const Config& config) {
 
 ProgramCount count_programs(const Space& space) {
   ProgramCount count;
-  double listed = 1;  // also what differs in knobs without effect alone
-  for (int k = 0; k < space.knobs(); ++k) listed *= space.values(k);
-  if (listed <= kMostCounted) {
+  if (combinations(space) <= kMostCounted) {
     std::unordered_set<std::uint64_t> programs;
     for (const Config& config : all_configs(space)) programs.insert(space.program_number(config));
     count.programs = static_cast<double>(programs.size());

@@ -15,6 +15,11 @@ struct ConfigHash {
   std::size_t operator()(const Config& config) const;
 };
 
+class Domain;
+// The product of all knobs' numbers of values: configurations, valid or not, also those that differ
+// in knobs without effect alone.
+double combinations(const Domain& domain);
+
 // A space as a search sees it. Space and recorded spaces implement it.
 // It is thread-safe.
 class Domain {

@@ -44,9 +44,10 @@ class Recipe {
 
 using Template = std::function<void(Recipe&)>;
 
-// Runs the function once with every first value and once with each other label of each choice, to
-// learn all its knobs. Fails if it has no knobs at all, declares a knob twice with other values, or
-// refuses the first configuration (the error names the step).
+// Runs the function once with every first value and then with the other labels of its choices, path
+// by path, to learn all its knobs. Fails if it has no knobs at all, or some without values or with
+// values below 1, declares a knob twice with other values, limits other sizes under other choices,
+// or refuses the first configuration (the error names the step).
 Result<std::unique_ptr<Space>> template_space(const te::Workload& workload, Template function);
 
 }  // namespace lathe::space

@@ -1,4 +1,5 @@
 // What the store knows of the machines that its times are of.
+#include <algorithm>
 #include <charconv>
 
 #include "tuner/store/store.h"
@@ -37,6 +38,21 @@ Status note_speed(Store& store, const std::string& fingerprint, const std::strin
     LATHE_TRY_STATUS(store.put(machine_key("sentinel", fingerprint, target),
                                fmt::format("{}", seen.sentinel_seconds)));
   return {};
+}
+
+Status note_race_speed(Store& store, const std::string& fingerprint, const std::string& target,
+                       const MachineSpeed& seen) {
+  constexpr double kKept = 0.98;
+  const MachineSpeed known = LATHE_TRY(machine_speed(store, fingerprint, target));
+  if (seen.peak_flops > 0)
+    LATHE_TRY_STATUS(
+        store.put(machine_key("peak", fingerprint, target),
+                  fmt::format("{}", std::max(seen.peak_flops, kKept * known.peak_flops))));
+  if (seen.sentinel_seconds <= 0) return {};
+  const double faded =
+      known.sentinel_seconds > 0 ? known.sentinel_seconds / kKept : seen.sentinel_seconds;
+  return store.put(machine_key("sentinel", fingerprint, target),
+                   fmt::format("{}", std::min(seen.sentinel_seconds, faded)));
 }
 
 Result<double> note_bandwidth(Store& store, const std::string& fingerprint,

@@ -87,6 +87,10 @@ Result<MachineSpeed> machine_speed(Store& store, const std::string& fingerprint,
 // Keeps what is faster than was known; 0 says nothing.
 Status note_speed(Store& store, const std::string& fingerprint, const std::string& target,
                   const MachineSpeed& seen);
+// The same for what a whole race saw. What was known fades with each race that does not reach it:
+// a clock that the machine once had does not stay the measure for ever.
+Status note_race_speed(Store& store, const std::string& fingerprint, const std::string& target,
+                       const MachineSpeed& seen);
 // The bytes a second that the machine moves when it reads and writes a number of bytes (`what`
 // tells how many, and the cache mode). Keeps and returns the larger of what was known and `seen`.
 Result<double> note_bandwidth(Store& store, const std::string& fingerprint,

@@ -25,16 +25,6 @@ bool stands(const store::Record& record, const store::MachineSpeed& known) {
   return record.raced && !record.race.disturbed && share >= measure::kSameSpeed;
 }
 
-// Whose place others have to win: that of the winner of an earlier race, else of what there is
-// without tuning. Of trials alone some look fast by chance.
-std::optional<std::size_t> defender_of(const State& state,
-                                       const std::vector<store::Record>& finalists) {
-  if (finalists.front().raced) return 0;
-  for (std::size_t i = 0; i < finalists.size(); ++i)
-    if (state.is_start(finalists[i])) return i;
-  return std::nullopt;
-}
-
 }  // namespace
 
 double race_time(const Options& options, double elapsed) {
@@ -56,7 +46,7 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
     return std::nullopt;
 
   RecordRace request;
-  request.defender = defender_of(state, finalists);
+  request.defender = defender_of(finalists, state.start());
   request.cache = options.run.cache_mode;
   request.seconds = race_time(options, reporter.elapsed());
   request.patience = options.race.share * reporter.elapsed();

@@ -1,6 +1,7 @@
 #include "tuner/tune/options.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lathe::tune {
 namespace {
@@ -11,12 +12,13 @@ Status check_exploration(const search::Options& exploration) {
                 "annealing needs at least 1 chain and 1 step, not {} and {}", exploration.chains,
                 exploration.steps);
   if (!(exploration.epsilon >= 0 && exploration.epsilon <= 1 && exploration.lambda >= 1 &&
-        exploration.alpha >= 0))
+        exploration.alpha >= 0 && std::isfinite(exploration.lambda + exploration.alpha)))
     return fail(ErrorKind::kInvalidArgument,
                 "epsilon must be from 0 to 1, lambda at least 1 and alpha at least 0, not {:g}, "
                 "{:g} and {:g}",
                 exploration.epsilon, exploration.lambda, exploration.alpha);
-  if (!(exploration.temperature >= 0 && exploration.elite >= 0 && exploration.elite <= 1))
+  if (!(exploration.temperature >= 0 && std::isfinite(exploration.temperature) &&
+        exploration.elite >= 0 && exploration.elite <= 1))
     return fail(ErrorKind::kInvalidArgument,
                 "the temperature must be at least 0 and elite from 0 to 1, not {:g} and {:g}",
                 exploration.temperature, exploration.elite);
@@ -37,7 +39,7 @@ Status check(const Options& options) {
                 "a global model must be worth more than no trial, not {:g}",
                 options.model.global_trials);
   LATHE_TRY_STATUS(check_exploration(options.search.exploration));
-  if (!(options.search.thrift >= 0))
+  if (!(options.search.thrift >= 0 && std::isfinite(options.search.thrift)))
     return fail(ErrorKind::kInvalidArgument, "thrift must be at least 0, not {:g}",
                 options.search.thrift);
   return {};

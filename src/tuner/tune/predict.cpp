@@ -8,6 +8,7 @@ Result<space::Config> predict(const Subject& subject, const Options& options) {
   const auto make_searcher = LATHE_TRY(searcher_of(options));
   const auto model = LATHE_TRY(model_of(options));
   ModelScorer scorer(subject, model.get(), prior_of(subject, options), options.run.jobs);
+  LATHE_TRY_STATUS(scorer.status());
   std::vector<space::Config> candidates = subject.starts();
   if (!scorer.ready()) return candidates[0];
   for (auto& config :

@@ -27,11 +27,35 @@ bool leads(const measure::Racer& racer, const measure::Racer& other) {
   return racer.seconds + kErrors * std::hypot(error(racer), error(other)) < other.seconds;
 }
 
+// Who stands first after a disturbed race: what it says of a newcomer does not count against the
+// winner of a quiet one, unless that failed in it.
+std::size_t keeper_of(const std::vector<RaceEntry>& entries,
+                      const std::vector<measure::Racer>& racers, std::size_t winner) {
+  const auto raced_quietly = [](const store::Record& r) { return r.raced && !r.race.disturbed; };
+  if (raced_quietly(entries[winner].record)) return winner;
+  std::size_t keeper = winner;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const store::Record& record = entries[i].record;
+    const bool first = keeper == winner || record.standing < entries[keeper].record.standing;
+    if (raced_quietly(record) && first && !racers[i].failed) keeper = i;
+  }
+  return keeper;
+}
+
 measure::Speed known_speed(const store::MachineSpeed& speed) {
   return {speed.peak_flops, speed.sentinel_seconds};
 }
 
 }  // namespace
+
+std::optional<std::size_t> defender_of(const std::vector<store::Record>& records,
+                                       const Json& start) {
+  if (records.empty()) return std::nullopt;
+  if (records.front().raced) return 0;
+  const auto found = std::ranges::find(records, start, &store::Record::config);
+  if (found == records.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - records.begin());
+}
 
 std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers,
                                      std::optional<std::size_t> defender) {
@@ -87,18 +111,14 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
   const std::size_t ran = of([](const measure::Racer& racer) { return racer.ran; });
   const auto winner = winner_of(outcome.racers, request.defender);
   if (!winner || ran < std::min<std::size_t>(2, outcome.racers.size())) return story;
-  LATHE_TRY_STATUS(store::note_speed(store, machine, any.target,
-                                     {outcome.speed.peak_flops, outcome.speed.sentinel_seconds}));
+  LATHE_TRY_STATUS(store::note_race_speed(
+      store, machine, any.target, {outcome.speed.peak_flops, outcome.speed.sentinel_seconds}));
   story.finished = true;
   story.disturbed = outcome.disturbed;
   story.speed = measure::share_of(outcome.speed, known_speed(known));
   story.racers = outcome.racers;
-  // What a disturbed race says of a newcomer does not count against times of a quiet one.
-  const auto has_quiet_time = [](const RaceEntry& entry) {
-    return entry.record.raced && !entry.record.race.disturbed;
-  };
-  const bool stands = !outcome.disturbed || has_quiet_time(request.entries[*winner]) ||
-                      std::ranges::none_of(request.entries, has_quiet_time);
+  const std::size_t first =
+      outcome.disturbed ? keeper_of(request.entries, outcome.racers, *winner) : *winner;
   std::vector<store::RaceResult> results;
   for (std::size_t i = 0; i < outcome.racers.size(); ++i) {
     const measure::Racer& racer = outcome.racers[i];
@@ -106,7 +126,7 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
     results.push_back({.record = request.entries[i].record.id,
                        .seconds = racer.seconds,
                        .spread = racer.failed ? 0 : racer.spread,
-                       .won = stands && i == *winner});
+                       .won = i == first});
   }
   LATHE_TRY_STATUS(store.set_race(results, {.peak_flops = outcome.speed.peak_flops,
                                             .sentinel_seconds = outcome.speed.sentinel_seconds,

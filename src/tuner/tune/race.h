@@ -41,6 +41,11 @@ struct RaceStory {
 Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
                                const RecordRace& request);
 
+// Whose place others have to win, of records with the best first: that of the winner of an earlier
+// race, else of `start`, what there is without tuning. Of trials alone some look fast by chance.
+std::optional<std::size_t> defender_of(const std::vector<store::Record>& records,
+                                       const Json& start);
+
 // Which of them stands first by that rule; none where all failed.
 std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers,
                                      std::optional<std::size_t> defender = {});

@@ -172,8 +172,6 @@ Result<std::optional<store::Record>> State::best_on_record() const {
                       .codegen_version = options_.run.codegen_version});
 }
 
-bool State::is_start(const store::Record& record) const { return record.config == start_; }
-
 Result<std::vector<store::Record>> State::finalists(int count, double hopeless) const {
   std::vector<store::Record> by_time = fastest_;
   const double quick = fastest_sentinel(fastest_);
@@ -191,7 +189,7 @@ Result<std::vector<store::Record>> State::finalists(int count, double hopeless) 
   if (best && best->space_hash == run_.space_hash && subject_.from_json(best->config)) enter(*best);
   // And who tunes is not to end with less than what there was without.
   for (const auto& record : by_time)
-    if (is_start(record)) enter(record);
+    if (record.config == start_) enter(record);
   for (const auto& record : by_time) enter(record);
   if (out.empty()) return out;
   const auto seconds = [quick](const store::Record& r) { return on_quick_machine(r, quick); };

@@ -62,7 +62,7 @@ class State {
   // than `hopeless` times as long as the fastest, as on a machine at its quickest.
   Result<std::vector<store::Record>> finalists(int count, double hopeless) const;
   // The first of the subject's starts: what there is without tuning.
-  bool is_start(const store::Record& record) const;
+  const Json& start() const { return start_; }
   store::Store& store() { return store_; }
 
   // Numbers a batch, gives its proposals their indices and makes it durable.

@@ -2,6 +2,7 @@
 #include "tuner/tune/tuner.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -71,8 +72,9 @@ class BatchTuner final : public Tuner {
     if (used_up()) return {};
     Batch batch = std::exchange(begun_, {});
     if (batch.proposals.empty()) batch = LATHE_TRY(propose());
+    if (stopped() || (batch.proposals.empty() && late())) return {};
     summary_.exhausted = batch.proposals.empty();
-    if (summary_.exhausted || stopped()) return {};
+    if (summary_.exhausted) return {};
     auto results = LATHE_TRY(measure(batch));
     in_first_batch_ = false;
     state_.learn(results);
@@ -83,8 +85,8 @@ class BatchTuner final : public Tuner {
 
   Status race() override {
     if (!stopped())
-      summary_.race =
-          LATHE_TRY(final_race(state_, subject_, measurer_, options_, reporter_, stop_));
+      summary_.race = LATHE_TRY(final_race(state_, subject_, measurer_, options_, reporter_,
+                                           [this] { return stopped(); }));
     return {};
   }
 
@@ -95,7 +97,11 @@ class BatchTuner final : public Tuner {
   }
 
  private:
-  bool stopped() const { return stop_ && stop_(); }
+  // Once stopped it stays so, whatever the callback says next.
+  bool stopped() const {
+    if (!stopped_ && stop_ && stop_()) stopped_ = true;
+    return stopped_;
+  }
   bool used_up() const { return summary_.exhausted || state_.trials() >= options_.run.trials; }
   // Seconds before the race. It is part of the time, but gets no more than a fifth of it.
   double left() const {
@@ -115,6 +121,7 @@ class BatchTuner final : public Tuner {
 
   Result<Batch> propose() {
     const double model_seconds = LATHE_TRY(train());
+    if (stopped() || late()) return Batch{};
     reporter_.phase(Phase::kSearching);
     const Stopwatch watch;
     Batch batch;
@@ -302,6 +309,7 @@ class BatchTuner final : public Tuner {
   model::CostModel* model_;
   const Listener listener_;
   const std::function<bool()> stop_;
+  mutable std::atomic<bool> stopped_ = false;
   Reporter reporter_;
   State state_;
   ModelScorer scorer_;

@@ -195,6 +195,9 @@ TEST_F(Library, SearchesForThoseWhoMeasureThemselves) {
   }
   EXPECT_FALSE(search->tell(0, 1).has_value()) << "told before";
   EXPECT_FALSE(search->tell(12345, 1).has_value());
+  const auto missing = Search::make(matmul(), {.global_model = "/nowhere/a.model"});
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(missing.error().place, "/nowhere/a.model");
 }
 
 }  // namespace

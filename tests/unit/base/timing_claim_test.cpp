@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +24,10 @@ TEST(TimingClaim, IsHeldByOneAtATime) {
     EXPECT_FALSE(second.alone());
   }
   EXPECT_TRUE(TimingClaim().alone()) << "the others are gone";
+  auto first = std::make_unique<TimingClaim>();
+  const TimingClaim second;
+  first.reset();
+  EXPECT_FALSE(TimingClaim().alone()) << "the second is still there";
 }
 
 TEST(TimingClaim, NobodyKnowsWhereThereCanBeNoFile) {

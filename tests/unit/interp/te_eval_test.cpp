@@ -57,6 +57,20 @@ TEST(TeEval, IntegersWrapAndDivideTowardsZero) {
             (Values{30000}));
 }
 
+TEST(TeEval, SumsAndProductsBeyondWhatADoubleHoldsAreUnknown) {
+  const auto bound_of = [](const std::string& text) {
+    const auto workload = te::parse_workload(text);
+    LATHE_CHECK(workload.has_value(), "{}", workload.error().text());
+    return evaluate(*workload, std::vector<Tensor>{{Dtype::kI64, {30}, Values(30, 2), {}}})
+        ->front()
+        .bounds.at(0);
+  };
+  EXPECT_EQ(bound_of("X: i64[30]; Y[o:1] = prod(k) (2*X[k] + 1)"), HUGE_VAL);
+  EXPECT_EQ(bound_of("X: i64[30]; Y[o:1] = sum(k) X[k]*1125899906842623"), HUGE_VAL);
+  EXPECT_EQ(bound_of("X: i64[30]; Y[o:1] = prod(k) X[k]"), 0);
+  EXPECT_EQ(bound_of("X: i64[30]; Y[o:1] = sum(k) X[k]*35184372088832"), 0);
+}
+
 TEST(TeEval, CastsSaturateFromFloatsAndWrapFromIntegers) {
   EXPECT_EQ(values_of("A: f32[4]; Y[i] = i8(A[i])", {{-1.9, 1.9, 1000, NAN}}),
             (Values{-1, 1, 127, 0}));

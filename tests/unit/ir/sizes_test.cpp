@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
@@ -34,6 +36,15 @@ TEST_F(SizesTest, KnowsWhatDividesAndCovers) {
   EXPECT_TRUE(s.at_least(n, s.min(p, n)));
   EXPECT_FALSE(s.at_least(p, n));
   EXPECT_FALSE(s.at_least(s.mul(v, s.ceildiv(n, p)), n));
+}
+
+TEST_F(SizesTest, AbsurdSizesStayAbsurd) {
+  const std::int64_t most = std::int64_t{1} << 62;
+  const SizeId huge = s.mul(c(most), c(4));
+  EXPECT_EQ(s.constant_value(huge), most);
+  EXPECT_EQ(s.constant_value(s.add(huge, huge)), most);
+  EXPECT_EQ(s.constant_value(s.add(c(std::numeric_limits<std::int64_t>::max()), c(1))), most);
+  EXPECT_EQ(s.constant_value(s.add(c(std::numeric_limits<std::int64_t>::min()), c(-1))), -most);
 }
 
 TEST_F(SizesTest, PrintsFormulas) {

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
 
@@ -15,6 +19,20 @@
 namespace lathe::measure {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Kills this process's runner; how many there were.
+inline int kill_runner() {
+  int killed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string number, name, state;
+    int parent = 0;
+    if (!(file >> number >> name >> state >> parent)) continue;
+    if (parent == ::getpid() && name.starts_with("(lathe-runner"))
+      killed += ::kill(std::stoi(number), SIGKILL) == 0 ? 1 : 0;
+  }
+  return killed;
+}
 
 class Faults : public testing::Test {
  protected:

@@ -212,6 +212,30 @@ TEST_F(Faults, StopsBetweenCandidates) {
   EXPECT_EQ(measure(*measurer, {"good"}).size(), 1U) << "and can go on";
 }
 
+// It may compute the reference, or run a candidate, or do nothing yet.
+TEST_F(Faults, TheFirstDeathOfTheRunnerCostsNothing) {
+  for (int when = 1; when <= 12; ++when) {
+    const auto measurer = make();
+    int looks = 0, killed = 0, right = 0;
+    const auto status = measurer->measure(
+        {candidate(0, "good@1"), candidate(1, "good@2")}, kInfinity,
+        [&](const Outcome& outcome) { right += outcome.error ? 0 : 1; },
+        [&] {
+          if (++looks >= when && killed == 0) killed = kill_runner();
+          return false;
+        });
+    ASSERT_TRUE(status.has_value()) << status.error().text();
+    EXPECT_EQ(right, 2) << "killed at look " << when;
+  }
+}
+
+// What is left of the reference must not outlive the batch.
+TEST_F(Faults, CandidatesThatAllFailEndTheBatchAfterTheReference) {
+  const auto measurer = make();
+  EXPECT_TRUE(measure(*measurer, {"refused"}).at(0).error.has_value());
+  EXPECT_FALSE(measure(*measurer, {"good"}).at(0).error.has_value());
+}
+
 TEST_F(Faults, ColdCaches) {
   options_.cache = CacheMode::kCold;
   const Outcome outcome = one("good");

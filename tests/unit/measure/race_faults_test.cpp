@@ -1,28 +1,8 @@
 // Races in which something goes wrong.
 #include "unit/measure/faults.h"
 
-#include <csignal>
-#include <filesystem>
-#include <fstream>
-
-#include <unistd.h>
-
 namespace lathe::measure {
 namespace {
-
-// Kills this process's runner; how many there were.
-int kill_runner() {
-  int killed = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string number, name, state;
-    int parent = 0;
-    if (!(file >> number >> name >> state >> parent)) continue;
-    if (parent == ::getpid() && name.starts_with("(lathe-runner"))
-      killed += ::kill(std::stoi(number), SIGKILL) == 0 ? 1 : 0;
-  }
-  return killed;
-}
 
 TEST_F(Faults, TheRaceGivesTimesToThoseThatFinish) {
   const auto measurer = make();

@@ -108,6 +108,7 @@ TEST(Cache, Refusals) {
 TEST(Layout, Refusals) {
   EXPECT_EQ(refusal(kMatmul, {Layout{"A", {}, 0}}), R::kPlainBorder);
   EXPECT_EQ(refusal(kMatmul, {Layout{"A", {}, -1}}, true), R::kBadNumber);
+  EXPECT_EQ(refusal(kMatmul, {Layout{"A", {}, std::int64_t{1} << 40}}, true), R::kBadNumber);
 }
 
 TEST(Layout, OfABorderInFreeMode) {

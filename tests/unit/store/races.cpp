@@ -135,6 +135,19 @@ TEST_F(Races, OfOneCodeGeneratorCanBeAskedFor) {
   EXPECT_FALSE(*store_->best({.workload = run_.workload, .codegen_version = 7}));
 }
 
+TEST_F(Races, WhatAMachineHasShownFadesWithRacesThatDoNotReachIt) {
+  ASSERT_TRUE(note_speed(*store_, "m", "t", {1.3e11, 1e-4}));
+  ASSERT_TRUE(note_race_speed(*store_, "m", "t", {1e11, 1.3e-4}));
+  EXPECT_DOUBLE_EQ(machine_speed(*store_, "m", "t")->peak_flops, 0.98 * 1.3e11);
+  EXPECT_DOUBLE_EQ(machine_speed(*store_, "m", "t")->sentinel_seconds, 1e-4 / 0.98);
+  for (int race = 0; race < 40; ++race)
+    ASSERT_TRUE(note_race_speed(*store_, "m", "t", {1e11, 1.3e-4}));
+  EXPECT_DOUBLE_EQ(machine_speed(*store_, "m", "t")->peak_flops, 1e11);
+  EXPECT_DOUBLE_EQ(machine_speed(*store_, "m", "t")->sentinel_seconds, 1.3e-4);
+  ASSERT_TRUE(note_race_speed(*store_, "m", "t", {1.2e11, 0}));
+  EXPECT_DOUBLE_EQ(machine_speed(*store_, "m", "t")->peak_flops, 1.2e11);
+}
+
 TEST_F(Races, MachinesAreKnownByTheFastestOfThem) {
   EXPECT_EQ(machine_speed(*store_, "m", "t")->peak_flops, 0);
   ASSERT_TRUE(note_speed(*store_, "m", "t", {1e11, 1e-4}));

@@ -87,11 +87,40 @@ TEST_F(RaceTest, AResumedRunUnderLoadKeepsWhatWasFaster) {
   ASSERT_TRUE(loaded->race);
   EXPECT_TRUE(loaded->race->disturbed);
   EXPECT_NEAR(loaded->race->speed, 1 / 2.4, 1e-9);
-  EXPECT_LE(loaded->best_seconds(), quiet->best_seconds());
+  EXPECT_EQ(loaded->best.id, quiet->best.id) << "the winner of a quiet race keeps its place";
+  EXPECT_EQ(loaded->best_seconds(), quiet->best_seconds());
   EXPECT_EQ(on_record().id, loaded->best.id);
   EXPECT_DOUBLE_EQ(measurer_.race_given.known.peak_flops, 1e11)
       << "the race is told how fast the machine was";
   EXPECT_DOUBLE_EQ(measurer_.race_given.known.sentinel_seconds, 1e-4);
+}
+
+// Neighbours explain a bad time, but no wrong answer.
+TEST_F(RaceTest, WhoFailsInADisturbedRaceIsFirstNoMore) {
+  ASSERT_TRUE(run());
+  const Config first = on_record().config.get<Config>();
+  options_.run.trials = 80;
+  measurer_.race_disturbed = true;
+  measurer_.race_seconds = [&](const Config& c) {
+    return c == first ? kInfinity : search::structured_seconds(c);
+  };
+  const auto second = run();
+  ASSERT_TRUE(second) << second.error().text();
+  ASSERT_TRUE(second->race);
+  EXPECT_NE(on_record().config.get<Config>(), first);
+}
+
+// A clock that the machine once had is no measure for ever.
+TEST_F(RaceTest, WhatIsKnownOfTheMachineFadesRaceByRace) {
+  const auto known = [&] {
+    return store::machine_speed(*store_, host_fingerprint().text(), target_.text())->peak_flops;
+  };
+  ASSERT_TRUE(
+      store::note_speed(*store_, host_fingerprint().text(), target_.text(), {2e11, 0.5e-4}));
+  measurer_.race_speed = {1e11, 1e-4};
+  ASSERT_TRUE(run());
+  EXPECT_LT(known(), 2e11);
+  EXPECT_GT(known(), 1.9e11);
 }
 
 TEST_F(RaceTest, ADisturbedRaceIsRepeatedByTheSameCommand) {

@@ -143,5 +143,19 @@ TEST_F(Steps, StopTheRaceToo) {
   EXPECT_TRUE(tuner->summary()->interrupted);
 }
 
+// A callback that says once that it is enough, at whichever of its questions.
+TEST_F(Steps, StopForGoodWhenTheyAreToldOnce) {
+  for (int when = 1; when <= 30; ++when) {
+    SCOPED_TRACE(when);
+    int asked = 0;
+    Turn turn(fmt::format("C[i] = {} * A[i]", when), 1);
+    const auto tuner = turn.tuner(*store_, options_, [&] { return ++asked == when; });
+    while (tuner->more()) ASSERT_TRUE(tuner->step());
+    ASSERT_TRUE(tuner->race());
+    EXPECT_EQ(turn.measurer.races, asked < when ? 1 : 0);
+    EXPECT_EQ(tuner->summary()->interrupted, asked >= when);
+  }
+}
+
 }  // namespace
 }  // namespace lathe::tune

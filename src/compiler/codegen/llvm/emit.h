@@ -140,6 +140,7 @@ class FunctionEmitter {
   Value* round_without_hardware(Value* x, bool up);
   Value* lane_mask(const flat::Node& e,
                    const flat::Binary& n);  // of a ramp against a scalar; null if it is not that
+  double most_of(const flat::Expr& e) const;
   Value* convert(Value* x, flat::Type from, flat::Type to);
   Value* widen(Value* x, Dtype dtype);   // f16, bf16 -> f32; others stay
   Value* narrow(Value* x, Dtype dtype);  // the inverse
@@ -223,9 +224,10 @@ class FunctionEmitter {
   bool moving_ = false;  // what is computed now goes to the outermost scope possible
   Frame frame_{};
   std::unordered_map<int, Value*> vars_;
-  std::vector<Value*> regs_;             // null: not written yet
-  std::vector<Value*> bases_;            // a buffer
-  std::vector<std::uint64_t> versions_;  // a buffer: changes when its contents may have
+  std::unordered_map<int, double> lets_;  // of variables that are no loop's: most_of()
+  std::vector<Value*> regs_;              // null: not written yet
+  std::vector<Value*> bases_;             // a buffer
+  std::vector<std::uint64_t> versions_;   // a buffer: changes when its contents may have
   std::uint64_t version_ = 0;
   Value* scratch_ = nullptr;
   bool streams_ = false;      // it has stores that a fence must follow

@@ -1,4 +1,7 @@
 // Numbers that grow from lane to lane, and comparisons of them.
+#include <algorithm>
+#include <cmath>
+
 #include "compiler/codegen/llvm/emit.h"
 
 namespace lathe::codegen {
@@ -14,7 +17,33 @@ std::pair<Expr, std::int64_t> apart_from_constant(const Expr& e) {
   return {e, 0};
 }
 
+constexpr double kNear = 0x1p62;
+
 }  // namespace
+
+// A number that the expression's size stays below while nothing in it wraps.
+double FunctionEmitter::most_of(const Expr& e) const {
+  constexpr double kLongestLoop = 0x1p40;
+  if (const auto* n = std::get_if<IntImm>(&e->value))
+    return std::abs(static_cast<double>(n->value));
+  if (const auto* n = std::get_if<Var>(&e->value)) {
+    const auto let = lets_.find(n->id);
+    return let == lets_.end() ? kLongestLoop : let->second;
+  }
+  const auto* n = std::get_if<Binary>(&e->value);
+  if (n == nullptr) return HUGE_VAL;
+  const double a = most_of(n->a), b = most_of(n->b);
+  switch (n->op) {
+    case BinaryOp::kAdd:
+    case BinaryOp::kSub: return a + b;
+    case BinaryOp::kMul: return a * b;
+    case BinaryOp::kDiv:
+    case BinaryOp::kMod: return a;
+    case BinaryOp::kMin:
+    case BinaryOp::kMax: return std::max(a, b);
+    default: return HUGE_VAL;
+  }
+}
 
 // What is constant in the base joins the steps, so that ramps a constant apart, as those of a loop
 // that was written out, share a vector.
@@ -22,15 +51,16 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Ramp& n) {
   const auto [base, offset] = apart_from_constant(n.base);
   llvm::Value* first = splat(value(base), e.type.lanes);
   llvm::Type* element = first->getType()->getScalarType();
-  const auto number = [&](std::int64_t value) {
-    return llvm::ConstantInt::get(element, static_cast<std::uint64_t>(value), true);
+  const auto number = [&](std::uint64_t value) {
+    return llvm::ConstantInt::get(element, value, true);
   };
   return pure(
-      kRampOperation, first->getType(), {first, number(offset)}, true,
+      kRampOperation, first->getType(), {first, number(static_cast<std::uint64_t>(offset))}, true,
       [&] {
         std::vector<llvm::Constant*> steps;
+        const auto stride = static_cast<std::uint64_t>(n.stride);
         for (int lane = 0; lane < e.type.lanes; ++lane)
-          steps.push_back(number(offset + n.stride * lane));
+          steps.push_back(number(static_cast<std::uint64_t>(offset) + stride * lane));
         return b_.CreateAdd(first, llvm::ConstantVector::get(steps));
       },
       static_cast<std::uint64_t>(n.stride));
@@ -50,7 +80,8 @@ llvm::Value* FunctionEmitter::lane_mask(const Node& e, const Binary& n) {
   const bool one_more = left ? n.op == BinaryOp::kLe : n.op == BinaryOp::kLt;
   const int lanes = e.type.lanes;
   Expr n_near = scalar->x;
-  if ((n_near->contents & contents::kData) != 0) {  // it may be so far away that n - base wraps
+  // It may be so far away that n - base wraps.
+  if ((n_near->contents & contents::kData) != 0 || most_of(n_near) + most_of(line->base) > kNear) {
     n_near = binary(BinaryOp::kMin, n_near, binary(BinaryOp::kAdd, line->base, int_imm(lanes)));
     n_near = binary(BinaryOp::kMax, n_near, binary(BinaryOp::kSub, line->base, int_imm(1)));
   }

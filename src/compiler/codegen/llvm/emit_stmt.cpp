@@ -73,7 +73,10 @@ void FunctionEmitter::statement(const Seq& n) {
   }
 }
 
-void FunctionEmitter::statement(const Let& n) { vars_[n.var] = value(n.value); }
+void FunctionEmitter::statement(const Let& n) {
+  vars_[n.var] = value(n.value);
+  lets_[n.var] = most_of(n.value);
+}
 
 void FunctionEmitter::statement(const RegWrite& n) {
   regs_[static_cast<std::size_t>(n.reg)] = value(n.value);

@@ -78,7 +78,7 @@ void FunctionEmitter::emit_together(std::span<const Stmt> stmts) {
       const Expr& e = formula.steps[step];
       memo_.emplace(e.get(), std::pair(e, value(e)));
     }
-  for (const Stmt& stmt : stmts) statement(std::get<Store>(stmt->value));
+  for (const Stmt& stmt : stmts) emit(stmt);  // what was computed in turns is found again
 }
 
 }  // namespace lathe::codegen

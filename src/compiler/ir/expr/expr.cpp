@@ -1,7 +1,9 @@
 #include "compiler/ir/expr/expr.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "base/result.h"
@@ -140,13 +142,20 @@ bool equal(const Expr& a, const Expr& b) {
   if (a->dtype != b->dtype || a->value.index() != b->value.index()) return false;
   struct Visitor {
     const Node& other;
-    bool operator()(const Const& n) const { return n.value == std::get<Const>(other.value).value; }
+    // 0 and -0 are two numbers.
+    static bool same(double x, double y) {
+      return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+    }
+    bool operator()(const Const& n) const {
+      return same(n.value, std::get<Const>(other.value).value);
+    }
     bool operator()(const IterValue& n) const {
       return n.iter == std::get<IterValue>(other.value).iter;
     }
     bool operator()(const Read& n) const {
       const auto& o = std::get<Read>(other.value);
-      return n.tensor == o.tensor && n.index == o.index && n.pad == o.pad;
+      return n.tensor == o.tensor && n.index == o.index && n.pad.has_value() == o.pad.has_value() &&
+             (!n.pad || same(*n.pad, *o.pad));
     }
     bool operator()(const Unary& n) const {
       const auto& o = std::get<Unary>(other.value);

@@ -161,7 +161,7 @@ struct Buffer {
   // The storage holds what one iteration of this loop touches (kRoot: everything).
   LoopId at = kRoot;
   std::vector<LayoutDigit> layout;  // empty: row-major
-  // Elements added to every row of the outermost storage digit but one.
+  // Elements added to every row of the innermost storage digit.
   std::int64_t pad_stride = 0;
   BufferId cache_of = -1;  // of a cache: the buffer that it caches
   bool streaming = false;  // of an output: what is stored there goes past the processor's caches

@@ -22,7 +22,11 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
   if (!__builtin_mul_overflow(a, b, &out)) return std::clamp(out, -kLimit, kLimit);
   return (a < 0) == (b < 0) ? kLimit : -kLimit;
 }
-std::int64_t plus(std::int64_t a, std::int64_t b) { return std::clamp(a + b, -kLimit, kLimit); }
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (!__builtin_add_overflow(a, b, &out)) return std::clamp(out, -kLimit, kLimit);
+  return a < 0 ? -kLimit : kLimit;
+}
 
 std::int64_t apply(Sizes::Op op, std::int64_t a, std::int64_t b) {
   switch (op) {

@@ -162,11 +162,27 @@ Interval Ranges::of_atom(const Expr& e) const {
   return {};
 }
 
+Linear Ranges::minus(const Linear& a, const Linear& b) const {
+  Linear out = a;
+  out.constant = wrap_add(a.constant, wrap_mul(b.constant, -1));
+  out.spread = a.spread + b.spread * -1;
+  for (const Linear::Term& term : b.terms) add_atom(out, term.atom, wrap_mul(term.coef, -1));
+  return out;
+}
+
+// False where the sum may have wrapped on the way to its value.
+bool Ranges::is_exact(const Linear& sum) const {
+  if (sum.terms.size() == 1 && sum.terms[0].coef == 1 && sum.constant == 0 && sum.spread.low == 0 &&
+      sum.spread.high == 0)
+    return true;
+  const Interval range = of(sum);
+  return !far(range.low) && !far(range.high);
+}
+
 std::optional<bool> Ranges::decide(BinaryOp comparison, const Expr& a, const Expr& b) const {
-  Linear difference;
-  add(difference, a, 1);
-  add(difference, b, -1);
-  const Interval d = of(difference);
+  const Linear left = linear(a), right = linear(b);
+  if (!is_exact(left) || !is_exact(right)) return std::nullopt;
+  const Interval d = of(minus(left, right));
   const auto known = [](bool yes, bool no) -> std::optional<bool> {
     return yes ? std::optional(true) : no ? std::optional(false) : std::nullopt;
   };
@@ -206,9 +222,9 @@ void Ranges::assume(const Expr& condition, bool holds) {
     return;
   }
   if (!flat::is_comparison(n->op) || n->a->type.dtype != Dtype::kI64) return;
-  Linear up, down;  // a - b and b - a
-  add(up, n->a, 1), add(up, n->b, -1);
-  add(down, n->a, -1), add(down, n->b, 1);
+  const Linear left = linear(n->a), right = linear(n->b);
+  if (!is_exact(left) || !is_exact(right)) return;
+  const Linear up = minus(left, right), down = minus(right, left);
   if (n->op == BinaryOp::kLt) holds ? assume_at_most(up, -1) : assume_at_most(down, 0);
   if (n->op == BinaryOp::kLe) holds ? assume_at_most(up, 0) : assume_at_most(down, -1);
   if (n->op == (holds ? BinaryOp::kEq : BinaryOp::kNe)) {

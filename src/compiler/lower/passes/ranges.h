@@ -59,6 +59,9 @@ class Ranges {
 
  private:
   void add(Linear& sum, const flat::Expr& e, std::int64_t factor) const;
+  // The difference as if both were numbers without an end.
+  Linear minus(const Linear& a, const Linear& b) const;
+  bool is_exact(const Linear& sum) const;
   void add_atom(Linear& sum, const flat::Expr& e, std::int64_t factor) const;
   Interval of_atom(const flat::Expr& e) const;
   void assume_at_most(Linear sum, std::int64_t bound);

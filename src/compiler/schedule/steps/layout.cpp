@@ -12,6 +12,10 @@ std::string Layout::text() const {
   return pad_stride == 0 ? out : out + fmt::format(", rows padded by {}", pad_stride);
 }
 
+namespace {
+constexpr std::int64_t kLongestPad = std::int64_t{1} << 30;
+}
+
 StepResult<void> apply_step(ir::Nest& nest, const Layout& step, bool free_layout) {
   const ir::BufferId id = LATHE_TRY(buffer_named(nest, step.buffer));
   ir::Buffer& buffer = nest.buffers[id];
@@ -20,7 +24,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Layout& step, bool free_layout
   if (buffer.scope == ir::Scope::kLiteral ||
       (buffer.scope == ir::Scope::kRegister && step.pad_stride != 0))
     return refuse(Refusal::kBadScope, step.buffer);
-  if (step.pad_stride < 0) return refuse(Refusal::kBadNumber, step.buffer);
+  if (step.pad_stride < 0 || step.pad_stride > kLongestPad)
+    return refuse(Refusal::kBadNumber, step.buffer);
   buffer.layout = LATHE_TRY(resolve_layout(nest, step.layout, buffer.shape.size(), step.buffer));
   buffer.pad_stride = step.pad_stride;
   return {};

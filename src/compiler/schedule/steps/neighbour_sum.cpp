@@ -54,11 +54,9 @@ StepResult<void> find_axis(const ir::Nest& nest, const std::string& tap, std::in
   axis.taps = extent(axis.tap);
   axis.strands = cook_toom::strands_of(axis.stride, axis.tap_step());
   axis.residues = cook_toom::residues_of(axis.taps, axis.strands.inner_stride);
-  // The tap that a short residue lacks is read beyond the filter, as 0.
   const std::int64_t own =
       nest.sizes.constant_value(nest.buffers[sum.filter->tensor].shape[axis.filter_dim]);
-  if (axis.taps > own || (axis.taps < own && axis.residues.last_is_short()))
-    return refuse(Refusal::kNoNeighbours, tap);
+  if (!axis.residues.may_use(axis.taps, own)) return refuse(Refusal::kNoNeighbours, tap);
   if (tile < 1 || tile + axis.residues.taps - 1 > cook_toom::kMostPositions)
     return refuse(Refusal::kBadTile,
                   fmt::format("{}, {} taps by tiles of {}", tap, axis.residues.taps, tile));

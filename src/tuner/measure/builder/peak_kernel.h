@@ -8,7 +8,7 @@
 namespace lathe::builder {
 
 struct PeakKernel {
-  flat::Program program;  // reads an input "x" of two numbers, writes "y"
+  flat::Program program;  // reads an input "x" of 16 numbers, writes "y"
   double flops = 0;       // of one run
 };
 PeakKernel peak_kernel(const CpuTarget& target);

@@ -12,14 +12,14 @@ bool is_split(const std::vector<ir::Affine>& index) {
 
 // True if lanes along `iter` touch consecutive elements, or could with a layout that the schedule
 // chooses.
-bool consecutive(const te::Workload& workload, int tensor, const std::vector<ir::Affine>& index,
-                 int iter) {
+bool consecutive(const te::Workload& workload, const Axes& axes, int tensor,
+                 const std::vector<ir::Affine>& index, int iter) {
   if (!touches(index, iter)) return true;
   const auto rows =
       std::ranges::count_if(index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
   return (rows == 1 && index.back().coef_of(iter) == 1) ||
          (layout_is_free(workload, tensor) && plain_dim(index, iter) >= 0 &&
-          (!workload.tensors[tensor].constant || !is_split(index)));
+          (!workload.tensors[tensor].constant || !is_split(without_parts(axes, index))));
 }
 
 // A sum of so many terms or more stores seldom enough to scatter what it stores: of C6 between
@@ -28,6 +28,9 @@ constexpr double kStoresSeldom = 64;
 constexpr std::int64_t kWorthLanes = 8;
 
 }  // namespace
+
+std::string part_loop(const std::string& loop) { return loop + ".b"; }
+std::string loop_in_part(const std::string& loop) { return loop + ".a"; }
 
 double reduced_by(const te::Stage& stage) {
   double terms = 1;
@@ -85,6 +88,25 @@ int read_along(const te::Stage& stage) {
 
 namespace {
 
+// What is reduced: the longest of them, its parts where it is cut, and the others.
+void assign_reduction(const te::Stage& stage, Axes& axes) {
+  const auto count = static_cast<int>(stage.iters.size());
+  for (int i = 0; i < count; ++i) {
+    if (stage.iters[i].kind != te::IterKind::kReduce) continue;
+    if (axes.reduce < 0 || stage.iters[i].extent > stage.iters[axes.reduce].extent) axes.reduce = i;
+  }
+  for (int i = 0; i < count; ++i)
+    if (stage.iters[i].kind == te::IterKind::kReduce && i != axes.reduce) axes.taps.push_back(i);
+  if (axes.reduce < 0 || !has_reuse(stage)) return;
+  for (int i = 0; i < count; ++i) {
+    const std::string& name = stage.iters[i].name;
+    const std::string whole = name.substr(0, name.rfind('.'));
+    if (stage.iters[i].kind == te::IterKind::kSpatial && name == part_loop(whole) &&
+        stage.iters[axes.reduce].name == loop_in_part(whole))
+      axes.parts = i;
+  }
+}
+
 bool has(const ir::Read* read, int iter) { return read != nullptr && touches(read->index, iter); }
 
 // True for a sum of which both operands have all axes, as a product of two vectors and one of rows
@@ -104,6 +126,7 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
   Axes axes;
   axes.stage = stage_index;
   axes.vector = vector;
+  assign_reduction(stage, axes);
   const auto reads = ir::reads_of(stage.body);
   for (const ir::Read* read : reads) {
     if (!touches(read->index, vector)) continue;
@@ -123,7 +146,8 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
   for (int i = static_cast<int>(stage.iters.size()); i-- > 0;) {
     if (stage.iters[i].kind != te::IterKind::kSpatial || i == vector) continue;
     const bool shared = !all_shared && has(axes.weights, i) && has(axes.input, i);
-    const bool pixel = !shared && axes.pixels.size() < 2 && stage.iters[i].extent > 1 &&
+    const bool pixel = !shared && i != axes.parts && axes.pixels.size() < 2 &&
+                       stage.iters[i].extent > 1 &&
                        (!reuses || along_both || !has(axes.weights, i));
     (pixel ? axes.pixels : axes.batch).push_back(i);
   }
@@ -142,12 +166,6 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
   if (has_dots(axes) && stage.iters[axes.pixels[1]].extent < stage.iters[axes.pixels[0]].extent)
     std::swap(axes.pixels[0], axes.pixels[1]);
   std::ranges::reverse(axes.batch);
-  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
-    if (stage.iters[i].kind != te::IterKind::kReduce) continue;
-    if (axes.reduce < 0 || stage.iters[i].extent > stage.iters[axes.reduce].extent) axes.reduce = i;
-  }
-  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
-    if (stage.iters[i].kind == te::IterKind::kReduce && i != axes.reduce) axes.taps.push_back(i);
   return axes;
 }
 
@@ -216,17 +234,12 @@ int plain_dim(const std::vector<ir::Affine>& index, int iter) {
 
 bool all_plain(const std::vector<ir::Affine>& index) { return all_plain({}, index); }
 
-namespace {
-
-// The index as if the reduction were whole.
 std::vector<ir::Affine> without_parts(const Axes& axes, std::vector<ir::Affine> index) {
   for (ir::Affine& row : index)
     if (axes.parts >= 0 && row.coef_of(axes.reduce) != 0)
       std::erase_if(row.terms, [&](const ir::AffineTerm& t) { return t.iter == axes.parts; });
   return index;
 }
-
-}  // namespace
 
 int dim_along(const Axes& axes, const std::vector<ir::Affine>& index, int iter) {
   return plain_dim(without_parts(axes, index), iter);
@@ -266,18 +279,21 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
                       last_extent(stage) <= kWorthLanes / 2 && reduced_by(stage) >= kWorthLanes;
   // Of short sums the results are most of what moves: they are stored as they lie.
   bool stores_much = reduced_by(stage) < kStoresSeldom && last_extent(stage) >= kWorthLanes;
+  Axes reduced;
+  assign_reduction(stage, reduced);
   std::vector<std::pair<std::int64_t, Axes>> found;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     if (stage.iters[i].kind != te::IterKind::kSpatial) continue;
+    if (i == reduced.parts) continue;
     last_spatial = i;
     if (stage.iters[i].extent < 2) continue;
     bool loads = true;
     for (const ir::Read* read : ir::reads_of(stage.body))
-      loads = loads && consecutive(workload, read->tensor, read->index, i);
+      loads = loads && consecutive(workload, reduced, read->tensor, read->index, i);
     if (!loads) continue;
     const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1
-                                     : consecutive(workload, stage.tensor, written, i);
+                                     : consecutive(workload, reduced, stage.tensor, written, i);
     Axes axes = assign(workload, stage_index, i);
     // Prefers axes that only constant weights touch where a long reduction stores seldom, then axes
     // with consecutive stores, then others that only one operand touches, then long ones.

@@ -1,6 +1,7 @@
 // Decides which axis of a stage plays which part, by the operands it touches.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "compiler/te/workload.h"
@@ -16,12 +17,17 @@ struct Axes {
   std::vector<int> batch;  // the other spatial iterators: the outermost loops
   int reduce = -1;         // the reduction iterator that is blocked and unrolled; -1: none
   std::vector<int> taps;   // the other reduction iterators
-  // The iterator over parts of the reduction, one of the batch; -1: the reduction is whole.
+  // The iterator over parts of the reduction, one of the batch, as of sums that are shared or cut;
+  // -1: the reduction is whole.
   int parts = -1;
   // The operand that is read as vectors along `vector`.
   const ir::Read* weights = nullptr;
   const ir::Read* input = nullptr;  // the operand that is read along the pixels
 };
+
+// The loops over parts of a long sum and inside of one, made of the loop with that name.
+std::string part_loop(const std::string& loop);
+std::string loop_in_part(const std::string& loop);
 
 // The number of iterations; those of a reduction count double.
 double work_of(const te::Stage& stage);
@@ -63,6 +69,8 @@ int plain_dim(const std::vector<ir::Affine>& index, int iter);
 bool touches(const std::vector<ir::Affine>& index, int iter);
 // The same where the reduction goes through its dimension in parts.
 int dim_along(const Axes& axes, const std::vector<ir::Affine>& index, int iter);
+// The index as if the reduction were whole.
+std::vector<ir::Affine> without_parts(const Axes& axes, std::vector<ir::Affine> index);
 // True if every row is one iterator with coefficient 1.
 bool all_plain(const std::vector<ir::Affine>& index);
 // The same where the reduction goes through its dimension in parts.

@@ -19,7 +19,7 @@ int input_block_dim(const TileRule& rule, const Axes& axes, int t, int output_di
   for (const ir::Read* read : ir::reads_of(stage.body)) {
     if (read->tensor != t) continue;
     if (const int d = plain_dim(read->index, axes.vector); d >= 0) return d;
-    if (rule.channel_block(axes) > 1) return plain_dim(read->index, axes.reduce);
+    if (rule.channel_block(axes) > 1) return dim_along(axes, read->index, axes.reduce);
     return -1;
   }
   // Only fused consumers read it, like a residual: it is stored like the result.

@@ -106,8 +106,7 @@ std::expected<ImageSum, std::string> parts_of(const te::Workload& view, const te
   if (!axes) return std::unexpected(axes.error());
   for (const auto& [result, axis] : *axes) {
     const std::int64_t own = filter_tensor.shape[static_cast<std::size_t>(axis.filter_dim)];
-    // The tap that a short residue lacks is read beyond the filter, as 0.
-    if (axis.taps > own || (axis.taps < own && axis.residues().last_is_short()))
+    if (!axis.residues().may_use(axis.taps, own))
       return because("there are {} taps along {}, and {} has {}", axis.taps, axis.tap,
                      filter_tensor.name, own);
   }

@@ -21,6 +21,7 @@ constexpr double kFewPartials = 1 << 18;
 // blocks of `outer`, and so on until at most `blocks` are left, which threads can share.
 struct Cuts {
   std::int64_t longest, inner, outer, blocks;
+  bool even = false;  // blocks of one length rather than of `inner`
 };
 // The last blocks are short, so that many are left.
 constexpr std::int64_t kFewBlocks = 4;
@@ -28,7 +29,7 @@ constexpr std::int64_t kFewBlocks = 4;
 // there are chains covers many lines of the first cache.
 constexpr Cuts kStream{512, 64, 16, 64};
 // A product has as many partial results for each block as its result has elements.
-constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9, 1 << 9};
+constexpr Cuts kProduct{1 << 13, 1 << 12, 1 << 9, 1 << 9, true};
 
 // True if lanes along an iterator read what lies side by side.
 bool lies_along(const te::Stage& stage, int iter) {
@@ -112,7 +113,7 @@ class Splitter {
     }
     const Cuts& cuts = has_reuse(stage) ? kProduct : kStream;
     const bool rounds = stage.reduce == ir::ReduceOp::kSum && is_float(stage.body->dtype);
-    if (rounds && fits(view, stage, cuts)) cut(name, std::move(block), chain, cuts);
+    if (rounds && fits(view, stage, cuts)) cut(name, std::move(block), chain, cuts, lanes);
   }
 
  private:
@@ -172,8 +173,15 @@ class Splitter {
     return partial / static_cast<double>(cuts.inner) <= std::max(read, kFewPartials);
   }
 
+  // As few parts as those of `most` elements, but of one length, and of whole vectors.
+  static std::int64_t even_part(std::int64_t extent, std::int64_t most, std::int64_t lanes) {
+    const std::int64_t parts = (extent + most - 1) / most, even = (extent + parts - 1) / parts;
+    return std::min(most, (even + lanes - 1) / lanes * lanes);
+  }
+
   // Makes the loops over blocks of the chain, the outermost last.
-  std::vector<std::string> block_loops(const std::vector<Chain>& chain, const Cuts& cuts) {
+  std::vector<std::string> block_loops(const std::vector<Chain>& chain, const Cuts& cuts,
+                                       std::int64_t lanes) {
     std::vector<std::string> outer;
     std::int64_t inside = 1;
     for (std::size_t k = chain.size(); k-- > 0;) {
@@ -185,19 +193,19 @@ class Splitter {
       }
       const auto halve = [&](std::int64_t part) {
         const bool done =
-            step(schedule::Split{loop, part, loop + ".b", loop + ".a", ir::Tail::kPeel});
+            step(schedule::Split{loop, part, part_loop(loop), loop_in_part(loop), ir::Tail::kPeel});
         extent = (extent + part - 1) / part;
         return done;
       };
       if (const std::int64_t part = cuts.inner / inside; part > 1) {
-        if (!halve(part)) return {};
-        loop += ".b";
+        if (!halve(cuts.even ? even_part(extent, part, lanes) : part)) return {};
+        loop = part_loop(loop);
       }
       inside = cuts.inner;
-      for (; extent > cuts.blocks; loop += ".b") {
+      for (; extent > cuts.blocks; loop = part_loop(loop)) {
         const bool last = extent <= cuts.blocks * kFewBlocks;
         if (!halve(last ? std::min(cuts.outer, kFewBlocks) : cuts.outer)) return {};
-        outer.push_back(loop + ".a");
+        outer.push_back(loop_in_part(loop));
       }
       outer.push_back(loop);
     }
@@ -206,11 +214,11 @@ class Splitter {
 
   // The loop over the largest blocks becomes the outermost dimension of the partial results.
   void cut(const std::string& name, std::string block, const std::vector<Chain>& chain,
-           const Cuts& cuts) {
+           const Cuts& cuts, std::int64_t lanes) {
     std::int64_t length = 1;
     for (const Chain& c : chain) length *= c.extent;
     if (length <= cuts.longest) return;
-    const std::vector<std::string> outer = block_loops(chain, cuts);
+    const std::vector<std::string> outer = block_loops(chain, cuts, lanes);
     for (std::size_t k = outer.size(); k-- > 0;) {
       const std::string partial = name + ".part" + (k == 0 ? "" : std::to_string(k));
       if (!step(

@@ -176,7 +176,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   // nothing.
   for (const Axes& a : rule.axes) {
     if (a.reduce < 0 || a.weights == nullptr || is_both_operands(a) || streams(rule, a) ||
-        !all_plain(a.weights->index) || rule.at.pack_w >= 0)
+        !all_plain(a, a.weights->index) || rule.at.pack_w >= 0)
       continue;
     const bool constant = rule.workload.tensors[a.weights->tensor].constant;
     rule.weight_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
@@ -190,7 +190,7 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   if (has_pad(rule)) {
     rule.input_packings = {Packing::kNone, Packing::kPadded};
     rule.at.pack_x = list.choice("padding", rule.input_packings);
-  } else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes.input->index) &&
+  } else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes, axes.input->index) &&
              !axes.pixels.empty() && !is_both_operands(axes) && !streams(rule, axes) &&
              !rule.workload.tensors[axes.input->tensor].constant) {
     rule.input_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
@@ -224,9 +224,12 @@ void add_constraints(const TiledStage& stage, Derived& derived) {
   const TileRule& rule = stage.rule;
   const auto size = [&](int knob) {
     if (knob < 0) return s.constant(1);
-    const int number = stage.numbers[static_cast<std::size_t>(knob)];
-    return number < 0 ? s.constant(stage.start[static_cast<std::size_t>(knob)])
-                      : s.knob(number, derived.knobs[static_cast<std::size_t>(number)].name);
+    const auto own = static_cast<std::size_t>(knob);
+    const int number = stage.numbers[own];
+    if (number < 0) return s.constant(stage.start[own]);
+    const ir::SizeId size = s.knob(number, derived.knobs[static_cast<std::size_t>(number)].name);
+    // As the sketch cuts what tiles share where this one's largest is less.
+    return stage.shared[own] ? s.min(size, s.constant(rule.knobs[own].values.back())) : size;
   };
   const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
   const ir::SizeId v = size(rule.at.tile_v);
@@ -314,9 +317,10 @@ std::int64_t TileRule::channel_block(const Axes& a) const {
   if (workload.tensors[a.input->tensor].role != te::TensorRole::kInput ||
       workload.tensors[a.input->tensor].constant)
     return 1;
-  return dim_along(a, a.input->index, a.reduce) >= 0 && stage.iters[a.reduce].extent >= lanes
-             ? lanes
-             : 1;
+  const int dim = dim_along(a, a.input->index, a.reduce);
+  const bool whole_blocks =
+      dim >= 0 && (a.parts < 0 || a.input->index[dim].coef_of(a.parts) % lanes == 0);
+  return whole_blocks && stage.iters[a.reduce].extent >= lanes ? lanes : 1;
 }
 
 }  // namespace lathe::space

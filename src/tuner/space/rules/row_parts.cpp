@@ -178,7 +178,9 @@ Passes find_passes(const te::Workload& workload, const CpuTarget& target, std::i
   for (const ir::BlockId id : prepared.nest.blocks_in_order())
     if (auto pass = pass_of(prepared.nest, id)) all.push_back(std::move(*pass));
   Passes best;
+  std::set<std::pair<ir::BufferId, std::vector<int>>> tried;
   for (const Pass& first : all) {
+    if (!tried.emplace(first.source, first.dims).second) continue;
     const Cut cut = cut_of(first, elements);
     if (cut.each == 0) continue;
     Passes passes{prepared, again, {}};

@@ -16,14 +16,14 @@ void TileBuilder::pack_weights() {
   const int v = dim_of(read, axes_.vector);
   if (v < 0 || !all_plain(axes_, read->index)) return;
   std::vector<LayoutItem> items;
-  for (int d = 0; d < static_cast<int>(read->index.size()); ++d) {
-    const int iter = read->index[d].terms[0].iter;
-    if (iter != axes_.vector && iter != axes_.reduce && std::ranges::count(axes_.taps, iter) == 0)
-      items.push_back({d, std::int64_t{1}});
-  }
+  const int k = dim_of(read, axes_.reduce);
+  const auto is_tap = [&](int d) {
+    return std::ranges::any_of(axes_.taps, [&](int tap) { return dim_of(read, tap) == d; });
+  };
+  for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
+    if (d != v && d != k && !is_tap(d)) items.push_back({d, std::int64_t{1}});
   items.push_back({v, times(size(rule_.at.tile_v), number(rule_.lanes))});
   const std::int64_t together = rule_.channel_block(axes_);
-  const int k = dim_of(read, axes_.reduce);
   if (k >= 0 && together > 1 && !taps_outside()) items.push_back({k, together});
   for (const int t : axes_.taps)
     if (dim_of(read, t) >= 0) items.push_back({dim_of(read, t), std::int64_t{1}});
@@ -115,20 +115,20 @@ void TileBuilder::pack_input() {
 // channels lie so in the source, a vector of these.
 void TileBuilder::pack_windows(const ir::Read* read) {
   std::vector<LayoutItem> items, inside;
-  const auto is_tiled = [&](int iter) {
-    return iter == axes_.reduce || std::ranges::count(axes_.taps, iter) > 0 ||
-           std::ranges::count(axes_.pixels, iter) > 0;
+  const int k = dim_of(read, axes_.reduce);
+  const auto is_tiled = [&](int d) {
+    const auto lies_along = [&](int iter) { return dim_of(read, iter) == d; };
+    return d == k || std::ranges::any_of(axes_.taps, lies_along) ||
+           std::ranges::any_of(axes_.pixels, lies_along);
   };
   for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
-    if (!is_tiled(read->index[static_cast<std::size_t>(d)].terms[0].iter))
-      items.push_back({d, std::int64_t{1}});
+    if (!is_tiled(d)) items.push_back({d, std::int64_t{1}});
   for (std::size_t p = axes_.pixels.size(); p-- > 0;) {
     const int d = dim_of(read, axes_.pixels[p]);
     if (d < 0) continue;
     items.push_back({d, size(p == 0 ? rule_.at.tile_p0 : rule_.at.tile_p1)});
     inside.push_back({d, std::int64_t{1}});
   }
-  const int k = dim_of(read, axes_.reduce);
   const std::int64_t together = rule_.channel_block(axes_);
   if (k >= 0 && together > 1 && !taps_outside()) items.push_back({k, together});
   for (const int t : axes_.taps)

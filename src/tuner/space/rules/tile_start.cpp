@@ -94,9 +94,9 @@ class TileStart {
 
   // True for a map of more bytes than the second cache holds.
   bool leaves_caches() const {
-    constexpr std::int64_t kBytes = 512 << 10;
-    std::int64_t bytes = size_of(rule_.workload.tensors[stage_.tensor].dtype);
-    for (const te::Iterator& it : stage_.iters) bytes *= it.extent;
+    constexpr double kBytes = 512 << 10;
+    double bytes = size_of(rule_.workload.tensors[stage_.tensor].dtype);
+    for (const te::Iterator& it : stage_.iters) bytes *= static_cast<double>(it.extent);
     return stage_.reduce == ir::ReduceOp::kNone && bytes > kBytes && rule_.at.tile_p0 >= 0;
   }
 

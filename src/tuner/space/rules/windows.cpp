@@ -14,7 +14,8 @@ bool is_reduced(const te::Stage& stage, int iter) {
   return stage.iters[static_cast<std::size_t>(iter)].kind == te::IterKind::kReduce;
 }
 
-// True for a dimension that is walked through by a result and a term of its sum together.
+// True for a dimension that is walked through by a result and a term of its sum together. Of an
+// index without the sum's parts.
 bool slides_along(const te::Stage& stage, const ir::Affine& row) {
   const auto of_kind = [&](bool reduced) {
     return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& t) {
@@ -26,12 +27,12 @@ bool slides_along(const te::Stage& stage, const ir::Affine& row) {
 }
 
 // The only read of the sum that is by windows; null if there are none or several.
-const ir::Read* window_of(const te::Workload& view, const te::Stage& stage) {
+const ir::Read* window_of(const te::Workload& view, const te::Stage& stage, const Axes& axes) {
   const ir::Read* found = nullptr;
   if (stage.reduce == ir::ReduceOp::kNone) return nullptr;
   for (const ir::Read* read : ir::reads_of(stage.body)) {
     const te::Tensor& tensor = view.tensors[static_cast<std::size_t>(read->tensor)];
-    if (std::ranges::none_of(read->index,
+    if (std::ranges::none_of(without_parts(axes, read->index),
                              [&](const ir::Affine& row) { return slides_along(stage, row); }))
       continue;
     if (found != nullptr || tensor.constant || tensor.role == te::TensorRole::kLiteral)
@@ -54,8 +55,9 @@ bool has_channels_inside(const ir::Nest& nest, const te::Stage& stage, const ir:
 std::shared_ptr<Tiling> tile_windows(const CpuTarget& target, Flavour flavour,
                                      const Tiling& direct) {
   const te::Workload& before = direct.main.rule.workload;
-  const te::Stage& sum = before.stages[static_cast<std::size_t>(direct.main.rule.axes[0].stage)];
-  const ir::Read* read = window_of(before, sum);
+  const Axes& axes = direct.main.rule.axes[0];
+  const te::Stage& sum = before.stages[static_cast<std::size_t>(axes.stage)];
+  const ir::Read* read = window_of(before, sum, axes);
   if (read == nullptr) return nullptr;
   const std::string& name = before.tensors[static_cast<std::size_t>(read->tensor)].name;
   const std::string& block = before.tensors[static_cast<std::size_t>(sum.tensor)].name;
