@@ -175,6 +175,8 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
   const Records records = LATHE_TRY(read_records(request.learn));
   learn::EvaluationOptions options;
   options.seed = request.learn.options.run.seed;
+  const auto training = LATHE_TRY(global_options(request.learn.options, records.target_class));
+  options.make_global = [&training] { return model::make_global(training.model); };
   options.in_turn = request.held_out == std::vector<std::string>{"each"};
   if (!options.in_turn) options.held_out = LATHE_TRY(shapes_of(request.held_out));
   std::vector<std::string> seen;

@@ -21,10 +21,11 @@ std::unexpected<Error> system_error(const char* what) {
 
 constexpr int kSendPatienceMs = 2000;
 
-bool wait_writable(int fd) {
+bool wait_writable(int fd, Patience patience) {
+  constexpr int kEndless = -1;
   pollfd entry{fd, POLLOUT, 0};
   int ready = 0;
-  do ready = ::poll(&entry, 1, kSendPatienceMs);
+  do ready = ::poll(&entry, 1, patience == Patience::kShort ? kSendPatienceMs : kEndless);
   while (ready < 0 && errno == EINTR);
   return ready > 0;
 }
@@ -90,7 +91,7 @@ Status Channel::send(const Packet& packet, std::span<const int> fds) {
     const ssize_t sent = ::sendmsg(end_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) {
-      if (wait_writable(end_.get())) continue;
+      if (wait_writable(end_.get(), patience_)) continue;
       return fail(ErrorKind::kIo, "the other process has not read for two seconds");
     }
     if (sent < 0) return system_error("the other process is gone");

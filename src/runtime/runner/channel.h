@@ -60,12 +60,17 @@ template <>
 inline constexpr auto kFields<Header> =
     fields<Header>(&Header::magic, &Header::type, &Header::length, &Header::fds, &Header::version);
 
+// How long one waits for a peer that does not read: the tuner shortly, its helpers until it is
+// gone.
+enum class Patience { kShort, kEndless };
+
 class Channel {
  public:
-  explicit Channel(Fd end) : end_(std::move(end)) {}
+  explicit Channel(Fd end, Patience patience = Patience::kShort)
+      : end_(std::move(end)), patience_(patience) {}
   int fd() const { return end_.get(); }
 
-  // Fails with kIo where the peer is gone or has not read for two seconds.
+  // Fails with kIo where the peer is gone or, of short patience, has not read for two seconds.
   Status send(const Packet& packet, std::span<const int> fds = {});
   // Returns a message that has arrived completely, or nothing. Fails with kIo where the peer is
   // gone, kDataLoss where the bytes are no message.
@@ -79,6 +84,7 @@ class Channel {
   Result<std::optional<Message>> next_buffered();
 
   Fd end_;
+  Patience patience_;
   std::string buffer_;
   std::vector<Fd> arrived_;
 };

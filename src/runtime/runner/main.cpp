@@ -19,7 +19,8 @@ int main() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // so that a busy candidate does not outlive its tuner
   ::signal(SIGINT, SIG_IGN);           // the tuner handles Ctrl-C
   lathe::runner::install_crash_handlers(lathe::runner::kChannelFd);
-  lathe::runner::Channel channel{lathe::runner::Fd(lathe::runner::kChannelFd)};
+  lathe::runner::Channel channel(lathe::runner::Fd(lathe::runner::kChannelFd),
+                                 lathe::runner::Patience::kEndless);
   lathe::runner::Server(channel).serve();
   return 0;
 }

@@ -46,7 +46,8 @@ class Evaluation {
       for (int i = 0; i < history_.rows.count(); ++i)
         if (std::ranges::count(held_out, shapes_[history_.rows.workload[i]]) == 0)
           others.push_back(i);
-      std::shared_ptr<model::CostModel> trained = make_(nullptr);
+      std::shared_ptr<model::CostModel> trained =
+          options_.make_global ? options_.make_global() : make_(nullptr);
       if (others.empty())
         return fail(ErrorKind::kNotFound,
                     "there are no records of other workloads to learn from; run lathe tune on "

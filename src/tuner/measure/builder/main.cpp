@@ -21,7 +21,8 @@ int main() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGINT, SIG_IGN);  // Ctrl-C is the tuner's to handle
   std::set_new_handler([] { ::_exit(lathe::runner::kOutOfMemoryStatus); });
-  lathe::runner::Channel channel{lathe::runner::Fd(lathe::runner::kChannelFd)};
+  lathe::runner::Channel channel(lathe::runner::Fd(lathe::runner::kChannelFd),
+                                 lathe::runner::Patience::kEndless);
   lathe::builder::BuildServer(channel, lathe::backends()).serve();
   return 0;
 }
