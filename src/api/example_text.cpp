@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "api/artifact.h"
+#include "base/shell.h"
 
 namespace lathe::api {
 namespace {
@@ -172,10 +173,7 @@ std::string word(const std::string& name) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
   };
-  if (std::ranges::all_of(name, plain)) return name;
-  std::string quoted = "'";
-  for (const char c : name) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+  return std::ranges::all_of(name, plain) ? name : shell_word(name);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace lathe::cli {
 
 // The words that name a workload: the text, an operator's flags, --shape, --dtype, --const,
-// --layout, --max-error.
+// --layout, --max-error, --algorithm.
 void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request);
 
 struct MachineFlags {

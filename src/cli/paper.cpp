@@ -242,10 +242,10 @@ Command paper_command() {
                 "FIGURE", flags->figure,
                 "fig4 (and 13), fig5 (14), fig6 (15), fig7 (16), fig8, fig9, fig10a or all", true);
             set.text("--spaces", flags->spaces, "FOLDER",
-                     "recordings, as lathe space record makes them (default bench/spaces)");
+                     "recordings, as lathe space record makes them");
             set.text("-o,--output", flags->output, "FOLDER",
                      "where pictures and raw rows go; runs that are finished there are not made "
-                     "again (default docs/paper); the page is FOLDER.md");
+                     "again; the page is FOLDER.md");
             set.whole("--seeds", flags->settings.seeds, 1, 10000, "runs of every search");
             set.whole("--treegru-seeds", flags->settings.treegru_seeds, 0, 10000,
                       "runs of every TreeGRU; 0 leaves them out");

@@ -115,10 +115,8 @@ Command race_command() {
             auto flags = std::make_shared<Flags>();
             add_workload_flags(set, flags->workload);
             set.number("--time", flags->seconds, "SECONDS",
-                       "time this command may take; it waits that long for a disturbed machine "
-                       "(default 30)");
-            set.whole("--count", flags->count, 1, 100,
-                      "how many of the fastest on record race (default 6)");
+                       "time this command may take; it waits that long for a disturbed machine");
+            set.whole("--count", flags->count, 1, 100, "how many of the fastest on record race");
             set.whole("--jobs", flags->jobs, 1, 1024, "processes that may work at once");
             add_target_flags(set, flags->machine);
             add_database_flag(set, flags->machine.database);

@@ -68,7 +68,7 @@ Command report_command() {
         set.positional("DB", flags->positional, "database of records, as --db", false);
         add_database_flag(set, flags->database);
         set.text("-o,--output", flags->output, "FILE",
-                 "where to write the page (default lathe-report.html); - for standard output");
+                 "where to write the page; - for standard output");
         return [flags] { return perform(*flags); };
       }};
 }

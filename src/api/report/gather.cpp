@@ -163,7 +163,9 @@ Status finish(store::Store& store, Section& section,
       w.runs.push_back(
           report_of(run->second, trials, fastest_of(section.trials, id.second), w.work));
   }
-  const int version = std::ranges::max(section.trials, {}, &Trial::codegen_version).codegen_version;
+  const int version =
+      w.best ? w.best->record.codegen_version
+             : std::ranges::max(section.trials, {}, &Trial::codegen_version).codegen_version;
   std::vector<const Trial*> latest;
   for (const Trial& trial : section.trials)
     if (trial.codegen_version == version) latest.push_back(&trial);

@@ -30,7 +30,9 @@ void add_result(Table& table, const report::WorkloadReport& w) {
   table.number(w.work.speed(seconds),
                fmt::format("{}<small>{}</small>", speed_text(w.work, seconds), standing));
   table.number(seconds, time_text(seconds));
-  const double share = w.peak_share(seconds), moved = w.bandwidth_share(seconds);
+  // Algorithms that multiply less go beyond the peak, of which a share then says nothing.
+  const double reached = w.peak_share(seconds), share = reached > kMostShare ? 0 : reached;
+  const double moved = w.bandwidth_share(seconds);
   const std::string memory =
       moved > 0 ? fmt::format("<small>{} of bandwidth</small>", percent_text(moved)) : "";
   table.number(share, (share > 0 ? percent_text(share) : "–") + memory);

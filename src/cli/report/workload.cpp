@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/embed.h"
+#include "base/shell.h"
 #include "cli/report/charts.h"
 #include "cli/report/html.h"
 #include "cli/report/parts.h"
@@ -52,16 +53,10 @@ std::string sureness_text(const report::Best& best) {
                    escaped(date_text(best.record.time)));
 }
 
-std::string shell_quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string command_text(const report::WorkloadReport& w, const PageInfo& info) {
   return fmt::format("lathe compile {} --target {} --cache {} --db {} -o kernel.so",
-                     shell_quoted(w.key), shell_quoted(w.target),
-                     shell_quoted(std::string(name_of(w.cache_mode))), shell_quoted(info.path));
+                     shell_word(w.key), shell_word(w.target),
+                     shell_word(std::string(name_of(w.cache_mode))), shell_word(info.path));
 }
 
 }  // namespace
@@ -80,7 +75,7 @@ std::string result_html(const report::WorkloadReport& w) {
   const double seconds = w.best->seconds();
   out += "<dl class=\"figures\">\n" + figure(speed_text(w.work, seconds), "speed") +
          figure(time_text(seconds), "a call");
-  if (const double share = w.peak_share(seconds); share > 0)
+  if (const double share = w.peak_share(seconds); share > 0 && share <= kMostShare)
     out += figure(percent_text(share),
                   fmt::format("of the peak of {:.0f} GFLOP/s{}", w.peak_flops / 1e9,
                               w.work.done < kPadded ? ", padding not counted" : ""));

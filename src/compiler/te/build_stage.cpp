@@ -110,10 +110,6 @@ class StageBuilder {
 
   Result<Expr> visit(const NumberSyntax& n, Place place, std::optional<Dtype> expected, bool) {
     const Dtype dtype = expected.value_or(Dtype::kF32);
-    if (n.rounded && !is_float(dtype))
-      return error_at(place,
-                      "this number has more digits than are kept of an {}: those up to 2^53 are",
-                      name_of(dtype));
     return ir::constant(LATHE_TRY(at(place, number_as(n.value, dtype))), dtype);
   }
   Result<Expr> visit(const TruthSyntax& n, Place, std::optional<Dtype>, bool) {

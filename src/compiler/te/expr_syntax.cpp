@@ -2,25 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <charconv>
-#include <cstdint>
 #include <limits>
 
 #include "compiler/te/limits.h"
 
 namespace lathe::te {
 namespace {
-
-// True of a whole number with digits that a double does not keep.
-bool is_rounded(std::string_view digits) {
-  std::uint64_t whole = 0;
-  const auto [rest, code] = std::from_chars(digits.data(), digits.data() + digits.size(), whole);
-  if (rest != digits.data() + digits.size()) return false;  // a fraction or an exponent
-  constexpr int kBits = 64, kKept = 53;
-  const int used = kBits - std::countl_zero(whole) - std::countr_zero(whole);
-  return code != std::errc() || (whole > 0 && used > kKept);
-}
 
 using ir::BinaryOp;
 using ir::ReduceOp;
@@ -181,7 +168,7 @@ class ExprParser {
     }
     bare_number_ = true;
     if (token.kind == Token::Kind::kNumber)
-      return node(NumberSyntax{LATHE_TRY(in_.number()), is_rounded(token.text)}, token.place, 0);
+      return node(NumberSyntax{LATHE_TRY(in_.number())}, token.place, 0);
     if (token.kind != Token::Kind::kName || token.text == "else")
       return in_.unexpected("a tensor, a number, a function or '('");
     in_.next();

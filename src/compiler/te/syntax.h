@@ -25,8 +25,6 @@ struct IterSyntax {
 
 struct NumberSyntax {
   double value;
-  // A whole number that is written with more digits than `value` keeps.
-  bool rounded = false;
 };
 struct TruthSyntax {
   bool value;

@@ -22,7 +22,7 @@ Range range_of(Dtype dtype) {
     case Dtype::kI8: return {-128, 127};
     case Dtype::kU8: return {0, 255};
     case Dtype::kI32: return {-0x1p31, 0x1p31 - 1};
-    default: return {-0x1p53, 0x1p53};
+    default: return {-0x1p53 + 1, 0x1p53 - 1};  // so that all of them are exact
   }
 }
 

@@ -161,8 +161,9 @@ model::TargetClass usual_target(const std::vector<SpaceFile>& spaces) {
 Result<std::vector<SpaceFile>> spaces_in(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code none;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, none))
-    if (entry.path().string().ends_with(kEnding)) files.push_back(entry.path().string());
+  std::filesystem::recursive_directory_iterator at(folder, none), end;
+  for (; !none && at != end; at.increment(none))
+    if (at->path().string().ends_with(kEnding)) files.push_back(at->path().string());
   if (files.empty())
     return fail_at(
         folder, ErrorKind::kNotFound,

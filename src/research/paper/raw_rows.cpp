@@ -20,8 +20,8 @@ constexpr std::size_t kColumns = 7;
 
 template <class Number>
 bool whole(const std::string& text, Number& value) {
-  return !text.empty() && std::from_chars(text.data(), text.data() + text.size(), value).ptr ==
-                              text.data() + text.size();
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size();
 }
 
 std::string line_of(const RunKey& key, const experiment::Curve& curve) {

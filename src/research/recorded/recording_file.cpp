@@ -155,7 +155,7 @@ Result<Recording> read(const std::string& path) {
 }  // namespace
 
 Status save(const Recording& recording, const std::string& path) {
-  return write_whole(path, compress(to_json(recording).dump()));
+  return write_whole(path, compress(dump(to_json(recording))));
 }
 
 Result<Recording> load(const std::string& path) {

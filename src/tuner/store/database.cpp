@@ -67,7 +67,7 @@ bool read_only_at_rest(const std::string& path) {
 
 // The characters that mean something in a file URI.
 std::string as_uri(const std::string& path) {
-  std::string uri = "file:";
+  std::string uri = path.starts_with('/') ? "file://" : "file:";
   for (const char c : path) {
     if (c == '%' || c == '?' || c == '#')
       uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));

@@ -177,12 +177,16 @@ class LineWriter {
   std::int64_t written_ = 0;
 };
 
-using Contest = std::tuple<std::string, std::string, CacheMode, std::string>;  // who is compared
+// Who is compared: programs of one code generator.
+using Contest = std::tuple<std::string, std::string, CacheMode, std::string, int>;
 
 Status write_best(Store& store, const std::vector<Contest>& contests, LineWriter& writer) {
-  for (const auto& [workload, target, cache, cpu] : contests) {
-    const auto best = LATHE_TRY(
-        store.best({.workload = workload, .target = target, .cache_mode = cache, .cpu = cpu}));
+  for (const auto& [workload, target, cache, cpu, version] : contests) {
+    const auto best = LATHE_TRY(store.best({.workload = workload,
+                                            .target = target,
+                                            .cache_mode = cache,
+                                            .cpu = cpu,
+                                            .codegen_version = version}));
     if (best && !writer.write(*best)) break;
   }
   return {};
@@ -205,7 +209,8 @@ Status export_best(Store& store, const Query& query, std::ostream& lines) {
   std::vector<Contest> contests;  // in the order in which their records came
   std::set<Contest> seen;
   const Status read = store.each(working, [&](const Record& record) {
-    Contest contest{record.workload, record.target, record.cache_mode, record.cpu};
+    Contest contest{record.workload, record.target, record.cache_mode, record.cpu,
+                    record.codegen_version};
     if (seen.insert(contest).second) contests.push_back(std::move(contest));
     return true;
   });

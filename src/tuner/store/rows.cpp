@@ -149,7 +149,9 @@ Result<Record> read_record(const Statement& row) {
 }
 
 std::string set_race_sql() {
-  std::string sql = "UPDATE records SET raced = 1, race_seconds = ?2";
+  std::string sql =
+      "UPDATE records SET raced = 1, race_seconds = ?2, standing = CASE WHEN raced = 1 AND "
+      "race_disturbed = 0 AND ?3 < 2 THEN min(standing, ?2) ELSE ?2 END";
   int n = kFirstOfRace;
   for (const auto& field : kRecordFields)
     if (is_of_race(field)) sql += fmt::format(", {} = ?{}", field.column, n++);

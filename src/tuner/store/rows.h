@@ -24,9 +24,10 @@ std::string select_records_sql(const std::string& rest, bool summary = false);
 // The error names the record and what is wrong with it: "record 7 (not valid JSON at byte 3)".
 Result<Record> read_record(const Statement& row);
 
-// Sets what a race tells of record ?1: its time ?2 and its standing ?3. A faster time of an earlier
-// race stays, unless that was disturbed and ?4 is 1, for a quiet race, or ?4 is 2, for a failure in
-// one: that is a failure, whatever it did before. ?4 is 0 for a disturbed race.
+// Sets what a race tells of record ?1: its time ?2, where it stands by that, and the note from ?4
+// on. A faster time of an earlier race stays, unless that was disturbed and ?3 is 1, for a quiet
+// race, or ?3 is 2, for a failure in one: that is a failure, whatever it did before. ?3 is 0 for a
+// disturbed race. Who won over faster times in a quiet race stands before them still.
 std::string set_race_sql();
 // `note` with the record's spread.
 void bind_race(Statement& update, const RaceResult& result, const RaceNote& note);

@@ -29,7 +29,6 @@ constexpr const char* kStandBehind =
     "standing <= ?1 AND (workload, target, cache_mode, cpu) = "
     "(SELECT workload, target, cache_mode, cpu FROM records WHERE id = ?2)";
 
-constexpr const char* kStandByTime = "UPDATE records SET standing = race_seconds WHERE id = ?1";
 constexpr const char* kStanding = "SELECT standing FROM records WHERE id = ?1 AND standing < 9e300";
 constexpr const char* kStandAt = "UPDATE records SET standing = ?2 WHERE id = ?1";
 // So much nearer to the top than the others of its race stands who won it.
@@ -238,13 +237,11 @@ class SqliteStore final : public Store {
   // Call it and what follows inside a transaction, which no open statement may outlive.
   Status keep_times(const std::vector<RaceResult>& results, const RaceNote& note) {
     auto update = LATHE_TRY(database_.prepare(set_race_sql()));
-    auto by_time = LATHE_TRY(database_.prepare(kStandByTime));
     RaceNote timed = note;
     if (timed.time.empty()) timed.time = now_utc();
     for (const auto& result : results) {
       bind_race(update, result, timed);
       LATHE_TRY_STATUS(update.run());
-      LATHE_TRY_STATUS(by_time.bind(1, result.record).run());
     }
     return {};
   }

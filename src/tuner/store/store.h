@@ -77,8 +77,8 @@ class Store {
   virtual Result<std::optional<std::string>> get(const std::string& key) = 0;
 };
 
-// The fastest that runs of this store have seen of a machine (by its fingerprint's text), on a
-// target's threads; 0: nothing yet.
+// What runs of this store know of a machine (by its fingerprint's text), on a target's threads: the
+// fastest that they saw, less what note_race_speed() lets fade; 0: nothing yet.
 struct MachineSpeed {
   double peak_flops = 0, sentinel_seconds = 0;
 };

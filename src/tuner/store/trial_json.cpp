@@ -47,10 +47,11 @@ void write_field(Json& line, const AField& field, const Owner& owner) {
 }
 
 Result<int> whole_number(const Json& object, const std::string& member) {
+  constexpr int kMost = 1 << 30;  // what follows it is a number, too
   const std::int64_t value = LATHE_TRY(json_int(object, member));
-  if (value < 0 || value > std::numeric_limits<int>::max())
+  if (value < 0 || value > kMost)
     return fail(ErrorKind::kInvalidArgument, "member \"{}\" must be from 0 to {}, not {}", member,
-                std::numeric_limits<int>::max(), value);
+                kMost, value);
   return static_cast<int>(value);
 }
 

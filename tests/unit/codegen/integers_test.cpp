@@ -95,14 +95,14 @@ TEST(Integers, IteratorsThatWrapAreComparedAsTheyAre) {
   std::vector<float> want;
   for (std::uint64_t i = 0; i < 8; ++i) want.push_back(wrapped(i) < wrapped(i + 1) ? 1 : 2);
   expect(
-      "Y[i:8] = select(i*9007199254740992*256 < i*9007199254740992*256 + "
-      "9007199254740992*256, 1.0, 2.0)",
+      "Y[i:8] = select(i*4503599627370496*512 < i*4503599627370496*512 + "
+      "4503599627370496*512, 1.0, 2.0)",
       "Y.i", {}, want);
   want.clear();
   for (std::uint64_t j = 0; j < 4; ++j)
     for (std::int64_t i = 0; i < 64; ++i)
       want.push_back(i < static_cast<std::int64_t>(j << 63) ? 1 : 0);
-  expect("Y[j:4,i:64] = select(i < j*9007199254740992*1024, 1.0, 0.0)", "Y.i", {}, want);
+  expect("Y[j:4,i:64] = select(i < j*4503599627370496*2048, 1.0, 0.0)", "Y.i", {}, want);
 }
 
 TEST(Integers, ProductsThatWrapAreDividedAsTheyAre) {

@@ -68,6 +68,21 @@ TEST(Knobs, OtherContractionsHaveTheirOwn) {
     EXPECT_EQ(knob.name.find(".tile"), std::string::npos) << knob.name;
 }
 
+// Three channels by two vectors alone would be six sums under way.
+TEST(Knobs, ATileOfFewResultsTakesRowsToo) {
+  const auto results = [](int channels, int width) {
+    const auto space = space_for(
+        fmt::format("X: f32[64,34,{0}]; const W: f32[{1},64,3,3]\n"
+                    "Y[o,y,x:{2}] = sum(c,r,s) X[c,y+r,x+s] * W[o,c,r,s]; algorithm direct",
+                    width + 2, channels, width));
+    const Json start = space->to_json(space->default_config());
+    return start["tile.v"].get<int>() * start["tile.p0"].get<int>() * start.value("tile.p1", 1);
+  };
+  EXPECT_GE(results(3, 32), 12);
+  EXPECT_GE(results(2, 16), 8);
+  EXPECT_GE(results(3, 96), 12);
+}
+
 // Register tiles of both fit the registers.
 TEST(Knobs, OfOtherContractionsAreConstrained) {
   const auto space = space_for(kTwoProducts, sse(1));

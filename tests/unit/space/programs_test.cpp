@@ -109,6 +109,11 @@ constexpr Case kCases[] = {
      "A: f32[3,5,7,2]; B: f32[7,11,4,3]\nC[a,b,c,d,e,f] = sum(g) A[d,e,g,a] * B[g,f,b,c]"},
     {"four_indices",
      "A: f32[3,7,5,6]; B: f32[18,6,4,7]\nC[a,b,c,d] = sum(e,f) A[a,e,b,f] * B[d,f,c,e]"},
+    {"image_of_few_channels",
+     "X: f32[5,9,20]; const W: f32[3,5,3,3]; Y[o,y,x] = sum(c,r,s) X[c,y+r,x+s] * W[o,c,r,s]"},
+    {"phases_of_few_channels",
+     "output Y: f32[3,6,2,9,2] as [3,12,18]; X: f32[7,6,9]; const W: f32[7,3,4,4]\n"
+     "Y[o,y,p,x,q] = sum(c,t:2,u:2) X[c,y+p-t,x+q-u else 0] * W[c,o,2*t-p+1,2*u-q+1]"},
     {"pixels_merged", "X: f32[9,5,7]; const W: f32[18,9]; Y[o,y,x] = sum(c) W[o,c] * X[c,y,x]"},
     {"pixels_merged_and_residual",
      "X: f32[9,5,7]; W: f32[18,9,1,1]; R: f32[18,5,7]\n"

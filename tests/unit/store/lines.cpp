@@ -122,6 +122,12 @@ TEST_F(Lines, OfTheBestAlone) {
   ASSERT_TRUE(store->add(others));
   EXPECT_EQ(std::ranges::count(best_of(*store), '\n'), 3);
   EXPECT_EQ(best_of(*store, {.cpu = "another/1/1"}).find(best), std::string::npos);
+  // An old code generator's does not hide the present one's.
+  std::vector<Record> newer = {a_record(run, 10)};
+  newer[0].codegen_version += 1;
+  newer[0].seconds = 1;
+  ASSERT_TRUE(store->add(newer));
+  EXPECT_EQ(std::ranges::count(best_of(*store), '\n'), 4);
   // What comes back is the best there, too.
   auto to = open("to.db");
   ASSERT_TRUE(import_text(*to, best_of(*store)));

@@ -107,6 +107,16 @@ TEST_F(Races, WhoWinsAgainStandsFirstThoughItsEarlierTimeStays) {
   }
 }
 
+// What a race without the others tells changes nothing between them.
+TEST_F(Races, WhoWonStandsBeforeTheOthersAfterARaceWithoutThem) {
+  ASSERT_TRUE(store_->set_race({{id(0), 1.0e-3}, {id(1), 1.01e-3, 0.02, true}}, kQuiet));
+  for (const RaceNote& second : {kQuiet, kDisturbed}) {
+    ASSERT_TRUE(store_->set_race({{id(1), 1.02e-3, 0, true}, {id(2), 1.3e-3}}, second));
+    EXPECT_EQ(best(), 1);
+    EXPECT_DOUBLE_EQ(of(1).race_seconds, 1.01e-3);
+  }
+}
+
 TEST_F(Races, WhoNeverRacedKeepsItsOrder) {
   std::vector<Record> more;
   for (const int index : {3, 4, 5}) {

@@ -99,7 +99,7 @@ const Case kTypes[] = {
     {"A: i64[4]; C[i] = A[i] + 9007199254740994", "line 1, column 26", {"outside i64's range"}},
     {"A: i64[4]; C[i] = A[i] + 9007199254740993",
      "line 1, column 26",
-     {"more digits than are kept of an i64"}},
+     {"outside i64's range from -9007199254740991 to 9007199254740991"}},
     {"A: f16[4]; C[i] = A[i] + 70000", "line 1, column 26", {"too large for f16"}},
     {"A: i32[4]; C[i] = exp(A[i])",
      "line 1, column 19",

@@ -71,7 +71,7 @@ enum class BinaryOp {
   kOr
 };
 
-// A value of the node's dtype. The parser refuses i64 beyond 2^53.
+// A value of the node's dtype. The parser refuses i64 of 2^53 and more.
 struct Const {
   double value;
 };

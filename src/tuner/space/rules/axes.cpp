@@ -121,6 +121,23 @@ bool shares_all_axes(const te::Stage& stage, const Axes& axes) {
   return true;
 }
 
+// A tile of so few results leaves multipliers idle.
+constexpr std::int64_t kFewResults = 128;
+
+// Where the other operand alone has one short axis, as few channels of an image, a tile takes rows
+// of the operand that is read as vectors, too.
+void fill_tile(const te::Stage& stage, Axes& axes) {
+  if (stage.reduce == ir::ReduceOp::kNone || axes.pixels.size() != 1 || axes.input == nullptr ||
+      stage.iters[axes.pixels[0]].extent * stage.iters[axes.vector].extent > kFewResults)
+    return;
+  const auto rows = std::ranges::find_if(axes.batch, [&](int i) {
+    return stage.iters[i].extent > 1 && has(axes.weights, i) && !has(axes.input, i);
+  });
+  if (rows == axes.batch.end()) return;
+  axes.pixels.push_back(*rows);
+  axes.batch.erase(rows);
+}
+
 Axes assign(const te::Workload& workload, int stage_index, int vector) {
   const te::Stage& stage = workload.stages[stage_index];
   Axes axes;
@@ -151,6 +168,7 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
                        (!reuses || along_both || !has(axes.weights, i));
     (pixel ? axes.pixels : axes.batch).push_back(i);
   }
+  fill_tile(stage, axes);
   // Where a map reads along another axis than it writes along, a tile has both: it is transposed.
   const int across = read_along(stage);
   if (across >= 0 && across != vector) {
