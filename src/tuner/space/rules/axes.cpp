@@ -278,6 +278,13 @@ std::int64_t last_extent(const te::Stage& stage) {  // of the axes of the result
   return extent;
 }
 
+bool loads_vectors(const te::Workload& workload, const te::Stage& stage, const Axes& axes,
+                   int iter) {
+  return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
+    return consecutive(workload, axes, read->tensor, read->index, iter);
+  });
+}
+
 }  // namespace
 
 std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
@@ -302,14 +309,9 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
   std::vector<std::pair<std::int64_t, Axes>> found;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
-    if (stage.iters[i].kind != te::IterKind::kSpatial) continue;
-    if (i == reduced.parts) continue;
+    if (stage.iters[i].kind != te::IterKind::kSpatial || i == reduced.parts) continue;
     last_spatial = i;
-    if (stage.iters[i].extent < 2) continue;
-    bool loads = true;
-    for (const ir::Read* read : ir::reads_of(stage.body))
-      loads = loads && consecutive(workload, reduced, read->tensor, read->index, i);
-    if (!loads) continue;
+    if (stage.iters[i].extent < 2 || !loads_vectors(workload, stage, reduced, i)) continue;
     const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1
                                      : consecutive(workload, reduced, stage.tensor, written, i);
     Axes axes = assign(workload, stage_index, i);
