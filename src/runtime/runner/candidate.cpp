@@ -119,6 +119,15 @@ Status Candidate::bind(Scratch& scratch) {
   return {};
 }
 
+Status Candidate::set_guarded(Scratch& scratch, bool guarded) {
+  for (GuardedBuffer& buffer : packed_) LATHE_TRY_STATUS(buffer.set_guarded(guarded));
+  for (std::size_t o = 0; o < outputs_.size(); ++o)
+    LATHE_TRY_STATUS(scratch.outputs[o].set_guarded(guarded));
+  for (GuardedBuffer* buffer : {&constants_, &scratch.workspace, &scratch.workers})
+    LATHE_TRY_STATUS(buffer->set_guarded(guarded));
+  return {};
+}
+
 void Candidate::fill_scratch(Scratch& scratch) {
   for (std::size_t o = 0; o < outputs_.size(); ++o) scratch.outputs[o].fill_nan();
   scratch.workspace.fill_nan();

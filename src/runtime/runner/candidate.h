@@ -35,6 +35,8 @@ class Candidate {
 
   // Points the candidate at the shared scratch; call it before every series of runs.
   Status bind(Scratch& scratch);
+  // Of all buffers but the inputs that candidates share.
+  Status set_guarded(Scratch& scratch, bool guarded);
   void fill_scratch(Scratch& scratch);  // with NaN
   std::optional<std::string> damage(const Scratch& scratch) const;
   void run() {

@@ -60,6 +60,7 @@ GuardedBuffer& GuardedBuffer::operator=(GuardedBuffer&& other) noexcept {
   std::swap(first_page_, other.first_page_);
   std::swap(bytes_, other.bytes_);
   std::swap(scratch_, other.scratch_);
+  std::swap(guarded_, other.guarded_);
   std::swap(slot_, other.slot_);
   return *this;
 }
@@ -83,6 +84,7 @@ void GuardedBuffer::release() {
   map_ = nullptr;
   data_ = first_page_ = nullptr;
   bytes_ = capacity_ = 0;
+  guarded_ = true;
 }
 
 Status GuardedBuffer::reserve(std::int64_t bytes) {
@@ -125,6 +127,7 @@ Status GuardedBuffer::resize(std::string_view name, std::int64_t bytes) {
                    bytes, name);
   const std::int64_t rounded = round_up(std::max<std::int64_t>(bytes, 1), 64);
   if (map_ != nullptr && bytes == bytes_ && name == name_) return {};
+  LATHE_TRY_STATUS(set_guarded(true));
   name_ = name;
   const std::int64_t page = page_size();
   if (map_ == nullptr || rounded > capacity_) LATHE_TRY_STATUS(reserve(rounded));
@@ -163,6 +166,20 @@ Status GuardedBuffer::set_writable(bool writable) {
   if (::mprotect(first_page_, static_cast<std::size_t>(end - first_page_), access) != 0)
     return fail_at(name_, ErrorKind::kOutOfMemory, "cannot protect {}: {}", name_,
                    std::strerror(errno));
+  return {};
+}
+
+Status GuardedBuffer::set_guarded(bool guarded) {
+  if (data_ == nullptr || guarded == guarded_) return {};
+  const std::int64_t page = page_size();
+  for (std::byte* const at : {first_page_ - page, map_ + page + capacity_}) {
+    const int access = guarded ? PROT_NONE : PROT_READ | PROT_WRITE;
+    if (::mprotect(at, static_cast<std::size_t>(page), access) != 0)
+      return fail_at(name_, ErrorKind::kOutOfMemory, "cannot protect {}: {}", name_,
+                     std::strerror(errno));
+    if (!guarded) *static_cast<volatile std::byte*>(at) = std::byte{kNan};  // it is there now
+  }
+  guarded_ = guarded;
   return {};
 }
 

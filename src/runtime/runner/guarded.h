@@ -31,6 +31,10 @@ class GuardedBuffer {
   std::int64_t bytes() const { return bytes_; }
   void fill_nan();  // fills the buffer and the slack around it
   Status set_writable(bool writable);
+  // From resize() on the pages next to the buffer have no access. A masked vector of which no lane
+  // that counts lies there still takes a processor a microsecond, so they are open where programs
+  // are timed: what is next to a caller's tensor is other memory.
+  Status set_guarded(bool guarded);
   // Says in words where the slack was written, if it was.
   std::optional<std::string> damage() const;
 
@@ -46,6 +50,7 @@ class GuardedBuffer {
   std::byte* first_page_ = nullptr;
   std::int64_t bytes_ = 0;
   bool scratch_ = false;
+  bool guarded_ = true;
   int slot_ = -1;  // in the table of regions
 };
 

@@ -164,6 +164,7 @@ Result<Server::Reply> Server::load(Message& message) {
   auto candidate = LATHE_TRY(
       Candidate::open(std::move(message.fds[0]), request.inputs, request.outputs, inputs_, *pool_));
   LATHE_TRY_STATUS(candidate->bind(scratch_));
+  LATHE_TRY_STATUS(set_guarded(*candidate, true));
   candidate->fill_scratch(scratch_);
   Loaded loaded;
   lost_->start();
@@ -179,6 +180,11 @@ Result<Server::Reply> Server::load(Message& message) {
   if (request.check) LATHE_TRY_STATUS(check(*candidate, loaded));
   candidates_[request.id] = std::move(candidate);
   return encode(loaded);
+}
+
+Status Server::set_guarded(Candidate& candidate, bool guarded) {
+  for (GuardedBuffer& buffer : inputs_.data) LATHE_TRY_STATUS(buffer.set_guarded(guarded));
+  return candidate.set_guarded(scratch_, guarded);
 }
 
 Status Server::check(Candidate& candidate, Loaded& loaded) {
@@ -238,6 +244,7 @@ Result<Server::Reply> Server::visit(const Message& message) {
     return fail(ErrorKind::kDataLoss, "candidate {} is not loaded", request.id);
   Candidate& candidate = *found->second;
   LATHE_TRY_STATUS(candidate.bind(scratch_));
+  LATHE_TRY_STATUS(set_guarded(candidate, false));
   Visited visited;
   visited.sentinel_before = sentinel_.run();
   visited.calls = warm_up(candidate, request);

@@ -29,6 +29,7 @@ class Server {
   Result<Reply> execute(Message& message);
 
   Status check(Candidate& candidate, Loaded& loaded);
+  Status set_guarded(Candidate& candidate, bool guarded);  // the pages next to all that it touches
   void use_threads(int threads, const std::vector<int>& cpus);
   struct Sample {
     double seconds = 0;  // of one call, without lost time

@@ -146,7 +146,7 @@ Status verify(const Border& border) {
   for (const std::int64_t extent : border.shape) {
     if (extent < 0 || extent > kLargest || (extent > 0 && elements > kLargest / extent))
       return fail_at(border.name, ErrorKind::kInvalidArgument,
-                     "the tensor's shape is out of range");
+                     "a program's tensor may have at most 2^36 elements, this one has more");
     elements *= extent;
   }
   if (border.size < elements || border.size > kLargest)

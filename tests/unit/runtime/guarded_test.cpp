@@ -61,6 +61,24 @@ TEST(GuardedBufferDeathTest, PagesAroundItHaveNoAccess) {
   EXPECT_DEATH(buffer.data()[0] = std::byte{1}, "");
 }
 
+// As around a caller's tensor, where programs are timed; until the buffer is another one.
+TEST(GuardedBufferDeathTest, PagesAroundItAreOpenOnDemand) {
+  GuardedBuffer buffer;
+  for (const std::int64_t bytes : {std::int64_t{4096}, std::int64_t{100}, std::int64_t{9000}}) {
+    ASSERT_TRUE(buffer.resize("C", bytes));
+    const std::int64_t end = (bytes + 63) / 64 * 64;
+    const auto touch = [&](std::int64_t at) { buffer.data()[at] = std::byte{1}; };
+    EXPECT_DEATH(touch(end), "");
+    ASSERT_TRUE(buffer.set_guarded(false));
+    touch(end);
+    touch(end + 4095);
+    touch(-1);
+    ASSERT_TRUE(buffer.set_guarded(true));
+    EXPECT_DEATH(touch(end), "");
+    ASSERT_TRUE(buffer.set_guarded(false));
+  }
+}
+
 TEST(GuardedBuffer, TooMuchIsAnError) {
   GuardedBuffer buffer;
   const auto status = buffer.resize("workspace", std::int64_t{1} << 50);
