@@ -20,7 +20,7 @@ class TokenReader {
   Result<Token> name(std::string_view what);
   Result<Token> new_name(std::string_view what);  // refuses the words of the language
   Result<double> number();                        // not negative
-  Result<double> signed_number();                 // also -1, inf, -inf
+  Result<double> signed_number();                 // also -1, inf, -inf, true, false
   Result<std::int64_t> size();                    // at least 1
   std::set<std::string, std::less<>> names() const;
 

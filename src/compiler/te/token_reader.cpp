@@ -53,6 +53,11 @@ Result<double> TokenReader::number() {
 }
 
 Result<double> TokenReader::signed_number() {
+  for (const std::string_view truth : {"true", "false"})
+    if (peek().kind == Token::Kind::kName && peek().text == truth) {
+      next();
+      return truth == "true" ? 1 : 0;
+    }
   const bool negative = accept("-");
   double value = std::numeric_limits<double>::infinity();
   if (peek().kind == Token::Kind::kName && peek().text == "inf") next();

@@ -59,6 +59,10 @@ Result<double> number_as(double value, Dtype dtype) {
     return fail(ErrorKind::kInvalidArgument,
                 "the number {} is no {}; cast the other operand, for example f32(...)", value,
                 name_of(dtype));
+  if (dtype == Dtype::kI64 && std::abs(value) > range.high)
+    return fail(ErrorKind::kInvalidArgument,
+                "a number of i64 is written from -(2^53 - 1) to 2^53 - 1; write a larger one as a "
+                "product");
   if (value < range.low || value > range.high)
     return fail(ErrorKind::kInvalidArgument,
                 "the number {} is outside {}'s range from {:.0f} to {:.0f}", value, name_of(dtype),

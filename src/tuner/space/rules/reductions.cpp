@@ -111,9 +111,9 @@ class Splitter {
       if (!give_lanes(block, it.name, lanes, chains)) return;
       chain.push_back({it.name + ".k", (it.extent + lanes * chains - 1) / (lanes * chains)});
     }
-    const Cuts& cuts = has_reuse(stage) ? kProduct : kStream;
-    const bool rounds = stage.reduce == ir::ReduceOp::kSum && is_float(stage.body->dtype);
-    if (rounds && fits(view, stage, cuts)) cut(name, std::move(block), chain, cuts, lanes);
+    if (stage.reduce != ir::ReduceOp::kSum || !is_float(stage.body->dtype)) return;
+    if (const Cuts cuts = cuts_of(view, stage); cuts.inner > 0)
+      cut(name, std::move(block), chain, cuts, lanes);
   }
 
  private:
@@ -177,6 +177,17 @@ class Splitter {
   static std::int64_t even_part(std::int64_t extent, std::int64_t most, std::int64_t lanes) {
     const std::int64_t parts = (extent + most - 1) / most, even = (extent + parts - 1) / parts;
     return std::min(most, (even + lanes - 1) / lanes * lanes);
+  }
+
+  // With longer blocks where short ones would leave too many partial results, as of sums that read
+  // little many times. 0: of a product there would be too many all the same.
+  static Cuts cuts_of(const te::Workload& view, const te::Stage& stage) {
+    constexpr std::int64_t kLonger = 4;
+    Cuts cuts = has_reuse(stage) ? kProduct : kStream;
+    if (has_reuse(stage) && !fits(view, stage, cuts)) cuts.inner = 0;
+    for (; cuts.inner > 0 && !fits(view, stage, cuts); cuts.longest *= kLonger)
+      cuts.inner *= kLonger;
+    return cuts;
   }
 
   // Makes the loops over blocks of the chain, the outermost last.
