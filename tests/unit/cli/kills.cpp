@@ -74,6 +74,9 @@ class Kills : public Command {
     }
     return count;
   }
+  void wait_for_the_dead() const {
+    for (int i = 0; i < 100 && left_behind() > 0; ++i) usleep(100'000);
+  }
 };
 
 TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
@@ -119,13 +122,14 @@ TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
   EXPECT_EQ(kills, kKills);
   EXPECT_GE(with_progress, kKills / 4) << "the kills came too early to be of interest";
 
+  wait_for_the_dead();  // whose folders are theirs until they are gone
   const Json last = json_of(lathe(
       with(with({"tune"}, workload_), {"--trials", std::to_string(before.size() + 10), "--json"})));
   EXPECT_EQ(last["resumed"], before.size());
   EXPECT_EQ(last["trials"], before.size() + 10);
   EXPECT_EQ(trials().size(), before.size() + 10);
   EXPECT_EQ(folders_left(place), 0) << "the last run removed what the killed ones had left";
-  for (int i = 0; i < 100 && left_behind() > 0; ++i) usleep(100'000);
+  wait_for_the_dead();
   EXPECT_EQ(left_behind(), 0);
 }
 
