@@ -45,6 +45,12 @@ constexpr int kScored = test::kSanitized ? 12 : 64;
 
 }  // namespace
 
+te::Workload parsed(const std::string& text) {
+  auto workload = te::parse_workload(text);
+  if (!workload) throw std::runtime_error(workload.error().text());
+  return *workload;
+}
+
 std::uint64_t asked(const char* variable, std::uint64_t otherwise) {
   const char* value = std::getenv(variable);
   if (value) return std::strtoull(value, nullptr, 10);

@@ -10,6 +10,9 @@
 
 namespace lathe::space {
 
+// Throws where the text is no workload.
+te::Workload parsed(const std::string& text);
+
 // What the environment variable asks for. Random tests do more with LATHE_RANDOM_ROUNDS programs,
 // from seed LATHE_RANDOM_FIRST on, LATHE_RANDOM_CONFIGS configurations each.
 std::uint64_t asked(const char* variable, std::uint64_t otherwise);

@@ -6,7 +6,6 @@
 #include "compiler/ir/flat/flat.h"
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
-#include "compiler/te/parse.h"
 #include "support/targets.h"
 #include "tuner/space/restriction.h"
 #include "tuner/space/rules/axes.h"
@@ -18,15 +17,9 @@ namespace {
 
 using test::avx512, test::sse;
 
-te::Workload program(const std::string& text) {
-  auto workload = te::parse_workload(text);
-  if (!workload) throw std::runtime_error(workload.error().text());
-  return *workload;
-}
-
 std::unique_ptr<Space> space_for(const std::string& text, const Target& target = avx512(1),
                                  Flavour flavour = Flavour::kDefault) {
-  auto space = derive_space(program(text), target, flavour);
+  auto space = derive_space(parsed(text), target, flavour);
   if (!space) throw std::runtime_error(space.error().text());
   return std::move(*space);
 }
@@ -152,7 +145,7 @@ std::uint64_t program_of(const Space& space, const schedule::Trace& trace, const
 TEST(Knobs, StartWithTheTilesOfTheirRules) {
   for (const std::string& text : {kTwoProducts, kLongAttention})
     for (const Target& target : {avx512(1), avx512(2), sse(1)}) {
-      const te::Workload workload = program(text);
+      const te::Workload workload = parsed(text);
       Tiling tiling;
       tiling.prepared = prepare(workload, target.as_cpu());
       tiling.target = target.as_cpu();
@@ -243,8 +236,8 @@ const KnobCase kKnobCases[] = {
 class StageKnobs : public ::testing::TestWithParam<KnobCase> {};
 TEST_P(StageKnobs, ComputeTheProgram) {
   for (const Target& target : {avx512(1), sse(1), avx512(2)}) {
-    check_space(program(GetParam().text), target, Flavour::kDefault, 6, 5);
-    check_space(program(GetParam().text), target, Flavour::kWide, 1, 5);
+    check_space(parsed(GetParam().text), target, Flavour::kDefault, 6, 5);
+    check_space(parsed(GetParam().text), target, Flavour::kWide, 1, 5);
   }
 }
 INSTANTIATE_TEST_SUITE_P(Knobs, StageKnobs, ::testing::ValuesIn(kKnobCases),

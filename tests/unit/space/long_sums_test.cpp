@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/te/parse.h"
 #include "support/targets.h"
 #include "unit/space/check_space.h"
 
@@ -13,21 +12,15 @@ namespace {
 
 using test::avx512, test::sse;
 
-te::Workload long_sum(const std::string& text) {
-  auto workload = te::parse_workload(text);
-  if (!workload) throw std::runtime_error(workload.error().text());
-  return *workload;
-}
-
 std::set<std::string> knobs_of(const std::string& text, int threads) {
-  const auto space = *derive_space(long_sum(text), avx512(threads), Flavour::kDefault);
+  const auto space = *derive_space(parsed(text), avx512(threads), Flavour::kDefault);
   std::set<std::string> names;
   for (const Knob& knob : space->knob_list()) names.insert(knob.name);
   return names;
 }
 
 std::string default_trace(const std::string& text, int threads) {
-  const auto space = *derive_space(long_sum(text), avx512(threads), Flavour::kDefault);
+  const auto space = *derive_space(parsed(text), avx512(threads), Flavour::kDefault);
   return schedule::print(space->trace(space->default_config()));
 }
 
@@ -90,7 +83,7 @@ TEST(LongSums, EveryProgramComputesThem) {
     for (const bool free : {false, true})
       for (const Target& target : {avx512(2), sse(1)}) {
         SCOPED_TRACE(text);
-        te::Workload workload = long_sum(text);
+        te::Workload workload = parsed(text);
         workload.contract.free_layout = free;
         check_space(workload, target, Flavour::kDefault, 5, ++seed);
       }

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "compiler/te/parse.h"
 #include "support/sanitized.h"
 #include "support/targets.h"
 #include "tuner/space/rules/matrices.h"
@@ -18,16 +17,10 @@ namespace {
 
 using test::avx512, test::sse;
 
-te::Workload contraction(const std::string& text) {
-  auto workload = te::parse_workload(text);
-  if (!workload) throw std::runtime_error(workload.error().text());
-  return *workload;
-}
-
 // The shapes of the tensors that the product reads and writes, as "A.t[6,35] B[35,8] C.t[6,8]"; ""
 // where there is no such choice.
 std::string product_of(const std::string& text) {
-  const auto prepared = prepare_as_matrices(contraction(text), avx512(1).as_cpu());
+  const auto prepared = prepare_as_matrices(parsed(text), avx512(1).as_cpu());
   if (!prepared) return "";
   const te::Workload& view = prepared->view;
   const te::Stage& stage = view.stages[static_cast<std::size_t>(main_stage(view))];
@@ -76,7 +69,7 @@ TEST(Matrices, AreNoChoiceWithoutSuchAxes) {
 
 TEST(Matrices, AreTheDefaultWhereVectorsWouldBePartlyEmpty) {
   const auto start = [](const std::string& text) {
-    const auto space = derive_space(contraction(text), avx512(1), Flavour::kDefault);
+    const auto space = derive_space(parsed(text), avx512(1), Flavour::kDefault);
     if (!space) throw std::runtime_error(space.error().text());
     const Json json = (*space)->to_json((*space)->default_config());
     return json.contains("operands") ? json["operands"].get<std::string>() : "";
@@ -134,7 +127,7 @@ class AsMatrices : public ::testing::TestWithParam<MatrixCase> {};
 TEST_P(AsMatrices, ComputeTheProgram) {
   for (const Target& target : {avx512(1), sse(1), avx512(2), avx512(7)})
     for (const Flavour flavour : kFlavours)
-      EXPECT_EQ(check_matrices(contraction(GetParam().text), target, flavour, kTried, 1), kTried);
+      EXPECT_EQ(check_matrices(parsed(GetParam().text), target, flavour, kTried, 1), kTried);
 }
 INSTANTIATE_TEST_SUITE_P(Matrices, AsMatrices, ::testing::ValuesIn(kMatrixCases),
                          [](const auto& info) { return info.param.name; });
@@ -182,7 +175,7 @@ TEST(Matrices, OfRandomContractionsComputeThem) {
     Rng rng(seed);
     const Target target = seed % 4 == 0 ? sse(1) : avx512(seed % 4 == 1 ? 2 : 1);
     const Flavour flavour = seed % 5 == 0 ? Flavour::kWide : Flavour::kDefault;
-    const te::Workload workload = contraction(random_contraction(rng));
+    const te::Workload workload = parsed(random_contraction(rng));
     checked += check_matrices(workload, target, flavour, 3, seed) > 0 ? 1 : 0;
   }
   EXPECT_GT(checked, rounds / 3);

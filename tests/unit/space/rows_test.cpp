@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "compiler/te/parse.h"
 #include "support/random_workload.h"
 #include "support/targets.h"
 #include "tuner/space/rules/row_group.h"
@@ -13,12 +12,6 @@ namespace lathe::space {
 namespace {
 
 using test::avx512, test::sse;
-
-te::Workload parsed(const std::string& text) {
-  auto workload = te::parse_workload(text);
-  if (!workload) throw std::runtime_error(workload.error().text());
-  return *workload;
-}
 
 // The axes of the groups as "13,70r": r where a stage uses something along it; with the last stage
 // of each, if that is not the last of the program.

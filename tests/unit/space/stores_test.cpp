@@ -2,7 +2,6 @@
 // changes no result.
 #include <gtest/gtest.h>
 
-#include "compiler/te/parse.h"
 #include "support/random_workload.h"
 #include "support/targets.h"
 #include "unit/space/check_space.h"
@@ -12,15 +11,9 @@ namespace {
 
 using test::avx512, test::sse;
 
-te::Workload workload_of(const std::string& text) {
-  auto workload = te::parse_workload(text);
-  if (!workload) throw std::runtime_error(workload.error().text());
-  return *workload;
-}
-
 // "none" where it is no choice; else the default's.
 std::string stores_of(const std::string& text, int threads = 1) {
-  const auto space = derive_space(workload_of(text), avx512(threads), Flavour::kDefault);
+  const auto space = derive_space(parsed(text), avx512(threads), Flavour::kDefault);
   if (!space) throw std::runtime_error(space.error().text());
   const std::vector<Knob>& knobs = (*space)->knob_list();
   const auto found = std::ranges::find(knobs, "stores", &Knob::name);
@@ -53,10 +46,10 @@ TEST(Stores, OfAwkwardShapes) {
         "A: f32[13,9]; B: f32[9,33]; C[i,j] = sum(k) A[i,k] * B[k,j]",
         "X: f32[13,70]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"})
     for (const Target& target : {avx512(1), avx512(3), sse(1)})
-      EXPECT_GT(check_stores(workload_of(text), target, 6, 1), 0) << text;
+      EXPECT_GT(check_stores(parsed(text), target, 6, 1), 0) << text;
   // Without a register tile, a window is summed up where the result is.
-  check_stores(workload_of("X: f64[2,9,11]; Y[c,y:4,x:5] = max(r:3,s:3) X[c,2*y+r,2*x+s]"),
-               avx512(1), 6, 1);
+  check_stores(parsed("X: f64[2,9,11]; Y[c,y:4,x:5] = max(r:3,s:3) X[c,2*y+r,2*x+s]"), avx512(1), 6,
+               1);
 }
 
 TEST(Stores, OfRandomPrograms) {

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/te/parse.h"
 #include "support/targets.h"
 #include "unit/space/check_space.h"
 
@@ -14,12 +13,6 @@ namespace lathe::space {
 namespace {
 
 using test::avx512, test::sse;
-
-te::Workload shared(const std::string& text) {
-  auto workload = te::parse_workload(text);
-  if (!workload) throw std::runtime_error(workload.error().text());
-  return *workload;
-}
 
 struct SharedCase {
   const char* name;
@@ -71,7 +64,7 @@ const SharedCase kSharedCases[] = {
 
 class Threads : public ::testing::TestWithParam<SharedCase> {};
 TEST_P(Threads, ShareEachLoop) {
-  const te::Workload workload = shared(GetParam().text);
+  const te::Workload workload = parsed(GetParam().text);
   for (const Target& target : {avx512(1), avx512(2), sse(3), avx512(8), avx512(64)}) {
     std::set<std::string> found;
     for (const auto& [value, count] : check_choices(workload, target, GetParam().knob, 2, 1))
@@ -84,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Space, Threads, ::testing::ValuesIn(kSharedCases),
                          [](const auto& info) { return info.param.name; });
 
 std::string default_sharing(const std::string& text, int threads) {
-  const auto space = derive_space(shared(text), avx512(threads), Flavour::kDefault);
+  const auto space = derive_space(parsed(text), avx512(threads), Flavour::kDefault);
   if (!space) throw std::runtime_error(space.error().text());
   const Json json = (*space)->to_json((*space)->default_config());
   const char* knob = json.contains("ct.parallel") ? "ct.parallel" : "parallel";
@@ -112,16 +105,16 @@ TEST(Threads, ShareAWeightedSumOfExponentials) {
       "S: f32[3,500]; V: f32[3,500,256]; E[h,k] = exp(S[h,k]); "
       "O[h,d] = (sum(k) E[h,k] * V[h,k,d]) / (sum(j) E[h,j])";
   for (const Target& target : {avx512(1), avx512(2), sse(3), avx512(8), avx512(64)}) {
-    const auto space = derive_space(shared(text), target, Flavour::kDefault);
+    const auto space = derive_space(parsed(text), target, Flavour::kDefault);
     ASSERT_TRUE(space) << space.error().text();
     EXPECT_TRUE((*space)->valid((*space)->default_config()));
-    check_choices(shared(text), target, "parallel", 1, 1);
+    check_choices(parsed(text), target, "parallel", 1, 1);
   }
 }
 
 TEST(Threads, MakeDifferentProgramsOfAllValues) {
   const auto space = derive_space(
-      shared("A: f32[3,40,64]; B: f32[3,64,80]; C[h,i,j] = sum(k) A[h,i,k] * B[h,k,j]"), avx512(4),
+      parsed("A: f32[3,40,64]; B: f32[3,64,80]; C[h,i,j] = sum(k) A[h,i,k] * B[h,k,j]"), avx512(4),
       Flavour::kDefault);
   ASSERT_TRUE(space) << space.error().text();
   const std::vector<Knob>& knobs = (*space)->knob_list();

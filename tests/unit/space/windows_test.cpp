@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/te/parse.h"
 #include "support/targets.h"
 #include "tuner/model/analytic.h"
 #include "unit/space/check_space.h"
@@ -12,12 +11,6 @@ namespace lathe::space {
 namespace {
 
 using test::avx512, test::sse;
-
-te::Workload windows(const std::string& text) {
-  auto workload = te::parse_workload(text);
-  if (!workload) throw std::runtime_error(workload.error().text());
-  return *workload;
-}
 
 struct WindowCase {
   const char* name;
@@ -70,7 +63,7 @@ const WindowCase kWindowCases[] = {
 
 class Windows : public ::testing::TestWithParam<WindowCase> {};
 TEST_P(Windows, AreAnAlgorithm) {
-  te::Workload workload = windows(GetParam().text);
+  te::Workload workload = parsed(GetParam().text);
   for (const bool free_layout : {false, true}) {
     workload.contract.free_layout = free_layout;
     for (const Target& target : {avx512(1), sse(3), avx512(8)}) {
@@ -85,13 +78,13 @@ INSTANTIATE_TEST_SUITE_P(Space, Windows, ::testing::ValuesIn(kWindowCases),
 TEST_P(Windows, ShareTheirLoops) {
   for (const Target& target : {avx512(3), avx512(8)})
     for (const auto& [value, count] :
-         check_choices(windows(GetParam().text), target, "im2col.parallel", 1, 1))
+         check_choices(parsed(GetParam().text), target, "im2col.parallel", 1, 1))
       EXPECT_GT(count, 0) << value << " " << target.text();
 }
 
 // The default is im2col where the analytic model says so, too.
 std::string default_algorithm(const std::string& text) {
-  const auto space = derive_space(windows(text), avx512(1), Flavour::kDefault);
+  const auto space = derive_space(parsed(text), avx512(1), Flavour::kDefault);
   if (!space) throw std::runtime_error(space.error().text());
   const std::vector<Config> starts = (*space)->starts();
   std::vector<double> scores(starts.size());
@@ -122,7 +115,7 @@ TEST(Windows, AreTheDefaultWhereStridesLeaveLanesApart) {
 }
 
 bool has_im2col(const std::string& text) {
-  const auto space = derive_space(windows(text), avx512(1), Flavour::kDefault);
+  const auto space = derive_space(parsed(text), avx512(1), Flavour::kDefault);
   if (!space) throw std::runtime_error(space.error().text());
   for (const Knob& knob : (*space)->knob_list())
     if (knob.name == "algorithm" && std::ranges::count(knob.labels, "im2col") > 0) return true;
@@ -145,7 +138,7 @@ TEST(Windows, MayBeDemanded) {
       "X: f32[1,3,9,10]; const W: f32[21,3,7,7]\n"
       "Y[n,k,y:4,x:5] = sum(c,r,s) X[n,c,2*y+r-3,2*x+s-3 else 0] * W[k,c,r,s]";
   for (const int threads : {1, 3}) {
-    const auto space = derive_space(windows(demand + image), avx512(threads), Flavour::kDefault);
+    const auto space = derive_space(parsed(demand + image), avx512(threads), Flavour::kDefault);
     ASSERT_TRUE(space) << space.error().text();
     Rng rng(1);
     std::vector<Config> configs = (*space)->starts();
@@ -155,7 +148,7 @@ TEST(Windows, MayBeDemanded) {
       EXPECT_EQ((*space)->to_json(config)["algorithm"], "im2col") << (*space)->describe(config);
   }
   const auto none =
-      derive_space(windows(demand + "A: f32[7,9]; B: f32[9,20]; C[i,j] = sum(k) A[i,k] * B[k,j]"),
+      derive_space(parsed(demand + "A: f32[7,9]; B: f32[9,20]; C[i,j] = sum(k) A[i,k] * B[k,j]"),
                    avx512(1), Flavour::kDefault);
   ASSERT_FALSE(none);
   EXPECT_TRUE(none.error().text().starts_with("algorithm: this workload has no im2col: "))
