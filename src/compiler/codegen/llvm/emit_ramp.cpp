@@ -24,6 +24,7 @@ constexpr double kNear = 0x1p62;
 // A number that the expression's size stays below while nothing in it wraps.
 double FunctionEmitter::most_of(const Expr& e) const {
   constexpr double kLongestLoop = 0x1p40;
+  if (e->type.dtype != Dtype::kI64 || (e->contents & contents::kData) != 0) return HUGE_VAL;
   if (const auto* n = std::get_if<IntImm>(&e->value))
     return std::abs(static_cast<double>(n->value));
   if (const auto* n = std::get_if<Var>(&e->value)) {
@@ -81,7 +82,7 @@ llvm::Value* FunctionEmitter::lane_mask(const Node& e, const Binary& n) {
   const int lanes = e.type.lanes;
   Expr n_near = scalar->x;
   // It may be so far away that n - base wraps.
-  if ((n_near->contents & contents::kData) != 0 || most_of(n_near) + most_of(line->base) > kNear) {
+  if (most_of(n_near) + most_of(line->base) > kNear) {
     n_near = binary(BinaryOp::kMin, n_near, binary(BinaryOp::kAdd, line->base, int_imm(lanes)));
     n_near = binary(BinaryOp::kMax, n_near, binary(BinaryOp::kSub, line->base, int_imm(1)));
   }
