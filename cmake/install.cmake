@@ -14,7 +14,10 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/lathe.cpp TARGET_DIREC
 set_target_properties(liblathe PROPERTIES OUTPUT_NAME lathe EXPORT_NAME lathe
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
   LINK_DEPENDS ${names})
-target_link_libraries(liblathe PRIVATE lathe_api -Wl,--version-script=${names})
+get_property(mains GLOBAL PROPERTY LATHE_MAINS)
+get_property(main_rooms GLOBAL PROPERTY LATHE_MAIN_ROOMS)
+target_link_libraries(liblathe PRIVATE ${mains} ${main_rooms} lathe_api
+  -Wl,--version-script=${names})
 target_compile_features(liblathe INTERFACE cxx_std_23)
 target_include_directories(liblathe INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -105,3 +108,14 @@ set(CPACK_DEBIAN_STATIC_PACKAGE_DEPENDS "lathe (= ${PROJECT_VERSION}), libfmt-de
 libsqlite3-dev, libxgboost-dev, libzstd-dev, llvm-19-dev")
 set(CPACK_DEBIAN_STATIC_DESCRIPTION "the library of lathe as an archive, to link it into programs")
 include(CPack)
+
+# What the wheel carries, in its package's folder. Programs find the library, and it finds them.
+if(LATHE_WHEEL)
+  set_target_properties(liblathe PROPERTIES VERSION "")  # a wheel has no links, only copies
+  set_target_properties(lathe PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  set_target_properties(lathe-builder PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib")
+  install(TARGETS lathe RUNTIME DESTINATION bin COMPONENT wheel)
+  install(TARGETS lathe-builder lathe-runner RUNTIME DESTINATION libexec/lathe COMPONENT wheel)
+  install(TARGETS liblathe LIBRARY DESTINATION lib COMPONENT wheel NAMELINK_SKIP)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/records DESTINATION . COMPONENT wheel)
+endif()

@@ -10,6 +10,7 @@
 // a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -147,8 +148,12 @@ class Workload {
   Expected<TuneResult> tune(const TuneOptions& options = {},
                             const std::function<void(const TuneProgress&)>& listener = {},
                             const std::function<bool()>& stop = {}) const;
-  // The fastest schedule on record; none if nothing is recorded.
+  // The fastest schedule on record; none if nothing is recorded. A database that is named must
+  // exist.
   Expected<std::optional<Schedule>> best(const Machine& machine = {}) const;
+  // The trace, as JSON, that a name of a schedule stands for, in compile() and below.
+  Expected<std::string> trace(const std::string& schedule = "best",
+                              const Machine& machine = {}) const;
   // `schedule` is "best" (on record), "predicted" (the models' choice, unmeasured), "default",
   // "naive", or the JSON of a trace. The machine must be this one.
   Expected<Program> compile(const std::string& schedule = "best", const Machine& machine = {},
@@ -158,6 +163,14 @@ class Workload {
   // is written without a check, for it cannot run here.
   Expected<void> write_library(const std::string& path, const std::string& schedule = "best",
                                const Machine& machine = {}, Check check = Check::kOnce) const;
+  // The generated code alone, for those who call it from other languages: a shared object that
+  // imports nothing and exports `lathe_module`, as src/runtime/module/abi.h describes it.
+  Expected<std::vector<std::byte>> module(const std::string& schedule = "best",
+                                          const Machine& machine = {},
+                                          Check check = Check::kOnce) const;
+  // The workload's trials on record for the machine's target and caches, a line of JSON each, as
+  // `lathe export` writes them; empty if there are none.
+  Expected<std::string> records(const Machine& machine = {}) const;
 
   struct Impl;
   explicit Workload(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}

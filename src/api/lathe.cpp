@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <sstream>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -16,6 +17,7 @@
 #include "api/schedules.h"
 #include "api/tuning.h"
 #include "api/workload.h"
+#include "compiler/backends/backends.h"
 #include "tuner/store/store.h"
 #include "tuner/tune/fields.h"
 #include "tuner/tune/proposer.h"
@@ -159,6 +161,12 @@ Result<schedule::Trace> trace_of(const te::Workload& workload, const Target& tar
   return LATHE_TRY(source(workload, target)).trace;
 }
 
+Result<std::string> trace_text(const te::Workload& workload, const std::string& which,
+                               const Machine& machine) {
+  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
+  return schedule::to_json(LATHE_TRY(trace_of(workload, target, which, machine))).dump();
+}
+
 api::Checking checking_of(Check check) {
   return check == Check::kOnce ? api::Checking::kOnce : api::Checking::kSkip;
 }
@@ -178,6 +186,28 @@ Status write_files(const te::Workload& workload, const std::string& path, const 
   LATHE_TRY(api::write_artifact(workload, LATHE_TRY(trace_of(workload, target, which, machine)),
                                 target, request));
   return {};
+}
+
+Result<std::vector<std::byte>> make_module(const te::Workload& workload, const std::string& which,
+                                           const Machine& machine, Check check) {
+  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
+  const auto trace = LATHE_TRY(trace_of(workload, target, which, machine));
+  auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
+  LATHE_TRY(api::check_library(workload, trace, target, built.code.library, checking_of(check)));
+  return std::move(built.code.library);
+}
+
+Result<std::string> record_lines(const Workload& workload, const Machine& machine) {
+  const std::string database = database_of(machine);
+  if (!std::filesystem::exists(database)) return std::string();
+  const auto store = LATHE_TRY(api::open_existing(database));
+  store::Query query;
+  query.workload = workload.key();
+  query.target = LATHE_TRY(api::make_target(machine.target, machine.threads)).text();
+  query.cache_mode = cache_of(machine);
+  std::ostringstream lines;
+  LATHE_TRY_STATUS(store::export_lines(*store, query, lines));
+  return lines.str();
 }
 
 Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload,
@@ -201,8 +231,9 @@ Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload,
 Result<std::optional<Schedule>> best_schedule(const te::Workload& workload,
                                               const Machine& machine) {
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
-  const auto record =
-      LATHE_TRY(api::best_record(workload, target, database_of(machine), cache_of(machine)));
+  const std::string database = database_of(machine);
+  if (machine.database.empty() && !std::filesystem::exists(database)) return std::nullopt;
+  const auto record = LATHE_TRY(api::best_record(workload, target, database, cache_of(machine)));
   if (!record) return std::nullopt;
   return schedule_of(*record, te::flops(workload));
 }
@@ -278,6 +309,10 @@ Expected<void> Program::run(std::span<const void* const> inputs, std::span<void*
   return {};
 }
 
+Expected<std::string> Workload::trace(const std::string& schedule, const Machine& machine) const {
+  return guarded([&] { return outward(trace_text(impl_->definition, schedule, machine)); });
+}
+
 Expected<Program> Workload::compile(const std::string& schedule, const Machine& machine,
                                     Check check) const {
   return guarded([&]() -> Expected<Program> {
@@ -291,6 +326,15 @@ Expected<void> Workload::write_library(const std::string& path, const std::strin
                                        const Machine& machine, Check check) const {
   return guarded(
       [&] { return outward(write_files(impl_->definition, path, schedule, machine, check)); });
+}
+
+Expected<std::vector<std::byte>> Workload::module(const std::string& schedule,
+                                                  const Machine& machine, Check check) const {
+  return guarded([&] { return outward(make_module(impl_->definition, schedule, machine, check)); });
+}
+
+Expected<std::string> Workload::records(const Machine& machine) const {
+  return guarded([&] { return outward(record_lines(*this, machine)); });
 }
 
 Search::Search(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -201,8 +201,8 @@ Result<Target> make_target(const std::string& text, int threads) {
   if (threads > 0 && text.find("threads=") != std::string::npos && own != threads)
     return fail_at("--threads", ErrorKind::kInvalidArgument,
                    "{} threads here, {} in the target; give one of them", threads, own);
-  if (threads > kMostThreads)
-    return fail_at("--threads", ErrorKind::kInvalidArgument, "at most {} threads, not {}",
+  if (threads < 0 || threads > kMostThreads)
+    return fail_at("--threads", ErrorKind::kInvalidArgument, "from 1 to {} threads, not {}",
                    kMostThreads, threads);
   if (threads > 0) own = threads;
   return driver::resolve_target(target, backends());

@@ -51,13 +51,14 @@ std::vector<std::string> folders() {
     const std::string text = folder.lexically_normal().string();
     if (std::ranges::count(out, text) == 0) out.push_back(text);
   };
-  add(program);
-  if (const char* libexec = std::getenv("LATHE_LIBEXEC")) add(libexec);
-  add(program / "../libexec/lathe");
+  // A library's own helpers before those of another Lathe beside the program that loads it.
   if (!own.empty() && own != program) {
     add(own / "../libexec/lathe");
     add(own / "../../libexec/lathe");  // where the library is in lib/x86_64-linux-gnu
   }
+  add(program);
+  if (const char* libexec = std::getenv("LATHE_LIBEXEC")) add(libexec);
+  add(program / "../libexec/lathe");
   if (const fs::path command = folder_of_the_command(); !command.empty())
     add(command / "../libexec/lathe");
   return out;

@@ -24,7 +24,7 @@ HOUSE = {
     "src/compiler/te/sub/more.h": '#include "compiler/te/te.h"\n',
     "src/compiler/codegen/llvm/CMakeLists.txt":
         "lathe_room(codegen SOURCES cg.cpp LINKS base te USES LLVM)\n"
-        "add_executable(lathe-builder main.cpp)\n"
+        "lathe_program(lathe-builder main.cpp LINKS lathe_base)\n"
         "target_link_libraries(lathe-builder PRIVATE lathe_codegen)",
     "src/compiler/codegen/llvm/cg.cpp":
         '#include "compiler/codegen/llvm/inner.h"\n#include "compiler/te/te.h"\n',

@@ -67,6 +67,9 @@ def read_list(path):
         elif command in ("add_executable", "add_library"):
             name = words[0].removeprefix("lathe_")
             rooms[name] = Room(name, path.parent, listed)
+        elif command == "lathe_program":
+            rooms[words[0]] = Room(words[0], path.parent, words[1:2])
+            add_links(rooms[words[0]], parts.get("LINKS", []))
         elif command == "target_sources" and words[0].removeprefix("lathe_") in rooms:
             rooms[words[0].removeprefix("lathe_")].sources += listed
         elif command == "target_link_libraries" and words[0].removeprefix("lathe_") in rooms:

@@ -15,7 +15,7 @@ namespace lathe::codegen {
 
 struct Object {
   // A relocatable object. It exports `lathe_module` (runtime/module/abi.h), or the functions of an
-  // artifact and nothing else.
+  // artifact and the list of a library's artifacts (runtime/artifact/artifact.h), and nothing else.
   std::vector<std::byte> bytes;
   int spills = 0;  // vector stack slots after register allocation, all functions
   std::int64_t code_bytes = 0;

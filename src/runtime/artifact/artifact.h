@@ -77,6 +77,15 @@ typedef struct lathe_artifact {
   int64_t cpu;                          /* LATHE_CPU_... */
 } lathe_artifact;
 
+/* What a program that opens a library without its header finds in it, under LATHE_LIBRARY_SYMBOL:
+ * the artifacts inside. Their functions are found by name. */
+#define LATHE_LIBRARY_SYMBOL "lathe_library"
+typedef struct lathe_library {
+  int64_t abi; /* LATHE_ARTIFACT_ABI */
+  int64_t count;
+  const lathe_artifact* const* artifacts;
+} lathe_library;
+
 typedef struct lathe_handle lathe_handle;
 
 int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parallel* parallel,

@@ -37,23 +37,29 @@ bool is_row_major(const DLTensor& tensor) {
   return true;
 }
 
+constexpr int kBoolCode = 6;  // newer versions of DLPack have it; older ones say unsigned, 8 bits
+
+// "f32", "bool"; what Lathe has no name for: "type code 5 of 64 bits, 2 lanes".
+void add_type(Message& message, std::int64_t code, std::int64_t bits, std::int64_t lanes) {
+  const bool brain = code == kDLBfloat && bits == 16;
+  if (lanes == 1 && (code == kDLInt || code == kDLUInt || code == kDLFloat || brain)) {
+    message.add(code == kDLInt ? "i" : code == kDLUInt ? "u" : brain ? "bf" : "f").add(bits);
+  } else if (lanes == 1 && code == kBoolCode && bits == 8) {
+    message.add("bool");
+  } else {
+    message.add("type code ").add(code).add(" of ").add(bits).add(" bits, ");
+    message.add(lanes).add(" lanes");
+  }
+}
+
 bool check_type(const lathe_artifact_tensor& want, DLDataType type, Message& message) {
-  constexpr int kBoolCode = 6;  // newer versions of DLPack have it; older ones say unsigned, 8 bits
   const bool is_bool = want.type_code == kBoolCode && type.code == kDLUInt && type.bits == 8;
   if (type.lanes == 1 && (is_bool || (type.code == want.type_code && type.bits == want.type_bits)))
     return true;
-  start(want, message)
-      .add("has element type (code ")
-      .add(type.code)
-      .add(", bits ")
-      .add(type.bits)
-      .add(", lanes ");
-  message.add(type.lanes)
-      .add("), not (code ")
-      .add(want.type_code)
-      .add(", bits ")
-      .add(want.type_bits)
-      .add(", lanes 1)");
+  start(want, message).add("has elements of ");
+  add_type(message, type.code, type.bits, type.lanes);
+  message.add(", not of ");
+  add_type(message, want.type_code, want.type_bits, 1);
   return false;
 }
 

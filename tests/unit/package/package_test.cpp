@@ -109,7 +109,7 @@ TEST_F(Package, MisuseIsAnsweredWithAStatusAndAMessage) {
   tensors.tx.ndim = 3, refused("3 dimensions, not 2");
   std::int64_t other[2] = {5, 8};
   tensors.tx.shape = other, refused("extent 8 in dimension 1, not 7");
-  tensors.tx.dtype.bits = 64, refused("element type");
+  tensors.tx.dtype.bits = 64, refused("has elements of f64, not of f32");
   tensors.tx.device.device_type = kDLCUDA, refused("memory");
   std::int64_t transposed[2] = {1, 5};
   tensors.tx.strides = transposed, refused("row-major");

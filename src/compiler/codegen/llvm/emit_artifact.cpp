@@ -23,6 +23,7 @@ class ArtifactEmitter {
       all = hidden(llvm::ConstantArray::get(
           llvm::ArrayType::get(tensors[0]->getType(), tensors.size()), tensors));
     table_ = hidden(record({text(name_), module, all, number(m_.target.threads), number(cpu)}));
+    list();
     function("create", b_.getInt32Ty(), 2, true);
     function("prepare", b_.getInt32Ty(), 2, false);
     function("run", b_.getInt32Ty(), 3, false);
@@ -69,6 +70,15 @@ class ArtifactEmitter {
       case Dtype::kBool: return {kBool, bits};
     }
     return {};
+  }
+
+  // The symbol of every library. Several in one program do no harm: none reads it itself.
+  void list() {
+    auto* array = llvm::ArrayType::get(b_.getPtrTy(), 1);
+    llvm::Constant* artifacts = hidden(llvm::ConstantArray::get(array, {table_}));
+    llvm::Constant* library = record({number(LATHE_ARTIFACT_ABI), number(1), artifacts});
+    new llvm::GlobalVariable(*m_.module, library->getType(), true,
+                             llvm::GlobalValue::ExternalLinkage, library, LATHE_LIBRARY_SYMBOL);
   }
 
   // lathe_NAME_ACTION(...) is lathe_artifact_ACTION([table,] ...).

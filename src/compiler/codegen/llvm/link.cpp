@@ -1,4 +1,5 @@
-// Linking by the system's linker, in a temporary folder.
+// Linking: of an object that stands alone here (link_alone.cpp), else by the system's linker, in a
+// temporary folder.
 #include <regex>
 #include <span>
 
@@ -28,12 +29,7 @@ std::string undefined_symbol(const std::string& errors) {
 
 Error link_error(const std::string& linker, const std::string& errors) {
   if (const std::string symbol = undefined_symbol(errors); !symbol.empty())
-    return {ErrorKind::kBuild,
-            fmt::format("generated code calls \"{}\", which no machine instruction of the target "
-                        "does; lowering must expand "
-                        "it",
-                        symbol),
-            "link"};
+    return undefined_symbol_error(symbol);
   return {ErrorKind::kBuild, fmt::format("{} failed: {}", linker, errors), "link"};
 }
 
@@ -48,8 +44,22 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 }  // namespace
 
+Error undefined_symbol_error(const std::string& symbol) {
+  return {ErrorKind::kBuild,
+          fmt::format("generated code calls \"{}\", which no machine instruction of the target "
+                      "does; lowering must expand it",
+                      symbol),
+          "link"};
+}
+
 Result<std::vector<std::byte>> link_shared(const Object& object, const Target& target,
                                            const std::vector<std::string>& extra) {
+  if (extra.empty() && target.as_cpu().isa == Isa::kX86) return link_alone(object);
+  return link_by_linker(object, target, extra);
+}
+
+Result<std::vector<std::byte>> link_by_linker(const Object& object, const Target& target,
+                                              const std::vector<std::string>& extra) {
   const TemporaryFolder folder;
   if (folder.path().empty())
     return fail(ErrorKind::kIo, "cannot make a temporary folder; set TMPDIR to a writable one");

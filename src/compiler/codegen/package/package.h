@@ -24,7 +24,8 @@ struct Artifact {
   std::string library, header;  // paths
 };
 // Writes `path` (say, resnet18.so) and the header beside it (resnet18.h). Both appear whole or not
-// at all. The library exports the functions of the header and nothing else.
+// at all. The library exports the functions of the header, the list of its artifacts for programs
+// that open it without the header (runtime/artifact/artifact.h), and nothing else.
 Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
                                 const Target& target, const codegen::Backend& backend,
                                 const std::string& path,

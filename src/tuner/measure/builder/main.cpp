@@ -12,7 +12,7 @@
 #include "runtime/runner/protocol.h"
 #include "tuner/measure/builder/build_server.h"
 
-int main() {
+int main(int, char**) {
   if (::fcntl(lathe::runner::kChannelFd, F_GETFD) < 0) {
     std::fputs("lathe-builder is started by lathe and has no use of its own\n", stderr);
     return 2;

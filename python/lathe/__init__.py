@@ -1,0 +1,44 @@
+"""Lathe finds fast programs for tensor operators by measuring candidates on this machine.
+
+    import lathe, numpy as np
+    a, b = np.random.rand(1000, 7, 7).astype("f4"), np.random.rand(1000, 7, 7).astype("f4")
+    kernel = lathe.tune("C[n,i,j] = sum(k) A[n,i,k] * B[n,k,j]", A=a, B=b, seconds=10)
+    c = kernel(a, b)
+"""
+
+import atexit as _atexit
+import sys as _sys
+
+if _sys.version_info < (3, 12):  # newer ones refuse it themselves
+    import _xxsubinterpreters as _interpreters  # type: ignore[import-not-found, unused-ignore]
+
+    if _interpreters.get_current() != _interpreters.get_main():
+        raise ImportError("lathe works in the main interpreter of a process only")
+
+from . import _native
+from ._einsum import einsum, tuning
+from ._errors import Error, Failed, InvalidArgument
+from ._kernel import Kernel, Tensor, load
+from ._progress import Progress
+from ._report import report
+from ._search import Proposal, Search
+from ._tune import compile, tune
+
+_atexit.register(_native.end_runs)
+
+__all__ = [
+    "Error",
+    "Failed",
+    "InvalidArgument",
+    "Kernel",
+    "Progress",
+    "Proposal",
+    "Search",
+    "Tensor",
+    "compile",
+    "einsum",
+    "load",
+    "report",
+    "tune",
+    "tuning",
+]

@@ -1,0 +1,259 @@
+"""einsum by found programs."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from . import _native
+from ._arrays import arrays_of
+from ._errors import invalid
+from ._kernel import Kernel
+from ._path import Pair, assumed_seconds, order_of
+from ._progress import Progress
+from ._subscripts import Contraction, parse
+from ._tune import _options, best_of, compile_workload, machine_of, tune_workload
+from ._workload import dtype_name, workload_of
+
+_COMPUTED = ("f32", "f64", "f16", "bf16", "i32", "i64")
+
+
+class _Tuning:
+    """What a `tuning` block asks for, and which programs it tuned already."""
+
+    def __init__(
+        self, options: dict[str, Any], progress: bool | None, callback: Any, database: str | None
+    ) -> None:
+        self.options, self.progress, self.callback = options, progress, callback
+        self.database = database
+        self.done: set[int] = set()
+
+
+_tuning: contextvars.ContextVar[_Tuning | None] = contextvars.ContextVar("tuning", default=None)
+
+
+@contextlib.contextmanager
+def tuning(
+    seconds: float | None = 5.0,
+    *,
+    trials: int = 512,
+    progress: bool | None = None,
+    callback: Callable[[Progress], object] | None = None,
+    database: str | None = None,
+    options: dict[str, Any] | None = None,
+) -> Iterator[None]:
+    """A block in which each new contraction of ``einsum`` is tuned when it is first called.
+
+    Each of its programs gets ``seconds`` or ``trials``, whatever ends first. What is found is kept
+    in ``database`` (the user's, by default), from which later calls, in other processes too, take
+    it.
+    """
+    given = {"seconds": seconds, "trials": trials, **(options or {})}
+    token = _tuning.set(_Tuning(given, progress, callback, database))
+    try:
+        yield
+    finally:
+        _tuning.reset(token)
+
+
+class _Program:
+    """The program of one contraction of one or two operands; tuning replaces its kernel."""
+
+    def __init__(self, workload: _native.Workload, threads: int, database: str | None) -> None:
+        self.workload = workload
+        self.machine = machine_of(threads, database)
+        self.kernel: Kernel | None = None
+        self.lock = threading.Lock()
+
+    def known_seconds(self) -> float | None:
+        best = best_of(self.workload, self.machine)
+        return best["seconds"] if best else None
+
+    def ready(self) -> Kernel:
+        wanted = _tuning.get()
+        kernel = self.kernel
+        if kernel is not None and (wanted is None or id(self) in wanted.done):
+            return kernel
+        with self.lock:
+            if wanted is not None and id(self) not in wanted.done:
+                options = _options(self.machine, wanted.options)
+                self.kernel = tune_workload(
+                    self.workload, options, wanted.progress, wanted.callback
+                )
+                wanted.done.add(id(self))
+            elif self.kernel is None:
+                self.kernel = compile_workload(self.workload, None, self.machine)
+            return self.kernel
+
+
+_programs: dict[tuple[Any, ...], _Program] = {}
+_plans: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+
+def _text(terms: Sequence[str], result: str) -> str:
+    names = {letter: f"i{n}" for n, letter in enumerate(dict.fromkeys("".join(terms)))}
+
+    def indices(term: str) -> str:
+        return ",".join(names[letter] for letter in term) or "0"
+
+    summed = [names[letter] for letter in names if letter not in result]
+    product = " * ".join(f"X{n}[{indices(term)}]" for n, term in enumerate(terms))
+    over = f"sum({','.join(summed)}) " if summed else ""
+    left = indices(result) if result else "one:1"
+    return f"Y[{left}] = {over}{product}"
+
+
+def _program(
+    terms: tuple[str, ...], result: str, sizes: dict[str, int], dtype: str, threads: int
+) -> _Program:
+    wanted = _tuning.get()
+    database = wanted.database if wanted is not None else None
+    shapes = tuple(tuple(sizes[letter] for letter in term) or (1,) for term in terms)
+    key = (terms, result, shapes, dtype, threads, database)
+    if key not in _programs:
+        tensors = {f"X{n}": shape for n, shape in enumerate(shapes)}
+        types = dict.fromkeys(tensors, dtype)
+        workload = workload_of(_text(terms, result), tensors, types, (), None, None)
+        _programs[key] = _Program(workload, threads, database)
+    return _programs[key]
+
+
+class _Plan:
+    """What one call does: operands brought into order, then programs one after the other."""
+
+    def __init__(
+        self, frame: Any, parsed: Contraction, arrays: list[Any], dtype: str, threads: int
+    ) -> None:
+        self._frame = frame
+        self._sizes, self._dtype, self._threads = parsed.sizes, dtype, threads
+        self._ways: list[tuple[tuple[int, ...], list[int] | None]] = []
+        terms = [self._way(term, array) for term, array in zip(parsed.terms, arrays)]
+        self._steps: list[tuple[tuple[int, ...], _Program]] = []
+        self._plan(terms, parsed.result)
+        self._shape = tuple(parsed.sizes[letter] for letter in parsed.result)
+
+    def _way(self, term: str, array: Any) -> str:
+        """How an operand becomes row-major: what is broadcast left out, dimensions reordered."""
+        kept = [d for d, letter in enumerate(term) if array.shape[d] == self._sizes[letter]]
+        strides = self._frame.strides(array)
+        order = sorted(kept, key=lambda d: -strides[d] if array.shape[d] > 1 else 0)
+        if not all(strides[d] > 0 or array.shape[d] == 1 for d in kept):
+            order = kept  # negative strides, or none: it is copied
+        self._ways.append((tuple(array.shape[d] for d in order), self._permutation(order, term)))
+        return "".join(term[d] for d in order)
+
+    @staticmethod
+    def _permutation(order: list[int], term: str) -> list[int] | None:
+        if order == list(range(len(term))):
+            return None
+        return order + [d for d in range(len(term)) if d not in order]
+
+    def _plan(self, terms: list[str], result: str) -> None:
+        # What a single operand sums over is summed first.
+        for place, term in enumerate(terms):
+            others = "".join(t for n, t in enumerate(terms) if n != place) + result
+            kept = "".join(letter for letter in dict.fromkeys(term) if letter in others)
+            if len(terms) == 1 or set(kept) == set(term):
+                continue
+            terms = [*terms[:place], kept, *terms[place + 1 :]]
+            self._steps.append(((place,), self._made((term,), kept)))
+        if len(terms) == 1:
+            self._steps.append(((0,), self._made((terms[0],), result)))
+            return
+        left = list(terms)
+        for i, j in order_of(tuple(terms), result, self._cost):
+            first, second = left[i], left[j]
+            left = [t for k, t in enumerate(left) if k not in (i, j)]
+            rest = "".join(left) + result
+            made = "".join(x for x in dict.fromkeys(first + second) if x in rest)
+            made = made if left else result
+            self._steps.append(((i, j), self._made((first, second), made)))
+            left.append(made)
+
+    def _made(self, terms: tuple[str, ...], result: str) -> _Program:
+        return _program(terms, result, self._sizes, self._dtype, self._threads)
+
+    def _cost(self, pair: Pair) -> float:
+        first, second, result = pair
+        known = self._made((first, second), result).known_seconds()
+        return assumed_seconds(pair, self._sizes) if known is None else known
+
+    def _ordered(self, array: Any, way: tuple[tuple[int, ...], list[int] | None]) -> Any:
+        shape, permutation = way
+        if permutation is not None:
+            array = self._frame.permute(array, permutation).reshape(shape or (1,))
+        elif not shape:
+            array = array.reshape(1)
+        return array if self._frame.is_contiguous(array) else self._frame.contiguous(array)
+
+    def __call__(self, arrays: list[Any], out: Any) -> Any:
+        left = [self._ordered(array, way) for array, way in zip(arrays, self._ways)]
+        direct = out is not None and bool(self._shape) and self._frame.is_contiguous(out)
+        for number, (places, program) in enumerate(self._steps):
+            last = number + 1 == len(self._steps)
+            given = [left[place] for place in places]
+            made = program.ready()(*given, out=out if last and direct else None)
+            if len(places) == 1:
+                left[places[0]] = made
+            else:
+                left = [a for k, a in enumerate(left) if k not in places] + [made]
+        if not self._shape:
+            made = self._frame.scalar(made)
+        if out is None:
+            return made
+        if not direct:
+            self._frame.copy_to(out, made)
+        return out
+
+
+def _moves_only(parsed: Contraction) -> bool:
+    """One operand whose elements are all in the result: a view, which frameworks make at once."""
+    return len(parsed.terms) == 1 and set(parsed.terms[0]) == set(parsed.result)
+
+
+def _planned(frame: Any, subscripts: str, arrays: list[Any], threads: int) -> Callable[..., Any]:
+    parsed = parse(subscripts, [array.shape for array in arrays])
+    dtype = dtype_name(arrays[0].dtype)
+    if dtype not in _COMPUTED or 0 in parsed.sizes.values() or _moves_only(parsed):
+
+        def by_framework(given: list[Any], out: Any) -> Any:
+            result = frame.einsum(subscripts, given)
+            if out is None:
+                return result
+            frame.copy_to(out, result)
+            return out
+
+        return by_framework
+    return _Plan(frame, parsed, arrays, dtype, threads)
+
+
+def einsum(subscripts: str, *operands: Any, out: Any = None, threads: int = 1) -> Any:
+    """``numpy.einsum`` by programs that Lathe found: ``einsum("ac,abc->cb", a, c)``.
+
+    Operands are arrays of NumPy or tensors of PyTorch, and so is the result; ``out`` takes it where
+    given. Several operands are contracted two at a time, in the order that costs least, by what is
+    on record. The first call of a shape compiles the best program on record, else the predicted
+    one; in a ``tuning`` block it is tuned. Types that are not f64, f32, f16, bf16, i64 or i32, and
+    what only moves elements, are left to the framework.
+
+    An operand that is not row-major under some order of its dimensions is copied.
+    """
+    if not operands:
+        raise invalid("einsum needs operands, as in einsum('ij,jk->ik', a, b)")
+    if not isinstance(subscripts, str):
+        raise invalid('subscripts are a text, as "ij,jk->ik"; lists of numbers are not taken')
+    frame = arrays_of(operands)
+    arrays = [frame.take(operand) for operand in operands]
+    if len({array.dtype for array in arrays}) > 1:
+        arrays = frame.common(arrays)
+    key = (
+        subscripts, threads, frame.name, arrays[0].dtype,
+        tuple((tuple(array.shape), frame.strides(array)) for array in arrays),
+    )  # fmt: skip
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _plans[key] = _planned(frame, subscripts, arrays, threads)
+    return plan(arrays, out)

@@ -1,0 +1,35 @@
+"""What Lathe raises."""
+
+
+class Error(Exception):
+    """Something that Lathe was asked for cannot be done; the text says why and what to do.
+
+    ``kind`` is stable: "invalid-argument", "not-found", "timeout" and the like.
+    """
+
+    kind: str = "internal"
+
+    def __init__(self, message: str, kind: str = "internal") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class InvalidArgument(Error, ValueError):
+    """What was given does not fit: an expression, a shape, a type, an option."""
+
+
+class Failed(Error, RuntimeError):
+    """What was given fits, and still it failed: a file, the machine, a program."""
+
+
+def error_of(kind: str, message: str, place: str) -> Error:
+    """The exception of a failure. Places are the command's: "--shape" is the option shape here."""
+    place = place.removeprefix("--").replace("-", "_") if place.startswith("--") else place
+    text = f"{place}: {message}" if place else message
+    if kind in ("invalid-argument", "unsupported"):
+        return InvalidArgument(text, kind)
+    return Failed(text, kind)
+
+
+def invalid(message: str) -> InvalidArgument:
+    return InvalidArgument(message, "invalid-argument")

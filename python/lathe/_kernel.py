@@ -1,0 +1,165 @@
+"""Programs as Python calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, NamedTuple
+
+from . import _native
+from ._errors import Failed, invalid
+
+
+class Tensor(NamedTuple):
+    """A tensor of a program. ``dtype`` is a name such as "f32"."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    constant: bool
+
+
+class Kernel(_native.Kernel):
+    """A compiled program: ``kernel(a, b)`` or ``kernel(a, b, out=c)``.
+
+    Arguments are the inputs in order, or by name: arrays of NumPy, tensors of PyTorch, or anything
+    with ``__dlpack__`` or the buffer protocol. They must be row-major and have the program's shapes
+    and types (``inputs``, ``outputs``). Nothing is copied. The result is a new array of the
+    framework that the inputs come from, or ``out``; a tuple where there are several outputs.
+
+    Constant inputs are copied and packed when they are first given. Leave them out afterwards;
+    where they are given again, they are compared, and packed again if they differ.
+
+    Several threads may call one kernel; one runs at a time. Other threads of Python go on
+    meanwhile. A forked child may use it, too.
+    """
+
+    _workload: _native.Workload | None = None
+    _machine: _native.Machine | None = None
+    _trace: str | None = None
+    _check = True
+    #: Of the best program, as tuning measured it; None where it was not tuned.
+    seconds: float | None = None
+    gflops: float | None = None
+    #: Of the run that tuned it: trials, those of them that failed, and whether it was ended early.
+    trials = 0
+    failed = 0
+    interrupted = False
+
+    def __init__(self, library: _native.Library) -> None:
+        super().__init__(library)
+        self._library = library
+        self.inputs = tuple(Tensor(*t) for t in library.inputs)
+        self.outputs = tuple(Tensor(*t) for t in library.outputs)
+
+    @classmethod
+    def _compiled(
+        cls, workload: _native.Workload, schedule: str, machine: _native.Machine, check: bool
+    ) -> Kernel:
+        trace = workload.trace(schedule, machine)
+        code = workload.module(trace, machine, check)
+        threads = max(machine.threads, 1)
+        kernel = cls(
+            _native.Library.of_module(code, workload.inputs, workload.outputs, threads)
+        )
+        kernel._workload, kernel._machine, kernel._check = workload, machine, check
+        kernel._trace = trace
+        return kernel
+
+    @property
+    def threads(self) -> int:
+        """The threads that a call uses."""
+        return self._library.threads
+
+    @property
+    def key(self) -> str | None:
+        """The workload's text in canonical names, under which records stand."""
+        return self._workload.key if self._workload is not None else None
+
+    @property
+    def trace(self) -> list[dict[str, Any]] | None:
+        """The steps that lead from the naive loops to this program; None where it was loaded."""
+        return json.loads(self._trace) if self._trace else None
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The trials on record for this workload, as ``lathe export`` writes them."""
+        if self._workload is None or self._machine is None:
+            return []
+        return [json.loads(line) for line in self._workload.records(self._machine).splitlines()]
+
+    def time(self, *inputs: Any, seconds: float = 0.2) -> float:
+        """The median of the seconds that a call takes, over about ``seconds`` of calls.
+
+        Without inputs, random ones are used.
+        """
+        return self._time(inputs or self._random(), seconds)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the program as a library, with a C header and an example beside it.
+
+        A kernel that was loaded is written as it was, without these. Libraries are linked by the
+        system's linker, so binutils must be installed.
+        """
+        path = os.fspath(path)
+        if self._workload is not None and self._machine is not None:
+            self._workload.write_library(path, self._trace or "default", self._machine, self._check)
+            return
+        if self._library.is_module:
+            raise invalid("a kernel that was pickled cannot be saved; save the one that was tuned")
+        try:
+            with open(path, "wb") as file:
+                file.write(self._library.data)
+        except OSError as error:
+            raise Failed(f"{path}: {error.strerror}", "io") from None
+
+    def _random(self) -> tuple[Any, ...]:
+        import numpy
+
+        random = numpy.random.default_rng(0)
+        arrays = []
+        for tensor in self.inputs:
+            if tensor.dtype not in _NUMPY:
+                raise invalid(f"NumPy has no {tensor.dtype}; give arrays to time()")
+            name = _NUMPY[tensor.dtype]
+            if tensor.dtype.startswith("f"):
+                arrays.append((random.random(tensor.shape) + 0.1).astype(name))
+            else:
+                arrays.append(random.integers(1, 2 if name == "bool" else 5, tensor.shape, name))
+        return tuple(arrays)
+
+    def __reduce__(self) -> Any:
+        library = self._library
+        if not library.is_module:
+            return (_of_bytes, (library.data,))
+        parts = (library.data, library.inputs, library.outputs, library.threads)
+        return (_of_module, parts)
+
+    def __repr__(self) -> str:
+        def text(t: Tensor) -> str:
+            constant = "const " if t.constant else ""
+            return f"{constant}{t.name}: {t.dtype}{list(t.shape)}"
+
+        inputs = ", ".join(map(text, self.inputs))
+        outputs = ", ".join(map(text, self.outputs))
+        threads = f", {self.threads} threads" if self.threads > 1 else ""
+        return f"<lathe.Kernel ({inputs}) -> {outputs}{threads}>"
+
+
+_NUMPY = {
+    "f32": "float32", "f64": "float64", "f16": "float16", "i8": "int8", "u8": "uint8",
+    "i32": "int32", "i64": "int64", "bool": "bool",
+}  # fmt: skip
+
+
+def _of_bytes(data: bytes) -> Kernel:
+    return Kernel(_native.Library.of_bytes(data))
+
+
+def _of_module(code: bytes, inputs: list[Any], outputs: list[Any], threads: int) -> Kernel:
+    return Kernel(_native.Library.of_module(code, inputs, outputs, threads))
+
+
+def load(path: str | os.PathLike[str]) -> Kernel:
+    """A kernel from a library that ``lathe compile`` or ``Kernel.save`` wrote."""
+    return Kernel(_native.Library.open(os.fspath(path)))

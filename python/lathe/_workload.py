@@ -1,0 +1,77 @@
+"""From what a caller writes to a workload: shapes and types are taken from arrays, or given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import _native
+from ._errors import invalid
+
+_DTYPES = {
+    "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16",
+    "int8": "i8", "uint8": "u8", "int32": "i32", "int64": "i64", "bool": "bool",
+}  # fmt: skip
+
+
+def dtype_name(dtype: Any) -> str:
+    """Lathe's name of an element type of NumPy, PyTorch or JAX, or of such a name."""
+    if isinstance(dtype, type):  # numpy.float32
+        dtype = dtype.__name__
+    name = str(dtype).removeprefix("torch.")
+    return _DTYPES.get(name, name)
+
+
+def shape_of(name: str, given: Any) -> tuple[int, ...]:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return (given,)
+    try:
+        return tuple(int(size) for size in given)
+    except (TypeError, ValueError):
+        raise invalid(
+            f'"{name}" is given as {type(given).__name__}; give an array or a shape, as '
+            f"{name}=(256, 256)"
+        ) from None
+
+
+def is_array(given: Any) -> bool:
+    return hasattr(given, "shape") and hasattr(given, "dtype")
+
+
+def _flag(given: Any) -> str:
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if isinstance(given, (tuple, list)):
+        return ",".join(str(part) for part in given)
+    return str(given)
+
+
+def workload_of(
+    what: str,
+    tensors: Mapping[str, Any],
+    dtypes: Mapping[str, Any] | None,
+    constants: Iterable[str],
+    max_error: float | None,
+    algorithm: str | None,
+) -> _native.Workload:
+    if not isinstance(what, str):
+        raise invalid(f"what to compute is given as {type(what).__name__}; give a text")
+    inputs = _native.Inputs()
+    inputs.constants = [constants] if isinstance(constants, str) else list(constants)
+    inputs.max_error = max_error or 0.0
+    inputs.algorithm = algorithm or ""
+    types = {name: dtype_name(dtype) for name, dtype in (dtypes or {}).items()}
+    if "[" not in what:  # an operator's name; its flags are what the command calls so
+        inputs.dtypes = types
+        flags = {name.replace("_", "-"): _flag(given) for name, given in tensors.items()}
+        return _native.Workload.named(what, flags, inputs)
+    shapes = {}
+    for name, given in tensors.items():
+        if is_array(given):
+            shapes[name] = [int(size) for size in given.shape]
+            types.setdefault(name, dtype_name(given.dtype))
+        else:
+            shapes[name] = list(shape_of(name, given))
+    inputs.shapes = shapes
+    inputs.dtypes = types
+    return _native.Workload.parse(what, inputs)

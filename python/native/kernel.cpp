@@ -1,0 +1,435 @@
+#include "kernel.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "failure.h"
+#include "runtime/artifact/check.h"
+
+namespace nb = nanobind;
+
+namespace lathe::python {
+namespace {
+
+const char* dtype_name(const lathe_artifact_tensor& t) {
+  constexpr int kBool = 6;
+  if (t.type_code == kDLFloat) return t.type_bits == 64 ? "f64" : t.type_bits == 32 ? "f32" : "f16";
+  if (t.type_code == kDLBfloat) return "bf16";
+  if (t.type_code == kBool) return "bool";
+  if (t.type_code == kDLUInt) return "u8";
+  return t.type_bits == 64 ? "i64" : t.type_bits == 32 ? "i32" : "i8";
+}
+
+// What NumPy calls it; null where it has no such type.
+const char* numpy_name(const lathe_artifact_tensor& t) {
+  const std::string name = dtype_name(t);
+  if (name == "bf16") return nullptr;
+  if (name == "bool") return "?";
+  return name == "f64"   ? "f8"
+         : name == "f32" ? "f4"
+         : name == "f16" ? "f2"
+         : name == "u8"  ? "u1"
+         : name == "i64" ? "i8"
+         : name == "i32" ? "i4"
+                         : "i1";
+}
+
+std::string quoted(const lathe_artifact_tensor& t) {
+  return std::string("tensor \"") + t.name + "\"";
+}
+
+PyObject* shape_of(const lathe_artifact_tensor& t) {
+  PyObject* shape = PyTuple_New(t.ndim);
+  for (Py_ssize_t d = 0; shape != nullptr && d < t.ndim; ++d)
+    PyTuple_SetItem(shape, d, PyLong_FromLongLong(t.shape[d]));
+  return shape;
+}
+
+PyObject* numpy_empty(const lathe_artifact_tensor& t) {
+  const char* type = numpy_name(t);
+  if (type == nullptr) {
+    raise_invalid(quoted(t) +
+                  " is of bf16, which NumPy does not have; give an array for it as out");
+    return nullptr;
+  }
+  static PyObject* empty = [] {
+    PyObject* numpy = PyImport_ImportModule("numpy");
+    PyObject* found = numpy != nullptr ? PyObject_GetAttrString(numpy, "empty") : nullptr;
+    Py_DecRef(numpy);
+    return found;
+  }();
+  if (empty == nullptr) return nullptr;
+  const nb::object shape = nb::steal(shape_of(t));
+  return PyObject_CallFunction(empty, "Os", shape.ptr(), type);
+}
+
+void set_error(void*, const char* kind, const char* message) {
+  PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void check_layouts(const Library& library) {
+  for (std::size_t i = 0; i < library.inputs() + library.outputs(); ++i)
+    if (library.artifact().tensors[i].plain == 0)
+      throw Raised({"unsupported",
+                    quoted(library.artifact().tensors[i]) +
+                        " is stored in a layout of its own, which Python's arrays do not have; "
+                        "make the library without a free layout",
+                    ""});
+}
+
+std::string with_hint(std::string message) {
+  if (message.ends_with("row-major without gaps"))
+    message += "; numpy.ascontiguousarray(a), or a.contiguous() of PyTorch, makes such a copy";
+  return message;
+}
+
+}  // namespace
+
+void Kernel::Memory::operator()(std::byte* memory) const { std::free(memory); }
+
+Kernel::Kernel(std::shared_ptr<Library> library) : library_(std::move(library)) {
+  check_layouts(*library_);
+  for (std::size_t i = 0; i < library_->inputs(); ++i) {
+    if (tensor(i).constant == 0) continue;
+    constexpr std::size_t kAlignment = 64;
+    const std::size_t size =
+        (static_cast<std::size_t>(tensor(i).bytes) / kAlignment + 1) * kAlignment;
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
+    if (memory == nullptr) throw std::bad_alloc();
+    constants_.push_back({i, std::unique_ptr<std::byte, Memory>(memory)});
+  }
+  const std::int32_t status = library_->create(&handle_);
+  if (status != LATHE_OK)
+    throw Raised({status == LATHE_OUT_OF_MEMORY ? "out-of-memory" : "unsupported",
+                  library_->create_message(), ""});
+}
+
+Kernel::~Kernel() { library_->functions().destroy(handle_); }
+
+bool Kernel::take_keyword(const char* name, PyObject* value, Given& given) const {
+  if (std::strcmp(name, "out") == 0) {
+    given.out = value == Py_None ? nullptr : value;
+    return true;
+  }
+  for (std::size_t i = 0; i < given.inputs.size(); ++i) {
+    if (std::strcmp(name, tensor(i).name) != 0) continue;
+    if (given.inputs[i] == nullptr) {
+      given.inputs[i] = value;
+      return true;
+    }
+    raise_invalid(quoted(tensor(i)) + " is given twice");
+    return false;
+  }
+  std::string names;
+  for (std::size_t i = 0; i < given.inputs.size(); ++i)
+    names += (i > 0 ? ", " : "") + std::string(tensor(i).name);
+  raise_invalid(std::string("there is no input \"") + name + "\"; inputs are " + names);
+  return false;
+}
+
+bool Kernel::sort(PyObject* arguments, PyObject* keywords, Given& given) const {
+  const std::size_t inputs = library_->inputs();
+  given.inputs.assign(inputs, nullptr);
+  const auto count = static_cast<std::size_t>(PyTuple_Size(arguments));
+  // All inputs, or those that are not constant.
+  const bool skips = count < inputs && count == inputs - constants_.size();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < inputs && at < count; ++i)
+    if (!(skips && tensor(i).constant != 0))
+      given.inputs[i] = PyTuple_GetItem(arguments, static_cast<Py_ssize_t>(at++));
+  if (at < count) {
+    raise_invalid("the program has " + std::to_string(inputs) + " inputs, " +
+                  std::to_string(count) + " are given; outputs are given as out=");
+    return false;
+  }
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t place = 0;
+       keywords != nullptr && PyDict_Next(keywords, &place, &key, &value) != 0;) {
+    const char* name = PyUnicode_AsUTF8AndSize(key, nullptr);
+    if (name == nullptr || !take_keyword(name, value, given)) return false;
+  }
+  return true;
+}
+
+PyObject* Kernel::make_output(std::size_t at, const Exchange* exchange) const {
+  const lathe_artifact_tensor& want = tensor(library_->inputs() + at);
+  if (exchange == nullptr) return numpy_empty(want);
+  DLTensor prototype{};
+  prototype.device = {kDLCPU, 0};
+  prototype.ndim = static_cast<int>(want.ndim);
+  prototype.dtype = {static_cast<std::uint8_t>(want.type_code),
+                     static_cast<std::uint8_t>(want.type_bits), 1};
+  prototype.shape = const_cast<std::int64_t*>(want.shape);
+  VersionedTensor* made = nullptr;
+  if (exchange->allocate(&prototype, &made, nullptr, set_error) != 0) return nullptr;
+  void* object = nullptr;
+  if (exchange->object_of(made, &object) != 0) return nullptr;
+  return static_cast<PyObject*>(object);
+}
+
+// Of the framework that the inputs come from, else of NumPy.
+PyObject* Kernel::make_outputs(const Given& given) const {
+  const Exchange* exchange = nullptr;
+  for (PyObject* input : given.inputs)
+    if (exchange == nullptr && input != nullptr && PyObject_CheckBuffer(input) == 0)
+      exchange = exchange_of(input);
+  if (library_->outputs() == 1) return make_output(0, exchange);
+  PyObject* all = PyTuple_New(static_cast<Py_ssize_t>(library_->outputs()));
+  for (std::size_t i = 0; all != nullptr && i < library_->outputs(); ++i) {
+    PyObject* made = make_output(i, exchange);
+    if (made == nullptr) {
+      Py_DecRef(all);
+      return nullptr;
+    }
+    PyTuple_SetItem(all, static_cast<Py_ssize_t>(i), made);
+  }
+  return all;
+}
+
+// `result` is a new reference to what the call returns; `outputs` are borrowed from it.
+bool Kernel::outputs_of(const Given& given, std::vector<PyObject*>& outputs,
+                        PyObject*& result) const {
+  if (given.out != nullptr) Py_IncRef(result = given.out);
+  else result = make_outputs(given);
+  if (result == nullptr) return false;
+  const std::size_t count = library_->outputs();
+  const bool several = PyTuple_Check(result) != 0 || PyList_Check(result) != 0;
+  if (!several && count == 1) {
+    outputs.push_back(result);
+    return true;
+  }
+  if (!several || static_cast<std::size_t>(PySequence_Size(result)) != count) {
+    raise_invalid("the program has " + std::to_string(count) +
+                  " outputs; give as many arrays as out, in a tuple");
+    return false;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    PyObject* item = PySequence_GetItem(result, static_cast<Py_ssize_t>(i));
+    Py_DecRef(item);  // the sequence holds it
+    outputs.push_back(item);
+  }
+  return true;
+}
+
+bool Kernel::look(const Given& given, const std::vector<PyObject*>& outputs, Looked& looked) const {
+  for (std::size_t i = 0; i < given.inputs.size(); ++i) {
+    looked.inputs.push_back(nullptr);
+    if (given.inputs[i] == nullptr) continue;
+    View& view = looked.views.emplace_back();
+    if (!view.look(given.inputs[i], tensor(i).name, false)) return false;
+    looked.inputs[i] = &view.tensor();
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    View& view = looked.views.emplace_back();
+    if (!view.look(outputs[i], tensor(given.inputs.size() + i).name, true)) return false;
+    looked.outputs.push_back(&view.tensor());
+  }
+  return true;
+}
+
+// Constants that differ from those known are copied, and packed again.
+std::int32_t Kernel::prepare(const Looked& looked, std::string& message) {
+  std::vector<DLTensor> copies(library_->inputs());
+  std::vector<const DLTensor*> pointers(library_->inputs(), nullptr);
+  bool changed = false, complete = true;
+  for (Constant& constant : constants_) {
+    const lathe_artifact_tensor& want = tensor(constant.input);
+    DLTensor& copy = copies[constant.input];
+    copy = {
+        constant.copy.get(),
+        {kDLCPU, 0},
+        static_cast<int>(want.ndim),
+        {static_cast<std::uint8_t>(want.type_code), static_cast<std::uint8_t>(want.type_bits), 1},
+        const_cast<std::int64_t*>(want.shape),
+        nullptr,
+        0};
+    pointers[constant.input] = &copy;
+    const DLTensor* given = looked.inputs[constant.input];
+    complete &= given != nullptr || constant.given;
+    if (given == nullptr) continue;
+    artifact::Message fault;
+    if (!artifact::check_tensor(want, given, fault)) {
+      message = fault.text();
+      return LATHE_INVALID_ARGUMENT;
+    }
+    const auto* data = static_cast<const std::byte*>(given->data) + given->byte_offset;
+    const auto size = static_cast<std::size_t>(want.bytes);
+    if (constant.given && std::memcmp(constant.copy.get(), data, size) == 0) continue;
+    std::memcpy(constant.copy.get(), data, size);
+    changed = constant.given = true;
+  }
+  if (!changed || !complete) return LATHE_OK;  // run() refuses what was never prepared
+  const std::int32_t status = library_->functions().prepare(handle_, pointers.data());
+  if (status != LATHE_OK) message = library_->functions().message(handle_);
+  return status;
+}
+
+std::int32_t Kernel::run(const Looked& looked, std::string& message) {
+  const Functions& functions = library_->functions();
+  const std::scoped_lock lock(mutex_);
+  if (!constants_.empty())
+    if (const std::int32_t status = prepare(looked, message); status != LATHE_OK) return status;
+  const std::int32_t status = functions.run(handle_, looked.inputs.data(), looked.outputs.data());
+  if (status != LATHE_OK) message = functions.message(handle_);
+  return status;
+}
+
+// False with Python's error set if not.
+bool Kernel::succeeds(std::int32_t status, std::string message) const {
+  if (status == LATHE_OK) return true;
+  if (status == LATHE_NOT_PREPARED)
+    message = "the program has constant inputs, and not all were given yet; give them once";
+  raise_invalid(with_hint(message));
+  return false;
+}
+
+bool Kernel::run_released(const Looked& looked) {
+  std::string message;
+  PyThreadState* state = PyEval_SaveThread();
+  const std::int32_t status = run(looked, message);
+  PyEval_RestoreThread(state);
+  return succeeds(status, std::move(message));
+}
+
+void Kernel::give_constants(PyObject* keywords) {
+  const nb::object none = nb::steal(PyTuple_New(0));
+  Given given;
+  Looked looked;
+  if (!sort(none.ptr(), keywords, given) || !look(given, {}, looked)) throw nb::python_error();
+  std::int32_t status = LATHE_OK;
+  std::string message;
+  {
+    const nb::gil_scoped_release released;
+    const std::scoped_lock lock(mutex_);
+    status = prepare(looked, message);
+  }
+  if (!succeeds(status, std::move(message))) throw nb::python_error();
+}
+
+PyObject* Kernel::call(PyObject* arguments, PyObject* keywords) {
+  Given given;
+  if (!sort(arguments, keywords, given)) return nullptr;
+  std::vector<PyObject*> outputs;
+  PyObject* result = nullptr;
+  Looked looked;
+  if (outputs_of(given, outputs, result) && look(given, outputs, looked) && run_released(looked))
+    return result;
+  Py_DecRef(result);
+  return nullptr;
+}
+
+double Kernel::time(PyObject* inputs, double seconds) {
+  Given given;
+  std::vector<PyObject*> outputs;
+  PyObject* result = nullptr;
+  Looked looked;
+  bool fine = sort(inputs, nullptr, given) && outputs_of(given, outputs, result);
+  const nb::object holder = nb::steal(result);
+  fine = fine && look(given, outputs, looked) && run_released(looked);
+  if (!fine) throw nb::python_error();
+  for (const Constant& constant : constants_) looked.inputs[constant.input] = nullptr;
+  const nb::gil_scoped_release released;
+  std::string message;
+  constexpr double kBatch = 1e-4;  // the clock's own cost is little of it
+  const auto timed = [&](int calls) {
+    const double start = now();
+    for (int i = 0; i < calls; ++i) run(looked, message);
+    return (now() - start) / calls;
+  };
+  const int calls = static_cast<int>(std::clamp(kBatch / std::max(timed(1), 1e-8), 1.0, 1e4));
+  std::vector<double> times;
+  const double begin = now();
+  do times.push_back(timed(calls));
+  while (now() - begin < seconds);
+  return median(std::move(times));
+}
+
+namespace {
+
+PyObject* call_kernel(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  try {
+    if (!nb::inst_ready(self)) {
+      raise_invalid("the kernel was not made; kernels come from tune(), compile() and load()");
+      return nullptr;
+    }
+    return nb::inst_ptr<Kernel>(self)->call(arguments, keywords);
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_MemoryError, e.what());
+    return nullptr;
+  }
+}
+
+std::vector<std::byte> bytes_of(const nb::bytes& bytes) {
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
+  return {data, data + bytes.size()};
+}
+
+// As tensors_of() gives them.
+std::vector<TensorInfo> infos_of(const nb::list& tensors) {
+  std::vector<TensorInfo> out;
+  for (const nb::handle tensor : tensors)
+    out.push_back({nb::cast<std::string>(tensor[0]), nb::cast<std::string>(tensor[1]),
+                   nb::cast<std::vector<std::int64_t>>(tensor[2]), nb::cast<bool>(tensor[3])});
+  return out;
+}
+
+nb::list tensors_of(const Library& library, std::size_t begin, std::size_t end) {
+  nb::list out;
+  for (std::size_t i = begin; i < end; ++i) {
+    const lathe_artifact_tensor& t = library.artifact().tensors[i];
+    out.append(nb::make_tuple(t.name, dtype_name(t), nb::steal(shape_of(t)), t.constant != 0));
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_kernel(nb::module_& module) {
+  static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_kernel)}, {0, nullptr}};
+  nb::class_<Library>(module, "Library")
+      .def_static("open", [](const std::string& path) { return value_of(Library::open(path)); })
+      .def_static(
+          "of_bytes",
+          [](const nb::bytes& bytes) { return value_of(Library::open(bytes_of(bytes), "")); })
+      .def_static(
+          "of_module",
+          [](const nb::bytes& bytes, const nb::list& inputs, const nb::list& outputs, int threads) {
+            return value_of(
+                Library::of_module(bytes_of(bytes), infos_of(inputs), infos_of(outputs), threads));
+          })
+      .def_prop_ro("is_module", &Library::is_module)
+      .def_prop_ro("name", [](const Library& l) { return l.artifact().name; })
+      .def_prop_ro("threads", [](const Library& l) { return l.artifact().threads; })
+      .def_prop_ro("inputs", [](const Library& l) { return tensors_of(l, 0, l.inputs()); })
+      .def_prop_ro(
+          "outputs",
+          [](const Library& l) { return tensors_of(l, l.inputs(), l.inputs() + l.outputs()); })
+      .def_prop_ro("data", [](const Library& l) {
+        return nb::bytes(reinterpret_cast<const char*>(l.bytes().data()), l.bytes().size());
+      });
+  nb::class_<Kernel>(module, "Kernel", nb::type_slots(slots))
+      .def(nb::init<std::shared_ptr<Library>>())
+      .def("prepare",
+           [](Kernel& k, const nb::kwargs& constants) { k.give_constants(constants.ptr()); })
+      .def("_time", [](Kernel& k, const nb::tuple& inputs, double seconds) {
+        return k.time(inputs.ptr(), seconds);
+      });
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,75 @@
+// A library's operator with its handle, as Python calls it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "library.h"
+#include "view.h"
+
+namespace lathe::python {
+
+class Kernel {
+ public:
+  explicit Kernel(std::shared_ptr<Library> library);  // throws Raised
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  ~Kernel();
+
+  // Kernel(a, b, out=c): the inputs in order or by name. Constants may be left out once they were
+  // given. Null with Python's error set if something does not fit.
+  PyObject* call(PyObject* arguments, PyObject* keywords);
+  // Takes constants by name. Throws what Python raised.
+  void give_constants(PyObject* keywords);
+  // The median of the seconds that calls take, over `seconds` in all; of batches of calls where
+  // they are short.
+  double time(PyObject* inputs, double seconds);
+  const Library& library() const { return *library_; }
+
+ private:
+  struct Memory {
+    void operator()(std::byte* memory) const;
+  };
+  struct Constant {
+    std::size_t input;
+    std::unique_ptr<std::byte, Memory> copy;  // handles read constants where they are given
+    bool given = false;
+  };
+  struct Given {
+    std::vector<PyObject*> inputs;  // null: left out; borrowed
+    PyObject* out = nullptr;        // borrowed; null: to be made
+  };
+  struct Looked {
+    std::deque<View> views;
+    std::vector<const DLTensor*> inputs;
+    std::vector<DLTensor*> outputs;
+  };
+
+  const lathe_artifact_tensor& tensor(std::size_t at) const {
+    return library_->artifact().tensors[at];
+  }
+  bool sort(PyObject* arguments, PyObject* keywords, Given& given) const;
+  bool take_keyword(const char* name, PyObject* value, Given& given) const;
+  bool look(const Given& given, const std::vector<PyObject*>& outputs, Looked& looked) const;
+  bool outputs_of(const Given& given, std::vector<PyObject*>& outputs, PyObject*& result) const;
+  PyObject* make_output(std::size_t at, const Exchange* exchange) const;
+  PyObject* make_outputs(const Given& given) const;
+  // These two are called without the GIL, the second under the lock.
+  std::int32_t run(const Looked& looked, std::string& message);
+  std::int32_t prepare(const Looked& looked, std::string& message);
+  bool succeeds(std::int32_t status, std::string message) const;
+  bool run_released(const Looked& looked);
+
+  std::shared_ptr<Library> library_;
+  lathe_handle* handle_ = nullptr;
+  std::mutex mutex_;  // one caller a handle; never held while the GIL is waited for
+  std::vector<Constant> constants_;
+};
+
+void bind_kernel(nanobind::module_& module);
+
+}  // namespace lathe::python

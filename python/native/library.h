@@ -1,0 +1,72 @@
+// A program in this process: a library that `lathe compile` made, opened without its header, or
+// generated code alone, run by the artifact's functions that this extension has inside.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lathe/lathe.h"
+#include "runtime/artifact/artifact.h"
+
+namespace lathe::python {
+
+// The functions of the library's header, but for create.
+struct Functions {
+  std::int32_t (*prepare)(lathe_handle*, const DLTensor* const*);
+  std::int32_t (*run)(lathe_handle*, const DLTensor* const*, DLTensor* const*);
+  void (*destroy)(lathe_handle*);
+  const char* (*message)(const lathe_handle*);
+};
+
+class Library {
+ public:
+  // From its bytes, so that a file that changes later, or another of that name, does no harm.
+  // `place` is the file's name for errors.
+  static Expected<std::shared_ptr<Library>> open(std::vector<std::byte> bytes,
+                                                 const std::string& place);
+  static Expected<std::shared_ptr<Library>> open(const std::string& path);
+  // Of Workload::module(); the tensors are the workload's.
+  static Expected<std::shared_ptr<Library>> of_module(std::vector<std::byte> bytes,
+                                                      const std::vector<TensorInfo>& inputs,
+                                                      const std::vector<TensorInfo>& outputs,
+                                                      int threads);
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library();
+
+  const lathe_artifact& artifact() const { return *artifact_; }
+  const Functions& functions() const { return functions_; }
+  // A handle; the message tells why there is none.
+  std::int32_t create(lathe_handle** handle) const;
+  const char* create_message() const { return functions_.message(nullptr); }
+  bool is_module() const { return table_ != nullptr; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::size_t inputs() const { return static_cast<std::size_t>(artifact_->module->inputs); }
+  std::size_t outputs() const { return static_cast<std::size_t>(artifact_->module->outputs); }
+
+ private:
+  Library() = default;
+  Expected<void> load(const std::string& place);
+  Expected<void> find_library(const std::string& place);
+  Expected<void> find_module();
+  bool find_functions();
+  void describe(const std::vector<TensorInfo>& inputs, const std::vector<TensorInfo>& outputs,
+                int threads);
+
+  std::vector<std::byte> bytes_;
+  int file_ = -1;  // in memory; open as long as it is loaded, so that no other has its name
+  void* loaded_ = nullptr;
+  const lathe_artifact* artifact_ = nullptr;
+  Functions functions_{};
+  std::int32_t (*create_)(const lathe_parallel*, lathe_handle**) = nullptr;
+  // Of a module: what a library has inside.
+  const lathe_module* table_ = nullptr;
+  lathe_artifact own_{};
+  std::vector<TensorInfo> infos_;
+  std::vector<lathe_artifact_tensor> tensors_;
+};
+
+}  // namespace lathe::python

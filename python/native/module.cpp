@@ -1,0 +1,23 @@
+// lathe._native: what the package lathe stands on.
+#include <nanobind/nanobind.h>
+
+#include "failure.h"
+#include "kernel.h"
+#include "running.h"
+#include "workload.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_native, module) {
+  nb::set_leak_warnings(false);  // what is alive when the interpreter ends needs no report
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const lathe::python::Raised& raised) {
+      lathe::python::raise(raised.failure);
+    }
+  });
+  lathe::python::bind_workloads(module);
+  lathe::python::bind_kernel(module);
+  module.def("end_runs", lathe::python::end_runs);
+}

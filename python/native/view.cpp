@@ -1,0 +1,186 @@
+#include "view.h"
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "failure.h"
+
+namespace lathe::python {
+namespace {
+
+constexpr int kBool = 6;  // of newer versions of DLPack
+
+// The element type that a buffer's format names; none where DLPack has no name for it.
+std::optional<DLDataType> type_of(const char* format, Py_ssize_t size) {
+  if (*format == '@' || *format == '=' || *format == '<') ++format;
+  if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
+  const auto bits = static_cast<std::uint8_t>(size * 8);
+  if (std::strchr("efd", *format) != nullptr) return DLDataType{kDLFloat, bits, 1};
+  if (std::strchr("bhilq", *format) != nullptr) return DLDataType{kDLInt, bits, 1};
+  if (std::strchr("BHILQ", *format) != nullptr) return DLDataType{kDLUInt, bits, 1};
+  if (*format == '?') return DLDataType{kBool, bits, 1};
+  return std::nullopt;
+}
+
+std::string quoted(const char* name) { return std::string("tensor \"") + name + "\" "; }
+
+std::string type_name(PyObject* object) {
+  const nanobind::object name = nanobind::steal(PyType_GetName(Py_TYPE(object)));
+  const char* text = name.is_valid() ? PyUnicode_AsUTF8AndSize(name.ptr(), nullptr) : nullptr;
+  return text != nullptr ? text : "?";
+}
+
+const Exchange* look_up(PyTypeObject* type) {
+  PyObject* capsule =
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
+  if (capsule == nullptr) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  auto* header = static_cast<ExchangeHeader*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
+  PyErr_Clear();
+  Py_DecRef(capsule);  // the table lives as long as the process
+  while (header != nullptr && header->version.major != kDlpackMajor) header = header->previous;
+  const auto* exchange = reinterpret_cast<const Exchange*>(header);
+  return exchange != nullptr && exchange->view_of != nullptr ? exchange : nullptr;
+}
+
+// Calls the method; where it does not know the argument, without it.
+PyObject* capsule_of(PyObject* object) {
+  const nanobind::object method = nanobind::steal(PyObject_GetAttrString(object, "__dlpack__"));
+  if (!method.is_valid()) return nullptr;
+  const nanobind::object empty = nanobind::steal(PyTuple_New(0));
+  const nanobind::object named =
+      nanobind::steal(Py_BuildValue("{s(ii)}", "max_version", int{kDlpackMajor}, 0));
+  PyObject* capsule = PyObject_Call(method.ptr(), empty.ptr(), named.ptr());
+  if (capsule != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return capsule;
+  PyErr_Clear();
+  return PyObject_Call(method.ptr(), empty.ptr(), nullptr);
+}
+
+// False if the object tells of a device whose memory the processor does not reach.
+bool is_reachable(PyObject* object) {
+  const nanobind::object device =
+      nanobind::steal(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+  int kind = kDLCPU, id = 0;
+  if (!device.is_valid() || PyArg_ParseTuple(device.ptr(), "ii", &kind, &id) == 0) {
+    PyErr_Clear();
+    return true;
+  }
+  return kind == kDLCPU || kind == kDLCUDAHost;
+}
+
+}  // namespace
+
+const Exchange* exchange_of(PyObject* object) {
+  // Types that were asked for last. They are kept alive, so that none takes the place of another.
+  struct Known {
+    PyTypeObject* type = nullptr;
+    const Exchange* exchange = nullptr;
+  };
+  static std::array<Known, 8> known;
+  static std::size_t next = 0;
+  PyTypeObject* type = Py_TYPE(object);
+  for (const Known& k : known)
+    if (k.type == type) return k.exchange;
+  Known& place = known[next++ % known.size()];
+  Py_IncRef(reinterpret_cast<PyObject*>(type));
+  PyTypeObject* gone = place.type;
+  place = {type, look_up(type)};
+  const Exchange* found = place.exchange;
+  Py_DecRef(reinterpret_cast<PyObject*>(gone));
+  return found;
+}
+
+View::~View() {
+  if (has_buffer_) PyBuffer_Release(&buffer_);
+  Py_DecRef(capsule_);
+}
+
+bool View::look(PyObject* object, const char* name, bool writes) {
+  if (PyObject_CheckBuffer(object) != 0) return look_at_buffer(object, name, writes);
+  if (const Exchange* exchange = exchange_of(object)) return look_by_exchange(*exchange, object);
+  if (PyObject_HasAttrString(object, "__dlpack__") != 0)
+    return look_at_capsule(object, name, writes);
+  raise_invalid(quoted(name) + "is given as " + type_name(object) +
+                "; give an array: NumPy's, PyTorch's, or any with __dlpack__ or a buffer");
+  return false;
+}
+
+bool View::look_at_buffer(PyObject* object, const char* name, bool writes) {
+  if (PyObject_GetBuffer(object, &buffer_, writes ? PyBUF_FULL : PyBUF_FULL_RO) == 0) {
+    has_buffer_ = true;
+    return take_buffer(name);
+  }
+  const bool readable = PyObject_GetBuffer(object, &buffer_, PyBUF_FULL_RO) == 0;
+  PyErr_Clear();
+  if (readable) PyBuffer_Release(&buffer_);
+  raise_invalid(quoted(name) +
+                (readable ? "is read-only, and outputs are written; give another array"
+                          : "has elements of a type that Lathe does not know; convert it"));
+  return false;
+}
+
+bool View::take_buffer(const char* name) {
+  const char* format = buffer_.format != nullptr ? buffer_.format : "B";
+  const auto type = type_of(format, buffer_.itemsize);
+  if (!type) {
+    const bool swapped = *format == '>' || *format == '!';
+    raise_invalid(quoted(name) + (swapped ? "has its bytes in the other order; convert it, as by "
+                                            "a.astype(a.dtype.newbyteorder())"
+                                          : std::string("has elements of format \"") + format +
+                                                "\", which Lathe does not know; convert it"));
+    return false;
+  }
+  // Buffers of ctypes leave the strides out where there are no gaps.
+  tensor_ = {buffer_.buf,
+             {kDLCPU, 0},
+             buffer_.ndim,
+             *type,
+             shape_,
+             buffer_.strides != nullptr ? strides_ : nullptr,
+             0};
+  for (int d = 0; d < buffer_.ndim && d < kDimensions; ++d) {
+    shape_[d] = buffer_.shape != nullptr ? buffer_.shape[d] : buffer_.len / buffer_.itemsize;
+    if (buffer_.strides == nullptr) continue;
+    // A stride that is no whole number of elements is that of no row-major tensor.
+    strides_[d] = buffer_.strides[d] % buffer_.itemsize == 0
+                      ? buffer_.strides[d] / buffer_.itemsize
+                      : std::numeric_limits<std::int64_t>::min();
+  }
+  return true;
+}
+
+bool View::look_by_exchange(const Exchange& exchange, PyObject* object) {
+  return exchange.view_of(object, &tensor_) == 0;
+}
+
+bool View::look_at_capsule(PyObject* object, const char* name, bool writes) {
+  if (!is_reachable(object)) {
+    raise_invalid(quoted(name) + "is not in the processor's memory");
+    return false;
+  }
+  capsule_ = capsule_of(object);
+  if (capsule_ == nullptr) return false;
+  if (PyCapsule_IsValid(capsule_, "dltensor") != 0) {
+    tensor_ = *static_cast<DLTensor*>(PyCapsule_GetPointer(capsule_, "dltensor"));
+    return true;
+  }
+  auto* managed =
+      static_cast<VersionedTensor*>(PyCapsule_GetPointer(capsule_, "dltensor_versioned"));
+  if (managed == nullptr) return false;
+  if (managed->version.major != kDlpackMajor) {
+    raise_invalid(quoted(name) + "comes by a version of DLPack that Lathe does not know");
+    return false;
+  }
+  if (writes && (managed->flags & kDlpackReadOnly) != 0) {
+    raise_invalid(quoted(name) + "is read-only, and outputs are written; give another array");
+    return false;
+  }
+  tensor_ = managed->tensor;
+  return true;
+}
+
+}  // namespace lathe::python

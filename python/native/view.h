@@ -1,0 +1,45 @@
+// Arrays of Python seen as DLPack's tensors, without a copy: by the buffer protocol, by a type's
+// __dlpack_c_exchange_api__, or by __dlpack__.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <string>
+
+#include "exchange.h"
+
+namespace lathe::python {
+
+// The exchange functions of an object's type; null where it has none. Looked up once a type.
+const Exchange* exchange_of(PyObject* object);
+
+// A view holds what it looks at until it is destroyed. It cannot be moved: tensor points into it.
+class View {
+ public:
+  View() = default;
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+  ~View();
+
+  // Looks at an array. `name` is the tensor's, for the sentence; `writes` asks for one that can be
+  // written. False with Python's error set if it is none that can be looked at.
+  bool look(PyObject* object, const char* name, bool writes);
+  DLTensor& tensor() { return tensor_; }
+
+ private:
+  static constexpr int kDimensions = 16;
+
+  bool look_at_buffer(PyObject* object, const char* name, bool writes);
+  bool take_buffer(const char* name);
+  bool look_by_exchange(const Exchange& exchange, PyObject* object);
+  bool look_at_capsule(PyObject* object, const char* name, bool writes);
+
+  DLTensor tensor_{};
+  std::int64_t shape_[kDimensions], strides_[kDimensions];
+  Py_buffer buffer_;
+  bool has_buffer_ = false;
+  PyObject* capsule_ = nullptr;
+};
+
+}  // namespace lathe::python

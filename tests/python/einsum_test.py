@@ -1,0 +1,132 @@
+"""einsum against NumPy's: fixed cases, random ones, and what both refuse."""
+
+import os
+import random
+
+import lathe
+import numpy as np
+from support import FEW, Case, floats, main
+
+ROUNDS = 400 if os.environ.get("LATHE_TEST_LONG") else 40
+
+
+class Einsum(Case):
+    def agree(self, subscripts: str, *operands: np.ndarray) -> None:
+        exact = [o.astype("f8") if o.dtype.kind == "f" else o for o in operands]
+        want = np.einsum(subscripts, *exact)
+        got = lathe.einsum(subscripts, *operands)
+        self.assertEqual(np.asarray(got).dtype, np.result_type(*operands), subscripts)
+        self.assert_near(got, want, 1e-2 if np.asarray(got).dtype == "f2" else 1e-4)
+
+    def test_two_operands(self) -> None:
+        a, b = floats(7, 5), floats(5, 9, seed=1)
+        self.agree("ij,jk->ik", a, b)
+        self.agree("ij,jk", a, b)
+        self.agree(" i j , j k -> k i ", a, b)
+        self.agree("i,j->ij", floats(4), floats(6))
+        self.agree("i,i->", floats(9), floats(9))
+        self.agree("ij,k->k", a, floats(4))
+        self.agree("ac,abc->cb", floats(5, 6), floats(5, 4, 6))
+        self.agree("ij,jk->k", a, b)
+
+    def test_one_operand(self) -> None:
+        a = floats(7, 5)
+        for subscripts in ("ij->i", "ij->", "ij->ji", "ij"):
+            self.agree(subscripts, a)
+        for subscripts in ("ii->i", "ii", "ii->"):
+            self.agree(subscripts, floats(5, 5))
+
+    def test_more_operands(self) -> None:
+        self.agree("ij,jk,kl->il", floats(7, 5), floats(5, 9), floats(9, 3))
+        self.agree("ij,jk,kl", floats(7, 5), floats(5, 9), floats(9, 3))
+        self.agree("a,b,c,d,e,f->", *[floats(n) for n in range(2, 8)])
+        self.agree("ab,bc,cd,de,ef->af", *[floats(n, n + 1) for n in range(3, 8)])
+
+    def test_points_and_lengths_of_one(self) -> None:
+        self.agree("...ij,...jk->...ik", floats(2, 3, 4, 5), floats(3, 5, 6))
+        self.agree("...ij,jk", floats(2, 3, 4, 5), floats(5, 6))
+        self.agree("i...->...", floats(3, 4, 5))
+        self.agree("ij,ij->i", floats(7, 1), floats(7, 5))
+        self.agree(",i->i", np.array(3, "f4"), floats(4))
+        self.agree(",->", np.array(3, "f4"), np.array(2, "f4"))
+
+    def test_layouts(self) -> None:
+        a, b = floats(10, 8), floats(8, 6, seed=1)
+        self.agree("ij,jk->ik", np.asfortranarray(a), b)
+        self.agree("ij,jk->ik", a[:, ::2], b[::2])
+        self.agree("ij,jk->ik", a[::-1], b[:, ::-1])
+        self.agree("ji,jk->ik", a.T, b)
+        self.agree("ij,jk->ik", np.broadcast_to(floats(8), (10, 8)), b)
+        self.agree("abc,cd->abd", floats(4, 5, 6).transpose(1, 0, 2), floats(6, 7))
+
+    def test_types(self) -> None:
+        a, b = floats(7, 5) * 9, floats(5, 9) * 9
+        for pair in ("f8 f4", "f2 f2", "i4 i4", "i8 i4", "i2 i2"):
+            left, right = pair.split()
+            self.agree("ij,jk->ik", a.astype(left), b.astype(right))
+        self.agree("ij,jk->ik", floats(0, 5), b)
+
+    def test_output(self) -> None:
+        a, b = floats(7, 5), floats(5, 9, seed=1)
+        for out in (np.empty((7, 9), "f4"), np.empty((9, 7), "f4").T):
+            self.assertIs(lathe.einsum("ij,jk->ik", a, b, out=out), out)
+            self.assert_near(out, a @ b)
+
+    def test_refusals(self) -> None:
+        a, b = floats(7, 5), floats(5, 9)
+        for part, subscripts, operands in [
+            ("for 2 operands, and 1", "ij,jk->ik", [a]),
+            ('"z" in the result', "ij,jk->iz", [a, b]),
+            ('"j" is 5 long', "ij,kj->ik", [a, b]),
+            ("names 3 dimensions", "ijk,jk->ik", [a, b]),
+            ("no letter", "i1,jk->ik", [a, b]),
+            ("twice in the result", "ij,jk->ii", [a, b]),
+            ("point", "..ij,jk->ik", [a, b]),
+            ("needs operands", "ij", []),
+            ("subscripts are a text", a, [[0, 1]]),
+        ]:
+            self.refused(part, lambda s=subscripts, o=operands: lathe.einsum(s, *o))
+        out = np.empty((3, 3), "f4")
+        self.refused("dimension 0", lambda: lathe.einsum("ij,jk->ik", a, b, out=out))
+
+    def test_random(self) -> None:
+        seeded = random.Random(7)
+        done = 0
+        while done < ROUNDS:
+            sizes = {letter: seeded.choice([1, 1, 2, 3, 4, 5, 7]) for letter in "abcdef"}
+            terms = [
+                "".join(seeded.choice("abcdef") for _ in range(seeded.randint(0, 4)))
+                for _ in range(seeded.randint(1, 4))
+            ]
+            seen = sorted(set("".join(terms)))
+            result = "".join(seeded.sample(seen, seeded.randint(0, len(seen))))
+            operands = []
+            for n, term in enumerate(terms):
+                shape = [1 if seeded.random() < 0.1 else sizes[letter] for letter in term]
+                order = list(range(len(shape)))
+                seeded.shuffle(order)
+                operand = floats(*[shape[d] for d in order], seed=n)
+                operands.append(operand.transpose(np.argsort(order)) if order else operand)
+            subscripts = ",".join(terms) + "->" + result
+            try:
+                np.einsum(subscripts, *operands)
+            except ValueError:
+                continue
+            done += 1
+            with self.subTest(subscripts, shapes=[o.shape for o in operands]):
+                self.agree(subscripts, *operands)
+
+    def test_tuned_and_kept(self) -> None:
+        a, b = floats(19, 23), floats(19, 11, 23, seed=1)
+        heard = []
+        with lathe.tuning(trials=8, seconds=None, callback=heard.append, options=FEW):
+            first = lathe.einsum("ac,abc->cb", a, b)
+            again = len(heard)
+            self.assertGreater(again, 0)
+            lathe.einsum("ac,abc->cb", a, b)
+            self.assertEqual(len(heard), again)  # it is tuned once
+        self.assert_near(first, np.einsum("ac,abc->cb", a, b))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""Kernels: how they are called, what they refuse, constants, threads, forks."""
+
+import array
+import ctypes
+import os
+import pickle
+import threading
+import time
+
+import lathe
+import numpy as np
+from support import Case, floats, folder, main
+
+PRODUCT = "C[i,j] = sum(k) A[i,k] * B[k,j]"
+
+
+class Calls(Case):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.a, cls.b = floats(7, 13), floats(13, 5, seed=1)
+        cls.kernel = lathe.compile(PRODUCT, A=cls.a, B=cls.b)
+
+    def test_in_order_by_name_and_into_an_output(self) -> None:
+        want = self.a @ self.b
+        self.assert_near(self.kernel(self.a, self.b), want)
+        self.assert_near(self.kernel(B=self.b, A=self.a), want)
+        self.assert_near(self.kernel(self.a, B=self.b), want)
+        out = np.empty((7, 5), "f4")
+        self.assertIs(self.kernel(self.a, self.b, out=out), out)
+        self.assert_near(out, want)
+        self.assert_near(self.kernel(self.a, self.b, out=None), want)
+
+    def test_takes_what_has_a_buffer(self) -> None:
+        kernel = lathe.compile("C[i] = A[i] + 1", A=(4,))
+        given = array.array("f", [1, 2, 3, 4])
+        self.assert_near(kernel(given), [2, 3, 4, 5])
+        self.assert_near(kernel(memoryview(given)), [2, 3, 4, 5])
+        out = (ctypes.c_float * 4)()
+        kernel(given, out=out)
+        self.assertEqual(list(out), [2, 3, 4, 5])
+
+    def test_takes_what_has_dlpack(self) -> None:
+        class Foreign:
+            def __init__(self, array, device=1):
+                self.array, self.device = array, device
+
+            def __dlpack__(self, **more):
+                return self.array.__dlpack__(**more)
+
+            def __dlpack_device__(self):
+                return (self.device, 0)
+
+        class Old(Foreign):
+            def __dlpack__(self):
+                return self.array.__dlpack__()
+
+        want = self.a @ self.b
+        self.assert_near(self.kernel(Foreign(self.a), self.b), want)
+        self.assert_near(self.kernel(Old(self.a), self.b), want)
+        out = np.empty((7, 5), "f4")
+        self.kernel(self.a, self.b, out=Foreign(out))
+        self.assert_near(out, want)
+        self.refused("processor's memory", lambda: self.kernel(Foreign(self.a, 2), self.b))
+
+    def test_types(self) -> None:
+        for dtype in ("f4", "f8", "f2", "i1", "u1", "i4", "i8"):
+            a = np.arange(6).astype(dtype)
+            kernel = lathe.compile("C[i] = A[i] + A[i]", A=a)
+            got = kernel(a)
+            self.assertEqual(got.dtype, np.dtype(dtype))
+            self.assert_near(got, a + a)
+        a = np.array([True, False, True])
+        self.assertEqual(lathe.compile("C[i] = !A[i]", A=a)(a).tolist(), [False, True, False])
+
+    def test_several_outputs(self) -> None:
+        a = floats(5, 8)
+        text = "S[i] = sum(j) A[i,j]; M[i] = max(j) A[i,j]"
+        kernel = lathe.compile(text, A=a)
+        total, largest = kernel(a)
+        self.assert_near(total, a.sum(1))
+        self.assert_near(largest, a.max(1))
+        outs = (np.empty(5, "f4"), np.empty(5, "f4"))
+        self.assertIs(kernel(a, out=outs), outs)
+        self.assert_near(outs[1], a.max(1))
+        self.refused("2 outputs", lambda: kernel(a, out=outs[0]))
+        self.refused("2 outputs", lambda: kernel(a, out=outs[:1]))
+
+    def test_describes_itself(self) -> None:
+        self.assertEqual(self.kernel.inputs[1], lathe.Tensor("B", "f32", (13, 5), False))
+        self.assertEqual([t.name for t in self.kernel.outputs], ["C"])
+        self.assertIn("A: f32[7, 13]", repr(self.kernel))
+        self.assertEqual(self.kernel.threads, 1)
+        self.assertIn("sum", self.kernel.key)
+
+    def test_is_timed(self) -> None:
+        self.assertGreater(self.kernel.time(self.a, self.b, seconds=0.01), 0)
+        self.assertGreater(self.kernel.time(seconds=0.01), 0)
+
+
+class Refusals(Case):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.a, cls.b = floats(7, 13), floats(13, 5, seed=1)
+        cls.kernel = lathe.compile(PRODUCT, A=cls.a, B=cls.b)
+
+    def test_of_inputs(self) -> None:
+        a, b, kernel = self.a, self.b, self.kernel
+        self.refused('"B" is missing', lambda: kernel(a))
+        self.refused('"B" is given as list', lambda: kernel(a, b.tolist()))
+        self.refused('"B" is given as NoneType', lambda: kernel(a, None))
+        self.refused("of f64, not of f32", lambda: kernel(a, b.astype("f8")))
+        self.refused("extent 4 in dimension 1, not 5", lambda: kernel(a, b[:, :4]))
+        self.refused("0 dimensions, not 2", lambda: kernel(a, np.float32(1)))
+        self.refused("20 dimensions, not 2", lambda: kernel(a, np.ones((1,) * 20, "f4")))
+        self.refused("ascontiguousarray", lambda: kernel(a, np.asfortranarray(b)))
+        self.refused("row-major", lambda: kernel(a, floats(26, 5)[::2]))
+        self.refused("row-major", lambda: kernel(a, b[::-1]))
+        self.refused("other order", lambda: kernel(a, b.astype(">f4")))
+        self.refused('format "Zf"', lambda: kernel(a, b.astype("c8")))
+        self.refused("3 are given", lambda: kernel(a, b, b))
+        self.refused('no input "D"', lambda: kernel(a, D=b))
+        self.refused('"A" is given twice', lambda: kernel(a, A=a))
+        odd = np.zeros(13 * 5 * 4 + 1, "u1")[1:].view("f4").reshape(13, 5)
+        self.refused("multiple of its element size", lambda: kernel(a, odd))
+
+    def test_of_outputs(self) -> None:
+        a, b, kernel = self.a, self.b, self.kernel
+        fixed = np.empty((7, 5), "f4")
+        fixed.flags.writeable = False
+        self.refused('"C" is read-only', lambda: kernel(a, b, out=fixed))
+        self.refused("dimension 0, not 7", lambda: kernel(a, b, out=np.empty((6, 5), "f4")))
+        whole = np.empty(200, "f4")
+        inside, out = whole[:91].reshape(7, 13), whole[80:115].reshape(7, 5)
+        self.refused("overlap", lambda: kernel(inside, b, out=out))
+        self.refused("1 outputs", lambda: kernel(a, b, out=(fixed, fixed)))
+
+    def test_of_what_was_not_made(self) -> None:
+        self.refused("was not made", lambda: lathe.Kernel.__new__(lathe.Kernel)(self.a))
+        with self.assertRaises(TypeError):
+            lathe.Kernel(3)
+
+    def test_of_texts(self) -> None:
+        self.refused("no iterator", lambda: lathe.compile("C[i] = A[j]", A=(3,)))
+        self.refused("m: matmul needs it", lambda: lathe.compile("matmul"))
+        self.refused("give a text", lambda: lathe.compile(3))
+        self.refused("shape", lambda: lathe.compile("C[i] = A[i]", A=[3, "x"]))
+        self.refused("schedule", lambda: lathe.compile("C[i] = A[i]", A=(3,), schedule="fast"))
+        self.refused("f33", lambda: lathe.compile("C[i] = A[i]", A=(3,), dtypes={"A": "f33"}))
+
+
+class Constants(Case):
+    def setUp(self) -> None:
+        self.x, self.w = floats(4, 33), floats(33, 17, seed=1)
+        self.text = "Y[i,j] = sum(k) X[i,k] * W[k,j]"
+
+    def test_are_packed_when_compiled(self) -> None:
+        kernel = lathe.compile(self.text, X=self.x, W=self.w, constants=["W"])
+        self.assert_near(kernel(self.x), self.x @ self.w)
+        self.assert_near(kernel(X=self.x), self.x @ self.w)
+
+    def test_are_given_later_and_changed(self) -> None:
+        kernel = lathe.compile(self.text, X=self.x, W=self.w.shape, constants="W")
+        self.refused("not all were given", lambda: kernel(self.x))
+        self.assert_near(kernel(self.x, self.w), self.x @ self.w)
+        self.assert_near(kernel(self.x), self.x @ self.w)
+        before = self.x @ self.w
+        self.w *= 3
+        self.assert_near(kernel(self.x), before)  # they are copied
+        self.assert_near(kernel(self.x, self.w), self.x @ self.w)
+        self.assert_near(kernel(self.x), self.x @ self.w)
+        kernel.prepare(W=self.w * 2)
+        self.assert_near(kernel(self.x), self.x @ self.w * 2)
+
+    def test_are_checked(self) -> None:
+        kernel = lathe.compile(self.text, X=self.x, W=self.w.shape, constants=["W"])
+        self.refused("dimension 0", lambda: kernel(self.x, self.w[:3]))
+        self.refused("of f64", lambda: kernel.prepare(W=self.w.astype("f8")))
+        self.refused("not all were given", lambda: kernel(self.x))
+        self.refused("is no input", lambda: lathe.compile(self.text, X=(4, 33), W=(33, 17),
+                                                          constants=["V"]))
+
+
+class Files(Case):
+    def test_saved_and_loaded(self) -> None:
+        a, b = floats(7, 13), floats(13, 5, seed=1)
+        kernel = lathe.compile(PRODUCT, A=a, B=b, constants=["B"])
+        path = os.path.join(folder(), "product.so")
+        kernel.save(path)
+        self.assertTrue(os.path.exists(os.path.join(folder(), "product.h")))
+        loaded = lathe.load(path)
+        self.assertEqual(loaded.inputs, kernel.inputs)
+        self.assertIsNone(loaded.trace)
+        self.assertEqual(loaded.records, [])
+        self.refused("not all were given", lambda: loaded(a))
+        self.assert_near(loaded(a, b), a @ b)
+        # Another library under the same name does not change what is loaded.
+        other = lathe.compile("C[i] = A[i] * 2", A=(3,))
+        other.save(path)
+        self.assert_near(lathe.load(path)(np.ones(3, "f4")), [2, 2, 2])
+        self.assert_near(loaded(a, b), a @ b)
+        loaded.save(os.path.join(folder(), "again.so"))
+        self.assert_near(lathe.load(os.path.join(folder(), "again.so"))(a, b), a @ b)
+
+    def test_pickled(self) -> None:
+        a, b = floats(7, 13), floats(13, 5, seed=1)
+        kernel = lathe.compile(PRODUCT, A=a, B=b)
+        self.assert_near(pickle.loads(pickle.dumps(kernel))(a, b), a @ b)
+
+    def test_refusals(self) -> None:
+        self.refused("cannot be read", lambda: lathe.load("/no/such.so"), lathe.Failed)
+        self.refused("no library", lambda: lathe.load(os.__file__), lathe.Failed)
+        self.refused("cannot be read", lambda: lathe.load(folder()), lathe.Failed)
+        strange = np.__file__.replace("__init__.py", "_core/_simd.cpython-311-x86_64-linux-gnu.so")
+        if os.path.exists(strange):
+            self.refused("lathe compile", lambda: lathe.load(strange), lathe.Failed)
+        kernel = lathe.compile("C[i] = A[i] * 2", A=(3,))
+        self.refused("no/folder", lambda: kernel.save("/no/folder/x.so"), lathe.Failed)
+
+
+class Threads(Case):
+    def test_share_a_kernel(self) -> None:
+        a, b = floats(64, 300), floats(300, 40, seed=1)
+        kernel = lathe.compile(PRODUCT, A=a, B=b, threads=2)
+        wrong = []
+
+        def work(scale: int) -> None:
+            for _ in range(200):
+                if not np.allclose(kernel(a * scale, b), a @ b * scale, atol=1e-3):
+                    wrong.append(scale)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_others_go_on_meanwhile(self) -> None:
+        a, b = floats(700, 700), floats(700, 700, seed=1)
+        kernel = lathe.compile(PRODUCT, A=a, B=b, schedule="naive", check=False)
+        done = threading.Event()
+        thread = threading.Thread(target=lambda: (kernel(a, b), done.set()))
+        begin = time.perf_counter()
+        thread.start()
+        turns = 0
+        while not done.is_set() and time.perf_counter() - begin < 60:
+            turns += 1
+            time.sleep(0.001)
+        thread.join()
+        self.assertGreater(turns, 3)
+
+    def test_a_forked_child_calls(self) -> None:
+        a, b = floats(64, 300), floats(300, 40, seed=1)
+        kernel = lathe.compile(PRODUCT, A=a, B=b, threads=2)
+        want = kernel(a, b)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if np.array_equal(kernel(a, b), want) else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""Runs of the tuner: what they return, keep and refuse, and how they end."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import lathe
+import numpy as np
+from support import FEW, Case, floats, folder, main
+
+PRODUCT = "C[i,j] = sum(k) A[i,k] * B[k,j]"
+
+
+class Tune(Case):
+    def test_finds_keeps_and_goes_on(self) -> None:
+        a, b = floats(31, 64), floats(64, 29, seed=1)
+        heard = []
+        kernel = lathe.tune(PRODUCT, A=a, B=b, trials=12, options=FEW, callback=heard.append)
+        self.assert_near(kernel(a, b), a @ b)
+        self.assertEqual(kernel.trials, 12)
+        self.assertFalse(kernel.interrupted)
+        self.assertGreater(kernel.seconds, 0)
+        self.assertEqual(len(kernel.records), 12)
+        self.assertIsInstance(kernel.trace, list)
+        self.assertIsInstance(heard[-1], lathe.Progress)
+        again = lathe.tune(PRODUCT, A=a, B=b, trials=12, options=FEW)
+        self.assertEqual(again.trials, 12)
+        self.assertEqual(len(again.records), 12)
+        best = lathe.compile(PRODUCT, A=a, B=b)
+        self.assertEqual(best.trace, kernel.trace)
+        self.assertIsNotNone(best.seconds)
+
+    def test_an_operator_by_name(self) -> None:
+        kernel = lathe.tune("conv2d", input=(1, 8, 9, 9), weight=(4, 8, 3, 3), pad=1, trials=4,
+                            options=FEW)
+        x, w = floats(1, 8, 9, 9), floats(4, 8, 3, 3, seed=1)
+        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+        self.assert_near(kernel(x, w), np.einsum("ncyxrs,ocrs->noyx", windows, w))
+
+    def test_tensors_of_any_name(self) -> None:
+        a = floats(9)
+        kernel = lathe.tune("Y[i] = trials[i] * 2", tensors={"trials": a}, trials=2, options=FEW)
+        self.assert_near(kernel(a), a * 2)
+
+    def test_refusals(self) -> None:
+        self.refused("no option", lambda: lathe.tune(PRODUCT, A=(3, 3), B=(3, 3),
+                                                     options={"tries": 3}))
+        self.refused("trials", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,), trials="many"))
+        self.refused("trials", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,), trials=-1))
+        self.refused("model", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,),
+                                                 options={"model": "crystal"}))
+        self.refused("thread", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,), threads=-2))
+        nowhere = "/no/folder/records.db"
+        self.refused("/no/folder", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,), trials=2,
+                                                      database=nowhere), lathe.Failed)
+
+    def test_a_callback_that_raises_ends_it(self) -> None:
+        def refuse(progress: lathe.Progress) -> None:
+            raise KeyError("enough")
+
+        with self.assertRaisesRegex(KeyError, "enough"):
+            lathe.tune(PRODUCT, A=(64, 64), B=(64, 64), trials=100000, callback=refuse)
+
+    def test_ctrl_c_gives_the_best_so_far(self) -> None:
+        def press(progress: lathe.Progress) -> None:
+            if progress.best_seconds > 0:
+                signal.raise_signal(signal.SIGINT)
+
+        a, b = floats(64, 64), floats(64, 64, seed=1)
+        begin = time.monotonic()
+        kernel = lathe.tune(PRODUCT, A=a, B=b, trials=100000, callback=press, options=FEW)
+        self.assertTrue(kernel.interrupted)
+        self.assertLess(time.monotonic() - begin, 60)
+        self.assert_near(kernel(a, b), a @ b)
+
+    def test_in_another_thread(self) -> None:
+        found = []
+        text = "C[i] = A[i] * 5"
+        thread = threading.Thread(
+            target=lambda: found.append(lathe.tune(text, A=(300,), trials=4, options=FEW))
+        )
+        thread.start()
+        thread.join()
+        self.assert_near(found[0](np.ones(300, "f4")), np.full(300, 5))
+
+    def test_a_child_that_was_forked_meanwhile_ends(self) -> None:
+        done = run_python("import tune_test; tune_test.fork_in_a_run()")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+def fork_in_a_run() -> None:
+    """A thread forks while another tunes; the child ends as an interpreter does."""
+    thread = threading.Thread(
+        target=lambda: lathe.tune(PRODUCT, A=(64, 64), B=(64, 64), trials=40, options=FEW)
+    )
+    thread.start()
+    time.sleep(0.5)
+    child = os.fork()
+    if child == 0:
+        import atexit
+
+        atexit._run_exitfuncs()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    thread.join()
+
+
+def run_python(code: str, **more) -> subprocess.CompletedProcess:
+    words = [sys.executable, "-c", textwrap.dedent(code)]
+    here = os.path.dirname(os.path.abspath(__file__))
+    return subprocess.run(words, cwd=here, capture_output=True, text=True, timeout=120, **more)
+
+
+class Interpreters(Case):
+    def test_one_that_ends_during_a_run_ends(self) -> None:
+        done = run_python("""
+            import threading, time, support, lathe
+            begun = threading.Event()
+            def hear(progress):
+                begun.set()
+            work = dict(A=(200, 200), B=(200, 200), trials=100000, callback=hear)
+            text = "C[i,j] = sum(k) A[i,k] * B[k,j]"
+            threading.Thread(target=lambda: lathe.tune(text, **work), daemon=True).start()
+            begun.wait(60)
+            print("ends")
+        """)
+        self.assertEqual((done.returncode, done.stdout), (0, "ends\n"), done.stderr)
+
+    def test_a_second_one_is_told_so(self) -> None:
+        done = run_python("""
+            import support, lathe
+            try:
+                import _xxsubinterpreters as interpreters
+                run = lambda text: interpreters.run_string(interpreters.create(), text)
+            except ImportError:
+                import _interpreters as interpreters
+                run = lambda text: interpreters.exec(interpreters.create(), text)
+            run("try:\\n    import lathe\\nexcept ImportError:\\n    pass\\n")
+            print("goes on", lathe.compile("C[i] = A[i] * 2", A=(3,)))
+        """)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("goes on", done.stdout)
+
+    def test_the_command(self) -> None:
+        done = subprocess.run([sys.executable, "-m", "lathe", "--version"], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("lathe", done.stdout)
+
+
+class Search(Case):
+    def test_ask_and_tell(self) -> None:
+        search = lathe.Search(PRODUCT, A=(16, 16), B=(16, 16), options={"batch": 4})
+        seen = set()
+        for _ in range(3):
+            for proposal in search.ask(4):
+                self.assertNotIn(proposal.id, seen)
+                seen.add(proposal.id)
+                self.assertIsInstance(proposal.config, dict)
+                search.tell(proposal, 1e-6 * len(str(proposal.config)))
+        a, b = floats(16, 16), floats(16, 16, seed=1)
+        (proposal,) = search.ask()
+        self.assert_near(search.compile(proposal)(a, b), a @ b)
+        search.tell(proposal, float("inf"))
+        self.refused("told before", lambda: search.tell(proposal, 1.0))
+        self.refused("above 0", lambda: search.tell(search.ask()[0], -1))
+        self.refused("one or more", lambda: search.ask(0))
+
+
+class Report(Case):
+    def test_shows_a_database(self) -> None:
+        lathe.tune("C[i] = A[i] * 7", A=(50,), trials=2, options=FEW)
+        report = lathe.report()
+        self.assertIn("<html", report.page)
+        self.assertIn("iframe", report._repr_html_())
+        path = os.path.join(folder(), "report.html")
+        report.save(path)
+        self.assertGreater(os.path.getsize(path), 1000)
+        self.refused("no database", lambda: lathe.report("/no/records.db"), lathe.Failed)
+
+
+if __name__ == "__main__":
+    main()
