@@ -12,8 +12,10 @@ set(names ${PROJECT_SOURCE_DIR}/src/api/exported.map)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/lathe.cpp TARGET_DIRECTORY liblathe
   lathe_api PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 set_target_properties(liblathe PROPERTIES OUTPUT_NAME lathe EXPORT_NAME lathe
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-  LINK_DEPENDS ${names})
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINK_DEPENDS ${names})
+if(NOT LATHE_WHEEL)  # which has no links, only copies
+  set_target_properties(liblathe PROPERTIES VERSION ${PROJECT_VERSION})
+endif()
 get_property(mains GLOBAL PROPERTY LATHE_MAINS)
 get_property(main_rooms GLOBAL PROPERTY LATHE_MAIN_ROOMS)
 target_link_libraries(liblathe PRIVATE ${mains} ${main_rooms} lathe_api
@@ -111,7 +113,6 @@ include(CPack)
 
 # What the wheel carries, in its package's folder. Programs find the library, and it finds them.
 if(LATHE_WHEEL)
-  set_target_properties(liblathe PROPERTIES VERSION "")  # a wheel has no links, only copies
   set_target_properties(lathe PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
   set_target_properties(lathe-builder PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib")
   install(TARGETS lathe RUNTIME DESTINATION bin COMPONENT wheel)

@@ -7,14 +7,8 @@
 """
 
 import atexit as _atexit
-import sys as _sys
 
-if _sys.version_info < (3, 12):  # newer ones refuse it themselves
-    import _xxsubinterpreters as _interpreters  # type: ignore[import-not-found, unused-ignore]
-
-    if _interpreters.get_current() != _interpreters.get_main():
-        raise ImportError("lathe works in the main interpreter of a process only")
-
+from . import _load as _load
 from . import _native
 from ._einsum import einsum, tuning
 from ._errors import Error, Failed, InvalidArgument

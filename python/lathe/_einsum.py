@@ -32,6 +32,7 @@ class _Tuning:
         self.done: set[int] = set()
 
 
+_blocks = 0  # of tuning, that are open; in one, each call asks what is tuned
 _tuning: contextvars.ContextVar[_Tuning | None] = contextvars.ContextVar("tuning", default=None)
 
 
@@ -51,12 +52,16 @@ def tuning(
     in ``database`` (the user's, by default), from which later calls, in other processes too, take
     it.
     """
+    global _blocks
     given = {"seconds": seconds, "trials": trials, **(options or {})}
     token = _tuning.set(_Tuning(given, progress, callback, database))
+    _blocks += 1
+    einsum.forget()
     try:
         yield
     finally:
         _tuning.reset(token)
+        _blocks -= 1
 
 
 class _Program:
@@ -181,6 +186,21 @@ class _Plan:
         known = self._made((first, second), result).known_seconds()
         return assumed_seconds(pair, self._sizes) if known is None else known
 
+    def short_way(self, arrays: list[Any]) -> tuple[Kernel, list[list[int]]] | None:
+        """The kernel that is all of the call, if there is one, and its inputs' dimensions."""
+        if len(self._steps) > 1 or not self._shape:
+            return None
+        places, program = self._steps[0]
+        if places != tuple(range(len(arrays))):
+            return None
+        orders = []
+        for array, (shape, permutation) in zip(arrays, self._ways):
+            order = list(range(len(array.shape))) if permutation is None else permutation
+            if not self._frame.is_contiguous(self._frame.permute(array, order)):
+                return None  # it is copied
+            orders.append(order[: len(shape)])
+        return program.ready(), orders
+
     def _ordered(self, array: Any, way: tuple[tuple[int, ...], list[int] | None]) -> Any:
         shape, permutation = way
         if permutation is not None:
@@ -230,7 +250,7 @@ def _planned(frame: Any, subscripts: str, arrays: list[Any], threads: int) -> Ca
     return _Plan(frame, parsed, arrays, dtype, threads)
 
 
-def einsum(subscripts: str, *operands: Any, out: Any = None, threads: int = 1) -> Any:
+def _einsum(subscripts: str, *operands: Any, out: Any = None, threads: int = 1) -> Any:
     """``numpy.einsum`` by programs that Lathe found: ``einsum("ac,abc->cb", a, c)``.
 
     Operands are arrays of NumPy or tensors of PyTorch, and so is the result; ``out`` takes it where
@@ -256,4 +276,18 @@ def einsum(subscripts: str, *operands: Any, out: Any = None, threads: int = 1) -
     plan = _plans.get(key)
     if plan is None:
         plan = _plans[key] = _planned(frame, subscripts, arrays, threads)
-    return plan(arrays, out)
+    result = plan(arrays, out)
+    if _blocks == 0 and threads == 1 and isinstance(plan, _Plan):
+        way = plan.short_way(arrays)
+        if way is not None and all(a is o for a, o in zip(arrays, operands)):
+            einsum.remember(subscripts, operands, *way)
+    return result
+
+
+class _Einsum(_native.Einsum):
+    __doc__ = _einsum.__doc__
+    __name__ = __qualname__ = "einsum"
+    __wrapped__ = staticmethod(_einsum)
+
+
+einsum = _Einsum(_einsum)

@@ -227,7 +227,7 @@ bool Kernel::outputs_of(const Given& given, std::vector<PyObject*>& outputs,
   return true;
 }
 
-bool Kernel::look(const Given& given, const std::vector<PyObject*>& outputs, Looked& looked) const {
+bool Kernel::look_at_inputs(const Given& given, Looked& looked) const {
   for (std::size_t i = 0; i < given.inputs.size(); ++i) {
     looked.inputs.push_back(nullptr);
     if (given.inputs[i] == nullptr) continue;
@@ -235,9 +235,13 @@ bool Kernel::look(const Given& given, const std::vector<PyObject*>& outputs, Loo
     if (!view.look(given.inputs[i], tensor(i).name, false)) return false;
     looked.inputs[i] = &view.tensor();
   }
+  return true;
+}
+
+bool Kernel::look_at_outputs(const std::vector<PyObject*>& outputs, Looked& looked) const {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     View& view = looked.views.emplace_back();
-    if (!view.look(outputs[i], tensor(given.inputs.size() + i).name, true)) return false;
+    if (!view.look(outputs[i], tensor(library_->inputs() + i).name, true)) return false;
     looked.outputs.push_back(&view.tensor());
   }
   return true;
@@ -311,7 +315,8 @@ void Kernel::give_constants(PyObject* keywords) {
   const nb::object none = nb::steal(PyTuple_New(0));
   Given given;
   Looked looked;
-  if (!sort(none.ptr(), keywords, given) || !look(given, {}, looked)) throw nb::python_error();
+  if (!sort(none.ptr(), keywords, given) || !look_at_inputs(given, looked))
+    throw nb::python_error();
   std::int32_t status = LATHE_OK;
   std::string message;
   {
@@ -324,11 +329,16 @@ void Kernel::give_constants(PyObject* keywords) {
 
 PyObject* Kernel::call(PyObject* arguments, PyObject* keywords) {
   Given given;
-  if (!sort(arguments, keywords, given)) return nullptr;
+  Looked looked;
+  if (!sort(arguments, keywords, given) || !look_at_inputs(given, looked)) return nullptr;
+  return finish(given, looked);
+}
+
+PyObject* Kernel::finish(const Given& given, Looked& looked) {
   std::vector<PyObject*> outputs;
   PyObject* result = nullptr;
-  Looked looked;
-  if (outputs_of(given, outputs, result) && look(given, outputs, looked) && run_released(looked))
+  if (outputs_of(given, outputs, result) && look_at_outputs(outputs, looked) &&
+      run_released(looked))
     return result;
   Py_DecRef(result);
   return nullptr;
@@ -339,9 +349,10 @@ double Kernel::time(PyObject* inputs, double seconds) {
   std::vector<PyObject*> outputs;
   PyObject* result = nullptr;
   Looked looked;
-  bool fine = sort(inputs, nullptr, given) && outputs_of(given, outputs, result);
+  bool fine = sort(inputs, nullptr, given) && look_at_inputs(given, looked) &&
+              outputs_of(given, outputs, result);
   const nb::object holder = nb::steal(result);
-  fine = fine && look(given, outputs, looked) && run_released(looked);
+  fine = fine && look_at_outputs(outputs, looked) && run_released(looked);
   if (!fine) throw nb::python_error();
   for (const Constant& constant : constants_) looked.inputs[constant.input] = nullptr;
   const nb::gil_scoped_release released;
@@ -363,16 +374,11 @@ double Kernel::time(PyObject* inputs, double seconds) {
 namespace {
 
 PyObject* call_kernel(PyObject* self, PyObject* arguments, PyObject* keywords) {
-  try {
-    if (!nb::inst_ready(self)) {
-      raise_invalid("the kernel was not made; kernels come from tune(), compile() and load()");
-      return nullptr;
-    }
-    return nb::inst_ptr<Kernel>(self)->call(arguments, keywords);
-  } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_MemoryError, e.what());
+  if (!nb::inst_ready(self)) {
+    raise_invalid("the kernel was not made; kernels come from tune(), compile() and load()");
     return nullptr;
   }
+  return guarded_call([&] { return nb::inst_ptr<Kernel>(self)->call(arguments, keywords); });
 }
 
 std::vector<std::byte> bytes_of(const nb::bytes& bytes) {

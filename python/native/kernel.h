@@ -30,15 +30,7 @@ class Kernel {
   double time(PyObject* inputs, double seconds);
   const Library& library() const { return *library_; }
 
- private:
-  struct Memory {
-    void operator()(std::byte* memory) const;
-  };
-  struct Constant {
-    std::size_t input;
-    std::unique_ptr<std::byte, Memory> copy;  // handles read constants where they are given
-    bool given = false;
-  };
+  // A call on its way.
   struct Given {
     std::vector<PyObject*> inputs;  // null: left out; borrowed
     PyObject* out = nullptr;        // borrowed; null: to be made
@@ -48,13 +40,26 @@ class Kernel {
     std::vector<const DLTensor*> inputs;
     std::vector<DLTensor*> outputs;
   };
+  // The rest of call(), once the inputs were looked at.
+  PyObject* finish(const Given& given, Looked& looked);
+
+ private:
+  struct Memory {
+    void operator()(std::byte* memory) const;
+  };
+  struct Constant {
+    std::size_t input;
+    std::unique_ptr<std::byte, Memory> copy;  // handles read constants where they are given
+    bool given = false;
+  };
 
   const lathe_artifact_tensor& tensor(std::size_t at) const {
     return library_->artifact().tensors[at];
   }
   bool sort(PyObject* arguments, PyObject* keywords, Given& given) const;
   bool take_keyword(const char* name, PyObject* value, Given& given) const;
-  bool look(const Given& given, const std::vector<PyObject*>& outputs, Looked& looked) const;
+  bool look_at_inputs(const Given& given, Looked& looked) const;
+  bool look_at_outputs(const std::vector<PyObject*>& outputs, Looked& looked) const;
   bool outputs_of(const Given& given, std::vector<PyObject*>& outputs, PyObject*& result) const;
   PyObject* make_output(std::size_t at, const Exchange* exchange) const;
   PyObject* make_outputs(const Given& given) const;
@@ -69,6 +74,19 @@ class Kernel {
   std::mutex mutex_;  // one caller a handle; never held while the GIL is waited for
   std::vector<Constant> constants_;
 };
+
+// What C++ throws in a call is an error of Python.
+template <class Work>
+PyObject* guarded_call(Work&& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError, "there is not enough memory for the call");
+  } catch (const std::exception& bug) {
+    PyErr_SetString(PyExc_RuntimeError, bug.what());
+  }
+  return nullptr;
+}
 
 void bind_kernel(nanobind::module_& module);
 

@@ -1,6 +1,7 @@
 // lathe._native: what the package lathe stands on.
 #include <nanobind/nanobind.h>
 
+#include "einsum.h"
 #include "failure.h"
 #include "kernel.h"
 #include "running.h"
@@ -19,5 +20,6 @@ NB_MODULE(_native, module) {
   });
   lathe::python::bind_workloads(module);
   lathe::python::bind_kernel(module);
+  lathe::python::bind_einsum(module);
   module.def("end_runs", lathe::python::end_runs);
 }

@@ -26,10 +26,9 @@ class View {
   // written. False with Python's error set if it is none that can be looked at.
   bool look(PyObject* object, const char* name, bool writes);
   DLTensor& tensor() { return tensor_; }
+  static constexpr int kDimensions = 16;  // of tensors with more, shape and strides are not told
 
  private:
-  static constexpr int kDimensions = 16;
-
   bool look_at_buffer(PyObject* object, const char* name, bool writes);
   bool take_buffer(const char* name);
   bool look_by_exchange(const Exchange& exchange, PyObject* object);

@@ -1,0 +1,47 @@
+// The short way of einsum: calls that are like an earlier one go straight to its kernel.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel.h"
+
+namespace lathe::python {
+
+class Einsum {
+ public:
+  // `otherwise` is called with the same arguments where no call like this one is known.
+  explicit Einsum(nanobind::object otherwise) : otherwise_(std::move(otherwise)) {}
+
+  PyObject* call(PyObject* arguments, PyObject* keywords);
+  // Calls whose operands have these shapes, types and strides go to the kernel. An order tells
+  // which dimensions of an operand the kernel's input has; the others have length 1.
+  void remember(const nanobind::str& subscripts, const nanobind::tuple& operands,
+                const nanobind::object& kernel, const std::vector<std::vector<int>>& orders);
+  void forget() { known_.clear(); }
+
+ private:
+  using Views = std::deque<View>;
+  struct Known {
+    nanobind::object kernel;
+    std::vector<std::vector<int>> orders;
+  };
+  // An operand's dimensions in the order of the kernel's input.
+  struct Ordered {
+    std::vector<std::int64_t> shape, strides;
+  };
+
+  static bool describe(PyObject* arguments, Views& views, std::string& key);
+  static void reorder(DLTensor& tensor, const std::vector<int>& order, Ordered& ordered);
+
+  nanobind::object otherwise_;
+  std::unordered_map<std::string, Known> known_;
+};
+
+void bind_einsum(nanobind::module_& module);
+
+}  // namespace lathe::python
