@@ -3,7 +3,7 @@
  *
  * A generated object has a table of type lathe_artifact. Its functions lathe_NAME_create, _prepare,
  * _run, _destroy and _message call the functions below with that table; the header that is written
- * beside an artifact declares them. */
+ * beside an artifact declares them. So does __tvm_ffi_NAME, which programs find by that name. */
 #ifndef LATHE_RUNTIME_ARTIFACT_ARTIFACT_H_
 #define LATHE_RUNTIME_ARTIFACT_ARTIFACT_H_
 
@@ -94,6 +94,9 @@ int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inpu
 int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inputs,
                            DLTensor* const* outputs);
 void lathe_artifact_destroy(lathe_handle* handle);
+/* __tvm_ffi_NAME without the table (tvm_ffi.cpp): TVMFFIAny of inputs and outputs, 0 or -1. */
+int32_t lathe_artifact_tvm_ffi(const lathe_artifact* artifact, void* self, const void* arguments,
+                               int32_t count, void* result);
 /* Says what went wrong in the last call that did not return LATHE_OK; valid until the next call.
  * A null handle asks about create. */
 const char* lathe_artifact_message(const lathe_handle* handle);

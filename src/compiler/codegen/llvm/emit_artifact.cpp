@@ -24,11 +24,13 @@ class ArtifactEmitter {
           llvm::ArrayType::get(tensors[0]->getType(), tensors.size()), tensors));
     table_ = hidden(record({text(name_), module, all, number(m_.target.threads), number(cpu)}));
     list();
-    function("create", b_.getInt32Ty(), 2, true);
-    function("prepare", b_.getInt32Ty(), 2, false);
-    function("run", b_.getInt32Ty(), 3, false);
-    function("destroy", b_.getVoidTy(), 1, false);
-    function("message", b_.getPtrTy(), 1, false);
+    llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
+    function("create", status, {pointer, pointer}, true);
+    function("prepare", status, {pointer, pointer}, false);
+    function("run", status, {pointer, pointer, pointer}, false);
+    function("destroy", b_.getVoidTy(), {pointer}, false);
+    function("message", pointer, {pointer}, false);
+    function("__tvm_ffi_" + name_, "tvm_ffi", status, {pointer, pointer, status, pointer}, true);
   }
 
  private:
@@ -82,17 +84,20 @@ class ArtifactEmitter {
   }
 
   // lathe_NAME_ACTION(...) is lathe_artifact_ACTION([table,] ...).
-  void function(const std::string& action, llvm::Type* result, std::size_t pointers,
+  void function(const std::string& action, llvm::Type* result, std::vector<llvm::Type*> types,
                 bool with_table) {
-    std::vector<llvm::Type*> types(pointers, b_.getPtrTy());
+    function("lathe_" + name_ + "_" + action, action, result, std::move(types), with_table);
+  }
+  void function(const std::string& own_name, const std::string& action, llvm::Type* result,
+                std::vector<llvm::Type*> types, bool with_table) {
     auto* outer_type = llvm::FunctionType::get(result, types, false);
-    if (with_table) types.push_back(b_.getPtrTy());
+    if (with_table) types.insert(types.begin(), b_.getPtrTy());
     auto* inner_type = llvm::FunctionType::get(result, types, false);
     auto* inner = llvm::Function::Create(inner_type, llvm::GlobalValue::ExternalLinkage,
                                          "lathe_artifact_" + action, *m_.module);
     inner->setVisibility(llvm::GlobalValue::HiddenVisibility);
     inner->setDSOLocal(true);
-    llvm::Function* outer = m_.function(outer_type, "lathe_" + name_ + "_" + action);
+    llvm::Function* outer = m_.function(outer_type, own_name);
     outer->setLinkage(llvm::GlobalValue::ExternalLinkage);
     b_.SetInsertPoint(llvm::BasicBlock::Create(m_.context, "entry", outer));
     std::vector<llvm::Value*> arguments;
