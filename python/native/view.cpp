@@ -7,6 +7,8 @@
 
 #include "failure.h"
 
+namespace nb = nanobind;
+
 namespace lathe::python {
 namespace {
 
@@ -27,9 +29,21 @@ std::optional<DLDataType> type_of(const char* format, Py_ssize_t size) {
 std::string quoted(const char* name) { return std::string("tensor \"") + name + "\" "; }
 
 std::string type_name(PyObject* object) {
-  const nanobind::object name = nanobind::steal(PyType_GetName(Py_TYPE(object)));
+  const nb::object name = nb::steal(PyType_GetName(Py_TYPE(object)));
   const char* text = name.is_valid() ? PyUnicode_AsUTF8AndSize(name.ptr(), nullptr) : nullptr;
   return text != nullptr ? text : "?";
+}
+
+// What Python's error says, which is cleared; frameworks add their stack in further lines.
+std::string first_line_of_error() {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  const nb::object text = nb::steal(value != nullptr ? PyObject_Str(value) : nullptr);
+  const char* words = text.is_valid() ? PyUnicode_AsUTF8AndSize(text.ptr(), nullptr) : nullptr;
+  const std::string all = words != nullptr ? words : "it has no data";
+  for (PyObject* object : {type, value, trace}) Py_DecRef(object);
+  PyErr_Clear();
+  return all.substr(0, all.find('\n'));
 }
 
 const Exchange* look_up(PyTypeObject* type) {
@@ -49,11 +63,10 @@ const Exchange* look_up(PyTypeObject* type) {
 
 // Calls the method; where it does not know the argument, without it.
 PyObject* capsule_of(PyObject* object) {
-  const nanobind::object method = nanobind::steal(PyObject_GetAttrString(object, "__dlpack__"));
+  const nb::object method = nb::steal(PyObject_GetAttrString(object, "__dlpack__"));
   if (!method.is_valid()) return nullptr;
-  const nanobind::object empty = nanobind::steal(PyTuple_New(0));
-  const nanobind::object named =
-      nanobind::steal(Py_BuildValue("{s(ii)}", "max_version", int{kDlpackMajor}, 0));
+  const nb::object empty = nb::steal(PyTuple_New(0));
+  const nb::object named = nb::steal(Py_BuildValue("{s(ii)}", "max_version", int{kDlpackMajor}, 0));
   PyObject* capsule = PyObject_Call(method.ptr(), empty.ptr(), named.ptr());
   if (capsule != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return capsule;
   PyErr_Clear();
@@ -62,8 +75,7 @@ PyObject* capsule_of(PyObject* object) {
 
 // False if the object tells of a device whose memory the processor does not reach.
 bool is_reachable(PyObject* object) {
-  const nanobind::object device =
-      nanobind::steal(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+  const nb::object device = nb::steal(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
   int kind = kDLCPU, id = 0;
   if (!device.is_valid() || PyArg_ParseTuple(device.ptr(), "ii", &kind, &id) == 0) {
     PyErr_Clear();
@@ -101,7 +113,8 @@ View::~View() {
 
 bool View::look(PyObject* object, const char* name, bool writes) {
   if (PyObject_CheckBuffer(object) != 0) return look_at_buffer(object, name, writes);
-  if (const Exchange* exchange = exchange_of(object)) return look_by_exchange(*exchange, object);
+  if (const Exchange* exchange = exchange_of(object))
+    return look_by_exchange(*exchange, object, name);
   if (PyObject_HasAttrString(object, "__dlpack__") != 0)
     return look_at_capsule(object, name, writes);
   raise_invalid(quoted(name) + "is given as " + type_name(object) +
@@ -153,8 +166,10 @@ bool View::take_buffer(const char* name) {
   return true;
 }
 
-bool View::look_by_exchange(const Exchange& exchange, PyObject* object) {
-  return exchange.view_of(object, &tensor_) == 0;
+bool View::look_by_exchange(const Exchange& exchange, PyObject* object, const char* name) {
+  if (exchange.view_of(object, &tensor_) == 0) return true;
+  raise_invalid(quoted(name) + "cannot be looked at: " + first_line_of_error());
+  return false;
 }
 
 bool View::look_at_capsule(PyObject* object, const char* name, bool writes) {
@@ -163,7 +178,10 @@ bool View::look_at_capsule(PyObject* object, const char* name, bool writes) {
     return false;
   }
   capsule_ = capsule_of(object);
-  if (capsule_ == nullptr) return false;
+  if (capsule_ == nullptr) {
+    raise_invalid(quoted(name) + "cannot be looked at: " + first_line_of_error());
+    return false;
+  }
   if (PyCapsule_IsValid(capsule_, "dltensor") != 0) {
     tensor_ = *static_cast<DLTensor*>(PyCapsule_GetPointer(capsule_, "dltensor"));
     return true;

@@ -31,7 +31,7 @@ class View {
  private:
   bool look_at_buffer(PyObject* object, const char* name, bool writes);
   bool take_buffer(const char* name);
-  bool look_by_exchange(const Exchange& exchange, PyObject* object);
+  bool look_by_exchange(const Exchange& exchange, PyObject* object, const char* name);
   bool look_at_capsule(PyObject* object, const char* name, bool writes);
 
   DLTensor tensor_{};

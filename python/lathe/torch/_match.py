@@ -1,0 +1,261 @@
+"""Groups of operations that one program of Lathe computes, found in a graph of ATen's operators."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch  # type: ignore[import-not-found, unused-ignore]
+
+from .. import _native
+from . import _text
+from ._text import Anchor, Unsupported
+
+aten = torch.ops.aten
+Node = Any
+
+_UNARY = {
+    aten.relu.default: "relu({0})",
+    aten.sigmoid.default: "sigmoid({0})",
+    aten.tanh.default: "tanh({0})",
+    aten.exp.default: "exp({0})",
+    aten.erf.default: "erf({0})",
+    aten.abs.default: "abs({0})",
+    aten.neg.default: "(-({0}))",
+    aten.sqrt.default: "sqrt({0})",
+    aten.rsqrt.default: "rsqrt({0})",
+    aten.reciprocal.default: "(1 / ({0}))",
+}
+_BINARY = {
+    aten.add.Tensor: "({0} + {1})",
+    aten.sub.Tensor: "({0} - {1})",
+    aten.mul.Tensor: "({0} * {1})",
+    aten.div.Tensor: "({0} / {1})",
+    aten.maximum.default: "max({0}, {1})",
+    aten.minimum.default: "min({0}, {1})",
+    aten.add.Scalar: "({0} + {1})",
+    aten.sub.Scalar: "({0} - {1})",
+    aten.mul.Scalar: "({0} * {1})",
+    aten.div.Scalar: "({0} / {1})",
+    aten.clamp_min.default: "max({0}, {1})",
+    aten.clamp_max.default: "min({0}, {1})",
+}
+_TURNS = (aten.t.default, aten.permute.default, aten.transpose.int)
+
+
+class Group:
+    """Nodes that become one call, the node whose value it is, and the workload."""
+
+    def __init__(self, nodes: list[Node], output: Node, inputs: list[Node],
+                 constants: list[bool], workload: _native.Workload) -> None:
+        self.nodes, self.output, self.inputs = nodes, output, inputs
+        self.constants, self.workload = constants, workload
+
+
+def _value(node: Any) -> Any:
+    return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+
+
+def _is_plain(node: Any) -> bool:
+    """A tensor of f32 on the processor whose every size is known."""
+    value = _value(node)
+    return (
+        isinstance(value, torch.Tensor)
+        and value.device.type == "cpu"
+        and value.dtype == torch.float32
+        and all(isinstance(size, int) and size > 0 for size in value.shape)
+    )
+
+
+def _turned(node: Node) -> tuple[Node, bool]:
+    """Through a transposition of the last two dimensions to what is transposed."""
+    if node.target not in _TURNS or not _is_plain(node.args[0]):
+        return node, False
+    rank = len(_value(node).shape)
+    order = list(range(rank))
+    if node.target is aten.permute.default:
+        order = [d % rank for d in node.args[1]]
+    elif node.target is aten.t.default:
+        order = [1, 0]
+    else:
+        first, second = node.args[1] % rank, node.args[2] % rank
+        order[first], order[second] = order[second], order[first]
+    wanted = [*range(rank - 2), rank - 1, rank - 2]
+    return (node.args[0], True) if order == wanted else (node, False)
+
+
+def _anchor(node: Node) -> tuple[Anchor, Node | None] | None:
+    """The stage of a node, and the bias that it adds."""
+    if node.op != "call_function" or not _is_plain(node):
+        return None
+    args = list(node.args)
+    tensors = [a for a in args if isinstance(a, torch.fx.Node)]
+    if not all(map(_is_plain, tensors)):
+        return None
+    if node.target is aten.convolution.default:
+        x, w, bias = args[:3]
+        return _text.convolution(x, w, *args[3:]), bias
+    if node.target is aten.mm.default:
+        return _text.product(_turned(args[0]), _turned(args[1]), False), None
+    if node.target is aten.bmm.default:
+        return _text.product(_turned(args[0]), _turned(args[1]), True), None
+    if node.target is aten.addmm.default and not node.kwargs:
+        return _text.product(_turned(args[1]), _turned(args[2]), False), args[0]
+    return None
+
+
+class _Epilogue:
+    """The expression of what is done to the anchor's result."""
+
+    def __init__(self, anchor: Anchor, start: Node, bias: Node | None) -> None:
+        self.anchor, self.shape = anchor, tuple(_value(start).shape)
+        self.others: list[Node] = []
+        text = "S[{}]"
+        if bias is not None:
+            channel = 1 if start.target is aten.convolution.default else None
+            text = f"({text} + {self._read(bias, channel)})"
+        self.texts = {start: text}
+
+    def _read(self, node: Node, dimension: int | None = None) -> str:
+        """An element of another tensor, broadcast; or along one dimension."""
+        if not _is_plain(node):
+            raise Unsupported("an operand of another type")
+        shape = tuple(_value(node).shape)
+        if node not in self.others:
+            self.others.append(node)
+        places = self.anchor.places
+        if dimension is not None:
+            indices = [places[dimension]]
+        else:
+            skipped = len(self.shape) - len(shape)
+            if skipped < 0 or any(s not in (1, t) for s, t in zip(shape, self.shape[skipped:])):
+                raise Unsupported("an operand that makes the result larger")
+            indices = [place if size > 1 else "0" for place, size in zip(places[skipped:], shape)]
+        return f"E{self.others.index(node)}[{','.join(indices) or '0'}]"
+
+    def _operand(self, given: Any) -> str:
+        if isinstance(given, bool) or given is None:
+            raise Unsupported("an operand that is no number")
+        if isinstance(given, (int, float)):
+            if given != given or given in (float("inf"), float("-inf")):
+                raise Unsupported("a number that is not finite")
+            return f"({given!r})"
+        return self.texts[given] if given in self.texts else self._read(given)
+
+    def add(self, node: Node) -> None:
+        """Takes a node whose value is of the anchor's shape; Unsupported if there is no text."""
+        if not _is_plain(node) or tuple(_value(node).shape) != self.shape:
+            raise Unsupported("a result of another shape or type")
+        pattern = _UNARY.get(node.target) or _BINARY.get(node.target)
+        if node.target is aten.clamp.default:
+            pattern = self._clamp(node)
+        if pattern is None or (node.kwargs and node.target is not aten.clamp.default):
+            raise Unsupported("an operation that is not taken")
+        count = 1 if node.target in _UNARY or node.target is aten.clamp.default else 2
+        known = list(self.others)
+        try:
+            operands = [self._operand(a) for a in node.args[:count]]
+        except Unsupported:
+            self.others = known
+            raise
+        if len(operands) < count:
+            raise Unsupported("an operation that is not taken")
+        self.texts[node] = pattern.format(*operands)
+
+    @staticmethod
+    def _clamp(node: Node) -> str:
+        bounds = [*node.args[1:], None, None]
+        low = node.kwargs.get("min", bounds[0])
+        high = node.kwargs.get("max", bounds[1])
+        text = "{0}"
+        for name, bound in (("max", low), ("min", high)):
+            if bound is not None:
+                text = f"{name}({text}, ({float(bound)!r}))"
+        return text
+
+
+def _grown(epilogue: _Epilogue, start: Node) -> list[Node]:
+    """Nodes that follow the anchor's, as many as make a group with one value."""
+    group, best = [start], [start]
+    reach = {start}
+    for node in _after(start):
+        if not any(a in reach for a in node.all_input_nodes):
+            continue
+        try:
+            epilogue.add(node)
+        except Unsupported:
+            continue
+        group.append(node)
+        reach.add(node)
+        if len(_outputs(group)) == 1:
+            best = list(group)
+        if len(group) > 40 or len(epilogue.others) > 6:
+            break
+    return best
+
+
+def _after(node: Node) -> Iterable[Node]:
+    node = node.next
+    while node.op != "output":
+        yield node
+        node = node.next
+
+
+def _outputs(group: list[Node]) -> list[Node]:
+    inside = set(group)
+    return [node for node in group if any(user not in inside for user in node.users)]
+
+
+def find(graph: Any, is_constant: Callable[[Node], bool], taken: set[Node]) -> list[Group]:
+    """The groups of a graph, none of whose nodes is in another."""
+    groups = []
+    for node in list(graph.nodes):
+        if node in taken:
+            continue
+        try:
+            group = _group(node, is_constant, taken)
+        except Unsupported:
+            continue
+        if group is not None:
+            taken.update(group.nodes)
+            groups.append(group)
+    return groups
+
+
+def _group(node: Node, is_constant: Callable[[Node], bool], taken: set[Node]) -> Group | None:
+    found = _anchor(node)
+    if found is None:
+        return None
+    anchor, bias = found
+    epilogue = _Epilogue(anchor, node, bias)
+    nodes = _grown(epilogue, node)
+    if taken.intersection(nodes):
+        return None
+    outputs = _outputs(nodes)
+    if len(outputs) != 1:
+        return None
+    # Only what the group reads is an input; texts of dropped nodes may have asked for more.
+    text = epilogue.texts[outputs[0]]
+    others = [(f"E{n}", other) for n, other in enumerate(epilogue.others) if f"E{n}[" in text]
+    names = anchor.inputs + others
+    constants = [name for name, given in names if is_constant(given)]
+    plain = "" if text == "S[{}]" else text
+    workload = _text.workload(anchor, plain, others, constants)
+    flags = [name in constants for name, _ in names]
+    return Group(nodes, outputs[0], [given for _, given in names], flags, workload)
+
+
+def constants_of(graph: Any, parameters: int) -> Callable[[Node], bool]:
+    """Whether a node's value is known before a call: parameters come first among the inputs."""
+    known: dict[Node, bool] = {}
+    for number, node in enumerate(n for n in graph.nodes if n.op == "placeholder"):
+        known[node] = number < parameters
+    for node in graph.nodes:
+        if node.op == "get_attr":
+            known[node] = True
+        elif node.op == "call_function":
+            inputs = node.all_input_nodes
+            pure = isinstance(node.target, torch._ops.OpOverload) or node.target is operator.getitem
+            known[node] = bool(inputs) and pure and all(known.get(i, False) for i in inputs)
+    return lambda node: known.get(node, False)

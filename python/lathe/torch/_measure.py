@@ -1,0 +1,134 @@
+"""Whether a program of Lathe beats Inductor's on this machine, measured in turns."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch  # type: ignore[import-not-found, unused-ignore]
+
+from ._match import Group
+
+#: How much faster a group must be than Inductor's code to be taken.
+MARGIN = 0.95
+
+
+def compiled(module: Any, inputs: list[Any], **config: Any) -> Callable[..., Any]:
+    """By Inductor, with weights frozen. The module is left as it is."""
+    from torch._inductor.compile_fx import (  # type: ignore[import-not-found, unused-ignore]
+        compile_fx,
+    )
+
+    copied = torch.fx.GraphModule(module, copy.deepcopy(module.graph))
+    # This may be called while another graph is compiled, whose pass is not for this one.
+    patches = {"freezing": True, "joint_custom_pre_pass": None, **config}
+    with torch.no_grad():
+        made: Callable[..., Any] = compile_fx(copied, list(inputs), config_patches=patches)
+    return made
+
+
+def seconds_of(calls: list[Callable[[], Any]], budget: float = 0.3) -> list[float]:
+    """The median seconds of each call; they take turns, so that all see the same machine."""
+    first = []
+    for call in calls:
+        call()
+        begin = time.perf_counter()
+        call()
+        first.append(time.perf_counter() - begin)
+    counts = [max(1, min(1000, int(1e-3 / max(seconds, 1e-7)))) for seconds in first]
+    times: list[list[float]] = [[] for _ in calls]
+    end = time.perf_counter() + budget
+    while time.perf_counter() < end or len(times[0]) < 3:
+        for call, count, kept in zip(calls, counts, times):
+            begin = time.perf_counter()
+            for _ in range(count):
+                call()
+            kept.append((time.perf_counter() - begin) / count)
+    return [statistics.median(kept) for kept in times]
+
+
+def _random(node: Any) -> Any:
+    value = node.meta["val"]
+    return torch.rand(tuple(value.shape), dtype=value.dtype) + 0.1
+
+
+def alone(group: Group) -> tuple[Any, list[Any], list[Any]]:
+    """The group as a module with its constants inside; inputs of a call, and all inputs."""
+    graph = torch.fx.Graph()
+    root = torch.nn.Module()
+    known: dict[Any, Any] = {}
+    inputs, everything = [], []
+    for number, (node, constant) in enumerate(zip(group.inputs, group.constants)):
+        value = _random(node)
+        everything.append(value)
+        if constant:
+            root.register_buffer(f"c{number}", value)
+            known[node] = graph.get_attr(f"c{number}")
+        else:
+            inputs.append(value)
+            known[node] = graph.placeholder(f"x{number}")
+
+    def made(node: Any) -> Any:
+        if node not in known:
+            for operand in node.all_input_nodes:
+                made(operand)
+            known[node] = graph.node_copy(node, lambda n: known[n])
+        return known[node]
+
+    graph.output((made(group.output),))
+    return torch.fx.GraphModule(root, graph), inputs, everything
+
+
+class Verdicts:
+    """What Inductor's code takes, kept between processes: compiling it to time it takes seconds."""
+
+    def __init__(self) -> None:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        self._path = os.path.join(home, "lathe", "inductor-seconds.json")
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                self._known: dict[str, float] = json.load(file)
+        except (OSError, ValueError):
+            self._known = {}
+
+    def get(self, key: str) -> float | None:
+        return self._known.get(key)
+
+    def keep(self, key: str, seconds: float) -> None:
+        self._known[key] = seconds
+        try:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            with open(self._path + f".{os.getpid()}", "w", encoding="utf-8") as file:
+                json.dump(self._known, file)
+            os.replace(file.name, self._path)
+        except OSError:
+            pass  # it is measured again
+
+
+def beats_inductor(group: Group, operator: Any, threads: int, verdicts: Verdicts) -> bool:
+    """Times both in turns; if Inductor's time is known from before, that one alone."""
+    module, inputs, everything = alone(group)
+    graph = torch.fx.Graph()
+    root = torch.nn.Module()
+    values = []
+    for number, (value, constant) in enumerate(zip(everything, group.constants)):
+        if constant:
+            root.register_buffer(f"c{number}", value)
+        values.append(graph.get_attr(f"c{number}") if constant else graph.placeholder(f"x{number}"))
+    graph.output((graph.call_function(operator, tuple(values)),))
+    ours = compiled(torch.fx.GraphModule(root, graph), inputs)
+    key = f"{torch.__version__}; {threads} threads; {group.workload.key}"
+    with torch.no_grad():
+        known = verdicts.get(key)
+        mine = seconds_of([lambda: ours(*inputs)], 0.05)[0]
+        if known is not None and not 0.7 * MARGIN < mine / known < 1.4 * MARGIN:
+            return mine < known * MARGIN
+        theirs = compiled(module, inputs)
+        mine, seconds = seconds_of([lambda: ours(*inputs), lambda: theirs(*inputs)])
+    verdicts.keep(key, seconds)
+    return mine < seconds * MARGIN

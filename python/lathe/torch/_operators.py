@@ -1,0 +1,57 @@
+"""Kernels as operators of PyTorch, one for each place in a graph: it holds its packed weights."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch  # type: ignore[import-not-found, unused-ignore]
+
+from .._kernel import Kernel
+
+_library = torch.library.Library("lathe", "DEF")
+_numbers = itertools.count()
+
+
+def _tags() -> tuple[Any, ...]:
+    names = ("needs_contiguous_strides", "pt2_compliant_tag")
+    return tuple(getattr(torch.Tag, name) for name in names if hasattr(torch.Tag, name))
+
+
+def operator_of(kernel: Kernel, name: str | None = None) -> Any:
+    """torch.ops.lathe.NAME: the kernel's inputs in, its output out.
+
+    Constant inputs are looked at in the first call only: the graphs that it is made for freeze
+    their weights.
+    """
+    name = name or f"kernel{next(_numbers)}"
+    inputs = ", ".join(f"Tensor x{n}" for n in range(len(kernel.inputs)))
+    _library.define(f"{name}({inputs}) -> Tensor", tags=_tags())
+    shape, dtype = kernel.outputs[0].shape, getattr(torch, _DTYPES[kernel.outputs[0].dtype])
+    variable = [n for n, tensor in enumerate(kernel.inputs) if not tensor.constant]
+    frozen = len(variable) < len(kernel.inputs)
+
+    def prepared(*tensors: Any) -> Any:
+        return kernel(*[tensors[n].contiguous() for n in variable])
+
+    def first(*tensors: Any) -> Any:
+        nonlocal call
+        result = kernel(*[tensor.contiguous() for tensor in tensors])
+        call = prepared
+        return result
+
+    call = first if frozen else prepared
+
+    def compute(*tensors: Any) -> Any:
+        return call(*tensors)
+
+    def fake(*tensors: Any) -> Any:
+        return tensors[0].new_empty(shape, dtype=dtype)
+
+    _library.impl(name, compute, "CPU")
+    torch.library.register_fake(f"lathe::{name}", fake, lib=_library)
+    return getattr(torch.ops.lathe, name).default
+
+
+_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
+           "i8": "int8", "u8": "uint8", "i32": "int32", "i64": "int64", "bool": "bool"}

@@ -1,0 +1,124 @@
+"""Time shared among the workloads of a model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch  # type: ignore[import-not-found, unused-ignore]
+
+from .. import _native
+from .._errors import Error
+from .._tune import _options, compile_workload, tune_workload
+from . import _match
+
+_SLICE = 4.0  # seconds for one workload at a time
+_LEAST_GAIN = 0.02  # that is expected of a workload after slices that gained nothing
+
+
+class Tuned(NamedTuple):
+    """A workload of a model, how often it is called, seconds a call before and after tuning."""
+
+    key: str
+    calls: int
+    before: float
+    after: float
+
+
+def parameters_of(module: Any) -> int:
+    """How many inputs of the module's traced graph are its weights; they come first."""
+    return len(list(module.named_buffers(remove_duplicate=False))) + len(
+        list(module.named_parameters(remove_duplicate=False))
+    )
+
+
+def groups_of(module: Any, inputs: list[Any]) -> list[_match.Group]:
+    """The groups of a module, as Inductor will see it."""
+    found: list[_match.Group] = []
+    _traced(module, inputs, found)
+    return found
+
+
+def _traced(module: Any, inputs: list[Any], found: list[_match.Group]) -> Callable[..., Any]:
+    from torch._dynamo.backends.common import (  # type: ignore[import-not-found, unused-ignore]
+        aot_autograd,
+    )
+    from torch._inductor.decomposition import (  # type: ignore[import-not-found, unused-ignore]
+        select_decomp_table,
+    )
+
+    def look(graph_module: Any, _: Any) -> Any:
+        is_constant = _match.constants_of(graph_module.graph, parameters_of(module))
+        found.extend(_match.find(graph_module.graph, is_constant, set()))
+        return graph_module
+
+    with torch.no_grad():
+        run: Callable[..., Any] = aot_autograd(
+            fw_compiler=look, inference_compiler=look, decompositions=select_decomp_table()
+        )(module, inputs)
+    return run
+
+
+def collector(
+    module: Any, frozen: list[bool], found: list[_match.Group]
+) -> Callable[..., Any]:
+    """Runs a graph as it is, and lists its groups when it is first called."""
+    run: Callable[..., Any] | None = None
+
+    def call(*given: Any) -> Any:
+        nonlocal run
+        inputs = [value for value, static in zip(given, frozen) if not static]
+        if run is None:
+            run = _traced(module, inputs, found)
+        return run(*inputs)
+
+    return call
+
+
+class _Task:
+    def __init__(self, workload: _native.Workload, machine: _native.Machine) -> None:
+        self.workload, self.calls = workload, 0
+        self.before = self.after = compile_workload(workload, None, machine).time(seconds=0.02)
+        self.gain = 0.3  # expected of the next slice, as a part of its time
+
+    def expected(self) -> float:
+        return self.calls * self.after * self.gain
+
+
+def share(
+    found: list[_match.Group],
+    seconds: float,
+    machine: _native.Machine,
+    progress: bool | None,
+) -> list[Tuned]:
+    tasks: dict[str, _Task] = {}
+    end = time.monotonic() + seconds
+    for group in found:
+        key = group.workload.key
+        try:
+            if key not in tasks:
+                tasks[key] = _Task(group.workload, machine)
+            tasks[key].calls += 1
+        except Error:
+            continue  # it stays Inductor's
+    while tasks and (left := end - time.monotonic()) > 0.5:
+        task = max(tasks.values(), key=_Task.expected)
+        if task.expected() <= 0:
+            break
+        _spend(task, min(_SLICE, left), machine, progress)
+    return [Tuned(key, t.calls, t.before, t.after) for key, t in tasks.items()]
+
+
+def _spend(task: _Task, seconds: float, machine: _native.Machine, progress: bool | None) -> None:
+    trials = len(task.workload.records(machine).splitlines())
+    options = _options(machine, {"seconds": seconds, "trials": trials + 4096})
+    try:
+        kernel = tune_workload(task.workload, options, progress, None)
+    except Error:
+        task.gain = 0.0
+        return
+    before, task.after = task.after, min(task.after, kernel.seconds or task.after)
+    task.gain = max((before - task.after) / before, task.gain / 2)
+    if task.gain < _LEAST_GAIN or kernel.trials <= trials:
+        task.gain = 0.0
