@@ -1,6 +1,7 @@
-"""Runs the code of a page, block after block as one program, at its own sizes and at odd ones.
+"""Runs the code of a page, block after block as one program.
 
-Usage: document.py PAGE
+Usage: document.py PAGE [other-sizes]
+  other-sizes runs it again with other sizes
 """
 
 import os
@@ -29,7 +30,7 @@ def run(code: list[str], names: dict) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2 or sys.argv[2:] not in ([], ["other-sizes"]):
         sys.exit(__doc__)
     code = blocks(Path(sys.argv[1]).read_text())
     if not code:
@@ -38,9 +39,10 @@ def main() -> None:
         os.environ["LATHE_DB"] = os.path.join(folder, "records.db")
         os.chdir(folder)
         run(code, {})
-        run([with_other_sizes(block) for block in code], {})
+        if sys.argv[2:]:
+            run([with_other_sizes(block) for block in code], {})
         os.chdir("/")
-    print(f"{len(code)} blocks ran twice")
+    print(f"{len(code)} blocks ran")
 
 
 if __name__ == "__main__":

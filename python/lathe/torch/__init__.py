@@ -63,8 +63,8 @@ class _Pass(CustomGraphPass):  # type: ignore[misc, unused-ignore]
         graph.eliminate_dead_code()
 
 
-def _faster(groups: list[_match.Group], machine: Any) -> set[str]:
-    """Keys of the workloads whose programs beat Inductor's code."""
+def _faster(groups: list[_match.Group], machine: Any, always: bool) -> set[str]:
+    """Keys of the workloads whose programs beat Inductor's code; or of all."""
     verdicts = Verdicts()
     faster: set[str] = set()
     seen: set[str] = set()
@@ -75,7 +75,7 @@ def _faster(groups: list[_match.Group], machine: Any) -> set[str]:
         seen.add(key)
         try:
             operator = operator_of(compile_workload(group.workload, None, machine))
-            if beats_inductor(group, operator, machine.threads, verdicts):
+            if always or beats_inductor(group, operator, machine.threads, verdicts):
                 faster.add(key)
         except Error:
             continue  # it stays Inductor's
@@ -85,8 +85,11 @@ def _faster(groups: list[_match.Group], machine: Any) -> set[str]:
 class _Compiled:
     """A graph compiled both ways at its first call, which keeps the faster."""
 
-    def __init__(self, module: Any, frozen: list[bool], database: str | None) -> None:
-        self._module, self._frozen, self._database = module, frozen, database
+    def __init__(
+        self, module: Any, frozen: list[bool], database: str | None, always: bool
+    ) -> None:
+        self._module, self._frozen = module, frozen
+        self._database, self._always = database, always
         self._call: Callable[..., Any] | None = None
 
     def __call__(self, *given: Any) -> Any:
@@ -97,7 +100,7 @@ class _Compiled:
 
     def _choose(self, inputs: list[Any]) -> Callable[..., Any]:
         machine = machine_of(torch.get_num_threads(), self._database)
-        faster = _faster(_tuning.groups_of(self._module, inputs), machine)
+        faster = _faster(_tuning.groups_of(self._module, inputs), machine, self._always)
         inductor = compiled(self._module, inputs)
         if not faster:
             return inductor
@@ -108,7 +111,7 @@ class _Compiled:
                 warnings.warn("lathe: a graph's results differ; it is Inductor's", stacklevel=2)
                 return inductor
             mine, theirs = seconds_of([lambda: ours(*inputs), lambda: inductor(*inputs)], 0.6)
-        return ours if mine < theirs else inductor
+        return ours if mine < theirs or self._always else inductor
 
 
 def _agree(mine: Any, theirs: Any) -> bool:
@@ -189,7 +192,8 @@ def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[...,
     of Lathe, the best on record or the predicted one, where that beats Inductor's code, measured on
     this machine when the graph is first called. All else is Inductor's, with weights frozen; so is
     a graph that is not faster as a whole, or that is trained, dynamic, or on another device.
-    ``options={"database": FILE}`` tells where records are.
+    ``options={"database": FILE}`` tells where records are; with ``"always": True`` every group is
+    taken, and nothing is measured.
     """
     from torch._inductor.compile_fx import (  # type: ignore[import-not-found, unused-ignore]
         compile_fx,
@@ -204,7 +208,7 @@ def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[...,
     placed, frozen = _with_weights_inside(module, inputs)
     if _collected is not None:
         return _tuning.collector(placed, frozen, _collected)
-    return _Compiled(placed, frozen, given.get("database"))
+    return _Compiled(placed, frozen, given.get("database"), bool(given.get("always")))
 
 
 _collected: list[_match.Group] | None = None  # what is listed instead of compiled

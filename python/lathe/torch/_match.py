@@ -122,8 +122,8 @@ class _Epilogue:
         if not _is_plain(node):
             raise Unsupported("an operand of another type")
         shape = tuple(_value(node).shape)
-        if node not in self.others:
-            self.others.append(node)
+        if not shape:
+            raise Unsupported("an operand without dimensions")
         places = self.anchor.places
         if dimension is not None:
             indices = [places[dimension]]
@@ -132,6 +132,8 @@ class _Epilogue:
             if skipped < 0 or any(s not in (1, t) for s, t in zip(shape, self.shape[skipped:])):
                 raise Unsupported("an operand that makes the result larger")
             indices = [place if size > 1 else "0" for place, size in zip(places[skipped:], shape)]
+        if node not in self.others:
+            self.others.append(node)
         return f"E{self.others.index(node)}[{','.join(indices) or '0'}]"
 
     def _operand(self, given: Any) -> str:

@@ -1,0 +1,198 @@
+"""Kernels on PyTorch's tensors, and the backend of torch.compile."""
+
+import os
+import random
+import unittest
+import warnings
+
+import lathe
+import torch
+from support import Case, floats, folder, main
+from torch import nn
+
+import lathe.torch  # isort: skip
+
+ROUNDS = 40 if os.environ.get("LATHE_TEST_LONG") else 8
+ALWAYS = {"always": True}
+torch.set_num_threads(1)
+torch._inductor.config.compile_threads = 1
+
+
+class Tensors(Case):
+    def test_go_in_and_come_out(self) -> None:
+        a, b = torch.rand(7, 13), torch.rand(13, 5)
+        kernel = lathe.compile("C[i,j] = sum(k) A[i,k] * B[k,j]", A=a, B=b)
+        c = kernel(a, b)
+        self.assertIsInstance(c, torch.Tensor)
+        self.assert_near(c, a @ b)
+        out = torch.empty(7, 5)
+        self.assertIs(kernel(a, b, out=out), out)
+        self.assert_near(out, a @ b)
+        self.assert_near(kernel(a.numpy(), b), a @ b)
+
+    def test_are_refused(self) -> None:
+        a, b = torch.rand(7, 13), torch.rand(13, 5)
+        kernel = lathe.compile("C[i,j] = sum(k) A[i,k] * B[k,j]", A=a, B=b)
+        self.refused("of f64, not of f32", lambda: kernel(a, b.double()))
+        self.refused("row-major", lambda: kernel(a, torch.rand(5, 13).t()))
+        self.refused("cannot be looked at", lambda: kernel(a.to("meta"), b))
+        self.refused("cannot be looked at", lambda: kernel(a.to_sparse(), b))
+
+    def test_einsum(self) -> None:
+        x, y = torch.rand(16, 4, 8), torch.rand(16, 8)
+        for _ in range(2):
+            c = lathe.einsum("ac,abc->cb", y, x)
+            self.assertIsInstance(c, torch.Tensor)
+            self.assert_near(c, torch.einsum("ac,abc->cb", y, x))
+        half = lathe.einsum("ij,jk->ik", x[0].bfloat16(), y.t()[:8, :3].bfloat16())
+        self.assertEqual(half.dtype, torch.bfloat16)
+        self.assert_near(half.float(), x[0] @ y.t()[:8, :3], 0.05)
+        self.assert_near(lathe.einsum("i,i->", y[0], y[1]), y[0] @ y[1])
+
+    def test_operators(self) -> None:
+        a, b = torch.rand(7, 13), torch.rand(13, 5)
+        kernel = lathe.compile("C[i,j] = sum(k) A[i,k] * B[k,j]", A=a, B=b)
+        operator = lathe.torch.operator_of(kernel, "product_for_a_test")
+        self.assert_near(torch.ops.lathe.product_for_a_test(a, b), a @ b)
+        torch.library.opcheck(operator, (a, b))
+
+
+def compiled(model: nn.Module, **options) -> nn.Module:
+    torch._dynamo.reset()
+    return torch.compile(model, backend=lathe.torch.backend, options=options or ALWAYS)
+
+
+def kernels_called(work) -> int:
+    with torch.profiler.profile() as profile:
+        work()
+    return sum(e.count for e in profile.key_averages() if e.key.startswith("lathe::"))
+
+
+class Backend(Case):
+    def agrees(self, model: nn.Module, *inputs: torch.Tensor, calls: int | None = None) -> None:
+        model = model.eval()
+        with torch.no_grad():
+            fast = compiled(model)
+            for _ in range(2):
+                self.assert_near(fast(*inputs), model(*inputs), 1e-4)
+            if calls is not None:
+                self.assertEqual(kernels_called(lambda: fast(*inputs)), calls)
+
+    def test_a_convolution_with_all_that_follows_is_one_kernel(self) -> None:
+        model = nn.Sequential(nn.Conv2d(6, 8, 5, padding=2, bias=False), nn.BatchNorm2d(8),
+                              nn.ReLU(inplace=True))
+        model[1].running_mean.uniform_()
+        model[1].running_var.uniform_(0.5, 2)
+        self.agrees(model, torch.rand(1, 6, 9, 11), calls=1)
+
+    def test_kinds_of_convolutions(self) -> None:
+        for layer, shape in [
+            (nn.Conv2d(6, 9, 3, groups=3, padding=1), (2, 6, 7, 9)),
+            (nn.Conv2d(6, 6, 3, groups=6, stride=2), (1, 6, 9, 9)),
+            (nn.Conv2d(3, 4, (1, 5), padding=(0, 2), dilation=(1, 2)), (1, 3, 8, 11)),
+            (nn.Conv2d(3, 4, 3, padding="same"), (1, 3, 8, 11)),
+            (nn.Conv1d(5, 7, 3, stride=2, padding=1), (2, 5, 13)),
+            (nn.Conv3d(2, 3, 3, padding=1), (1, 2, 5, 6, 7)),
+            (nn.ConvTranspose2d(4, 3, 4, stride=2, padding=1), (1, 4, 5, 7)),
+        ]:
+            with self.subTest(layer):
+                self.agrees(nn.Sequential(layer, nn.SiLU()), torch.rand(*shape), calls=1)
+
+    def test_products(self) -> None:
+        self.agrees(nn.Sequential(nn.Linear(13, 7), nn.GELU()), torch.rand(5, 13), calls=1)
+        self.agrees(nn.Linear(13, 7, bias=False), torch.rand(1, 13), calls=1)
+
+        class Attention(nn.Module):
+            def forward(self, q, k, v):
+                return torch.softmax(q @ k.transpose(1, 2) * 0.3, -1) @ v
+
+        self.agrees(Attention(), *[torch.rand(3, 9, 8) for _ in range(3)])
+
+    def test_a_value_that_is_used_twice(self) -> None:
+        class Twice(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.first, self.second = nn.Linear(9, 9), nn.Linear(9, 9)
+
+            def forward(self, x):
+                y = self.first(x)
+                return y + torch.relu(self.second(y)) * y.mean()
+
+        self.agrees(Twice(), torch.rand(4, 9))
+
+    def test_two_places_have_weights_of_their_own(self) -> None:
+        model = nn.Sequential(nn.Linear(9, 9), nn.Linear(9, 9), nn.Linear(9, 9))
+        self.agrees(model, torch.rand(4, 9), calls=3)
+
+    def test_random_models(self) -> None:
+        chance = random.Random(5)
+        follow = [nn.ReLU, nn.SiLU, nn.GELU, nn.Sigmoid, nn.Tanh, nn.Hardswish, nn.ReLU6,
+                  nn.Identity]
+        for number in range(ROUNDS):
+            channels = [chance.choice([1, 2, 3, 4, 6, 8]) for _ in range(3)]
+            layers: list[nn.Module] = []
+            for i, o in zip(channels, channels[1:]):
+                taps = chance.choice([1, 2, 3, 5])
+                groups = chance.choice([g for g in (1, 2, 3, i) if i % g == 0 and o % g == 0])
+                layers.append(nn.Conv2d(i, o, taps, stride=chance.choice([1, 1, 2]),
+                                        padding=chance.randint(0, taps // 2 + 1), groups=groups,
+                                        bias=chance.random() < 0.5))
+                if chance.random() < 0.5:
+                    layers.append(nn.BatchNorm2d(o))
+                layers.append(chance.choice(follow)())
+            shape = (chance.choice([1, 2]), channels[0], chance.randint(6, 13),
+                     chance.randint(6, 13))
+            with self.subTest(number, model=layers, shape=shape):
+                self.agrees(nn.Sequential(*layers), torch.rand(*shape))
+
+    def test_inference_mode(self) -> None:
+        model = nn.Sequential(nn.Linear(13, 7), nn.ReLU()).eval()
+        with torch.inference_mode():
+            x = torch.rand(5, 13)
+            self.assert_near(compiled(model)(x), model(x))
+
+    def test_what_is_inductors(self) -> None:
+        model = nn.Sequential(nn.Linear(13, 7), nn.ReLU())
+        x = torch.rand(5, 13)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            lathe.torch._said.clear()
+            fast = compiled(model)
+            fast(x).sum().backward()
+            fast(x)
+        self.assertEqual(sum("gradients are on" in str(w.message) for w in said), 1)
+        self.assertIsNotNone(model[0].weight.grad)
+
+    def test_caches_are_not_mixed(self) -> None:
+        model = nn.Sequential(nn.Conv2d(3, 5, 3), nn.ReLU()).eval()
+        x = torch.rand(1, 3, 9, 9)
+        with torch.no_grad():
+            for _ in range(2):
+                fast = compiled(model)
+                fast(x)
+                self.assertEqual(kernels_called(lambda f=fast: f(x)), 1)
+                torch._dynamo.reset()
+                plain = torch.compile(model)
+                plain(x)
+                self.assertEqual(kernels_called(lambda p=plain: p(x)), 0)
+
+    def test_measured(self) -> None:
+        model = nn.Sequential(nn.Conv2d(4, 8, 5, padding=2), nn.ReLU()).eval()
+        x = torch.rand(1, 4, 12, 12)
+        database = os.path.join(folder(), "measured.db")
+        with torch.no_grad():
+            fast = compiled(model, database=database)
+            self.assert_near(fast(x), model(x))
+
+    def test_tunes_what_a_model_contains(self) -> None:
+        model = nn.Sequential(nn.Linear(24, 24), nn.ReLU(), nn.Linear(24, 24), nn.ReLU()).eval()
+        database = os.path.join(folder(), "model.db")
+        tuned = lathe.torch.tune(model, torch.rand(3, 24), seconds=2, database=database)
+        self.assertEqual([t.calls for t in tuned], [2])
+        self.assertLessEqual(tuned[0].after, tuned[0].before)
+        self.assertGreater(os.path.getsize(database), 0)
+
+
+if __name__ == "__main__":
+    unittest.util._MAX_LENGTH = 400
+    main()
