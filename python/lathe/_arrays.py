@@ -24,11 +24,14 @@ class NumpyArrays:
         return array.transpose(order)
 
     def contiguous(self, array: Any) -> Any:
-        return self.numpy.ascontiguousarray(array)
+        return self.numpy.require(array, requirements=["C", "A"])
 
     def is_contiguous(self, array: Any) -> Any:
         flags = array.flags
         return flags.c_contiguous and flags.aligned and array.dtype.isnative
+
+    def needs_gradient(self, arrays: list[Any]) -> bool:
+        return False
 
     def common(self, arrays: list[Any]) -> list[Any]:
         dtype = self.numpy.result_type(*arrays)
@@ -53,7 +56,12 @@ class TorchArrays:
         self.torch = torch
 
     def take(self, given: Any) -> Any:
-        return given if isinstance(given, self.torch.Tensor) else self.torch.as_tensor(given)
+        tensor = given if isinstance(given, self.torch.Tensor) else self.torch.as_tensor(given)
+        return tensor.resolve_neg()
+
+    def needs_gradient(self, arrays: list[Any]) -> bool:
+        enabled: bool = self.torch.is_grad_enabled()
+        return enabled and any(array.requires_grad for array in arrays)
 
     def strides(self, array: Any) -> Any:
         return array.stride()

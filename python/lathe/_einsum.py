@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import _native
 from ._arrays import arrays_of
-from ._errors import invalid
+from ._errors import Failed, InvalidArgument, invalid
 from ._kernel import Kernel
 from ._path import Pair, assumed_seconds, order_of
 from ._progress import Progress
@@ -33,6 +34,7 @@ class _Tuning:
 
 
 _blocks = 0  # of tuning, that are open; in one, each call asks what is tuned
+_generation = 0  # changes where a block begins or ends, for calls that began before
 _tuning: contextvars.ContextVar[_Tuning | None] = contextvars.ContextVar("tuning", default=None)
 
 
@@ -52,16 +54,20 @@ def tuning(
     in ``database`` (the user's, by default), from which later calls, in other processes too, take
     it.
     """
-    global _blocks
+    global _blocks, _generation
     given = {"seconds": seconds, "trials": trials, **(options or {})}
+    _options(machine_of(1, database), given)  # it is refused here, not in a call
     token = _tuning.set(_Tuning(given, progress, callback, database))
     _blocks += 1
+    _generation += 1
     einsum.forget()
     try:
         yield
     finally:
-        _tuning.reset(token)
         _blocks -= 1
+        _generation += 1
+        einsum.forget()
+        _tuning.reset(token)
 
 
 class _Program:
@@ -72,9 +78,13 @@ class _Program:
         self.machine = machine_of(threads, database)
         self.kernel: Kernel | None = None
         self.lock = threading.Lock()
+        self.is_tuned = False  # just now
 
     def known_seconds(self) -> float | None:
-        best = best_of(self.workload, self.machine)
+        try:
+            best = best_of(self.workload, self.machine)
+        except Failed:
+            return None  # it is said where the program is compiled
         return best["seconds"] if best else None
 
     def ready(self) -> Kernel:
@@ -82,16 +92,39 @@ class _Program:
         kernel = self.kernel
         if kernel is not None and (wanted is None or id(self) in wanted.done):
             return kernel
+        if self.is_tuned:  # another thread, or a callback, does not wait for the tuner
+            return kernel or self._compiled()
         with self.lock:
             if wanted is not None and id(self) not in wanted.done:
-                options = _options(self.machine, wanted.options)
-                self.kernel = tune_workload(
-                    self.workload, options, wanted.progress, wanted.callback
-                )
-                wanted.done.add(id(self))
-            elif self.kernel is None:
-                self.kernel = compile_workload(self.workload, None, self.machine)
+                self.is_tuned = True
+                try:
+                    self._tune(wanted)
+                finally:
+                    self.is_tuned = False
+            if self.kernel is None:
+                self.kernel = self._compiled()
             return self.kernel
+
+    def _compiled(self) -> Kernel:
+        """By records, if there is a database that can be read."""
+        try:
+            return compile_workload(self.workload, None, self.machine)
+        except Failed as failure:
+            warnings.warn(f"lathe.einsum goes on without records: {failure}", stacklevel=2)
+            return compile_workload(self.workload, "default", self.machine)
+
+    def _tune(self, wanted: _Tuning) -> None:
+        options = _options(self.machine, wanted.options)
+        try:
+            tuned = tune_workload(self.workload, options, wanted.progress, wanted.callback)
+        except Failed as failure:
+            if failure.kind != "busy":
+                raise
+            return  # another process tunes it; what is known will do meanwhile
+        self.kernel = tuned
+        if tuned.interrupted:
+            raise KeyboardInterrupt  # what was found is kept
+        wanted.done.add(id(self))
 
 
 _programs: dict[tuple[Any, ...], _Program] = {}
@@ -99,7 +132,7 @@ _plans: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 def _text(terms: Sequence[str], result: str) -> str:
-    names = {letter: f"i{n}" for n, letter in enumerate(dict.fromkeys("".join(terms)))}
+    names = {letter: f"d{n}" for n, letter in enumerate(dict.fromkeys("".join(terms)))}
 
     def indices(term: str) -> str:
         return ",".join(names[letter] for letter in term) or "0"
@@ -210,23 +243,29 @@ class _Plan:
         return array if self._frame.is_contiguous(array) else self._frame.contiguous(array)
 
     def __call__(self, arrays: list[Any], out: Any) -> Any:
+        if out is None:
+            return self._result(arrays, None)
+        if tuple(out.shape) != self._shape:
+            raise invalid(f"out has the shape {tuple(out.shape)}, the result {self._shape}")
+        if self._shape and self._frame.is_contiguous(out):
+            try:
+                return self._result(arrays, out)
+            except InvalidArgument:
+                pass  # of another type, or an operand's memory: it is copied to
+        self._frame.copy_to(out, self._result(arrays, None))
+        return out
+
+    def _result(self, arrays: list[Any], out: Any) -> Any:
         left = [self._ordered(array, way) for array, way in zip(arrays, self._ways)]
-        direct = out is not None and bool(self._shape) and self._frame.is_contiguous(out)
         for number, (places, program) in enumerate(self._steps):
             last = number + 1 == len(self._steps)
             given = [left[place] for place in places]
-            made = program.ready()(*given, out=out if last and direct else None)
+            made = program.ready()(*given, out=out if last else None)
             if len(places) == 1:
                 left[places[0]] = made
             else:
                 left = [a for k, a in enumerate(left) if k not in places] + [made]
-        if not self._shape:
-            made = self._frame.scalar(made)
-        if out is None:
-            return made
-        if not direct:
-            self._frame.copy_to(out, made)
-        return out
+        return made if self._shape else self._frame.scalar(made)
 
 
 def _moves_only(parsed: Contraction) -> bool:
@@ -242,7 +281,7 @@ def _planned(frame: Any, subscripts: str, arrays: list[Any], threads: int) -> Ca
         def by_framework(given: list[Any], out: Any) -> Any:
             result = frame.einsum(subscripts, given)
             if out is None:
-                return result
+                return result if tuple(result.shape) else frame.scalar(result)
             frame.copy_to(out, result)
             return out
 
@@ -250,7 +289,13 @@ def _planned(frame: Any, subscripts: str, arrays: list[Any], threads: int) -> Ca
     return _Plan(frame, parsed, arrays, dtype, threads)
 
 
-def _einsum(subscripts: str, *operands: Any, out: Any = None, threads: int = 1) -> Any:
+def _einsum(
+    subscripts: str,
+    *operands: Any,
+    out: Any = None,
+    threads: int = 1,
+    optimize: Any = None,
+) -> Any:
     """``numpy.einsum`` by programs that Lathe found: ``einsum("ac,abc->cb", a, c)``.
 
     Operands are arrays of NumPy or tensors of PyTorch, and so is the result; ``out`` takes it where
@@ -259,25 +304,33 @@ def _einsum(subscripts: str, *operands: Any, out: Any = None, threads: int = 1) 
     one; in a ``tuning`` block it is tuned. Types that are not f64, f32, f16, bf16, i64 or i32, and
     what only moves elements, are left to the framework.
 
-    An operand that is not row-major under some order of its dimensions is copied.
+    An operand that is not row-major under some order of its dimensions is copied. ``optimize`` is
+    there for code that was written for NumPy; it changes nothing. Subscripts as lists of numbers,
+    and NumPy's ``dtype``, ``order`` and ``casting``, are not taken.
     """
+    if out is not None and not hasattr(out, "shape"):
+        raise invalid(f"out is given as {type(out).__name__}; give an array")
     if not operands:
         raise invalid("einsum needs operands, as in einsum('ij,jk->ik', a, b)")
     if not isinstance(subscripts, str):
         raise invalid('subscripts are a text, as "ij,jk->ik"; lists of numbers are not taken')
+    generation = _generation
     frame = arrays_of(operands)
     arrays = [frame.take(operand) for operand in operands]
+    if frame.needs_gradient(arrays):
+        return frame.einsum(subscripts, arrays)
     if len({array.dtype for array in arrays}) > 1:
         arrays = frame.common(arrays)
+    block = _tuning.get()
     key = (
-        subscripts, threads, frame.name, arrays[0].dtype,
+        subscripts, threads, frame.name, arrays[0].dtype, block.database if block else None,
         tuple((tuple(array.shape), frame.strides(array)) for array in arrays),
     )  # fmt: skip
     plan = _plans.get(key)
     if plan is None:
         plan = _plans[key] = _planned(frame, subscripts, arrays, threads)
     result = plan(arrays, out)
-    if _blocks == 0 and threads == 1 and isinstance(plan, _Plan):
+    if _blocks == 0 and generation == _generation and threads == 1 and isinstance(plan, _Plan):
         way = plan.short_way(arrays)
         if way is not None and all(a is o for a, o in zip(arrays, operands)):
             einsum.remember(subscripts, operands, *way)

@@ -1,5 +1,7 @@
 """What Lathe raises."""
 
+import re
+
 
 class Error(Exception):
     """Something that Lathe was asked for cannot be done; the text says why and what to do.
@@ -22,10 +24,16 @@ class Failed(Error, RuntimeError):
     """What was given fits, and still it failed: a file, the machine, a program."""
 
 
+_ARGUMENTS = {"db": "database", "time": "seconds"}  # what flags of the command are called here
+
+
+def _argument(flag: re.Match[str]) -> str:
+    return _ARGUMENTS.get(flag[1], flag[1].replace("-", "_"))
+
+
 def error_of(kind: str, message: str, place: str) -> Error:
-    """The exception of a failure. Places are the command's: "--shape" is the option shape here."""
-    place = place.removeprefix("--").replace("-", "_") if place.startswith("--") else place
-    text = f"{place}: {message}" if place else message
+    """The exception of a failure. Its words are the command's, whose flags are arguments here."""
+    text = re.sub(r"--([a-z][a-z-]*)", _argument, f"{place}: {message}" if place else message)
     if kind in ("invalid-argument", "unsupported"):
         return InvalidArgument(text, kind)
     return Failed(text, kind)

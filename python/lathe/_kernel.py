@@ -93,7 +93,12 @@ class Kernel(_native.Kernel):
 
         Without inputs, random ones are used.
         """
-        return self._time(inputs or self._random(), seconds)
+        if not seconds > 0:
+            raise invalid(f"seconds is {seconds}; give more than 0")
+        if inputs:
+            return self._time(inputs, seconds)
+        other = Kernel(self._library)  # which keeps this one's constants as they are
+        return other._time(self._random(), seconds)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the program as a library, with a C header and an example beside it.
@@ -133,7 +138,7 @@ class Kernel(_native.Kernel):
         if not library.is_module:
             return (_of_bytes, (library.data,))
         parts = (library.data, library.inputs, library.outputs, library.threads)
-        return (_of_module, parts)
+        return (_of_module, (*parts, _instructions()))
 
     def __repr__(self) -> str:
         def text(t: Tensor) -> str:
@@ -156,7 +161,28 @@ def _of_bytes(data: bytes) -> Kernel:
     return Kernel(_native.Library.of_bytes(data))
 
 
-def _of_module(code: bytes, inputs: list[Any], outputs: list[Any], threads: int) -> Kernel:
+def _instructions() -> frozenset[str]:
+    """The kinds of instructions of this processor, as the system lists them."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            lines = [line for line in file if line.startswith(("flags", "Features"))]
+    except OSError:
+        return frozenset()
+    words = lines[0].partition(":")[2].split() if lines else []
+    kinds = ("avx", "fma", "f16c", "bmi", "movbe", "abm", "sve", "asimd")
+    return frozenset(word for word in words if word.startswith(kinds))
+
+
+def _of_module(
+    code: bytes, inputs: list[Any], outputs: list[Any], threads: int, needed: frozenset[str]
+) -> Kernel:
+    missing = sorted(needed - _instructions())
+    if missing:
+        raise Failed(
+            f"the kernel was pickled on a processor with {', '.join(missing)}, which this one "
+            "lacks; compile it here",
+            "unsupported",
+        )
     return Kernel(_native.Library.of_module(code, inputs, outputs, threads))
 
 

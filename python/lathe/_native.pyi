@@ -122,7 +122,12 @@ class Kernel:
 class Einsum:
     def __init__(self, otherwise: Callable[..., Any], /) -> None: ...
     def __call__(
-        self, subscripts: str, *operands: Any, out: Any = None, threads: int = 1
+        self,
+        subscripts: str,
+        *operands: Any,
+        out: Any = None,
+        threads: int = 1,
+        optimize: Any = None,
     ) -> Any: ...
     def remember(
         self, subscripts: str, operands: tuple[Any, ...], kernel: Kernel, orders: list[list[int]], /

@@ -28,8 +28,11 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page as a file of HTML."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.page)
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self.page)
+        except OSError as error:
+            raise Failed(f"{os.fspath(path)}: {error.strerror}", "io") from None
 
     def _repr_html_(self) -> str:
         return (

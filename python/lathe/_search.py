@@ -10,7 +10,7 @@ from . import _native
 from ._errors import invalid
 from ._kernel import Kernel
 from ._tune import _options, machine_of
-from ._workload import workload_of
+from ._workload import together, workload_of
 
 
 class Proposal(NamedTuple):
@@ -43,7 +43,7 @@ class Search:
         **named: Any,
     ) -> None:
         self._machine = machine_of(threads, database)
-        named = {**(tensors or {}), **named}
+        named = together(tensors, named)
         self._workload = workload_of(what, named, dtypes, constants, max_error, algorithm)
         self._search = _native.Search.make(self._workload, _options(self._machine, options or {}))
 

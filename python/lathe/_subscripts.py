@@ -24,9 +24,11 @@ def _check_letters(term: str, subscripts: str) -> None:
             raise invalid(f'"{letter}" in "{subscripts}" is no letter; write as in "ij,jk->ik"')
 
 
-def _spread(terms: list[str], ranks: Sequence[int], subscripts: str) -> tuple[list[str], str]:
+def _spread(
+    terms: list[str], result: str | None, ranks: Sequence[int], subscripts: str
+) -> tuple[list[str], str]:
     """Letters in place of "..." in the terms, and the longest such row of letters."""
-    free = [letter for letter in _LETTERS if not any(letter in term for term in terms)]
+    free = [x for x in _LETTERS if not any(x in term for term in [*terms, result or ""])]
     named = [rank - len(term.replace("...", "")) for term, rank in zip(terms, ranks)]
     longest = max((n for n, term in zip(named, terms) if "..." in term), default=0)
     if longest > len(free):
@@ -61,7 +63,10 @@ def _split(subscripts: str, operands: int) -> tuple[list[str], str | None]:
 def _sizes(terms: list[str], shapes: Sequence[Sequence[int]]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for term, shape in zip(terms, shapes):
+        own = {letter: size for letter, size in zip(term, shape)}
         for letter, size in zip(term, shape):
+            if own[letter] != size:
+                raise invalid(f'"{letter}" is {size} and {own[letter]} long in one operand')
             known = sizes.get(letter, 1)
             if known not in (1, size) and size != 1:
                 raise invalid(f'"{letter}" is {known} long in one operand and {size} in another')
@@ -73,10 +78,12 @@ def parse(subscripts: str, shapes: Sequence[Sequence[int]]) -> Contraction:
     """Checks subscripts against the operands' shapes, and fills in what they leave open."""
     terms, result = _split(subscripts, len(shapes))
     ranks = [len(shape) for shape in shapes]
-    terms, row = _spread(terms, ranks, subscripts)
+    terms, row = _spread(terms, result, ranks, subscripts)
     if result is None:
         letters = sorted(set("".join(terms)) - set(row))
         result = row + "".join(x for x in letters if "".join(terms).count(x) == 1)
+    elif row and "..." not in result:
+        raise invalid(f'the result of "{subscripts}" lacks the "..." that its operands have')
     else:
         result = result.replace("...", row)
     for letter in result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -10,16 +11,18 @@ from . import _native
 from ._errors import Failed, invalid
 from ._kernel import Kernel
 from ._progress import Bar, Progress, listener_of
-from ._workload import is_array, workload_of
+from ._workload import is_array, together, workload_of
 
 
 def machine_of(
     threads: int, database: str | None, target: str = "cpu:host", cold_cache: bool = False
 ) -> _native.Machine:
+    if database is not None and "\0" in os.fspath(database):
+        raise invalid("the database's name has a character that no file has")
     machine = _native.Machine()
     machine.target = target
     machine.threads = threads
-    machine.database = "" if database is None else str(database)
+    machine.database = "" if database is None else os.fspath(database)
     machine.cold_cache = cold_cache
     return machine
 
@@ -27,6 +30,9 @@ def machine_of(
 def _options(machine: _native.Machine, given: Mapping[str, Any]) -> _native.TuneOptions:
     options = _native.TuneOptions()
     options.machine = machine
+    seconds = given.get("seconds")
+    if isinstance(seconds, (int, float)) and not seconds > 0:
+        raise invalid(f"seconds is {seconds}; give more than 0, or None for no limit")
     for name, value in given.items():
         if value is None:
             continue
@@ -115,7 +121,7 @@ def tune(
     Raises InvalidArgument or Failed, both of them Error.
     """
     machine = machine_of(threads, database, cold_cache=cold_cache)
-    named = {**(tensors or {}), **named}
+    named = together(tensors, named)
     workload = workload_of(what, named, dtypes, constants, max_error, algorithm)
     given = {"trials": trials, "seconds": seconds, **(options or {})}
     kernel = tune_workload(workload, _options(machine, given), progress, callback)
@@ -126,7 +132,7 @@ def tune(
 def compile(
     what: str,
     *,
-    schedule: str | None = None,
+    schedule: str | list[Any] | None = None,
     threads: int = 1,
     constants: Iterable[str] = (),
     tensors: Mapping[str, Any] | None = None,
@@ -139,13 +145,15 @@ def compile(
 ) -> Kernel:
     """Compiles a workload without tuning it; ``what`` and tensors are given as to ``tune``.
 
-    ``schedule`` is "best" (on record), "predicted" (the models' choice), "default", "naive" or the
-    JSON of a trace. By default it is the best on record, else the predicted one. A program is
+    ``schedule`` is "best" (on record), "predicted" (the models' choice), "default", "naive" or a
+    trace, as a kernel or a proposal has it. By default it is the best on record, else the predicted one. A program is
     checked against a reference once on a machine, unless ``check`` is False.
     """
     machine = machine_of(threads, database)
-    named = {**(tensors or {}), **named}
+    named = together(tensors, named)
     workload = workload_of(what, named, dtypes, constants, max_error, algorithm)
+    if isinstance(schedule, list):
+        schedule = json.dumps(schedule)
     kernel = compile_workload(workload, schedule, machine, check)
     _give_constants(kernel, named)
     return kernel

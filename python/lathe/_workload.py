@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,20 +19,24 @@ def dtype_name(dtype: Any) -> str:
     """Lathe's name of an element type of NumPy, PyTorch or JAX, or of such a name."""
     if isinstance(dtype, type):  # numpy.float32
         dtype = dtype.__name__
-    name = str(dtype).removeprefix("torch.")
+    name = str(getattr(dtype, "name", dtype)).removeprefix("torch.")
     return _DTYPES.get(name, name)
 
 
 def shape_of(name: str, given: Any) -> tuple[int, ...]:
-    if isinstance(given, int) and not isinstance(given, bool):
-        return (given,)
+    sizes = [given] if isinstance(given, int) else given
     try:
-        return tuple(int(size) for size in given)
-    except (TypeError, ValueError):
+        if isinstance(given, str) or any(isinstance(size, bool) for size in sizes):
+            raise TypeError
+        shape = tuple(operator.index(size) for size in sizes)
+    except TypeError:
         raise invalid(
             f'"{name}" is given as {type(given).__name__}; give an array or a shape, as '
             f"{name}=(256, 256)"
         ) from None
+    if not shape:
+        raise invalid(f'"{name}" has no dimensions; a number is a tensor of shape (1,)')
+    return shape
 
 
 def is_array(given: Any) -> bool:
@@ -41,9 +46,23 @@ def is_array(given: Any) -> bool:
 def _flag(given: Any) -> str:
     if isinstance(given, bool):
         return "true" if given else "false"
+    if is_array(given):
+        return ",".join(str(int(size)) for size in given.shape)
+    if isinstance(given, Mapping):
+        return ",".join(f"{name}={size}" for name, size in given.items())
     if isinstance(given, (tuple, list)):
         return ",".join(str(part) for part in given)
     return str(given)
+
+
+def together(
+    tensors: Mapping[str, Any] | None, named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What is given by name and in ``tensors``."""
+    for name in tensors or {}:
+        if name in named:
+            raise invalid(f'"{name}" is given twice, by itself and in tensors')
+    return {**(tensors or {}), **named}
 
 
 def workload_of(
@@ -68,7 +87,7 @@ def workload_of(
     shapes = {}
     for name, given in tensors.items():
         if is_array(given):
-            shapes[name] = [int(size) for size in given.shape]
+            shapes[name] = list(shape_of(name, tuple(given.shape)))
             types.setdefault(name, dtype_name(given.dtype))
         else:
             shapes[name] = list(shape_of(name, given))

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "failure.h"
@@ -19,6 +20,11 @@ void add(std::string& key, const T& value) {
 void add_numbers(std::string& key, const std::int64_t* numbers, int count) {
   if (numbers == nullptr) add(key, std::int64_t{-1});
   else key.append(reinterpret_cast<const char*>(numbers), sizeof *numbers * count);
+}
+
+bool is_aligned(const DLTensor& tensor) {
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+  return address % std::max(1, tensor.dtype.bits / 8) == 0;
 }
 
 bool is_row_major(const DLTensor& tensor) {
@@ -53,7 +59,7 @@ bool Einsum::describe(PyObject* arguments, Views& views, std::string& key) {
     View& view = views.emplace_back();
     if (!view.look(PyTuple_GetItem(arguments, i), "", false)) return false;
     const DLTensor& tensor = view.tensor();
-    if (tensor.ndim > View::kDimensions) return false;
+    if (tensor.ndim > View::kDimensions || !is_aligned(tensor)) return false;
     add(key, tensor.ndim);
     add(key, tensor.dtype);
     add(key, tensor.device.device_type);
@@ -90,7 +96,8 @@ PyObject* Einsum::call(PyObject* arguments, PyObject* keywords) {
         given.inputs.push_back(PyTuple_GetItem(arguments, static_cast<Py_ssize_t>(i) + 1));
       }
       given.out = out;
-      return nb::inst_ptr<Kernel>(kernel)->finish(given, looked);
+      PyObject* result = nb::inst_ptr<Kernel>(kernel)->finish(given, looked);
+      if (result != nullptr || out == nullptr) return result;  // else the long way may copy
     }
   }
   PyErr_Clear();

@@ -4,12 +4,16 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 
 #include "failure.h"
+#include "outside.h"
 #include "runtime/artifact/check.h"
 
 namespace nb = nanobind;
@@ -51,6 +55,15 @@ PyObject* shape_of(const lathe_artifact_tensor& t) {
   return shape;
 }
 
+// How often processes were forked on the way to this one, as far as kernels know.
+std::atomic<int> fork_count = 0;
+int forks() {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+  return fork_count.load(std::memory_order_relaxed);
+}
+
 PyObject* numpy_empty(const lathe_artifact_tensor& t) {
   const char* type = numpy_name(t);
   if (type == nullptr) {
@@ -58,12 +71,13 @@ PyObject* numpy_empty(const lathe_artifact_tensor& t) {
                   " is of bf16, which NumPy does not have; give an array for it as out");
     return nullptr;
   }
-  static PyObject* empty = [] {
-    PyObject* numpy = PyImport_ImportModule("numpy");
-    PyObject* found = numpy != nullptr ? PyObject_GetAttrString(numpy, "empty") : nullptr;
-    Py_DecRef(numpy);
-    return found;
-  }();
+  // Filled under the GIL, which an import may let go of: then two find the same.
+  static PyObject* empty = nullptr;
+  if (empty == nullptr) {
+    const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
+    if (!numpy.is_valid()) return nullptr;
+    empty = PyObject_GetAttrString(numpy.ptr(), "empty");
+  }
   if (empty == nullptr) return nullptr;
   const nb::object shape = nb::steal(shape_of(t));
   return PyObject_CallFunction(empty, "Os", shape.ptr(), type);
@@ -114,10 +128,27 @@ Kernel::Kernel(std::shared_ptr<Library> library) : library_(std::move(library)) 
     if (memory == nullptr) throw std::bad_alloc();
     constants_.push_back({i, std::unique_ptr<std::byte, Memory>(memory)});
   }
+  create();
+}
+
+void Kernel::create() {
+  forks_ = forks();
   const std::int32_t status = library_->create(&handle_);
   if (status != LATHE_OK)
     throw Raised({status == LATHE_OUT_OF_MEMORY ? "out-of-memory" : "unsupported",
                   library_->create_message(), ""});
+}
+
+// With the GIL held. Where a thread that is not there any more was in a call when this process was
+// forked, the lock stays locked and the handle half way: both are left alone.
+void Kernel::renew_after_fork() {
+  if (forks_ == forks()) return;
+  forks_ = forks();
+  if (mutex_->try_lock()) return mutex_->unlock();
+  static_cast<void>(mutex_.release());
+  mutex_ = std::make_unique<std::mutex>();
+  create();
+  for (Constant& constant : constants_) constant.packed = false;
 }
 
 Kernel::~Kernel() { library_->functions().destroy(handle_); }
@@ -202,8 +233,8 @@ PyObject* Kernel::make_outputs(const Given& given) const {
   return all;
 }
 
-// `result` is a new reference to what the call returns; `outputs` are borrowed from it.
-bool Kernel::outputs_of(const Given& given, std::vector<PyObject*>& outputs,
+// `result` is a new reference to what the call returns.
+bool Kernel::outputs_of(const Given& given, std::vector<nb::object>& outputs,
                         PyObject*& result) const {
   if (given.out != nullptr) Py_IncRef(result = given.out);
   else result = make_outputs(given);
@@ -211,7 +242,7 @@ bool Kernel::outputs_of(const Given& given, std::vector<PyObject*>& outputs,
   const std::size_t count = library_->outputs();
   const bool several = PyTuple_Check(result) != 0 || PyList_Check(result) != 0;
   if (!several && count == 1) {
-    outputs.push_back(result);
+    outputs.push_back(nb::borrow(result));
     return true;
   }
   if (!several || static_cast<std::size_t>(PySequence_Size(result)) != count) {
@@ -220,9 +251,8 @@ bool Kernel::outputs_of(const Given& given, std::vector<PyObject*>& outputs,
     return false;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    PyObject* item = PySequence_GetItem(result, static_cast<Py_ssize_t>(i));
-    Py_DecRef(item);  // the sequence holds it
-    outputs.push_back(item);
+    outputs.push_back(nb::steal(PySequence_GetItem(result, static_cast<Py_ssize_t>(i))));
+    if (!outputs.back().is_valid()) return false;
   }
   return true;
 }
@@ -238,55 +268,64 @@ bool Kernel::look_at_inputs(const Given& given, Looked& looked) const {
   return true;
 }
 
-bool Kernel::look_at_outputs(const std::vector<PyObject*>& outputs, Looked& looked) const {
+bool Kernel::look_at_outputs(const std::vector<nb::object>& outputs, Looked& looked) const {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     View& view = looked.views.emplace_back();
-    if (!view.look(outputs[i], tensor(library_->inputs() + i).name, true)) return false;
+    if (!view.look(outputs[i].ptr(), tensor(library_->inputs() + i).name, true)) return false;
     looked.outputs.push_back(&view.tensor());
+  }
+  return true;
+}
+
+bool Kernel::check_constants(const Looked& looked, std::string& message) const {
+  artifact::Message fault;
+  for (const Constant& constant : constants_) {
+    const DLTensor* given = looked.inputs[constant.input];
+    if (given == nullptr || artifact::check_tensor(tensor(constant.input), given, fault)) continue;
+    message = fault.text();
+    return false;
   }
   return true;
 }
 
 // Constants that differ from those known are copied, and packed again.
 std::int32_t Kernel::prepare(const Looked& looked, std::string& message) {
+  if (!check_constants(looked, message)) return LATHE_INVALID_ARGUMENT;
   std::vector<DLTensor> copies(library_->inputs());
   std::vector<const DLTensor*> pointers(library_->inputs(), nullptr);
-  bool changed = false, complete = true;
+  bool packed = true, complete = true;
   for (Constant& constant : constants_) {
     const lathe_artifact_tensor& want = tensor(constant.input);
     DLTensor& copy = copies[constant.input];
-    copy = {
-        constant.copy.get(),
-        {kDLCPU, 0},
-        static_cast<int>(want.ndim),
-        {static_cast<std::uint8_t>(want.type_code), static_cast<std::uint8_t>(want.type_bits), 1},
-        const_cast<std::int64_t*>(want.shape),
-        nullptr,
-        0};
+    copy.data = constant.copy.get();
+    copy.device = {kDLCPU, 0};
+    copy.ndim = static_cast<int>(want.ndim);
+    copy.dtype = {static_cast<std::uint8_t>(want.type_code),
+                  static_cast<std::uint8_t>(want.type_bits), 1};
+    copy.shape = const_cast<std::int64_t*>(want.shape);
     pointers[constant.input] = &copy;
-    const DLTensor* given = looked.inputs[constant.input];
-    complete &= given != nullptr || constant.given;
-    if (given == nullptr) continue;
-    artifact::Message fault;
-    if (!artifact::check_tensor(want, given, fault)) {
-      message = fault.text();
-      return LATHE_INVALID_ARGUMENT;
+    if (const DLTensor* given = looked.inputs[constant.input]) {
+      const auto* data = static_cast<const std::byte*>(given->data) + given->byte_offset;
+      const auto size = static_cast<std::size_t>(want.bytes);
+      if (!constant.given || std::memcmp(constant.copy.get(), data, size) != 0) {
+        std::memcpy(constant.copy.get(), data, size);
+        constant.packed = false;
+      }
+      constant.given = true;
     }
-    const auto* data = static_cast<const std::byte*>(given->data) + given->byte_offset;
-    const auto size = static_cast<std::size_t>(want.bytes);
-    if (constant.given && std::memcmp(constant.copy.get(), data, size) == 0) continue;
-    std::memcpy(constant.copy.get(), data, size);
-    changed = constant.given = true;
+    packed &= constant.packed;
+    complete &= constant.given;
   }
-  if (!changed || !complete) return LATHE_OK;  // run() refuses what was never prepared
+  if (packed || !complete) return LATHE_OK;  // run() refuses what was never prepared
   const std::int32_t status = library_->functions().prepare(handle_, pointers.data());
   if (status != LATHE_OK) message = library_->functions().message(handle_);
+  for (Constant& constant : constants_) constant.packed = status == LATHE_OK;
   return status;
 }
 
 std::int32_t Kernel::run(const Looked& looked, std::string& message) {
   const Functions& functions = library_->functions();
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(*mutex_);
   if (!constants_.empty())
     if (const std::int32_t status = prepare(looked, message); status != LATHE_OK) return status;
   const std::int32_t status = functions.run(handle_, looked.inputs.data(), looked.outputs.data());
@@ -304,10 +343,9 @@ bool Kernel::succeeds(std::int32_t status, std::string message) const {
 }
 
 bool Kernel::run_released(const Looked& looked) {
+  renew_after_fork();
   std::string message;
-  PyThreadState* state = PyEval_SaveThread();
-  const std::int32_t status = run(looked, message);
-  PyEval_RestoreThread(state);
+  const std::int32_t status = outside([&] { return run(looked, message); });
   return succeeds(status, std::move(message));
 }
 
@@ -317,13 +355,16 @@ void Kernel::give_constants(PyObject* keywords) {
   Looked looked;
   if (!sort(none.ptr(), keywords, given) || !look_at_inputs(given, looked))
     throw nb::python_error();
-  std::int32_t status = LATHE_OK;
+  for (std::size_t i = 0; i < given.inputs.size(); ++i)
+    if (given.inputs[i] != nullptr && tensor(i).constant == 0)
+      throw Raised({"invalid-argument", quoted(tensor(i)) + " is not constant; give it in calls",
+                    ""});
+  renew_after_fork();
   std::string message;
-  {
-    const nb::gil_scoped_release released;
-    const std::scoped_lock lock(mutex_);
-    status = prepare(looked, message);
-  }
+  const std::int32_t status = outside([&] {
+    const std::scoped_lock lock(*mutex_);
+    return prepare(looked, message);
+  });
   if (!succeeds(status, std::move(message))) throw nb::python_error();
 }
 
@@ -335,7 +376,7 @@ PyObject* Kernel::call(PyObject* arguments, PyObject* keywords) {
 }
 
 PyObject* Kernel::finish(const Given& given, Looked& looked) {
-  std::vector<PyObject*> outputs;
+  std::vector<nb::object> outputs;
   PyObject* result = nullptr;
   if (outputs_of(given, outputs, result) && look_at_outputs(outputs, looked) &&
       run_released(looked))
@@ -346,7 +387,7 @@ PyObject* Kernel::finish(const Given& given, Looked& looked) {
 
 double Kernel::time(PyObject* inputs, double seconds) {
   Given given;
-  std::vector<PyObject*> outputs;
+  std::vector<nb::object> outputs;
   PyObject* result = nullptr;
   Looked looked;
   bool fine = sort(inputs, nullptr, given) && look_at_inputs(given, looked) &&
@@ -355,7 +396,10 @@ double Kernel::time(PyObject* inputs, double seconds) {
   fine = fine && look_at_outputs(outputs, looked) && run_released(looked);
   if (!fine) throw nb::python_error();
   for (const Constant& constant : constants_) looked.inputs[constant.input] = nullptr;
-  const nb::gil_scoped_release released;
+  return outside([&] { return median_of_calls(looked, seconds); });
+}
+
+double Kernel::median_of_calls(const Looked& looked, double seconds) {
   std::string message;
   constexpr double kBatch = 1e-4;  // the clock's own cost is little of it
   const auto timed = [&](int calls) {

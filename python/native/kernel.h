@@ -50,7 +50,7 @@ class Kernel {
   struct Constant {
     std::size_t input;
     std::unique_ptr<std::byte, Memory> copy;  // handles read constants where they are given
-    bool given = false;
+    bool given = false, packed = false;
   };
 
   const lathe_artifact_tensor& tensor(std::size_t at) const {
@@ -59,19 +59,26 @@ class Kernel {
   bool sort(PyObject* arguments, PyObject* keywords, Given& given) const;
   bool take_keyword(const char* name, PyObject* value, Given& given) const;
   bool look_at_inputs(const Given& given, Looked& looked) const;
-  bool look_at_outputs(const std::vector<PyObject*>& outputs, Looked& looked) const;
-  bool outputs_of(const Given& given, std::vector<PyObject*>& outputs, PyObject*& result) const;
+  bool look_at_outputs(const std::vector<nanobind::object>& outputs, Looked& looked) const;
+  bool outputs_of(const Given& given, std::vector<nanobind::object>& outputs,
+                  PyObject*& result) const;
   PyObject* make_output(std::size_t at, const Exchange* exchange) const;
   PyObject* make_outputs(const Given& given) const;
   // These two are called without the GIL, the second under the lock.
   std::int32_t run(const Looked& looked, std::string& message);
   std::int32_t prepare(const Looked& looked, std::string& message);
+  double median_of_calls(const Looked& looked, double seconds);
+  void create();
+  void renew_after_fork();
+  bool check_constants(const Looked& looked, std::string& message) const;
   bool succeeds(std::int32_t status, std::string message) const;
   bool run_released(const Looked& looked);
 
   std::shared_ptr<Library> library_;
   lathe_handle* handle_ = nullptr;
-  std::mutex mutex_;  // one caller a handle; never held while the GIL is waited for
+  // One caller a handle; never held while the GIL is waited for. A forked child may need another.
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  int forks_ = 0;  // of this process, when the handle was made
   std::vector<Constant> constants_;
 };
 

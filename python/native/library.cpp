@@ -1,7 +1,10 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +30,31 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
+std::string path_of(int file) { return "/proc/self/fd/" + std::to_string(file); }
+
+// 0: there is no such file.
+std::uint64_t inode_of(int file) {
+  struct stat info{};
+  return fstat(file, &info) == 0 ? info.st_ino : 0;
+}
+
+// Whether all that the loader will map is there: beyond the end of a file is no memory.
+bool is_whole(std::span<const std::byte> bytes) {
+  Elf64_Ehdr header{};
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > bytes.size() ||
+      header.e_phnum > (bytes.size() - header.e_phoff) / sizeof(Elf64_Phdr))
+    return false;
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part{};
+    std::memcpy(&part, bytes.data() + header.e_phoff + i * sizeof part, sizeof part);
+    if (part.p_offset > bytes.size() || part.p_filesz > bytes.size() - part.p_offset) return false;
+  }
+  return true;
+}
+
 struct Type {
   std::int64_t code, bits;
 };
@@ -48,7 +76,8 @@ bool find(void* library, const std::string& name, Function*& out) {
 
 Library::~Library() {
   if (loaded_ != nullptr) dlclose(loaded_);
-  if (file_ >= 0) close(file_);
+  // A child that closes all its files may have given the number to another.
+  if (file_ >= 0 && inode_of(file_) == inode_) close(file_);
 }
 
 Expected<std::shared_ptr<Library>> Library::open(const std::string& path) {
@@ -116,11 +145,24 @@ std::int32_t Library::create(lathe_handle** handle) const {
 }
 
 Expected<void> Library::load(const std::string& place) {
+  if (!is_whole(bytes_))
+    return fail("data-loss",
+                "this is no library that can be loaded here, or only the beginning of one; give "
+                "one that lathe compile made for this kind of machine",
+                place);
   file_ = memfd_create("lathe", MFD_CLOEXEC);
   if (file_ < 0 || !write_all(file_, bytes_))
     return fail("io", std::string("the library cannot be kept in memory: ") + std::strerror(errno),
                 place);
-  loaded_ = dlopen(("/proc/self/fd/" + std::to_string(file_)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  // The loader knows libraries by name: another one, whose file is closed, may still have this.
+  while (void* other = dlopen(path_of(file_).c_str(), RTLD_NOW | RTLD_NOLOAD)) {
+    dlclose(other);
+    const int next = fcntl(file_, F_DUPFD_CLOEXEC, file_ + 1);
+    close(file_);
+    file_ = next;
+  }
+  inode_ = inode_of(file_);
+  loaded_ = dlopen(path_of(file_).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded_ != nullptr) return {};
   return fail("data-loss",
               "this is no library that can be loaded here; give one that lathe compile made for "

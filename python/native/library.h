@@ -58,6 +58,7 @@ class Library {
 
   std::vector<std::byte> bytes_;
   int file_ = -1;  // in memory; open as long as it is loaded, so that no other has its name
+  std::uint64_t inode_ = 0;  // of it
   void* loaded_ = nullptr;
   const lathe_artifact* artifact_ = nullptr;
   Functions functions_{};

@@ -4,7 +4,7 @@
 #include "einsum.h"
 #include "failure.h"
 #include "kernel.h"
-#include "running.h"
+#include "outside.h"
 #include "workload.h"
 
 namespace nb = nanobind;
@@ -21,5 +21,5 @@ NB_MODULE(_native, module) {
   lathe::python::bind_workloads(module);
   lathe::python::bind_kernel(module);
   lathe::python::bind_einsum(module);
-  module.def("end_runs", lathe::python::end_runs);
+  module.def("end_runs", lathe::python::wait_for_outside);
 }

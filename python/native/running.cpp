@@ -1,33 +1,18 @@
 #include "running.h"
 
-#include <pthread.h>
-
-#include <thread>
 #include <utility>
+
+#include "outside.h"
 
 namespace nb = nanobind;
 
 namespace lathe::python {
-namespace {
 
 using std::chrono::steady_clock;
 
-std::atomic<bool> ending = false;
-std::atomic<int> runs = 0;
+Running::Running(nb::object listener) : listener_(std::move(listener)) {}
 
-}  // namespace
-
-Running::Running(nb::object listener) : listener_(std::move(listener)) {
-  // The threads of its runs are not there in a forked child.
-  static const int at_fork = pthread_atfork(nullptr, nullptr, [] { runs = 0; });
-  (void)at_fork;
-  ++runs;
-}
-
-Running::~Running() {
-  Py_DecRef(error_);
-  --runs;
-}
+Running::~Running() { Py_DecRef(error_); }
 
 // With the GIL held and Python's error set. Ctrl-C may be pressed while the listener runs.
 void Running::keep_error() {
@@ -47,7 +32,7 @@ void Running::keep_error() {
 }
 
 void Running::hear(const TuneProgress& progress) {
-  if (listener_.is_none() || stops_ || ending) return;
+  if (listener_.is_none() || stops_ || is_ending()) return;
   const nb::gil_scoped_acquire acquired;
   PyObject* said = PyObject_CallFunction(
       listener_.ptr(), "iiddds", progress.trials, progress.failed, progress.best_seconds,
@@ -57,7 +42,7 @@ void Running::hear(const TuneProgress& progress) {
 }
 
 bool Running::stops() {
-  if (stops_ || ending) return true;
+  if (stops_ || is_ending()) return true;
   constexpr auto kPause = std::chrono::milliseconds(50);
   const auto now = steady_clock::now();
   if (now - looked_ < kPause) return false;
@@ -72,13 +57,6 @@ void Running::raise_pending() {
   if (error_ == nullptr) return;
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error_)), error_);
   throw nb::python_error();
-}
-
-void end_runs() {
-  ending = true;
-  const nb::gil_scoped_release released;
-  constexpr auto kPause = std::chrono::milliseconds(10);
-  while (runs > 0) std::this_thread::sleep_for(kPause);
 }
 
 }  // namespace lathe::python

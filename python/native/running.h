@@ -36,8 +36,4 @@ class Running {
   std::chrono::steady_clock::time_point looked_{};  // for signals
 };
 
-// Ends all runs and returns when none is left, which takes up to a second or so. Called with the
-// GIL held, when the interpreter is about to end: afterwards nothing may touch it.
-void end_runs();
-
 }  // namespace lathe::python

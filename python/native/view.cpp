@@ -46,6 +46,27 @@ std::string first_line_of_error() {
   return all.substr(0, all.find('\n'));
 }
 
+// Whether an attribute of a tensor is true, or a method without arguments answers so.
+bool is_true(PyObject* object, const char* name, bool calls) {
+  nb::object value = nb::steal(PyObject_GetAttrString(object, name));
+  if (value.is_valid() && calls) value = nb::steal(PyObject_CallNoArgs(value.ptr()));
+  const bool answer = value.is_valid() && PyObject_IsTrue(value.ptr()) == 1;
+  PyErr_Clear();
+  return answer;
+}
+
+// What a tensor of PyTorch has beside its memory, and Lathe does not look at; null: nothing.
+const char* hidden_state(PyObject* object) {
+  if (is_true(object, "is_neg", true))
+    return "stands for its negative; call .resolve_neg() of it first";
+  if (!is_true(object, "requires_grad", false)) return nullptr;
+  const nb::object torch = nb::steal(PyImport_ImportModule("torch"));
+  if (!torch.is_valid() || is_true(torch.ptr(), "is_grad_enabled", true))
+    return "requires a gradient, which Lathe does not compute; call .detach() of it, or use "
+           "torch.no_grad()";
+  return nullptr;
+}
+
 const Exchange* look_up(PyTypeObject* type) {
   PyObject* capsule =
       PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
@@ -86,25 +107,37 @@ bool is_reachable(PyObject* object) {
 
 }  // namespace
 
-const Exchange* exchange_of(PyObject* object) {
+namespace {
+
+// What is known of a type.
+struct Facts {
+  PyTypeObject* type = nullptr;
+  const Exchange* exchange = nullptr;
+  bool masked = false;  // as numpy.ma's arrays: memory is not all that counts
+};
+
+const Facts& facts_of(PyObject* object) {
   // Types that were asked for last. They are kept alive, so that none takes the place of another.
-  struct Known {
-    PyTypeObject* type = nullptr;
-    const Exchange* exchange = nullptr;
-  };
-  static std::array<Known, 8> known;
+  static std::array<Facts, 8> known;
   static std::size_t next = 0;
   PyTypeObject* type = Py_TYPE(object);
-  for (const Known& k : known)
-    if (k.type == type) return k.exchange;
-  Known& place = known[next++ % known.size()];
-  Py_IncRef(reinterpret_cast<PyObject*>(type));
+  for (const Facts& facts : known)
+    if (facts.type == type) return facts;
+  auto* as_object = reinterpret_cast<PyObject*>(type);
+  Py_IncRef(as_object);
+  const Exchange* exchange = look_up(type);
+  const bool masked = PyObject_HasAttrString(as_object, "mask") != 0 &&
+                      PyObject_HasAttrString(as_object, "filled") != 0;
+  Facts& place = known[next++ % known.size()];
   PyTypeObject* gone = place.type;
-  place = {type, look_up(type)};
-  const Exchange* found = place.exchange;
+  place = {type, exchange, masked};
   Py_DecRef(reinterpret_cast<PyObject*>(gone));
-  return found;
+  return place;
 }
+
+}  // namespace
+
+const Exchange* exchange_of(PyObject* object) { return facts_of(object).exchange; }
 
 View::~View() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
@@ -112,6 +145,10 @@ View::~View() {
 }
 
 bool View::look(PyObject* object, const char* name, bool writes) {
+  if (facts_of(object).masked) {
+    raise_invalid(quoted(name) + "is masked, and masks are not looked at; call .filled() of it");
+    return false;
+  }
   if (PyObject_CheckBuffer(object) != 0) return look_at_buffer(object, name, writes);
   if (const Exchange* exchange = exchange_of(object))
     return look_by_exchange(*exchange, object, name);
@@ -167,6 +204,10 @@ bool View::take_buffer(const char* name) {
 }
 
 bool View::look_by_exchange(const Exchange& exchange, PyObject* object, const char* name) {
+  if (const char* why = hidden_state(object)) {
+    raise_invalid(quoted(name) + why);
+    return false;
+  }
   if (exchange.view_of(object, &tensor_) == 0) return true;
   raise_invalid(quoted(name) + "cannot be looked at: " + first_line_of_error());
   return false;

@@ -3,11 +3,14 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
+#include <memory>
+#include <mutex>
 
 #include "failure.h"
+#include "outside.h"
 #include "running.h"
 
 namespace nb = nanobind;
@@ -42,13 +45,11 @@ nb::object schedule_of(const std::optional<Schedule>& schedule) {
 
 nb::dict tune(const Workload& workload, const TuneOptions& options, const nb::object& listener) {
   Running running(listener);
-  Expected<TuneResult> result = std::unexpected(Failure{});
-  {
-    const nb::gil_scoped_release released;
-    result = workload.tune(
+  auto result = outside([&] {
+    return workload.tune(
         options, [&](const TuneProgress& progress) { running.hear(progress); },
         [&] { return running.stops(); });
-  }
+  });
   running.raise_pending();
   const TuneResult tuned = value_of(std::move(result));
   nb::dict out;
@@ -102,11 +103,7 @@ void bind_options(nb::module_& module) {
 // Outside of Python while it takes long.
 template <class Work>
 auto released(Work&& work) {
-  auto result = [&] {
-    const nb::gil_scoped_release guard;
-    return work();
-  }();
-  return value_of(std::move(result));
+  return value_of(outside(std::forward<Work>(work)));
 }
 
 nb::bytes module_of(const Workload& workload, const std::string& schedule, const Machine& machine,
@@ -156,22 +153,42 @@ void bind_workload(nb::module_& module) {
       });
 }
 
+// A search that several threads of Python may use. The lock is never held while the GIL is waited
+// for.
+class SharedSearch {
+ public:
+  explicit SharedSearch(Search search) : search_(std::move(search)) {}
+  Expected<std::vector<Proposal>> ask(int wanted) {
+    const std::scoped_lock lock(mutex_);
+    return search_.ask(wanted);
+  }
+  Expected<void> tell(std::int64_t id, double seconds) {
+    const std::scoped_lock lock(mutex_);
+    return search_.tell(id, seconds);
+  }
+
+ private:
+  std::mutex mutex_;
+  Search search_;
+};
+
 void bind_search(nb::module_& module) {
-  nb::class_<Search>(module, "Search")
+  nb::class_<SharedSearch>(module, "Search")
       .def_static("make",
                   [](const Workload& workload, const TuneOptions& options) {
-                    return released([&] { return Search::make(workload, options); });
+                    return std::make_unique<SharedSearch>(
+                        released([&] { return Search::make(workload, options); }));
                   })
       .def("ask",
-           [](Search& search, int wanted) {
+           [](SharedSearch& search, int wanted) {
              const auto proposals = released([&] { return search.ask(wanted); });
              nb::list out;
              for (const Proposal& p : proposals)
                out.append(nb::make_tuple(p.id, p.config, p.trace));
              return out;
            })
-      .def("tell", [](Search& search, std::int64_t id, double seconds) {
-        value_of(search.tell(id, seconds));
+      .def("tell", [](SharedSearch& search, std::int64_t id, double seconds) {
+        released([&] { return search.tell(id, seconds); });
       });
 }
 

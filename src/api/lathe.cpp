@@ -193,6 +193,13 @@ Result<std::vector<std::byte>> make_module(const te::Workload& workload, const s
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
   const auto trace = LATHE_TRY(trace_of(workload, target, which, machine));
   auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
+  for (const auto* borders : {&built.program.inputs, &built.program.outputs})
+    for (const auto& border : *borders)
+      if (!tensor::is_plain(border))
+        return fail(ErrorKind::kUnsupported,
+                    "the tensor {} is stored in a layout of its own, which only a library's header "
+                    "tells of; leave out `layout free`",
+                    border.name);
   LATHE_TRY(api::check_library(workload, trace, target, built.code.library, checking_of(check)));
   return std::move(built.code.library);
 }

@@ -6,12 +6,13 @@
 namespace lathe {
 namespace {
 
-constexpr std::array<std::pair<ErrorKind, std::string_view>, 12> kNames{{
+constexpr std::array<std::pair<ErrorKind, std::string_view>, 13> kNames{{
     {ErrorKind::kInvalidArgument, "invalid-argument"},
     {ErrorKind::kNotFound, "not-found"},
     {ErrorKind::kUnsupported, "unsupported"},
     {ErrorKind::kIllegalSchedule, "illegal-schedule"},
     {ErrorKind::kIo, "io"},
+    {ErrorKind::kBusy, "busy"},
     {ErrorKind::kDataLoss, "data-loss"},
     {ErrorKind::kBuild, "build"},
     {ErrorKind::kRun, "run"},

@@ -18,6 +18,7 @@ enum class ErrorKind {
   kUnsupported,      // legal, but this build, target or back end cannot do it
   kIllegalSchedule,  // a schedule step or trace that cannot be applied
   kIo,               // the operating system refused: read-only, full, locked
+  kBusy,             // another process or thread is at it: try again later
   kDataLoss,         // a file or database is damaged or of another version
   kBuild,            // code generation or linking of a candidate failed
   kRun,              // a candidate crashed, or wrote where it must not

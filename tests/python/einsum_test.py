@@ -5,7 +5,7 @@ import random
 
 import lathe
 import numpy as np
-from support import FEW, Case, floats, main
+from support import FEW, Case, floats, folder, main
 
 ROUNDS = 400 if os.environ.get("LATHE_TEST_LONG") else 40
 
@@ -58,6 +58,9 @@ class Einsum(Case):
         self.agree("ij,jk->ik", a[::-1], b[:, ::-1])
         self.agree("ji,jk->ik", a.T, b)
         self.agree("ij,jk->ik", np.broadcast_to(floats(8), (10, 8)), b)
+        odd = np.zeros(8 * 6 * 4 + 1, "u1")[1:].view("f4").reshape(8, 6)
+        odd[:] = b
+        self.agree("ij,jk->ik", a, odd)
         self.agree("abc,cd->abd", floats(4, 5, 6).transpose(1, 0, 2), floats(6, 7))
 
     def test_types(self) -> None:
@@ -69,6 +72,12 @@ class Einsum(Case):
 
     def test_output(self) -> None:
         a, b = floats(7, 5), floats(5, 9, seed=1)
+        square = floats(7, 7)
+        want = square @ square
+        for out in (np.empty((7, 7), "f8"), square):  # of another type, an operand's memory
+            lathe.einsum("ij,jk->ik", square.copy() if out is not square else square, square,
+                         out=out)
+            self.assert_near(out, want)
         for out in (np.empty((7, 9), "f4"), np.empty((9, 7), "f4").T):
             for _ in range(2):
                 out[:] = 0
@@ -86,11 +95,32 @@ class Einsum(Case):
             ("twice in the result", "ij,jk->ii", [a, b]),
             ("point", "..ij,jk->ik", [a, b]),
             ("needs operands", "ij", []),
+            ('lacks the "..."', "...,...->a", [a, a]),
+            ("3 and 1 long", "ii,i->i", [floats(3, 1), floats(3)]),
+            ('lacks the "..."', "...i->i", [a]),
             ("subscripts are a text", a, [[0, 1]]),
         ]:
             self.refused(part, lambda s=subscripts, o=operands: lathe.einsum(s, *o))
         out = np.empty((3, 3), "f4")
-        self.refused("dimension 0", lambda: lathe.einsum("ij,jk->ik", a, b, out=out))
+        self.refused("shape (3, 3)", lambda: lathe.einsum("ij,jk->ik", a, b, out=out))
+        self.refused("given as list", lambda: lathe.einsum("ij,jk->ik", a, b, out=[1]))
+        with self.assertRaisesRegex(lathe.InvalidArgument, "more than 0"):
+            with lathe.tuning(seconds=-1):
+                pass
+
+    def test_many_letters(self) -> None:
+        self.agree("abcdefghi,a->bcdefghi", np.ones((2,) * 9, "f4"), np.ones(2, "f4"))
+        self.agree("abcdefghij->", floats(*(2,) * 10))
+
+    def test_without_a_database(self) -> None:
+        path = os.environ["LATHE_DB"]
+        os.environ["LATHE_DB"] = __file__
+        try:
+            a = floats(5, 23)
+            with self.assertWarnsRegex(UserWarning, "without records"):
+                self.assert_near(lathe.einsum("ij,kj->ik", a, a), a @ a.T)
+        finally:
+            os.environ["LATHE_DB"] = path
 
     def test_random(self) -> None:
         seeded = random.Random(7)
@@ -118,6 +148,22 @@ class Einsum(Case):
             done += 1
             with self.subTest(subscripts, shapes=[o.shape for o in operands]):
                 self.agree(subscripts, *operands)
+
+    def test_a_callback_may_call_it(self) -> None:
+        a, b = floats(9, 21), floats(21, 10, seed=1)
+        got = []
+        with lathe.tuning(trials=4, seconds=None, options=FEW,
+                          callback=lambda _: got.append(lathe.einsum("ij,jk->ik", a, b))):
+            lathe.einsum("ij,jk->ik", a, b)
+        self.assert_near(got[0], a @ b)
+
+    def test_databases_of_blocks(self) -> None:
+        a, b = floats(9, 22), floats(22, 10, seed=1)
+        lathe.einsum("ij,jk->ik", a, b)
+        path = os.path.join(folder(), "block.db")
+        with lathe.tuning(trials=4, seconds=None, options=FEW, database=path):
+            lathe.einsum("ij,jk->ik", a, b)
+        self.assertTrue(os.path.exists(path))
 
     def test_tuned_and_kept(self) -> None:
         a, b = floats(19, 23), floats(19, 11, 23, seed=1)

@@ -120,6 +120,7 @@ class Refusals(Case):
         self.refused("3 are given", lambda: kernel(a, b, b))
         self.refused('no input "D"', lambda: kernel(a, D=b))
         self.refused('"A" is given twice', lambda: kernel(a, A=a))
+        self.refused("masked", lambda: kernel(np.ma.masked_less(a, 0), b))
         odd = np.zeros(13 * 5 * 4 + 1, "u1")[1:].view("f4").reshape(13, 5)
         self.refused("multiple of its element size", lambda: kernel(a, odd))
 
@@ -139,11 +140,17 @@ class Refusals(Case):
         with self.assertRaises(TypeError):
             lathe.Kernel(3)
 
+    def test_of_layouts_of_their_own(self) -> None:
+        text = "layout free; " + PRODUCT
+        self.refused("layout free", lambda: lathe.compile(text, A=(33, 64), B=(64, 40)))
+
     def test_of_texts(self) -> None:
         self.refused("no iterator", lambda: lathe.compile("C[i] = A[j]", A=(3,)))
         self.refused("m: matmul needs it", lambda: lathe.compile("matmul"))
         self.refused("give a text", lambda: lathe.compile(3))
-        self.refused("shape", lambda: lathe.compile("C[i] = A[i]", A=[3, "x"]))
+        for shape in ([3, "x"], (3.5,), "3", (True,)):
+            self.refused("or a shape", lambda s=shape: lathe.compile("C[i] = A[i]", A=s))
+        self.refused("no dimensions", lambda: lathe.compile("C[i:1] = A[0]", A=np.float32(3)))
         self.refused("schedule", lambda: lathe.compile("C[i] = A[i]", A=(3,), schedule="fast"))
         self.refused("f33", lambda: lathe.compile("C[i] = A[i]", A=(3,), dtypes={"A": "f33"}))
 
@@ -168,6 +175,7 @@ class Constants(Case):
         self.assert_near(kernel(self.x), before)  # they are copied
         self.assert_near(kernel(self.x, self.w), self.x @ self.w)
         self.assert_near(kernel(self.x), self.x @ self.w)
+        self.refused("not constant", lambda: kernel.prepare(X=self.x))
         kernel.prepare(W=self.w * 2)
         self.assert_near(kernel(self.x), self.x @ self.w * 2)
 
@@ -178,6 +186,17 @@ class Constants(Case):
         self.refused("not all were given", lambda: kernel(self.x))
         self.refused("is no input", lambda: lathe.compile(self.text, X=(4, 33), W=(33, 17),
                                                           constants=["V"]))
+
+
+    def test_are_kept_while_another_is_refused_or_all_are_timed(self) -> None:
+        text = "Y[i,j] = (sum(k) X[i,k] * W[k,j]) + B[j]"
+        b = floats(17, seed=2)
+        kernel = lathe.compile(text, X=self.x, W=self.w, B=b, constants=["W", "B"])
+        kernel.time(seconds=0.01)
+        self.assert_near(kernel(self.x), self.x @ self.w + b)
+        other = self.w * 2
+        self.refused("dimension 0", lambda: kernel(self.x, other, b[:3]))
+        self.assert_near(kernel(self.x, other, b), self.x @ other + b)
 
 
 class Files(Case):
@@ -214,6 +233,11 @@ class Files(Case):
         if os.path.exists(strange):
             self.refused("lathe compile", lambda: lathe.load(strange), lathe.Failed)
         kernel = lathe.compile("C[i] = A[i] * 2", A=(3,))
+        whole, half = (os.path.join(folder(), name) for name in ("whole.so", "half.so"))
+        kernel.save(whole)
+        with open(whole, "rb") as file, open(half, "wb") as cut:
+            cut.write(file.read()[: os.path.getsize(whole) // 2])
+        self.refused("only the beginning", lambda: lathe.load(half), lathe.Failed)
         self.refused("no/folder", lambda: kernel.save("/no/folder/x.so"), lathe.Failed)
 
 
@@ -248,6 +272,40 @@ class Threads(Case):
             time.sleep(0.001)
         thread.join()
         self.assertGreater(turns, 3)
+
+    def test_a_child_that_is_forked_in_the_middle_of_a_call_calls(self) -> None:
+        a, b = floats(500, 500), floats(500, 500, seed=1)
+        kernel = lathe.compile(PRODUCT, A=a, B=b, constants=["B"], threads=2)
+        want = kernel(a, b)
+        stop = threading.Event()
+
+        def work() -> None:
+            while not stop.is_set():
+                kernel(a)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            for _ in range(5):
+                time.sleep(0.01)
+                child = os.fork()
+                if child == 0:
+                    os._exit(0 if np.array_equal(kernel(a), want) else 1)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+        finally:
+            stop.set()
+            thread.join()
+
+    def test_a_child_that_closed_its_files_compiles(self) -> None:
+        kernel = lathe.compile("C[i] = A[i] * 2", A=(3,))
+        ones = np.ones(3, "f4")
+        child = os.fork()
+        if child == 0:
+            os.closerange(3, 1000)
+            other = lathe.compile("C[i] = A[i] * 3", A=(3,), check=False)
+            right = other(ones).tolist() == [3, 3, 3] and kernel(ones).tolist() == [2, 2, 2]
+            os._exit(0 if right else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_a_forked_child_calls(self) -> None:
         a, b = floats(64, 300), floats(300, 40, seed=1)

@@ -37,6 +37,12 @@ class Tensors(Case):
         self.refused("row-major", lambda: kernel(a, torch.rand(5, 13).t()))
         self.refused("cannot be looked at", lambda: kernel(a.to("meta"), b))
         self.refused("cannot be looked at", lambda: kernel(a.to_sparse(), b))
+        self.refused("requires a gradient", lambda: kernel(a, b.requires_grad_()))
+        with torch.no_grad():
+            self.assert_near(kernel(a, b), a @ b)
+        negative = torch.conj(torch.complex(a, a)).imag.contiguous()
+        self.assert_near(kernel(negative, b.detach()), -a @ b.detach())
+        self.refused("negative", lambda: kernel(torch._neg_view(a), b.detach()))
 
     def test_einsum(self) -> None:
         x, y = torch.rand(16, 4, 8), torch.rand(16, 8)
@@ -48,6 +54,13 @@ class Tensors(Case):
         self.assertEqual(half.dtype, torch.bfloat16)
         self.assert_near(half.float(), x[0] @ y.t()[:8, :3], 0.05)
         self.assert_near(lathe.einsum("i,i->", y[0], y[1]), y[0] @ y[1])
+        weight = torch.rand(8, 3, requires_grad=True)
+        lathe.einsum("ij,jk->ik", y, weight).sum().backward()
+        self.assertIsNotNone(weight.grad)
+        turned = torch._neg_view(y)
+        for _ in range(2):
+            self.assert_near(lathe.einsum("ij,ij->i", turned, y), -(y * y).sum(1))
+            self.assert_near(lathe.einsum("ij,ij->i", y, y), (y * y).sum(1))
 
     def test_operators(self) -> None:
         a, b = torch.rand(7, 13), torch.rand(13, 5)
@@ -144,6 +157,81 @@ class Backend(Case):
                      chance.randint(6, 13))
             with self.subTest(number, model=layers, shape=shape):
                 self.agrees(nn.Sequential(*layers), torch.rand(*shape))
+
+    def test_instances_share_a_graph_and_not_their_weights(self) -> None:
+        class Broken(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = nn.Linear(9, 9)
+
+            def forward(self, x):
+                y = self.layer(x)
+                torch._dynamo.graph_break()
+                return torch.relu(y)
+
+        self.agrees(nn.Sequential(Broken(), Broken()), torch.rand(4, 9))
+        with torch.no_grad():
+            torch._dynamo.reset()
+            x = torch.rand(4, 9)
+            for _ in range(10):
+                model = nn.Linear(9, 9).eval()
+                fast = torch.compile(model, backend=lathe.torch.backend, options=ALWAYS)
+                self.assert_near(fast(x), model(x))
+
+            @torch.compile(backend=lathe.torch.backend, options=ALWAYS)
+            def product(x, w):
+                return torch.relu(x @ w)
+
+            for _ in range(2):
+                w = nn.Parameter(torch.rand(9, 5))
+                self.assert_near(product(x, w), torch.relu(x @ w))
+
+    def test_what_changes_something_is_called_once(self) -> None:
+        class Counts(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = nn.Linear(9, 9)
+                self.register_buffer("calls", torch.zeros(9))
+
+            def forward(self, x):
+                self.calls += 1
+                return self.layer(x) + self.calls
+
+        model = Counts().eval()
+        x = torch.rand(4, 9)
+        with torch.no_grad():
+            fast = compiled(model)
+            for calls in (1, 2, 3):
+                got = fast(x)
+                self.assertEqual(model.calls.tolist(), [calls] * 9)
+                self.assert_near(got, model.layer(x) + calls)
+
+            @torch.compile(backend=lathe.torch.backend, options=ALWAYS)
+            def adds(x, w):
+                return (x.add_(1)) @ w
+
+            x, w = torch.zeros(4, 9), torch.ones(9, 5)
+            self.assert_near(adds(x, w), torch.full((4, 5), 9))
+            self.assertEqual(x.max().item(), 1)
+
+    def test_what_has_no_expression_is_inductors(self) -> None:
+        self.agrees(nn.ConvTranspose3d(2, 3, 3, stride=2), torch.rand(1, 2, 4, 4, 4))
+
+        class Huge(nn.Module):
+            def forward(self, x, w):
+                y = x @ w + 1e300
+                for _ in range(12):
+                    y = y * torch.sigmoid(y)
+                return y
+
+        self.agrees(Huge(), torch.rand(4, 9), torch.rand(9, 9))
+
+    def test_layouts(self) -> None:
+        model = nn.Sequential(nn.Conv2d(4, 8, 3, padding=1), nn.ReLU()).eval()
+        model = model.to(memory_format=torch.channels_last)
+        x = torch.rand(2, 4, 6, 5).to(memory_format=torch.channels_last)
+        with torch.no_grad():
+            self.assertEqual(compiled(model)(x).stride(), model(x).stride())
 
     def test_inference_mode(self) -> None:
         model = nn.Sequential(nn.Linear(13, 7), nn.ReLU()).eval()

@@ -54,6 +54,8 @@ class Tune(Case):
         self.refused("trials", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,), trials=-1))
         self.refused("model", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,),
                                                  options={"model": "crystal"}))
+        self.refused("more than 0", lambda: lathe.tune("C[i] = A[i]", A=(3,), seconds=0))
+        self.refused("twice", lambda: lathe.tune("C[i] = A[i]", A=(3,), tensors={"A": (4,)}))
         self.refused("thread", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,), threads=-2))
         nowhere = "/no/folder/records.db"
         self.refused("/no/folder", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,), trials=2,
@@ -131,6 +133,51 @@ class Interpreters(Case):
         """)
         self.assertEqual((done.returncode, done.stdout), (0, "ends\n"), done.stderr)
 
+    def test_one_that_ends_during_calls_ends(self) -> None:
+        for call in ("kernel(a, a)", 'lathe.einsum("ij,jk->ik", a, a)', "kernel.time(a, a)"):
+            done = run_python(f"""
+                import threading, time, support, lathe, numpy as np
+                a = np.ones((200, 200), "f4")
+                kernel = lathe.compile("C[i,j] = sum(k) A[i,k] * B[k,j]", A=a, B=a)
+                def work():
+                    while True:
+                        {call}
+                threading.Thread(target=work, daemon=True).start()
+                time.sleep(0.3)
+                print("ends")
+            """)
+            self.assertEqual((done.returncode, done.stdout), (0, "ends\n"), done.stderr)
+
+    def test_ctrl_c_ends_a_block_of_tuning(self) -> None:
+        done = run_python("""
+            import signal, support, lathe, numpy as np
+            a = np.ones((40, 40), "f4")
+            def press(progress):
+                if progress.best_seconds > 0:
+                    signal.raise_signal(signal.SIGINT)
+            try:
+                with lathe.tuning(seconds=60, trials=100000, callback=press, options={"batch": 8}):
+                    lathe.einsum("ij,jk->ik", a, a)
+            except KeyboardInterrupt:
+                print("ends", lathe.einsum("ij,jk->ik", a, a)[0, 0])
+        """)
+        self.assertEqual((done.returncode, done.stdout), (0, "ends 40.0\n"), done.stderr)
+
+    def test_two_processes_tune_one_contraction(self) -> None:
+        code = textwrap.dedent("""
+            import os, sys
+            import numpy as np, lathe
+            a = np.ones((41, 40), "f4"); b = np.ones((40, 39), "f4")
+            with lathe.tuning(seconds=2, options={"batch": 8}):
+                print(lathe.einsum("ij,jk->ik", a, b)[0, 0])
+        """)
+        environment = {**os.environ, "LATHE_DB": os.path.join(folder(), "shared.db")}
+        both = [subprocess.Popen([sys.executable, "-c", code], env=environment, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in "ab"]
+        for process in both:
+            said, errors = process.communicate(timeout=120)
+            self.assertEqual((process.returncode, said), (0, "40.0\n"), errors)
+
     def test_a_second_one_is_told_so(self) -> None:
         done = run_python("""
             import support, lathe
@@ -170,6 +217,24 @@ class Search(Case):
         self.refused("told before", lambda: search.tell(proposal, 1.0))
         self.refused("above 0", lambda: search.tell(search.ask()[0], -1))
         self.refused("one or more", lambda: search.ask(0))
+
+
+    def test_several_threads_search(self) -> None:
+        search = lathe.Search(PRODUCT, A=(16, 16), B=(16, 16), options={"batch": 4})
+        numbers: list[int] = []
+
+        def work() -> None:
+            for _ in range(5):
+                for proposal in search.ask(3):
+                    numbers.append(proposal.id)
+                    search.tell(proposal, 1e-6)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(set(numbers)), len(numbers))
 
 
 class Report(Case):

@@ -27,6 +27,9 @@ from ._operators import operator_of
 
 __all__ = ["backend", "operator_of", "tune"]
 
+#: How much faster a whole graph must be than Inductor's to be taken.
+WHOLE_MARGIN = 0.97
+
 _said: set[str] = set()
 
 
@@ -83,35 +86,61 @@ def _faster(groups: list[_match.Group], machine: Any, always: bool) -> set[str]:
 
 
 class _Compiled:
-    """A graph compiled both ways at its first call, which keeps the faster."""
+    """A graph of Dynamo's, with its weights among the inputs.
+
+    For each set of weights that it is called with, it is compiled both ways, and the faster is
+    kept: several models may share one graph. Beyond a few sets it is Inductor's, not frozen.
+    """
+
+    _MOST = 8
 
     def __init__(
         self, module: Any, frozen: list[bool], database: str | None, always: bool
     ) -> None:
         self._module, self._frozen = module, frozen
         self._database, self._always = database, always
-        self._call: Callable[..., Any] | None = None
+        self._known: dict[tuple[int, ...], tuple[list[Any], Callable[..., Any]]] = {}
+        self._plain: Callable[..., Any] | None = None
 
     def __call__(self, *given: Any) -> Any:
+        weights = [value for value, frozen in zip(given, self._frozen) if frozen]
         inputs = [value for value, frozen in zip(given, self._frozen) if not frozen]
-        if self._call is None:
-            self._call = self._choose(inputs)
-        return self._call(*inputs)
+        key = tuple(map(id, weights))
+        if key not in self._known:
+            if len(self._known) >= self._MOST:
+                return self._unfrozen(given)
+            placed = _with_weights_inside(self._module, given, self._frozen)
+            call = self._choose(placed, inputs)
+            if call is None:
+                return self._unfrozen(given)
+            self._known[key] = (weights, call)  # held, so that no others get their ids
+        return self._known[key][1](*inputs)
 
-    def _choose(self, inputs: list[Any]) -> Callable[..., Any]:
+    def _unfrozen(self, given: Sequence[Any]) -> Any:
+        if self._plain is None:
+            self._plain = compiled(self._module, list(given), freezing=False)
+        return self._plain(*given)
+
+    def _choose(self, module: Any, inputs: list[Any]) -> Callable[..., Any] | None:
+        """The faster of both; None where nothing is frozen, as a call changes something."""
         machine = machine_of(torch.get_num_threads(), self._database)
-        faster = _faster(_tuning.groups_of(self._module, inputs), machine, self._always)
-        inductor = compiled(self._module, inputs)
+        groups = _tuning.groups_of(module, inputs)
+        if not groups:
+            return None
+        faster = _faster(groups, machine, self._always)
+        inductor = compiled(module, inputs)
         if not faster:
             return inductor
-        placed = _Pass(_tuning.parameters_of(self._module), faster, machine)
-        ours = compiled(self._module, inputs, joint_custom_pre_pass=placed)
+        placed = _Pass(_tuning.parameters_of(module), faster, machine)
+        ours = compiled(module, inputs, joint_custom_pre_pass=placed)
         with torch.no_grad():
             if not _agree(ours(*inputs), inductor(*inputs)):
                 warnings.warn("lathe: a graph's results differ; it is Inductor's", stacklevel=2)
                 return inductor
-            mine, theirs = seconds_of([lambda: ours(*inputs), lambda: inductor(*inputs)], 0.6)
-        return ours if mine < theirs or self._always else inductor
+            if self._always:
+                return ours
+            mine, theirs = seconds_of([lambda: ours(*inputs), lambda: inductor(*inputs)], 1.0)
+        return ours if mine < theirs * WHOLE_MARGIN else inductor
 
 
 def _agree(mine: Any, theirs: Any) -> bool:
@@ -135,13 +164,12 @@ def _is_static(node: Any, value: Any) -> bool:
     return "_dynamo_static_input_type" in words or hasattr(value, "_dynamo_static_input_type")
 
 
-def _with_weights_inside(module: Any, inputs: Sequence[Any]) -> tuple[Any, list[bool]]:
-    """The graph with lifted weights as attributes, and which of the inputs those are."""
+def _with_weights_inside(module: Any, inputs: Sequence[Any], frozen: list[bool]) -> Any:
+    """The graph with lifted weights as attributes."""
     graph = torch.fx.Graph()
     root = torch.nn.Module()
     copied: dict[Any, Any] = {}
-    frozen: list[bool] = []
-    places = iter(inputs)
+    places = iter(zip(inputs, frozen))
     for name, value in [*module.named_parameters(), *module.named_buffers()]:
         _set(root, name, value)
     for node in module.graph.nodes:
@@ -150,16 +178,22 @@ def _with_weights_inside(module: Any, inputs: Sequence[Any]) -> tuple[Any, list[
         if node.op == "call_module":
             root.add_submodule(node.target, module.get_submodule(node.target))
         if node.op == "placeholder":
-            value = next(places)
-            frozen.append(isinstance(value, torch.Tensor) and _is_static(node, value))
-            if frozen[-1]:
-                name = f"frozen{len(frozen)}"
+            value, is_frozen = next(places)
+            if is_frozen:
+                name = f"frozen{len(copied)}"
                 root.register_buffer(name, value.detach())
-                with graph.inserting_before(None):
-                    copied[node] = graph.get_attr(name)
+                copied[node] = graph.get_attr(name)
                 continue
         copied[node] = graph.node_copy(node, lambda n: copied[n])
-    return torch.fx.GraphModule(root, graph), frozen
+    return torch.fx.GraphModule(root, graph)
+
+
+def _frozen_inputs(module: Any, inputs: Sequence[Any]) -> list[bool]:
+    nodes = [node for node in module.graph.nodes if node.op == "placeholder"]
+    return [
+        isinstance(value, torch.Tensor) and _is_static(node, value)
+        for node, value in zip(nodes, inputs)
+    ]
 
 
 def _set(root: Any, name: str, value: Any) -> None:
@@ -205,10 +239,11 @@ def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[...,
         _say_once(why)
         made: Callable[..., Any] = compile_fx(module, list(inputs))
         return made
-    placed, frozen = _with_weights_inside(module, inputs)
+    frozen = _frozen_inputs(module, inputs)
     if _collected is not None:
+        placed = _with_weights_inside(module, inputs, frozen)
         return _tuning.collector(placed, frozen, _collected)
-    return _Compiled(placed, frozen, given.get("database"), bool(given.get("always")))
+    return _Compiled(module, frozen, given.get("database"), bool(given.get("always")))
 
 
 _collected: list[_match.Group] | None = None  # what is listed instead of compiled

@@ -9,6 +9,7 @@ from typing import Any
 import torch  # type: ignore[import-not-found, unused-ignore]
 
 from .. import _native
+from .._errors import Error
 from . import _text
 from ._text import Anchor, Unsupported
 
@@ -41,6 +42,7 @@ _BINARY = {
     aten.clamp_min.default: "max({0}, {1})",
     aten.clamp_max.default: "min({0}, {1})",
 }
+_LONGEST = 4000  # characters of an expression
 _TURNS = (aten.t.default, aten.permute.default, aten.transpose.int)
 
 
@@ -152,18 +154,23 @@ class _Epilogue:
         pattern = _UNARY.get(node.target) or _BINARY.get(node.target)
         if node.target is aten.clamp.default:
             pattern = self._clamp(node)
-        if pattern is None or (node.kwargs and node.target is not aten.clamp.default):
+        clamps = node.target is aten.clamp.default
+        if pattern is None or (node.kwargs and not clamps):
             raise Unsupported("an operation that is not taken")
-        count = 1 if node.target in _UNARY or node.target is aten.clamp.default else 2
+        count = 1 if node.target in _UNARY or clamps else 2
+        if len(node.args) != count and not clamps:
+            raise Unsupported("an operation with more operands")
         known = list(self.others)
         try:
             operands = [self._operand(a) for a in node.args[:count]]
         except Unsupported:
             self.others = known
             raise
-        if len(operands) < count:
-            raise Unsupported("an operation that is not taken")
-        self.texts[node] = pattern.format(*operands)
+        text = pattern.format(*operands)
+        if len(text) > _LONGEST:  # a value that is used twice stands there twice
+            self.others = known
+            raise Unsupported("an expression that is too long")
+        self.texts[node] = text
 
     @staticmethod
     def _clamp(node: Node) -> str:
@@ -217,8 +224,8 @@ def find(graph: Any, is_constant: Callable[[Node], bool], taken: set[Node]) -> l
             continue
         try:
             group = _group(node, is_constant, taken)
-        except Unsupported:
-            continue
+        except (Unsupported, Error):
+            continue  # Error: no expression, as for a number that no f32 holds
         if group is not None:
             taken.update(group.nodes)
             groups.append(group)
@@ -235,8 +242,8 @@ def _group(node: Node, is_constant: Callable[[Node], bool], taken: set[Node]) ->
     if taken.intersection(nodes):
         return None
     outputs = _outputs(nodes)
-    if len(outputs) != 1:
-        return None
+    if len(outputs) != 1 or not _value(outputs[0]).is_contiguous():
+        return None  # kernels' results are row-major
     # Only what the group reads is an input; texts of dropped nodes may have asked for more.
     text = epilogue.texts[outputs[0]]
     others = [(f"E{n}", other) for n, other in enumerate(epilogue.others) if f"E{n}[" in text]
@@ -246,6 +253,18 @@ def _group(node: Node, is_constant: Callable[[Node], bool], taken: set[Node]) ->
     workload = _text.workload(anchor, plain, others, constants)
     flags = [name in constants for name, _ in names]
     return Group(nodes, outputs[0], [given for _, given in names], flags, workload)
+
+
+def has_state(graph: Any) -> bool:
+    """Whether a call changes something: an input or a buffer, or the random numbers to come."""
+    for node in graph.nodes:
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        if torch.Tag.nondeterministic_seeded in node.target.tags:
+            return True
+        if node.target._schema.is_mutable:
+            return True
+    return False
 
 
 def constants_of(graph: Any, parameters: int) -> Callable[[Node], bool]:

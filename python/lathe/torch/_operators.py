@@ -29,21 +29,15 @@ def operator_of(kernel: Kernel, name: str | None = None) -> Any:
     _library.define(f"{name}({inputs}) -> Tensor", tags=_tags())
     shape, dtype = kernel.outputs[0].shape, getattr(torch, _DTYPES[kernel.outputs[0].dtype])
     variable = [n for n, tensor in enumerate(kernel.inputs) if not tensor.constant]
-    frozen = len(variable) < len(kernel.inputs)
-
-    def prepared(*tensors: Any) -> Any:
-        return kernel(*[tensors[n].contiguous() for n in variable])
-
-    def first(*tensors: Any) -> Any:
-        nonlocal call
-        result = kernel(*[tensor.contiguous() for tensor in tensors])
-        call = prepared
-        return result
-
-    call = first if frozen else prepared
+    unprepared = len(variable) < len(kernel.inputs)
 
     def compute(*tensors: Any) -> Any:
-        return call(*tensors)
+        nonlocal unprepared
+        if unprepared:
+            result = kernel(*[tensor.contiguous() for tensor in tensors])
+            unprepared = False
+            return result
+        return kernel(*[tensors[n].contiguous() for n in variable])
 
     def fake(*tensors: Any) -> Any:
         return tensors[0].new_empty(shape, dtype=dtype)

@@ -127,7 +127,7 @@ def _product(names: list[tuple[str, int]]) -> int:
 
 def workload(anchor: Anchor, epilogue: str, others: list[tuple[str, Any]],
              constants: list[str]) -> _native.Workload:
-    """``epilogue`` is an expression over ``S[...]``, whose indices are ``{}`` in it; "" for none."""
+    """``epilogue`` is an expression over ``S[...]``, whose indices are ``{}``; "" for none."""
     inputs = anchor.inputs + others
     lines = []
     for name, node in inputs:

@@ -34,13 +34,14 @@ def parameters_of(module: Any) -> int:
 
 
 def groups_of(module: Any, inputs: list[Any]) -> list[_match.Group]:
-    """The groups of a module, as Inductor will see it."""
+    """The groups of a module, as Inductor will see it; none if a call changes something."""
     found: list[_match.Group] = []
     _traced(module, inputs, found)
     return found
 
 
 def _traced(module: Any, inputs: list[Any], found: list[_match.Group]) -> Callable[..., Any]:
+    parameters = parameters_of(module)
     from torch._dynamo.backends.common import (  # type: ignore[import-not-found, unused-ignore]
         aot_autograd,
     )
@@ -49,13 +50,18 @@ def _traced(module: Any, inputs: list[Any], found: list[_match.Group]) -> Callab
     )
 
     def look(graph_module: Any, _: Any) -> Any:
-        is_constant = _match.constants_of(graph_module.graph, parameters_of(module))
-        found.extend(_match.find(graph_module.graph, is_constant, set()))
+        graph = graph_module.graph
+        placeholders = sum(node.op == "placeholder" for node in graph.nodes)
+        if placeholders == parameters + len(inputs) and not _match.has_state(graph):
+            found.extend(_match.find(graph, _match.constants_of(graph, parameters), set()))
         return graph_module
 
     with torch.no_grad():
         run: Callable[..., Any] = aot_autograd(
-            fw_compiler=look, inference_compiler=look, decompositions=select_decomp_table()
+            fw_compiler=look,
+            inference_compiler=look,
+            decompositions=select_decomp_table(),
+            keep_inference_input_mutations=True,
         )(module, inputs)
     return run
 

@@ -7,6 +7,7 @@
 // differ.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -50,11 +51,33 @@ void tell(const char* what) {
 struct Shared {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   lathe_handle* handle = nullptr;
-  DLTensor* copies = nullptr;  // an input; without data where it is not constant
+  std::int64_t inputs = 0;
+  DLTensor* copies = nullptr;  // one an input; without data where it is not constant
   const DLTensor** pointers = nullptr;
   bool prepared = false;
+  pid_t owner = 0;  // the process that it is of
 };
 constinit Shared shared;
+
+// A forked child leaves alone what another thread may have been in the middle of.
+void look_for_fork() {
+  const pid_t self = getpid();
+  if (shared.owner != 0 && shared.owner != self) {
+    shared.lock = PTHREAD_MUTEX_INITIALIZER;
+    shared.handle = nullptr;
+    shared.prepared = false;
+  }
+  shared.owner = self;
+}
+
+void release(std::int64_t inputs) {
+  for (std::int64_t i = 0; shared.copies != nullptr && i < inputs; ++i)
+    std::free(shared.copies[i].data);
+  std::free(shared.copies);
+  std::free(static_cast<void*>(shared.pointers));
+  shared.copies = nullptr;
+  shared.pointers = nullptr;
+}
 
 bool allocate(const lathe_artifact& artifact) {
   const auto inputs = static_cast<std::size_t>(artifact.module->inputs);
@@ -81,8 +104,11 @@ bool allocate(const lathe_artifact& artifact) {
 
 const char* begin(const lathe_artifact& artifact) {
   if (shared.handle != nullptr) return nullptr;
-  if (shared.copies == nullptr && !allocate(artifact))
+  shared.inputs = artifact.module->inputs;
+  if (shared.copies == nullptr && !allocate(artifact)) {
+    release(shared.inputs);
     return "there is not enough memory for the constants";
+  }
   if (lathe_artifact_create(&artifact, nullptr, &shared.handle) != LATHE_OK)
     return lathe_artifact_message(nullptr);
   return nullptr;
@@ -139,10 +165,14 @@ const char* call(const lathe_artifact& artifact, const Value* values, std::int32
   return nullptr;
 }
 
-// When the library is unloaded: its threads run code that will be gone.
+// When the library is unloaded: its threads run code that will be gone. Where the process ends in
+// the middle of a call, that is left alone.
 __attribute__((destructor)) void end() {
+  if (shared.owner != getpid() || pthread_mutex_trylock(&shared.lock) != 0) return;
   lathe_artifact_destroy(shared.handle);
   shared.handle = nullptr;
+  release(shared.inputs);
+  pthread_mutex_unlock(&shared.lock);
 }
 
 }  // namespace
@@ -150,6 +180,7 @@ __attribute__((destructor)) void end() {
 std::int32_t lathe_artifact_tvm_ffi(const lathe_artifact* artifact, void*, const void* arguments,
                                     std::int32_t count, void* result) {
   Message message;
+  look_for_fork();
   pthread_mutex_lock(&shared.lock);
   const char* why = call(*artifact, static_cast<const Value*>(arguments), count, message);
   if (why != nullptr) tell(why);

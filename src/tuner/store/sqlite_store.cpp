@@ -67,8 +67,8 @@ class SqliteStore final : public Store {
     if (file.empty()) return nullptr;
     auto claim = std::make_shared<const Claim>(fmt::format("lathe/{}/run/{}", file, run.id));
     if (claim->held()) return claim;
-    return fail_at(database_.path(), ErrorKind::kIo,
-                   "another process is at work on this run (run {}): wait for its end, or give "
+    return fail_at(database_.path(), ErrorKind::kBusy,
+                   "another tuner is at work on this run (run {}): wait for its end, or give "
                    "another --seed for a run of its own",
                    run.id);
   }

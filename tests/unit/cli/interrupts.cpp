@@ -52,7 +52,7 @@ TEST_F(Interrupts, ASecondTunerOfARunIsRefusedAndTheFirstGoesOn) {
                            "' --shape A=31,37 --shape B=31,29 --trials 100000 2>second";
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
   const std::string error = content(folder_.at("second"));
-  EXPECT_NE(error.find("another process is at work on this run"), std::string::npos) << error;
+  EXPECT_NE(error.find("another tuner is at work on this run"), std::string::npos) << error;
   const std::size_t before = records().size();
   std::size_t later = before;
   for (int i = 0; i < 100 && later <= before; ++i) later = records().size();

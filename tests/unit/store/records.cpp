@@ -53,8 +53,7 @@ TEST_F(StoreTest, OneAtATimeWorksOnARun) {
   EXPECT_TRUE(other->claim(another));
   const auto refused = other->claim(run);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("another process is at work on this run"),
-            std::string::npos)
+  EXPECT_NE(refused.error().message.find("another tuner is at work on this run"), std::string::npos)
       << refused.error().text();
   claim = nullptr;
   EXPECT_TRUE(other->claim(run)) << "it was given back";
