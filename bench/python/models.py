@@ -76,7 +76,7 @@ def main():
                 theirs = torch.compile(made(name)[0])
                 theirs(x)
             ratios.append(row(name, seconds_of([lambda: ours(x), lambda: theirs(x)], 3)))
-            print(f"    difference from eager {difference:.1g}, compiled in {spent:.0f} s", flush=True)
+            print(f"    off by {difference:.1g}, compiled in {spent:.0f} s", flush=True)
     print(f"geometric mean {mean(ratios):.2f}, least {min(ratios):.2f}, "
           f"{sum(r >= 1.1 for r in ratios)} faster by 1.1")
 

@@ -357,8 +357,8 @@ void Kernel::give_constants(PyObject* keywords) {
     throw nb::python_error();
   for (std::size_t i = 0; i < given.inputs.size(); ++i)
     if (given.inputs[i] != nullptr && tensor(i).constant == 0)
-      throw Raised({"invalid-argument", quoted(tensor(i)) + " is not constant; give it in calls",
-                    ""});
+      throw Raised(
+          {"invalid-argument", quoted(tensor(i)) + " is not constant; give it in calls", ""});
   renew_after_fork();
   std::string message;
   const std::int32_t status = outside([&] {

@@ -219,7 +219,7 @@ class Backend(Case):
 
         class Huge(nn.Module):
             def forward(self, x, w):
-                y = x @ w + 1e300
+                y = (x @ w) * 1e-300
                 for _ in range(12):
                     y = y * torch.sigmoid(y)
                 return y

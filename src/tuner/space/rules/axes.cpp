@@ -1,6 +1,7 @@
 #include "tuner/space/rules/axes.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace lathe::space {
 namespace {
@@ -307,6 +308,9 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
   Axes reduced;
   assign_reduction(stage, reduced);
   std::vector<std::pair<std::int64_t, Axes>> found;
+  // Of those that both operands have and no store does: better than lanes for which both are read
+  // apart.
+  std::optional<Axes> scattering;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     if (stage.iters[i].kind != te::IterKind::kSpatial || i == reduced.parts) continue;
@@ -319,8 +323,11 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
     // with consecutive stores, then others that only one operand touches, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
     const bool fills = stage.iters[i].extent >= kWorthLanes;
-    if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast) && !(narrow && fills))
+    if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast) && !(narrow && fills)) {
+      const bool sums = stage.reduce != ir::ReduceOp::kNone && reduced_by(stage) >= kWorthLanes;
+      if (sums && fills && reads_as_they_lie(stage, i)) scattering = std::move(axes);
       continue;
+    }
     const bool prepared =
         axes.weights != nullptr && workload.tensors[axes.weights->tensor].constant;
     stores_much = stores_much && !stores && !prepared;
@@ -342,6 +349,7 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
   if (plain_result && stores_much && !out.empty())
     out.insert(out.begin(), assign(workload, stage_index, last_spatial));
   if (out.size() > 2) out.pop_back();
+  if (out.empty() && scattering) out.push_back(std::move(*scattering));
   if (out.empty() && last_spatial >= 0) out.push_back(assign(workload, stage_index, last_spatial));
   return out;
 }

@@ -1,0 +1,50 @@
+// Along which axis lanes lie, where that is no matter of course.
+#include <gtest/gtest.h>
+
+#include "support/targets.h"
+#include "unit/space/check_space.h"
+#include "unit/space/derived.h"
+
+namespace lathe::space {
+namespace {
+
+std::string default_steps(const std::string& text) {
+  const auto space = space_of(text);
+  return schedule::print(space->trace(space->default_config()));
+}
+
+bool has_lanes_along(const std::string& text, const std::string& loop) {
+  return default_steps(text).find("vectorize C." + loop + ".") != std::string::npos;
+}
+
+// No axis is read and stored in vectors: lanes along one that both operands have are read as they
+// lie, and the result is scattered. A short result along the last axis changes nothing.
+TEST(Lanes, LieAlongAnAxisOfBothOperandsWhereNoOtherIsReadInVectors) {
+  for (const int last : {2, 4, 5, 7, 8, 33})
+    EXPECT_TRUE(has_lanes_along(
+        fmt::format("A: f32[64,256]; B: f32[64,{},256]; C[i,j] = sum(k) A[k,i] * B[k,j,i]", last),
+        "i"))
+        << last;
+  // Of few results or terms lanes lie where they are stored.
+  EXPECT_FALSE(
+      has_lanes_along("A: f32[64,5]; B: f32[64,7,5]; C[i,j] = sum(k) A[k,i] * B[k,j,i]", "i"));
+  EXPECT_FALSE(
+      has_lanes_along("A: f32[3,256]; B: f32[3,17,256]; C[i,j] = sum(k) A[k,i] * B[k,j,i]", "i"));
+  // Another axis is read in vectors and stored in them.
+  EXPECT_TRUE(
+      has_lanes_along("A: f32[64,256]; B: f32[64,256,33]; C[i,j] = sum(k) A[k,i] * B[k,i,j]", "j"));
+}
+
+TEST(Lanes, OfAwkwardShapes) {
+  for (const char* text :
+       {"A: f32[9,19]; B: f32[9,7,19]; C[i,j] = sum(k) A[k,i] * B[k,j,i]",
+        "A: f32[13,8]; B: f32[13,1,8]; C[i,j] = sum(k) A[k,i] * B[k,j,i]",
+        "A: f64[11,31]; B: f64[11,3,31]; C[i,j] = sum(k) A[k,i] * B[k,j,i]",
+        "A: f32[9,3,17]; B: f32[9,5,17]; C[i,j,l] = sum(k) A[k,j,i] * B[k,l,i]",
+        "A: f32[9,2,5,19]; B: f32[9,2,4,19]; C[i,b,j] = max(k,l) A[k,b,l,i] * B[k,b,j,i]"})
+    for (const Target& target : {test::avx512(1), test::avx512(2), test::sse(1)})
+      check_space(parsed(text), target, Flavour::kDefault, 6, 1);
+}
+
+}  // namespace
+}  // namespace lathe::space
