@@ -101,6 +101,24 @@ class _Compiled:
         self._database, self._always = database, always
         self._known: dict[tuple[int, ...], tuple[list[Any], Callable[..., Any]]] = {}
         self._plain: Callable[..., Any] | None = None
+        #: The weights of the last call and what computes it, as the short way looks at them.
+        self.last: list[Any] = [[object()] * sum(frozen), None]
+
+    def short_way(self) -> Callable[..., Any]:
+        """Calls with the weights of the last one go straight on; it costs less than a list."""
+        names = [f"x{n}" for n in range(len(self._frozen))]
+        weights = [name for name, frozen in zip(names, self._frozen) if frozen]
+        inputs = [name for name, frozen in zip(names, self._frozen) if not frozen]
+        same = " and ".join(f"{name} is w[{n}]" for n, name in enumerate(weights)) or "f"
+        code = (
+            f"def call({', '.join(names)}):\n"
+            f"    w, f = last\n"
+            f"    return f({', '.join(inputs)}) if {same} else otherwise({', '.join(names)})\n"
+        )
+        found: dict[str, Any] = {"last": self.last, "otherwise": self}
+        exec(code, found)
+        call: Callable[..., Any] = found["call"]
+        return call
 
     def __call__(self, *given: Any) -> Any:
         weights = [value for value, frozen in zip(given, self._frozen) if frozen]
@@ -114,7 +132,8 @@ class _Compiled:
             if call is None:
                 return self._unfrozen(given)
             self._known[key] = (weights, call)  # held, so that no others get their ids
-        return self._known[key][1](*inputs)
+        self.last[:] = self._known[key]
+        return self.last[1](*inputs)
 
     def _unfrozen(self, given: Sequence[Any]) -> Any:
         if self._plain is None:
@@ -243,7 +262,8 @@ def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[...,
     if _collected is not None:
         placed = _with_weights_inside(module, inputs, frozen)
         return _tuning.collector(placed, frozen, _collected)
-    return _Compiled(module, frozen, given.get("database"), bool(given.get("always")))
+    made_both = _Compiled(module, frozen, given.get("database"), bool(given.get("always")))
+    return made_both.short_way()
 
 
 _collected: list[_match.Group] | None = None  # what is listed instead of compiled
