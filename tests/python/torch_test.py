@@ -119,6 +119,7 @@ class Backend(Case):
             def forward(self, q, k, v):
                 return torch.softmax(q @ k.transpose(1, 2) * 0.3, -1) @ v
 
+        self.agrees(nn.TransformerEncoderLayer(16, 2, 24, batch_first=True), torch.rand(1, 5, 16))
         self.agrees(Attention(), *[torch.rand(3, 9, 8) for _ in range(3)])
 
     def test_a_value_that_is_used_twice(self) -> None:

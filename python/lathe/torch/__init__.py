@@ -99,7 +99,7 @@ class _Compiled:
     ) -> None:
         self._module, self._frozen = module, frozen
         self._database, self._always = database, always
-        self._known: dict[tuple[int, ...], tuple[list[Any], Callable[..., Any]]] = {}
+        self._known: dict[tuple[int, ...], tuple[list[Any], Callable[..., Any] | None]] = {}
         self._plain: Callable[..., Any] | None = None
         #: The weights of the last call and what computes it, as the short way looks at them.
         self.last: list[Any] = [[object()] * sum(frozen), None]
@@ -128,12 +128,13 @@ class _Compiled:
             if len(self._known) >= self._MOST:
                 return self._unfrozen(given)
             placed = _with_weights_inside(self._module, given, self._frozen)
-            call = self._choose(placed, inputs)
-            if call is None:
-                return self._unfrozen(given)
-            self._known[key] = (weights, call)  # held, so that no others get their ids
+            # The weights are held, so that no others get their ids.
+            self._known[key] = (weights, self._choose(placed, inputs))
+        call = self._known[key][1]
+        if call is None:
+            return self._unfrozen(given)
         self.last[:] = self._known[key]
-        return self.last[1](*inputs)
+        return call(*inputs)
 
     def _unfrozen(self, given: Sequence[Any]) -> Any:
         if self._plain is None:

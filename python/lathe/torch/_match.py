@@ -255,12 +255,21 @@ def _group(node: Node, is_constant: Callable[[Node], bool], taken: set[Node]) ->
     return Group(nodes, outputs[0], [given for _, given in names], flags, workload)
 
 
+def _drops_nothing(node: Node) -> bool:
+    """Attention draws random numbers for its dropout alone."""
+    for number, argument in enumerate(node.target._schema.arguments):
+        if argument.name == "dropout_p":
+            given = node.args[number] if number < len(node.args) else argument.default_value
+            return bool(node.kwargs.get("dropout_p", given) == 0)
+    return False
+
+
 def has_state(graph: Any) -> bool:
     """Whether a call changes something: an input or a buffer, or the random numbers to come."""
     for node in graph.nodes:
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
-        if torch.Tag.nondeterministic_seeded in node.target.tags:
+        if torch.Tag.nondeterministic_seeded in node.target.tags and not _drops_nothing(node):
             return True
         if node.target._schema.is_mutable:
             return True
