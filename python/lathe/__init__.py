@@ -14,7 +14,7 @@ from ._einsum import einsum, tuning
 from ._errors import Error, Failed, InvalidArgument
 from ._kernel import Kernel, Tensor, load
 from ._progress import Progress
-from ._report import report
+from ._report import import_records, report
 from ._search import Proposal, Search
 from ._tune import compile, tune
 
@@ -31,6 +31,7 @@ __all__ = [
     "Tensor",
     "compile",
     "einsum",
+    "import_records",
     "load",
     "report",
     "tune",

@@ -1,4 +1,4 @@
-"""The command, and its page about a database."""
+"""What the command does for the package: its page about a database, and importing records."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import html
 import os
 import shutil
 import subprocess
-from typing import Any
 
-from ._errors import Failed
+from ._errors import Failed, error_of
 
 
 def command() -> str:
@@ -44,12 +43,53 @@ class Report:
         return f"<lathe.Report of {len(self.page)} characters; save() writes it>"
 
 
+def _output_of(words: list[str], database: str | os.PathLike[str] | None) -> str:
+    if database is not None:
+        words = [*words, "--db", os.fspath(database)]
+    done = subprocess.run([command(), *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise error_of("failed", done.stderr.strip().removeprefix("lathe: "), "")
+    return done.stdout
+
+
 def report(database: str | os.PathLike[str] | None = None) -> Report:
     """What a database holds (the user's, by default): curves, knobs, models, failures, programs."""
-    words: list[Any] = [command(), "report", "-o", "-"]
-    if database is not None:
-        words += ["--db", os.fspath(database)]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failed(done.stderr.strip().removeprefix("lathe: "), "failed")
-    return Report(done.stdout)
+    return Report(_output_of(["report", "-o", "-"], database))
+
+
+def _records_of_this_processor() -> str:
+    """The records that come with Lathe for this kind of processor."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    folder = os.path.join(here, "records")
+    if not os.path.isdir(folder):  # in a checkout
+        source = os.path.dirname(os.path.realpath(__file__))
+        folder = os.path.join(source, "..", "..", "bench", "records")
+    words: dict[str, str] = {}
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            words.setdefault(name.strip(), value.strip())
+    vendor = "amd" if "AMD" in words.get("vendor_id", "") else "intel"
+    numbers = "-".join(words.get(key, "?") for key in ("cpu family", "model", "stepping"))
+    path = os.path.join(folder, f"{vendor}-{numbers}.jsonl")
+    if not os.path.exists(path):
+        known = ", ".join(sorted(os.listdir(folder))) if os.path.isdir(folder) else "none"
+        raise Failed(
+            f"no records came for this processor, {vendor} {numbers}; there are {known}, one of "
+            "which may be given",
+            "not-found",
+        )
+    return path
+
+
+def import_records(
+    path: str | os.PathLike[str] | None = None,
+    database: str | os.PathLike[str] | None = None,
+) -> str:
+    """Adds records, as ``lathe export`` writes them, to a database; tells what was added.
+
+    By default they are those that come with Lathe for this kind of processor: the best programs of
+    the operators that it is compared on.
+    """
+    given = os.fspath(path) if path is not None else _records_of_this_processor()
+    return _output_of(["import", given], database).strip()

@@ -1,5 +1,6 @@
 """Runs of the tuner: what they return, keep and refuse, and how they end."""
 
+import json
 import os
 import signal
 import subprocess
@@ -247,6 +248,20 @@ class Report(Case):
         report.save(path)
         self.assertGreater(os.path.getsize(path), 1000)
         self.refused("no database", lambda: lathe.report("/no/records.db"), lathe.Failed)
+
+    def test_imports_records(self) -> None:
+        kernel = lathe.tune("C[i] = A[i] * 9", A=(51,), trials=2, options=FEW)
+        lines, database = os.path.join(folder(), "lines.jsonl"), os.path.join(folder(), "to.db")
+        with open(lines, "w") as file:
+            file.writelines(json.dumps(record) + "\n" for record in kernel.records)
+        lathe.import_records(lines, database)
+        best = lathe.compile("C[i] = A[i] * 9", A=(51,), database=database)
+        self.assertEqual(best.trace, kernel.trace)
+        self.refused("no/such", lambda: lathe.import_records("/no/such.jsonl"), lathe.Failed)
+        try:
+            self.assertIn("trial", lathe.import_records(database=database))
+        except lathe.Failed as none_for_this_processor:
+            self.assertIn("no records came", str(none_for_this_processor))
 
 
 if __name__ == "__main__":
