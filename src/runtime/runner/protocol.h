@@ -190,7 +190,7 @@ inline constexpr auto kFields<Crash> =
 
 // Whatever was asked, it failed.
 template <>
-inline constexpr Schema kSchema<Error>{105, 1, "Error"};
+inline constexpr Schema kSchema<Error>{105, 2, "Error"};
 template <>
 inline constexpr auto kFields<Error> = fields<Error>(&Error::kind, &Error::message, &Error::place);
 
