@@ -286,6 +286,19 @@ bool loads_vectors(const te::Workload& workload, const te::Stage& stage, const A
   });
 }
 
+// The best two of what was found, or what is left where nothing was.
+std::vector<Axes> best_two(std::vector<std::pair<std::int64_t, Axes>> found,
+                           std::optional<Axes> before, std::optional<Axes> instead) {
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Axes> out;
+  for (auto& [score, axes] : found)
+    if (out.size() < 2) out.push_back(std::move(axes));
+  if (before && !out.empty()) out.insert(out.begin(), std::move(*before));
+  if (out.size() > 2) out.pop_back();
+  if (out.empty() && instead) out.push_back(std::move(*instead));
+  return out;
+}
+
 }  // namespace
 
 std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
@@ -342,16 +355,10 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
                            std::min<std::int64_t>(stage.iters[i].extent, 1 << 16),
                        std::move(axes));
   }
-  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<Axes> out;
-  for (auto& [score, axes] : found)
-    if (out.size() < 2) out.push_back(std::move(axes));
-  if (plain_result && stores_much && !out.empty())
-    out.insert(out.begin(), assign(workload, stage_index, last_spatial));
-  if (out.size() > 2) out.pop_back();
-  if (out.empty() && scattering) out.push_back(std::move(*scattering));
-  if (out.empty() && last_spatial >= 0) out.push_back(assign(workload, stage_index, last_spatial));
-  return out;
+  std::optional<Axes> before, last;
+  if (last_spatial >= 0) last = assign(workload, stage_index, last_spatial);
+  if (plain_result && stores_much) before = last;
+  return best_two(std::move(found), std::move(before), scattering ? scattering : last);
 }
 
 }  // namespace lathe::space
