@@ -1,9 +1,5 @@
 #include "kernel.h"
 
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <pthread.h>
 
 #include <algorithm>
@@ -13,6 +9,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "new_array.h"
 #include "outside.h"
 #include "runtime/artifact/check.h"
 
@@ -21,40 +18,6 @@ namespace nb = nanobind;
 namespace lathe::python {
 namespace {
 
-const char* dtype_name(const lathe_artifact_tensor& t) {
-  constexpr int kBool = 6;
-  if (t.type_code == kDLFloat) return t.type_bits == 64 ? "f64" : t.type_bits == 32 ? "f32" : "f16";
-  if (t.type_code == kDLBfloat) return "bf16";
-  if (t.type_code == kBool) return "bool";
-  if (t.type_code == kDLUInt) return "u8";
-  return t.type_bits == 64 ? "i64" : t.type_bits == 32 ? "i32" : "i8";
-}
-
-// What NumPy calls it; null where it has no such type.
-const char* numpy_name(const lathe_artifact_tensor& t) {
-  const std::string name = dtype_name(t);
-  if (name == "bf16") return nullptr;
-  if (name == "bool") return "?";
-  return name == "f64"   ? "f8"
-         : name == "f32" ? "f4"
-         : name == "f16" ? "f2"
-         : name == "u8"  ? "u1"
-         : name == "i64" ? "i8"
-         : name == "i32" ? "i4"
-                         : "i1";
-}
-
-std::string quoted(const lathe_artifact_tensor& t) {
-  return std::string("tensor \"") + t.name + "\"";
-}
-
-PyObject* shape_of(const lathe_artifact_tensor& t) {
-  PyObject* shape = PyTuple_New(t.ndim);
-  for (Py_ssize_t d = 0; shape != nullptr && d < t.ndim; ++d)
-    PyTuple_SetItem(shape, d, PyLong_FromLongLong(t.shape[d]));
-  return shape;
-}
-
 // How often processes were forked on the way to this one, as far as kernels know.
 std::atomic<int> fork_count = 0;
 int forks() {
@@ -62,29 +25,6 @@ int forks() {
       pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
   static_cast<void>(registered);
   return fork_count.load(std::memory_order_relaxed);
-}
-
-PyObject* numpy_empty(const lathe_artifact_tensor& t) {
-  const char* type = numpy_name(t);
-  if (type == nullptr) {
-    raise_invalid(quoted(t) +
-                  " is of bf16, which NumPy does not have; give an array for it as out");
-    return nullptr;
-  }
-  // Filled under the GIL, which an import may let go of: then two find the same.
-  static PyObject* empty = nullptr;
-  if (empty == nullptr) {
-    const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
-    if (!numpy.is_valid()) return nullptr;
-    empty = PyObject_GetAttrString(numpy.ptr(), "empty");
-  }
-  if (empty == nullptr) return nullptr;
-  const nb::object shape = nb::steal(shape_of(t));
-  return PyObject_CallFunction(empty, "Os", shape.ptr(), type);
-}
-
-void set_error(void*, const char* kind, const char* message) {
-  PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
 }
 
 double median(std::vector<double> values) {
@@ -198,32 +138,16 @@ bool Kernel::sort(PyObject* arguments, PyObject* keywords, Given& given) const {
   return true;
 }
 
-PyObject* Kernel::make_output(std::size_t at, const Exchange* exchange) const {
-  const lathe_artifact_tensor& want = tensor(library_->inputs() + at);
-  if (exchange == nullptr) return numpy_empty(want);
-  DLTensor prototype{};
-  prototype.device = {kDLCPU, 0};
-  prototype.ndim = static_cast<int>(want.ndim);
-  prototype.dtype = {static_cast<std::uint8_t>(want.type_code),
-                     static_cast<std::uint8_t>(want.type_bits), 1};
-  prototype.shape = const_cast<std::int64_t*>(want.shape);
-  VersionedTensor* made = nullptr;
-  if (exchange->allocate(&prototype, &made, nullptr, set_error) != 0) return nullptr;
-  void* object = nullptr;
-  if (exchange->object_of(made, &object) != 0) return nullptr;
-  return static_cast<PyObject*>(object);
-}
-
 // Of the framework that the inputs come from, else of NumPy.
 PyObject* Kernel::make_outputs(const Given& given) const {
   const Exchange* exchange = nullptr;
   for (PyObject* input : given.inputs)
     if (exchange == nullptr && input != nullptr && PyObject_CheckBuffer(input) == 0)
       exchange = exchange_of(input);
-  if (library_->outputs() == 1) return make_output(0, exchange);
+  if (library_->outputs() == 1) return new_array(tensor(library_->inputs()), exchange);
   PyObject* all = PyTuple_New(static_cast<Py_ssize_t>(library_->outputs()));
   for (std::size_t i = 0; all != nullptr && i < library_->outputs(); ++i) {
-    PyObject* made = make_output(i, exchange);
+    PyObject* made = new_array(tensor(library_->inputs() + i), exchange);
     if (made == nullptr) {
       Py_DecRef(all);
       return nullptr;
@@ -413,73 +337,6 @@ double Kernel::median_of_calls(const Looked& looked, double seconds) {
   do times.push_back(timed(calls));
   while (now() - begin < seconds);
   return median(std::move(times));
-}
-
-namespace {
-
-PyObject* call_kernel(PyObject* self, PyObject* arguments, PyObject* keywords) {
-  if (!nb::inst_ready(self)) {
-    raise_invalid("the kernel was not made; kernels come from tune(), compile() and load()");
-    return nullptr;
-  }
-  return guarded_call([&] { return nb::inst_ptr<Kernel>(self)->call(arguments, keywords); });
-}
-
-std::vector<std::byte> bytes_of(const nb::bytes& bytes) {
-  const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
-  return {data, data + bytes.size()};
-}
-
-// As tensors_of() gives them.
-std::vector<TensorInfo> infos_of(const nb::list& tensors) {
-  std::vector<TensorInfo> out;
-  for (const nb::handle tensor : tensors)
-    out.push_back({nb::cast<std::string>(tensor[0]), nb::cast<std::string>(tensor[1]),
-                   nb::cast<std::vector<std::int64_t>>(tensor[2]), nb::cast<bool>(tensor[3])});
-  return out;
-}
-
-nb::list tensors_of(const Library& library, std::size_t begin, std::size_t end) {
-  nb::list out;
-  for (std::size_t i = begin; i < end; ++i) {
-    const lathe_artifact_tensor& t = library.artifact().tensors[i];
-    out.append(nb::make_tuple(t.name, dtype_name(t), nb::steal(shape_of(t)), t.constant != 0));
-  }
-  return out;
-}
-
-}  // namespace
-
-void bind_kernel(nb::module_& module) {
-  static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_kernel)}, {0, nullptr}};
-  nb::class_<Library>(module, "Library")
-      .def_static("open", [](const std::string& path) { return value_of(Library::open(path)); })
-      .def_static(
-          "of_bytes",
-          [](const nb::bytes& bytes) { return value_of(Library::open(bytes_of(bytes), "")); })
-      .def_static(
-          "of_module",
-          [](const nb::bytes& bytes, const nb::list& inputs, const nb::list& outputs, int threads) {
-            return value_of(
-                Library::of_module(bytes_of(bytes), infos_of(inputs), infos_of(outputs), threads));
-          })
-      .def_prop_ro("is_module", &Library::is_module)
-      .def_prop_ro("name", [](const Library& l) { return l.artifact().name; })
-      .def_prop_ro("threads", [](const Library& l) { return l.artifact().threads; })
-      .def_prop_ro("inputs", [](const Library& l) { return tensors_of(l, 0, l.inputs()); })
-      .def_prop_ro(
-          "outputs",
-          [](const Library& l) { return tensors_of(l, l.inputs(), l.inputs() + l.outputs()); })
-      .def_prop_ro("data", [](const Library& l) {
-        return nb::bytes(reinterpret_cast<const char*>(l.bytes().data()), l.bytes().size());
-      });
-  nb::class_<Kernel>(module, "Kernel", nb::type_slots(slots))
-      .def(nb::init<std::shared_ptr<Library>>())
-      .def("prepare",
-           [](Kernel& k, const nb::kwargs& constants) { k.give_constants(constants.ptr()); })
-      .def("_time", [](Kernel& k, const nb::tuple& inputs, double seconds) {
-        return k.time(inputs.ptr(), seconds);
-      });
 }
 
 }  // namespace lathe::python

@@ -62,7 +62,6 @@ class Kernel {
   bool look_at_outputs(const std::vector<nanobind::object>& outputs, Looked& looked) const;
   bool outputs_of(const Given& given, std::vector<nanobind::object>& outputs,
                   PyObject*& result) const;
-  PyObject* make_output(std::size_t at, const Exchange* exchange) const;
   PyObject* make_outputs(const Given& given) const;
   // These two are called without the GIL, the second under the lock.
   std::int32_t run(const Looked& looked, std::string& message);

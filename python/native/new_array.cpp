@@ -1,0 +1,87 @@
+#include "new_array.h"
+
+#include <string>
+
+#include "failure.h"
+
+namespace nb = nanobind;
+
+namespace lathe::python {
+
+const char* dtype_name(const lathe_artifact_tensor& t) {
+  constexpr int kBool = 6;
+  if (t.type_code == kDLFloat) return t.type_bits == 64 ? "f64" : t.type_bits == 32 ? "f32" : "f16";
+  if (t.type_code == kDLBfloat) return "bf16";
+  if (t.type_code == kBool) return "bool";
+  if (t.type_code == kDLUInt) return "u8";
+  return t.type_bits == 64 ? "i64" : t.type_bits == 32 ? "i32" : "i8";
+}
+
+std::string quoted(const lathe_artifact_tensor& t) {
+  return std::string("tensor \"") + t.name + "\"";
+}
+
+PyObject* shape_of(const lathe_artifact_tensor& t) {
+  PyObject* shape = PyTuple_New(t.ndim);
+  for (Py_ssize_t d = 0; shape != nullptr && d < t.ndim; ++d)
+    PyTuple_SetItem(shape, d, PyLong_FromLongLong(t.shape[d]));
+  return shape;
+}
+
+namespace {
+
+// What NumPy calls it; null where it has no such type.
+const char* numpy_name(const lathe_artifact_tensor& t) {
+  const std::string name = dtype_name(t);
+  if (name == "bf16") return nullptr;
+  if (name == "bool") return "?";
+  return name == "f64"   ? "f8"
+         : name == "f32" ? "f4"
+         : name == "f16" ? "f2"
+         : name == "u8"  ? "u1"
+         : name == "i64" ? "i8"
+         : name == "i32" ? "i4"
+                         : "i1";
+}
+
+PyObject* numpy_empty(const lathe_artifact_tensor& t) {
+  const char* type = numpy_name(t);
+  if (type == nullptr) {
+    raise_invalid(quoted(t) +
+                  " is of bf16, which NumPy does not have; give an array for it as out");
+    return nullptr;
+  }
+  // Filled under the GIL, which an import may let go of: then two find the same.
+  static PyObject* empty = nullptr;
+  if (empty == nullptr) {
+    const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
+    if (!numpy.is_valid()) return nullptr;
+    empty = PyObject_GetAttrString(numpy.ptr(), "empty");
+  }
+  if (empty == nullptr) return nullptr;
+  const nb::object shape = nb::steal(shape_of(t));
+  return PyObject_CallFunction(empty, "Os", shape.ptr(), type);
+}
+
+void set_error(void*, const char* kind, const char* message) {
+  PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
+}
+
+}  // namespace
+
+PyObject* new_array(const lathe_artifact_tensor& want, const Exchange* exchange) {
+  if (exchange == nullptr) return numpy_empty(want);
+  DLTensor prototype{};
+  prototype.device = {kDLCPU, 0};
+  prototype.ndim = static_cast<int>(want.ndim);
+  prototype.dtype = {static_cast<std::uint8_t>(want.type_code),
+                     static_cast<std::uint8_t>(want.type_bits), 1};
+  prototype.shape = const_cast<std::int64_t*>(want.shape);
+  VersionedTensor* made = nullptr;
+  if (exchange->allocate(&prototype, &made, nullptr, set_error) != 0) return nullptr;
+  void* object = nullptr;
+  if (exchange->object_of(made, &object) != 0) return nullptr;
+  return static_cast<PyObject*>(object);
+}
+
+}  // namespace lathe::python
