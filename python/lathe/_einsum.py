@@ -30,7 +30,7 @@ class _Tuning:
     ) -> None:
         self.options, self.progress, self.callback = options, progress, callback
         self.database = database
-        self.done: set[int] = set()
+        self.done: set[_Program] = set()
 
 
 _blocks = 0  # of tuning, that are open; in one, each call asks what is tuned
@@ -90,12 +90,12 @@ class _Program:
     def ready(self) -> Kernel:
         wanted = _tuning.get()
         kernel = self.kernel
-        if kernel is not None and (wanted is None or id(self) in wanted.done):
+        if kernel is not None and (wanted is None or self in wanted.done):
             return kernel
         if self.is_tuned:  # another thread, or a callback, does not wait for the tuner
             return kernel or self._compiled()
         with self.lock:
-            if wanted is not None and id(self) not in wanted.done:
+            if wanted is not None and self not in wanted.done:
                 self.is_tuned = True
                 try:
                     self._tune(wanted)
@@ -124,9 +124,10 @@ class _Program:
         self.kernel = tuned
         if tuned.interrupted:
             raise KeyboardInterrupt  # what was found is kept
-        wanted.done.add(id(self))
+        wanted.done.add(self)
 
 
+_MOST = 4096  # shapes that are remembered; then it begins anew
 _programs: dict[tuple[Any, ...], _Program] = {}
 _plans: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
@@ -328,6 +329,9 @@ def _einsum(
     )  # fmt: skip
     plan = _plans.get(key)
     if plan is None:
+        if len(_plans) >= _MOST:
+            _plans.clear()
+            _programs.clear()
         plan = _plans[key] = _planned(frame, subscripts, arrays, threads)
     result = plan(arrays, out)
     if _blocks == 0 and generation == _generation and threads == 1 and isinstance(plan, _Plan):

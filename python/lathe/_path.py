@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 # What a step costs that nothing is known of, in seconds: for a call, a multiply-add, an element
@@ -59,4 +60,6 @@ def order_of(
     terms: tuple[str, ...], result: str, cost: Callable[[Pair], float]
 ) -> list[tuple[int, int]]:
     """The cheapest order of up to five operands; of more, the next cheapest pair each time."""
-    return _steps(terms, result, cost, len(terms) <= _ALL_ORDERS)[1]
+    if len(terms) == 2:
+        return [(0, 1)]
+    return _steps(terms, result, functools.cache(cost), len(terms) <= _ALL_ORDERS)[1]

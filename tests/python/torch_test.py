@@ -68,6 +68,13 @@ class Tensors(Case):
         operator = lathe.torch.operator_of(kernel, "product_for_a_test")
         self.assert_near(torch.ops.lathe.product_for_a_test(a, b), a @ b)
         torch.library.opcheck(operator, (a, b))
+        text = "Y[i,j] = sum(k) X[i,k] * W[k,j]"
+        weighted = lathe.compile(text, X=a, W=b, constants=["W"])
+        operator = lathe.torch.operator_of(weighted, "weighted_for_a_test")
+        for w in (b, b * 2):  # each call has its own
+            self.assert_near(operator(a, w), a @ w)
+        two = lathe.compile("S[i] = sum(j) A[i,j]; M[i] = max(j) A[i,j]", A=a)
+        self.refused("2 outputs", lambda: lathe.torch.operator_of(two))
 
 
 def compiled(model: nn.Module, **options) -> nn.Module:

@@ -55,7 +55,8 @@ class _Pass(CustomGraphPass):  # type: ignore[misc, unused-ignore]
             if group.workload.key not in self.faster:
                 continue
             # A kernel of its own for each place, which holds that place's weights.
-            operator = operator_of(compile_workload(group.workload, None, self.machine))
+            kernel = compile_workload(group.workload, None, self.machine)
+            operator = operator_of(kernel, frozen=True)
             with graph.inserting_before(group.output):
                 inputs = tuple(placed.get(node, node) for node in group.inputs)
                 call = placed[group.output] = graph.call_function(operator, inputs)
@@ -77,8 +78,8 @@ def _faster(groups: list[_match.Group], machine: Any, always: bool) -> set[str]:
             continue
         seen.add(key)
         try:
-            operator = operator_of(compile_workload(group.workload, None, machine))
-            if always or beats_inductor(group, operator, machine.threads, verdicts):
+            kernel = compile_workload(group.workload, None, machine)
+            if always or beats_inductor(group, kernel, machine.threads, verdicts):
                 faster.add(key)
         except Error:
             continue  # it stays Inductor's

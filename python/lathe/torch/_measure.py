@@ -12,7 +12,9 @@ from typing import Any
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 
+from .._kernel import Kernel
 from ._match import Group
+from ._operators import operator_of
 
 #: How much faster a group must be than Inductor's code to be taken.
 MARGIN = 0.95
@@ -110,8 +112,9 @@ class Verdicts:
             pass  # it is measured again
 
 
-def beats_inductor(group: Group, operator: Any, threads: int, verdicts: Verdicts) -> bool:
-    """Times both in turns; if Inductor's time is known from before, that one alone."""
+def beats_inductor(group: Group, kernel: Kernel, threads: int, verdicts: Verdicts) -> bool:
+    """Times both in turns; where Inductor's time is known and far off, the kernel alone."""
+    operator = operator_of(kernel, frozen=True)
     module, inputs, everything = alone(group)
     graph = torch.fx.Graph()
     root = torch.nn.Module()

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 
+from .._errors import invalid
 from .._kernel import Kernel
 
 _library = torch.library.Library("lathe", "DEF")
@@ -18,26 +19,28 @@ def _tags() -> tuple[Any, ...]:
     return tuple(getattr(torch.Tag, name) for name in names if hasattr(torch.Tag, name))
 
 
-def operator_of(kernel: Kernel, name: str | None = None) -> Any:
+def operator_of(kernel: Kernel, name: str | None = None, *, frozen: bool = False) -> Any:
     """torch.ops.lathe.NAME: the kernel's inputs in, its output out.
 
-    Constant inputs are looked at in the first call only: the graphs that it is made for freeze
-    their weights.
+    With ``frozen`` constant inputs are looked at in the first call only, for graphs whose weights
+    do not change; else each call compares them with what was packed.
     """
+    if len(kernel.outputs) != 1:
+        raise invalid(f"the kernel has {len(kernel.outputs)} outputs; an operator has one")
     name = name or f"kernel{next(_numbers)}"
     inputs = ", ".join(f"Tensor x{n}" for n in range(len(kernel.inputs)))
     _library.define(f"{name}({inputs}) -> Tensor", tags=_tags())
     shape, dtype = kernel.outputs[0].shape, getattr(torch, _DTYPES[kernel.outputs[0].dtype])
     variable = [n for n, tensor in enumerate(kernel.inputs) if not tensor.constant]
-    unprepared = len(variable) < len(kernel.inputs)
+    packed = False
 
     def compute(*tensors: Any) -> Any:
-        nonlocal unprepared
-        if unprepared:
-            result = kernel(*[tensor.contiguous() for tensor in tensors])
-            unprepared = False
-            return result
-        return kernel(*[tensors[n].contiguous() for n in variable])
+        nonlocal packed
+        if packed:
+            return kernel(*[tensors[n].contiguous() for n in variable])
+        result = kernel(*[tensor.contiguous() for tensor in tensors])
+        packed = frozen
+        return result
 
     def fake(*tensors: Any) -> Any:
         return tensors[0].new_empty(shape, dtype=dtype)
