@@ -47,8 +47,8 @@ std::string first_line_of_error() {
 }
 
 // Whether an attribute of a tensor is true, or a method without arguments answers so.
-bool is_true(PyObject* object, const char* name, bool calls) {
-  nb::object value = nb::steal(PyObject_GetAttrString(object, name));
+bool is_true(PyObject* object, PyObject* name, bool calls) {
+  nb::object value = nb::steal(PyObject_GetAttr(object, name));
   if (value.is_valid() && calls) value = nb::steal(PyObject_CallNoArgs(value.ptr()));
   const bool answer = value.is_valid() && PyObject_IsTrue(value.ptr()) == 1;
   PyErr_Clear();
@@ -57,11 +57,15 @@ bool is_true(PyObject* object, const char* name, bool calls) {
 
 // What a tensor of PyTorch has beside its memory, and Lathe does not look at; null: nothing.
 const char* hidden_state(PyObject* object) {
-  if (is_true(object, "is_neg", true))
+  // Made once, under the GIL: three tensors are asked in each call.
+  static PyObject* is_neg = PyUnicode_InternFromString("is_neg");
+  static PyObject* requires_grad = PyUnicode_InternFromString("requires_grad");
+  static PyObject* is_grad_enabled = PyUnicode_InternFromString("is_grad_enabled");
+  if (is_true(object, is_neg, true))
     return "stands for its negative; call .resolve_neg() of it first";
-  if (!is_true(object, "requires_grad", false)) return nullptr;
+  if (!is_true(object, requires_grad, false)) return nullptr;
   const nb::object torch = nb::steal(PyImport_ImportModule("torch"));
-  if (!torch.is_valid() || is_true(torch.ptr(), "is_grad_enabled", true))
+  if (!torch.is_valid() || is_true(torch.ptr(), is_grad_enabled, true))
     return "requires a gradient, which Lathe does not compute; call .detach() of it, or use "
            "torch.no_grad()";
   return nullptr;
