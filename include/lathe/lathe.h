@@ -80,6 +80,7 @@ struct TuneOptions {
   bool fresh = false;             // learn nothing from other runs
   // Begin with what records of other workloads of this operator teach.
   bool transfer = true;
+  bool prior = true;         // begin from the analytic model, which needs no measurement
   std::string global_model;  // file of `lathe model train` to begin with instead
   Machine machine;
 };
@@ -178,31 +179,6 @@ class Workload {
 
  private:
   std::shared_ptr<const Impl> impl_;
-};
-
-// The search alone, for callers who measure by themselves: ask for candidates, tell their times. It
-// begins from what other workloads teach, as tune() does. Of its options, those of a run (trials,
-// time, thrift, races) do nothing.
-struct Proposal {
-  std::int64_t id = 0;
-  std::string trace, config;  // JSON
-};
-class Search {
- public:
-  static Expected<Search> make(const Workload& workload, const TuneOptions& options = {});
-  // Proposes nothing twice, and fewer than `wanted` only when the space is exhausted.
-  Expected<std::vector<Proposal>> ask(int wanted);
-  // `seconds` is infinity where the candidate failed.
-  Expected<void> tell(std::int64_t id, double seconds);
-
-  struct Impl;
-  explicit Search(std::unique_ptr<Impl> impl);
-  Search(Search&&) noexcept;
-  Search& operator=(Search&&) noexcept;
-  ~Search();
-
- private:
-  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace lathe

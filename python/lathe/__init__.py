@@ -14,6 +14,7 @@ from ._einsum import einsum, tuning
 from ._errors import Error, Failed, InvalidArgument
 from ._kernel import Kernel, Tensor, load
 from ._progress import Progress
+from ._recording import Features, Knob, Recording, recordings
 from ._report import import_records, report
 from ._search import Proposal, Search
 from ._tune import compile, tune
@@ -23,16 +24,20 @@ _atexit.register(_native.end_runs)
 __all__ = [
     "Error",
     "Failed",
+    "Features",
     "InvalidArgument",
     "Kernel",
+    "Knob",
     "Progress",
     "Proposal",
+    "Recording",
     "Search",
     "Tensor",
     "compile",
     "einsum",
     "import_records",
     "load",
+    "recordings",
     "report",
     "tune",
     "tuning",

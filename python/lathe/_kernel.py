@@ -136,9 +136,9 @@ class Kernel(_native.Kernel):
     def __reduce__(self) -> Any:
         library = self._library
         if not library.is_module:
-            return (_of_bytes, (library.data,))
+            return (_of_bytes, (library.data, self._constants()))
         parts = (library.data, library.inputs, library.outputs, library.threads)
-        return (_of_module, (*parts, _instructions()))
+        return (_of_module, (*parts, _instructions(), self._constants()))
 
     def __repr__(self) -> str:
         def text(t: Tensor) -> str:
@@ -157,8 +157,10 @@ _NUMPY = {
 }  # fmt: skip
 
 
-def _of_bytes(data: bytes) -> Kernel:
-    return Kernel(_native.Library.of_bytes(data))
+def _of_bytes(data: bytes, constants: dict[int, bytes]) -> Kernel:
+    kernel = Kernel(_native.Library.of_bytes(data))
+    kernel._restore(constants)
+    return kernel
 
 
 def _instructions() -> frozenset[str]:
@@ -174,7 +176,12 @@ def _instructions() -> frozenset[str]:
 
 
 def _of_module(
-    code: bytes, inputs: list[Any], outputs: list[Any], threads: int, needed: frozenset[str]
+    code: bytes,
+    inputs: list[Any],
+    outputs: list[Any],
+    threads: int,
+    needed: frozenset[str],
+    constants: dict[int, bytes],
 ) -> Kernel:
     missing = sorted(needed - _instructions())
     if missing:
@@ -183,7 +190,9 @@ def _of_module(
             "lacks; compile it here",
             "unsupported",
         )
-    return Kernel(_native.Library.of_module(code, inputs, outputs, threads))
+    kernel = Kernel(_native.Library.of_module(code, inputs, outputs, threads))
+    kernel._restore(constants)
+    return kernel
 
 
 def load(path: str | os.PathLike[str]) -> Kernel:

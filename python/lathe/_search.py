@@ -7,32 +7,36 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from . import _native
-from ._errors import invalid
+from ._errors import Failed, invalid
 from ._kernel import Kernel
+from ._recording import Knob, Recording, knobs_of, text_of
 from ._tune import _options, machine_of
 from ._workload import together, workload_of
 
 
 class Proposal(NamedTuple):
-    """A candidate: its number, a value for each knob, and the steps that make its program."""
+    """A candidate: its number, and a value for each knob that has an effect."""
 
     id: int
     config: dict[str, Any]
-    trace: str
 
 
 class Search:
-    """Proposes candidates of a workload's space, for callers who measure by themselves.
+    """Proposes candidates of a space, for callers who measure by themselves.
 
-    Arguments are those of ``tune``. It begins with what records of other workloads teach, unless
-    ``options={"fresh": True}``.
+    The space is a workload's, and arguments are those of ``tune``; or it is a recording's, for
+    experiments without hardware. On a workload it begins with what records of other workloads
+    teach, unless ``options={"fresh": True}``; on a recording with nothing.
+
+    Other searches may choose, too: ``knobs`` is what there is to choose, ``propose`` takes a
+    choice. Several threads may use one search.
     """
 
     def __init__(
         self,
-        what: str,
+        what: str | Recording,
         *,
-        threads: int = 1,
+        threads: int | None = None,
         constants: Iterable[str] = (),
         tensors: Mapping[str, Any] | None = None,
         dtypes: Mapping[str, Any] | None = None,
@@ -42,22 +46,63 @@ class Search:
         options: Mapping[str, Any] | None = None,
         **named: Any,
     ) -> None:
-        self._machine = machine_of(threads, database)
+        self._machine = machine_of(threads or 1, database)
+        own = _options(self._machine, options or {})
         named = together(tensors, named)
-        self._workload = workload_of(what, named, dtypes, constants, max_error, algorithm)
-        self._search = _native.Search.make(self._workload, _options(self._machine, options or {}))
+        self._recording = what if isinstance(what, Recording) else None
+        if isinstance(what, Recording):
+            self._machine.threads = what.threads
+            if named or dtypes or constants or max_error or algorithm or threads or database:
+                raise invalid("a recording has its own workload and machine; give options only")
+            self._workload = what._native.workload
+            self._search = _native.Search.of_recording(what._native, own)
+        else:
+            self._workload = workload_of(what, named, dtypes, constants, max_error, algorithm)
+            self._search = _native.Search.of_workload(self._workload, own)
+        self.knobs: tuple[Knob, ...] = knobs_of(self._search)
 
     def ask(self, wanted: int = 1) -> list[Proposal]:
         """The next candidates: none twice, and fewer than wanted when the space is exhausted."""
         if wanted < 1:
             raise invalid(f"{wanted} candidates are asked for; ask for one or more")
-        return [Proposal(i, json.loads(c), t) for i, c, t in self._search.ask(wanted)]
+        return [Proposal(number, json.loads(text)) for number, text in self._search.ask(wanted)]
+
+    def propose(self, config: Mapping[str, Any]) -> Proposal | None:
+        """A candidate of the caller's own: a value for each knob, as ``knobs`` lists them.
+
+        Knobs without effect may be there or not. None where a constraint of the space is broken:
+        there is no such program. ``ask`` does not come up with it once its time was told.
+        """
+        found = self._search.propose(text_of(config))
+        return None if found is None else Proposal(found[0], json.loads(found[1]))
 
     def tell(self, proposal: Proposal | int, seconds: float) -> None:
-        """A candidate's time a call; ``float("inf")`` where it failed."""
+        """A candidate's time a call; ``float("inf")`` where it failed.
+
+        Of a program that is told again, the first time counts.
+        """
         number = proposal.id if isinstance(proposal, Proposal) else proposal
         self._search.tell(number, seconds)
 
+    def time(self, proposal: Proposal, seconds: float = 0.05) -> float:
+        """A candidate's time a call; infinity where it fails.
+
+        A recording tells it. Otherwise the program is compiled, checked, and called for about
+        ``seconds``.
+        """
+        if self._recording is not None:
+            return self._recording._seconds_of(text_of(proposal.config))
+        try:
+            return self.compile(proposal).time(seconds=seconds)
+        except Failed:
+            return float("inf")
+
+    def trace(self, proposal: Proposal) -> list[dict[str, Any]]:
+        """The steps that make a candidate's program, as ``lathe.compile(schedule=...)`` takes."""
+        steps: list[dict[str, Any]] = json.loads(self._search.trace(text_of(proposal.config)))
+        return steps
+
     def compile(self, proposal: Proposal, check: bool = True) -> Kernel:
-        """The candidate's program."""
-        return Kernel._compiled(self._workload, proposal.trace, self._machine, check)
+        """The candidate's program, on this machine."""
+        trace = self._search.trace(text_of(proposal.config))
+        return Kernel._compiled(self._workload, trace, self._machine, check)

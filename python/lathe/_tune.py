@@ -146,9 +146,8 @@ def compile(
     """Compiles a workload without tuning it; ``what`` and tensors are given as to ``tune``.
 
     ``schedule`` is "best" (on record), "predicted" (the models' choice), "default", "naive" or a
-    trace, as a kernel or a proposal has it. By default it is the best on record, else the
-    predicted one. A program is
-    checked against a reference once on a machine, unless ``check`` is False.
+    trace, as a kernel or a search has it. By default it is the best on record, else the predicted
+    one. A program is checked against a reference once on a machine, unless ``check`` is False.
     """
     machine = machine_of(threads, database)
     named = together(tensors, named)

@@ -43,6 +43,20 @@ nb::list tensors_of(const Library& library, std::size_t begin, std::size_t end) 
   return out;
 }
 
+nb::dict constants_of(Kernel& kernel) {
+  nb::dict out;
+  for (const auto& [input, bytes] : kernel.constants())
+    out[nb::int_(input)] = nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return out;
+}
+
+void restore_constants(Kernel& kernel, const nb::dict& constants) {
+  std::map<std::size_t, std::vector<std::byte>> given;
+  for (const auto& [input, bytes] : constants)
+    given[nb::cast<std::size_t>(input)] = bytes_of(nb::cast<nb::bytes>(bytes));
+  kernel.restore(given);
+}
+
 }  // namespace
 
 void bind_kernel(nb::module_& module) {
@@ -72,6 +86,8 @@ void bind_kernel(nb::module_& module) {
       .def(nb::init<std::shared_ptr<Library>>())
       .def("prepare",
            [](Kernel& k, const nb::kwargs& constants) { k.give_constants(constants.ptr()); })
+      .def("_constants", constants_of)
+      .def("_restore", restore_constants)
       .def("_time", [](Kernel& k, const nb::tuple& inputs, double seconds) {
         return k.time(inputs.ptr(), seconds);
       });

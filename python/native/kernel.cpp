@@ -292,6 +292,34 @@ void Kernel::give_constants(PyObject* keywords) {
   if (!succeeds(status, std::move(message))) throw nb::python_error();
 }
 
+std::map<std::size_t, std::vector<std::byte>> Kernel::constants() {
+  renew_after_fork();
+  return outside([&] {
+    const std::scoped_lock lock(*mutex_);
+    std::map<std::size_t, std::vector<std::byte>> out;
+    for (const Constant& constant : constants_) {
+      const std::byte* copy = constant.copy.get();
+      if (constant.given) out[constant.input].assign(copy, copy + tensor(constant.input).bytes);
+    }
+    return out;
+  });
+}
+
+void Kernel::restore(const std::map<std::size_t, std::vector<std::byte>>& constants) {
+  renew_after_fork();
+  outside([&] {
+    const std::scoped_lock lock(*mutex_);
+    for (Constant& constant : constants_) {
+      const auto found = constants.find(constant.input);
+      const auto size = static_cast<std::size_t>(tensor(constant.input).bytes);
+      if (found == constants.end() || found->second.size() != size) continue;
+      std::memcpy(constant.copy.get(), found->second.data(), size);
+      constant.given = true;
+      constant.packed = false;
+    }
+  });
+}
+
 PyObject* Kernel::call(PyObject* arguments, PyObject* keywords) {
   Given given;
   Looked looked;

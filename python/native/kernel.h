@@ -3,7 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -25,6 +27,9 @@ class Kernel {
   PyObject* call(PyObject* arguments, PyObject* keywords);
   // Takes constants by name. Throws what Python raised.
   void give_constants(PyObject* keywords);
+  // Those given so far, as they were given; and from such bytes, to be packed in the next call.
+  std::map<std::size_t, std::vector<std::byte>> constants();
+  void restore(const std::map<std::size_t, std::vector<std::byte>>& constants);
   // The median of the seconds that calls take, over `seconds` in all; of batches of calls where
   // they are short.
   double time(PyObject* inputs, double seconds);

@@ -1,13 +1,5 @@
 #include "library.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,43 +8,8 @@
 namespace lathe::python {
 namespace {
 
-std::unexpected<Failure> fail(const char* kind, std::string message, const std::string& place) {
-  return std::unexpected(Failure{kind, std::move(message), place});
-}
-
-bool write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-std::string path_of(int file) { return "/proc/self/fd/" + std::to_string(file); }
-
-// 0: there is no such file.
-std::uint64_t inode_of(int file) {
-  struct stat info{};
-  return fstat(file, &info) == 0 ? info.st_ino : 0;
-}
-
-// Whether all that the loader will map is there: beyond the end of a file is no memory.
-bool is_whole(std::span<const std::byte> bytes) {
-  Elf64_Ehdr header{};
-  if (bytes.size() < sizeof header) return false;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > bytes.size() ||
-      header.e_phnum > (bytes.size() - header.e_phoff) / sizeof(Elf64_Phdr))
-    return false;
-  for (int i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr part{};
-    std::memcpy(&part, bytes.data() + header.e_phoff + i * sizeof part, sizeof part);
-    if (part.p_offset > bytes.size() || part.p_filesz > bytes.size() - part.p_offset) return false;
-  }
-  return true;
+std::unexpected<Failure> fail(std::string kind, std::string message, const std::string& place) {
+  return std::unexpected(Failure{std::move(kind), std::move(message), place});
 }
 
 struct Type {
@@ -67,18 +24,12 @@ Type type_of(const std::string& name) {
 }
 
 template <class Function>
-bool find(void* library, const std::string& name, Function*& out) {
-  out = reinterpret_cast<Function*>(dlsym(library, name.c_str()));
+bool find(const module::LoadedCode& code, const std::string& name, Function*& out) {
+  out = reinterpret_cast<Function*>(code.find(name.c_str()));
   return out != nullptr;
 }
 
 }  // namespace
-
-Library::~Library() {
-  if (loaded_ != nullptr) dlclose(loaded_);
-  // A child that closes all its files may have given the number to another.
-  if (file_ >= 0 && inode_of(file_) == inode_) close(file_);
-}
 
 Expected<std::shared_ptr<Library>> Library::open(const std::string& path) {
   std::error_code unknown;
@@ -116,7 +67,7 @@ Expected<std::shared_ptr<Library>> Library::of_module(std::vector<std::byte> byt
 }
 
 Expected<void> Library::find_module() {
-  table_ = static_cast<const lathe_module*>(dlsym(loaded_, LATHE_MODULE_SYMBOL));
+  table_ = static_cast<const lathe_module*>(code_->find(LATHE_MODULE_SYMBOL));
   if (table_ == nullptr || table_->abi != LATHE_MODULE_ABI)
     return fail("data-loss", "the program was made by another version of Lathe; make it again", "");
   return {};
@@ -145,33 +96,21 @@ std::int32_t Library::create(lathe_handle** handle) const {
 }
 
 Expected<void> Library::load(const std::string& place) {
-  if (!is_whole(bytes_))
-    return fail("data-loss",
-                "this is no library that can be loaded here, or only the beginning of one; give "
-                "one that lathe compile made for this kind of machine",
-                place);
-  file_ = memfd_create("lathe", MFD_CLOEXEC);
-  if (file_ < 0 || !write_all(file_, bytes_))
-    return fail("io", std::string("the library cannot be kept in memory: ") + std::strerror(errno),
-                place);
-  // The loader knows libraries by name: another one, whose file is closed, may still have this.
-  while (void* other = dlopen(path_of(file_).c_str(), RTLD_NOW | RTLD_NOLOAD)) {
-    dlclose(other);
-    const int next = fcntl(file_, F_DUPFD_CLOEXEC, file_ + 1);
-    close(file_);
-    file_ = next;
+  auto code = module::LoadedCode::of_bytes(bytes_);
+  if (code) {
+    code_ = std::move(*code);
+    return {};
   }
-  inode_ = inode_of(file_);
-  loaded_ = dlopen(path_of(file_).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (loaded_ != nullptr) return {};
+  if (code.error().kind != ErrorKind::kDataLoss)
+    return fail(std::string(name_of(code.error().kind)), code.error().message, place);
   return fail("data-loss",
-              "this is no library that can be loaded here; give one that lathe compile made for "
-              "this kind of machine",
+              "this is no library that can be loaded here, or only the beginning of one; give "
+              "one that lathe compile made for this kind of machine",
               place);
 }
 
 Expected<void> Library::find_library(const std::string& place) {
-  const auto* library = static_cast<const lathe_library*>(dlsym(loaded_, LATHE_LIBRARY_SYMBOL));
+  const auto* library = static_cast<const lathe_library*>(code_->find(LATHE_LIBRARY_SYMBOL));
   if (library == nullptr)
     return fail("data-loss",
                 "the library was not made by lathe compile, or by one before it listed what is "
@@ -187,11 +126,11 @@ Expected<void> Library::find_library(const std::string& place) {
 
 bool Library::find_functions() {
   const std::string prefix = std::string("lathe_") + artifact_->name + "_";
-  return find(loaded_, prefix + "create", create_) &&
-         find(loaded_, prefix + "prepare", functions_.prepare) &&
-         find(loaded_, prefix + "run", functions_.run) &&
-         find(loaded_, prefix + "destroy", functions_.destroy) &&
-         find(loaded_, prefix + "message", functions_.message);
+  return find(*code_, prefix + "create", create_) &&
+         find(*code_, prefix + "prepare", functions_.prepare) &&
+         find(*code_, prefix + "run", functions_.run) &&
+         find(*code_, prefix + "destroy", functions_.destroy) &&
+         find(*code_, prefix + "message", functions_.message);
 }
 
 }  // namespace lathe::python

@@ -10,6 +10,7 @@
 
 #include "lathe/lathe.h"
 #include "runtime/artifact/artifact.h"
+#include "runtime/module/loaded_code.h"
 
 namespace lathe::python {
 
@@ -35,7 +36,6 @@ class Library {
                                                       int threads);
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
-  ~Library();
 
   const lathe_artifact& artifact() const { return *artifact_; }
   const Functions& functions() const { return functions_; }
@@ -57,9 +57,7 @@ class Library {
                 int threads);
 
   std::vector<std::byte> bytes_;
-  int file_ = -1;  // in memory; open as long as it is loaded, so that no other has its name
-  std::uint64_t inode_ = 0;  // of it
-  void* loaded_ = nullptr;
+  std::unique_ptr<module::LoadedCode> code_;
   const lathe_artifact* artifact_ = nullptr;
   Functions functions_{};
   std::int32_t (*create_)(const lathe_parallel*, lathe_handle**) = nullptr;

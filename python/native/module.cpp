@@ -5,6 +5,7 @@
 #include "failure.h"
 #include "kernel.h"
 #include "outside.h"
+#include "search.h"
 #include "workload.h"
 
 namespace nb = nanobind;
@@ -19,6 +20,7 @@ NB_MODULE(_native, module) {
     }
   });
   lathe::python::bind_workloads(module);
+  lathe::python::bind_searches(module);
   lathe::python::bind_kernel(module);
   lathe::python::bind_einsum(module);
   module.def("end_runs", lathe::python::wait_for_outside);

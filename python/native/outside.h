@@ -6,6 +6,9 @@
 #include <exception>
 #include <optional>
 #include <type_traits>
+#include <utility>
+
+#include "failure.h"
 
 namespace lathe::python {
 
@@ -43,6 +46,12 @@ auto outside(Work&& work) {
     if (thrown) std::rethrow_exception(thrown);
     return std::move(*result);
   }
+}
+
+// The value of work outside that may fail.
+template <class Work>
+auto released(Work&& work) {
+  return value_of(outside(std::forward<Work>(work)));
 }
 
 }  // namespace lathe::python

@@ -1,13 +1,9 @@
-// Workloads, their tuning, and the search alone.
+// Workloads and their tuning.
 #include "workload.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
-
-#include <memory>
-#include <mutex>
 
 #include "failure.h"
 #include "outside.h"
@@ -96,14 +92,9 @@ void bind_options(nb::module_& module) {
       .def_rw("space", &TuneOptions::space)
       .def_rw("fresh", &TuneOptions::fresh)
       .def_rw("transfer", &TuneOptions::transfer)
+      .def_rw("prior", &TuneOptions::prior)
       .def_rw("global_model", &TuneOptions::global_model)
       .def_rw("machine", &TuneOptions::machine);
-}
-
-// Outside of Python while it takes long.
-template <class Work>
-auto released(Work&& work) {
-  return value_of(outside(std::forward<Work>(work)));
 }
 
 nb::bytes module_of(const Workload& workload, const std::string& schedule, const Machine& machine,
@@ -153,52 +144,12 @@ void bind_workload(nb::module_& module) {
       });
 }
 
-// A search that several threads of Python may use. The lock is never held while the GIL is waited
-// for.
-class SharedSearch {
- public:
-  explicit SharedSearch(Search search) : search_(std::move(search)) {}
-  Expected<std::vector<Proposal>> ask(int wanted) {
-    const std::scoped_lock lock(mutex_);
-    return search_.ask(wanted);
-  }
-  Expected<void> tell(std::int64_t id, double seconds) {
-    const std::scoped_lock lock(mutex_);
-    return search_.tell(id, seconds);
-  }
-
- private:
-  std::mutex mutex_;
-  Search search_;
-};
-
-void bind_search(nb::module_& module) {
-  nb::class_<SharedSearch>(module, "Search")
-      .def_static("make",
-                  [](const Workload& workload, const TuneOptions& options) {
-                    return std::make_unique<SharedSearch>(
-                        released([&] { return Search::make(workload, options); }));
-                  })
-      .def("ask",
-           [](SharedSearch& search, int wanted) {
-             const auto proposals = released([&] { return search.ask(wanted); });
-             nb::list out;
-             for (const Proposal& p : proposals)
-               out.append(nb::make_tuple(p.id, p.config, p.trace));
-             return out;
-           })
-      .def("tell", [](SharedSearch& search, std::int64_t id, double seconds) {
-        released([&] { return search.tell(id, seconds); });
-      });
-}
-
 }  // namespace
 
 void bind_workloads(nb::module_& module) {
   bind_machine(module);
   bind_options(module);
   bind_workload(module);
-  bind_search(module);
 }
 
 }  // namespace lathe::python

@@ -1,4 +1,4 @@
-// include/lathe/lathe.h for Python: workloads, options, the search.
+// include/lathe/lathe.h for Python: workloads and options.
 #pragma once
 
 #include <nanobind/nanobind.h>

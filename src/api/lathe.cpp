@@ -2,76 +2,28 @@
 #include "lathe/lathe.h"
 
 #include <cmath>
-#include <exception>
 #include <filesystem>
-#include <new>
 #include <sstream>
-#include <system_error>
-#include <thread>
-#include <type_traits>
 #include <utility>
 
 #include "api/artifact.h"
 #include "api/learning.h"
 #include "api/loaded_program.h"
+#include "api/outward.h"
 #include "api/schedules.h"
 #include "api/tuning.h"
 #include "api/workload.h"
 #include "compiler/backends/backends.h"
 #include "tuner/store/store.h"
-#include "tuner/tune/fields.h"
-#include "tuner/tune/proposer.h"
 
 namespace lathe {
 
-struct Workload::Impl {
-  te::Workload definition;
-  std::string key;
-};
 struct Program::Impl {
   std::unique_ptr<api::LoadedProgram> loaded;
   bool prepared = false;
 };
-struct Search::Impl {
-  std::unique_ptr<space::Space> space;
-  std::unique_ptr<tune::Subject> subject;
-  std::unique_ptr<tune::Proposer> proposer;
-  std::map<std::int64_t, space::Config> open;  // asked for and not yet told
-  std::vector<search::Measured> untold;        // told since the last ask
-  std::int64_t next = 0;
-};
 
 namespace {
-
-std::unexpected<Failure> failure(const Error& error) {
-  return std::unexpected(Failure{std::string(name_of(error.kind)), error.message, error.place});
-}
-template <class T>
-Expected<T> outward(Result<T> result) {
-  if (!result) return failure(result.error());
-  if constexpr (std::is_void_v<T>) return {};
-  else return std::move(*result);
-}
-
-// What escapes as an exception inside is an error outside.
-template <class Work>
-auto guarded(Work&& work) -> decltype(work()) {
-  const auto broken = [](ErrorKind kind, std::string what) {
-    return failure(Error{kind, std::move(what), {}});
-  };
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return broken(ErrorKind::kOutOfMemory, "there is not enough memory; use smaller shapes");
-  } catch (const std::system_error& refused) {
-    return broken(ErrorKind::kIo, fmt::format("the system refused what is needed ({}); end other "
-                                              "programs or raise its limits",
-                                              refused.what()));
-  } catch (const std::exception& bug) {
-    return broken(ErrorKind::kInternal,
-                  fmt::format("a bug of Lathe: {}; please report it", bug.what()));
-  }
-}
 
 api::WorkloadRequest request_of(const std::string& text, const Inputs& inputs) {
   api::WorkloadRequest request;
@@ -92,10 +44,7 @@ api::WorkloadRequest request_of(const std::string& text, const Inputs& inputs) {
 Expected<Workload> workload_of(const api::WorkloadRequest& request) {
   auto made = api::make_workload(request);
   if (!made) return failure(made.error());
-  auto impl = std::make_shared<Workload::Impl>();
-  impl->definition = std::move(made->definition);
-  impl->key = te::workload_key(impl->definition);
-  return Workload(std::move(impl));
+  return workload_from(std::move(made->definition));
 }
 
 std::vector<TensorInfo> infos(const te::Workload& workload, const std::vector<int>& tensors) {
@@ -108,28 +57,9 @@ std::vector<TensorInfo> infos(const te::Workload& workload, const std::vector<in
   return out;
 }
 
-std::string database_of(const Machine& machine) {
-  return machine.database.empty() ? store::default_path() : machine.database;
-}
-CacheMode cache_of(const Machine& machine) {
-  return machine.cold_cache ? CacheMode::kCold : CacheMode::kWarm;
-}
-int jobs_of(int wanted) {
-  return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
 Schedule schedule_of(const store::Record& record, double flops) {
   const double seconds = record.raced ? record.race_seconds : record.seconds;
   return {seconds, flops / seconds / 1e9, record.trace.dump(), record.config.dump()};
-}
-
-Result<tune::Options> options_of(const TuneOptions& options) {
-  tune::Options out;
-  tune::take(options, out);
-  out.run.jobs = jobs_of(options.jobs);
-  out.run.flavour = LATHE_TRY(space::flavour_named(options.space));
-  out.run.cache_mode = cache_of(options.machine);
-  return out;
 }
 
 Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options,
@@ -215,24 +145,6 @@ Result<std::string> record_lines(const Workload& workload, const Machine& machin
   std::ostringstream lines;
   LATHE_TRY_STATUS(store::export_lines(*store, query, lines));
   return lines.str();
-}
-
-Result<std::unique_ptr<Search::Impl>> make_search(const Workload& workload,
-                                                  const TuneOptions& options) {
-  auto impl = std::make_unique<Search::Impl>();
-  tune::Options inner = LATHE_TRY(options_of(options));
-  LATHE_TRY_STATUS(tune::check(inner));
-  const Target target =
-      LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
-  impl->space = LATHE_TRY(api::space_of_key(workload.impl().definition, target, inner.run.flavour));
-  const std::string database = database_of(options.machine);
-  std::unique_ptr<store::Store> store;
-  if (std::filesystem::exists(database)) store = LATHE_TRY(api::open_existing(database));
-  LATHE_TRY(
-      api::begin_from_others(options.global_model, workload.key(), target, store.get(), inner));
-  impl->subject = LATHE_TRY(tune::make_subject(*impl->space, inner, target, host_fingerprint()));
-  impl->proposer = LATHE_TRY(tune::Proposer::make(*impl->subject, inner));
-  return impl;
 }
 
 Result<std::optional<Schedule>> best_schedule(const te::Workload& workload,
@@ -342,49 +254,6 @@ Expected<std::vector<std::byte>> Workload::module(const std::string& schedule,
 
 Expected<std::string> Workload::records(const Machine& machine) const {
   return guarded([&] { return outward(record_lines(*this, machine)); });
-}
-
-Search::Search(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Search::Search(Search&&) noexcept = default;
-Search& Search::operator=(Search&&) noexcept = default;
-Search::~Search() = default;
-
-Expected<Search> Search::make(const Workload& workload, const TuneOptions& options) {
-  return guarded([&]() -> Expected<Search> {
-    auto impl = make_search(workload, options);
-    if (!impl) return failure(impl.error());
-    return Search(std::move(*impl));
-  });
-}
-
-Expected<std::vector<Proposal>> Search::ask(int wanted) {
-  return guarded([&]() -> Expected<std::vector<Proposal>> {
-    if (const auto told = impl_->proposer->tell(std::exchange(impl_->untold, {})); !told)
-      return failure(told.error());
-    const auto configs = impl_->proposer->ask(wanted);
-    if (!configs) return failure(configs.error());
-    std::vector<Proposal> out;
-    for (const auto& config : *configs) {
-      impl_->open[impl_->next] = config;
-      out.push_back({impl_->next++, impl_->subject->trace_json(config).dump(),
-                     impl_->subject->to_json(config).dump()});
-    }
-    return out;
-  });
-}
-
-Expected<void> Search::tell(std::int64_t id, double seconds) {
-  const auto found = impl_->open.find(id);
-  if (found == impl_->open.end())
-    return std::unexpected(
-        Failure{"invalid-argument",
-                fmt::format("proposal {} was never asked for, or told before", id), ""});
-  if (!(seconds > 0))
-    return std::unexpected(
-        Failure{"invalid-argument", "seconds must be above 0; infinity where it failed", ""});
-  impl_->untold.push_back({found->second, seconds});
-  impl_->open.erase(found);
-  return {};
 }
 
 }  // namespace lathe

@@ -95,21 +95,25 @@ Result<RecordedSpace> record_space(const RecordingRequest& request, const TuneLi
   return out;
 }
 
+Result<Origin> begin_replay(const std::string& global_model, const recorded::Recording& recording,
+                            tune::Options& options) {
+  options.model.transfer = options.model.transfer && !global_model.empty();
+  return begin_from_others(global_model, te::workload_key(recording.space->workload()),
+                           recording.target, nullptr, options);
+}
+
 Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::string& global_model,
                             const tune::Options& options, const TuneListener& listener,
                             const std::function<bool()>& stop) {
   const auto store = LATHE_TRY(store::open_in_memory());
   tune::Options own = recorded::replay_options(recording, options);
-  // The models that come with Lathe may change, but a replay must not.
-  own.model.transfer = own.model.transfer && !global_model.empty();
   Tuned tuned;
   tuned.task.workload = recording.space->workload();
   tuned.replayed = true;
-  tuned.options = own;
   tuned.peak_flops = recording.peak_flops;
   tuned.traffic = traffic_of(recording.space->workload());
-  tuned.origin = LATHE_TRY(begin_from_others(
-      global_model, te::workload_key(recording.space->workload()), recording.target, nullptr, own));
+  tuned.origin = LATHE_TRY(begin_replay(global_model, recording, own));
+  tuned.options = own;
   const auto measurer = recorded::make_replay(recording);
   tuned.summary = LATHE_TRY(tune::tune(
       *recording.space, *measurer, *store, recording.target, own,

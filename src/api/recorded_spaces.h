@@ -45,6 +45,11 @@ struct RecordedSpace {
 Result<RecordedSpace> record_space(const RecordingRequest& request, const TuneListener& listener,
                                    const std::function<bool()>& stop);
 
+// Sets what a search on a recording begins from: the file's model if one is named, else nothing,
+// for the models that come with Lathe may change, and a replay must not.
+Result<Origin> begin_replay(const std::string& global_model, const recorded::Recording& recording,
+                            tune::Options& options);
+
 // Any search on a recording, with no hardware. Equal options and seed give the same trials and
 // results.
 Result<Tuned> replay_tuning(const recorded::Recording& recording, const std::string& global_model,

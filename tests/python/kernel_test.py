@@ -1,6 +1,7 @@
 """Kernels: how they are called, what they refuse, constants, threads, forks."""
 
 import array
+import copy
 import ctypes
 import os
 import pickle
@@ -224,6 +225,21 @@ class Files(Case):
         a, b = floats(7, 13), floats(13, 5, seed=1)
         kernel = lathe.compile(PRODUCT, A=a, B=b)
         self.assert_near(pickle.loads(pickle.dumps(kernel))(a, b), a @ b)
+
+    def test_pickled_with_its_constants(self) -> None:
+        a, b = floats(7, 13), floats(13, 5, seed=1)
+        kernel = lathe.compile(PRODUCT, A=(7, 13), B=b, constants=["B"])
+        path = os.path.join(folder(), "constant.so")
+        kernel.save(path)
+        saved = lathe.load(path)
+        saved.prepare(B=2 * b)
+        empty = lathe.compile(PRODUCT, A=(7, 13), B=(13, 5), constants=["B"])
+        for given, want in ((kernel, a @ b), (saved, a @ (2 * b))):
+            for again in (pickle.loads(pickle.dumps(given)), copy.deepcopy(given)):
+                self.assert_near(again(a), want)
+                self.assert_near(again(a, 3 * b), a @ (3 * b))
+                self.assert_near(given(a), want)
+        self.refused("not all were given", lambda: pickle.loads(pickle.dumps(empty))(a))
 
     def test_refusals(self) -> None:
         self.refused("cannot be read", lambda: lathe.load("/no/such.so"), lathe.Failed)

@@ -201,43 +201,6 @@ class Interpreters(Case):
         self.assertIn("lathe", done.stdout)
 
 
-class Search(Case):
-    def test_ask_and_tell(self) -> None:
-        search = lathe.Search(PRODUCT, A=(16, 16), B=(16, 16), options={"batch": 4})
-        seen = set()
-        for _ in range(3):
-            for proposal in search.ask(4):
-                self.assertNotIn(proposal.id, seen)
-                seen.add(proposal.id)
-                self.assertIsInstance(proposal.config, dict)
-                search.tell(proposal, 1e-6 * len(str(proposal.config)))
-        a, b = floats(16, 16), floats(16, 16, seed=1)
-        (proposal,) = search.ask()
-        self.assert_near(search.compile(proposal)(a, b), a @ b)
-        search.tell(proposal, float("inf"))
-        self.refused("told before", lambda: search.tell(proposal, 1.0))
-        self.refused("above 0", lambda: search.tell(search.ask()[0], -1))
-        self.refused("one or more", lambda: search.ask(0))
-
-
-    def test_several_threads_search(self) -> None:
-        search = lathe.Search(PRODUCT, A=(16, 16), B=(16, 16), options={"batch": 4})
-        numbers: list[int] = []
-
-        def work() -> None:
-            for _ in range(5):
-                for proposal in search.ask(3):
-                    numbers.append(proposal.id)
-                    search.tell(proposal, 1e-6)
-
-        threads = [threading.Thread(target=work) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(len(set(numbers)), len(numbers))
-
-
 class Report(Case):
     def test_shows_a_database(self) -> None:
         lathe.tune("C[i] = A[i] * 7", A=(50,), trials=2, options=FEW)

@@ -1,30 +1,27 @@
-// Opens generated code: a shared object in memory becomes callable, without a file that others
-// could see or that would be left behind.
+// Opens generated code: a shared object in memory becomes callable.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/result.h"
 #include "runtime/module/abi.h"
+#include "runtime/module/loaded_code.h"
 
 namespace lathe::module {
 
 // The code stays loaded for as long as this object lives.
 class Module {
  public:
-  Module(int file, void* library, const lathe_module* table)
-      : file_(file), library_(library), table_(table) {}
-  ~Module();
-  Module(const Module&) = delete;
-  Module& operator=(const Module&) = delete;
+  Module(std::unique_ptr<LoadedCode> code, const lathe_module* table)
+      : code_(std::move(code)), table_(table) {}
 
   const lathe_module& table() const { return *table_; }
 
  private:
-  int file_;  // stays open: the loader knows libraries by name, and the name contains this number
-  void* library_;
+  std::unique_ptr<LoadedCode> code_;
   const lathe_module* table_;
 };
 

@@ -73,7 +73,7 @@ std::vector<Field> usual_fields() {
        "learn nothing from other runs' records"},
       {"--no-transfer", "transfer", learning<&M::transfer>(&Out::transfer), kSame, kBegin,
        "learn nothing from other workloads"},
-      {"", "prior", learning<&M::prior>(), kNamed},
+      {"", "prior", learning<&M::prior>(&Out::prior), kNamed},
       {"", "default_first", searching<&S::default_first>(), kNamed},
       {"", "first_batch", searching<&S::first_batch>(), kNamed},
       {"", "patience", exploring<&E::patience>(), kNamed},

@@ -1,8 +1,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <limits>
-#include <set>
 
 #include <gtest/gtest.h>
 
@@ -175,29 +173,6 @@ TEST_F(Library, TunesCompilesAndRuns) {
     ASSERT_TRUE(program.has_value()) << program.error().text();
     expect_right(*program);
   }
-}
-
-TEST_F(Library, SearchesForThoseWhoMeasureThemselves) {
-  auto search = Search::make(matmul(), {.seed = 3});
-  ASSERT_TRUE(search.has_value()) << search.error().text();
-  std::set<std::string> seen;
-  for (int round = 0; round < 4; ++round) {
-    const auto proposals = search->ask(10);
-    ASSERT_TRUE(proposals.has_value()) << proposals.error().text();
-    ASSERT_EQ(proposals->size(), 10U);
-    for (const auto& proposal : *proposals) {
-      EXPECT_TRUE(seen.insert(proposal.config).second) << "proposed twice";
-      const double seconds = proposal.id % 5 == 0
-                                 ? std::numeric_limits<double>::infinity()
-                                 : 1e-3 * static_cast<double>(1 + proposal.config.size() % 7);
-      EXPECT_TRUE(search->tell(proposal.id, seconds).has_value());
-    }
-  }
-  EXPECT_FALSE(search->tell(0, 1).has_value()) << "told before";
-  EXPECT_FALSE(search->tell(12345, 1).has_value());
-  const auto missing = Search::make(matmul(), {.global_model = "/nowhere/a.model"});
-  ASSERT_FALSE(missing.has_value());
-  EXPECT_EQ(missing.error().place, "/nowhere/a.model");
 }
 
 }  // namespace
