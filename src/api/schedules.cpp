@@ -1,6 +1,8 @@
 #include "api/schedules.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -133,18 +135,35 @@ Result<Chosen> best_or_advice(const te::Workload& workload, const Target& target
   return chosen;
 }
 
-Result<Chosen> predicted_best(const te::Workload& workload, const Target& target,
-                              const ScheduleRequest& request) {
-  PredictRequest predict = {{workload}, target, request.database, {}, {}};
-  predict.options.run.flavour = request.flavour;
-  predict.options.run.cache_mode = request.cache_mode;
-  return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
+// Whether the models choose well among a space's programs, unmeasured. They compare algorithms
+// badly, and what only moves, compares or adds up elements: the default is faster there.
+bool models_choose_well(const te::Workload& workload, const space::Space& space) {
+  const auto is_algorithm = [](const space::Knob& knob) { return knob.name == "algorithm"; };
+  if (std::ranges::any_of(space.knob_list(), is_algorithm)) return false;
+  int reductions = 0, contractions = 0;
+  for (const te::Stage& stage : workload.stages) {
+    std::set<int> tensors;
+    for (const ir::Read* read : ir::reads_of(stage.body)) tensors.insert(read->tensor);
+    reductions += stage.reduce != ir::ReduceOp::kNone;
+    contractions += stage.reduce == ir::ReduceOp::kSum && tensors.size() > 1;
+  }
+  return reductions == 1 && contractions == 1;
 }
 
 Result<Chosen> analytic_default(const te::Workload& workload, const Target& target,
                                 const ScheduleRequest& request) {
   const auto space = LATHE_TRY(space_of_key(workload, target, request.flavour));
   return Chosen{space->trace(space->default_config())};
+}
+
+Result<Chosen> predicted_best(const te::Workload& workload, const Target& target,
+                              const ScheduleRequest& request) {
+  const auto space = LATHE_TRY(space_of_key(workload, target, request.flavour));
+  if (!models_choose_well(workload, *space)) return Chosen{space->trace(space->default_config())};
+  PredictRequest predict = {{workload}, target, request.database, {}, {}};
+  predict.options.run.flavour = request.flavour;
+  predict.options.run.cache_mode = request.cache_mode;
+  return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
 }
 
 Result<Chosen> naive_loops(const te::Workload&, const Target&, const ScheduleRequest&) {

@@ -9,6 +9,7 @@ import lathe
 import torch
 from support import Case, floats, folder, main
 from torch import nn
+from torch._inductor.select_algorithm import extern_kernels
 
 import lathe.torch  # isort: skip
 
@@ -83,9 +84,49 @@ def compiled(model: nn.Module, **options) -> nn.Module:
 
 
 def kernels_called(work) -> int:
-    with torch.profiler.profile() as profile:
+    """How often Inductor's code calls kernels of Lathe."""
+    counted = 0
+
+    def counting(kernel):
+        def call(*arguments, **named):
+            nonlocal counted
+            counted += 1
+            return kernel(*arguments, **named)
+        return call
+
+    known = {n: k for n, k in vars(extern_kernels).items() if n.startswith("lathe_")}
+    vars(extern_kernels).update({name: counting(kernel) for name, kernel in known.items()})
+    try:
         work()
-    return sum(e.count for e in profile.key_averages() if e.key.startswith("lathe::"))
+    finally:
+        vars(extern_kernels).update(known)
+    return counted
+
+
+class RandomGraph(nn.Module):
+    """Convolutions of 6 channels; each reads the sum or the product of earlier results."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        chance = random.Random(seed)
+        self.layers = nn.ModuleList()
+        self.reads = []
+        for n in range(7):
+            size, groups = chance.choice([1, 3]), chance.choice([1, 1, 2, 6])
+            self.layers.append(nn.Conv2d(6, 6, size, padding=size // 2, groups=groups,
+                                         bias=chance.random() < 0.5))
+            self.reads.append([chance.randrange(n + 1) for _ in range(chance.choice([1, 2]))])
+        self.ends = [chance.choice([torch.relu, torch.sigmoid, torch.tanh, torch.clone])
+                     for _ in self.layers]
+        self.turns = [chance.random() < 0.2 for _ in self.layers]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        values = [x]
+        for layer, reads, end, turns in zip(self.layers, self.reads, self.ends, self.turns):
+            given = values[reads[0]] if len(reads) == 1 else values[reads[0]] * values[reads[1]]
+            value = end(layer(given))
+            values.append(value.flip(1) if turns else value)
+        return values[-1] + values[-3]
 
 
 class Backend(Case):
@@ -271,6 +312,37 @@ class Backend(Case):
                 plain = torch.compile(model)
                 plain(x)
                 self.assertEqual(kernels_called(lambda p=plain: p(x)), 0)
+
+    def test_random_graphs(self) -> None:
+        for seed in range(12):
+            torch.manual_seed(seed)
+            model = RandomGraph(seed)
+            x = torch.rand(1 + seed % 2, 6, 7, 5 + seed % 3)
+            if seed % 3 == 1:
+                x = x.to(memory_format=torch.channels_last)
+            if seed % 3 == 2:
+                x = x.repeat(1, 1, 1, 2)[..., ::2]
+            with self.subTest(seed=seed):
+                torch._dynamo.reset()
+                self.agrees(model, x)
+
+    def test_weights_that_are_computed(self) -> None:
+        class Scaled(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.w = nn.Parameter(torch.rand(9, 4) - 0.5)
+                self.scale = nn.Parameter(torch.rand(9, 1))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return torch.relu(x @ (self.w * self.scale).t())
+
+        self.agrees(Scaled(), torch.rand(5, 4), calls=1)
+
+    def test_a_wrapper_in_cpp_goes_through_the_dispatcher(self) -> None:
+        model = nn.Sequential(nn.Linear(12, 7), nn.ReLU()).eval()
+        x = torch.rand(3, 12)
+        with torch.no_grad(), torch._inductor.config.patch(cpp_wrapper=True):
+            self.assert_near(compiled(model)(x), model(x), 1e-4)
 
     def test_measured(self) -> None:
         model = nn.Sequential(nn.Conv2d(4, 8, 5, padding=2), nn.ReLU()).eval()

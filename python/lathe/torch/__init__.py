@@ -20,6 +20,7 @@ from torch._inductor.custom_graph_pass import (  # type: ignore[import-not-found
 )
 
 from .._errors import Error
+from .._kernel import Kernel
 from .._tune import compile_workload, machine_of
 from . import _match, _tuning
 from ._measure import Verdicts, beats_inductor, compiled, seconds_of
@@ -42,8 +43,8 @@ def _say_once(what: str) -> None:
 class _Pass(CustomGraphPass):  # type: ignore[misc, unused-ignore]
     """Puts calls of Lathe's kernels in the place of groups that they compute faster."""
 
-    def __init__(self, parameters: int, faster: set[str], machine: Any) -> None:
-        self.parameters, self.faster, self.machine = parameters, faster, machine
+    def __init__(self, parameters: int, faster: dict[str, Kernel]) -> None:
+        self.parameters, self.faster = parameters, faster
 
     def uuid(self) -> None:
         return None  # no cache: a kernel lives in this process, and the choice is this machine's
@@ -55,7 +56,7 @@ class _Pass(CustomGraphPass):  # type: ignore[misc, unused-ignore]
             if group.workload.key not in self.faster:
                 continue
             # A kernel of its own for each place, which holds that place's weights.
-            kernel = compile_workload(group.workload, None, self.machine)
+            kernel = Kernel(self.faster[group.workload.key]._library)
             operator = operator_of(kernel, frozen=True)
             with graph.inserting_before(group.output):
                 inputs = tuple(placed.get(node, node) for node in group.inputs)
@@ -67,10 +68,10 @@ class _Pass(CustomGraphPass):  # type: ignore[misc, unused-ignore]
         graph.eliminate_dead_code()
 
 
-def _faster(groups: list[_match.Group], machine: Any, always: bool) -> set[str]:
-    """Keys of the workloads whose programs beat Inductor's code; or of all."""
+def _faster(groups: list[_match.Group], machine: Any, always: bool) -> dict[str, Kernel]:
+    """Kernels that beat Inductor's code, by the keys of their workloads; or all."""
     verdicts = Verdicts()
-    faster: set[str] = set()
+    faster: dict[str, Kernel] = {}
     seen: set[str] = set()
     for group in groups:
         key = group.workload.key
@@ -80,7 +81,7 @@ def _faster(groups: list[_match.Group], machine: Any, always: bool) -> set[str]:
         try:
             kernel = compile_workload(group.workload, None, machine)
             if always or beats_inductor(group, kernel, machine.threads, verdicts):
-                faster.add(key)
+                faster[key] = kernel
         except Error:
             continue  # it stays Inductor's
     return faster
@@ -152,7 +153,7 @@ class _Compiled:
         inductor = compiled(module, inputs)
         if not faster:
             return inductor
-        placed = _Pass(_tuning.parameters_of(module), faster, machine)
+        placed = _Pass(_tuning.parameters_of(module), faster)
         ours = compiled(module, inputs, joint_custom_pre_pass=placed)
         with torch.no_grad():
             if not _agree(ours(*inputs), inductor(*inputs)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import torch  # type: ignore[import-not-found, unused-ignore]
@@ -47,7 +48,56 @@ def operator_of(kernel: Kernel, name: str | None = None, *, frozen: bool = False
 
     _library.impl(name, compute, "CPU")
     torch.library.register_fake(f"lathe::{name}", fake, lib=_library)
-    return getattr(torch.ops.lathe, name).default
+    operator = getattr(torch.ops.lathe, name).default
+    if frozen:
+        _lower(operator, kernel, f"lathe_{name}", variable)
+    return operator
+
+
+def _lower(operator: Any, kernel: Kernel, name: str, variable: Sequence[int]) -> None:
+    """Inductor's code calls the kernel itself, with a result in memory that Inductor planned.
+
+    A call through PyTorch's dispatcher costs some microseconds, and allocates. The constants are
+    packed while the graph is compiled, and not in the graph any more.
+    """
+    from torch._inductor import (  # type: ignore[import-not-found, unused-ignore]
+        ir,
+        lowering,
+        select_algorithm,
+    )
+    from torch._inductor.virtualized import V  # type: ignore[import-not-found, unused-ignore]
+
+    dispatched = lowering.fallback_handler(operator, add_to_fallback_set=False)
+
+    def lowered(*tensors: Any) -> Any:
+        nodes = V.graph.current_node.args
+        constants = [n for n in range(len(nodes)) if n not in variable]
+        if V.graph.cpp_wrapper or any(nodes[n].op != "get_attr" for n in constants):
+            return dispatched(*tensors)
+        known = {
+            kernel.inputs[n].name: _value_of(V.graph.module, nodes[n].target) for n in constants
+        }
+        if known:
+            kernel.prepare(**known)
+        setattr(select_algorithm.extern_kernels, name, kernel)
+        value = V.graph.current_node.meta["val"]
+        layout = ir.FixedLayout(value.device, value.dtype, list(value.shape))
+        inputs = [
+            ir.ExternKernel.require_contiguous_strides(ir.ExternKernel.realize_input(tensors[n]))
+            for n in variable
+        ]
+        called = ir.ExternKernelOut(
+            layout, inputs, python_kernel_name=f"extern_kernels.{name}", op_overload=operator
+        )
+        return ir.TensorBox.create(called)
+
+    lowering.register_lowering(operator, type_promotion_kind=None)(lowered)
+
+
+def _value_of(module: Any, target: str) -> Any:
+    for part in target.split("."):
+        module = getattr(module, part)
+    return module.detach().contiguous()
 
 
 _DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",

@@ -13,8 +13,9 @@ from .._errors import Error
 from .._tune import _options, compile_workload, tune_workload
 from . import _match
 
-_SLICE = 4.0  # seconds for one workload at a time
+_LONGEST, _SHORTEST = 4.0, 1.5  # seconds for one workload at a time
 _LEAST_GAIN = 0.02  # that is expected of a workload after slices that gained nothing
+_USUAL = 5e10  # FLOP a second, until a workload's program was timed
 
 
 class Tuned(NamedTuple):
@@ -83,13 +84,20 @@ def collector(
 
 
 class _Task:
-    def __init__(self, workload: _native.Workload, machine: _native.Machine) -> None:
+    """A workload of the model; it is looked at when its turn comes, which takes a moment."""
+
+    def __init__(self, workload: _native.Workload) -> None:
         self.workload, self.calls = workload, 0
-        self.before = self.after = compile_workload(workload, None, machine).time(seconds=0.02)
+        self.before = self.after = 0.0
         self.gain = 0.3  # expected of the next slice, as a part of its time
+        self.seconds = workload.flops / _USUAL  # a call
+
+    def begin(self, machine: _native.Machine) -> None:
+        self.before = compile_workload(self.workload, None, machine).time(seconds=0.02)
+        self.after = self.seconds = self.before
 
     def expected(self) -> float:
-        return self.calls * self.after * self.gain
+        return self.calls * self.seconds * self.gain
 
 
 def share(
@@ -101,30 +109,28 @@ def share(
     tasks: dict[str, _Task] = {}
     end = time.monotonic() + seconds
     for group in found:
-        key = group.workload.key
-        try:
-            if key not in tasks:
-                tasks[key] = _Task(group.workload, machine)
-            tasks[key].calls += 1
-        except Error:
-            continue  # it stays Inductor's
+        tasks.setdefault(group.workload.key, _Task(group.workload)).calls += 1
+    slice_seconds = min(_LONGEST, max(_SHORTEST, seconds / (2 * max(len(tasks), 1))))
     while tasks and (left := end - time.monotonic()) > 0.5:
         task = max(tasks.values(), key=_Task.expected)
         if task.expected() <= 0:
             break
-        _spend(task, min(_SLICE, left), machine, progress)
-    return [Tuned(key, t.calls, t.before, t.after) for key, t in tasks.items()]
+        _spend(task, min(slice_seconds, left), machine, progress)
+    return [Tuned(key, t.calls, t.before, t.after) for key, t in tasks.items() if t.before > 0]
 
 
 def _spend(task: _Task, seconds: float, machine: _native.Machine, progress: bool | None) -> None:
-    trials = len(task.workload.records(machine).splitlines())
-    options = _options(machine, {"seconds": seconds, "trials": trials + 4096})
     try:
+        if task.before == 0:
+            task.begin(machine)
+        trials = len(task.workload.records(machine).splitlines())
+        options = _options(machine, {"seconds": seconds, "trials": trials + 4096})
         kernel = tune_workload(task.workload, options, progress, None)
     except Error:
-        task.gain = 0.0
+        task.gain = 0.0  # it stays Inductor's
         return
     before, task.after = task.after, min(task.after, kernel.seconds or task.after)
+    task.seconds = task.after
     task.gain = max((before - task.after) / before, task.gain / 2)
     if task.gain < _LEAST_GAIN or kernel.trials <= trials:
         task.gain = 0.0
