@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lathe/lathe.h"
@@ -54,7 +55,7 @@ class Recording {
   std::size_t size() const;
   // size() * knobs().size() positions of values, row-major. A knob without effect has its first.
   std::vector<std::uint16_t> positions() const;
-  std::string config(std::size_t place) const;  // JSON, as proposals have it
+  Expected<std::string> config(std::size_t place) const;  // JSON, as proposals have it
   // The time to believe of each, infinity where it failed: the fastest were raced again.
   const std::vector<double>& seconds() const;
   std::vector<std::string> failures() const;  // kinds, as Failure::kind; "" where it worked

@@ -157,9 +157,9 @@ _NUMPY = {
 }  # fmt: skip
 
 
-def _of_bytes(data: bytes, constants: dict[int, bytes]) -> Kernel:
+def _of_bytes(data: bytes, constants: dict[int, bytes] | None = None) -> Kernel:
     kernel = Kernel(_native.Library.of_bytes(data))
-    kernel._restore(constants)
+    kernel._restore(constants or {})
     return kernel
 
 
@@ -181,7 +181,7 @@ def _of_module(
     outputs: list[Any],
     threads: int,
     needed: frozenset[str],
-    constants: dict[int, bytes],
+    constants: dict[int, bytes] | None = None,
 ) -> Kernel:
     missing = sorted(needed - _instructions())
     if missing:
@@ -191,7 +191,7 @@ def _of_module(
             "unsupported",
         )
     kernel = Kernel(_native.Library.of_module(code, inputs, outputs, threads))
-    kernel._restore(constants)
+    kernel._restore(constants or {})
     return kernel
 
 

@@ -103,6 +103,14 @@ class Search:
         return steps
 
     def compile(self, proposal: Proposal, check: bool = True) -> Kernel:
-        """The candidate's program, on this machine."""
+        """The candidate's program, on this machine.
+
+        Of a recording it can be made where the workload's tensors lie row-major.
+        """
+        if self._recording is not None and "layout free" in self._recording.key:
+            raise invalid(
+                f"the programs of the recording {self._recording.name} store tensors in layouts of "
+                "their own, so they take no arrays; time() tells their times"
+            )
         trace = self._search.trace(text_of(proposal.config))
         return Kernel._compiled(self._workload, trace, self._machine, check)

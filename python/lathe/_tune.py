@@ -145,9 +145,10 @@ def compile(
 ) -> Kernel:
     """Compiles a workload without tuning it; ``what`` and tensors are given as to ``tune``.
 
-    ``schedule`` is "best" (on record), "predicted" (the models' choice), "default", "naive" or a
-    trace, as a kernel or a search has it. By default it is the best on record, else the predicted
-    one. A program is checked against a reference once on a machine, unless ``check`` is False.
+    ``schedule`` is "best" (on record), "predicted" (the models' choice, or the default where they
+    choose badly), "default", "naive" or a trace, as a kernel or a search has it. By default it is
+    the best on record, else the predicted one. A program is checked against a reference once on a
+    machine, unless ``check`` is False.
     """
     machine = machine_of(threads, database)
     named = together(tensors, named)

@@ -312,7 +312,12 @@ void Kernel::restore(const std::map<std::size_t, std::vector<std::byte>>& consta
     for (Constant& constant : constants_) {
       const auto found = constants.find(constant.input);
       const auto size = static_cast<std::size_t>(tensor(constant.input).bytes);
-      if (found == constants.end() || found->second.size() != size) continue;
+      if (found == constants.end()) continue;
+      if (found->second.size() != size)
+        throw Raised({"data-loss",
+                      quoted(tensor(constant.input)) + " was pickled with another size; make the " +
+                          "kernel again",
+                      ""});
       std::memcpy(constant.copy.get(), found->second.data(), size);
       constant.given = true;
       constant.packed = false;

@@ -102,7 +102,8 @@ void bind_recording(nb::module_& module) {
       .def_prop_ro("seconds", [](const Recording& r) { return bytes_of(r.seconds()); })
       .def_prop_ro("failures", &Recording::failures)
       .def_prop_ro("best_seconds", &Recording::best_seconds)
-      .def("config", &Recording::config)
+      .def("config",
+           [](const Recording& r, std::size_t place) { return value_of(r.config(place)); })
       .def("find",
            [](const Recording& r, const std::string& config) { return value_of(r.find(config)); })
       .def("features", [](const Recording& r, const std::string& kind, int jobs) {

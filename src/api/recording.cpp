@@ -92,8 +92,15 @@ std::vector<std::uint16_t> Recording::positions() const {
   return out;
 }
 
-std::string Recording::config(std::size_t place) const {
-  return impl_->inner.space->to_json(impl_->inner.configs().at(place)).dump();
+Expected<std::string> Recording::config(std::size_t place) const {
+  if (place >= size())
+    return failure(Error{
+        ErrorKind::kInvalidArgument,
+        fmt::format("the recording has {} configurations, and none at place {}", size(), place),
+        {}});
+  return guarded([&]() -> Expected<std::string> {
+    return impl_->inner.space->to_json(impl_->inner.configs()[place]).dump();
+  });
 }
 
 std::vector<std::string> Recording::failures() const {

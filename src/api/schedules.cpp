@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -135,6 +134,18 @@ Result<Chosen> best_or_advice(const te::Workload& workload, const Target& target
   return chosen;
 }
 
+// Whether somewhere two different elements are multiplied.
+bool multiplies_elements(const ir::Expr& body) {
+  bool found = false;
+  ir::for_each_node(body, [&](const ir::Expr& e) {
+    const auto* product = std::get_if<ir::Binary>(&e->value);
+    found |= product != nullptr && product->op == ir::BinaryOp::kMul &&
+             !ir::reads_of(product->a).empty() && !ir::reads_of(product->b).empty() &&
+             !ir::equal(product->a, product->b);
+  });
+  return found;
+}
+
 // Whether the models choose well among a space's programs, unmeasured. They compare algorithms
 // badly, and what only moves, compares or adds up elements: the default is faster there.
 bool models_choose_well(const te::Workload& workload, const space::Space& space) {
@@ -142,10 +153,8 @@ bool models_choose_well(const te::Workload& workload, const space::Space& space)
   if (std::ranges::any_of(space.knob_list(), is_algorithm)) return false;
   int reductions = 0, contractions = 0;
   for (const te::Stage& stage : workload.stages) {
-    std::set<int> tensors;
-    for (const ir::Read* read : ir::reads_of(stage.body)) tensors.insert(read->tensor);
     reductions += stage.reduce != ir::ReduceOp::kNone;
-    contractions += stage.reduce == ir::ReduceOp::kSum && tensors.size() > 1;
+    contractions += stage.reduce == ir::ReduceOp::kSum && multiplies_elements(stage.body);
   }
   return reductions == 1 && contractions == 1;
 }

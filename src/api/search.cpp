@@ -75,7 +75,8 @@ Result<std::unique_ptr<Search::Impl>> search_of(const Recording& recording,
 }
 
 Result<std::vector<Proposal>> ask_of(Search::Impl& impl, int wanted) {
-  LATHE_TRY_STATUS(impl.proposer->tell(std::exchange(impl.untold, {})));
+  LATHE_TRY_STATUS(impl.proposer->tell(impl.untold));
+  impl.untold.clear();
   std::vector<Proposal> out;
   for (const auto& config : LATHE_TRY(impl.proposer->ask(wanted)))
     out.push_back(impl.proposal_of(config));
@@ -95,6 +96,17 @@ Result<std::string> trace_in(const Search::Impl& impl, const std::string& json) 
                 "the configuration {} breaks a constraint of the space, so it has no program",
                 json);
   return impl.subject->trace_json(config).dump();
+}
+
+Status tell_to(Search::Impl& impl, std::int64_t id, double seconds) {
+  const auto found = impl.open.find(id);
+  if (found == impl.open.end())
+    return fail(ErrorKind::kInvalidArgument, "proposal {} was never asked for, or told before", id);
+  if (!(seconds > 0))
+    return fail(ErrorKind::kInvalidArgument, "seconds must be above 0; infinity where it failed");
+  if (impl.told.insert(found->second).second) impl.untold.push_back({found->second, seconds});
+  impl.open.erase(found);
+  return {};
 }
 
 Expected<Search> search_from(Result<std::unique_ptr<Search::Impl>> impl) {
@@ -131,17 +143,7 @@ Expected<std::string> Search::trace(const std::string& config) const {
 }
 
 Expected<void> Search::tell(std::int64_t id, double seconds) {
-  const auto found = impl_->open.find(id);
-  if (found == impl_->open.end())
-    return std::unexpected(
-        Failure{"invalid-argument",
-                fmt::format("proposal {} was never asked for, or told before", id), ""});
-  if (!(seconds > 0))
-    return std::unexpected(
-        Failure{"invalid-argument", "seconds must be above 0; infinity where it failed", ""});
-  if (impl_->told.insert(found->second).second) impl_->untold.push_back({found->second, seconds});
-  impl_->open.erase(found);
-  return {};
+  return guarded([&] { return outward(tell_to(*impl_, id, seconds)); });
 }
 
 }  // namespace lathe

@@ -338,6 +338,17 @@ class Backend(Case):
 
         self.agrees(Scaled(), torch.rand(5, 4), calls=1)
 
+        class Turned(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.w = nn.Parameter(torch.rand(4, 9, 3, 3) - 0.5)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                w = self.w.permute(1, 0, 3, 2)
+                return torch.relu(nn.functional.conv2d(x, w, padding=1))
+
+        self.agrees(Turned(), torch.rand(1, 4, 6, 5), calls=1)
+
     def test_a_wrapper_in_cpp_goes_through_the_dispatcher(self) -> None:
         model = nn.Sequential(nn.Linear(12, 7), nn.ReLU()).eval()
         x = torch.rand(3, 12)

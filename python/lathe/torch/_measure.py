@@ -14,7 +14,7 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 
 from .._kernel import Kernel
 from ._match import Group
-from ._operators import operator_of
+from ._operators import Placed
 
 #: How much faster a group must be than Inductor's code to be taken.
 MARGIN = 0.95
@@ -112,10 +112,6 @@ class Verdicts:
             pass  # it is measured again
 
 
-def _best_of(calls: list[Callable[[], Any]]) -> float:
-    return min(seconds_of(calls, 0.05))
-
-
 def _convolution(node: Any) -> list[Callable[[], Any]]:
     """A convolution with packed weights, by both layouts: what Inductor calls when it is frozen."""
     x, w = _random(node.args[0]), _random(node.args[1])
@@ -127,7 +123,7 @@ def _convolution(node: Any) -> list[Callable[[], Any]]:
     by_channels = x.to(memory_format=torch.channels_last)
 
     def call(given: Any) -> Callable[[], Any]:
-        return lambda: torch.ops.mkldnn._convolution_pointwise(
+        return lambda: torch.ops.mkldnn._convolution_pointwise.default(
             given, packed, None, *sizes, groups, "none", [], ""
         )
 
@@ -145,14 +141,14 @@ def _product(node: Any) -> list[Callable[[], Any]]:
     packed = torch.ops.mkl._mkl_reorder_linear_weight(w, a.shape[0])
     return [
         lambda: torch.mm(a, b),
-        lambda: torch.ops.mkl._mkl_linear(a, packed, w, None, a.shape[0]),
+        lambda: torch.ops.mkl._mkl_linear.default(a, packed, w, None, a.shape[0]),
     ]
 
 
-def _at_least(group: Group) -> float:
-    """Seconds below which no code of Inductor's is: the group's first operation alone. 0: unknown.
+def _beats_its_first_operation(group: Group, kernel: Callable[[], Any]) -> bool:
+    """Whether it is faster than the group's first operation alone, by the libraries' functions.
 
-    It needs no compilation.
+    No code of Inductor's takes less than that, and it needs no compilation. False if it is unknown.
     """
     node = group.nodes[0]
     try:
@@ -160,9 +156,10 @@ def _at_least(group: Group) -> float:
             calls = _convolution(node)
         else:
             calls = _product(node)
-        return _best_of(calls) if calls else 0.0
+        mine, *others = seconds_of([kernel, *calls], 0.1)
     except (RuntimeError, AttributeError, NotImplementedError):
-        return 0.0  # this PyTorch was built without that library
+        return False  # this PyTorch was built without that library
+    return bool(others) and mine < MARGIN * min(others)
 
 
 #: Seconds beside which those of a call's way do not count.
@@ -176,9 +173,8 @@ def _called(kernel: Kernel, everything: list[Any]) -> Callable[[], Any]:
     return lambda: kernel(*inputs, out=out)
 
 
-def _inside_a_graph(group: Group, kernel: Kernel, everything: list[Any]) -> Callable[[], Any]:
+def _inside_a_graph(group: Group, operator: Any, everything: list[Any]) -> Callable[[], Any]:
     """A graph of the kernel alone, compiled as models are."""
-    operator = operator_of(kernel, frozen=True)
     graph = torch.fx.Graph()
     root = torch.nn.Module()
     values, inputs = [], []
@@ -189,7 +185,7 @@ def _inside_a_graph(group: Group, kernel: Kernel, everything: list[Any]) -> Call
             inputs.append(value)
         values.append(graph.get_attr(f"c{number}") if constant else graph.placeholder(f"x{number}"))
     graph.output((graph.call_function(operator, tuple(values)),))
-    ours = compiled(torch.fx.GraphModule(root, graph), inputs)
+    ours = compiled(torch.fx.GraphModule(root, graph), inputs, fx_graph_cache=False)
     return lambda: ours(*inputs)
 
 
@@ -202,17 +198,27 @@ def beats_inductor(group: Group, kernel: Kernel, threads: int, verdicts: Verdict
     module, inputs, everything = alone(group)
     key = f"{torch.__version__}; {threads} threads; {group.workload.key}"
     with torch.no_grad():
-        mine = _best_of([_called(kernel, everything)])
-        if mine < MARGIN * _at_least(group):
+        ours = _called(kernel, everything)
+        if _beats_its_first_operation(group, ours):
             return True
-        known = verdicts.get(key)
-        if known is not None and not 0.7 * MARGIN < mine / known < 1.4 * MARGIN:
-            return mine < known * MARGIN
-        if mine > _LONG:
-            ours = _called(kernel, everything)
-        else:
-            ours = _inside_a_graph(group, kernel, everything)
-        theirs = compiled(module, inputs)
-        mine, seconds = seconds_of([ours, lambda: theirs(*inputs)])
+        if seconds_of([ours], 0.02)[0] > _LONG:
+            return _beats(ours, module, inputs, key, verdicts)
+        placed = Placed(kernel)
+        try:
+            ours = _inside_a_graph(group, placed.operator, everything)
+            return _beats(ours, module, inputs, key, verdicts)
+        finally:
+            placed.forget()
+
+
+def _beats(
+    ours: Callable[[], Any], module: Any, inputs: list[Any], key: str, verdicts: Verdicts
+) -> bool:
+    known = verdicts.get(key)
+    mine = seconds_of([ours], 0.05)[0]
+    if known is not None and not 0.7 * MARGIN < mine / known < 1.4 * MARGIN:
+        return mine < known * MARGIN
+    theirs = compiled(module, inputs)
+    mine, seconds = seconds_of([ours, lambda: theirs(*inputs)])
     verdicts.keep(key, seconds)
     return mine < seconds * MARGIN

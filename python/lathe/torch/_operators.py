@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import torch  # type: ignore[import-not-found, unused-ignore]
@@ -13,6 +12,7 @@ from .._kernel import Kernel
 
 _library = torch.library.Library("lathe", "DEF")
 _numbers = itertools.count()
+_kernels: dict[str, Kernel] = {}  # by the names of their operators
 
 
 def _tags() -> tuple[Any, ...]:
@@ -20,26 +20,30 @@ def _tags() -> tuple[Any, ...]:
     return tuple(getattr(torch.Tag, name) for name in names if hasattr(torch.Tag, name))
 
 
-def operator_of(kernel: Kernel, name: str | None = None, *, frozen: bool = False) -> Any:
+def operator_of(kernel: Kernel, name: str | None = None) -> Any:
     """torch.ops.lathe.NAME: the kernel's inputs in, its output out.
 
-    With ``frozen`` constant inputs are looked at in the first call only, for graphs whose weights
-    do not change; else each call compares them with what was packed.
+    Each call compares constant inputs with what was packed.
     """
+    return _define(kernel, name or f"kernel{next(_numbers)}", frozen=False)
+
+
+def _define(kernel: Kernel, name: str, frozen: bool) -> Any:
+    """With ``frozen`` constant inputs are looked at in the first call only."""
     if len(kernel.outputs) != 1:
         raise invalid(f"the kernel has {len(kernel.outputs)} outputs; an operator has one")
-    name = name or f"kernel{next(_numbers)}"
     inputs = ", ".join(f"Tensor x{n}" for n in range(len(kernel.inputs)))
     _library.define(f"{name}({inputs}) -> Tensor", tags=_tags())
     shape, dtype = kernel.outputs[0].shape, getattr(torch, _DTYPES[kernel.outputs[0].dtype])
     variable = [n for n, tensor in enumerate(kernel.inputs) if not tensor.constant]
     packed = False
+    _kernels[name] = kernel
 
     def compute(*tensors: Any) -> Any:
         nonlocal packed
         if packed:
-            return kernel(*[tensors[n].contiguous() for n in variable])
-        result = kernel(*[tensor.contiguous() for tensor in tensors])
+            return _kernels[name](*[tensors[n].contiguous() for n in variable])
+        result = _kernels[name](*[tensor.contiguous() for tensor in tensors])
         packed = frozen
         return result
 
@@ -48,30 +52,51 @@ def operator_of(kernel: Kernel, name: str | None = None, *, frozen: bool = False
 
     _library.impl(name, compute, "CPU")
     torch.library.register_fake(f"lathe::{name}", fake, lib=_library)
-    operator = getattr(torch.ops.lathe, name).default
-    if frozen:
-        _lower(operator, kernel, f"lathe_{name}", variable)
-    return operator
+    return getattr(torch.ops.lathe, name).default
 
 
-def _lower(operator: Any, kernel: Kernel, name: str, variable: Sequence[int]) -> None:
-    """Inductor's code calls the kernel itself, with a result in memory that Inductor planned.
+class Placed:
+    """A kernel for one place in a graph, whose weights do not change.
 
-    A call through PyTorch's dispatcher costs some microseconds, and allocates. The constants are
-    packed while the graph is compiled, and not in the graph any more.
+    Inductor's code calls the kernel itself, with a result in memory that Inductor planned: a call
+    through PyTorch's dispatcher costs some microseconds, and allocates. Constants are packed while
+    the graph is compiled. Such code means nothing in another process, so no cache may keep it.
     """
-    from torch._inductor import (  # type: ignore[import-not-found, unused-ignore]
-        ir,
-        lowering,
-        select_algorithm,
-    )
+
+    def __init__(self, kernel: Kernel) -> None:
+        from torch._inductor import lowering  # type: ignore[import-not-found, unused-ignore]
+
+        self.name = f"kernel{next(_numbers)}"
+        self.operator = _define(kernel, self.name, frozen=True)
+        setattr(_extern(), f"lathe_{self.name}", kernel)
+        lower = _lowered(self.operator, kernel, f"lathe_{self.name}")
+        lowering.register_lowering(self.operator, type_promotion_kind=None)(lower)
+
+    def forget(self) -> None:
+        """Lets the kernel go, where no graph calls it any more."""
+        from torch._inductor import lowering
+
+        lowering.lowerings.pop(self.operator, None)
+        delattr(_extern(), f"lathe_{self.name}")
+        del _kernels[self.name]
+
+
+def _extern() -> Any:
+    """What Inductor's code knows as extern_kernels."""
+    from torch._inductor import select_algorithm  # type: ignore[import-not-found, unused-ignore]
+
+    return select_algorithm.extern_kernels
+
+
+def _lowered(operator: Any, kernel: Kernel, name: str) -> Any:
+    from torch._inductor import ir, lowering
     from torch._inductor.virtualized import V  # type: ignore[import-not-found, unused-ignore]
 
     dispatched = lowering.fallback_handler(operator, add_to_fallback_set=False)
 
-    def lowered(*tensors: Any) -> Any:
+    def lower(*tensors: Any) -> Any:
         nodes = V.graph.current_node.args
-        constants = [n for n in range(len(nodes)) if n not in variable]
+        constants = [n for n, tensor in enumerate(kernel.inputs) if tensor.constant]
         if V.graph.cpp_wrapper or any(nodes[n].op != "get_attr" for n in constants):
             return dispatched(*tensors)
         known = {
@@ -79,25 +104,30 @@ def _lower(operator: Any, kernel: Kernel, name: str, variable: Sequence[int]) ->
         }
         if known:
             kernel.prepare(**known)
-        setattr(select_algorithm.extern_kernels, name, kernel)
         value = V.graph.current_node.meta["val"]
         layout = ir.FixedLayout(value.device, value.dtype, list(value.shape))
         inputs = [
-            ir.ExternKernel.require_contiguous_strides(ir.ExternKernel.realize_input(tensors[n]))
-            for n in variable
+            ir.ExternKernel.require_contiguous_strides(ir.ExternKernel.realize_input(tensor))
+            for n, tensor in enumerate(tensors)
+            if n not in constants
         ]
         called = ir.ExternKernelOut(
             layout, inputs, python_kernel_name=f"extern_kernels.{name}", op_overload=operator
         )
         return ir.TensorBox.create(called)
 
-    lowering.register_lowering(operator, type_promotion_kind=None)(lowered)
+    return lower
 
 
 def _value_of(module: Any, target: str) -> Any:
+    from torch.utils._python_dispatch import (  # type: ignore[import-not-found, unused-ignore]
+        _disable_current_modes,
+    )
+
     for part in target.split("."):
         module = getattr(module, part)
-    return module.detach().contiguous()
+    with _disable_current_modes():  # while a graph is compiled, tensors have no elements
+        return module.detach().contiguous()
 
 
 _DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",

@@ -13,8 +13,8 @@ from .._errors import Error
 from .._tune import _options, compile_workload, tune_workload
 from . import _match
 
-_LONGEST, _SHORTEST = 4.0, 1.5  # seconds for one workload at a time
-_LEAST_GAIN = 0.02  # that is expected of a workload after slices that gained nothing
+_LONGEST, _SHORTEST, _LEAST_TURN = 4.0, 1.5, 0.5  # seconds for one workload at a time
+_LEAST_GAIN = 0.02  # that is expected of a workload after turns that gained nothing
 _USUAL = 5e10  # FLOP a second, until a workload's program was timed
 
 
@@ -89,7 +89,8 @@ class _Task:
     def __init__(self, workload: _native.Workload) -> None:
         self.workload, self.calls = workload, 0
         self.before = self.after = 0.0
-        self.gain = 0.3  # expected of the next slice, as a part of its time
+        self.turn = _LONGEST
+        self.gain = 0.3  # expected of the next turn, as a part of its time
         self.seconds = workload.flops / _USUAL  # a call
 
     def begin(self, machine: _native.Machine) -> None:
@@ -110,27 +111,35 @@ def share(
     end = time.monotonic() + seconds
     for group in found:
         tasks.setdefault(group.workload.key, _Task(group.workload)).calls += 1
-    slice_seconds = min(_LONGEST, max(_SHORTEST, seconds / (2 * max(len(tasks), 1))))
-    while tasks and (left := end - time.monotonic()) > 0.5:
+    for task in tasks.values():
+        task.turn = min(_LONGEST, max(_SHORTEST, seconds / (2 * len(tasks))))
+    while tasks and end - time.monotonic() > _LEAST_TURN:
         task = max(tasks.values(), key=_Task.expected)
         if task.expected() <= 0:
             break
-        _spend(task, min(slice_seconds, left), machine, progress)
+        _spend(task, end, machine, progress)
     return [Tuned(key, t.calls, t.before, t.after) for key, t in tasks.items() if t.before > 0]
 
 
-def _spend(task: _Task, seconds: float, machine: _native.Machine, progress: bool | None) -> None:
+def _spend(task: _Task, end: float, machine: _native.Machine, progress: bool | None) -> None:
+    """One turn of a task, which ends at ``end`` at the latest."""
     try:
         if task.before == 0:
             task.begin(machine)
         trials = len(task.workload.records(machine).splitlines())
-        options = _options(machine, {"seconds": seconds, "trials": trials + 4096})
+        left = min(task.turn, end - time.monotonic())
+        if left < _LEAST_TURN:
+            return
+        options = _options(machine, {"seconds": left, "trials": trials + 4096})
         kernel = tune_workload(task.workload, options, progress, None)
     except Error:
         task.gain = 0.0  # it stays Inductor's
         return
     before, task.after = task.after, min(task.after, kernel.seconds or task.after)
     task.seconds = task.after
+    if kernel.trials <= trials and task.turn < _LONGEST:
+        task.turn = min(2 * task.turn, _LONGEST)  # too short for a program to be measured
+        return
     task.gain = max((before - task.after) / before, task.gain / 2)
     if task.gain < _LEAST_GAIN or kernel.trials <= trials:
         task.gain = 0.0

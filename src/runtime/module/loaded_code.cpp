@@ -18,6 +18,7 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
     if (written <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -26,10 +27,10 @@ bool write_all(int file, std::span<const std::byte> bytes) {
 
 std::string path_of(int file) { return fmt::format("/proc/self/fd/{}", file); }
 
-// 0: there is no such file.
-std::uint64_t inode_of(int file) {
+FileIdentity identity_of(int file) {
   struct stat info{};
-  return fstat(file, &info) == 0 ? info.st_ino : 0;
+  if (fstat(file, &info) != 0) return {};
+  return {info.st_dev, info.st_ino};
 }
 
 bool read_at(int file, void* out, std::size_t size, std::uint64_t place) {
@@ -83,7 +84,7 @@ std::unexpected<Error> refused_by_loader() {
 LoadedCode::~LoadedCode() {
   dlclose(library_);
   // A child that closes all its files may have given the number to another.
-  if (inode_of(file_) == inode_) close(file_);
+  if (identity_of(file_) == identity_) close(file_);
 }
 
 void* LoadedCode::find(const char* symbol) const { return dlsym(library_, symbol); }
@@ -99,7 +100,7 @@ Result<std::unique_ptr<LoadedCode>> LoadedCode::of_file(int file) {
   if (file < 0) return refused_by_system();
   void* library = dlopen(path_of(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr)
-    return std::unique_ptr<LoadedCode>(new LoadedCode(file, inode_of(file), library));
+    return std::unique_ptr<LoadedCode>(new LoadedCode(file, identity_of(file), library));
   auto why = refused_by_loader();
   close(file);
   return why;

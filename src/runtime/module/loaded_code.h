@@ -11,6 +11,12 @@
 
 namespace lathe::module {
 
+// Which file it is, whatever its number; zeros: none.
+struct FileIdentity {
+  std::uint64_t device = 0, inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
 // The code stays loaded for as long as this object lives.
 class LoadedCode {
  public:
@@ -26,11 +32,11 @@ class LoadedCode {
   void* find(const char* symbol) const;  // null where there is none
 
  private:
-  LoadedCode(int file, std::uint64_t inode, void* library)
-      : file_(file), inode_(inode), library_(library) {}
+  LoadedCode(int file, FileIdentity identity, void* library)
+      : file_(file), identity_(identity), library_(library) {}
 
   int file_;  // stays open: the loader knows libraries by name, and the name contains this number
-  std::uint64_t inode_;  // of it
+  FileIdentity identity_;  // of it
   void* library_;
 };
 

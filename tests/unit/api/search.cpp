@@ -87,12 +87,13 @@ TEST(Recording, IsInOneOrder) {
   const auto failures = recording.failures();
   ASSERT_EQ(positions.size(), recording.size() * knobs.size());
   for (std::size_t i = 0; i < recording.size(); ++i) {
-    ASSERT_EQ(recording.find(recording.config(i)).value(), i);
+    ASSERT_EQ(recording.find(recording.config(i).value()).value(), i);
     EXPECT_EQ(failures[i].empty(), std::isfinite(recording.seconds()[i]));
     for (std::size_t k = 0; k < knobs.size(); ++k)
       ASSERT_LT(positions[i * knobs.size() + k], knobs[k].values.size());
   }
   EXPECT_EQ(std::ranges::min(recording.seconds()), recording.best_seconds());
+  EXPECT_FALSE(recording.config(recording.size()).has_value());
 }
 
 TEST(Recording, HasFeatures) {

@@ -50,6 +50,22 @@ TEST_F(Sources, NeedNoRecordsButForTheBest) {
             "files .json with a trace");
 }
 
+TEST_F(Sources, PredictWhatModelsChooseWell) {
+  const auto predicts = [&](const std::string& text) {
+    task_.workload = *te::parse_workload(text);
+    return json_of(*choose("predicted")) != json_of(*choose("default"));
+  };
+  // Contractions of one algorithm, some of which must be predicted anew; not the others.
+  EXPECT_TRUE(predicts("x: f32[16,512]; const w: f32[13,512]; y[i,o] = sum(k) x[i,k] * w[o,k]") ||
+              predicts("x: f32[40,77]; y[i,j] = sum(k) x[i,k] * x[j,k]"));
+  EXPECT_FALSE(predicts("x: f32[96,128]; y[i] = sum(k) x[i,k] * x[i,k]"));
+  EXPECT_FALSE(predicts("x: f32[64,48]; y[j,i] = x[i,j]"));
+  EXPECT_FALSE(predicts("x: f32[64,48]; z: f32[64,48]; y[i] = sum(k) (x[i,k] + z[i,k])"));
+  EXPECT_FALSE(
+      predicts("x: f32[1,32,14,14]; const w: f32[32,32,3,3]; "
+               "y[n:1,o,p:14,q:14] = sum(c,r,s) x[n,c,p+r-1,q+s-1 else 0] * w[o,c,r,s]"));
+}
+
 // Spaces are of keys, whose names nobody wrote.
 TEST_F(Sources, ErrorsSpeakOfTheNamesThatWereWritten) {
   task_.workload = *te::parse_workload(
