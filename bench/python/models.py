@@ -50,6 +50,7 @@ def made(name):
     size = 64 if name == "vit_b_16" else 224
     if name == "vit_b_16":
         model = torchvision.models.VisionTransformer(64, 16, 4, 12, 768, 3072)
+        torch.nn.init.normal_(model.heads.head.weight)  # else zeros, and so the result
     return model.eval(), torch.rand(1, 3, size, size)
 
 

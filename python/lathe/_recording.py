@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
-from ._errors import invalid
+from ._errors import Error, invalid
 
 if TYPE_CHECKING:
     import numpy
@@ -60,7 +60,12 @@ def _plain(value: Any) -> Any:
 def text_of(config: Mapping[str, Any]) -> str:
     if not isinstance(config, Mapping):
         raise invalid(f"a configuration is a dict with a value for each knob, not {config!r}")
-    return json.dumps(dict(config), default=_plain)
+    try:
+        return json.dumps(dict(config), default=_plain, allow_nan=False)
+    except ValueError as error:
+        if isinstance(error, Error):
+            raise
+        raise invalid("a configuration has a value that is no finite number") from None
 
 
 def recordings() -> dict[str, str]:
@@ -82,7 +87,10 @@ class Recording:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._native = _native.Recording.load(os.fspath(path))
+        name = os.fsdecode(path)
+        if "\0" in name:
+            raise invalid("the recording's name has a character that no file has")
+        self._native = _native.Recording.load(name)
         self.name = self._native.name
         #: The workload's text in canonical names.
         self.key = self._native.workload.key
@@ -146,6 +154,10 @@ class Recording:
 
         ``jobs`` threads compute it; 0: one for each core.
         """
+        if not isinstance(jobs, int) or not 0 <= jobs <= 1024:
+            raise invalid(f"jobs is {jobs!r}; give the number of threads, or 0 for all")
+        if not isinstance(kind, str):
+            raise invalid(f'features are named by a text, as "context", not by {kind!r}')
         if kind not in self._features:
             import numpy
 

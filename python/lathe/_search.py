@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -14,11 +15,18 @@ from ._tune import _options, machine_of
 from ._workload import together, workload_of
 
 
+_numbers = itertools.count()
+
+
 class Proposal(NamedTuple):
-    """A candidate: its number, and a value for each knob that has an effect."""
+    """A candidate: its number, a value for each knob that has an effect, and which search's."""
 
     id: int
     config: dict[str, Any]
+    search: int
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.search))
 
 
 class Search:
@@ -46,7 +54,10 @@ class Search:
         options: Mapping[str, Any] | None = None,
         **named: Any,
     ) -> None:
+        self._number = next(_numbers)
         self._machine = machine_of(threads or 1, database)
+        if not isinstance(options or {}, Mapping):
+            raise invalid(f"options are given as {options!r}; give a dict of them")
         own = _options(self._machine, options or {})
         named = together(tensors, named)
         self._recording = what if isinstance(what, Recording) else None
@@ -63,9 +74,9 @@ class Search:
 
     def ask(self, wanted: int = 1) -> list[Proposal]:
         """The next candidates: none twice, and fewer than wanted when the space is exhausted."""
-        if wanted < 1:
-            raise invalid(f"{wanted} candidates are asked for; ask for one or more")
-        return [Proposal(number, json.loads(text)) for number, text in self._search.ask(wanted)]
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or not 0 < wanted < 1 << 31:
+            raise invalid(f"{wanted!r} candidates are asked for; ask for one or more")
+        return [self._proposal(*found) for found in self._search.ask(wanted)]
 
     def propose(self, config: Mapping[str, Any]) -> Proposal | None:
         """A candidate of the caller's own: a value for each knob, as ``knobs`` lists them.
@@ -74,15 +85,18 @@ class Search:
         there is no such program. ``ask`` does not come up with it once its time was told.
         """
         found = self._search.propose(text_of(config))
-        return None if found is None else Proposal(found[0], json.loads(found[1]))
+        return None if found is None else self._proposal(*found)
 
     def tell(self, proposal: Proposal | int, seconds: float) -> None:
         """A candidate's time a call; ``float("inf")`` where it failed.
 
-        Of a program that is told again, the first time counts.
+        Of a program that is proposed and told again, the first time counts.
         """
-        number = proposal.id if isinstance(proposal, Proposal) else proposal
-        self._search.tell(number, seconds)
+        number = proposal if isinstance(proposal, int) else self._own(proposal).id
+        try:
+            self._search.tell(number, float(seconds))
+        except TypeError:
+            raise invalid(f"the time is {seconds!r}; tell it in seconds") from None
 
     def time(self, proposal: Proposal, seconds: float = 0.05) -> float:
         """A candidate's time a call; infinity where it fails.
@@ -91,7 +105,8 @@ class Search:
         ``seconds``.
         """
         if self._recording is not None:
-            return self._recording._seconds_of(text_of(proposal.config))
+            return self._recording._seconds_of(text_of(self._own(proposal).config))
+        self._own(proposal)
         try:
             return self.compile(proposal).time(seconds=seconds)
         except Failed:
@@ -99,7 +114,7 @@ class Search:
 
     def trace(self, proposal: Proposal) -> list[dict[str, Any]]:
         """The steps that make a candidate's program, as ``lathe.compile(schedule=...)`` takes."""
-        steps: list[dict[str, Any]] = json.loads(self._search.trace(text_of(proposal.config)))
+        steps: list[dict[str, Any]] = json.loads(self._trace(proposal))
         return steps
 
     def compile(self, proposal: Proposal, check: bool = True) -> Kernel:
@@ -112,5 +127,17 @@ class Search:
                 f"the programs of the recording {self._recording.name} store tensors in layouts of "
                 "their own, so they take no arrays; time() tells their times"
             )
-        trace = self._search.trace(text_of(proposal.config))
-        return Kernel._compiled(self._workload, trace, self._machine, check)
+        return Kernel._compiled(self._workload, self._trace(proposal), self._machine, check)
+
+    def _trace(self, proposal: Proposal) -> str:
+        return self._search.trace(text_of(self._own(proposal).config))
+
+    def _proposal(self, number: int, text: str) -> Proposal:
+        return Proposal(number, json.loads(text), self._number)
+
+    def _own(self, proposal: Any) -> Proposal:
+        if not isinstance(proposal, Proposal):
+            raise invalid(f"{proposal!r} is no proposal; give one of ask() or propose()")
+        if proposal.search != self._number:
+            raise invalid("the proposal is another search's")
+        return proposal

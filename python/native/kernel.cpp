@@ -11,6 +11,7 @@
 #include "failure.h"
 #include "new_array.h"
 #include "outside.h"
+#include "running.h"
 #include "runtime/artifact/check.h"
 
 namespace nb = nanobind;
@@ -353,10 +354,17 @@ double Kernel::time(PyObject* inputs, double seconds) {
   fine = fine && look_at_outputs(outputs, looked) && run_released(looked);
   if (!fine) throw nb::python_error();
   for (const Constant& constant : constants_) looked.inputs[constant.input] = nullptr;
-  return outside([&] { return median_of_calls(looked, seconds); });
+  Running running{nb::none()};
+  const double median = outside([&] { return median_of_calls(looked, seconds, running); });
+  running.raise_pending();
+  if (running.was_signalled()) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  }
+  return median;
 }
 
-double Kernel::median_of_calls(const Looked& looked, double seconds) {
+double Kernel::median_of_calls(const Looked& looked, double seconds, Running& running) {
   std::string message;
   constexpr double kBatch = 1e-4;  // the clock's own cost is little of it
   const auto timed = [&](int calls) {
@@ -368,7 +376,7 @@ double Kernel::median_of_calls(const Looked& looked, double seconds) {
   std::vector<double> times;
   const double begin = now();
   do times.push_back(timed(calls));
-  while (now() - begin < seconds);
+  while (now() - begin < seconds && !running.stops());
   return median(std::move(times));
 }
 

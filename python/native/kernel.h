@@ -15,6 +15,8 @@
 
 namespace lathe::python {
 
+class Running;
+
 class Kernel {
  public:
   explicit Kernel(std::shared_ptr<Library> library);  // throws Raised
@@ -71,7 +73,7 @@ class Kernel {
   // These two are called without the GIL, the second under the lock.
   std::int32_t run(const Looked& looked, std::string& message);
   std::int32_t prepare(const Looked& looked, std::string& message);
-  double median_of_calls(const Looked& looked, double seconds);
+  double median_of_calls(const Looked& looked, double seconds, Running& running);
   void create();
   void renew_after_fork();
   bool check_constants(const Looked& looked, std::string& message) const;

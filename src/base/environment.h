@@ -6,6 +6,8 @@
 namespace lathe {
 
 std::string environment(const char* name);  // empty where it is not set
+// $HOME, else what the system knows of the user; empty where that is nothing.
+std::string home_folder();
 // $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; empty where neither is known. It need not exist.
 std::string cache_folder();
 

@@ -5,6 +5,7 @@ import copy
 import ctypes
 import os
 import pickle
+import signal
 import threading
 import time
 
@@ -240,6 +241,15 @@ class Files(Case):
                 self.assert_near(again(a, 3 * b), a @ (3 * b))
                 self.assert_near(given(a), want)
         self.refused("not all were given", lambda: pickle.loads(pickle.dumps(empty))(a))
+
+    def test_ctrl_c_ends_a_timing(self) -> None:
+        kernel = lathe.compile(PRODUCT, A=(7, 13), B=(13, 5))
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        begin = time.monotonic()
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            kernel.time(seconds=60)
+        self.assertLess(time.monotonic() - begin, 30)
 
     def test_refusals(self) -> None:
         self.refused("cannot be read", lambda: lathe.load("/no/such.so"), lathe.Failed)

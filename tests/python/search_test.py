@@ -1,8 +1,11 @@
 """The search alone, on workloads and on recordings; recordings as arrays."""
 
 import json
+import os
 import pathlib
+import signal
 import threading
+import time
 
 import lathe
 import numpy as np
@@ -63,6 +66,52 @@ class OfWorkloads(Case):
         self.refused("no number", lambda: search.propose({**told[0].config, name: object()}))
         missing = {k: v for k, v in told[0].config.items() if k != name}
         self.refused(name, lambda: search.propose(missing))
+
+    def test_wrong_input(self) -> None:
+        search = lathe.Search(PRODUCT, A=(16, 16), B=(16, 16))
+        other = lathe.Search(PRODUCT, A=(16, 16), B=(16, 16))
+        (proposal,) = search.ask()
+        self.assertEqual(len({proposal, *search.ask(3)}), 4)
+        for work in (search.time, search.trace, search.compile):
+            for given in (None, 5, "a", proposal.config):
+                self.refused("no proposal", lambda w=work, g=given: w(g))
+            self.refused("another search's", lambda w=work: w(other.ask()[0]))
+        self.refused("another search's", lambda: search.tell(other.ask()[0], 1e-3))
+        self.refused("no proposal", lambda: search.tell(None, 1e-3))
+        for seconds in (None, [1.0], {}):
+            self.refused("in seconds", lambda s=seconds: search.tell(proposal, s))
+        for wanted in (None, "3", 1.5, True, 0, 1 << 31):
+            self.refused("one or more", lambda w=wanted: search.ask(w))
+        name = next(iter(proposal.config))
+        for value in (float("nan"), float("inf")):
+            self.refused("finite", lambda v=value: search.propose({**proposal.config, name: v}))
+        self.refused("dict", lambda: lathe.Search(PRODUCT, A=(3, 3), B=(3, 3), options=[1]))
+        search.tell(proposal, np.float32(1e-3))
+
+    def test_a_forked_child_searches(self) -> None:
+        search = lathe.Search(PRODUCT, A=(24, 31), B=(31, 18), options={"batch": 8})
+        for _ in range(2):
+            for proposal in search.ask(8):
+                search.tell(proposal, 1e-6 * (1 + proposal.id % 5))
+        child = os.fork()
+        if child == 0:
+            try:
+                for _ in range(3):
+                    for proposal in search.ask(8):
+                        search.tell(proposal, 1e-6 * (1 + proposal.id % 7))
+                os._exit(0)
+            finally:
+                os._exit(1)
+        for _ in range(600):
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                break
+            time.sleep(0.1)
+        else:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            self.fail("the child hangs")
+        self.assertEqual(status, 0)
 
     def test_conditional_knobs(self) -> None:
         search = lathe.Search("conv2d", input=(1, 8, 14, 14), weight=(16, 8, 3, 3), pad=1)
@@ -172,7 +221,11 @@ class OfRecordings(Case):
             recording.config(len(recording))
         elsewhere = lathe.Search(PRODUCT, A=(16, 16), B=(16, 16)).ask()[0]
         search = lathe.Search(recording)
-        self.refused("", lambda: search.time(elsewhere))
+        self.refused("another search's", lambda: search.time(elsewhere))
+        for jobs in (None, "2", 1.5, -1):
+            self.refused("jobs is", lambda j=jobs: recording.features("context", j))
+        self.refused("named by a text", lambda: recording.features(None))
+        self.refused("no file has", lambda: lathe.Recording("a\0b"))
 
 
 if __name__ == "__main__":

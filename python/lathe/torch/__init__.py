@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +21,7 @@ from torch._inductor.custom_graph_pass import (  # type: ignore[import-not-found
     CustomGraphPass,
 )
 
-from .._errors import Error
+from .._errors import Error, invalid
 from .._kernel import Kernel
 from .._tune import compile_workload, machine_of
 from . import _match, _tuning
@@ -82,7 +84,9 @@ def _faster(groups: list[_match.Group], machine: Any, always: bool) -> dict[str,
             kernel = compile_workload(group.workload, None, machine)
             if always or beats_inductor(group, kernel, machine.threads, verdicts):
                 faster[key] = kernel
-        except Error:
+        except Error as error:
+            if _tuning.is_of_files(error):
+                raise
             continue  # it stays Inductor's
     return faster
 
@@ -91,7 +95,8 @@ class _Compiled:
     """A graph of Dynamo's, with its weights among the inputs.
 
     For each set of weights that it is called with, it is compiled both ways, and the faster is
-    kept: several models may share one graph. Beyond a few sets it is Inductor's, not frozen.
+    kept: several models may share one graph. Weights that were changed are another set. Beyond a
+    few sets it is Inductor's, not frozen.
     """
 
     _MOST = 8
@@ -101,21 +106,26 @@ class _Compiled:
     ) -> None:
         self._module, self._frozen = module, frozen
         self._database, self._always = database, always
-        self._known: dict[tuple[int, ...], tuple[list[Any], Callable[..., Any] | None]] = {}
+        #: By the weights' ids: the weights, their versions, and what computes the graph.
+        self._known: dict[tuple[int, ...], tuple[list[Any], list[int], Any]] = {}
+        self._sets = 0
         self._plain: Callable[..., Any] | None = None
-        #: The weights of the last call and what computes it, as the short way looks at them.
-        self.last: list[Any] = [[object()] * sum(frozen), None]
+        #: Of the last call, as the short way looks at them.
+        self.last: list[Any] = [[object()] * sum(frozen), [], None]
 
     def short_way(self) -> Callable[..., Any]:
         """Calls with the weights of the last one go straight on; it costs less than a list."""
         names = [f"x{n}" for n in range(len(self._frozen))]
         weights = [name for name, frozen in zip(names, self._frozen) if frozen]
         inputs = [name for name, frozen in zip(names, self._frozen) if not frozen]
-        same = " and ".join(f"{name} is w[{n}]" for n, name in enumerate(weights)) or "f"
+        same = [f"{name} is w[{n}]" for n, name in enumerate(weights)]
+        same += [f"{name}._version == v[{n}]" for n, name in enumerate(weights)]
         code = (
             f"def call({', '.join(names)}):\n"
-            f"    w, f = last\n"
-            f"    return f({', '.join(inputs)}) if {same} else otherwise({', '.join(names)})\n"
+            f"    w, v, f = last\n"
+            f"    if {' and '.join(same) or 'f'}:\n"
+            f"        return f({', '.join(inputs)})\n"
+            f"    return otherwise({', '.join(names)})\n"
         )
         found: dict[str, Any] = {"last": self.last, "otherwise": self}
         exec(code, found)
@@ -126,37 +136,51 @@ class _Compiled:
         weights = [value for value, frozen in zip(given, self._frozen) if frozen]
         inputs = [value for value, frozen in zip(given, self._frozen) if not frozen]
         key = tuple(map(id, weights))
-        if key not in self._known:
-            if len(self._known) >= self._MOST:
-                return self._unfrozen(given)
-            placed = _with_weights_inside(self._module, given, self._frozen)
-            # The weights are held, so that no others get their ids.
-            self._known[key] = (weights, self._choose(placed, inputs))
-        call = self._known[key][1]
-        if call is None:
+        if any(value.is_inference() for value in weights):
+            return self._unfrozen(given)  # nothing tells whether such tensors were changed
+        versions = [value._version for value in weights]
+        known = self._known.get(key)
+        if known is None or known[1] != versions:
+            with _lock():
+                known = self._known.get(key)
+                if known is None or known[1] != versions:
+                    if self._sets >= self._MOST:
+                        return self._unfrozen(given)
+                    self._sets += 1
+                    placed = _with_weights_inside(self._module, given, self._frozen)
+                    # The weights are held, so that no others get their ids.
+                    known = self._known[key] = (weights, versions, self._choose(placed, inputs))
+        if known[2] is None:
             return self._unfrozen(given)
-        self.last[:] = self._known[key]
-        return call(*inputs)
+        self.last[:] = known
+        return known[2](*inputs)
 
     def _unfrozen(self, given: Sequence[Any]) -> Any:
         if self._plain is None:
-            self._plain = compiled(self._module, list(given), freezing=False)
+            with _lock():
+                self._plain = compiled(self._module, list(given), freezing=False)
         return self._plain(*given)
 
     def _choose(self, module: Any, inputs: list[Any]) -> Callable[..., Any] | None:
-        """The faster of both; None where nothing is frozen, as a call changes something."""
+        """The faster of both; None where nothing is frozen: a call changes something, or Inductor
+        cannot freeze it.
+        """
         machine = machine_of(torch.get_num_threads(), self._database)
         groups = _tuning.groups_of(module, inputs)
         if not groups:
             return None
         faster = _faster(groups, machine, self._always)
-        inductor = compiled(module, inputs)
+        try:
+            inductor = compiled(module, inputs)
+        except torch._inductor.exc.InductorError:
+            _say_once("Inductor fails on a graph with frozen weights")
+            return None
         if not faster:
             return inductor
         placed = _Pass(_tuning.parameters_of(module), faster)
         ours = compiled(module, inputs, joint_custom_pre_pass=placed, fx_graph_cache=False)
         with torch.no_grad():
-            if not _agree(ours(*inputs), inductor(*inputs)):
+            if not _agree(ours(*inputs), module(*inputs)):
                 warnings.warn("lathe: a graph's results differ; it is Inductor's", stacklevel=2)
                 return inductor
             if self._always:
@@ -165,16 +189,28 @@ class _Compiled:
         return ours if mine < theirs * WHOLE_MARGIN else inductor
 
 
+def _lock() -> Any:
+    """Dynamo's own: what Inductor is told for one graph counts for the whole process."""
+    from torch._dynamo.convert_frame import (  # type: ignore[import-not-found, unused-ignore]
+        compile_lock,
+    )
+
+    return compile_lock
+
+
 def _agree(mine: Any, theirs: Any) -> bool:
     for a, b in zip(mine, theirs):
         if not isinstance(a, torch.Tensor):
             continue
         if a.shape != b.shape or a.dtype != b.dtype:
             return False
-        if a.dtype.is_floating_point and a.numel() > 0:
-            largest = b.double().abs().max().item()
-            if not (a.double() - b.double()).abs().max().item() <= 1e-3 * max(largest, 1e-6):
-                return False
+        if not a.dtype.is_floating_point or a.numel() == 0:
+            continue
+        differ = ~((a == b) | (a.isnan() & b.isnan()))  # infinities and NaNs may be meant
+        largest = b.double().where(b.isfinite(), 0).abs().max().item()
+        error = (a.double() - b.double()).where(differ, 0).abs().max().item()
+        if not error <= 1e-3 * max(largest, 1e-6):
+            return False
     return True
 
 
@@ -241,6 +277,17 @@ def _why_not(module: Any, inputs: Sequence[Any]) -> str | None:
     return None
 
 
+def _checked(given: Any) -> dict[str, Any]:
+    for name, value in given.items():
+        if name not in ("database", "always"):
+            raise invalid(f'the backend has no option "{name}"; it has database and always')
+        if name == "always" and not isinstance(value, bool):
+            raise invalid(f"always is {value!r}; give True or False")
+        if name == "database" and not isinstance(value, (str, os.PathLike, type(None))):
+            raise invalid(f"database is {value!r}; give a file")
+    return dict(given)
+
+
 def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:
     """The backend "lathe" of torch.compile.
 
@@ -255,7 +302,7 @@ def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[...,
         compile_fx,
     )
 
-    given = options.get("options") or {}
+    given = _checked(options.get("options") or {})
     why = _why_not(module, inputs)
     if why is not None:
         _say_once(why)
@@ -284,18 +331,39 @@ def tune(
 
     ``inputs`` is a tensor or a tuple of them, as for ``model(*inputs)``. ``seconds`` are shared by
     what is expected to gain most: by how often the model calls it, how long it takes, and how much
-    the last seconds spent on it gained. Returns what was tuned; calling it again goes on.
+    the last seconds spent on it gained. Returns what was tuned; calling it again goes on. Ctrl-C
+    ends it with what was found. The model is run once, and all that torch.compile made in this
+    process is compiled anew when it is next called.
     """
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not (
+        0 < seconds < math.inf
+    ):
+        raise invalid(f"seconds is {seconds!r}; give more than 0")
+    if getattr(model, "training", False):
+        raise invalid("the model is in training mode; call its eval() first")
+    threads = torch.get_num_threads()
+    machine = machine_of(threads, database)
+    return _tuning.share(_groups_in(model, inputs), seconds, machine, progress)
+
+
+def _groups_in(model: Any, inputs: Any) -> list[_match.Group]:
+    """The groups of all graphs that a call of the model runs."""
     arguments = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    own = [a.detach().clone() if isinstance(a, torch.Tensor) else a for a in arguments]
+    buffers = list(model.buffers()) if isinstance(model, torch.nn.Module) else []
+    kept = [(buffer, buffer._version, buffer.clone()) for buffer in buffers]
     global _collected
     found: list[_match.Group] = []
     torch._dynamo.reset()
     _collected = found
     try:
         with torch.no_grad():
-            torch.compile(getattr(model, "_orig_mod", model), backend=backend)(*arguments)
+            torch.compile(getattr(model, "_orig_mod", model), backend=backend)(*own)
     finally:
         _collected = None
-    torch._dynamo.reset()
-    threads = torch.get_num_threads()
-    return _tuning.share(found, seconds, machine_of(threads, database), progress)
+        torch._dynamo.reset()
+        with torch.no_grad():
+            for buffer, version, before in kept:
+                if buffer._version != version:
+                    buffer.copy_(before)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import keyword
 from typing import Any
 
 import torch  # type: ignore[import-not-found, unused-ignore]
@@ -25,7 +26,14 @@ def operator_of(kernel: Kernel, name: str | None = None) -> Any:
 
     Each call compares constant inputs with what was packed.
     """
-    return _define(kernel, name or f"kernel{next(_numbers)}", frozen=False)
+    if not isinstance(kernel, Kernel):
+        raise invalid(f"{kernel!r} is no kernel; lathe.tune and lathe.compile make one")
+    name = name or f"kernel{next(_numbers)}"
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise invalid(f'"{name}" is no name for an operator; use letters, digits and _')
+    if hasattr(torch.ops.lathe, name):
+        raise invalid(f"there is an operator {name} already; give another name")
+    return _define(kernel, name, frozen=False)
 
 
 def _define(kernel: Kernel, name: str, frozen: bool) -> Any:

@@ -113,33 +113,43 @@ def share(
         tasks.setdefault(group.workload.key, _Task(group.workload)).calls += 1
     for task in tasks.values():
         task.turn = min(_LONGEST, max(_SHORTEST, seconds / (2 * len(tasks))))
-    while tasks and end - time.monotonic() > _LEAST_TURN:
-        task = max(tasks.values(), key=_Task.expected)
-        if task.expected() <= 0:
-            break
-        _spend(task, end, machine, progress)
+    try:
+        while tasks and end - time.monotonic() > _LEAST_TURN:
+            task = max(tasks.values(), key=_Task.expected)
+            if task.expected() <= 0 or not _spend(task, end, machine, progress):
+                break
+    except KeyboardInterrupt:
+        pass  # what was found is kept
     return [Tuned(key, t.calls, t.before, t.after) for key, t in tasks.items() if t.before > 0]
 
 
-def _spend(task: _Task, end: float, machine: _native.Machine, progress: bool | None) -> None:
-    """One turn of a task, which ends at ``end`` at the latest."""
+def is_of_files(error: Error) -> bool:
+    """Whether the database is to blame, and no workload."""
+    return error.kind in ("io", "data-loss")
+
+
+def _spend(task: _Task, end: float, machine: _native.Machine, progress: bool | None) -> bool:
+    """One turn of a task, which ends at ``end`` at the latest. False where Ctrl-C ended it."""
     try:
         if task.before == 0:
             task.begin(machine)
         trials = len(task.workload.records(machine).splitlines())
         left = min(task.turn, end - time.monotonic())
         if left < _LEAST_TURN:
-            return
+            return True
         options = _options(machine, {"seconds": left, "trials": trials + 4096})
         kernel = tune_workload(task.workload, options, progress, None)
-    except Error:
+    except Error as error:
+        if is_of_files(error):
+            raise
         task.gain = 0.0  # it stays Inductor's
-        return
+        return True
     before, task.after = task.after, min(task.after, kernel.seconds or task.after)
     task.seconds = task.after
     if kernel.trials <= trials and task.turn < _LONGEST:
         task.turn = min(2 * task.turn, _LONGEST)  # too short for a program to be measured
-        return
+        return not kernel.interrupted
     task.gain = max((before - task.after) / before, task.gain / 2)
     if task.gain < _LEAST_GAIN or kernel.trials <= trials:
         task.gain = 0.0
+    return not kernel.interrupted

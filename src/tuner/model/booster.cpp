@@ -1,5 +1,8 @@
 #include "tuner/model/booster.h"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -44,6 +47,13 @@ class Booster {
   BoosterHandle handle = nullptr;
 };
 
+// The threads of OpenMP are not there any more in a forked child, and would be waited for.
+int threads_here(int wanted) {
+  static std::atomic<bool> forked = false;
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  return registered == 0 && forked ? 1 : wanted;
+}
+
 Status configure(Booster& booster, const BoosterOptions& options) {
   LATHE_TRY_STATUS(booster.set("booster", "gbtree"));
   LATHE_TRY_STATUS(booster.set("tree_method", "hist"));
@@ -55,7 +65,7 @@ Status configure(Booster& booster, const BoosterOptions& options) {
   LATHE_TRY_STATUS(booster.set("max_depth", std::to_string(options.max_depth)));
   LATHE_TRY_STATUS(booster.set("max_bin", std::to_string(options.max_bin)));
   LATHE_TRY_STATUS(booster.set("eta", fmt::format("{}", options.learning_rate)));
-  LATHE_TRY_STATUS(booster.set("nthread", std::to_string(options.threads)));
+  LATHE_TRY_STATUS(booster.set("nthread", std::to_string(threads_here(options.threads))));
   return booster.set("seed", std::to_string(options.seed & 0x7fffffff));
 }
 

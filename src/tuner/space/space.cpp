@@ -191,7 +191,10 @@ Json Space::to_json(const Config& config) const {
 namespace {
 
 Result<std::uint16_t> value_in(const Json& json, const Knob& knob) {
-  const Json value = LATHE_TRY(json_member(json, knob.name));
+  if (!json.contains(knob.name))
+    return fail(ErrorKind::kInvalidArgument, "the configuration has no value of knob {}",
+                knob.name);
+  const Json& value = json[knob.name];
   for (std::size_t i = 0; i < knob.values.size(); ++i)
     if (knob.labels.empty() ? value == Json(knob.values[i]) : value == Json(knob.labels[i]))
       return static_cast<std::uint16_t>(i);

@@ -22,7 +22,8 @@ Status make_folder(const std::string& path) {
   std::error_code code;
   // Only the user's data folder is ours to make. Another folder that is not there was most likely
   // mistyped.
-  if (path == path_in_data_folder()) std::filesystem::create_directories(folder, code);
+  if (!folder.empty() && path == path_in_data_folder())
+    std::filesystem::create_directories(folder, code);
   if (code)
     return fail_at(path, ErrorKind::kIo,
                    "the database's folder cannot be made ({}); give another file with --db",

@@ -6,7 +6,7 @@ namespace lathe::store {
 std::string path_in_data_folder() {
   if (const auto data = environment("XDG_DATA_HOME"); !data.empty())
     return data + "/lathe/records.db";
-  if (const auto home = environment("HOME"); !home.empty())
+  if (const auto home = home_folder(); !home.empty())
     return home + "/.local/share/lathe/records.db";
   return "lathe.db";
 }
