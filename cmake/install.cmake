@@ -5,12 +5,14 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(helpers ${CMAKE_INSTALL_LIBEXECDIR}/lathe)
 
-# The rooms behind the header in one library that shows the header's names alone.
-add_library(liblathe SHARED ${PROJECT_SOURCE_DIR}/src/api/lathe.cpp)
+# The rooms behind the headers in one library that shows the headers' names alone.
+set(outward lathe.cpp recording.cpp search.cpp)
+list(TRANSFORM outward PREPEND ${PROJECT_SOURCE_DIR}/src/api/)
+add_library(liblathe SHARED ${outward})
 set(names ${PROJECT_SOURCE_DIR}/src/api/exported.map)
-# Alone in its object, so that the library's own copy is the only one that is linked.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/lathe.cpp TARGET_DIRECTORY liblathe
-  lathe_api PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# Each alone in its object, so that the library's own copy is the only one that is linked.
+set_source_files_properties(${outward} TARGET_DIRECTORY liblathe lathe_api
+  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 set_target_properties(liblathe PROPERTIES OUTPUT_NAME lathe EXPORT_NAME lathe
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINK_DEPENDS ${names})
 if(NOT LATHE_WHEEL)  # which has no links, only copies

@@ -5,6 +5,7 @@ Usage: installed.py BUILD-FOLDER EXAMPLE-FOLDER C++-COMPILER
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -85,9 +86,14 @@ def main():
             f"-I{tree}/include", *flags)
         print(run(folder / "dense_static", 2, 3, 5, 4, env={**home, "PATH": path}), end="")
 
-        strangers = [name for name in exported(library) if "lathe::" not in name]
+        names = exported(library)
+        strangers = [name for name in names if "lathe::" not in name]
         if strangers:
             sys.exit(f"liblathe.so shows what is not its own: {strangers[:5]}")
+        for header in (tree / "include/lathe").glob("*.h"):
+            for kind in re.findall(r"^class (\w+) {", header.read_text(), re.MULTILINE):
+                if not any(name.startswith(f"lathe::{kind}::") for name in names):
+                    sys.exit(f"liblathe.so lacks lathe::{kind} of {header.name}")
 
 
 if __name__ == "__main__":
