@@ -41,3 +41,8 @@ def error_of(kind: str, message: str, place: str) -> Error:
 
 def invalid(message: str) -> InvalidArgument:
     return InvalidArgument(message, "invalid-argument")
+
+
+def is_of_files(error: Error) -> bool:
+    """Whether the database or the disk is to blame, and no program."""
+    return error.kind in ("io", "data-loss")

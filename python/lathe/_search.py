@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 from . import _native
-from ._errors import Failed, invalid
+from ._errors import Failed, invalid, is_of_files
 from ._kernel import Kernel
 from ._recording import Knob, Recording, knobs_of, text_of
 from ._tune import _options, machine_of
@@ -87,16 +88,20 @@ class Search:
         found = self._search.propose(text_of(config))
         return None if found is None else self._proposal(*found)
 
-    def tell(self, proposal: Proposal | int, seconds: float) -> None:
+    def tell(self, proposal: Proposal | SupportsIndex, seconds: float) -> None:
         """A candidate's time a call; ``float("inf")`` where it failed.
 
         Of a program that is proposed and told again, the first time counts.
         """
-        number = proposal if isinstance(proposal, int) else self._own(proposal).id
+        if isinstance(proposal, SupportsIndex):
+            number = operator.index(proposal)
+        else:
+            number = self._own(proposal).id
         try:
-            self._search.tell(number, float(seconds))
-        except TypeError:
+            seconds = float(seconds)
+        except (TypeError, ValueError):
             raise invalid(f"the time is {seconds!r}; tell it in seconds") from None
+        self._search.tell(number, seconds)
 
     def time(self, proposal: Proposal, seconds: float = 0.05) -> float:
         """A candidate's time a call; infinity where it fails.
@@ -109,7 +114,9 @@ class Search:
         self._own(proposal)
         try:
             return self.compile(proposal).time(seconds=seconds)
-        except Failed:
+        except Failed as error:
+            if is_of_files(error):
+                raise
             return float("inf")
 
     def trace(self, proposal: Proposal) -> list[dict[str, Any]]:

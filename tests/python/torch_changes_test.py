@@ -1,7 +1,11 @@
 """The backend of torch.compile where something changes, fails, or is given wrongly."""
 
+import gc
 import os
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
 import warnings
 
@@ -39,6 +43,8 @@ class Changes(Case):
                 model[0].weight.mul_(1.5)
                 model.load_state_dict(small().state_dict())
                 self.assert_near(fast(x), model(x), 1e-4)
+                model[2].bias.data = torch.rand(3)
+                self.assert_near(fast(x), model(x), 1e-4)
 
     def test_weights_of_inference_mode(self) -> None:
         with torch.inference_mode():
@@ -47,6 +53,53 @@ class Changes(Case):
             for _ in range(3):
                 self.assert_near(fast(x), model(x), 1e-4)
                 model[0].weight.mul_(1.5)
+
+    def test_a_graph_that_is_gone_leaves_no_kernels(self) -> None:
+        from lathe.torch import _operators
+
+        def call_one() -> None:
+            model, x = small(), torch.rand(1, 4, 9, 9)
+            with torch.no_grad():
+                compiled(model)(x)
+
+        call_one()
+        torch._dynamo.reset()
+        gc.collect()
+        before = len(_operators._kernels)
+        for _ in range(2):
+            call_one()
+            torch._dynamo.reset()
+        gc.collect()
+        self.assertEqual(len(_operators._kernels), before)
+
+    def test_names_that_are_taken(self) -> None:
+        kernel = lathe.compile("C[i] = A[i] * 2", A=(3,))
+        for name in [f"{begin}{n}" for n in range(400) for begin in ("placed", "kernel")]:
+            if not hasattr(torch.ops.lathe, name):
+                lathe.torch.operator_of(kernel, name)
+        self.refused("already", lambda: lathe.torch.operator_of(kernel, "placed1"))
+        self.refused("no name", lambda: lathe.torch.operator_of(kernel, "a-b"))
+        lathe.torch.operator_of(kernel)
+        model, x = small(), torch.rand(1, 4, 9, 9)
+        with torch.no_grad():
+            self.assert_near(compiled(model)(x), model(x), 1e-4)
+
+    def test_branches(self) -> None:
+        class Branches(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.a, self.b = nn.Linear(6, 6), nn.Linear(6, 6)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = torch.relu(self.a(x))
+                return torch.cond(y.sum() > 4, lambda v: v @ v.t(), lambda v: v @ (v + 1).t(), (y,))
+
+        model = Branches().eval()
+        with torch.no_grad():
+            fast = compiled(model)
+            for scale in (0.1, 1.0, 5.0, -3.0):
+                x = torch.rand(6, 6) * scale
+                self.assert_near(fast(x), model(x), 1e-4)
 
     def test_several_threads_call_first(self) -> None:
         for _ in range(2):
@@ -153,10 +206,37 @@ class Tuning(Case):
                 self.calls += 1
                 return self.a(x.mul_(2))
 
-        model, x = Counts().eval(), torch.ones(3, 6)
-        lathe.torch.tune(model, x, seconds=1, progress=False)
-        self.assertEqual(float(model.calls), 0)
-        self.assertEqual(float(x.sum()), 18)
+        class Rebinds(Counts):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                self.calls = self.calls + 1
+                return self.a(x)
+
+        for kind in (Counts, Rebinds):
+            model, x = kind().eval(), torch.ones(3, 6)
+            lathe.torch.tune(model, x, seconds=1, progress=False)
+            self.assertEqual(float(model.calls), 0)
+            self.assertEqual(float(x.sum()), 18)
+        with torch.inference_mode():
+            model = nn.Sequential(nn.Conv2d(4, 8, 3), nn.BatchNorm2d(8)).eval()
+            lathe.torch.tune(model, torch.rand(1, 4, 9, 9), seconds=1, progress=False)
+
+    def test_a_child_forked_by_a_process_with_threads(self) -> None:
+        code = """
+            import os, signal, sys, torch, lathe
+            torch.set_num_threads(2)
+            (torch.rand(900, 900) @ torch.rand(900, 900)).exp().sum()
+            child = os.fork()
+            if child == 0:
+                kernel = lathe.tune("C[i,j] = sum(k) A[i,k] * B[k,j]", A=(20, 21), B=(21, 22),
+                                    trials=48, options={"batch": 8}, progress=False)
+                os._exit(0 if kernel.trials == 48 else 1)
+            signal.signal(signal.SIGALRM, lambda *_: (os.kill(child, signal.SIGKILL), sys.exit(3)))
+            signal.alarm(120)
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """
+        environment = {**os.environ, "LATHE_DB": os.path.join(folder(), "forked.db")}
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment)
+        self.assertEqual(done.returncode, 0)
 
     def test_ctrl_c_ends_it(self) -> None:
         timer = threading.Timer(4, lambda: os.kill(os.getpid(), signal.SIGINT))

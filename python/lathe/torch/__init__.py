@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,8 +21,11 @@ except ImportError as missing:
 from torch._inductor.custom_graph_pass import (  # type: ignore[import-not-found, unused-ignore]
     CustomGraphPass,
 )
+from torch._inductor.exc import (  # type: ignore[import-not-found, unused-ignore]
+    InductorError,
+)
 
-from .._errors import Error, invalid
+from .._errors import Error, invalid, is_of_files
 from .._kernel import Kernel
 from .._tune import compile_workload, machine_of
 from . import _match, _tuning
@@ -45,13 +49,19 @@ def _say_once(what: str) -> None:
 class _Pass(CustomGraphPass):  # type: ignore[misc, unused-ignore]
     """Puts calls of Lathe's kernels in the place of groups that they compute faster."""
 
-    def __init__(self, parameters: int, faster: dict[str, Kernel]) -> None:
-        self.parameters, self.faster = parameters, faster
+    places_kernels = True
+
+    def __init__(self, parameters: int, inputs: int, faster: dict[str, Kernel]) -> None:
+        self.parameters, self.inputs, self.faster = parameters, inputs, faster
+        self.placed: list[Placed] = []
 
     def uuid(self) -> None:
         return None  # no cache: a kernel lives in this process, and the choice is this machine's
 
     def __call__(self, graph: Any) -> None:
+        placeholders = sum(node.op == "placeholder" for node in graph.nodes)
+        if placeholders != self.parameters + self.inputs:
+            return  # a part of the graph, as a branch: its first inputs are no weights
         is_constant = _match.constants_of(graph, self.parameters)
         placed: dict[Any, Any] = {}  # calls, in place of the nodes whose values they are
         for group in _match.find(graph, is_constant, set()):
@@ -59,7 +69,8 @@ class _Pass(CustomGraphPass):  # type: ignore[misc, unused-ignore]
                 continue
             # A kernel of its own for each place, which holds that place's weights.
             kernel = Kernel(self.faster[group.workload.key]._library)
-            operator = Placed(kernel).operator
+            self.placed.append(Placed(kernel))
+            operator = self.placed[-1].operator
             with graph.inserting_before(group.output):
                 inputs = tuple(placed.get(node, node) for node in group.inputs)
                 call = placed[group.output] = graph.call_function(operator, inputs)
@@ -85,9 +96,11 @@ def _faster(groups: list[_match.Group], machine: Any, always: bool) -> dict[str,
             if always or beats_inductor(group, kernel, machine.threads, verdicts):
                 faster[key] = kernel
         except Error as error:
-            if _tuning.is_of_files(error):
+            if is_of_files(error):
                 raise
-            continue  # it stays Inductor's
+        except InductorError:
+            pass
+        # else it stays Inductor's
     return faster
 
 
@@ -106,12 +119,15 @@ class _Compiled:
     ) -> None:
         self._module, self._frozen = module, frozen
         self._database, self._always = database, always
-        #: By the weights' ids: the weights, their versions, and what computes the graph.
-        self._known: dict[tuple[int, ...], tuple[list[Any], list[int], Any]] = {}
+        #: By the weights' ids: the weights, their states, and what computes the graph.
+        self._known: dict[tuple[int, ...], tuple[list[Any], list[Any], Any]] = {}
+        self._placed: dict[tuple[int, ...], list[Placed]] = {}
         self._sets = 0
+        self._gave_up = False
         self._plain: Callable[..., Any] | None = None
         #: Of the last call, as the short way looks at them.
         self.last: list[Any] = [[object()] * sum(frozen), [], None]
+        weakref.finalize(self, _forget_all, self._placed).atexit = False
 
     def short_way(self) -> Callable[..., Any]:
         """Calls with the weights of the last one go straight on; it costs less than a list."""
@@ -119,10 +135,10 @@ class _Compiled:
         weights = [name for name, frozen in zip(names, self._frozen) if frozen]
         inputs = [name for name, frozen in zip(names, self._frozen) if not frozen]
         same = [f"{name} is w[{n}]" for n, name in enumerate(weights)]
-        same += [f"{name}._version == v[{n}]" for n, name in enumerate(weights)]
+        same += [f"({w}._version, {w}.data_ptr()) == s[{n}]" for n, w in enumerate(weights)]
         code = (
             f"def call({', '.join(names)}):\n"
-            f"    w, v, f = last\n"
+            f"    w, s, f = last\n"
             f"    if {' and '.join(same) or 'f'}:\n"
             f"        return f({', '.join(inputs)})\n"
             f"    return otherwise({', '.join(names)})\n"
@@ -135,25 +151,37 @@ class _Compiled:
     def __call__(self, *given: Any) -> Any:
         weights = [value for value, frozen in zip(given, self._frozen) if frozen]
         inputs = [value for value, frozen in zip(given, self._frozen) if not frozen]
+        # Nothing tells whether tensors of inference mode were changed.
+        if self._gave_up or any(value.is_inference() for value in weights):
+            return self._unfrozen(given)
         key = tuple(map(id, weights))
-        if any(value.is_inference() for value in weights):
-            return self._unfrozen(given)  # nothing tells whether such tensors were changed
-        versions = [value._version for value in weights]
+        states = [(value._version, value.data_ptr()) for value in weights]
         known = self._known.get(key)
-        if known is None or known[1] != versions:
+        if known is None or known[1] != states:
             with _lock():
                 known = self._known.get(key)
-                if known is None or known[1] != versions:
-                    if self._sets >= self._MOST:
-                        return self._unfrozen(given)
-                    self._sets += 1
-                    placed = _with_weights_inside(self._module, given, self._frozen)
-                    # The weights are held, so that no others get their ids.
-                    known = self._known[key] = (weights, versions, self._choose(placed, inputs))
-        if known[2] is None:
+                if known is None or known[1] != states:
+                    known = self._compile(key, weights, states, given, inputs)
+        if known is None:
             return self._unfrozen(given)
         self.last[:] = known
         return known[2](*inputs)
+
+    def _compile(
+        self, key: tuple[int, ...], weights: list[Any], states: list[Any], given: Any, inputs: Any
+    ) -> tuple[list[Any], list[Any], Any] | None:
+        """For a new set of weights; None where the graph is not frozen."""
+        if self._sets >= self._MOST:
+            return None
+        self._sets += 1
+        call, placed = self._choose(_with_weights_inside(self._module, given, self._frozen), inputs)
+        if call is None:
+            self._gave_up = True
+            return None
+        self._known[key] = (weights, states, call)  # held, so that no others get the weights' ids
+        _forget(self._placed.pop(key, []))
+        self._placed[key] = placed
+        return self._known[key]
 
     def _unfrozen(self, given: Sequence[Any]) -> Any:
         if self._plain is None:
@@ -161,32 +189,54 @@ class _Compiled:
                 self._plain = compiled(self._module, list(given), freezing=False)
         return self._plain(*given)
 
-    def _choose(self, module: Any, inputs: list[Any]) -> Callable[..., Any] | None:
-        """The faster of both; None where nothing is frozen: a call changes something, or Inductor
-        cannot freeze it.
+    def _choose(
+        self, module: Any, inputs: list[Any]
+    ) -> tuple[Callable[..., Any] | None, list[Placed]]:
+        """The faster of both, with its kernels; None where nothing is frozen: a call changes
+        something, or Inductor cannot freeze the graph.
         """
         machine = machine_of(torch.get_num_threads(), self._database)
         groups = _tuning.groups_of(module, inputs)
         if not groups:
-            return None
+            return None, []
         faster = _faster(groups, machine, self._always)
         try:
             inductor = compiled(module, inputs)
-        except torch._inductor.exc.InductorError:
+        except InductorError:
             _say_once("Inductor fails on a graph with frozen weights")
-            return None
+            return None, []
         if not faster:
-            return inductor
-        placed = _Pass(_tuning.parameters_of(module), faster)
-        ours = compiled(module, inputs, joint_custom_pre_pass=placed, fx_graph_cache=False)
+            return inductor, []
+        placing = _Pass(_tuning.parameters_of(module), len(inputs), faster)
+        try:
+            ours = compiled(module, inputs, joint_custom_pre_pass=placing, fx_graph_cache=False)
+            if self._is_better(ours, inductor, module, inputs):
+                return ours, placing.placed
+        except InductorError:
+            pass
+        _forget(placing.placed)
+        return inductor, []
+
+    def _is_better(self, ours: Any, inductor: Any, module: Any, inputs: list[Any]) -> bool:
         with torch.no_grad():
             if not _agree(ours(*inputs), module(*inputs)):
                 warnings.warn("lathe: a graph's results differ; it is Inductor's", stacklevel=2)
-                return inductor
+                return False
             if self._always:
-                return ours
+                return True
             mine, theirs = seconds_of([lambda: ours(*inputs), lambda: inductor(*inputs)], 1.0)
-        return ours if mine < theirs * WHOLE_MARGIN else inductor
+        return bool(mine < theirs * WHOLE_MARGIN)
+
+
+def _forget(placed: list[Placed]) -> None:
+    for one in placed:
+        one.forget()
+    placed.clear()
+
+
+def _forget_all(sets: dict[tuple[int, ...], list[Placed]]) -> None:
+    for placed in sets.values():
+        _forget(placed)
 
 
 def _lock() -> Any:
@@ -350,8 +400,7 @@ def _groups_in(model: Any, inputs: Any) -> list[_match.Group]:
     """The groups of all graphs that a call of the model runs."""
     arguments = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     own = [a.detach().clone() if isinstance(a, torch.Tensor) else a for a in arguments]
-    buffers = list(model.buffers()) if isinstance(model, torch.nn.Module) else []
-    kept = [(buffer, buffer._version, buffer.clone()) for buffer in buffers]
+    buffers = _buffers_of(model)
     global _collected
     found: list[_match.Group] = []
     torch._dynamo.reset()
@@ -362,8 +411,26 @@ def _groups_in(model: Any, inputs: Any) -> list[_match.Group]:
     finally:
         _collected = None
         torch._dynamo.reset()
-        with torch.no_grad():
-            for buffer, version, before in kept:
-                if buffer._version != version:
-                    buffer.copy_(before)
+        _restore(buffers)
     return found
+
+
+def _buffers_of(model: Any) -> list[tuple[Any, str, Any, Any]]:
+    """Of each buffer its module, name, tensor and elements."""
+    if not isinstance(model, torch.nn.Module):
+        return []
+    return [
+        (module, name, buffer, buffer.detach().clone())
+        for module in model.modules()
+        for name, buffer in module._buffers.items()
+        if buffer is not None
+    ]
+
+
+def _restore(buffers: list[tuple[Any, str, Any, Any]]) -> None:
+    for module, name, buffer, before in buffers:
+        module._buffers[name] = buffer
+        same = (buffer == before) | (buffer != buffer) & (before != before)
+        if not bool(same.all()):
+            with torch.no_grad(), torch.inference_mode(buffer.is_inference()):
+                buffer.copy_(before)

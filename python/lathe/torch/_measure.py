@@ -27,8 +27,10 @@ def compiled(module: Any, inputs: list[Any], **config: Any) -> Callable[..., Any
     )
 
     copied = torch.fx.GraphModule(module, copy.deepcopy(module.graph))
+    patches = {"freezing": True, **config}
     # This may be called while another graph is compiled, whose pass is not for this one.
-    patches = {"freezing": True, "joint_custom_pre_pass": None, **config}
+    if getattr(torch._inductor.config.joint_custom_pre_pass, "places_kernels", False):
+        patches.setdefault("joint_custom_pre_pass", None)
     with torch.no_grad():
         made: Callable[..., Any] = compile_fx(copied, list(inputs), config_patches=patches)
     return made

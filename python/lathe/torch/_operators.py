@@ -28,12 +28,18 @@ def operator_of(kernel: Kernel, name: str | None = None) -> Any:
     """
     if not isinstance(kernel, Kernel):
         raise invalid(f"{kernel!r} is no kernel; lathe.tune and lathe.compile make one")
-    name = name or f"kernel{next(_numbers)}"
+    name = name or _free_name("kernel")
     if not name.isidentifier() or keyword.iskeyword(name):
         raise invalid(f'"{name}" is no name for an operator; use letters, digits and _')
     if hasattr(torch.ops.lathe, name):
         raise invalid(f"there is an operator {name} already; give another name")
     return _define(kernel, name, frozen=False)
+
+
+def _free_name(begin: str) -> str:
+    while hasattr(torch.ops.lathe, name := f"{begin}{next(_numbers)}"):
+        pass
+    return name
 
 
 def _define(kernel: Kernel, name: str, frozen: bool) -> Any:
@@ -74,7 +80,7 @@ class Placed:
     def __init__(self, kernel: Kernel) -> None:
         from torch._inductor import lowering  # type: ignore[import-not-found, unused-ignore]
 
-        self.name = f"kernel{next(_numbers)}"
+        self.name = _free_name("placed")
         self.operator = _define(kernel, self.name, frozen=True)
         setattr(_extern(), f"lathe_{self.name}", kernel)
         lower = _lowered(self.operator, kernel, f"lathe_{self.name}")

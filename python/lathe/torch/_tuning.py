@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch  # type: ignore[import-not-found, unused-ignore]
 
 from .. import _native
-from .._errors import Error
+from .._errors import Error, is_of_files
 from .._tune import _options, compile_workload, tune_workload
 from . import _match
 
@@ -121,11 +121,6 @@ def share(
     except KeyboardInterrupt:
         pass  # what was found is kept
     return [Tuned(key, t.calls, t.before, t.after) for key, t in tasks.items() if t.before > 0]
-
-
-def is_of_files(error: Error) -> bool:
-    """Whether the database is to blame, and no workload."""
-    return error.kind in ("io", "data-loss")
 
 
 def _spend(task: _Task, end: float, machine: _native.Machine, progress: bool | None) -> bool:

@@ -1,8 +1,6 @@
 #include "tuner/model/booster.h"
 
-#include <pthread.h>
-
-#include <atomic>
+#include <future>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -47,13 +45,6 @@ class Booster {
   BoosterHandle handle = nullptr;
 };
 
-// The threads of OpenMP are not there any more in a forked child, and would be waited for.
-int threads_here(int wanted) {
-  static std::atomic<bool> forked = false;
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
-  return registered == 0 && forked ? 1 : wanted;
-}
-
 Status configure(Booster& booster, const BoosterOptions& options) {
   LATHE_TRY_STATUS(booster.set("booster", "gbtree"));
   LATHE_TRY_STATUS(booster.set("tree_method", "hist"));
@@ -65,7 +56,7 @@ Status configure(Booster& booster, const BoosterOptions& options) {
   LATHE_TRY_STATUS(booster.set("max_depth", std::to_string(options.max_depth)));
   LATHE_TRY_STATUS(booster.set("max_bin", std::to_string(options.max_bin)));
   LATHE_TRY_STATUS(booster.set("eta", fmt::format("{}", options.learning_rate)));
-  LATHE_TRY_STATUS(booster.set("nthread", std::to_string(threads_here(options.threads))));
+  LATHE_TRY_STATUS(booster.set("nthread", std::to_string(options.threads)));
   return booster.set("seed", std::to_string(options.seed & 0x7fffffff));
 }
 
@@ -132,10 +123,8 @@ Result<std::vector<Tree>> trees_of(Booster& booster) {
   return trees;
 }
 
-}  // namespace
-
-Result<Boosted> boost(std::span<const float> features, int rows, int width,
-                      const BoosterOptions& options, const GradientSource& gradients) {
+Result<Boosted> boost_here(std::span<const float> features, int rows, int width,
+                           const BoosterOptions& options, const GradientSource& gradients) {
   LATHE_CHECK(features.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(width));
   const std::vector<int> columns = informative_columns(features, rows, width);
   const std::vector<float> selected = select_columns(features, rows, width, columns);
@@ -162,6 +151,17 @@ Result<Boosted> boost(std::span<const float> features, int rows, int width,
       if (node.left != -1) node.feature = columns[static_cast<std::size_t>(node.feature)];
   result.forest = LATHE_TRY(Forest::build(trees, width));
   return result;
+}
+
+}  // namespace
+
+// On a thread of its own: OpenMP's threads belong to the one that first asks for them, and in a
+// forked child those of the forking thread are not there any more, but would be waited for.
+Result<Boosted> boost(std::span<const float> features, int rows, int width,
+                      const BoosterOptions& options, const GradientSource& gradients) {
+  return std::async(std::launch::async,
+                    [&] { return boost_here(features, rows, width, options, gradients); })
+      .get();
 }
 
 }  // namespace lathe::model
