@@ -276,6 +276,10 @@ def has_state(graph: Any) -> bool:
     return False
 
 
+def placeholders(graph: Any) -> int:
+    return sum(node.op == "placeholder" for node in graph.nodes)
+
+
 def constants_of(graph: Any, parameters: int) -> Callable[[Node], bool]:
     """Whether a node's value is known before a call: parameters come first among the inputs."""
     known: dict[Node, bool] = {}

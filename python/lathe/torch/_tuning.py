@@ -52,8 +52,7 @@ def _traced(module: Any, inputs: list[Any], found: list[_match.Group]) -> Callab
 
     def look(graph_module: Any, _: Any) -> Any:
         graph = graph_module.graph
-        placeholders = sum(node.op == "placeholder" for node in graph.nodes)
-        if placeholders == parameters + len(inputs) and not _match.has_state(graph):
+        if _match.placeholders(graph) == parameters + len(inputs) and not _match.has_state(graph):
             found.extend(_match.find(graph, _match.constants_of(graph, parameters), set()))
         return graph_module
 
