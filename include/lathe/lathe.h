@@ -155,9 +155,9 @@ class Workload {
   // The trace, as JSON, that a name of a schedule stands for, in compile() and below.
   Expected<std::string> trace(const std::string& schedule = "best",
                               const Machine& machine = {}) const;
-  // `schedule` is "best" (on record), "predicted" (unmeasured: the models' choice, or the
-  // default where they choose badly), "default",
-  // "naive", or the JSON of a trace. The machine must be this one.
+  // `schedule` is "best" (on record), "predicted" (unmeasured: the models' choice, or the default
+  // where they choose badly), "default", "naive", or the JSON of a trace. The machine must be this
+  // one.
   Expected<Program> compile(const std::string& schedule = "best", const Machine& machine = {},
                             Check check = Check::kOnce) const;
   // Writes a shared library with a C header and an example beside it: STEM.so, STEM.h,

@@ -277,6 +277,7 @@ def has_state(graph: Any) -> bool:
 
 
 def placeholders(graph: Any) -> int:
+    """How many inputs a graph has, its weights among them."""
     return sum(node.op == "placeholder" for node in graph.nodes)
 
 
