@@ -101,6 +101,17 @@ class Changes(Case):
                 x = torch.rand(6, 6) * scale
                 self.assert_near(fast(x), model(x), 1e-4)
 
+    def test_without_groups_weights_are_frozen_all_the_same(self) -> None:
+        model, x = small().double(), torch.rand(1, 4, 9, 9, dtype=torch.float64)
+        with torch.no_grad():
+            fast = compiled(model)
+            self.assert_near(fast(x), model(x), 1e-6)
+            model[0].weight.mul_(1.5)
+            self.assert_near(fast(x), model(x), 1e-6)
+        scale = torch.rand(5)
+        with torch.no_grad():
+            self.assert_near(compiled(nn.ReLU())(scale - 0.5), torch.relu(scale - 0.5))
+
     def test_several_threads_call_first(self) -> None:
         for _ in range(2):
             torch._dynamo.reset()

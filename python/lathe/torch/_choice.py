@@ -184,12 +184,12 @@ class Compiled:
         """
         machine = machine_of(torch.get_num_threads(), self._database)
         groups = _tuning.groups_of(module, inputs)
-        if not groups:
+        if groups is None or not (groups or any(self._frozen)):
             return None, []
         faster = _faster(groups, machine, self._always)
         try:
             inductor = compiled(module, inputs)
-        except InductorError:
+        except (InductorError, RuntimeError):  # the second while it folds constants
             say_once("Inductor fails on a graph with frozen weights")
             return None, []
         if not faster:

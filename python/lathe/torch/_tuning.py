@@ -34,14 +34,21 @@ def parameters_of(module: Any) -> int:
     )
 
 
-def groups_of(module: Any, inputs: list[Any]) -> list[_match.Group]:
-    """The groups of a module, as Inductor will see it; none if a call changes something."""
+def groups_of(module: Any, inputs: list[Any]) -> list[_match.Group] | None:
+    """The groups of a module, as Inductor will see it; None if a call changes something."""
     found: list[_match.Group] = []
-    _traced(module, inputs, found)
-    return found
+    frozen: list[bool] = []
+    _traced(module, inputs, found, frozen)
+    return found if frozen and all(frozen) else None
 
 
-def _traced(module: Any, inputs: list[Any], found: list[_match.Group]) -> Callable[..., Any]:
+def _traced(
+    module: Any, inputs: list[Any], found: list[_match.Group], frozen: list[bool]
+) -> Callable[..., Any]:
+    """Lists the groups of graphs in which nothing changes, and for each graph whether that is so.
+
+    Returns what runs the module as it is.
+    """
     parameters = parameters_of(module)
     from torch._dynamo.backends.common import (  # type: ignore[import-not-found, unused-ignore]
         aot_autograd,
@@ -52,7 +59,9 @@ def _traced(module: Any, inputs: list[Any], found: list[_match.Group]) -> Callab
 
     def look(graph_module: Any, _: Any) -> Any:
         graph = graph_module.graph
-        if _match.placeholders(graph) == parameters + len(inputs) and not _match.has_state(graph):
+        whole = _match.placeholders(graph) == parameters + len(inputs)
+        frozen.append(whole and not _match.has_state(graph))
+        if frozen[-1]:
             found.extend(_match.find(graph, _match.constants_of(graph, parameters), set()))
         return graph_module
 
@@ -76,7 +85,7 @@ def collector(
         nonlocal run
         inputs = [value for value, static in zip(given, frozen) if not static]
         if run is None:
-            run = _traced(module, inputs, found)
+            run = _traced(module, inputs, found, [])
         return run(*inputs)
 
     return call
