@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lathe {
@@ -44,6 +45,13 @@ struct Inputs {
   // How the main sum is computed: "direct", "im2col", "cook_toom", "F4x4" and the like, or
   // "strassen"; "": what the text says, else as the schedule chooses.
   std::string algorithm;
+  // How far roundings, NaN and infinity may spread: "componentwise": not at all, every order of a
+  // sum as it is written; "local": within a tile of neighbouring results (Cook-Toom algorithms);
+  // "normwise": over whole rows and matrices (Strassen's). "": what the text says, else what the
+  // algorithm needs, or "local".
+  std::string numerics;
+  // Between which numbers inputs lie, as with `in 0..1` in the text: checks draw from it.
+  std::map<std::string, std::pair<double, double>> ranges;
 };
 
 struct TensorInfo {

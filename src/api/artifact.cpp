@@ -69,7 +69,8 @@ Result<ArtifactFiles> write_artifact(const te::Workload& workload, const schedul
   LATHE_TRY_STATUS(package::check_names(files.name, path));
   const flat::Program flat = LATHE_TRY(flat_program(workload, trace, target));
   files.checked = LATHE_TRY(check_program(workload, trace, target, request.checking));
-  std::vector<std::string> remarks = {"The program " + files.checked.sentence + "."};
+  std::vector<std::string> remarks = {numerics_sentence(workload),
+                                      "The program " + files.checked.sentence + "."};
   if (const std::string names = names_sentence(workload); !names.empty())
     remarks.insert(remarks.begin(), names);
   const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(target, backends()));

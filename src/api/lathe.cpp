@@ -38,6 +38,9 @@ api::WorkloadRequest request_of(const std::string& text, const Inputs& inputs) {
   if (inputs.free_layout) request.layout = "free";
   request.max_error = inputs.max_error;
   request.algorithm = inputs.algorithm;
+  request.numerics = inputs.numerics;
+  for (const auto& [name, range] : inputs.ranges)
+    request.ranges.push_back(fmt::format("{}={}..{}", name, range.first, range.second));
   return request;
 }
 

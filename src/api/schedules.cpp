@@ -78,6 +78,8 @@ std::string flags_between(const te::Workload& workload, const Target& target, Ca
   if (other->contract.max_error != workload.contract.max_error)
     add(fmt::format("--max-error {}", other->contract.max_error));
   if (!other->contract.algorithm.empty()) add("--algorithm " + other->contract.algorithm);
+  else if (other->contract.level() != workload.contract.level())
+    add(fmt::format("--numerics {}", te::name_of(other->contract.level())));
   Target alike = target;
   alike.as_cpu().threads = on->as_cpu().threads;
   if (alike != *on) add("--target '" + run.target + "'");

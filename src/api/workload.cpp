@@ -11,6 +11,7 @@
 #include "compiler/ops/operators.h"
 #include "compiler/ops/paper.h"
 #include "compiler/te/parse.h"
+#include "compiler/te/validate.h"
 
 namespace lathe::api {
 namespace {
@@ -144,18 +145,39 @@ Result<MadeWorkload> by_form(const WorkloadRequest& request) {
               request.text, known_operators(), known_paper_workloads());
 }
 
+Result<te::Tensor*> input_named(te::Workload& workload, const std::string& name,
+                                const char* flag) {
+  std::vector<std::string> names;
+  for (const int input : workload.inputs()) {
+    te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(input)];
+    if (tensor.name == name) return &tensor;
+    names.push_back(tensor.name);
+  }
+  return fail_at(flag, ErrorKind::kInvalidArgument,
+                 "\"{}\" is no input of the workload; its inputs are {}", name,
+                 fmt::join(names, ", "));
+}
+
 Status mark_constants(te::Workload& workload, const std::vector<std::string>& names) {
-  for (const auto& name : names) {
-    const int tensor = workload.find(name);
-    std::vector<std::string> inputs;
-    for (const int input : workload.inputs())
-      inputs.push_back(workload.tensors[static_cast<std::size_t>(input)].name);
-    if (tensor < 0 ||
-        workload.tensors[static_cast<std::size_t>(tensor)].role != te::TensorRole::kInput)
-      return fail_at("--const", ErrorKind::kInvalidArgument,
-                     "\"{}\" is no input of the workload; its inputs are {}", name,
-                     fmt::join(inputs, ", "));
-    workload.tensors[static_cast<std::size_t>(tensor)].constant = true;
+  for (const auto& name : names) LATHE_TRY(input_named(workload, name, "--const"))->constant = true;
+  return {};
+}
+
+// Each is NAME=LOW..HIGH, as the text of an expression has it.
+Status set_ranges(te::Workload& workload, const std::vector<std::string>& ranges) {
+  for (const std::string& text : ranges) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos)
+      return fail_at("--range", ErrorKind::kInvalidArgument,
+                     "\"{}\" is no range of an input; write NAME=LOW..HIGH, as X=0..1", text);
+    te::Tensor& tensor =
+        *LATHE_TRY(input_named(workload, text.substr(0, equals), "--range"));
+    auto range = te::parse_range(text.substr(equals + 1), tensor.dtype);
+    if (range) tensor.range = *range;
+    const Status right = range ? te::check_range(tensor) : Status(std::unexpected(range.error()));
+    if (!right)
+      return fail_at("--range", ErrorKind::kInvalidArgument, "{}: {}", text,
+                     right.error().message);
   }
   return {};
 }
@@ -172,7 +194,8 @@ std::string algorithm_named(std::string text) {
 bool names_no_workload(const WorkloadRequest& request) {
   return request.text.empty() && request.flags.empty() && request.shapes.empty() &&
          request.dtypes.empty() && request.constants.empty() && request.layout.empty() &&
-         request.max_error == 0 && request.algorithm.empty();
+         request.max_error == 0 && request.algorithm.empty() && request.numerics.empty() &&
+         request.ranges.empty();
 }
 
 Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
@@ -187,11 +210,22 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
     return fail_at("--algorithm", ErrorKind::kInvalidArgument,
                    "\"{}\" is no algorithm; name {}, or any as \"show --what space\" lists it",
                    request.algorithm, te::kAlgorithms);
+  const auto numerics = te::numerics_from_name(request.numerics);
+  if (!request.numerics.empty() && !numerics)
+    return fail_at("--numerics", ErrorKind::kInvalidArgument,
+                   "\"{}\" is no level of numerics; name {}", request.numerics, te::kNumerics);
   MadeWorkload workload = LATHE_TRY(by_form(request));
   LATHE_TRY_STATUS(mark_constants(workload.definition, request.constants));
-  if (!request.layout.empty()) workload.definition.contract.free_layout = request.layout == "free";
-  if (request.max_error > 0) workload.definition.contract.max_error = request.max_error;
-  if (!algorithm.empty()) workload.definition.contract.algorithm = algorithm;
+  LATHE_TRY_STATUS(set_ranges(workload.definition, request.ranges));
+  te::Contract& contract = workload.definition.contract;
+  if (!request.layout.empty()) contract.free_layout = request.layout == "free";
+  if (request.max_error > 0) contract.max_error = request.max_error;
+  if (!algorithm.empty()) contract.algorithm = algorithm;
+  if (numerics) contract.numerics = numerics;
+  if (Status right = te::check(contract); !right) {
+    right.error().place = !request.numerics.empty() ? "--numerics" : "--algorithm";
+    return std::unexpected(std::move(right).error());
+  }
   return workload;
 }
 
@@ -218,6 +252,19 @@ std::vector<std::pair<std::string, std::string>> names_in_records(const te::Work
   for (std::size_t t = 0; t < workload.tensors.size(); ++t)
     names.emplace_back(workload.tensors[t].name, recorded.tensors[t].name);
   return names;
+}
+
+std::string numerics_sentence(const te::Workload& workload) {
+  const te::Numerics level = workload.contract.level();
+  std::string text =
+      fmt::format("Its numerics are {}: {}.", te::name_of(level), te::promise_of(level));
+  for (const int input : workload.inputs()) {
+    const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(input)];
+    if (tensor.range)
+      text += fmt::format(" Elements of {} must lie in {}..{}: it was checked with such numbers.",
+                          tensor.name, tensor.range->low, tensor.range->high);
+  }
+  return text;
 }
 
 std::string names_sentence(const te::Workload& workload) {

@@ -24,6 +24,8 @@ struct WorkloadRequest {
   std::string layout;                        // plain, free; empty: what the text says, else plain
   double max_error = 0;                      // 0: what the text says, else 2e-5
   std::string algorithm;                     // "": what the text says, else any
+  std::string numerics;             // "": what the text says, else what the algorithm needs, or local
+  std::vector<std::string> ranges;  // of inputs: "X=0..1"
 };
 
 // True if nothing of the request says what to compute.
@@ -43,6 +45,9 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request);
 std::vector<std::pair<std::string, std::string>> names_in_records(const te::Workload& workload);
 // The same as a sentence; empty if no name differs.
 std::string names_sentence(const te::Workload& workload);
+
+// What is promised of rounding, NaN and infinity, and for which inputs.
+std::string numerics_sentence(const te::Workload& workload);
 
 // The space of the workload's key, as records and traces know it. Where there is none, the error
 // says why in the workload's own names.

@@ -24,6 +24,13 @@ void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request) {
       "--algorithm", request.algorithm, "NAME",
       "how the main sum is computed: direct, im2col, cook_toom (any such algorithm), one by its "
       "tiles, as F4 or F4x4, or strassen (default: the schedule chooses)");
+  flags.choice("--numerics", request.numerics, {"componentwise", "local", "normwise"},
+               "how far roundings, NaN and infinity may spread: not at all, within a tile of "
+               "neighbouring results, or over whole rows and matrices (default: what the "
+               "expression says, else what the algorithm needs, or local)");
+  flags.repeated("--range", request.ranges, "NAME=LOW..HIGH",
+                 "between which numbers an input lies, e.g. A=0..1: checks draw from it; once for "
+                 "each");
   for (const auto& flag : api::operator_flags()) {
     if (flag.name == "dtype") continue;  // it is declared above
     if (flag.takes_value)

@@ -29,8 +29,9 @@ std::string shapes_of(const te::Workload& workload) {
     texts.push_back(fmt::format("{}{}{} {}", type, tensor.constant ? "const " : "", tensor.name,
                                 fmt::join(tensor.shape_at_border(), "x")));
   }
-  return fmt::format("{}{}", fmt::join(texts, ", "),
-                     workload.contract.free_layout ? ", free layout" : "");
+  return fmt::format("{}{}, numerics {}", fmt::join(texts, ", "),
+                     workload.contract.free_layout ? ", free layout" : "",
+                     te::name_of(workload.contract.level()));
 }
 
 // Takes the sizes out of "C[i:31,j:29] = ...".

@@ -27,7 +27,30 @@ Result<Target> resolve_target(const Target& target, Backends backends) {
   return LATHE_TRY(backend_for(target, backends))->resolve_target(target);
 }
 
+namespace {
+
+// Refuses algorithms that need more than the workload allows.
+Status check_numerics(const te::Contract& contract, const schedule::Trace& trace) {
+  for (std::size_t s = 0; s < trace.size(); ++s) {
+    std::string_view algorithm;
+    if (std::holds_alternative<schedule::CookToom>(trace[s])) algorithm = "cook_toom";
+    if (std::holds_alternative<schedule::Strassen>(trace[s])) algorithm = "strassen";
+    if (algorithm.empty()) continue;
+    const te::Numerics needed = te::numerics_of_algorithm(algorithm);
+    if (needed <= contract.level()) continue;
+    return fail_at(fmt::format("step {}", s), ErrorKind::kIllegalSchedule,
+                   "{} is {}, and numerics {} does not allow it; take another schedule, or ask "
+                   "for numerics {}",
+                   algorithm, te::name_of(needed), te::name_of(contract.level()),
+                   te::name_of(needed));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<ir::Nest> scheduled(const te::Workload& workload, const schedule::Trace& trace) {
+  LATHE_TRY_STATUS(check_numerics(workload.contract, trace));
   ir::Nest nest = te::naive_nest(workload);
   auto applied = schedule::apply(nest, trace, workload.contract.free_layout);
   if (applied) return nest;

@@ -7,7 +7,7 @@ namespace lathe::te {
 namespace {
 
 constexpr std::size_t kMaxText = 1 << 20;
-constexpr std::array<std::string_view, 6> kPairs = {"<=", ">=", "==", "!=", "&&", "||"};
+constexpr std::array<std::string_view, 7> kPairs = {"<=", ">=", "==", "!=", "&&", "||", ".."};
 constexpr std::string_view kSingles = "+-*/%<>!=()[]{},:";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -91,6 +91,7 @@ class Lexer {
   std::size_t length_of_number() const {
     std::size_t n = 0;
     while (is_digit(peek(n))) ++n;
+    if (peek(n) == '.' && peek(n + 1) == '.') return n;  // 0..1 is a range
     if (peek(n) == '.') ++n;
     while (is_digit(peek(n))) ++n;
     if (peek(n) != 'e' && peek(n) != 'E') return n;

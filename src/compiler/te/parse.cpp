@@ -67,11 +67,17 @@ class WorkloadBuilder {
                       d.name);
     if (is_written && d.constant)
       return error_at(d.place, "{} is computed, so it is no const input", d.name);
+    if (d.range && (is_written || d.literal))
+      return error_at(d.place, "{} is no input, so its range follows from what it is", d.name);
     if (d.output && !is_written)
       return error_at(d.place, "{} is declared output, but nothing computes it", d.name);
     Tensor tensor{d.name, d.dtype, d.shape, TensorRole::kInput};
     tensor.constant = d.constant || (is_constant(d.name) && !is_written && !d.literal);
     tensor.border_shape = d.border_shape;
+    if (d.range)
+      tensor.range = InputRange{LATHE_TRY(at(d.place, number_as(d.range->low, d.dtype))),
+                           LATHE_TRY(at(d.place, number_as(d.range->high, d.dtype)))};
+    LATHE_TRY_STATUS(at(d.place, check_range(tensor)));
     LATHE_TRY_STATUS(at(d.place, check_border_shape(tensor)));
     if (is_written) tensor.role = TensorRole::kIntermediate;
     if (d.literal) {
@@ -267,6 +273,7 @@ class WorkloadBuilder {
     }
     workload_.contract.max_error = syntax_.max_error.value_or(workload_.contract.max_error);
     workload_.contract.algorithm = syntax_.algorithm;
+    workload_.contract.numerics = syntax_.numerics;
     workload_.contract.free_layout = syntax_.free_layout.value_or(false);
     workload_.name = syntax_.name;
     if (workload_.name.empty())
@@ -286,6 +293,11 @@ class WorkloadBuilder {
 };
 
 }  // namespace
+
+Result<InputRange> parse_range(std::string_view text, Dtype dtype) {
+  const InputRange range = LATHE_TRY(parse_range_syntax(text));
+  return InputRange{LATHE_TRY(number_as(range.low, dtype)), LATHE_TRY(number_as(range.high, dtype))};
+}
 
 Result<Workload> parse_workload(std::string_view text, const Declarations& declarations) {
   return WorkloadBuilder(LATHE_TRY(parse_syntax(text)), declarations).run();

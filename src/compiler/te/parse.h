@@ -4,10 +4,11 @@
 //   item        := declaration | stage | setting
 //   declaration := ['const'] ['output'] NAME ':' DTYPE '[' size (',' size)* ']'
 //                  ['as' '[' size (',' size)* ']']   callers see neighbouring dimensions merged
+//                  ['in' number '..' number]         all elements lie between these
 //                  ['=' '{' number (',' number)* '}']
 //   stage       := NAME '[' iter (',' iter)* ']' '=' expr
 //   setting     := 'layout' ('plain' | 'free') | 'max_error' number | 'name' NAME
-//                | 'algorithm' NAME
+//                | 'algorithm' NAME | 'numerics' ('componentwise' | 'local' | 'normwise')
 //   iter        := NAME [':' size]                 C[i,j], C[y:112,x:112]
 //   expr        := the usual operators (+ - * / % < <= > >= == != && || !), '(' expr ')',
 //                  numbers, 'inf', 'true', 'false', an iterator (its value, i64),
@@ -58,6 +59,9 @@ struct Declarations {
 
 // The error's place is "line L, column C"; its message tells what was expected or is wrong there.
 Result<Workload> parse_workload(std::string_view text, const Declarations& declarations = {});
+
+// "0..1": a range of inputs of this type.
+Result<InputRange> parse_range(std::string_view text, Dtype dtype);
 
 // Text that stands alone: declarations, then stages with every extent.
 // parse_workload(print_workload(p)) equals p.

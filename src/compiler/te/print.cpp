@@ -210,6 +210,9 @@ std::string declaration_text(const Tensor& tensor) {
                   tensor.name, name_of(tensor.dtype), fmt::join(tensor.shape, ","));
   if (!tensor.border_shape.empty())
     out += fmt::format(" as [{}]", fmt::join(tensor.border_shape, ","));
+  if (tensor.range)
+    out += fmt::format(" in {}..{}", number_text(tensor.range->low, tensor.dtype),
+                       number_text(tensor.range->high, tensor.dtype));
   if (tensor.role != TensorRole::kLiteral) return out;
   std::vector<std::string> values;
   for (const double value : tensor.literal) values.push_back(number_text(value, tensor.dtype));
@@ -229,8 +232,11 @@ std::string layout_text(const Contract& contract) {
 std::string error_text(const Contract& contract) {
   return "max_error " + number_text(contract.max_error, Dtype::kF64);
 }
+// An algorithm has its own level, and the usual one goes without saying.
 void add_algorithm(const Contract& contract, std::vector<std::string>& items) {
   if (!contract.algorithm.empty()) items.push_back("algorithm " + contract.algorithm);
+  else if (contract.level() != Contract{}.level())
+    items.push_back(fmt::format("numerics {}", name_of(contract.level())));
 }
 std::string default_name(const Workload& workload) {
   const auto outputs = workload.outputs();
@@ -274,7 +280,8 @@ std::string workload_key(const Workload& workload) {
 bool equal(const Workload& a, const Workload& b) {
   const auto same_tensor = [](const Tensor& x, const Tensor& y) {
     return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape && x.role == y.role &&
-           x.constant == y.constant && x.literal == y.literal && x.border_shape == y.border_shape;
+           x.constant == y.constant && x.literal == y.literal &&
+           x.border_shape == y.border_shape && x.range == y.range;
   };
   const auto same_iter = [](const Iterator& x, const Iterator& y) {
     return x.name == y.name && x.extent == y.extent && x.kind == y.kind;
@@ -286,6 +293,7 @@ bool equal(const Workload& a, const Workload& b) {
   return a.name == b.name && a.contract.max_error == b.contract.max_error &&
          a.contract.free_layout == b.contract.free_layout &&
          a.contract.algorithm == b.contract.algorithm &&
+         a.contract.level() == b.contract.level() &&
          std::ranges::equal(a.tensors, b.tensors, same_tensor) &&
          std::ranges::equal(a.stages, b.stages, same_stage);
 }

@@ -1,6 +1,7 @@
 #include "compiler/te/syntax.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/te/expr_syntax.h"
 #include "compiler/te/workload.h"
@@ -9,6 +10,17 @@ namespace lathe::te {
 namespace {
 
 constexpr std::size_t kMaxLiteral = 1 << 16;
+
+Result<InputRange> range_of(TokenReader& in) {
+  const Place place = in.peek().place;
+  InputRange out;
+  out.low = LATHE_TRY(in.signed_number());
+  LATHE_TRY_STATUS(in.expect(".."));
+  out.high = LATHE_TRY(in.signed_number());
+  if (!(std::isfinite(out.low) && std::isfinite(out.high) && out.low <= out.high))
+    return in.error(place, "a range goes from a number to one that is no smaller, as in 0..1");
+  return out;
+}
 
 // Parses items: declarations, stages, and the settings that a workload key has.
 class ItemParser {
@@ -37,7 +49,7 @@ class ItemParser {
       if (second.is(":")) return declaration();
       if (first.text == "const" || first.text == "output") return declaration();
       if (first.text == "layout" || first.text == "max_error" || first.text == "name" ||
-          first.text == "algorithm")
+          first.text == "algorithm" || first.text == "numerics")
         return setting();
     }
     return in_.unexpected("a stage like C[i,j] = ... or a declaration like A: f32[16,16]",
@@ -59,6 +71,12 @@ class ItemParser {
         return in_.error(algorithm.place, "{} is no algorithm; name {}", algorithm.shown(),
                          kAlgorithms);
       out_.algorithm = algorithm.text;
+    } else if (what.text == "numerics") {
+      const Token level = LATHE_TRY(in_.name(kNumerics));
+      out_.numerics = numerics_from_name(level.text);
+      if (!out_.numerics)
+        return in_.error(level.place, "{} is no level of numerics; name {}", level.shown(),
+                         kNumerics);
     } else {
       const Token mode = LATHE_TRY(in_.name("plain or free"));
       if (mode.text != "plain" && mode.text != "free")
@@ -90,6 +108,10 @@ class ItemParser {
     if (in_.peek().kind == Token::Kind::kName && in_.peek().text == "as") {
       in_.next();
       d.border_shape = LATHE_TRY(sizes());
+    }
+    if (in_.peek().kind == Token::Kind::kName && in_.peek().text == "in") {
+      in_.next();
+      d.range = LATHE_TRY(range_of(in_));
     }
     if (in_.accept("=")) d.literal = LATHE_TRY(literal());
     out_.declarations.push_back(std::move(d));
@@ -144,6 +166,13 @@ class ItemParser {
 
 Result<WorkloadSyntax> parse_syntax(std::string_view text) {
   return ItemParser(LATHE_TRY(tokenize(text))).run();
+}
+
+Result<InputRange> parse_range_syntax(std::string_view text) {
+  TokenReader in(LATHE_TRY(tokenize(text)));
+  const InputRange range = LATHE_TRY(range_of(in));
+  if (in.peek().kind != Token::Kind::kEnd) return in.unexpected("the end of the range");
+  return range;
 }
 
 }  // namespace lathe::te

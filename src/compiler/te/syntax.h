@@ -10,6 +10,7 @@
 
 #include "compiler/ir/expr/expr.h"
 #include "compiler/te/lexer.h"
+#include "compiler/te/workload.h"
 
 namespace lathe::te {
 
@@ -75,6 +76,7 @@ struct DeclarationSyntax {
   Dtype dtype = Dtype::kF32;
   std::vector<std::int64_t> shape, border_shape;
   std::optional<std::vector<double>> literal;
+  std::optional<InputRange> range;
   Place place;
 };
 struct StageSyntax {
@@ -89,6 +91,7 @@ struct WorkloadSyntax {
   std::vector<StageSyntax> stages;
   std::optional<double> max_error;
   std::string algorithm;
+  std::optional<Numerics> numerics;
   std::optional<bool> free_layout;
   std::string name;
   // Every name in the text: new names must differ from them.
@@ -96,5 +99,7 @@ struct WorkloadSyntax {
 };
 
 Result<WorkloadSyntax> parse_syntax(std::string_view text);
+// LOW..HIGH
+Result<InputRange> parse_range_syntax(std::string_view text);
 
 }  // namespace lathe::te

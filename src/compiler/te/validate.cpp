@@ -1,6 +1,7 @@
 #include "compiler/te/validate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -134,6 +135,7 @@ Status check_tensor(const Tensor& tensor) {
   if (tensor.constant && tensor.role != TensorRole::kInput)
     return fail(ErrorKind::kInvalidArgument, "{} is declared const, but only inputs can be",
                 tensor.name);
+  LATHE_TRY_STATUS(check_range(tensor));
   if (tensor.role != TensorRole::kLiteral) {
     if (tensor.literal.empty()) return {};
     return fail(ErrorKind::kInvalidArgument,
@@ -224,6 +226,26 @@ Status check_shape(const std::string& name, const std::vector<std::int64_t>& sha
       return fail(ErrorKind::kInvalidArgument, "{}[{}] has more than 2^40 elements", name,
                   fmt::join(shape, ","));
   }
+  return {};
+}
+
+Status check_range(const Tensor& tensor) {
+  if (!tensor.range) return {};
+  const auto [low, high] = *tensor.range;
+  if (tensor.role != TensorRole::kInput)
+    return fail(ErrorKind::kInvalidArgument,
+                "{} is no input, so its range follows from what it is made of", tensor.name);
+  if (tensor.dtype == Dtype::kBool)
+    return fail(ErrorKind::kInvalidArgument, "{} is bool, which has no range", tensor.name);
+  if (!(std::isfinite(low) && std::isfinite(high) && low <= high))
+    return fail(ErrorKind::kInvalidArgument,
+                "the range of {} goes from a number to one that is no smaller, as in 0..1; {} to "
+                "{} does not",
+                tensor.name, low, high);
+  for (const double end : {low, high})
+    if (LATHE_TRY(number_as(end, tensor.dtype)) != end)
+      return fail(ErrorKind::kInvalidArgument, "{}, an end of {}'s range, is not rounded to {}", end,
+                  tensor.name, name_of(tensor.dtype));
   return {};
 }
 
@@ -325,11 +347,7 @@ Status validate(const Workload& workload) {
   if (!workload.name.empty() && !is_name(workload.name))
     return fail(ErrorKind::kInvalidArgument,
                 "'{}' is no name for a workload; use letters, digits and _", workload.name);
-  if (!(workload.contract.max_error > 0 && workload.contract.max_error <= 1))
-    return fail(ErrorKind::kInvalidArgument, "max_error must be more than 0 and at most 1");
-  if (!workload.contract.algorithm.empty() && !is_algorithm(workload.contract.algorithm))
-    return fail(ErrorKind::kInvalidArgument, "\"{}\" is no algorithm; name {}",
-                workload.contract.algorithm, kAlgorithms);
+  LATHE_TRY_STATUS(check(workload.contract));
   std::vector<bool> ready(workload.tensors.size()), used(workload.tensors.size());
   for (std::size_t t = 0; t < ready.size(); ++t)
     ready[t] = workload.tensors[t].role == TensorRole::kInput ||

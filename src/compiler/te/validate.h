@@ -10,6 +10,8 @@ Status check_count(std::size_t stages, std::size_t tensors);
 Status check_shape(const std::string& name, const std::vector<std::int64_t>& shape);
 // Checks that the shape callers see merges neighbouring dimensions.
 Status check_border_shape(const Tensor& tensor);
+// Only inputs have ranges, whose ends are numbers of their type.
+Status check_range(const Tensor& tensor);
 // Checks the rank of the index and the pad value; without padding, also that no iteration leaves
 // the tensor.
 Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<Iterator>& iters);

@@ -110,19 +110,4 @@ double io_bytes(const Workload& workload) {
   return total;
 }
 
-bool is_algorithm(std::string_view name) {
-  if (name == "direct" || name == "im2col" || name == "cook_toom" || name == "strassen")
-    return true;
-  if (!name.starts_with('F')) return false;
-  // Numbers with x between them, of a few digits each.
-  constexpr int kMostDigits = 4;
-  int digits = 0;
-  for (const char c : name.substr(1)) {
-    const bool digit = c >= '0' && c <= '9';
-    if (digit ? digits == kMostDigits : (c != 'x' || digits == 0)) return false;
-    digits = digit ? digits + 1 : 0;
-  }
-  return digits > 0;
-}
-
 }  // namespace lathe::te

@@ -14,8 +14,14 @@
 
 #include "base/result.h"
 #include "compiler/ir/expr/expr.h"
+#include "compiler/te/contract.h"
 
 namespace lathe::te {
+
+struct InputRange {
+  double low = 0, high = 0;
+  bool operator==(const InputRange&) const = default;
+};
 
 enum class TensorRole { kInput, kLiteral, kIntermediate, kOutput };
 
@@ -26,6 +32,8 @@ struct Tensor {
   TensorRole role = TensorRole::kInput;
   bool constant = false;        // an input known when prepare() runs, e.g. weights
   std::vector<double> literal;  // row-major, for kLiteral
+  // Between which numbers all elements of an input lie, as its caller promises.
+  std::optional<InputRange> range;
   // The shape that callers see of an input or output: `shape` with neighbouring dimensions merged,
   // for the same elements in the same order. Empty: `shape`.
   std::vector<std::int64_t> border_shape;
@@ -52,19 +60,6 @@ struct Stage {
   Dtype accumulator = Dtype::kF32;
   ir::Expr body;  // Read.tensor indexes Workload::tensors
 };
-
-// How exactly the result must match, and what the schedule may choose. All of it is part of the
-// workload key.
-struct Contract {
-  double max_error = 2e-5;   // relative to the largest output, against f64
-  bool free_layout = false;  // the trace may choose layouts of inputs and outputs
-  // How the main sum is computed: "direct", "im2col", "cook_toom" for any such algorithm, "F4" or
-  // "F4x2" for one with these tiles, "strassen"; "": as the schedule chooses.
-  std::string algorithm;
-};
-// What may be named there, as messages say it.
-inline constexpr const char* kAlgorithms = "direct, im2col, cook_toom, F4, F4x4 or strassen";
-bool is_algorithm(std::string_view name);
 
 struct Workload {
   std::vector<Tensor> tensors;

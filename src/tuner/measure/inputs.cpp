@@ -2,12 +2,15 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <variant>
 
 #include "base/rng.h"
 #include "runtime/runner/protocol.h"
+#include "tuner/measure/uneven.h"
 
 namespace lathe::measure {
 namespace {
@@ -33,17 +36,34 @@ bool wants_positive(const ir::Expr& e) {
   return std::visit(Visitor{}, e->value);
 }
 
+double rounded(Dtype dtype, double value) {
+  alignas(8) std::byte raw[8];
+  store_element(dtype, raw, value);
+  return load_element(dtype, raw);
+}
+
 double random_value(Dtype dtype, bool positive, Rng& rng) {
   if (dtype == Dtype::kBool) return rng.chance(0.5) ? 1 : 0;
   const bool negative = rng.chance(0.5) && !positive && dtype != Dtype::kU8;
-  double magnitude =
-      is_float(dtype) ? 0.125 + 0.875 * rng.uniform() : static_cast<double>(rng.between(1, 5));
-  if (is_float(dtype)) {
-    alignas(8) std::byte raw[8];
-    store_element(dtype, raw, magnitude);
-    magnitude = load_element(dtype, raw);
-  }
+  const double magnitude = is_float(dtype) ? rounded(dtype, 0.125 + 0.875 * rng.uniform())
+                                           : static_cast<double>(rng.between(1, 5));
   return negative ? -magnitude : magnitude;
+}
+
+// Its ends among them.
+double value_within(const te::InputRange& range, Dtype dtype, Rng& rng) {
+  constexpr double kEnds = 1.0 / 64;
+  if (rng.chance(kEnds)) return rng.chance(0.5) ? range.low : range.high;
+  const double share = rng.uniform();
+  const double value = range.low * (1 - share) + range.high * share;
+  return std::clamp(is_float(dtype) ? rounded(dtype, value) : std::round(value), range.low,
+                    range.high);
+}
+
+std::int64_t elements_of(const te::Tensor& tensor) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : tensor.shape) elements *= size;
+  return elements;
 }
 
 std::vector<tensor::Border> borders_of(const te::Workload& workload,
@@ -70,12 +90,17 @@ std::vector<std::vector<double>> random_inputs(const te::Workload& workload, std
   bool positive = false;
   for (const te::Stage& stage : workload.stages) positive = positive || wants_positive(stage.body);
   std::vector<std::vector<double>> values;
+  const std::vector<Freedom> freedoms = freedoms_of(workload);
   Rng rng(seed);
-  for (const tensor::Border& border : plain_inputs(workload)) {
+  for (const int input : workload.inputs()) {
+    const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(input)];
+    const Freedom& freedom = freedoms[static_cast<std::size_t>(input)];
     Rng own = rng.fork();
-    std::vector<double> tensor(static_cast<std::size_t>(border.elements()));
-    for (double& value : tensor) value = random_value(border.dtype, positive, own);
-    values.push_back(std::move(tensor));
+    values.emplace_back(static_cast<std::size_t>(elements_of(tensor)));
+    for (double& value : values.back())
+      value = tensor.range ? value_within(*tensor.range, tensor.dtype, own)
+                           : random_value(tensor.dtype, positive, own);
+    if (freedom.scales && !tensor.range) make_uneven(tensor, freedom, values.back(), own);
   }
   return values;
 }

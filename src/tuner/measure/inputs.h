@@ -15,9 +15,11 @@ namespace lathe::measure {
 std::vector<tensor::Border> plain_inputs(const te::Workload& workload);
 std::vector<tensor::Border> plain_outputs(const te::Workload& workload);
 
-// Row-major values of every input, exact in its type. They are random and never zero, because zeros
-// hide wrong addresses and some hardware multiplies them faster; positive where the workload takes
-// logarithms, roots or powers; small whole numbers for integer types, so that sums stay exact.
+// Row-major values of every input, exact in its type. They are random, and few are zero, because
+// zeros hide wrong addresses and some hardware multiplies them faster; positive where the workload
+// takes logarithms, roots or powers; small whole numbers for integer types, so that sums stay
+// exact; in the range that the workload states of an input. Inputs of which outputs are sums of
+// products (uneven.h) have slices of very different size, slices with a large mean, and zeros.
 std::vector<std::vector<double>> random_inputs(const te::Workload& workload, std::uint64_t seed);
 
 // The file that `lathe-runner` takes: every tensor in the type of its border, at file_offsets().

@@ -35,15 +35,15 @@ struct Reference {
   std::vector<std::vector<double>> values, bounds;
 };
 // The largest error, relative to the largest output, that passes besides the bounds: the
-// contract's, or what a rounding of the terms of sums makes where outputs saturate and so are small
-// beside the sums. Infinite where no schedule could keep it: for types coarser than f32, jumps, and
+// contract's, or what a single rounding makes where outputs saturate and so are small beside the
+// sums, or where they magnify it, as near a division by 0. Where a smaller error than usual is
+// asked for, only the former. Infinite where no schedule could keep it: for types coarser than f32, jumps, and
 // numbers near the smallest of their type.
 double allowed_error(const te::Workload& workload, bool jumps, const Reference& reference);
-// Programs may compute sums of products over neighbours by Cook-Toom algorithms, and large products
-// by Strassen's. Their roundings go with the size of a tile's numbers, or of rows and columns far
-// away, and not with an element's own. So where a workload has such sums or products of computed
-// operands, or demands the latter algorithm, bounds are widened to some times what the contract
-// allows: it decides then, and only what is further off is wrong for another reason.
+// Strassen's algorithm rounds with the size of rows and columns far away. So where a workload allows
+// it (te::Numerics::kNormwise), bounds are widened to some times what the contract allows: it
+// decides then, and only what is further off is wrong for another reason. For Cook-Toom algorithms
+// the bounds of kLocal have room (neighbourhood.h).
 Reference with_room_for_algorithms(const te::Workload& workload, Reference reference);
 // The file that `lathe-runner` takes.
 Result<runner::Fd> reference_file(const Reference& reference);

@@ -183,7 +183,7 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
                                                    const std::vector<schedule::Layout>& layouts) {
   const std::string& wanted = workload.contract.algorithm;
   const bool demanded = !wanted.empty() && wanted != "direct";
-  if (wanted == "direct" || wanted == "strassen" || wanted == "im2col") return std::nullopt;
+  if (workload.contract.level() < te::Numerics::kLocal || wanted == "strassen") return std::nullopt;
   // Errors are known beside the largest sum, which may be far larger than the largest output.
   if (!demanded && te::saturates(workload)) return std::nullopt;
   CookToomRule rule;

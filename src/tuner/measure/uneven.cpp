@@ -1,0 +1,136 @@
+#include "tuner/measure/uneven.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace lathe::measure {
+namespace {
+
+using ir::BinaryOp, ir::UnaryOp;
+
+constexpr int kMostFactors = 3;  // of inputs in an output; more would leave the range of f32
+
+bool is_wide(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kF64; }
+
+// How many inputs are multiplied with each other at most.
+class Factors {
+ public:
+  explicit Factors(const te::Workload& workload) : of_tensor_(workload.tensors.size(), 0) {
+    for (const int input : workload.inputs()) of_tensor_[static_cast<std::size_t>(input)] = 1;
+    for (const te::Stage& stage : workload.stages)
+      of_tensor_[static_cast<std::size_t>(stage.tensor)] = of(stage.body);
+  }
+  int most() const { return *std::ranges::max_element(of_tensor_); }
+
+ private:
+  int of(const ir::Expr& e) const {
+    return std::visit([this](const auto& n) { return count(n); }, e->value);
+  }
+  int count(const ir::Const&) const { return 0; }
+  int count(const ir::IterValue&) const { return 0; }
+  int count(const ir::InRange&) const { return 0; }
+  int count(const ir::Read& n) const { return of_tensor_[static_cast<std::size_t>(n.tensor)]; }
+  int count(const ir::Unary& n) const { return of(n.x); }
+  int count(const ir::Cast& n) const { return of(n.x); }
+  int count(const ir::Select& n) const { return std::max(of(n.then), of(n.otherwise)); }
+  int count(const ir::Binary& n) const {
+    const int a = of(n.a), b = of(n.b);
+    return std::min(n.op == BinaryOp::kMul ? a + b : std::max(a, b), kMostFactors + 1);
+  }
+
+  std::vector<int> of_tensor_;
+};
+
+// Goes through the stages from the last to the first, with what their tensors may do.
+class Freedoms {
+ public:
+  explicit Freedoms(const te::Workload& workload) {
+    for (const te::Tensor& tensor : workload.tensors)
+      out_.push_back({is_wide(tensor.dtype), std::vector<bool>(tensor.shape.size(), true)});
+    for (auto stage = workload.stages.rbegin(); stage != workload.stages.rend(); ++stage) {
+      stage_ = &*stage;
+      const bool keeps = stage->reduce != ir::ReduceOp::kProd && of(stage->tensor).scales;
+      walk(stage->body, keeps);
+    }
+  }
+  std::vector<Freedom> take() { return std::move(out_); }
+
+ private:
+  Freedom& of(int tensor) { return out_[static_cast<std::size_t>(tensor)]; }
+
+  void walk(const ir::Expr& e, bool scales) {
+    std::visit([&](const auto& n) { visit(n, e->dtype, scales); }, e->value);
+  }
+  void visit(const ir::Const&, Dtype, bool) {}
+  void visit(const ir::IterValue&, Dtype, bool) {}
+  void visit(const ir::InRange&, Dtype, bool) {}
+  void visit(const ir::Read& n, Dtype, bool scales) {
+    Freedom& read = of(n.tensor);
+    read.scales = read.scales && scales;
+    for (std::size_t d = 0; d < n.index.size(); ++d)
+      read.apart[d] = read.apart[d] && stays_apart(n.index[d]);
+  }
+  void visit(const ir::Unary& n, Dtype, bool scales) {
+    walk(n.x, scales && (n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs));
+  }
+  void visit(const ir::Cast& n, Dtype to, bool scales) { walk(n.x, scales && is_wide(to)); }
+  void visit(const ir::Select& n, Dtype, bool scales) {
+    walk(n.condition, false);
+    walk(n.then, scales);
+    walk(n.otherwise, scales);
+  }
+  void visit(const ir::Binary& n, Dtype, bool scales) {
+    const bool keeps = n.op == BinaryOp::kAdd || n.op == BinaryOp::kSub ||
+                       n.op == BinaryOp::kMul || n.op == BinaryOp::kMin || n.op == BinaryOp::kMax;
+    walk(n.a, scales && (keeps || n.op == BinaryOp::kDiv));
+    walk(n.b, scales && keeps);
+  }
+
+  // True if an iterator of the result is in the row, along whose dimension slices stay apart.
+  bool stays_apart(const ir::Affine& row) {
+    return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& term) {
+      const auto iter = static_cast<std::size_t>(term.iter);
+      return stage_->iters[iter].kind == te::IterKind::kSpatial &&
+             of(stage_->tensor).apart[iter];
+    });
+  }
+
+  std::vector<Freedom> out_;
+  const te::Stage* stage_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<Freedom> freedoms_of(const te::Workload& workload) {
+  std::vector<Freedom> out = Freedoms(workload).take();
+  if (Factors(workload).most() > kMostFactors)
+    for (Freedom& each : out) each.scales = false;
+  return out;
+}
+
+void make_uneven(const te::Tensor& tensor, const Freedom& freedom, std::vector<double>& values,
+                 Rng& rng) {
+  constexpr double kLarge = 0x1p20, kMean = 64, kZeros = 1.0 / 64;
+  constexpr std::int64_t kFew = 4;  // slices, of which none may be lost
+  for (double& value : values)
+    if (rng.chance(kZeros)) value = 0;
+  auto inner = static_cast<std::int64_t>(values.size());
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+    const std::int64_t extent = tensor.shape[d];
+    inner /= extent;
+    if (extent < 2 || !freedom.apart[d]) continue;
+    const auto any = [&] { return static_cast<std::int64_t>(rng.below(extent)); };
+    const std::int64_t large = any(), small = any(), shifted = any(), empty = any();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::int64_t slice = static_cast<std::int64_t>(i) / inner % extent;
+      if (slice == large) values[i] *= kLarge;
+      if (slice == small && extent >= kFew) values[i] /= kLarge;
+      if (slice == shifted && extent >= kFew) values[i] += kMean;
+      if (slice == empty && extent >= 2 * kFew) values[i] = 0;
+    }
+  }
+  if (tensor.dtype == Dtype::kF32)
+    for (double& value : values) value = static_cast<float>(value);
+}
+
+}  // namespace lathe::measure
