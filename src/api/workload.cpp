@@ -81,8 +81,24 @@ Status refuse_operator_flags(const WorkloadRequest& request) {
                  "this flag belongs to an operator, but the workload is not one; remove it");
 }
 
-Result<MadeWorkload> from_operator(const std::string& name, const ops::Arguments& arguments) {
-  auto algorithms = LATHE_TRY(ops::build(name, arguments));
+// As the workload's text has it: "F4x4" of "F(4x4)", "F4" of "F(4) along r".
+std::string algorithm_named(std::string text) {
+  text = text.substr(0, text.find(" along "));
+  std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
+  return text;
+}
+
+// What the request itself says of the contract.
+te::Contract contract_of(const WorkloadRequest& request) {
+  te::Contract contract;
+  contract.algorithm = algorithm_named(request.algorithm);
+  contract.numerics = te::numerics_from_name(request.numerics);
+  return contract;
+}
+
+Result<MadeWorkload> from_operator(const WorkloadRequest& request, const std::string& name,
+                                   const ops::Arguments& arguments) {
+  auto algorithms = LATHE_TRY(ops::build(name, arguments, contract_of(request).level()));
   LATHE_CHECK(!algorithms.empty());
   return MadeWorkload{std::move(algorithms.front().workload), algorithms.front().name};
 }
@@ -104,7 +120,7 @@ Result<MadeWorkload> from_operator_flags(const WorkloadRequest& request) {
                    example_of(request.text));
   ops::Arguments arguments(request.flags.begin(), request.flags.end());
   for (const auto& dtype : request.dtypes) arguments["dtype"] = dtype;
-  return from_operator(request.text, arguments);
+  return from_operator(request, request.text, arguments);
 }
 
 Result<MadeWorkload> from_expression(const WorkloadRequest& request) {
@@ -126,7 +142,7 @@ Result<MadeWorkload> from_paper(const WorkloadRequest& request) {
                    "the shapes of {} are the paper's; remove it, or write the operator {}",
                    paper.name, paper.op);
   for (const auto& dtype : request.dtypes) paper.arguments["dtype"] = dtype;
-  return from_operator(paper.op, paper.arguments);
+  return from_operator(request, paper.op, paper.arguments);
 }
 
 Result<MadeWorkload> by_form(const WorkloadRequest& request) {
@@ -182,13 +198,6 @@ Status set_ranges(te::Workload& workload, const std::vector<std::string>& ranges
   return {};
 }
 
-// As the workload's text has it: "F4x4" of "F(4x4)", "F4" of "F(4) along r".
-std::string algorithm_named(std::string text) {
-  text = text.substr(0, text.find(" along "));
-  std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
-  return text;
-}
-
 }  // namespace
 
 bool names_no_workload(const WorkloadRequest& request) {
@@ -205,13 +214,12 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
   if (!(request.max_error >= 0 && request.max_error <= 1))
     return fail_at("--max-error", ErrorKind::kInvalidArgument,
                    "the largest error must be above 0 and at most 1, not {:g}", request.max_error);
-  const std::string algorithm = algorithm_named(request.algorithm);
-  if (!algorithm.empty() && !te::is_algorithm(algorithm))
+  const te::Contract asked = contract_of(request);
+  if (!asked.algorithm.empty() && !te::is_algorithm(asked.algorithm))
     return fail_at("--algorithm", ErrorKind::kInvalidArgument,
                    "\"{}\" is no algorithm; name {}, or any as \"show --what space\" lists it",
                    request.algorithm, te::kAlgorithms);
-  const auto numerics = te::numerics_from_name(request.numerics);
-  if (!request.numerics.empty() && !numerics)
+  if (!request.numerics.empty() && !asked.numerics)
     return fail_at("--numerics", ErrorKind::kInvalidArgument,
                    "\"{}\" is no level of numerics; name {}", request.numerics, te::kNumerics);
   MadeWorkload workload = LATHE_TRY(by_form(request));
@@ -220,10 +228,10 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
   te::Contract& contract = workload.definition.contract;
   if (!request.layout.empty()) contract.free_layout = request.layout == "free";
   if (request.max_error > 0) contract.max_error = request.max_error;
-  if (!algorithm.empty()) contract.algorithm = algorithm;
-  if (numerics) contract.numerics = numerics;
+  if (!asked.algorithm.empty()) contract.algorithm = asked.algorithm;
+  if (asked.numerics) contract.numerics = asked.numerics;
   if (Status right = te::check(contract); !right) {
-    right.error().place = !request.numerics.empty() ? "--numerics" : "--algorithm";
+    right.error().place = request.numerics.empty() ? "--algorithm" : "--numerics";
     return std::unexpected(std::move(right).error());
   }
   return workload;

@@ -135,9 +135,10 @@ Indices indices_of(const UpAxis& axis) {
           low >= 0 && high < axis.kernel, first >= 0 && last < axis.in};
 }
 
-// The sum of a phase.
-std::string value_of(const Transpose& t) {
-  std::vector<std::string> taps, inputs, over;
+// The sum of a phase. Taps outside of the kernel are read as 0, or left out where a NaN of the input
+// would show that they are there.
+std::string value_of(const Transpose& t, te::Numerics level) {
+  std::vector<std::string> taps, inputs, over, inside;
   bool taps_inside = true, inputs_inside = true;
   for (const UpAxis& axis : t.axes) {
     const Indices indices = indices_of(axis);
@@ -145,6 +146,8 @@ std::string value_of(const Transpose& t) {
     inputs.push_back(indices.input);
     over.push_back(fmt::format("{}:{}", axis.tap, axis.taps));
     taps_inside &= indices.tap_inside;
+    if (!indices.tap_inside)
+      inside.push_back(fmt::format("{0} >= 0 && {0} < {1}", indices.tap, axis.kernel));
     inputs_inside &= indices.input_inside;
   }
   std::string from = "c", to = "o";
@@ -152,9 +155,12 @@ std::string value_of(const Transpose& t) {
   else if (t.groups > 1) from = t.group_ic() == 1 ? "g" : fmt::format("{}*g + c", t.group_ic());
   if (t.groups == 1 || t.group_ic() > 1)
     over.insert(over.begin(), fmt::format("c:{}", t.group_ic()));
-  return fmt::format("sum({}) X[n,{},{}{}] * W[{},{},{}{}]", fmt::join(over, ","), from,
-                     fmt::join(inputs, ","), inputs_inside ? "" : " else 0", from, to,
-                     fmt::join(taps, ","), taps_inside ? "" : " else 0");
+  std::string term = fmt::format("X[n,{},{}{}] * W[{},{},{}{}]", from, fmt::join(inputs, ","),
+                                 inputs_inside ? "" : " else 0", from, to, fmt::join(taps, ","),
+                                 taps_inside ? "" : " else 0");
+  if (level == te::Numerics::kComponentwise && !taps_inside)
+    term = fmt::format("select({}, {}, 0)", fmt::join(inside, " && "), term);
+  return fmt::format("sum({}) {}", fmt::join(over, ","), term);
 }
 
 // The output where the axes below `first` that are no multiple of the stride are written whole, and
@@ -211,7 +217,7 @@ Result<std::vector<Algorithm>> build_transpose(const Values& values, std::string
     weight.push_back(axis.kernel);
   }
   Output output = phased_output(t, "Y", 0);
-  std::string value = value_of(t), before;
+  std::string value = value_of(t, values.numerics()), before;
   for (std::size_t a = 0; a < t.axes.size(); ++a) {
     if (t.axes[a].whole()) continue;
     output.name = fmt::format("{}_phases", t.axes[a].name);

@@ -35,12 +35,16 @@ Result<Operator> find_operator(std::string_view name) {
               fmt::join(names, ", "));
 }
 
-Result<std::vector<Algorithm>> build(std::string_view name, const Arguments& arguments) {
-  return build(LATHE_TRY(find_operator(name)), arguments);
+Result<std::vector<Algorithm>> build(std::string_view name, const Arguments& arguments,
+                                     te::Numerics level) {
+  return build(LATHE_TRY(find_operator(name)), arguments, level);
 }
 
-Result<std::vector<Algorithm>> build(const Operator& op, const Arguments& arguments) {
-  return op.build(LATHE_TRY(Values::check(op, arguments)));
+Result<std::vector<Algorithm>> build(const Operator& op, const Arguments& arguments,
+                                     te::Numerics level) {
+  Values values = LATHE_TRY(Values::check(op, arguments));
+  values.set_numerics(level);
+  return op.build(values);
 }
 
 }  // namespace lathe::ops

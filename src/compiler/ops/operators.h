@@ -55,8 +55,12 @@ std::vector<Operator> operators();
 // The error for an unknown name lists the known ones.
 Result<Operator> find_operator(std::string_view name);
 
-// The error's place is the parameter: "--weight".
-Result<std::vector<Algorithm>> build(std::string_view name, const Arguments& arguments);
-Result<std::vector<Algorithm>> build(const Operator& op, const Arguments& arguments);
+// Where terms that are no part of an element must not touch it (te::Numerics::kComponentwise), the
+// expression leaves them out, and does not multiply them by 0. The error's place is the parameter:
+// "--weight".
+Result<std::vector<Algorithm>> build(std::string_view name, const Arguments& arguments,
+                                     te::Numerics level = te::Contract{}.level());
+Result<std::vector<Algorithm>> build(const Operator& op, const Arguments& arguments,
+                                     te::Numerics level = te::Contract{}.level());
 
 }  // namespace lathe::ops

@@ -13,6 +13,9 @@ class Values {
   // Refuses unknown names, missing values, and values that are not of the parameter's kind.
   static Result<Values> check(const Operator& op, const Arguments& arguments);
 
+  te::Numerics numerics() const { return numerics_; }
+  void set_numerics(te::Numerics level) { numerics_ = level; }
+
   // False where the fallback of numbers is words, and nothing else is given.
   bool has(std::string_view name) const;
   std::int64_t integer(std::string_view name) const { return numbers(name).front(); }
@@ -44,6 +47,7 @@ class Values {
  private:
   Status set_number(const Parameter& parameter, const std::string& value);
 
+  te::Numerics numerics_ = te::Contract{}.level();
   std::map<std::string, std::vector<std::int64_t>, std::less<>> numbers_;
   std::map<std::string, double, std::less<>> reals_;
   std::map<std::string, std::string, std::less<>> texts_;  // also flags, as "true" and "false"

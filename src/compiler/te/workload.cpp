@@ -5,22 +5,34 @@
 namespace lathe::te {
 namespace {
 
+// What is made of iterators alone is no floating-point arithmetic.
 struct CountArithmetic {
-  double operator()(const ir::Expr& e) const { return std::visit(*this, e->value); }
-  double operator()(const ir::Const&) const { return 0; }
-  double operator()(const ir::IterValue&) const { return 0; }
-  double operator()(const ir::Read&) const { return 0; }
-  double operator()(const ir::InRange&) const { return 0; }
-  double operator()(const ir::Unary& n) const {
-    return (*this)(n.x) + (n.op == ir::UnaryOp::kNot ? 0 : 1);
+  struct Count {
+    double operations = 0;
+    bool reads = false;
+  };
+  Count operator()(const ir::Expr& e) const { return std::visit(*this, e->value); }
+  Count operator()(const ir::Const&) const { return {}; }
+  Count operator()(const ir::IterValue&) const { return {}; }
+  Count operator()(const ir::Read&) const { return {0, true}; }
+  Count operator()(const ir::InRange&) const { return {}; }
+  Count operator()(const ir::Unary& n) const {
+    return with((*this)(n.x), n.op == ir::UnaryOp::kNot ? 0 : 1);
   }
-  double operator()(const ir::Binary& n) const {
-    return (*this)(n.a) + (*this)(n.b) + (n.op >= ir::BinaryOp::kLt ? 0 : 1);
+  Count operator()(const ir::Binary& n) const {
+    const Count a = (*this)(n.a), b = (*this)(n.b);
+    return with({a.operations + b.operations, a.reads || b.reads}, n.op >= ir::BinaryOp::kLt ? 0 : 1);
   }
-  double operator()(const ir::Select& n) const {
-    return (*this)(n.condition) + (*this)(n.then) + (*this)(n.otherwise);
+  Count operator()(const ir::Select& n) const {
+    const Count c = (*this)(n.condition), a = (*this)(n.then), b = (*this)(n.otherwise);
+    return {c.operations + a.operations + b.operations, c.reads || a.reads || b.reads};
   }
-  double operator()(const ir::Cast& n) const { return (*this)(n.x); }
+  Count operator()(const ir::Cast& n) const { return (*this)(n.x); }
+
+ private:
+  static Count with(Count operands, double operations) {
+    return {operands.reads ? operands.operations + operations : 0, operands.reads};
+  }
 };
 
 std::vector<int> with_role(const Workload& workload, TensorRole role) {
@@ -69,7 +81,7 @@ double flops(const Workload& workload) {
     double iterations = 1;
     for (const Iterator& iter : stage.iters) iterations *= static_cast<double>(iter.extent);
     const double reduction = stage.reduce == ir::ReduceOp::kNone ? 0 : 1;
-    total += iterations * (CountArithmetic{}(stage.body) + reduction);
+    total += iterations * (CountArithmetic{}(stage.body).operations + reduction);
   }
   return total;
 }
