@@ -99,6 +99,20 @@ class Freedoms {
   const te::Stage* stage_ = nullptr;
 };
 
+// Different slices, one for each change; of few slices most stay as they are, and -1 stands for
+// none.
+std::vector<std::int64_t> slices_of(std::int64_t extent, Rng& rng) {
+  constexpr std::size_t kChanges = 4;
+  std::vector<std::int64_t> chosen;
+  const auto most = std::min<std::size_t>(kChanges, static_cast<std::size_t>(extent) / 2);
+  while (chosen.size() < most) {
+    const auto slice = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(extent)));
+    if (std::ranges::find(chosen, slice) == chosen.end()) chosen.push_back(slice);
+  }
+  chosen.resize(kChanges, -1);
+  return chosen;
+}
+
 }  // namespace
 
 std::vector<Freedom> freedoms_of(const te::Workload& workload) {
@@ -111,7 +125,6 @@ std::vector<Freedom> freedoms_of(const te::Workload& workload) {
 void make_uneven(const te::Tensor& tensor, const Freedom& freedom, std::vector<double>& values,
                  Rng& rng) {
   constexpr double kLarge = 0x1p20, kMean = 64, kZeros = 1.0 / 64;
-  constexpr std::int64_t kFew = 4;  // slices, of which none may be lost
   for (double& value : values)
     if (rng.chance(kZeros)) value = 0;
   auto inner = static_cast<std::int64_t>(values.size());
@@ -119,14 +132,13 @@ void make_uneven(const te::Tensor& tensor, const Freedom& freedom, std::vector<d
     const std::int64_t extent = tensor.shape[d];
     inner /= extent;
     if (extent < 2 || !freedom.apart[d]) continue;
-    const auto any = [&] { return static_cast<std::int64_t>(rng.below(extent)); };
-    const std::int64_t large = any(), small = any(), shifted = any(), empty = any();
+    const std::vector<std::int64_t> chosen = slices_of(extent, rng);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::int64_t slice = static_cast<std::int64_t>(i) / inner % extent;
-      if (slice == large) values[i] *= kLarge;
-      if (slice == small && extent >= kFew) values[i] /= kLarge;
-      if (slice == shifted && extent >= kFew) values[i] += kMean;
-      if (slice == empty && extent >= 2 * kFew) values[i] = 0;
+      if (slice == chosen[0]) values[i] *= kLarge;
+      if (slice == chosen[1]) values[i] /= kLarge;
+      if (slice == chosen[2]) values[i] += kMean;
+      if (slice == chosen[3]) values[i] = 0;
     }
   }
   if (tensor.dtype == Dtype::kF32)

@@ -82,7 +82,8 @@ bool is_right(const te::Workload& workload, const Reference& reference,
 }
 
 // Value and bound as the evaluator has them, element by element, for a program written twice.
-void expect_bounds_of_the_evaluator(const te::Workload& workload, std::uint64_t seed) {
+void expect_bounds_of_the_evaluator(te::Workload workload, std::uint64_t seed) {
+  workload.contract.numerics = te::Numerics::kComponentwise;  // as the evaluator has them
   const auto values = random_inputs(workload, seed);
   const auto want = interp::evaluate(workload, as_inputs(workload, values));
   ASSERT_TRUE(want.has_value()) << want.error().text();
@@ -224,6 +225,43 @@ TEST(Judge, KeepsMasksWithInfinity) {
   EXPECT_TRUE(is_right(workload, reference, wrong));
   wrong[0][4] = 1e-3;
   EXPECT_FALSE(is_right(workload, reference, wrong));
+}
+
+// Cook-Toom algorithms round with the largest numbers that a tile of results reads.
+TEST(Judge, LeavesRoomAroundAnElementWhereTilesOfResultsAreAllowed) {
+  const std::string text =
+      "X: f32[2,60]; const W: f32[3,2,3]; Y[o,x:60] = sum(c,r) X[c,x+r-1 else 0] * W[o,c,r]";
+  std::vector<double> x(120, 0.5), w(18, 0);
+  x[30] = 1 << 20;
+  for (std::size_t o = 0; o < 3; ++o) w[6 * o + 2] = 1;  // one tap of one channel: Y[x] = X[0,x+1]
+  const auto passes = [&](const std::string& level, std::size_t at, double off) {
+    const te::Workload workload = parsed(text + level);
+    const Reference reference = reference_of(workload, {x, w});
+    auto got = reference.values;
+    got[0][at] += off;
+    return is_right(workload, reference, got);
+  };
+  // Y[29] reads the large element, with tiles of six Y[24] to Y[34] may be computed with it.
+  for (const std::size_t near : {24U, 34U}) {
+    EXPECT_TRUE(passes("", near, 0.1)) << near;
+    EXPECT_FALSE(passes("", near, 100)) << near;
+    EXPECT_FALSE(passes("; numerics componentwise", near, 1e-5)) << near;
+  }
+  for (const std::size_t far : {5U, 55U}) EXPECT_FALSE(passes("", far, 1e-3)) << far;
+  EXPECT_TRUE(passes("", 24 + 60 * 2, 0.1)) << "another channel of results";
+}
+
+// Copies of what a window reads, in memory of their own, make no difference.
+TEST(Judge, SeesNeighboursThroughCopies) {
+  const te::Workload workload = parsed(
+      "X: f32[2,62]; const W: f32[3,2,3]; T[c,x:60,r:3] = X[c,x+r]\n"
+      "Y[o,x:60] = sum(c,r) T[c,x,r] * W[o,c,r]");
+  std::vector<double> x(124, 0.5), w(18, 0);
+  x[30] = 1 << 20;
+  for (std::size_t o = 0; o < 3; ++o) w[6 * o + 2] = 1;
+  const Reference reference = reference_of(workload, {x, w});
+  EXPECT_GT(reference.bounds[0][25], 0.1);
+  EXPECT_LT(reference.bounds[0][5], 1e-3);
 }
 
 struct Mistake {

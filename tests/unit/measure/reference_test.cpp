@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -15,10 +16,16 @@ namespace {
 
 const char* const kMatmul = "A: f32[7, 5]; B: f32[7, 3]; C[i,j] = sum(k) A[k,i] * B[k,j]";
 
-TEST(RandomInputs, AreNeverZeroAndFollowTheSeed) {
+double largest_in(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+TEST(RandomInputs, FollowTheSeedAndAreNumbersOfTheirTypes) {
   const auto workload = te::parse_workload(
-      "X: f32[101]; Y: i8[53]; Z: u8[20]; H: f16[9]\nC[i:9] = X[i] + f32(Y[i]) + f32(Z[i]) + "
-      "f32(H[i])");
+      "X: f32[101]; Y: i8[53]; Z: u8[20]; H: f16[9]\nC[i:9] = exp(X[i] + f32(Y[i]) + f32(Z[i]) + "
+      "f32(H[i]))");
   ASSERT_TRUE(workload.has_value()) << workload.error().text();
   const auto values = random_inputs(*workload, 1);
   for (const auto& tensor : values)
@@ -31,22 +38,70 @@ TEST(RandomInputs, AreNeverZeroAndFollowTheSeed) {
   for (const double value : logarithms[0]) EXPECT_GT(value, 0);
 }
 
-TEST(Reference, LeavesAlgorithmsRoomWhereTheyMayBe) {
+TEST(RandomInputs, OfSumsOfProductsDifferInSizeWhereOutputsShowIt) {
+  const auto workload =
+      te::parse_workload("A: f32[40,50]; B: f32[50,30]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  const auto values = random_inputs(*workload, 3);
+  std::vector<double> rows, columns(50);
+  int zeros = 0;
+  for (std::size_t i = 0; i < 40; ++i) {
+    const std::vector<double> row(values[0].begin() + 50 * i, values[0].begin() + 50 * (i + 1));
+    rows.push_back(largest_in(row));
+    for (std::size_t k = 0; k < 50; ++k) {
+      zeros += row[k] == 0;
+      if (rows.back() <= 1) columns[k] = std::max(columns[k], std::abs(row[k]));
+      EXPECT_EQ(static_cast<float>(row[k]), row[k]);
+    }
+  }
+  std::ranges::sort(rows);
+  EXPECT_EQ(rows[0], 0) << "an empty row";
+  EXPECT_LT(rows[1], 1e-5);
+  EXPECT_GT(rows[38], 60) << "a large mean";
+  EXPECT_GT(rows[39], 1e5);
+  EXPECT_GT(zeros, 50);
+  // Along the terms of a sum a large one would hide the errors of the others.
+  EXPECT_GT(*std::ranges::min_element(columns), 0.5);
+  // Functions and comparisons see ordinary numbers.
+  for (const char* text :
+       {"A: f32[40]; B[i] = exp(A[i])", "A: f32[40]; B[i] = select(A[i] < 0, A[i], 2)",
+        "A: f32[40]; B[i] = A[i] * A[i] * A[i] * A[i]", "A: f32[40]; B[i] = f16(A[i])",
+        "A: f32[9,40]; B[i] = prod(j) A[i,j]", "A: f32[40]; B[i] = 1 / A[i]"}) {
+    const auto ordinary = random_inputs(*te::parse_workload(text), 3);
+    for (const double value : ordinary[0]) {
+      EXPECT_LE(std::abs(value), 1) << text;
+      EXPECT_GE(std::abs(value), 0.125) << text;
+    }
+  }
+}
+
+TEST(RandomInputs, LieInTheRangeThatIsStated) {
+  const auto workload = te::parse_workload(
+      "X: f32[999] in 2..3; Y: i8[999] in -3..0; H: f16[999] in 0.1..0.2; S: f32[9] in 5..5\n"
+      "C[i] = X[i] * f32(Y[i]) * f32(H[i]) * S[0]");
+  ASSERT_TRUE(workload.has_value()) << workload.error().text();
+  const auto values = random_inputs(*workload, 1);
+  for (std::size_t t = 0; t < values.size(); ++t) {
+    const auto [low, high] = *workload->tensors[t].range;
+    const auto [least, most] = std::ranges::minmax(values[t]);
+    EXPECT_EQ(least, low) << t;
+    EXPECT_EQ(most, high) << t;
+  }
+  for (const double value : values[1]) EXPECT_EQ(value, std::round(value));
+}
+
+TEST(Reference, LeavesAlgorithmsThatMixMatricesRoomWhereTheyAreAllowed) {
   const Reference exact{{{1, -4, 0.5}}, {{1e-9, 1e-9, 1}}};
-  const auto bounds = [&](const char* text) {
+  const auto bounds = [&](const std::string& text) {
     return with_room_for_algorithms(*te::parse_workload(text), exact).bounds[0];
   };
-  EXPECT_EQ(bounds("A: f32[2]; B: f32[2,3]; C[j] = sum(k) A[k] * B[k,j]"), exact.bounds[0]);
-  const auto wide = bounds("X: f32[4]; W: f32[2]; Y[i] = sum(r) X[i+r] * W[r]; max_error 1e-4");
-  EXPECT_DOUBLE_EQ(wide[0], 8 * 1e-4 * 4);
-  // Large products of computed operands, and what is demanded.
-  const std::string of_inputs = "A: f32[128,128]; B: f32[128,128]; C[i,j] = sum(k) A[i,k] * B[k,j]";
-  EXPECT_EQ(bounds(of_inputs.c_str()), exact.bounds[0]);
-  EXPECT_GT(bounds(("algorithm strassen; " + of_inputs).c_str())[0], 1e-9);
-  EXPECT_GT(bounds("A: f32[128,128]; B: f32[128,128]; T[i,k] = exp(A[i,k])\n"
-                   "C[i,j] = sum(k) T[i,k] * B[k,j]")[0],
-            1e-9);
-  EXPECT_EQ(wide[2], 1);
+  const std::string product = "A: f32[128,128]; B: f32[128,128]; C[i,j] = sum(k) A[i,k] * B[k,j]";
+  for (const char* level : {"", "numerics local; ", "numerics componentwise; "})
+    EXPECT_EQ(bounds(level + product), exact.bounds[0]) << level;
+  for (const char* level : {"numerics normwise; ", "algorithm strassen; "}) {
+    const auto wide = bounds(level + product + "; max_error 1e-4");
+    EXPECT_DOUBLE_EQ(wide[0], 8 * 1e-4 * 4);
+    EXPECT_EQ(wide[2], 1);
+  }
 }
 
 class Cache : public testing::Test {
