@@ -161,8 +161,7 @@ Result<MadeWorkload> by_form(const WorkloadRequest& request) {
               request.text, known_operators(), known_paper_workloads());
 }
 
-Result<te::Tensor*> input_named(te::Workload& workload, const std::string& name,
-                                const char* flag) {
+Result<te::Tensor*> input_named(te::Workload& workload, const std::string& name, const char* flag) {
   std::vector<std::string> names;
   for (const int input : workload.inputs()) {
     te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(input)];
@@ -186,14 +185,12 @@ Status set_ranges(te::Workload& workload, const std::vector<std::string>& ranges
     if (equals == std::string::npos)
       return fail_at("--range", ErrorKind::kInvalidArgument,
                      "\"{}\" is no range of an input; write NAME=LOW..HIGH, as X=0..1", text);
-    te::Tensor& tensor =
-        *LATHE_TRY(input_named(workload, text.substr(0, equals), "--range"));
+    te::Tensor& tensor = *LATHE_TRY(input_named(workload, text.substr(0, equals), "--range"));
     auto range = te::parse_range(text.substr(equals + 1), tensor.dtype);
     if (range) tensor.range = *range;
     const Status right = range ? te::check_range(tensor) : Status(std::unexpected(range.error()));
     if (!right)
-      return fail_at("--range", ErrorKind::kInvalidArgument, "{}: {}", text,
-                     right.error().message);
+      return fail_at("--range", ErrorKind::kInvalidArgument, "{}: {}", text, right.error().message);
   }
   return {};
 }

@@ -24,7 +24,7 @@ struct WorkloadRequest {
   std::string layout;                        // plain, free; empty: what the text says, else plain
   double max_error = 0;                      // 0: what the text says, else 2e-5
   std::string algorithm;                     // "": what the text says, else any
-  std::string numerics;             // "": what the text says, else what the algorithm needs, or local
+  std::string numerics;  // "": what the text says, else what the algorithm needs, or local
   std::vector<std::string> ranges;  // of inputs: "X=0..1"
 };
 

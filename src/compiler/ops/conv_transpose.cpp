@@ -135,8 +135,8 @@ Indices indices_of(const UpAxis& axis) {
           low >= 0 && high < axis.kernel, first >= 0 && last < axis.in};
 }
 
-// The sum of a phase. Taps outside of the kernel are read as 0, or left out where a NaN of the input
-// would show that they are there.
+// The sum of a phase. Taps outside of the kernel are read as 0, or left out where a NaN of the
+// input would show that they are there.
 std::string value_of(const Transpose& t, te::Numerics level) {
   std::vector<std::string> taps, inputs, over, inside;
   bool taps_inside = true, inputs_inside = true;

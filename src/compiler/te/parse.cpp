@@ -76,7 +76,7 @@ class WorkloadBuilder {
     tensor.border_shape = d.border_shape;
     if (d.range)
       tensor.range = InputRange{LATHE_TRY(at(d.place, number_as(d.range->low, d.dtype))),
-                           LATHE_TRY(at(d.place, number_as(d.range->high, d.dtype)))};
+                                LATHE_TRY(at(d.place, number_as(d.range->high, d.dtype)))};
     LATHE_TRY_STATUS(at(d.place, check_range(tensor)));
     LATHE_TRY_STATUS(at(d.place, check_border_shape(tensor)));
     if (is_written) tensor.role = TensorRole::kIntermediate;
@@ -296,7 +296,8 @@ class WorkloadBuilder {
 
 Result<InputRange> parse_range(std::string_view text, Dtype dtype) {
   const InputRange range = LATHE_TRY(parse_range_syntax(text));
-  return InputRange{LATHE_TRY(number_as(range.low, dtype)), LATHE_TRY(number_as(range.high, dtype))};
+  return InputRange{LATHE_TRY(number_as(range.low, dtype)),
+                    LATHE_TRY(number_as(range.high, dtype))};
 }
 
 Result<Workload> parse_workload(std::string_view text, const Declarations& declarations) {

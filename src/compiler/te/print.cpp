@@ -280,8 +280,8 @@ std::string workload_key(const Workload& workload) {
 bool equal(const Workload& a, const Workload& b) {
   const auto same_tensor = [](const Tensor& x, const Tensor& y) {
     return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape && x.role == y.role &&
-           x.constant == y.constant && x.literal == y.literal &&
-           x.border_shape == y.border_shape && x.range == y.range;
+           x.constant == y.constant && x.literal == y.literal && x.border_shape == y.border_shape &&
+           x.range == y.range;
   };
   const auto same_iter = [](const Iterator& x, const Iterator& y) {
     return x.name == y.name && x.extent == y.extent && x.kind == y.kind;
@@ -292,8 +292,7 @@ bool equal(const Workload& a, const Workload& b) {
   };
   return a.name == b.name && a.contract.max_error == b.contract.max_error &&
          a.contract.free_layout == b.contract.free_layout &&
-         a.contract.algorithm == b.contract.algorithm &&
-         a.contract.level() == b.contract.level() &&
+         a.contract.algorithm == b.contract.algorithm && a.contract.level() == b.contract.level() &&
          std::ranges::equal(a.tensors, b.tensors, same_tensor) &&
          std::ranges::equal(a.stages, b.stages, same_stage);
 }

@@ -244,8 +244,8 @@ Status check_range(const Tensor& tensor) {
                 tensor.name, low, high);
   for (const double end : {low, high})
     if (LATHE_TRY(number_as(end, tensor.dtype)) != end)
-      return fail(ErrorKind::kInvalidArgument, "{}, an end of {}'s range, is not rounded to {}", end,
-                  tensor.name, name_of(tensor.dtype));
+      return fail(ErrorKind::kInvalidArgument, "{}, an end of {}'s range, is not rounded to {}",
+                  end, tensor.name, name_of(tensor.dtype));
   return {};
 }
 

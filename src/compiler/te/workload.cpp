@@ -21,7 +21,8 @@ struct CountArithmetic {
   }
   Count operator()(const ir::Binary& n) const {
     const Count a = (*this)(n.a), b = (*this)(n.b);
-    return with({a.operations + b.operations, a.reads || b.reads}, n.op >= ir::BinaryOp::kLt ? 0 : 1);
+    return with({a.operations + b.operations, a.reads || b.reads},
+                n.op >= ir::BinaryOp::kLt ? 0 : 1);
   }
   Count operator()(const ir::Select& n) const {
     const Count c = (*this)(n.condition), a = (*this)(n.then), b = (*this)(n.otherwise);

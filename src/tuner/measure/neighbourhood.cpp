@@ -21,10 +21,9 @@ bool reads_iter(const ir::Read& read, int iter) {
 ir::Read through_copies(const te::Workload& workload, ir::Read read) {
   for (;;) {
     const te::Stage* writer = workload.writer(read.tensor);
-    const auto* from =
-        writer != nullptr && writer->reduce == ir::ReduceOp::kNone
-            ? std::get_if<ir::Read>(&writer->body->value)
-            : nullptr;
+    const auto* from = writer != nullptr && writer->reduce == ir::ReduceOp::kNone
+                           ? std::get_if<ir::Read>(&writer->body->value)
+                           : nullptr;
     if (from == nullptr) return read;
     ir::Read next = *from;
     for (ir::Affine& row : next.index) row = ir::substitute(row, read.index);
@@ -69,8 +68,7 @@ class Dimension {
       for (const ir::AffineTerm& tap : row_.terms) {
         if (iter(tap).kind != te::IterKind::kReduce) continue;
         const std::int64_t step = std::abs(tap.coef) / std::gcd(y.coef, tap.coef);
-        const std::int64_t results =
-            std::min(kLargestTile, (iter(y).extent + step - 1) / step);
+        const std::int64_t results = std::min(kLargestTile, (iter(y).extent + step - 1) / step);
         most = std::max(most, (results - 1) * std::abs(y.coef) * step + 1);
       }
     }

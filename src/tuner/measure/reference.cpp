@@ -69,10 +69,8 @@ class ReferenceWriter {
   }
   int new_tensor(std::string name, std::vector<std::int64_t> shape, te::TensorRole role) {
     while (result_.find(name) >= 0) name += "_";
-    result_.tensors.push_back({.name = std::move(name),
-                               .dtype = Dtype::kF64,
-                               .shape = std::move(shape),
-                               .role = role});
+    result_.tensors.push_back(
+        {.name = std::move(name), .dtype = Dtype::kF64, .shape = std::move(shape), .role = role});
     return static_cast<int>(result_.tensors.size()) - 1;
   }
 
@@ -179,8 +177,8 @@ class ReferenceWriter {
     Expr term = size(bounds_.value(stage.body));
     double growth = 1;
     if (const auto near = neighbour_sum(workload_, stage)) {
-      term = times(largest_around(near->a, near->around_a),
-                   largest_around(near->b, near->around_b));
+      term =
+          times(largest_around(near->a, near->around_a), largest_around(near->b, near->around_b));
       growth = allowed_growth(workload_.contract, *near);
       units *= growth;
     }
@@ -349,9 +347,8 @@ double allowed_error(const te::Workload& workload, bool jumps, const Reference& 
     return neighbour_sum(workload, stage).has_value();
   });
   const bool magnifies = by_element && asked >= te::Contract{}.max_error;
-  return magnifies || te::saturates(workload)
-             ? std::max(asked, one_rounding(workload, reference))
-             : asked;
+  return magnifies || te::saturates(workload) ? std::max(asked, one_rounding(workload, reference))
+                                              : asked;
 }
 
 Result<runner::Fd> reference_file(const Reference& reference) {

@@ -37,13 +37,13 @@ struct Reference {
 // The largest error, relative to the largest output, that passes besides the bounds: the
 // contract's, or what a single rounding makes where outputs saturate and so are small beside the
 // sums, or where they magnify it, as near a division by 0. Where a smaller error than usual is
-// asked for, only the former. Infinite where no schedule could keep it: for types coarser than f32, jumps, and
-// numbers near the smallest of their type.
+// asked for, only the former. Infinite where no schedule could keep it: for types coarser than f32,
+// jumps, and numbers near the smallest of their type.
 double allowed_error(const te::Workload& workload, bool jumps, const Reference& reference);
-// Strassen's algorithm rounds with the size of rows and columns far away. So where a workload allows
-// it (te::Numerics::kNormwise), bounds are widened to some times what the contract allows: it
-// decides then, and only what is further off is wrong for another reason. For Cook-Toom algorithms
-// the bounds of kLocal have room (neighbourhood.h).
+// Strassen's algorithm rounds with the size of rows and columns far away. So where a workload
+// allows it (te::Numerics::kNormwise), bounds are widened to some times what the contract allows:
+// it decides then, and only what is further off is wrong for another reason. For Cook-Toom
+// algorithms the bounds of kLocal have room (neighbourhood.h).
 Reference with_room_for_algorithms(const te::Workload& workload, Reference reference);
 // The file that `lathe-runner` takes.
 Result<runner::Fd> reference_file(const Reference& reference);

@@ -80,8 +80,8 @@ class Freedoms {
     walk(n.otherwise, scales);
   }
   void visit(const ir::Binary& n, Dtype, bool scales) {
-    const bool keeps = n.op == BinaryOp::kAdd || n.op == BinaryOp::kSub ||
-                       n.op == BinaryOp::kMul || n.op == BinaryOp::kMin || n.op == BinaryOp::kMax;
+    const bool keeps = n.op == BinaryOp::kAdd || n.op == BinaryOp::kSub || n.op == BinaryOp::kMul ||
+                       n.op == BinaryOp::kMin || n.op == BinaryOp::kMax;
     walk(n.a, scales && (keeps || n.op == BinaryOp::kDiv));
     walk(n.b, scales && keeps);
   }
@@ -90,8 +90,7 @@ class Freedoms {
   bool stays_apart(const ir::Affine& row) {
     return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& term) {
       const auto iter = static_cast<std::size_t>(term.iter);
-      return stage_->iters[iter].kind == te::IterKind::kSpatial &&
-             of(stage_->tensor).apart[iter];
+      return stage_->iters[iter].kind == te::IterKind::kSpatial && of(stage_->tensor).apart[iter];
     });
   }
 

@@ -28,8 +28,7 @@ TEST(Contract, LevelIsLocalUnlessAnAlgorithmOrTheTextSaysOtherwise) {
   EXPECT_EQ(made("algorithm F4x4").contract.level(), Numerics::kLocal);
   EXPECT_EQ(made("algorithm strassen").contract.level(), Numerics::kNormwise);
   // A named algorithm keeps to what it needs.
-  EXPECT_EQ(made("numerics normwise; algorithm direct").contract.level(),
-            Numerics::kComponentwise);
+  EXPECT_EQ(made("numerics normwise; algorithm direct").contract.level(), Numerics::kComponentwise);
 }
 
 TEST(Contract, KeysHaveTheLevelWhereItIsNotTheUsualOne) {
@@ -79,8 +78,7 @@ TEST(Range, IsRefusedWhereItIsNone) {
         "X: f32[4] in 0; Y[i] = X[i]", "X: f32[4] in ..1; Y[i] = X[i]",
         "X: f32[4] in 0..1..2; Y[i] = X[i]", "X: i8[4] in 0..300; Y[i] = X[i]",
         "X: i8[4] in 0..1.5; Y[i] = X[i]", "X: bool[4] in 0..1; Y[i] = X[i]",
-        "X: f32[4]; Y: f32[4] in 0..1; Y[i] = X[i]",
-        "X: f32[2] in 0..1 = {0, 1}; Y[i] = X[i]"})
+        "X: f32[4]; Y: f32[4] in 0..1; Y[i] = X[i]", "X: f32[2] in 0..1 = {0, 1}; Y[i] = X[i]"})
     EXPECT_NE(refusal(text), "") << text;
   EXPECT_TRUE(parse_range("0..1", Dtype::kF32));
   EXPECT_FALSE(parse_range("0..1 2", Dtype::kF32));
