@@ -297,14 +297,32 @@ double iterations(const te::Workload& workload) {
 
 }  // namespace
 
+namespace {
+
+// What a text may say besides: a level of numerics, and ranges of some inputs.
+void promise_something(te::Workload& workload, Rng& rng) {
+  using te::Numerics;
+  constexpr Numerics kLevels[] = {Numerics::kComponentwise, Numerics::kLocal, Numerics::kNormwise};
+  if (rng.chance(0.2)) workload.contract.numerics = kLevels[rng.below(3)];
+  for (const int input : workload.inputs()) {
+    te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(input)];
+    if (tensor.dtype == Dtype::kBool || !rng.chance(0.05)) continue;
+    const auto low = static_cast<double>(rng.below(4));
+    tensor.range = te::InputRange{low, low + static_cast<double>(rng.below(3))};
+  }
+}
+
+}  // namespace
+
 te::Workload random_workload(Rng& rng, const RandomWorkloadOptions& options) {
   for (;;) {
     const std::string text =
         rng.chance(kStaged) ? staged_text(rng, options.dtypes) : Generator(rng, options).text();
     auto workload = te::parse_workload(text);
     LATHE_CHECK(workload.has_value(), "{}\n{}", workload ? "" : workload.error().text(), text);
-    if (iterations(*workload) <= static_cast<double>(options.max_iterations))
-      return *std::move(workload);
+    if (iterations(*workload) > static_cast<double>(options.max_iterations)) continue;
+    promise_something(*workload, rng);
+    return *std::move(workload);
   }
 }
 
