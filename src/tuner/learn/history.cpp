@@ -140,7 +140,7 @@ std::string shape_of(const std::string& workload) {
   auto parsed = te::parse_workload(workload);
   if (!parsed) return workload;
   parsed->contract = {};
-  for (te::Tensor& tensor : parsed->tensors) tensor.constant = false;
+  for (te::Tensor& tensor : parsed->tensors) tensor.constant = false, tensor.range.reset();
   return te::workload_key(*parsed);
 }
 

@@ -29,8 +29,8 @@ struct Selection {
   int rows = 0;          // at most in all, those of the latest runs first; 0: all
 };
 
-// What is left of a workload key without the layout mode, the tolerance and which inputs are
-// constants: only what is computed. A text that is no workload is returned as it is.
+// What is left of a workload key without its contract, the ranges of its inputs and which of them
+// are constants: only what is computed. A text that is no workload is returned as it is.
 std::string shape_of(const std::string& workload);
 
 // Times compare only within one group: workload, target, cache mode, CPU and code generator.
