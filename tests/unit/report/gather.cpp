@@ -58,7 +58,7 @@ TEST_F(Gather, OneRun) {
   ASSERT_EQ(report.workloads.size(), 1U);
   const WorkloadReport& w = report.workloads[0];
   EXPECT_EQ(w.title, "C[i,j] = sum(k) A[k,i] * B[k,j]");
-  EXPECT_EQ(w.shapes, "f32 A 64x32, B 64x16, C 32x16");
+  EXPECT_EQ(w.shapes, "f32 A 64x32, B 64x16, C 32x16, numerics local");
   EXPECT_EQ(w.work.unit, "GFLOP/s");
   EXPECT_NEAR(w.work.speed(1e-3), 2.0 * 64 * 32 * 16 / 1e-3 / 1e9, 1e-9);
   EXPECT_EQ(w.trials, 100);
@@ -176,7 +176,7 @@ TEST_F(Gather, ThePaperHasNames) {
   const auto report = *gather(*store);
   EXPECT_EQ(report.workloads[0].title, "matmul-1024");
   EXPECT_EQ(report.workloads[0].shapes,
-            "f32 A 1024x1024, const B 1024x1024, C 1024x1024, free layout");
+            "f32 A 1024x1024, const B 1024x1024, C 1024x1024, free layout, numerics local");
 }
 
 TEST_F(Gather, WhatCannotBeReadIsShownAsItIs) {
