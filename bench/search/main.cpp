@@ -23,6 +23,7 @@ constexpr Named kProbes[] = {
     {"treegru", treegru, "what TreeGRU costs: features, training, prediction, planning a round"},
     {"build", build, "lowering, code generation and linking of a candidate"},
     {"lookup", lookup, "best record among 100,000"},
+    {"store", storing, "size of a database of 306,000 trials, adding to it, reading runs from it"},
     {"tuning", tuning, "trials a second, time to the first trial, where the time goes"},
     {"memory", memory, "peak of the tuner's, builders' and runner's memory during a run"},
     {"constants", constants, "fits the analytic model's constants to recorded spaces"},
@@ -31,7 +32,7 @@ constexpr Named kProbes[] = {
 int usage(const std::string& wrong) {
   std::fprintf(stderr,
                "bench_search: %s\nusage: bench_search PROBE [--json] [--configs N] [--jobs N] "
-               "[--rounds N] [--lathe FILE]"
+               "[--rounds N] [--lathe FILE] [--db FILE]"
                " [-- WORDS OF LATHE TUNE...]\n",
                wrong.c_str());
   for (const auto& probe : kProbes) std::fprintf(stderr, "  %-9s %s\n", probe.name, probe.help);
@@ -64,6 +65,7 @@ std::string read(const std::vector<std::string>& words, Settings& settings, bool
                   : word == "--rounds" ? &settings.rounds
                                        : nullptr;
     if (word == "--lathe" && !value.empty()) settings.lathe = value;
+    else if (word == "--db" && !value.empty()) settings.database = value;
     else if (number == nullptr) return fmt::format("nothing here is called {}", word);
     else if (!whole(value, *number))
       return fmt::format("{}: must be a whole number above 0, not \"{}\"", word, value);

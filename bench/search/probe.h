@@ -22,6 +22,7 @@ struct Settings {
   int configs = 0;  // for each workload; 0: what suits the probe
   int jobs = 2, rounds = 7;
   std::string lathe;              // the command; by default the one beside bench_search
+  std::string database;           // to make and keep; empty: one that goes with the probe
   std::vector<std::string> tune;  // words after `lathe tune`; by default C6 with a free layout
 };
 
@@ -46,6 +47,7 @@ Result<std::vector<Row>> propose(const Settings& settings);
 Result<std::vector<Row>> treegru(const Settings& settings);
 Result<std::vector<Row>> build(const Settings& settings);
 Result<std::vector<Row>> lookup(const Settings& settings);
+Result<std::vector<Row>> storing(const Settings& settings);
 Result<std::vector<Row>> tuning(const Settings& settings);
 Result<std::vector<Row>> memory(const Settings& settings);
 Result<std::vector<Row>> constants(const Settings& settings);

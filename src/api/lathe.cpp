@@ -155,9 +155,10 @@ Result<std::optional<Schedule>> best_schedule(const te::Workload& workload,
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
   const std::string database = database_of(machine);
   if (machine.database.empty() && !std::filesystem::exists(database)) return std::nullopt;
-  const auto record = LATHE_TRY(api::best_record(workload, target, database, cache_of(machine)));
-  if (!record) return std::nullopt;
-  return schedule_of(*record, te::flops(workload));
+  const auto store = LATHE_TRY(api::open_existing(database));
+  const auto best = LATHE_TRY(api::best_record(workload, target, *store, cache_of(machine)));
+  if (!best) return std::nullopt;
+  return schedule_of(*best->record, te::flops(workload));
 }
 
 Failure count_failure(const char* what, std::size_t wanted, std::size_t given) {

@@ -6,11 +6,13 @@
 
 #include <fmt/ranges.h>
 
+#include "api/applicable.h"
 #include "api/prediction.h"
 #include "api/workload.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "compiler/te/parse.h"
+#include "compiler/te/work.h"
 
 namespace lathe::api {
 
@@ -23,10 +25,29 @@ Result<std::unique_ptr<store::Store>> open_existing(const std::string& path) {
   return store::open_sqlite(path);
 }
 
+namespace {
+
+// What no machine reaches, in operations and in bytes a second.
+constexpr double kMostRate = 1e18;
+
+Status check_rate(const te::Workload& workload, double seconds, const char* member) {
+  const double least = std::max(te::flops(workload), te::io_bytes(workload)) / kMostRate;
+  if (seconds >= least) return {};
+  return fail_at(fmt::format("member \"{}\"", member), ErrorKind::kInvalidArgument,
+                 "{} s is less than any machine takes for this workload, which computes {:.3g} "
+                 "operations on {:.3g} bytes",
+                 seconds, te::flops(workload), te::io_bytes(workload));
+}
+
+}  // namespace
+
 Status check_trial(const store::Run& run, const store::Record& record) {
-  if (const auto workload = te::parse_workload(run.workload); !workload)
+  const auto workload = te::parse_workload(run.workload);
+  if (!workload)
     return fail_at("member \"workload\"", ErrorKind::kInvalidArgument, "{}",
                    workload.error().text());
+  if (record.ok()) LATHE_TRY_STATUS(check_rate(*workload, record.seconds, "seconds"));
+  if (record.raced) LATHE_TRY_STATUS(check_rate(*workload, record.race_seconds, "race_seconds"));
   if (const auto target = parse_target(run.target); !target)
     return fail_at("member \"target\"", ErrorKind::kInvalidArgument, "{}", target.error().text());
   if (const auto trace = schedule::trace_from_json(record.trace); !trace)
@@ -44,20 +65,48 @@ Result<std::optional<store::Record>> best_comparable(store::Store& store, store:
   return store.best(query);
 }
 
-Result<std::optional<store::Record>> best_record(const te::Workload& workload, const Target& target,
-                                                 const std::string& database,
-                                                 CacheMode cache_mode) {
-  const auto store = LATHE_TRY(open_existing(database));
+namespace {
+
+void add_sentence(std::string& note, const std::string& sentence) {
+  note += (note.empty() ? "" : "; ") + sentence;
+}
+
+// Whether a run says that there are trials. Where there are none, they may be lost.
+Result<bool> should_have_trials(store::Store& store, const store::Query& query) {
+  return std::ranges::any_of(LATHE_TRY(store.runs()), [&](const store::Run& run) {
+    return run.workload == query.workload && run.target == query.target &&
+           run.cache_mode == query.cache_mode;
+  });
+}
+
+}  // namespace
+
+Result<std::optional<Chosen>> best_record(const te::Workload& workload, const Target& target,
+                                          store::Store& store, CacheMode cache_mode) {
   store::Query query = {.workload = te::workload_key(workload),
                         .target = target.text(),
                         .cache_mode = cache_mode,
                         .cpu = host_fingerprint().cpu()};
-  auto here = LATHE_TRY(best_comparable(*store, query));
-  if (here) return here;
+  PassedOver passed;
+  auto best = LATHE_TRY(best_applicable(store, query, workload, target, passed));
   query.cpu.clear();
-  auto anywhere = LATHE_TRY(best_comparable(*store, query));
-  if (!anywhere) LATHE_TRY_STATUS(store->check());  // it may be lost
-  return anywhere;
+  if (!best) best = LATHE_TRY(best_applicable(store, query, workload, target, passed));
+  if (best) {
+    Chosen chosen{std::move(best->trace), std::move(best->record), ""};
+    if (!passed.records.empty())
+      add_sentence(chosen.note,
+                   fmt::format("{}, the fastest on record, does not apply any more; "
+                               "the next that does is taken, trial {} of run {}",
+                               passed.first, chosen.record->index, chosen.record->run));
+    return chosen;
+  }
+  if (!passed.records.empty())
+    return fail(ErrorKind::kNotFound,
+                "none of {} recorded programs of this workload applies any more, the fastest "
+                "being {}; run lathe tune with the same arguments",
+                passed.records.size(), passed.first);
+  if (LATHE_TRY(should_have_trials(store, query))) LATHE_TRY_STATUS(store.check());
+  return std::nullopt;
 }
 
 namespace {
@@ -108,10 +157,11 @@ namespace {
 
 Result<Chosen> best_on_record(const te::Workload& workload, const Target& target,
                               const ScheduleRequest& request) {
-  const auto record =
-      LATHE_TRY(best_record(workload, target, request.database, request.cache_mode));
-  if (!record) {
-    const auto store = LATHE_TRY(open_existing(request.database));
+  const auto store = LATHE_TRY(open_existing(request.database));
+  auto best = best_record(workload, target, *store, request.cache_mode);
+  if (!best && best.error().place.empty()) best.error().place = request.database;
+  auto chosen = LATHE_TRY(std::move(best));
+  if (!chosen) {
     const std::string others = LATHE_TRY(other_flags(*store, workload, target, request.cache_mode));
     return fail_at(request.database, ErrorKind::kNotFound,
                    "no schedule is recorded for this workload on {} with a {} cache{}; run lathe "
@@ -119,13 +169,10 @@ Result<Chosen> best_on_record(const te::Workload& workload, const Target& target
                    target.text(), name_of(request.cache_mode),
                    others.empty() ? "" : ", but one is with " + others);
   }
-  Chosen chosen;
-  chosen.trace = LATHE_TRY(schedule::trace_from_json(record->trace));
-  chosen.record = *record;
-  if (record->cpu != host_fingerprint().cpu())
-    chosen.note = "the best record was measured on another CPU model (" + record->cpu +
-                  "); run lathe tune here for a better one";
-  return chosen;
+  if (chosen->record->cpu != host_fingerprint().cpu())
+    add_sentence(chosen->note, "the best record was measured on another CPU model (" +
+                                   chosen->record->cpu + "); run lathe tune here for a better one");
+  return std::move(*chosen);
 }
 
 Result<Chosen> best_or_advice(const te::Workload& workload, const Target& target,

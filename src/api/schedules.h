@@ -42,10 +42,11 @@ struct ScheduleRequest {
 // one's.
 Result<std::optional<store::Record>> best_comparable(store::Store& store, store::Query query);
 
-// The best record of a workload on this machine, else on another one. None if nothing is recorded.
-// The database must exist.
-Result<std::optional<store::Record>> best_record(const te::Workload& workload, const Target& target,
-                                                 const std::string& database, CacheMode cache_mode);
+// The best record of a workload on this machine, else on another one, that applies to it. None if
+// nothing is recorded; an error if records are there and none of them applies. The note tells of
+// those that were passed over.
+Result<std::optional<Chosen>> best_record(const te::Workload& workload, const Target& target,
+                                          store::Store& store, CacheMode cache_mode);
 // The source that has the request's name; the error lists the known ones.
 Result<ScheduleSource> schedule_source(const ScheduleRequest& request);
 std::vector<std::string> known_sources();  // "best", "predicted", "default", "naive"
@@ -58,7 +59,7 @@ Result<std::string> other_flags(store::Store& store, const te::Workload& workloa
                                 const Target& target, CacheMode cache_mode);
 
 // Checks that the commands can use a trial from elsewhere: it reads the trial's workload, target
-// and trace.
+// and trace, and its times are such as a machine can have.
 Status check_trial(const store::Run& run, const store::Record& record);
 
 // Opens an existing database, for commands that only read; the error tells how to get one.

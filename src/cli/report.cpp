@@ -17,7 +17,7 @@ namespace lathe::cli {
 namespace {
 
 struct Flags {
-  std::string positional, database, output = "lathe-report.html";
+  std::string positional, database, only, output = "lathe-report.html";
 };
 
 Result<std::string> database_of(const Flags& flags) {
@@ -41,12 +41,24 @@ Status write_page(const std::string& path, const std::string& page) {
   return write_whole(path, page);
 }
 
+// Keeps the workloads of which `text` is a part of what the page's table says, or of their key.
+Status keep_only(report::Report& report, const std::string& text) {
+  std::erase_if(report.workloads, [&](const report::WorkloadReport& w) {
+    const auto has = [&](const std::string& part) { return part.find(text) != std::string::npos; };
+    return !has(w.key) && !has(w.title) && !has(w.shapes) && !has(w.target);
+  });
+  if (!report.workloads.empty()) return {};
+  return fail_at("--only", ErrorKind::kNotFound,
+                 "no workload of the database contains \"{}\"; lathe trials lists them all", text);
+}
+
 Result<int> perform(const Flags& flags) {
   const std::string path = LATHE_TRY(database_of(flags));
   const auto store = LATHE_TRY(api::open_existing(path));
   auto report = report::gather(*store);
   if (!report && report.error().place.empty()) report.error().place = path;
   if (!report) return std::unexpected(report.error());
+  LATHE_TRY_STATUS(keep_only(*report, flags.only));
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   const PageInfo info{std::filesystem::path(path).filename(), std::filesystem::absolute(path),
                       fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now))};
@@ -67,6 +79,8 @@ Command report_command() {
         auto flags = std::make_shared<Flags>();
         set.positional("DB", flags->positional, "database of records, as --db", false);
         add_database_flag(set, flags->database);
+        set.text("--only", flags->only, "TEXT",
+                 "only workloads whose expression, shapes or target contain it");
         set.text("-o,--output", flags->output, "FILE",
                  "where to write the page; - for standard output");
         return [flags] { return perform(*flags); };

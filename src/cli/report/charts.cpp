@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cli/report/html.h"
+#include "cli/report/parts.h"
 
 namespace lathe::cli {
 namespace {
@@ -110,7 +111,7 @@ std::string kind_of(const report::RunReport& run, const report::WorkloadReport& 
 std::string progress_charts(const report::WorkloadReport& w) {
   Lines trials(w, {"trials", "trials"}, {w.work.unit, w.work.unit}, true);
   Lines seconds(w, {"seconds at work", "s"}, {w.work.unit, w.work.unit}, true);
-  for (const report::RunReport& run : w.runs) {
+  for (const report::RunReport& run : latest_runs(w)) {
     trials.add(run, run.over_trials);
     seconds.add(run, run.over_seconds);
   }
@@ -145,7 +146,7 @@ std::string knob_chart(const report::Knob& knob, const report::Knobs& of) {
 
 std::string quality_chart(const report::WorkloadReport& w) {
   Lines lines(w, {"trials", "trials"}, {"pairs in order", "%", 1}, false);
-  for (const report::RunReport& run : w.runs) {
+  for (const report::RunReport& run : latest_runs(w)) {
     std::vector<report::Point> points;
     for (const report::Quality& q : run.quality)
       points.push_back({static_cast<double>(q.trials), q.pairwise_accuracy});

@@ -115,7 +115,7 @@ std::string quality_table(const report::WorkloadReport& w) {
                {"Last", true},
                {"Rank correlation", true}});
   bool any = false;
-  for (const report::RunReport& run : w.runs) {
+  for (const report::RunReport& run : latest_runs(w)) {
     if (run.quality.empty()) continue;
     any = true;
     int judged = 0;

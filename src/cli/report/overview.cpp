@@ -40,7 +40,7 @@ void add_result(Table& table, const report::WorkloadReport& w) {
 
 }  // namespace
 
-std::string workloads_table(const report::Report& report) {
+std::string workloads_table(const report::Report& report, std::size_t sections) {
   Table table({{"Workload"},
                {"Speed", true},
                {"A call", true},
@@ -51,8 +51,10 @@ std::string workloads_table(const report::Report& report) {
                {"Last tuned"}});
   for (std::size_t i = 0; i < report.workloads.size(); ++i) {
     const report::WorkloadReport& w = report.workloads[i];
-    table.words(fmt::format("<a href=\"#w{}\">{}</a><small>{}</small>", i, escaped(w.title),
-                            escaped(w.shapes)));
+    const std::string title = i < sections
+                                  ? fmt::format("<a href=\"#w{}\">{}</a>", i, escaped(w.title))
+                                  : escaped(w.title);
+    table.words(title + "<small>" + escaped(w.shapes) + "</small>");
     add_result(table, w);
     table.number(w.trials, std::to_string(w.trials));
     table.number(w.failed, std::to_string(w.failed));

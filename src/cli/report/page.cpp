@@ -39,12 +39,25 @@ std::string summary_text(const report::Report& report, const PageInfo& info) {
   return out + fmt::format(", on {} machines.", machines.size());
 }
 
+std::string rest_text(const report::Report& report, std::size_t shown) {
+  if (shown == report.workloads.size()) return "";
+  return fmt::format(
+      "<p>Below are sections of the {} tuned last, so that this page stays small. <code>lathe "
+      "report --only TEXT</code> writes the page of those that contain a text.</p>\n",
+      counted(static_cast<std::int64_t>(shown), "workload"));
+}
+
 }  // namespace
 
-std::string report_page(const report::Report& report, const PageInfo& info) {
+std::string report_page(const report::Report& report, const PageInfo& info,
+                        std::size_t most_sections) {
   std::string sections;
-  for (std::size_t i = 0; i < report.workloads.size(); ++i)
-    sections += workload_section(report.workloads[i], i, info);
+  std::size_t shown = 0;
+  for (; shown < report.workloads.size(); ++shown) {
+    const std::string section = workload_section(report.workloads[shown], shown, info);
+    if (shown > 0 && sections.size() + section.size() > most_sections) break;
+    sections += section;
+  }
   return filled(text_between(lathe_report_page_begin, lathe_report_page_end),
                 {{"css", std::string(text_between(lathe_report_css_begin, lathe_report_css_end))},
                  {"chart_js", std::string(text_between(lathe_report_chart_js_begin,
@@ -53,7 +66,7 @@ std::string report_page(const report::Report& report, const PageInfo& info) {
                  {"database", escaped(info.database)},
                  {"written", escaped(info.written)},
                  {"summary", summary_text(report, info)},
-                 {"workloads", workloads_table(report)},
+                 {"workloads", workloads_table(report, shown) + rest_text(report, shown)},
                  {"failures", failures_overview(report)},
                  {"sections", sections}});
 }

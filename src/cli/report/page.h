@@ -13,6 +13,11 @@ struct PageInfo {
   std::string written;   // the time of writing
 };
 
-std::string report_page(const report::Report& report, const PageInfo& info);
+// Workloads have sections of their own, the last one tuned first, until these take so many bytes: a
+// browser should open the page at once. The table lists all of them.
+inline constexpr std::size_t kMostSections = 4'000'000;
+
+std::string report_page(const report::Report& report, const PageInfo& info,
+                        std::size_t most_sections = kMostSections);
 
 }  // namespace lathe::cli

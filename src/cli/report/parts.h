@@ -2,6 +2,7 @@
 // has the chart's numbers.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "api/report/report.h"
@@ -9,8 +10,8 @@
 
 namespace lathe::cli {
 
-// All workloads, one row for each.
-std::string workloads_table(const report::Report& report);
+// All workloads, one row for each; the first `sections` are links to theirs.
+std::string workloads_table(const report::Report& report, std::size_t sections);
 // The reasons of all failures; empty if there were none.
 std::string failures_overview(const report::Report& report);
 // The section of a workload. The link of the first is "#w0".
@@ -20,6 +21,11 @@ std::string workload_section(const report::WorkloadReport& workload, std::size_t
 // What was reached, how certain that is, and the best program with its schedule.
 std::string result_html(const report::WorkloadReport& workload);
 std::string program_html(const report::WorkloadReport& workload, const PageInfo& info);
+
+// The runs that charts and tables show: the latest, where there are more than a screen tells apart.
+std::span<const report::RunReport> latest_runs(const report::WorkloadReport& workload);
+// "5 runs", or "the latest 100 of 5000 runs".
+std::string runs_shown(const report::WorkloadReport& workload);
 
 std::string progress_text(const report::WorkloadReport& workload);
 std::string runs_table(const report::WorkloadReport& workload);

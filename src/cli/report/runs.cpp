@@ -10,6 +10,20 @@
 
 namespace lathe::cli {
 
+namespace {
+constexpr std::size_t kMostRuns = 100;
+}
+
+std::span<const report::RunReport> latest_runs(const report::WorkloadReport& w) {
+  const std::span<const report::RunReport> all = w.runs;
+  return all.last(std::min(all.size(), kMostRuns));
+}
+
+std::string runs_shown(const report::WorkloadReport& w) {
+  const std::string all = counted(static_cast<std::int64_t>(w.runs.size()), "run");
+  return w.runs.size() <= kMostRuns ? all : fmt::format("the latest {} of {}", kMostRuns, all);
+}
+
 std::string progress_text(const report::WorkloadReport& w) {
   std::vector<double> until;
   for (const report::RunReport& run : w.runs)
@@ -34,7 +48,7 @@ std::string runs_table(const report::WorkloadReport& w) {
                {"Speed", true},
                {"To 95 %", true},
                {"At work", true}});
-  for (const report::RunReport& run : w.runs) {
+  for (const report::RunReport& run : latest_runs(w)) {
     table.text(std::to_string(run.run.id));
     table.words(escaped(kind_of(run, w)));
     table.number(static_cast<double>(run.run.seed), std::to_string(run.run.seed));
@@ -48,10 +62,7 @@ std::string runs_table(const report::WorkloadReport& w) {
     table.number(run.seconds, duration_text(run.seconds));
   }
   const std::string html = table.html(false, true);
-  return w.runs.size() <= 4
-             ? html
-             : folded(counted(static_cast<std::int64_t>(w.runs.size()), "run") + " as a table",
-                      html);
+  return w.runs.size() <= 4 ? html : folded(runs_shown(w) + " as a table", html);
 }
 
 std::string spent_text(const report::WorkloadReport& w) {
@@ -79,7 +90,7 @@ std::string spent_table(const report::WorkloadReport& w) {
                {"Model", true},
                {"Search", true},
                {"Trials a second", true}});
-  for (const report::RunReport& run : w.runs) {
+  for (const report::RunReport& run : latest_runs(w)) {
     table.text(std::to_string(run.run.id));
     table.words(escaped(kind_of(run, w)));
     table.number(run.seconds, duration_text(run.seconds));

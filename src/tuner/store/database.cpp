@@ -203,6 +203,8 @@ std::string Database::file_name() const {
   return file_.second == 0 ? "" : fmt::format("{:x}.{:x}", file_.first, file_.second);
 }
 
+bool Database::read_only() const { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
+
 bool Database::gone() const { return file_.second != 0 && file_number(path_) != file_; }
 
 Status Database::copy_to(const std::string& path) {
@@ -226,6 +228,11 @@ Statement& Statement::bind(int parameter, std::string_view value) {
   const char* data = value.empty() ? "" : value.data();
   sqlite3_bind_text64(statement_.get(), parameter, data, value.size(), SQLITE_TRANSIENT,
                       SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::bind_bytes(int parameter, std::string_view value) {
+  sqlite3_bind_blob64(statement_.get(), parameter, value.data(), value.size(), SQLITE_TRANSIENT);
   return *this;
 }
 
@@ -259,6 +266,10 @@ std::string Statement::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   const int size = sqlite3_column_bytes(statement_.get(), column);
   return data == nullptr ? std::string() : std::string(data, static_cast<std::size_t>(size));
+}
+
+bool Statement::is_bytes(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_BLOB;
 }
 
 Result<Transaction> Transaction::begin(Database& database) {

@@ -32,6 +32,7 @@ class Database {
   // What the last failure means for the user. `code` is SQLite's extended result code.
   std::unexpected<Error> error(int code) const;
   const std::string& path() const { return path_; }
+  bool read_only() const;
   // True if the file that was opened is no longer there under its name, because it was removed or
   // replaced by another.
   bool gone() const;
@@ -71,12 +72,15 @@ class Statement {
     return bind(parameter, std::string_view(value));
   }
 
+  Statement& bind_bytes(int parameter, std::string_view value);
+
   Result<bool> step();  // true: a row is there
   Status run();         // step to the end and reset, for use with other parameters
 
   std::int64_t integer(int column) const;
   double number(int column) const;
   std::string text(int column) const;
+  bool is_bytes(int column) const;
 
  private:
   struct Finalize {

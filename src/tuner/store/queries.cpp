@@ -35,8 +35,8 @@ void bind(Statement& statement, const Where& where) {
   for (const auto number : where.numbers) statement.bind(++n, number);
 }
 
-std::string best_sql(const Where& where) {
-  return select_records_sql(where.sql + " ORDER BY r.standing LIMIT 1");
+std::string by_standing_sql(const Where& where) {
+  return select_records_sql(where.sql + " ORDER BY r.standing");
 }
 
 }  // namespace lathe::store

@@ -19,8 +19,8 @@ struct Where {
 
 Where where_of(const Query& query);
 void bind(Statement& statement, const Where& where);
-// Selects the fastest of those. With workload, target and cache mode (and cpu) given, it is the
-// first row of an index.
-std::string best_sql(const Where& where);
+// Selects those, the fastest first. With workload, target and cache mode (and cpu) given, they are
+// rows of an index, in its order.
+std::string by_standing_sql(const Where& where);
 
 }  // namespace lathe::store

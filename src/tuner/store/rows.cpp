@@ -44,9 +44,8 @@ void bind_value(Statement& statement, int n, std::uint64_t value) {
 void bind_value(Statement& statement, int n, double value) { statement.bind(n, value); }
 void bind_value(Statement& statement, int n, const std::string& value) { statement.bind(n, value); }
 void bind_value(Statement& statement, int n, CacheMode value) { statement.bind(n, name_of(value)); }
-void bind_value(Statement& statement, int n, const Json& value) { statement.bind(n, dump(value)); }
 void bind_value(Statement& statement, int n, const std::vector<Visit>& value) {
-  statement.bind(n, dump(visits_to_json(value)));
+  statement.bind_bytes(n, packed(value));
 }
 
 // What stands in the table of names, of fields that may be there.
@@ -54,7 +53,14 @@ std::string_view text_of(std::string_view value) { return value; }
 std::string_view text_of(CacheMode value) { return name_of(value); }
 
 Status bind_name(Statement& statement, int n, std::string_view text, const NameId& id_of) {
-  statement.bind(n, LATHE_TRY(id_of(std::string(text))));
+  statement.bind(n, LATHE_TRY(id_of(text)));
+  return {};
+}
+
+Status bind_json(Statement& statement, int n, const Json& json, const NameId& id_of) {
+  const std::string bytes = LATHE_TRY(packed(json, id_of));
+  if (bytes.empty()) statement.bind(n, dump(json));
+  else statement.bind_bytes(n, bytes);
   return {};
 }
 
@@ -67,7 +73,8 @@ Result<int> bind_fields(Statement& statement, const Fields& fields, const Owner&
     LATHE_TRY_STATUS(with_value(field, owner, [&, at = ++n]<class T>(const T& value) -> Status {
       if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, CacheMode>)
         if (field.name) return bind_name(statement, at, text_of(value), id_of);
-      bind_value(statement, at, value);
+      if constexpr (std::is_same_v<T, Json>) return bind_json(statement, at, value, id_of);
+      else bind_value(statement, at, value);
       return {};
     }));
   return n;
@@ -93,21 +100,27 @@ Status read_column(const Statement& row, int n, CacheMode& value) {
   value = LATHE_TRY(std::move(mode));
   return {};
 }
-Status read_column(const Statement& row, int n, Json& value) {
-  value = LATHE_TRY(parse_json(row.text(n)));
+// Records of older versions, and summaries, have JSON where others have bytes.
+Status read_column(const Statement& row, int n, const PartOf& part_of, Json& value) {
+  value = row.is_bytes(n) ? LATHE_TRY(unpacked_json(row.text(n), part_of))
+                          : LATHE_TRY(parse_json(row.text(n)));
   return {};
 }
 Status read_column(const Statement& row, int n, std::vector<Visit>& value) {
-  value = LATHE_TRY(visits_from_json(LATHE_TRY(parse_json(row.text(n)))));
+  value = row.is_bytes(n) ? LATHE_TRY(unpacked_visits(row.text(n)))
+                          : LATHE_TRY(visits_from_json(LATHE_TRY(parse_json(row.text(n)))));
   return {};
 }
 
 // Reads the fields, from column `n` on.
 template <class Fields, class Owner>
-Status read_fields(const Statement& row, int n, const Fields& fields, Owner& owner) {
+Status read_fields(const Statement& row, int n, const Fields& fields, Owner& owner,
+                   const PartOf& part_of) {
   for (const auto& field : fields)
-    LATHE_TRY_STATUS(with_value(
-        field, owner, [&, at = n++](auto& value) { return read_column(row, at, value); }));
+    LATHE_TRY_STATUS(with_value(field, owner, [&, at = n++]<class T>(T& value) {
+      if constexpr (std::is_same_v<T, Json>) return read_column(row, at, part_of, value);
+      else return read_column(row, at, value);
+    }));
   return {};
 }
 
@@ -139,11 +152,11 @@ std::string select_records_sql(const std::string& rest, bool summary) {
   return select_sql("r.id, r.standing", kRecordFields, "records", summary) + " " + rest;
 }
 
-Result<Record> read_record(const Statement& row) {
+Result<Record> read_record(const Statement& row, const PartOf& part_of) {
   Record record;
   record.id = row.integer(0);
   record.standing = row.number(1);
-  const auto read = read_fields(row, 2, kRecordFields, record);
+  const auto read = read_fields(row, 2, kRecordFields, record, part_of);
   if (!read) return damaged("record", record.id, read.error());
   return record;
 }
@@ -168,7 +181,9 @@ void bind_race(Statement& update, const RaceResult& result, const RaceNote& note
   int n = kFirstOfRace;
   for (const auto& field : kRecordFields)
     if (is_of_race(field))
-      with_value(field, raced, [&, at = n++](const auto& value) { bind_value(update, at, value); });
+      with_value(field, raced, [&, at = n++]<class T>(const T& value) {
+        if constexpr (!std::is_same_v<T, Json>) bind_value(update, at, value);  // no race sets one
+      });
 }
 
 std::string insert_run_sql() {
@@ -194,7 +209,7 @@ std::string select_runs_sql() {
 Result<Run> read_run(const Statement& row) {
   Run run;
   run.id = row.integer(0);
-  const auto read = read_fields(row, 1, kRunFields, run);
+  const auto read = read_fields(row, 1, kRunFields, run, {});
   if (!read) return damaged("run", run.id, read.error());
   return run;
 }

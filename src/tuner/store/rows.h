@@ -1,16 +1,13 @@
 // Records and runs as rows, by the lists of their fields. Internal to this room.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "tuner/store/database.h"
+#include "tuner/store/packed.h"
 #include "tuner/store/store.h"
 
 namespace lathe::store {
-
-// The id of a text in `names`.
-using NameId = std::function<Result<std::int64_t>(const std::string& text)>;
 
 // The standing of a record that is added: the one that it brings from another store, or its own.
 double first_standing(const Record& record);
@@ -22,7 +19,7 @@ Status bind_record(Statement& insert, const Record& record, const NameId& id_of)
 // and may use `r`. A summary leaves traces and visits empty.
 std::string select_records_sql(const std::string& rest, bool summary = false);
 // The error names the record and what is wrong with it: "record 7 (not valid JSON at byte 3)".
-Result<Record> read_record(const Statement& row);
+Result<Record> read_record(const Statement& row, const PartOf& part_of);
 
 // Sets what a race tells of record ?1: its time ?2, where it stands by that, and the note from ?4
 // on. A faster time of an earlier race stays, unless that was disturbed and ?3 is 1, for a quiet

@@ -61,7 +61,8 @@ std::string columns_sql(const Fields& fields) {
   return sql;
 }
 
-// Long texts that repeat (workload keys, targets, fingerprints) are rows of `names`. `standing` is
+// Texts that repeat (workload keys, targets, fingerprints, steps of traces, values of knobs) are
+// rows of `names`, which never change. `standing` is
 // what "best" compares: the time in a final race, or the measured time with a penalty where there
 // was none; NULL-free so that the two indexes answer the look-up alone, with and without the cpu
 // given.
@@ -144,6 +145,8 @@ Status prepare_schema(Database& database, double busy_seconds) {
   // finished trial.
   LATHE_TRY_STATUS(database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   if (version == kSchemaVersion) return {};
+  // It has all columns, and nothing will be written to it.
+  if (version > 0 && database.read_only() && newer_columns_sql(version).empty()) return {};
   LATHE_TRY_STATUS(write_ahead_log(database, busy_seconds));
   return migrate(database);
 }

@@ -4,9 +4,9 @@
 #include <ctime>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 
 #include "base/claim.h"
 #include "tuner/store/database.h"
@@ -76,7 +76,8 @@ class SqliteStore final : public Store {
   Result<Run> open_run(const Run& wanted) override {
     const std::lock_guard lock(mutex_);
     auto transaction = LATHE_TRY(Transaction::begin(database_));
-    const NameId id_of = [this](const std::string& text) { return name_id(text); };
+    NameStatements names = LATHE_TRY(name_statements());
+    const NameId id_of = [&](std::string_view text) { return name_id(names, text); };
     auto insert = LATHE_TRY(database_.prepare(insert_run_sql()));
     LATHE_TRY_STATUS(bind_run(insert, wanted, id_of));
     LATHE_TRY_STATUS(insert.run());
@@ -86,6 +87,7 @@ class SqliteStore final : public Store {
     LATHE_CHECK(found);
     Run run = wanted;
     run.id = find.integer(0);
+    names = {};
     find = {};  // an open statement would keep the transaction from ending
     LATHE_TRY_STATUS(transaction.commit());
     return run;
@@ -109,11 +111,14 @@ class SqliteStore final : public Store {
     auto transaction = LATHE_TRY(Transaction::begin(database_));
     auto insert = LATHE_TRY(database_.prepare(insert_record_sql()));
     std::vector<std::int64_t> ids;
-    std::map<std::string, std::int64_t> known;  // a batch's records name the same few texts
-    const NameId id_of = [&](const std::string& text) -> Result<std::int64_t> {
-      const auto found = known.find(text);
-      if (found != known.end()) return found->second;
-      return known[text] = LATHE_TRY(name_id(text));
+    NameStatements names = LATHE_TRY(name_statements());
+    Names fresh;  // they count once this is committed
+    const NameId id_of = [&](std::string_view text) -> Result<std::int64_t> {
+      if (const auto found = names_.find(text); found != names_.end()) return found->second;
+      if (const auto found = fresh.find(text); found != fresh.end()) return found->second;
+      const std::int64_t id = LATHE_TRY(name_id(names, text));
+      fresh.emplace(text, id);
+      return id;
     };
     auto find = LATHE_TRY(database_.prepare(kFindTaken));
     for (auto& record : records) {
@@ -124,6 +129,7 @@ class SqliteStore final : public Store {
       ids.push_back(database_.last_id());
     }
     LATHE_TRY_STATUS(transaction.commit());
+    names_.merge(fresh);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       records[i].id = ids[i];
       records[i].standing = first_standing(records[i]);
@@ -150,7 +156,7 @@ class SqliteStore final : public Store {
     std::int64_t unreadable = 0;
     Error first;
     while (LATHE_TRY(select.step())) {
-      const auto record = read_record(select);
+      const auto record = read_record(select, part_of());
       if (!record && unreadable++ == 0) first = record.error();
       if (record && !visit(*record)) return {};
     }
@@ -168,16 +174,28 @@ class SqliteStore final : public Store {
   }
 
   Result<std::optional<Record>> best(const Query& query) override {
+    std::optional<Record> best;
+    LATHE_TRY_STATUS(each_by_standing(query, [&best](const Record& record) {
+      best = record;
+      return false;
+    }));
+    return best;
+  }
+
+  Status each_by_standing(const Query& query,
+                          const std::function<bool(const Record&)>& visit) override {
     const std::lock_guard lock(mutex_);
     Query working = query;
     working.ok = true;
     const Where where = where_of(working);
-    auto select = LATHE_TRY(database_.prepare(best_sql(where)));
+    auto select = LATHE_TRY(database_.prepare(by_standing_sql(where)));
     bind(select, where);
-    if (!LATHE_TRY(select.step())) return std::nullopt;
-    const auto record = read_record(select);
-    if (!record) return damaged(record.error(), 1);
-    return *record;
+    while (LATHE_TRY(select.step())) {
+      const auto record = read_record(select, part_of());
+      if (!record) return damaged(record.error(), 1);
+      if (!visit(*record)) break;
+    }
+    return {};
   }
 
   Status check() override {
@@ -215,15 +233,40 @@ class SqliteStore final : public Store {
   }
 
  private:
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  using Names = std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>>;
+
+  struct NameStatements {
+    Statement find, insert;
+  };
+  Result<NameStatements> name_statements() {
+    return NameStatements{LATHE_TRY(database_.prepare("SELECT id FROM names WHERE text = ?")),
+                          LATHE_TRY(database_.prepare("INSERT INTO names (text) VALUES (?)"))};
+  }
+
   // The id of a text in `names`, to which a new text is added. Call it inside a transaction.
-  Result<std::int64_t> name_id(const std::string& text) {
-    auto insert = LATHE_TRY(database_.prepare("INSERT OR IGNORE INTO names (text) VALUES (?)"));
-    LATHE_TRY_STATUS(insert.bind(1, text).run());
-    auto find = LATHE_TRY(database_.prepare("SELECT id FROM names WHERE text = ?"));
-    find.bind(1, text);
-    const bool found = LATHE_TRY(find.step());
-    LATHE_CHECK(found);
-    return find.integer(0);
+  Result<std::int64_t> name_id(NameStatements& statements, std::string_view text) {
+    const bool found = LATHE_TRY(statements.find.bind(1, text).step());
+    const std::int64_t id = found ? statements.find.integer(0) : 0;
+    LATHE_TRY_STATUS(statements.find.run());
+    if (found) return id;
+    LATHE_TRY_STATUS(statements.insert.bind(1, text).run());
+    return database_.last_id();
+  }
+
+  PartOf part_of() {
+    return [this](std::int64_t id) -> Result<const Json*> {
+      if (const auto found = parts_.find(id); found != parts_.end()) return &found->second;
+      auto find = LATHE_TRY(database_.prepare("SELECT text FROM names WHERE id = ?"));
+      if (!LATHE_TRY(find.bind(1, id).step()))
+        return fail(ErrorKind::kDataLoss, "its text {} is lost", id);
+      return &parts_.emplace(id, LATHE_TRY(parse_json(find.text(0)))).first->second;
+    };
   }
 
   std::unexpected<Error> damaged(const Error& first, std::int64_t count) const {
@@ -312,6 +355,8 @@ class SqliteStore final : public Store {
   }
 
   Database database_;
+  Names names_;  // those that were asked for, as committed: none ever changes
+  std::unordered_map<std::int64_t, Json> parts_;
   std::optional<Error> gone_;
   std::recursive_mutex mutex_;  // recursive: a callback of each() may ask for more
 };

@@ -21,6 +21,9 @@ namespace lathe::store {
 // 171 when it was measured again).
 inline constexpr double kUnracedPenalty = 1.1;
 
+// No call of any program takes less: a time below was not measured.
+inline constexpr double kLeastSeconds = 1e-9;
+
 struct RaceResult {
   std::int64_t record = 0;
   double seconds = 0;  // infinity: it failed
@@ -64,6 +67,9 @@ class Store {
   // given. That is the record with the smallest standing: its time in a race, or its measured time
   // with a penalty. It is one look-up in an index.
   virtual Result<std::optional<Record>> best(const Query& query) = 0;
+  // Calls visit(record) for all of those, the fastest first, until it returns false.
+  virtual Status each_by_standing(const Query& query,
+                                  const std::function<bool(const Record&)>& visit) = 0;
   virtual Result<std::vector<Run>> runs() = 0;
   // Reads the whole database and fails if it is damaged. Call it where something is missing that
   // should be there.

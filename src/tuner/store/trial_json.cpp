@@ -130,13 +130,33 @@ Status read_field(const Json& line, const AField& field, Owner& owner) {
   });
 }
 
+// `what` is "seconds": a time that a program took.
+Status check_time(const char* what, double seconds) {
+  if (seconds >= kLeastSeconds) return {};
+  return fail(ErrorKind::kInvalidArgument,
+              "member \"{}\" is {} s, less than any call takes (a nanosecond)", what, seconds);
+}
+
+Status check_times(const Record& record) {
+  if (record.ok()) LATHE_TRY_STATUS(check_time("seconds", record.seconds));
+  if (record.raced) LATHE_TRY_STATUS(check_time("race_seconds", record.race_seconds));
+  for (const Visit& visit : record.visits) {
+    for (const double seconds : visit.seconds)
+      LATHE_TRY_STATUS(check_time("visits/seconds", seconds));
+    for (const double seconds : visit.disturbed)
+      LATHE_TRY_STATUS(check_time("visits/disturbed", seconds));
+  }
+  return {};
+}
+
 // Checks what no field shows alone.
 Status check_whole(const Json& line, const Record& record) {
   if (!line["error"].is_null() && record.error_kind.empty())
     return fail(ErrorKind::kInvalidArgument, "the error's \"kind\" must not be empty");
   if (record.ok() && !(record.seconds > 0 && std::isfinite(record.seconds)))
     return fail(ErrorKind::kInvalidArgument,
-                "member \"seconds\" must be positive where \"error\" is null");
+                "member \"seconds\" must be positive where \"error\" is null, not {}",
+                record.seconds);
   return {};
 }
 
@@ -150,9 +170,10 @@ void write_standing(Json& line, const Record& record) {
 Status read_standing(const Json& line, Record& record) {
   if (!line.contains(kStandingMember)) return {};
   record.standing = LATHE_TRY(json_number(line, kStandingMember));
-  if (record.standing > 0 && std::isfinite(record.standing)) return {};
+  if (record.standing >= kLeastSeconds && std::isfinite(record.standing)) return {};
   return fail_at(fmt::format("member \"{}\"", kStandingMember), ErrorKind::kInvalidArgument,
-                 "a standing must be a positive number of seconds");
+                 "a standing must be a number of seconds, a nanosecond at the least, not {}",
+                 record.standing);
 }
 
 }  // namespace
@@ -181,6 +202,7 @@ Result<std::pair<Run, Record>> from_json(const Json& line) {
   else if (!timed) record.race_seconds = kInfinity;
   if (record.raced && !(record.race_seconds > 0))
     return fail(ErrorKind::kInvalidArgument, "member \"race_seconds\" must be positive or null");
+  LATHE_TRY_STATUS(check_times(record));
   LATHE_TRY_STATUS(read_standing(line, record));
   return std::pair{std::move(run), std::move(record)};
 }

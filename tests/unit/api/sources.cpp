@@ -128,6 +128,77 @@ TEST_F(Sources, TellTheBestOfATunedTask) {
   }
 }
 
+// A record as tuning leaves it, but for its trace and time.
+store::Record recorded(const te::Workload& workload, const Target& target, int index,
+                       const Json& trace, double seconds) {
+  store::Record record;
+  record.index = index;
+  record.workload = te::workload_key(workload);
+  record.target = target.text();
+  record.cpu = record.fingerprint = host_fingerprint().cpu();
+  record.codegen_version = *codegen_version(target);
+  record.trace = trace;
+  record.config = Json::object();
+  record.seconds = seconds;
+  return record;
+}
+
+TEST_F(Sources, PassOverRecordsThatDoNotApply) {
+  const auto path = folder_.at("records.db");
+  const auto store = *store::open_sqlite(path);
+  const auto run = *store->open_run(
+      {.workload = te::workload_key(task_.workload), .target = target_.text(), .space = "default"});
+  const auto add = [&](int index, const std::string& trace, double seconds) {
+    std::vector<store::Record> records = {
+        recorded(task_.workload, target_, index, Json::parse(trace), seconds)};
+    records[0].run = run.id;
+    ASSERT_TRUE(store->add(records));
+  };
+  add(0, R"([{"step": "annotate", "loop": "C.nowhere", "kind": "vectorize"}])", 1e-6);
+  const auto none = choose("best");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::kNotFound);
+  EXPECT_NE(none.error().message.find("none of 1 recorded programs of this workload applies any "
+                                      "more, the fastest being trial 0 of run 1 (step 0: "),
+            std::string::npos)
+      << none.error().text();
+  add(1, R"([{"step": "jump"}])", 2e-6);
+  add(2, "[]", 3e-6);
+  add(3, R"([{"step": "annotate", "loop": "C.j", "kind": "vectorize"}])", 4e-6);
+  for (const auto& chosen :
+       {choose("best"), recorded_schedules(request("best"))(task_.workload, target_)}) {
+    ASSERT_TRUE(chosen) << chosen.error().text();
+    EXPECT_EQ(chosen->record->index, 2);
+    EXPECT_TRUE(chosen->trace.empty());
+    EXPECT_TRUE(chosen->note.starts_with("trial 0 of run 1 (step 0: ")) << chosen->note;
+    EXPECT_TRUE(chosen->note.ends_with(
+        "), the fastest on record, does not apply any more; the next that does is taken, trial 2 "
+        "of run 1"))
+        << chosen->note;
+  }
+}
+
+TEST_F(Sources, RefuseTimesThatNoMachineHas) {
+  store::Run run;
+  run.workload = te::workload_key(task_.workload);
+  run.target = target_.text();
+  const auto check = [&](double seconds) {
+    return check_trial(run, recorded(task_.workload, target_, 0, Json::array(), seconds));
+  };
+  EXPECT_TRUE(check(1e-6));
+  run.workload =
+      "A: f32[2000,900000]; B: f32[900000,3000]; output C: f32[2000,3000]; "
+      "C[i:2000,j:3000] = sum(k:900000) A[i,k] * B[k,j]";
+  EXPECT_TRUE(check(1e-3));
+  const auto refused = check(2e-6);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().place, "member \"seconds\"");
+  EXPECT_NE(
+      refused.error().message.find("2e-06 s is less than any machine takes for this workload"),
+      std::string::npos)
+      << refused.error().text();
+}
+
 TEST_F(Sources, OnlyTheNamedBestAdvisesAnotherSchedule) {
   ASSERT_TRUE(store::open_sqlite(folder_.at("records.db")));
   const std::string advice = ", or give --schedule default";

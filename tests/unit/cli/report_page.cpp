@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/report/charts.h"
 #include "cli/report/html.h"
 #include "cli/report/page.h"
 #include "cli/report/parts.h"
@@ -105,7 +106,8 @@ TEST(ReportPage, EveryChartIsJson) {
 
 TEST(ReportPage, ElementsAreClosed) {
   const report::Report report = hostile_report();
-  const std::string parts = workloads_table(report) + failures_overview(report) +
+  const std::string parts = workloads_table(report, report.workloads.size()) +
+                            failures_overview(report) +
                             workload_section(report.workloads[0], 0, {"db", "now"}) +
                             workload_section(report.workloads[1], 1, {"db", "now"}) +
                             workload_section(report.workloads[2], 2, {"db", "now"});
@@ -120,6 +122,38 @@ TEST(ReportPage, NeedsNothingElse) {
   const std::string page = report_page(hostile_report(), {"records.db", "today"});
   for (const std::string part : {" src=", "@import", "url(", "<link rel=\"stylesheet\""})
     EXPECT_EQ(count(page.substr(0, page.find("<script>")), part), 0U) << part;
+}
+
+TEST(ReportPage, HasSectionsUntilTheyAreTooMuch) {
+  const report::Report report = hostile_report();
+  const PageInfo info{"records.db", "today"};
+  const auto sections = [](const std::string& page) {
+    return count(page, "<section class=\"workload\"");
+  };
+  const std::string whole = report_page(report, info), one = report_page(report, info, 1);
+  EXPECT_EQ(sections(whole), report.workloads.size());
+  EXPECT_EQ(count(whole, "--only TEXT"), 0U);
+  EXPECT_EQ(sections(one), 1U);
+  EXPECT_EQ(count(one, "href=\"#w0\""), 1U);
+  EXPECT_EQ(count(one, "href=\"#w1\""), 0U);
+  EXPECT_NE(one.find("sections of the 1 workload tuned last"), std::string::npos);
+}
+
+TEST(ReportPage, ShowsTheLatestRuns) {
+  report::WorkloadReport w = hostile_report().workloads[0];
+  w.runs.resize(1, w.runs[0]);
+  const std::string lone = runs_table(w);
+  const report::RunReport run = w.runs[0];
+  for (std::int64_t id = 1; id < 250; ++id) {
+    w.runs.push_back(run);
+    w.runs.back().run.id = 1000 + id;
+  }
+  const std::string table = runs_table(w);
+  EXPECT_EQ(count(table, "<tr>"), 101U);
+  EXPECT_NE(table.find("the latest 100 of 250 runs as a table"), std::string::npos);
+  EXPECT_EQ(table.find("<td>1149</td>"), std::string::npos);
+  EXPECT_NE(table.find("<td>1150</td>"), std::string::npos);
+  EXPECT_EQ(count(progress_charts(w), "\"run 1249\""), 2U);
 }
 
 TEST(ReportPage, NoFailuresNoTable) {
@@ -145,7 +179,7 @@ TEST(ReportPage, TellsSharesOfWhatIsDoneAndMoved) {
   w.best->record.race_seconds = 1e-3;
   EXPECT_NE(result_html(w).find("won a final race on a disturbed machine"), std::string::npos)
       << result_html(w);
-  EXPECT_NE(workloads_table({{w}}).find("raced, disturbed"), std::string::npos);
+  EXPECT_NE(workloads_table({{w}}, 1).find("raced, disturbed"), std::string::npos);
   w.bandwidth = 0;
   EXPECT_NE(result_html(w).find("of inputs and outputs<"), std::string::npos) << result_html(w);
 }

@@ -98,7 +98,7 @@ TEST_F(StoreTest, BestIsAnIndexedLookUp) {
   for (Query asked : {query, Query{query.workload, query.target, query.cache_mode}}) {
     asked.ok = true;
     const Where where = where_of(asked);
-    auto plan = *database.prepare("EXPLAIN QUERY PLAN " + best_sql(where));
+    auto plan = *database.prepare("EXPLAIN QUERY PLAN " + by_standing_sql(where));
     bind(plan, where);
     std::string text;
     while (*plan.step()) text += plan.text(3) + "\n";

@@ -55,9 +55,11 @@ TEST_F(Lines, KeepWhoIsBest) {
   EXPECT_EQ(exported(*to), exported(*from));
   std::string wrong = exported(*from);
   wrong.insert(wrong.find("\"standing\":") + 11, "-");
-  EXPECT_EQ(import_text(*to, wrong).error().text(),
-            "line 1: member \"standing\": a standing must be a positive number of seconds; nothing "
-            "was imported");
+  const std::string refused = import_text(*to, wrong).error().text();
+  EXPECT_TRUE(
+      refused.starts_with("line 1: member \"standing\": a standing must be a number of "
+                          "seconds, a nanosecond at the least, not -0.00"))
+      << refused;
 }
 
 TEST_F(Lines, KeepThatARaceFailed) {
@@ -72,6 +74,39 @@ TEST_F(Lines, KeepThatARaceFailed) {
   ASSERT_TRUE(import_text(*to, exported(*from)));
   EXPECT_EQ((*to->best({.workload = run.workload}))->index, 1);
   EXPECT_EQ(exported(*to), exported(*from));
+}
+
+TEST_F(Lines, RefuseTimesThatNoCallTakes) {
+  const store::Run run = a_run();
+  Record record = a_record(run, 0);
+  record.raced = true;
+  record.race_seconds = 2e-3;
+  const Json good = to_json(run, record);
+  auto to = open("to.db");
+  const auto refuse = [&](const char* where, const char* pointer, const Json& value,
+                          const char* sentence) {
+    Json line = good;
+    line[Json::json_pointer(pointer)] = value;
+    const auto count = import_text(*to, dump(good) + "\n" + dump(line) + "\n");
+    ASSERT_FALSE(count) << pointer;
+    EXPECT_EQ(count.error().text(),
+              fmt::format("line 2: member \"{}\" {}; nothing was imported", where, sentence));
+  };
+  const char* tiny = "is 1e-300 s, less than any call takes (a nanosecond)";
+  refuse("seconds", "/seconds", 1e-300, tiny);
+  refuse("seconds", "/seconds", 0.9e-9, "is 9e-10 s, less than any call takes (a nanosecond)");
+  refuse("race_seconds", "/race_seconds", 1e-300, tiny);
+  refuse("visits/seconds", "/visits/0/seconds/1", 1e-300, tiny);
+  refuse("visits/seconds", "/visits/0/seconds/0", -1.0,
+         "is -1 s, less than any call takes (a nanosecond)");
+  refuse("visits/disturbed", "/visits/1/disturbed", {1e-300}, tiny);
+  for (const Json& wrong : {Json(0), Json(-1e-3), Json(nullptr)}) {
+    const std::string sentence =
+        "must be positive where \"error\" is null, not " +
+        (wrong.is_null() ? std::string("inf") : fmt::format("{}", wrong.get<double>()));
+    refuse("seconds", "/seconds", wrong, sentence.c_str());
+  }
+  EXPECT_EQ(*to->count({}), 0);
 }
 
 TEST_F(Lines, RefuseATimeOfARaceThatNoneCanHave) {

@@ -1,6 +1,10 @@
 // Databases and lines that earlier Lathes wrote.
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tuner/store/database.h"
 #include "unit/store/field_values.h"
@@ -196,6 +200,36 @@ TEST_F(StoreTest, ADatabaseOfVersion2StaysReadable) {
   std::vector<Record> more = {a_record(run, 5)};
   ASSERT_TRUE(store->add(more));
   EXPECT_EQ(more[0].id, 3);
+  // What is new has the compact form, what was there stays as it was.
+  auto database = *Database::open(path(), 1);
+  for (const char* column : {"trace", "config", "visits"})
+    EXPECT_EQ(*database.integer(fmt::format("SELECT count(*) FROM records WHERE typeof({}) = "
+                                            "CASE WHEN id = 3 THEN 'blob' ELSE 'text' END",
+                                            column)),
+              3)
+        << column;
+  EXPECT_EQ(*database.integer("PRAGMA user_version"), 3);
+  EXPECT_EQ(all(*store).size(), 3U);
+}
+
+// Nothing is written to it, not even its version.
+TEST_F(StoreTest, AnOlderDatabaseThatMayOnlyBeReadIsRead) {
+  ASSERT_TRUE(Database::open(path(), 1)->exec((std::string(kTables1) + kTables2 + kRows2).c_str()));
+  std::filesystem::permissions(path(), std::filesystem::perms{0444});
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms{0555});
+  const pid_t child = fork();
+  if (child == 0) {
+    if (getuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(77);
+    auto store = open_sqlite(path());
+    _exit(store && all(**store).size() == 2 && !(*store)->open_run(a_run()) ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "cannot give up root here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(*Database::open(path(), 1)->integer("PRAGMA user_version"), 2);
 }
 
 TEST_F(StoreTest, LinesOfVersion2StayReadable) {

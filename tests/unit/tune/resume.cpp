@@ -194,6 +194,10 @@ TEST_F(TuneTest, AStoreThatFailsEndsTheRunWithItsSentence) {
       return inner_.each(q, v);
     }
     Result<std::int64_t> count(const store::Query& query) override { return inner_.count(query); }
+    Status each_by_standing(const store::Query& query,
+                            const std::function<bool(const store::Record&)>& visit) override {
+      return inner_.each_by_standing(query, visit);
+    }
     Result<std::optional<store::Record>> best(const store::Query& query) override {
       return inner_.best(query);
     }
