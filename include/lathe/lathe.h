@@ -109,6 +109,8 @@ struct TuneResult {
   double seconds = 0;
   bool interrupted = false, exhausted = false;
   std::optional<Schedule> best;  // none: no trial succeeded
+  // The time ended before the reference was there that trials are compared with.
+  bool unverified = false;
 };
 
 // A compiled program in this process. A forked child may use it, too.

@@ -1,5 +1,8 @@
 """What Lathe raises."""
 
+from __future__ import annotations
+
+import os
 import re
 
 
@@ -46,3 +49,13 @@ def invalid(message: str) -> InvalidArgument:
 def is_of_files(error: Error) -> bool:
     """Whether the database or the disk is to blame, and no program."""
     return error.kind in ("io", "data-loss")
+
+
+def file_name(given: str | os.PathLike[str], what: str) -> str:
+    """The name of a file that a caller gives; ``what`` says which, as "the database"."""
+    name = os.fsdecode(given)
+    if not name:
+        raise invalid(f"{what} has an empty name; give the name of a file")
+    if "\0" in name:
+        raise invalid(f"{what} has a name with a character that no file has")
+    return name

@@ -7,7 +7,7 @@ import os
 from typing import Any, NamedTuple
 
 from . import _native
-from ._errors import Failed, invalid
+from ._errors import Failed, file_name, invalid
 
 
 class Tensor(NamedTuple):
@@ -106,7 +106,7 @@ class Kernel(_native.Kernel):
         A kernel that was loaded is written as it was, without these. Libraries are linked by the
         system's linker, so binutils must be installed.
         """
-        path = os.fspath(path)
+        path = file_name(path, "the library")
         if self._workload is not None and self._machine is not None:
             self._workload.write_library(path, self._trace or "default", self._machine, self._check)
             return
@@ -197,4 +197,4 @@ def _of_module(
 
 def load(path: str | os.PathLike[str]) -> Kernel:
     """A kernel from a library that ``lathe compile`` or ``Kernel.save`` wrote."""
-    return Kernel(_native.Library.open(os.fspath(path)))
+    return Kernel(_native.Library.open(file_name(path, "the library")))

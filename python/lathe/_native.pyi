@@ -18,6 +18,7 @@ class TuneDict(TypedDict):
     interrupted: bool
     signalled: bool
     exhausted: bool
+    unverified: bool
     best: ScheduleDict | None
 
 class Machine:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
-from ._errors import Error, invalid
+from ._errors import Error, file_name, invalid
 
 if TYPE_CHECKING:
     import numpy
@@ -87,10 +87,7 @@ class Recording:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        name = os.fsdecode(path)
-        if "\0" in name:
-            raise invalid("the recording's name has a character that no file has")
-        self._native = _native.Recording.load(name)
+        self._native = _native.Recording.load(file_name(path, "the recording"))
         self.name = self._native.name
         #: The workload's text in canonical names.
         self.key = self._native.workload.key

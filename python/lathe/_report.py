@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 
-from ._errors import Failed, error_of
+from ._errors import Failed, error_of, file_name
 
 
 def command() -> str:
@@ -27,11 +27,12 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page as a file of HTML."""
+        name = file_name(path, "the page")
         try:
-            with open(path, "w", encoding="utf-8") as file:
+            with open(name, "w", encoding="utf-8") as file:
                 file.write(self.page)
         except OSError as error:
-            raise Failed(f"{os.fspath(path)}: {error.strerror}", "io") from None
+            raise Failed(f"{name}: {error.strerror}", "io") from None
 
     def _repr_html_(self) -> str:
         return (
@@ -45,7 +46,7 @@ class Report:
 
 def _output_of(words: list[str], database: str | os.PathLike[str] | None) -> str:
     if database is not None:
-        words = [*words, "--db", os.fspath(database)]
+        words = [*words, "--db", file_name(database, "the database")]
     done = subprocess.run([command(), *words], capture_output=True, text=True)
     if done.returncode != 0:
         raise error_of("failed", done.stderr.strip().removeprefix("lathe: "), "")
@@ -91,5 +92,9 @@ def import_records(
     By default they are those that come with Lathe for this kind of processor: the best programs of
     the operators that it is compared on.
     """
-    given = os.fspath(path) if path is not None else _records_of_this_processor()
+    given = (
+        file_name(path, "the file of records")
+        if path is not None
+        else _records_of_this_processor()
+    )
     return _output_of(["import", given], database).strip()

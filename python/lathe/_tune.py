@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from . import _native
-from ._errors import Failed, invalid
+from ._errors import Failed, file_name, invalid
 from ._kernel import Kernel
 from ._progress import Bar, Progress, listener_of
 from ._workload import is_array, together, workload_of
@@ -17,12 +17,10 @@ from ._workload import is_array, together, workload_of
 def machine_of(
     threads: int, database: str | None, target: str = "cpu:host", cold_cache: bool = False
 ) -> _native.Machine:
-    if database is not None and "\0" in os.fspath(database):
-        raise invalid("the database's name has a character that no file has")
     machine = _native.Machine()
     machine.target = target
     machine.threads = threads
-    machine.database = "" if database is None else os.fspath(database)
+    machine.database = "" if database is None else file_name(database, "the database")
     machine.cold_cache = cold_cache
     return machine
 
@@ -36,6 +34,8 @@ def _options(machine: _native.Machine, given: Mapping[str, Any]) -> _native.Tune
     for name, value in given.items():
         if value is None:
             continue
+        if name == "global_model":
+            value = file_name(value, "the global model")
         try:
             setattr(options, name, value)
         except TypeError:
@@ -73,10 +73,16 @@ def tune_workload(
     if best is None:
         if result["signalled"]:
             raise KeyboardInterrupt
-        raise Failed(
-            "no trial succeeded" if result["trials"] else "the time ended before the first trial",
-            "not-found",
-        )
+        if result["unverified"]:
+            why = (
+                "no trial was verified in time: the reference that trials are compared with was "
+                "not there yet; give more seconds"
+            )
+        elif result["trials"]:
+            why = "no trial succeeded"
+        else:
+            why = "the time ended before the first trial"
+        raise Failed(why, "not-found")
     kernel = Kernel._compiled(workload, best["trace"], options.machine, check)
     kernel.seconds, kernel.gflops = best["seconds"], best["gflops"]
     kernel.trials, kernel.failed = result["trials"], result["failed"]

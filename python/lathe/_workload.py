@@ -77,6 +77,8 @@ def workload_of(
         raise invalid(f"what to compute is given as {type(what).__name__}; give a text")
     inputs = _native.Inputs()
     inputs.constants = [constants] if isinstance(constants, str) else list(constants)
+    if max_error is not None and not max_error > 0:
+        raise invalid(f"max_error is {max_error}; give more than 0, or None for 2e-5")
     inputs.max_error = max_error or 0.0
     inputs.algorithm = algorithm or ""
     types = {name: dtype_name(dtype) for name, dtype in (dtypes or {}).items()}

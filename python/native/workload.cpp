@@ -55,6 +55,7 @@ nb::dict tune(const Workload& workload, const TuneOptions& options, const nb::ob
   out["interrupted"] = tuned.interrupted;
   out["signalled"] = running.was_signalled();
   out["exhausted"] = tuned.exhausted;
+  out["unverified"] = tuned.unverified;
   out["best"] = schedule_of(tuned.best);
   return out;
 }

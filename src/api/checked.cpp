@@ -72,14 +72,22 @@ std::optional<Checked> without(const Target& target, Checking checking) {
 }
 
 Checked passed(const te::Workload& workload, double error) {
+  const double allowed = workload.contract.max_error;
+  const std::string within =
+      error <= allowed
+          ? fmt::format(
+                "the largest error is {:.2g} of the largest output, where "
+                "{:.2g} was allowed",
+                error, allowed)
+          : fmt::format(
+                "each is as near as rounding in its type brings it, the furthest {:.2g} of "
+                "the largest output away, which no program could better",
+                error);
   return {.done = true,
           .sentence = fmt::format("was checked on {}: it ran on random inputs between guard pages, "
-                                  "and its outputs agree with "
-                                  "a reference made apart from it of the same expression; the "
-                                  "largest error is {:.2g} of the "
-                                  "largest output, where {:.2g} was allowed",
-                                  host_fingerprint().as_cpu().cpu_name, error,
-                                  workload.contract.max_error)};
+                                  "and its outputs agree with a reference made apart from it of "
+                                  "the same expression; {}",
+                                  host_fingerprint().as_cpu().cpu_name, within)};
 }
 
 std::unexpected<Error> refused(Error error) {

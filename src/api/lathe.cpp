@@ -81,7 +81,8 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
   const auto tuned = LATHE_TRY(api::run_tuning(request, hear, stop));
   const auto& summary = tuned.summary;
   TuneResult result{summary.trials,      summary.failed,    summary.seconds,
-                    summary.interrupted, summary.exhausted, {}};
+                    summary.interrupted, summary.exhausted, {},
+                    summary.unverified};
   if (summary.best.ok()) result.best = schedule_of(summary.best, summary.flops);
   return result;
 }

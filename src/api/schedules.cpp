@@ -11,6 +11,7 @@
 #include "api/workload.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/known_names.h"
 #include "compiler/te/parse.h"
 #include "compiler/te/work.h"
 
@@ -268,8 +269,9 @@ Result<ScheduleSource> schedule_source(const ScheduleRequest& request) {
       };
   if (request.which.ends_with(".json")) return steps_in_file(request.which);
   return fail_at("--schedule", ErrorKind::kInvalidArgument,
-                 "unknown schedule \"{}\"; known are {}, and files .json with a trace",
-                 request.which, fmt::join(known_sources(), ", "));
+                 "unknown schedule \"{}\"; known are {}, and files .json with a trace{}",
+                 request.which, fmt::join(known_sources(), ", "),
+                 did_you_mean(known_sources(), request.which));
 }
 
 ScheduleSource recorded_schedules(const ScheduleRequest& request) {

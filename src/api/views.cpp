@@ -10,6 +10,7 @@
 #include "api/workload.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/known_names.h"
 #include "compiler/backends/backends.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/te/naive_nest.h"
@@ -177,7 +178,7 @@ Result<std::string> view(const ViewRequest& request) {
     if (view.name == request.what) return view.show(request);
   if (is_listing(request.what)) return show_listing(request);
   return fail_at("--what", ErrorKind::kInvalidArgument, "unknown view \"{}\"; known are {}",
-                 request.what, known_views());
+                 request.what, known_names(known_views(), request.what));
 }
 
 }  // namespace lathe::api

@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/known_names.h"
 #include "base/split.h"
 #include "compiler/backends/backends.h"
 #include "compiler/ops/operators.h"
@@ -47,7 +48,7 @@ Result<Dtype> dtype_of(const std::string& name) {
   const auto dtype = dtype_from_name(name);
   if (!dtype)
     return fail_at("--dtype", ErrorKind::kInvalidArgument, "unknown type \"{}\"; known are {}",
-                   name, known_dtypes());
+                   name, known_dtypes(name));
   return *dtype;
 }
 
@@ -145,6 +146,13 @@ Result<MadeWorkload> from_paper(const WorkloadRequest& request) {
   return from_operator(request, paper.op, paper.arguments);
 }
 
+std::vector<std::string> named_workloads() {
+  std::vector<std::string> names;
+  for (const auto& op : ops::operators()) names.push_back(op.name);
+  for (const auto& workload : ops::paper_workloads()) names.push_back(workload.name);
+  return names;
+}
+
 Result<MadeWorkload> by_form(const WorkloadRequest& request) {
   if (request.text.find_first_not_of(" \t\n") == std::string::npos)
     return fail(ErrorKind::kInvalidArgument,
@@ -157,8 +165,9 @@ Result<MadeWorkload> by_form(const WorkloadRequest& request) {
   return fail(ErrorKind::kInvalidArgument,
               "unknown workload \"{}\"; write an expression such as 'C[i,j] = sum(k) A[k,i] * "
               "B[k,j]', an operator ({}) or a "
-              "workload of the paper ({})",
-              request.text, known_operators(), known_paper_workloads());
+              "workload of the paper ({}){}",
+              request.text, known_operators(), known_paper_workloads(),
+              did_you_mean(named_workloads(), request.text));
 }
 
 Result<te::Tensor*> input_named(te::Workload& workload, const std::string& name, const char* flag) {
@@ -224,7 +233,11 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
   LATHE_TRY_STATUS(set_ranges(workload.definition, request.ranges));
   te::Contract& contract = workload.definition.contract;
   if (!request.layout.empty()) contract.free_layout = request.layout == "free";
-  if (request.max_error > 0) contract.max_error = request.max_error;
+  if (request.max_error > 0) {
+    contract.max_error = request.max_error;
+    if (const Status valid = te::check_max_error(workload.definition); !valid)
+      return fail_at("--max-error", ErrorKind::kInvalidArgument, "{}", valid.error().message);
+  }
   if (!asked.algorithm.empty()) contract.algorithm = asked.algorithm;
   if (asked.numerics) contract.numerics = asked.numerics;
   if (Status right = te::check(contract); !right) {

@@ -15,6 +15,8 @@ namespace lathe {
 namespace fs = std::filesystem;
 
 Status check_readable(const std::string& path) {
+  if (path.empty())
+    return fail(ErrorKind::kInvalidArgument, "the name of a file is empty; give one");
   std::error_code none;
   const fs::file_type type = fs::status(path, none).type();
   if (type != fs::file_type::character && type != fs::file_type::block) return {};

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "api/version.h"
+#include "base/known_names.h"
 #include "cli/command.h"
 #include "cli/flag_table.h"
 
@@ -62,7 +63,12 @@ std::string left_over(const CLI::App& command, const std::string& word) {
   if (word.find('=') != std::string::npos && !word.starts_with('-'))
     return fmt::format(
         "{} belongs to no flag; give its flag again, as in --shape A=8,8 --shape B=8,8", word);
-  return fmt::format("nothing here is called {}; quote an expression that has spaces", word);
+  if (!word.starts_with('-'))
+    return fmt::format("nothing here is called {}; quote an expression that has spaces", word);
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  return fmt::format("nothing here is called {}{}", word, did_you_mean(flags, dashes));
 }
 
 // Puts what CLI11 found wrong into our words.
@@ -125,7 +131,8 @@ std::string wrong_name(const CLI::App& app, int argc, const char* const* argv, i
   if (word.starts_with('-')) return "";
   const auto named =
       app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
-  if (named.empty()) return fmt::format("unknown subcommand \"{}\"; known are {}", word, known);
+  if (named.empty())
+    return fmt::format("unknown subcommand \"{}\"; known are {}", word, known_names(known, word));
   return wrong_name(*named.front(), argc, argv, at + 1);
 }
 

@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "base/known_names.h"
+
 namespace lathe::cli {
 namespace {
 
@@ -64,9 +66,31 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
   return CLI::Validator(
       [names, list](std::string& text) -> std::string {
         if (std::ranges::find(names, text) != names.end()) return "";
-        return fmt::format("must be one of {}, not \"{}\"", list, text);
+        return fmt::format("must be one of {}, not \"{}\"{}", list, text,
+                           did_you_mean(names, text));
       },
       "");
+}
+
+// What the help calls the names of files and folders.
+bool is_file(const std::string& form) {
+  static const std::string kForms[] = {"FILE", "FILE.json", "FOLDER", "DB", "LIST"};
+  return std::ranges::find(kForms, form) != std::end(kForms);
+}
+
+// A script whose variable is empty means a file all the same, and not what is usual.
+CLI::Validator named_file(const std::string& form) {
+  const std::string what = form == "FOLDER" ? "folder" : "file";
+  return CLI::Validator(
+      [what](std::string& text) -> std::string {
+        if (!text.empty()) return "";
+        return fmt::format("names no {}, as its value is empty", what);
+      },
+      "");
+}
+
+void expect_name(CLI::Option& option, const std::string& form) {
+  if (is_file(form)) option.check(named_file(form));
 }
 
 void place(CLI::Option& option, const std::string& group) {
@@ -82,7 +106,7 @@ CLI::Option& once(CLI::Option* option) {
 
 void FlagSet::positional(const std::string& name, std::string& value, const std::string& help,
                          bool required) {
-  command_.add_option(name, value, help)->required(required);
+  expect_name(*command_.add_option(name, value, help)->required(required), name);
 }
 
 const std::string& FlagSet::command() const { return command_.get_name(); }
@@ -98,18 +122,24 @@ void FlagSet::footer(const std::string& positional,
 
 void FlagSet::text(const std::string& name, std::string& value, const std::string& form,
                    const std::string& help) {
-  place(*once(command_.add_option(name, value, help)).type_name(form)->capture_default_str(),
-        group_);
+  auto* option =
+      once(command_.add_option(name, value, help)).type_name(form)->capture_default_str();
+  expect_name(*option, form);
+  place(*option, group_);
 }
 
 void FlagSet::required_text(const std::string& name, std::string& value, const std::string& form,
                             const std::string& help) {
-  place(*once(command_.add_option(name, value, help)).type_name(form)->required(), group_);
+  auto* option = once(command_.add_option(name, value, help)).type_name(form)->required();
+  expect_name(*option, form);
+  place(*option, group_);
 }
 
 void FlagSet::repeated(const std::string& name, std::vector<std::string>& values,
                        const std::string& form, const std::string& help) {
-  place(*command_.add_option(name, values, help)->type_name(form)->allow_extra_args(false), group_);
+  auto* option = command_.add_option(name, values, help)->type_name(form)->allow_extra_args(false);
+  expect_name(*option, form);
+  place(*option, group_);
 }
 
 void FlagSet::choice(const std::string& name, std::string& value,
@@ -190,7 +220,9 @@ void FlagSet::on_text(const std::string& name,
 
 void FlagSet::on_text(const std::string& name, const std::string& form, const std::string& help,
                       const std::function<void(const std::string&)>& hear) {
-  place(*once(command_.add_option_function<std::string>(name, hear, help)).type_name(form), group_);
+  auto* option = once(command_.add_option_function<std::string>(name, hear, help)).type_name(form);
+  expect_name(*option, form);
+  place(*option, group_);
 }
 
 void FlagSet::on_flag(const std::string& name, std::function<void()> hear) {

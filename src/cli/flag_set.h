@@ -23,7 +23,8 @@ class FlagSet {
   void group(const std::string& name) { group_ = name; }
   void positional(const std::string& name, std::string& value, const std::string& help,
                   bool required);
-  // `form` is what the help calls the value: "FILE".
+  // `form` is what the help calls the value: "FILE". Where that is a file or a folder, as the name
+  // of a positional can be too, an empty value is refused.
   void text(const std::string& name, std::string& value, const std::string& form,
             const std::string& help);
   void required_text(const std::string& name, std::string& value, const std::string& form,

@@ -188,7 +188,8 @@ Json to_json(const api::Tuned& tuned) {
                {"flops", s.flops},
                {"peak_gflops", tuned.peak_flops / 1e9},
                {"interrupted", s.interrupted},
-               {"exhausted", s.exhausted}};
+               {"exhausted", s.exhausted},
+               {"unverified", s.unverified}};
   if (tuned.replayed) json.erase("seconds");
   json["options"] = tune::to_json(tuned.options);
   if (tuned.replayed) json["options"].erase("jobs");  // how fast, not what it finds
@@ -257,7 +258,10 @@ std::string text_of(const api::Tuned& tuned) {
         "reproducers\n",
         s.wrong);
   if (!s.best.ok())
-    return out + (s.trials == 0 ? "nothing was measured\n" : "no candidate worked\n");
+    return out + (s.unverified    ? "no trial was verified in time: the reference that trials are "
+                                    "compared with was not there yet; give more --time\n"
+                  : s.trials == 0 ? "nothing was measured\n"
+                                  : "no candidate worked\n");
   out += fmt::format("best: {}, {}", time_text(s.best_seconds()),
                      rate_text(s.flops, s.best_seconds()));
   if (tuned.peak_flops > 0)

@@ -58,9 +58,32 @@ class Tune(Case):
         self.refused("more than 0", lambda: lathe.tune("C[i] = A[i]", A=(3,), seconds=0))
         self.refused("twice", lambda: lathe.tune("C[i] = A[i]", A=(3,), tensors={"A": (4,)}))
         self.refused("thread", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,), threads=-2))
+        self.refused("max_error is 0", lambda: lathe.tune("C[i] = A[i]", A=(3,), max_error=0))
+        self.refused("the least that can be asked for is 6e-08",
+                     lambda: lathe.tune("C[i] = A[i]", A=(3,), max_error=1e-44))
+        self.refused("did you mean conv2d?", lambda: lathe.compile("conv2", input=(3,)))
+        self.refused("shapes are fixed numbers",
+                     lambda: lathe.compile("A: f32[n,16]; C[i,j] = A[i,j]"))
         nowhere = "/no/folder/records.db"
         self.refused("/no/folder", lambda: lathe.tune("C[i] = A[i] * 2", A=(3,), trials=2,
                                                       database=nowhere), lathe.Failed)
+
+    def test_a_file_without_a_name_is_refused(self) -> None:
+        text = "C[i] = A[i] * 2"
+        kernel = lathe.compile(text, schedule="default", A=(3,))
+        for work in (
+            lambda: lathe.tune(text, A=(3,), database=""),
+            lambda: lathe.tune(text, A=(3,), options={"global_model": ""}),
+            lambda: lathe.compile(text, A=(3,), database=""),
+            lambda: lathe.Search(text, A=(3,), database=""),
+            lambda: lathe.Recording(""),
+            lambda: lathe.load(""),
+            lambda: lathe.report(""),
+            lambda: lathe.import_records(""),
+            lambda: lathe.import_records(None, ""),
+            lambda: kernel.save(""),
+        ):
+            self.refused("has an empty name; give the name of a file", work)
 
     def test_a_callback_that_raises_ends_it(self) -> None:
         def refuse(progress: lathe.Progress) -> None:

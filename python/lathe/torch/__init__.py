@@ -16,7 +16,7 @@ try:
 except ImportError as missing:
     raise ImportError("lathe.torch needs PyTorch: pip install torch") from missing
 
-from .._errors import invalid
+from .._errors import file_name, invalid
 from .._tune import machine_of
 from . import _match, _tuning
 from ._choice import Compiled, say_once, with_weights_inside
@@ -62,6 +62,8 @@ def _checked(given: Any) -> dict[str, Any]:
             raise invalid(f"always is {value!r}; give True or False")
         if name == "database" and not isinstance(value, (str, os.PathLike, type(None))):
             raise invalid(f"database is {value!r}; give a file")
+        if name == "database" and value is not None:
+            file_name(value, "the database")
     return dict(given)
 
 

@@ -30,6 +30,13 @@ std::string Axes::term() const {
   return listed_parts(out);
 }
 
+std::string Axes::first() const {
+  std::vector<std::string> out;
+  for (std::size_t d = 0; d < shape_.size(); ++d)
+    out.push_back(reduced(d) ? "0" : fmt::format("i{}", d));
+  return listed_parts(out);
+}
+
 std::string Axes::over() const {
   std::vector<std::string> out;
   for (const std::size_t d : over_) out.push_back(fmt::format("k{}", d));

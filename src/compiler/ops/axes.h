@@ -16,6 +16,8 @@ class Axes {
   // Index of a term of a reduction over dimension 1: "i0,k1,i2"; the iterators of these: "k1".
   std::string term() const;
   std::string over() const;
+  // Index of the first of them: "i0,0,i2".
+  std::string first() const;
   // Index of a reduction's result, and its iterators: "i0,i2"; "0" and "one:1" where nothing is
   // left. With `keep`, reduced dimensions stay as 1: "i0,i1:1,i2".
   std::string kept() const;

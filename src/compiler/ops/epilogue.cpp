@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/known_names.h"
 #include "base/split.h"
 
 namespace lathe::ops {
@@ -35,8 +36,9 @@ Status add(Chain& chain, const std::string& step, const Output& output) {
     chain.value += fmt::format(" + residual[{}]", fmt::join(index, ","));
     chain.declarations.push_back(shaped("residual", output.shape, output.border_shape));
   } else {
-    return Values::error(
-        "epilogue", "there is no step '{}'; known are bias, residual, relu, clip:LOW:HIGH", step);
+    return Values::error("epilogue",
+                         "there is no step '{}'; known are bias, residual, relu, clip:LOW:HIGH{}",
+                         step, did_you_mean({"bias", "residual", "relu", "clip"}, step));
   }
   return {};
 }

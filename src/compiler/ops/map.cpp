@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/known_names.h"
 #include "compiler/ops/axes.h"
 #include "compiler/ops/text.h"
 #include "compiler/te/types.h"
@@ -61,7 +62,7 @@ Result<std::vector<Algorithm>> build_map(const Values& values) {
   const auto* found = std::ranges::find(kFunctions, values.text("function"), &Function::name);
   if (found == kFunctions.end())
     return Values::error("function", "'{}' is no function; known are {}", values.text("function"),
-                         known_functions());
+                         known_names(known_functions(), values.text("function")));
   const std::string at = Axes(shape, {}).whole();
   const bool narrow = te::is_narrow(dtype);
   const std::string x = narrow ? fmt::format("f32(X[{}])", at) : fmt::format("X[{}]", at);

@@ -58,18 +58,21 @@ Result<Norm> norm_of(const Values& values, const std::vector<std::int64_t>& shap
   return out;
 }
 
-// Of mean and variance: layer_norm and group_norm.
+// Of mean and variance: layer_norm and group_norm. All is counted from the first element of the
+// row: rows of one value become 0 in any order of the sums, and where the mean is large beside the
+// deviation, the digits are kept that tell the elements apart.
 Result<std::vector<Algorithm>> centred(const char* name, const Norm& norm) {
   const Axes& a = norm.axes;
-  const std::string over = a.over(), kept = a.kept();
+  const std::string over = a.over(), kept = a.kept(), first = norm.read("X", a.first()),
+                    term = fmt::format("({} - {})", norm.read("X", a.term()), first),
+                    whole = fmt::format("({} - {})", norm.read("X", a.whole()), first);
   return direct(parsed(
-      name,
-      norm.declarations() + norm.output() + norm.statistic("M") + norm.statistic("V") +
-          fmt::format("M[{}] = (sum({}) X[{}]) / {}\n", a.kept_iters(), over, a.term(), a.terms()) +
-          fmt::format("V[{0}] = (sum({1}) (X[{2}] - M[{3}]) * (X[{2}] - M[{3}])) / {4}\n",
-                      a.kept_iters(), over, a.term(), kept, a.terms()) +
-          fmt::format("Y[{}] = ({} - M[{}]) * rsqrt(V[{}] + {}){}\n", a.whole(),
-                      norm.read("X", a.whole()), kept, kept, norm.eps, norm.tail())));
+      name, norm.declarations() + norm.output() + norm.statistic("M") + norm.statistic("V") +
+                fmt::format("M[{}] = (sum({}) {}) / {}\n", a.kept_iters(), over, term, a.terms()) +
+                fmt::format("V[{0}] = (sum({1}) ({2} - M[{3}]) * ({2} - M[{3}])) / {4}\n",
+                            a.kept_iters(), over, term, kept, a.terms()) +
+                fmt::format("Y[{}] = ({} - M[{}]) * rsqrt(V[{}] + {}){}\n", a.whole(), whole, kept,
+                            kept, norm.eps, norm.tail())));
 }
 
 Result<std::vector<Algorithm>> build_layer_norm(const Values& values) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/known_names.h"
 #include "compiler/ops/attention.h"
 #include "compiler/ops/conv.h"
 #include "compiler/ops/conv_transpose.h"
@@ -32,7 +33,7 @@ Result<Operator> find_operator(std::string_view name) {
     names.push_back(op.name);
   }
   return fail(ErrorKind::kNotFound, "there is no operator '{}'; known are {}", name,
-              fmt::join(names, ", "));
+              known_names(names, name));
 }
 
 Result<std::vector<Algorithm>> build(std::string_view name, const Arguments& arguments,

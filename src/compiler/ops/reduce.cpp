@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/known_names.h"
 #include "compiler/ops/axes.h"
 #include "compiler/ops/text.h"
 
@@ -30,8 +31,9 @@ std::string stages_of(std::string_view op, const Axes& axes, bool keep, Dtype dt
 Result<std::vector<Algorithm>> build_reduce(const Values& values) {
   const std::string& op = values.text("op");
   if (std::ranges::find(kReductions, op) == kReductions.end())
-    return Values::error("op", "'{}' is no reduction; known are {}", op,
-                         fmt::join(kReductions, ", "));
+    return Values::error(
+        "op", "'{}' is no reduction; known are {}", op,
+        known_names(std::vector<std::string>(kReductions.begin(), kReductions.end()), op));
   const Dtype dtype = LATHE_TRY(op == "mean" ? float_of(values) : dtype_of(values));
   const auto& shape = values.numbers("input");
   const Axes axes(shape, LATHE_TRY(values.axes("axes", shape)));

@@ -1,5 +1,6 @@
 #include "compiler/ops/text.h"
 
+#include "base/known_names.h"
 #include "compiler/te/parse.h"
 
 namespace lathe::ops {
@@ -17,7 +18,7 @@ Result<Dtype> dtype_of(const Values& values) {
   const auto dtype = dtype_from_name(values.text("dtype"));
   if (!dtype || *dtype == Dtype::kBool)
     return Values::error("dtype", "'{}' is no numeric element type; known are {}",
-                         values.text("dtype"), known_dtypes());
+                         values.text("dtype"), known_dtypes(values.text("dtype")));
   return *dtype;
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/known_names.h"
 #include "base/split.h"
 
 namespace lathe::ops {
@@ -68,7 +69,7 @@ Result<Values> Values::check(const Operator& op, const Arguments& arguments) {
   for (const auto& [name, value] : arguments)
     if (std::ranges::find(op.parameters, name, &Parameter::name) == op.parameters.end())
       return error(name, "{} has no such parameter; known are {}", op.name,
-                   names_of(op.parameters));
+                   known_names(names_of(op.parameters), "--" + name));
   Values out;
   for (const Parameter& p : op.parameters) {
     const auto given = arguments.find(p.name);

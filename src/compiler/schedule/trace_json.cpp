@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/known_names.h"
 #include "compiler/schedule/intrinsic.h"
 #include "compiler/schedule/step.h"
 
@@ -113,7 +114,8 @@ Status read_name(const Json& j, const char* member, int count, const char* what,
     }
     known += (i ? ", " : "") + std::string(ir::name_of(value));
   }
-  return fail(ErrorKind::kInvalidArgument, "\"{}\" is no {}; known are {}", name, what, known);
+  return fail(ErrorKind::kInvalidArgument, "\"{}\" is no {}; known are {}", name, what,
+              known_names(known, name));
 }
 constexpr int kTails = 4, kScopes = 7;
 
@@ -181,7 +183,8 @@ Result<Step> read_step(const Json& j, const Table* table) {
   if (found != std::end(kReaders)) return found->read(j, table);
   std::string known;
   for (const Reader& r : kReaders) known += (known.empty() ? "" : ", ") + std::string(r.name);
-  return fail(ErrorKind::kInvalidArgument, "\"{}\" is no step; known are {}", name, known);
+  return fail(ErrorKind::kInvalidArgument, "\"{}\" is no step; known are {}", name,
+              known_names(known, name));
 }
 
 Json write_trace(const Trace& trace, const ir::Sizes* sizes) {

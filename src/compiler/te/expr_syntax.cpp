@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "base/known_names.h"
 #include "compiler/te/limits.h"
 
 namespace lathe::te {
@@ -48,8 +49,7 @@ constexpr std::array<ReduceRow, 4> kReductions = {{{"sum", ReduceOp::kSum},
                                                    {"prod", ReduceOp::kProd}}};
 constexpr std::string_view kFunctionList =
     "exp, log, sqrt, rsqrt, tanh, erf, sigmoid, abs, floor, ceil, min, max, pow, relu, select, "
-    "sum, prod "
-    "and the element types as casts";
+    "sum, prod";
 
 // Binary operators by level, loosest first; `swap` turns > and >= into < and <=.
 struct SymbolRow {
@@ -271,8 +271,9 @@ class ExprParser {
       return node(SelectSyntax{std::move(args[0]), std::move(args[1]), std::move(args[2])},
                   name.place, height);
     }
-    return in_.error(name.place, "there is no function {}; known are {}", name.shown(),
-                     kFunctionList);
+    return in_.error(name.place,
+                     "there is no function {}; known are the element types as casts and {}",
+                     name.shown(), known_names(kFunctionList, name.text));
   }
 
   TokenReader& in_;

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/known_names.h"
 #include "compiler/te/build_stage.h"
 #include "compiler/te/types.h"
 #include "compiler/te/validate.h"

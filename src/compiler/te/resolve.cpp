@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/known_names.h"
 #include "compiler/te/limits.h"
 
 namespace lathe::te {
@@ -142,47 +143,8 @@ class Resolver {
   std::vector<int> visible_;
 };
 
-// Levenshtein's distance, where an edit counts 2 and a letter in the other case 1.
-std::size_t distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = 2 * j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = 2 * i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      const std::size_t other = a[i - 1] == b[j - 1]                 ? 0
-                                : lower(a[i - 1]) == lower(b[j - 1]) ? 1
-                                                                     : 2;
-      row[j] = std::min({row[j] + 2, row[j - 1] + 2, diagonal + other});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-// The greatest distance at which a name is taken for a slip.
-std::size_t slip(std::string_view name) { return name.size() >= 4 ? 4 : name.size() >= 2 ? 2 : 1; }
-
 }  // namespace
 
 Result<StageScope> resolve(StageSyntax& stage) { return Resolver(stage).run(); }
-
-std::string known_names(const std::vector<std::string>& names, std::string_view name) {
-  if (names.empty()) return "none";
-  constexpr std::size_t kMaxShown = 20, kMaxCompared = 64;
-  std::string out, nearest;
-  std::size_t best = slip(name) + 1;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i < kMaxShown) out += (i == 0 ? "" : ", ") + names[i].substr(0, kMaxCompared);
-    if (i == kMaxShown) out += ", ...";
-    if (names[i].size() > kMaxCompared || name.size() > kMaxCompared) continue;
-    if (const std::size_t d = distance(names[i], name); d < best) best = d, nearest = names[i];
-  }
-  return nearest.empty() ? out : out + "; did you mean " + nearest + "?";
-}
 
 }  // namespace lathe::te

@@ -36,7 +36,4 @@ Status infer_extents(StageScope& scope, const StageSyntax& stage, const ShapeOf&
 // Fails for the first iterator without an extent.
 Status require_extents(const StageScope& scope);
 
-// "A, B, C", followed by "; did you mean B?" if one is close to `name`.
-std::string known_names(const std::vector<std::string>& names, std::string_view name);
-
 }  // namespace lathe::te

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/known_names.h"
 #include "compiler/te/expr_syntax.h"
 #include "compiler/te/workload.h"
 
@@ -102,12 +103,12 @@ class ItemParser {
     const auto known = dtype_from_name(dtype.text);
     if (!known)
       return in_.error(dtype.place, "{} is no element type; known are {}", dtype.shown(),
-                       known_dtypes());
+                       known_dtypes(dtype.text));
     d.dtype = *known;
-    d.shape = LATHE_TRY(sizes());
+    d.shape = LATHE_TRY(sizes(d.name));
     if (in_.peek().kind == Token::Kind::kName && in_.peek().text == "as") {
       in_.next();
-      d.border_shape = LATHE_TRY(sizes());
+      d.border_shape = LATHE_TRY(sizes(d.name));
     }
     if (in_.peek().kind == Token::Kind::kName && in_.peek().text == "in") {
       in_.next();
@@ -118,10 +119,16 @@ class ItemParser {
     return {};
   }
 
-  Result<std::vector<std::int64_t>> sizes() {
+  Result<std::vector<std::int64_t>> sizes(const std::string& tensor) {
     std::vector<std::int64_t> out;
     LATHE_TRY_STATUS(in_.expect("["));
     do {
+      if (in_.peek().kind == Token::Kind::kName)
+        return in_.error(in_.peek().place,
+                         "{} is no size: shapes are fixed numbers; write the number, or leave this "
+                         "declaration out and give the shape of {} beside the expression (on the "
+                         "command line --shape {}=128,64)",
+                         in_.peek().shown(), tensor, tensor);
       out.push_back(LATHE_TRY(in_.size()));
     } while (in_.accept(","));
     LATHE_TRY_STATUS(in_.expect("]"));

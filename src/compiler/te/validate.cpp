@@ -334,6 +334,31 @@ Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<
   return {};
 }
 
+namespace {
+
+// With two digits, and not below.
+std::string rounded_up(double value) {
+  const double digit = std::pow(10, std::floor(std::log10(value)) - 1);
+  return fmt::format("{:.2g}", std::ceil(value / digit) * digit);
+}
+
+}  // namespace
+
+Status check_max_error(const Workload& workload) {
+  const double asked = workload.contract.max_error;
+  if (asked == Contract{}.max_error) return {};
+  for (const int t : workload.outputs()) {
+    const Tensor& tensor = workload.tensors[static_cast<std::size_t>(t)];
+    const double least = epsilon_of(tensor.dtype);
+    if (asked < least)
+      return fail(ErrorKind::kInvalidArgument,
+                  "no {} is as accurate as a max_error of {:.3g} asks, and {} is of that type; the "
+                  "least that can be asked for is {}",
+                  name_of(tensor.dtype), asked, tensor.name, rounded_up(least));
+  }
+  return {};
+}
+
 Status validate(const Workload& workload) {
   LATHE_TRY_STATUS(check_count(workload.stages.size(), workload.tensors.size()));
   std::set<std::string> names;
@@ -348,6 +373,7 @@ Status validate(const Workload& workload) {
     return fail(ErrorKind::kInvalidArgument,
                 "'{}' is no name for a workload; use letters, digits and _", workload.name);
   LATHE_TRY_STATUS(check(workload.contract));
+  LATHE_TRY_STATUS(check_max_error(workload));
   std::vector<bool> ready(workload.tensors.size()), used(workload.tensors.size());
   for (std::size_t t = 0; t < ready.size(); ++t)
     ready[t] = workload.tensors[t].role == TensorRole::kInput ||

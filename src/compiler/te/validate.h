@@ -10,6 +10,9 @@ Status check_count(std::size_t stages, std::size_t tensors);
 Status check_shape(const std::string& name, const std::vector<std::int64_t>& shape);
 // Checks that the shape callers see merges neighbouring dimensions.
 Status check_border_shape(const Tensor& tensor);
+// No result is nearer to the exact one than its type holds. The default is for f32: coarser types
+// have no other limit than the bounds of their rounding.
+Status check_max_error(const Workload& workload);
 // Only inputs have ranges, whose ends are numbers of their type.
 Status check_range(const Tensor& tensor);
 // Checks the rank of the index and the pad value; without padding, also that no iteration leaves

@@ -1,5 +1,7 @@
 #include "research/experiment/arms.h"
 
+#include "base/known_names.h"
+
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -105,8 +107,8 @@ Result<Arm> arm_named(const std::string& name) {
   }
   std::vector<std::string> all;
   for (const Arm& arm : known) all.push_back(arm.name);
-  return fail(ErrorKind::kInvalidArgument, "unknown arm \"{}\"; known are {}, and each as NAME{}",
-              name, fmt::join(all, ", "), kAsInThePaper);
+  return fail(ErrorKind::kInvalidArgument, "unknown arm \"{}\"; known are {}, and each as NAME{}{}",
+              name, fmt::join(all, ", "), kAsInThePaper, did_you_mean(all, name));
 }
 
 Result<std::vector<Arm>> arms_named(const std::vector<std::string>& names) {

@@ -1,5 +1,7 @@
 #include "research/paper/figures.h"
 
+#include "base/known_names.h"
+
 #include <algorithm>
 
 #include <fmt/ranges.h>
@@ -145,8 +147,9 @@ Result<std::vector<Figure>> figures_named(const std::string& name) {
     if (figure.name == name) return std::vector{figure};
     names.push_back(figure.name);
   }
-  return fail(ErrorKind::kInvalidArgument, "unknown figure \"{}\"; known are {}, {}, all", name,
-              fmt::join(names, ", "), kLiveFigure);
+  names.insert(names.end(), {kLiveFigure, "all"});
+  return fail(ErrorKind::kInvalidArgument, "unknown figure \"{}\"; known are {}", name,
+              known_names(names, name));
 }
 
 }  // namespace lathe::paper

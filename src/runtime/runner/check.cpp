@@ -1,5 +1,6 @@
 #include "runtime/runner/check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,6 +15,11 @@ double difference(double got, double want) {
   if (got == want || (std::isnan(got) && std::isnan(want))) return 0;
   const double d = std::abs(got - want);
   return std::isnan(d) ? kInfinity : d;
+}
+
+double size_that_counts(double want, double bound) {
+  const double size = std::abs(want);
+  return bound < kInfinity && size < kInfinity ? size : 0;
 }
 
 struct Worst {
@@ -35,8 +41,7 @@ Worst scan(const Comparison& c, const Value& value) {
       worst.excess = d - c.bound[i], worst.index = static_cast<std::int64_t>(i);
     if (d > worst.largest_difference)
       worst.largest_difference = d, worst.largest_index = static_cast<std::int64_t>(i);
-    if (std::abs(want) > worst.largest_want && std::abs(want) < kInfinity)
-      worst.largest_want = std::abs(want);
+    worst.largest_want = std::max(worst.largest_want, size_that_counts(want, c.bound[i]));
   }
   return worst;
 }
@@ -51,6 +56,13 @@ Worst scan(const Comparison& c) {
 }
 
 }  // namespace
+
+double largest_of(std::span<const double> want, std::span<const double> bound) {
+  double largest = 0;
+  for (std::size_t i = 0; i < want.size(); ++i)
+    largest = std::max(largest, size_that_counts(want[i], bound[i]));
+  return largest;
+}
 
 void compare(std::span<const Comparison> outputs, double max_error, Loaded& result) {
   result.max_error = 0;

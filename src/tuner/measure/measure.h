@@ -149,6 +149,9 @@ class Measurer {
   virtual Status measure(std::vector<Candidate> batch, double best_seconds,
                          const std::function<void(Outcome)>& done,
                          const std::function<bool()>& stop) = 0;
+  // True from when the reference is begun until it is there, that is also after a measurement that
+  // was stopped before: without one nothing can be verified.
+  virtual bool awaits_reference() const { return false; }
   // The race: candidates take turns, round by round. Every round also measures the peak and the
   // sentinel; one in which the machine is disturbed does not count, as long as there is time for
   // others.

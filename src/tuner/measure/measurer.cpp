@@ -29,6 +29,7 @@ class ProcessMeasurer final : public Measurer {
                  const std::function<bool()>& stop) override {
     return measure_batch(session_, std::move(batch), best_seconds, done, stop);
   }
+  bool awaits_reference() const override { return session_.awaits_reference; }
   Result<RaceOutcome> race(const std::vector<Candidate>& candidates,
                            const RaceOptions& options) override {
     return measure::race(session_, candidates, options);

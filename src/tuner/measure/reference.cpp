@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "compiler/interp/reduction.h"
 #include "compiler/te/saturation.h"
+#include "runtime/runner/check.h"
 #include "tuner/measure/arithmetic.h"
 #include "tuner/measure/bounds.h"
 #include "tuner/measure/neighbourhood.h"
@@ -291,22 +292,12 @@ ReferenceWorkload reference_workload(const te::Workload& workload) {
   return out;
 }
 
-namespace {
-
-double largest_of(const std::vector<double>& values) {
-  double largest = 0;
-  for (const double value : values)
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
-}  // namespace
-
 Reference with_room_for_algorithms(const te::Workload& workload, Reference reference) {
   constexpr double kTimes = 8;  // what an algorithm may exceed the contract by and still be no bug
   if (workload.contract.level() < te::Numerics::kNormwise) return reference;
   for (std::size_t o = 0; o < reference.values.size(); ++o) {
-    const double room = kTimes * workload.contract.max_error * largest_of(reference.values[o]);
+    const double room = kTimes * workload.contract.max_error *
+                        runner::largest_of(reference.values[o], reference.bounds[o]);
     for (double& bound : reference.bounds[o]) bound = std::max(bound, room);
   }
   return reference;
@@ -323,8 +314,9 @@ double one_rounding(const te::Workload& workload, const Reference& reference) {
       units = std::max(units, interp::sum_units(terms_of(stage), stage.body->dtype,
                                                 interp::terms_may_be_alike(workload, stage)));
   for (std::size_t o = 0; o < reference.values.size(); ++o)
-    if (const double largest = largest_of(reference.values[o]); largest > 0)
-      most = std::max(most, largest_of(reference.bounds[o]) / largest);
+    if (const double largest = runner::largest_of(reference.values[o], reference.bounds[o]);
+        largest > 0)
+      most = std::max(most, runner::largest_of(reference.bounds[o], reference.bounds[o]) / largest);
   return most / units;
 }
 
@@ -334,8 +326,8 @@ double allowed_error(const te::Workload& workload, bool jumps, const Reference& 
   const double coarsest = coarsest_of(workload);
   double smallest = kUnbounded;
   if (jumps || coarsest > epsilon_of(Dtype::kF32)) return kUnbounded;
-  for (const auto& values : reference.values) {
-    const double largest = largest_of(values);
+  for (std::size_t o = 0; o < reference.values.size(); ++o) {
+    const double largest = runner::largest_of(reference.values[o], reference.bounds[o]);
     if (largest > 0) smallest = std::min(smallest, largest);
   }
   const double step =

@@ -62,6 +62,7 @@ struct ReferenceJob::State {
 };
 
 ReferenceJob::ReferenceJob(Session& session) : session_(session) {
+  session_.awaits_reference = true;
   if (session.runner->has_reference()) finish({});
   else start();
 }
@@ -111,11 +112,7 @@ void ReferenceJob::on_executed(Result<runner::Executed> executed) {
       executed->seconds.empty() ? 0.0 : executed->seconds[0]);
   const auto reference = read_reference(state_->reference.names, state_->built, state_->outputs);
   if (!reference) return finish(std::unexpected(reference.error()));
-  if (const Status right = check(*reference); !right) {
-    finished_ = true;
-    result_ = right;
-    return;
-  }
+  if (const Status right = check(*reference); !right) return end(right);
   ReferenceCache(session_.options.cache_folder)
       .save(session_.workload, session_.options.seed, *reference);
   finish(tell(*reference));
@@ -157,9 +154,14 @@ Status ReferenceJob::tell(const Reference& reference) {
 }
 
 void ReferenceJob::finish(Status result) {
-  finished_ = true;
   if (!result)
     result.error().message = "the reference could not be computed: " + result.error().message;
+  end(std::move(result));
+}
+
+void ReferenceJob::end(Status result) {
+  finished_ = true;
+  session_.awaits_reference = false;
   result_ = std::move(result);
   state_.reset();
 }

@@ -26,7 +26,8 @@ struct Session {
   // Builds on the runner's processors while nothing is timed; null where all builders do.
   std::unique_ptr<BuilderClient> guest;
   std::unique_ptr<RunnerClient> runner;
-  bool overlap = true;  // build while something is timed
+  bool overlap = true;            // build while something is timed
+  bool awaits_reference = false;  // see Measurer::awaits_reference()
   std::vector<int> runner_cpus, other_cpus;
   SentinelGate gate{0.03};
   Rng rng{0};
@@ -56,7 +57,8 @@ class ReferenceJob {
   void execute();
   void on_built(Result<Built> built);
   void on_executed(Result<runner::Executed> executed);
-  void finish(Status result);
+  void finish(Status result);  // of the computing
+  void end(Status result);
   Status check(const Reference& reference);
   Status tell(const Reference& reference);
   bool may_try_again(Helper& helper, const Error& error);

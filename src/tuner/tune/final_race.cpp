@@ -56,7 +56,10 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
     request.patience = std::min(request.patience, request.limit);
   }
   const double end = options.run.seconds > 0 ? reporter.elapsed() + request.limit : kInfinity;
-  request.stop = [&stop, &reporter, end] { return (stop && stop()) || reporter.elapsed() > end; };
+  request.stop = [&stop, &reporter, &measurer, end] {
+    reporter.await_reference(measurer.awaits_reference());
+    return (stop && stop()) || reporter.elapsed() > end;
+  };
   reporter.race(request.seconds);
   for (const auto& record : finalists) {
     const auto config = LATHE_TRY(subject.from_json(record.config));

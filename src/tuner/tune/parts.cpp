@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/known_names.h"
 #include "tuner/feature/feature.h"
 #include "tuner/treegru/trainer.h"
 #include "tuner/tune/tune.h"
@@ -74,7 +75,7 @@ Status check_acquisition(const Options& options) {
   const auto known = known_acquisitions();
   if (std::ranges::find(known, options.model.acquisition) == known.end())
     return fail(ErrorKind::kInvalidArgument, "unknown acquisition \"{}\"; known are {}",
-                options.model.acquisition, fmt::join(known, ", "));
+                options.model.acquisition, known_names(known, options.model.acquisition));
   if (options.model.name != kEnsemble && options.model.acquisition != ModelOptions{}.acquisition)
     return fail(ErrorKind::kInvalidArgument,
                 "acquisition {} needs a model that knows how unsure it is, {}, not {}",
@@ -144,7 +145,7 @@ Result<SearcherMaker> searcher_named(const std::string& name, const search::Opti
         return make(domain, scorer, options, seed);
       };
   return fail(ErrorKind::kInvalidArgument, "unknown search \"{}\"; known are {}", name,
-              fmt::join(known_searchers(), ", "));
+              known_names(known_searchers(), name));
 }
 
 Result<SearcherMaker> searcher_of(const Options& options) {
@@ -158,7 +159,7 @@ Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
   const NamedModel* model = find_model(options.model.name);
   if (model == nullptr)
     return fail(ErrorKind::kInvalidArgument, "unknown model \"{}\"; known are {}",
-                options.model.name, fmt::join(known_models(), ", "));
+                options.model.name, known_names(known_models(), options.model.name));
   if (model->reads_trees) LATHE_TRY_STATUS(check_tree_model(options));
   else if (options.model.features == kTrees)
     return fail(ErrorKind::kInvalidArgument,

@@ -34,6 +34,13 @@ void Reporter::phase(Phase phase) {
   enter_locked(phase);
 }
 
+void Reporter::await_reference(bool awaited) {
+  const std::lock_guard lock(mutex_);
+  if (awaited != state_.doing.empty()) return;
+  state_.doing = awaited ? "working out the reference" : "";
+  send_locked();
+}
+
 void Reporter::race(double seconds) {
   const std::lock_guard lock(mutex_);
   race_seconds_ = seconds;
@@ -45,6 +52,7 @@ void Reporter::enter_locked(Phase phase) {
   phases_[state_.phase] += now - phase_began_;
   phase_began_ = now;
   state_.phase = phase;
+  state_.doing.clear();
   send_locked();
 }
 

@@ -18,6 +18,8 @@ class Reporter {
   ~Reporter();
 
   void phase(Phase phase);
+  // Says in words that the reference is being worked out, or no longer.
+  void await_reference(bool awaited);
   void race(double seconds);  // the last phase, and how long it will take
   // A trial of this run: from the store (`resumed`), or just finished.
   void trial(const store::Record& record, bool resumed);

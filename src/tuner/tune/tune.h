@@ -52,6 +52,8 @@ struct Summary {
   store::Record best;
   std::optional<RaceStory> race;  // this command's, where it came to an end
   bool interrupted = false, exhausted = false;
+  // The time ended before there was a reference, so that no trial of this command was verified.
+  bool unverified = false;
   // by all processes together
   struct {
     double build = 0, run = 0, model = 0, search = 0;

@@ -19,6 +19,9 @@
 namespace lathe::tune {
 namespace {
 
+// Seconds beyond the time of a run. Short times end before any reference is there.
+constexpr double kPatienceForReference = 3;
+
 class Stopwatch {
  public:
   double seconds() const {
@@ -110,8 +113,14 @@ class BatchTuner final : public Tuner {
     return seconds - std::min(race_time(options_, seconds), seconds / 5) - reporter_.elapsed();
   }
 
-  // However little time there is, one program is found: the first batch goes on until one ran.
-  bool late() const { return left() <= 0 && (fastest_so_far_ > 0 || !in_first_batch_); }
+  // However little time there is, one program is found: the first batch goes on until one ran. But
+  // what computes the reference may be at work for minutes, and is not waited for.
+  bool late() const {
+    if (left() > 0) return false;
+    const bool in_vain = measurer_.awaits_reference() &&
+                         reporter_.elapsed() > options_.run.seconds + kPatienceForReference;
+    return fastest_so_far_ > 0 || !in_first_batch_ || in_vain;
+  }
 
   // Batches grow with what is known, up to b.
   int batch_size() const {
@@ -205,7 +214,12 @@ class BatchTuner final : public Tuner {
       return !stored || stopped() || late();
     };
     const double best = state_.best() == nullptr ? kInfinity : state_.best()->seconds;
-    LATHE_TRY_STATUS(measurer_.measure(std::move(candidates), best, done, halt));
+    const auto halt_and_tell = [&] {
+      reporter_.await_reference(measurer_.awaits_reference());
+      return halt();
+    };
+    LATHE_TRY_STATUS(measurer_.measure(std::move(candidates), best, done, halt_and_tell));
+    summary_.unverified = measurer_.awaits_reference() && !stopped();
     LATHE_TRY_STATUS(stored);
     if (!by_tag.empty() && !halt())
       return fail(ErrorKind::kInternal,

@@ -1,6 +1,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -137,10 +141,10 @@ TEST_F(Library, ConstantsArePreparedOnce) {
 }
 
 TEST_F(Library, WhatIsGivenOutWasChecked) {
-  // More than f32 can give.
+  // The digits that a thousand takes are missing in the difference.
   const auto strict =
-      Workload::parse("C[i,j] = sum(k) A[k,i] * B[k,j]",
-                      {.shapes = {{"A", {kK, kM}}, {"B", {kK, kN}}}, .max_error = 1e-12});
+      Workload::parse("C[i,j] = ((sum(k) A[k,i] * B[k,j]) + 1000) - 1000",
+                      {.shapes = {{"A", {kK, kM}}, {"B", {kK, kN}}}, .max_error = 1e-7});
   ASSERT_TRUE(strict.has_value());
   const std::string path = folder_.at("strict.so");
   const auto program = strict->compile("default", machine_);
@@ -154,6 +158,68 @@ TEST_F(Library, WhatIsGivenOutWasChecked) {
   expect_right(*unchecked);
   EXPECT_TRUE(strict->write_library(path, "default", machine_, Check::kSkip).has_value());
   EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST_F(Library, AMaxErrorThatNoTypeHoldsIsRefused) {
+  const auto refused = Workload::parse(
+      "B[i] = A[i] * 3", {.shapes = {{"A", {8}}}, .dtypes = {{"A", "f64"}}, .max_error = 1e-44});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().text(),
+            "--max-error: no f64 is as accurate as a max_error of 1e-44 asks, and B is of that "
+            "type; the least that can be asked for is 1.2e-16");
+}
+
+TEST_F(Library, FilesWithoutANameAreRefused) {
+  EXPECT_NE(matmul().write_library("", "default", machine_).error().message.find("empty name"),
+            std::string::npos);
+}
+
+// Y of X by the default schedule, without factors and summands.
+std::vector<float> normed(const char* op, std::map<std::string, std::string> flags,
+                          const std::vector<float>& x, const Machine& machine) {
+  flags["no-scale"] = flags["no-shift"] = "";
+  const auto workload = Workload::named(op, flags);
+  EXPECT_TRUE(workload.has_value()) << workload.error().text();
+  auto program = workload->compile("default", machine);
+  EXPECT_TRUE(program.has_value()) << program.error().text();
+  std::vector<float> y(x.size(), NAN);
+  const void* inputs[] = {x.data()};
+  void* outputs[] = {y.data()};
+  EXPECT_TRUE(program->run(inputs, outputs).has_value());
+  return y;
+}
+
+TEST_F(Library, NormsOfConstantRowsAreZero) {
+  for (const float c : {1e3F, 0.1F, 3.3333F, -1e4F, 7e30F, 0.0F, 1e-40F}) {
+    const std::vector<float> x(6 * 37 * 4, c), zeros(x.size(), 0);
+    EXPECT_EQ(normed("layer_norm", {{"input", "24,37"}}, x, machine_), zeros) << c;
+    EXPECT_EQ(normed("layer_norm", {{"input", "24,37"}, {"axes", "0"}}, x, machine_), zeros) << c;
+    EXPECT_EQ(normed("group_norm", {{"input", "4,6,37"}, {"groups", "2"}}, x, machine_), zeros)
+        << c;
+    EXPECT_EQ(normed("group_norm", {{"input", "4,6,37"}, {"groups", "6"}}, x, machine_), zeros)
+        << c;
+  }
+}
+
+TEST_F(Library, NormsKeepTheirDigitsWhereTheMeanIsLarge) {
+  constexpr int kRows = 9, kTerms = 301;
+  std::mt19937 random(1);
+  std::vector<float> x(kRows * kTerms);
+  for (float& value : x) {
+    value = 1e4F;
+    for (int i = 0; i < 12; ++i)
+      value += static_cast<float>(random()) / 4294967296.0F - 0.5F;  // deviation 1
+  }
+  const auto y = normed("layer_norm", {{"input", "9,301"}}, x, machine_);
+  for (int row = 0; row < kRows; ++row) {
+    const float* from = &x[static_cast<std::size_t>(row * kTerms)];
+    double mean = 0, variance = 0;
+    for (int k = 0; k < kTerms; ++k) mean += static_cast<double>(from[k]) / kTerms;
+    for (int k = 0; k < kTerms; ++k) variance += (from[k] - mean) * (from[k] - mean) / kTerms;
+    for (int k = 0; k < kTerms; ++k)
+      ASSERT_NEAR(y[static_cast<std::size_t>(row * kTerms + k)],
+                  (from[k] - mean) / std::sqrt(variance + 1e-5), 5e-6);
+  }
 }
 
 TEST_F(Library, TunesCompilesAndRuns) {

@@ -93,7 +93,7 @@ TEST_F(Paper, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(paper("fig3").code, 2);
   EXPECT_EQ(paper("fig3").error,
             "lathe: unknown figure \"fig3\"; known are fig4, fig5, fig6, fig7, fig8, fig9, fig10a, "
-            "all\n");
+            "all; did you mean fig4?\n");
   EXPECT_EQ(lathe({"paper", "fig7", "--spaces", folder_.at("none"), "-o", out_}).code, 1);
   std::filesystem::create_directories(out_);
   std::ofstream(out_ + "/raw.csv") << "not ours\n";

@@ -110,6 +110,22 @@ TEST_F(Usage, Values) {
   refused({"tune", "C6", "--trials", "0", "--model", "none"}, kWrongUsage,
           "--model: none chooses nothing");
   refused({"tune", "C6", "--time", "-1"}, kWrongUsage, "--time: must be a number above 0");
+  refused({"tune", "C6", "--search", "anealing"}, kWrongUsage, "did you mean annealing?");
+  refused({"tune", "C6", "--model", "xgb_rank"}, kWrongUsage, "did you mean xgb-rank?");
+  refused({"tune", "C6", "--trial", "5"}, kWrongUsage,
+          "nothing here is called --trial; did you mean --trials?");
+  refused({"tuna", "C6"}, kWrongUsage, "did you mean tune?");
+  refused({"tune", "conv2"}, kWrongUsage, "; did you mean conv2d?");
+  refused({"tune", "matmull"}, kWrongUsage, "; did you mean matmul?");
+  refused({"tune", "C13"}, kWrongUsage, "; did you mean C10?");
+  refused({"tune", "conv2d", "--input", "1,8,8,8", "--weight", "8,8,3,3", "--padd", "1"},
+          kWrongUsage, "--pad");
+  refused({"tune", "B[i] = A[i]", "--shape", "A=8", "--dtype", "float32"}, kWrongUsage,
+          "did you mean f32?");
+  refused({"show", "C6", "--what", "spaces"}, kWrongUsage, "did you mean space?");
+  refused({"tune", "C6", "--max-error", "1e-44"}, kWrongUsage,
+          "--max-error: no f32 is as accurate as a max_error of 1e-44 asks, and Y is of that type; "
+          "the least that can be asked for is 6e-08");
   refused({"tune", "C6", "--search", "magic"}, kWrongUsage,
           "--search: must be one of annealing, genetic, random, not \"magic\"");
   refused({"tune", "C6", "--model", "magic"}, kWrongUsage,
@@ -166,8 +182,25 @@ TEST_F(Usage, FilesAndDatabases) {
           "this is a folder; give a file of JSON lines");
   refused({"tune", "C6", "--db", folder_.path().c_str()}, kFailed,
           "this is a folder, not a database");
-  refused({"tune", "C6", "--db", ""}, kWrongUsage,
-          "the database has no name; give a file with --db");
+  for (const std::vector<const char*>& words : {std::vector<const char*>{"tune", "--replay", ""},
+                                                {"tune", "C6", "--db", ""},
+                                                {"tune", "C6", "--global-model", ""},
+                                                {"race", "C6", "--db", ""},
+                                                {"best", "C6", "--db", ""},
+                                                {"compile", "C6", "-o", ""},
+                                                {"compile", "C6", "--trace", "", "-o", "x.so"},
+                                                {"report", "-o", ""},
+                                                {"report", ""},
+                                                {"import", ""},
+                                                {"space", "record", "", "-o", "x"},
+                                                {"space", "show", ""},
+                                                {"model", "train", "--from", "", "-o", "x"},
+                                                {"model", "eval", "--global-model", ""}})
+    refused(words, kWrongUsage, "names no file, as its value is empty");
+  for (const std::vector<const char*>& words : {std::vector<const char*>{"reproduce", ""},
+                                                {"paper", "fig4", "--spaces", ""},
+                                                {"paper", "fig4", "-o", ""}})
+    refused(words, kWrongUsage, "names no folder, as its value is empty");
   refused({"tune", "C6", "--db", "no/such/folder/x.db"}, kFailed,
           "no/such/folder/x.db: there is no folder no/such/folder; make it, or");
   EXPECT_FALSE(std::filesystem::exists("no"));

@@ -213,6 +213,48 @@ TEST(Judge, AcceptsProductsThatVanishAndThoseThatOverflowOnTheWay) {
       is_right(masked, reference_of(masked, {{2, -2, 0, 1}}), {{kUnknown, 0, 1, std::exp(100.0)}}));
 }
 
+// f64 holds what f32 does not: the largest of all would hide what the known ones are.
+TEST(Judge, CountsOnlyWhatHasABound) {
+  const te::Workload workload = parsed("X: f32[3]; Y[i] = exp(X[i] * 1000)");
+  const Reference reference = reference_of(workload, {{0.5, -0.25, -0.5}});
+  EXPECT_EQ(reference.bounds[0][0], kUnknown);
+  EXPECT_TRUE(is_right(workload, reference, {{kUnknown, 0, 0}}));
+  EXPECT_FALSE(is_right(workload, reference, {{kUnknown, 1e-30, 0}}));
+}
+
+TEST(Judge, AcceptsExponentialsOfAnySize) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Rng rng(seed);
+    const double scale = std::round(std::pow(10, 3.5 * rng.uniform()));
+    const bool times = rng.chance(0.5), sum = rng.chance(0.5);
+    const std::string text =
+        fmt::format("X: f32[31,{}]; Y[i] = {} exp(X[i,k] * {}){}", sum ? 5 : 1,
+                    sum ? "sum(k)" : "sum(k:1)", scale, times ? " * X[i,k]" : "");
+    SCOPED_TRACE(fmt::format("seed {}: {}", seed, text));
+    const te::Workload workload = parsed(text);
+    const auto values = random_inputs(workload, seed);
+    const std::size_t terms = values[0].size() / 31;
+    std::vector<double> got(31);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      float total = 0;
+      for (std::size_t k = 0; k < terms; ++k) {
+        const auto x = static_cast<float>(values[0][i * terms + k]);
+        const float e = std::exp(x * static_cast<float>(scale));
+        total += times ? e * x : e;
+      }
+      got[i] = total;
+    }
+    const Reference reference = reference_of(workload, values);
+    EXPECT_TRUE(is_right(workload, reference, {got}));
+    for (std::size_t i = 0; i < got.size(); ++i)
+      if (reference.bounds[0][i] < 1e-3 * std::abs(reference.values[0][i])) {
+        auto wrong = got;
+        wrong[i] *= 1.01;
+        EXPECT_FALSE(is_right(workload, reference, {wrong})) << i;
+      }
+  }
+}
+
 TEST(Judge, KeepsMasksWithInfinity) {
   const te::Workload workload = parsed(
       "X: f32[3,5]; S[i,j] = select(j <= i, X[i,j] * 0.5, -inf); M[i] = max(k) S[i,k]; E[i,j] = "

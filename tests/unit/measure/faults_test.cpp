@@ -212,6 +212,20 @@ TEST_F(Faults, StopsBetweenCandidates) {
   EXPECT_EQ(measure(*measurer, {"good"}).size(), 1U) << "and can go on";
 }
 
+TEST_F(Faults, SaysThatAReferenceIsAwaited) {
+  const auto measurer = make();
+  EXPECT_FALSE(measurer->awaits_reference());
+  bool awaited = false;
+  const auto status = measurer->measure(
+      {candidate(0, "good")}, kInfinity, [](Outcome) { ADD_FAILURE() << "nothing is verified"; },
+      [&] { return awaited = measurer->awaits_reference(); });
+  EXPECT_TRUE(status.has_value());
+  EXPECT_TRUE(awaited);
+  EXPECT_TRUE(measurer->awaits_reference()) << "it was stopped before there was one";
+  EXPECT_EQ(measure(*measurer, {"good"}).size(), 1U);
+  EXPECT_FALSE(measurer->awaits_reference());
+}
+
 // It may compute the reference, or run a candidate, or do nothing yet.
 TEST_F(Faults, TheFirstDeathOfTheRunnerCostsNothing) {
   for (int when = 1; when <= 12; ++when) {

@@ -111,7 +111,8 @@ TEST(Plans, FindRecordingsInFoldersOfTheirOwn) {
 
 TEST(Plans, RefuseUnknownNames) {
   EXPECT_EQ(figures_named("fig3").error().text(),
-            "unknown figure \"fig3\"; known are fig4, fig5, fig6, fig7, fig8, fig9, fig10a, all");
+            "unknown figure \"fig3\"; known are fig4, fig5, fig6, fig7, fig8, fig9, fig10a, all; "
+            "did you mean fig4?");
   const Figure figure{"fig", "", "", {{.series = {{"guess", "guess"}}}}};
   EXPECT_TRUE(plan_for(figure, spaces(), {})
                   .error()

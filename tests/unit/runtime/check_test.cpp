@@ -56,6 +56,18 @@ TEST(Check, WhereNothingIsKnownAnythingPasses) {
   EXPECT_EQ(result.max_error, 0.5) << "the first does not count";
 }
 
+TEST(Check, TheLargestIsOneOfThoseThatAreKnown) {
+  const auto largest = [](std::vector<double> want, std::vector<double> bound) {
+    return largest_of(want, bound);
+  };
+  EXPECT_EQ(largest({1, -3, 1e300}, {0, 0.1, kInf}), 3);
+  EXPECT_EQ(largest({1, kInf, kNan, -kInf}, {0, 0, 0, 0}), 1);
+  EXPECT_EQ(largest({1, 2}, {kInf, kInf}), 0);
+  EXPECT_EQ(largest({}, {}), 0);
+  // An error is beside the same number.
+  EXPECT_EQ(check({1, 4, 7}, {1, 3, 1e300}, {0, 5, kInf}, 1).max_error, 1.0 / 3);
+}
+
 TEST(Check, AllZerosAreRightWhereZerosAreWanted) {
   EXPECT_FALSE(check({0, 0}, {0, 0}, {0, 0}).wrong);
   EXPECT_TRUE(check({0, 1e-30F}, {0, 0}, {0, 0}).wrong);

@@ -200,7 +200,20 @@ TEST(Validate, ProgramsBuiltByHand) {
   has(refusal([](Workload& p) { p.tensors[1].constant = true; }), "only inputs can be");
   has(refusal([](Workload& p) { p.stages.push_back(p.stages[0]); }), "written twice");
   has(refusal([](Workload& p) { p.contract.max_error = 0; }), "max_error");
+  has(refusal([](Workload& p) { p.contract.max_error = 5e-8; }), "6e-08");
   has(refusal([](Workload& p) { p.name = "a b"; }), "no name for a workload");
+}
+
+TEST(MaxError, IsWhatTheTypesOfTheOutputsHold) {
+  for (const char* text :
+       {"max_error 6e-8; A: f32[4]; C[i] = A[i]", "max_error 1.2e-16; A: f64[4]; C[i] = A[i]",
+        "max_error 1e-40; A: i8[4]; C[i] = A[i] * 2", "max_error 0.00049; A: f16[4]; C[i] = A[i]",
+        "max_error 0.004; A: bf16[4]; C[i] = A[i]",
+        // The default is for f32, and coarser types keep it.
+        "A: f16[4]; C[i] = A[i]", "max_error 2e-5; A: bf16[4]; C[i] = A[i]"}) {
+    const Workload workload = checked_workload(text);
+    EXPECT_TRUE(equal(checked_workload(print_workload(workload)), workload)) << text;
+  }
 }
 
 TEST(Flops, CountsArithmeticAndReductionSteps) {

@@ -1,6 +1,7 @@
 // A subject, a measurer and a model that need no machine: Algorithm 1 is tested on them.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -79,6 +80,9 @@ class FakeMeasurer final : public measure::Measurer {
                  const std::function<void(measure::Outcome)>& done,
                  const std::function<bool()>& stop) override {
     batches.push_back(batch.size());
+    while (without_reference)
+      if (stop()) return {};
+      else std::this_thread::sleep_for(std::chrono::milliseconds(5));
     best_given.push_back(best);
     // In an order of its own, as parallel runners would.
     for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -112,6 +116,7 @@ class FakeMeasurer final : public measure::Measurer {
     return out;
   }
   Result<double> peak_flops() override { return 1e11; }
+  bool awaits_reference() const override { return without_reference; }
 
   std::function<double(const Config&)> seconds = search::structured_seconds;
   std::function<double(const Config&)> race_seconds, sentinel;
@@ -122,6 +127,7 @@ class FakeMeasurer final : public measure::Measurer {
   std::vector<std::size_t> batches;
   std::vector<double> best_given;
   int races = 0;
+  std::atomic<bool> without_reference = false;
   measure::RaceOptions race_given;
   measure::Speed race_speed;
   bool race_disturbed = false;

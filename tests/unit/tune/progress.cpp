@@ -43,6 +43,40 @@ TEST_F(TuneTest, ALongMeasurementIsNotSilent) {
   EXPECT_TRUE(heard);
 }
 
+// A reference that never comes: the run ends after a few seconds, and a later one goes on.
+TEST_F(TuneTest, TheTimeEndsWhereNothingCanBeVerified) {
+  options_.run.seconds = 1e-9;
+  measurer_.without_reference = true;
+  bool said = false;
+  const auto summary =
+      run([&](const Progress& p) { said |= p.shown() == "working out the reference"; });
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_TRUE(said);
+  EXPECT_TRUE(summary->unverified);
+  EXPECT_FALSE(summary->interrupted);
+  EXPECT_FALSE(summary->best.ok());
+  EXPECT_EQ(summary->trials, 0);
+  measurer_.without_reference = false;
+  options_.run.seconds = 0;
+  options_.run.trials = 30;
+  const auto later = run([](const Progress& p) { EXPECT_EQ(p.doing, ""); });
+  ASSERT_TRUE(later) << later.error().text();
+  EXPECT_FALSE(later->unverified);
+  EXPECT_TRUE(later->best.ok());
+  expect_complete(30);
+}
+
+TEST_F(TuneTest, AReferenceThatComesLateEndsNothing) {
+  options_.run.trials = 20;
+  measurer_.without_reference = true;
+  const auto summary = run([&](const Progress& p) {
+    if (p.shown() == "working out the reference") measurer_.without_reference = false;
+  });
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_FALSE(summary->unverified);
+  expect_complete(20);
+}
+
 // A round of this search would take hours.
 TEST_F(TuneTest, ASearchEndsInTimeForItsCandidatesToBeMeasured) {
   options_.run.seconds = 2;
