@@ -57,7 +57,8 @@ def main():
         records = folder / "product.jsonl"
         records.write_text(run(tree / "bin/lathe", "export", env=home))
         for options in ([], [f"-DPRODUCT_RECORDS={records}"]):
-            run("cmake", "-S", example, "-B", folder / "cmake", f"-DCMAKE_PREFIX_PATH={tree}",
+            run("cmake", "-G", "Ninja", "-S", example, "-B", folder / "cmake",
+                f"-DCMAKE_PREFIX_PATH={tree}",
                 f"-DCMAKE_CXX_COMPILER={compiler}", *options)
             run("cmake", "--build", folder / "cmake", env=home)
             print(run(folder / "cmake/call_product"), end="")

@@ -143,8 +143,14 @@ class Refusals(Case):
             lathe.Kernel(3)
 
     def test_of_layouts_of_their_own(self) -> None:
-        text = "layout free; " + PRODUCT
-        self.refused("layout free", lambda: lathe.compile(text, A=(33, 64), B=(64, 40)))
+        text, shapes = "layout free; " + PRODUCT, {"A": (7, 13), "B": (13, 5)}
+        columns = {"step": "layout", "layout": [[1, 1], [0, 1]], "pad_stride": 0}
+        for name in "ABC":
+            trace = [columns | {"buffer": name}]
+            self.refused("layout free", lambda t=trace: lathe.compile(text, schedule=t, **shapes))
+        # It is the layouts that are refused, not the words: a schedule may choose plain ones.
+        a, b = floats(7, 13), floats(13, 5, seed=1)
+        self.assert_near(lathe.compile(text, schedule="naive", A=a, B=b)(a, b), a @ b)
 
     def test_of_texts(self) -> None:
         self.refused("no iterator", lambda: lathe.compile("C[i] = A[j]", A=(3,)))

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <optional>
+
 #include "compiler/codegen/llvm/codegen.h"
 
 namespace lathe::codegen {
@@ -63,6 +66,66 @@ TEST(ResolveTarget, UsersFeaturesWinOnTheHost) {
   const auto target = resolve("cpu:host,-avx512f");
   if (!target || target->as_cpu().isa != Isa::kX86) GTEST_SKIP() << "not an x86 machine";
   EXPECT_LE(target->as_cpu().vector_bits, 256);
+}
+
+// Sets the variable by which a machine is taken for a lesser one, and puts it back.
+class TakenFor {
+ public:
+  explicit TakenFor(const char* cpu) {
+    if (const char* was = std::getenv(kName)) was_ = was;
+    setenv(kName, cpu, 1);
+  }
+  ~TakenFor() {
+    if (was_) setenv(kName, was_->c_str(), 1);
+    else unsetenv(kName);
+  }
+  TakenFor(const TakenFor&) = delete;
+  TakenFor& operator=(const TakenFor&) = delete;
+
+ private:
+  static constexpr const char* kName = "LATHE_HOST_CPU";
+  std::optional<std::string> was_;
+};
+
+TEST(ResolveTarget, TheHostCanBeTakenForALesserCpu) {
+  const bool x86 = resolve("cpu:host")->as_cpu().isa == Isa::kX86;
+  const char* least = x86 ? "x86-64" : "generic";
+  const TakenFor taken(least);
+  const auto target = resolve("cpu:host;threads=2");
+  ASSERT_TRUE(target) << target.error().text();
+  EXPECT_EQ(target->as_cpu().mcpu, least);
+  EXPECT_TRUE(target->as_cpu().features.empty()) << target->text();
+  EXPECT_EQ(target->as_cpu().threads, 2);
+  EXPECT_EQ(target->as_cpu().vector_bits, 128);
+  // It is said of the host alone.
+  EXPECT_EQ(resolve("cpu:x86-64-v4")->as_cpu().vector_bits, 512);
+}
+
+TEST(ResolveTarget, TheHostIsNotTakenForACpuWhoseFeaturesItLacks) {
+  if (resolve("cpu:host")->as_cpu().isa != Isa::kX86) GTEST_SKIP() << "not an x86 machine";
+  std::string said;
+  // No machine has fma4 and amx-tile.
+  for (const char* cpu : {"bdver4", "graniterapids"}) {
+    const TakenFor taken(cpu);
+    const auto target = resolve("cpu:host");
+    if (target) continue;
+    EXPECT_EQ(target.error().kind, ErrorKind::kInvalidArgument);
+    said += target.error().text();
+  }
+  EXPECT_NE(said.find("LATHE_HOST_CPU: this machine cannot be taken for \""), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("for it lacks "), std::string::npos) << said;
+}
+
+TEST(ResolveTarget, TheHostIsNotTakenForWhatIsNoCpuOfItsKind) {
+  const bool x86 = resolve("cpu:host")->as_cpu().isa == Isa::kX86;
+  for (const char* cpu : {"znver33", x86 ? "cortex-a72" : "znver3"}) {
+    const TakenFor taken(cpu);
+    const auto target = resolve("cpu:host");
+    ASSERT_FALSE(target) << cpu;
+    EXPECT_NE(target.error().text().find("LATHE_HOST_CPU: unknown cpu \""), std::string::npos)
+        << target.error().text();
+  }
 }
 
 TEST(ResolveTarget, UnknownNamesAreAnsweredWithSimilarOnes) {

@@ -6,6 +6,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/TargetParser/Host.h>
 
+#include "base/environment.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/llvm/machine.h"
 
@@ -48,32 +49,6 @@ Isa host_isa() {
 #else
   return Isa::kX86;
 #endif
-}
-
-// Names the host's cpu and where it differs from that cpu as LLVM knows it.
-Status resolve_host(CpuTarget& target) {
-  target.isa = host_isa();
-  target.mcpu = llvm::sys::getHostCPUName().str();
-  const auto has = llvm::sys::getHostCPUFeatures();
-  CpuTarget plain = target;
-  plain.features.clear();
-  const auto machine = LATHE_TRY(make_machine(plain));
-  const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
-  std::vector<std::string> found;
-  for (const auto& feature : info.getAllProcessorFeatures()) {
-    const auto host = has.find(feature.Key);
-    if (host == has.end() || !is_code_feature(feature.Key)) continue;
-    const bool implied = info.checkFeatures(std::string("+") + feature.Key);
-    if (host->second != implied)
-      found.push_back((host->second ? "+" : "-") + std::string(feature.Key));
-  }
-  for (const auto& feature : target.features) {  // what the user says wins
-    std::erase_if(found, [&](const std::string& f) { return f.substr(1) == feature.substr(1); });
-    found.push_back(feature);
-  }
-  target.features = std::move(found);
-  std::ranges::sort(target.features);
-  return {};
 }
 
 // A machine whose tables name every cpu and feature of the isa.
@@ -131,6 +106,56 @@ Status check_names(const CpuTarget& target) {
       return fail(ErrorKind::kInvalidArgument, "unknown cpu feature \"{}\"; similar ones are {}",
                   feature.substr(1), similar_features(info, feature.substr(1)));
   }
+  return {};
+}
+
+// The machine may be taken for a lesser one: a cpu that it has all features of.
+constexpr const char* kHostCpu = "LATHE_HOST_CPU";
+
+// Code features of the host that it has and its cpu as LLVM knows it has not, as "+avx2", or the
+// other way round, as "-avx2".
+Result<std::vector<std::string>> features_unlike(const CpuTarget& plain) {
+  const auto has = llvm::sys::getHostCPUFeatures();
+  const auto machine = LATHE_TRY(make_machine(plain));
+  const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
+  std::vector<std::string> found;
+  for (const auto& feature : info.getAllProcessorFeatures()) {
+    const auto host = has.find(feature.Key);
+    if (host == has.end() || !is_code_feature(feature.Key)) continue;
+    const bool implied = info.checkFeatures(std::string("+") + feature.Key);
+    if (host->second != implied)
+      found.push_back((host->second ? "+" : "-") + std::string(feature.Key));
+  }
+  return found;
+}
+
+// Names the host's cpu and where it differs from that cpu as LLVM knows it; what it has beyond a
+// lesser cpu does not count.
+Status resolve_host(CpuTarget& target) {
+  const std::string lesser = environment(kHostCpu);
+  CpuTarget plain = target;
+  plain.isa = target.isa = host_isa();
+  plain.mcpu = target.mcpu = lesser.empty() ? llvm::sys::getHostCPUName().str() : lesser;
+  plain.features.clear();
+  if (!lesser.empty())
+    if (const auto known = check_names(plain); !known)
+      return fail_at(kHostCpu, known.error().kind, "{}", known.error().message);
+  auto found = LATHE_TRY(features_unlike(plain));
+  if (!lesser.empty()) {
+    std::erase_if(found, [](const std::string& f) { return f.starts_with('+'); });
+    if (!found.empty())
+      return fail_at(
+          kHostCpu, ErrorKind::kInvalidArgument,
+          "this machine cannot be taken for \"{}\", for it lacks {}; name a cpu that has "
+          "less, or unset the variable",
+          lesser, found[0].substr(1));
+  }
+  for (const auto& feature : target.features) {  // what the user says wins
+    std::erase_if(found, [&](const std::string& f) { return f.substr(1) == feature.substr(1); });
+    found.push_back(feature);
+  }
+  target.features = std::move(found);
+  std::ranges::sort(target.features);
   return {};
 }
 
