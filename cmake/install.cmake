@@ -33,6 +33,15 @@ add_library(liblathe_static STATIC ${objects})
 set_target_properties(liblathe_static PROPERTIES OUTPUT_NAME lathe LINKER_LANGUAGE CXX)
 set(LATHE_STATIC_NEEDS fmt spdlog sqlite3 xgboost zstd LLVM-19)
 
+# What is installed is linked with the RUNPATH that it is installed with, which is none: CMake would
+# end another one with an empty entry, to have a text to replace, and that means the current folder.
+# Where the loader does not find LLVM by itself, CMAKE_INSTALL_RPATH names its folder.
+foreach(target lathe lathe-builder lathe-runner lathe-torch liblathe)
+  if(TARGET ${target})
+    set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+  endif()
+endforeach()
+
 set_target_properties(lathe PROPERTIES EXPORT_NAME command)
 install(TARGETS lathe EXPORT lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lathe)
 install(TARGETS lathe-builder lathe-runner

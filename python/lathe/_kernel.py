@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from . import _native
+from . import _native, _pickled
 from ._errors import Failed, file_name, invalid
 
 
@@ -134,11 +134,16 @@ class Kernel(_native.Kernel):
         return tuple(arrays)
 
     def __reduce__(self) -> Any:
-        library = self._library
-        if not library.is_module:
-            return (_of_bytes, (library.data, self._constants()))
-        parts = (library.data, library.inputs, library.outputs, library.threads)
-        return (_of_module, (*parts, _instructions(), self._constants()))
+        library, module = self._library, self._library.is_module
+        parts = _pickled.Parts(
+            library.data,
+            library.inputs if module else None,
+            library.outputs if module else None,
+            library.threads,
+            _instructions() if module else frozenset(),
+            self._constants(),
+        )
+        return (_unpickled, (_pickled.pack(parts),))
 
     def __repr__(self) -> str:
         def text(t: Tensor) -> str:
@@ -157,12 +162,6 @@ _NUMPY = {
 }  # fmt: skip
 
 
-def _of_bytes(data: bytes, constants: dict[int, bytes] | None = None) -> Kernel:
-    kernel = Kernel(_native.Library.of_bytes(data))
-    kernel._restore(constants or {})
-    return kernel
-
-
 def _instructions() -> frozenset[str]:
     """The kinds of instructions of this processor, as the system lists them."""
     try:
@@ -175,26 +174,37 @@ def _instructions() -> frozenset[str]:
     return frozenset(word for word in words if word.startswith(kinds))
 
 
-def _of_module(
-    code: bytes,
-    inputs: list[Any],
-    outputs: list[Any],
-    threads: int,
-    needed: frozenset[str],
-    constants: dict[int, bytes] | None = None,
-) -> Kernel:
-    missing = sorted(needed - _instructions())
+def _unpickled(data: bytes) -> Kernel:
+    parts = _pickled.unpack(data)
+    missing = sorted(parts.needed - _instructions())
     if missing:
         raise Failed(
             f"the kernel was pickled on a processor with {', '.join(missing)}, which this one "
             "lacks; compile it here",
             "unsupported",
         )
-    kernel = Kernel(_native.Library.of_module(code, inputs, outputs, threads))
-    kernel._restore(constants or {})
+    if parts.inputs is None or parts.outputs is None:
+        library = _native.Library.of_bytes(parts.code)
+    else:
+        library = _native.Library.of_module(
+            parts.code, parts.inputs, parts.outputs, parts.threads
+        )
+    kernel = Kernel(library)
+    kernel._restore(parts.constants)
     return kernel
 
 
+# The names that pickles of older versions call.
+def _of_bytes(*_: Any) -> Kernel:
+    raise _pickled.refuse_without_checksum()
+
+
+_of_module = _of_bytes
+
+
 def load(path: str | os.PathLike[str]) -> Kernel:
-    """A kernel from a library that ``lathe compile`` or ``Kernel.save`` wrote."""
+    """A kernel from a library that ``lathe compile`` or ``Kernel.save`` wrote.
+
+    To load it is to run what is in it, so a file that another user can change is refused.
+    """
     return Kernel(_native.Library.open(file_name(path, "the library")))

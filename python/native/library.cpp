@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/trust.h"
+
 namespace lathe::python {
 namespace {
 
@@ -33,10 +35,12 @@ bool find(const module::LoadedCode& code, const std::string& name, Function*& ou
 
 Expected<std::shared_ptr<Library>> Library::open(const std::string& path) {
   std::error_code unknown;
+  const bool regular = std::filesystem::is_regular_file(path, unknown);
+  if (const Status own = check_unshared(path); regular && !own)
+    return fail(std::string(name_of(own.error().kind)), own.error().message, own.error().place);
   std::ifstream file(path, std::ios::binary);
   std::vector<char> text;
-  if (std::filesystem::is_regular_file(path, unknown))
-    text.assign(std::istreambuf_iterator<char>(file), {});
+  if (regular) text.assign(std::istreambuf_iterator<char>(file), {});
   if (text.empty() || file.bad())
     return fail("not-found", "this file cannot be read; give a library of lathe compile", path);
   std::vector<std::byte> bytes(text.size());

@@ -13,6 +13,7 @@
 #include "api/schedules.h"
 #include "base/environment.h"
 #include "base/statistics.h"
+#include "base/trust.h"
 #include "compiler/te/parse.h"
 #include "runtime/runner/clock.h"
 #include "tuner/measure/measure.h"
@@ -177,12 +178,13 @@ Check pipeline(const Target& target) {
 
 Check cache() {
   const std::string folder = cache_folder();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (!folder.empty() && ::access(folder.c_str(), W_OK) == 0)
+  const Status own = make_private_folder(folder);
+  if (!folder.empty() && own && ::access(folder.c_str(), W_OK) == 0)
     return {"cache", State::kFine, folder, {}};
   return {"cache", State::kDoubtful,
-          folder.empty() ? "no home folder" : folder + " is not writable",
+          folder.empty() ? "no home folder"
+          : own          ? folder + " is not writable"
+                         : own.error().text(),
           "references are computed again by every command; set XDG_CACHE_HOME"};
 }
 

@@ -9,6 +9,7 @@
 #include "api/shipped_models.h"
 #include "api/workload.h"
 #include "base/file.h"
+#include "base/trust.h"
 #include "compiler/te/workload.h"
 
 namespace lathe::api {
@@ -81,8 +82,15 @@ Result<Records> read_records(const LearnRequest& request) {
   return records;
 }
 
+Result<std::string> read_own(const std::string& path) {
+  LATHE_TRY_STATUS(check_readable(path));
+  const Status own = check_unshared(path);
+  if (own || own.error().kind == ErrorKind::kNotFound) return read_file(path);
+  return std::unexpected(own.error());
+}
+
 Result<model::GlobalModel> read_global(const std::string& path) {
-  auto bytes = read_file(path);
+  auto bytes = read_own(path);
   if (!bytes) {
     bytes.error().message += "; lathe model train writes a model";
     return std::unexpected(bytes.error());

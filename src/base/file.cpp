@@ -1,5 +1,8 @@
 #include "base/file.h"
 
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -7,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 namespace lathe {
@@ -44,20 +46,46 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
   return bytes;
 }
 
+bool write_and_close(int file, std::string_view bytes) {
+  if (file < 0) return false;
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
+    if (written <= 0) break;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  const int why = errno;
+  const bool closed = ::close(file) == 0;
+  if (!bytes.empty()) errno = why;
+  return bytes.empty() && closed;
+}
+
 namespace {
 
-// The file that a link names: it is replaced, so that the link itself stays.
+// The file that a link of this user or of root names: it is replaced, so that the link itself
+// stays. A link of somebody else, who could make it in a folder for all, leads nowhere.
 std::string behind_links(const std::string& path) {
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) return path;
   std::error_code error;
-  if (!fs::is_symlink(path, error)) return path;
   const fs::path target = fs::weakly_canonical(path, error);
   return error ? path : target.string();
+}
+
+// Nobody who waits with a link can foresee it.
+std::string pending_name(const std::string& path) {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+    number = static_cast<std::uint64_t>(::getpid());
+  return fmt::format("{}.{:016x}.tmp", path, number);
 }
 
 }  // namespace
 
 PendingFile::PendingFile(const std::string& final_path)
-    : final_(behind_links(final_path)), pending_(fmt::format("{}.{}.tmp", final_, ::getpid())) {}
+    : final_(behind_links(final_path)), pending_(pending_name(final_)) {}
 
 PendingFile::~PendingFile() {
   std::error_code ignored;
@@ -70,11 +98,10 @@ Status PendingFile::write(std::span<const std::byte> bytes) const {
   if (fs::exists(there) && !fs::is_regular_file(there))
     return fail_at(final_, ErrorKind::kIo,
                    "this is a device, a pipe or a folder and would be replaced; give another file");
-  std::ofstream out(pending_, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(bytes.data()),
-            static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out)
+  constexpr mode_t kAsTheUserWants = 0666;  // what the umask leaves of it
+  const int file =
+      ::open(pending_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kAsTheUserWants);
+  if (!write_and_close(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}))
     return fail_at(final_, ErrorKind::kIo, "the file cannot be written ({}); give another one",
                    std::strerror(errno));
   return {};

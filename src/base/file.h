@@ -19,8 +19,12 @@ Status check_readable(const std::string& path);
 // bytes; the error's place is the path.
 Result<std::string> read_file(const std::string& path, std::size_t most = kMostBytes);
 
-// A file that either is complete under its name or is not there. It is written beside that name,
-// then renamed; what was never renamed is removed.
+// Writes all bytes to an open file and closes it; -1 is none. False: errno tells why.
+bool write_and_close(int file, std::string_view bytes);
+
+// A file that either is complete under its name or is not there. It is written beside that name
+// under one that nobody can foresee, then renamed; what was never renamed is removed. A link under
+// the final name is followed where it is this user's or root's, else replaced.
 class PendingFile {
  public:
   explicit PendingFile(const std::string& final_path);

@@ -13,9 +13,9 @@ struct Finished {
   std::string errors;  // what it wrote to its standard error
 };
 
-// Runs `command`, whose first word is looked up in PATH, and waits for its end. Its output is
-// thrown away; its errors go into the file `errors`, which stays. kNotFound: there is no such
-// executable.
+// Runs `command`, whose first word is a path or the name of a program on the PATH (helper_path.h),
+// and waits for its end. Its output is thrown away; its errors go into the file `errors`, which
+// stays. kNotFound: there is no such executable.
 Result<Finished> run_to_end(std::vector<std::string> command, const std::string& errors);
 
 }  // namespace lathe

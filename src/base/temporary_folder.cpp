@@ -16,6 +16,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/trust.h"
+
 namespace lathe {
 namespace {
 
@@ -90,10 +92,9 @@ TemporaryFolder::TemporaryFolder() {
     if (::mkdtemp(made.data()) == nullptr) return;
     lock_ = locked(made);
     const bool taken = (lock_ < 0 && errno == EWOULDBLOCK) || !fs::exists(made, error);
-    if (!taken) {
-      path_ = made;
-      return;
-    }
+    if (!taken && check_unshared(made)) path_ = made;
+    else if (!taken) fs::remove(made, error);
+    if (!taken) return;
     if (lock_ >= 0) ::close(std::exchange(lock_, -1));
   }
 }
@@ -102,6 +103,13 @@ TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
   if (lock_ >= 0) ::close(lock_);
+}
+
+Error no_temporary_folder() {
+  return {ErrorKind::kIo,
+          "cannot make a temporary folder; set TMPDIR to a folder that you can write to and where "
+          "others cannot replace what is yours (a shared one needs the sticky bit: chmod +t)",
+          {}};
 }
 
 void remove_abandoned_folders() {

@@ -15,6 +15,7 @@
 #include "base/known_names.h"
 #include "cli/command.h"
 #include "cli/flag_table.h"
+#include "cli/results.h"
 
 namespace lathe::cli {
 namespace {
@@ -208,7 +209,7 @@ int perform(const Work& work) {
 }  // namespace
 
 void complain(const std::string& sentence) {
-  std::fputs(("lathe: " + sentence + "\n").c_str(), stderr);
+  std::fputs(("lathe: " + printable(sentence) + "\n").c_str(), stderr);
 }
 
 void complain_unless_alone(const TimingClaim& claim) {

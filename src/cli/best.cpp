@@ -43,9 +43,10 @@ Result<int> perform(const Flags& flags) {
     fmt::print("{}\n", peak_text(traffic, flops, seconds, record.race.peak_flops));
   if (traffic.bytes > 0) fmt::print("memory: {}\n", traffic_text(traffic, seconds));
   if (const std::string note = race_note(record); !note.empty()) fmt::print("{}\n", note);
-  fmt::print("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index, record.run,
-             record.time, record.fingerprint, schedule_text(record.config),
-             schedule::print(chosen.trace));
+  fmt::print("{}",
+             printable(fmt::format("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index,
+                                   record.run, record.time, record.fingerprint,
+                                   schedule_text(record.config), schedule::print(chosen.trace))));
   fmt::print("{}\n", api::numerics_sentence(workload.definition));
   if (const std::string names = api::names_sentence(workload.definition); !names.empty())
     fmt::print("{}\n", names);

@@ -97,12 +97,24 @@ std::string counted(std::int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string printable(std::string text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool line = byte == '\n' || byte == '\t';
+    if ((byte < 0x20 && !line) || byte == 0x7f) text[i] = '?';
+    // The commands of Unicode, U+0080 to U+009F.
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (byte == 0xc2 && next >= 0x80 && next < 0xa0) text.replace(i, 2, "?");
+  }
+  return text;
+}
+
 std::string schedule_text(const Json& config) {
   std::string out;
   for (const auto& [knob, value] : config.items())
     out += (out.empty() ? "" : " ") + knob + "=" +
            (value.is_string() ? value.get<std::string>() : dump(value));
-  return out;
+  return printable(std::move(out));
 }
 
 Json tensor_names(const te::Workload& workload) {

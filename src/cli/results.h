@@ -40,6 +40,9 @@ std::string text_of(const api::Predicted& predicted);
 // "workload" and "trace", which are the records': {"X": "A", "W": "B"}.
 Json tensor_names(const te::Workload& workload);
 
+// A text of a database or a file, which may be anybody's, without what a terminal takes for
+// commands: "?" stands for each control character but the end of a line and a tabulator.
+std::string printable(std::string text);
 // A configuration in a line: "order=VPK.pv tile.v=2"
 std::string schedule_text(const Json& config);
 // "F(4x4)" of a trace with a Cook-Toom algorithm; else `written`, the algorithm of the expression.

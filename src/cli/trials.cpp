@@ -31,8 +31,8 @@ const char* race_text(const store::Record& r) {
 void print_row(const store::Record& r, double flops) {
   const std::string where = fmt::format("{:>4} {:>6}", r.run, r.index);
   if (!r.ok()) {
-    fmt::print("{}  {}: {}\n", where, r.error_kind,
-               r.error_place.empty() ? r.error_message : r.error_place + ": " + r.error_message);
+    const std::string place = r.error_place.empty() ? "" : r.error_place + ": ";
+    fmt::print("{}  {}: {}\n", where, r.error_kind, printable(place + r.error_message));
     return;
   }
   const double believed = believed_seconds(r);
@@ -67,7 +67,8 @@ Result<int> list_workloads(const Flags& flags) {
     const double seconds = w.best ? w.best->seconds() : 0;
     fmt::print("{:>6} {:>6} {:>10} {:>16}  {} ({}), {}, {} caches, CPU {}\n", w.trials, w.failed,
                w.best ? time_text(seconds) : "-", w.best ? speed_text(w.work, seconds) : "-",
-               w.title, w.shapes, w.target, name_of(w.cache_mode), w.cpu);
+               printable(w.title), printable(w.shapes), printable(w.target), name_of(w.cache_mode),
+               printable(w.cpu));
   }
   if (!flags.json)
     fmt::print(

@@ -8,9 +8,11 @@ import pickle
 import signal
 import threading
 import time
+from unittest import mock
 
 import lathe
 import numpy as np
+from lathe._cache import own_cache
 from support import Case, floats, folder, main
 
 PRODUCT = "C[i,j] = sum(k) A[i,k] * B[k,j]"
@@ -247,6 +249,72 @@ class Files(Case):
                 self.assert_near(again(a, 3 * b), a @ (3 * b))
                 self.assert_near(given(a), want)
         self.refused("not all were given", lambda: pickle.loads(pickle.dumps(empty))(a))
+
+    def test_a_damaged_pickle_is_refused(self) -> None:
+        a, b = floats(7, 13), floats(13, 5, seed=1)
+        kernel = lathe.compile(PRODUCT, A=(7, 13), B=b, constants=["B"])
+        path = os.path.join(folder(), "pickled.so")
+        kernel.save(path)
+        saved = lathe.load(path)
+        saved.prepare(B=b)
+        random = np.random.default_rng(7)
+        for whole in (pickle.dumps(kernel), pickle.dumps(saved)):
+            begin = whole.index(b"lathe kernel 1")
+            for _ in range(300):
+                at = int(random.integers(begin, len(whole) - 8))  # pickle's own end follows
+                damaged = bytearray(whole)
+                damaged[at] ^= 1 << int(random.integers(8))
+                self.refused("checksum", lambda: pickle.loads(bytes(damaged)), lathe.Failed)
+            for size in random.integers(0, len(whole), 100):
+                with self.assertRaises((pickle.UnpicklingError, EOFError)):
+                    pickle.loads(whole[:size])
+            # What pickle itself writes around it: refused by pickle, or the kernel is whole.
+            # (Python may print a SystemError of its own bytearrays.)
+            for at in range(begin):
+                damaged = bytearray(whole)
+                damaged[at] ^= 1 << int(random.integers(8))
+                try:
+                    again = pickle.loads(bytes(damaged))
+                except Exception:
+                    continue
+                if isinstance(again, lathe.Kernel):
+                    self.assert_near(again(a), a @ b)
+
+    def test_a_shortened_or_foreign_payload_is_refused(self) -> None:
+        make, (payload,) = lathe.compile("C[i] = A[i] * 2", A=(3,)).__reduce__()
+        for wrong in (b"", payload[:14], payload[:47], payload[:-1], payload + b"x", "text", None):
+            self.refused("checksum", lambda: make(wrong), lathe.Failed)
+
+    def test_a_pickle_without_a_checksum_is_refused(self) -> None:
+        for name in ("_of_bytes", "_of_module"):
+            old = b"clathe._kernel\n" + name.encode() + b"\n(C\x04codetR."
+            self.refused("without a checksum", lambda: pickle.loads(old), lathe.Failed)
+
+    def test_a_library_that_others_can_change_is_refused(self) -> None:
+        kernel = lathe.compile("C[i] = A[i] * 2", A=(3,))
+        shared = os.path.join(folder(), "shared")
+        os.mkdir(shared)
+        path = os.path.join(shared, "double.so")
+        kernel.save(path)
+        for name, mode in ((path, 0o646), (shared, 0o777)):
+            before = os.stat(name).st_mode
+            os.chmod(name, mode)
+            self.refused(f"chmod go-w '{name}'", lambda: lathe.load(path), lathe.Failed)
+            os.chmod(name, before)
+        self.assert_near(lathe.load(path)(np.ones(3, "f4")), [2, 2, 2])
+
+    def test_a_cache_that_others_can_write_is_none(self) -> None:
+        with mock.patch.dict(os.environ, XDG_CACHE_HOME=os.path.join(folder(), "cache")):
+            own = own_cache()
+            self.assertEqual(own, os.path.join(folder(), "cache", "lathe"))
+            self.assertEqual(os.stat(own).st_mode & 0o7777, 0o700)
+            for mode in (0o777, 0o1777, 0o720):
+                os.chmod(own, mode)
+                self.assertIsNone(own_cache())
+            os.chmod(own, 0o755)
+            self.assertEqual(own_cache(), own)
+            with mock.patch("os.geteuid", return_value=os.geteuid() + 1):
+                self.assertIsNone(own_cache())
 
     def test_ctrl_c_ends_a_timing(self) -> None:
         kernel = lathe.compile(PRODUCT, A=(7, 13), B=(13, 5))

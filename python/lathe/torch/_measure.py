@@ -12,6 +12,7 @@ from typing import Any
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 
+from .._cache import own_cache
 from .._kernel import Kernel
 from ._match import Group
 from ._operators import Placed
@@ -92,13 +93,15 @@ class Verdicts:
     """What Inductor's code takes, kept between processes: compiling it to time it takes seconds."""
 
     def __init__(self) -> None:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        self._path = os.path.join(home, "lathe", "inductor-seconds.json")
+        self._folder = own_cache()
+        self._path = os.path.join(self._folder or "", "inductor-seconds.json")
+        self._known: dict[str, float] = {}
         try:
-            with open(self._path, encoding="utf-8") as file:
-                self._known: dict[str, float] = json.load(file)
+            if self._folder:
+                with open(self._path, encoding="utf-8") as file:
+                    self._known = json.load(file)
         except (OSError, ValueError):
-            self._known = {}
+            pass
 
     def get(self, key: str) -> float | None:
         return self._known.get(key)
@@ -106,7 +109,8 @@ class Verdicts:
     def keep(self, key: str, seconds: float) -> None:
         self._known[key] = seconds
         try:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            if not self._folder:
+                return
             with open(self._path + f".{os.getpid()}", "w", encoding="utf-8") as file:
                 json.dump(self._known, file)
             os.replace(file.name, self._path)

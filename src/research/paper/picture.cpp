@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <span>
-#include <sstream>
-
-#include <unistd.h>
 
 #include "base/file.h"
+#include "base/helper_path.h"
 #include "base/subprocess.h"
 
 namespace lathe::paper {
@@ -154,10 +150,8 @@ std::string gnuplot_script(const Picture& picture, ImageFormat format, const std
 }
 
 Result<std::string> find_gnuplot() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (std::string file = folder + "/gnuplot"; access(file.c_str(), X_OK) == 0) return file;
+  auto path = find_on_path("gnuplot");
+  if (path || path.error().kind != ErrorKind::kNotFound) return path;
   return fail(ErrorKind::kNotFound,
               "gnuplot is not in PATH, so no pictures are drawn; install Debian's gnuplot-nox, as "
               "scripts/install --paper does");

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/environment.h"
 #include "base/hash.h"
+#include "base/trust.h"
 #include "tuner/measure/reference.h"
 
 namespace lathe::measure {
@@ -66,9 +66,10 @@ void forget_oldest(const std::string& folder) {
 }  // namespace
 
 ReferenceCache::ReferenceCache(const std::string& folder)
-    : folder_(folder == "-"    ? std::string()
-              : folder.empty() ? cache_folder()
-                               : folder) {}
+    : folder_(folder == "-"                 ? std::string()
+              : folder.empty()              ? own_cache_folder()
+              : make_private_folder(folder) ? folder
+                                            : std::string()) {}
 
 std::string ReferenceCache::path_of(const te::Workload& workload, std::uint64_t seed) const {
   return folder_ + "/" + hex(Hasher().add(te::workload_key(workload)).add(seed).value()) +
@@ -105,7 +106,6 @@ void ReferenceCache::save(const te::Workload& workload, std::uint64_t seed,
                           const Reference& reference) const {
   if (folder_.empty()) return;
   std::error_code code;
-  fs::create_directories(folder_, code);
   const std::string path = path_of(workload, seed),
                     partial = path + "." + std::to_string(::getpid());
   {

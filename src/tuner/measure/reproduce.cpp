@@ -1,13 +1,37 @@
 #include "tuner/measure/reproduce.h"
 
+#include <filesystem>
 #include <limits>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/trust.h"
 #include "compiler/te/parse.h"
 
 namespace lathe::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What is in the folder becomes a program that runs. So nobody else may have a hand in it, and a
+// file of it is nowhere else.
+Status check_folder(const std::string& folder) {
+  LATHE_TRY_STATUS(check_unshared(folder));
+  std::error_code code;
+  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
+    if (at->is_symlink(code))
+      return fail_at(at->path().string(), ErrorKind::kIo,
+                     "this is a link, and a wrong answer leaves files alone; remove it, or put the "
+                     "file itself there");
+    LATHE_TRY_STATUS(check_unshared(at->path().string()));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Outcome> reproduce(const std::string& folder, Options options) {
+  LATHE_TRY_STATUS(check_folder(folder));
   const Json facts = LATHE_TRY(parse_json(LATHE_TRY(read_file(folder + "/case.json"))));
   te::Workload workload =
       LATHE_TRY(te::parse_workload(LATHE_TRY(read_file(folder + "/workload.te"))));

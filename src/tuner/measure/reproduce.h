@@ -8,8 +8,9 @@
 
 namespace lathe::measure {
 
-// Options::seed becomes the reproducer's. The outcome's error tells whether the fault is still
-// there; an error of this function concerns the folder or the measurer.
+// Refuses a folder that another user could change (base/trust.h). Options::seed becomes the
+// reproducer's. The outcome's error tells whether the fault is still there; an error of this
+// function concerns the folder or the measurer.
 Result<Outcome> reproduce(const std::string& folder, Options options);
 
 }  // namespace lathe::measure

@@ -1,9 +1,10 @@
 #include "tuner/measure/reproducer.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include "base/hash.h"
+#include "base/json.h"
+#include "base/private_folder.h"
 #include "base/shell.h"
 #include "compiler/te/parse.h"
 
@@ -17,41 +18,49 @@ struct Finding {
   double got, want, bound;
 };
 
-Result<std::string> save(const std::string& where, const te::Workload& workload,
-                         const Target& target, const std::string& trace, const Built& built,
-                         std::uint64_t seed, const Finding& finding) {
-  std::error_code code;
-  const auto parent =
-      where.empty() ? std::filesystem::temp_directory_path(code) : std::filesystem::path(where);
-  const std::string name =
-      "lathe-wrong-answer-" + hex(Hasher().add(te::print_workload(workload)).add(trace).value());
-  const auto folder = parent / name;
-  std::filesystem::create_directories(folder, code);
-  std::ofstream(folder / "workload.te") << te::print_workload(workload) << '\n';
-  std::ofstream(folder / "trace.json") << trace << '\n';
-  std::ofstream(folder / "candidate.so", std::ios::binary)
-      .write(reinterpret_cast<const char*>(built.library.data()),
-             static_cast<std::streamsize>(built.library.size()));
-  std::ofstream readme(folder / "README");
-  readme << fmt::format(
+std::string readme_text(const std::string& folder, const te::Workload& workload,
+                        const Target& target, std::uint64_t seed, const Finding& finding) {
+  return fmt::format(
       "{}: a bug of its compiler.\n\n"
       "target   {}\nseed     {}\nelement  {}\ngot      {:.9g}\nwant     {:.9g}\nbound    {:.3g}\n\n"
       "To see it again: lathe reproduce {}\n",
       finding.what, target.text(), seed, element_text(workload, finding.output, finding.index),
-      finding.got, finding.want, finding.bound, shell_word(folder.string()));
-  std::ofstream(folder / "case.json") << Json{{"target", target.text()},
-                                              {"seed", seed},
-                                              {"free_layout", workload.contract.free_layout},
-                                              {"max_error", workload.contract.max_error},
-                                              {"output", finding.output},
-                                              {"index", finding.index},
-                                              {"got", finding.got},
-                                              {"want", finding.want}}
-                                             .dump(1)
-                                      << '\n';
-  if (!readme.flush())
-    return fail_at(folder.string(), ErrorKind::kIo, "cannot write the reproducer");
-  return folder.string();
+      finding.got, finding.want, finding.bound, shell_word(folder));
+}
+
+std::string case_text(const te::Workload& workload, const Target& target, std::uint64_t seed,
+                      const Finding& finding) {
+  return Json{{"target", target.text()},
+              {"seed", seed},
+              {"free_layout", workload.contract.free_layout},
+              {"max_error", workload.contract.max_error},
+              {"output", finding.output},
+              {"index", finding.index},
+              {"got", finding.got},
+              {"want", finding.want}}
+             .dump(1) +
+         "\n";
+}
+
+Result<PrivateFolder> save(const std::string& where, const te::Workload& workload,
+                           const Target& target, const std::string& trace, const Built& built,
+                           std::uint64_t seed, const Finding& finding) {
+  std::error_code code;
+  const auto parent =
+      where.empty() ? std::filesystem::temp_directory_path(code) : std::filesystem::path(where);
+  std::filesystem::create_directories(parent, code);
+  const std::string name =
+      "lathe-wrong-answer-" + hex(Hasher().add(te::print_workload(workload)).add(trace).value());
+  PrivateFolder folder = LATHE_TRY(PrivateFolder::make((parent / name).string()));
+  const std::string_view library(reinterpret_cast<const char*>(built.library.data()),
+                                 built.library.size());
+  LATHE_TRY_STATUS(folder.write("workload.te", te::print_workload(workload) + "\n"));
+  LATHE_TRY_STATUS(folder.write("trace.json", trace + "\n"));
+  LATHE_TRY_STATUS(folder.write("candidate.so", library));
+  LATHE_TRY_STATUS(
+      folder.write("README", readme_text(folder.path(), workload, target, seed, finding)));
+  LATHE_TRY_STATUS(folder.write("case.json", case_text(workload, target, seed, finding)));
+  return folder;
 }
 
 }  // namespace
@@ -71,24 +80,24 @@ Result<std::string> save_reproducer(const std::string& where, const te::Workload
                                     const Target& target, const Candidate& candidate,
                                     const Built& built, std::uint64_t seed,
                                     const runner::Loaded& finding) {
-  return save(where, workload, target, schedule::to_json(candidate.trace).dump(1), built, seed,
-              {"A program that Lathe generated computed a wrong answer", finding.output,
-               finding.index, finding.got, finding.want, finding.bound});
+  const PrivateFolder folder = LATHE_TRY(
+      save(where, workload, target, schedule::to_json(candidate.trace).dump(1), built, seed,
+           {"A program that Lathe generated computed a wrong answer", finding.output, finding.index,
+            finding.got, finding.want, finding.bound}));
+  return folder.path();
 }
 
 Result<std::string> save_reference_reproducer(const std::string& where,
                                               const te::Workload& workload, const Target& target,
                                               const te::Workload& reference, const Built& built,
                                               std::uint64_t seed, const Disagreement& finding) {
-  std::string folder =
+  const PrivateFolder folder =
       LATHE_TRY(save(where, workload, target, "[]", built, seed,
                      {"The program that Lathe generated to compare others with (reference.te) does "
                       "not compute what the expression says",
                       finding.output, finding.index, finding.got, finding.want, finding.bound}));
-  std::ofstream text(std::filesystem::path(folder) / "reference.te");
-  text << te::print_workload(reference) << '\n';
-  if (!text.flush()) return fail_at(folder, ErrorKind::kIo, "cannot write the reproducer");
-  return folder;
+  LATHE_TRY_STATUS(folder.write("reference.te", te::print_workload(reference) + "\n"));
+  return folder.path();
 }
 
 }  // namespace lathe::measure

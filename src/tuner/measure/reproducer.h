@@ -11,8 +11,8 @@
 namespace lathe::measure {
 
 // Writes workload.te, trace.json, candidate.so and README (the seed, the worst element, how to
-// measure it again) to a new folder below `where` (empty: the temporary folder). Returns the
-// folder's path.
+// measure it again) to a new folder below `where` (empty: the temporary folder), which only this
+// user can open. Returns the folder's path.
 Result<std::string> save_reproducer(const std::string& where, const te::Workload& workload,
                                     const Target& target, const Candidate& candidate,
                                     const Built& built, std::uint64_t seed,

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tuner/store/owners.h"
 #include "tuner/store/store.h"
 
 namespace lathe::store {
@@ -90,6 +91,10 @@ Status Database::connect(bool immutable) {
   const int code = sqlite3_open_v2(uri.c_str(), &handle, flags, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) return error(handle == nullptr ? code : sqlite3_extended_errcode(handle));
+  // Nothing that a database says of itself runs, for it may come from anybody.
+  for (const int part : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+                         SQLITE_DBCONFIG_TRUSTED_SCHEMA})
+    sqlite3_db_config(handle, part, 0, nullptr);
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, static_cast<int>(busy_seconds_ * 1000));
   return {};
@@ -97,6 +102,7 @@ Status Database::connect(bool immutable) {
 
 Result<Database> Database::open(const std::string& path, double busy_seconds) {
   LATHE_TRY_STATUS(make_folder(path));
+  LATHE_TRY_STATUS(check_owners(path));
   Database database;
   database.path_ = path;
   database.busy_seconds_ = busy_seconds;

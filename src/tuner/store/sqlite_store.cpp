@@ -10,6 +10,7 @@
 
 #include "base/claim.h"
 #include "tuner/store/database.h"
+#include "tuner/store/owners.h"
 #include "tuner/store/queries.h"
 #include "tuner/store/rows.h"
 #include "tuner/store/schema.h"
@@ -66,7 +67,8 @@ class SqliteStore final : public Store {
     const std::string file = database_.file_name();
     if (file.empty()) return nullptr;
     auto claim = std::make_shared<const Claim>(fmt::format("lathe/{}/run/{}", file, run.id));
-    if (claim->held()) return claim;
+    // Whoever cannot write to the database is no tuner, and keeps nobody from it.
+    if (claim->held() || !may_write(database_.path(), claim->holder())) return claim;
     return fail_at(database_.path(), ErrorKind::kBusy,
                    "another tuner is at work on this run (run {}): wait for its end, or give "
                    "another --seed for a run of its own",

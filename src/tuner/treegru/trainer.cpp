@@ -9,7 +9,7 @@ namespace {
 
 Result<std::string> plugin_path() {
   auto path = find_helper(kPluginName);
-  if (path) return path;
+  if (path || path.error().kind != ErrorKind::kNotFound) return path;
   return fail(ErrorKind::kUnsupported,
               "training TreeGRU needs libtorch, which this Lathe was built without: install "
               "libtorch-dev (scripts/install "

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "support/temporary_folder.h"
 
 namespace lathe {
 namespace {
@@ -48,6 +52,19 @@ TEST(Search, IsForThoseWhoMeasureThemselves) {
   const auto missing = Search::make(recorded().workload(), {.global_model = "/nowhere/a.model"});
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().place, "/nowhere/a.model");
+}
+
+TEST(Search, RefusesAModelThatOthersCanChange) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.at("a.model");
+  std::ofstream(file) << "dear aunt";
+  const auto made = [&] { return Search::make(recorded().workload(), {.global_model = file}); };
+  EXPECT_EQ(made().error().message, "this is not a saved cost model");
+  ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
+  const auto refused = made();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().place, file);
+  EXPECT_NE(refused.error().message.find("`chmod go-w "), std::string::npos);
 }
 
 TEST(Search, TakesConfigurationsFromOutside) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <span>
 
 #include "support/temporary_folder.h"
 
@@ -76,6 +78,36 @@ TEST_F(Files, WhatIsNoFileIsNotReplaced) {
   ASSERT_TRUE(write_whole(path("link"), "new"));
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(*read_file(path("file")), "new");
+}
+
+TEST_F(Files, AreWrittenUnderNamesThatNobodyForesees) {
+  const PendingFile first(path("a")), second(path("a"));
+  EXPECT_NE(first.path(), second.path());
+  const std::string bytes = "bytes";
+  const auto bytes_of_it = std::as_bytes(std::span(bytes));
+  ASSERT_TRUE(write_whole(path("victim"), "precious"));
+  fs::create_symlink(path("victim"), first.path());
+  EXPECT_FALSE(first.write(bytes_of_it)) << "a link waited there";
+  EXPECT_EQ(*read_file(path("victim")), "precious");
+  const mode_t before = ::umask(027);
+  ASSERT_TRUE(second.write(bytes_of_it));
+  ::umask(before);
+  ASSERT_TRUE(second.move_to_place());
+  struct stat info{};
+  ASSERT_EQ(::stat(path("a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777U, 0640U) << "as the user wants it";
+}
+
+TEST_F(Files, AreNotWrittenBehindALinkOfSomebodyElse) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives links away";
+  ASSERT_TRUE(write_whole(path("victim"), "precious"));
+  fs::create_symlink(path("victim"), path("link"));
+  constexpr uid_t kStranger = 65534;
+  ASSERT_EQ(::lchown(path("link").c_str(), kStranger, kStranger), 0);
+  ASSERT_TRUE(write_whole(path("link"), "new"));
+  EXPECT_EQ(*read_file(path("victim")), "precious");
+  EXPECT_FALSE(fs::is_symlink(path("link")));
+  EXPECT_EQ(*read_file(path("link")), "new");
 }
 
 TEST_F(Files, SayWhyTheyCannotBeWritten) {

@@ -91,6 +91,14 @@ TEST_F(TemporaryFolders, AreNotTakenFromTheirOwnersWhileTheyAreMade) {
   EXPECT_EQ(count(), 0);
 }
 
+TEST_F(TemporaryFolders, AreNotMadeWhereOthersCanReplaceThem) {
+  ASSERT_EQ(::chmod(place_.path().c_str(), 0777), 0);
+  EXPECT_EQ(TemporaryFolder().path(), "");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place_.path()), {}), 0);
+  ASSERT_EQ(::chmod(place_.path().c_str(), 01777), 0);
+  EXPECT_NE(TemporaryFolder().path(), "");
+}
+
 TEST_F(TemporaryFolders, CannotBeMadeWhereThereIsNoPlace) {
   setenv("TMPDIR", place_.at("nowhere").c_str(), 1);
   EXPECT_EQ(TemporaryFolder().path(), "");

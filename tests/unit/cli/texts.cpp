@@ -33,6 +33,14 @@ TEST(Texts, CutKeepsCharactersWhole) {
   EXPECT_EQ(cut("", 3), "");
 }
 
+TEST(Texts, OfARecordCommandNoTerminal) {
+  EXPECT_EQ(printable("a line\n\ttwo \xc3\xa9\xc2\xa0\xe2\x82\xac"),
+            "a line\n\ttwo \xc3\xa9\xc2\xa0\xe2\x82\xac");
+  EXPECT_EQ(printable("\x1b[2J\x1b]0;title\a"), "?[2J?]0;title?");
+  EXPECT_EQ(printable("a\rb\bc\x7f\xc2\x9b\x31m\xc2"), "a?b?c??1m\xc2");
+  EXPECT_EQ(schedule_text({{"knob", "\x1b[1m"}}), "knob=?[1m");
+}
+
 const Subject kProduct{"", 2e9, 2e9};
 
 TEST(Texts, ProgressSaysOfWhat) {

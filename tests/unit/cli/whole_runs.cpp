@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +98,18 @@ TEST_F(Command, ReproducesWhatWentWrong) {
   EXPECT_NE(none.error.find("; give the folder that a wrong answer left behind\n"),
             std::string::npos)
       << none.error;
+}
+
+TEST_F(Command, ReproducesNothingThatOthersCanChange) {
+  const std::string folder = folder_.at("received");
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  const Outcome outcome = lathe({"reproduce", folder});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.error,
+            fmt::format("lathe: {}: others can write to this, and could put something of their own "
+                        "there; look at it, then forbid that: `chmod go-w '{}'`\n",
+                        folder, folder));
 }
 
 // A grouped convolution is of [n,c,h,w], [o,c/groups,kh,kw] and [n,o,h,w] for those who call its

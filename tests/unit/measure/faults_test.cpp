@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +96,64 @@ TEST_F(Faults, WrongAnswersLeaveAReproducer) {
   ASSERT_TRUE(again->error.has_value());
   EXPECT_EQ(again->error->kind, ErrorKind::kWrongAnswer);
   EXPECT_FALSE(reproduce(folder_.at("nowhere"), options_).has_value());
+}
+
+unsigned mode_of(const std::filesystem::path& path) {
+  struct stat info{};
+  return ::lstat(path.c_str(), &info) == 0 ? info.st_mode & 07777U : 0;
+}
+
+TEST_F(Faults, AReproducerIsNewAndPrivate) {
+  const Outcome first = one("wrong"), second = one("wrong");
+  ASSERT_TRUE(first.error && second.error);
+  const std::filesystem::path folder = first.error->place, other = second.error->place;
+  EXPECT_NE(folder, other) << "one that is there, or that somebody made, is not written to";
+  EXPECT_EQ(mode_of(folder), 0700U);
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    EXPECT_EQ(mode_of(entry.path()), 0600U) << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 5);
+}
+
+TEST_F(Faults, AReproducerThatOthersCanChangeIsRefused) {
+  const Outcome outcome = one("wrong");
+  ASSERT_TRUE(outcome.error);
+  const std::filesystem::path folder = outcome.error->place;
+  const auto refused = [&](const std::string& place, const std::string& words) {
+    const auto again = reproduce(folder.string(), options_);
+    ASSERT_FALSE(again.has_value()) << place;
+    EXPECT_EQ(again.error().place, place);
+    EXPECT_NE(again.error().message.find(words), std::string::npos) << again.error().text();
+  };
+  for (const std::filesystem::path& open :
+       {folder, folder / "trace.json", folder / "candidate.so", folder.parent_path()}) {
+    const unsigned before = mode_of(open);
+    ASSERT_EQ(::chmod(open.c_str(), before | S_IWOTH), 0);
+    refused(open.string(), fmt::format("`chmod go-w '{}'`", open.string()));
+    ASSERT_EQ(::chmod(open.c_str(), before), 0);
+  }
+  std::filesystem::rename(folder / "workload.te", folder_.at("elsewhere"));
+  std::filesystem::create_symlink(folder_.at("elsewhere"), folder / "workload.te");
+  refused((folder / "workload.te").string(), "this is a link");
+  std::filesystem::rename(folder_.at("elsewhere"), folder / "workload.te");
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown((folder / "case.json").c_str(), 65534, 65534), 0);
+    refused((folder / "case.json").string(), "this belongs to ");
+    ASSERT_EQ(::chown((folder / "case.json").c_str(), 0, 0), 0);
+  }
+  EXPECT_TRUE(reproduce(folder.string(), options_).has_value());
+}
+
+TEST_F(Faults, TheLibraryInAReproducerIsNeverLoaded) {
+  const Outcome outcome = one("wrong");
+  ASSERT_TRUE(outcome.error);
+  const std::filesystem::path folder = outcome.error->place;
+  std::ofstream(folder / "candidate.so") << "no library at all";
+  const auto again = reproduce(folder.string(), options_);
+  ASSERT_TRUE(again.has_value() && again->error.has_value());
+  EXPECT_EQ(again->error->kind, ErrorKind::kWrongAnswer) << again->error->text();
 }
 
 // A fault of the compiler that hits the reference as it hits the candidates: they agree, and both

@@ -1,6 +1,8 @@
 #include "tuner/measure/reference.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -147,6 +149,17 @@ TEST_F(Cache, ADamagedFileIsAsGoodAsNone) {
   EXPECT_TRUE(cache_.load(workload_, 0).has_value());
   std::filesystem::resize_file(file, size - 8);
   EXPECT_FALSE(cache_.load(workload_, 0).has_value());
+}
+
+TEST_F(Cache, OfSomebodyElseIsNone) {
+  cache_.save(workload_, 0, reference_);
+  EXPECT_TRUE(ReferenceCache(folder_).load(workload_, 0).has_value());
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
+  EXPECT_FALSE(ReferenceCache(folder_).load(workload_, 0).has_value()) << "others may write to it";
+  ASSERT_EQ(::chmod(folder_.c_str(), 0700), 0);
+  if (::geteuid() != 0) return;  // only root gives files away
+  ASSERT_EQ(::chown(folder_.c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(ReferenceCache(folder_).load(workload_, 0).has_value());
 }
 
 TEST_F(Cache, DashMeansNone) {

@@ -61,8 +61,7 @@ Result<std::vector<std::byte>> link_shared(const Object& object, const Target& t
 Result<std::vector<std::byte>> link_by_linker(const Object& object, const Target& target,
                                               const std::vector<std::string>& extra) {
   const TemporaryFolder folder;
-  if (folder.path().empty())
-    return fail(ErrorKind::kIo, "cannot make a temporary folder; set TMPDIR to a writable one");
+  if (folder.path().empty()) return std::unexpected(no_temporary_folder());
   const std::string in = folder.path() + "/code.o", out = folder.path() + "/code.so";
   LATHE_TRY_STATUS(write_whole(in, text_of(object.bytes)));
   std::vector<std::string> linkers = {"ld.lld", "ld.lld-19"};

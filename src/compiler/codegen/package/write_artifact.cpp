@@ -3,6 +3,7 @@
 #include <span>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "compiler/codegen/package/package.h"
 #include "runtime/artifact/embedded.h"
 
@@ -29,7 +30,7 @@ std::vector<std::string> libc(Isa isa) {
 }
 
 Result<std::vector<std::byte>> link(const codegen::Object& object, const Target& target,
-                                    const codegen::Backend& backend, const std::string& path) {
+                                    const codegen::Backend& backend) {
   const auto runtime = artifact::runtime_object(target.as_cpu().isa);
   if (runtime.empty())
     return fail(ErrorKind::kUnsupported,
@@ -37,10 +38,13 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
                 "compiler for that machine "
                 "installed (g++-aarch64-linux-gnu)",
                 target.text());
-  const PendingFile file(path);
-  LATHE_TRY_STATUS(file.write(runtime));
+  const TemporaryFolder folder;
+  if (folder.path().empty()) return std::unexpected(no_temporary_folder());
+  const std::string file = folder.path() + "/runtime.o";
+  LATHE_TRY_STATUS(
+      write_whole(file, {reinterpret_cast<const char*>(runtime.data()), runtime.size()}));
   std::vector<std::string> extra = libc(target.as_cpu().isa);
-  extra.insert(extra.begin(), file.path());
+  extra.insert(extra.begin(), file);
   return backend.link(object, target, extra);
 }
 
@@ -77,7 +81,7 @@ Result<Artifact> write_artifact(const std::string& name, const flat::Program& pr
   LATHE_TRY_STATUS(check_names(name, path));
   Artifact artifact{path, header_of(path)};
   const codegen::Object object = LATHE_TRY(backend.generate(program, target, name));
-  const std::vector<std::byte> library = LATHE_TRY(link(object, target, backend, path));
+  const std::vector<std::byte> library = LATHE_TRY(link(object, target, backend));
   const std::string text = header_text(name, program, target, remarks);
   const PendingFile library_file(artifact.library), header_file(artifact.header);
   LATHE_TRY_STATUS(library_file.write(library));
