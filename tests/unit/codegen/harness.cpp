@@ -3,30 +3,46 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "runtime/runner/guarded.h"
+#include "unit/codegen/caught.h"
 
 namespace lathe::testing {
 namespace {
 
 constexpr int kWorkers = 3;
 
-// Memory that ends at a page without access.
+// Memory between pages without access.
 class Area {
  public:
-  Area(std::size_t bytes, std::byte fill) {
-    const Status room = memory_.resize("an area of the test", static_cast<std::int64_t>(bytes));
-    if (!room) throw std::runtime_error(room.error().text());
+  Area(const std::string& name, std::size_t bytes, std::byte fill, Place place = Place::kAligned)
+      : bytes_(bytes) {
+    constexpr std::size_t kPage = 4096;
+    const std::size_t room = place == Place::kAligned ? bytes : (bytes + kPage - 1) / kPage * kPage;
+    const Status made = memory_.resize(name, static_cast<std::int64_t>(room));
+    if (!made) throw std::runtime_error(made.error().text());
     memory_.fill_nan();
-    std::fill_n(memory_.data(), bytes, fill);
+    std::fill_n(memory_.data(), room, kAround);
+    at_ = memory_.data() + (place == Place::kLast ? room - bytes : 0);
+    std::fill_n(at_, bytes, fill);
   }
-  std::byte* data() { return memory_.data(); }
-  std::size_t size() const { return static_cast<std::size_t>(memory_.bytes()); }
-  bool intact() const { return !memory_.damage(); }
+  std::byte* data() { return at_; }
+  std::size_t size() const { return bytes_; }
+  bool intact() const {
+    const auto is_around = [](std::byte b) { return b == kAround; };
+    std::byte *begin = memory_.data(), *end = begin + memory_.bytes();
+    return !memory_.damage() && std::all_of(begin, at_, is_around) &&
+           std::all_of(at_ + bytes_, end, is_around);
+  }
 
  private:
+  static constexpr std::byte kAround{0x5a};
   runner::GuardedBuffer memory_;
+  std::byte* at_;
+  std::size_t bytes_;
 };
 
 // Slices of uneven lengths, out of order, on changing workers.
@@ -70,44 +86,66 @@ std::vector<Target> runnable_targets() {
   return targets;
 }
 
+std::string too_wide(std::string_view ir, const Target& target) {
+  constexpr std::string_view kMasked = "@llvm.masked.";
+  for (std::size_t at = ir.find(kMasked); at != ir.npos; at = ir.find(kMasked, at + 1)) {
+    const std::string name(ir.substr(at, ir.find('(', at) - at));
+    int lanes = 0, bits = 0;
+    char kind = 0;
+    const std::size_t vector = name.find(".v");
+    // As in @llvm.masked.load.v8f32.p0
+    if (vector == name.npos ||
+        (std::sscanf(name.c_str() + vector, ".v%d%c%d", &lanes, &kind, &bits) != 3 &&
+         std::sscanf(name.c_str() + vector, ".v%db%c%d", &lanes, &kind, &bits) != 3) ||
+        lanes * bits > target.as_cpu().vector_bits)
+      return name;
+  }
+  return "";
+}
+
 Result<std::unique_ptr<module::Module>> compile(const flat::Program& program,
                                                 const Target& target) {
-  LATHE_TRY(codegen::llvm_ir(program, target));  // verifies
+  const std::string ir = LATHE_TRY(codegen::llvm_ir(program, target));  // verifies
+  if (const std::string wide = too_wide(ir, target); !wide.empty())
+    return fail(ErrorKind::kRun, "{} is wider than a register of {}", wide, target.text());
   const codegen::Object object = LATHE_TRY(codegen::generate(program, target));
   return module::load_module(LATHE_TRY(codegen::link_shared(object, target)));
 }
 
 Result<std::vector<interp::Bytes>> run_module(const module::Module& module,
                                               const flat::Program& program,
-                                              std::span<const interp::Bytes> inputs) {
+                                              std::span<const interp::Bytes> inputs, Place place) {
   const lathe_module& table = module.table();
   std::vector<Area> tensors;
-  for (const auto& bytes : inputs) {
-    tensors.emplace_back(bytes.size(), std::byte{0});
-    std::memcpy(tensors.back().data(), bytes.data(), bytes.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    tensors.emplace_back(program.inputs[i].name, inputs[i].size(), std::byte{0}, place);
+    std::memcpy(tensors.back().data(), inputs[i].data(), inputs[i].size());
   }
   for (const flat::Border& border : program.outputs)
-    tensors.emplace_back(static_cast<std::size_t>(border.size * size_of(border.dtype)),
-                         std::byte{0xff});
-  const auto area = [](std::int64_t bytes) {
-    return Area(static_cast<std::size_t>(bytes), std::byte{0xff});
+    tensors.emplace_back(border.name, static_cast<std::size_t>(border.size * size_of(border.dtype)),
+                         std::byte{0xff}, place);
+  const auto area = [](const char* name, std::int64_t bytes) {
+    return Area(name, static_cast<std::size_t>(bytes), std::byte{0xff});
   };
-  Area constants = area(table.constant_bytes), workspace = area(table.workspace_bytes);
-  Area workers = area(table.worker_bytes * kWorkers);
+  Area constants = area("the constants", table.constant_bytes);
+  Area workspace = area("the workspace", table.workspace_bytes);
+  Area workers = area("the areas of threads", table.worker_bytes * kWorkers);
 
   std::vector<void*> all, constant;
   for (auto& tensor : tensors) all.push_back(tensor.data());
   for (std::size_t i = 0; i < tensors.size(); ++i)
     constant.push_back(i < inputs.size() && program.inputs[i].constant ? all[i] : nullptr);
   const lathe_runtime runtime{slices, nullptr};
-  if (table.prepare)
-    table.prepare(&runtime, constant.data(), constants.data(), workspace.data(), workers.data());
-  table.run(&runtime, all.data(), constants.data(), workspace.data(), workers.data());
-
+  const auto wrong = caught([&] {
+    if (table.prepare)
+      table.prepare(&runtime, constant.data(), constants.data(), workspace.data(), workers.data());
+    table.run(&runtime, all.data(), constants.data(), workspace.data(), workers.data());
+  });
+  if (wrong) return fail(ErrorKind::kRun, "{}", *wrong);
   for (const auto& tensor : tensors)
-    if (!tensor.intact()) return fail(ErrorKind::kRun, "wrote past the end of a tensor");
+    if (!tensor.intact()) return fail(ErrorKind::kRun, "wrote beside a tensor");
   if (!constants.intact() || !workspace.intact() || !workers.intact())
-    return fail(ErrorKind::kRun, "wrote past the end of scratch");
+    return fail(ErrorKind::kRun, "wrote beside scratch");
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (std::memcmp(inputs[i].data(), tensors[i].data(), inputs[i].size()) != 0)
       return fail(ErrorKind::kRun, "wrote to input {}", i);

@@ -24,6 +24,9 @@ namespace lathe::codegen {
 // one tensor.
 bool may_alias(const flat::Buffer& a, const flat::Buffer& b);
 
+// True if every lane of the mask is known to be `value`; a mask that is not there is not known.
+bool is_all(const llvm::Value* mask, bool value);
+
 constexpr int kZeroBytes = 64;
 
 // What all functions of a module share.
@@ -165,14 +168,10 @@ class FunctionEmitter {
   };
   void collect(const flat::Expr& index, std::int64_t scale, Address& out);
   Value* base(int buffer);
-  int part_of(Dtype dtype, int lanes) const;  // lanes that a masked access moves at once
-  Value* mask_part(const flat::Expr& mask, int first, int count);
-  Value* lanes(Value* x, int first, int count);
-  Value* load_in_parts(const flat::Node& e, const flat::Load& n, int part);
-  void store_in_parts(const flat::Store& n, int part);
   Value* pointer(int buffer, const flat::Expr& index);
   Value* scaled(Value* term, std::int64_t scale);
   Value* load_at(int buffer, Value* address, flat::Type type, Value* mask);
+  void store_at(int buffer, Value* address, Value* x, flat::Type type, Value* mask);
   Value* gather(const flat::Node& e, const flat::Load& n, Value* mask);
   Value* load_strided(const flat::Node& e, const flat::Load& n, const flat::Ramp& place);
   void scatter(const flat::Store& n, Value* stored, Value* mask);
@@ -180,6 +179,18 @@ class FunctionEmitter {
   Value* from_memory(Value* x, flat::Type type);
   Value* to_memory(Value* x, flat::Type type);
   Value* scratch();  // where a masked-off lane may write
+
+  // Masked accesses of vectors (emit_masked.cpp).
+  int most_masked(Dtype dtype) const;
+  llvm::Instruction* masked_load(llvm::Type* memory, Value* address, llvm::Align align,
+                                 Value* mask);
+  llvm::Instruction* masked_store(Value* x, Value* address, llvm::Align align, Value* mask);
+  void check_width(llvm::Type* memory) const;
+  flat::Expr lanes_of(const flat::Expr& e, int first, int count) const;
+  Value* lanes(Value* x, int first, int count);
+  Value* with_lanes_of(Value* whole, Value* x, int first);
+  Value* load_in_parts(const flat::Node& e, const flat::Load& n);
+  void store_in_parts(const flat::Store& n);
 
   // Stores past the caches (emit_stream.cpp).
   struct Streamed {
@@ -224,10 +235,11 @@ class FunctionEmitter {
   bool moving_ = false;  // what is computed now goes to the outermost scope possible
   Frame frame_{};
   std::unordered_map<int, Value*> vars_;
-  std::unordered_map<int, double> lets_;  // of variables that are no loop's: most_of()
-  std::vector<Value*> regs_;              // null: not written yet
-  std::vector<Value*> bases_;             // a buffer
-  std::vector<std::uint64_t> versions_;   // a buffer: changes when its contents may have
+  std::unordered_map<int, double> lets_;         // of variables that are no loop's: most_of()
+  std::unordered_map<int, flat::Expr> vectors_;  // what variables that are vectors stand for
+  std::vector<Value*> regs_;                     // null: not written yet
+  std::vector<Value*> bases_;                    // a buffer
+  std::vector<std::uint64_t> versions_;          // a buffer: changes when its contents may have
   std::uint64_t version_ = 0;
   Value* scratch_ = nullptr;
   bool streams_ = false;      // it has stores that a fence must follow

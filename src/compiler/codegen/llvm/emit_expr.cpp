@@ -263,6 +263,8 @@ llvm::Value* FunctionEmitter::int_binary(BinaryOp op, Dtype dtype, llvm::Value* 
     case BinaryOp::kEq: return b_.CreateICmpEQ(a, b);
     case BinaryOp::kNe: return b_.CreateICmpNE(a, b);
     case BinaryOp::kAnd:
+      if (is_all(a, false)) return a;  // a mask without lanes is known to be one
+      return is_all(b, false) ? b : b_.CreateAnd(a, b);
     case BinaryOp::kBitAnd: return b_.CreateAnd(a, b);
     case BinaryOp::kOr:
     case BinaryOp::kBitOr: return b_.CreateOr(a, b);

@@ -1,6 +1,5 @@
 // Loads, stores and the addresses they use.
 #include <algorithm>
-#include <numeric>
 
 #include "compiler/codegen/llvm/emit.h"
 
@@ -14,11 +13,6 @@ llvm::Align element_align(Dtype dtype) {
   return llvm::Align(static_cast<std::uint64_t>(size_of(dtype)));
 }
 
-bool is_all(const llvm::Value* mask, bool value) {
-  const auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(mask);
-  return constant && (value ? constant->isAllOnesValue() : constant->isNullValue());
-}
-
 // One lane of an index as a scalar expression; null where only the computed vector knows.
 Expr lane_of(const Expr& e, int lane) {
   if (e->type.lanes == 1) return e;
@@ -28,18 +22,6 @@ Expr lane_of(const Expr& e, int lane) {
   const auto* n = std::get_if<Binary>(&e->value);
   if (!n || e->type.dtype == Dtype::kBool) return nullptr;
   Expr a = lane_of(n->a, lane), b = a ? lane_of(n->b, lane) : nullptr;
-  return b ? binary(n->op, a, b) : nullptr;
-}
-
-// Some lanes of a vector as an expression; null where only the computed vector knows.
-Expr lanes_of(const Expr& e, int first, int count) {
-  if (const auto* n = std::get_if<Ramp>(&e->value))
-    return ramp(binary(BinaryOp::kAdd, n->base, int_imm(n->stride * first, n->base->type.dtype)),
-                n->stride, count);
-  if (const auto* n = std::get_if<Broadcast>(&e->value)) return broadcast(n->x, count);
-  const auto* n = std::get_if<Binary>(&e->value);
-  if (!n) return nullptr;
-  Expr a = lanes_of(n->a, first, count), b = a ? lanes_of(n->b, first, count) : nullptr;
   return b ? binary(n->op, a, b) : nullptr;
 }
 
@@ -158,56 +140,35 @@ llvm::Value* FunctionEmitter::load_at(int buffer, llvm::Value* address, Type typ
   llvm::Type* memory = m_.memory_type(type);
   const llvm::Align align = element_align(type.dtype);
   llvm::Instruction* access = nullptr;
-  if (!mask) access = b_.CreateAlignedLoad(memory, address, align);
-  else if (type.lanes == 1)
-    access = b_.CreateAlignedLoad(memory, b_.CreateSelect(mask, address, m_.zeros()), align);
-  else
-    access =
-        b_.CreateMaskedLoad(memory, address, align, mask, llvm::Constant::getNullValue(memory));
+  if (mask && type.lanes > 1) {
+    access = masked_load(memory, address, align, mask);
+  } else {
+    if (mask) address = b_.CreateSelect(mask, address, m_.zeros());
+    access = b_.CreateAlignedLoad(memory, address, align);
+  }
   tag(access, buffer);
   return from_memory(access, type);
 }
 
-// LLVM 19 and older take half of a masked access apart from the other where a register holds no
-// more; where the mask of one half is known to be empty, they read it without a mask, or die. So
-// each part is an access of its own.
-int FunctionEmitter::part_of(Dtype dtype, int lanes) const {
-  const int most = std::max(1, m_.target.lanes(static_cast<int>(size_of(dtype))));
-  return lanes > most && lanes % most == 0 ? most : lanes;
-}
-
-llvm::Value* FunctionEmitter::mask_part(const Expr& mask, int first, int count) {
-  if (const Expr part = lanes_of(mask, first, count)) return value(part);
-  return lanes(value(mask), first, count);
-}
-
-llvm::Value* FunctionEmitter::lanes(llvm::Value* x, int first, int count) {
-  std::vector<int> chosen(static_cast<std::size_t>(count));
-  std::iota(chosen.begin(), chosen.end(), first);
-  return b_.CreateShuffleVector(x, chosen);
-}
-
-llvm::Value* FunctionEmitter::load_in_parts(const Node& e, const Load& n, int part) {
-  llvm::Value* whole = llvm::PoisonValue::get(m_.type(e.type));
-  for (int first = 0; first < e.type.lanes; first += part) {
-    llvm::Value* active = mask_part(n.mask, first, part);
-    const Type type{e.type.dtype, part};
-    llvm::Value* x = llvm::Constant::getNullValue(m_.type(type));
-    if (!is_all(active, false)) {
-      const Expr index = binary(BinaryOp::kAdd, n.index, int_imm(first, n.index->type.dtype));
-      x = load_at(n.buffer, pointer(n.buffer, index), type,
-                  is_all(active, true) ? nullptr : active);
-    }
-    whole = b_.CreateInsertVector(whole->getType(), whole, x,
-                                  b_.getInt64(static_cast<std::uint64_t>(first)));
+// `x` as memory has it.
+void FunctionEmitter::store_at(int buffer, llvm::Value* address, llvm::Value* x, Type type,
+                               llvm::Value* mask) {
+  const llvm::Align align = element_align(type.dtype);
+  llvm::Instruction* access = nullptr;
+  if (mask && type.lanes > 1) {
+    access = masked_store(x, address, align, mask);
+  } else {
+    if (mask) address = b_.CreateSelect(mask, address, scratch());
+    access = b_.CreateAlignedStore(x, address, align);
   }
-  return whole;
+  tag(access, buffer);
 }
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Load& n) {
   if (moving_ && !n.mask && e.type.lanes == 1) return load_before_loops(e, n);
-  const int part = part_of(e.type.dtype, e.type.lanes);
-  if (n.mask && n.index->type.lanes == 1 && part < e.type.lanes) return load_in_parts(e, n, part);
+  const bool in_parts =
+      n.mask && n.index->type.lanes == 1 && e.type.lanes > most_masked(e.type.dtype);
+  if (in_parts) return load_in_parts(e, n);
   llvm::Value* mask = n.mask ? value(n.mask) : nullptr;
   if (is_all(mask, false)) return llvm::Constant::getNullValue(m_.type(e.type));
   if (is_all(mask, true)) mask = nullptr;
@@ -273,52 +234,29 @@ llvm::Value* FunctionEmitter::gather(const Node& e, const Load& n, llvm::Value* 
 }
 
 void FunctionEmitter::scatter(const Store& n, llvm::Value* stored, llvm::Value* mask) {
+  const Type element{n.value->type.dtype, 1};
   for (int lane = 0; lane < n.index->type.lanes; ++lane) {
     const auto at = static_cast<std::uint64_t>(lane);
     llvm::Value* active = mask ? b_.CreateExtractElement(mask, at) : nullptr;
     if (is_all(active, false)) continue;
+    if (is_all(active, true)) active = nullptr;
     llvm::Value* address = lane_pointer(n.buffer, n.index, lane);
-    if (active && !is_all(active, true)) address = b_.CreateSelect(active, address, scratch());
-    llvm::Value* x = b_.CreateExtractElement(stored, at);
-    tag(b_.CreateAlignedStore(x, address, element_align(n.value->type.dtype)), n.buffer);
+    store_at(n.buffer, address, b_.CreateExtractElement(stored, at), element, active);
   }
-}
-
-void FunctionEmitter::store_in_parts(const Store& n, int part) {
-  llvm::Value* stored = to_memory(value(n.value), n.value->type);
-  for (int first = 0; first < n.value->type.lanes; first += part) {
-    llvm::Value* active = mask_part(n.mask, first, part);
-    if (is_all(active, false)) continue;
-    llvm::Value* address =
-        pointer(n.buffer, binary(BinaryOp::kAdd, n.index, int_imm(first, n.index->type.dtype)));
-    llvm::Value* x = lanes(stored, first, part);
-    const llvm::Align align = element_align(n.value->type.dtype);
-    if (is_all(active, true)) tag(b_.CreateAlignedStore(x, address, align), n.buffer);
-    else tag(b_.CreateMaskedStore(x, address, align, active), n.buffer);
-  }
-  touch({n.buffer});
 }
 
 void FunctionEmitter::statement(const Store& n) {
-  const int part = part_of(n.value->type.dtype, n.value->type.lanes);
-  if (n.mask && n.index->type.lanes == 1 && part < n.value->type.lanes)
-    return store_in_parts(n, part);
+  const Type type = n.value->type;
+  if (n.mask && n.index->type.lanes == 1 && type.lanes > most_masked(type.dtype)) {
+    store_in_parts(n);
+    return touch({n.buffer});
+  }
   llvm::Value* mask = n.mask ? value(n.mask) : nullptr;
   if (is_all(mask, false)) return;
   if (is_all(mask, true)) mask = nullptr;
-  llvm::Value* stored = to_memory(value(n.value), n.value->type);
-  const llvm::Align align = element_align(n.value->type.dtype);
-  if (n.index->type.lanes > 1) {
-    scatter(n, stored, mask);
-  } else {
-    llvm::Value* address = pointer(n.buffer, n.index);
-    if (mask && n.value->type.lanes > 1) {
-      tag(b_.CreateMaskedStore(stored, address, align, mask), n.buffer);
-    } else {
-      if (mask) address = b_.CreateSelect(mask, address, scratch());
-      tag(b_.CreateAlignedStore(stored, address, align), n.buffer);
-    }
-  }
+  llvm::Value* stored = to_memory(value(n.value), type);
+  if (n.index->type.lanes > 1) scatter(n, stored, mask);
+  else store_at(n.buffer, pointer(n.buffer, n.index), stored, type, mask);
   touch({n.buffer});
 }
 

@@ -76,6 +76,7 @@ void FunctionEmitter::statement(const Seq& n) {
 void FunctionEmitter::statement(const Let& n) {
   vars_[n.var] = value(n.value);
   lets_[n.var] = most_of(n.value);
+  if (n.value->type.lanes > 1) vectors_[n.var] = n.value;
 }
 
 void FunctionEmitter::statement(const RegWrite& n) {
