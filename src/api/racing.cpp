@@ -103,6 +103,7 @@ Result<Raced> race_best(const RaceRequest& request,
   tune::RecordRace race;
   race.cache = measuring.cache;
   race.defender = tune::defender_of(raced.records, start);
+  race.start = tune::start_of(raced.records, start);
   race.limit = std::max(kLeastRace, request.seconds - past());
   race.seconds = std::min(kRaceSeconds, race.limit);
   race.patience = race.limit;

@@ -30,9 +30,10 @@ struct Raced {
   Traffic traffic;
 };
 
-// Races them on this machine and stores what they reached. The winner of an earlier race, else the
-// default schedule, keeps its place unless another is faster by more than chance explains. Records
-// of other machines and other code generators take no part; fails if none is left.
+// Races them on this machine and stores what they reached. The winner of an earlier, undisturbed
+// race, else the default schedule, keeps its place unless another is faster by more than chance
+// explains. Records of other machines and other code generators take no part; fails if none is
+// left.
 Result<Raced> race_best(const RaceRequest& request,
                         const std::function<void(const std::string& phase)>& listener,
                         const std::function<bool()>& stop);

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Every row of bench_families, bench_metaschedule and bench_budgets is a workload that lathe takes,
-the peers' lines are Python, and the probe moves the bytes of all tensors: what lathe counts, and
-with a stride more, for lathe leaves out what is not read.
+"""Every row of bench_families, bench_metaschedule and bench_budgets, and what never_slower draws,
+is a workload that lathe takes, the peers' lines are Python, and the probe moves the bytes of all
+tensors: what lathe counts, and with a stride more, for lathe leaves out what is not read.
 
 Usage: rows.py BENCH-FOLDER LATHE
 """
 
 import re
+import shlex
 import subprocess
 import sys
 
@@ -40,6 +41,7 @@ def main():
     folder, lathe = sys.argv[1:]
     sys.path.insert(0, folder)
     import budget_rows
+    import drawn_workloads
     import families
     import family_peers
     import tuning_rows
@@ -51,6 +53,8 @@ def main():
                for name, (expression, _) in tuning_rows.ROWS.items()}
     checks |= {f"budget {name}": lambda name=name: shown(lathe, *budget_rows.words_of(name))
                for name in budget_rows.ROWS}
+    checks |= {f"drawn {shlex.join(words)}": lambda words=words: shown(lathe, *words)
+               for words in drawn_workloads.drawn(48, 33)}
     for name, check in checks.items():
         try:
             check()

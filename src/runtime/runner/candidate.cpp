@@ -10,12 +10,13 @@
 
 namespace lathe::runner {
 
-Result<Inputs> read_inputs(const std::vector<tensor::Border>& borders, int file) {
-  Inputs inputs{borders, {}};
+Result<Inputs> read_inputs(const std::vector<tensor::Border>& borders, int file,
+                           std::int64_t shift) {
+  Inputs inputs{borders, {}, shift};
   const auto offsets = file_offsets(borders);
   for (std::size_t i = 0; i < borders.size(); ++i) {
     GuardedBuffer buffer;
-    LATHE_TRY_STATUS(buffer.resize("input " + borders[i].name, borders[i].bytes()));
+    LATHE_TRY_STATUS(buffer.resize("input " + borders[i].name, borders[i].bytes(), shift));
     buffer.fill_nan();
     for (std::int64_t done = 0; done < borders[i].bytes();) {
       const ssize_t got =
@@ -37,6 +38,7 @@ Result<std::unique_ptr<Candidate>> Candidate::open(Fd library, std::vector<tenso
   candidate->inputs_ = std::move(inputs);
   candidate->outputs_ = std::move(outputs);
   candidate->pool_ = &pool;
+  candidate->shift_ = plain.shift;
   LATHE_TRY_STATUS(candidate->load(std::move(library)));
   LATHE_TRY_STATUS(candidate->place_inputs(plain));
   LATHE_TRY_STATUS(candidate->prepare());
@@ -76,7 +78,7 @@ Status Candidate::place_inputs(const Inputs& plain) {
       tensors_.push_back(plain.data[i].data());
       continue;
     }
-    LATHE_TRY_STATUS(packed_[i].resize("input " + border.name, border.bytes()));
+    LATHE_TRY_STATUS(packed_[i].resize("input " + border.name, border.bytes(), shift_));
     packed_[i].fill_nan();
     tensor::pack(border, plain.data[i].data(), packed_[i].data());
     LATHE_TRY_STATUS(packed_[i].set_writable(false));
@@ -108,7 +110,8 @@ Status Candidate::prepare() {
 Status Candidate::bind(Scratch& scratch) {
   if (scratch.outputs.size() < outputs_.size()) scratch.outputs.resize(outputs_.size());
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
-    LATHE_TRY_STATUS(scratch.outputs[o].resize("output " + outputs_[o].name, outputs_[o].bytes()));
+    LATHE_TRY_STATUS(
+        scratch.outputs[o].resize("output " + outputs_[o].name, outputs_[o].bytes(), shift_));
     tensors_[inputs_.size() + o] = scratch.outputs[o].data();
   }
   LATHE_TRY_STATUS(scratch.workspace.resize("workspace", module_->workspace_bytes));

@@ -17,8 +17,10 @@ namespace lathe::runner {
 struct Inputs {
   std::vector<tensor::Border> borders;
   std::vector<GuardedBuffer> data;
+  std::int64_t shift = 0;  // of these and of all that a caller would bring
 };
-Result<Inputs> read_inputs(const std::vector<tensor::Border>& borders, int file);
+Result<Inputs> read_inputs(const std::vector<tensor::Border>& borders, int file,
+                           std::int64_t shift = 0);
 
 // Memory that all candidates share: only one runs at a time.
 struct Scratch {
@@ -64,6 +66,7 @@ class Candidate {
   const lathe_module* module_ = nullptr;  // of the library
   pool::Pool* pool_ = nullptr;
   std::vector<tensor::Border> inputs_, outputs_;
+  std::int64_t shift_ = 0;  // as Inputs have it
   // Inputs that are not stored row-major; empty buffers for the others.
   std::vector<GuardedBuffer> packed_;
   std::vector<std::int64_t> input_bytes_;

@@ -59,6 +59,7 @@ GuardedBuffer& GuardedBuffer::operator=(GuardedBuffer&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(first_page_, other.first_page_);
   std::swap(bytes_, other.bytes_);
+  std::swap(shift_, other.shift_);
   std::swap(scratch_, other.scratch_);
   std::swap(guarded_, other.guarded_);
   std::swap(slot_, other.slot_);
@@ -83,7 +84,7 @@ void GuardedBuffer::release() {
   if (map_ != nullptr) ::munmap(map_, static_cast<std::size_t>(capacity_ + 2 * page_size()));
   map_ = nullptr;
   data_ = first_page_ = nullptr;
-  bytes_ = capacity_ = 0;
+  bytes_ = shift_ = capacity_ = 0;
   guarded_ = true;
 }
 
@@ -121,12 +122,12 @@ Status GuardedBuffer::reserve(std::int64_t bytes) {
   return {};
 }
 
-Status GuardedBuffer::resize(std::string_view name, std::int64_t bytes) {
+Status GuardedBuffer::resize(std::string_view name, std::int64_t bytes, std::int64_t shift) {
   if (bytes < 0 || bytes > (std::int64_t{1} << 46))
     return fail_at(std::string(name), ErrorKind::kOutOfMemory, "{} bytes of {} are out of range",
                    bytes, name);
-  const std::int64_t rounded = round_up(std::max<std::int64_t>(bytes, 1), 64);
-  if (map_ != nullptr && bytes == bytes_ && name == name_) return {};
+  const std::int64_t rounded = round_up(std::max<std::int64_t>(bytes, 1), 64) + shift;
+  if (map_ != nullptr && bytes == bytes_ && shift == shift_ && name == name_) return {};
   LATHE_TRY_STATUS(set_guarded(true));
   name_ = name;
   const std::int64_t page = page_size();
@@ -143,6 +144,7 @@ Status GuardedBuffer::resize(std::string_view name, std::int64_t bytes) {
   data_ = data;
   first_page_ = first_page;
   bytes_ = bytes;
+  shift_ = shift;
   if (slot_ < 0) slot_ = take_slot();
   if (slot_ >= 0) {
     Entry& entry = regions[slot_];

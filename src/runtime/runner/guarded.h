@@ -24,9 +24,9 @@ class GuardedBuffer {
   GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
   ~GuardedBuffer();
 
-  // Gives the buffer `bytes` bytes, 64-byte aligned; the content is undefined. Fails with
-  // kOutOfMemory.
-  Status resize(std::string_view name, std::int64_t bytes);
+  // Gives the buffer `bytes` bytes; the content is undefined. It is 64-byte aligned, but for
+  // `shift`: so many bytes of slack lie behind it. Fails with kOutOfMemory.
+  Status resize(std::string_view name, std::int64_t bytes, std::int64_t shift = 0);
   std::byte* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
   void fill_nan();  // fills the buffer and the slack around it
@@ -48,7 +48,7 @@ class GuardedBuffer {
   std::byte* data_ = nullptr;
   // The first page with access; earlier pages of the capacity have none.
   std::byte* first_page_ = nullptr;
-  std::int64_t bytes_ = 0;
+  std::int64_t bytes_ = 0, shift_ = 0;
   bool scratch_ = false;
   bool guarded_ = true;
   int slot_ = -1;  // in the table of regions

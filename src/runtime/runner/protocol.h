@@ -57,13 +57,16 @@ struct RunnerSetup {
   std::vector<int> cpus;  // thread t runs on cpus[t]; empty: anywhere
   // Limit of address space beyond what the runner and these tensors take; 0: none.
   std::int64_t memory_bytes = 0;
+  // Bytes by which a caller's tensors lie before the end of their pages: multiples of 16, as malloc
+  // gives them.
+  std::int64_t shift = 0;
 };
 template <>
-inline constexpr Schema kSchema<RunnerSetup>{1, 1, "RunnerSetup"};
+inline constexpr Schema kSchema<RunnerSetup>{1, 2, "RunnerSetup"};
 template <>
 inline constexpr auto kFields<RunnerSetup> =
     fields<RunnerSetup>(&RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::threads,
-                        &RunnerSetup::cpus, &RunnerSetup::memory_bytes);
+                        &RunnerSetup::cpus, &RunnerSetup::memory_bytes, &RunnerSetup::shift);
 
 struct Ready {};
 template <>

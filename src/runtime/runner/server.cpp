@@ -23,6 +23,7 @@ constexpr std::size_t kMostSamples = 10'000;
 constexpr double kPatience = 4;
 // In seconds. Page tables and branches are learnt in a small part of such a call.
 constexpr double kLongCall = 0.005;
+constexpr std::int64_t kLargestShift = 1 << 20;  // bytes
 // The first call is at most about this many times slower, because nobody has touched its pages.
 constexpr double kFirstCallIsSlower = 2;
 
@@ -130,7 +131,9 @@ Result<Server::Reply> Server::set_up(Message& message) {
   LATHE_TRY_STATUS(limit_memory(0));
   for (const auto& border : setup_.inputs) LATHE_TRY_STATUS(tensor::verify(border));
   for (const auto& border : setup_.outputs) LATHE_TRY_STATUS(tensor::verify(border));
-  inputs_ = LATHE_TRY(read_inputs(setup_.inputs, message.fds[0].get()));
+  if (setup_.shift < 0 || setup_.shift % 16 != 0 || setup_.shift > kLargestShift)
+    return fail(ErrorKind::kDataLoss, "tensors cannot be shifted by {} bytes", setup_.shift);
+  inputs_ = LATHE_TRY(read_inputs(setup_.inputs, message.fds[0].get(), setup_.shift));
   use_threads(setup_.threads, setup_.cpus);
   std::int64_t outputs = 0;
   for (const auto& border : setup_.outputs) outputs += 20 * border.elements() + 8 * border.bytes();

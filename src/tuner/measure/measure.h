@@ -79,6 +79,8 @@ struct Speed {
 // The share of the speed `known`, at most 1: the slower of the two kernels decides.
 double share_of(const Speed& now, const Speed& known);
 inline constexpr double kSameSpeed = 0.95;  // a smaller share means a disturbed machine
+// Standard errors beyond which chance does not explain that a racer is faster than the defender.
+inline constexpr double kChance = 2;
 
 struct RaceOptions {
   CacheMode cache = CacheMode::kWarm;
@@ -104,7 +106,7 @@ struct Racer {
   double spread = 0;  // half the interquartile range of its rounds, over that median
   int rounds = 0;     // that count
   // How many times as long as the defender it took, the median of the rounds of both, and the
-  // standard error of that; 0: there is no defender, or no round of both.
+  // standard error of that, by rounds and by loads; 0: there is no defender, or no round of both.
   double over_defender = 0, over_defender_error = 0;
   double loads_per_multiply = 0;  // as Built has it
 };
@@ -152,9 +154,10 @@ class Measurer {
   // True from when the reference is begun until it is there, that is also after a measurement that
   // was stopped before: without one nothing can be verified.
   virtual bool awaits_reference() const { return false; }
-  // The race: candidates take turns, round by round. Every round also measures the peak and the
-  // sentinel; one in which the machine is disturbed does not count, as long as there is time for
-  // others.
+  // The race: candidates take turns, round by round, and after some rounds all are loaded anew by a
+  // new process: what memory a program got does not make it the fastest. Every round also measures
+  // the peak and the sentinel; one in which the machine is disturbed does not count, as long as
+  // there is time for others.
   virtual Result<RaceOutcome> race(const std::vector<Candidate>& candidates,
                                    const RaceOptions& options) = 0;
   // The machine's peak as it is now: fused multiply-adds in f32 on the target's threads, in FLOP/s.

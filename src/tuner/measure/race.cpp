@@ -1,6 +1,7 @@
 // The race: candidates take turns round by round, so that a disturbance hits all of them alike.
 // Every round also measures the machine's own speed.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -14,8 +15,12 @@ namespace {
 
 constexpr double kRoundSeconds = 0.004;  // timed, for each candidate and round
 constexpr int kProbes = 10;              // runs of the peak kernel in a round
-constexpr double kNap = 0.05;            // seconds between two looks at a stop flag
-constexpr double kLongestRest = 0.4;     // seconds between two rounds on a disturbed machine
+constexpr int kRoundsALoad = 3;          // after which all are loaded anew
+// How far the tensors are shifted in loads, in turn. A caller's begin anywhere: at a page, 16 bytes
+// behind it as malloc leaves them, or at a multiple of 64.
+constexpr std::int64_t kShifts[] = {0, 4080, 4032, 1360};
+constexpr double kNap = 0.05;         // seconds between two looks at a stop flag
+constexpr double kLongestRest = 0.4;  // seconds between two rounds on a disturbed machine
 
 double race_seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -36,7 +41,7 @@ class Race {
         options_(options),
         loop_(session.loop()),
         entrants_(candidates.size()),
-        track_(candidates.size()) {
+        track_(candidates.size(), options.defender) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       entrants_[i].candidate = &candidates[i];
       entrants_[i].id = session.next_id++;
@@ -50,7 +55,8 @@ class Race {
     build_all();
     for (std::size_t i = 0; i < entrants_.size() && !stopped(); ++i) load(i);
     if (!stopped()) race();
-    RaceOutcome out = track_.outcome(known_, options_.defender);
+    if (load_ > 0) session_.runner->move(0);
+    RaceOutcome out = track_.outcome(known_);
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       out.racers[i].loads_per_multiply = entrants_[i].built.loads_per_multiply;
       session_.runner->forget(entrants_[i].id);
@@ -154,8 +160,25 @@ class Race {
         "race: entrant {}: {} calls count, sentinel {:.2f} then {:.2f} of {:.2f} us", i,
         visited.seconds.size(), visited.sentinel_before * 1e6, visited.sentinel_after * 1e6,
         known_.sentinel_seconds * 1e6);
-    track_.add(
-        i, {quantile(counts ? visited.seconds : visited.disturbed, 0.5), counts, {peak, sentinel}});
+    track_.add(i, {.seconds = quantile(counts ? visited.seconds : visited.disturbed, 0.5),
+                   .counts = counts,
+                   .speed = {peak, sentinel},
+                   .load = load_});
+  }
+
+  // The next visit of each finds a runner that has neither its code nor the inputs, and loads it
+  // into other memory.
+  void load_anew() {
+    session_.runner->move(kShifts[static_cast<std::size_t>(++load_) % std::size(kShifts)]);
+    rounds_of_load_ = 0;
+  }
+
+  // Whether a winner can be told: a program that is fast in one piece of memory need not be so in
+  // another.
+  bool has_loads() const {
+    const bool last_counts = rounds_of_load_ == kRoundsALoad;
+    return entrants_.size() < 2 ||
+           static_cast<std::size_t>(load_ + (last_counts ? 1 : 0)) >= kFewestLoads;
   }
 
   // The peak in FLOP/s; 0 where it cannot be measured, which is not tried again.
@@ -172,12 +195,14 @@ class Race {
     std::vector<std::size_t> order(entrants_.size());
     std::iota(order.begin(), order.end(), 0);
     for (double rest = kNap; !stopped();) {
+      if (rounds_of_load_ == kRoundsALoad && entrants_.size() > 1) load_anew();
       shuffle(order, session_.rng);
       const auto begin = Clock::now();
       const double peak = probe();
       for (const std::size_t i : order)
         if (!stopped()) visit(i, peak);
       const double visits = race_seconds_since(begin);
+      ++rounds_of_load_;
       track_.retire();
       const Speed known = track_.fastest(known_);
       log(LogLevel::kDebug, "race: a round ended after {:.2f} s, peak {:.1f} GFLOP/s of {:.1f}",
@@ -186,8 +211,9 @@ class Race {
       const double round = past - std::exchange(before, past);
       if (options_.limit > 0 && race_seconds_since(start_) + round > options_.limit) return;
       if (track_.all_have(kFewestRounds, true, known)) {
-        if (past >= options_.seconds || track_.winner_is_clear(known) || track_.is_settled(known))
-          return;
+        const bool clear = track_.winner_is_clear(known) || track_.is_settled(known);
+        const bool certain = clear && has_loads() && track_.defender_is_judged();
+        if (past >= options_.seconds || certain) return;
       } else if (track_.all_have(kFewestRounds, false, known)) {
         if (past >= std::max(options_.seconds, options_.patience)) return;
         // To wait costs the neighbours less than to race for nothing. But all rounds may be what
@@ -206,6 +232,7 @@ class Race {
   Track track_;
   Speed known_;
   const Clock::time_point start_ = Clock::now();
+  int load_ = 0, rounds_of_load_ = 0;
   bool stopped_ = false, peak_unknown_ = false;
 };
 

@@ -60,6 +60,11 @@ std::vector<std::int64_t> RunnerClient::make_room() {
   return std::exchange(to_drop_, {});
 }
 
+void RunnerClient::move(std::int64_t shift) {
+  helper_.stop();
+  setup_.shift = shift;
+}
+
 void RunnerClient::forget(std::int64_t id) {
   const auto found = std::ranges::find_if(held_, [&](const Held& held) { return held.id == id; });
   if (found == held_.end()) return;

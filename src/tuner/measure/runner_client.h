@@ -34,6 +34,9 @@ class RunnerClient {
   // Runs as often as `how` says, on these tensors.
   void execute(const Built& built, const runner::Fd& inputs, const runner::Fd& outputs,
                runner::Execute how, double seconds, const Then<runner::Executed>& then);
+  // Ends the process. The next has all that it is asked for in other memory, where a caller's
+  // tensors are shifted by so many bytes.
+  void move(std::int64_t shift);
   // The candidate is final, so others may have its memory.
   void forget(std::int64_t id);
 

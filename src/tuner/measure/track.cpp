@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "base/statistics.h"
@@ -15,6 +16,8 @@ constexpr double kNear = 0.02;              // a racer further from the fastest 
 constexpr double kErrors = 3;               // standard errors that chance does not explain
 constexpr double kCertain = 0.0025;         // for a median: roughly twice its standard error
 constexpr std::size_t kFewestSettled = 10;  // the laps that tell such an error
+// The standard error of a ratio by one load; that of n loads is at least an n-th of it.
+constexpr double kOneLoad = 0.02;
 
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
@@ -23,7 +26,35 @@ double spread_of(const std::vector<double>& values) {
   return (quantile(values, 0.75) - quantile(values, 0.25)) / 2;
 }
 
+// The standard error of a ratio by the loads: each has the median of its rounds.
+double error_of_loads(const std::map<int, std::vector<double>>& ratios) {
+  const auto loads = static_cast<double>(ratios.size());
+  double sum = 0, squares = 0;
+  for (const auto& [load, of_it] : ratios) sum += median(of_it);
+  for (const auto& [load, of_it] : ratios) squares += std::pow(median(of_it) - sum / loads, 2);
+  // Of few loads the deviation tells less than of many, so it counts for more.
+  const double deviation = std::sqrt(squares / std::max(1.0, loads - 1));
+  return std::max(deviation / std::sqrt(std::max(1.0, loads - 2)), kOneLoad / loads);
+}
+
+std::vector<double> ratios_of(const std::vector<Lap>& laps, const std::vector<Lap>& other) {
+  std::vector<double> ratios;
+  for (std::size_t round = 0; round < std::min(laps.size(), other.size()); ++round)
+    ratios.push_back(laps[round].seconds / other[round].seconds);
+  return ratios;
+}
+
 }  // namespace
+
+Ratio ratio_of(const std::vector<Lap>& laps, const std::vector<Lap>& other) {
+  const std::vector<double> ratios = ratios_of(laps, other);
+  if (ratios.empty()) return {};
+  std::map<int, std::vector<double>> by_load;
+  for (std::size_t round = 0; round < ratios.size(); ++round)
+    by_load[laps[round].load].push_back(ratios[round]);
+  return {median(ratios),
+          std::max(error_of_median(spread_of(ratios), ratios.size()), error_of_loads(by_load))};
+}
 
 bool Track::runs(std::size_t racer) const {
   return !failed_[racer] && !absent_[racer] && !retired_[racer];
@@ -74,6 +105,14 @@ bool Track::winner_is_clear(const Speed& known) const {
   if (running.size() < 2) return true;
   std::ranges::sort(running, {}, median);
   return quantile(running[0], 0.75) * (1 + kClear) < quantile(running[1], 0.25);
+}
+
+bool Track::defender_is_judged() const {
+  const auto first = leader();
+  if (!defender_ || !first || first == defender_) return true;
+  if (failed_[*defender_] || absent_[*defender_]) return true;
+  const Ratio over = ratio_of(laps_[*first], laps_[*defender_]);
+  return over.value + kChance * over.error < 1;
 }
 
 bool Track::is_settled(const Speed& known) const {
@@ -134,10 +173,16 @@ std::optional<std::size_t> Track::leader() const {
 }
 
 std::vector<double> Track::ratios(std::size_t racer, std::size_t other) const {
-  std::vector<double> ratios;
-  for (std::size_t round = 0; round < std::min(laps_[racer].size(), laps_[other].size()); ++round)
-    ratios.push_back(laps_[racer][round].seconds / laps_[other][round].seconds);
-  return ratios;
+  return ratios_of(laps_[racer], laps_[other]);
+}
+
+bool Track::is_behind(std::size_t racer, std::size_t leader) const {
+  if (racer == defender_) {
+    const Ratio over = ratio_of(laps_[racer], laps_[leader]);
+    return over.value - kErrors * over.error > 1 + kNear;
+  }
+  const auto over = ratios(racer, leader);
+  return median(over) - kErrors * error_of_median(spread_of(over), over.size()) > 1 + kNear;
 }
 
 void Track::retire() {
@@ -152,15 +197,12 @@ void Track::retire() {
   if (!first || common_rounds() < kFewestRounds) return;
   std::vector<std::size_t> behind;
   for (std::size_t i = 0; i < laps_.size(); ++i) {
-    if (!runs(i) || i == *first) continue;
-    const auto ratios = this->ratios(i, *first);
-    const double error = error_of_median(spread_of(ratios), ratios.size());
-    if (median(ratios) - kErrors * error > 1 + kNear) behind.push_back(i);
+    if (runs(i) && i != *first && is_behind(i, *first)) behind.push_back(i);
   }
   for (const std::size_t i : behind) retired_[i] = true;
 }
 
-RaceOutcome Track::outcome(const Speed& before, std::optional<std::size_t> defender) const {
+RaceOutcome Track::outcome(const Speed& before) const {
   const Speed known = fastest(before);
   RaceOutcome out;
   out.disturbed = !all_have(kFewestQuiet, true, known);
@@ -183,10 +225,10 @@ RaceOutcome Track::outcome(const Speed& before, std::optional<std::size_t> defen
     racer.ran = racer.failed || (!absent_[i] && of_it.size() >= kFewestQuiet);
     racer.seconds = racer.failed ? median({}) : median(of_it);
     if (racer.ran && !racer.failed) racer.spread = spread_of(of_it) / racer.seconds;
-    if (defender && i != *defender && racer.ran && !racer.failed && !failed_[*defender]) {
-      const auto over = ratios(i, *defender);
-      racer.over_defender = over.empty() ? 0 : median(over);
-      racer.over_defender_error = error_of_median(spread_of(over), over.size());
+    if (defender_ && i != *defender_ && racer.ran && !racer.failed && !failed_[*defender_]) {
+      const Ratio over = ratio_of(laps_[i], laps_[*defender_]);
+      racer.over_defender = over.value;
+      racer.over_defender_error = over.error;
     }
     out.racers.push_back(racer);
     for (const Lap& lap : laps_[i]) {

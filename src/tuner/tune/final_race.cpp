@@ -13,9 +13,10 @@ constexpr int kMostFinalists = 4;  // times those of the options
 // However late it is: a race of a few rounds.
 constexpr double kShortestRace = 0.2;
 
+// Two at least: what there is without tuning is among them.
 int finalists_of(const Options& options, int trials) {
-  return std::min(options.race.finalists + trials / kTrialsAFinalist,
-                  options.race.finalists * kMostFinalists);
+  return std::max(2, std::min(options.race.finalists + trials / kTrialsAFinalist,
+                              options.race.finalists * kMostFinalists));
 }
 
 // Its race was undisturbed, also by what is known of the machine today.
@@ -47,6 +48,7 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
 
   RecordRace request;
   request.defender = defender_of(finalists, state.start());
+  request.start = start_of(finalists, state.start());
   request.cache = options.run.cache_mode;
   request.seconds = race_time(options, reporter.elapsed());
   request.patience = options.race.share * reporter.elapsed();

@@ -13,18 +13,28 @@ constexpr double kMostSpread = 0.05;
 // Fewer loads a multiplication count from this ratio on.
 constexpr double kFewer = 0.95;
 
-// Standard errors of the difference of two medians, beyond which it is no chance.
-constexpr double kErrors = 2;
+using measure::kChance;
 
 bool timed(const measure::Racer& racer) { return racer.ran && !racer.failed; }
 
-// Rounds of both tell more than times of different rounds.
-bool leads(const measure::Racer& racer, const measure::Racer& other) {
-  if (racer.over_defender > 0) return racer.over_defender + kErrors * racer.over_defender_error < 1;
+bool leads_by_times(const measure::Racer& racer, const measure::Racer& other) {
   const auto error = [](const measure::Racer& r) {
     return error_of_median(r.spread * r.seconds, static_cast<std::size_t>(r.rounds));
   };
-  return racer.seconds + kErrors * std::hypot(error(racer), error(other)) < other.seconds;
+  return racer.seconds + kChance * std::hypot(error(racer), error(other)) < other.seconds;
+}
+
+// Rounds of both tell more than times of different rounds.
+bool leads(const measure::Racer& racer, const measure::Racer& defender) {
+  if (racer.over_defender <= 0) return leads_by_times(racer, defender);
+  return racer.over_defender + kChance * racer.over_defender_error < 1;
+}
+
+// The same of another than the defender, with which both were compared.
+bool leads_start(const measure::Racer& racer, const measure::Racer& start) {
+  if (racer.over_defender <= 0 || start.over_defender <= 0) return leads_by_times(racer, start);
+  const double error = std::hypot(racer.over_defender_error, start.over_defender_error);
+  return racer.over_defender + kChance * error < start.over_defender;
 }
 
 // Who stands first after a disturbed race: what it says of a newcomer does not count against the
@@ -48,20 +58,30 @@ measure::Speed known_speed(const store::MachineSpeed& speed) {
 
 }  // namespace
 
-std::optional<std::size_t> defender_of(const std::vector<store::Record>& records,
-                                       const Json& start) {
-  if (records.empty()) return std::nullopt;
-  if (records.front().raced) return 0;
+std::optional<std::size_t> start_of(const std::vector<store::Record>& records, const Json& start) {
   const auto found = std::ranges::find(records, start, &store::Record::config);
   if (found == records.end()) return std::nullopt;
   return static_cast<std::size_t>(found - records.begin());
 }
 
+std::optional<std::size_t> defender_of(const std::vector<store::Record>& records,
+                                       const Json& start) {
+  if (records.empty()) return std::nullopt;
+  const store::Record& first = records.front();
+  if (first.raced && !first.race.disturbed) return 0;
+  if (const auto found = start_of(records, start)) return found;
+  if (first.raced) return 0;
+  return std::nullopt;
+}
+
 std::optional<std::size_t> winner_of(const std::vector<measure::Racer>& racers,
-                                     std::optional<std::size_t> defender) {
+                                     std::optional<std::size_t> defender,
+                                     std::optional<std::size_t> start) {
   if (defender && !timed(racers[*defender])) defender.reset();
+  if (start && (!timed(racers[*start]) || start == defender)) start.reset();
   const auto may_win = [&](const measure::Racer& racer) {
-    return timed(racer) && (!defender || leads(racer, racers[*defender]));
+    if (!timed(racer) || (defender && !leads(racer, racers[*defender]))) return false;
+    return !start || &racer == &racers[*start] || leads_start(racer, racers[*start]);
   };
   std::optional<std::size_t> fastest;
   for (std::size_t i = 0; i < racers.size(); ++i)
@@ -109,7 +129,7 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
                 outcome.racers.size());
   // One alone wins over nobody, unless nobody else was to race.
   const std::size_t ran = of([](const measure::Racer& racer) { return racer.ran; });
-  const auto winner = winner_of(outcome.racers, request.defender);
+  const auto winner = winner_of(outcome.racers, request.defender, request.start);
   if (!winner || ran < std::min<std::size_t>(2, outcome.racers.size())) return story;
   LATHE_TRY_STATUS(store::note_race_speed(
       store, machine, any.target, {outcome.speed.peak_flops, outcome.speed.sentinel_seconds}));

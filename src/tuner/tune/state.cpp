@@ -187,15 +187,16 @@ Result<std::vector<store::Record>> State::finalists(int count, double hopeless) 
   // The best so far defends its place, whatever was measured since.
   const auto best = LATHE_TRY(best_on_record());
   if (best && best->space_hash == run_.space_hash && subject_.from_json(best->config)) enter(*best);
-  // And who tunes is not to end with less than what there was without.
+  // And who tunes is not to end with less than what there was without, however slow that looked.
   for (const auto& record : by_time)
     if (record.config == start_) enter(record);
   for (const auto& record : by_time) enter(record);
   if (out.empty()) return out;
   const auto seconds = [quick](const store::Record& r) { return on_quick_machine(r, quick); };
   const double most = hopeless * seconds(std::ranges::min(out, {}, seconds));
-  out.erase(std::remove_if(out.begin() + 1, out.end(),
-                           [&](const store::Record& r) { return seconds(r) > most; }),
+  out.erase(std::remove_if(
+                out.begin() + 1, out.end(),
+                [&](const store::Record& r) { return r.config != start_ && seconds(r) > most; }),
             out.end());
   return out;
 }

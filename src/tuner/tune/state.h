@@ -58,7 +58,7 @@ class State {
   // by this code generator. Of this run alone where the options are fresh.
   Result<std::optional<store::Record>> best_on_record() const;
   // The best on record, where it is of this space, the first of the subject's starts, then the
-  // fastest measured, at most `count`, one a configuration; after the first none that took more
+  // fastest measured, at most `count`, one a configuration; after these two none that took more
   // than `hopeless` times as long as the fastest, as on a machine at its quickest.
   Result<std::vector<store::Record>> finalists(int count, double hopeless) const;
   // The first of the subject's starts: what there is without tuning.

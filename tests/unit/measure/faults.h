@@ -10,6 +10,8 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "base/helper_path.h"
 #include "compiler/te/parse.h"
@@ -21,16 +23,22 @@ namespace lathe::measure {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Kills this process's runner; how many there were.
-inline int kill_runner() {
-  int killed = 0;
+// The processes of runners that this one has started.
+inline std::vector<int> runners() {
+  std::vector<int> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "stat");
     std::string number, name, state;
     int parent = 0;
     if (!(file >> number >> name >> state >> parent)) continue;
     if (parent == ::getpid() && name.starts_with("(lathe-runner"))
-      killed += ::kill(std::stoi(number), SIGKILL) == 0 ? 1 : 0;
+      found.push_back(std::stoi(number));
   }
+  return found;
+}
+inline int kill_runner() {
+  int killed = 0;
+  for (const int runner : runners()) killed += ::kill(runner, SIGKILL) == 0 ? 1 : 0;
   return killed;
 }
 

@@ -1,4 +1,6 @@
 // Races in which something goes wrong.
+#include <set>
+
 #include "unit/measure/faults.h"
 
 namespace lathe::measure {
@@ -19,6 +21,22 @@ TEST_F(Faults, TheRaceGivesTimesToThoseThatFinish) {
     EXPECT_EQ(race->racers[failed].seconds, kInfinity);
   }
   EXPECT_GT(race->speed.sentinel_seconds, 0) << "the machine's speed is measured beside it";
+}
+
+// A process a load: in its memory all rounds of it lie.
+TEST_F(Faults, ARaceLoadsItsProgramsAnewInOtherProcesses) {
+  const auto measurer = make();
+  std::set<int> processes;
+  const auto race = measurer->race({candidate(0, "good"), candidate(1, "slow")},
+                                   {.seconds = 60, .defender = 0, .stop = [&] {
+                                      for (const int runner : runners()) processes.insert(runner);
+                                      return processes.size() > 4;
+                                    }});
+  ASSERT_TRUE(race.has_value()) << race.error().text();
+  EXPECT_GE(processes.size(), 3U);
+  EXPECT_TRUE(race->racers[0].ran && race->racers[1].ran);
+  EXPECT_GT(race->racers[1].over_defender, 1);
+  EXPECT_EQ(measure(*measurer, {"good"}).size(), 1U) << "and the measurer goes on";
 }
 
 // No machine is that fast: as one that has become ten times slower.

@@ -11,8 +11,9 @@ namespace {
 constexpr Speed kFast{1e11, 1e-4};
 
 // A machine at a share of kFast, where programs take so much longer.
-Lap lap(double seconds, double share = 1, bool counts = true) {
-  return {seconds / share, counts, {kFast.peak_flops * share, kFast.sentinel_seconds / share}};
+Lap lap(double seconds, double share = 1, bool counts = true, int load = 0) {
+  return {
+      seconds / share, counts, {kFast.peak_flops * share, kFast.sentinel_seconds / share}, load};
 }
 
 TEST(Track, RoundsOfASlowerMachineDoNotCount) {
@@ -77,21 +78,57 @@ TEST(Track, ADisturbedRaceComparesWithinRounds) {
 
 // Whatever the machine does to a round it does to both.
 TEST(Track, ARacerIsComparedWithTheDefenderRoundByRound) {
-  Track track(3);
+  Track track(3, 0);
   for (int i = 0; i < 9; ++i) {
     const double speed = 1 / (1 + 0.3 * (i % 3));
-    track.add(0, lap(10, speed));
-    track.add(1, lap(i % 2 == 0 ? 9.4 : 9.6, speed));
-    track.add(2, lap(11, speed));
+    track.add(0, lap(10, speed, true, i / 3));
+    track.add(1, lap(i % 2 == 0 ? 9.4 : 9.6, speed, true, i / 3));
+    track.add(2, lap(11, speed, true, i / 3));
   }
-  const RaceOutcome outcome = track.outcome(kFast, 0);
+  const RaceOutcome outcome = track.outcome(kFast);
   EXPECT_NEAR(outcome.racers[1].over_defender, 0.94, 1e-9);
   EXPECT_GT(outcome.racers[1].over_defender_error, 0);
-  EXPECT_LT(outcome.racers[1].over_defender_error, 0.01);
+  EXPECT_LT(outcome.racers[1].over_defender_error, 0.02);
   EXPECT_NEAR(outcome.racers[2].over_defender, 1.1, 1e-9);
   EXPECT_EQ(outcome.racers[0].over_defender, 0) << "it is not compared with itself";
   track.fail(0);
-  EXPECT_EQ(track.outcome(kFast, 0).racers[1].over_defender, 0);
+  EXPECT_EQ(track.outcome(kFast).racers[1].over_defender, 0);
+}
+
+std::vector<Lap> laps_of(std::initializer_list<double> loads, int rounds) {
+  std::vector<Lap> laps;
+  int load = 0;
+  for (const double seconds : loads) {
+    for (int i = 0; i < rounds; ++i) laps.push_back(lap(seconds, 1, true, load));
+    ++load;
+  }
+  return laps;
+}
+
+// Each load lies elsewhere in memory, and its rounds agree: they alone would be sure of it.
+TEST(RatioOf, RoundsOfOneLoadAreNoCertainty) {
+  const auto same = [](std::size_t loads) {
+    std::vector<Lap> laps;
+    for (std::size_t load = 0; load < loads; ++load)
+      for (int i = 0; i < 3; ++i) laps.push_back(lap(10, 1, true, static_cast<int>(load)));
+    return laps;
+  };
+  const Ratio one = ratio_of(laps_of({9.7}, 40), laps_of({10}, 40));
+  EXPECT_DOUBLE_EQ(one.value, 0.97);
+  EXPECT_GT(one.value + 2 * one.error, 1) << "3 % in one place may be the place";
+  const Ratio four = ratio_of(laps_of({9.7, 9.7, 9.7, 9.7}, 3), same(4));
+  EXPECT_LT(four.value + 2 * four.error, 1) << "3 % in four places is not";
+  const Ratio differ = ratio_of(laps_of({9.4, 9.4, 10.2, 9.8}, 10), laps_of({10, 10, 10, 10}, 10));
+  EXPECT_GT(differ.value + 2 * differ.error, 1) << "some places were slower";
+  EXPECT_GT(differ.error, four.error);
+  EXPECT_EQ(ratio_of({}, same(2)).value, 0);
+}
+
+// Lucky and unlucky places of 5 % beside a program that is 2 % faster than the others.
+TEST(RatioOf, ManyLoadsTellWhatIsFaster) {
+  const auto over = ratio_of(laps_of({10.3, 9.8, 9.8, 10.3, 9.8, 10.2, 9.8, 9.8}, 3),
+                             laps_of({10.5, 10, 10, 10.5, 10.1, 10.4, 10, 10}, 3));
+  EXPECT_LT(over.value + 2 * over.error, 1);
 }
 
 TEST(Track, AFewRoundsOfASpeedNeverSeenBeforeMakeTheOthersSlow) {
@@ -150,10 +187,10 @@ TEST(Track, ARaceIsSettledWhereMoreRoundsWouldChangeNothing) {
 
 // The machine's speed changes from round to round, and who comes in is 0, 1, 2 ... of `seconds`
 // times that.
-void run_round(Track& track, std::initializer_list<double> seconds, double share) {
+void run_round(Track& track, std::initializer_list<double> seconds, double share, int load = 0) {
   std::size_t racer = 0;
   for (const double time : seconds) {
-    if (track.runs(racer)) track.add(racer, lap(time, share));
+    if (track.runs(racer)) track.add(racer, lap(time, share, true, load));
     ++racer;
   }
   track.retire();
@@ -179,6 +216,36 @@ TEST(Track, WhoIsClearlyBehindRetires) {
   EXPECT_NEAR(outcome.racers[2].seconds, 9.9 * 11 / 10.1, 0.2)
       << "as far behind as in the rounds of both, on the machine that is quiet now";
   EXPECT_NEAR(outcome.racers[3].seconds / outcome.racers[2].seconds, 14 / 11., 1e-9);
+}
+
+TEST(Track, TheDefenderIsJudgedWhereTheLeaderIsItOrCertain) {
+  Track near(2, 0);
+  for (int i = 0; i < 9; ++i) run_round(near, {10, 9.95}, 1, i / 3);
+  EXPECT_FALSE(near.defender_is_judged()) << "half a percent in three loads";
+  Track far(2, 0);
+  for (int i = 0; i < 9; ++i) run_round(far, {10, 9.5}, 1, i / 3);
+  EXPECT_TRUE(far.defender_is_judged());
+  Track first(2, 0);
+  for (int i = 0; i < 9; ++i) run_round(first, {10, 10.05}, 1, i / 3);
+  EXPECT_TRUE(first.defender_is_judged());
+  near.fail(0);
+  EXPECT_TRUE(near.defender_is_judged()) << "nobody waits for who failed";
+  EXPECT_TRUE(Track(3).defender_is_judged());
+}
+
+// In its first places in memory it was 5 % slower, as is shown by the next.
+TEST(Track, TheDefenderStaysUntilItsLoadsTell) {
+  Track track(3, 0);
+  for (int i = 0; i < 6; ++i) run_round(track, {10.5, 10, 10.5}, 1, i / 3);
+  EXPECT_TRUE(track.runs(0));
+  EXPECT_FALSE(track.runs(2)) << "a newcomer as slow as that retires";
+  for (int i = 6; i < 24; ++i) run_round(track, {9.9, 10, 0}, 1, i / 3);
+  EXPECT_TRUE(track.runs(0));
+  EXPECT_LT(track.outcome(kFast).racers[1].over_defender_error, 0.05);
+  EXPECT_GT(track.outcome(kFast).racers[1].over_defender, 1);
+  Track clear(2, 0);
+  for (int i = 0; i < 12; ++i) run_round(clear, {12, 10}, 1, i / 3);
+  EXPECT_FALSE(clear.runs(0)) << "no place explains that";
 }
 
 TEST(Track, WhoVariesTooMuchToTellGoesOn) {

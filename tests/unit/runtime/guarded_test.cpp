@@ -21,6 +21,20 @@ TEST(GuardedBuffer, ReadsAsNanAndIsAligned) {
   }
 }
 
+TEST(GuardedBuffer, LiesBeforeItsEndByAShift) {
+  GuardedBuffer buffer;
+  const auto place = [&] { return reinterpret_cast<std::uintptr_t>(buffer.data()) % 4096; };
+  ASSERT_TRUE(buffer.resize("x", 8192, 4080));
+  EXPECT_EQ(place(), 16U) << "as malloc gives it";
+  buffer.fill_nan();
+  std::memset(buffer.data(), 0, 8192);
+  EXPECT_FALSE(buffer.damage());
+  buffer.data()[8192 + 4079] = std::byte{0};
+  EXPECT_EQ(buffer.damage(), "it wrote after the end of x");
+  ASSERT_TRUE(buffer.resize("x", 8192));
+  EXPECT_EQ(place(), 0U);
+}
+
 TEST(GuardedBuffer, NoticesWritesIntoTheSlack) {
   GuardedBuffer buffer;
   ASSERT_TRUE(buffer.resize("output C", 100).has_value());

@@ -64,6 +64,44 @@ TEST(WinnerOf, TheDefenderUnlessAnotherIsFasterByMoreThanChance) {
       << "fewer loads alone win over no defender";
 }
 
+// Of a resumed run: who won before was lucky, and what there is without tuning is faster.
+TEST(WinnerOf, NobodyWhoIsSlowerThanTheStart) {
+  const auto over = [](double seconds, double ratio) {
+    measure::Racer racer = disturbed(seconds, 0.01, 20);
+    racer.over_defender = ratio;
+    racer.over_defender_error = ratio > 0 ? 0.003 : 0;
+    return racer;
+  };
+  const std::vector<measure::Racer> racers = {over(1, 0), over(0.97, 0.97), over(0.98, 0.98)};
+  EXPECT_EQ(winner_of(racers, 0, 1), 1U);
+  EXPECT_EQ(winner_of({over(1, 0), over(0.97, 0.97), over(0.96, 0.972)}, 0, 1), 1U)
+      << "its rounds tell more than its time";
+  EXPECT_EQ(winner_of({over(1, 0), over(0.995, 0.995), over(0.99, 0.99)}, 0, 1), 0U)
+      << "faster than the winner of before, but not for certain than the start";
+  EXPECT_EQ(winner_of({over(1, 0), over(0.97, 0.97), over(0.95, 0.95)}, 0, 1), 2U);
+  EXPECT_EQ(winner_of({over(1, 0), over(1.2, 1.2), over(0.98, 0.98)}, 0, 1), 2U);
+  EXPECT_EQ(winner_of({over(1, 0), {.ran = false}, over(0.98, 0.98)}, 0, 1), 2U)
+      << "the start could not be raced";
+}
+
+TEST(DefenderOf, TheWinnerOfAQuietRaceElseTheStart) {
+  const auto record = [](int config, bool raced, bool disturbed) {
+    store::Record record;
+    record.config = Json::array({config});
+    record.raced = raced;
+    record.race.disturbed = disturbed;
+    return record;
+  };
+  const Json start = Json::array({0});
+  EXPECT_EQ(defender_of({record(3, true, false), record(0, true, false)}, start), 0U);
+  EXPECT_EQ(defender_of({record(3, true, true), record(0, true, true)}, start), 1U)
+      << "what won a disturbed race has shown little";
+  EXPECT_EQ(defender_of({record(3, true, true), record(4, false, false)}, start), 0U);
+  EXPECT_EQ(defender_of({record(3, false, false), record(0, false, false)}, start), 1U);
+  EXPECT_FALSE(defender_of({record(3, false, false)}, start));
+  EXPECT_EQ(start_of({record(3, true, false), record(0, true, false)}, start), 1U);
+}
+
 class RaceTest : public TuneTest {
  protected:
   RaceTest() { options_.run.trials = 40; }
@@ -175,6 +213,18 @@ TEST_F(RaceTest, TheFirstStartRacesToo) {
   options_.race.finalists = 2;
   const Config start = subject_.default_config();
   measurer_.seconds = [&](const Config& c) { return c == start ? 1.2 : 1.0 + 1e-3 * c[1]; };
+  measurer_.race_seconds = [&](const Config& c) { return c == start ? 0.9 : 1.0; };
+  const auto summary = run();
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(summary->best.config.get<Config>(), start);
+  EXPECT_EQ(measurer_.raced.size(), 2U);
+}
+
+// However slow it looked when it was measured.
+TEST_F(RaceTest, TheFirstStartRacesWhateverItTook) {
+  options_.race.finalists = 1;
+  const Config start = subject_.default_config();
+  measurer_.seconds = [&](const Config& c) { return c == start ? 2.5 : 1.0 + 1e-3 * c[1]; };
   measurer_.race_seconds = [&](const Config& c) { return c == start ? 0.9 : 1.0; };
   const auto summary = run();
   ASSERT_TRUE(summary) << summary.error().text();
